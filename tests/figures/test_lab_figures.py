@@ -100,7 +100,7 @@ def test_levels_are_shares_of_the_scale_and_nan_has_none() -> None:
     (grid,) = data["grids"]
     assert grid["levels"] == [[0.0, 0.25, None], [0.5, 1, 0]]
     assert (grid["rows"], grid["columns"]) == (["0", "1"], ["0", "1", "2"])
-    assert (grid["marks"], grid["told"]) == (GRID.marks, GRID.descriptions)
+    assert (grid["marks"], grid["descriptions"]) == (GRID.marks, GRID.descriptions)
     assert data["ticks"] == [[0.0, "0"], [1.0, "4"]]
     assert data["chosen"] == ["cross", 1, 0]
     json.dumps(data, allow_nan=False)

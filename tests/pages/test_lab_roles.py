@@ -135,7 +135,7 @@ def test_all_heads_have_a_cell_with_their_measure(visit: Visit, measured: dict[s
             if line["kind"] == grid_data["name"]:
                 level = grid_data["levels"][line["layer"]][line["head"]]
                 assert level == pytest.approx(line["distance"] / max_distance)
-                says = grid_data["told"][line["layer"]][line["head"]]
+                says = grid_data["descriptions"][line["layer"]][line["head"]]
                 assert f"layer {line['layer']}, head {line['head']}: " in says
                 assert format_measure("distance", line["distance"]) in says
     none = Counter(card["role"]["group"] for card in measured["cards"])["none"]

@@ -81,7 +81,7 @@ def headgrid_data(
                     for line in grid.values
                 ],
                 "marks": [list(line) for line in grid.marks],
-                "told": [list(line) for line in grid.descriptions],
+                "descriptions": [list(line) for line in grid.descriptions],
             }
             for grid in grids
         ],

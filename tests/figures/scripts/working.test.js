@@ -47,7 +47,7 @@ test("a query's calculation is that of the paper, whatever the mask", () => {
           const out = powers.reduce((total, power, j) => total + (power / sum) * given.value.values[8 * j + d], 0);
           assert.ok(near(w.output[d], out, 1e-5));
         }
-        assert.deepEqual([...new Set([...w.told, ...w.others])].sort(), [...Array(seen).keys()]);
+        assert.deepEqual([...new Set([...w.listed, ...w.others])].sort(), [...Array(seen).keys()]);
       }
     }
   }

@@ -118,9 +118,9 @@ export function colours(node) {
 export function printColours(position) {
   const paper = el("div", { class: "hu hu-print" });
   position.append(paper);
-  const found = colours(paper);
+  const printed = colours(paper);
   paper.remove();
-  return found;
+  return printed;
 }
 
 // Set an attribute only if it changes, since redundant writes are slow in long lists.

@@ -94,16 +94,16 @@ export function makeDifferenceLegend() {
   const bar = makeBar();
   const words = el("span", {});
   const node = el("div", { class: "hu-legend" }, bar.node, words);
-  function draw(ctx, found) {
-    bar.draw(ctx.look.diverging, differenceTicks(ctx.state.scale, greatestDifferences(found.m).all));
-    words.textContent = differenceWords(ctx, found);
+  function draw(ctx, tables) {
+    bar.draw(ctx.look.diverging, differenceTicks(ctx.state.scale, greatestDifferences(tables.m).all));
+    words.textContent = differenceWords(ctx, tables);
   }
   return { node, draw };
 }
 
 // The three panels in a row, each with its heading, and the difference scale below the last.
 /** @param {Context} ctx */
-export function compareFigure(ctx, found, panels) {
+export function compareFigure(ctx, tables, panels) {
   const { look, state } = ctx;
   const [head, between, foot] = [30, 28, 48].map((length) => length * look.size);
   const figures = panels.map((panel) => panel.stage.figure());
@@ -125,7 +125,7 @@ export function compareFigure(ctx, found, panels) {
         figure.paint(pen);
         pen.restore();
       });
-      const ticks = differenceTicks(state.scale, greatestDifferences(found.m).all);
+      const ticks = differenceTicks(state.scale, greatestDifferences(tables.m).all);
       paintScale(pen, look, look.divergingCss, ticks, starts[2] + 30, head + high + 12 * look.size);
     },
   };
@@ -136,12 +136,12 @@ export function compareFigure(ctx, found, panels) {
 export function compareTable(ctx, { m, inA, inB }) {
   const digits = m.top > 255 ? 4 : 2;
   const number = (value) => (Number.isNaN(value) ? "" : value.toFixed(digits));
-  const made = [];
+  const tableRows = [];
   m.rows.forEach((row, r) => m.columns.forEach((column, c) => {
     const at = r * m.nColumns + c;
     if (Number.isNaN(inA[at]) && Number.isNaN(inB[at])) return;
     const writes = row.written === null ? "" : row.written;
-    made.push([row.text, writes, column.text, number(inA[at]), number(inB[at]), number(m.values[at])]);
+    tableRows.push([row.text, writes, column.text, number(inA[at]), number(inB[at]), number(m.values[at])]);
   }));
-  return { caption: `${ctx.title()}: A and B`, columns: ["query", "writes", "key", "A", "B", "B − A"], rows: made };
+  return { caption: `${ctx.title()}: A and B`, columns: ["query", "writes", "key", "A", "B", "B − A"], rows: tableRows };
 }

@@ -15,10 +15,10 @@ export function piecePairs(sides, pairs, kind, byRead) {
 // Rows of cross-attention are named by the token they write, one position before it is read.
 /** @param {Side[]} sides */
 function writtenPairs(sides, tgt) {
-  const made = tgt.filter(([i, j]) => i > 0 && j > 0).map(([i, j]) => [i - 1, j - 1]);
+  const pairs = tgt.filter(([i, j]) => i > 0 && j > 0).map(([i, j]) => [i - 1, j - 1]);
   const [a, b] = sides.map((side) => side.predicted.tokens);
-  if (a[a.length - 1] === b[b.length - 1]) made.push([a.length - 1, b.length - 1]);
-  return made;
+  if (a[a.length - 1] === b[b.length - 1]) pairs.push([a.length - 1, b.length - 1]);
+  return pairs;
 }
 
 // Aligns two lists of entries: [index in A, index in B], null where one lacks it. Words match if their first
@@ -26,22 +26,22 @@ function writtenPairs(sides, tgt) {
 /** @param {Entry[]} first @param {Entry[]} second @param {Pair[]} pairs @returns {Pair[]} */
 export function alignEntries(first, second, pairs) {
   const partner = new Map(pairs.filter(([i, j]) => i !== null && j !== null));
-  const starts = new Map(second.map((entry, place) => [entry.members[0], place]));
+  const starts = new Map(second.map((entry, index) => [entry.members[0], index]));
   /** @type {Pair[]} */
-  const made = [];
+  const aligned = [];
   let next = 0; // index in the second list
-  first.forEach((entry, place) => {
-    const found = starts.get(partner.get(entry.members[0]));
-    if (found === undefined || bare(entry.text) !== bare(second[found].text)) {
-      made.push([place, null]);
+  first.forEach((entry, index) => {
+    const partnerIndex = starts.get(partner.get(entry.members[0]));
+    if (partnerIndex === undefined || bare(entry.text) !== bare(second[partnerIndex].text)) {
+      aligned.push([index, null]);
       return;
     }
-    while (next < found) made.push([null, next++]);
-    made.push([place, found]);
-    next = found + 1;
+    while (next < partnerIndex) aligned.push([null, next++]);
+    aligned.push([index, partnerIndex]);
+    next = partnerIndex + 1;
   });
-  while (next < second.length) made.push([null, next++]);
-  return made;
+  while (next < second.length) aligned.push([null, next++]);
+  return aligned;
 }
 
 const bare = (word) => word.replace(/(?<=.)\p{P}+$/u, "");

@@ -23,7 +23,7 @@ const ALL_HIDDEN = "Nothing to compare: all tokens of one side are hidden.";
 
 /** @param {Context} ctx @returns {View} */
 function compareView(ctx) {
-  let found = null; // both tables and their difference; null while loading
+  let tables = null; // both tables and their difference; null while loading
   let cell = null; // selected by pointer or keyboard, in the combined table
   const empty = el("p", { class: "hu-waiting", role: "status" });
   const texts = el("div", { class: "hu-texts" });
@@ -48,19 +48,19 @@ function compareView(ctx) {
   function draw() {
     const why = compareProblem(ctx);
     const [a, b] = why ? [null, null] : ctx.sides.map((side) => ctx.matrix(side));
-    found = why ? null : comparison(ctx, a, b);
+    tables = why ? null : comparison(ctx, a, b);
     top.hidden = Boolean(why);
-    empty.textContent = why || (found ? "" : a && b ? ALL_HIDDEN : LOADING);
-    empty.hidden = Boolean(found);
-    for (const part of [shown, foot]) part.hidden = !found;
+    empty.textContent = why || (tables ? "" : a && b ? ALL_HIDDEN : LOADING);
+    empty.hidden = Boolean(tables);
+    for (const part of [shown, foot]) part.hidden = !tables;
     if (why) return;
     drawTexts();
     drawHeads();
-    if (!found) return;
-    if (cell && (cell.row >= found.m.nRows || cell.column >= found.m.nColumns)) cell = null;
+    if (!tables) return;
+    if (cell && (cell.row >= tables.m.nRows || cell.column >= tables.m.nColumns)) cell = null;
     for (const panel of panels) panel.draw();
     legends[0].draw(ctx.look, ctx.state.scale);
-    legends[1].draw(ctx, found);
+    legends[1].draw(ctx, tables);
   }
 
   function drawTexts() {
@@ -118,13 +118,13 @@ function compareView(ctx) {
 
   // One of the three panels: A, B and B − A.
   function comparePanel(which) {
-    const table = () => [found.a, found.b, found.m][which];
-    const own = (at) => (at && which < 2 ? ownCell(found, at, which) : at);
+    const table = () => [tables.a, tables.b, tables.m][which];
+    const own = (at) => (at && which < 2 ? ownCell(tables, at, which) : at);
     const stage = makeStage({
       plan: (pen, width) => layoutCells(table(), fullSpan(table()), pen, width, ctx.look, false),
       paint: (pen, place) => (which < 2
         ? paintSide(pen, place, table(), ctx, own(cell))
-        : paintDifferences(pen, place, found, ctx, cell)),
+        : paintDifferences(pen, place, tables, ctx, cell)),
     });
     const heading = el("h3", {});
     const { canvas } = stage;
@@ -138,7 +138,7 @@ function compareView(ctx) {
       stage.say(null);
     }
     function point(next) {
-      if (!found || (next?.row === cell?.row && next?.column === cell?.column)) return;
+      if (!tables || (next?.row === cell?.row && next?.column === cell?.column)) return;
       cell = next;
       for (const panel of panels) {
         panel.paint();
@@ -147,23 +147,23 @@ function compareView(ctx) {
       const at = own(cell);
       if (!at) return;
       const [x, y] = cornerOf(stage.placed, at);
-      stage.say(describeDifference(found, cell), x + stage.placed.cell / 2, y, stage.placed.high);
+      stage.say(describeDifference(tables, cell), x + stage.placed.cell / 2, y, stage.placed.high);
     }
 
     canvas.addEventListener("pointermove", (event) => {
       const at = stage.placed && cellAt(stage.placed, event.offsetX, event.offsetY);
-      point(at && (which < 2 ? commonCell(found, at, which) : at));
+      point(at && (which < 2 ? commonCell(tables, at, which) : at));
     });
     canvas.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && point(null));
     canvas.addEventListener("blur", () => point(null));
     canvas.addEventListener("keydown", (event) => {
       if (event.key === "Escape") point(null);
-      else if (event.key in ARROWS && found) {
+      else if (event.key in ARROWS && tables) {
         const [right, down] = ARROWS[event.key];
         const { nRows, nColumns } = table();
         const at = own(cell);
         const next = at ? { row: within(at.row + down, nRows), column: within(at.column + right, nColumns) } : { row: 0, column: 0 };
-        point(which < 2 ? commonCell(found, next, which) : next);
+        point(which < 2 ? commonCell(tables, next, which) : next);
       } else return;
       event.preventDefault();
       event.stopPropagation();
@@ -179,8 +179,8 @@ function compareView(ctx) {
     title: () => (ctx.sides.length > 1 ? ctx.title() : "Two sides, one head"),
     keys: [["arrow keys", "read the weights of both, cell by cell"], ["Esc", "deselect the cell"]],
     note: () => (compareProblem(ctx) ? "" : clampedNote(ctx)),
-    figure: () => found && compareFigure(ctx, found, panels),
-    get table() { return found ? () => compareTable(ctx, found) : undefined; },
+    figure: () => tables && compareFigure(ctx, tables, panels),
+    get table() { return tables ? () => compareTable(ctx, tables) : undefined; },
   };
 }
 
@@ -232,12 +232,12 @@ const commonCell = ({ rows, columns }, at, which) => ({
 function describeDifference({ m, inA, inB }, { row, column }) {
   const at = row * m.nColumns + column;
   const entry = m.rows[row];
-  const told = [inA[at], inB[at]].map((weight, i) =>
+  const sideTexts = [inA[at], inB[at]].map((weight, i) =>
     `${"AB"[i]} ${Number.isNaN(weight) ? "has no such cell" : showWeight(weight, m.top)}`);
   const masked = m.masked(row, column);
   return [
     el("strong", {}, masked ? "masked" : `B − A ${showDifference(m.values[at], m.top)}`),
-    ...(masked ? [] : told.map((line) => el("span", {}, line))),
+    ...(masked ? [] : sideTexts.map((line) => el("span", {}, line))),
     el("span", {}, tokenText(entry.text), ...(entry.written === null ? [] : [" → ", tokenText(entry.written)])),
     el("span", {}, masked ? "masked, a later token: " : "attends to ", tokenText(m.columns[column].text)),
   ];

@@ -15,14 +15,14 @@ export function contributionsView(container, report) {
   let [header, parts, m, cell, over, look, shown] = [null, null, null, null, null, null, ""];
   let reporting = 0;
   const tables = [0, 1].map((which) => makeMoved(which));
-  const told = el("div", { class: "hu-contribution-cell", role: "status" });
+  const readout = el("div", { class: "hu-contribution-cell", role: "status" });
   const pair = el("div", { class: "hu-pair" }, ...tables.map(({ node }) => node));
-  const frame = el("div", { class: "hu hu-explorer hu-contributions" }, pair, told);
+  const frame = el("div", { class: "hu hu-explorer hu-contributions" }, pair, readout);
   container.append(frame);
 
   function show(bytes) {
-    const found = unpack(bytes);
-    [header, parts] = [found.header, found.parts];
+    const unpacked = unpack(bytes);
+    [header, parts] = [unpacked.header, unpacked.parts];
     const entry = (text, i) => ({ text, written: header.writes ? header.writes[i] : null, dim: false });
     const causal = header.kind === "decoder";
     m = {
@@ -33,9 +33,9 @@ export function contributionsView(container, report) {
       nColumns: header.columns.length,
       masked: (row, column) => causal && column > row,
     };
-    const asked = JSON.stringify([header.id, header.cell]);
-    if (asked !== shown) cell = header.cell && { row: header.cell[0], column: header.cell[1] };
-    [shown, over] = [asked, null];
+    const drawingKey = JSON.stringify([header.id, header.cell]);
+    if (drawingKey !== shown) cell = header.cell && { row: header.cell[0], column: header.cell[1] };
+    [shown, over] = [drawingKey, null];
     redraw();
   }
 
@@ -72,11 +72,11 @@ export function contributionsView(container, report) {
   function tell() {
     const at = over || cell;
     if (!at) {
-      told.replaceChildren(el("span", { class: "hu-note" }, "Hover over a cell to see its values; click to select it. Arrow keys work too."));
+      readout.replaceChildren(el("span", { class: "hu-note" }, "Hover over a cell to see its values; click to select it. Arrow keys work too."));
       return;
     }
     if (m.masked(at.row, at.column)) {
-      told.replaceChildren(el("strong", {}, ...namesOf(at)), el("span", {}, "Masked: it cannot attend to later tokens."));
+      readout.replaceChildren(el("strong", {}, ...namesOf(at)), el("span", {}, "Masked: it cannot attend to later tokens."));
       return;
     }
     const facts = header.quantities.map((quantity) => {
@@ -86,7 +86,7 @@ export function contributionsView(container, report) {
         el("strong", {}, numberText(valueAt(quantity, at), 3)),
         el("span", {}, `${rank} of ${count}`));
     });
-    told.replaceChildren(el("strong", {}, ...namesOf(at)), el("div", { class: "hu-facts" }, ...facts));
+    readout.replaceChildren(el("strong", {}, ...namesOf(at)), el("div", { class: "hu-facts" }, ...facts));
   }
 
   function choose(next) {

@@ -11,16 +11,16 @@ const SIZE_COOKIE = "heads_up_size"; // read by ui/state.py when a session begin
 export function copylinkView(root) {
   let [page, timer] = ["", 0];
   const button = el("button", { type: "button", class: "hu-link-button", title: "Copy a link to what you see" }, "Share");
-  const said = el("p", { class: "hu-link-message", role: "status", popover: "manual" });
+  const message = el("p", { class: "hu-link-message", role: "status", popover: "manual" });
   const saved = makeSavedViews(() => linkSummary(page, location.href).map((part) => part.textContent ?? part).join(""));
-  const node = el("div", { class: "hu hu-link" }, button, saved.button, said, saved.dialog);
+  const node = el("div", { class: "hu hu-link" }, button, saved.button, message, saved.dialog);
   root.append(node);
 
   button.addEventListener("click", async () => {
     const link = location.href;
     const kept = await copied(link, node);
     say(kept ? ["Copied a link to ", ...linkSummary(page, link)] : ["Copy this link: ", fieldOf(link)]);
-    if (!kept) said.querySelector("input").select();
+    if (!kept) message.querySelector("input").select();
   });
   node.addEventListener("keydown", (event) => {
     if (event.key === "Escape") hush();
@@ -28,18 +28,18 @@ export function copylinkView(root) {
 
   function say(parts) {
     clearTimeout(timer);
-    said.replaceChildren(...parts);
+    message.replaceChildren(...parts);
     const { right, bottom } = button.getBoundingClientRect();
-    said.showPopover(); // in the top layer: the scrolling row of links would clip it on a phone
-    const most = document.documentElement.clientWidth - said.offsetWidth - 8;
-    said.style.left = `${Math.max(8, Math.min(right - said.offsetWidth, most))}px`;
-    said.style.top = `${bottom + 8}px`;
-    if (!said.querySelector("input")) timer = setTimeout(hush, MESSAGE_MS);
+    message.showPopover(); // in the top layer: the scrolling row of links would clip it on a phone
+    const most = document.documentElement.clientWidth - message.offsetWidth - 8;
+    message.style.left = `${Math.max(8, Math.min(right - message.offsetWidth, most))}px`;
+    message.style.top = `${bottom + 8}px`;
+    if (!message.querySelector("input")) timer = setTimeout(hush, MESSAGE_MS);
   }
 
   function hush() {
     clearTimeout(timer);
-    said.hidePopover();
+    message.hidePopover();
   }
 
   function show(data) {

@@ -35,21 +35,21 @@ export function stepHead({ side, state }, kind) {
 // }]. `weights` is null while loading. The last row is that of the source token with the greatest weight.
 /** @param {Context} ctx @param {Side} side @param {number} step */
 export function rowsOf(ctx, side, step) {
-  let looked = null;
+  let strongestSource = null;
   /** @type {Kind[]} */
   const kinds = ["decoder", "cross", "encoder"];
   return kinds.filter((kind) => side.kinds.includes(kind)).map((kind) => {
     const { layer, head } = stepHead(ctx, kind);
-    const found = layer < side.depths[kind] && head < side.n_heads ? side.weights(kind, layer, head) : null;
+    const headWeights = layer < side.depths[kind] && head < side.n_heads ? side.weights(kind, layer, head) : null;
     const { names: tokens } = side.labels(kind).columns;
-    const row = kind === "encoder" ? looked : step;
-    const made = { kind, layer, head, row, tokens, seen: kind === "decoder" ? step + 1 : tokens.length, weights: null, top: 0 };
-    if (found && row !== null) {
-      made.weights = found.values.subarray(row * tokens.length, (row + 1) * tokens.length);
-      made.top = found.top;
-      if (kind === "cross") looked = made.weights.indexOf(Math.max(...made.weights));
+    const row = kind === "encoder" ? strongestSource : step;
+    const weightRow = { kind, layer, head, row, tokens, seen: kind === "decoder" ? step + 1 : tokens.length, weights: null, top: 0 };
+    if (headWeights && row !== null) {
+      weightRow.weights = headWeights.values.subarray(row * tokens.length, (row + 1) * tokens.length);
+      weightRow.top = headWeights.top;
+      if (kind === "cross") strongestSource = weightRow.weights.indexOf(Math.max(...weightRow.weights));
     }
-    return made;
+    return weightRow;
   });
 }
 
@@ -94,14 +94,14 @@ export function makeStepPanel(ctx, force) {
 function candidateRow({ token, id, p, taken }, forced, take) {
   const share = el("span", { class: "hu-share" });
   share.style.width = `${100 * Math.min(p, 1)}%`;
-  const told = taken ? (forced ? "yours" : "chosen") : take ? "choose this instead" : "";
+  const note = taken ? (forced ? "yours" : "chosen") : take ? "choose this instead" : "";
   const row = el(take && !taken ? "button" : "div", {
     class: taken ? "hu-candidate hu-taken" : "hu-candidate",
     "data-id": id,
     title: take || taken ? null : "To continue from this token, open this sentence in the app.",
   },
     el("span", { class: "hu-name" }, tokenText(token)), el("span", { class: "hu-track" }, share),
-    el("span", { class: "hu-number" }, chanceOf(p)), el("span", { class: "hu-candidate-note" }, told));
+    el("span", { class: "hu-number" }, chanceOf(p)), el("span", { class: "hu-candidate-note" }, note));
   if (take && !taken) {
     row.type = "button";
     row.addEventListener("click", take);
@@ -115,19 +115,19 @@ function candidateRow({ token, id, p, taken }, forced, take) {
 /** @param {Context} ctx @param {Kind} kind */
 function makeWeightRow(ctx, kind) {
   const title = el("h3", {});
-  const told = el("span", { class: "hu-read", role: "status" });
+  const readout = el("span", { class: "hu-read", role: "status" });
   const open = el("button", { type: "button", class: "hu-link" }, "in the heatmap");
   const cells = el("div", { class: "hu-weights", role: "group" });
-  const away = el("p", { class: "hu-label" }, "loading …");
-  const node = el("div", { class: "hu-weightrow" }, el("div", { class: "hu-rowhead" }, title, told, open), away, cells);
+  const loading = el("p", { class: "hu-label" }, "loading …");
+  const node = el("div", { class: "hu-weightrow" }, el("div", { class: "hu-rowhead" }, title, readout, open), loading, cells);
   let key = "";
   let now = null;
-  let made = []; // [cell, block, number] of each key
+  let cellParts = []; // [cell, block, number] of each key
   open.addEventListener("click", () => ctx.set({ view: "heatmap", kind, special: "shown", combine: "one", layer: now.layer, head: now.head, row: now.row, column: strongestOf(now) }));
 
   function draw(side, row) {
     now = row;
-    away.hidden = Boolean(row.weights);
+    loading.hidden = Boolean(row.weights);
     cells.hidden = open.hidden = !row.weights;
     title.replaceChildren(
       ROW_NAMES[kind], ...(kind === "encoder" && row.row !== null ? [", “", tokenText(side.src.names[row.row]), "”"] : []),
@@ -140,33 +140,33 @@ function makeWeightRow(ctx, kind) {
     open.setAttribute("aria-label", `${KINDS[kind]} in the heatmap`);
     const [most, best] = [Math.max(...row.weights.subarray(0, row.seen)), strongestOf(row)];
     const focused = cells.getRootNode().activeElement;
-    const held = cells.contains(focused) ? made.findIndex(([cell]) => cell === focused) : -1;
+    const focusedIndex = cells.contains(focused) ? cellParts.findIndex(([cell]) => cell === focused) : -1;
     // A long row has many cells, so only changes are written.
-    made.forEach(([cell, block, number], j) => {
+    cellParts.forEach(([cell, block, number], j) => {
       cell.hidden = j >= row.seen;
       if (cell.hidden) return;
       const weight = row.weights[j];
-      setIfNew(cell, "tabindex", j === (held >= 0 ? held : best) ? "0" : "-1");
+      setIfNew(cell, "tabindex", j === (focusedIndex >= 0 ? focusedIndex : best) ? "0" : "-1");
       setIfNew(cell, "class", j === best ? "hu-weight hu-most" : "hu-weight");
       setIfNew(cell, "aria-label", `${tokenName(row.tokens[j])}: ${showWeight(weight, row.top)}`);
       setIfNew(block, "style", `background: ${ctx.look.css(shade(weight, ctx.state.scale, most))}`);
       const shown = weight >= 0.005 ? weight.toFixed(2) : "";
       if (number.textContent !== shown) number.textContent = shown;
     });
-    read(held >= 0 ? held : -1);
+    read(focusedIndex >= 0 ? focusedIndex : -1);
   }
 
   function build(tokens) {
-    made = tokens.map((token, j) => {
+    cellParts = tokens.map((token, j) => {
       const [block, number] = [el("span", { class: "hu-block" }), el("span", { class: "hu-number" })];
       const cell = el("div", { class: "hu-weight", role: "img" }, el("span", { class: "hu-name" }, tokenText(token)), block, number);
       cell.addEventListener("pointerenter", () => read(j));
       cell.addEventListener("focus", () => read(j));
       return [cell, block, number];
     });
-    cells.replaceChildren(...made.map(([cell]) => cell));
+    cells.replaceChildren(...cellParts.map(([cell]) => cell));
   }
-  const read = (j) => told.replaceChildren(...(j < 0 || j >= now.seen ? [] : [tokenText(now.tokens[j]), ` ${showWeight(now.weights[j], now.top)}`]));
+  const read = (j) => readout.replaceChildren(...(j < 0 || j >= now.seen ? [] : [tokenText(now.tokens[j]), ` ${showWeight(now.weights[j], now.top)}`]));
   cells.addEventListener("pointerleave", () => read(-1));
   cells.addEventListener("focusout", () => read(-1));
   cells.addEventListener("keydown", (event) => {

@@ -65,11 +65,11 @@ export function makeTree(ctx) {
   const field = el("div", { class: "hu-treefield" }, canvas);
   const box = el("div", { class: "hu-treebox", tabindex: "0", role: "application", "aria-roledescription": "tree" }, field);
   const fold = el("button", { type: "button", class: "hu-button" });
-  const told = el("div", { class: "hu-branch", role: "status" });
+  const branch = el("div", { class: "hu-branch", role: "status" });
   const ends = el("ol", { class: "hu-ends" });
   const body = el("div", {},
     el("p", { class: "hu-label" }, "Each step keeps the best hypotheses so far, by score. Bold: the path to the returned translation. Framed: finished. Thin: discarded."),
-    fold, box, told, el("h3", {}, "Finished, best score first"), ends);
+    fold, box, branch, el("h3", {}, "Finished, best score first"), ends);
   const none = el("p", { class: "hu-label" }, "This translation was made without beam search. Choose beam search to see the search tree.");
   const title = el("h2", {});
   const node = el("section", { class: "hu-tree" }, title, none, body);
@@ -135,7 +135,7 @@ export function makeTree(ctx) {
     const step = tree.depth[now] - 1;
     const show = tree.best[now] && step >= 0 ? el("button", { type: "button", class: "hu-button" }, "Show this step") : null;
     show?.addEventListener("click", () => ctx.set({ step }));
-    told.replaceChildren(
+    branch.replaceChildren(
       el("div", { class: "hu-written" }, ...pathFromRoot(tree, now).map((i) => el("span", { class: "hu-piece" }, tokenText(pieceName(tree.token[i]))))),
       el("bdi", { class: "hu-wholetext" }, writtenOf(tree, now)),
       el("dl", {}, ...pairs.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))), ...(show ? [show] : []));

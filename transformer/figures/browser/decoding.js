@@ -28,8 +28,8 @@ function decodingView(ctx) {
   const player = makePlayer((step) => { stop(); go(step); }, () => (playing ? stop() : play()));
   const outputs = [makeOutputRow((step) => { stop(); go(step); }), makeOutputRow((step) => { stop(); go(step); })];
   const back = el("button", { type: "button", class: "hu-button" }, "Back to the original");
-  const told = el("p", { class: "hu-forced", role: "status", hidden: "" });
-  const line = el("div", { class: "hu-forcedline" }, told, back);
+  const forcedNote = el("p", { class: "hu-forced", role: "status", hidden: "" });
+  const line = el("div", { class: "hu-forcedline" }, forcedNote, back);
   const panels = [makeStepPanel(ctx, force), makeStepPanel(ctx, null)];
   const both = el("div", { class: "hu-both" }, ...panels.map(({ node }) => node));
   const tree = makeTree(ctx);
@@ -70,8 +70,8 @@ function decodingView(ctx) {
     const [step, forced, altered] = [at(), forcedOf(ctx.state), alteredOf(ctx)];
     player.draw(step, count(), Boolean(playing));
     line.hidden = !forced || !(altered || ctx.forces);
-    told.hidden = line.hidden;
-    if (!line.hidden) told.textContent = altered
+    forcedNote.hidden = line.hidden;
+    if (!line.hidden) forcedNote.textContent = altered
       ? `In step ${forced.step + 1} you forced another token, and the model continued from it. Tokens that only one translation has are marked.`
       : ctx.versus === "refused"
         ? "This token cannot be forced; the message above the tabs says why."
@@ -195,13 +195,13 @@ function makeOutputRow(go) {
 /** @param {Side} side */
 export function differingOf(pairs, side, altered) {
   const lone = (which) => new Set(pairs.tgt_tokens.filter((pair) => pair[1 - which] === null).map((pair) => pair[which] - 1));
-  const found = [lone(0), lone(1)];
+  const unpaired = [lone(0), lone(1)];
   const [a, b] = [side.predicted.tokens, altered.predicted.tokens];
   if (a[a.length - 1] !== b[b.length - 1]) {
-    found[0].add(a.length - 1);
-    found[1].add(b.length - 1);
+    unpaired[0].add(a.length - 1);
+    unpaired[1].add(b.length - 1);
   }
-  return found;
+  return unpaired;
 }
 
 /** @param {Context} ctx @returns {[Side, string][]} */

@@ -35,7 +35,7 @@ export function explorerView(root, report, views, live = false, forces = live) {
   let exact = null; // the page's last setting
   let reporting = 0;
   let framing = 0;
-  const made = new Map(); // views, created when first opened
+  const openViews = new Map(); // views, created when first opened
   const store = makeStore(() => redraw());
 
   const tabs = el("div", { class: "hu-tabs", role: "tablist", "aria-label": "Views of attention" });
@@ -104,8 +104,8 @@ export function explorerView(root, report, views, live = false, forces = live) {
   listenForKeys(frame, ctx, help, () => tabs.querySelector("[aria-selected=true]").focus());
 
   function view() {
-    if (!made.has(state.view)) made.set(state.view, views[state.view].make(ctx));
-    return made.get(state.view);
+    if (!openViews.has(state.view)) openViews.set(state.view, views[state.view].make(ctx));
+    return openViews.get(state.view);
   }
 
   // `fill(store, header)` registers the parts of a file that are unpacked later.
@@ -215,7 +215,7 @@ export function explorerView(root, report, views, live = false, forces = live) {
       clearTimeout(reporting);
       take.close();
       sheet.close();
-      for (const one of made.values()) one.close?.();
+      for (const one of openViews.values()) one.close?.();
     },
   };
 }

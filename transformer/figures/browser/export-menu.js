@@ -16,12 +16,12 @@ const EXPORT_MARGIN = 16;
 // The menu in the toolbar. `current()` is the view shown.
 /** @param {Context} ctx */
 export function makeExportMenu(ctx, current) {
-  const made = {
+  const formats = {
     png: { label: "Image (PNG)", of: (figure) => pngOf(ctx, figure, current()), from: "figure" },
     svg: { label: "Vector image (SVG)", of: () => svgOf(ctx, current()), from: "figure" },
     csv: { label: "Table (CSV)", of: (table) => csvOf(table), from: "table" },
   };
-  const items = Object.entries(made).map(([ending, { label, of, from }]) => {
+  const items = Object.entries(formats).map(([ending, { label, of, from }]) => {
     const button = el("button", { type: "button", "data-from": from }, label);
     button.addEventListener("click", () => {
       close();
@@ -45,11 +45,11 @@ export function makeExportMenu(ctx, current) {
 
   function close() {
     if (menu.hidden) return;
-    const held = node.contains(node.getRootNode().activeElement);
+    const hadFocus = node.contains(node.getRootNode().activeElement);
     menu.hidden = true;
     button.setAttribute("aria-expanded", "false");
     removeEventListener("pointerdown", leave);
-    if (held) button.focus();
+    if (hadFocus) button.focus();
   }
   const leave = (event) => { if (!event.composedPath().includes(node)) close(); };
 

@@ -29,7 +29,7 @@ export function figure1View(container, report) {
   // Redraw everything; a focused button keeps the focus, on the open box.
   function draw() {
     if (!header || !frame.isConnected) return; // colours can only be read on the page
-    const held = canvas.contains(frame.getRootNode().activeElement);
+    const hadFocus = canvas.contains(frame.getRootNode().activeElement);
     drawing = roomFor(header.drawings, frame.clientWidth);
     const [width, height] = drawing.size;
     frame.dataset.size = header.large ? "large" : "normal";
@@ -46,7 +46,7 @@ export function figure1View(container, report) {
     );
     mark(header.opened);
     paint();
-    if (held) canvas.querySelector("[aria-current]")?.focus({ preventScroll: true });
+    if (hadFocus) canvas.querySelector("[aria-current]")?.focus({ preventScroll: true });
   }
 
   // Animate vectors along the arrows, in the colours of the box's content.
@@ -60,12 +60,12 @@ export function figure1View(container, report) {
 
   function mark(id) {
     const buttons = [...canvas.querySelectorAll(".hu-box")];
-    const found = buttons.some((button) => button.dataset.box === id);
+    const exists = buttons.some((button) => button.dataset.box === id);
     buttons.forEach((button, i) => {
       const here = button.dataset.box === id;
       if (here) button.setAttribute("aria-current", "step");
       else button.removeAttribute("aria-current");
-      button.tabIndex = here || (!found && i === 0) ? 0 : -1;
+      button.tabIndex = here || (!exists && i === 0) ? 0 : -1;
     });
   }
 
@@ -139,9 +139,9 @@ const COVERED_PIXELS = 60; // pixels at the top that the navigation covers
 
 // Scroll so that the opened content starts within the screen.
 function bringIntoView(className) {
-  const found = document.querySelector(`.${className}`);
-  const top = found?.getBoundingClientRect().top;
-  if (top < COVERED_PIXELS || top > globalThis.innerHeight * 0.7) found.scrollIntoView({ block: "start" });
+  const element = document.querySelector(`.${className}`);
+  const top = element?.getBoundingClientRect().top;
+  if (top < COVERED_PIXELS || top > globalThis.innerHeight * 0.7) element.scrollIntoView({ block: "start" });
 }
 
 // Below this share of its size, a narrower drawing replaces it.

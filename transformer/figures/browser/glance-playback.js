@@ -82,18 +82,18 @@ function attendedWords(looks, rest) {
 
 // The model's own word with the lowest probability among those with alternatives; -1 if there is none.
 export function leastConfident(written, taken = -1) {
-  let found = -1;
+  let index = -1;
   written.forEach((one, i) => {
-    if (i !== taken && one.rivals.length && (found < 0 || one.p < written[found].p)) found = i;
+    if (i !== taken && one.rivals.length && (index < 0 || one.p < written[index].p)) index = i;
   });
-  return found;
+  return index;
 }
 
 // `take(rival)` forces an alternative, `undo()` removes it; `toggle()` plays or pauses, `go(step)` shows a
 // step.
 export function makePlayback({ take, undo, toggle, go }) {
   const step = el("span", { class: "hu-label" });
-  const says = el("p", { class: "hu-glance-sentence" });
+  const sentence = el("p", { class: "hu-glance-sentence" });
   const close = el("div", { class: "hu-glance-close" });
   const button = (label, act) => {
     const one = el("button", { type: "button", class: "hu-button", "aria-label": label });
@@ -104,11 +104,11 @@ export function makePlayback({ take, undo, toggle, go }) {
   play.classList.add("hu-glance-play");
   let at = 0;
   const back = button("Previous step", () => go(at - 1));
-  const on = button("Next step", () => go(at + 1));
-  [back.textContent, on.textContent] = ["‹", "›"];
-  const controls = el("div", { class: "hu-glance-controls" }, play, back, on, step);
-  const told = el("div", { class: "hu-glance-details", role: "status" }, says, close);
-  const node = el("div", { class: "hu-glance-panel" }, controls, told);
+  const next = button("Next step", () => go(at + 1));
+  [back.textContent, next.textContent] = ["‹", "›"];
+  const controls = el("div", { class: "hu-glance-controls" }, play, back, next, step);
+  const details = el("div", { class: "hu-glance-details", role: "status" }, sentence, close);
+  const node = el("div", { class: "hu-glance-panel" }, controls, details);
   let shown = "";
 
   function draw(data, now, playing, quiet) {
@@ -118,14 +118,14 @@ export function makePlayback({ take, undo, toggle, go }) {
     const action = playing ? "Pause" : whole ? "Play again" : "Play";
     play.textContent = `${playing ? "❚❚" : whole ? "↻" : "▶"} ${action}`;
     play.setAttribute("aria-label", action);
-    [back.disabled, on.disabled] = [now <= 0, whole];
+    [back.disabled, next.disabled] = [now <= 0, whole];
     step.textContent = whole ? `${count} ${count === 1 ? "word" : "words"}` : `word ${now + 1} of ${count}`;
-    told.setAttribute("aria-live", playing ? "off" : "polite");
+    details.setAttribute("aria-live", playing ? "off" : "polite");
     const one = whole || quiet ? leastConfident(data.written, data.taken) : now;
-    const asked = JSON.stringify([data.number, data.known, now, whole, quiet]);
-    if (asked === shown) return; // do not replace a button that is being pressed
-    shown = asked;
-    says.replaceChildren(...(whole || quiet ? overall(data, one) : written(data, stepSentence(data, now))));
+    const drawingKey = JSON.stringify([data.number, data.known, now, whole, quiet]);
+    if (drawingKey === shown) return; // do not replace a button that is being pressed
+    shown = drawingKey;
+    sentence.replaceChildren(...(whole || quiet ? overall(data, one) : written(data, stepSentence(data, now))));
     close.replaceChildren(...rivals(data, one, whole || quiet));
     if (data.taken >= 0) close.append(undone(data));
   }
@@ -147,11 +147,11 @@ export function makePlayback({ take, undo, toggle, go }) {
 
   function rivals(data, one, whole) {
     if (one < 0 || !data.known) return [];
-    const found = data.written[one].rivals;
-    if (!found.length) return [el("span", { class: "hu-label" }, "No strong alternative.")];
+    const alternatives = data.written[one].rivals;
+    if (!alternatives.length) return [el("span", { class: "hu-label" }, "No strong alternative.")];
     return [
       el("span", { class: "hu-label", title: COMPARED }, whole ? "Choose another word; the model continues from it:" : "Alternatives:"),
-      ...found.map((rival) => {
+      ...alternatives.map((rival) => {
         const share = el("span", { class: "hu-glance-share" });
         share.style.width = `${Math.max(100 * rival.p, 2)}%`;
         const chip = el("button", { type: "button", class: "hu-glance-rival", "aria-label": `Write ${inSentence(rival.text)} instead, ${wholePercent(rival.p)}` },

@@ -31,28 +31,28 @@ export function makeGlanceStage({ go, point }) {
   }
 
   // Show another translation.
-  function set(found) {
-    data = found;
-    const hues = huesOf(node, found);
-    const most = Math.max(found.source.length, found.written.length);
+  function set(content) {
+    data = content;
+    const hues = huesOf(node, content);
+    const most = Math.max(content.source.length, content.written.length);
     size = lettersOf(most);
     node.dataset.letters = size;
     over = null;
-    rows.read.label.textContent = found.languages[0] ? found.reads : "It reads";
-    rows.word.label.textContent = found.languages[1] ? found.writes : "It writes";
+    rows.read.label.textContent = content.languages[0] ? content.reads : "It reads";
+    rows.word.label.textContent = content.languages[1] ? content.writes : "It writes";
     rows.read.words.setAttribute("aria-label", "Source words. Use the arrow keys to move between them.");
     rows.word.words.setAttribute("aria-label", "Translated words. Use the arrow keys to move between steps.");
-    rows.read.words.lang = found.languages[0];
-    rows.word.words.lang = found.languages[1];
+    rows.read.words.lang = content.languages[0];
+    rows.word.words.lang = content.languages[1];
     tiles = {
-      read: found.source.map((text, i) => tile("read", i, text, hues.read[i], readLabel(found, i))),
-      word: found.written.map(({ text }, i) => tile("word", i, text, hues.word[i], wordLabel(found, i))),
+      read: content.source.map((text, i) => tile("read", i, text, hues.read[i], readLabel(content, i))),
+      word: content.written.map(({ text }, i) => tile("word", i, text, hues.word[i], wordLabel(content, i))),
     };
     for (const row of ["read", "word"]) {
       rows[row].words.replaceChildren(...tiles[row]);
       tiles[row].forEach((one, i) => { one.tabIndex = i ? -1 : 0; });
     }
-    bands = bandsOf(found.written).map((band) => {
+    bands = bandsOf(content.written).map((band) => {
       const path = svg("path", { pathLength: "1", fill: "none" });
       path.style.stroke = hues.read[band.read];
       return { ...band, path };
@@ -99,8 +99,8 @@ export function makeGlanceStage({ go, point }) {
     if (!data || !node.isConnected || !node.clientWidth) return;
     const frame = node.getBoundingClientRect();
     const box = (one) => {
-      const found = one.getBoundingClientRect();
-      return { x: found.left - frame.left + found.width / 2, top: found.top - frame.top, bottom: found.bottom - frame.top, wide: found.width };
+      const bounds = one.getBoundingClientRect();
+      return { x: bounds.left - frame.left + bounds.width / 2, top: bounds.top - frame.top, bottom: bounds.bottom - frame.top, wide: bounds.width };
     };
     const boxes = { read: tiles.read.map(box), word: tiles.word.map(box) };
     const lined = { read: textLinesOf(boxes.read), word: textLinesOf(boxes.word) };

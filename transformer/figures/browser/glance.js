@@ -16,41 +16,41 @@ const BUSY_AFTER = 500; // ms without an answer until the old translation is dim
 export function glanceView(root, report) {
   let [data, step, pace, hurry] = [null, 0, 400, false];
   let [timer, wanting, busy, framing] = [0, 0, 0, 0];
-  let [number, asked] = [0, null]; // number of the last request, and its text until it is answered
+  let [number, pendingText] = [0, null]; // number of the last request, and its text until it is answered
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
   const field = makeField(() => ask());
   const stage = makeGlanceStage({ go, point: () => draw() });
-  const said = makePlayback({
+  const playback = makePlayback({
     take: (rival) => ask({ prefix: [...data.ids.slice(0, rival.step), ...rival.ids] }),
     undo: () => ask(),
     toggle: () => (timer ? pause() : play(step >= data.written.length ? 0 : step)),
     go,
   });
   const legend = el("p", { class: "hu-note" });
-  const body = el("div", { class: "hu-glance-body" }, stage.node, said.node);
+  const body = el("div", { class: "hu-glance-body" }, stage.node, playback.node);
   const frame = el("div", { class: "hu hu-glance" }, field.node, body, legend);
   root.append(frame);
 
   function ask({ prefix = [], rivals = false } = {}) {
     clearTimeout(wanting);
     number += 1;
-    asked = rivals ? asked : field.area.value;
+    pendingText = rivals ? pendingText : field.area.value;
     hurry = !rivals && frame.getRootNode().activeElement === field.area;
     if (!rivals) {
       clearTimeout(busy);
       busy = setTimeout(() => frame.classList.add("hu-busy"), BUSY_AFTER);
-      if (asked.trim()) writeAddress(/** @type {any} */ ({ model: data.model, text: asked }), { model: "", text: data.first });
+      if (pendingText.trim()) writeAddress(/** @type {any} */ ({ model: data.model, text: pendingText }), { model: "", text: data.first });
     }
-    report({ text: rivals ? data.text : asked, number, prefix, rivals });
+    report({ text: rivals ? data.text : pendingText, number, prefix, rivals });
   }
 
-  function show(found) {
-    const fresh = asked === null;
-    if (found.number < number && !fresh) return; // an outdated answer
-    number = Math.max(number, found.number);
-    if (found.number >= number) settle();
+  function show(answer) {
+    const fresh = pendingText === null;
+    if (answer.number < number && !fresh) return; // an outdated answer
+    number = Math.max(number, answer.number);
+    if (answer.number >= number) settle();
     const before = data;
-    data = found;
+    data = answer;
     field.draw(data, fresh);
     frame.classList.toggle("hu-glance-wrong", Boolean(data.problem));
     body.hidden = legend.hidden = !data.written;
@@ -59,12 +59,12 @@ export function glanceView(root, report) {
     else draw();
     if (!data.known && !data.problem) {
       clearTimeout(wanting);
-      wanting = setTimeout(() => asked === null && ask({ prefix: data.prefix, rivals: true }), RIVALS_AFTER);
+      wanting = setTimeout(() => pendingText === null && ask({ prefix: data.prefix, rivals: true }), RIVALS_AFTER);
     }
   }
 
   function settle() {
-    asked = null;
+    pendingText = null;
     clearTimeout(busy);
     frame.classList.remove("hu-busy");
   }
@@ -115,7 +115,7 @@ export function glanceView(root, report) {
     if (!data || !data.written) return;
     frame.classList.toggle("hu-playing", Boolean(timer));
     stage.draw(step, Boolean(timer), pace);
-    if (anew || !timer) said.draw(data, step, Boolean(timer), hurry);
+    if (anew || !timer) playback.draw(data, step, Boolean(timer), hurry);
   }
 
   const resized = new ResizeObserver(() => {

@@ -65,8 +65,8 @@ export function headgridView(container, report) {
       button.style.background = shade === null ? "none" : look.css(shade);
       button.style.color = shade === null ? look.muted : bright(look.ramp[shade]) ? "#000" : "#fff";
       button.textContent = grid.marks[i][j];
-      button.title = grid.told[i][j];
-      button.setAttribute("aria-label", grid.told[i][j]);
+      button.title = grid.descriptions[i][j];
+      button.setAttribute("aria-label", grid.descriptions[i][j]);
       const chosen = grid.name === name && i === r && j === c;
       button.setAttribute("aria-checked", String(chosen));
       button.tabIndex = -1;

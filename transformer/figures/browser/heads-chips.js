@@ -10,8 +10,8 @@ import { showWeight } from "./numbers.js";
 /** @param {Side} side @param {State} state */
 export function headsOn(side, state) {
   if (!state.heads) return [{ layer: state.layer, head: state.head }];
-  const found = new Map(parseHeads(state.heads, side, state.kind).map((one) => [headKey(one), one]));
-  return [...found.values()];
+  const byKey = new Map(parseHeads(state.heads, side, state.kind).map((one) => [headKey(one), one]));
+  return [...byKey.values()];
 }
 
 export const headKey = ({ layer, head }) => `${layer}.${head}`;
@@ -61,13 +61,13 @@ export function makeHeadChips(ctx) {
   }
 
   function build(listed) {
-    const held = chips.contains(chips.getRootNode().activeElement);
+    const hadFocus = chips.contains(chips.getRootNode().activeElement);
     chips.replaceChildren(...listed.map((one) => {
       const chip = el("button", { type: "button", class: "hu-headchip", "data-head": headKey(one) });
       chip.addEventListener("click", () => toggle(one));
       return chip;
     }));
-    if (held) chips.firstChild.focus(); // the focused button may have been removed
+    if (hadFocus) chips.firstChild.focus(); // the focused button may have been removed
   }
 
   // `on` are the heads shown, `styles` their line styles.
@@ -116,7 +116,7 @@ const amount = (style, weight, top, name, ...rest) => el(
 // The text about the focused tokens: their strongest lines.
 /** @param {Matrix[]} ms @param {any} on @param {any} styles @param {any} given */
 export function readFocus(ms, on, styles, { queries, keys, toKeys, fromQueries }) {
-  const said = [];
+  const paragraphs = [];
   const most = toKeys && fromQueries ? 2 : 3;
   for (const [mine, sums, others, verb, all] of [
     [queries, toKeys, ms[0].columns, "attends most to", "together attend most to"],
@@ -124,16 +124,16 @@ export function readFocus(ms, on, styles, { queries, keys, toKeys, fromQueries }
   ]) {
     if (!sums) continue;
     const names = mine.map((index) => (sums === toKeys ? ms[0].rows : ms[0].columns)[index]);
-    const found = sums.flatMap((of, head) => Array.from(of, (weight, index) => ({ weight, head, index })));
-    found.sort((a, b) => b.weight - a.weight);
-    const strongest = found.slice(0, most).filter(({ weight }) => weight > 0);
-    said.push(el(
+    const amounts = sums.flatMap((of, head) => Array.from(of, (weight, index) => ({ weight, head, index })));
+    amounts.sort((a, b) => b.weight - a.weight);
+    const strongest = amounts.slice(0, most).filter(({ weight }) => weight > 0);
+    paragraphs.push(el(
       "p", {}, el("strong", {}, ...spokenList(names)), ` ${mine.length > 1 ? `(sum of ${mine.length}) ${all}` : verb} `,
       ...strongest.map(({ weight, head, index }) =>
         amount(on.length > 1 && styles[head], weight, ms[head].top, "", " ", ...spoken(others[index]), on.length > 1 ? ` (${shortName(on[head])})` : "")),
     ));
   }
-  return said;
+  return paragraphs;
 }
 
 // The text about the pinned tokens and one token of the other side: the weight in every head.

@@ -147,16 +147,16 @@ export function drawFocus(pen, ms, layout, styles, focus, look) {
 // All lines of the focused tokens, weak ones too, weakest first.
 /** @param {Matrix[]} ms @param {any} given */
 function linesOf(ms, { queries, keys }) {
-  const found = [];
+  const focusedLines = [];
   const add = (m, head, row, column) => {
     const weight = m.values[row * m.nColumns + column];
-    if (weight > 0) found.push({ head, row, column, weight });
+    if (weight > 0) focusedLines.push({ head, row, column, weight });
   };
   ms.forEach((m, head) => {
     for (const row of queries) for (let c = 0; c < m.nColumns; c++) add(m, head, row, c);
     for (const column of keys) for (let r = 0; r < m.nRows; r++) if (!queries.includes(r)) add(m, head, r, column);
   });
-  return found.sort((a, b) => a.weight - b.weight);
+  return focusedLines.sort((a, b) => a.weight - b.weight);
 }
 
 // One head: a bar that grows towards the token, with the number.

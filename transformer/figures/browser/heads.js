@@ -47,9 +47,9 @@ function headsView(ctx) {
     keptFor = now;
     const name = headKey(one);
     if (!kept.has(name)) kept.set(name, ctx.matrix(ctx.side, { combine: "one", ...one }));
-    const found = kept.get(name);
-    if (!found) kept.delete(name); // still loading
-    return found;
+    const cached = kept.get(name);
+    if (!cached) kept.delete(name); // still loading
+    return cached;
   }
 
   function draw() {
@@ -57,11 +57,11 @@ function headsView(ctx) {
     const here = wanted.map((one) => [one, matrix(one)]);
     [on, ms] = [wanted, here.map(([, m]) => m)];
     chips.draw(on, styles());
-    const away = here.filter(([, m]) => !m).map(([one]) => shortName(one));
+    const missing = here.filter(([, m]) => !m).map(([one]) => shortName(one));
     const nothing = ms[0] && (!ms[0].nRows || !ms[0].nColumns);
-    const ready = on.length > 0 && !away.length && !nothing;
+    const ready = on.length > 0 && !missing.length && !nothing;
     empty.textContent = nothing ? "Nothing to draw: start and end are hidden."
-      : away.length ? `Loading the weights of ${away.join(", ")} …`
+      : missing.length ? `Loading the weights of ${missing.join(", ")} …`
         : on.length ? "" : "No head is selected. Choose one above, or click a thumbnail.";
     for (const part of [reading, stage.node, legend]) part.hidden = !ready;
     if (!ready) return;

@@ -36,17 +36,17 @@ export function heatmapView(ctx) {
 
   // What is said is of the cell under the pointer, else of the pinned one.
   function tell() {
-    const told = cell || pinnedOf(m, ctx.state);
+    const described = cell || pinnedOf(m, ctx.state);
     const { placed } = stage;
-    if (!told || !placed || !inSpan(placed.span, told)) return stage.say(null);
-    const entry = m.rows[told.row];
-    const masked = m.masked(told.row, told.column);
-    const weight = m.values[told.row * m.nColumns + told.column];
-    const [x, y] = cornerOf(placed, told);
+    if (!described || !placed || !inSpan(placed.span, described)) return stage.say(null);
+    const entry = m.rows[described.row];
+    const masked = m.masked(described.row, described.column);
+    const weight = m.values[described.row * m.nColumns + described.column];
+    const [x, y] = cornerOf(placed, described);
     stage.say([
       el("strong", {}, masked ? "masked" : showWeight(weight, m.top)),
       el("span", {}, tokenText(entry.text), ...(entry.written === null ? [] : [" → ", tokenText(entry.written)])),
-      el("span", {}, masked ? "masked, a later token: " : "attends to ", tokenText(m.columns[told.column].text)),
+      el("span", {}, masked ? "masked, a later token: " : "attends to ", tokenText(m.columns[described.column].text)),
     ], x + placed.cell / 2, y, placed.high);
   }
 

@@ -37,7 +37,7 @@ export function makeHelp(ctx, current) {
 
   function open() {
     const views = [`1 to ${ctx.views.length}`, "choose a view"];
-    const general = [views, ...SHORTCUTS.filter(([, told]) => told), ["Esc", "unpin the word"], ["?", "this help"]];
+    const general = [views, ...SHORTCUTS.filter(([, description]) => description), ["Esc", "unpin the word"], ["?", "this help"]];
     body.replaceChildren(
       el("h2", {}, "How to read the picture"), helpTerms([...HELP_TEXTS, ...Object.entries(KINDS).map(([kind, label]) => [label, TERMS[kind]])], "dfn"),
       el("h2", {}, "Keys"), helpTerms(general, "kbd"),
@@ -54,8 +54,8 @@ export function makeHelp(ctx, current) {
   return { button, dialog, open };
 }
 
-const helpTerms = (entries, tag) => el("dl", {}, ...entries.flatMap(([term, told]) =>
-  [el("dt", {}, el(tag, {}, term)), el("dd", {}, told)]));
+const helpTerms = (entries, tag) => el("dl", {}, ...entries.flatMap(([term, description]) =>
+  [el("dt", {}, el(tag, {}, term)), el("dd", {}, description)]));
 
 // The button for the larger size.
 /** @param {Context} ctx */

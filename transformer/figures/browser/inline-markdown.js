@@ -34,10 +34,10 @@ export function markdownNodes(markdown) {
 function formulaNodes(latex) {
   const tokens = latex.match(/\\(?:[a-zA-Z]+|,)\s*|[^]/gu) ?? [];
   const group = () => {
-    const found = [];
-    while (tokens.length && tokens[0] !== "}") found.push(...one());
+    const nodes = [];
+    while (tokens.length && tokens[0] !== "}") nodes.push(...one());
     tokens.shift();
-    return found;
+    return nodes;
   };
   const one = () => {
     const token = tokens.shift() ?? "";

@@ -26,15 +26,15 @@ export function explorePage(container, context) {
     draw(); // another token may have been forced
   }, context.tabs, false, true);
   root.firstElementChild.classList.add("hu-file");
-  let [visit, asked] = [0, ""];
+  let [visit, lastRequest] = [0, ""];
 
   const question = () => {
-    const found = context.params();
-    const [other, off] = [found.get("other") ?? "", found.get("off") ?? ""];
-    const compared = (other || off) && found.get("view") === "compare"; // then these are side B, not the forced token
+    const query = context.params();
+    const [other, off] = [query.get("other") ?? "", query.get("off") ?? ""];
+    const compared = (other || off) && query.get("view") === "compare"; // then these are side B, not the forced token
     return {
-      model: context.model, text: context.text, other, off, how: found.get("how") ?? "off",
-      number: context.number ?? 0, force: compared ? "" : found.get("force") ?? "", beam: found.get("method") === "beam" ? BEAM : 1,
+      model: context.model, text: context.text, other, off, how: query.get("how") ?? "off",
+      number: context.number ?? 0, force: compared ? "" : query.get("force") ?? "", beam: query.get("method") === "beam" ? BEAM : 1,
     };
   };
 
@@ -45,10 +45,10 @@ export function explorePage(container, context) {
     beam.checked = now.beam > 1;
     altered.hidden = !now.off || Boolean(now.force);
     altered.replaceChildren("Side B is the same sentence with heads changed: ", el("code", {}, now.off), ". ", allOn());
-    if (asked === JSON.stringify(now)) return;
+    if (lastRequest === JSON.stringify(now)) return;
     const rest = (one) => JSON.stringify({ ...one, text: "", other: "", force: "" });
-    const again = asked !== "" && rest(now) === rest(JSON.parse(asked)) && view.ctx.state?.force === (context.params().get("force") ?? "");
-    asked = JSON.stringify(now);
+    const again = lastRequest !== "" && rest(now) === rest(JSON.parse(lastRequest)) && view.ctx.state?.force === (context.params().get("force") ?? "");
+    lastRequest = JSON.stringify(now);
     problem.textContent = problemOf(now.text);
     if (problem.textContent) return;
     try {

@@ -23,7 +23,7 @@ export function headsPage(container, context) {
   );
   const board = switchboardView(root, ({ off }) => change({ off: off || null }));
   root.firstElementChild.classList.add("hu-file");
-  let asked = "";
+  let lastRequest = "";
 
   const question = () => ({
     model: context.model, text: context.text, off: context.params().get("off") ?? "", how: context.params().get("how") ?? "off",
@@ -33,15 +33,15 @@ export function headsPage(container, context) {
     const now = question();
     field.set(now.text, context.about);
     how.value = now.how in OFF_METHODS ? now.how : "off";
-    if (asked === JSON.stringify(now)) return;
-    asked = JSON.stringify(now);
+    if (lastRequest === JSON.stringify(now)) return;
+    lastRequest = JSON.stringify(now);
     problem.textContent = problemOf(now.text);
     if (problem.textContent) return;
     try {
-      const found = await context.ask("heads", { ...now, how: how.value });
-      if (!found) return;
-      board.show(found.board);
-      results.replaceChildren(...written(now, found));
+      const answer = await context.ask("heads", { ...now, how: how.value });
+      if (!answer) return;
+      board.show(answer.board);
+      results.replaceChildren(...written(now, answer));
     } catch (error) {
       problem.textContent = error.message;
     }

@@ -28,9 +28,9 @@ export function homePage(container, context) {
     const problem = problemOf(text);
     if (problem) return view.show(around(text, { ...picture, number, problem }));
     try {
-      const found = await context.ask("glance", { model: context.model, text, prefix, rivals });
-      if (!found || call !== calls) return;
-      picture = { text, prefix, known: rivals, ...found };
+      const reply = await context.ask("glance", { model: context.model, text, prefix, rivals });
+      if (!reply || call !== calls) return;
+      picture = { text, prefix, known: rivals, ...reply };
       view.show(around(text, { ...picture, number }));
     } catch (error) {
       if (call === calls) view.show(around(text, { ...picture, number, problem: error.message }));

@@ -51,24 +51,24 @@ export function openLesson(tabs, site, lesson) {
   }
 
   async function ask() {
-    const asked = ++call;
+    const request = ++call;
     problem.textContent = own === null ? "" : problemOf(own);
     draw();
     if (problem.textContent) return;
     try {
-      const found = await client.ask("lesson", { model, lesson: lesson.name, texts: own === null ? lesson.texts : [own] });
-      if (!found || asked !== call) return;
-      if (found.missing) {
+      const reply = await client.ask("lesson", { model, lesson: lesson.name, texts: own === null ? lesson.texts : [own] });
+      if (!reply || request !== call) return;
+      if (reply.missing) {
         const which = own === null ? "This model" : "This sentence";
-        problem.textContent = `${which} does not show what the lesson asks about: ${found.missing}. The question below is still about “${shown.text}”.`;
+        problem.textContent = `${which} does not show what the lesson asks about: ${reply.missing}. The question below is still about “${shown.text}”.`;
         return;
       }
       const before = JSON.stringify(shown);
-      shown = { model, ...found };
+      shown = { model, ...reply };
       draw();
       if (!panel || before !== JSON.stringify(shown)) show();
     } catch (error) {
-      if (asked !== call) return;
+      if (request !== call) return;
       if (error.badText) problem.textContent = error.message;
       else progress.problem(error);
     }
@@ -145,17 +145,17 @@ export function openLesson(tabs, site, lesson) {
   // The button that checks whether the selection in the panel solves the lesson.
   function checkParts(fields) {
     const button = el("button", { type: "button", class: "hu-button" }, "Check");
-    const said = el("p", { role: "status" });
+    const status = el("p", { role: "status" });
     button.addEventListener("click", async () => {
       const chosen = { kind: fields.get("kind") ?? "cross", layer: Number(fields.get("layer") ?? 0), head: Number(fields.get("head") ?? 0), off: fields.get("off") ?? "" };
       try {
-        const found = await client.ask("check", { model: shown.model, text: shown.text, lesson: lesson.name, fields: chosen });
-        if (found) said.replaceChildren(el("b", {}, found.right ? "✓ Correct." : "✗ Not yet."), " ", ...markdownNodes(found.text));
+        const reply = await client.ask("check", { model: shown.model, text: shown.text, lesson: lesson.name, fields: chosen });
+        if (reply) status.replaceChildren(el("b", {}, reply.right ? "✓ Correct." : "✗ Not yet."), " ", ...markdownNodes(reply.text));
       } catch (error) {
-        said.textContent = error.message;
+        status.textContent = error.message;
       }
     });
-    return el("div", { class: "hu hu-file hu-lesson-check" }, button, said);
+    return el("div", { class: "hu hu-file hu-lesson-check" }, button, status);
   }
 
   field.onText((typed) => { own = typed; ask(); });

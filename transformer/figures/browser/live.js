@@ -27,7 +27,7 @@ export function openLive(tabs, site) {
   container.append(el("div", { class: "hu-live-top" }, nav, el("label", { class: "hu-live-languages" }, models)), progress.node, body);
 
   const client = makeClient(site, loading);
-  const made = new Map();
+  const pages = new Map();
   const ready = new Set();
   const params = () => new URLSearchParams(location.search);
 
@@ -80,12 +80,12 @@ export function openLive(tabs, site) {
       return link;
     }), el("a", { href: "course.html" }, "Course"));
     document.title = `${LIVE_PAGES[name].title} · Heads Up`;
-    if (!made.has(name)) {
+    if (!pages.has(name)) {
       const node = el("section", { class: "hu-live-page" });
-      made.set(name, { node, ...LIVE_PAGES[name].make(node, context) });
+      pages.set(name, { node, ...LIVE_PAGES[name].make(node, context) });
     }
-    if (body.firstChild !== made.get(name).node) body.replaceChildren(made.get(name).node);
-    made.get(name).draw();
+    if (body.firstChild !== pages.get(name).node) body.replaceChildren(pages.get(name).node);
+    pages.get(name).draw();
     progress.bar.hidden = context.ready;
     if (!context.ready) client.ask("load", { model: context.model }).catch(progress.problem);
   }

@@ -32,24 +32,24 @@ export function combined(side, state) {
 /** @param {State} state */
 function entries(tokens, writes, state) {
   const special = writes ? writes.special : tokens.special;
-  let found;
+  let entryList;
   if (!state.exact) {
     const by = writes || tokens;
-    found = by.word_labels.map((text) => ({ text, written: null, special: false, members: [] }));
+    entryList = by.word_labels.map((text) => ({ text, written: null, special: false, members: [] }));
     by.words.forEach((word, position) => {
-      found[word].members.push(position);
-      found[word].special ||= special[position];
+      entryList[word].members.push(position);
+      entryList[word].special ||= special[position];
     });
   } else {
-    found = tokens.tokens.map((text, position) => ({
+    entryList = tokens.tokens.map((text, position) => ({
       text,
       written: writes ? writes.tokens[position] : null,
       special: special[position],
       members: [position],
     }));
   }
-  for (const entry of found) entry.dim = entry.special && state.special === "dimmed";
-  return state.special === "hidden" ? found.filter((entry) => !entry.special) : found;
+  for (const entry of entryList) entry.dim = entry.special && state.special === "dimmed";
+  return state.special === "hidden" ? entryList.filter((entry) => !entry.special) : entryList;
 }
 
 // { kind, rows, columns, nRows, nColumns, values, top, masked(row, column) }, or null while the weights are
@@ -57,8 +57,8 @@ function entries(tokens, writes, state) {
 /** @param {Side} side @param {State} state @param {Head[]} [heads] @returns {Matrix | null} */
 export function matrixOf(side, state, heads = combined(side, state)) {
   const { kind } = state;
-  const found = heads.map(({ layer, head }) => side.weights(kind, layer, head));
-  if (!found.length || found.some((weights) => !weights)) return null;
+  const headWeights = heads.map(({ layer, head }) => side.weights(kind, layer, head));
+  if (!headWeights.length || headWeights.some((weights) => !weights)) return null;
   const labels = side.labels(kind);
   // In decoder self-attention rows and columns are the same pieces. A row of cross-attention is named by the
   // word that it writes next, or by the one that it has just read.
@@ -68,7 +68,7 @@ export function matrixOf(side, state, heads = combined(side, state)) {
     : entries(labels.rows, byWritten, state);
   const columns = entries(labels.columns, null, state);
   const width = labels.columns.tokens.length;
-  const all = blend(found.map(({ values }) => values), state.combine === "max");
+  const all = blend(headWeights.map(({ values }) => values), state.combine === "max");
   const values = new Float32Array(rows.length * columns.length);
   rows.forEach((row, r) => {
     columns.forEach((column, c) => {
@@ -86,7 +86,7 @@ export function matrixOf(side, state, heads = combined(side, state)) {
     nRows: rows.length,
     nColumns: columns.length,
     values,
-    top: Math.min(...found.map(({ top }) => top)),
+    top: Math.min(...headWeights.map(({ top }) => top)),
     masked: (r, c) => causal && columns[c].members[0] > rows[r].members[rows[r].members.length - 1],
   };
 }
@@ -96,13 +96,13 @@ const written = (rows, writes) =>
 
 function blend(many, greatest) {
   if (many.length === 1) return many[0];
-  const made = new Float32Array(many[0].length);
+  const blended = new Float32Array(many[0].length);
   for (const values of many) {
-    for (let i = 0; i < made.length; i++) {
-      made[i] = greatest ? Math.max(made[i], values[i]) : made[i] + values[i] / many.length;
+    for (let i = 0; i < blended.length; i++) {
+      blended[i] = greatest ? Math.max(blended[i], values[i]) : blended[i] + values[i] / many.length;
     }
   }
-  return made;
+  return blended;
 }
 
 function renormalise(values, width) {

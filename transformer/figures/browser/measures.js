@@ -72,9 +72,9 @@ export function contrast(one, other) {
 export function sinkOf(side, state) {
   if (state.combine !== "one") return "";
   const { columns } = side.labels(state.kind);
-  const found = side.measures[state.kind];
+  const values = side.measures[state.kind];
   for (const [name, at] of [["first", 0], ["last", columns.tokens.length - 1]]) {
-    const share = found[name][state.layer][state.head];
+    const share = values[name][state.layer][state.head];
     if (share >= 0.5 && columns.tokens.length > 2) {
       return `Attention sink: ${Math.round(100 * share)} % of this head's attention goes to ${isExact() ? columns.tokens[at] : `“${tokenName(columns.tokens[at])}”`}, the ${name} token.`;
     }

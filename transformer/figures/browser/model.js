@@ -68,9 +68,9 @@ function modelView(ctx) {
     const { offset } = MEASURES[state.measure];
     if (offset) lines.push(el("span", {}, showOffset(valueOf(side, kind, offset, layer, head))));
     if (state.order === "measure") lines.unshift(el("span", { class: "hu-head-name" }, shortName({ layer, head })));
-    const made = document.createDocumentFragment();
-    made.append(...lines);
-    return made;
+    const fragment = document.createDocumentFragment();
+    fragment.append(...lines);
+    return fragment;
   }
 
   function drawLegend(top) {
@@ -82,9 +82,9 @@ function modelView(ctx) {
       return;
     }
     bar.draw(look.ramp, measureTicks(top));
-    const found = side.kinds.filter((kind) => measures(side, kind, state))
+    const values = side.kinds.filter((kind) => measures(side, kind, state))
       .flatMap((kind) => side.measures[kind][state.measure].flat());
-    const range = `${showMeasure(Math.min(...found))} to ${showMeasure(Math.max(...found))} ${measure.unit || "(share)"}`;
+    const range = `${showMeasure(Math.min(...values))} to ${showMeasure(Math.max(...values))} ${measure.unit || "(share)"}`;
     const named = state.order === "measure" ? " “L3·H2” is layer 3, head 2." : "";
     words.replaceChildren(el("strong", {}, `${measure.label}, here ${range}. `), measure.note + named);
   }

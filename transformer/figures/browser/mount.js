@@ -27,7 +27,7 @@ export function mounted(make) {
 // the first view's fragment. It sends in a timer: a timer before `say` lets a button's value go first, a timer
 // after it holds back the next view until this message is sent.
 function inOwnMessage(say) {
-  const said = () =>
+  const sendAlone = () =>
     new Promise((sent) => {
       setTimeout(() => {
         try {
@@ -37,5 +37,5 @@ function inOwnMessage(say) {
         }
       });
     });
-  document[TURN] = (document[TURN] || Promise.resolve()).then(said);
+  document[TURN] = (document[TURN] || Promise.resolve()).then(sendAlone);
 }

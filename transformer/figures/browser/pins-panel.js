@@ -21,17 +21,17 @@ export function makePins(ctx) {
   const words = el("div", { class: "hu-pinwords", role: "toolbar", "aria-label": "Pin a word" });
   const ways = el("div", { class: "hu-directions", role: "group", "aria-label": "Direction" });
   const free = el("button", { type: "button", class: "hu-button" }, "Unpin");
-  const said = el("p", { class: "hu-pin-result", role: "status" });
+  const result = el("p", { class: "hu-pin-result", role: "status" });
   const grids = el("div", { class: "hu-kindrow" });
   const bar = makeBar();
   const list = el("ol", { class: "hu-clearest" });
   const unseen = el("p", { class: "hu-note" });
-  const found = el("div", { class: "hu-pinned" },
-    el("div", { class: "hu-pinhead" }, said, ways, free),
+  const pinnedPanel = el("div", { class: "hu-pinned" },
+    el("div", { class: "hu-pinhead" }, result, ways, free),
     el("div", { class: "hu-pinbody" },
       el("div", {}, grids, el("div", { class: "hu-pinscale" }, bar.node, el("span", {}, "greatest weight between it and another word")), unseen),
       el("section", {}, el("h2", {}, "Strongest first"), list)));
-  const node = el("section", { class: "hu-pins", "aria-label": "A word in every head" }, words, found);
+  const node = el("section", { class: "hu-pins", "aria-label": "A word in every head" }, words, pinnedPanel);
   const sections = new Map(); // kind → { mosaic, node }
   let [built, stop] = ["", 0]; // the sentences shown, and the button that Tab focuses
 
@@ -81,13 +81,13 @@ export function makePins(ctx) {
   function build() {
     const all = pinnable(ctx.side);
     const button = (one) => {
-      const made = el("button", { type: "button", class: "hu-pinword", "data-pin": pinOf(one) }, el("bdi", {}, one.label));
-      if (one.members.length > 1) made.title = `${one.members.length} tokens. ${COUNTED}`;
-      made.addEventListener("click", () => {
+      const wordButton = el("button", { type: "button", class: "hu-pinword", "data-pin": pinOf(one) }, el("bdi", {}, one.label));
+      if (one.members.length > 1) wordButton.title = `${one.members.length} tokens. ${COUNTED}`;
+      wordButton.addEventListener("click", () => {
         stop = all.findIndex((other) => pinOf(other) === pinOf(one));
-        ctx.set({ pin: made.getAttribute("aria-pressed") === "true" ? "" : pinOf(one) });
+        ctx.set({ pin: wordButton.getAttribute("aria-pressed") === "true" ? "" : pinOf(one) });
       });
-      return made;
+      return wordButton;
     };
     const line = (of) => all.filter((one) => one.of === of).map(button);
     const target = line("t");
@@ -107,7 +107,7 @@ export function makePins(ctx) {
       button.setAttribute("aria-pressed", String(pinned !== null && button.dataset.pin === pinOf(pinned)));
       button.tabIndex = i === stop ? 0 : -1;
     });
-    found.hidden = !pinned;
+    pinnedPanel.hidden = !pinned;
     if (!pinned) return;
     for (const button of ways.children) button.setAttribute("aria-pressed", String(button.dataset.way === state.way));
     const kinds = positionsIn(side, pinned, state.way);
@@ -140,8 +140,8 @@ export function makePins(ctx) {
   const inWords = (one, { label }) => `${attentionText(one, label).map(([text]) => text).join(" ")}${one.weight > 0 ? `, ${shownWeight(one)}` : ""}`;
 
   function write(pinned, best) {
-    said.title = COUNTED;
-    said.replaceChildren(...(best.length
+    result.title = COUNTED;
+    result.replaceChildren(...(best.length
       ? [...attentionNodes(best[0], pinned, true), ` with ${shownWeight(best[0])} of its attention, in ${headName(best[0])}.`]
       : ["There is no attention between ", el("strong", {}, el("bdi", {}, pinned.label)), " and another word in this direction. Choose the other direction."]));
     list.replaceChildren(...best.map((one) => {

@@ -104,9 +104,9 @@ export function makeKeyBars(ctx, working, choose) {
     paint: (pen, layout) => paintBars(ctx, pen, layout, working(), over),
   });
   const { canvas } = stage;
-  let said = "";
+  let description = "";
   const draw = (label) => {
-    said = label;
+    description = label;
     if (over >= working().count) over = -1;
     stage.draw(label);
   };
@@ -116,7 +116,7 @@ export function makeKeyBars(ctx, working, choose) {
   };
   canvas.addEventListener("pointermove", (event) => {
     over = under(event);
-    draw(said);
+    draw(description);
     if (over < 0) return stage.say(null);
     const w = working();
     const masked = over >= w.seen;
@@ -129,7 +129,7 @@ export function makeKeyBars(ctx, working, choose) {
   canvas.addEventListener("pointerleave", () => {
     over = -1;
     stage.say(null);
-    draw(said);
+    draw(description);
   });
   canvas.addEventListener("click", (event) => under(event) >= 0 && choose(under(event)));
   return { node: stage.node, draw, figure: stage.figure };

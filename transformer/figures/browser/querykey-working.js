@@ -11,11 +11,11 @@ const MAX_ROUNDING_GAP = 1e-3; // a larger difference is not explained by float3
 export const plainToken = (text) => tokenName(text).replace(/^▁(?=.)/, "");
 
 export function softmaxOf(scores, count) {
-  const made = new Float64Array(scores.length); // masked keys keep 0: exp(−∞)
+  const exponentials = new Float64Array(scores.length); // masked keys keep 0: exp(−∞)
   const most = Math.max(...scores.subarray(0, count));
   let sum = 0;
-  for (let j = 0; j < count; j++) sum += made[j] = Math.exp(scores[j] - most);
-  return made.map((x) => x / sum);
+  for (let j = 0; j < count; j++) sum += exponentials[j] = Math.exp(scores[j] - most);
+  return exponentials.map((x) => x / sum);
 }
 
 export const mostOf = (lines) => lines.reduce((most, line) => line.reduce((a, x) => Math.max(a, Math.abs(x)), most), 0) || 1;
@@ -38,15 +38,15 @@ export function workingOf(side, state) {
   const [q, k] = [vector(vectors.query, row), vector(vectors.key, column)];
   const product = side.score === "additive" ? q.map((x, i) => Math.tanh(x + k[i])) : Float64Array.from(q, (x, i) => x * k[i]);
   const dot = product.reduce((sum, x) => sum + x, 0);
-  const told = [...new Set([...ranked.slice(0, SHOWN_VALUES), ...(column < seen ? [column] : [])])];
+  const listed = [...new Set([...ranked.slice(0, SHOWN_VALUES), ...(column < seen ? [column] : [])])];
   const weighed = (j) => Float64Array.from(vector(vectors.value, j), (x) => x * shares[j]);
   const sumOf = (keys) => keys.map(weighed).reduce((sum, line) => sum.map((x, i) => x + line[i]), new Float64Array(d));
-  const others = ranked.filter((j) => !told.includes(j));
+  const others = ranked.filter((j) => !listed.includes(j));
   return {
-    kind, d, row, column, count, seen, scores, shares, q, k, product, dot, told, others,
+    kind, d, row, column, count, seen, scores, shares, q, k, product, dot, listed, others,
     score: side.score === "scaled_dot" ? dot / Math.sqrt(d) : dot,
     value: (j) => vector(vectors.value, j),
-    parts: told.map(weighed),
+    parts: listed.map(weighed),
     rest: sumOf(others),
     output: sumOf(ranked),
     traced: { weights: weights.values.subarray(row * count, (row + 1) * count), top: weights.top, output: vector(vectors.heads, row) },

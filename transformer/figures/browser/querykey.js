@@ -15,7 +15,7 @@ function queryKeyView(ctx) {
   let w = null;
   let dimension = -1; // dimension under the pointer, highlighted in all strips
   // The contents of a file are known before they are unpacked.
-  const held = [...ctx.store.later.keys()].map((name) => name.match(/^0\.query\.(\w+)\.(\d+)\./)).filter(Boolean);
+  const present = [...ctx.store.later.keys()].map((name) => name.match(/^0\.query\.(\w+)\.(\d+)\./)).filter(Boolean);
 
   const strips = makeStrips(ctx, () => pairLines(w, ctx.side), point);
   const values = makeStrips(ctx, () => valueLines(w), point);
@@ -38,7 +38,7 @@ function queryKeyView(ctx) {
   function draw() {
     w = workingOf(ctx.side, ctx.state);
     [empty.hidden, body.hidden] = [Boolean(w), !w];
-    if (!w) return empty.replaceChildren(...missingNotice(ctx, held));
+    if (!w) return empty.replaceChildren(...missingNotice(ctx, present));
     if (dimension >= w.d) dimension = -1;
     const { rows, columns, writes } = w.labels;
     queries.draw(`${ctx.side.id} ${w.kind}`, rows.names, w.row, () => false, writes?.names);
@@ -74,11 +74,11 @@ function queryKeyView(ctx) {
       point(within(dimension + right, w.d));
       strips.tell(2);
     } else {
-      const held = node.getRootNode().activeElement;
+      const focused = node.getRootNode().activeElement;
       const row = within(w.row + down, w.labels.rows.names.length);
       ctx.set({ row, column: within(w.column + right, w.count) });
-      if (queries.node.contains(held)) queries.focus();
-      if (keys.node.contains(held)) keys.focus();
+      if (queries.node.contains(focused)) queries.focus();
+      if (keys.node.contains(focused)) keys.focus();
     }
   });
 
@@ -102,11 +102,11 @@ const SITE_NAMES = {
 
 // The reason why nothing is shown, with a link to where data are available.
 /** @param {Context} ctx */
-function missingNotice(ctx, held) {
-  const here = held.some(([, kind, layer]) => kind === ctx.state.kind && Number(layer) === ctx.state.layer);
+function missingNotice(ctx, present) {
+  const here = present.some(([, kind, layer]) => kind === ctx.state.kind && Number(layer) === ctx.state.layer);
   if (ctx.live || here) return ["Loading the vectors of this head …"];
-  if (!held.length) return ["This file does not contain the vectors of the heads, to keep it small. The app shows them for every head."];
-  const [, kind, layer] = held[0];
+  if (!present.length) return ["This file does not contain the vectors of the heads, to keep it small. The app shows them for every head."];
+  const [, kind, layer] = present[0];
   const go = el("button", { type: "button", class: "hu-button" }, `Show ${layerName(Number(layer))}, ${KINDS[kind]}`);
   go.addEventListener("click", () => ctx.set({ kind, layer: Number(layer) }));
   return [el("p", {}, `Queries, keys and values are many numbers: this file holds those of ${layerName(Number(layer))}, ${KINDS[kind]} only.`), go];
@@ -117,18 +117,18 @@ function missingNotice(ctx, held) {
 function pairLines(w, side) {
   const [query, key] = [w.labels.rows.names[w.row], w.labels.columns.names[w.column]];
   const most = mostOf([w.q, w.k]);
-  const made = side.score === "additive" ? "tanh(q + k)" : "q × k";
+  const combined = side.score === "additive" ? "tanh(q + k)" : "q × k";
   return [
     { parts: ["q", " · ", query], name: `q of ${plainToken(query)}`, values: w.q, most },
     { parts: ["k", " · ", key], name: `k of ${plainToken(key)}`, values: w.k, most },
-    { parts: [made], name: made, values: w.product, most: mostOf([w.product]), strong: true },
+    { parts: [combined], name: combined, values: w.product, most: mostOf([w.product]), strong: true },
   ];
 }
 
 // The weighted values of the strongest keys; the sum of the others; the total.
 function valueLines(w) {
   const most = mostOf([...w.parts, w.rest, w.output]);
-  const lines = w.told.map((j, i) => {
+  const lines = w.listed.map((j, i) => {
     const token = w.labels.columns.names[j];
     return { parts: [w.shares[j].toFixed(2), " · ", token], name: `${fixed(w.shares[j])} · v of ${plainToken(token)}`, values: w.parts[i], most };
   });
@@ -181,11 +181,11 @@ function workFigure(ctx, w, stages) {
 /** @param {Context} ctx */
 function workTable(w, ctx) {
   const { rows, columns } = w.labels;
-  const made = ctx.side.score === "additive" ? "tanh(q + k)" : "q × k";
+  const combined = ctx.side.score === "additive" ? "tanh(q + k)" : "q × k";
   const pair = `“${tokenName(rows.names[w.row])}” asks “${tokenName(columns.names[w.column])}”`;
   return {
     caption: `${sentenceCase(headName(ctx.state))}, ${KINDS[w.kind]}: ${pair}`,
-    columns: ["dimension", "q", "k", made, "v", "Σ α·v", "key", "score", "weight here", "weight in the trace"],
+    columns: ["dimension", "q", "k", combined, "v", "Σ α·v", "key", "score", "weight here", "weight in the trace"],
     rows: [
       ...Array.from(w.q, (x, i) => [i, x, w.k[i], w.product[i], w.value(w.column)[i], w.output[i], "", "", "", ""]),
       ...columns.names.map((token, j) =>

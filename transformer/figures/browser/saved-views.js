@@ -39,15 +39,15 @@ export const jsonOf = (views) => `${JSON.stringify({ format: FORMAT, views }, nu
 // Parses a text of `jsonOf`. Throws an Error with a sentence about what is wrong.
 /** @param {string} text @param {string[]} pages @returns {SavedView[]} */
 export function viewsOf(text, pages) {
-  let found = null;
+  let content = null;
   try {
-    found = JSON.parse(text);
+    content = JSON.parse(text);
   } catch {
     throw new Error("This file is not valid JSON, so it contains no list of views.");
   }
-  if (found?.format !== FORMAT || !Array.isArray(found.views)) throw new Error(`This file is not a list of views; its format must be “${FORMAT}”.`);
-  if (found.views.length > MAX_VIEWS) throw new Error(`This list has ${found.views.length} views; at most ${MAX_VIEWS} can be saved.`);
-  return found.views.map((one, number) => checkedView(one, number + 1, pages));
+  if (content?.format !== FORMAT || !Array.isArray(content.views)) throw new Error(`This file is not a list of views; its format must be “${FORMAT}”.`);
+  if (content.views.length > MAX_VIEWS) throw new Error(`This list has ${content.views.length} views; at most ${MAX_VIEWS} can be saved.`);
+  return content.views.map((one, number) => checkedView(one, number + 1, pages));
 }
 
 function checkedView(one, number, pages) {
@@ -86,7 +86,7 @@ const storage = { getItem: (name) => localStorage.getItem(name), setItem: (name,
 export function makeSavedViews(titled) {
   let pages = [""];
   let views = [];
-  const said = el("p", { class: "hu-saved-message", role: "status" });
+  const status = el("p", { class: "hu-saved-message", role: "status" });
   const list = el("ol", { class: "hu-saved-list" });
   const act = (label, run, title = "") => {
     const one = el("button", { type: "button", class: "hu-saved-act", title: title || null }, label);
@@ -98,13 +98,13 @@ export function makeSavedViews(titled) {
     act("Import JSON …", choose, "Adds the views of an exported JSON file to this list"), act("Close", () => dialog.close()));
   const dialog = el("dialog", { class: "hu-saved", "aria-label": "Saved views" },
     el("h2", {}, "Saved views"), el("p", { class: "hu-saved-about" }, "Stored only in this browser; they are not sent to the server."),
-    acts, said, list);
+    acts, status, list);
   const button = el("button", { type: "button", class: "hu-link-button hu-saved-button", "aria-label": "Saved", title: "Saved views: save the current view with a note, or export the list" }, el("span", { class: "hu-saved-mark", "aria-hidden": "true" }));
   save.classList.add("hu-saved-first");
 
   button.addEventListener("click", () => {
     views = storedViews(storage, pages);
-    said.textContent = "";
+    status.textContent = "";
     draw();
     dialog.showModal();
   });
@@ -142,7 +142,7 @@ export function makeSavedViews(titled) {
   }
 
   function tell(text) {
-    said.textContent = text;
+    status.textContent = text;
   }
 
   function draw() {

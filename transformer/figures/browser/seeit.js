@@ -27,11 +27,11 @@ export function seeitView(root) {
 
 /** @param {Element} card */
 function pictureAfter(card) {
-  for (const one of document.querySelectorAll(PICTURES)) {
-    if (!(card.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_FOLLOWING) || card.contains(one)) continue;
-    const within = [one, ...one.querySelectorAll("*")].find((node) => node.shadowRoot)?.shadowRoot.querySelector(STAGE);
-    const found = within || one;
-    if (found.getBoundingClientRect().height > 0) return found;
+  for (const candidate of document.querySelectorAll(PICTURES)) {
+    if (!(card.compareDocumentPosition(candidate) & Node.DOCUMENT_POSITION_FOLLOWING) || card.contains(candidate)) continue;
+    const within = [candidate, ...candidate.querySelectorAll("*")].find((node) => node.shadowRoot)?.shadowRoot.querySelector(STAGE);
+    const target = within || candidate;
+    if (target.getBoundingClientRect().height > 0) return target;
   }
   return null;
 }

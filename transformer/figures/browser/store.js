@@ -48,8 +48,8 @@ export function makeStore(onArrive) {
     if (later.has(name)) {
       const bring = later.get(name);
       later.delete(name);
-      bring().then((found) => {
-        parts.set(name, found);
+      bring().then((array) => {
+        parts.set(name, array);
         onArrive();
       });
     }
@@ -86,37 +86,37 @@ function makeSide(doc, number, part) {
     const name = `${number}.weights.${kind}.${layer}`;
     const key = `${name}.${head}`;
     if (kept.has(key)) return kept.get(key);
-    const found = part(name);
-    if (!found) return null;
-    const [, rows, columns] = found.shape;
+    const packed = part(name);
+    if (!packed) return null;
+    const [, rows, columns] = packed.shape;
     const size = rows * columns;
-    const levels = found.values.subarray(head * size, (head + 1) * size);
-    const made = { values: Float32Array.from(levels, (q) => (q / found.top) ** 2), top: found.top };
+    const levels = packed.values.subarray(head * size, (head + 1) * size);
+    const headWeights = { values: Float32Array.from(levels, (q) => (q / packed.top) ** 2), top: packed.top };
     if (kept.size > 64) kept.clear();
-    kept.set(key, made);
-    return made;
+    kept.set(key, headWeights);
+    return headWeights;
   }
 
   // A thumbnail: { values: levels of 0 to 255, height, width }.
   function thumb(kind, layer, head) {
-    const found = part(`${number}.thumbs.${kind}`);
-    const [, heads, height, width] = found.shape;
+    const packed = part(`${number}.thumbs.${kind}`);
+    const [, heads, height, width] = packed.shape;
     const size = height * width;
     const start = (layer * heads + head) * size;
-    return { values: found.values.subarray(start, start + size), height, width };
+    return { values: packed.values.subarray(start, start + size), height, width };
   }
 
   // The strongest attention to every word ("to") or from it ("from") in every head of a kind, and the word at
   // the other end: as levels, for the heads of all layers in order.
   function looks(kind, way) {
-    const [found, others] = ["", ".who"].map((more) => part(`${number}.pins.${kind}.${way}${more}`));
-    return { weights: found.values, top: found.top, others: others.values, words: found.shape[2] };
+    const [strongest, others] = ["", ".who"].map((more) => part(`${number}.pins.${kind}.${way}${more}`));
+    return { weights: strongest.values, top: strongest.top, others: others.values, words: strongest.shape[2] };
   }
 
   // { query, key, value, scores, heads } of one head, each { values, shape }; null if missing.
   function vectors(kind, layer, head) {
-    const found = VECTORS.map((what) => part(`${number}.${what}.${kind}.${layer}.${head}`));
-    return found.every(Boolean) ? Object.fromEntries(VECTORS.map((what, i) => [what, found[i]])) : null;
+    const arrays = VECTORS.map((what) => part(`${number}.${what}.${kind}.${layer}.${head}`));
+    return arrays.every(Boolean) ? Object.fromEntries(VECTORS.map((what, i) => [what, arrays[i]])) : null;
   }
 
   return {

@@ -14,19 +14,19 @@ export function switchboardView(container, report) {
   let [header, parts, built] = [null, null, ""];
   let off = new Set(); // "e3.2"
   let sent = []; // reports that have not come back yet
-  const said = el("p", { class: "hu-note", role: "status" });
+  const status = el("p", { class: "hu-note", role: "status" });
   const allOn = el("button", { type: "button", class: "hu-button" }, "All on");
   const bar = makeBar();
   const legend = el("figcaption", { class: "hu-legend" }, bar.node, el("span", {}, "share of the head's attention that moved to other tokens; colour by square root"));
   const boards = el("div", { class: "hu-kindrow" });
-  const top = el("div", { class: "hu-switchtop" }, said, allOn);
+  const top = el("div", { class: "hu-switchtop" }, status, allOn);
   const frame = el("div", { class: "hu hu-explorer hu-switchboard" }, top, boards, legend);
   let grids = []; // { kind, cells: rows of buttons; the first of each row and column switches all of it }
   container.append(frame);
 
   function show(bytes) {
-    const found = unpack(bytes);
-    [header, parts] = [found.header, found.parts];
+    const unpacked = unpack(bytes);
+    [header, parts] = [unpacked.header, unpacked.parts];
     nameExactly(header.exact);
     const at = sent.indexOf(header.off);
     if (at >= 0) sent.splice(0, at + 1);
@@ -49,7 +49,7 @@ export function switchboardView(container, report) {
     if (header.moved) bar.draw(look.ramp, [[0, "0"], [0.5, "25%"], [1, "100%"]]);
     if (header.moved) return;
     const many = header.kinds.length * header.n_layers * header.n_heads;
-    said.textContent = off.size
+    status.textContent = off.size
       ? `${off.size} of ${many} heads off: ${namesOff(off)}`
       : "All heads are on. Click one to switch it off, a number to the left or above for a whole layer or column, or “all” for the kind.";
     allOn.disabled = !off.size;
@@ -147,20 +147,20 @@ export function switchboardView(container, report) {
 
   function drawSwitches(grid, look) {
     const { kind, cells } = grid;
-    const found = parts.get(`thumbs.${kind.name}`);
-    const [, heads, height, width] = found.shape;
+    const thumbs = parts.get(`thumbs.${kind.name}`);
+    const [, heads, height, width] = thumbs.shape;
     const size = height * width;
     cells.forEach((line, row) => line.forEach((button, column) => {
       const on = String(headsAt(kind, row, column).some((head) => !off.has(head)));
       if (button.getAttribute("aria-checked") !== on) button.setAttribute("aria-checked", on);
     }));
     const { values = [], key = "" } = grid.painted ?? {};
-    if (key === look.key + found.shape && values.every((value, n) => value === found.values[n])) return;
-    grid.painted = { values: found.values, key: look.key + found.shape };
+    if (key === look.key + thumbs.shape && values.every((value, n) => value === thumbs.values[n])) return;
+    grid.painted = { values: thumbs.values, key: look.key + thumbs.shape };
     cells.forEach((line, row) => line.forEach((button, column) => {
       if (!row || !column) return;
       const start = ((row - 1) * heads + column - 1) * size;
-      paintThumb(button.firstChild, { values: found.values.subarray(start, start + size), height, width }, kind.name === "decoder", look.ramp);
+      paintThumb(button.firstChild, { values: thumbs.values.subarray(start, start + size), height, width }, kind.name === "decoder", look.ramp);
     }));
   }
 
@@ -192,13 +192,13 @@ export function switchboardView(container, report) {
 
 // "e3.2,c5" as a set of heads, and back; a complete layer is written as "c5".
 export function readOff(text, { n_layers, n_heads }) {
-  const found = new Set();
+  const heads = new Set();
   for (const one of text.split(",").filter(Boolean)) {
     const [layer, head] = one.slice(1).split(".").map(Number);
     if (layer >= n_layers) continue;
-    for (let h = 0; h < n_heads; h++) if (head === undefined || head === h) found.add(`${one[0]}${layer}.${h}`);
+    for (let h = 0; h < n_heads; h++) if (head === undefined || head === h) heads.add(`${one[0]}${layer}.${h}`);
   }
-  return found;
+  return heads;
 }
 
 export function writeOff(off, { kinds, n_layers, n_heads }) {

@@ -193,7 +193,7 @@ function levelOf({ kind, most, signed }) {
 /** @param {any} given @param {Look} look */
 export function scaleOf({ kind, most, signed }, look) {
   const end = numberText(most, 3);
-  if (signed) return { ramp: look.diverging, ticks: [[0, `−${end}`], [0.5, "0"], [1, end]], told: "" };
-  if (kind === "share") return { ramp: look.ramp, ticks: [0, 0.01, 0.1, 0.25, 0.5, 1].map((tick) => [Math.sqrt(tick), String(tick)]), told: "Colour by square root, so that small shares are visible." };
-  return { ramp: look.ramp, ticks: [[0, "0"], [1, end]], told: "" };
+  if (signed) return { ramp: look.diverging, ticks: [[0, `−${end}`], [0.5, "0"], [1, end]], note: "" };
+  if (kind === "share") return { ramp: look.ramp, ticks: [0, 0.01, 0.1, 0.25, 0.5, 1].map((tick) => [Math.sqrt(tick), String(tick)]), note: "Colour by square root, so that small shares are visible." };
+  return { ramp: look.ramp, ticks: [[0, "0"], [1, end]], note: "" };
 }

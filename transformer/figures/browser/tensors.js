@@ -77,12 +77,12 @@ export function tensorsView(container, report) {
     look = colours(frame);
     const [rows, columns] = [header.rows.length, count()];
     stage.draw(`${header.title}: ${rows} by ${columns} numbers. Use the arrow keys to select one.`);
-    const { ramp, ticks, told } = scaleOf(header, look);
+    const { ramp, ticks, note } = scaleOf(header, look);
     ranked.draw(header, values, cell);
     bar.draw(ramp, ticks);
     bar.node.hidden = !ticks.length;
     sorting.setAttribute("aria-label", `Strongest columns first: ${header.title}`);
-    words.textContent = stage.placed.over ? `${told} Small: all ${columns} columns. The framed part is enlarged below; click or drag the frame.` : told;
+    words.textContent = stage.placed.over ? `${note} Small: all ${columns} columns. The framed part is enlarged below; click or drag the frame.` : note;
     sorting.hidden = !stage.placed.over;
     sorting.setAttribute("aria-pressed", String(strongest));
     tell();
@@ -109,28 +109,28 @@ export function tensorsView(container, report) {
   }
 
   canvas.addEventListener("pointerdown", (event) => {
-    const found = under(event);
-    if (!found) return;
-    dragged = found.small;
+    const target = under(event);
+    if (!target) return;
+    dragged = target.small;
     if (dragged) {
       canvas.setPointerCapture(event.pointerId);
-      look_at(found.at - Math.floor(stage.placed.count / 2));
-      firstRow = rowsAround(found.row);
+      look_at(target.at - Math.floor(stage.placed.count / 2));
+      firstRow = rowsAround(target.row);
       redraw();
     }
   });
   const rowsAround = (row) => Math.min(Math.max(row - Math.floor(stage.placed.rows / 2), 0), header.rows.length - stage.placed.rows);
   canvas.addEventListener("pointermove", (event) => {
-    const found = under(event);
-    if (dragged && found?.small) look_at(found.at - Math.floor(stage.placed.count / 2));
-    over = found;
+    const target = under(event);
+    if (dragged && target?.small) look_at(target.at - Math.floor(stage.placed.count / 2));
+    over = target;
     redraw();
   });
   for (const name of ["pointerup", "pointercancel"]) canvas.addEventListener(name, () => { dragged = false; });
   canvas.addEventListener("pointerleave", () => { over = null; redraw(); });
   canvas.addEventListener("click", (event) => {
-    const found = under(event);
-    if (found && !found.small) choose(found.row, order[found.at]);
+    const target = under(event);
+    if (target && !target.small) choose(target.row, order[target.at]);
   });
   canvas.addEventListener("keydown", (event) => {
     if (!(event.key in ARROWS) || !header) return;
@@ -167,13 +167,13 @@ export function tensorsView(container, report) {
 // The order of columns: as given, or by the greatest number.
 export function orderOf(values, header, strongest) {
   const columns = header.columns_count;
-  const found = Array.from({ length: columns }, (_, i) => i);
-  if (!strongest) return found;
+  const columnOrder = Array.from({ length: columns }, (_, i) => i);
+  if (!strongest) return columnOrder;
   const most = new Float64Array(columns);
   values.forEach((value, i) => {
     if (Number.isFinite(value)) most[i % columns] = Math.max(most[i % columns], Math.abs(value));
   });
-  return found.sort((a, b) => most[b] - most[a]);
+  return columnOrder.sort((a, b) => most[b] - most[a]);
 }
 
 // The selected row's values as bars, greatest first: what the model would predict at this position.

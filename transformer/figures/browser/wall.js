@@ -18,7 +18,7 @@ const ORDERS = {
 export function wallView(container, report) {
   let [cards, heads, large, order] = [[], new Map(), [], "name"];
   const shown = new Map(); // the levels that each run's head shows now, by name
-  const made = new Map(); // the elements of each card
+  const drawnCards = new Map(); // the elements of each card
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
   const sorts = el("div", { class: "hu-wall-sorts", role: "group", "aria-label": "Sort the runs" });
   for (const [key, [label]] of Object.entries(ORDERS)) {
@@ -48,17 +48,17 @@ export function wallView(container, report) {
     if (!frame.isConnected) return; // colours can only be read on the page
     for (const button of sorts.children) button.setAttribute("aria-pressed", String(button.dataset.order === order));
     const sorted = [...cards].sort(ORDERS[order][1]);
-    for (const name of [...made.keys()]) if (!cards.some((card) => card.name === name)) made.delete(name);
+    for (const name of [...drawnCards.keys()]) if (!cards.some((card) => card.name === name)) drawnCards.delete(name);
     sorted.forEach(fill);
-    front.replaceChildren(...large.map((name) => made.get(name).node));
-    rest.replaceChildren(...sorted.filter(({ name }) => !large.includes(name)).map(({ name }) => made.get(name).node));
+    front.replaceChildren(...large.map((name) => drawnCards.get(name).node));
+    rest.replaceChildren(...sorted.filter(({ name }) => !large.includes(name)).map(({ name }) => drawnCards.get(name).node));
     front.hidden = !large.length;
     move();
   }
 
   function fill(card) {
-    if (!made.has(card.name)) made.set(card.name, make(card.name));
-    const { node, button, who, title, canvas, curve, said, ends } = made.get(card.name);
+    if (!drawnCards.has(card.name)) drawnCards.set(card.name, make(card.name));
+    const { node, button, who, title, canvas, curve, progress, ends } = drawnCards.get(card.name);
     const isLarge = large.includes(card.name);
     node.dataset.status = card.status;
     button.setAttribute("aria-pressed", String(isLarge));
@@ -66,18 +66,18 @@ export function wallView(container, report) {
     title.textContent = card.title;
     canvas.setAttribute("aria-label", card.head);
     canvas.hidden = !heads.has(card.name);
-    said.textContent = wordsOf(card);
+    progress.textContent = wordsOf(card);
     ends.textContent = `${card.head}. ${lossWords(card.curve)}.`;
     drawCurve(curve, card.curve);
   }
 
   function make(name) {
-    const [who, title, said] = [el("b", {}), el("span", { class: "hu-wall-title" }), el("span", { class: "hu-wall-progress" })];
+    const [who, title, progress] = [el("b", {}), el("span", { class: "hu-wall-title" }), el("span", { class: "hu-wall-progress" })];
     const canvas = el("canvas", { role: "img", "aria-label": "Its clearest head" });
     const ends = el("span", { class: "hu-wall-ends" });
     const curve = document.createElementNS(SVG, "svg");
     curve.setAttribute("role", "img");
-    const button = el("button", { type: "button", class: "hu-wall-card" }, who, title, el("span", { class: "hu-wall-pictures" }, canvas, curve), said, ends);
+    const button = el("button", { type: "button", class: "hu-wall-card" }, who, title, el("span", { class: "hu-wall-pictures" }, canvas, curve), progress, ends);
     button.addEventListener("click", () => {
       large = large.includes(name) ? large.filter((one) => one !== name) : [...large, name].slice(-LARGE);
       draw();
@@ -85,7 +85,7 @@ export function wallView(container, report) {
     });
     const open = el("button", { type: "button", class: "hu-button hu-wall-open" }, "Open the run →");
     open.addEventListener("click", () => report({ open: name }));
-    return { node: el("div", { class: "hu-wall-run" }, button, open), button, who, title, canvas, curve, said, ends };
+    return { node: el("div", { class: "hu-wall-run" }, button, open), button, who, title, canvas, curve, progress, ends };
   }
 
   // Fade every head from its current picture to the newest.
@@ -106,7 +106,7 @@ export function wallView(container, report) {
         const values = from && share < 1 ? from.map((value, i) => value + share * (head.values[i] - value)) : head.values;
         shown.set(name, values);
         const [height, width] = head.shape;
-        paintThumb(made.get(name).canvas, { values: Uint8Array.from(values), height, width }, false, ramp);
+        paintThumb(drawnCards.get(name).canvas, { values: Uint8Array.from(values), height, width }, false, ramp);
       }
       if (share < 1 && ways.some(({ from }) => from)) fading = requestAnimationFrame(step);
     };

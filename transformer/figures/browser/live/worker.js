@@ -49,20 +49,20 @@ const answers = {
 
   // The translation for the first page, with alternatives if they are requested.
   async glance(question) {
-    const made = await translator(question.model);
-    const trace = await traced(made, question);
-    const rivals = question.rivals ? rivalWords(made, trace) : [];
+    const engine = await translator(question.model);
+    const trace = await traced(engine, question);
+    const rivals = question.rivals ? rivalWords(engine, trace) : [];
     const { aligner } = site.models[question.model];
-    return { result: { ...glanceData(trace, { rivals, taken: question.prefix?.length ?? 0, aligner }), unknown: unknownWords(made, question.text) } };
+    return { result: { ...glanceData(trace, { rivals, taken: question.prefix?.length ?? 0, aligner }), unknown: unknownWords(engine, question.text) } };
   },
 
   // The explorer's bytes, and why a token cannot be forced. A second side has another text, a forced token, or
   // changed heads.
   async explore(question) {
-    const made = await translator(question.model);
-    const { sides, found, versus, refused } = await tracedSides(made, question);
-    const names = found.length > 1 ? sides[1].off ? ["as trained", "heads changed"] : ["A", "B"] : ["", ""];
-    const bytes = explorerData(found, {
+    const engine = await translator(question.model);
+    const { sides, traces, versus, refused } = await tracedSides(engine, question);
+    const names = traces.length > 1 ? sides[1].off ? ["as trained", "heads changed"] : ["A", "B"] : ["", ""];
+    const bytes = explorerData(traces, {
       fixed: site.explorer, start: question.start, visit: question.visit, versus, names,
       model: question.model, id: JSON.stringify([question.model, sides, question.beam, question.how]), aligner: site.models[question.model].aligner,
     });
@@ -71,18 +71,18 @@ const answers = {
 
   // Weights of a layer or vectors of a head, for a view that needs them.
   async part(question) {
-    const made = await translator(question.model);
-    const { found } = await tracedSides(made, question, "explore");
-    return { result: partOf(found, question.name) };
+    const engine = await translator(question.model);
+    const { traces } = await tracedSides(engine, question, "explore");
+    return { result: partOf(traces, question.name) };
   },
 
   // The switchboard, and the translation with and without the changed heads.
   async heads(question) {
-    const made = await translator(question.model);
-    const plain = await traced(made, { ...question, off: "" });
-    const altered = question.off ? await traced(made, question) : plain;
-    const told = ({ text, score, finished }) => ({ text, score, finished });
-    return { result: { board: switchboard(plain, question.off), plain: told(plain), altered: told(altered) } };
+    const engine = await translator(question.model);
+    const plain = await traced(engine, { ...question, off: "" });
+    const altered = question.off ? await traced(engine, question) : plain;
+    const summary = ({ text, score, finished }) => ({ text, score, finished });
+    return { result: { board: switchboard(plain, question.off), plain: summary(plain), altered: summary(altered) } };
   },
 
   // A lesson's question about the first of these texts that shows its phenomenon, or why none does.
@@ -109,9 +109,9 @@ const answers = {
 
 // A lesson's sentence with its translation; it can also translate other texts and switch heads off.
 async function lessonCase(question) {
-  const made = await translator(question.model);
-  const translate = async (text, off = "") => (await traced(made, { ...question, text, off })).text;
-  return new LessonCase(await traced(made, question), { aligner: site.models[question.model].aligner, translate });
+  const engine = await translator(question.model);
+  const translate = async (text, off = "") => (await traced(engine, { ...question, text, off })).text;
+  return new LessonCase(await traced(engine, question), { aligner: site.models[question.model].aligner, translate });
 }
 
 // The model, loaded once; a failed attempt can be repeated.
@@ -131,34 +131,34 @@ async function loadTranslator(name) {
   const loaded = files.map(() => 0);
   let [stored, failed] = [true, false];
   const parts = await Promise.all(files.map(async (file, i) => {
-    const found = await fetchFile(file, (count) => {
+    const download = await fetchFile(file, (count) => {
       loaded[i] = count;
       if (!failed) self.postMessage({ loading: { model: name, bytes, loaded: loaded.reduce((a, b) => a + b) } });
     }).catch((error) => {
       failed = true; // progress of the other file would hide the reason
       throw error;
     });
-    stored &&= found.stored;
-    return found.bytes;
+    stored &&= download.stored;
+    return download.bytes;
   }));
-  const made = new Translator(config, parts[0], parts[1]);
+  const engine = new Translator(config, parts[0], parts[1]);
   self.postMessage({ loading: { model: name, bytes, loaded: bytes, ready: true, stored } });
-  return made;
+  return engine;
 }
 
 // The trace for a request: cached, or computed step by step, with a check for messages between steps.
-/** @param {Translator} made @param {any} question @param {string} kind whose newer questions end this one */
-async function traced(made, question, kind = question.kind) {
+/** @param {Translator} engine @param {any} question @param {string} kind whose newer questions end this one */
+async function traced(engine, question, kind = question.kind) {
   const { model, text, prefix = [], beam = 1, off = "", how = "off" } = question;
   const key = JSON.stringify([model, text, prefix, beam, off, off && how]);
   if (!traces.has(key)) {
-    const heads = headsOf(off, made.model.config);
+    const heads = headsOf(off, engine.model.config);
     let hooks = null;
     if (heads.length) {
-      const mean = how === "mean" ? (await traced(made, { ...question, off: "" }, kind)).sites : {};
+      const mean = how === "mean" ? (await traced(engine, { ...question, off: "" }, kind)).sites : {};
       hooks = CHANGES[how](heads, mean);
     }
-    const steps = made.trace(text, { prefix, beamSize: beam, hooks });
+    const steps = engine.trace(text, { prefix, beamSize: beam, hooks });
     for (;;) {
       const { done, value } = steps.next();
       if (done) {
@@ -169,30 +169,30 @@ async function traced(made, question, kind = question.kind) {
       if (kind === question.kind && newest.get(kind) !== question.id) throw new Superseded();
     }
   }
-  const found = traces.get(key);
+  const cached = traces.get(key);
   traces.delete(key);
-  traces.set(key, found); // most recently used
+  traces.set(key, cached); // most recently used
   for (const old of [...traces.keys()].slice(0, -MAX_TRACES)) traces.delete(old);
-  return found;
+  return cached;
 }
 
 // The traces that the explorer shows: the sentence, and the one to compare with.
-/** @param {Translator} made @param {any} question @param {string} kind */
-async function tracedSides(made, question, kind = question.kind) {
+/** @param {Translator} engine @param {any} question @param {string} kind */
+async function tracedSides(engine, question, kind = question.kind) {
   const { text, other, off, force = "" } = question;
   const first = { text, off: "" };
-  const found = [await traced(made, { ...question, ...first }, kind)];
+  const traces = [await traced(engine, { ...question, ...first }, kind)];
   const second = force ? { text, off: "", prefix: [] } : other ? { text: other, off: "" } : off ? { text, off } : null;
-  if (!second) return { sides: [first], found, versus: "", refused: "" };
+  if (!second) return { sides: [first], traces, versus: "", refused: "" };
   if ("prefix" in second) {
     try {
-      second.prefix = forcedPrefix(found[0], force);
+      second.prefix = forcedPrefix(traces[0], force);
     } catch (error) {
-      return { sides: [first], found, versus: "refused", refused: `That token cannot be forced: ${error.message}` };
+      return { sides: [first], traces, versus: "refused", refused: `That token cannot be forced: ${error.message}` };
     }
   }
-  found.push(await traced(made, { ...question, ...second }, kind));
-  return { sides: [first, second], found, versus: "prefix" in second ? "force" : "other", refused: "" };
+  traces.push(await traced(engine, { ...question, ...second }, kind));
+  return { sides: [first, second], traces, versus: "prefix" in second ? "force" : "other", refused: "" };
 }
 
 // Waits until pending messages have been handled.
@@ -228,7 +228,7 @@ function switchboard(trace, off) {
 }
 
 // Words with unknown tokens.
-/** @param {Translator} made @param {string} text */
+/** @param {Translator} engine @param {string} text */
 function unknownWords({ vocabulary }, text) {
   const words = [...new Set(text.split(/\s+/u))].filter(Boolean);
   return words.filter((word) => vocabulary.encode(word).includes(vocabulary.unknown)).slice(0, 5);

@@ -27,9 +27,9 @@ export function together(...several) {
 }
 
 // Hooks that record every site of one pass in `found`, by name.
-/** @param {Record<string, Tensor>} found @param {string[]} names @returns {Hooks} */
-export const recordInto = (found, names) =>
-  Object.fromEntries(names.map((name) => [name, (tensor) => { found[name] = tensor; return undefined; }]));
+/** @param {Record<string, Tensor>} recorded @param {string[]} names @returns {Hooks} */
+export const recordInto = (recorded, names) =>
+  Object.fromEntries(names.map((name) => [name, (tensor) => { recorded[name] = tensor; return undefined; }]));
 
 const SITES = { encoder: "encoder.layers.#.self_attn", decoder: "decoder.layers.#.self_attn", cross: "decoder.layers.#.cross_attn" };
 
@@ -81,12 +81,12 @@ export function toMean(heads, sites) {
 // attention.
 /** @param {HeadName[]} heads @param {string} point @param {(rows: Float32Array, head: HeadName, width: number) => unknown} change */
 function forEach(heads, point, change) {
-  return together(...heads.map((one) => ({
-    [siteOf(one.kind, one.layer, point)]: (tensor) => {
-      const made = tensor.clone();
-      const [, length, width] = made.shape;
-      change(made.values.subarray(one.head * length * width, (one.head + 1) * length * width), one, width);
-      return made;
+  return together(...heads.map((headName) => ({
+    [siteOf(headName.kind, headName.layer, point)]: (tensor) => {
+      const changed = tensor.clone();
+      const [, length, width] = changed.shape;
+      change(changed.values.subarray(headName.head * length * width, (headName.head + 1) * length * width), headName, width);
+      return changed;
     },
   })));
 }

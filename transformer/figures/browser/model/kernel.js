@@ -18,9 +18,9 @@ export function fastProducts(bytes) {
     const plain = products.multiply;
     let used = SCRATCH;
     const allocate = (count) => {
-      const made = new Float32Array(memory.buffer, used, count);
+      const array = new Float32Array(memory.buffer, used, count);
       used += Math.ceil(count / 4) * 16;
-      return made;
+      return array;
     };
     products.multiply = (x, w, y, rows, n, m) => {
       const [from, to] = [0, rows * n * 4];

@@ -28,18 +28,18 @@ export function* greedy(model, memory, { limit, prefix = [], candidates = 8, hoo
   const { bos_id, eos_id } = model.config;
   let cache = model.start(memory, hooks);
   /** @type {Decoded} */
-  const found = { ids: [], logProbabilities: [], candidates: [], caches: [] };
-  for (let next = bos_id; found.ids.length < limit && next !== eos_id;) {
+  const result = { ids: [], logProbabilities: [], candidates: [], caches: [] };
+  for (let next = bos_id; result.ids.length < limit && next !== eos_id;) {
     const step = model.decode([next], cache, hooks);
     cache = step.cache;
     const logs = logSoftmax(model.project(step.states, hooks).values);
     const best = mostProbable(logs, candidates, model.config);
-    next = prefix[found.ids.length] ?? best[0];
-    found.ids.push(next);
-    found.logProbabilities.push(logs[next]);
-    found.candidates.push({ ids: best, probabilities: best.map((id) => Math.exp(logs[id])) });
-    found.caches.push(cache);
-    yield found.ids;
+    next = prefix[result.ids.length] ?? best[0];
+    result.ids.push(next);
+    result.logProbabilities.push(logs[next]);
+    result.candidates.push({ ids: best, probabilities: best.map((id) => Math.exp(logs[id])) });
+    result.caches.push(cache);
+    yield result.ids;
   }
-  return found;
+  return result;
 }

@@ -67,12 +67,12 @@ export class Translator {
     yield [];
     /** @type {typeof beamSearch} */
     const search = beamSize > 1 ? beamSearch : greedy;
-    const found = yield* search(model, memory, { limit, prefix, beamSize, alpha, candidates, hooks });
-    const { ids } = found;
+    const result = yield* search(model, memory, { limit, prefix, beamSize, alpha, candidates, hooks });
+    const { ids } = result;
     const read = [config.bos_id, ...ids.slice(0, -1)];
     const pass = model.decode(read, model.start(memory, recording), recording);
     if (names?.includes("hook_logits")) model.project(pass.states, recording);
-    const logProbability = found.logProbabilities.reduce((a, b) => a + b, 0);
+    const logProbability = result.logProbabilities.reduce((a, b) => a + b, 0);
     const named = (id, probability) => ({ token: vocabulary.pieces[id].text, id, probability });
     return {
       source: text, text: vocabulary.decode(ids), srcIds, ids,
@@ -80,12 +80,12 @@ export class Translator {
       finished: ids.at(-1) === config.eos_id,
       logProbability,
       score: logProbability / lengthPenalty(ids.length, alpha),
-      steps: found.candidates.map((row, i) => ({
+      steps: result.candidates.map((row, i) => ({
         candidates: row.ids.map((id, j) => named(id, row.probabilities[j])),
-        chosen: named(ids[i], Math.exp(found.logProbabilities[i])),
+        chosen: named(ids[i], Math.exp(result.logProbabilities[i])),
       })),
-      tree: found.tree ? { ...found.tree, token: vocabulary.tokens(found.tree.id) } : null,
-      caches: found.caches, config, sites,
+      tree: result.tree ? { ...result.tree, token: vocabulary.tokens(result.tree.id) } : null,
+      caches: result.caches, config, sites,
       weights: (kind, layer) => sites[siteOf(kind, layer, "weights")],
     };
   }

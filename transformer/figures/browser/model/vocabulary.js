@@ -17,15 +17,15 @@ export class Vocabulary {
       readMessage(model, (number, value) => {
         if (number === 1) {
           const piece = { text: "", score: 0, kind: NORMAL };
-          readMessage(value, (part, found) => {
-            if (part === 1) piece.text = decoder.decode(found);
-            if (part === 2) piece.score = found;
-            if (part === 3) piece.kind = found;
+          readMessage(value, (part, content) => {
+            if (part === 1) piece.text = decoder.decode(content);
+            if (part === 2) piece.score = content;
+            if (part === 3) piece.kind = content;
           });
           pieces.push(piece);
         }
-        if (number === 2) readMessage(value, (part, found) => { trainer[part] = found; });
-        if (number === 3) readMessage(value, (part, found) => { normalizer[part] = found; });
+        if (number === 2) readMessage(value, (part, content) => { trainer[part] = content; });
+        if (number === 3) readMessage(value, (part, content) => { normalizer[part] = content; });
       });
     } catch {
       throw new Error("The vocabulary file is damaged: it is not a SentencePiece model.");
@@ -115,14 +115,14 @@ export class Vocabulary {
 // character.
 /** @param {number[]} bytes @returns {{ text: string | null, bytes: number[] }[]} */
 export function charactersOf(bytes) {
-  const found = [];
+  const characters = [];
   for (let at = 0; at < bytes.length;) {
     const tried = [1, 2, 3, 4].map((length) => bytes.slice(at, at + length));
     const own = tried.find((some) => strict(some) !== null) ?? [bytes[at]];
-    found.push({ text: strict(own), bytes: own });
+    characters.push({ text: strict(own), bytes: own });
     at += own.length;
   }
-  return found;
+  return characters;
 }
 
 function strict(bytes) {

@@ -18,16 +18,16 @@ export async function umbrella(lesson) {
   for (const { layer, head, to } of aligners(lesson)) {
     const weights = words.crossHeads(to)[layer][head];
     if (!weights.length) break;
-    const asked = greatestAt(weights.map((row) => row[owner]));
-    const row = weights[asked];
+    const targetWord = greatestAt(weights.map((row) => row[owner]));
+    const row = weights[targetWord];
     if (greatestAt(row) !== owner || row[owner] < CLEAR) continue;
     const options = fourOf([owner, words.source.indexOf(OWNED), ...falling(row)]);
-    const read = words.firstRow(asked) + Number(to === "input");
+    const read = words.firstRow(targetWord) + Number(to === "input");
     return question({
-      exhibit: `${escaped(text)}  →  ${withBold(words.target, asked)}`,
+      exhibit: `${escaped(text)}  →  ${withBold(words.target, targetWord)}`,
       options: options.map((n) => option(escaped(words.source[n]), `This head gives ${bold(words.source[n])} ${roundedPercent(row[n])} there.`)),
       correct: options.indexOf(owner),
-      answer: `The head (${lesson.headName(layer, head)}) links ${bold(words.target[asked])} to ${bold(words.source[owner])} with ` +
+      answer: `The head (${lesson.headName(layer, head)}) links ${bold(words.target[targetWord])} to ${bold(words.source[owner])} with ` +
         `${roundedPercent(row[owner])} of its attention. ${await withOtherOwner(lesson, words.source[owner])}`,
       answerFields: { view: "heads", kind: "cross", layer, head, pin: "", way: "from", tokens: `q${read}`, word_row: to },
     });
@@ -75,21 +75,21 @@ export function row(lesson) {
   const { words, trace } = lesson;
   if (words.target.length < 2) throw new NotShown("its translation is shorter than two words");
   // A row whose largest weight is about one half, so that the others matter for the sum.
-  let found = { distance: Infinity, layer: 0, head: 0, asked: 0 };
-  words.cross.forEach((heads, layer) => heads.forEach((rows, head) => rows.forEach((weights, asked) => {
+  let closest = { distance: Infinity, layer: 0, head: 0, targetWord: 0 };
+  words.cross.forEach((heads, layer) => heads.forEach((rows, head) => rows.forEach((weights, targetWord) => {
     const distance = Math.abs(Math.max(...weights) - 0.5);
-    if (distance < found.distance) found = { distance, layer, head, asked };
+    if (distance < closest.distance) closest = { distance, layer, head, targetWord };
   })));
-  const { layer, head, asked } = found;
+  const { layer, head, targetWord } = closest;
   const sums = ["encoder", "decoder", "cross"].flatMap((kind) => layersOf(trace).flatMap((i) => headsOf(trace).flatMap((h) =>
     rowsOf(trace, kind, i, h).map((weights) => weights.reduce((sum, weight) => sum + weight, 0)))));
   const error = sums.reduce((most, sum) => Math.max(most, Math.abs(sum - 1)), 0);
   if (error > 1e-3) throw new NotShown("the weights of its rows do not sum to 1");
-  const weights = rowsOf(trace, "cross", layer, head)[words.firstRow(asked)];
+  const weights = rowsOf(trace, "cross", layer, head)[words.firstRow(targetWord)];
   const best = greatestAt(weights);
   const listed = Array.from(weights, (weight, n) => `${lesson.token(trace.srcTokens, n)} ${n === best ? "?" : `${(100 * weight).toFixed(1)} %`}`);
   return question({
-    exhibit: `One head, writing ${bold(words.target[asked])}: ${listed.join(" · ")}`,
+    exhibit: `One head, writing ${bold(words.target[targetWord])}: ${listed.join(" · ")}`,
     options: [
       option("The number of words", "A longer sentence does not add attention: the same total is divided further."),
       option("More for important words, less for others", "Every row has the same total. Rows differ only in how they divide it."),
@@ -98,7 +98,7 @@ export function row(lesson) {
     correct: 2,
     answer: `All ${sums.length.toLocaleString("en")} rows of this model's heads sum to 1, up to a rounding error of ${tiny(error)}. So the missing ` +
       `number is ${(100 * weights[best]).toFixed(1)} %: weight given to one token is taken from the others.`,
-    answerFields: { view: "heatmap", kind: "cross", layer, head, pin: "", way: "from", tokens: words.rows(asked) },
+    answerFields: { view: "heatmap", kind: "cross", layer, head, pin: "", way: "from", tokens: words.rows(targetWord) },
   });
 }
 
@@ -126,8 +126,8 @@ export function steps(lesson) {
 /** @param {LessonCase} lesson */
 export function meeting(lesson) {
   const { words, trace } = lesson;
-  const { layer, head, asked } = undecided(lesson);
-  const at = words.firstRow(asked);
+  const { layer, head, targetWord } = undecided(lesson);
+  const at = words.firstRow(targetWord);
   const { shape, values } = trace.sites[siteOf("cross", layer, "scores")];
   const start = (head * shape[1] + at) * shape[2];
   const scores = Array.from(values.subarray(start, start + shape[2]));
@@ -140,7 +140,7 @@ export function meeting(lesson) {
   const listed = scores.map((score, n) => `${lesson.token(trace.srcTokens, n)} ${score.toFixed(1)}`).join(" · ");
   const share = roundedPercent(weights[best]);
   return question({
-    exhibit: `Scores of one head, writing ${bold(words.target[asked])}: ${listed}`,
+    exhibit: `Scores of one head, writing ${bold(words.target[targetWord])}: ${listed}`,
     options: [
       option(`${roundedPercent(1 / scores.length)}: the same as each of the ${scores.length} tokens`, "Then the scores would make no difference."),
       option(share),
@@ -157,23 +157,23 @@ export function meeting(lesson) {
 // Layer, head and target word whose largest weight is on a word and closest to 75 %.
 /** @param {LessonCase} lesson */
 function undecided({ trace, words }) {
-  let found = { distance: Infinity, layer: 0, head: 0, asked: 0 };
+  let closest = { distance: Infinity, layer: 0, head: 0, targetWord: 0 };
   for (const layer of layersOf(trace)) {
-    for (const asked of words.target.keys()) {
+    for (const targetWord of words.target.keys()) {
       for (const head of headsOf(trace)) {
-        const weights = rowsOf(trace, "cross", layer, head)[words.firstRow(asked)];
+        const weights = rowsOf(trace, "cross", layer, head)[words.firstRow(targetWord)];
         const best = greatestAt(weights);
         if (!/^\p{L}+$/u.test(trace.srcTokens[best].replace(/^▁+|▁+$/g, ""))) continue;
         const distance = Math.abs(weights[best] - 0.75);
-        const first = [distance - found.distance, layer - found.layer, head - found.head, asked - found.asked].find((one) => one !== 0) ?? 0;
-        if (first < 0) found = { distance, layer, head, asked };
+        const first = [distance - closest.distance, layer - closest.layer, head - closest.head, targetWord - closest.targetWord].find((one) => one !== 0) ?? 0;
+        if (first < 0) closest = { distance, layer, head, targetWord };
       }
     }
   }
-  if (found.distance > 0.2) throw new NotShown("none of its heads gives a word between 55 % and 95 % of a row");
-  return found;
+  if (closest.distance > 0.2) throw new NotShown("none of its heads gives a word between 55 % and 95 % of a row");
+  return closest;
 }
 
 // The translation with one of its words in bold.
 /** @param {string[]} words */
-export const withBold = (words, asked) => words.map((word, n) => (n === asked ? bold(word) : escaped(word))).join(" ");
+export const withBold = (words, targetWord) => words.map((word, n) => (n === targetWord ? bold(word) : escaped(word))).join(" ");

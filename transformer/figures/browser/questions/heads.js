@@ -66,18 +66,18 @@ export function rest(lesson) {
   const tokens = trace.srcTokens;
   const spoken = tokens.map((_, n) => n).filter((n) => !/^<.*>$/.test(tokens[n]) && /\p{L}/u.test(tokens[n]));
   if (spoken.length < 3) throw new NotShown("its sentence is shorter than three words");
-  let found = { share: 0, kind: "encoder", layer: 0, head: 0 };
+  let sinkHead = { share: 0, kind: "encoder", layer: 0, head: 0 };
   for (const kind of ["encoder", "cross"]) {
     for (const layer of layersOf(trace)) {
       for (const head of headsOf(trace)) {
         const row = meanRow(trace, kind, layer, head);
         tokens.forEach((_, column) => {
-          if (!spoken.includes(column) && row[column] > found.share) found = { share: row[column], kind, layer, head };
+          if (!spoken.includes(column) && row[column] > sinkHead.share) sinkHead = { share: row[column], kind, layer, head };
         });
       }
     }
   }
-  const { share, kind, layer, head } = found;
+  const { share, kind, layer, head } = sinkHead;
   const row = meanRow(trace, kind, layer, head);
   const [column, uniform] = [greatestAt(row), 1 / tokens.length];
   if (spoken.includes(column) || share < Math.max(MIN_SINK_SHARE, MIN_SINK_RATIO * uniform)) {
@@ -140,24 +140,24 @@ export function crossing(lesson) {
     const weights = heads[number];
     const best = weights.map(greatestAt);
     const clear = (word) => pairs[word][best[word]] && weights[word][best[word]] >= CLEAR;
-    const asked = words.target.findIndex((_, word) => word > 0 && clear(word) && clear(word - 1) && best[word] < best[word - 1]);
-    if (asked > 0) return reordered(lesson, weights, Math.floor(number / trace.config.n_heads), number % trace.config.n_heads, asked);
+    const targetWord = words.target.findIndex((_, word) => word > 0 && clear(word) && clear(word - 1) && best[word] < best[word - 1]);
+    if (targetWord > 0) return reordered(lesson, weights, Math.floor(number / trace.config.n_heads), number % trace.config.n_heads, targetWord);
   }
   throw new NotShown("no head shows two neighbouring words in the opposite order");
 }
 
-function reordered(lesson, weights, layer, head, asked) {
+function reordered(lesson, weights, layer, head, targetWord) {
   const { source, target } = lesson.words;
-  const [before, now] = [greatestAt(weights[asked - 1]), greatestAt(weights[asked])];
+  const [before, now] = [greatestAt(weights[targetWord - 1]), greatestAt(weights[targetWord])];
   const options = fourOf([now, before, before + 1, before - 1, now - 1, now + 1, 0].filter((n) => n >= 0 && n < source.length));
   return question({
-    exhibit: `${escaped(lesson.text)}  →  ${withBold(target, asked)}`,
-    options: options.map((n) => option(escaped(source[n]), `${bold(source[n])} gets ${roundedPercent(weights[asked][n])} there.`)),
+    exhibit: `${escaped(lesson.text)}  →  ${withBold(target, targetWord)}`,
+    options: options.map((n) => option(escaped(source[n]), `${bold(source[n])} gets ${roundedPercent(weights[targetWord][n])} there.`)),
     correct: options.indexOf(now),
-    answer: `${bold(source[now])}, with ${roundedPercent(weights[asked][now])} of ${lesson.headName(layer, head)}. For the word before, ` +
-      `${bold(target[asked - 1])}, it was ${bold(source[before])}. The two languages order these words differently, so the lines cross. The model had no ` +
+    answer: `${bold(source[now])}, with ${roundedPercent(weights[targetWord][now])} of ${lesson.headName(layer, head)}. For the word before, ` +
+      `${bold(target[targetWord - 1])}, it was ${bold(source[before])}. The two languages order these words differently, so the lines cross. The model had no ` +
       "dictionary and no grammar: it learned both from pairs of sentences.",
-    answerFields: { view: "heads", kind: "cross", layer, head, tokens: `${lesson.words.rows(asked - 1)},${lesson.words.rows(asked)}` },
+    answerFields: { view: "heads", kind: "cross", layer, head, tokens: `${lesson.words.rows(targetWord - 1)},${lesson.words.rows(targetWord)}` },
   });
 }
 

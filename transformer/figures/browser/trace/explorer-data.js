@@ -128,9 +128,9 @@ function thumbs(trace, kind) {
 }
 
 function stacked(tensors) {
-  const made = new Tensor([tensors.length, ...tensors[0].shape]);
-  tensors.forEach(({ values }, i) => made.values.set(values, i * values.length));
-  return made;
+  const result = new Tensor([tensors.length, ...tensors[0].shape]);
+  tensors.forEach(({ values }, i) => result.values.set(values, i * values.length));
+  return result;
 }
 
 // The values that colour every head when a word is pinned: the strongest attention to and from every word, and

@@ -10,21 +10,21 @@ import { beginsWord, isControl, isPunctuation, isWritten } from "./words.js";
 export function measuresOf(trace, kind, layer) {
   const weights = trace.weights(kind, layer);
   const rows = rowsOf(trace, kind);
-  const found = {};
+  const values = {};
   for (const [name, { kinds, counts, value }] of Object.entries(MEASURES)) {
     /** @type {number[]} */
     const counted = Array.from({ length: rows.queries }, (_, i) => i).filter((i) => counts(i, rows));
     if (!kinds.includes(kind) || !counted.length) continue;
     const mean = (head) => counted.reduce((sum, i) => sum + value(weights.row(head * rows.queries + i), i, rows), 0) / counted.length;
-    found[name] = Array.from({ length: rows.heads }, (_, head) => rounded(mean(head)));
+    values[name] = Array.from({ length: rows.heads }, (_, head) => rounded(mean(head)));
   }
   for (const [name, offset, backwards] of OFFSETS) {
     if (backwards && kind === "decoder") continue;
     const each = Array.from({ length: rows.heads }, (_, head) => commonOffset(weights, head, rows, backwards));
-    found[name] = each.map(({ share }) => rounded(share));
-    found[offset] = each.map((one) => one.offset);
+    values[name] = each.map(({ share }) => rounded(share));
+    values[offset] = each.map((one) => one.offset);
   }
-  return Object.fromEntries(ORDER.filter((name) => name in found).map((name) => [name, found[name]]));
+  return Object.fromEntries(ORDER.filter((name) => name in values).map((name) => [name, values[name]]));
 }
 
 const rounded = (value) => Math.round(value * 1e4) / 1e4;

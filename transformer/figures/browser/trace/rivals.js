@@ -17,14 +17,14 @@ export function rivalWords(translator, trace) {
   const words = wordNumbers(trace.predictedTokens);
   const began = firstPieces(trace, words).sort((a, b) => b.probability - a.probability).slice(0, ROWS);
   const ended = began.map((rival) => writtenOut(translator, trace, rival)).sort((a, b) => b.probability - a.probability);
-  const texts = words.reduce((found, word, i) => { found[word] = (found[word] ?? "") + trace.predictedTokens[i]; return found; }, []).map((text) => joinBytes(withoutBegin(text)));
+  const texts = words.reduce((joined, word, i) => { joined[word] = (joined[word] ?? "") + trace.predictedTokens[i]; return joined; }, []).map((text) => joinBytes(withoutBegin(text)));
   const plain = (text) => text.replaceAll("’", "'"); // words that differ only in the form of an apostrophe are equal
-  const found = texts.map(() => []);
+  const rivals = texts.map(() => []);
   for (const rival of ended) {
-    const known = [texts[rival.word], ...found[rival.word].map(({ text }) => text)].map(plain);
-    if (rival.probability >= LEAST && found[rival.word].length < MOST && !known.includes(plain(rival.text))) found[rival.word].push(rival);
+    const known = [texts[rival.word], ...rivals[rival.word].map(({ text }) => text)].map(plain);
+    if (rival.probability >= LEAST && rivals[rival.word].length < MOST && !known.includes(plain(rival.text))) rivals[rival.word].push(rival);
   }
-  return found.map((each) => each.sort((a, b) => b.first - a.first));
+  return rivals.map((each) => each.sort((a, b) => b.first - a.first));
 }
 
 // First pieces that differ, with the pieces that they share with the word. A piece that begins no word would

@@ -61,7 +61,7 @@ function measuredAligner(trace, { layer, head, weights_to: to }) {
   const clear = best.filter((weight) => weight >= CLEAR).length;
   // Among the clearest words, a long one: nouns and names rather than articles.
   const mark = (i) => [Number(best[i] >= CLEAR), [...rows.labels[target[i]]].length, best[i]];
-  const greater = (a, b) => a.reduce((found, one, i) => found || Math.sign(one - b[i]), 0) > 0;
+  const greater = (a, b) => a.reduce((decided, one, i) => decided || Math.sign(one - b[i]), 0) > 0;
   const row = target.map((_, i) => i).reduce((a, b) => (greater(mark(b), mark(a)) ? b : a));
   const pieces = rows.numbers.map((_, i) => i).filter((i) => rows.numbers[i] === target[row]);
   const seen = [...new Set(pieces.map((i) => Math.min(i + Number(to === "input"), rows.numbers.length - 1)))];
@@ -134,7 +134,7 @@ function previousWordHead(trace) {
 // Attention sinks: heads that give most of their attention to an end of the sentence. The source's end is
 // checked first; the decoder's first row, which sees only `<s>`, is left out.
 function sinkHeads(trace) {
-  const found = [];
+  const sinks = [];
   for (const [kind, tokens] of [["encoder", trace.srcTokens], ["cross", trace.srcTokens], ["decoder", trace.tgtTokens]]) {
     const column = kind === "decoder" ? 0 : tokens.length - 1;
     const from = kind === "decoder" ? 1 : 0;
@@ -144,13 +144,13 @@ function sinkHeads(trace) {
       const weights = trace.weights(kind, layer);
       let sum = 0;
       for (let i = from; i < rows; i++) sum += weights.row(head * rows + i)[column];
-      found.push({ share: sum / (rows - from), kind, place: [layer, head], token: tokens[column], column, last: kind !== "decoder" });
+      sinks.push({ share: sum / (rows - from), kind, place: [layer, head], token: tokens[column], column, last: kind !== "decoder" });
     }
   }
-  const clear = found.filter(({ share }) => share >= CLEAR);
+  const clear = sinks.filter(({ share }) => share >= CLEAR);
   if (!clear.length) return null;
   const best = clear.reduce((a, b) => (Number(b.last) - Number(a.last) || b.share - a.share) > 0 ? b : a);
   return notice("rests", [[
-    `${clear.length} of ${found.length} heads are attention sinks: they give most of their weight to ${ENDS[best.token] ?? "punctuation"}. This one gives it ${written(best.share)}:`, false,
+    `${clear.length} of ${sinks.length} heads are attention sinks: they give most of their weight to ${ENDS[best.token] ?? "punctuation"}. This one gives it ${written(best.share)}:`, false,
   ]], best.kind, best.place, `k${best.column}`);
 }

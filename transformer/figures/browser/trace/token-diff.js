@@ -6,15 +6,15 @@
 /** @param {string[]} first @param {string[]} second @returns {TokenPair[]} */
 export function alignTokens(first, second) {
   /** @type {TokenPair[]} */
-  const made = [];
+  const pairs = [];
   let [i, j] = [0, 0];
   for (const [endI, endJ] of [...matches(first, second), [first.length, second.length]]) {
-    for (; i < endI; i++) made.push([i, null]);
-    for (; j < endJ; j++) made.push([null, j]);
-    made.push([endI, endJ]);
+    for (; i < endI; i++) pairs.push([i, null]);
+    for (; j < endJ; j++) pairs.push([null, j]);
+    pairs.push([endI, endJ]);
     [i, j] = [endI + 1, endJ + 1];
   }
-  return made.slice(0, -1);
+  return pairs.slice(0, -1);
 }
 
 function matches(first, second) {
@@ -30,13 +30,13 @@ function matches(first, second) {
       best[i][j] = Math.max(best[i][j], paired[i][j]);
     }
   }
-  const found = [];
+  const matched = [];
   for (let [i, j] = [0, 0]; i < n && j < m;) {
-    const [a, b] = found[found.length - 1] ?? [-2, -2];
+    const [a, b] = matched[matched.length - 1] ?? [-2, -2];
     const neighbour = Number(a === i - 1 && b === j - 1);
-    if (paired[i][j] >= 0 && paired[i][j] + neighbour >= best[i][j]) found.push([i++, j++]);
+    if (paired[i][j] >= 0 && paired[i][j] + neighbour >= best[i][j]) matched.push([i++, j++]);
     else if (best[i + 1][j] === best[i][j]) i++;
     else j++;
   }
-  return found;
+  return matched;
 }
