@@ -12,7 +12,7 @@ from transformer.jobs.computation import connections_computation
 from transformer.jobs.folder import JobFolder
 from transformer.run_config import TrainingRun
 from transformer.training.connections import is_current, why_unavailable
-from transformer.ui.widgets import exact, frame
+from transformer.ui.widgets import display_names, frame
 from transformer.ui.widgets.computed import computed
 from transformer.ui.widgets.tables import download
 from transformer.ui.widgets.views import component
@@ -74,7 +74,7 @@ def _draw(folder: JobFolder, results: dict[int, dict[str, Any]]) -> None:
         config.model.n_heads,
         examples=examples,
         name=folder.name,
-        exact=exact.is_on(),
+        exact=display_names.is_exact(),
     )
     if examples:
         source, target = examples[0]
