@@ -57,7 +57,8 @@ def test_the_leaderboard_shows_the_report(visit: Visit, measured: dict[str, Any]
                 if grid_data["name"] == f"{line['by']}-{line['to']}"
             )
             at = int(line["layer"]), int(line["head"])
-            assert own["descriptions"][at[0]][at[1]].endswith(f"{100 * (1 - line['aer']):.1f} % agreement")
+            text = own["descriptions"][at[0]][at[1]]
+            assert text.endswith(f"{100 * (1 - line['aer']):.1f} % agreement")
             assert own["marks"][at[0]][at[1]] == f"{100 * (1 - line['aer']):.0f}"
 
 
