@@ -1,4 +1,4 @@
-"""A small checkpoint on disk, for each test its own."""
+"""A small checkpoint on disk, a new one for each test."""
 
 from __future__ import annotations
 

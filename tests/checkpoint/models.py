@@ -1,4 +1,4 @@
-"""Models of a few thousand numbers, what is in a folder, and how a folder is spoilt."""
+"""Models of a few thousand weights, the files of a folder, and ways to corrupt it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Spoil = Callable[[Path], object]
 
 
 def edited(name: str, **values: Any) -> Spoil:
-    """A file of JSON with these values; one that is `...` is left out."""
+    """Change these values of a JSON file; a value `...` is deleted."""
 
     def edit(folder: Path) -> None:
         content = json.loads((folder / name).read_text("utf-8")) | values

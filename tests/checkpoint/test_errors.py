@@ -145,7 +145,7 @@ def test_a_file_is_not_a_checkpoint(
 
 
 class Trap:
-    """Unpickled, it would leave a mark."""
+    """Unpickling it would create a file."""
 
     def __init__(self, mark: Path) -> None:
         self.mark = mark
@@ -162,11 +162,11 @@ def test_a_pickle_is_never_opened(name: str, tmp_path: Path, folder: Path) -> No
         load_checkpoint(folder)
     assert not (tmp_path / "mark").exists()
     pickle.loads((folder / name).read_bytes())
-    assert (tmp_path / "mark").exists()  # the trap was sharp
+    assert (tmp_path / "mark").exists()  # the trap works
 
 
 def test_a_huge_config_allocates_no_memory(folder: Path) -> None:
-    """Its numbers are known to be wrong before anything of their size is made."""
+    """Its sizes are rejected before memory is allocated for them."""
     edit_config(d_ff=2_000_000_000)(folder)
     began = time.process_time()
     with pytest.raises(CheckpointError, match="asks for"):

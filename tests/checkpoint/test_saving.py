@@ -1,4 +1,4 @@
-"""A checkpoint gives back what was saved; saving replaces it as a whole or leaves it alone."""
+"""A checkpoint loads as it was saved; saving replaces it completely or leaves it unchanged."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_float16_halves_the_file_and_rounds(
     loaded, _ = load_checkpoint(tmp_path / "half")
     for name, weight in weights(model).items():
         assert loaded.get_parameter(name).dtype == torch.float32
-        # 11 bits: half a unit in the last place of each number, or of the smallest normal one.
+        # 11 bits: half a unit in the last place, or of the smallest normal number.
         error = (loaded.get_parameter(name) - weight).abs()
         assert (error <= weight.abs() * 2**-11 + 2**-25).all(), name
     sizes = [(path / "model.safetensors").stat().st_size for path in (tmp_path / "half", folder)]
@@ -155,14 +155,14 @@ def test_nonfinite_weights_are_refused(
     folder: Path, model: Transformer, vocabulary: Vocabulary
 ) -> None:
     before = files(folder)
-    model.get_parameter(FFN).data[0] = 1e5  # more than float16 can hold
+    model.get_parameter(FFN).data[0] = 1e5  # more than the maximum of float16
     with pytest.raises(CheckpointError, match=f"1 of the 24 numbers of {FFN} are not finite"):
         save_checkpoint(folder, model, vocabulary, "", dtype=torch.float16)
     assert files(folder) == before
 
 
 def test_a_checkpoint_can_be_read_while_it_is_written(folder: Path, vocabulary: Vocabulary) -> None:
-    """Each model saved has all weights equal, so half of two would show."""
+    """All weights of each saved model are equal, so a mixture of two would be noticed."""
     versions = [tiny(len(vocabulary)) for _ in range(2)]
     for number, version in enumerate(versions):
         for weight in version.parameters():
@@ -203,7 +203,7 @@ def test_a_checkpoint_can_be_read_while_it_is_written(folder: Path, vocabulary: 
 def test_a_kill_while_saving_leaves_a_complete_checkpoint(
     call: str, number: int, folder: Path, model: Transformer, vocabulary: Vocabulary
 ) -> None:
-    """A copy of this process saves other weights and is killed at its n-th write or rename."""
+    """A fork of this process saves other weights and is killed at its n-th write or rename."""
     child = os.fork()
     if child == 0:
         target: Any = Path if call == "write" else os

@@ -1,4 +1,4 @@
-"""Who may open a class and come into it, how often one may guess, and that nothing is left."""
+"""Opening and joining a class, limits on guessing, and that nothing remains at the end."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_only_the_token_opens_a_class(classes: Classes) -> None:
         with pytest.raises(ClassroomError, match="not the teacher's token"):
             classes.open(wrong, f"somebody {wrong[:3]}", address=wrong[:2])
     with pytest.raises(ClassroomError, match="not the teacher's token"):
-        Classes("").open("", "somebody")  # no token opens nothing
+        Classes("").open("", "somebody")  # without a token no class opens
 
 
 def test_leaving_and_ending_delete_everything(classes: Classes) -> None:
@@ -76,13 +76,13 @@ def test_leaving_and_ending_delete_everything(classes: Classes) -> None:
     classes.leave("bob")
     assert classes.class_of("bob") is None
     assert [member.name for member in opened.members()] == ["Ann"]
-    classes.leave("teacher")  # closes it instead
+    classes.leave("teacher")  # the teacher ends the class instead
     assert classes.class_of("teacher") is opened
     opened.set_view_to_follow("teacher", "attention", {"text": "A secret."})
     opened.answer("ann", "umbrella", 1)
     events: list[bool] = []
     opened.listen("ann", events.append, limit=3)
-    classes.end("ann")  # a student ends nothing
+    classes.end("ann")  # a student cannot end the class
     assert not opened.ended
     classes.end("teacher")
     assert opened.ended
@@ -104,14 +104,16 @@ def test_code_guesses_are_limited_per_visitor_and_address(classes: Classes, cloc
         with pytest.raises(ClassroomError, match="no class with this code"):
             classes.join(wrong, "eve", "E")
     with pytest.raises(ClassroomError, match="too many wrong attempts"):
-        classes.join(code, "eve", "E")  # the right one is refused too, or it could be guessed
-    classes.join(code, "ann", "E")  # of the same address
+        classes.join(
+            code, "eve", "E"
+        )  # the right code is refused too; otherwise guessing would succeed
+    classes.join(code, "ann", "E")  # from the same address
     for number in range(80):
         with pytest.raises(ClassroomError, match="no class with this code"):
             classes.join(wrong, f"a new cookie {number}", "E")
     with pytest.raises(ClassroomError, match="too many wrong attempts"):
         classes.join(code, "a new cookie", "E")
-    assert classes.class_of("ann") is not None  # who is in stays in
+    assert classes.class_of("ann") is not None  # members stay in the class
     classes.join(code, "bob", "B")
     clock.now += 60 * BLOCK_MINUTES
     classes.join(code, "eve", "E")
@@ -176,7 +178,7 @@ def test_an_abandoned_class_ends(classes: Classes, clock: Clock) -> None:
     opened = classes.open(TOKEN, "teacher")
     classes.join(opened.code, "ann")
     clock.now += IDLE_SECONDS - 1
-    assert classes.class_of("teacher") is opened  # seen again
+    assert classes.class_of("teacher") is opened  # the visitor is active again
     clock.now += IDLE_SECONDS - 1
     assert classes.class_of("ann") is opened
     clock.now += 2

@@ -26,7 +26,9 @@ def test_the_newest_view_is_the_one_to_follow(classroom: Classroom) -> None:
     first = classroom.view_to_follow
     assert first is not None
     assert (first.page, first.params) == ("attention", {"head": "3"})
-    classroom.set_view_to_follow("teacher", "attention", {"head": "3"})  # the same again is no news
+    classroom.set_view_to_follow(
+        "teacher", "attention", {"head": "3"}
+    )  # an unchanged view sends no news
     assert classroom.view_to_follow is first
     classroom.set_view_to_follow("teacher", "attention", {})
     assert classroom.view_to_follow is not None
@@ -62,7 +64,7 @@ def test_followers_are_counted_while_connected(classroom: Classroom) -> None:
     assert classroom.following() == 0
     stop = classroom.listen("ann", lambda on: None, limit=3)
     classroom.listen("bob", lambda on: None, limit=3)
-    classroom.listen("bob", lambda on: None, limit=3)  # another tab
+    classroom.listen("bob", lambda on: None, limit=3)  # another tab of the teacher
     classroom.listen("teacher", lambda on: None, limit=3)
     assert classroom.following() == 2
     classroom.follow("bob", False)
@@ -73,7 +75,7 @@ def test_followers_are_counted_while_connected(classroom: Classroom) -> None:
     assert classroom.following() == 1
     classroom.leave("bob")
     assert classroom.following() == 0
-    classroom.follow("eve", False)  # who is none of us changes nothing
+    classroom.follow("eve", False)  # other visitors change nothing
     assert not classroom.follows("eve")
 
 
@@ -81,20 +83,20 @@ def test_only_the_first_answer_counts_and_answers_are_anonymous(classroom: Class
     classroom.answer("ann", "umbrella", 2)
     classroom.answer("ann", "umbrella", 0)
     classroom.answer("bob", "umbrella", 2)
-    classroom.answer("eve", "umbrella", 1)  # none of us
+    classroom.answer("eve", "umbrella", 1)  # not a member
     classroom.answer("teacher", "umbrella", 1)
     assert classroom.answers("umbrella") == {2: 2}
     assert classroom.answers("row") == {}
     classroom.leave("ann")
     classroom.join("ann")
-    classroom.answer("ann", "umbrella", 1)  # not once more
+    classroom.answer("ann", "umbrella", 1)  # not a second time
     assert classroom.answers("umbrella") == {2: 2}
     assert not classroom.are_shown("umbrella")
     classroom.show_answers("umbrella")
     assert classroom.are_shown("umbrella")
     assert classroom.questions_shown() == {"umbrella"}
     classroom.join("cleo")
-    classroom.answer("cleo", "umbrella", 0)  # it is known by now
+    classroom.answer("cleo", "umbrella", 0)  # already known
     assert classroom.answers("umbrella") == {2: 2}
     classroom.answers("umbrella")[2] = 99  # a copy
     assert classroom.answers("umbrella") == {2: 2}

@@ -26,7 +26,7 @@ Shell = Callable[..., Result]
 
 
 def refused(result: Result, says: str) -> None:
-    """With one sentence, and nothing else."""
+    """Check that the command failed with only one sentence."""
     assert (result.status, result.out) == (1, "")
     assert result.err.startswith("error: ")
     assert says in result.err
@@ -50,7 +50,7 @@ def shell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         try:
             status = main([str(word) for word in words])
-        except SystemExit as stop:  # argparse's own way out
+        except SystemExit as stop:  # raised by argparse
             status = int(stop.code or 0)
         return Result(status, *capsys.readouterr())
 

@@ -1,4 +1,4 @@
-"""`analyse` and `gates`: what heads do over a corpus, and which of them are needed."""
+"""`analyse` and `gates`: measures of heads over a corpus, and learned pruning."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_errors_are_one_sentence(
 def test_a_long_call_prints_progress_and_time_left(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A log gets a line every half minute; of 128 s in all there are left 128 less those passed."""
+    """A log gets a line every half minute, with the time left of 128 s."""
     time = 0.0
     with progress_bar(lambda: time) as progress:
         for second in range(128):

@@ -1,4 +1,4 @@
-"""What the command line says of itself: the program's name, its version, every option."""
+"""Help texts: the program's name, its version, every option."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from transformer.config import ModelConfig, TrainingConfig
 def installed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str
 ) -> str:
-    """What the installed command prints before it ends."""
+    """Return what the installed command prints."""
     monkeypatch.setattr(sys, "argv", ["heads-up", *words])
     with pytest.raises(SystemExit) as end:
         heads_up()
@@ -58,7 +58,7 @@ def test_every_option_is_described(command: str) -> None:
     parser = argparse.ArgumentParser()
     import_module(f"transformer.cli.{MODULE_NAMES.get(command, command)}").add_arguments(parser)
     assert [action.dest for action in parser._actions if not action.help] == []
-    parser.format_help()  # a per cent sign in a text would be taken for a format
+    parser.format_help()  # argparse would read a per cent sign as a format
 
 
 @pytest.mark.parametrize("config", [ModelConfig, TrainingConfig])

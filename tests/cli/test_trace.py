@@ -1,4 +1,4 @@
-"""`trace FILE OUT`: what the function writes, through the command line."""
+"""`trace FILE OUT` writes the same files as the function."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def test_a_task_is_trained_and_translates(shell: Shell, tmp_path: Path) -> None:
     assert run.config() == expected
     translated = shell("translate", "--checkpoint", run.checkpoint_path, "a b c", "--device", "cpu")
     assert translated.status == 0
-    run.write_control(command="pause")  # left over; who types the command wants it to run
+    run.write_control(command="pause")  # a leftover pause; the command should train
     assert "resuming after step 3" in shell(*words[:-2], "--option", "letters=4").err
 
 

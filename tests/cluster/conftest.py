@@ -1,4 +1,4 @@
-"""A scheduler and workers of Dask as processes on the loopback."""
+"""A Dask scheduler and workers as processes on this machine."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from transformer.jobs import services
 
 @pytest.fixture
 def machines(tmp_path: Path) -> Iterator[Machines]:
-    """A scheduler that runs, and no worker yet."""
+    """A running scheduler without workers."""
     yield from _running(tmp_path)
 
 
 @pytest.fixture(scope="module")
 def steady(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
-    """A scheduler and one worker, for tests that leave them as they were."""
+    """A scheduler and one worker, for tests that do not change them."""
     for machines in _running(tmp_path_factory.mktemp("machines")):
         machines.worker()
         yield machines

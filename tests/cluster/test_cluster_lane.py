@@ -1,4 +1,4 @@
-"""Measurements that machines of a cluster make: the same numbers, the same refusals."""
+"""Measurements on a cluster: the same numbers and errors as on this machine."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_measurements_of_this_machine_stay_local() -> None:
 
 
 def _workers(computing: ComputationService) -> int:
-    """How many workers the scheduler knows by now."""
+    """Return the number of workers that the scheduler knows."""
     lane = computing._lanes["corpus"]._executor
     assert isinstance(lane, ClusterLane)
     connection: Connection = lane._connection

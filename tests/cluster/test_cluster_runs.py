@@ -1,4 +1,4 @@
-"""Runs that machines of a cluster train: files travel as messages, and nothing is lost."""
+"""Runs trained on a cluster: files are sent as messages, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_eight_runs_survive_a_killed_worker_and_scheduler(
         warm(jobs, 2)
         names = [jobs.submit(run_config(20, 0.05), f"visitor {n}") for n in range(8)]
         first = names[:2]
-        for name in first:  # each has saved, and its save has come home
+        for name in first:  # each run has saved, and the app has received its save
             machines.wait(lambda name=name: jobs.folder(name).saved_step() >= 5)
         doomed.kill()
         for name in first:
@@ -134,7 +134,7 @@ def test_without_a_scheduler_or_worker_runs_wait_with_a_reason(tmp_path: Path) -
 def test_a_run_is_returned_if_its_slot_is_lost_before_it_starts(
     tmp_path: Path,
 ) -> None:
-    """An app that ends at the moment in which a run has: its lock was left to the collector."""
+    """Regression: if the app ended together with a run, the run's lock was not released."""
     queue, limits = Queue(tmp_path), Limits()
     queue.add([run_config()], Requester("ann"), {}, limits)
     claim = claims.claim_next_run(queue, "a visit")

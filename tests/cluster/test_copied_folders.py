@@ -1,4 +1,4 @@
-"""What may travel between machines: names, sizes, pieces; and how a copy follows its original."""
+"""Files sent between machines: names, sizes, chunks; and copies that follow their original."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_repeated_copies_equal_the_original(
         (remote / "weights" / f"{step - 2}").unlink(missing_ok=True)
         wire.bytes = 0
         asyncio.run(mirror.update(folders.listing(remote)))
-        assert wire.bytes == 12 + 20 + 10  # of the lines only the new one
+        assert wire.bytes == 12 + 20 + 10  # only the new line
         for name in folders.listing(remote):
             assert (home / name).read_bytes() == (remote / name).read_bytes()
         assert folders.listing(home).keys() == folders.listing(remote).keys()
@@ -167,4 +167,4 @@ def test_a_save_is_never_copied_before_its_metrics(tmp_path: Path) -> None:
     for name in ("resume.safetensors", "metrics.jsonl", "weights"):
         (remote / name).write_text("first")
     asyncio.run(mirror.update(folders.listing(remote)))
-    assert [*folders.listing(home)] == ["metrics.jsonl"]  # the rest comes with the next look
+    assert [*folders.listing(home)] == ["metrics.jsonl"]  # the rest follows at the next poll

@@ -1,4 +1,4 @@
-"""A stand-in for the Hugging Face hub on this machine: repositories in memory, over real HTTP.
+"""A fake Hugging Face hub on this machine: repositories in memory, over real HTTP.
 
 It answers what the client asks when it downloads a snapshot and when it commits files, so that the
 tests run the real client and need no network.
@@ -21,7 +21,7 @@ COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 def commit_of(files: Files) -> str:
-    """A commit's id: the SHA-1 of all files."""
+    """Return the commit id: the SHA-1 of all files."""
     digest = hashlib.sha1()
     for name in sorted(files):
         digest.update(name.encode() + b"\0" + files[name] + b"\0")
@@ -29,7 +29,7 @@ def commit_of(files: Files) -> str:
 
 
 class HubHandler(BaseHTTPRequestHandler):
-    """The requests of one server; `repositories` are {name: {revision: files}}."""
+    """Handles the requests of one server; `repositories` is {name: {revision: files}}."""
 
     protocol_version = "HTTP/1.1"
     repositories: ClassVar[dict[str, dict[str, Files]]]
@@ -104,7 +104,7 @@ class HubHandler(BaseHTTPRequestHandler):
             )
 
     def _files(self, name: str, revision: str) -> Files | None:
-        """The files of a revision; None after an error was sent."""
+        """Return the files of a revision; None after an error was sent."""
         if name in self.gated:
             self._error(403, "GatedRepo")
         elif name not in self.repositories:
@@ -142,7 +142,7 @@ class HubHandler(BaseHTTPRequestHandler):
 
 @contextmanager
 def hub_server() -> Iterator[type[HubHandler]]:
-    """Run a server of its own; yield its handler, with `url`, `repositories`, `gated` and `log`."""
+    """Run a new server; yield its handler, with `url`, `repositories`, `gated` and `log`."""
     handler: type[HubHandler] = type("Handler", (HubHandler,), {"repositories": {}, "gated": set()})
     handler.log = []
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)

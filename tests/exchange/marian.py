@@ -31,7 +31,7 @@ LANGUAGES = (">>fra<<", ">>deu<<")
 
 
 def sentence_pieces(sentences: list[str], size: int = 120) -> bytes:
-    """A SentencePiece model as Marian's are: without padding, `</s>` before `<unk>`."""
+    """Return a SentencePiece model like Marian's: without padding, `</s>` before `<unk>`."""
     written = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(sentences),
@@ -49,7 +49,8 @@ def sentence_pieces(sentences: list[str], size: int = 120) -> bytes:
 
 
 def listed(*models: bytes) -> dict[str, int]:
-    """vocab.json: `</s>`, `<unk>`, the languages, the pieces of both models, `<pad>` last."""
+    """Return vocab.json: `</s>`, `<unk>`, the languages, the pieces of both models, `<pad>`
+    last."""
     pieces = ["</s>", "<unk>", *LANGUAGES]
     for data in models:
         model = sentencepiece.SentencePieceProcessor(model_proto=data)
@@ -58,8 +59,8 @@ def listed(*models: bytes) -> dict[str, int]:
 
 
 def model(vocab_size: int, seed: int = 0, **changes: Any) -> MarianMTModel:
-    """Random weights, with biases, gains and shifts away from where they start. Its outputs are one
-    piece again and again; see `half_trained`."""
+    """A model with random weights, biases, gains and shifts. It generates one token
+    repeatedly; see `half_trained`."""
     shape: dict[str, Any] = {
         "d_model": 24,
         "encoder_layers": 2,
@@ -94,7 +95,7 @@ def model(vocab_size: int, seed: int = 0, **changes: Any) -> MarianMTModel:
 
 
 def half_trained(marian: MarianMTModel, steps: int = 120) -> MarianMTModel:
-    """The model after it has begun to write its source again: outputs differ, and most end."""
+    """The model after it has begun to copy its source: outputs differ, and most of them end."""
     config = marian.config
     start = torch.full((32, 1), config.decoder_start_token_id)
     with torch.random.fork_rng(devices=[]):
@@ -114,14 +115,14 @@ def half_trained(marian: MarianMTModel, steps: int = 120) -> MarianMTModel:
 
 
 def tokenizer(folder: Path) -> MarianTokenizer:
-    """Theirs, of a folder."""
+    """Return the MarianTokenizer of a folder."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # it recommends sacremoses, and uses none
+        warnings.simplefilter("ignore", UserWarning)  # it recommends sacremoses but does not use it
         return MarianTokenizer.from_pretrained(folder)
 
 
 def save(folder: Path, *, trained: bool = False, **changes: Any) -> MarianMTModel:
-    """A whole folder: what `save_pretrained` writes, and the vocabulary's three files."""
+    """Write a complete folder: the files of `save_pretrained` and the three vocabulary files."""
     files = [sentence_pieces(ENGLISH), sentence_pieces(FRENCH)]
     pieces = listed(*files)
     marian = model(len(pieces), **changes)

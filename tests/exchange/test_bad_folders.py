@@ -151,7 +151,7 @@ def test_code_in_a_pickle_is_not_run(folder: Path, tmp_path: Path) -> None:
 
 
 def test_stored_sinusoids_are_accepted(folder: Path, tmp_path: Path) -> None:
-    """Older folders hold them: all sines, then all cosines, here by the formula's own words."""
+    """Older folders contain them: all sines, then all cosines, computed here by the formula."""
     position, pair = torch.arange(64.0).double()[:, None], torch.arange(12).double()
     angle = position / 10000 ** (2 * pair / 24)
     table = torch.cat([angle.sin(), angle.cos()], dim=1).float()

@@ -23,7 +23,7 @@ SENTENCES = ["The baker paints a boat today.", "She sells bread.", "Ünknown wö
 
 
 def moved(model: Transformer) -> Transformer:
-    """One like it, with biases and gains away from where they start, and ends that come soon."""
+    """Return a similar model with other biases and gains, whose outputs end early."""
     copy = make_model(dtype=torch.float32, **{**model.config.to_dict(), "dropout": 0.0})
     with torch.no_grad():
         copy.embedding.weight.mul_(3)
@@ -73,7 +73,7 @@ def test_exported_logits_and_texts_are_equal(checkpoint: Path, tmp_path: Path) -
 
 @pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
 def test_ctranslate2_gives_the_same_texts(checkpoint: Path, tmp_path: Path) -> None:
-    """By its own converter, which drops the last row and starts from a zero embedding."""
+    """Converted by its own converter, which drops the last row and starts from a zero embedding."""
     export_marian(checkpoint, tmp_path / "theirs")
     TransformersConverter(str(tmp_path / "theirs")).convert(str(tmp_path / "converted"))
     engine = ctranslate2.Translator(str(tmp_path / "converted"), intra_threads=1)
@@ -123,7 +123,7 @@ def test_an_imported_model_is_exported_unchanged(tmp_path: Path) -> None:
     assert before[1].sha256 == after[1].sha256
     remaining = dict(before[0].state_dict())
     rows, actual = remaining.pop("embedding.weight"), after[0].embedding.weight
-    rows[after[0].config.pad_id] = 0  # which no output of either reads
+    rows[after[0].config.pad_id] = 0  # which neither output reads
     torch.testing.assert_close(actual.detach(), rows, atol=1e-6, rtol=1e-5)
     for name, weight in remaining.items():
         assert torch.equal(weight, after[0].state_dict()[name]), name

@@ -1,4 +1,4 @@
-"""Models by their name on the hub: the real client against a stand-in on this machine."""
+"""Models by their name on the hub: the real client with a fake hub on this machine."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_our_checkpoint_is_downloaded_once(hub: type[HubHandler], our_folder: Pa
     assert loaded.folder is not None
     assert {path.name for path in loaded.folder.iterdir()} == set(
         contents(our_folder)
-    )  # no train.py
+    )  # train.py is not downloaded
     assert sum("model.safetensors" in line for line in hub.log if line.startswith("GET")) == 1
     Translator.load("ana/en-fr", "cpu")
     assert sum("model.safetensors" in line for line in hub.log if line.startswith("GET")) == 1
@@ -94,7 +94,7 @@ def test_a_marian_model_is_imported_while_it_is_loaded(
     hub.repositories["lab/opus-mt-en-fr"] = {"main": contents(tmp_path / "theirs")}
     import_folder(tmp_path / "theirs", tmp_path / "imported")
     imported = Translator.load(tmp_path / "imported", "cpu", "fp32")
-    for path in ("lab/opus-mt-en-fr", tmp_path / "theirs"):  # the hub's, and a folder
+    for path in ("lab/opus-mt-en-fr", tmp_path / "theirs"):  # the cached hub folder
         loaded = Translator.load(path, "cpu", "fp32")
         assert loaded.translate(TEXT).tokens == imported.translate(TEXT).tokens
         for name, weight in imported.model.state_dict().items():

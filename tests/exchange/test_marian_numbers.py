@@ -1,4 +1,4 @@
-"""An imported Marian model computes what it computes in `transformers`."""
+"""An imported Marian model gives the same numbers as in `transformers`."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def our_translator(
 
 
 def rows(config: Any, *lengths: int, seed: int = 3) -> torch.Tensor:
-    """Ordinary pieces, `</s>` at the end, padding behind the shorter ones."""
+    """Return rows of ordinary tokens with `</s>` at the end, shorter ones padded."""
     generator = torch.Generator().manual_seed(seed)
     ids = torch.full((len(lengths), max(lengths)), config.pad_id)
     for row, length in zip(ids, lengths, strict=True):
@@ -55,7 +55,8 @@ def rows(config: Any, *lengths: int, seed: int = 3) -> torch.Tensor:
 def run_both(
     theirs: MarianMTModel, our_model: Transformer, src: torch.Tensor, tgt: torch.Tensor
 ) -> Any:
-    """Their output and our logits; the first column of `tgt` is what the decoder starts with."""
+    """Return the output of transformers and our logits; `tgt` begins with the decoder's start
+    token."""
     config = our_model.config
     our_ids, its = tgt.clone(), tgt.clone()
     our_ids[:, 0], its[:, 0] = config.bos_id, config.pad_id
@@ -72,7 +73,7 @@ def run_both(
 def test_logits_equal_transformers(
     theirs: MarianMTModel, our_translator: Translator, lengths: tuple[int, ...]
 ) -> None:
-    """Padding and an input of the whole table's length included. The start is no output."""
+    """With padding and an input of maximum length. The start token is never generated."""
     config = our_translator.model.config
     src, tgt = rows(config, *lengths), rows(config, *(50 for _ in lengths), seed=5)
     marian_output, logits = run_both(theirs, our_translator.model, src, tgt)
@@ -120,7 +121,7 @@ def test_attention_weights_equal_transformers(
 
 
 def generated(theirs: MarianMTModel, src: torch.Tensor, **options: Any) -> list[list[int]]:
-    """What `generate` writes, up to `</s>`, without the start."""
+    """Return the output of `generate` up to `</s>`, without the start token."""
     config: Any = theirs.config
     mask = (src != config.pad_token_id).long()
     with torch.no_grad():
@@ -151,7 +152,7 @@ def test_beam_search_without_length_penalty_equals_transformers(
     theirs: MarianMTModel, our_translator: Translator, beams: int
 ) -> None:
     """`transformers` divides by |Y|^p, we by ((5 + |Y|)/6)^α: with both at 0 the sums are compared
-    as they are, and the searches agree."""
+    unchanged, and the searches agree."""
     config = our_translator.model.config
     src = rows(config, 12, 5, 9, 3, 40, 7)
     sources = [[id for id in row if id != config.pad_id] for row in src.tolist()]
@@ -166,7 +167,7 @@ def test_beam_search_without_length_penalty_equals_transformers(
 
 @torch.inference_mode()
 def test_cached_decoding_gives_the_same_outputs(our_translator: Translator) -> None:
-    """Biases, activation and output bias are in both."""
+    """Both use biases, activation and output bias."""
     model, config = our_translator.model, our_translator.model.config
     src, tgt = rows(config, 9, 4, 18), rows(config, 25, 25, 25, seed=6)
     tgt[:, 0] = config.bos_id

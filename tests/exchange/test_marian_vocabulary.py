@@ -1,4 +1,4 @@
-"""Text to ids and back as `MarianTokenizer` does it."""
+"""Encoding and decoding equal `MarianTokenizer`."""
 
 from __future__ import annotations
 

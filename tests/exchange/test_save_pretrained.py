@@ -75,7 +75,7 @@ def test_the_marian_folder_loads_in_transformers(loaded: Translator, tmp_path: P
 def test_the_model_card_is_valid_for_the_hub(
     loaded: Translator, tmp_path: Path, format: str, library: str
 ) -> None:
-    """By the hub's own reader, which parses YAML."""
+    """Parsed by the hub's own reader."""
     loaded.save_pretrained(tmp_path / "out", format=format)
     card = ModelCard((tmp_path / "out" / "README.md").read_text("utf-8"))
     assert card.data.to_dict() == {

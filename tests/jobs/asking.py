@@ -1,4 +1,4 @@
-"""Asking for computations and waiting for them."""
+"""Helpers that request computations and wait for them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """`python -m tests.jobs.click reverse french`: seconds from the click to the first line of metrics.
 
-A warm worker is asked, as on the page; each task is stopped when its first line is there.
+Uses a warm worker, as the page does, and stops each task after its first line.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from transformer.training.recipe import make_run_config
 
 
 def click_to_first_line(jobs: Jobs, task: str) -> float:
-    """Seconds between `submit` and a line in metrics.jsonl, with the task's default settings."""
+    """Return the seconds from `submit` to a line in metrics.jsonl, with the task's default
+    settings."""
     config = make_run_config(task, title=task)
     clicked = time.perf_counter()
     name = jobs.submit(config, "click")

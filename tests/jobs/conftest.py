@@ -1,4 +1,4 @@
-"""Runs of a stand-in trainer, in real worker processes."""
+"""Fixtures: runs of a fake trainer, in real worker processes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ MakeStill = Callable[..., Jobs]
 def run_config(
     steps: int = 3, nap: float = 0.0, breaks: str = "", title: str = "", **more: Any
 ) -> TaskRun:
-    """A run that every limit allows; `steps`, `nap` and `breaks` are for the stand-in."""
+    """Return a run within all limits; `steps`, `nap` and `breaks` are options of the fake
+    trainer."""
     return TaskRun(
         task=breaks or "copy",
         options={"steps": steps, "nap": round(1000 * nap)},
@@ -35,7 +36,7 @@ def run_config(
 
 
 def until(jobs: Jobs, name: str, true: Callable[[RunInfo], bool] | str) -> RunInfo:
-    """Wait until the run is so, or has this status, and return it."""
+    """Wait until the condition is true for the run, or it has this status; return the run."""
 
     def so() -> RunInfo | None:
         info = jobs.run(name)
@@ -45,7 +46,7 @@ def until(jobs: Jobs, name: str, true: Callable[[RunInfo], bool] | str) -> RunIn
 
 
 def warm(jobs: Jobs, count: int = 1) -> Jobs:
-    """Start the workers and wait until so many are ready."""
+    """Start the workers and wait until this many are ready."""
     jobs.start()
     wait_for(lambda: jobs.warm_workers() >= count, jobs.startup_error)
     return jobs
@@ -53,7 +54,8 @@ def warm(jobs: Jobs, count: int = 1) -> Jobs:
 
 @pytest.fixture
 def make_jobs(tmp_path: Path) -> Iterator[MakeJobs]:
-    """`make_jobs(queued=3)`: jobs over one folder with these limits, closed at the end."""
+    """`make_jobs(queued=3)` returns a queue in one folder with these limits; all are closed at the
+    end."""
     opened: list[Jobs] = []
 
     def make(trainer: str = STANDIN, folder: str = "runs", **limits: Any) -> Jobs:
@@ -67,7 +69,7 @@ def make_jobs(tmp_path: Path) -> Iterator[MakeJobs]:
 
 
 class Still:
-    """An executor that never takes anything, to look at the queue alone."""
+    """An executor that never claims a run, to test the queue alone."""
 
     def start(self) -> None:
         pass
@@ -89,13 +91,13 @@ class Still:
 
 
 def still_jobs(root: Path, shipped: Path | None = None, **limits: Any) -> Jobs:
-    """Jobs over this folder whose runs wait for ever."""
+    """Return a queue in this folder whose runs never start."""
     return Jobs(root, Limits(**limits), executor=lambda queue, limits: Still(), shipped=shipped)
 
 
 @pytest.fixture
 def still(tmp_path: Path) -> MakeStill:
-    """`still(queued=3)`: such jobs over a folder of the test's own."""
+    """`still(queued=3)` returns such a queue in the folder of the test."""
     return functools.partial(still_jobs, tmp_path / "runs")
 
 

@@ -1,4 +1,4 @@
-"""Stand-ins, in other processes, for the trainer and for what is computed."""
+"""A fake trainer and a fake computation, for other processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Computations that are ended, killed, dropped or fail, and what is left of them."""
+"""Computations that are cancelled, killed, dropped or fail, and the files that they leave."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from transformer.training.locks import is_free, try_lock
 
 def test_a_computation_over_its_time_limit_fails_with_a_reason(tmp_path: Path) -> None:
     limits = Limits(pass_minutes=1)
-    object.__setattr__(limits, "pass_minutes", 0.01)  # less than the operator may set
+    object.__setattr__(limits, "pass_minutes", 0.01)  # below the minimum that an operator may set
     with ComputationService(tmp_path, limits) as computing:
         key = computing.submit(question(tmp_path, "long"), visitor="me")
         reason = "it took more than the 0.01 minutes that this app allows; take fewer sentences"
@@ -85,7 +85,7 @@ def test_the_lane_process_is_reused_and_replaced_if_killed(
 
         first = made_by("talks")
         assert made_by("quick") == first
-        assert made_by("quick", "timing") != first  # short ones wait for no long one
+        assert made_by("quick", "timing") != first  # short computations do not wait for long ones
         killed = psutil.Process(first)
         killed.kill()
         psutil.wait_procs([killed], timeout=PATIENCE)
@@ -101,14 +101,14 @@ def test_an_idle_process_ends(tmp_path: Path) -> None:
 
 
 def test_an_abandoned_request_is_dropped(tmp_path: Path) -> None:
-    """Sliders are moved through many settings, of which the last alone is waited for."""
+    """A slider passes many values, and only the result of the last one is waited for."""
     lanes = {"step": replace(LANES["step"], abandoned_after=0.5)}
     with ComputationService(tmp_path, LIMITS, lanes=lanes) as computing:
         held = computing.submit(question(tmp_path, "held", "step"), visitor="me")
         half_way(computing, held)
         computations = [question(tmp_path, "quick", "step", number=number) for number in range(30)]
         keys = [computing.submit(computation, visitor="me") for computation in computations]
-        assert computing.status(keys[-1]).requests_ahead == 1  # asked last, it comes next
+        assert computing.status(keys[-1]).requests_ahead == 1  # the newest request is next
         assert sum(computing.status(key).live for key in keys) <= LANES["step"].capacity
         deadline = time.monotonic() + 0.6
         while time.monotonic() < deadline:
@@ -159,7 +159,7 @@ def test_a_killed_app_leaves_no_partial_result(tmp_path: Path) -> None:
     key = app.stdout.readline().strip()
     with ComputationService(tmp_path) as service:
         wait_for((tmp_path / ".results" / key / "progress.json").exists)
-        assert folders(tmp_path) == [key]  # another living app's work is left alone
+        assert folders(tmp_path) == [key]  # a computation of another running app is not touched
         app.send_signal(signal.SIGKILL)
         app.wait()
         app.stdout.close()
@@ -196,7 +196,7 @@ def test_the_oldest_results_are_removed(tmp_path: Path) -> None:
         path = tmp_path / name / ("failed.json" if name == "b" else "result.json")
         write_json(path, {"number": number})
         os.utime(path, (number + 1, number + 1))
-    os.utime(tmp_path / "a" / "result.json", (9, 9))  # looked at last
+    os.utime(tmp_path / "a" / "result.json", (9, 9))  # used last
     (tmp_path / "running").mkdir()
     remove_oldest([*tmp_path.iterdir()], 2)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "d", "running"]
@@ -212,7 +212,7 @@ def test_a_full_disk_is_reported_even_without_a_file(
         assert until(computing, key, "failed").reason == (
             "it could not be made: No space left on device"
         )
-    assert ask("words") == key  # there is room again
+    assert ask("words") == key  # there is space again
     assert until(computing, key, "done")
 
     folder = tmp_path / "made"

@@ -1,4 +1,4 @@
-"""Computations in real processes, with a stand-in for what is computed."""
+"""Computations in real processes, with a fake function."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_computation_may_store_a_file(computing: ComputationService, tmp_path:
     with pytest.raises(JobError, match="this file is no longer stored"):
         computing.file(computation)
     with pytest.raises(JobError, match="this file is no longer stored"):
-        computing.file(question(tmp_path, "quick"))  # it has none
+        computing.file(question(tmp_path, "quick"))  # the computation has no such file
 
 
 def test_the_key_depends_on_all_inputs(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_computations_run_one_at_a_time_and_can_be_cancelled(
     assert ask("long", "you") == long
     computing.cancel(long, "somebody")
     computing.cancel(long, "me")
-    assert computing.status(long, "you").is_requester  # still waited for by the other
+    assert computing.status(long, "you").is_requester  # another visitor still waits for it
     computing.cancel(long, "you")
     until(computing, quick, "done")
     assert computing.status(long).status == "absent"
@@ -154,7 +154,7 @@ def test_excess_requests_are_refused_until_one_ends(
         ask("quick", number=number)
     with pytest.raises(JobError, match=f"you have {MAX_PER_VISITOR} measurements under way"):
         ask("quick", number=-1)
-    ask("quick", "you", number=3)  # the same question is the same pass
+    ask("quick", "you", number=3)  # equal requests share one computation
     half_way(computing, long)
     computing.cancel(quick, "me")
     assert computing.status(quick).status == "absent"
@@ -174,7 +174,7 @@ def test_partial_results_are_shown_and_kept_after_cancelling(
     wait_for(lambda: computing.status(key).so_far)
     assert computing.status(key, "me").so_far == {"lines": [1]}
     computing.cancel(key, "me")
-    # At once, while its process still ends: a page looks for the last time right after the press.
+    # At once, while its process still ends: a page asks a last time right after the click.
     assert computing.status(key) == ComputationStatus(key, "stopped", so_far={"lines": [1]})
     wait_for(lambda: has_ended(tmp_path / ".results" / key))
     assert computing.status(key) == ComputationStatus(key, "stopped", so_far={"lines": [1]})
@@ -186,7 +186,7 @@ def test_partial_results_are_shown_and_kept_after_cancelling(
 
 
 def test_a_clock_set_back_keeps_the_newest_result(tmp_path: Path) -> None:
-    """What was looked at in the future goes first, and what has just been made stays."""
+    """A result with a time in the future is removed first, and the newest one stays."""
     for name in ("a", "b", "new"):
         write_json(tmp_path / name / "result.json", {})
     ahead = time.time() + 1e6

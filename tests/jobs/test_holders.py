@@ -1,4 +1,4 @@
-"""A run that is computed once for all who ask for the same."""
+"""Equal requests of several visitors share one run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The last result on a subject: noted when a computation ends, found again, forgotten with it."""
+"""The latest result on a subject: stored when a computation ends, found, and deleted with it."""
 
 from __future__ import annotations
 

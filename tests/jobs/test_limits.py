@@ -1,4 +1,4 @@
-"""The operator's file, and what it keeps a visitor from."""
+"""The operator's limits file and its effect on visitors."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_another_limits_file_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
         Limits.load()
     monkeypatch.delenv("HEADS_UP_LIMITS")
     monkeypatch.setattr("transformer.jobs.limits.APP_FOLDER", tmp_path)
-    assert Limits.load() == Limits()  # there is none, and nobody asked for one
+    assert Limits.load() == Limits()  # no file exists, and none is required
     assert 1 <= Limits().processes <= cores()
 
 

@@ -22,7 +22,8 @@ ME = new_worker_id("here")
 
 
 def large(title: str) -> TrainingRun:
-    """Steps of 1.3 × 10⁹ weights × positions, for which a second thread is worth its while."""
+    """Return a run with steps of 1.3 × 10⁹ weights × positions, which benefits from a second
+    thread."""
     model = ModelConfig(vocab_size=1000, d_model=128, n_layers=1, n_heads=2, d_ff=128)
     return replace(run_config(title=title), model=model, training=TrainingConfig(batch_tokens=4096))
 
@@ -68,7 +69,7 @@ def test_a_large_run_gets_both_cores_and_keeps_its_position(queue: Queue) -> Non
     put(queue, run_config(title="small"), large("large"), run_config(title="late"))
     small = claim_next(queue)
     assert title(small) == "small"
-    assert claim_next(queue) is None  # neither the large one, nor the one behind it
+    assert claim_next(queue) is None  # neither the large run nor the one after it
     end(queue, small)
     huge = claim_next(queue)
     assert title(huge) == "large"
@@ -107,7 +108,7 @@ def test_a_run_larger_than_the_machine_starts_alone(queue: Queue) -> None:
         (4, 8e9, 0, 2, 2),
         (4, 3e9, 0, 2, 2),
         (8, 8e9, 0, 4, 2),
-        (2, 8e9, 1, 1, 2),  # the operator's word
+        (2, 8e9, 1, 1, 2),  # set by the operator
         (2, 8e9, 2, 2, 1),
         (2, 8e9, 4, 4, 1),
     ],

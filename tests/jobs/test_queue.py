@@ -29,7 +29,7 @@ def test_everyone_s_first_run_comes_before_anyone_s_second(still: MakeStill) -> 
         title = claim.folder.config().title
         order.append(title)
         served_runs[title] = claim
-        if title == "c1":  # its end makes no difference to the others' order
+        if title == "c1":  # its end does not change the order of the others
             claims.release_run(queue, claim, ValueError("enough"))
     assert order == ["a1", "b1", "c1", "a2", "b2", "a3"]
     for claim in served_runs.values():
@@ -47,12 +47,12 @@ def test_visitors_with_a_run_wait_behind_those_without(still: MakeStill) -> None
     assert queue_positions(jobs) == {"a1": None, "b1": 1, "a2": 2}
     claims.release_run(queue, claim, ValueError("enough"))
     assert queue_positions(jobs) == {"a1": None, "a2": 1, "b1": 2}
-    jobs.resume(claim.folder.name, "a")  # it keeps its first turn
+    jobs.resume(claim.folder.name, "a")  # it keeps its position
     assert queue_positions(jobs) == {"a1": 1, "b1": 2, "a2": 3}
 
 
 def test_a_pausing_run_is_never_shown_as_cancelled(still: MakeStill) -> None:
-    """The trainer ends at the worker's signal, says "cancelled", and the worker "paused"."""
+    """The trainer reports "cancelled" when the worker signals, and then the worker "paused"."""
     jobs = still()
     name = begin(jobs, "a", "ann")
     queue = Queue(jobs.folder(name).path.parent)
@@ -61,7 +61,7 @@ def test_a_pausing_run_is_never_shown_as_cancelled(still: MakeStill) -> None:
     jobs.control(name, "ann", command="pause")
     claim.folder.change_state("cancelled", "stopped after step 7")
     assert (jobs.run(name).status, jobs.run(name).pending_command) == ("running", "pause")
-    jobs.control(name, "ann", command="pause")  # pressed twice: nothing to refuse
+    jobs.control(name, "ann", command="pause")  # a second click is no error
     claims.release_run(queue, claim, None, interrupted=True)
     assert jobs.run(name).status == "paused"
 
@@ -70,7 +70,7 @@ RESTARTS = "starts again at step 0, since nothing was saved"
 
 
 def test_an_interrupted_run_shows_where_it_will_continue(still: MakeStill) -> None:
-    """Regression: it said "goes on after step 157" but began at 0, because no save existed."""
+    """Regression: it showed a step from which to continue, but started at 0, without a save."""
     jobs = still()
     name = begin(jobs, "a", "ann")
     queue = Queue(jobs.folder(name).path.parent)
@@ -104,7 +104,7 @@ def test_runs_of_an_exited_worker_fail_with_its_exit_code(still: MakeStill) -> N
     claim, second = claims.claim_next_run(queue, "worker"), claims.claim_next_run(queue, "another")
     assert claim
     assert second
-    claims.record_worker_exit(queue, "worker", 3)  # but the lock is held
+    claims.record_worker_exit(queue, "worker", 3)  # but the run's lock is held
     assert jobs.run(name).status == "running"
     claim.lock.close()
     claims.record_worker_exit(queue, "worker", 3)
@@ -112,7 +112,7 @@ def test_runs_of_an_exited_worker_fail_with_its_exit_code(still: MakeStill) -> N
     assert jobs.run(other_run).status == "running"
     jobs.delete(other_run, "bob")
     assert not jobs.runs("bob")
-    assert (queue.root / other_run).exists()  # while it is held
+    assert (queue.root / other_run).exists()  # while the lock is held
     second.lock.close()
     jobs.runs()
     assert not (queue.root / other_run).exists()
@@ -134,14 +134,14 @@ def test_the_queue_is_fair(infos: list[RunInfo]) -> None:
     assert sorted(info.turn for info in line) == [i.turn for i in infos if i.status == "queued"]
     placed = {info.name: info.queue_position for info in with_queue_positions(infos)}
     assert [placed.pop(info.name) for info in line] == [*range(1, len(line) + 1)]
-    assert set(placed.values()) <= {None}  # of those that do not wait
+    assert set(placed.values()) <= {None}  # of runs that are not queued
     running = [info.owner for info in infos if info.status == "running"]
     served = {owner: running.count(owner) for owner in "abc"}
     for at, info in enumerate(line):
-        # No waiting owner has been served less often than the next one ...
+        # No other waiting owner has had fewer runs than the owner of the next run ...
         rest = line[at:]
         assert served[info.owner] == min(served[waiting.owner] for waiting in rest)
-        # ... and among the equals it is the one who came first.
+        # ... and among equal ones it is the first that was queued.
         equals = [i for i in rest if served[i.owner] == served[info.owner]]
         assert info.turn == min(i.turn for i in equals)
         served[info.owner] += 1

@@ -79,7 +79,9 @@ def test_a_race_over_the_limits_leaves_no_runs(still: MakeStill) -> None:
     ):
         submit_race(jobs, "positions", "bob", (1, 2))
     assert len(jobs.runs()) == 4
-    small = still(parameters=20_000)  # only the additive, wide ones are refused, after others
+    small = still(
+        parameters=20_000
+    )  # only the additive, wide runs are refused, after others were queued
     with pytest.raises(JobError, match="this app allows at most 20,000"):
         submit_race(small, "scores", "cid", (1,))
     assert small.runs("cid") == []
@@ -122,7 +124,7 @@ def test_results_are_computed_from_the_files_of_the_runs(still: MakeStill) -> No
     assert verdict_.word == "holds"
     worst = race_runs(jobs, race_id)[0]
     folder = jobs.folder(worst.info.name).path
-    _finish(folder, steps, 9.0)  # nothing is stored: what the file says now counts
+    _finish(folder, steps, 9.0)  # nothing is cached: the current content of the file counts
     assert standings(jobs, race_runs(jobs, race_id))[0]["loss_max"].iloc[0] == 9
     assert track(jobs, worst).valid_loss.tolist() == [9.0]
     _finish(folder, steps, 9.0, status="failed")
@@ -139,7 +141,7 @@ def test_workers_train_a_race(make_jobs: MakeJobs) -> None:
         runs = race_runs(jobs, race_id)
         assert [track(jobs, run).steps.tolist() for run in runs] == [[1, 2, 3]] * 2
         table, _ = standings(jobs, runs)
-        assert list(table["n"]) == [0, 0]  # the stand-in takes no look
+        assert list(table["n"]) == [0, 0]  # the fake trainer does not evaluate
 
 
 SHIPPED = Path(__file__).resolve().parents[2] / "checkpoints"
@@ -178,7 +180,7 @@ def test_invalid_files_are_ignored(tmp_path: Path, text: str) -> None:
 
 
 def test_the_included_race_matches_the_current_layers() -> None:
-    """Else: `python docs/shipped_runs.py --race layers`."""
+    """If this fails, run `python docs/shipped_runs.py --race layers`."""
     read = read_race(SHIPPED, "layers", RACES["layers"].entries)
     assert read is not None
     assert read.table["accuracy"].between(0, 1).all()

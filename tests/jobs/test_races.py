@@ -24,7 +24,7 @@ CLAIM = Claim("a beats b", "a", "b")
 
 
 def outcomes(entry: str, *losses: float, reached: float = math.inf) -> list[Outcome]:
-    """One outcome a seed; the accuracy is 1 - loss."""
+    """Return one outcome per seed; the accuracy is 1 - loss."""
     return [
         Outcome(entry, seed, loss, 1 - loss, reached, seconds=2.0 * seed)
         for seed, loss in enumerate(losses, start=1)
@@ -133,7 +133,7 @@ def test_a_verdict_names_its_evidence() -> None:
 
 
 def test_the_false_positive_rate_is_at_most_5_percent() -> None:
-    """Six values that have nothing to do with the entries, in every way to deal them out."""
+    """Six values unrelated to the entries, in all ways to divide them between two entries."""
     values = [0.1, 0.15, 0.2, 0.9, 1.0, 1.1]
     held = deals = 0
     for chosen in itertools.combinations(values, MIN_SEEDS):
@@ -189,7 +189,7 @@ def test_entries_differ_only_in_the_compared_setting() -> None:
 
 @pytest.mark.parametrize("race", RACES)
 def test_all_entries_of_a_race_have_the_same_precision(race: str) -> None:
-    """What "auto" finds faster would be a setting that differs between its runs."""
+    """ "auto" might choose another precision for each run."""
     chosen = race_named(race)
     precisions = {chosen.config(entry, 1, "x").training.precision for entry in chosen.entries}
     assert precisions == {"fp32"}

@@ -1,4 +1,4 @@
-"""The real trainer in a real worker: models that translate, a race of layers, kept over a pause."""
+"""The real trainer in a real worker: models that translate, a race of layers, a pause."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_tasks_and_own_pairs_in_a_real_worker(make_jobs: MakeJobs, tmp_path: Pat
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> Race:
-    """The same race over a short gap, with two of its entries."""
+    """Return the same race with a short distance and two of its entries."""
     entries = {name: RACES["layers"].entries[name] for name in ("self-attention", "restricted")}
     race = replace(
         RACES["layers"],

@@ -1,4 +1,4 @@
-"""The folder of the runs: names that stay in it, disks that refuse, apps that were killed."""
+"""The folder of runs: valid names, full disks, killed apps."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def test_new_cookies_from_one_address_get_at_most_half_of_the_queue(still: MakeS
     for number in range(3):
         jobs.submit(run_config(), f"visitor {number}", address="B")
     late = jobs.submit(run_config(), "newcomer", address="C")
-    # ... and it waits for one run of each other address, not for all there are.
+    # ... and it waits for only one run of each other address.
     assert jobs.run(late).queue_position == 3
     with pytest.raises(JobError, match="7 runs are waiting and this app allows 6"):
         jobs.submit(run_config(), "newcomer", address="C")
@@ -70,7 +70,7 @@ def put(line: LaneQueue, key: str, visitor: str, address: str = "") -> PendingRe
     request = PendingRequest(Computation("", {}), Requester(visitor, address), {visitor})
     line.add(key, request)
     if len(line.requests()) == 1:
-        line.take_next()  # the first of all runs
+        line.take_next()  # the first run
     return request
 
 
@@ -85,7 +85,7 @@ def test_everyones_first_computation_comes_before_anyones_second() -> None:
         put(line, key, visitor)
     assert order(line, keys) == ["a1", "b1", "c1", "a2", "b2", "a3"]
     line = LaneQueue(LANE)
-    for number in range(4):  # one address with a new cookie each
+    for number in range(4):  # one address with a new cookie for each request
         put(line, f"a{number}", f"cookie {number}", "A")
     put(line, "b", "newcomer", "B")
     assert line.requests_ahead("b") == 1
@@ -117,7 +117,7 @@ def test_abandoned_requests_are_dropped_first() -> None:
     runs, waits, watched = (put(line, key, key) for key in ("runs", "waits", "looked"))
     runs.last_polled = waits.last_polled = time.monotonic() - LANE.abandoned_after - 1
     put(line, "new", "new")
-    assert runs.cancelled  # ends as soon as its thread sees it
+    assert runs.cancelled  # ends as soon as its thread notices
     assert not line.get("waits")
     assert not watched.cancelled
     assert order(line, ["runs", "looked", "new"]) == ["runs", "looked", "new"]
@@ -134,7 +134,8 @@ SECONDS = st.lists(st.integers(1, 50).map(float), max_size=8)
 
 
 def worked_off(remaining: list[float], before: list[float], workers: int) -> float:
-    """Second by second: who is free takes the next; the turn comes when one is free and none is."""
+    """Simulate the queue by seconds: free workers take the next run, until one is free for a new
+    run."""
     busy, line, time = sorted(remaining)[-workers:], [*before], 0.0
     while len(busy) >= workers or line:
         while line and len(busy) < workers:

@@ -41,7 +41,7 @@ OWNER = "m" * 32
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
-    """A run of twelve steps, as the app leaves it."""
+    """A run of twelve steps, as the app stores it."""
     run = RunFolder(tmp_path_factory.mktemp("trained") / "reverse-3fa2c1")
     run.path.mkdir()
     settings = {"steps": 12, "d_model": 16, "d_ff": 16, "n_heads": 2, "n_layers": 1}
@@ -55,13 +55,13 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
 
 @pytest.fixture
 def root(tmp_path: Path, trained: RunFolder) -> Path:
-    """A folder of checkpoints with a run in it that came with the app."""
+    """A folder of checkpoints with an included run."""
     make_shipped_run(trained.path, tmp_path / "checkpoints" / RUNS / "toy-reverse")
     return tmp_path / "checkpoints" / RUNS
 
 
 def history(root: Path, checkpoint: Any, name: str = "training") -> Path:
-    """Early saves of a training, which name the checkpoint that came of it."""
+    """Early saves of a training run that name its final checkpoint."""
     run = RunFolder(root / name)
     run.path.mkdir()
     write_json(run.path / "config.json", {"title": "A training", "checkpoint": checkpoint})
@@ -204,7 +204,7 @@ def test_an_included_run_has_learned_and_has_a_film(toy: ShippedFolder) -> None:
     assert toy.snapshots()[-1] == toy.state()["step"] == toy.metrics()[-1]["step"]
     assert toy.inspect()
     assert sum(path.stat().st_size for path in toy.path.rglob("*") if path.is_file()) < 1_500_000
-    # It learned: what it writes at the end is right more often than before the first step.
+    # It learned: outputs at the end are correct more often than before the first step.
     first, *_, last = ([item["right"] for item in look["examples"]] for look in toy.examples())
     assert sum(last) > sum(first)
     translator = Translator.load(toy.checkpoint_path, device="cpu")

@@ -1,4 +1,4 @@
-"""Real worker processes: begin, control, finish, be killed, and what the queue makes of it."""
+"""Real worker processes: start, control, finish or be killed, and the resulting queue."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def starts(jobs: Jobs, name: str) -> list[int]:
-    """The processes that began this run, one after the other."""
+    """Return the ids of the processes that started this run, in order."""
     path = jobs.folder(name).path / "starts.txt"
     return [int(line) for line in path.read_text().splitlines()] if path.exists() else []
 
@@ -39,7 +39,7 @@ def steps(jobs: Jobs, name: str) -> list[int]:
 
 @pytest.fixture(scope="module")
 def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jobs]:
-    """One warm worker for the tests that do not end it."""
+    """One warm worker, for tests that do not stop it."""
     root = tmp_path_factory.mktemp("shared")
     with Jobs(root, Limits(workers=1, nice=0, runs_per_visitor=100), trainer=STANDIN) as shared:
         yield warm(shared)
@@ -65,7 +65,7 @@ def test_a_run_trains_from_submission_to_the_end(jobs: Jobs) -> None:
 def test_a_paused_run_frees_its_worker_and_resumes(jobs: Jobs) -> None:
     first = jobs.submit(run_config(steps=60, nap=0.02), "ann")
     second = jobs.submit(run_config(steps=2), "bob")
-    assert jobs.run(second).queue_position in (1, 2)  # the first one may not have been taken yet
+    assert jobs.run(second).queue_position in (1, 2)  # the first run may not have been claimed yet
     info = until(jobs, first, lambda info: info.step >= 7)
     assert info.seconds_left is not None
     assert 0 < info.seconds_left < 60 * 0.02
@@ -76,7 +76,7 @@ def test_a_paused_run_frees_its_worker_and_resumes(jobs: Jobs) -> None:
     assert jobs.run(first).status == "paused"
     jobs.resume(first, "ann")
     assert until(jobs, first, "finished").step == 60
-    # It went on from where it was saved: no step is missing, none is there twice.
+    # It continued from its save: no step is missing or repeated.
     assert steps(jobs, first) == [*range(1, 61)]
     assert len(starts(jobs, first)) == 2
     assert jobs.folder(first).control().learning_rate_factor == 0.5
@@ -93,7 +93,7 @@ def test_a_training_run_is_stopped_and_deleted(jobs: Jobs) -> None:
     jobs.delete(deleted, "ann")
     assert deleted not in [info.name for info in jobs.runs()]  # at once
     last = jobs.submit(run_config(), "ann")
-    until(jobs, last, "finished")  # so the worker is free
+    until(jobs, last, "finished")  # the worker is free again
     assert not path.exists()
     jobs.delete(stopped, "ann")
     assert not {stopped, deleted} & {p.name for p in path.parent.iterdir()}
@@ -111,7 +111,7 @@ def test_a_killed_worker_fails_its_run_and_closing_ends_all_workers(make_jobs: M
         f"its worker was killed (signal 9) at step {info.step}; Resume continues from the save at "
         f"step {saved}"
     )
-    until(jobs, waiting, "finished")  # by a new worker
+    until(jobs, waiting, "finished")  # trained by a new worker
     jobs.resume(name, "ann")
     until(jobs, name, "finished")
     assert steps(jobs, name) == [*range(1, 41)]
@@ -142,7 +142,7 @@ def test_errors_are_reported_and_the_queue_continues(jobs: Jobs) -> None:
     until(jobs, fine, "finished")
     for failure, reason in reasons.items():
         assert reason in until(jobs, broken[failure], "failed").reason
-    assert "line" in (jobs.folder(broken["text"]).log_path.read_text())  # the traceback is kept
+    assert "line" in (jobs.folder(broken["text"]).log_path.read_text())  # the traceback is stored
 
 
 APP = """
@@ -157,7 +157,7 @@ time.sleep(600)
 
 @contextmanager
 def app(root: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
-    """Another app on this folder, and the name of a run that it began."""
+    """Another app on this folder, and the name of a run that it started."""
     process = subprocess.Popen(
         [sys.executable, "-c", APP, str(root)], cwd=ROOT, stdout=subprocess.PIPE
     )
@@ -202,7 +202,7 @@ def test_runs_survive_a_killed_app_and_worker(still: MakeStill, tmp_path: Path) 
         worker.suspend()
         process.kill()
         process.wait()
-        assert looking.run(name).status == "running"  # its lock is still held
+        assert looking.run(name).status == "running"  # the run's lock is still held
         worker.kill()
         worker.wait(PATIENCE)
     info = still().run(name)
@@ -213,7 +213,7 @@ def test_runs_survive_a_killed_app_and_worker(still: MakeStill, tmp_path: Path) 
     )
     assert info.reason.startswith(script)
     saved = int(info.reason.removeprefix(script))
-    assert info.step // 5 * 5 <= saved <= info.step  # who trains may have saved once more
+    assert info.step // 5 * 5 <= saved <= info.step  # the trainer may have saved once more
     looking.resume(name, "ann")
     assert looking.run(name).queue_position == 1
 

@@ -1,4 +1,4 @@
-"""Measures of heads whose numbers are known beforehand, and of any head against plain loops."""
+"""Measures of heads with known values, and of any head compared with plain loops."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def softmax(scores: npt.NDArray[np.float32]) -> Weights:
 
 @st.composite
 def heads(draw: st.DrawFn) -> Weights:
-    """Attention as a model makes it, (heads, query, key), at times causal, at times sharp."""
+    """Strategy for attention of shape (heads, query, key), sometimes causal, sometimes sharp."""
     n_heads, queries, keys = (draw(st.integers(1, 6)) for _ in range(3))
     random = np.random.default_rng(draw(st.integers(0, 10**6)))
     scores = random.normal(size=(n_heads, queries, keys)) * draw(st.sampled_from([0, 1, 30]))
@@ -50,7 +50,7 @@ def heads(draw: st.DrawFn) -> Weights:
 
 
 def shift(n: int, by: int) -> Weights:
-    """A head that attends `by` tokens ahead, or to the nearest end."""
+    """Return a head that attends `by` tokens ahead, or to the nearest end."""
     return np.eye(n, dtype=np.float32)[np.clip(np.arange(n) + by, 0, n - 1)]
 
 
@@ -68,7 +68,7 @@ def test_a_diagonal_head(n: int) -> None:
     same = np.eye(n, dtype=np.float32)
     assert (entropy(same), distance(same)) == (0, 0)
     assert (positional(same), offset(same), confidence(same)) == (1, 0, 1)
-    assert str(np.round(entropy(same), 4).tolist()) == "0.0"  # never −0.0 on a page
+    assert str(np.round(entropy(same), 4).tolist()) == "0.0"  # pages must not show −0.0
 
 
 @pytest.mark.parametrize("by", [-3, -2, -1, 0, 1, 2, 3])
@@ -124,7 +124,7 @@ def test_columns_may_be_negative_and_repeated() -> None:
 
 
 def in_loops(head: Weights) -> dict[str, float]:
-    """The same, as the formulas say it: one row and one column after the other."""
+    """Compute the measures by their formulas, one row and one column after the other."""
     rows = [[float(w) for w in row] for row in head]
     n, m = len(rows), len(rows[0])
     spread = [-sum(w * log2(w) for w in row if w > 0) for row in rows]
@@ -184,7 +184,7 @@ def test_every_measure_stays_in_its_range(weights: Weights) -> None:
 @given(heads())
 def test_measuring_does_not_change_the_weights(weights: Weights) -> None:
     before = weights.copy()
-    weights.flags.writeable = False  # as a trace gives them
+    weights.flags.writeable = False  # as in a trace
     for measure in MEASURES:
         measure(weights)
     confidence(weights, [0])

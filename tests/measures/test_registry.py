@@ -1,4 +1,4 @@
-"""The registry: every measure found, and of one sentence what plain loops and formulas give."""
+"""The registry of measures, and their values for one sentence, compared with plain loops."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_token_measures_equal_plain_loops(trace: FakeTrace) -> None:
 
 
 def test_padded_batches_equal_single_sentences(trace: FakeTrace) -> None:
-    """What a corpus does: two sentences in one batch, the shorter one padded."""
+    """As for a corpus: two sentences in one batch, the shorter one padded."""
     short = fake_trace(SRC[3:], TGT)
     for measure in MEASURES.values():
         for kind in measure.kinds:
@@ -139,14 +139,14 @@ def test_a_uniform_head_has_the_chance_value(trace: FakeTrace) -> None:
     even = rows.uniform()
     assert MEASURES["entropy"].means(even)[0, 0] == pytest.approx(np.log2(len(SRC)), abs=1e-5)
     assert MEASURES["first"].means(even)[0, 0] == pytest.approx(1 / len(SRC))
-    # Of equal weights each counts in part: of eight words two are other pieces of the same.
+    # Equal weights count in part: of eight tokens, two belong to the same word.
     assert MEASURES["pieces"].means(even)[0, 0] == pytest.approx(2 / 8)
 
 
 def test_a_new_measure_appears_in_the_explorer(
     trace: FakeTrace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing else names it: label, note and numbers go to the browser from the registry."""
+    """Label, note and numbers in the browser come only from the registry."""
     measure = Measure(
         "second", "The second token", "The weight on it.", lambda a: a.w[..., 1], group="place"
     )
@@ -161,7 +161,7 @@ def test_a_new_measure_appears_in_the_explorer(
     measure_values = content["sides"][0]["measures"]["cross"]["second"]
     w = np.stack([trace.weights("cross", layer) for layer in range(LAYERS)])
     np.testing.assert_allclose(measure_values, w[..., 1].mean(-1), atol=1e-4)
-    assert "rare" not in content["measures"]  # which one sentence cannot say
+    assert "rare" not in content["measures"]  # one sentence cannot determine it
 
 
 def test_numbers_are_formatted_with_their_unit() -> None:

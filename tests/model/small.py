@@ -12,7 +12,7 @@ from transformer.config import ModelConfig
 from transformer.hooks import Hooks
 from transformer.model import Transformer
 
-# Every size differs from every other, so that mixed-up axes do not fit.
+# All sizes differ, so that exchanged axes cause an error.
 SIZES: dict[str, Any] = {
     "vocab_size": 29,
     "d_model": 24,
@@ -29,7 +29,8 @@ def make_config(**changes: Any) -> ModelConfig:
 
 
 def make_model(seed: int = 0, dtype: torch.dtype = torch.float64, **changes: Any) -> Transformer:
-    """In evaluation mode; every weight moved a little, so that no bias is 0 and no gain 1."""
+    """Return a model in evaluation mode; all weights are perturbed, so no bias is 0 and no gain
+    1."""
     torch.manual_seed(seed)
     model = Transformer(make_config(**changes)).to(dtype)
     with torch.no_grad():
@@ -39,7 +40,7 @@ def make_model(seed: int = 0, dtype: torch.dtype = torch.float64, **changes: Any
 
 
 def make_ids(*lengths: int, seed: int = 0, width: int | None = None) -> Tensor:
-    """A row a length of ordinary ids, padding (0) behind the shorter ones."""
+    """Return one row of ordinary ids per length, the shorter ones padded with 0."""
     generator = torch.Generator().manual_seed(seed)
     longest = width or max(lengths)
     ids = torch.randint(4, SIZES["vocab_size"], (len(lengths), longest), generator=generator)
@@ -53,7 +54,7 @@ SRC, TGT = make_ids(7, 4, 1, seed=1), make_ids(5, 2, 6, seed=2)  # (3, 7) and (3
 def capture(
     model: Transformer, src: Tensor, tgt: Tensor, names: Iterable[str] | None = None
 ) -> dict[str, Tensor]:
-    """What the hooks of one forward pass see, and its result as `"logits"`."""
+    """Return the tensors at all hook points of one forward pass, and its result as `"logits"`."""
     captured: dict[str, Tensor] = {}
 
     def look(tensor: Tensor, name: str) -> None:

@@ -1,4 +1,4 @@
-"""One attention and many heads, against loops written by hand and PyTorch's own kernel."""
+"""Attention with one and many heads, compared with explicit loops and PyTorch's kernel."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_scores_equal_a_loop(kind: Score) -> None:
 
 @given(st.lists(st.tuples(st.floats(-50, 50), st.booleans()), min_size=1, max_size=9))
 def test_weights_equal_an_explicit_softmax(row: list[tuple[float, bool]]) -> None:
-    row[0] = (row[0][0], True)  # each query has something to attend to
+    row[0] = (row[0][0], True)  # each query has an unmasked key
     scores, allowed = (list(column) for column in zip(*row, strict=True))
     actual = attention_weights(
         torch.tensor(scores, dtype=torch.float64).view(1, 1, 1, -1), torch.tensor(allowed)

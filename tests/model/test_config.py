@@ -1,4 +1,4 @@
-"""Configurations: what is refused, and that nothing is lost on the way through JSON."""
+"""Configurations: invalid values are refused, and JSON keeps all fields."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAN, INF = math.nan, math.inf
 
 @pytest.fixture
 def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a user runs it: the tests' type checker would refuse wrong kinds before we can."""
+    """Disable the tests' type checker, which would refuse wrong types before our code does."""
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
 
 

@@ -23,7 +23,7 @@ def keep_in(captured: dict[str, Tensor]) -> HookFn:
 def test_every_alias_is_a_hook_point() -> None:
     model = make_model()
     alias_names = aliases(model.config.n_layers)
-    # Of a stack 2 embeddings; of an encoder's block 6 of attention and 5, of a decoder's 7 more.
+    # 2 embeddings per stack; 6 + 5 aliases per encoder block, and 7 more per decoder block.
     assert len(alias_names) == 2 * 2 + 2 * 11 + 2 * 18
     assert set(alias_names.values()) <= set(model.hook_names)
     assert not set(alias_names) & set(model.hook_names)
@@ -32,7 +32,7 @@ def test_every_alias_is_a_hook_point() -> None:
 
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
 def test_residual_stream_aliases_are_a_layers_input_and_output(stack: str) -> None:
-    """By PyTorch's own hooks on the layers, which know nothing of names."""
+    """Compared with PyTorch's hooks on the layers, which do not use our names."""
     model = make_model()
     captured: dict[str, Tensor] = {}
 
@@ -53,7 +53,7 @@ def test_residual_stream_aliases_are_a_layers_input_and_output(stack: str) -> No
 
 
 def test_attention_aliases_have_transformer_lens_meanings() -> None:
-    """z = pattern · v; the pattern is the softmax of the scores over what may be attended to."""
+    """z = pattern · v; the pattern is the softmax of the scores over the unmasked keys."""
     captured: dict[str, Tensor] = {}
     model = make_model()
     model(SRC, TGT, hooks=Hooks({"decoder.blocks.1.*": keep_in(captured)}))
@@ -143,6 +143,6 @@ def test_resolved_hooks_stay_causal_and_are_cached() -> None:
     resolved = hooks.resolved(names)
     assert resolved.causal
     assert len(resolved) == 6
-    assert hooks.resolved(names) is resolved  # not matched again at every step
+    assert hooks.resolved(names) is resolved  # patterns are not matched again at every step
     assert len(hooks.resolved(make_model(n_layers=3).hook_names)) == 9
     assert resolved.resolved(make_model().hook_names) is resolved

@@ -1,4 +1,4 @@
-"""Hooks: every site once, by its name, and what a hook returns counts for that call alone."""
+"""Hooks: every hook point is called once, and a returned tensor affects only that call."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def sites(n_layers: int) -> list[str]:
 
 
 def shape_of(name: str) -> tuple[int, ...]:
-    """At 3 sentences of 7 and 6 tokens, 4 heads of width 6."""
+    """Return the shape for 3 sentences of 7 and 6 tokens and 4 heads of width 6."""
     length = 7 if name.startswith("encoder") else 6
     keys = 7 if name.startswith("encoder") or "cross_attn." in name else 6
     path, _, site = name.rpartition(".hook_")
@@ -164,7 +164,9 @@ def test_gradients_reach_stored_activations() -> None:
 def test_invalid_return_values_of_hooks_are_refused(
     returned: Any, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user runs it
+    monkeypatch.setattr(
+        jaxtyping.config, "jaxtyping_disable", True
+    )  # without the tests' type checker
     name = "decoder.layers.1.cross_attn.hook_weights"
     with pytest.raises(ValueError, match=re.escape(f"the hook on {name} {message}")):
         make_model()(SRC, TGT, hooks=Hooks({name: lambda tensor, name: returned}))
@@ -198,7 +200,9 @@ def test_unknown_names_are_refused_with_suggestions(call: str, name: str, hint: 
 
 
 def test_a_plain_dictionary_is_refused_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user runs it
+    monkeypatch.setattr(
+        jaxtyping.config, "jaxtyping_disable", True
+    )  # without the tests' type checker
     with pytest.raises(ValueError, match=r"hooks must be Hooks\(\{name: fn\}\), not a dict"):
         make_model()(SRC, TGT, hooks={"hook_logits": swap})  # type: ignore[arg-type]
 

@@ -89,7 +89,7 @@ def test_dropout_applies_to_embedding_sums_in_training(side: str) -> None:
 
 
 def test_every_box_reads_the_output_of_the_one_before() -> None:
-    """What each box adds to, and what comes out of it, written down from Figure 1."""
+    """Input and output of each box, written down from Figure 1."""
     model = make_model()
     captured = capture(model, SRC, TGT)
     for side, attentions in (("encoder", ["self_attn"]), ("decoder", ["self_attn", "cross_attn"])):
@@ -116,7 +116,7 @@ def test_hidden_units_are_nonnegative_and_often_zero() -> None:
 
 @pytest.mark.parametrize("n_layers", [1, 6])
 def test_a_new_encoder_distinguishes_positions(n_layers: int) -> None:
-    """Post-norm encoders can drown each token in what all share; ours must not start near it."""
+    """In post-norm encoders all positions can become equal; ours must not start near that."""
     model = Transformer(make_config(vocab_size=50, d_model=64, n_layers=n_layers, n_heads=4)).eval()
     memory = model.encode(torch.randint(4, 50, (8, 20)))
     shared = memory.mean(1, keepdim=True)

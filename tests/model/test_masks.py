@@ -1,4 +1,4 @@
-"""Masks, and what they promise: no look ahead, and padding that changes nothing."""
+"""Masks: no attention to later tokens, and padding without effect."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_masks_equal_their_rule_cell_by_cell(rows: list[list[int]], pad_id: int)
 
 
 def leaf_at(model: Transformer, site: str, src: Tensor, tgt: Tensor) -> tuple[Tensor, Tensor]:
-    """Logits, and the tensor at `site` cut loose so that gradients end there."""
+    """Return the logits, and the tensor at `site` as a leaf at which gradients end."""
     leaves: list[Tensor] = []
 
     def cut(tensor: Tensor, name: str) -> Tensor:

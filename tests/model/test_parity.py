@@ -15,7 +15,7 @@ from transformer.model import Transformer
 
 
 def make_reference(**changes: Any) -> nn.Transformer:
-    """PyTorch's stacks with their final norms left out, as in the paper; post-norm, ReLU."""
+    """Return PyTorch's stacks without final norms, as in the paper; post-norm, ReLU."""
     config = make_config(**changes)
     sizes: dict[str, Any] = {
         "d_model": config.d_model,
@@ -39,7 +39,7 @@ def make_reference(**changes: Any) -> nn.Transformer:
 
 
 def counterparts(model: Transformer, reference: nn.Transformer) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yield each weight (except the embedding) with PyTorch's."""
+    """Yield each weight except the embedding with its counterpart in PyTorch."""
     stacks = ((model.encoder, reference.encoder), (model.decoder, reference.decoder))
     for our_value, theirs in (
         (o, t) for a, b in stacks for o, t in zip(a.layers, b.layers, strict=True)
@@ -61,7 +61,7 @@ def counterparts(model: Transformer, reference: nn.Transformer) -> Iterator[tupl
 
 
 def copy_weights(model: Transformer, reference: nn.Transformer) -> nn.Parameter:
-    """Into PyTorch's model, attention biases 0; returns the embedding that belongs to it."""
+    """Copy our weights into PyTorch's model, with attention biases 0; return the embedding."""
     with torch.no_grad():
         for name, weight in reference.named_parameters():
             weight.fill_(0.0 if name.endswith(("in_proj_bias", "out_proj.bias")) else math.nan)
@@ -72,7 +72,7 @@ def copy_weights(model: Transformer, reference: nn.Transformer) -> nn.Parameter:
 
 
 def embed(table: Tensor, ids: Tensor, positions: str) -> Tensor:
-    """Rows × √d_model, and the closed form: a cosine is a sine a quarter turn on."""
+    """Return embeddings × √d_model plus sinusoids; a cosine is a sine shifted by π/2."""
     d_model = table.shape[1]
     embedded = table[ids] * math.sqrt(d_model)
     if positions == "none":
@@ -87,7 +87,7 @@ def embed(table: Tensor, ids: Tensor, positions: str) -> Tensor:
 def reference_logits(
     reference: nn.Transformer, table: Tensor, src: Tensor, tgt: Tensor, positions: str
 ) -> Tensor:
-    """PyTorch's masks say where one may not attend."""
+    """PyTorch's masks are true where attention is not allowed."""
     length = tgt.shape[1]
     states = reference(
         embed(table, src, positions),
@@ -103,7 +103,7 @@ def reference_logits(
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("shape", [{}, {"n_heads": 1, "n_layers": 3}, {"n_heads": 24}])
 @pytest.mark.parametrize(
-    # Our table of sinusoids is float32: what follows agrees to its rounding, not to double's.
+    # Our table of sinusoids is float32, so results agree up to float32 rounding.
     ("positions", "tolerance"),
     [("none", 1e-10), ("sinusoidal", 2e-5)],
 )

@@ -1,4 +1,4 @@
-"""Positional encodings against the closed form of section 3.5, written once more by hand."""
+"""Positional encodings, compared with the closed form of section 3.5."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from transformer.model.positions import (
 
 
 def closed_form(pos: int, d_model: int) -> list[float]:
-    """One row, a number at a time, in Python's own double precision."""
+    """Return one row, computed in double precision."""
     row = []
     for dimension in range(d_model):
         angle = pos / 10000 ** (2 * (dimension // 2) / d_model)
@@ -28,7 +28,7 @@ def closed_form(pos: int, d_model: int) -> list[float]:
 
 
 def shift_matrix(k: int, d_model: int) -> Tensor:
-    """M_k: each pair (sine, cosine) turned by k times its own frequency."""
+    """Return M_k: each pair (sine, cosine) is rotated by k times its frequency."""
     blocks = []
     for i in range(d_model // 2):
         turn = k / 10000 ** (2 * i / d_model)
@@ -67,7 +67,7 @@ def test_beyond_max_len_the_table_follows_the_closed_form() -> None:
     for length, start in [(8, 0), (9, 0), (40, 0), (1, 8), (5, 6), (3, 700)]:
         expected = torch.tensor([closed_form(p, 24) for p in range(start, start + length)])
         torch.testing.assert_close(positions(length, start), expected, rtol=0, atol=1e-6)
-    assert positions.table.shape == (8, 24)  # what other threads share has not grown
+    assert positions.table.shape == (8, 24)  # the table that threads share has not grown
     assert not positions.state_dict()
 
 

@@ -39,7 +39,7 @@ def test_a_stack_depends_on_inputs_within_its_reach_only(
     length = 80
     embedded = torch.randn(1, length, 8, dtype=torch.float64, requires_grad=True)
     ids = torch.zeros(1, length, dtype=torch.long)
-    # The embedding of every position on its own, so that the gradient shows which ones have an
+    # A separate embedding per position, so that the gradient shows which positions have an
     # effect.
     model.embedding.forward = lambda _: embedded  # type: ignore[method-assign]
     logits = model(ids)[0, -1]

@@ -1,4 +1,4 @@
-"""One model, eight threads: no call sees another's tensors, and no hook outlives its call."""
+"""One model, eight threads: calls do not share tensors, and hooks end with their call."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ N_THREADS, ROUNDS = 8, 5
 
 @pytest.fixture
 def hasty_threads() -> Iterator[None]:
-    """Python hands over between threads a hundred times as often as usual."""
+    """Make Python switch between threads a hundred times as often as usual."""
     interval = sys.getswitchinterval()
     sys.setswitchinterval(interval / 100)
     yield
@@ -28,13 +28,14 @@ def hasty_threads() -> Iterator[None]:
 
 
 def sentences(thread: int, turn: int) -> tuple[Tensor, Tensor]:
-    """Of the same lengths in all threads, so that a stranger's tensor would fit unnoticed."""
+    """Return sentences of equal lengths in all threads, so that a tensor of another one would
+    fit."""
     seed = 1000 * thread + turn
     return make_ids(6, 9, seed=seed), make_ids(8, 5, seed=seed + 1)
 
 
 def run(model: Transformer, thread: int, turn: int) -> dict[str, Tensor]:
-    """Threads differ in what they do: look everywhere, switch a head off, or nothing."""
+    """Threads read all hook points, ablate a head, or use no hooks."""
     src, tgt = sentences(thread, turn)
     if thread % 4 == 0:
         return {"logits": model(src, tgt)}
@@ -70,7 +71,7 @@ def test_eight_threads_see_only_their_own_tensors(tiny_model: Transformer) -> No
 
 @pytest.mark.usefixtures("hasty_threads")
 def test_hooks_do_not_affect_concurrent_calls(tiny_model: Transformer) -> None:
-    """One thread looks all the time; the others' calls must never reach its function."""
+    """One thread always has hooks; calls of other threads must never reach its function."""
     start, calls = Barrier(N_THREADS), []
     name = tiny_model.hook_names[0]
 

@@ -1,4 +1,4 @@
-"""The whole model: one shared embedding, the paper's sizes, and parts that make up the whole."""
+"""The complete model: one shared embedding, the paper's sizes, and its parts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_embeddings_are_rows_times_sqrt_d_model() -> None:
 
 
 def test_new_embeddings_have_variance_one_after_scaling() -> None:
-    """So that tokens are neither drowned by the sinusoids (variance 1/2) nor drown them."""
+    """Tokens and sinusoids (variance 1/2) then have similar norms."""
     model = Transformer(make_config(vocab_size=2000))
     assert model.embed(torch.arange(2000)[None]).var().item() == pytest.approx(1, rel=0.05)
 
@@ -59,7 +59,7 @@ def test_source_target_and_output_share_one_matrix() -> None:
 
     sites = ("encoder.embed.hook_tokens", "decoder.embed.hook_tokens")
     full_gradient = torch.autograd.grad(model(SRC, TGT).square().sum(), table)[0]
-    # The same gradient, one use at a time: the output alone, then each embedding alone.
+    # The same gradient, as the sum over its uses: the output, then each embedding.
     logits = model(SRC, TGT, hooks=Hooks(dict.fromkeys(sites, loose)))
     parts = [torch.autograd.grad(logits.square().sum(), table)[0]]
     for site in sites:
@@ -96,7 +96,7 @@ def test_a_memory_without_padding_needs_no_padding_mask() -> None:
 
 
 def test_another_padding_id_is_respected() -> None:
-    """The same sentences, their padding written as 3 instead of 0."""
+    """The same sentences, padded with 3 instead of 0."""
     usual, changed = make_model(), make_model(pad_id=3, unk_id=0)
     changed.load_state_dict(usual.state_dict())
     src, tgt = SRC + 3 * (SRC == 0), TGT + 3 * (TGT == 0)
@@ -135,7 +135,7 @@ def test_bfloat16_is_close_to_float32() -> None:
 
 @pytest.mark.parametrize("score", ["scaled_dot", "dot", "additive"])
 def test_a_few_steps_fit_one_sentence(score: str) -> None:
-    """Gradients of the whole model point downhill."""
+    """Gradients of the complete model decrease the loss."""
     model = make_model(dtype=torch.float32, score=score, n_layers=1)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     target = TGT[0, 1:5]

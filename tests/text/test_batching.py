@@ -55,8 +55,8 @@ def test_every_pair_once_within_the_budget(
 def test_batches_are_the_longest_runs_of_the_sorted_pairs(lengths: Lengths, budget: int) -> None:
     src, tgt = lengths
     plan = batch_plan(src, tgt, batch_tokens=budget, seed=0, epoch=0)
-    # The same by a plain loop: sources rise, targets rise and fall in turn, pairs are taken in
-    # while they fit. Pairs of the same lengths are alike, so the lengths of each batch must agree.
+    # The same by a plain loop: sources in ascending order, targets alternately ascending and
+    # descending, pairs added while they fit. The lengths in each batch must agree.
     rows = sorted(
         zip(src.tolist(), tgt.tolist(), strict=True),
         key=lambda row: (row[0], row[1] if row[0] % 2 == 0 else -row[1]),
@@ -91,7 +91,7 @@ def test_epochs_and_seeds_differ_in_order_and_batches() -> None:
     for first, another in ((0, 1), (0, 2), (1, 2)):
         assert [len(b) for b in plans[first]] != [len(b) for b in plans[another]]
         assert len(companies[first] & companies[another]) < len(companies[first]) / 10
-    # Batches do not come from short to long.
+    # Batches are not sorted by length.
     means = [float(src[batch].mean()) for batch in plans[0]]
     assert abs(np.corrcoef(means, np.arange(len(means)))[0, 1]) < 0.2
 
@@ -108,7 +108,7 @@ def test_invalid_arguments_are_named() -> None:
 def store(
     tmp_path_factory: pytest.TempPathFactory, vocabulary: Vocabulary, pairs: Pairs
 ) -> TokenStore:
-    # The first pairs short, the last ones several sentences long.
+    # The first pairs are short, the last ones have several sentences.
     texts = [
         (" ".join([source] * (1 + i // 70)), " ".join([target] * (1 + i // 50)))
         for i, (source, target) in enumerate(pairs)
@@ -173,7 +173,7 @@ def test_the_plan_of_many_pairs_needs_no_python_per_pair() -> None:
     finally:
         sys.settrace(before)
     assert len(plan) < 200
-    assert n_lines < 50 * len(plan)  # lines of Python run, for 500 pairs a batch
+    assert n_lines < 50 * len(plan)  # executed lines of Python, for 500 pairs per batch
 
 
 ROWS = st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=6), min_size=1, max_size=5)

@@ -204,7 +204,7 @@ def test_visible_text_is_not_blank(text: str) -> None:
 
 @given(st.text())
 def test_escaped_text_has_no_control_characters(text: str) -> None:
-    """Of control signs only tab and line feed are left, and JSON reads back what was written."""
+    """Of control characters only tab and line feed remain, and JSON restores the text."""
     out = escape_controls(text)
     assert not {s for s in out if unicodedata.category(s) == "Cc"} - {"\t", "\n"}
     assert json.loads(escape_controls(json.dumps(text, ensure_ascii=False))) == text

@@ -1,4 +1,4 @@
-"""Who depends on whom in the grammar's English, by hand and by what any sentence must have."""
+"""Dependencies in the grammar's English, by hand and by general rules."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_with_to_be_only_the_adjective_is_linked() -> None:
 
 
 def test_every_sentence_has_its_dependencies() -> None:
-    """One subject but with "to be"; words of the right kind; none that governs itself."""
+    """One subject, except with "to be"; words of the right kind; no word governs itself."""
     verbs = {form for verb in (*VERBS.values(), *v.EAT, *v.DRINK, *v.ON_TEXTS)
              for form in (verb.base, verb.third)}  # fmt: skip
     be = {"am", "is", "are", "be"}
@@ -120,7 +120,9 @@ def test_every_sentence_has_its_dependencies() -> None:
         words = example.src.split()
         relations = example.dependencies
         assert {name for name, _, _ in relations} <= set(RELATIONS)
-        assert len({(name, j) for name, _, j in relations}) == len(relations)  # one governor each
+        assert len({(name, j) for name, _, j in relations}) == len(
+            relations
+        )  # each word has one governor
         subjects = [i for name, i, _ in relations if name == "subject"]
         assert len(subjects) == 1 or (not subjects and be & set(words)), example.src
         assert sum(name == "object" for name, _, _ in relations) <= 1

@@ -1,4 +1,4 @@
-"""One epoch's examples: how often each pair comes, and what joined pairs look like."""
+"""The examples of one epoch: how often each pair occurs, and concatenated pairs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EOS = 2
 
 
 class StubPairs:
-    """A store in memory: pair n of a corpus is a run of one id of its own, then `</s>`."""
+    """A store in memory: pair n of a corpus repeats one unique id, then `</s>`."""
 
     def __init__(self, first: int, lengths: list[tuple[int, int]]) -> None:
         self.rows = [
@@ -56,7 +56,7 @@ def test_pairs_occur_as_often_as_their_weight(
         assert EOS not in src[:-1]
         assert EOS not in tgt[:-1]
         assert list(dict.fromkeys(src)) == list(dict.fromkeys(tgt))  # the same pairs, in order
-        for store in stores:  # whole sentences, none cut
+        for store in stores:  # complete sentences
             for pair in store.rows:
                 times, rest = divmod(int((src == pair[0][0]).sum()), len(pair[0]) - 1)
                 assert rest == 0

@@ -1,4 +1,4 @@
-"""French as a grammar book has it: tables of our own here, which the generator does not know.
+"""Check the generated French with independent tables of a grammar book.
 
 Genders, plurals, the forms of adjectives and verbs are written out again, and every noun phrase,
 every verb, elision and contraction of thousands of generated sentences is looked up in them.
@@ -234,7 +234,7 @@ def test_every_sentence_is_grammatical(examples: list[Example]) -> None:
 def test_the_checker_finds_errors(wrong: str, fault: str) -> None:
     try:
         errors = faults(wrong)
-    except (IndexError, StopIteration):  # a word that is none, where a noun should be
+    except (IndexError, StopIteration):  # an unknown word instead of a noun
         errors = [wrong]
     assert any(fault in item for item in errors)
 
@@ -249,7 +249,7 @@ def test_links_are_valid_and_cover_all_content_words(
         assert all(0 <= i < len(src) and 0 <= j < len(tgt) for i, j in example.alignment)
         alone = {src[i] for i in set(range(len(src))) - {i for i, _ in example.alignment}}
         assert not alone, example
-        # French alone: "est-ce que" where English turns round, and the article of what is owned.
+        # Only in French: "est-ce que" where English inverts, and the article of a possession.
         alone = {tgt[j] for j in set(range(len(tgt))) - {j for _, j in example.alignment}}
         assert alone <= {"est-ce", "que", "qu'", "le", "la", "l'"}, example
         linked = {(src[i], tgt[j]) for i, j in example.alignment}

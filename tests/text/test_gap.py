@@ -1,4 +1,4 @@
-"""The copy task with a gap: every mark asks for its letter, and nothing else tells of it."""
+"""The copy task with a gap: every mark requires its letter, and nothing else reveals it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The small grammar held to sentences written by hand, with links, found back by their English.
+"""The small grammar, compared with hand-written sentences and links, which are found by their
+English.
 
-A line of the file: English, then French, every French word with the places of the English words
-that it comes from, counted from 0.
+A line of the file has English, then French, every French word with the indices of the English words
+that it translates, counted from 0.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def by_hand(line: str) -> Example:
 
 
 def fits(choice: Any, words: set[str]) -> bool:
-    """Whether all English words of a choice are among these; far fewer are left to try out."""
+    """Return whether all English words of a choice are among these, to reduce the search."""
     match choice:
         case None:
             return True
@@ -51,7 +52,7 @@ def fits(choice: Any, words: set[str]) -> bool:
 
 
 def numbers(choices: Any, words: set[str]) -> list[int]:
-    """The numbers in a list of choices that these words may come from."""
+    """Return the numbers of the choices in a list that these words may come from."""
     if isinstance(choices, OwnedPhrases):
         nouns = [k for k, noun in enumerate(choices.nouns) if noun.english[0] in words]
         owners = numbers(choices.owners, words) if nouns and "'s" in words else []
@@ -75,8 +76,9 @@ def numbers(choices: Any, words: set[str]) -> list[int]:
 
 
 def said_in(kind: Kind, english: str, cache: dict[int, list[int]]) -> list[tuple[int, str]]:
-    """Every sentence of a kind that is this English one: its number and its French. `known` keeps
-    what `numbers` found for lists that kinds share."""
+    """Return the number and the French of every sentence of a kind with this English. `known`
+    caches
+    the results of `numbers` for lists that kinds share."""
     words = set(english.split())
     for name, signs in (("future", {"going"}), ("can", {"can", "cannot"}), ("must", {"must"})):
         if (kind.fields.get("mode") == name) != bool(signs & words):
@@ -121,7 +123,7 @@ def test_the_grammar_has_the_counted_number_of_sentences() -> None:
 
 
 def test_sentences_are_counted_and_kinds_are_disjoint() -> None:
-    """Every kind of up to 120 sentences whole, and 3,000 of the others: all are distinct."""
+    """All sentences of kinds with up to 120, and 3,000 of the others, are distinct."""
     assert count_sentences(1) < count_sentences(2) < count_sentences(3)
     assert FRENCH.count() == count_sentences(3) == sum(kind.size for kind in kinds(3))
     kind_of_sentence: dict[str, str] = {}

@@ -38,7 +38,7 @@ def test_the_store_holds_the_encoded_pairs_in_order(
     max_len: int,
 ) -> None:
     path = tmp_path_factory.mktemp("store") / "pairs.arrow"
-    texts = [("", ""), *texts]  # one that any max_len keeps
+    texts = [("", ""), *texts]  # a pair within any max_len
     expected_pairs = expected(texts, vocabulary, max_len)
     TokenStore.build(path, iter(texts), vocabulary, max_len=max_len, chunk=chunk)
     store = TokenStore.open(path, vocabulary)
@@ -58,7 +58,7 @@ def test_ids_are_views_of_the_memory_mapped_file(
 ) -> None:
     before = pa.total_allocated_bytes()
     store = TokenStore.build(tmp_path / "s", pairs, vocabulary, chunk=50)
-    assert pa.total_allocated_bytes() == before  # Arrow holds no copy
+    assert pa.total_allocated_bytes() == before  # Arrow has no copy
     src, tgt = store.pair(120)
     same_pair, _ = store.pair(120)
     assert src.dtype == tgt.dtype == np.uint16
@@ -143,7 +143,7 @@ def test_an_interrupted_build_leaves_no_file(
 
     def stream() -> Iterator[tuple[str, str]]:
         yield from pairs[:150]
-        # By now a part of the store is on the disk, under another name.
+        # Now a part of the store is on the disk, under a temporary name.
         assert [file for file in tmp_path.iterdir() if file != path]
         raise error
 

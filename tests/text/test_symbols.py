@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from transformer.config import ModelConfig
 from transformer.text import TASKS, Vocabulary
 
-# Words of letters, digits and marks that NFKC leaves alone.
+# Words of letters, digits and punctuation that NFKC does not change.
 SYMBOLS = st.lists(
     st.text(st.sampled_from("abcXYZ0123456789()[]{}+-,.'éœçà"), min_size=1, max_size=20),
     min_size=1,
@@ -57,7 +57,7 @@ def test_a_symbol_vocabulary_works_like_any_other(tmp_path: Path) -> None:
 def test_other_words_are_unknown(word: str) -> None:
     vocabulary = Vocabulary.from_symbols(["a", "b", "A"])
     ids = vocabulary.encode(f"a {word} b")
-    assert ids in ([4, 3, 5, 2], [4, 5, 2])  # ▁ is a blank to SentencePiece
+    assert ids in ([4, 3, 5, 2], [4, 5, 2])  # ▁ means a space in SentencePiece
     assert (3 in ids) == (word != "▁")
 
 

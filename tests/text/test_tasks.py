@@ -1,4 +1,4 @@
-"""Toy tasks: held to closed forms, distinct, repeatable, and never in two splits."""
+"""Toy tasks: closed forms, distinct and reproducible examples, disjoint splits."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ Call = partial[list[Example]]
 
 
 def some(name: str, n: int, seed: int, **options: int) -> list[Example]:
-    """`n` examples, or all there are. Called within the test: our shape checker draws on chance."""
+    """Return `n` examples, or all. Called within the test, as the shape checker uses random
+    numbers."""
     return TASKS[name].pairs(min(n, TASKS[name].count(**options)), seed, **options)
 
 
 @st.composite
 def drawn(draw: st.DrawFn, name: str) -> Call:
-    """A call for some examples, with options of chance."""
+    """Strategy for a call with random options."""
     task = TASKS[name]
     options = {
         option: draw(st.integers(minimum, greatest))
@@ -41,7 +42,8 @@ def drawn(draw: st.DrawFn, name: str) -> Call:
 
 
 def linked(example: Example) -> list[tuple[str, str]]:
-    """The linked symbols; every target position and no link twice, in order, within the sides."""
+    """Return the linked symbols; check that links are sorted, unique, in range and cover the
+    target."""
     src, tgt = example.src.split(), example.tgt.split()
     assert example.alignment is not None
     assert list(example.alignment) == sorted(set(example.alignment))
@@ -139,7 +141,7 @@ def test_dates_equal_the_calendars(draw_examples: Call) -> None:
         for a, b in linked(example):
             assert a == b or (a in map(str.lower, calendar.month_name) and b.isdigit())
         reached = {j for _, j in example.alignment or ()}
-        # Everything but the two dashes, and the 0 that fills a short day, comes from somewhere.
+        # All but the two dashes and the 0 of a one-digit day is linked.
         missing = {4, 7} | ({8} if day.day < 10 else set())
         assert reached == set(range(10)) - missing
 

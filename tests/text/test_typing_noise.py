@@ -94,4 +94,6 @@ def test_only_sources_are_segmented_at_random(vocabulary: Vocabulary) -> None:
         assert vocabulary.decode(src) == vocabulary.decode(old[0])
         assert tgt.tolist() == old[1].tolist()
     all_pairs = zip(changed, pairs, strict=True)
-    assert 3 <= sum(len(new) != len(old) for (new, _), (old, _) in all_pairs) <= 22  # half of 25
+    assert (
+        3 <= sum(len(new) != len(old) for (new, _), (old, _) in all_pairs) <= 22
+    )  # half of the 25 sources

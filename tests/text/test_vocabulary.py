@@ -32,7 +32,7 @@ def test_any_text_is_encoded_without_specials_and_ends_once(
     *body, last = vocabulary.encode(text)
     assert last == vocabulary.eos_id
     assert all(4 <= number < len(vocabulary) for number in body)
-    # What comes back is the normalised text: encoding it again changes nothing more.
+    # Decoding gives the normalised text, which encodes to the same ids.
     once = vocabulary.decode([*body, last])
     assert vocabulary.decode(vocabulary.encode(once)) == once
 
@@ -78,7 +78,7 @@ def test_control_pieces_in_the_training_text_stay_control(pairs: Pairs) -> None:
 
 def test_lone_surrogates_become_the_replacement_character(vocabulary: Vocabulary) -> None:
     assert vocabulary.encode("a\ud800b") == vocabulary.encode("a\ufffdb")
-    # Two halves that belong together are joined.
+    # A valid pair of surrogates is joined.
     assert vocabulary.decode(vocabulary.encode("\ud83d\ude00")) == "😀"
 
 
@@ -126,7 +126,7 @@ def test_ids_out_of_range_are_refused(vocabulary: Vocabulary, number: int) -> No
 def test_training_is_reproducible(pairs: Pairs, model_type: str) -> None:
     texts = [source for source, _ in pairs]
     assert len(texts) == 200
-    # Fewer sentences than there are, so that the sampling is shown to be no matter of chance.
+    # Fewer sentences than there are, to show that the sampling is reproducible.
     vocabularies = [
         Vocabulary.train(iter(texts), 290, model_type=model_type, max_sentences=150)
         for _ in range(2)
@@ -192,7 +192,7 @@ def test_errors_of_the_text_stream_are_raised(pairs: Pairs) -> None:
 def test_save_and_load(vocabulary: Vocabulary, tmp_path: Path) -> None:
     path = tmp_path / "folder" / "vocabulary.model"
     vocabulary.save(path)
-    vocabulary.save(path)  # over itself
+    vocabulary.save(path)  # over the same file
     loaded = Vocabulary.load(path)
     assert loaded.to_bytes() == vocabulary.to_bytes() == path.read_bytes()
     assert loaded.encode("the cat") == vocabulary.encode("the cat")

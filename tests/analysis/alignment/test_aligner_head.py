@@ -1,4 +1,4 @@
-"""The aligner head of a checkpoint: chosen by the lowest error, kept for these weights alone."""
+"""The aligner head of a checkpoint: chosen by the lowest error, valid for these weights only."""
 
 from __future__ import annotations
 

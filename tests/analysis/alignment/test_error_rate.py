@@ -1,4 +1,4 @@
-"""Alignment error: worked by hand, and equal to 1 - F₁ where every link is sure."""
+"""Alignment error rate: computed by hand, and equal to 1 - F₁ if every link is sure."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ def test_a_word_is_linked_by_the_row_that_predicts_it() -> None:
 
 
 def test_a_layer_has_its_mean_and_best_head() -> None:
-    """Two sentences; head 1 of layer 0 is right everywhere, head 0 of it nowhere, layer 1 half."""
+    """Two sentences; of layer 0 head 1 is always right and head 0 never; layer 1 is right half the
+    time."""
     n_layers, n_heads = 2, 2
     weights = np.zeros((2, n_layers, n_heads, 3, 3), np.float32)
     gold = [{(0, 1), (1, 0)}, {(0, 0), (1, 1)}]
@@ -59,10 +60,10 @@ def test_a_layer_has_its_mean_and_best_head() -> None:
         for source, target in sure:
             weights[sentence, 0, 1, target, source] = 1
             weights[sentence, 0, 0, target, 1 - source] = 0.9
-        weights[sentence, 1, :, :, 0] = 1  # always the first word: right half of the time
+        weights[sentence, 1, :, :, 0] = 1  # always links to the first word: right half of the time
     errors = attention_errors(list(weights), gold, [(2, 2), (2, 2)])
     np.testing.assert_allclose(errors.heads, [[1, 0], [0.5, 0.5]])
-    assert errors.layers == pytest.approx([0, 0.5])  # in the mean the louder head wins
+    assert errors.layers == pytest.approx([0, 0.5])  # the head with larger norms dominates the mean
     assert errors.to_dict() == {
         "aer": 0,
         "aer_layer": 0,

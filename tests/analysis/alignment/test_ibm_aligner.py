@@ -1,4 +1,5 @@
-"""The statistical aligner: EM over all alignments written out, its sums, our grammar's links."""
+"""The statistical aligner: compared with EM over all alignments, explicit sums and the links of our
+grammar."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ TENSION = 3.0
 
 
 def along(i: int, j: int, n: int, m: int, tension: float) -> float:
-    """The prior of source word j for target word i, counted from 1, its sum gone through."""
+    """The prior of source word j for target word i, counted from 1, by explicit summation."""
     terms = [math.exp(-tension * abs(i / m - k / n)) for k in range(1, n + 1)]
     return NULL_PROBABILITY if j == 0 else (1 - NULL_PROBABILITY) * terms[j - 1] / sum(terms)
 
@@ -96,7 +97,7 @@ def test_the_prior_sums_to_one_and_follows_the_diagonal() -> None:
 
 
 def test_em_never_lowers_the_likelihood() -> None:
-    """With λ learned too: both steps of EM lift the same bound."""
+    """λ is learned, too: both steps of EM raise the same bound."""
     pairs = [(e.src.split(), e.tgt.split()) for e in TASKS["french"].pairs(60, seed=4)]
     log_likelihood = learn(pairs, rounds=8, alpha=0.0).log_likelihood
     assert (np.diff(log_likelihood) > 0).all()
@@ -123,7 +124,7 @@ def test_the_aligner_recovers_the_links_of_the_grammar() -> None:
 def test_null_links_and_unknown_words() -> None:
     aligner = learn(CORPUS, rounds=10)
     assert aligner.links(["the", "cat"], ["le", "chat"]) == {(0, 0), (1, 1)}
-    # Of words that it never saw the diagonal decides.
+    # For unknown words the diagonal decides.
     assert aligner.links(["x", "y"], ["z", "w"]) == {(0, 0), (1, 1)}
     with pytest.raises(ValueError, match="needs at least one pair"):
         learn([([], ["le"])])

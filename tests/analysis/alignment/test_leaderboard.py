@@ -188,13 +188,13 @@ def test_predicting_and_reading_rows_are_compared() -> None:
     targets, best = aligned_words(weights, [0, 1], [0, 0, 1])
     assert (targets.tolist(), best.tolist()) == ([0, 1], [[0, 1]])
     assert aligned_words(weights, [0, 1], [0, 0, 1], "input")[1].tolist() == [[1, 0]]
-    # A word without a piece of its own is never looked at, nor looking.
+    # A word without a token of its own gets and gives no attention.
     targets, best = aligned_words(weights, [0, 2], [0, 0, 2])
     assert (targets.tolist(), best.tolist()) == ([0, 2], [[0, 2]])
 
 
 def test_sentences_with_unmatched_words_are_left_out(built: Translator) -> None:
-    """To a vocabulary of symbols a word it does not know is `<unk>`, which spells nothing."""
+    """In a vocabulary of symbols an unknown word is `<unk>`, which has no spelling."""
     corpus = Corpus.of_lines(["the cat sleeps .\tle chat dort .\t0-0", "zzz .\tle .\t0-0"], "x")
     board = leaderboard(built, corpus)
     assert (board.n_sentences, board.left_out) == (1, (1,))

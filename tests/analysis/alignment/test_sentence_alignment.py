@@ -38,7 +38,7 @@ def test_the_error_equals_the_leaderboard_of_one_sentence() -> None:
 def test_words_are_linked_by_the_predicting_or_the_reading_row(translator: Translator) -> None:
     trace = translator.trace("She paints books.", target="Elle peint des livres.")
     n_tgt, n_src = len(trace.predicted_tokens), len(trace.src_tokens)
-    # Row i looks at piece i alone, as far as there is one.
+    # Row i attends only to token i, if it exists.
     weights = np.zeros((1, 4, n_tgt, n_src), np.float32)
     for row in range(n_tgt):
         weights[:, :, row, min(row, n_src - 1)] = 1
@@ -65,7 +65,7 @@ def test_words_have_no_subword_markers(translator: Translator) -> None:
     alignment = aligned(translator.model, trace, 0, 0)
     assert alignment.source == ("She", "<b>", "\N{GRINNING FACE}", "books.")
     assert alignment.target == ("Elle", "<b>.")
-    # One that is written otherwise than it is read keeps the words of its pieces.
+    # A text with another spelling than its tokens keeps the words of the tokens.
     altered = replace(trace, translation=replace(trace.translation, text="Elle dort."))
     assert aligned(translator.model, altered, 0, 0).target == ("Elle", "<b>.")
 
@@ -90,7 +90,7 @@ def test_both_directions_are_combined(translator: Translator) -> None:
     assert alignment.backward_links() == {(0, 0), (1, 0), (2, 1)}
     assert alignment.symmetrized("intersection") == {(0, 0)}
     assert alignment.symmetrized() == {(0, 0), (1, 0), (0, 1), (2, 1)}
-    # A model of the other direction reads "x y" and writes "a b c": c comes from x here.
+    # A model of the other direction translates "x y" into "a b c"; here c comes from x.
     other_scores = np.array([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]])
     reverse_alignment = Aligned(
         ("x", "y"), ("a", "b", "c"), (0, 1, 2), "output", {"output": other_scores}

@@ -1,4 +1,5 @@
-"""Symmetrisation: by hand, by the published pseudo-code, and by what Moses' `symal` printed."""
+"""Symmetrisation, compared with a hand-computed example, published pseudo-code and Moses'
+`symal`."""
 
 from __future__ import annotations
 
@@ -31,11 +32,11 @@ def test_grow_diag_final_and_equals_a_hand_computed_example() -> None:
     assert symmetrize(forward, backward, "intersection") == combined
     grown = combined | links("1-0 1-1 2-1")
     assert symmetrize(forward, backward, "grow-diag") == grown
-    # 5-5 has two free words; then 3-5 has none.
+    # 5-5 has two unaligned words; after it 3-5 has none.
     assert symmetrize(forward, backward, "grow-diag-final-and") == grown | links("5-5")
     assert symmetrize(forward, backward, "grow-diag-final") == grown | links("5-5")
     assert symmetrize(forward, backward, "union") == forward | backward
-    # In the other order 3-5 has a free target word first, which "final" takes and "and" does not.
+    # In the other order 3-5 still has an unaligned target word: "final" adds it, "and" does not.
     assert symmetrize(backward, forward, "grow-diag-final") == grown | links("3-5 5-5")
     assert symmetrize(backward, forward, "grow-diag-final-and") == grown | links("5-5")
 

@@ -1,4 +1,4 @@
-"""ALTI: against its definitions written out with loops, and sums that must come out."""
+"""ALTI, compared with its definitions written as loops, and with sums that must hold."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_all_layers_equal_one_product_over_encoder_and_decoder(
 def test_a_source_without_contribution_has_share_0(
     tiny_model: Transformer, vocabulary: Vocabulary
 ) -> None:
-    """With all cross-attention values at 0 the decoder is a language model, all prefix."""
+    """With all cross-attention values at 0, the decoder is a language model of the prefix."""
     deaf = without_values(lively(tiny_model), "cross_attn")
     relevance = alti.joint(deaf, Translator(deaf, vocabulary).trace(TEXT, TARGET))
     assert not relevance.source.any()

@@ -69,7 +69,7 @@ def test_without_gradients_two_measures_remain(model: Transformer, trace: Trace)
 
 def test_the_largest_disagreement_compares_shares_of_the_maximum() -> None:
     weight = np.array([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.2, 0.4, 0.4]])
-    # Of the greatest, 8: 0.25, 0.5 0.5, 0.2 −1 0.4; the future does not count.
+    # Divided by the maximum, 8: 0.25, 0.5 0.5, 0.2 −1 0.4; masked cells do not count.
     gradient = np.array([[2.0, 90.0, 90.0], [4.0, 4.0, 90.0], [1.6, -8.0, 3.2]])
     tokens = ("<s>", "a", "b")
     values = {"weight": weight, "gradient": gradient}

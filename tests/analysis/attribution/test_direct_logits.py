@@ -1,4 +1,5 @@
-"""Direct logit attribution: its parts add up to the logit, and each is the way it says."""
+"""Direct logit attribution: its parts sum to the logit, and each is the direct effect that it
+claims to be."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ def test_the_parts_sum_to_the_logit(model: Transformer, trace: Trace, position: 
     every, chosen = logits(model, trace)[position], trace.predicted_ids[position]
     size = float(every.abs().max())
     attribution = direct_logits(model, trace, position)
-    # The trace's numbers are float32's, each rounded at its own size.
+    # The trace has float32 numbers, each with its own rounding error.
     assert attribution.value == pytest.approx(float(every[chosen] - every.mean()), abs=1e-5 * size)
     assert attribution.table["adds"].sum() == pytest.approx(attribution.value)
     rival = (chosen + 1) % len(every)
@@ -47,8 +48,8 @@ def test_the_parts_sum_to_the_logit(model: Transformer, trace: Trace, position: 
 def test_a_direct_effect_is_the_derivative_with_fixed_layer_norms(
     model: Transformer, trace: Trace
 ) -> None:
-    """By another road: every LayerNorm's deviation frozen by a hook, the ways above the head's own
-    layer closed, and the head turned down by finite differences, in double precision."""
+    """Computed differently: hooks freeze every LayerNorm's deviation and close the paths above the
+    head's layer, and the head is scaled by finite differences, in double precision."""
     position, step = 3, 1e-4
     exact = lively(model).double()
     names = [

@@ -1,4 +1,4 @@
-"""Flow by hand, and equal to the narrowest of all cuts, each of them tried."""
+"""Flow, compared with a hand-computed example and the minimum over all cuts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Pipes = dict[tuple[Node, Node], float]
 
 
 def narrowest_cut(pipes: Pipes, start: Node, end: Node) -> float:
-    """The least capacity between two halves of the nodes with start and end apart."""
+    """Return the minimum capacity of all cuts that separate start and end."""
     nodes = {node for pair in pipes for node in pair}
     inner = sorted(nodes - {start, end})
     halves = np.array(list(itertools.product([False, True], repeat=len(inner))))
@@ -82,7 +82,7 @@ def test_joint_flow_equals_the_minimum_cut(seed: int, depth: int) -> None:
 
 
 def test_flow_equals_a_hand_computed_example() -> None:
-    """Over two ways, 0.5 and 0.3 wide at their narrowest, 0.8 can pass."""
+    """Two paths with bottlenecks of 0.5 and 0.3 have a maximum flow of 0.8."""
     low = np.array([[0.9, 0.1], [0.3, 0.7]])
     high = np.array([[0.5, 0.5], [0, 1]])
     trace = painted(np.stack([low, high])[:, None])
@@ -105,7 +105,7 @@ def test_flow_is_at_least_rollout_and_at_most_1() -> None:
 def test_rows_that_sum_to_slightly_more_than_1_give_at_most_1(
     over: float,
 ) -> None:
-    """A softmax in float32 may sum to 1 + 6e-8; even rows are the worst to round."""
+    """A softmax in float32 may sum to 1 + 6e-8; uniform rows have the largest rounding error."""
     even = np.full((6, 1, 7, 7), (1 + over) / 7, dtype=np.float32)
     trace = painted(even, np.full((6, 1, 5, 5), (1 + over) / 5), np.full((6, 1, 5, 7), 1 / 7))
     for residual in (0.0, 0.1, 0.5):

@@ -33,7 +33,7 @@ def log_probability(
 
 
 def slope(model: Transformer, trace: Trace, position: int | None, name: str, by: Tensor) -> float:
-    """How fast the log-probability changes when the site moves along `by`."""
+    """Return the derivative of the log-probability when the site moves along `by`."""
     up, down = (
         log_probability(model, trace, position, {name: lambda x, _, s=s: x + s * by})
         for s in (STEP, -STEP)
@@ -63,7 +63,7 @@ def test_weight_gradients_equal_finite_differences(
 def test_embedding_gradients_equal_finite_differences(
     model: Transformer, trace: Trace, position: int | None
 ) -> None:
-    """Gradient × embedding is the slope when a token's embedding grows by its own length."""
+    """Gradient × embedding is the derivative with respect to a factor on the token's embedding."""
     gradient = gradients(model, trace, position)
     for name, saliency in zip(EMBEDDINGS, (gradient.source, gradient.target), strict=True):
         recorded: dict[str, Tensor] = {}
@@ -99,7 +99,7 @@ def test_later_tokens_have_gradient_0(model: Transformer, trace: Trace) -> None:
 def test_gradients_of_a_model_with_hooks(
     model: Transformer, trace: Trace, tiny_model: Transformer, vocabulary: Vocabulary
 ) -> None:
-    """With the trace's hooks it is the altered model's; a weight put there counts as the weight."""
+    """With the trace's hooks it is that of the changed model; replaced weights count as weights."""
     altered = Translator(lively(tiny_model), vocabulary).trace(TEXT, TARGET, hooks=Hooks(OFF))
     gradient = gradients(model, altered, hooks=Hooks(OFF))
     assert gradient.log_probability == pytest.approx(altered.translation.log_probability, abs=1e-3)

@@ -1,4 +1,4 @@
-"""Integrated gradients: completeness, a closed form, and an integral done another way."""
+"""Integrated gradients: completeness, a closed form, and the integral by finite differences."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def trace(single: Transformer, vocabulary: Vocabulary) -> Trace:
 
 @pytest.fixture(scope="module")
 def model(single: Transformer) -> Transformer:
-    """The same numbers in double precision: `lively` draws them from its own seed."""
+    """The same model in double precision: `lively` uses a fixed seed."""
     return lively(single).double()
 
 
@@ -45,7 +45,7 @@ def other_of(trace: Trace) -> int:
 
 
 def at(model: Transformer, trace: Trace, scale: list[float] | float, against: int | None) -> float:
-    """f with the words multiplied by `scale`, one for both sides or one for each."""
+    """Return f with the token embeddings multiplied by `scale`, one number or one per side."""
     scales = [scale, scale] if isinstance(scale, float) else scale
     hooks = {name: lambda x, _, s=s: x * s for name, s in zip(EMBEDDINGS, scales, strict=True)}
     logits = passed(model, trace, hooks)[POSITION].log_softmax(dim=-1)
@@ -64,7 +64,7 @@ def test_scores_sum_to_the_difference_from_the_baseline(
     difference = integrated.value - integrated.baseline
     total = integrated.source.sum() + integrated.target.sum()
     assert integrated.gap == pytest.approx(total - difference, abs=1e-12)
-    # ReLU has corners, so points of a smooth rule near the integral as 1 / steps at worst.
+    # ReLU is not smooth, so the error of the rule may fall only as 1 / steps.
     size = np.abs(integrated.source).sum() + np.abs(integrated.target).sum()
     assert abs(integrated.gap) < 0.01 * size
     assert size > 0.1, "an integral of nothing would prove nothing"
@@ -73,7 +73,7 @@ def test_scores_sum_to_the_difference_from_the_baseline(
 
 
 def test_each_side_is_the_integral_of_finite_differences(model: Transformer, trace: Trace) -> None:
-    """∫ ∂f/∂s of one side's scale along the line, by midpoints and central differences."""
+    """∫ ∂f/∂s for the scale s of one side, by midpoints and central differences."""
     n, step = 100, 1e-5
     integrated = integrated_gradients(model, trace, POSITION, steps=256)
     for side, parts in enumerate((integrated.source, integrated.target)):
@@ -91,7 +91,7 @@ def test_each_side_is_the_integral_of_finite_differences(model: Transformer, tra
 def test_for_a_linear_function_they_equal_the_gradient(
     model: Transformer, trace: Trace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where f is linear in the words, one step is exact and every method the same."""
+    """If f is linear in the embeddings, one step is exact and all methods agree."""
     weights = torch.randn(model.config.d_model, generator=torch.Generator().manual_seed(0)).double()
     monkeypatch.setattr(
         model, "encode", lambda src, hooks: hooks[EMBEDDINGS[0]](None, EMBEDDINGS[0])

@@ -26,7 +26,7 @@ def translator(model: Transformer, vocabulary: Vocabulary) -> Translator:
 
 
 def keys_of(trace: Trace, kind: str, layer: int) -> np.ndarray:
-    """x_j: what the keys and values are made from."""
+    """Return x_j, the input of keys and values."""
     if kind == "cross":
         return trace["encoder.hook_memory"]
     if layer:
@@ -52,7 +52,7 @@ def test_a_transformed_vector_is_the_key_times_w_v_and_w_o(
 def test_contributions_sum_to_the_attention_output(
     any_trace: tuple[Translator, Trace], kind: str, layer: int
 ) -> None:
-    """The paper's attention has no biases, so nothing is left over; else b^O is."""
+    """The paper's attention has no biases, so nothing remains; otherwise b^O does."""
     model, trace = any_trace[0].model, any_trace[1]
     module, site = norms.attention_module(model, trace, kind, layer)
     bias = 0.0 if module.b_o is None else norms.to_array(module.b_o)
@@ -68,7 +68,7 @@ def test_contributions_sum_to_the_attention_output(
 def test_an_ablated_head_removes_its_vectors_but_no_bias(
     any_trace: tuple[Translator, Trace], kind: str
 ) -> None:
-    """Its mean value is not put in its place, and b^O stays."""
+    """The head is not replaced by its mean, and b^O stays."""
     translator, trace = any_trace
     _, site = norms.attention_module(translator.model, trace, kind, 0)
     weights = trace.weights(kind, 0)[0].astype(float)

@@ -1,4 +1,5 @@
-"""Relevance of source tokens: against one pass per perturbation, and scipy's correlation."""
+"""Relevance of source tokens: compared with one pass per perturbation, and with scipy's
+correlation."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ def model_translator(tiny_model: Transformer, vocabulary: Vocabulary) -> Transla
 
 
 def log_probabilities(translator: Translator, trace: Trace, hidden: int | None) -> np.ndarray:
-    """Of the output tokens, with one position of the memory removed, not masked."""
+    """Log-probabilities of the output tokens with one position of the memory removed, not
+    masked."""
     model = translator.model
     src, tgt = torch.tensor([trace.src_ids]), torch.tensor([trace.tgt_ids])
     with torch.inference_mode():

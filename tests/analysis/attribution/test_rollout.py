@@ -1,4 +1,4 @@
-"""Rollout: by hand, as one product of matrices over all states, and with heads that only shift."""
+"""Rollout, compared with a hand-computed example and one product of matrices over all states."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def trace() -> Trace:
 
 
 def test_rollout_equals_a_hand_computed_example() -> None:
-    """Two layers of one head over two tokens: (½I + ½A₂)(½I + ½A₁), worked out on paper."""
+    """Two layers of one head over two tokens: (½I + ½A₂)(½I + ½A₁), computed by hand."""
     weights = np.array([[[1, 0], [0.5, 0.5]], [[0.5, 0.5], [0, 1]]])[:, None]
     rolled = rollout.encoder(painted(weights))
     np.testing.assert_allclose(rolled[0], [[1, 0], [0.25, 0.75]])
@@ -58,7 +58,7 @@ def test_rows_sum_to_one(trace: Trace, heads: rollout.Heads, residual: float) ->
 def test_joint_rollout_equals_one_product_over_encoder_and_decoder(
     trace: Trace, heads: rollout.Heads
 ) -> None:
-    """All states side by side, source first; every sublayer is one matrix on them."""
+    """The states of source and target are concatenated; every sublayer is one matrix on them."""
     r, n_src, n_tgt = 0.3, 5, 4
 
     def combined(kind: str, layer: int) -> np.ndarray:

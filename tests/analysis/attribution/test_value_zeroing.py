@@ -59,7 +59,7 @@ def test_scores_equal_forward_passes_without_the_token(
 def test_the_residual_connection_is_removed_with_the_token(
     model: Transformer, trace: Trace, kind: str
 ) -> None:
-    """Against a pass in which the sum before the LayerNorm is what attention wrote alone."""
+    """Compared with a pass in which the sum before the LayerNorm is only the attention's output."""
     mixed = value_zeroing._mixing(model, trace, kind, 1).astype(float)
     site = f"{kind}.layers.1.self_attn"
     recorded: list[Tensor] = []
@@ -81,7 +81,8 @@ def test_the_product_of_layers_sums_to_1_over_source_and_prefix(
     relevance = value_zeroing.joint(model, trace)
     np.testing.assert_allclose(relevance.source.sum(-1) + relevance.target.sum(-1), 1, atol=1e-12)
     assert not np.triu(relevance.target[-1], 1).any()
-    # The first layer by hand: its part from the memory is the source's, the rest the prefix's; a
+    # The first layer by hand: the part from the memory belongs to the source, the rest to the
+    # prefix; a
     # row sums to 1 over both.
     own = value_zeroing._mixing(model, trace, "decoder", 0)
     across = value_zeroing.scores(model, trace, "cross", 0).sum(axis=-1)

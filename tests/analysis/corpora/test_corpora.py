@@ -149,7 +149,7 @@ def test_the_bundled_corpus_has_the_checkpoints_target_language(
         (["▁", "<0xE2>", "<0x82>", "<0xAC>", "▁5"], ["€", "5"], [0, 0, 0, 0, 1]),
         (["▁a", "▁", "b"], ["a", "b"], [0, 1, 1]),
         (["▁isn", "'t"], ["is", "n't"], [0, 1]),
-        (["▁ﬁ"], ["ﬁ"], None),  # the vocabulary would have written "fi"
+        (["▁ﬁ"], ["ﬁ"], None),  # the vocabulary would normalise it to "fi"
         (["▁fi"], ["ﬁ"], [0]),
         (["▁a"], ["b"], None),
         (["<unk>"], ["b"], None),

@@ -16,7 +16,7 @@ from transformer.text import TASKS, CorpusError, Vocabulary
 FOLDER = Path(ours.__file__).parent
 AT_LEAST = {"fr": 100, "de": 60}
 CROSSING = 0.25
-# What may stay without a counterpart: articles and their like, commas, pronouns, a "for".
+# Words that may have no counterpart: articles and similar words, commas, pronouns, "for".
 BARE = {
     "fr": {"le", "la", "les", "l'", "d'", "de", "des", "du", "en", "à", "pendant"},
     "de": {"den"},
@@ -66,7 +66,7 @@ def test_every_word_is_linked_or_marked_and_only_small_words_are_marked(target: 
 
 @pytest.mark.parametrize("target", ours.LANGUAGES)
 def test_punctuation_is_linked_to_punctuation(target: str) -> None:
-    """A link that is off by one in any sentence meets the full stop or a comma."""
+    """In every sentence a link that is off by one would link a full stop or comma to a word."""
     for gold in golds(target):
         for i, j in gold.possible:
             sign = [not re.search(r"\w", w) for w in (gold.source_words[i], gold.target_words[j])]
@@ -77,7 +77,7 @@ def test_punctuation_is_linked_to_punctuation(target: str) -> None:
 
 @pytest.mark.parametrize("target", ours.LANGUAGES)
 def test_the_links_differ_from_the_diagonal(target: str) -> None:
-    """Crossing links, which a grammar of short statements has few of."""
+    """Crossing links, of which a grammar of short statements has few."""
 
     def crossing(all_gold: list[Gold]) -> float:
         links = [gold.possible for gold in all_gold]

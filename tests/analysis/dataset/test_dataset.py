@@ -160,7 +160,7 @@ def test_tables_do_not_depend_on_the_buffer_size(
 
 
 class Stop(Exception):
-    """What a visitor who cancels raises."""
+    """Raised when a visitor cancels."""
 
 
 @pytest.mark.parametrize("stage", ["tracing", "packing weights"])

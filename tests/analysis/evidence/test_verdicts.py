@@ -31,10 +31,10 @@ def test_verdicts_converge_with_the_number_of_sentences(
     """For a clear truth no number of sentences gives the opposite verdict, and many give the right
     one."""
     truth = TRUTHS[name]
-    upwards = (word == "holds") != (name == "single")  # its effect is a harm
+    upwards = (word == "holds") != (name == "single")  # a negative effect
     off = truth.far if upwards else -truth.far
     if name == "single" and not upwards:
-        off = -0.8  # 0.2 % of the loss: over 800 sentences surely more than nothing
+        off = -0.8  # 0.2 % of the loss: significant over 800 sentences
     for seed in (1, 2):
         findings = [truth.verdict_of(name, off, n, seed, translator) for n in SENTENCES]
         words = [finding.verdict for finding in findings]
@@ -57,7 +57,7 @@ def test_the_rule_for_verdicts() -> None:
         return Effect("e", "u", Interval((low + high) / 2, low, high), 1.0, below=below).verdict
 
     assert word(1.1, 3) == "holds"
-    assert word(0.2, 0.9) == "refuted"  # surely more than nothing, and less than matters
+    assert word(0.2, 0.9) == "refuted"  # significant, but too small to matter
     assert word(0.2, 1.2) == "not shown"
     assert word(1.0, 1.0) == "not shown"
     assert word(0.2, 0.9, below=True) == "holds"
@@ -67,7 +67,7 @@ def test_the_rule_for_verdicts() -> None:
 
 @pytest.mark.parametrize("n", [12, 40])
 def test_simultaneous_intervals_cover_all_truths_in_95_percent(n: int) -> None:
-    """Twenty means that move together, some more than others, over 200 corpora."""
+    """Twenty correlated means over 200 corpora."""
     rng = np.random.default_rng(1)
     truth, spread = np.linspace(-1, 1, 20), np.linspace(0.5, 3, 20)
     together = alone = leads = 0
@@ -99,7 +99,7 @@ def test_the_maximum_over_one_head_each_is_their_difference() -> None:
     assert gap.low == pytest.approx(gaps.mean() - 1.96 * error, abs=0.25 * error)
     assert gap.high == pytest.approx(gaps.mean() + 1.96 * error, abs=0.25 * error)
     assert max_difference_interval(samples[:1], samples[:1]) == Interval(0, 0, 0)
-    # The best of several: max over ours of the min over theirs.
+    # The best of several: the maximum over one group of the minimum over the other.
     several = BootstrapSamples.from_sentence_values(rng.normal(size=(5, 30)))
     best = several.values[:2].max() - several.values[2:].max()
     assert max_difference_interval(several[:2], several[2:]).value == pytest.approx(best)

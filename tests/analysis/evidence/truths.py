@@ -33,12 +33,13 @@ from transformer.analysis.roles.head_measures import StrongestKeys
 
 Rng = np.random.Generator
 LAYERS, HEADS = 2, 4  # of the tiny model
-LINKS = 8  # of a sentence, in gold and found
+LINKS = 8  # links of a sentence: in the gold alignment and predicted
 Patch = Callable[[pytest.MonkeyPatch, float, int, Rng], None]
 
 
 def positional(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
-    """Sentences of 12 tokens; the better of two heads looks one ahead in 90 + `off` % of rows."""
+    """Sentences of 12 tokens; the better of two heads attends to the next token in 90 + `off` % of
+    rows."""
     length = 12
     share = 0.9 + off / 100 + rng.uniform(-0.02, 0.02, n)
     position = np.tile(np.arange(length), n)
@@ -56,7 +57,7 @@ def positional(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
 
 
 def rare(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
-    """Sentences of 12 tokens; one head looks at the rarest one in 50 + `off` % of rows."""
+    """Sentences of 12 tokens; one head attends to the rarest one in 50 + `off` % of rows."""
     rates = np.array([[0.5 + off / 100, 0.1], [0.9, 0.9]])[..., None] + rng.normal(0, 0.02, n)
     values = rng.binomial(12, np.clip(rates, 0, 1)) / 12
     measured = SimpleNamespace(
@@ -68,7 +69,7 @@ def rare(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
 def _without(
     patch: pytest.MonkeyPatch, n: int, rng: Rng, cost: Callable[[list[Head]], float]
 ) -> None:
-    """Losses of sentences of all lengths; without heads `cost` of it more, give or take 8%."""
+    """Losses of sentences of all lengths; removing heads adds the fraction `cost`, ± 8%."""
 
     def losses(
         translator: Translator, corpus: Corpus, groups: list[list[Head]], progress: object
@@ -85,7 +86,7 @@ def _without(
 
 
 def single(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
-    """Of every kind 7 of 8 heads cost 1 + `off` % of the loss, the eighth ten times as much."""
+    """For each kind, 7 of 8 heads cost 1 + `off` % of the loss, and one ten times as much."""
     usual_cost = 0.01 + off / 100
     _without(patch, n, rng, lambda group: 0.1 if group[0][1:] == (1, 3) else usual_cost)
 
@@ -103,7 +104,7 @@ def last_cross(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
 
 
 def _board(patch: pytest.MonkeyPatch, n: int, rng: Rng, right: Callable[..., float]) -> None:
-    """Aligners that find so many of 100 links; some sentences are harder for all of them."""
+    """Aligners that find this many of 100 links; some sentences are harder for all of them."""
     hard = rng.uniform(-0.15, 0.15, n)
 
     def counts(*key: object) -> np.ndarray:
@@ -142,7 +143,7 @@ def _aligners(best: Callable[[str, str, int, int], bool]) -> Patch:
 
 
 def _agreement(rank: Callable[[int, int], float]) -> Patch:
-    """Correlations of 0.3, and `off` more than the floor where `rank` (method, layer) says."""
+    """Correlations of 0.3, and for the layers in `rank` (by method) the floor plus `off`."""
 
     def apply(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
         truth = [[0.3 + (0.05 + off) * rank(m, layer) for layer in range(2)] for m in range(4)]
@@ -169,8 +170,8 @@ def half_explanation(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) ->
 
 
 def tolerance(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
-    """Of the first checkpoint half of the sentences are left without the heads, of the last
-    `off` + 1 points more; a lost sentence shares nothing with its reference."""
+    """Without the heads, the first checkpoint keeps half of the sentences, and the last `off` + 1
+    points more; a lost translation shares no word with its reference."""
     shares = iter((1.0, 0.5, 1.0, 0.51 + off / 100))
 
     def bleu(translator: Translator, corpus: Corpus, references: list[str]) -> BleuCounts:

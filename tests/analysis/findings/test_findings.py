@@ -119,7 +119,7 @@ def test_the_cost_of_a_head_is_a_fraction_of_the_loss(
 def test_the_best_head_of_each_group_is_named_with_its_error(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two layers whose aligners find one of four links a sentence, but for one that finds three."""
+    """Two layers whose heads find one of four links per sentence; one head finds three."""
     n = 40
     heads = {method: np.ones((3, 2, 3, n)) for method in ALIGNMENT_METHODS}
     for method in heads:
@@ -140,7 +140,7 @@ def test_the_best_head_of_each_group_is_named_with_its_error(
     finding = FINDINGS["norms-input"].run(translator, lines)
     assert ends_arguments == [True], "Kobayashi's words that look at </s> have no link"
     assert finding.verdict == "holds"
-    # 3 of 4 found and 4 wanted are right: 1 - 2 · 3 / 8.
+    # 3 of 4 predicted and 4 gold links agree: 1 - 2 · 3 / 8.
     assert "norms of layer 1 (input) with an error rate of 25.0%, against 75.0%" in finding.reason
     line = finding.figures.set_index(["by", "layer"]).loc[("norms, input", 1)]
     assert line["aer"] == pytest.approx(0.25)

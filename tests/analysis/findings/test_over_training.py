@@ -34,7 +34,7 @@ def test_tolerance_compares_the_first_and_the_last_checkpoint(
         )
         zero_counts.append(zeros)
         weights = translator.model.encoder.layers[0].self_attn.w_o.numel()
-        # Of 24 heads 10 are gone: their columns of 24 / 4 attentions' W^O.
+        # 10 of 24 heads are pruned: their columns in the W^O of 24 / 4 attentions are 0.
         pruned = zeros == 10 * weights // translator.model.config.n_heads
         hypotheses = [*references[:6], *["x"] * 6] if pruned else references
         return BleuCounts(hypotheses, references)

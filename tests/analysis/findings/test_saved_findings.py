@@ -1,4 +1,4 @@
-"""Findings saved with their checkpoint: written by measuring, and loaded for these weights only."""
+"""Findings stored with their checkpoint, and loaded for these weights only."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CORPUS = {"name": "our own", "hash": "0", "sentences": 12}
 
 @pytest.fixture(scope="module")
 def summaries(checkpoints: Path) -> list[dict[str, Any]]:
-    """One that has an effect and one that cannot be tested, as the report over all has them."""
+    """One finding with an effect and one that cannot be tested, as in the report."""
     translator, corpus = Translator.load(checkpoints / "tiny", "cpu"), Corpus.bundled(12)
     findings = [FINDINGS[name] for name in ("positional", "tolerance")]
     return [
@@ -107,5 +107,6 @@ def test_invalid_files_are_ignored(folder: Path, text: str) -> None:
     ids=lambda path: path.parent.name,
 )
 def test_the_included_findings_match_the_included_weights_and_rules(path: Path) -> None:
-    """Else: `python -m transformer analyse … --what findings --sentences 300 --keep`."""
+    """If this fails, run `python -m transformer analyse … --what findings --sentences 300
+    --keep`."""
     assert [*load_findings(path.parent, checkpoint_hash(path.parent), FINDINGS)] == [*FINDINGS]

@@ -27,7 +27,7 @@ STEP = 1e-4
 
 
 def test_head_gradients_equal_finite_differences(translator: Translator) -> None:
-    """Of every head and of every sentence, in a batch with padding."""
+    """For every head and sentence, in a batch with padding."""
     model = copy.deepcopy(translator.model).double()
     (batch,) = batch_list(translator, encode_corpus(translator, THREE))
     slopes = position_slopes(model, batch)
@@ -46,7 +46,7 @@ def test_head_gradients_equal_finite_differences(translator: Translator) -> None
 
 
 def test_position_gradients_equal_finite_differences(translator: Translator) -> None:
-    """One gate at one position, everywhere in the longest sentence; and none on padding."""
+    """One gate per position of the longest sentence; padding has gradient 0."""
     model = copy.deepcopy(translator.model).double()
     (batch,) = batch_list(translator, encode_corpus(translator, THREE))
     slopes = position_slopes(model, batch)
@@ -70,7 +70,7 @@ def test_position_gradients_equal_finite_differences(translator: Translator) -> 
 
 
 def test_importance_is_the_mean_absolute_gradient(translator: Translator) -> None:
-    """Both from the slopes of each sentence alone."""
+    """Both are computed from the gradients of single sentences."""
     alone, n_tgt = [], []
     for sentence in THREE.sentences:
         single = Corpus("one", (sentence,))
@@ -104,7 +104,7 @@ def test_importance_is_normalized_per_layer() -> None:
 
 
 def test_a_sentence_without_a_target_uses_the_models_translation(translator: Translator) -> None:
-    """Its own greedy translation, cut off where decoding was: the loss is what decoding said."""
+    """Its greedy translation up to the length limit: the loss equals that of decoding."""
     corpus = Corpus("own", (Sentence("She paints."),))
     (batch,) = batch_list(translator, encode_corpus(translator, corpus))
     loss = float(losses(translator.model, batch).detach())

@@ -1,4 +1,4 @@
-"""A corpus without heads, by hooks and by weights: single heads, and many in an order."""
+"""Losses without heads, by hooks and by changed weights: single heads, and many in order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HEADS: list[Head] = [("encoder", 0, 1), ("decoder", 1, 0), ("cross", 1, 3)]
 
 
 def loss_by_hand(translator: Translator) -> float:
-    """Nats a target token, sentence by sentence, without padding."""
+    """Return nats per target token, sentence by sentence, without padding."""
     total = tokens = 0.0
     for source, target in ((sentence.source, sentence.target) for sentence in THREE.sentences):
         ids = translator.vocabulary.encode(target)
@@ -58,7 +58,7 @@ def test_all_heads_are_ablated_by_default(translator: Translator) -> None:
 
 
 def test_bleu_without_heads() -> None:
-    """The shipped model, because a random one writes no four words for BLEU to count."""
+    """The included model, because outputs of a random one are too short for BLEU."""
     translator = Translator.load(ROOT / "checkpoints" / "en-fr", device="cpu", precision="fp32")
     sources = ["My brother reads a long book.", "The house is very old and cold."]
     own = Corpus("own", tuple(map(Sentence, sources)))  # its own translations are the targets
@@ -173,7 +173,7 @@ def test_the_first_change_is_found_by_bisection(at: int) -> None:
         return "else" if removed >= at else "so"
 
     assert first_change(output_with, 20, 8) == (at if at <= 20 else None)
-    assert len(tried) <= 1 + 3 + 3  # none, three steps, and three halves of eight
+    assert len(tried) <= 1 + 3 + 3  # no heads, three steps, and half of eight three times
 
 
 def test_a_change_that_disappears_again_still_counts() -> None:

@@ -1,4 +1,4 @@
-"""BLEU by hand against sacrebleu, and against figures that can be counted on paper."""
+"""Our derivation of BLEU, compared with sacrebleu and with hand-computed examples."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_bleu_equals_a_hand_computed_example() -> None:
     result = bleu("a b c d e", "a b c x e f")
     counts = [(order.matched, order.total) for order in result.orders]
     assert counts == [(4, 5), (2, 4), (1, 3), (0, 2)]
-    mean = (4 / 5 * 2 / 4 * 1 / 3 * 1 / 4) ** 0.25  # (1/2) / 2 for the n that matches nothing
+    mean = (4 / 5 * 2 / 4 * 1 / 3 * 1 / 4) ** 0.25  # (1/2) / 2 for the n without a match
     assert result.score == pytest.approx(100 * math.exp(1 - 6 / 5) * mean)
 
 

@@ -1,4 +1,4 @@
-"""DecoderLens: shortened encoders against hooks that replace the memory, and the whole model."""
+"""DecoderLens: shortened encoders, compared with hooks that replace the encoder output."""
 
 from __future__ import annotations
 

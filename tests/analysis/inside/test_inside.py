@@ -214,7 +214,7 @@ def test_every_line_of_a_derivation_equals_the_number(all_boxes: list[Opened]) -
                     assert line.count("{") == line.count("}")
                     if line.startswith("="):
                         lines += 1
-                        # Four digits each, and small differences of large numbers.
+                        # Numbers have four digits, and some are small differences of large ones.
                         assert evaluated(line) == pytest.approx(value, rel=4e-3, abs=4e-3), line
     assert lines > 500
 

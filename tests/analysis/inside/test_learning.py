@@ -28,7 +28,7 @@ def trace(tiny_model: Transformer, vocabulary: Vocabulary) -> Trace:
 def test_dropout_equals_the_layer_in_training(
     tiny_model: Transformer, trace: Trace, p: float
 ) -> None:
-    """Of this mask; that it is dropout of this p is tested below."""
+    """With the same mask; the next test checks the rate p."""
     drop = apply_dropout(tiny_model, trace, BLOCK, 2, p=p, seed=7)
     norm = tiny_model.get_submodule(f"{BLOCK}_norm.norm")
     assert isinstance(norm, torch.nn.LayerNorm)
@@ -133,7 +133,7 @@ def test_a_step_reads_the_tokens_before_its_target(translator: Translator) -> No
 
 
 def test_one_pass_equals_all_single_steps(translator: Translator) -> None:
-    """The mask on the future is what lets training ask every step in one pass."""
+    """Because of the causal mask, training can predict all positions in one pass."""
     steps = shifted(translator, TEXT, TARGET)
     model, config = translator.model, translator.model.config
     src = torch.tensor([translator.vocabulary.encode(TEXT)])

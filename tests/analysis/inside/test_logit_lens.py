@@ -25,7 +25,7 @@ def result(traced_model: TracedModel) -> Lens:
 
 
 def shares(traced_model: TracedModel, site: str) -> np.ndarray:
-    """The definition, without the model's own projection: softmax(y E^T)."""
+    """Return softmax(y E^T), without the model's own projection."""
     embedding = traced_model.translator.model.embedding.weight.detach().double().numpy()
     logits = traced_model.trace[site].astype(np.float64) @ embedding.T
     powers = np.exp(logits - logits.max(axis=1, keepdims=True))
@@ -74,7 +74,7 @@ def test_computing_in_slices_gives_the_same_numbers(
     monkeypatch.setattr(lens_module, "ROWS", 3)
     repeated = lens(traced_model.trace, traced_model.translator, k=3)
     np.testing.assert_array_equal(repeated.rank, result.rank)
-    # Products of other rows are summed in another order: the last bits of float32 logits differ.
+    # Sums in another order: the last bits of float32 logits differ.
     np.testing.assert_allclose(repeated.entropy, result.entropy, rtol=1e-5)
     np.testing.assert_allclose(repeated.divergence, result.divergence, rtol=1e-5, atol=1e-6)
 
@@ -94,7 +94,7 @@ def test_the_table_has_one_row_per_hook_point_and_position(
 
 
 def test_the_included_model_predicts_its_input_first_and_the_next_word_later() -> None:
-    """Embedding and output are one matrix, so an embedding alone says itself."""
+    """Embedding and output share one matrix, so an embedding predicts its own token."""
     translator = Translator.load("checkpoints/en-fr", device="cpu")
     result = lens(translator.trace("I am a student."), translator, k=1)
     says = [tuple(tokens[0] for tokens in site) for site in result.top_tokens]

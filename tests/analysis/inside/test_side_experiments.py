@@ -45,7 +45,7 @@ def test_two_linear_maps_equal_two_convolutions(translator: Translator, block: s
     result = convolved(translator.model, translator.trace(TEXT, TARGET), block)
     size = abs(result.linear).max()
     assert size > 0
-    # Sums of d_ff products in another order.
+    # d_ff products are summed in another order.
     assert result.max_difference < 1e-5 * (1 + size)
     assert result.alone < 1e-5 * (1 + size)
     config = translator.model.config

@@ -40,8 +40,8 @@ def traced_model(
 
 
 @pytest.fixture(scope="module")
-def walked(traced_model: TracedModel) -> list[Opened]:
-    """The boxes of the last layer, and those that belong to none, opened for head 3."""
+def open_boxes(traced_model: TracedModel) -> list[Opened]:
+    """The boxes of the last layer and those outside the layers, opened for head 3."""
     config = traced_model.translator.model.config
     names = [box.name for box in boxes(config) if box.layer in (None, config.n_layers - 1)]
     return [opened(traced_model.trace, traced_model.translator, name, 3) for name in names]
@@ -53,7 +53,7 @@ def english() -> Translator:
 
 
 def printed(program: str) -> float:
-    """What the program prints when it is run here."""
+    """Run the program in this process and return the number that it prints."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         exec(compile(program, "snippet", "exec"), {"__name__": "__main__"})
@@ -61,12 +61,12 @@ def printed(program: str) -> float:
 
 
 def test_the_snippet_of_every_panel_prints_its_numbers(
-    traced_model: TracedModel, walked: list[Opened], monkeypatch: pytest.MonkeyPatch
+    traced_model: TracedModel, open_boxes: list[Opened], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Hundreds of programs that load the same folder: here it is read once.
+    # Hundreds of programs load the same folder; read it only once.
     load = functools.cache(checkpoint.load_checkpoint)
     monkeypatch.setattr(checkpoint, "load_checkpoint", load)
-    for result in walked:
+    for result in open_boxes:
         for panel in result.panels:
             rows, columns = panel.values.shape
             row, column = (rows - 1) // 2, columns - 1
@@ -76,9 +76,9 @@ def test_the_snippet_of_every_panel_prints_its_numbers(
 
 
 def test_no_snippet_reads_the_result_from_its_hook_point(
-    traced_model: TracedModel, walked: list[Opened]
+    traced_model: TracedModel, open_boxes: list[Opened]
 ) -> None:
-    for result in walked:
+    for result in open_boxes:
         if result.box.site:
             program = snippet(result, str(traced_model.folder), result.result.name, 0, 0)
             assert repr(result.box.site) not in program

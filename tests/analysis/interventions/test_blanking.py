@@ -1,4 +1,4 @@
-"""Blanked cells: many variants in one batch compared with one after the other."""
+"""Blanked cells: variants in one batch, compared with single passes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def scored(translator: Translator, ids: list[int], **options: object) -> np.ndar
 def test_all_cells_at_once_equal_single_cells(
     translator: Translator, trace: Trace, head: Head, renormalise: bool, monkeypatch
 ) -> None:
-    # Passes of three variants: the cells of a row are spread over several.
+    # With three variants per pass, the cells of a row need several passes.
     per_variant = LENGTH * translator.model.config.vocab_size
     monkeypatch.setattr(module, "MAX_LOGITS", 4 * per_variant)
     cells = blank_cells(translator, trace, head, [1, 4], renormalise=renormalise)

@@ -49,7 +49,7 @@ def test_a_row_of_weights_is_replaced(
 
 
 def all_changes(trace: Trace, second: Trace) -> dict[str, Hooks]:
-    """One of each that tells rows apart, in the decoder."""
+    """One change of each kind that affects single rows of the decoder."""
     stream = "decoder.layers.0.ffn_norm.hook_output"
     own = "decoder.layers.1.self_attn.hook_weights"
     return {
@@ -71,7 +71,7 @@ NAMES = ["replaced row", "replaced cross row", "blanked", "stream", "weights", "
 def test_decoding_with_hooks_equals_one_pass_over_the_output(
     translator: Translator, trace: Trace, second: Trace, name: str
 ) -> None:
-    """A row is changed when the decoder gets there, and it alone: else the two would differ."""
+    """Only the selected row changes, when decoding reaches it; otherwise the two would differ."""
     hooks = all_changes(trace, second)[name]
     assert hooks.causal
     hooks = Hooks({**hooks})  # not marked causal, so decoding recomputes every step

@@ -52,7 +52,7 @@ def test_the_sweep_equals_single_patches(translator: Translator, sweep: Patching
     corrupted = difference(translator, CORRUPTED)
     assert sweep.clean == pytest.approx(clean, abs=1e-5)
     assert sweep.corrupted == pytest.approx(corrupted, abs=1e-5)
-    # The whole first translation as the target, of which the patched positions are a beginning.
+    # The target is the whole first translation, which begins with the patched positions.
     own_trace = translator.trace(CORRUPTED, TARGETS[0])
     donor = translator.trace(CLEAN, TARGETS[0])
     n_tgt = len(sweep.prefix_tokens)
@@ -81,18 +81,20 @@ def test_patches_without_effect_are_0_and_complete_ones_1(
     sites, encoder = sweep.map("stream", "encoder")
     assert sites[0] == "encoder.embed.hook_output"
     assert encoder.shape == (1 + 2 * 2, len(sweep.clean_tokens))
-    # The sentences differ in one piece: its embedding is all that the encoder is shares.
+    # The sentences differ in one token, so only the patch of its embedding restores everything.
     np.testing.assert_allclose(encoder[0], np.eye(len(encoder[0]))[AT], atol=rounding)
     sites, decoder = sweep.map("stream", "decoder")
     assert decoder.shape == (1 + 3 * 2, len(sweep.prefix_tokens))
-    # Nothing has come across before the first attention to the source, nothing can after the last
-    # layer but at the position that the answer is read from.
+    # Before the first cross-attention no decoder patch has an effect, and in the last layer only
+    # one
+    # at the position that predicts the answer.
     before = sites.index("decoder.layers.0.cross_attn_norm.hook_output")
     np.testing.assert_allclose(decoder[:before], 0, atol=rounding)
     last = np.eye(decoder.shape[1])[-1]
     np.testing.assert_allclose(decoder[-1], last, atol=rounding)
-    # A decoder's position tells those after it only: its own stream at the last one is all there is
-    # of the last layer, its feed-forward network included.
+    # A decoder position affects only later ones, so in the last layer the stream of the last
+    # position
+    # determines the result.
     np.testing.assert_allclose(sweep.map("ffn", "decoder")[1][-1, :-1], 0, atol=rounding)
     np.testing.assert_allclose(sweep.heads("decoder")[0], 0, atol=rounding)
     assert np.abs(sweep.heads("cross")).max() > 100 * rounding
@@ -192,4 +194,6 @@ def test_the_models_translations_are_the_default_targets(translator: Translator)
     pieces = translator.vocabulary.tokens
     assert sweep.answers == tuple(pieces([ids[parts]])[0] for ids in outputs)
     assert sweep.prefix_tokens == ("<s>", *pieces(outputs[0][:parts]))
-    assert sweep.clean > 0 > sweep.corrupted  # each is the most probable after its own
+    assert (
+        sweep.clean > 0 > sweep.corrupted
+    )  # each answer is the most probable one for its own sentence

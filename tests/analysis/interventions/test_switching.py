@@ -68,7 +68,7 @@ def test_uniform_attention_is_equal_over_unmasked_keys(translator: Translator) -
     }
     for kind, layer, head in SOME:
         np.testing.assert_allclose(after.weights(kind, layer)[head], even[kind], atol=1e-6)
-    # Another head of the lowest layer sees what it saw before.
+    # Other heads of the lowest layer are unchanged.
     np.testing.assert_allclose(
         after.weights("encoder", 0)[0], before.weights("encoder", 0)[0], atol=1e-6
     )
@@ -102,7 +102,7 @@ def test_the_mean_is_over_all_positions_of_all_traces(translator: Translator) ->
     after = translator.trace(TEXT, hooks=hooks, max_len=5)[name]
     rows = np.concatenate([trace[name][2] for trace in traces])
     np.testing.assert_allclose(after[2], np.tile(rows.mean(axis=0), (5, 1)), atol=1e-6)
-    assert np.ptp(after[1], axis=0).max() > 1e-4  # another head is still itself
+    assert np.ptp(after[1], axis=0).max() > 1e-4  # other heads are unchanged
 
 
 def test_combined_hooks_run_in_order() -> None:

@@ -44,7 +44,7 @@ def test_a_shift_of_0_changes_nothing(translator: Translator) -> None:
 
 
 def test_a_shifted_input_equals_a_hand_shifted_one(vocabulary: Vocabulary) -> None:
-    """As a model whose table begins later reads the same ids."""
+    """Equals a model whose position table starts later."""
     translator = small(vocabulary, positions="learned", max_len=40)
     later = small(vocabulary, positions="learned", max_len=40)
     with torch.no_grad():
@@ -95,7 +95,7 @@ def test_an_untrained_model_has_accuracy_0(
 def test_a_perfect_model_has_accuracy_1(
     letters: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What comes back is the source: right when the task is to copy, and wrong when to reverse."""
+    """The model copies: always right for the task copy, and wrong for reverse."""
     translator = small(letters)
     done = translator.translate("a b c", target="a b c")
 

@@ -1,4 +1,4 @@
-"""Positions: the formula against its closed form, torch and brute force; what a model adds."""
+"""Positional encodings: the formula compared with closed forms and torch, and what a model adds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_wavelengths_range_from_2_pi_to_below_20000_pi() -> None:
 
 
 def test_a_wave_repeats_after_its_wavelength() -> None:
-    """A base for which a wavelength is whole: 2π/ω is 2π·10000^(2i/d), taken as a distance."""
+    """Column 2i has the wavelength 2π·10000^(2i/d), taken as a distance."""
     width = 8
     for i, wavelength in enumerate(positions.wavelengths(width)):
         angle = 2 * math.pi / wavelength
@@ -85,13 +85,13 @@ def test_distances_equal_those_of_all_pairs() -> None:
 
 @pytest.mark.parametrize("k", [0, 1, 13, -1, -40])
 def test_a_shift_rotates_every_pair(k: int) -> None:
-    turn = positions.shift_matrix(k, 16)
+    matrix = positions.shift_matrix(k, 16)
     rows = positions.sinusoidal(100, 16)
     for p in (40, 50, 59):
-        np.testing.assert_allclose(turn @ rows[p], rows[p + k], atol=1e-12)
-    np.testing.assert_allclose(turn @ turn.T, np.eye(16), atol=1e-12)
+        np.testing.assert_allclose(matrix @ rows[p], rows[p + k], atol=1e-12)
+    np.testing.assert_allclose(matrix @ matrix.T, np.eye(16), atol=1e-12)
     np.testing.assert_allclose(
-        turn, np.linalg.matrix_power(positions.shift_matrix(1, 16), k), atol=1e-9
+        matrix, np.linalg.matrix_power(positions.shift_matrix(1, 16), k), atol=1e-9
     )
     assert positions.shift_errors(rows, k).shape == (100 - abs(k),)
     assert positions.shift_errors(rows, k).max() < 1e-12
@@ -101,7 +101,7 @@ def test_a_learned_table_has_no_shift_matrix() -> None:
     rows = positions.sinusoidal(60, 16)
     rows[30, 3] += 0.25
     errors = positions.shift_errors(rows, 2)
-    # Row 30 is wrong as an end (28) and as a beginning, where its two numbers mix (30).
+    # Row 30 is wrong as the end of a shift (from 28) and as its beginning (30).
     assert np.flatnonzero(errors > 1e-9).tolist() == [28, 30]
     assert errors[28] == pytest.approx(0.25)
 
@@ -124,18 +124,18 @@ def test_the_papers_pairs_lie_on_a_circle_and_the_erroneous_ones_do_not() -> Non
 
 def test_no_matrix_shifts_the_erroneous_table() -> None:
     width = 16
-    paper, slipped = positions.sinusoidal(400, width), positions.misprinted(400, width)
+    paper, erroneous = positions.sinusoidal(400, width), positions.misprinted(400, width)
     for k in (1, 7, -7):
         assert positions.pair_residuals(paper, k).max() < 1e-12
         assert positions.map_residual(paper, k) < 1e-12
-        residual = positions.pair_residuals(slipped, k)
+        residual = positions.pair_residuals(erroneous, k)
         assert residual[:3].min() > 0.1
-        # The slowest pairs hardly turn in 400 positions: there almost any matrix will do.
+        # The slowest pairs hardly rotate in 400 positions, so almost any matrix fits them.
         assert residual[-1] < 1e-3
-        assert positions.map_residual(slipped, k) > 0.1
-    # Against torch's own least squares, pair by pair.
-    before_shift, after_shift = torch.tensor(slipped[:-7]), torch.tensor(slipped[7:])
-    for i, result in enumerate(positions.pair_residuals(slipped, 7)):
+        assert positions.map_residual(erroneous, k) > 0.1
+    # Compared with torch's least squares, pair by pair.
+    before_shift, after_shift = torch.tensor(erroneous[:-7]), torch.tensor(erroneous[7:])
+    for i, result in enumerate(positions.pair_residuals(erroneous, 7)):
         a, b = before_shift[:, 2 * i : 2 * i + 2], after_shift[:, 2 * i : 2 * i + 2]
         residual = a @ torch.linalg.lstsq(a, b).solution - b
         assert result == pytest.approx(residual.abs().max().item(), rel=1e-6)
@@ -183,7 +183,7 @@ def test_the_sum_equals_the_input_of_the_first_layer(
         np.testing.assert_allclose(norms_table["cosine"], cosine, atol=1e-5)
         read = np.linalg.norm(trace[f"{stack}.embed.hook_output"], axis=1)
         np.testing.assert_allclose(norms_table["sum"], read, rtol=1e-5)
-        # The law of cosines, which ties the four.
+        # The law of cosines relates the four columns.
         square = norms_table["embedding"] ** 2 + norms_table["encoding"] ** 2
         square += 2 * norms_table["embedding"] * norms_table["encoding"] * norms_table["cosine"]
         np.testing.assert_allclose(norms_table["sum"] ** 2, square, rtol=1e-5)
@@ -223,13 +223,13 @@ def test_a_sinusoid_is_fitted_and_noise_is_not() -> None:
     np.testing.assert_allclose(fit.wavelength, lengths, rtol=0.03)
     assert fit.r2.min() > 0.98
     noise = positions.sinusoid_fit(positions.noise_like(np.empty((40, 400)))).r2
-    # By chance alone two of 39 directions hold about 2/39, and the best of many more.
+    # Of noise, two of 39 directions explain about 2/39 by chance, and the best of many more.
     assert 2 / 39 < np.median(noise) < 0.4
     assert np.median(positions.sinusoid_fit(positions.noise_like(np.empty((11, 400)))).r2) > 0.4
 
 
 def test_the_fit_equals_least_squares() -> None:
-    """The same wavelengths, one after the other, by numpy's lstsq with a constant column."""
+    """The same wavelengths one by one, fitted by numpy's lstsq with a constant column."""
     rows = np.random.default_rng(3).normal(size=(15, 4))
     fit = positions.sinusoid_fit(rows, steps=50)
     best = np.zeros(4)

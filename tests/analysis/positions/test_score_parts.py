@@ -63,7 +63,7 @@ def test_the_terms_sum_to_the_models_scores(
 def test_a_term_equals_the_score_without_the_others(
     tiny_model: Transformer, vocabulary: Vocabulary, kind: str
 ) -> None:
-    """With one half set to zero on its way in, the scores are the other half's alone."""
+    """With one part of the embedding sum set to zero, the scores are those of the other part."""
     translator = Translator(tiny_model, vocabulary)
     trace = translator.trace(TEXT)
     parts = score_parts(tiny_model, trace, kind)
@@ -74,7 +74,7 @@ def test_a_term_equals_the_score_without_the_others(
         np.testing.assert_allclose(
             parts.parts[part], ablated[f"{kind}.layers.0.self_attn.hook_scores"], atol=1e-4
         )
-    # A word's query with a place's key, by hand, for one head and one cell.
+    # The query of a word and the key of a position, by hand, for one head and one cell.
     attention = getattr(tiny_model, kind).layers[0].self_attn
     width, head = tiny_model.config.d_k, 2
     rows = slice(head * width, (head + 1) * width)
@@ -105,7 +105,7 @@ def test_shares_ignore_constants_that_the_softmax_ignores() -> None:
     assert hand_made_parts([flat, tilted, nothing, nothing]).shares().tolist() == [[0, 1, 0, 0]]
     assert hand_made_parts([flat, flat, flat, nothing]).shares().tolist() == [[0, 0, 0, 0]]
     doubled = (2 * np.array(tilted)).tolist()
-    # Twice as large varies four times as much.
+    # Twice the scale has four times the variance.
     np.testing.assert_allclose(
         hand_made_parts([tilted, nothing, nothing, doubled]).shares(), [[0.2, 0, 0, 0.8]]
     )

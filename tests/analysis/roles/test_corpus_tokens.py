@@ -1,4 +1,4 @@
-"""Syntactic heads: tables over pieces, rows counted by hand, and both sides of the rule."""
+"""Syntactic heads: tables of relations between tokens, hand-counted rows, and the rule."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transformer.analysis.roles.head_roles import RELATION_TEXTS, head_roles
 from transformer.measures import MEASURES, grammar
 from transformer.text import TASKS, Vocabulary
 
-# "She helps old men.": the verb in two pieces, its object in two.
+# "She helps old men.": the verb and the object have two tokens each.
 PIECES = ("▁She", "▁help", "s", "▁old", "▁me", "n", ".", "</s>")
 GOLD = Gold(
     ("She", "helps", "old", "men", "."),
@@ -46,12 +46,12 @@ def test_any_token_of_a_word_may_attend_to_any_token_of_the_other() -> None:
     assert corpus_tokens.relation_tables(PIECES, None).keys() == {"pieces"}
     assert (
         corpus_tokens.relation_tables(("▁She", "▁lies", ".", "</s>"), GOLD) == {}
-    )  # not the gold's words
+    )  # other words than in the gold annotation
 
 
 def test_the_best_offset_is_the_most_frequent() -> None:
     tables = corpus_tokens.relation_tables(PIECES, GOLD)
-    # Of two rows both are hit at +3; of the pieces, either side hits two of four, −1 first.
+    # Both rows of the relation have offset +3; of the four "pieces" rows, −1 and +1 hit two each.
     assert corpus_tokens.best_offset([tables], "verb_object") == (3, 1.0, 2)
     assert corpus_tokens.best_offset([tables, {}, tables], "pieces") == (-1, 0.5, 8)
     assert corpus_tokens.best_offset([tables], "verb_subject") == (-1, 0.5, 2)
@@ -62,7 +62,7 @@ def test_the_best_offset_is_the_most_frequent() -> None:
 
 @pytest.fixture(scope="module")
 def measured(vocabulary: Vocabulary) -> HeadMeasures:
-    """Four heads that count places, over the grammar."""
+    """Four heads with fixed offsets, measured over the grammar."""
     translator = shift_model(vocabulary, (-1, 1, 2, -3))
     return measure_heads(translator, Corpus("grammar", Corpus.bundled(120).sentences[48:]))
 
@@ -70,7 +70,7 @@ def measured(vocabulary: Vocabulary) -> HeadMeasures:
 def test_offset_heads_reach_the_accuracy_of_their_offset(
     measured: HeadMeasures, vocabulary: Vocabulary
 ) -> None:
-    """Every sentence by hand, with the offset's own hits; and none of them is syntactic."""
+    """Compared with hits counted sentence by sentence; none of these heads is syntactic."""
     for name, (relation, down) in corpus_tokens.RELATIONS.items():
         for head, offset in enumerate((-1, 1, 2, -3)):
             hits, rows = 0, 0
@@ -83,12 +83,12 @@ def test_offset_heads_reach_the_accuracy_of_their_offset(
                     if relation_name != relation:
                         continue
                     for i in (i for i, each in enumerate(word) if each == start):
-                        # The model looks at the nearest key there is, </s> aside.
+                        # The model attends to the nearest existing key other than </s>.
                         at = i + offset
                         rows += 1
                         hits += 0 <= at < len(word) and word[at] == end
             counted = measured.rows["encoder"][name].sum()
-            assert rows >= counted  # one row may look for two adjectives
+            assert rows >= counted  # one row may have two adjectives
             value = measured.table().query("kind == 'encoder'")[name].iloc[head]
             if not counted:
                 assert np.isnan(value)
@@ -104,7 +104,7 @@ def test_offset_heads_reach_the_accuracy_of_their_offset(
 
 
 def test_a_head_is_syntactic_if_10_points_above_the_best_offset(measured: HeadMeasures) -> None:
-    """Heads painted a little below and a little above; too few rows never do."""
+    """Accuracies just below and above the threshold; with too few rows no head is syntactic."""
     name = "verb_subject"
     assert measured.rows["encoder"][name].sum() >= corpus_tokens.MIN_ROWS
     threshold = measured.best_offsets[name][1] + corpus_tokens.MARGIN

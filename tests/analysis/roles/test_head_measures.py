@@ -76,7 +76,7 @@ def test_offsets_of_one_sentence_equal_the_measures(
 
 
 def alone(row: Sequence[str], at: int) -> bool:
-    """Whether this token is a whole word."""
+    """Return whether this token is a whole word."""
     after = row[at + 1] if at + 1 < len(row) else "</s>"
     return row[at][0] == "▁" and row[at][1:].isalnum() and after[0] in "▁<,.;"
 
@@ -142,7 +142,7 @@ def test_rare_tokens(
     traces: list[Trace],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The highest id of a learned vocabulary, bytes before all; of symbols the least counted. A
+    """The highest id of a learned vocabulary, but bytes first; of symbols the least frequent. A
     sentence without one beyond the most frequent does not count (Voita et al.: 500)."""
     pieces = vocabulary.tokens(range(len(vocabulary)))
     measured = measure_heads(translator, corpus)
@@ -234,7 +234,7 @@ def test_a_sentence_that_is_too_long_is_named(translator: Translator) -> None:
 
 
 def test_long_batches_equal_single_sentences(translator: Translator) -> None:
-    """Groups of unequal lengths, cut by their size; order and numbers stay."""
+    """Sentences of different lengths in groups of limited size give the same numbers in order."""
     texts = [" ".join(["bread"] * n) for n in (90, 3, 120, 7, 110, 1)]
     together = measure_heads(translator, Corpus("x", tuple(Sentence(t, "du pain") for t in texts)))
     for number in (0, 2, 5):

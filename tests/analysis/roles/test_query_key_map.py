@@ -39,7 +39,7 @@ def test_weights_equal_those_of_the_trace(
         rows, columns = trace.labels(kind)
         assert (point_map.query_tokens[number], point_map.key_tokens[number]) == (rows, columns)
         np.testing.assert_allclose(point_map.weights(number), trace.weights(kind, 1)[2], atol=2e-6)
-    # It was done: one centre, one spread, and the vectors are others than the head's own.
+    # The vectors differ from the head's: they have a common centre and a common scale.
     np.testing.assert_allclose(
         point_map.queries.mean(axis=0), point_map.keys.mean(axis=0), atol=1e-9
     )
@@ -50,7 +50,7 @@ def test_weights_equal_those_of_the_trace(
 
 
 def test_the_scale_factor_is_optimal(translator: Translator) -> None:
-    """Any other makes the part of the squared distances that is not q·k greater."""
+    """Any other factor increases the part of the squared distances that is not q·k."""
     point_map = query_key_map(translator, THREE, "encoder", 0, 1)
     queries, keys = point_map.queries / point_map.factor, point_map.keys * point_map.factor
 

@@ -120,7 +120,7 @@ def test_each_kind_of_head_is_recognised() -> None:
     aligns = heads["aligns"]
     assert (aligns.kind, aligns.layer, aligns.head) == ("cross", 1, 2)
     assert (aligns.word, aligns.attended_word, aligns.rows) == ("parapluie", "umbrella", (1, 2))
-    # Two pieces at each end: 0.9 and the share of 0.02 for the other one.
+    # Two tokens at each end: 0.9 and the share of 0.02 for the other one.
     assert aligns.weight == pytest.approx(0.92, abs=1e-6)
     assert aligns.share == pytest.approx((0.9 + 0.92 + 0.9) / 3, abs=1e-6)
     assert (aligns.count, aligns.of) == (3, 3)
@@ -135,7 +135,7 @@ def test_each_kind_of_head_is_recognised() -> None:
 
 
 def test_a_sharp_head_that_does_not_align_is_no_aligner() -> None:
-    # Decided, and one to one, but each word at its neighbour; the others agree on the translation.
+    # Sharp and one to one, but each word attends to a neighbour; the other heads agree.
     astray = pointing([1, 0, 1, 2, 4, 5], 6, 0.99)
     aligned = pointing([0, 2, 3, 1, 4, 5], 6, 0.7)
     overrides = {("cross", 1, head): aligned for head in range(HEADS)}

@@ -1,4 +1,4 @@
-"""Syntax scores: trees from CoNLL-U, hits as the grammar's measures count them, closed forms."""
+"""Syntax scores: trees from CoNLL-U, hits compared with the grammar measures, closed forms."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_invalid_conllu_is_refused(tmp_path: Path, text: str, reason: str) -> No
 
 
 def grammar_trees(corpus: Corpus) -> tuple[list[Tree], list[Tree]]:
-    """The grammar's sentences with their dependencies, and their translations without any."""
+    """The grammar's sentences with their dependencies, and their translations without."""
     sources, targets = [], []
     for number, sentence in enumerate(corpus.sentences):
         assert sentence.gold is not None
@@ -116,13 +116,13 @@ def test_encoder_hits_equal_the_grammar_measures(translator: Translator) -> None
         counted = measured.rows["encoder"][measure]
         shares = measured.values["encoder"][measure].astype(np.float64)
         assert rows == counted.sum() > 30
-        # Two keys of exactly equal weight count half each there, and one of them here.
+        # Of two keys with equal weight, the measures count half each, and these scores one.
         np.testing.assert_allclose(hits, np.nansum(shares * counted, axis=-1), atol=1.01)
     assert len(syntax_scores(translator, sources, targets)) > 0
 
 
 def constant_heads(best: list[int], n_heads: int = 2) -> np.ndarray:
-    """One layer; head 1 has these strongest keys, head 0 always key 0."""
+    """Return one layer; head 1 has these strongest keys, head 0 always key 0."""
     table = np.zeros((1, n_heads, len(best)), np.int16)
     table[0, 1] = best
     return table

@@ -1,4 +1,4 @@
-"""The formulas of Table 1, and what real layers multiply."""
+"""The formulas of Table 1, and the multiplications of real layers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_table_1_at_round_sizes() -> None:
 
 def test_limits_of_the_formulas() -> None:
     table = formulas(6, 8, 1, 15)
-    assert table["path"]["convolutional"] == math.inf  # a kernel of one position sees no other
+    assert table["path"]["convolutional"] == math.inf  # a kernel of one position reads no other
     assert table["cost"]["restricted"] == table["cost"]["self-attention"]
     assert table["path"]["restricted"] == 1
 
@@ -92,7 +92,7 @@ def test_the_counts_are_proportional_to_table_1(name: str, ratio: int) -> None:
 
 
 def test_counting_does_not_load_torchs_compiler() -> None:
-    """It would cost the server a second and 80 MB; a process of its own has loaded nothing else."""
+    """The compiler would cost the server a second and 80 MB. Checked in a new process."""
     code = (
         "import sys; from transformer.analysis.table1.complexity import count; "
         "[count(name, 8, 8) for name in ('self-attention', 'recurrent')]; "

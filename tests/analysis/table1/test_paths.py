@@ -1,4 +1,4 @@
-"""Path lengths, compared with perturbed inputs and with walks over offsets."""
+"""Path lengths, compared with perturbed inputs and with a search over offsets."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_path_lengths_from_gradients_equal_a_graph_search(
 @pytest.mark.parametrize("name", paths.STACKS)
 @pytest.mark.parametrize(("n", "k", "r"), [(14, 3, 5), (11, 5, 3)])
 def test_inputs_affect_outputs_from_the_path_length_on(name: str, n: int, k: int, r: int) -> None:
-    """The layers run forward, twice: without gradients, and in the order that a model has."""
+    """The layers run forward twice, without gradients and in the order of a model."""
     needed = int(paths.layers_needed(name, n, k, r))
     for depth in (needed - 1, needed):
         layers = [layer.double() for layer in stack(name, RivalConfig(4, k=k, r=r), depth)]
@@ -84,7 +84,7 @@ def test_dilations_of_powers_of_k_do_not_reach_every_position() -> None:
 
 
 def longest(node: Any) -> int:
-    """By its definition; only for small graphs."""
+    """Return the longest path, by its definition; only for small graphs."""
     before = [back for back, _ in node.next_functions if back is not None]
     return 1 + max(map(longest, before)) if before else 0
 
@@ -98,7 +98,7 @@ def test_sequential_operations_equal_the_longest_path_in_the_graph(name: str) ->
 def test_only_recurrent_layers_need_more_sequential_operations() -> None:
     for name in RIVALS:
         grown = paths.chain(name, 40) - paths.chain(name, 10)
-        assert grown == (2 * 30 if name == "recurrent" else 0)  # one product, one tanh a step
+        assert grown == (2 * 30 if name == "recurrent" else 0)  # one product and one tanh per step
 
 
 def test_recurrent_steps_are_counted_by_their_tanh() -> None:

@@ -1,4 +1,4 @@
-"""Scores against d_k: closed forms, torch's own gradients, and a real trace made by hand."""
+"""Scores as d_k grows: closed forms, torch's gradients, and a hand-made trace."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_the_jacobian_norm_equals_its_closed_form() -> None:
     assert jacobian(np.array([1.0, 0.0, 0.0])) == 0
     even = np.full(32, 1 / 32)  # of n equal weights: √(1/n - 1/n²)
     assert jacobian(even) == pytest.approx(math.sqrt(1 / 32 - 1 / 32**2))
-    # Nearly all on one key: √2 times what is left, with no digits lost.
+    # Nearly all weight on one key: √2 times the rest, without loss of precision.
     assert jacobian(np.array([1 - 1e-12, 1e-12])) == pytest.approx(2e-12, rel=1e-3)
 
 
@@ -82,7 +82,7 @@ def test_the_variance_equals_its_closed_form(d_k: int) -> None:
 
 
 def test_the_variance_of_additive_scores_equals_a_simulation() -> None:
-    """By lot, with four million numbers in place of the quadrature."""
+    """A simulation with four million numbers instead of the quadrature."""
     q = RNG.normal(size=(40000, 1))
     within = np.tanh(q + RNG.normal(size=(40000, 100))).var(axis=-1, ddof=1).mean()
     assert variance("additive", 5) == pytest.approx(within / 3, rel=0.01)
@@ -144,7 +144,7 @@ def test_masks_are_respected_and_unscaled_models_recognised(
     tiny_model: Transformer, vocabulary: Vocabulary
 ) -> None:
     """Two keys, by hand: scores 0 and 4 over d_k = 4."""
-    scores = np.array([[[[0.0, 99.0], [0.0, 4.0]]]])  # the 99 is the future
+    scores = np.array([[[[0.0, 99.0], [0.0, 4.0]]]])  # 99 is masked
     trace = replace(
         Translator(tiny_model, vocabulary).trace("A pilot.", target="Un", names=[]),
         config={"d_model": 4, "n_layers": 1, "n_heads": 1, "score": "dot"},

@@ -1,4 +1,4 @@
-"""Table 2 as the paper has it: its own costs follow from its own hours."""
+"""Table 2 of the paper: its costs follow from its hours."""
 
 from __future__ import annotations
 

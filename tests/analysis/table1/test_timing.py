@@ -32,7 +32,7 @@ def test_few_points_have_no_standard_error() -> None:
 
 
 def test_slopes_leave_short_sequences_out() -> None:
-    """A law for the long ones, and nonsense below."""
+    """Times of long sequences follow a power law, those of short ones do not."""
     timings = [
         timing.Timing(name, n, 1e-6 * n**power if n >= timing.FITTED else 5.0, 1e-5 * n, n, 3)
         for power, name in enumerate(RIVALS)
