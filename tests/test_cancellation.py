@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.analysis.handmade import lively
+from tests.analysis.small_models import randomized
 from transformer import Hooks, Translator
 from transformer.analysis.attribution import alti, flow
 from transformer.analysis.attribution.contribution import agreement
@@ -49,7 +49,7 @@ class Check:
 
 @pytest.fixture(scope="module")
 def translator(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
-    return Translator(lively(tiny_model), vocabulary)
+    return Translator(randomized(tiny_model), vocabulary)
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.analysis.handmade import MARIAN, TARGET, TEXT, fresh, lively
+from tests.analysis.small_models import MARIAN, TARGET, TEXT, new_model, randomized
 from transformer import Translator
 from transformer.analysis.attribution.gradients import Gradients, gradients
 from transformer.inference.trace import Trace
@@ -15,13 +15,13 @@ from transformer.text import Vocabulary
 @pytest.fixture(scope="session")
 def model(tiny_model: Transformer) -> Transformer:
     """Return a model in which no term is zero by chance."""
-    return lively(tiny_model)
+    return randomized(tiny_model)
 
 
 @pytest.fixture(scope="session")
 def trace(tiny_model: Transformer, vocabulary: Vocabulary) -> Trace:
     """Return a trace of one sentence, in float32 even if a test changes `model`."""
-    return Translator(lively(tiny_model), vocabulary).trace(TEXT, TARGET)
+    return Translator(randomized(tiny_model), vocabulary).trace(TEXT, TARGET)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def any_trace(
     request: pytest.FixtureRequest, tiny_model: Transformer, vocabulary: Vocabulary
 ) -> tuple[Translator, Trace]:
     """Return the paper's model and one with biases, each with a trace of one sentence."""
-    translator = Translator(lively(tiny_model), vocabulary)
+    translator = Translator(randomized(tiny_model), vocabulary)
     if request.param == "with biases":
-        translator = fresh(vocabulary, **MARIAN)
+        translator = new_model(vocabulary, **MARIAN)
     return translator, translator.trace(TEXT, TARGET)

@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 from tests.attack.short_runs import STEPS, check_complete, config, new_run_folder, uninterrupted_run
 from tests.attack.target import Attack, run_forked
-from tests.jobs.conftest import still_jobs
+from tests.jobs.conftest import idle_jobs
 from transformer.analysis.corpora import Corpus
 from transformer.jobs import ComputationService, Limits, claims
 from transformer.jobs.computation import report_computation
@@ -64,7 +64,7 @@ def start_attack(folder: Path) -> Iterator[Attack]:
 def check_queue(rng: random.Random, folder: Path) -> None:
     """Check that runs are claimed in order and once, and that the newest is listed first."""
     root = folder / "runs"
-    jobs = still_jobs(root, disk_free=1)
+    jobs = idle_jobs(root, disk_free=1)
     queue = Queue(root)
     names = [jobs.submit(config(), f"ann{n}") for n in range(rng.randint(1, 5))]
     listed = [info.name for info in jobs.runs()]

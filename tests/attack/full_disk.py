@@ -23,8 +23,8 @@ from tests.attack.short_runs import (
 )
 from tests.attack.target import Attack, run_forked
 from tests.checkpoint.models import files, tiny
-from tests.jobs.asking import wait_for
-from tests.jobs.conftest import still_jobs
+from tests.jobs.conftest import idle_jobs
+from tests.jobs.requests import wait_for
 from transformer.checkpoint import load_checkpoint, save_checkpoint
 from transformer.jobs import Computation, ComputationService, JobError, Limits
 from transformer.training.train_folder import train_run
@@ -183,7 +183,7 @@ def check_queue(rng: random.Random, small: Disk, vocabulary: Any) -> None:
 
     def fill_queue() -> int:
         """Queue runs until the disk is full."""
-        jobs = still_jobs(root, disk_free=1)
+        jobs = idle_jobs(root, disk_free=1)
         for number in range(10**6):
             try:
                 jobs.submit(config(), f"ann{number}", {"x.tsv": b"a\tb\n" * 1000})
@@ -194,7 +194,7 @@ def check_queue(rng: random.Random, small: Disk, vocabulary: Any) -> None:
                 return number
         return 0
 
-    jobs = still_jobs(root, disk_free=1)
+    jobs = idle_jobs(root, disk_free=1)
     with small.full(rng.randrange(100_000)) as limit:
         result = run_forked(fill_queue, TIMEOUT_SECONDS, file=limit)
         assert not result.error, result.error

@@ -26,7 +26,7 @@ from tests.attack.short_runs import (
     uninterrupted_run,
 )
 from tests.attack.target import Attack, run_forked
-from tests.jobs.conftest import STANDIN, run_config, still_jobs
+from tests.jobs.conftest import FAKE_TRAINER, idle_jobs, run_config
 from transformer.jobs import Jobs
 from transformer.jobs.folder import JobFolder
 from transformer.run_config import TrainingRun
@@ -70,7 +70,7 @@ def trainers(folder: Path) -> Iterator[Attack]:
 def servers(folder: Path) -> Iterator[Attack]:
     """Kill worker, server or both during training."""
     root = folder / "runs"
-    jobs = still_jobs(root, disk_free=1)
+    jobs = idle_jobs(root, disk_free=1)
     servers: list[QueueServer] = []
     finished, killed = 0, {"worker": 0, "server": 0, "both": 0}
     name = ""
@@ -187,8 +187,8 @@ def two_servers(folder: Path) -> Iterator[Attack]:
     writes steps, trains them, because the servers are tested here.
     """
     root = folder / "runs"
-    jobs = still_jobs(root, disk_free=1)
-    servers = [QueueServer(root, STANDIN), QueueServer(root, STANDIN)]
+    jobs = idle_jobs(root, disk_free=1)
+    servers = [QueueServer(root, FAKE_TRAINER), QueueServer(root, FAKE_TRAINER)]
     trained, kills = 0, 0
 
     def try_input(rng: random.Random) -> None:
@@ -207,7 +207,7 @@ def two_servers(folder: Path) -> Iterator[Attack]:
             servers[index].kill(rng.choice(("server", "worker", "both")))
             kills += 1
             if servers[index].process.poll() is not None:
-                servers[index] = QueueServer(root, STANDIN)
+                servers[index] = QueueServer(root, FAKE_TRAINER)
         for number, (name, steps) in enumerate(expected_steps.items()):
             wait_until_finished(jobs, name, f"visitor {number}", killed)
             folder = jobs.folder(name)

@@ -23,8 +23,8 @@ from benchmarks.sessions import Session
 from tests.attack.random_input import WidgetIds, random_payload
 from tests.attack.short_runs import config, losses, small_checkpoint
 from tests.attack.target import Attack
-from tests.jobs.asking import wait_for
-from tests.jobs.conftest import still_jobs
+from tests.jobs.conftest import idle_jobs
+from tests.jobs.requests import wait_for
 from transformer.jobs import Jobs
 from transformer.ui.shell.class_news import PATH
 from transformer.ui.shell.visitor import COOKIE, new_id
@@ -45,7 +45,7 @@ def start_attack(folder: Path) -> Iterator[Attack]:
     """Attack the app while one long run trains and a visitor opens pages."""
     small_checkpoint(folder / "checkpoints")
     root = folder / "runs"
-    jobs = still_jobs(root, disk_free=1)
+    jobs = idle_jobs(root, disk_free=1)
     run = jobs.submit(config(10**8, save_every=10**6), "somebody")
     log = folder / "server.log"
     with served(folder / "checkpoints", log=log, HEADS_UP_RUNS=str(root)) as (address, process):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.attack.random_input import TEXT_FRAGMENTS, check_message, random_text
 from tests.attack.target import Attack
-from tests.jobs.conftest import still_jobs
+from tests.jobs.conftest import idle_jobs
 from transformer.analysis.corpora import Corpus
 from transformer.jobs import Jobs
 from transformer.text.corpus import read_pairs
@@ -61,7 +61,7 @@ def start_attack(folder: Path) -> Iterator[Attack]:
     """Attack the functions of the pages and the command line, and the queue, which stores uploaded
     files with the run."""
     longest = 0.0
-    jobs = still_jobs(folder / "runs", disk_free=1)
+    jobs = idle_jobs(folder / "runs", disk_free=1)
 
     def try_input(rng: random.Random) -> None:
         nonlocal longest

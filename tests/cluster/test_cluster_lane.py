@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.cluster import Machines
-from tests.jobs.asking import CORPUS, PATIENCE, half_way, question, until
+from tests.jobs.requests import CORPUS, TIMEOUT_SECONDS, fake_computation, half_way, until
 from transformer.checkpoint import checkpoint_hash
 from transformer.cluster import for_lanes
 from transformer.cluster.connection import Connection
@@ -61,20 +61,20 @@ def test_reports_and_datasets_equal_local_ones(
 def test_progress_is_received_and_cancelling_is_sent(
     computing: ComputationService, tmp_path: Path
 ) -> None:
-    key = computing.submit(question(tmp_path, "long"), visitor="ann")
+    key = computing.submit(fake_computation(tmp_path, "long"), visitor="ann")
     half_way(computing, key)
     began = time.monotonic()
     computing.cancel(key, "ann")
     until(computing, key, "absent")
-    fails = computing.submit(question(tmp_path, "fails"), visitor="ann")
+    fails = computing.submit(fake_computation(tmp_path, "fails"), visitor="ann")
     assert until(computing, fails, "failed").reason == "no such ruler"
-    assert time.monotonic() < began + PATIENCE / 2  # it did not wait for the 600 seconds
+    assert time.monotonic() < began + TIMEOUT_SECONDS / 2  # it did not wait for the 600 seconds
 
 
 def test_losing_the_last_machine_is_the_reason(machines: Machines, tmp_path: Path) -> None:
     doomed = machines.worker()
     with _computing(machines, tmp_path) as computing:
-        key = computing.submit(question(tmp_path, "long"), visitor="ann")
+        key = computing.submit(fake_computation(tmp_path, "long"), visitor="ann")
         half_way(computing, key)
         doomed.kill()
         reason = until(computing, key, "failed").reason
@@ -82,7 +82,9 @@ def test_losing_the_last_machine_is_the_reason(machines: Machines, tmp_path: Pat
         assert reason.endswith("try again")
         machines.worker()
         machines.wait(lambda: _workers(computing) == 1)
-        until(computing, computing.submit(question(tmp_path, "quick"), visitor="ann"), "done")
+        until(
+            computing, computing.submit(fake_computation(tmp_path, "quick"), visitor="ann"), "done"
+        )
 
 
 def test_measurements_of_this_machine_stay_local() -> None:
@@ -101,4 +103,4 @@ def _workers(computing: ComputationService) -> int:
     lane = computing._lanes["corpus"]._executor
     assert isinstance(lane, ClusterLane)
     connection: Connection = lane._connection
-    return len(connection.submit(connection.workers()).result(PATIENCE))
+    return len(connection.submit(connection.workers()).result(TIMEOUT_SECONDS))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.cluster import Machines
-from tests.jobs.conftest import STANDIN, run_config, until, warm
+from tests.jobs.conftest import FAKE_TRAINER, run_config, until, warm
 from transformer.checkpoint import load_checkpoint
 from transformer.cluster import for_runs
 from transformer.cluster.certificates import main
@@ -26,7 +26,7 @@ from transformer.training.recipe import make_run_config
 SMALL = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "precision": "fp32"}
 
 
-def cluster_jobs(machines: Machines, trainer: str = STANDIN, keys: str = "") -> Jobs:
+def cluster_jobs(machines: Machines, trainer: str = FAKE_TRAINER, keys: str = "") -> Jobs:
     limits = Limits(executor="dask", scheduler=machines.address, cluster_keys=keys, nice=0)
     return Jobs(machines.folder / "runs", limits, executor=for_runs(trainer))
 
@@ -140,7 +140,7 @@ def test_a_run_is_returned_if_its_slot_is_lost_before_it_starts(
     claim = claims.claim_next_run(queue, "a visit")
     assert claim
     connection, gate = Connection("tcp://127.0.0.1:1"), threading.Event()
-    runs = ClusterRuns(queue, limits, connection, STANDIN)
+    runs = ClusterRuns(queue, limits, connection, FAKE_TRAINER)
 
     async def give_back_while_every_thread_is_busy() -> None:
         threads = ThreadPoolExecutor(1)

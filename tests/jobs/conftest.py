@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from tests.jobs import asking
-from tests.jobs.asking import Ask, wait_for
+from tests.jobs import requests
+from tests.jobs.requests import Ask, wait_for
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.jobs import ComputationService, Jobs, Limits, RunInfo
 from transformer.run_config import TaskRun
 
-STANDIN = "tests.jobs.standin:train"
+FAKE_TRAINER = "tests.jobs.fake_trainer:train"
 MakeJobs = Callable[..., Jobs]
-MakeStill = Callable[..., Jobs]
+MakeIdleJobs = Callable[..., Jobs]
 
 
 def run_config(
@@ -35,14 +35,15 @@ def run_config(
     )
 
 
-def until(jobs: Jobs, name: str, true: Callable[[RunInfo], bool] | str) -> RunInfo:
+def until(jobs: Jobs, name: str, condition: Callable[[RunInfo], bool] | str) -> RunInfo:
     """Wait until the condition is true for the run, or it has this status; return the run."""
 
-    def so() -> RunInfo | None:
+    def matching() -> RunInfo | None:
         info = jobs.run(name)
-        return info if (info.status == true if isinstance(true, str) else true(info)) else None
+        matches = info.status == condition if isinstance(condition, str) else condition(info)
+        return info if matches else None
 
-    return wait_for(so, lambda: f"still {jobs.run(name)}")
+    return wait_for(matching, lambda: f"the last state: {jobs.run(name)}")
 
 
 def warm(jobs: Jobs, count: int = 1) -> Jobs:
@@ -58,7 +59,7 @@ def make_jobs(tmp_path: Path) -> Iterator[MakeJobs]:
     end."""
     opened: list[Jobs] = []
 
-    def make(trainer: str = STANDIN, folder: str = "runs", **limits: Any) -> Jobs:
+    def make(trainer: str = FAKE_TRAINER, folder: str = "runs", **limits: Any) -> Jobs:
         limits_ = Limits(**({"workers": 1, "nice": 0} | limits))
         opened.append(Jobs(tmp_path / folder, limits_, trainer=trainer))
         return opened[-1]
@@ -68,7 +69,7 @@ def make_jobs(tmp_path: Path) -> Iterator[MakeJobs]:
         jobs.close()
 
 
-class Still:
+class IdleExecutor:
     """An executor that never claims a run, to test the queue alone."""
 
     def start(self) -> None:
@@ -90,15 +91,17 @@ class Still:
         pass
 
 
-def still_jobs(root: Path, shipped: Path | None = None, **limits: Any) -> Jobs:
+def idle_jobs(root: Path, shipped: Path | None = None, **limits: Any) -> Jobs:
     """Return a queue in this folder whose runs never start."""
-    return Jobs(root, Limits(**limits), executor=lambda queue, limits: Still(), shipped=shipped)
+    return Jobs(
+        root, Limits(**limits), executor=lambda queue, limits: IdleExecutor(), shipped=shipped
+    )
 
 
 @pytest.fixture
-def still(tmp_path: Path) -> MakeStill:
-    """`still(queued=3)` returns such a queue in the folder of the test."""
-    return functools.partial(still_jobs, tmp_path / "runs")
+def make_idle_jobs(tmp_path: Path) -> MakeIdleJobs:
+    """`make_idle_jobs(queued=3)` returns such a queue in the folder of the test."""
+    return functools.partial(idle_jobs, tmp_path / "runs")
 
 
 def queue_positions(jobs: Jobs) -> dict[str, int | None]:
@@ -111,13 +114,15 @@ def begin(jobs: Jobs, title: str, owner: str) -> str:
 
 @pytest.fixture
 def computing(tmp_path: Path) -> Iterator[ComputationService]:
-    with ComputationService(tmp_path, asking.LIMITS) as service:
+    with ComputationService(tmp_path, requests.LIMITS) as service:
         yield service
 
 
 @pytest.fixture
 def ask(computing: ComputationService, tmp_path: Path) -> Ask:
-    def submitted(action: str, visitor: str = "me", lane: str = "corpus", **more: object) -> str:
-        return computing.submit(asking.question(tmp_path, action, lane, **more), visitor=visitor)
+    def submit(action: str, visitor: str = "me", lane: str = "corpus", **more: object) -> str:
+        return computing.submit(
+            requests.fake_computation(tmp_path, action, lane, **more), visitor=visitor
+        )
 
-    return submitted
+    return submit

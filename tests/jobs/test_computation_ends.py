@@ -16,14 +16,14 @@ import psutil
 import pytest
 
 from tests import leaks
-from tests.jobs.asking import (
+from tests.jobs.requests import (
     FUNCTION,
     LIMITS,
-    PATIENCE,
+    TIMEOUT_SECONDS,
     Ask,
+    fake_computation,
     folders,
     half_way,
-    question,
     until,
     wait_for,
 )
@@ -45,7 +45,7 @@ def test_a_computation_over_its_time_limit_fails_with_a_reason(tmp_path: Path) -
     limits = Limits(pass_minutes=1)
     object.__setattr__(limits, "pass_minutes", 0.01)  # below the minimum that an operator may set
     with ComputationService(tmp_path, limits) as computing:
-        key = computing.submit(question(tmp_path, "long"), visitor="me")
+        key = computing.submit(fake_computation(tmp_path, "long"), visitor="me")
         reason = "it took more than the 0.01 minutes that this app allows; take fewer sentences"
         assert until(computing, key, "failed").reason == reason
 
@@ -54,7 +54,7 @@ def test_a_computation_over_its_time_limit_fails_with_a_reason(tmp_path: Path) -
 def test_a_computation_over_its_cpu_limit_fails(tmp_path: Path) -> None:
     lanes = {"step": replace(LANES["step"], max_cpu_seconds=1)}
     with ComputationService(tmp_path, LIMITS, lanes=lanes) as computing:
-        key = computing.submit(question(tmp_path, "busy", "step"), visitor="me")
+        key = computing.submit(fake_computation(tmp_path, "busy", "step"), visitor="me")
         assert until(computing, key, "failed").reason == (
             "it took more than the 1 second that this app allows; take a smaller model, or a "
             "smaller batch"
@@ -75,11 +75,14 @@ def test_a_computation_without_enough_memory_fails_alone(
 def test_the_lane_process_is_reused_and_replaced_if_killed(
     tmp_path: Path,
 ) -> None:
-    lanes = {name: replace(LANES["corpus"], idle_seconds=PATIENCE) for name in ("corpus", "timing")}
+    lanes = {
+        name: replace(LANES["corpus"], idle_seconds=TIMEOUT_SECONDS)
+        for name in ("corpus", "timing")
+    }
     with ComputationService(tmp_path, LIMITS, lanes=lanes) as computing:
 
         def made_by(action: str, lane: str = "corpus", **more: int) -> int:
-            key = computing.submit(question(tmp_path, action, lane, **more), visitor="me")
+            key = computing.submit(fake_computation(tmp_path, action, lane, **more), visitor="me")
             until(computing, key, "done")
             return int(computing.result(key)["process"])
 
@@ -88,25 +91,33 @@ def test_the_lane_process_is_reused_and_replaced_if_killed(
         assert made_by("quick", "timing") != first  # short computations do not wait for long ones
         killed = psutil.Process(first)
         killed.kill()
-        psutil.wait_procs([killed], timeout=PATIENCE)
+        psutil.wait_procs([killed], timeout=TIMEOUT_SECONDS)
         assert made_by("quick", number=1) != first
 
 
 def test_an_idle_process_ends(tmp_path: Path) -> None:
     lanes = {"corpus": replace(LANES["corpus"], idle_seconds=0.1)}
     with ComputationService(tmp_path, LIMITS, lanes=lanes) as computing:
-        until(computing, computing.submit(question(tmp_path, "quick"), visitor="me"), "done")
+        until(
+            computing, computing.submit(fake_computation(tmp_path, "quick"), visitor="me"), "done"
+        )
         wait_for(lambda: not leaks.children())
-        until(computing, computing.submit(question(tmp_path, "quick", n=1), visitor="me"), "done")
+        until(
+            computing,
+            computing.submit(fake_computation(tmp_path, "quick", n=1), visitor="me"),
+            "done",
+        )
 
 
 def test_an_abandoned_request_is_dropped(tmp_path: Path) -> None:
     """A slider passes many values, and only the result of the last one is waited for."""
     lanes = {"step": replace(LANES["step"], abandoned_after=0.5)}
     with ComputationService(tmp_path, LIMITS, lanes=lanes) as computing:
-        held = computing.submit(question(tmp_path, "held", "step"), visitor="me")
+        held = computing.submit(fake_computation(tmp_path, "held", "step"), visitor="me")
         half_way(computing, held)
-        computations = [question(tmp_path, "quick", "step", number=number) for number in range(30)]
+        computations = [
+            fake_computation(tmp_path, "quick", "step", number=number) for number in range(30)
+        ]
         keys = [computing.submit(computation, visitor="me") for computation in computations]
         assert computing.status(keys[-1]).requests_ahead == 1  # the newest request is next
         assert sum(computing.status(key).live for key in keys) <= LANES["step"].capacity
@@ -137,7 +148,7 @@ def test_a_failed_computation_has_a_reason_and_can_be_repeated(
 
 def test_a_full_disk_in_the_process_is_reported(tmp_path: Path) -> None:
     with ComputationService(tmp_path) as computing:
-        key = computing.submit(question(tmp_path, "full"), visitor="me")
+        key = computing.submit(fake_computation(tmp_path, "full"), visitor="me")
         assert until(computing, key, "failed").reason == DISK_FULL
 
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from tests import imports
-from tests.jobs.asking import (
+from tests.jobs.requests import (
     CORPUS,
     FUNCTION,
     MAX_PER_VISITOR,
     Ask,
+    fake_computation,
     folders,
     half_way,
-    question,
     starts,
     until,
     wait_for,
@@ -39,7 +39,7 @@ def test_results_are_shared_and_survive_a_restart(
     key = ask("quick", bleu=True)
     until(computing, key, "done")
     result = computing.result(key)
-    assert result["given"] == question(tmp_path, "quick", bleu=True).arguments
+    assert result["given"] == fake_computation(tmp_path, "quick", bleu=True).arguments
     assert result["nice"] in (None, os.nice(0) + 3)
     assert ask("quick", "you", bleu=True) == key
     with ComputationService(tmp_path) as later:
@@ -48,13 +48,13 @@ def test_results_are_shared_and_survive_a_restart(
     assert starts(tmp_path) == ["quick"]
     result_folder = tmp_path / ".results" / key
     assert sorted(path.name for path in result_folder.iterdir()) == ["lock", "result.json"]
-    computing.submit(question(tmp_path, "quick", bleu=True), visitor="you", force=True)
+    computing.submit(fake_computation(tmp_path, "quick", bleu=True), visitor="you", force=True)
     until(computing, key, "done")
     assert starts(tmp_path) == ["quick", "quick"]
 
 
 def test_a_computation_may_store_a_file(computing: ComputationService, tmp_path: Path) -> None:
-    computation = replace(question(tmp_path, "file"), file="made.zip")
+    computation = replace(fake_computation(tmp_path, "file"), file="made.zip")
     with pytest.raises(JobError, match="this file is no longer stored"):
         computing.file(computation)
     key = computing.submit(computation, visitor="me")
@@ -68,7 +68,7 @@ def test_a_computation_may_store_a_file(computing: ComputationService, tmp_path:
     with pytest.raises(JobError, match="this file is no longer stored"):
         computing.file(computation)
     with pytest.raises(JobError, match="this file is no longer stored"):
-        computing.file(question(tmp_path, "quick"))  # the computation has no such file
+        computing.file(fake_computation(tmp_path, "quick"))  # the computation has no such file
 
 
 def test_the_key_depends_on_all_inputs(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_results_of_other_code_are_not_used(
     key = ask("quick")
     until(computing, key, "done")
     monkeypatch.setattr("transformer.jobs.computation.fingerprint", lambda: "0" * 16)
-    later = question(tmp_path, "quick").key
+    later = fake_computation(tmp_path, "quick").key
     assert later != key
     assert computing.status(later).status == "absent"
 
@@ -160,7 +160,7 @@ def test_excess_requests_are_refused_until_one_ends(
     assert computing.status(quick).status == "absent"
     for number in range(MAX_PER_VISITOR - 2):
         for visitor in ("me", "you"):
-            computing.cancel(question(tmp_path, "quick", number=number).key, visitor)
+            computing.cancel(fake_computation(tmp_path, "quick", number=number).key, visitor)
     computing.cancel(long, "me")
     ask("long")
     half_way(computing, long)

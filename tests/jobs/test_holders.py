@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.jobs.conftest import MakeJobs, MakeStill, run_config, until
+from tests.jobs.conftest import MakeIdleJobs, MakeJobs, run_config, until
 from transformer.jobs import JobError, info
 from transformer.run_config import PairsRun, RaceEntry, TrainingRun
 
@@ -17,8 +17,8 @@ def of_seed(seed: int, **more: object) -> TrainingRun:
     return replace(config, training=replace(config.training, seed=seed), **more)  # type: ignore[arg-type]
 
 
-def test_thirty_equal_requests_share_one_run(still: MakeStill) -> None:
-    jobs = still()
+def test_thirty_equal_requests_share_one_run(make_idle_jobs: MakeIdleJobs) -> None:
+    jobs = make_idle_jobs()
     visitors = [f"visitor {number}" for number in range(30)]
     with ThreadPoolExecutor(8) as pool:
         futures = [
@@ -34,9 +34,9 @@ def test_thirty_equal_requests_share_one_run(still: MakeStill) -> None:
 
 
 def test_any_setting_that_changes_results_makes_another_run(
-    still: MakeStill, monkeypatch: pytest.MonkeyPatch
+    make_idle_jobs: MakeIdleJobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    jobs, first = still(queued=20, runs_per_visitor=20), of_seed(1)
+    jobs, first = make_idle_jobs(queued=20, runs_per_visitor=20), of_seed(1)
     begun = jobs.submit(first, "ann", reuse=True)
     assert jobs.submit(of_seed(1, title="Called otherwise"), "bob", reuse=True) == begun
     assert isinstance(first.model.d_ff, int)
@@ -56,16 +56,16 @@ def test_any_setting_that_changes_results_makes_another_run(
     assert jobs.submit(first, "bob", reuse=True) != begun
 
 
-def test_runs_on_own_sentences_are_not_shared(still: MakeStill) -> None:
-    jobs, bare = still(), run_config()
+def test_runs_on_own_sentences_are_not_shared(make_idle_jobs: MakeIdleJobs) -> None:
+    jobs, bare = make_idle_jobs(), run_config()
     pairs = PairsRun(pairs="p.tsv", model=bare.model, training=bare.training)
     names = [jobs.submit(pairs, who, {"p.tsv": b"a\tb\n"}, reuse=True) for who in ("ann", "bob")]
     assert names[0] != names[1]
 
 
 @pytest.mark.parametrize("how", ["stop", "pause", "faster", "hidden"])
-def test_a_run_changed_by_its_owner_is_not_shared(still: MakeStill, how: str) -> None:
-    jobs = still()
+def test_a_run_changed_by_its_owner_is_not_shared(make_idle_jobs: MakeIdleJobs, how: str) -> None:
+    jobs = make_idle_jobs()
     name = jobs.submit(run_config(), "ann", reuse=True)
     if how == "hidden":
         jobs.share(name, "ann", False)
@@ -77,8 +77,8 @@ def test_a_run_changed_by_its_owner_is_not_shared(still: MakeStill, how: str) ->
     assert jobs.submit(run_config(), "bob", reuse=True) != name
 
 
-def test_a_shared_run_cannot_be_changed_but_left(still: MakeStill) -> None:
-    jobs = still()
+def test_a_shared_run_cannot_be_changed_but_left(make_idle_jobs: MakeIdleJobs) -> None:
+    jobs = make_idle_jobs()
     name = jobs.submit(run_config(), "ann", reuse=True)
     jobs.submit(run_config(), "bob", reuse=True)
     for who in ("ann", "bob"):
@@ -98,8 +98,8 @@ def test_a_shared_run_cannot_be_changed_but_left(still: MakeStill) -> None:
     assert jobs.runs() == []
 
 
-def test_a_shared_run_of_a_teacher_comes_first(still: MakeStill) -> None:
-    jobs = still()
+def test_a_shared_run_of_a_teacher_comes_first(make_idle_jobs: MakeIdleJobs) -> None:
+    jobs = make_idle_jobs()
     jobs.submit(of_seed(1), "ann", reuse=True)
     name = jobs.submit(of_seed(2), "bob", reuse=True)
     assert jobs.run(name).queue_position == 2
@@ -119,8 +119,10 @@ def test_a_finished_equal_run_is_returned_at_once(make_jobs: MakeJobs) -> None:
 
 
 @pytest.mark.parametrize("spoilt", ["bob", [], [1], ["ann", ""], {"ann": 1}])
-def test_invalid_holders_fall_back_to_the_owner(still: MakeStill, spoilt: object) -> None:
-    jobs = still()
+def test_invalid_holders_fall_back_to_the_owner(
+    make_idle_jobs: MakeIdleJobs, spoilt: object
+) -> None:
+    jobs = make_idle_jobs()
     name = jobs.submit(run_config(), "ann")
     jobs.folder(name).change_job(holders=spoilt)
     assert jobs.run(name).holders == ("ann",)

@@ -6,13 +6,13 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from tests.jobs.asking import LIMITS, question, until
+from tests.jobs.requests import LIMITS, fake_computation, until
 from transformer.jobs import Computation, ComputationService
 from transformer.jobs.results import LATEST_FOLDER
 
 
 def about(root: Path, action: str, subject: str = "a finding") -> Computation:
-    return replace(question(root, action), subject=subject)
+    return replace(fake_computation(root, action), subject=subject)
 
 
 def test_the_latest_result_survives_a_restart(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.jobs.conftest import MakeStill, run_config
+from tests.jobs.conftest import MakeIdleJobs, run_config
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.jobs import JobError, Limits, count_parameters, runs_folder
 from transformer.jobs.limits import cores, machine_memory
@@ -130,23 +130,23 @@ def test_the_parameter_count_equals_the_models(score: Any, positions: Any, biase
     ],
 )
 def test_runs_over_a_limit_are_refused(
-    changes: dict[str, Any], message: str, still: MakeStill
+    changes: dict[str, Any], message: str, make_idle_jobs: MakeIdleJobs
 ) -> None:
-    jobs = still(parameters=1_000_000, minutes=30)
+    jobs = make_idle_jobs(parameters=1_000_000, minutes=30)
     with pytest.raises(JobError, match=message):
         jobs.submit(replace(run_config(), **changes), "ann")
     assert jobs.runs() == []
 
 
-def test_uploaded_files_have_a_size_limit(still: MakeStill) -> None:
-    jobs = still(upload_bytes=10)
+def test_uploaded_files_have_a_size_limit(make_idle_jobs: MakeIdleJobs) -> None:
+    jobs = make_idle_jobs(upload_bytes=10)
     jobs.submit(run_config(), "ann", {"a.tsv": b"12345", "b.tsv": b"12345"})
     with pytest.raises(JobError, match="the files have 11 bytes; this app allows at most 10"):
         jobs.submit(run_config(), "ann", {"a.tsv": b"12345", "b.tsv": b"123456"})
 
 
-def test_a_run_without_a_time_gets_the_limit(still: MakeStill) -> None:
-    jobs = still(minutes=12)
+def test_a_run_without_a_time_gets_the_limit(make_idle_jobs: MakeIdleJobs) -> None:
+    jobs = make_idle_jobs(minutes=12)
     free = jobs.folder(jobs.submit(run_config(), "ann")).config()
     assert isinstance(free, TaskRun)
     assert free.training == replace(run_config().training, minutes=12)

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.jobs.conftest import MakeStill, begin, queue_positions, run_config
-from tests.jobs.standin import save
+from tests.jobs.conftest import MakeIdleJobs, begin, queue_positions, run_config
+from tests.jobs.fake_trainer import save
 from transformer.jobs import JobError, claims
 from transformer.jobs.info import RunInfo, queue_order, with_queue_positions
 from transformer.jobs.queue import Queue
 
 
-def test_everyone_s_first_run_comes_before_anyone_s_second(still: MakeStill) -> None:
-    jobs = still()
+def test_everyone_s_first_run_comes_before_anyone_s_second(make_idle_jobs: MakeIdleJobs) -> None:
+    jobs = make_idle_jobs()
     for title in ("a1", "a2", "a3", "b1", "c1", "b2"):
         begin(jobs, title, title[0])
     assert queue_positions(jobs) == {"a1": 1, "b1": 2, "c1": 3, "a2": 4, "b2": 5, "a3": 6}
@@ -36,8 +36,8 @@ def test_everyone_s_first_run_comes_before_anyone_s_second(still: MakeStill) -> 
         claim.lock.close()
 
 
-def test_visitors_with_a_run_wait_behind_those_without(still: MakeStill) -> None:
-    jobs = still()
+def test_visitors_with_a_run_wait_behind_those_without(make_idle_jobs: MakeIdleJobs) -> None:
+    jobs = make_idle_jobs()
     begin(jobs, "a1", "a")
     queue = Queue(jobs.folder(jobs.runs()[0].name).path.parent)
     claim = claims.claim_next_run(queue, "worker")
@@ -51,9 +51,9 @@ def test_visitors_with_a_run_wait_behind_those_without(still: MakeStill) -> None
     assert queue_positions(jobs) == {"a1": 1, "b1": 2, "a2": 3}
 
 
-def test_a_pausing_run_is_never_shown_as_cancelled(still: MakeStill) -> None:
+def test_a_pausing_run_is_never_shown_as_cancelled(make_idle_jobs: MakeIdleJobs) -> None:
     """The trainer reports "cancelled" when the worker signals, and then the worker "paused"."""
-    jobs = still()
+    jobs = make_idle_jobs()
     name = begin(jobs, "a", "ann")
     queue = Queue(jobs.folder(name).path.parent)
     claim = claims.claim_next_run(queue, "worker")
@@ -69,9 +69,9 @@ def test_a_pausing_run_is_never_shown_as_cancelled(still: MakeStill) -> None:
 RESTARTS = "starts again at step 0, since nothing was saved"
 
 
-def test_an_interrupted_run_shows_where_it_will_continue(still: MakeStill) -> None:
+def test_an_interrupted_run_shows_where_it_will_continue(make_idle_jobs: MakeIdleJobs) -> None:
     """Regression: it showed a step from which to continue, but started at 0, without a save."""
-    jobs = still()
+    jobs = make_idle_jobs()
     name = begin(jobs, "a", "ann")
     queue = Queue(jobs.folder(name).path.parent)
 
@@ -97,8 +97,8 @@ def test_an_interrupted_run_shows_where_it_will_continue(still: MakeStill) -> No
     )
 
 
-def test_runs_of_an_exited_worker_fail_with_its_exit_code(still: MakeStill) -> None:
-    jobs = still()
+def test_runs_of_an_exited_worker_fail_with_its_exit_code(make_idle_jobs: MakeIdleJobs) -> None:
+    jobs = make_idle_jobs()
     name, other_run = begin(jobs, "a", "ann"), begin(jobs, "b", "bob")
     queue = Queue(jobs.folder(name).path.parent)
     claim, second = claims.claim_next_run(queue, "worker"), claims.claim_next_run(queue, "another")
@@ -147,8 +147,8 @@ def test_the_queue_is_fair(infos: list[RunInfo]) -> None:
         served[info.owner] += 1
 
 
-def test_thirty_requests_for_twenty_positions(still: MakeStill) -> None:
-    jobs, got, refused = still(queued=20), [], []
+def test_thirty_requests_for_twenty_positions(make_idle_jobs: MakeIdleJobs) -> None:
+    jobs, got, refused = make_idle_jobs(queued=20), [], []
     barrier = threading.Barrier(30)
 
     def press(n: int) -> None:
@@ -168,8 +168,8 @@ def test_thirty_requests_for_twenty_positions(still: MakeStill) -> None:
     )
 
 
-def test_stored_runs_of_a_visitor_are_limited(still: MakeStill) -> None:
-    jobs = still(runs_per_visitor=2)
+def test_stored_runs_of_a_visitor_are_limited(make_idle_jobs: MakeIdleJobs) -> None:
+    jobs = make_idle_jobs(runs_per_visitor=2)
     names = [begin(jobs, "one", "ann"), begin(jobs, "two", "ann")]
     with pytest.raises(JobError, match="you keep 2 runs and this app allows 2: delete one first"):
         begin(jobs, "three", "ann")
@@ -179,8 +179,8 @@ def test_stored_runs_of_a_visitor_are_limited(still: MakeStill) -> None:
     assert {info.title for info in jobs.runs("ann")} == {"two", "three"}
 
 
-def test_only_the_owner_controls_a_run_and_everybody_sees_it(still: MakeStill) -> None:
-    jobs = still()
+def test_only_the_owner_controls_a_run_and_everybody_sees_it(make_idle_jobs: MakeIdleJobs) -> None:
+    jobs = make_idle_jobs()
     name = begin(jobs, "mine", "ann")
     for stranger in ("bob", "", "Ann", "ann "):
         for act in (jobs.resume, jobs.delete):
@@ -195,8 +195,10 @@ def test_only_the_owner_controls_a_run_and_everybody_sees_it(still: MakeStill) -
             begin(jobs, "nobody's", owner)
 
 
-def test_a_command_line_run_is_listed_without_an_owner(still: MakeStill, tmp_path: Path) -> None:
-    jobs = still()
+def test_a_command_line_run_is_listed_without_an_owner(
+    make_idle_jobs: MakeIdleJobs, tmp_path: Path
+) -> None:
+    jobs = make_idle_jobs()
     folder = tmp_path / "runs" / "Cats_1.b"
     folder.mkdir()
     (folder / "config.json").write_text('{"model": {}}')
@@ -215,16 +217,16 @@ def test_a_command_line_run_is_listed_without_an_owner(still: MakeStill, tmp_pat
 
 
 def test_the_newest_run_is_first_even_if_the_clock_was_set_back(
-    still: MakeStill, monkeypatch: pytest.MonkeyPatch
+    make_idle_jobs: MakeIdleJobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    jobs, clock = still(), iter((2e9, 1e9, 1.5e9))
+    jobs, clock = make_idle_jobs(), iter((2e9, 1e9, 1.5e9))
     monkeypatch.setattr("time.time", lambda: next(clock))
     names = [jobs.submit(run_config(), "ann") for _ in range(3)]
     assert [info.name for info in jobs.runs()] == names[::-1]
 
 
-def test_a_queued_run_starts_as_soon_as_another_ends(still: MakeStill) -> None:
-    jobs = still()
+def test_a_queued_run_starts_as_soon_as_another_ends(make_idle_jobs: MakeIdleJobs) -> None:
+    jobs = make_idle_jobs()
     first, second = begin(jobs, "one", "ann"), begin(jobs, "two", "bob")
     jobs.control(first, "ann", command="pause")
     assert (jobs.run(first).status, jobs.run(second).queue_position) == ("paused", 1)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tests.jobs.conftest import MakeJobs, MakeStill, until
+from tests.jobs.conftest import MakeIdleJobs, MakeJobs, until
 from transformer.jobs import JobError
 from transformer.jobs.race_runs import (
     COLUMNS,
@@ -24,8 +24,8 @@ from transformer.jobs.races import RACES
 from transformer.jobs.shipped_race import MAX_BYTES, read_race, write_race
 
 
-def test_a_race_is_queued_seed_by_seed(still: MakeStill) -> None:
-    jobs = still()
+def test_a_race_is_queued_seed_by_seed(make_idle_jobs: MakeIdleJobs) -> None:
+    jobs = make_idle_jobs()
     race_id = submit_race(jobs, "positions", "ann", seeds=(4, 9))
     other_race = submit_race(jobs, "positions", "bob", seeds=(4,))
     assert race_id != other_race
@@ -57,9 +57,9 @@ def test_a_race_is_queued_seed_by_seed(still: MakeStill) -> None:
     ],
 )
 def test_an_invalid_race_is_refused(
-    still: MakeStill, race: str, seeds: tuple[int, ...], message: str
+    make_idle_jobs: MakeIdleJobs, race: str, seeds: tuple[int, ...], message: str
 ) -> None:
-    jobs = still()
+    jobs = make_idle_jobs()
     with pytest.raises(JobError, match=message):
         submit_race(jobs, race, "ann", seeds)
     with pytest.raises(ValueError, match="has no entry 'four'; it has sinusoidal"):
@@ -67,8 +67,8 @@ def test_an_invalid_race_is_refused(
     assert jobs.runs() == []
 
 
-def test_a_race_over_the_limits_leaves_no_runs(still: MakeStill) -> None:
-    jobs = still(runs_per_visitor=8, queued=9)
+def test_a_race_over_the_limits_leaves_no_runs(make_idle_jobs: MakeIdleJobs) -> None:
+    jobs = make_idle_jobs(runs_per_visitor=8, queued=9)
     submit_race(jobs, "warm-up", "ann", (1, 2))
     with pytest.raises(
         JobError, match="has 6 runs and you keep 4 runs and this app allows 8: delete some"
@@ -79,7 +79,7 @@ def test_a_race_over_the_limits_leaves_no_runs(still: MakeStill) -> None:
     ):
         submit_race(jobs, "positions", "bob", (1, 2))
     assert len(jobs.runs()) == 4
-    small = still(
+    small = make_idle_jobs(
         parameters=20_000
     )  # only the additive, wide runs are refused, after others were queued
     with pytest.raises(JobError, match="this app allows at most 20,000"):
@@ -87,8 +87,8 @@ def test_a_race_over_the_limits_leaves_no_runs(still: MakeStill) -> None:
     assert small.runs("cid") == []
 
 
-def test_cancel_and_delete_change_only_own_runs_of_the_race(still: MakeStill) -> None:
-    jobs = still()
+def test_cancel_and_delete_change_only_own_runs_of_the_race(make_idle_jobs: MakeIdleJobs) -> None:
+    jobs = make_idle_jobs()
     own_race = submit_race(jobs, "warm-up", "ann", (1,))
     other_race = submit_race(jobs, "warm-up", "ann", (1,))
     assert cancel_race(jobs, own_race, "bob") == delete_race(jobs, own_race, "bob") == 0
@@ -108,8 +108,8 @@ def _finish(path: Path, steps: int, loss: float, status: str = "finished") -> No
     (path / "state.json").write_text(json.dumps(state))
 
 
-def test_results_are_computed_from_the_files_of_the_runs(still: MakeStill) -> None:
-    jobs = still()
+def test_results_are_computed_from_the_files_of_the_runs(make_idle_jobs: MakeIdleJobs) -> None:
+    jobs = make_idle_jobs()
     race_id = submit_race(jobs, "warm-up", "ann")
     steps = RACES["warm-up"].config("no warm-up", 1, "").training.steps
     _, (verdict_,) = standings(jobs, race_runs(jobs, race_id))

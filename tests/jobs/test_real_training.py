@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 import pytest
 
-from tests.jobs.conftest import MakeJobs, MakeStill, until, warm
+from tests.jobs.conftest import MakeIdleJobs, MakeJobs, until, warm
 from transformer.checkpoint import load_checkpoint
 from transformer.jobs import JobError
 from transformer.jobs import races as there
@@ -112,8 +112,10 @@ def test_a_paused_run_resumes_where_it_stopped(make_jobs: MakeJobs, small: Race)
     assert [line["step"] for line in lines if "loss" in line] == [*range(1, 401)]
 
 
-def test_runs_without_state_or_with_a_corrupt_config_are_left_out(still: MakeStill) -> None:
-    jobs = still()
+def test_runs_without_state_or_with_a_corrupt_config_are_left_out(
+    make_idle_jobs: MakeIdleJobs,
+) -> None:
+    jobs = make_idle_jobs()
     race_id = submit_race(jobs, "layers", "ann", (1,))
     runs = race_runs(jobs, race_id)
     assert by_distance(jobs, runs).empty

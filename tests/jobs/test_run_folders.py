@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.jobs.conftest import MakeStill, begin, queue_positions, run_config
+from tests.jobs.conftest import MakeIdleJobs, begin, queue_positions, run_config
 from transformer.jobs import JobError
 from transformer.run_config import FilesRun, PairsRun
 
@@ -20,8 +20,10 @@ HOSTILE = ["", ".", "..", "../x", "a/b", "/etc", "x\0y", "é", "a" * 101, "-rf",
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_name_never_leaves_the_folder(name: str, still: MakeStill, tmp_path: Path) -> None:
-    jobs = still()
+def test_a_name_never_leaves_the_folder(
+    name: str, make_idle_jobs: MakeIdleJobs, tmp_path: Path
+) -> None:
+    jobs = make_idle_jobs()
     outside = tmp_path / "x"
     outside.mkdir()
     (outside / "config.json").write_text('{"owner": "ann"}')
@@ -38,13 +40,15 @@ def test_a_name_never_leaves_the_folder(name: str, still: MakeStill, tmp_path: P
 
 
 @pytest.mark.parametrize("name", ["config.json", "State.json", "job.lock", "checkpoint", "lock"])
-def test_an_upload_cannot_replace_the_runs_files(name: str, still: MakeStill) -> None:
+def test_an_upload_cannot_replace_the_runs_files(name: str, make_idle_jobs: MakeIdleJobs) -> None:
     with pytest.raises(JobError, match=f"a file cannot be called '{name}'"):
-        still().submit(run_config(), "ann", {name: b""})
+        make_idle_jobs().submit(run_config(), "ann", {name: b""})
 
 
-def test_a_symlink_out_of_the_folder_is_not_a_run(still: MakeStill, tmp_path: Path) -> None:
-    jobs = still()
+def test_a_symlink_out_of_the_folder_is_not_a_run(
+    make_idle_jobs: MakeIdleJobs, tmp_path: Path
+) -> None:
+    jobs = make_idle_jobs()
     name = begin(jobs, "mine", "ann")
     elsewhere = tmp_path / "elsewhere"
     (tmp_path / "runs" / name).rename(elsewhere)
@@ -54,22 +58,22 @@ def test_a_symlink_out_of_the_folder_is_not_a_run(still: MakeStill, tmp_path: Pa
     assert (elsewhere / "config.json").is_file()
 
 
-def test_a_run_reads_only_its_own_files(still: MakeStill) -> None:
+def test_a_run_reads_only_its_own_files(make_idle_jobs: MakeIdleJobs) -> None:
     shape = {"model": run_config().model, "training": run_config().training}
     for pairs in ("/etc/passwd", "other.tsv"):
         with pytest.raises(JobError, match=f"'{pairs}', did not come with it"):
-            still().submit(PairsRun(pairs=pairs, **shape), "ann", {"pairs.tsv": b"a\tb\n"})
+            make_idle_jobs().submit(PairsRun(pairs=pairs, **shape), "ann", {"pairs.tsv": b"a\tb\n"})
     with pytest.raises(JobError, match="cannot read files of the machine"):
-        still().submit(FilesRun(train=("/etc/passwd",), **shape), "ann")
+        make_idle_jobs().submit(FilesRun(train=("/etc/passwd",), **shape), "ann")
 
 
 @pytest.mark.parametrize(
     "refused", ["config.json", "job.json", "state.json", "pairs.tsv", "rename"]
 )
 def test_a_full_disk_leaves_no_partial_run(
-    refused: str, still: MakeStill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    refused: str, make_idle_jobs: MakeIdleJobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    jobs = still()
+    jobs = make_idle_jobs()
 
     def full(path: Path, real: Any, *rest: Any, **more: Any) -> Any:
         if refused in path.name or refused == "rename":
@@ -86,23 +90,25 @@ def test_a_full_disk_leaves_no_partial_run(
     assert queue_positions(jobs) == {"again": 1}
 
 
-def test_partial_runs_of_a_killed_app_are_removed(still: MakeStill, tmp_path: Path) -> None:
-    still()
+def test_partial_runs_of_a_killed_app_are_removed(
+    make_idle_jobs: MakeIdleJobs, tmp_path: Path
+) -> None:
+    make_idle_jobs()
     for name in (".coming-run-1", ".going-2"):
         (tmp_path / "runs" / name).mkdir()
         (tmp_path / "runs" / name / "config.json").write_text("{}")
-    assert still().runs() == []
+    assert make_idle_jobs().runs() == []
     assert os.listdir(tmp_path / "runs") == [".lock"]
 
 
-def test_an_invalid_folder_is_one_sentence(still: MakeStill, tmp_path: Path) -> None:
+def test_an_invalid_folder_is_one_sentence(make_idle_jobs: MakeIdleJobs, tmp_path: Path) -> None:
     (tmp_path / "runs").write_text("a file")
     with pytest.raises(JobError, match="the folder of runs cannot be used: File exists"):
-        still()
+        make_idle_jobs()
 
 
-def test_an_archive_has_the_checkpoint_and_not_the_owner(still: MakeStill) -> None:
-    jobs = still()
+def test_an_archive_has_the_checkpoint_and_not_the_owner(make_idle_jobs: MakeIdleJobs) -> None:
+    jobs = make_idle_jobs()
     name = begin(jobs, "mine", "ann-s-secret")
     with pytest.raises(JobError, match="has no checkpoint yet"):
         jobs.archive(name)

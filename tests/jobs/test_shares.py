@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.jobs.conftest import MakeStill, run_config
+from tests.jobs.conftest import MakeIdleJobs, run_config
 from transformer.jobs import JobError
 from transformer.jobs.computation import LANES, Computation
 from transformer.jobs.lane_queue import LaneQueue, PendingRequest
@@ -39,8 +39,10 @@ def test_an_address_gets_half_of_the_queue_and_newcomers_one_position() -> None:
     )
 
 
-def test_new_cookies_from_one_address_get_at_most_half_of_the_queue(still: MakeStill) -> None:
-    jobs = still(queued=6)
+def test_new_cookies_from_one_address_get_at_most_half_of_the_queue(
+    make_idle_jobs: MakeIdleJobs,
+) -> None:
+    jobs = make_idle_jobs(queued=6)
     for number in range(3):
         jobs.submit(run_config(), f"cookie {number}", address="A")
     with pytest.raises(JobError, match="3 runs from your address are waiting"):
@@ -54,14 +56,14 @@ def test_new_cookies_from_one_address_get_at_most_half_of_the_queue(still: MakeS
         jobs.submit(run_config(), "newcomer", address="C")
 
 
-def test_stored_runs_per_address_and_disk_space_are_limited(still: MakeStill) -> None:
-    jobs = still(runs_per_address=2)
+def test_stored_runs_per_address_and_disk_space_are_limited(make_idle_jobs: MakeIdleJobs) -> None:
+    jobs = make_idle_jobs(runs_per_address=2)
     for number in range(2):
         jobs.submit(run_config(), f"cookie {number}", address="A")
     with pytest.raises(JobError, match="2 runs are kept from your address and this app allows 2"):
         jobs.submit(run_config(), "cookie 2", address="A")
     jobs.submit(run_config(), "cookie 2", address="B")
-    full = still(disk_free=10**18)
+    full = make_idle_jobs(disk_free=10**18)
     with pytest.raises(JobError, match="GB left and this app leaves"):
         full.submit(run_config(), "ann")
 
@@ -123,8 +125,10 @@ def test_abandoned_requests_are_dropped_first() -> None:
     assert order(line, ["runs", "looked", "new"]) == ["runs", "looked", "new"]
 
 
-def test_a_run_does_not_contain_its_owners_address(still: MakeStill, tmp_path: Path) -> None:
-    jobs = still()
+def test_a_run_does_not_contain_its_owners_address(
+    make_idle_jobs: MakeIdleJobs, tmp_path: Path
+) -> None:
+    jobs = make_idle_jobs()
     name = jobs.submit(run_config(), "ann", address="a word of the page's")
     assert jobs.run(name).address == "a word of the page's"
     assert "address" not in jobs.folder(name).config().to_dict()

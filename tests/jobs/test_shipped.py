@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.jobs.conftest import run_config, still_jobs
+from tests.jobs.conftest import idle_jobs, run_config
 from transformer import Translator
 from transformer.checkpoint import load_checkpoint
 from transformer.jobs import JobError
@@ -253,7 +253,7 @@ def test_a_symlink_is_not_an_included_run(root: Path) -> None:
 
 
 def test_everybody_sees_included_runs_and_nobody_changes_them(root: Path, tmp_path: Path) -> None:
-    jobs = still_jobs(tmp_path / "runs", root)
+    jobs = idle_jobs(tmp_path / "runs", root)
     before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
     assert [info.name for info in jobs.shipped()] == ["toy-reverse"]
     assert jobs.runs() == []
@@ -273,7 +273,7 @@ def test_everybody_sees_included_runs_and_nobody_changes_them(root: Path, tmp_pa
 
 
 def test_an_own_run_takes_precedence_over_an_included_one(root: Path, tmp_path: Path) -> None:
-    jobs = still_jobs(tmp_path / "runs", root)
+    jobs = idle_jobs(tmp_path / "runs", root)
     name = jobs.submit(run_config(title="Mine"), OWNER)
     (tmp_path / "runs" / name).rename(tmp_path / "runs" / "toy-reverse")
     assert not jobs.folder("toy-reverse").shipped
@@ -283,5 +283,5 @@ def test_an_own_run_takes_precedence_over_an_included_one(root: Path, tmp_path: 
 
 def test_without_the_folder_there_are_no_included_runs(tmp_path: Path) -> None:
     assert shipped_infos(tmp_path / "nowhere") == []
-    jobs = still_jobs(tmp_path / "runs")
+    jobs = idle_jobs(tmp_path / "runs")
     assert jobs.shipped() == []

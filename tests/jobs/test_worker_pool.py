@@ -17,8 +17,8 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.jobs.asking import PATIENCE, wait_for
-from tests.jobs.conftest import STANDIN, MakeJobs, MakeStill, run_config, until, warm
+from tests.jobs.conftest import FAKE_TRAINER, MakeIdleJobs, MakeJobs, run_config, until, warm
+from tests.jobs.requests import TIMEOUT_SECONDS, wait_for
 from transformer.jobs import Jobs, Limits, claims, worker
 from transformer.jobs.claims import UNLIMITED
 from transformer.jobs.folder import JobFolder
@@ -41,7 +41,9 @@ def steps(jobs: Jobs, name: str) -> list[int]:
 def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jobs]:
     """One warm worker, for tests that do not stop it."""
     root = tmp_path_factory.mktemp("shared")
-    with Jobs(root, Limits(workers=1, nice=0, runs_per_visitor=100), trainer=STANDIN) as shared:
+    with Jobs(
+        root, Limits(workers=1, nice=0, runs_per_visitor=100), trainer=FAKE_TRAINER
+    ) as shared:
         yield warm(shared)
 
 
@@ -54,7 +56,7 @@ def test_a_run_trains_from_submission_to_the_end(jobs: Jobs) -> None:
     assert name.startswith("reverse-4-heads-")
     assert steps(jobs, name) == [*range(1, 8)]
     assert (jobs.folder(name).path / "pairs.tsv").read_bytes() == b"a\tb\n"
-    assert "the stand-in begins" in jobs.folder(name).log_path.read_text()
+    assert "the fake trainer starts" in jobs.folder(name).log_path.read_text()
     assert len(starts(jobs, name)) == 1
     with pytest.raises(ValueError, match="is finished: there is nothing left to resume"):
         jobs.resume(name, "ann")
@@ -149,7 +151,7 @@ APP = """
 import sys, time
 from tests.jobs.conftest import run_config
 from transformer.jobs import Jobs, Limits
-jobs = Jobs(sys.argv[1], Limits(workers=1, nice=0), trainer="tests.jobs.standin:train")
+jobs = Jobs(sys.argv[1], Limits(workers=1, nice=0), trainer="tests.jobs.fake_trainer:train")
 print(jobs.submit(run_config(steps=40, nap=0.03), "ann"), flush=True)
 time.sleep(600)
 """
@@ -169,22 +171,24 @@ def app(root: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
         process.communicate()
 
 
-def test_runs_survive_a_killed_app(make_jobs: MakeJobs, still: MakeStill, tmp_path: Path) -> None:
+def test_runs_survive_a_killed_app(
+    make_jobs: MakeJobs, make_idle_jobs: MakeIdleJobs, tmp_path: Path
+) -> None:
     """Its worker saves and ends; the run is queued before all later ones, and continues."""
     with app(tmp_path / "runs") as (process, trained):
-        looking = still()
-        until(looking, trained, lambda info: info.step >= 3)
-        waiting = looking.submit(run_config(), "bob")
-        worker = psutil.Process(starts(looking, trained)[0])
+        jobs = make_idle_jobs()
+        until(jobs, trained, lambda info: info.step >= 3)
+        waiting = jobs.submit(run_config(), "bob")
+        worker = psutil.Process(starts(jobs, trained)[0])
         process.kill()
-        worker.wait(PATIENCE)
-    info = looking.run(trained)
+        worker.wait(TIMEOUT_SECONDS)
+    info = jobs.run(trained)
     assert (info.status, info.queue_position) == ("queued", 1)
     assert info.reason == (
         f"interrupted at step {info.step}; continues from the save at step {info.step} when a "
         "worker is free"
     )
-    assert looking.run(waiting).queue_position == 2
+    assert jobs.run(waiting).queue_position == 2
     after = make_jobs()
     after.start()
     for name, count in ((trained, 40), (waiting, 3)):
@@ -193,19 +197,19 @@ def test_runs_survive_a_killed_app(make_jobs: MakeJobs, still: MakeStill, tmp_pa
     assert len(starts(after, trained)) == 2
 
 
-def test_runs_survive_a_killed_app_and_worker(still: MakeStill, tmp_path: Path) -> None:
+def test_runs_survive_a_killed_app_and_worker(make_idle_jobs: MakeIdleJobs, tmp_path: Path) -> None:
     """As in a power cut: no final state was written, but the run is found."""
     with app(tmp_path / "runs") as (process, name):
-        looking = still()
-        until(looking, name, lambda info: info.step >= 6)
-        worker = psutil.Process(starts(looking, name)[0])
+        jobs = make_idle_jobs()
+        until(jobs, name, lambda info: info.step >= 6)
+        worker = psutil.Process(starts(jobs, name)[0])
         worker.suspend()
         process.kill()
         process.wait()
-        assert looking.run(name).status == "running"  # the run's lock is still held
+        assert jobs.run(name).status == "running"  # the run's lock is still held
         worker.kill()
-        worker.wait(PATIENCE)
-    info = still().run(name)
+        worker.wait(TIMEOUT_SECONDS)
+    info = make_idle_jobs().run(name)
     assert info.status == "failed"
     script = (
         f"its worker ended with the app at step {info.step}; Resume continues from the save at "
@@ -214,15 +218,15 @@ def test_runs_survive_a_killed_app_and_worker(still: MakeStill, tmp_path: Path) 
     assert info.reason.startswith(script)
     saved = int(info.reason.removeprefix(script))
     assert info.step // 5 * 5 <= saved <= info.step  # the trainer may have saved once more
-    looking.resume(name, "ann")
-    assert looking.run(name).queue_position == 1
+    jobs.resume(name, "ann")
+    assert jobs.run(name).queue_position == 1
 
 
 def test_a_run_is_queued_again_when_the_disk_has_space(
-    still: MakeStill, monkeypatch: pytest.MonkeyPatch
+    make_idle_jobs: MakeIdleJobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only the worker knows the outcome: without a final state the run would seem to be running."""
-    jobs = still()
+    jobs = make_idle_jobs()
     name = jobs.submit(run_config(), "ann")
     queue = Queue(jobs.folder(name).path.parent)
     claim = claims.claim_next_run(queue, "worker")

@@ -18,7 +18,7 @@ import streamlit as st
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
-from tests.jobs.conftest import Still
+from tests.jobs.conftest import IdleExecutor
 from transformer.figures.packing import unpack
 from transformer.figures.page_icons import LAB_PICTURES
 from transformer.jobs import Jobs, Limits, services
@@ -158,7 +158,7 @@ def visit(checkpoints: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
 def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
     """Return jobs with a low limit whose runs stay queued for ever."""
     limits = Limits(workers=1, parameters=1_000_000, upload_bytes=2000, runs_per_visitor=3)
-    service = Jobs(tmp_path / "runs", limits, executor=lambda queue, limits: Still())
+    service = Jobs(tmp_path / "runs", limits, executor=lambda queue, limits: IdleExecutor())
     monkeypatch.setattr(live_jobs, "jobs", lambda: service)
     monkeypatch.setattr(live_jobs, "time_estimate", lambda config, pairs=(): Estimate(7, 8, 9.0))
     return service

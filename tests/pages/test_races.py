@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.jobs.conftest import Still
+from tests.jobs.conftest import IdleExecutor
 from tests.pages.conftest import Visit, button, download_labels, visible_text
 from transformer.analysis.table1.score_scale import measure
 from transformer.jobs import Jobs, Limits
@@ -28,7 +28,7 @@ WHY = "pages/why.py"
 @pytest.fixture
 def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
     """Replace the server's jobs by jobs whose runs stay queued for ever."""
-    service = Jobs(tmp_path / "runs", Limits(), executor=lambda queue, limits: Still())
+    service = Jobs(tmp_path / "runs", Limits(), executor=lambda queue, limits: IdleExecutor())
     monkeypatch.setattr(live_jobs, "jobs", lambda: service)
     monkeypatch.setattr(live_jobs, "time_estimate", lambda config, pairs=(): Estimate(1, 1, 1.0))
     return service

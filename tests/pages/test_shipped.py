@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.jobs.conftest import Still
+from tests.jobs.conftest import IdleExecutor
 from tests.pages.conftest import Visit, button, component_data, messages, view, visible_text
 from tests.pages.train_visits import labels, trained
 from transformer.jobs import Jobs, Limits
@@ -52,7 +52,10 @@ def folder(tmp_path: Path, checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -
     early = run_in(copy / RUNS, "training", film)
     early.append_metrics({"step": 2, "valid_loss": 2.5, "bleu": 31.2})
     jobs = Jobs(
-        tmp_path / "runs", Limits(), executor=lambda queue, limits: Still(), shipped=copy / RUNS
+        tmp_path / "runs",
+        Limits(),
+        executor=lambda queue, limits: IdleExecutor(),
+        shipped=copy / RUNS,
     )
     monkeypatch.setattr(live_jobs, "jobs", lambda: jobs)
     monkeypatch.setattr(live_jobs, "time_estimate", lambda config, pairs=(): Estimate(7, 8, 9.0))

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from tests.analysis.handmade import KINDS, TARGET, TEXT, lively, without_values
+from tests.analysis.small_models import KINDS, TARGET, TEXT, randomized, without_values
 from transformer.analysis.attribution import alti, norms
 from transformer.inference.trace import WEIGHTS, Trace
 from transformer.inference.translator import Translator
@@ -118,7 +118,7 @@ def test_a_source_without_contribution_has_share_0(
     tiny_model: Transformer, vocabulary: Vocabulary
 ) -> None:
     """With all cross-attention values at 0, the decoder is a language model of the prefix."""
-    deaf = without_values(lively(tiny_model), "cross_attn")
+    deaf = without_values(randomized(tiny_model), "cross_attn")
     relevance = alti.joint(deaf, Translator(deaf, vocabulary).trace(TEXT, TARGET))
     assert not relevance.source.any()
     np.testing.assert_allclose(relevance.target.sum(axis=-1), 1)

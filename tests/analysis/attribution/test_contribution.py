@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from tests.analysis.handmade import KINDS
+from tests.analysis.small_models import KINDS
 from transformer.analysis.attribution import norms
 from transformer.analysis.attribution.contribution import (
     QUANTITIES,

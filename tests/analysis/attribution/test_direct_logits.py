@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.analysis.handmade import TARGET, TEXT, lively, passed
+from tests.analysis.small_models import TARGET, TEXT, passed, randomized
 from transformer.analysis.attribution.direct_logits import KINDS, direct_logits
 from transformer.hooks import HookFn
 from transformer.inference.trace import Trace
@@ -51,7 +51,7 @@ def test_a_direct_effect_is_the_derivative_with_fixed_layer_norms(
     """Computed differently: hooks freeze every LayerNorm's deviation and close the paths above the
     head's layer, and the head is scaled by finite differences, in double precision."""
     position, step = 3, 1e-4
-    exact = lively(model).double()
+    exact = randomized(model).double()
     names = [
         n for n in exact.hook_names if n.startswith("decoder") and n.endswith("_norm.hook_sum")
     ]
@@ -132,7 +132,7 @@ def test_the_ablation_effect_equals_a_pass_without_the_head(
 def test_heads_with_zero_output_have_no_effect_and_no_agreement(
     tiny_model: Transformer, vocabulary: Vocabulary
 ) -> None:
-    model = lively(tiny_model)
+    model = randomized(tiny_model)
     with torch.no_grad():
         for layer in model.decoder.layers:
             layer.self_attn.w_o.zero_()  # type: ignore[union-attr, operator]

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from tests.analysis.handmade import painted, random_rows
+from tests.analysis.small_models import random_rows, trace_of_weights
 from transformer.analysis.attribution import flow, rollout
 from transformer.inference.trace import Trace
 
@@ -41,7 +41,9 @@ def mixed(layers: np.ndarray, r: float) -> list[np.ndarray]:
 @pytest.mark.parametrize(("seed", "residual"), [(0, 0.5), (1, 0.5), (2, 0.0), (3, 0.2)])
 def test_flow_equals_the_minimum_cut(seed: int, residual: float) -> None:
     weights = random_rows(seed, 3, 2, 3, 3)
-    trace = painted(weights, np.tril(weights) / np.tril(weights).sum(axis=-1, keepdims=True))
+    trace = trace_of_weights(
+        weights, np.tril(weights) / np.tril(weights).sum(axis=-1, keepdims=True)
+    )
     pipes = stack("encoder", mixed(weights, residual))
     rolled = flow.encoder(trace, residual=residual)
     for i, j in np.ndindex(3, 3):
@@ -85,15 +87,17 @@ def test_flow_equals_a_hand_computed_example() -> None:
     """Two paths with bottlenecks of 0.5 and 0.3 have a maximum flow of 0.8."""
     low = np.array([[0.9, 0.1], [0.3, 0.7]])
     high = np.array([[0.5, 0.5], [0, 1]])
-    trace = painted(np.stack([low, high])[:, None])
+    trace = trace_of_weights(np.stack([low, high])[:, None])
     np.testing.assert_allclose(flow.encoder(trace, [0], residual=0), [[0.8, 0.6]], atol=1e-8)
-    np.testing.assert_allclose(flow.encoder(painted(low[None, None]), residual=0), low, atol=1e-8)
+    np.testing.assert_allclose(
+        flow.encoder(trace_of_weights(low[None, None]), residual=0), low, atol=1e-8
+    )
 
 
 def test_flow_is_at_least_rollout_and_at_most_1() -> None:
     """Rollout's products are a valid flow, so the maximum flow is at least as large."""
     encoder, cross = random_rows(1, 4, 2, 7, 7), random_rows(2, 4, 2, 6, 7)
-    trace = painted(encoder, random_rows(3, 4, 2, 6, 6, causal=True), cross)
+    trace = trace_of_weights(encoder, random_rows(3, 4, 2, 6, 6, causal=True), cross)
     flows, rolled = flow.joint(trace), rollout.joint(trace)
     for flow_values, brought in ((flows.source, rolled.source), (flows.target, rolled.target)):
         assert (flow_values >= brought[-1] - 1e-7).all()
@@ -107,7 +111,9 @@ def test_rows_that_sum_to_slightly_more_than_1_give_at_most_1(
 ) -> None:
     """A softmax in float32 may sum to 1 + 6e-8; uniform rows have the largest rounding error."""
     even = np.full((6, 1, 7, 7), (1 + over) / 7, dtype=np.float32)
-    trace = painted(even, np.full((6, 1, 5, 5), (1 + over) / 5), np.full((6, 1, 5, 7), 1 / 7))
+    trace = trace_of_weights(
+        even, np.full((6, 1, 5, 5), (1 + over) / 5), np.full((6, 1, 5, 7), 1 / 7)
+    )
     for residual in (0.0, 0.1, 0.5):
         flows = flow.joint(trace, [0, 4], residual=residual)
         for values in (flows.source, flows.target, flow.encoder(trace, residual=residual)):
@@ -130,4 +136,6 @@ def test_only_the_requested_positions_are_computed(trace: Trace) -> None:
 def trace() -> Trace:
     """Four source and three target tokens."""
     cross = random_rows(3, 2, 1, 3, 4)
-    return painted(random_rows(1, 2, 1, 4, 4), random_rows(2, 2, 1, 3, 3, causal=True), cross)
+    return trace_of_weights(
+        random_rows(1, 2, 1, 4, 4), random_rows(2, 2, 1, 3, 3, causal=True), cross
+    )

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.analysis.handmade import KINDS, TARGET, TEXT, lively, passed
+from tests.analysis.small_models import KINDS, TARGET, TEXT, passed, randomized
 from transformer.analysis.attribution.gradients import EMBEDDINGS, Gradients, gradients
 from transformer.hooks import HookFn, Hooks
 from transformer.inference.trace import WEIGHTS, Trace
@@ -21,7 +21,7 @@ OFF = {"decoder.layers.0.self_attn.hook_heads": lambda heads, _: heads * 0}
 
 @pytest.fixture(scope="module")
 def model(tiny_model: Transformer) -> Transformer:
-    return lively(tiny_model).double()
+    return randomized(tiny_model).double()
 
 
 def log_probability(
@@ -100,7 +100,7 @@ def test_gradients_of_a_model_with_hooks(
     model: Transformer, trace: Trace, tiny_model: Transformer, vocabulary: Vocabulary
 ) -> None:
     """With the trace's hooks it is that of the changed model; replaced weights count as weights."""
-    altered = Translator(lively(tiny_model), vocabulary).trace(TEXT, TARGET, hooks=Hooks(OFF))
+    altered = Translator(randomized(tiny_model), vocabulary).trace(TEXT, TARGET, hooks=Hooks(OFF))
     gradient = gradients(model, altered, hooks=Hooks(OFF))
     assert gradient.log_probability == pytest.approx(altered.translation.log_probability, abs=1e-3)
     assert gradient.log_probability != pytest.approx(trace.translation.log_probability, abs=1e-3)

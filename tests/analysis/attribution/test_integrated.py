@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.analysis.handmade import TARGET, TEXT, fresh, lively, passed
+from tests.analysis.small_models import TARGET, TEXT, new_model, passed, randomized
 from transformer.analysis.attribution.gradients import EMBEDDINGS, gradients, rival
 from transformer.analysis.attribution.integrated import integrated_gradients
 from transformer.hooks import Hooks
@@ -25,7 +25,7 @@ POSITION = 3
 
 @pytest.fixture(scope="module", params=ARCHITECTURES, ids=["ours", "others"])
 def single(request: pytest.FixtureRequest, vocabulary: Vocabulary) -> Transformer:
-    return fresh(vocabulary, seed=1, **request.param).model
+    return new_model(vocabulary, seed=1, **request.param).model
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +35,8 @@ def trace(single: Transformer, vocabulary: Vocabulary) -> Trace:
 
 @pytest.fixture(scope="module")
 def model(single: Transformer) -> Transformer:
-    """The same model in double precision: `lively` uses a fixed seed."""
-    return lively(single).double()
+    """The same model in double precision: `randomized` uses a fixed seed."""
+    return randomized(single).double()
 
 
 def other_of(trace: Trace) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.analysis.handmade import KINDS, TARGET, TEXT
+from tests.analysis.small_models import KINDS, TARGET, TEXT
 from transformer.analysis.attribution import norms
 from transformer.config import ModelConfig
 from transformer.hooks import Hooks

@@ -8,7 +8,7 @@ import pytest
 import torch
 from scipy.stats import pearsonr
 
-from tests.analysis.handmade import lively
+from tests.analysis.small_models import randomized
 from transformer import Translator
 from transformer.analysis.attribution.relevance import (
     PERTURBED,
@@ -25,7 +25,7 @@ from transformer.text import Vocabulary
 
 @pytest.fixture(scope="module")
 def model_translator(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
-    return Translator(lively(tiny_model), vocabulary)
+    return Translator(randomized(tiny_model), vocabulary)
 
 
 def log_probabilities(translator: Translator, trace: Trace, hidden: int | None) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.analysis.handmade import painted, random_rows
+from tests.analysis.small_models import random_rows, trace_of_weights
 from transformer.analysis.attribution import rollout
 from transformer.inference.trace import Trace
 
@@ -13,7 +13,7 @@ from transformer.inference.trace import Trace
 @pytest.fixture
 def trace() -> Trace:
     """Three layers, two heads, five source and four target tokens."""
-    return painted(
+    return trace_of_weights(
         random_rows(1, 3, 2, 5, 5),
         random_rows(2, 3, 2, 4, 4, causal=True),
         random_rows(3, 3, 2, 4, 5),
@@ -23,10 +23,10 @@ def trace() -> Trace:
 def test_rollout_equals_a_hand_computed_example() -> None:
     """Two layers of one head over two tokens: (½I + ½A₂)(½I + ½A₁), computed by hand."""
     weights = np.array([[[1, 0], [0.5, 0.5]], [[0.5, 0.5], [0, 1]]])[:, None]
-    rolled = rollout.encoder(painted(weights))
+    rolled = rollout.encoder(trace_of_weights(weights))
     np.testing.assert_allclose(rolled[0], [[1, 0], [0.25, 0.75]])
     np.testing.assert_allclose(rolled[1], [[0.8125, 0.1875], [0.25, 0.75]])
-    raw = rollout.encoder(painted(weights), residual=0)
+    raw = rollout.encoder(trace_of_weights(weights), residual=0)
     np.testing.assert_allclose(raw[1], [[0.75, 0.25], [0.5, 0.5]])
 
 
@@ -35,7 +35,7 @@ def test_a_previous_token_head_reaches_back_one_position_per_layer() -> None:
     shift[0, 0] = 1
     even = np.full((6, 6), 1 / 6)
     weights = np.tile(np.stack([even, shift]), (4, 1, 1, 1))
-    rolled = rollout.decoder(painted(weights, weights), heads=1, residual=0)
+    rolled = rollout.decoder(trace_of_weights(weights, weights), heads=1, residual=0)
     for layer in range(4):
         assert rolled[layer].argmax(axis=-1).tolist() == [max(0, i - layer - 1) for i in range(6)]
         np.testing.assert_array_equal(rolled[layer].max(axis=-1), 1)

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.analysis.handmade import KINDS, TARGET, TEXT, lively, passed, without_values
+from tests.analysis.small_models import KINDS, TARGET, TEXT, passed, randomized, without_values
 from transformer import Translator
 from transformer.analysis.attribution import norms, value_zeroing
 from transformer.inference.trace import WEIGHTS, Trace
@@ -93,7 +93,7 @@ def test_the_product_of_layers_sums_to_1_over_source_and_prefix(
 
 def test_zero_values_have_no_effect(tiny_model: Transformer, vocabulary: Vocabulary) -> None:
     """All values of every attention are 0."""
-    deaf = without_values(lively(tiny_model), "_attn")
+    deaf = without_values(randomized(tiny_model), "_attn")
     trace = Translator(deaf, vocabulary).trace(TEXT, TARGET)
     for kind in KINDS:
         assert not value_zeroing.scores(deaf, trace, kind, 1).any()

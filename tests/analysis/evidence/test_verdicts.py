@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.analysis.evidence.truths import TRUTHS
+from tests.analysis.evidence.synthetic_data import TRUTHS
 from transformer import Translator
 from transformer.analysis.evidence.bootstrap import (
     BootstrapSamples,

@@ -9,7 +9,7 @@ import pytest
 import torch
 from scipy.stats import spearmanr
 
-from tests.analysis.handmade import shift_model, without_output
+from tests.analysis.small_models import shift_model, without_output
 from transformer import Translator
 from transformer.analysis.alignment.error_rate import AlignmentCounts
 from transformer.analysis.alignment.leaderboard import ALIGNMENT_METHODS, Leaderboard, leaderboard

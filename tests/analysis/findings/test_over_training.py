@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.analysis.handmade import without_output
+from tests.analysis.small_models import without_output
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.evidence.bootstrap import BleuCounts

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.analysis.handmade import THREE, check_progress
+from tests.analysis.small_models import THREE, check_progress
 from transformer import Translator
 from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.corpora.passes import batch_list, encode_corpus, losses

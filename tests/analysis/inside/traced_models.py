@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from tests.analysis.handmade import MARIAN
+from tests.analysis.small_models import MARIAN
 from tests.model.small import make_model
 from transformer.checkpoint import save_checkpoint
 from transformer.inference.trace import Trace

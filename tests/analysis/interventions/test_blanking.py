@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.analysis.handmade import check_progress, logits
+from tests.analysis.small_models import check_progress, logits
 from transformer import Translator
 from transformer.analysis.interventions import blanking as module
 from transformer.analysis.interventions.blanking import Cells, blank_cells

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.analysis.handmade import logits
+from tests.analysis.small_models import logits
 from transformer import Hooks, Translator
 from transformer.analysis import interventions
 from transformer.analysis.interventions.patches import (

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import torch
 
-from tests.analysis.handmade import MARIAN, fresh, logits
+from tests.analysis.small_models import MARIAN, logits, new_model
 from transformer import Hooks, Translator
 from transformer.analysis.interventions import patching_sweep as module
 from transformer.analysis.interventions.patches import patched
@@ -29,7 +29,7 @@ SHAPES = {
 
 @pytest.fixture(scope="module", params=SHAPES)
 def translator(request: pytest.FixtureRequest, vocabulary: Vocabulary) -> Translator:
-    return fresh(vocabulary, **SHAPES[request.param])
+    return new_model(vocabulary, **SHAPES[request.param])
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +119,7 @@ def test_every_patched_activation_has_rows(translator: Translator, sweep: Patchi
 def test_small_batches_progress_and_cancelling(
     vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    translator = fresh(vocabulary)
+    translator = new_model(vocabulary)
     full = patching_sweep(translator, CLEAN, CORRUPTED, targets=TARGETS)
     monkeypatch.setattr(module, "MAX_POSITIONS", 7 * len(full.clean_tokens))
     shares: list[float] = []
@@ -166,7 +166,7 @@ def test_it_survives_json(sweep: PatchingSweep) -> None:
 def test_invalid_arguments_are_refused(
     vocabulary: Vocabulary, clean: str, corrupted: str, targets: tuple[str, str], message: str
 ) -> None:
-    translator = fresh(vocabulary)
+    translator = new_model(vocabulary)
     with pytest.raises(ValueError, match=message) as caught:
         patching_sweep(translator, clean, corrupted, targets=targets)
     assert "\n" not in str(caught.value)
@@ -174,7 +174,7 @@ def test_invalid_arguments_are_refused(
 
 def test_equal_answers_are_refused(vocabulary: Vocabulary) -> None:
     """In a model whose decoder reads nothing of the source there is nothing to restore."""
-    translator = fresh(vocabulary)
+    translator = new_model(vocabulary)
     with torch.no_grad():
         for layer in translator.model.decoder.layers:
             layer.cross_attn.w_o.zero_()  # type: ignore[union-attr, operator]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.analysis.handmade import logits, with_gates
+from tests.analysis.small_models import logits, with_gates
 from transformer import Hooks, Translator
 from transformer.analysis.interventions import switching
 from transformer.analysis.interventions.patches import masked_tokens

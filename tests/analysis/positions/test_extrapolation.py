@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.analysis.handmade import TARGETS, TEXTS, small
+from tests.analysis.small_models import TARGETS, TEXTS, small
 from transformer import Translator
 from transformer.analysis import positions
 from transformer.analysis.positions import (

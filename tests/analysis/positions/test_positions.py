@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.analysis.handmade import TEXTS, small
+from tests.analysis.small_models import TEXTS, small
 from transformer import Translator
 from transformer.analysis import positions
 from transformer.model import Transformer

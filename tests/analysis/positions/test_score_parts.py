@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.analysis.handmade import fresh
+from tests.analysis.small_models import new_model
 from transformer import Hooks, Translator
 from transformer.analysis.positions.score_parts import (
     PARTS,
@@ -43,7 +43,7 @@ def hand_made_parts(parts: list[list[list[float]]], kind: str = "encoder") -> Sc
 def test_the_terms_sum_to_the_models_scores(
     vocabulary: Vocabulary, kind: str, more: dict[str, object]
 ) -> None:
-    translator = fresh(vocabulary, **more)
+    translator = new_model(vocabulary, **more)
     parts = score_parts(translator.model, translator.trace(TEXT), kind)
     total = parts.parts.sum(axis=0) + parts.level
     np.testing.assert_allclose(total, parts.scores, atol=1e-5, rtol=1e-5)
@@ -156,7 +156,7 @@ def test_the_table_names_query_and_key_of_every_row(
 def test_scores_that_cannot_be_split_are_refused(
     vocabulary: Vocabulary, tiny_model: Transformer
 ) -> None:
-    translator = fresh(vocabulary, score="additive")
+    translator = new_model(vocabulary, score="additive")
     with pytest.raises(ValueError, match="Additive scores cannot be split"):
         score_parts(translator.model, translator.trace(TEXT), "encoder")
     tiny = Translator(tiny_model, vocabulary)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.analysis.handmade import shift_model
+from tests.analysis.small_models import shift_model
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.gold import Gold, words_of
@@ -110,9 +110,9 @@ def test_a_head_is_syntactic_if_10_points_above_the_best_offset(measured: HeadMe
     threshold = measured.best_offsets[name][1] + corpus_tokens.MARGIN
     for share, met in ((threshold - 0.005, False), (threshold, True), (1.0, True)):
         values = {kind: dict(named) for kind, named in measured.values.items()}
-        painted = np.full_like(values["encoder"][name], np.nan)
-        painted[:, :, measured.rows["encoder"][name] > 0] = share
-        values["encoder"][name] = painted
+        accuracies = np.full_like(values["encoder"][name], np.nan)
+        accuracies[:, :, measured.rows["encoder"][name] > 0] = share
+        values["encoder"][name] = accuracies
         changed = replace(measured, values=values)
         first = next(card for card in head_roles(changed) if card.kind == "encoder")
         roles = [role for role in first.met if role.group == "syntactic"]

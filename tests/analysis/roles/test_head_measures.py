@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from tests.analysis.handmade import check_progress, shift_model
+from tests.analysis.small_models import check_progress, shift_model
 from transformer import Translator, measures
 from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.roles import corpus_tokens as tokens

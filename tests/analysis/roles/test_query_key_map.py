@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.analysis.handmade import MARIAN, THREE, fresh
+from tests.analysis.small_models import MARIAN, THREE, new_model
 from transformer import Translator
 from transformer.analysis.interventions.switching import site
 from transformer.analysis.roles import query_key_map as module
@@ -22,7 +22,7 @@ SHAPES = {"scaled_dot": {}, "dot": {"score": "dot"}, "Marian's": MARIAN}
 
 @pytest.fixture(scope="module", params=SHAPES)
 def translator(request: pytest.FixtureRequest, vocabulary: Vocabulary) -> Translator:
-    return fresh(vocabulary, **SHAPES[request.param])
+    return new_model(vocabulary, **SHAPES[request.param])
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +112,7 @@ def test_collinear_and_equal_vectors() -> None:
 def test_whole_sentences_up_to_the_maximum(
     vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    translator = fresh(vocabulary)
+    translator = new_model(vocabulary)
     complete = query_key_map(translator, THREE, "encoder", 0, 0)
     monkeypatch.setattr(module, "MAX_POINTS", len(complete.points) - 1)
     fewer = query_key_map(translator, THREE, "encoder", 0, 0)
@@ -134,7 +134,7 @@ def test_it_survives_json(translator: Translator) -> None:
 
 def test_invalid_arguments_are_refused(vocabulary: Vocabulary) -> None:
     with pytest.raises(ValueError, match="no head 9; the heads are 0 to 3"):
-        query_key_map(fresh(vocabulary), THREE, "encoder", 0, 9)
-    additive = fresh(vocabulary, score="additive")
+        query_key_map(new_model(vocabulary), THREE, "encoder", 0, 9)
+    additive = new_model(vocabulary, score="additive")
     with pytest.raises(ValueError, match="a map needs scores that are dot products"):
         query_key_map(additive, THREE, "encoder", 0, 0)

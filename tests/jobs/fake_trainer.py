@@ -22,8 +22,10 @@ SAVE_EVERY = 5
 
 
 def train(path: Path) -> Status:
-    """Takes the options' "steps" of "nap" milliseconds; saves at every fifth and at the end. Every
-    start is a line in starts.txt. Of a task that breaks, something happens at step 3."""
+    """Take "steps" steps of "nap" milliseconds, and save every fifth step and at the end.
+
+    Every start adds a line to starts.txt. Some tasks raise an error at step 3.
+    """
     run = RunFolder(path)
     config = run.config()
     assert isinstance(config, TaskRun)
@@ -31,7 +33,7 @@ def train(path: Path) -> Status:
     with run.locked():
         with (path / "starts.txt").open("a") as file:
             file.write(f"{os.getpid()}\n")
-        print("the stand-in begins")
+        print("the fake trainer starts")
         step = load_loop_state(run).step
         run.rewind(step)
         run.write_state("running", step=step)
@@ -43,7 +45,7 @@ def train(path: Path) -> Status:
                     status = "cancelled"
                     break
                 step += 1
-                _happen(config.task, step)
+                _raise_error(config.task, step)
                 time.sleep(nap)
                 share = (step - 1) / steps
                 run.append_metrics({"step": step, "loss": 1.0, "seconds": nap, "share": share})
@@ -54,7 +56,7 @@ def train(path: Path) -> Status:
     return status
 
 
-def _happen(action: str, step: int) -> None:
+def _raise_error(action: str, step: int) -> None:
     if step != 3 or action not in ("memory", "disk", "text"):
         return
     if action == "memory":
@@ -74,7 +76,7 @@ def save(run: RunFolder, step: int) -> None:
 
 
 def compute(arguments: Mapping[str, Any], progress: Callable[..., None]) -> dict[str, Any]:
-    """`what` says what happens; every start is a line in the folder `root`."""
+    """Do the action `what`; every start adds a line to the file `starts` in the folder `root`."""
     action = arguments["what"]
     with (Path(arguments["root"]) / "starts").open("a") as file:
         file.write(f"{action}\n")

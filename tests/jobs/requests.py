@@ -11,32 +11,33 @@ from transformer.analysis.corpora import Corpus
 from transformer.jobs import Computation, ComputationService, ComputationStatus, Limits
 from transformer.jobs.computation import LANES
 
-FUNCTION = "tests.jobs.standin:compute"
-PATIENCE = 180.0  # seconds, for a machine whose host gives it little; what is there is seen at once
+FUNCTION = "tests.jobs.fake_trainer:compute"
+TIMEOUT_SECONDS = 180.0  # for a busy machine; usually the wait is short
 CORPUS = Corpus.of_lines(["one", "two"], "mine")
 MAX_PER_VISITOR = LANES["corpus"].max_per_visitor
 LIMITS = Limits(nice=3)
 Ask = Callable[..., str]
 
 
-def question(root: Path, action: str, lane: str = "corpus", **more: object) -> Computation:
+def fake_computation(root: Path, action: str, lane: str = "corpus", **more: object) -> Computation:
     return Computation(FUNCTION, {"what": action, "root": str(root), **more}, lane)
 
 
-def wait_for(true: Callable[[], Any], describe: Callable[[], object] = str) -> Any:
-    """What it is once it is true; fails with what is `said` where it never is."""
-    deadline = time.monotonic() + PATIENCE
-    while not (value := true()):
+def wait_for(condition: Callable[[], Any], describe: Callable[[], object] = str) -> Any:
+    """Wait until the condition is true and return its value; fail with the description if it
+    never is."""
+    deadline = time.monotonic() + TIMEOUT_SECONDS
+    while not (value := condition()):
         assert time.monotonic() < deadline, describe()
         time.sleep(0.01)
     return value
 
 
 def until(computing: ComputationService, key: str, status: str) -> ComputationStatus:
-    def so() -> ComputationStatus | None:
+    def status_if_reached() -> ComputationStatus | None:
         return current if (current := computing.status(key)).status == status else None
 
-    return wait_for(so, lambda: computing.status(key))
+    return wait_for(status_if_reached, lambda: computing.status(key))
 
 
 def half_way(computing: ComputationService, key: str) -> None:

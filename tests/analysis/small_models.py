@@ -36,7 +36,7 @@ MARIAN = {"biases": True, "activation": "swish", "output_bias": True, "scale_emb
 """The options of Marian models that the paper's model does not have."""
 
 
-def lively(model: Transformer) -> Transformer:
+def randomized(model: Transformer) -> Transformer:
     """Return a copy whose LayerNorms scale and shift, and whose biases, if any, are not zero."""
     model = copy.deepcopy(model)
     generator = torch.Generator().manual_seed(5)
@@ -49,12 +49,12 @@ def lively(model: Transformer) -> Transformer:
     return model.eval()
 
 
-def fresh(vocabulary: Vocabulary, seed: int = 3, **changes: object) -> Translator:
-    """Return a new lively `tiny` model with seeded weights."""
+def new_model(vocabulary: Vocabulary, seed: int = 3, **changes: object) -> Translator:
+    """Return a new randomized `tiny` model with seeded weights."""
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         config = ModelConfig.preset("tiny", vocab_size=len(vocabulary), **changes)
-        return Translator(lively(Transformer(config)), vocabulary)
+        return Translator(randomized(Transformer(config)), vocabulary)
 
 
 def without_values(model: Transformer, attention: str) -> Transformer:
@@ -66,7 +66,7 @@ def without_values(model: Transformer, attention: str) -> Transformer:
     return model
 
 
-def painted(
+def trace_of_weights(
     encoder: np.ndarray, decoder: np.ndarray | None = None, cross: np.ndarray | None = None
 ) -> Trace:
     """Return a trace with only these weights, each (layers, heads, query, key)."""
