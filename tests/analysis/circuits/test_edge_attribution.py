@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from tests.analysis.handmade import MARIAN, fresh
+from tests.analysis.small_models import MARIAN, new_model
 from transformer import Hooks, Translator
 from transformer.analysis.circuits import (
     Edge,
@@ -48,7 +48,7 @@ def example_pairs(vocabulary: Vocabulary) -> ExamplePairs:
 def double(request: pytest.FixtureRequest, vocabulary: Vocabulary) -> Transformer:
     """Return a random model in double precision."""
     options = MARIAN if request.param == "with biases" else {}
-    return copy.deepcopy(fresh(vocabulary, n_layers=2, n_heads=2, **options).model).double()
+    return copy.deepcopy(new_model(vocabulary, n_layers=2, n_heads=2, **options).model).double()
 
 
 def linear(model: Transformer) -> Transformer:
