@@ -14,7 +14,7 @@ CODE_LENGTH = 6
 """There are 26^6 = 309 million codes: 100 guesses, the limit of an address in ten minutes
 (`Attempts`), find one of 20 classes with a probability of 1 in 150,000."""
 TEACHING_CODE_LENGTH = 12
-"""Characters of a code that makes a colleague a teacher of the class: 57 bits."""
+"""Characters of a code that makes a colleague a teacher of the class: 56 bits."""
 MAX_NAME_LENGTH = 24
 _SEPARATORS = re.compile(r"[\s-]+")
 
