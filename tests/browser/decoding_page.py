@@ -64,7 +64,7 @@ def same_candidates(panel: Locator, trace: Trace, step: int) -> None:
     expect(rows.locator(".hu-name")).to_have_text([one.token for one in expected])
     displayed = [percent(text) for text in rows.locator(".hu-number").all_inner_texts()]
     np.testing.assert_allclose(displayed, [one.probability for one in expected], atol=6e-4)
-    assert panel.locator(".hu-taken").get_attribute("data-id") == str(result.chosen.id)
+    assert panel.locator(".hu-chosen").get_attribute("data-id") == str(result.chosen.id)
 
 
 def same_row(row: Locator, tokens: tuple[str, ...], weights: np.ndarray) -> None:

@@ -47,7 +47,7 @@ def test_a_typed_sentence_is_translated_and_its_steps_are_shown(
 def test_the_last_step_is_the_end(app: str, page: Page) -> None:
     page.goto(f"{app}/translate?text=She+hides+books.&method=forced&target=Elle.&exact=1")
     last = page.locator(".hu-steps tbody tr").last
-    expect(last.locator(".hu-taken")).to_have_text("</s>the endattention")
+    expect(last.locator(".hu-chosen")).to_have_text("</s>the endattention")
 
 
 def test_a_head_chosen_in_the_mosaic_is_shown_and_goes_into_the_address(

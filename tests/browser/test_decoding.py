@@ -154,7 +154,7 @@ def test_a_file_says_where_a_token_can_be_forced(
 ) -> None:
     open_decoding_view(page, tmp_path, decoded_sentence.plain)
     assert page.locator("button.hu-candidate").count() == 0
-    row = page.locator(".hu-candidate:not(.hu-taken)").first
+    row = page.locator(".hu-candidate:not(.hu-chosen)").first
     assert "in the app" in (row.get_attribute("title") or "")
 
 

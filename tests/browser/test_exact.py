@@ -25,7 +25,7 @@ LONG = f"{MIDDLE} {MIDDLE}"
 
 def test_the_toggle_is_kept_from_page_to_page(app: str, page: Page, translator: Translator) -> None:
     page.goto(f"{app}/translate?text={TEXT}")
-    chosen = page.locator(".hu-taken .hu-chip")
+    chosen = page.locator(".hu-chosen .hu-chip")
     expect(chosen).to_have_text(translator.translate(TEXT).text.split())
     expect(page.locator(".hu-pieces")).to_have_count(0)
     settled(page)

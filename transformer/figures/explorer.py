@@ -36,7 +36,7 @@ class Notice:
     def data(self) -> dict[str, Any]:
         """Return it as the browser reads it. Raises ValueError if `look` is not a valid state."""
         state_of(self.look)
-        return {"said": self.segments, "look": dict(self.look)}
+        return {"segments": self.segments, "look": dict(self.look)}
 
 
 def explorer_data(

@@ -1,10 +1,10 @@
-// The path of a band between two words. Where a sentence wraps it runs through gaps of the lines between, never
-// behind another word.
+// The path of a band between two words. Where a sentence wraps, the path passes through gaps in the lines between and
+// never behind another word.
 
 /** @typedef {{ x: number, top: number, bottom: number, wide: number }} Box x is the middle of a word. */
 /** @typedef {{ top: number, bottom: number, words: Box[] }} Line */
 
-const SAME_LINE = 4; // px by which words of one line may differ in height
+const SAME_LINE = 4; // maximum vertical distance in px between words of one line
 const BESIDE_LINE = 6; // px of space before the first and after the last word of a line
 
 /** @param {Box[]} boxes @returns {Line[]} */

@@ -22,7 +22,7 @@ function greatestDifferences(m) {
     const row = Math.floor(i / m.nColumns);
     if (Math.abs(value) > rows[row]) rows[row] = Math.abs(value);
   });
-  return { rows, all: rows.reduce((most, one) => Math.max(most, one), LEAST) };
+  return { rows, all: rows.reduce((limit, one) => Math.max(limit, one), LEAST) };
 }
 
 /** @param {Pen} pen @param {any} layout @param {any} given @param {Context} ctx @param {any} cell */

@@ -12,8 +12,8 @@ import { KINDS } from "./options.js";
 /** @param {Side} side @param {number} step */
 export function candidatesOf(side, step) {
   const { candidates, chosen } = side.steps[step];
-  const listed = candidates.map(([token, id, p]) => ({ token, id, p, taken: id === chosen[1] }));
-  if (!listed.some(({ taken }) => taken)) listed.push({ token: chosen[0], id: chosen[1], p: chosen[2], taken: true });
+  const listed = candidates.map(([token, id, p]) => ({ token, id, p, isChosen: id === chosen[1] }));
+  if (!listed.some(({ isChosen }) => isChosen)) listed.push({ token: chosen[0], id: chosen[1], p: chosen[2], isChosen: true });
   return listed.map((one) => ({ ...one, token: pieceName(one.token) }));
 }
 
@@ -91,18 +91,18 @@ export function makeStepPanel(ctx, force) {
   return { node, draw };
 }
 
-function candidateRow({ token, id, p, taken }, forced, take) {
+function candidateRow({ token, id, p, isChosen }, forced, take) {
   const share = el("span", { class: "hu-share" });
   share.style.width = `${100 * Math.min(p, 1)}%`;
-  const note = taken ? (forced ? "yours" : "chosen") : take ? "choose this instead" : "";
-  const row = el(take && !taken ? "button" : "div", {
-    class: taken ? "hu-candidate hu-taken" : "hu-candidate",
+  const note = isChosen ? (forced ? "yours" : "chosen") : take ? "choose this instead" : "";
+  const row = el(take && !isChosen ? "button" : "div", {
+    class: isChosen ? "hu-candidate hu-chosen" : "hu-candidate",
     "data-id": id,
-    title: take || taken ? null : "To continue from this token, open this sentence in the app.",
+    title: take || isChosen ? null : "To continue from this token, open this sentence in the app.",
   },
     el("span", { class: "hu-name" }, tokenText(token)), el("span", { class: "hu-track" }, share),
     el("span", { class: "hu-number" }, chanceOf(p)), el("span", { class: "hu-candidate-note" }, note));
-  if (take && !taken) {
+  if (take && !isChosen) {
     row.type = "button";
     row.addEventListener("click", take);
   } else {
@@ -116,7 +116,7 @@ function candidateRow({ token, id, p, taken }, forced, take) {
 function makeWeightRow(ctx, kind) {
   const title = el("h3", {});
   const readout = el("span", { class: "hu-read", role: "status" });
-  const open = el("button", { type: "button", class: "hu-link" }, "in the heatmap");
+  const open = el("button", { type: "button", class: "hu-link" }, "open in the heatmap");
   const cells = el("div", { class: "hu-weights", role: "group" });
   const loading = el("p", { class: "hu-label" }, "loading …");
   const node = el("div", { class: "hu-weightrow" }, el("div", { class: "hu-rowhead" }, title, readout, open), loading, cells);
@@ -189,7 +189,7 @@ const strongestOf = ({ weights, seen }) => {
   return part.indexOf(Math.max(...part));
 };
 
-// The same drawn with a pen, as blocks { height, paint } below each other.
+// The step for exported pictures: blocks { height, paint } drawn below each other.
 /** @param {Context} ctx @param {Side} side @param {number} step @param {number} width */
 export function stepBlocks(ctx, side, step, note, width) {
   if (step >= side.steps.length) return [];
@@ -203,15 +203,15 @@ export function stepBlocks(ctx, side, step, note, width) {
       pen.fillText(shorten(pen, text, width), 0, 12);
     },
   });
-  const bars = candidatesOf(side, step).map(({ token, p, taken }) => ({
+  const bars = candidatesOf(side, step).map(({ token, p, isChosen }) => ({
     height: 22,
     paint: (pen) => {
       pen.textBaseline = "middle";
-      pen.font = `${taken ? 600 : 400} 13px ${look.font}`;
-      drawRowLabel(pen, [token], 110, 11, 104, look, taken);
+      pen.font = `${isChosen ? 600 : 400} 13px ${look.font}`;
+      drawRowLabel(pen, [token], 110, 11, 104, look, isChosen);
       pen.fillStyle = look.soft;
       pen.fillRect(118, 4, width - 200, 14);
-      pen.fillStyle = taken ? look.choice : look.accent;
+      pen.fillStyle = isChosen ? look.choice : look.accent;
       pen.fillRect(118, 4, (width - 200) * Math.min(p, 1), 14);
       pen.fillStyle = look.text;
       pen.fillText(chanceOf(p), width - 74, 11);

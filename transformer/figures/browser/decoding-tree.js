@@ -137,7 +137,7 @@ export function makeTree(ctx) {
     show?.addEventListener("click", () => ctx.set({ step }));
     branch.replaceChildren(
       el("div", { class: "hu-written" }, ...pathFromRoot(tree, now).map((i) => el("span", { class: "hu-piece" }, tokenText(pieceName(tree.token[i]))))),
-      el("bdi", { class: "hu-wholetext" }, writtenOf(tree, now)),
+      el("bdi", { class: "hu-hypothesis" }, writtenOf(tree, now)),
       el("dl", {}, ...pairs.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))), ...(show ? [show] : []));
     ends.replaceChildren(...ranked.map((i) => {
       const button = el("button", { type: "button", class: "hu-end", "aria-pressed": String(i === now) },

@@ -189,12 +189,12 @@ export function filmView(root) {
 function makeProbes(choose) {
   const select = el("select", {});
   const node = el("label", { class: "hu-option hu-probe" }, el("span", {}, "Sentence"), select);
-  let offered = "";
+  let shownOptions = "";
   select.addEventListener("change", () => choose(Number(select.value)));
   function draw(film, chosen) {
     const texts = film.choices.map((number) => [number, film.sentence(number)]);
-    if (JSON.stringify(texts) !== offered) {
-      offered = JSON.stringify(texts);
+    if (JSON.stringify(texts) !== shownOptions) {
+      shownOptions = JSON.stringify(texts);
       select.replaceChildren(...texts.map(([value, text]) => el("option", { value }, text)));
     }
     select.value = String(chosen);

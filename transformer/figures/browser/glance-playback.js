@@ -166,7 +166,7 @@ export function makePlayback({ take, undo, toggle, go }) {
   function undone(data) {
     const button = el("button", { type: "button", class: "hu-button" }, "Back to the model's own words");
     button.addEventListener("click", undo);
-    return el("p", { class: "hu-glance-undo" }, "You put ", el("strong", {}, el("bdi", {}, inSentence(data.written[data.taken]?.text || "a word"))), " there; all after it is its own. ", button);
+    return el("p", { class: "hu-glance-undo" }, "You forced ", el("strong", {}, el("bdi", {}, inSentence(data.written[data.taken]?.text || "a word"))), "; the model chose the words after it. ", button);
   }
 
   return { node, draw };

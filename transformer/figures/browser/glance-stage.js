@@ -137,7 +137,7 @@ export function makeGlanceStage({ go, point }) {
     tiles.word.forEach((one, i) => {
       one.classList.toggle("hu-not-written", playing && i > step);
       one.classList.toggle("hu-later", !playing && !whole && i > step);
-      one.classList.toggle("hu-taken", i === data.taken);
+      one.classList.toggle("hu-chosen", i === data.taken);
       one.style.setProperty("--look", String(at?.row === "read" ? data.written[i].looks[at.i] : at?.row === "word" && at.i === i ? 1 : 0));
       if (i === step) one.setAttribute("aria-current", "step");
       else one.removeAttribute("aria-current");

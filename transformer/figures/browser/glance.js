@@ -15,9 +15,9 @@ const BUSY_AFTER = 500; // ms without an answer until the old translation is dim
 
 export function glanceView(root, report) {
   let [data, step, pace, hurry] = [null, 0, 400, false];
-  let [timer, wanting, busy, framing] = [0, 0, 0, 0];
+  let [timer, alternativesTimer, dimTimer, framing] = [0, 0, 0, 0];
   let [number, pendingText] = [0, null]; // number of the last request, and its text until it is answered
-  const calm = matchMedia("(prefers-reduced-motion: reduce)");
+  const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
   const field = makeField(() => ask());
   const stage = makeGlanceStage({ go, point: () => draw() });
   const playback = makePlayback({
@@ -32,13 +32,13 @@ export function glanceView(root, report) {
   root.append(frame);
 
   function ask({ prefix = [], rivals = false } = {}) {
-    clearTimeout(wanting);
+    clearTimeout(alternativesTimer);
     number += 1;
     pendingText = rivals ? pendingText : field.area.value;
     hurry = !rivals && frame.getRootNode().activeElement === field.area;
     if (!rivals) {
-      clearTimeout(busy);
-      busy = setTimeout(() => frame.classList.add("hu-busy"), BUSY_AFTER);
+      clearTimeout(dimTimer);
+      dimTimer = setTimeout(() => frame.classList.add("hu-busy"), BUSY_AFTER);
       if (pendingText.trim()) writeAddress(/** @type {any} */ ({ model: data.model, text: pendingText }), { model: "", text: data.first });
     }
     report({ text: rivals ? data.text : pendingText, number, prefix, rivals });
@@ -58,14 +58,14 @@ export function glanceView(root, report) {
     if (!before || pictureOf(before) !== pictureOf(data)) begin(before);
     else draw();
     if (!data.known && !data.problem) {
-      clearTimeout(wanting);
-      wanting = setTimeout(() => pendingText === null && ask({ prefix: data.prefix, rivals: true }), RIVALS_AFTER);
+      clearTimeout(alternativesTimer);
+      alternativesTimer = setTimeout(() => pendingText === null && ask({ prefix: data.prefix, rivals: true }), RIVALS_AFTER);
     }
   }
 
   function settle() {
     pendingText = null;
-    clearTimeout(busy);
+    clearTimeout(dimTimer);
     frame.classList.remove("hu-busy");
   }
 
@@ -79,7 +79,7 @@ export function glanceView(root, report) {
     legend.replaceChildren(...howToRead(data), look);
     stage.set(data);
     const texts = textsOf(data);
-    if (calm.matches || !texts.length) return go(texts.length);
+    if (reducedMotion.matches || !texts.length) return go(texts.length);
     const first = firstNew(textsOf(before), texts);
     play(first < texts.length ? first : 0);
   }
@@ -111,11 +111,11 @@ export function glanceView(root, report) {
     pause();
   }
 
-  function draw(anew = false) {
+  function draw(advanced = false) {
     if (!data || !data.written) return;
     frame.classList.toggle("hu-playing", Boolean(timer));
     stage.draw(step, Boolean(timer), pace);
-    if (anew || !timer) playback.draw(data, step, Boolean(timer), hurry);
+    if (advanced || !timer) playback.draw(data, step, Boolean(timer), hurry);
   }
 
   const resized = new ResizeObserver(() => {
@@ -131,7 +131,7 @@ export function glanceView(root, report) {
   return {
     show,
     close: () => {
-      for (const one of [timer, wanting, busy]) clearTimeout(one);
+      for (const one of [timer, alternativesTimer, dimTimer]) clearTimeout(one);
       timer = 0;
       resized.disconnect();
       cancelAnimationFrame(framing);

@@ -117,7 +117,7 @@ const amount = (style, weight, top, name, ...rest) => el(
 /** @param {Matrix[]} ms @param {any} on @param {any} styles @param {any} given */
 export function readFocus(ms, on, styles, { queries, keys, toKeys, fromQueries }) {
   const paragraphs = [];
-  const most = toKeys && fromQueries ? 2 : 3;
+  const limit = toKeys && fromQueries ? 2 : 3;
   for (const [mine, sums, others, verb, all] of [
     [queries, toKeys, ms[0].columns, "attends most to", "together attend most to"],
     [keys, fromQueries, ms[0].rows, "gets most attention from", "together get most attention from"],
@@ -126,7 +126,7 @@ export function readFocus(ms, on, styles, { queries, keys, toKeys, fromQueries }
     const names = mine.map((index) => (sums === toKeys ? ms[0].rows : ms[0].columns)[index]);
     const amounts = sums.flatMap((of, head) => Array.from(of, (weight, index) => ({ weight, head, index })));
     amounts.sort((a, b) => b.weight - a.weight);
-    const strongest = amounts.slice(0, most).filter(({ weight }) => weight > 0);
+    const strongest = amounts.slice(0, limit).filter(({ weight }) => weight > 0);
     paragraphs.push(el(
       "p", {}, el("strong", {}, ...spokenList(names)), ` ${mine.length > 1 ? `(sum of ${mine.length}) ${all}` : verb} `,
       ...strongest.map(({ weight, head, index }) =>

@@ -5,8 +5,8 @@ const NO_WORKERS = "The model cannot run here: this browser does not support mod
 /**
  * @typedef {{ model: string, bytes: number, loaded: number, ready?: boolean, stored?: boolean }} Loading
  * @param {any} site what Python wrote for the worker
- * @param {(loading: Loading) => void} onLoading called while a model is on its way
- * @param {string} root the way from the page to the site's folder
+ * @param {(loading: Loading) => void} onLoading called while a model is loading
+ * @param {string} root path from the page to the site's folder
  */
 export function makeClient(site, onLoading, root = "") {
   let [id, failure] = [0, ""];

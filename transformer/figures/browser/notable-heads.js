@@ -14,18 +14,18 @@ export function makeNotices(look) {
   let notices = [];
   let written = "";
 
-  /** @param {Notice[]} told */
-  const show = (told) => { notices = told; };
+  /** @param {Notice[]} newNotices */
+  const show = (newNotices) => { notices = newNotices; };
 
   function draw() {
     const now = `${isExact()} ${JSON.stringify(notices)}`;
     if (now === written) return;
     written = now;
     node.hidden = !notices.length;
-    list.replaceChildren(...notices.map(({ said, look: changes }) => {
+    list.replaceChildren(...notices.map(({ segments, look: changes }) => {
       const button = el("button", { type: "button" }, `${KINDS[changes.kind]}, ${headName(/** @type {any} */ (changes))}`);
       button.addEventListener("click", () => look(changes));
-      const text = said.map(([part, word]) => (word ? el("strong", {}, el("bdi", {}, part)) : part));
+      const text = segments.map(([part, word]) => (word ? el("strong", {}, el("bdi", {}, part)) : part));
       return el("li", {}, ...text, " ", button);
     }));
   }

@@ -11,7 +11,7 @@ const BAND = 74; // height of the scores and of the weights
 /** @param {Context} ctx */
 const scaled = (ctx, size) => Math.round(size * (ctx.state.size === "large" ? 1.35 : 1));
 
-// `lines()` returns { parts (a label for drawRowLabel), name, values, most, strong }; `most` has the strongest
+// `lines()` returns { parts (a label for drawRowLabel), name, values, maxAbs, strong }; `maxAbs` has the strongest
 // colour. `point(dimension)` is called when the pointer moves to another dimension.
 /** @param {Context} ctx */
 export function makeStrips(ctx, lines, point) {
@@ -70,19 +70,19 @@ function paintStrips(ctx, pen, layout, dimension) {
   pen.fillStyle = look.muted;
   pen.fillText("dimension 0", left, top / 2 - 2);
   if (right - left > 360) {
-    const scales = [...new Set(lines.map(({ most }) => most))].map((most) => `±${most.toFixed(2)}`).join(" and ");
+    const scales = [...new Set(lines.map(({ maxAbs }) => maxAbs))].map((maxAbs) => `±${maxAbs.toFixed(2)}`).join(" and ");
     pen.textAlign = "center";
     pen.fillText(`strongest colours at ${scales}`, (left + right) / 2, top / 2 - 2);
   }
   pen.textAlign = "right";
   pen.fillText(String(count - 1), right, top / 2 - 2);
   pen.textAlign = "left";
-  lines.forEach(({ parts, values, most, strong }, i) => {
+  lines.forEach(({ parts, values, maxAbs, strong }, i) => {
     const y = top + i * pitch;
     pen.font = `${strong ? "600 " : ""}${scaled(ctx, LABEL_SIZE)}px ${look.font}`;
     drawRowLabel(pen, parts, left - 8, y + high / 2, left - 10, look, strong);
     values.forEach((x, j) => {
-      pen.fillStyle = look.divergingCss(Math.round(127.5 * (1 + Math.max(Math.min(x / most, 1), -1))));
+      pen.fillStyle = look.divergingCss(Math.round(127.5 * (1 + Math.max(Math.min(x / maxAbs, 1), -1))));
       pen.fillRect(left + j * cell, y, Math.max(cell - (cell >= 4 ? 1 : 0), 0.5), high);
     });
     pen.lineWidth = strong ? 1.5 : 1;
@@ -158,7 +158,7 @@ function paintBars(ctx, pen, layout, w, over) {
   const perScore = (band - 14) / (high - low || 1);
   const zero = top + 12 + high * perScore;
   const floor = top + 2 * band + 26; // baseline of the weights' bars
-  const most = Math.max(...w.shares);
+  const largestShare = Math.max(...w.shares);
   const gap = cell >= 8 ? 2 : 0;
   drawKeyNames(ctx, pen, layout, w, over);
   pen.font = `${scaled(ctx, LABEL_SIZE)}px ${look.font}`;
@@ -170,7 +170,7 @@ function paintBars(ctx, pen, layout, w, over) {
   pen.textAlign = "center";
   for (let j = 0; j < w.seen; j++) {
     const x = left + j * cell;
-    const [rise, tall] = [w.scores[j] * perScore, ((band - 16) * w.shares[j]) / most];
+    const [rise, tall] = [w.scores[j] * perScore, ((band - 16) * w.shares[j]) / largestShare];
     pen.fillStyle = look.divergingCss(rise < 0 ? 45 : 210);
     pen.fillRect(x, Math.min(zero, zero - rise), Math.max(cell - gap, 0.5), Math.max(Math.abs(rise), 0.5));
     pen.fillStyle = j === w.column ? look.choice : look.accent;

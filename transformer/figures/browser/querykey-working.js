@@ -12,13 +12,13 @@ export const plainToken = (text) => tokenName(text).replace(/^▁(?=.)/, "");
 
 export function softmaxOf(scores, count) {
   const exponentials = new Float64Array(scores.length); // masked keys keep 0: exp(−∞)
-  const most = Math.max(...scores.subarray(0, count));
+  const maxScore = Math.max(...scores.subarray(0, count));
   let sum = 0;
-  for (let j = 0; j < count; j++) sum += exponentials[j] = Math.exp(scores[j] - most);
+  for (let j = 0; j < count; j++) sum += exponentials[j] = Math.exp(scores[j] - maxScore);
   return exponentials.map((x) => x / sum);
 }
 
-export const mostOf = (lines) => lines.reduce((most, line) => line.reduce((a, x) => Math.max(a, Math.abs(x)), most), 0) || 1;
+export const maxAbsOf = (lines) => lines.reduce((most, line) => line.reduce((a, x) => Math.max(a, Math.abs(x)), most), 0) || 1;
 const greatestGap = (a, b) => a.reduce((gap, x, i) => Math.max(gap, Math.abs(x - b[i])), 0);
 
 // The calculation for the query and key of the state; null while data are missing.
@@ -62,7 +62,7 @@ export function workSteps(w, side) {
   const masked = w.column >= w.seen;
   const compare = (what, here, there) => ({ text: `${what} computed here ${fixed(here)}, in the trace ${fixed(there)}`, same: Math.abs(here - there) < MAX_ROUNDING_GAP * Math.max(1, Math.abs(there)) });
   const gap = greatestGap(w.shares, w.traced.weights);
-  const apart = greatestGap(w.output, w.traced.output);
+  const outputGap = greatestGap(w.output, w.traced.output);
   const words = isExact() ? "" : " There is one for each token, so tokens are shown here, not whole words; “…” marks a token that continues a word.";
   return [
     { title: ["The query of “", query, "”"], text: `This head multiplies the token's vector by its matrix W^Q and gets d_k = ${w.d} numbers: q. They are drawn in step 3, blue above zero, orange below.${words}` },
@@ -78,7 +78,7 @@ export function workSteps(w, side) {
     {
       title: ["The weighted sum of the values: the output for “", query, "”"],
       text: `Every key has a value, v: what it passes on if attended to. Each is multiplied by its weight α: a row here is α·v of one key. Their sum is the output of the head.`,
-      check: { text: `Σ α·v computed here and in the trace: greatest difference ${apart.toExponential(0)}`, same: apart < MAX_ROUNDING_GAP * mostOf([w.traced.output]) + MAX_ROUNDING_GAP },
+      check: { text: `Σ α·v computed here and in the trace: greatest difference ${outputGap.toExponential(0)}`, same: outputGap < MAX_ROUNDING_GAP * maxAbsOf([w.traced.output]) + MAX_ROUNDING_GAP },
     },
   ];
 }

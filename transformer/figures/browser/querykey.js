@@ -8,7 +8,7 @@ import { headName, layerName, sentenceCase, tokenName } from "./naming.js";
 import { fixed } from "./numbers.js";
 import { KINDS } from "./options.js";
 import { makeKeyBars, makeStrips, makeTokenList } from "./querykey-strips.js";
-import { mostOf, plainToken, workingOf, workSteps } from "./querykey-working.js";
+import { maxAbsOf, plainToken, workingOf, workSteps } from "./querykey-working.js";
 
 /** @param {Context} ctx @returns {View} */
 function queryKeyView(ctx) {
@@ -116,28 +116,28 @@ function missingNotice(ctx, present) {
 /** @param {Side} side */
 function pairLines(w, side) {
   const [query, key] = [w.labels.rows.names[w.row], w.labels.columns.names[w.column]];
-  const most = mostOf([w.q, w.k]);
+  const maxAbs = maxAbsOf([w.q, w.k]);
   const combined = side.score === "additive" ? "tanh(q + k)" : "q × k";
   return [
-    { parts: ["q", " · ", query], name: `q of ${plainToken(query)}`, values: w.q, most },
-    { parts: ["k", " · ", key], name: `k of ${plainToken(key)}`, values: w.k, most },
-    { parts: [combined], name: combined, values: w.product, most: mostOf([w.product]), strong: true },
+    { parts: ["q", " · ", query], name: `q of ${plainToken(query)}`, values: w.q, maxAbs },
+    { parts: ["k", " · ", key], name: `k of ${plainToken(key)}`, values: w.k, maxAbs },
+    { parts: [combined], name: combined, values: w.product, maxAbs: maxAbsOf([w.product]), strong: true },
   ];
 }
 
 // The weighted values of the strongest keys; the sum of the others; the total.
 function valueLines(w) {
-  const most = mostOf([...w.parts, w.rest, w.output]);
+  const maxAbs = maxAbsOf([...w.parts, w.rest, w.output]);
   const lines = w.listed.map((j, i) => {
     const token = w.labels.columns.names[j];
-    return { parts: [w.shares[j].toFixed(2), " · ", token], name: `${fixed(w.shares[j])} · v of ${plainToken(token)}`, values: w.parts[i], most };
+    return { parts: [w.shares[j].toFixed(2), " · ", token], name: `${fixed(w.shares[j])} · v of ${plainToken(token)}`, values: w.parts[i], maxAbs };
   });
   if (w.others.length) {
     const share = w.others.reduce((sum, j) => sum + w.shares[j], 0).toFixed(2);
     const rest = w.others.length > 1 ? `${w.others.length} others` : "1 other";
-    lines.push({ parts: [`${share} · ${rest}`], name: `${rest} together`, values: w.rest, most });
+    lines.push({ parts: [`${share} · ${rest}`], name: `${rest} together`, values: w.rest, maxAbs });
   }
-  return [...lines, { parts: ["sum"], name: "Σ α·v", values: w.output, most, strong: true }];
+  return [...lines, { parts: ["sum"], name: "Σ α·v", values: w.output, maxAbs, strong: true }];
 }
 
 // All steps below each other, for export.

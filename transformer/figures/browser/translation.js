@@ -79,7 +79,7 @@ function stepRow(step, count, report) {
     el("th", { scope: "row" }, String(step.step)),
     el("td", { class: "hu-input" }, ...input),
     el("td", { class: "hu-candidates" }, ...rows),
-    el("td", { class: "hu-taken" }, chip(step.chosen.token), ...notesOf(step), report ? lookButton(step, report) : null),
+    el("td", { class: "hu-chosen" }, chip(step.chosen.token), ...notesOf(step), report ? lookButton(step, report) : null),
   );
 }
 

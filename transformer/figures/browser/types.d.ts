@@ -80,7 +80,7 @@ interface Place {
 }
 
 // Something to notice: text in which words of the sentence are marked, and the state that shows it.
-interface Notice { said: [string, boolean][]; look: Partial<State> }
+interface Notice { segments: [string, boolean][]; look: Partial<State> }
 
 interface Figure { title: string; width: number; height: number; paint(pen: Pen): void }
 interface Table { caption: string; columns: string[]; rows: unknown[][] }

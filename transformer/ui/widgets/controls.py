@@ -38,7 +38,7 @@ def sentence(model: Model) -> None:
         )
     if (letters := len(state.view().text)) > PHONE_FIELD_CHARACTERS:
         with st.container(
-            key="whole-sentence" if letters > FIELD_CHARACTERS else "whole-on-a-phone"
+            key="whole-sentence" if letters > FIELD_CHARACTERS else "full-sentence-on-phone"
         ):
             st.caption(frame.plain(state.view().text))
     if unknown := _unknown_words(model.hash, state.view().text, model.translator.vocabulary):

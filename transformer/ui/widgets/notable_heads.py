@@ -86,8 +86,8 @@ def _text_parts(notable: SalientHead) -> Parts:
         )  # fmt: skip
     end = _ENDS.get(notable.attended_word, "punctuation")
     text = (
-        f"{counts} heads are attention sinks: they give most of their weight to {end}. This one "
-        f"gives it {_format_weight(notable.share)}:"
+        f"{counts} heads attend mostly to a sink: they give most of their weight to {end}. This "
+        f"one gives it {_format_weight(notable.share)}:"
     )
     return ((text, False),)
 

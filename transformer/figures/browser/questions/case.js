@@ -11,7 +11,7 @@ import { mergeWords, plainWords, wordNumbers } from "../trace/words.js";
  * @typedef {{ answer: string, options: Option[], correct: number, exhibit: string, startFields: any, answerFields: any }} Question
  */
 
-export const CLEAR = 0.5; // minimum weight that stands out: more than all other tokens together
+export const CLEAR = 0.5; // minimum weight of a notable head: more than all other tokens together
 
 // The sentence does not show what the lesson is about; the message says why.
 export class NotShown extends Error {}

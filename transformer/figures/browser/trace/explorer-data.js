@@ -30,7 +30,7 @@ const headsOf = (trace) => Array.from({ length: trace.config.n_heads }, (_, head
 export function explorerData(traces, { fixed, start, visit, versus = "", names = ["", ""], model, id, aligner = null }) {
   const sides = traces.map((trace, i) => ({ ...document(trace), name: names[i], model, id: `${id}.${i}` }));
   const [first, second] = traces;
-  const found = notices(first, aligner);
+  const headNotices = notices(first, aligner);
   const pairs = second && {
     src_tokens: alignTokens(first.srcTokens, second.srcTokens), tgt_tokens: alignTokens(first.tgtTokens, second.tgtTokens),
   };
@@ -38,8 +38,8 @@ export function explorerData(traces, { fixed, start, visit, versus = "", names =
   const header = {
     sides, pairs: pairs ?? null, defaults: fixed.defaults, terms: fixed.terms,
     measures: Object.fromEntries(Object.entries(fixed.measures).filter(([name]) => shown.has(name))),
-    start: resolved(first, { ...fixed.defaults, ...start }, found), visit, versus, exact: Number(start.exact ?? 0),
-    notices: found.map(({ said, look }) => ({ said, look })), later: traces.flatMap(laterParts),
+    start: resolved(first, { ...fixed.defaults, ...start }, headNotices), visit, versus, exact: Number(start.exact ?? 0),
+    notices: headNotices.map(({ segments, look }) => ({ segments, look })), later: traces.flatMap(laterParts),
   };
   return pack(header, traces.flatMap((trace, i) => KINDS.flatMap((kind) => [thumbs(trace, kind), ...pins(trace, kind)]).map(prefixed(i))));
 }
@@ -93,11 +93,11 @@ function document(trace) {
 const byMeasure = (layers) => Object.fromEntries(Object.keys(layers[0]).map((name) => [name, layers.map((layer) => layer[name])]));
 
 // The state with the clearest head if none is selected; in cross-attention, the aligner head.
-/** @param {Trace} trace @param {import("./sentence-heads.js").HeadNotice[]} found */
-function resolved(trace, state, found) {
+/** @param {Trace} trace @param {import("./sentence-heads.js").HeadNotice[]} headNotices */
+function resolved(trace, state, headNotices) {
   const kind = KINDS.includes(state.kind) ? state.kind : "cross";
   if (Math.max(state.layer, state.head) >= 0) return { ...state, kind, layer: Math.max(state.layer, 0), head: Math.max(state.head, 0) };
-  const aligns = kind === "cross" && found.find(({ what }) => what === "aligns");
+  const aligns = kind === "cross" && headNotices.find(({ what }) => what === "aligns");
   if (aligns) return { ...state, kind, layer: aligns.look.layer, head: aligns.look.head, word_row: aligns.look.word_row };
   const [layer, head] = clearest(trace, kind);
   return { ...state, kind, layer, head };

@@ -5,9 +5,9 @@ import { Tensor } from "../model/tensor.js";
 import { isControl, mergeWords, plainWords } from "./words.js";
 
 /** @typedef {import("../model/translator.js").Trace} Trace */
-/** @typedef {{ what: string, said: [string, boolean][], look: any }} HeadNotice */
+/** @typedef {{ what: string, segments: [string, boolean][], look: any }} HeadNotice */
 
-const CLEAR = 0.5; // minimum weight that stands out: more than all other tokens together
+const CLEAR = 0.5; // minimum weight of a notable head: more than all other tokens together
 const ENDS = { "</s>": "the end-of-sentence token", "<s>": "the start token" };
 
 /** @typedef {import("./glance-data.js").Aligner} Aligner */
@@ -16,12 +16,12 @@ const ENDS = { "</s>": "the end-of-sentence token", "<s>": "the start token" };
 /** @param {Trace} trace @param {Aligner | null} aligner @returns {HeadNotice[]} */
 export function notices(trace, aligner) {
   const aligns = aligner ? measuredAligner(trace, aligner) : aligning(trace);
-  return [aligns, previousWordHead(trace), sinkHeads(trace)].filter((one) => one !== null);
+  return [aligns, previousWordHead(trace), sinkHeads(trace)].filter((headNotice) => headNotice !== null);
 }
 
-/** @param {string} kind @param {number[]} place layer and head @returns {HeadNotice} */
-const notice = (what, said, kind, place, tokens, to = "output") =>
-  ({ what, said, look: { view: "heads", kind, layer: place[0], head: place[1], ...(kind === "cross" ? { word_row: to } : {}), heads: "", combine: "one", tokens, pin: "" } });
+/** @param {string} kind @param {number[]} position layer and head @returns {HeadNotice} */
+const notice = (what, segments, kind, position, tokens, to = "output") =>
+  ({ what, segments, look: { view: "heads", kind, layer: position[0], head: position[1], ...(kind === "cross" ? { word_row: to } : {}), heads: "", combine: "one", tokens, pin: "" } });
 const written = (weight) => (weight >= 0.995 && weight < 1 ? "more than 0.99" : weight.toFixed(2));
 const spoken = (labels) => labels.map((_, i) => i).filter((i) => labels[i]);
 const piecesOf = (numbers, word) => numbers.map((number, i) => (number === word ? `q${i}` : "")).filter(Boolean).join(",");
@@ -61,7 +61,7 @@ function measuredAligner(trace, { layer, head, weights_to: to }) {
   const clear = best.filter((weight) => weight >= CLEAR).length;
   // Among the clearest words, a long one: nouns and names rather than articles.
   const mark = (i) => [Number(best[i] >= CLEAR), [...rows.labels[target[i]]].length, best[i]];
-  const greater = (a, b) => a.reduce((decided, one, i) => decided || Math.sign(one - b[i]), 0) > 0;
+  const greater = (a, b) => a.reduce((decided, value, i) => decided || Math.sign(value - b[i]), 0) > 0;
   const row = target.map((_, i) => i).reduce((a, b) => (greater(mark(b), mark(a)) ? b : a));
   const pieces = rows.numbers.map((_, i) => i).filter((i) => rows.numbers[i] === target[row]);
   const seen = [...new Set(pieces.map((i) => Math.min(i + Number(to === "input"), rows.numbers.length - 1)))];
@@ -151,6 +151,6 @@ function sinkHeads(trace) {
   if (!clear.length) return null;
   const best = clear.reduce((a, b) => (Number(b.last) - Number(a.last) || b.share - a.share) > 0 ? b : a);
   return notice("rests", [[
-    `${clear.length} of ${sinks.length} heads are attention sinks: they give most of their weight to ${ENDS[best.token] ?? "punctuation"}. This one gives it ${written(best.share)}:`, false,
+    `${clear.length} of ${sinks.length} heads attend mostly to a sink: they give most of their weight to ${ENDS[best.token] ?? "punctuation"}. This one gives it ${written(best.share)}:`, false,
   ]], best.kind, best.place, `k${best.column}`);
 }

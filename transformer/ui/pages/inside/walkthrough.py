@@ -72,7 +72,7 @@ def _symbols(text: str) -> str:
 
 def _navigation_buttons(stop: Stop) -> None:
     """Draw buttons to the previous and the next box, and the number of the open one."""
-    with st.container(horizontal=True, vertical_alignment="center", key="inside-ways"):
+    with st.container(horizontal=True, vertical_alignment="center", key="inside-navigation"):
         for label, number in (("← Previous", stop.number - 1), ("Next →", stop.number + 1)):
             inside = 0 <= number < len(STOPS)
             st.button(
