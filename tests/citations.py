@@ -1,4 +1,4 @@
-"""Every citation in the code: which work, and which of its sections, equations, tables or figures.
+"""Every citation in the code: the work, and the section, equation, table or figure.
 
     python -m tests.citations
 
@@ -34,13 +34,13 @@ _SECTION = (
 _MENTION = re.compile(rf"{_WORK}|(?P<theirs>[Tt]heir )?{_SECTION}")
 _OF = re.compile(rf" of {_WORK}")
 _CALLED = {"eq.": "equation", "eqs.": "equation"}
-# Between a work and a section of it nothing may stand but this.
+# The only text allowed between a work and its section.
 _JOINED = re.compile(r"[\s,;()]*(?:in their )?")
 
 
 @dataclass(frozen=True, order=True)
 class Citation:
-    """A work, "Voita et al. 2019", and a place in it, "section 5.1"; "" is all of it."""
+    """A work, "Voita et al. 2019", and a part of it, "section 5.1"; "" is the complete work."""
 
     work: str
     section: str = ""
@@ -50,7 +50,8 @@ class Citation:
 
 
 def plain(text: str) -> str:
-    """Source as running text: strings and comments joined over lines, no addresses, no titles."""
+    """Return the source as running text: strings and comments joined over lines, without URLs and
+    titles."""
     text = re.sub(r'"\s*\n\s*(?:rf|fr|[rf])?"', "", text)
     text = re.sub(r"\n\s*(?:#|//)?\s*", " ", text)
     text = re.sub(r"[,;]?\s*\(?https?://[^\s)\"]+\)?|[,;]?\s*\(?arXiv:[\d.]+\)?", "", text)
@@ -58,7 +59,8 @@ def plain(text: str) -> str:
 
 
 def mentions(text: str) -> Iterator[Citation]:
-    """In the order of the text; a section right behind a work, or called theirs, is of that."""
+    """Yield the citations in order; a section right after a work, or called "their", belongs to
+    it."""
     text, work, end = plain(text), "", -1
     for match in _MENTION.finditer(text):
         if match["work"]:
@@ -91,7 +93,7 @@ def sources() -> Iterator[Path]:
 
 @cache
 def cited() -> dict[Citation, list[str]]:
-    """Every citation, and the files that name it."""
+    """Return every citation with the files that contain it."""
     where: dict[Citation, list[str]] = {}
     for path in sources():
         for citation in set(mentions(path.read_text(encoding="utf-8"))):
@@ -100,7 +102,7 @@ def cited() -> dict[Citation, list[str]]:
 
 
 def listed() -> dict[Citation, Mapping[str, str]]:
-    """What `citations.toml` says of each: "claim" and "checked"."""
+    """Return the entries of `citations.toml`: "claim" and "checked"."""
     table = tomllib.loads(LIST.read_text(encoding="utf-8"))
     return {
         Citation(work, "" if section == "work" else section): entry

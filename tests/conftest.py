@@ -1,4 +1,4 @@
-"""What tests share: checked shapes, a tiny model and vocabulary, and a look at what they leave."""
+"""Fixtures of all tests: checked shapes, a tiny model and vocabulary, and a check for leaks."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
-# One thread, here and in every process a test starts: tiny tensors gain nothing from more, and sums
-# come out the same on every machine. Where a test asks for two, they sleep while they wait for each
+# One thread, here and in every process that a test starts: tiny models are not faster with more,
+# and
+# sums are equal on every machine. If a test needs two, they sleep while they wait for each
 # other (see `transformer/__init__.py`). OpenMP reads both when torch is first imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -23,7 +24,7 @@ import tests.shapes
 from tests.imports import sources
 
 # From here on, the shapes in the package's signatures are checked at every call.
-# Files without shapes are left to mypy: their many small calls would be checked for nothing.
+# Files without shapes are not checked here, because mypy checks their types.
 ROOT = Path(__file__).resolve().parents[1]
 SHAPED = [name for name, file in sources(ROOT).items() if "jaxtyping" in file.read_text("utf-8")]
 assert "transformer" not in sys.modules, "imported too early for its shapes to be checked"
@@ -41,8 +42,8 @@ from transformer.languages import front_matter
 from transformer.model.transformer import Transformer
 from transformer.text.vocabulary import Vocabulary
 
-# The same examples on every run, so that red means the change; a deadline means nothing on a shared
-# machine. To search further: pytest --hypothesis-profile=explore
+# The same examples in every run, so that a failure is caused by a change; no deadline on a shared
+# machine. For more examples: pytest --hypothesis-profile=explore
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=50)
 hypothesis.settings.register_profile("explore", deadline=None, max_examples=1000)
 hypothesis.settings.load_profile("repeatable")
@@ -73,7 +74,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.fixture(scope="session")
 def pairs() -> list[tuple[str, str]]:
-    """200 different English–French pairs, put together from a few words of our own."""
+    """200 different English–French pairs, composed of a few words."""
     sentences = [
         (" ".join(words), " ".join(mots))
         for words, mots in (
@@ -89,7 +90,7 @@ def pairs() -> list[tuple[str, str]]:
 
 @pytest.fixture(scope="session")
 def vocabulary(pairs: list[tuple[str, str]]) -> Vocabulary:
-    """320 pieces, the 256 bytes among them, learned from both sides of `pairs`."""
+    """A vocabulary of 320 tokens, including 256 bytes, learned from both sides of `pairs`."""
     return Vocabulary.train(itertools.chain.from_iterable(pairs), 320)
 
 
@@ -103,7 +104,7 @@ def tiny_model(vocabulary: Vocabulary) -> Transformer:
 
 @pytest.fixture(scope="session")
 def translator(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
-    """`tiny_model`, asked in words."""
+    """A translator with `tiny_model`."""
     return Translator(tiny_model, vocabulary)
 
 
@@ -120,13 +121,13 @@ def checkpoints(
 
 @pytest.fixture(scope="session")
 def chromium() -> str | None:
-    """This machine's Chromium for Playwright's `executable_path`; None: Playwright's own."""
+    """Return the path of this machine's Chromium for Playwright; None for Playwright's own."""
     return shutil.which("chromium")
 
 
 @pytest.fixture(autouse=True)
 def leaves_nothing_behind() -> Iterator[None]:
-    """Fail a test after which the next one, or another browser session, finds a changed world."""
+    """Fail a test that changes state which other tests or sessions share."""
     torch.manual_seed(0)
     process, children = leaks.process_state(), leaks.children()
     models = [(model, leaks.model_state(model)) for model in leaks.shared_models]

@@ -1,4 +1,4 @@
-"""What of the process, of a shared model and of its children a test may not change."""
+"""State of the process, of shared models and of child processes that a test must not change."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def share(model: Model) -> Model:
 
 
 def process_state() -> State:
-    """Settings that every thread of the app would share."""
+    """Return settings that all threads of the app share."""
     state: State = {
         "working folder": os.getcwd(),
         "gradients on": torch.is_grad_enabled(),
@@ -42,7 +42,7 @@ def process_state() -> State:
 
 
 def model_state(model: torch.nn.Module) -> State:
-    """What the sessions that share a model rely on; the weights by their norms."""
+    """Return the state of a model on which sessions rely; weights by their norms."""
     parts = list(model.modules())
     return {
         "modules in training mode": sum(part.training for part in parts),
@@ -57,7 +57,7 @@ def model_state(model: torch.nn.Module) -> State:
 
 
 def changes(before: Mapping[str, object], after: Mapping[str, object]) -> list[str]:
-    """One short clause for each value that is no longer what it was."""
+    """Return a short description of each value that has changed."""
     return [
         f"{name} changed" if name == "weights" else f"{name}: {before[name]}, now {after[name]}"
         for name in before
@@ -66,12 +66,12 @@ def changes(before: Mapping[str, object], after: Mapping[str, object]) -> list[s
 
 
 def children() -> set[psutil.Process]:
-    """Processes that this one started and that still run.
+    """Return the child processes that still run.
 
     Left out is the resource tracker of `multiprocessing`, which Python starts once and ends itself.
     Grandchildren belong to their parent: a browser's tabs come and go as they like.
     """
-    try:  # of Linux, and far faster than to ask every process for its parent
+    try:  # only on Linux, and much faster than to read the parent of every process
         tasks = Path("/proc/self/task").iterdir()
         if not any((task / "children").read_text() for task in tasks):
             return set()
@@ -89,7 +89,7 @@ def children() -> set[psutil.Process]:
 
 
 def stop(processes: Iterable[psutil.Process], patience: float = 2.0) -> list[str]:
-    """Give processes a moment to end by themselves; kill and name those that did not."""
+    """Wait a moment for processes to end; kill and return those that do not."""
     waiting, deadline = set(processes), time.monotonic() + patience
     while waiting and time.monotonic() < deadline:
         time.sleep(0.02)

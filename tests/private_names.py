@@ -40,7 +40,7 @@ def _imported(node: ast.AST) -> Iterator[str]:
 
 def _attribute(node: ast.AST, own: set[str]) -> Iterator[str]:
     """Yield the attribute with a leading underscore that the node reads or sets, unless a name in
-    `own`: the file's own private attributes are nobody's concern."""
+    `own`: the file's own private attributes are allowed."""
     if isinstance(node, ast.Attribute):
         if _has_underscore(node.attr) and node.attr not in own:
             yield ast.unparse(node)
@@ -51,7 +51,7 @@ def _attribute(node: ast.AST, own: set[str]) -> Iterator[str]:
 
 
 def _is_private(name: str) -> bool:
-    """Whether a module or a name in it is private to one of `PACKAGES`."""
+    """Return whether a module or a name in it is private to one of `PACKAGES`."""
     parts = name.split(".")
     in_private_module = any(name == m or name.startswith(f"{m}.") for m in PRIVATE_MODULES)
     return in_private_module or (parts[0] in PACKAGES and any(map(_has_underscore, parts)))

@@ -1,4 +1,4 @@
-"""The checker that reads every signature of `transformer` while the tests run."""
+"""Runtime checks of all signatures with tensor shapes in `transformer`, during the tests."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from beartype import BeartypeConf, beartype
 
 MAX_CHECKS = 500
 """Calls of one function in one process that are read: a model's layers are called without end."""
-# As mypy reads them: where a float is asked for, an int will do.
+# As in mypy, an int is accepted for a float.
 _check = beartype(conf=BeartypeConf(is_pep484_tower=True))
 
 
 def checked(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function`, refusing arguments and results of another type or shape than it says.
+    """Return `function` with checks of the types and shapes of its arguments and result.
 
     beartype knows `Self` only where it decorates the whole class; jaxtyping decorates one method.
     """
@@ -35,16 +35,16 @@ def checked(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _believe(function: Callable[..., Any]) -> None:
-    """Switch off the checks of a function: jaxtyping tests the flag at every call."""
+    """Switch off the checks of a function; jaxtyping reads this flag at every call."""
     *path, name = function.__qualname__.split(".")
     owner: Any = sys.modules[function.__module__]
     for part in path:
-        owner = getattr(owner, part, None)  # of a function within another there is no way
+        owner = getattr(owner, part, None)  # not possible for a function within another
     attribute = vars(owner).get(name) if owner else None
     if hasattr(attribute, "__wrapped__"):
         attribute.__dict__["__no_type_check__"] = True
 
 
 def read_anew(function: Callable[..., Any]) -> None:
-    """Check its next call again, regardless of earlier calls."""
+    """Check the function's next call again, regardless of earlier calls."""
     function.__dict__.pop("__no_type_check__", None)

@@ -1,4 +1,4 @@
-"""How much freed memory a process with many threads may keep."""
+"""The memory arenas of a process with many threads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from transformer import allocator
 
 GLIBC = platform.libc_ver()[0] == "glibc"
-# Twelve threads take memory at the same time; prints how many arenas they were given.
+# Twelve threads allocate memory at the same time; prints the number of arenas.
 PROGRAM = """
 import ctypes, sys, threading
 from transformer import allocator

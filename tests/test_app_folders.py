@@ -55,5 +55,5 @@ def test_a_transformers_folder_is_refused_with_the_import_command(tmp_path: Path
     (tmp_path / "config.json").write_text('{"model_type": "marian"}')
     with pytest.raises(CheckpointError, match=r"of type 'marian'.*transformer import FOLDER OUT"):
         load_checkpoint(tmp_path)
-    with pytest.raises(CheckpointError, match=r"cannot be imported: "):  # imports as it loads
+    with pytest.raises(CheckpointError, match=r"cannot be imported: "):  # imported while loading
         Translator.load(tmp_path)

@@ -1,4 +1,4 @@
-"""Long computations end where they are asked to, and nowhere else."""
+"""Long computations end when they are cancelled, and only then."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Cancelled(BaseException):
 
 
 class Check:
-    """Counts how often it is asked, and ends what asks once too often."""
+    """Counts its calls, and cancels when there are too many."""
 
     def __init__(self, limit: int) -> None:
         self.most, self.asked = limit, 0
@@ -88,7 +88,7 @@ def test_long_computations_can_be_cancelled(
     full_run = Check(10**9)
     with cancelled_by(full_run):
         LONG[name](translator, trace)
-    assert full_run.asked >= 2  # at its beginning, and at least once before its end
+    assert full_run.asked >= 2  # at the beginning, and at least once before the end
     for limit in (0, full_run.asked // 2, full_run.asked - 1):
         check = Check(limit)
         with pytest.raises(Cancelled), cancelled_by(check):

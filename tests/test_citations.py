@@ -1,4 +1,4 @@
-"""No citation without its line in `citations.toml`: what it claims, whether that was checked."""
+"""Every citation has an entry in `citations.toml`: its claim, and whether that was checked."""
 
 from __future__ import annotations
 

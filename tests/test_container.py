@@ -1,4 +1,4 @@
-"""The Dockerfile, held without Docker: what it copies, who runs, where it writes, what it asks."""
+"""The Dockerfile, checked without Docker: copied files, user, volume, health check."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ def of(instruction: str) -> list[str]:
 
 
 def sent(path: str) -> bool:
-    """Whether it goes to the builder: of the lines that fit it or a folder above, the last says."""
+    """Return whether a file is sent to the builder: the last matching line of .dockerignore
+    decides."""
     included = True
     for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):

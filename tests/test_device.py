@@ -1,4 +1,4 @@
-"""`auto` takes the fastest kind of device there is; any other must be there."""
+"""`auto` chooses the fastest available kind of device; others must be available."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Machine = Callable[[int, bool], None]
 
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
-    """Pretend to a number of GPUs, and to Apple's or not."""
+    """Pretend that the machine has this many GPUs, and Apple's GPU or not."""
 
     def pretend(gpus: int, mps: bool) -> None:
         monkeypatch.setattr(torch.cuda, "is_available", lambda: gpus > 0)

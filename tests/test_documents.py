@@ -18,7 +18,7 @@ from tests.imports import LAYERS
 from transformer.exchange import export_marian
 
 ROOT = Path(__file__).resolve().parents[1]
-# Not an import: for mypy the scripts of docs/ are modules of their own, as they import each other.
+# Not an import, because mypy treats the scripts of docs/ as top-level modules.
 first_sentence = runpy.run_path(str(ROOT / "docs/map.py"))["first_sentence"]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 TAUGHT = [ROOT / "README.md", *(ROOT / f"docs/{name}.md" for name in ("python", "shell", "import"))]
@@ -26,7 +26,7 @@ PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
 
 
 class Block(NamedTuple):
-    """A fenced block, and the output that a `text` block right below it promises."""
+    """A fenced block, and the expected output in a `text` block directly below it."""
 
     language: str
     code: str
@@ -42,7 +42,7 @@ def section(title: str) -> str:
     return README.split(f"\n## {title}\n")[1].split("\n## ")[0]
 
 
-# An example on two pages is run once.
+# An example that is on two pages runs once.
 EXAMPLES = [
     *dict.fromkeys(
         block
@@ -57,7 +57,7 @@ EXAMPLES = [
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the repository, so that the examples do not write into the original."""
     folder = tmp_path_factory.mktemp("clone")
-    for package in ("transformer", "checkpoints"):  # all that the examples name
+    for package in ("transformer", "checkpoints"):  # all that the examples use
         shutil.copytree(
             ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__")
         )

@@ -1,4 +1,4 @@
-"""What a card says of its languages: the forms of YAML that cards use, and nothing else."""
+"""Languages in model cards: the YAML forms that cards use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fixture that guards the other tests must itself be able to fail: each leak is reported."""
+"""The fixture that checks for leaks reports each kind of leak."""
 
 import os
 import subprocess
@@ -22,7 +22,7 @@ LEAKS = {
 
 
 def test_each_leak_fails_only_the_test_that_caused_it(tmp_path: Path) -> None:
-    """Each leaking test is followed by a clean one, which must not pay for it."""
+    """Each leaking test is followed by a clean one, which must pass."""
     tests = ["import torch", "from torch.nn.modules import module"]
     for number, leak in enumerate(LEAKS.values()):
         tests.append(f"def test_{number}(tiny_model):\n    {leak}")

@@ -1,4 +1,4 @@
-"""What a package index and a citation say of the package."""
+"""Metadata of the package, and its citation file."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_the_package_is_marked_as_typed() -> None:
 
 
 def test_the_long_description_has_no_relative_links() -> None:
-    """A package index shows it alone: a relative image or link would lead nowhere there."""
+    """A package index shows only this file, so relative images and links would not work there."""
     text = (ROOT / PROJECT["readme"]).read_text(encoding="utf-8")
     assert "![" not in text
     assert "<img" not in text

@@ -1,4 +1,4 @@
-"""One name, one thing: a class of the package is defined once."""
+"""Every class name of the package is defined once."""
 
 from __future__ import annotations
 

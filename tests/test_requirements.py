@@ -1,4 +1,4 @@
-"""What is pinned is exact, installed, used and explained."""
+"""Pinned requirements are exact, installed, used and explained."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_the_ranges_of_other_extras_include_installed_versions() -> None:
     assert {*EXTRAS, *ONE_MODULE, *TRACKERS, "docs"} == {*extras}
     for name in {*ONE_MODULE, "tensorboard", "docs"}.difference(
         EXTRAS
-    ):  # trackio and wandb are tested with stand-ins
+    ):  # trackio and wandb are tested with fakes
         for requirement in map(Requirement, extras[name]):
             (pin,) = exact[requirement.name].specifier
             assert requirement.specifier.contains(pin.version), requirement

@@ -1,4 +1,4 @@
-"""config.json: each kind of run comes back as it was, and what is wrong in one is a sentence."""
+"""config.json: each kind of run survives a round trip, and errors are one sentence."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_the_owner_of_an_invalid_file_is_known(tmp_path: Path) -> None:
     file.write_text("[")
     assert folder.title_and_owner() == RunConfig()
     folder.write_config(replace(RUNS[1], owner="bob"))
-    assert folder.config().owner == "bob"  # another file by now
+    assert folder.config().owner == "bob"  # the file has been replaced
 
 
 def test_corrupt_files_are_always_refused() -> None:

@@ -1,4 +1,4 @@
-"""The reader of signatures: what it refuses, and whom it believes."""
+"""The shape checker: what it refuses, and when it stops checking."""
 
 from __future__ import annotations
 

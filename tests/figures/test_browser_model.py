@@ -71,7 +71,7 @@ def test_pieces_are_equal_on_varied_text(pair: str, tmp_path: Path) -> None:
 
 
 def _cases(translator: Translator, sentences: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Each sentence greedily; some by beam search, with another token forced, and with heads off,
+    """Return cases: greedy; and some with beam search, a forced token, or heads that are ablated,
     even and at their mean."""
     heads = [("cross", 0, 0), ("cross", 0, 1), ("encoder", 0, 1), ("decoder", 1, 0)]
     named = [{"kind": kind, "layer": layer, "head": head} for kind, layer, head in heads]

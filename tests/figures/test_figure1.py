@@ -19,7 +19,7 @@ NEAR = 0.01
 
 
 def touches(box: Rectangle, x: float, y: float) -> bool:
-    """Whether a point is on the edge of a box."""
+    """Return whether a point is on the edge of a box."""
     x0, top, wide, high = box
     inside = x0 - NEAR <= x <= x0 + wide + NEAR and top - NEAR <= y <= top + high + NEAR
     on_side = min(abs(x - x0), abs(x - x0 - wide)) < NEAR
@@ -27,15 +27,15 @@ def touches(box: Rectangle, x: float, y: float) -> bool:
 
 
 def box_at(drawing: Drawing, x: float, y: float) -> str:
-    """The box whose edge is there; of two that share it, the one above if y is its bottom."""
+    """Return the box with an edge at this point; of two boxes, the upper one if y is its bottom."""
     names = [name for name, box in drawing.boxes.items() if touches(box, x, y)]
     assert names, (x, y)
     return names[-1]
 
 
 def edges(drawing: Drawing) -> set[tuple[str, str]]:
-    """Which box an arrow leaves and which one it reaches; one that goes on where another ends is
-    one with it."""
+    """Return the boxes at which an arrow starts and ends; an arrow that continues another is
+    joined with it."""
     edge = {point for path in drawing.arrows for point in (path[0], path[-1])}
     free = {point for point in edge if not any(touches(b, *point) for b in drawing.boxes.values())}
     stems = {path[-1]: path[0] for path in drawing.arrows if path[-1] in free}
@@ -74,7 +74,7 @@ def test_every_stop_is_a_box_or_inside_one() -> None:
 
 
 def test_the_arrows_of_figure_1_are_those_of_the_paper() -> None:
-    """Within stacks upwards, and from the memory to the decoder's middle."""
+    """Upwards within stacks, and from the encoder's output to the decoder."""
     expected = {("encoder.memory", "decoder.cross_attn")}
     for stack, blocks in (
         ("encoder", ["self_attn", "ffn"]),
@@ -107,7 +107,7 @@ def test_a_residual_goes_around_each_sublayer_into_its_sum() -> None:
         block = box_at(drawing, *path[-1]).removesuffix(".add")
         part = block if block in drawing.boxes else f"{block}.hidden"
         _, top, _, high = drawing.boxes[part]
-        assert path[0][1] > top + high  # it leaves the stem below the sublayer
+        assert path[0][1] > top + high  # the residual branches off below the sublayer
         x0, _, wide, _ = drawing.boxes[part]
         assert path[0][0] == x0 + wide / 2
 

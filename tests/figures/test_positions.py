@@ -148,7 +148,7 @@ def test_bars_of_one_group_are_of_one_colour() -> None:
 
 
 def test_hands_point_to_sine_and_cosine() -> None:
-    """Sine goes to the right and cosine up, from the middle of each dial, as in `turning`: clocks
+    """Sine points to the right and cosine up from the centre of each dial, as in `turning`: clocks
     of one figure once turned one way and those of the next the other way."""
     before, after = np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([[1.0, 0.0], [0.0, -1.0]])
     figure = clock_hands(before, after, ["pair 0", "pair 1"], names=("before", "after"))

@@ -46,7 +46,7 @@ def test_between_pairs_the_first_list_comes_first(a: list[str], b: list[str]) ->
 def test_alignments_are_optimal(a: list[str], b: list[str]) -> None:
     @cache
     def best_score(i: int, j: int, after_pair: bool) -> tuple[int, int]:
-        """Pairs and neighbours of the best way on from (i, j), trying every way there is."""
+        """Return pairs and neighbours of the best continuation from (i, j), by trying all."""
         if i == len(a) or j == len(b):
             return 0, 0
         scores = [best_score(i + 1, j, False), best_score(i, j + 1, False)]
@@ -80,7 +80,7 @@ def test_empty_and_disjoint_lists() -> None:
     assert align([], []) == []
     assert align(["a"], []) == [(0, None)]
     assert align([], ["a"]) == [(None, 0)]
-    assert align(["é"], ["e\u0301"]) == [(0, None), (None, 0)]  # alike to the eye, not equal
+    assert align(["é"], ["e\u0301"]) == [(0, None), (None, 0)]  # look equal, but are not
 
 
 Matrices = tuple[npt.NDArray[np.float32], npt.NDArray[np.float32], list[Pair], list[Pair]]

@@ -101,7 +101,7 @@ def test_forced_words_and_alternatives() -> None:
 
 
 def test_the_head_shown_agrees_most_with_the_mean() -> None:
-    # All look faintly along the diagonal; one does nothing else, one looks always at the last word.
+    # All heads attend weakly along the diagonal; one only there, one always to the last word.
     looks = np.full((2, 2, 3, 3), 0.2) + 0.2 * np.eye(3)
     looks[1, 0] = np.eye(3)
     looks[0, 1] = [0, 0, 1]
@@ -131,7 +131,7 @@ def test_against_a_real_trace(trace: Trace, checkpoints: Path) -> None:
 def test_in_a_greedy_translation_no_alternative_is_more_probable(
     text: str, checkpoints: Path
 ) -> None:
-    """Products over pieces would: the word taken in two pieces seemed less probable than a rival of
+    """A product over tokens could: a word of two tokens seemed less probable than a rival of
     one."""
     translator = Translator.load(checkpoints / "tiny", device="cpu")
     trace = translator.trace(text, method="greedy", max_len=20)

@@ -1,4 +1,4 @@
-"""Small models: one trained a moment, so that outputs differ, end, and have close calls."""
+"""Small models; one is trained briefly, so that outputs differ, end, and have close candidates."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def many_sources(n: int, seed: int = 0) -> list[list[int]]:
 
 
 def untrained(seed: int = 0, **changes: Any) -> Transformer:
-    """Random weights, biases included, so that no term of a sum is zero by chance."""
+    """Return a model with random weights and biases, so that no term of a sum is zero."""
     shape = {"d_model": 16, "n_layers": 2, "n_heads": 2, "d_ff": 24, "vocab_size": VOCABULARY}
     with torch.random.fork_rng():
         torch.manual_seed(seed)
@@ -51,7 +51,8 @@ def untrained(seed: int = 0, **changes: Any) -> Transformer:
 
 
 def small(seed: int) -> Transformer:
-    """A random model of three words, its distributions made neither flat nor certain."""
+    """Return a random model of three words, with distributions that are neither flat nor
+    certain."""
     model = untrained(seed, vocab_size=WORDS)
     with torch.no_grad():
         model.embedding.weight.mul_(0.6)
@@ -60,8 +61,8 @@ def small(seed: int) -> Transformer:
 
 @functools.cache
 def copier() -> Transformer:
-    """A model that has half learned to write its source twice; do not change it. Half only: its
-    outputs are of several lengths, some are cut off, and second choices come near."""
+    """A model that has partly learned to write its source twice; do not change it. Its
+    outputs have several lengths, some reach the limit, and second candidates are close."""
     with torch.random.fork_rng():
         torch.manual_seed(3)
         config = ModelConfig(
@@ -83,7 +84,7 @@ def copier() -> Transformer:
 
 
 def logs_of(model: Transformer, source: list[int], ids: list[int]) -> torch.Tensor:
-    """Log probabilities of every piece before each of `ids`, by one pass of the whole model."""
+    """Return log-probabilities of all tokens at the position of each of `ids`, by one pass."""
     with torch.no_grad():
         logits = model(torch.tensor([source]), torch.tensor([[1, *ids[:-1]]]))[0]
     return logits.double().log_softmax(dim=-1)
@@ -105,7 +106,7 @@ def exhaustive_best(
 
 
 def same_output(output: Output, expected_output: Output, atol: float = 1e-4) -> None:
-    """The same pieces, as probable, with the same best candidates."""
+    """Check for equal tokens, probabilities and best candidates."""
     actual, expected = output.decoded, expected_output.decoded
     assert (actual.ids, actual.finished, output.seed) == (
         expected.ids,
@@ -129,7 +130,7 @@ def same_trace(trace: Trace, expected: Trace, atol: float = 0.0) -> None:
 
 
 def logits_of_steps(session: Session, tgt: torch.Tensor, size: int = VOCABULARY) -> torch.Tensor:
-    """The logits after every step of a session."""
+    """Return the logits after every step of a session."""
     logits = torch.empty(*tgt.shape, size)
     for t in range(tgt.shape[1]):
         logits[:, t] = session.step(tgt[:, t])
@@ -137,7 +138,7 @@ def logits_of_steps(session: Session, tgt: torch.Tensor, size: int = VOCABULARY)
 
 
 def greedy_by_hand(model: Transformer, source: list[int], limit: int) -> list[int]:
-    """Greedy decoding as a plain loop over the whole model, in double precision."""
+    """Decode greedily with a plain loop over the whole model, in double precision."""
     config, output = model.config, []
     src = torch.tensor([source])
     while len(output) < limit and config.eos_id not in output:
@@ -149,7 +150,7 @@ def greedy_by_hand(model: Transformer, source: list[int], limit: int) -> list[in
 
 
 def with_draft(model: Transformer, weights: Any = None) -> SequenceDecoder:
-    """A decoder that drafts with `weights`, of eight bits if left out, as if that had been measured
+    """Return a decoder that drafts with `weights`, 8-bit by default, as if that had been measured
     to be faster. Skips the test where `inference/fast` is missing."""
     fast = pytest.importorskip("transformer.inference.fast.weights")
     decoder = SequenceDecoder(model)
@@ -161,7 +162,7 @@ def with_draft(model: Transformer, weights: Any = None) -> SequenceDecoder:
 
 
 class _Words:
-    """Stands in for the vocabulary of `copier`; every text is this source."""
+    """A fake vocabulary of `copier`; every text is this source."""
 
     eos_id = 2
 
@@ -183,6 +184,6 @@ class _Words:
 
 
 def copying(source: list[int]) -> Translator:
-    """`copier`, asked in words; whatever they are, they are `source`."""
+    """Return a translator with `copier` that reads every text as `source`."""
     words: Any = _Words(source)
     return Translator(copier(), words)

@@ -1,4 +1,4 @@
-"""Beam search against counting out every sequence there is."""
+"""Beam search, compared with an enumeration of all sequences."""
 
 from __future__ import annotations
 

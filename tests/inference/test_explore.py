@@ -1,4 +1,4 @@
-"""A trace shows itself: the explorer from Python."""
+"""Explorers of a trace, from Python."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_each_method_opens_its_view(trace: Trace) -> None:
         assert explorer.state["view"] == view
         assert [side.traced for side in explorer.sides] == [trace]
     assert trace.heatmap().state["exact"] == 1  # as in Python
-    assert trace.heatmap(layer=1, head=3, units="words").state["exact"] == 0  # said so before
+    assert trace.heatmap(layer=1, head=3, units="words").state["exact"] == 0  # reported before
 
 
 def test_two_traces_are_compared(trace: Trace, translator: Translator) -> None:

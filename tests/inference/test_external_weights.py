@@ -1,4 +1,4 @@
-"""Attention of other people's models as a trace: the same numbers, tokens as words, refusals."""
+"""Attention of other models as a trace: equal numbers, words, errors."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_generated_steps_equal_one_forward_pass(name: str) -> None:
     for number in range(2):
         for kind in ("decoder", "cross"):
             theirs = forward[f"{kind}_attentions"][number][0].numpy()
-            # Both are float32 softmaxes of sums of 16 products: rounding, and nothing else.
+            # Both are float32 softmaxes of sums of 16 products, so only rounding differs.
             np.testing.assert_allclose(steps.weights(kind, number), theirs, atol=1e-5)
 
 

@@ -1,4 +1,4 @@
-"""An output that begins with given pieces: they are taken, and all else stays as it was."""
+"""Outputs that begin with a given prefix; decoding continues as usual."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ decoders = pytest.mark.parametrize("decoder_kind", ["cached", "drafted", "hooked
 
 
 def decode(decoder_kind: str, source: list[int], options: Decoding, prefix: list[int]) -> Output:
-    """One output by one of the ways that a sentence can take."""
+    """Return one output by one of the implementations of decoding."""
     model = models.copier()
     decoder = SequenceDecoder(model)
     if decoder_kind == "drafted":
@@ -64,7 +64,7 @@ def test_greedy_continues_any_prefix(
 @decoders
 @pytest.mark.parametrize("options", [GREEDY, SAMPLE], ids=["greedy", "sample"])
 def test_a_prefix_of_the_output_changes_nothing(decoder_kind: str, options: Decoding) -> None:
-    """Sampling too: each step has a number of its own, whether it was needed or not."""
+    """Sampling, too: each step draws a random number, even if it is not needed."""
     confirmed = 0
     for source in models.SOURCES:
         free = decode(decoder_kind, source, options, [])

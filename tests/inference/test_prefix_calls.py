@@ -1,4 +1,4 @@
-"""A prefix in the public calls: what they tell of it, trace of it, and say to a wrong one."""
+"""A prefix in the public calls: results, traces and errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CALLS = [{}, {"beam_size": 3}, {"method": "sample", "seed": 1}]
 def test_steps_equal_those_of_the_forced_output(
     translator: Translator, options: dict[str, object], changed: bool
 ) -> None:
-    """Of the pieces given too, which the model held for unlikely; with an intervention as well."""
+    """Also the steps of the prefix, which the model finds unlikely, and with hooks."""
     flip = Hooks({"encoder.hook_memory": lambda memory, name: torch.flip(memory, [1])})
     hooks = flip if changed else None
     free = translator.translate(TEXT, max_len=10, hooks=hooks, **options)

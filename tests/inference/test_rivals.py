@@ -1,4 +1,4 @@
-"""Rival words are what the translator itself writes where their first piece is forced."""
+"""Alternative words equal the translator's output when their first token is forced."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_rival_equals_the_translation_with_its_prefix(translator: Translator, 
         if len(rival.ids) <= MAX_RIVAL_PIECES and ends < len(expected_words):
             assert (
                 expected_words[ends] == expected_words[ends - 1] + 1
-            )  # the next piece begins another word
+            )  # the next token begins another word
         same_word = [
             i for i in range(rival.step) if expected_words[i] == expected_words[rival.step]
         ]

@@ -1,4 +1,4 @@
-"""Greedy decoding and its records against a plain loop; sampling draws as it says."""
+"""Greedy decoding and its records, compared with a plain loop; and sampling."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_records_equal_the_softmax_of_the_model(k: int) -> None:
 
 @given(st.lists(st.integers(1, 7), min_size=1, max_size=12))
 def test_each_step_is_recorded_for_its_own_output(lengths: list[int]) -> None:
-    """Outputs of any lengths side by side; each row's logits name output and step."""
+    """Outputs of any lengths in one batch; the logits of a row encode output and step."""
     config = models.untrained().config
 
     class Scripted:
@@ -116,7 +116,7 @@ def test_min_len_delays_the_end() -> None:
 
 
 def test_control_tokens_are_never_generated() -> None:
-    """A model that prefers padding, start and unknown above all else."""
+    """The model prefers padding, start and unknown tokens."""
     model = models.untrained()
     loud = Hooks({"hook_logits": lambda x, name: x.index_fill(-1, torch.tensor([0, 1, 3]), 99.0)})
     for more in ({}, {"beam_size": 3}, {"method": "sample", "seed": 5}):
@@ -133,7 +133,7 @@ def sample(**options: object) -> Decoding:
 
 
 def draws(options: Decoding, n: int) -> torch.Tensor:
-    """How often each of the pieces of LOGITS is drawn in `n` steps of one output."""
+    """Return how often each token of LOGITS is drawn in `n` steps of one output."""
     sampler = Sampler(options, [11], n)
     rows = LOGITS.expand(n, -1)
     return torch.bincount(sampler(rows, list(range(n)), [0] * n), minlength=LOGITS.shape[1])
@@ -214,7 +214,7 @@ def test_top_k_of_one_is_greedy() -> None:
 
 
 @given(
-    # Apart by more than rounding: of two that are equally probable either may be the one before.
+    # Differences above rounding errors: equally probable tokens may be in either order.
     st.lists(st.integers(-800, 800).map(lambda n: n / 100), min_size=2, max_size=12, unique=True),
     st.floats(0.01, 1.0),
 )

@@ -34,7 +34,7 @@ def test_a_padded_batch_equals_the_whole_model(score: str, positions: str) -> No
 @pytest.mark.parametrize("rows", [[2, 0], [1, 1, 0, 2], [0, 0, 0], [2]])
 @torch.inference_mode()
 def test_selected_rows_continue_as_if_alone(rows: list[int]) -> None:
-    """Beam search takes rows twice and drops others; a batch drops those that have ended."""
+    """Beam search repeats and drops rows; a batch drops rows that have ended."""
     model = models.untrained(biases=True)
     mask, first, more = padding_mask(SRC, 0), targets(9), targets(9, len(rows))
     memory = model.encode(SRC, mask)

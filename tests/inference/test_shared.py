@@ -1,4 +1,4 @@
-"""One Translator, many threads: none sees another's sentence."""
+"""One Translator, many threads: results do not mix."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TEXTS = [
 
 
 def work(translator: Translator, number: int) -> tuple[Trace, list[str]]:
-    """Each thread its own text and its own kind of decoding; two of them intervene."""
+    """Each thread has its own text and decoding method; two have hooks."""
     hooks = None
     if number % 4 == 3:
         hooks = Hooks({"encoder.hook_memory": lambda memory, name: memory * (number / 2)})
@@ -76,7 +76,7 @@ VERBS = ["paints", "sells", "hides", "finds", "knows"]
 def test_500_texts_are_the_same_alone_and_concurrently(
     tiny_model: Transformer, vocabulary: Vocabulary
 ) -> None:
-    """Half of them with a blank before the full stop, as tokenized corpora have it."""
+    """Half of them have a space before the full stop, as in tokenized corpora."""
     texts = [
         f"The {subject} {verb} the {object_}{stop}"
         for verb in VERBS

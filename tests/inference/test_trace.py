@@ -1,4 +1,4 @@
-"""The trace: whole matrices of one pass, the same as step by step, with the right labels."""
+"""The trace: all matrices of one pass, equal to single steps, with correct labels."""
 
 from __future__ import annotations
 
@@ -292,7 +292,7 @@ def test_json_refuses_infinity(translator: Translator) -> None:
 
 
 def test_interventions_appear_in_the_trace(translator: Translator, trace: Trace) -> None:
-    """A head switched off: off in the trace, the words follow, and other calls know nothing."""
+    """A head is ablated in the trace and its translation; other calls are unchanged."""
     name = "decoder.layers.1.cross_attn.hook_heads"
 
     def off(tensor: torch.Tensor, name: str) -> torch.Tensor:

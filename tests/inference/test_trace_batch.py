@@ -37,7 +37,9 @@ def test_each_trace_equals_that_of_its_sentence(
         for name in trace:
             np.testing.assert_allclose(trace[name], alone[name], atol=2e-5, err_msg=name)
             storage = trace.tensors[name].untyped_storage()
-            assert storage.nbytes() == trace[name].nbytes  # keeps no other sentence alive
+            assert (
+                storage.nbytes() == trace[name].nbytes
+            )  # has no reference to the tensors of other sentences
 
 
 def test_targets_hooks_and_names_are_those_of_trace(translator: Translator) -> None:

@@ -1,4 +1,4 @@
-"""`Trace.of`: small models of `transformers`, each against its own output."""
+"""`Trace.of`: small models of `transformers`, each compared with its own output."""
 
 from __future__ import annotations
 

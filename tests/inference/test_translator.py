@@ -1,4 +1,4 @@
-"""Text in, text out: the public calls, and what they say to a wrong one."""
+"""The public calls of a translator, and their error messages."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_results_survive_json_and_pickle(translator: Translator) -> None:
         assert loaded == result
         assert loaded.steps == result.steps
         for node in (written["tree"] or {"nodes": []})["nodes"]:
-            node["fate"] = node.pop("status")  # as files of earlier versions have it
+            node["fate"] = node.pop("status")  # as in files of earlier versions
         assert Translation.from_dict(written) == result
         assert pickle.loads(pickle.dumps(result)) == result
     assert isinstance(result.steps[0].candidates[0], Candidate)
@@ -178,7 +178,7 @@ def test_too_long_texts_are_refused_with_both_numbers(
 
 
 def test_the_longest_text_is_translated(translator: Translator, vocabulary: Vocabulary) -> None:
-    """512 pieces, beyond the table of positions while it writes."""
+    """512 tokens; the output exceeds the table of positions."""
     text = " ".join(["bread"] * 120) + "."
     assert 400 < len(vocabulary.encode(text)) <= 512
     assert len(translator.translate(text, max_len=20).ids) == 20
@@ -212,7 +212,7 @@ def test_a_checkpoint_folder_becomes_the_same_translator(
 
 
 def test_importing_the_package_does_not_import_torch() -> None:
-    """`import transformer` alone is quick; the names come when they are asked for."""
+    """`import transformer` is fast; names are imported on first use."""
     script = (
         "import sys, transformer\n"
         "assert 'torch' not in sys.modules\n"
@@ -228,7 +228,7 @@ def test_importing_the_package_does_not_import_torch() -> None:
     assert "no attribute 'Translater'" in done.stdout
 
 
-# In a process of its own: in this one, every call of ours has its types checked before it begins.
+# In a new process, because here the shape checker refuses wrong types first.
 CALLS = """
 import sys
 import torch

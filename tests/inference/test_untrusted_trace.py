@@ -1,4 +1,4 @@
-"""A stranger's trace file: what it holds is what is read, and nothing else is unpacked."""
+"""Trace files of strangers: contents are checked, and nothing else is unpacked."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def packed(trace: Trace, path: Path) -> bytes:
 
 
 def changed(content: bytes, change: Callable[[Parts, Parts], object]) -> bytes:
-    """The file with its header and arrays changed by hand."""
+    """Return the file with a changed header and changed arrays."""
     with np.load(io.BytesIO(content)) as stored:
         arrays: Parts = {name: stored[name] for name in stored.files}
     header = json.loads(arrays.pop(HEADER).tobytes())
@@ -175,7 +175,7 @@ def test_path_names_are_refused(name: str) -> None:
 
 @pytest.mark.parametrize("text", ["(" * 200, "{" * 200, "-" * 500 + "1", "'\\x"])
 def test_an_unparsable_array_header_is_refused(text: str) -> None:
-    """numpy reads an array's header as Python; what is none may not end in numpy's own words."""
+    """numpy parses an array's header as Python; its own errors must not be shown."""
     header = text.encode()
     raw = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
     with pytest.raises(ValueError, match="This is not a complete trace"):

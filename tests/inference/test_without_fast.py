@@ -1,4 +1,5 @@
-"""Without the folder `inference/fast`, translations are the same: greedy, sampled, by beams."""
+"""Without the folder `inference/fast`, translations are the same: greedy, sampling and beam
+search."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ OPTIONS = [
 
 
 def block_fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if the folder were not there: a module that is None cannot be imported."""
+    """Pretend that the folder is missing: a module that is None cannot be imported."""
     for name in [name for name in sys.modules if name.startswith(f"{FAST}.")]:
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setitem(sys.modules, FAST, None)

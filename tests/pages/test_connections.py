@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.jobs.conftest import Still
+from tests.jobs.conftest import IdleExecutor
 from tests.pages.conftest import Visit, component_data, measure, messages, visible_text
 from tests.training.test_connections import CONFIG
 from transformer.jobs import Jobs, Limits
@@ -30,7 +30,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
     monkeypatch.setattr(evaluation_callback, "FREE_SECONDS", math.inf)
     assert train_run(run.path) == "finished"
     jobs = Jobs(
-        tmp_path / "runs", Limits(), executor=lambda queue, limits: Still(), shipped=run.path.parent
+        tmp_path / "runs", Limits(), executor=lambda queue, limits: IdleExecutor(), shipped=run.path.parent
     )
     monkeypatch.setattr(live_jobs, "jobs", lambda: jobs)
     return run

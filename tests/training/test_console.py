@@ -1,4 +1,4 @@
-"""What people see of a run: few lines in a log, one bar on a terminal, an honest time left."""
+"""Console output of a run: few lines in a log, one progress bar on a terminal, the time left."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_log_lines_respect_the_interval(capsys: pytest.CaptureFixture[str]) -> N
             clock.time += 0.1
     out, log = capsys.readouterr()
     lines = log.splitlines()
-    assert out == ""  # standard output is for results
+    assert out == ""  # progress goes to standard error
     assert "\r" not in log
     assert len(lines) == 1 + int(99.9 // LOG_INTERVAL_SECONDS)
     assert lines[0] == "  0.0% step 1, loss 2.500, 3,000 tokens/s, ? left"
@@ -65,10 +65,10 @@ def test_terminal_shows_one_progress_bar(
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     with Console() as console:
-        assert capsys.readouterr().err == ""  # nothing before there is something to show
+        assert capsys.readouterr().err == ""  # nothing is shown before the first value
         for step in range(1, 101):
             console(make_line(step, (step - 1) / 100))
     output = capsys.readouterr().err
     assert "step 100, loss 2.500" in output
     assert output.count("\n") == 1
-    assert 1 <= output.count("\r") < 20  # not drawn at every step
+    assert 1 <= output.count("\r") < 20  # the bar is not redrawn at every step

@@ -1,4 +1,4 @@
-"""A run obeys its control.json: pause, stop, save, another rate; a spoilt file harms nothing."""
+"""A run follows its control.json: pause, stop, save, learning rate; a corrupt file is ignored."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from transformer.training.run import RunFolder
 
 @pytest.fixture(autouse=True)
 def poll_at_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file is looked at again at once; steps here are quicker than the usual pause."""
+    """Read the file at every step, because these steps are faster than the usual interval."""
     monkeypatch.setattr(control_module, "POLL_SECONDS", 0.0)
 
 
@@ -75,7 +75,7 @@ def test_file_is_read_after_changes_and_not_too_often(
         return run.control()
 
     control_file = ControlFile(tmp_path / "control.json", read)
-    assert reads == []  # there is no file
+    assert reads == []  # the file does not exist
     run.write_control(command="pause")
     assert control_file.poll().command == "run"
     clock[0] = 0.11

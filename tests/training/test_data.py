@@ -23,7 +23,7 @@ def write(path: Path, pairs: Pairs) -> Path:
 def test_every_fiftieth_pair_is_held_out(tmp_path: Path, n_pairs: int) -> None:
     pairs = [(f"source {n}", f"target {n}") for n in range(n_pairs)]
     corpus = TrainingPairs.from_files([write(tmp_path / "p.tsv", pairs)])
-    for _ in range(2):  # read from the start again
+    for _ in range(2):  # read again from the beginning
         train, valid = list(corpus.train()), list(corpus.valid())
         assert valid == pairs[::50]
         assert sorted(train + valid) == sorted(pairs)
@@ -74,7 +74,7 @@ def test_prepared_data_is_reused(
         "196 train pairs encoded",
     ]
     assert f"{dropped} train pairs of more than 20 pieces left out" in messages
-    (tmp_path / "p.tsv").unlink()  # nothing is read again
+    (tmp_path / "p.tsv").unlink()  # no file is read again
     messages.clear()
     reopened = prepare_data(run, corpus, vocab_size=320, max_len=20, log=messages.append)
     assert messages == []

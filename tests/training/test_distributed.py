@@ -1,4 +1,4 @@
-"""Two processes train one model as one does; who may sit where; what a machine does fast."""
+"""Two processes train as one does; choice of GPUs; choice of the precision."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def corpus(tmp_path: Path, pairs: list[tuple[str, str]]) -> Path:
-    """100 pairs, and one so long that it makes a batch of its own: fewer than two processes."""
+    """100 pairs, and one so long that its batch has fewer pairs than there are processes."""
     path = tmp_path / "pairs.tsv"
     long = " ".join(source for source, _ in pairs[:14])
     rows = [pairs[0], (long, long), *pairs[1:100]]
@@ -34,7 +34,7 @@ def corpus(tmp_path: Path, pairs: list[tuple[str, str]]) -> Path:
 
 
 def test_two_processes_match_one_process(corpus: Path, tmp_path: Path) -> None:
-    """Without dropout, which each process draws for itself; an epoch has about ten batches."""
+    """Without dropout, which differs between processes; an epoch has about ten batches."""
     torchrun = shlex.split(
         "torch.distributed.run --nproc-per-node=2 --standalone -m transformer train"
     )
@@ -62,7 +62,7 @@ def test_two_processes_match_one_process(corpus: Path, tmp_path: Path) -> None:
     )
     assert completed.returncode == 0, completed.stderr
     assert "2 processes" in completed.stderr
-    assert completed.stderr.count("finished: all 12 steps taken") == 1  # one of them speaks
+    assert completed.stderr.count("finished: all 12 steps taken") == 1  # only one process prints
     assert main(["train", str(corpus), "--run", str(single_run.path), *options]) == 0
     assert (single_run.state()["processes"], double_run.state()["processes"]) == (1, 2)
     n_lines = n_single_pair_batches = 0
@@ -73,8 +73,8 @@ def test_two_processes_match_one_process(corpus: Path, tmp_path: Path) -> None:
             assert double_line.get(name, 0) == pytest.approx(single_line.get(name, 0), rel=1e-5)
         n_lines += 1
         n_single_pair_batches += double_line.get("tokens", 0) > 400
-    assert n_lines == 15  # 12 steps and 3 looks at the validation pairs
-    assert n_single_pair_batches >= 1  # the batch of one pair was among them
+    assert n_lines == 15  # 12 steps and 3 evaluations
+    assert n_single_pair_batches >= 1  # including the batch of one pair
     weights = [
         load_file(run.path / "weights" / "00000012.safetensors") for run in (single_run, double_run)
     ]
@@ -97,7 +97,7 @@ def test_world_of_one_process() -> None:
 def pretend_torchrun(
     monkeypatch: pytest.MonkeyPatch, world: int, local: int, rank: int, gpus: int
 ) -> None:
-    """What torchrun tells a process, on a machine with this many GPUs."""
+    """Set the environment variables of torchrun, on a machine with this many GPUs."""
     for name, value in (("WORLD_SIZE", world), ("LOCAL_WORLD_SIZE", local), ("LOCAL_RANK", rank)):
         monkeypatch.setenv(name, str(value))
     monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)

@@ -1,4 +1,4 @@
-"""Looks at a run: right in what they see, harmless to what is learned, bounded in time."""
+"""Evaluations of a run: correct, without effect on training, limited in time."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def probe_set(pairs: list[tuple[str, str]]) -> ProbeSet:
 
 
 def without_time_limit(trainer: Trainer) -> Trainer:
-    """With a clock that stops during evaluations, so that none has to wait."""
+    """Stop the clock during evaluations, so that none is delayed."""
     callback = translation(trainer).callback
     assert callback is not None
     callback.clock = lambda: 0.0
@@ -40,7 +40,7 @@ def without_time_limit(trainer: Trainer) -> Trainer:
 def test_evaluation_equals_the_translators_results(
     make_trainer: MakeTrainer, data: PreparedData, probe_set: ProbeSet
 ) -> None:
-    """The last snapshot, examples and figures, against the checkpoint's own traces."""
+    """The last snapshot, examples and metrics, compared with traces of the checkpoint."""
     trainer = without_time_limit(make_trainer(probe_set=probe_set, steps=12, average=1))
     trainer.train()
     run = trainer.run
@@ -85,7 +85,7 @@ def test_evaluation_equals_the_translators_results(
 
 
 def test_evaluations_do_not_change_training(make_trainer: MakeTrainer, probe_set: ProbeSet) -> None:
-    """Nor does being stopped between them."""
+    """Stopping between evaluations does not change it either."""
     reference = make_trainer("alone")
     reference.train()
     evaluated = without_time_limit(make_trainer("seen", probe_set=probe_set))
@@ -112,7 +112,7 @@ def callback(make_trainer: MakeTrainer, probe_set: ProbeSet) -> EvaluationCallba
 
 
 class PacedEvaluations:
-    """Looks on a clock of the test's own, on which seeing and measuring take so many seconds."""
+    """Evaluations with a fake clock, on which snapshots and measurements take given seconds."""
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ class PacedEvaluations:
         measure_seconds: float,
         first_seconds: float | None = None,
     ) -> None:
-        """`first` is how long seeing takes the first time, if that is longer."""
+        """`first` is the time of the first snapshot if it takes longer."""
         self.callback, self.time, self.snapshot_steps = callback, 0.0, list[int]()
 
         def advance_clock(seconds: float) -> dict[str, int]:
@@ -141,7 +141,7 @@ class PacedEvaluations:
         callback.evaluator.measure = lambda **_: advance_clock(measure_seconds)  # type: ignore[method-assign]
 
     def run_steps(self, steps: int, seconds: float) -> Iterator[tuple[int, bool]]:
-        """Steps that take so many seconds each, and whether there was something measured."""
+        """Run steps of this many seconds each; yield whether something was measured."""
         for step in range(steps + 1):
             yield step, bool(self.callback.evaluate_if_due(step, step / steps, self.time))
             self.time += seconds
@@ -158,9 +158,9 @@ def test_evaluations_stay_within_their_time_share(callback: EvaluationCallback) 
     paced, n_measured = PacedEvaluations(callback, snapshot_seconds=0.05, measure_seconds=2.0), 0
     for step, was_measured in paced.run_steps(1000, 0.1):
         n_measured += was_measured
-        if step > 400:  # the second measurement is paid back
+        if step > 400:  # the second measurement waits for its share of the time
             assert callback.seconds_spent <= MAX_TIME_SHARE * paced.time + 0.2
-    assert 5 <= n_measured <= 9  # (100 s + looks) · 15% / 2 s, less what seeing takes
+    assert 5 <= n_measured <= 9  # (100 s + evaluations) · 15% / 2 s, less the time of snapshots
     spent = callback.seconds_spent
     # The end is always evaluated.
     assert callback.evaluate_if_due(1000, 1.0, paced.time, final=True) == {"n": 1}
@@ -175,7 +175,9 @@ def test_slow_first_snapshot_does_not_prevent_later_ones(
         callback, snapshot_seconds=0.05, measure_seconds=0.0, first_seconds=5.0
     )
     assert [*paced.run_steps(1000, 0.1)]
-    assert len(paced.snapshot_steps) > 20  # what the first took is paid back after some 30 s of 100
+    assert (
+        len(paced.snapshot_steps) > 20
+    )  # the time of the first is within its share after about 30 s of 100
     other_callback = translation(make_trainer("other", probe_set=probe_set)).callback
     assert other_callback is not None
     paced = PacedEvaluations(other_callback, snapshot_seconds=1.0, measure_seconds=0.1)

@@ -38,7 +38,7 @@ def test_expected_l0_norm_equals_the_nonzero_fraction_of_samples(log_alpha: floa
 
 
 def test_gate_without_sampling_is_its_median() -> None:
-    """u = 1/2 is the middle draw, and the log of its odds is 0."""
+    """u = 1/2 is the median, whose log odds are 0."""
     gates = HardConcrete(3)
     with torch.no_grad():
         gates.log_alpha.copy_(torch.tensor([-4.0, 0.0, 4.0]))
@@ -72,7 +72,8 @@ def test_gradient_of_a_sample_matches_finite_differences() -> None:
 
 @pytest.fixture(scope="module")
 def lopsided(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
-    """One head shouts, and half of the heads of every attention write nothing."""
+    """Return a model with one dominant head, in which half of the heads of every attention output
+    0."""
     model = copy.deepcopy(tiny_model)
     idle = [head for head in all_heads(model.config) if head[2] < 2]
     fold_gates(model, {**dict.fromkeys(idle, 0.0), IMPORTANT_HEAD: 6.0})
@@ -81,7 +82,7 @@ def lopsided(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
 
 @pytest.fixture(scope="module")
 def corpus(lopsided: Translator, pairs: list[tuple[str, str]]) -> Corpus:
-    """What the model makes of a few sentences: without `LOUD` it would write something else."""
+    """Sentences with the model's translations, which change without the head `LOUD`."""
     texts = [english for english, _ in pairs[:6]]
     translations = [lopsided.translate(text, max_len=6) for text in texts]
     return Corpus(
@@ -109,7 +110,7 @@ def test_idle_heads_are_pruned_and_the_important_head_stays(
         assert weight.grad is None
         assert weight.requires_grad
 
-    # The gates are in the weights of the translator that comes back.
+    # The weights of the returned translator include the gates.
     hooks = gated(lopsided.model.config, dict(zip(learned.heads, learned.gates, strict=True)))
     text = corpus.sentences[0].source
     by_hooks = lopsided.translate(text, target=[5, 9, 7], hooks=hooks)

@@ -1,4 +1,4 @@
-"""The race of layers, one run: what is asked of it, what it writes, that it resumes and learns."""
+"""The race of layers, one run: its settings, files, resuming and learning."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def losses(run: RunFolder) -> list[tuple[int, float]]:
 
 @contextmanager
 def acting_at_step(step: int, act: Callable[[], object]) -> Iterator[None]:
-    """Within the block a run acts when its line of this step is written."""
+    """Within the block, act when the run writes the line of this step."""
     append, then = RunFolder.append_metrics, at(step, act)
 
     def appended(run: RunFolder, line: Any) -> None:
@@ -98,7 +98,7 @@ def test_run_writes_steps_evaluations_and_examples(tmp_path: Path) -> None:
         assert set(evaluation["by_distance"]) == {"2", "3", "4", "6"}
         accuracies = evaluation["by_distance"].values()
         assert evaluation["token_accuracy"] == pytest.approx(sum(accuracies) / 4)
-        # A word is right where both its letters are.
+        # A word is correct if both its letters are.
         assert 2 * evaluation["token_accuracy"] - 1 <= evaluation["sequence_accuracy"] + 1e-6
         assert evaluation["sequence_accuracy"] <= evaluation["token_accuracy"] <= 1
     (*_, last) = run.examples()
@@ -159,5 +159,5 @@ def test_convolution_learns_within_its_receptive_field_only(tmp_path: Path) -> N
     for distance, right in last["by_distance"].items():
         if int(distance) <= 3:
             assert right > 0.8
-        else:  # guesses of one in four, within four standard deviations
+        else:  # chance level 1/4, within four standard deviations
             assert abs(right - 1 / 4) < 4 * (1 / 4 * 3 / 4 / (2 * VALID_PER_DISTANCE)) ** 0.5

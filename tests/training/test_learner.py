@@ -1,5 +1,5 @@
-"""One step of the Learner is what plain PyTorch, and the paper's formulas by hand, make of it; and
-many of them learn a task that nobody can do without reading the source."""
+"""One step of the Learner equals plain PyTorch and the paper's formulas; and
+many steps learn a task that requires the source."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def n_positions(batch: Batch) -> int:
 
 
 def plain_loss(model: Transformer, batch: Batch, smoothing: float) -> torch.Tensor:
-    """PyTorch's own cross-entropy over all logits at once."""
+    """Return PyTorch's cross-entropy over all logits at once."""
     logits = model(batch.src, batch.tgt_in)
     return functional.cross_entropy(
         logits.flatten(0, 1), batch.tgt_out.flatten(), ignore_index=0, label_smoothing=smoothing
@@ -205,8 +205,8 @@ def test_tensors_restore_the_learner(
 
 
 def test_learns_to_reverse_sequences(make_trainer: MakeTrainer, tmp_path: Path) -> None:
-    """Four of eight words at random, to be said backwards, in pairs that it has not seen. Who does
-    not read the source cannot do better than ln 8 nats for each word and 0 for `</s>`."""
+    """Reverse four of eight random words, in pairs that were not in training. Without the
+    source, the loss is at least ln 8 nats per word and 0 for `</s>`."""
     words = ["ant", "bee", "cat", "dog", "elk", "fox", "gnu", "hen"]
     rows = list(itertools.product(words, repeat=4))
     random.Random(1).shuffle(rows)

@@ -27,7 +27,7 @@ class LossAndGradients(NamedTuple):
 def inputs(
     batch: int, tgt: int, d_model: int = 8, vocab: int = 13, dtype: torch.dtype = torch.float64
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """States and weights of a size that makes some tokens likely; about a third padding."""
+    """Return states and weights for which some tokens are likely; about a third is padding."""
     states = torch.randn(batch, tgt, d_model, dtype=torch.float64).to(dtype)
     weight = torch.randn(vocab, d_model, dtype=torch.float64).to(dtype)
     target = torch.randint(1, vocab, (batch, tgt)) * (torch.rand(batch, tgt) < 0.7)
@@ -70,7 +70,7 @@ def test_equals_torch_in_float64(
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_bias_equals_a_constant_state(smoothing: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in imported models: it is a weight of a state that is always 1."""
+    """As in imported models: a bias is a weight of a constant state 1."""
     monkeypatch.setattr(loss, "SLICE_ROWS", 4)
     states, weight, target = inputs(7, 5, d_model=9)
     states[..., 8] = 1
@@ -177,7 +177,7 @@ def test_a_factor_on_the_loss_is_a_factor_on_its_gradients() -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_impossible_gold_tokens_stay_finite(dtype: torch.dtype) -> None:
-    """Logits a thousand apart, whose softmax is 0: value and gradient are still right."""
+    """Logits differ by a thousand, so the softmax is 0: loss and gradient are still correct."""
     states, weight, target = inputs(4, 3, dtype=dtype)
     sliced = compute_sliced(states * 400, weight, target, 0.1)
     exact = compute_with_torch((states * 400).double(), weight.double(), target, 0.1)
@@ -215,7 +215,7 @@ def test_no_gradient_is_computed_under_no_grad(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_second_derivatives_are_refused() -> None:
-    """They would be silently zero: the gradient was computed without a record."""
+    """They would be zero without notice, because the gradient is computed without a graph."""
     states, weight, target = inputs(4, 3)
     leaf = states.requires_grad_()
     smoothed, _ = smoothed_cross_entropy(leaf, weight, target, smoothing=0.1, pad_id=PAD)

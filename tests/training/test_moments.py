@@ -1,4 +1,4 @@
-"""Adam's update written out: every number of it, held against torch's own Adam."""
+"""Every number of Adam's update, compared with torch's Adam."""
 
 from __future__ import annotations
 
@@ -45,8 +45,9 @@ def test_update_equals_torchs_adam(data: PreparedData, dtype: torch.dtype) -> No
         np.testing.assert_array_equal(table["before"], before)
         np.testing.assert_array_equal(table["value"], after)
         np.testing.assert_array_equal(table["gradient"], gradient)
-        # m is a sum of either sign: four roundings a step, of numbers up to the largest gradient,
-        # stay where the sum cancels. v cannot cancel.
+        # m sums numbers of both signs: four rounding errors per step, relative to the largest
+        # gradient,
+        # remain when the sum cancels. v cannot cancel.
         largest_gradient = np.maximum(largest_gradient, np.abs(gradient))
         rounding = 4 * 2**-24 * t * largest_gradient
         assert (np.abs(table["m"] - m) <= rounding).all()

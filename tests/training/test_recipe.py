@@ -1,4 +1,4 @@
-"""A whole config from a few wishes; a vocabulary for any text; an honest estimate."""
+"""Complete configs from a few settings; vocabularies of any text; time estimates."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_tiny_text_gets_one_piece_per_word() -> None:
 
 @pytest.mark.parametrize("vocab_size", [10, 400, 100_000])
 def test_vocabulary_size_is_fitted_to_the_text(vocab_size: int) -> None:
-    """150 words of two letters: fewer pieces than asked for, or more, where the text says so."""
+    """150 words of two letters: the size is reduced or increased to fit the text."""
     words = [a + b for a in "bcdfghjklmnp" for b in "aeiouywvxzqrst"][:150]
     vocabulary = fit_vocabulary(make_corpus([(word, word[::-1]) for word in words]), vocab_size)
     assert 260 < len(vocabulary) <= max(vocab_size, 300)
@@ -90,7 +90,7 @@ def test_vocabulary_size_is_fitted_to_the_text(vocab_size: int) -> None:
 
 
 def test_estimate_is_within_a_factor_of_five(tmp_path: Path) -> None:
-    """Both measured here and now; the factor has room for a machine that is busy meanwhile."""
+    """Both are measured now; the factor allows for a machine that is busy meanwhile."""
     settings = {"d_model": 32, "n_layers": 1, "steps": 60, "precision": "fp32"}
     config = make_run_config("reverse", settings=settings, options={"n_train": 500, "n_valid": 20})
     parameters, steps, seconds = estimate(config)
@@ -110,9 +110,9 @@ def test_estimate_is_within_a_factor_of_five(tmp_path: Path) -> None:
     ("pairs", "lengths"),
     [
         ([], (12, 12)),
-        ([("a b c d", "a b")] * 30, (7, 4)),  # a piece and a half each word, and `</s>`
+        ([("a b c d", "a b")] * 30, (7, 4)),  # one and a half tokens per word, and `</s>`
         ([("a b c d", "a b")] * 30 + [("a " * 9000, "b")] * 30, (7, 4)),  # these are left out
-        ([("x" * 100_000, "y")] * 30, (129, 129)),  # one word, and all of them too long
+        ([("x" * 100_000, "y")] * 30, (129, 129)),  # one word; and only too long sentences
         ([("x" * 80, "y z")] * 30, (21, 4)),
     ],
 )

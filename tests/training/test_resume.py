@@ -1,4 +1,4 @@
-"""A run that was interrupted ends as if it had not been, bit for bit."""
+"""An interrupted run gives the same result as an uninterrupted one, bit for bit."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ OPTIONS = shlex.split(
 
 
 def test_same_command_resumes_after_kill_9(table: Path, tmp_path: Path) -> None:
-    """A process of its own, really killed; and a last line that is cut off."""
+    """A separate process is killed; and the last line is truncated."""
     runs = {name: RunFolder(tmp_path / name) for name in ("whole", "killed")}
     commands = {
         name: ["train", str(table), "--run", str(run.path), *OPTIONS] for name, run in runs.items()
@@ -73,7 +73,7 @@ def test_same_command_resumes_after_kill_9(table: Path, tmp_path: Path) -> None:
         process.kill()
         process.communicate()
     assert process.returncode != 0
-    assert killed.state()["status"] == "running"  # it had no time to say anything
+    assert killed.state()["status"] == "running"  # it had no time to write a state
     reached = killed.metrics()[-1]["step"]
     assert reached < 40
     with killed.metrics_path.open("a") as file:

@@ -1,4 +1,4 @@
-"""A run folder keeps whole files, forgets what a kill cut off, and belongs to one process."""
+"""A run folder keeps complete files, drops truncated ones, and belongs to one process."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_metrics_are_lines_of_json(run: RunFolder) -> None:
 def test_truncated_last_line_is_skipped(
     tmp_path_factory: pytest.TempPathFactory, cut: int, keep: int
 ) -> None:
-    """After a kill the file may end anywhere; `rewind` leaves whole lines, up to its step."""
+    """After a kill the file may end anywhere; `rewind` keeps complete lines up to its step."""
     run = RunFolder(tmp_path_factory.mktemp("run"))
     lines = [{"step": n, "loss": n / 7} for n in range(1, 6)]
     for line in lines:
@@ -98,7 +98,7 @@ def test_a_folder_in_use_is_refused(run: RunFolder) -> None:
         ):
             pytest.fail("held twice")
         assert (run.path / "lock").read_text() == str(os.getpid())
-    with run.locked():  # free again
+    with run.locked():  # the lock is free again
         pass
 
 
@@ -122,7 +122,7 @@ def test_lock_of_a_killed_process_is_released(run: RunFolder) -> None:
     assert (run.path / "lock").read_text() == str(child)
     with run.locked():
         assert (run.path / "lock").read_text() == str(os.getpid())
-        # ... and what it left half written is gone.
+        # ... and its partly written files are removed.
         assert sorted(p.name for p in run.path.rglob("*")) == ["config.json", "lock", "weights"]
 
 
@@ -154,7 +154,7 @@ def test_is_free_of_a_missing_file_creates_nothing(tmp_path: Path) -> None:
 
 
 def test_is_free_while_the_folder_is_moved_away(tmp_path: Path) -> None:
-    """Another server deletes a run at the moment in which this one asks who has it."""
+    """Another server deletes a run while this one reads its lock."""
     run, results, finished = tmp_path / "run", [], threading.Event()
 
     def create_and_move() -> None:

@@ -1,4 +1,4 @@
-"""`train --log`: figures and heads in an experiment tracker, read back with its own reader."""
+"""`train --log`: metrics and heads in an experiment tracker, read with its own reader."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def new_run(path: Path, steps: int = 6) -> RunFolder:
 
 
 def expected(run: RunFolder) -> dict[tuple[str, int], float]:
-    """The scalars of a run's metrics, by name and step."""
+    """Return the scalars of a run's metrics, by name and step."""
     return {
         (name, line["step"]): value
         for line in run.metrics()
@@ -111,7 +111,7 @@ def test_a_resumed_run_continues_at_its_step(tmp_path: Path) -> None:
 
 
 class StandIn(ModuleType):
-    """A tracker with the functions that trackio and wandb have in common."""
+    """A fake tracker with the common functions of trackio and wandb."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -144,7 +144,7 @@ def test_trackio_and_wandb_get_the_same(
     assert (options["project"], options["name"]) == ("heads-up", "reverse")
     assert options["config"] == run.config().to_dict()
     steps = [step for _, (step, _) in logged]
-    assert steps == sorted(steps)  # wandb drops what comes out of order
+    assert steps == sorted(steps)  # wandb drops steps that are out of order
     figures: dict[tuple[str, int], float] = {}
     images: Counter[str] = Counter()
     for _, (step, values) in logged:

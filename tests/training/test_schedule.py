@@ -1,4 +1,4 @@
-"""The learning rate is the closed form of equation 3, and can end in a straight fall."""
+"""The learning rate equals equation 3, and can end with a linear decrease."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_rate_equals_equation_3(step: int, d_model: int, warmup: int) -> None:
 
 
 def test_the_papers_own_numbers() -> None:
-    """Base model, 4,000 steps of warm-up: the figure everyone draws peaks at 0.0007."""
+    """Base model, 4,000 steps of warm-up: the usual figure has a peak of 0.0007."""
     assert paper_rate(4000, 512, 4000) == pytest.approx(6.9877e-4, rel=1e-4)
     assert paper_rate(1, 512, 4000) == pytest.approx(1.7469e-7, rel=1e-4)
     assert paper_rate(100_000, 512, 4000) == pytest.approx(1.3975e-4, rel=1e-4)
@@ -38,7 +38,7 @@ def test_the_peak_is_at_the_end_of_the_warm_up(
     rate = {s: learning_rate(s, d_model=d_model, warmup=warmup, peak=peak) for s in (step, warmup)}
     assert rate[warmup] == pytest.approx(peak)
     assert rate[step] <= peak * (1 + 1e-9)
-    # A given peak changes the scale and not the form.
+    # A given peak changes only the scale.
     ratio = paper_rate(step, d_model, warmup) / paper_rate(warmup, d_model, warmup)
     assert rate[step] == pytest.approx(peak * ratio)
 

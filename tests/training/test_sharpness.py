@@ -1,4 +1,4 @@
-"""Prices on attention: their values, their gradient, and which rows they count."""
+"""Penalties on attention: values, gradients, and the rows that count."""
 
 from __future__ import annotations
 
@@ -148,5 +148,5 @@ def test_training_reduces_what_is_penalised(penalties: tuple[float, float]) -> N
     for _ in range(60):
         learner.compute_gradients(make_test_batch(), 5, 0.0, 2 * penalties[0], 2 * penalties[1])
         learner.update(0.003, 1.0)
-    # Queries of two to four cannot be less alike than a half to a quarter.
+    # The overlap of two to four queries is at least 1/2 to 1/4.
     assert measure_penalty() < before * (0.5 if penalties[0] else 0.95)

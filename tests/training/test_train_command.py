@@ -1,4 +1,4 @@
-"""`python -m transformer train`: what it says, what it writes, and a sentence for each mistake."""
+"""`python -m transformer train`: its output, its files, and one-sentence errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Train = Callable[..., tuple[int, str]]
 
 @pytest.fixture
 def train(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Train:
-    """Status and standard error of `train …` with a model of a few thousand weights."""
+    """Return status and standard error of `train …` with a model of a few thousand weights."""
 
     def run(*words: object) -> tuple[int, str]:
         shape = "--preset tiny --d-model 16 --n-layers 1 --n-heads 2 --d-ff 32 --vocab-size 320"
@@ -35,7 +35,7 @@ def train(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Train:
         command = ["train", *files, *defaults, *map(str, words[len(files) :])]
         try:
             status = main(command)
-        except SystemExit as stop:  # argparse's own way out
+        except SystemExit as stop:  # raised by argparse
             status = int(stop.code or 0)
         out, err = capsys.readouterr()
         assert out == ""
@@ -45,7 +45,7 @@ def train(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Train:
 
 
 def assert_refused(result: tuple[int, str], message: str) -> None:
-    """With a sentence as the last line."""
+    """Check that the last line is a one-sentence error."""
     status, stderr = result
     assert status == 1
     assert stderr.splitlines()[-1].startswith("error: ")
@@ -120,14 +120,14 @@ INVALID_TEXTS: dict[str, tuple[Callable[[Path], list[Any]], str]] = {
 def test_invalid_text_is_one_sentence(case: str, train: Train, tmp_path: Path) -> None:
     make, message = INVALID_TEXTS[case]
     assert_refused(train(*make(tmp_path)), message)
-    # Nothing binds the next try, with the right text, in the same folder.
+    # The next call in the same folder, with a correct text, is not affected.
     config = tmp_path / "run" / "config.json"
     if config.is_file():
         assert not RunFolder(tmp_path / "run").is_prepared
 
 
 def test_correct_text_after_an_error(train: Train, table: Path, tmp_path: Path) -> None:
-    """The first try learns a vocabulary and encodes, and then stumbles over validation pairs."""
+    """The first call learns a vocabulary and encodes, and then fails at the validation pairs."""
     valid = tmp_path / "valid.tsv"
     valid.write_text("no tab\n")
     assert_refused(train(table, "--valid", valid), "valid.tsv, line 1 has no tab")
@@ -137,7 +137,7 @@ def test_correct_text_after_an_error(train: Train, table: Path, tmp_path: Path) 
     status, stderr = train(other_table)
     assert status == 0
     assert "147 pairs" in stderr
-    assert "learning 320 pieces" in stderr  # not those of the first text
+    assert "learning 320 pieces" in stderr  # not the pairs of the first text
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_languages_are_written_to_the_model_card(train: Train, table: Path, tmp_
     run = RunFolder(tmp_path / "run")
     assert run.config().languages == ("en", "de")
     assert load_languages(run.checkpoint_path) == ("en", "de")
-    # Resumed without them, it keeps them; with others, it uses those.
+    # Without new probes a resumed run keeps the old ones.
     assert train(table, "--steps", 4)[0] == 0
     assert load_languages(run.checkpoint_path) == ("en", "de")
     assert train(table, "--steps", 5, "--languages", "en", "fr")[0] == 0
@@ -284,7 +284,7 @@ def test_invalid_weight_is_refused(train: Train, table: Path, added_table: str) 
 def test_probes_are_recorded_in_training(train: Train, table: Path, tmp_path: Path) -> None:
     probes = tmp_path / "probes.tsv"
     probes.write_text("a1\tb1\n", "utf-8")
-    assert train(table, "--probes", probes)[0] == 1  # nothing to measure by
+    assert train(table, "--probes", probes)[0] == 1  # no validation pairs
     assert train(table, "--valid", table, "--probes", probes)[0] == 0
     run = RunFolder(tmp_path / "run")
     paths = sorted(run.snapshots_path.glob("*.npz"))

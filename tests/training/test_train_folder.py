@@ -1,4 +1,4 @@
-"""`train_run`: from a config.json alone to a checkpoint that every other page can load."""
+"""`train_run`: from a config.json to a checkpoint that every page can load."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_task_run_gives_a_checkpoint(tmp_path: Path) -> None:
     assert run.snapshots()[-1] == 6
     card = (run.checkpoint_path / "README.md").read_text()
     assert "300 pairs (the task reverse: n_train 300" in card
-    assert train_run(tmp_path) == "finished"  # and again, with nothing to do
+    assert train_run(tmp_path) == "finished"  # a second call does nothing
 
 
 def test_the_same_seed_gives_the_same_run(tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_the_same_seed_gives_the_same_run(tmp_path: Path) -> None:
 
 
 def test_run_on_the_users_own_pairs(tmp_path: Path, pairs: list[tuple[str, str]]) -> None:
-    """All words of a tiny text are pieces; config.json then tells the size they gave."""
+    """All words of a tiny text are tokens; config.json then has the resulting vocabulary size."""
     run = make_run(tmp_path, None, steps=3)
     rows = "".join(f"{src}\t{tgt}\n" for src, tgt in pairs)
     (tmp_path / "pairs.tsv").write_text(rows, encoding="utf-8")

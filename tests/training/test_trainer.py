@@ -1,4 +1,4 @@
-"""The loop ends when it should, averages, and says why it stopped."""
+"""The training loop ends correctly, averages weights, and stores why it stopped."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_files_of_a_finished_run(make_trainer: MakeTrainer) -> None:
         "precision": "fp32",
         "processes": 1,
     }
-    # Started again, a finished run is finished.
+    # A finished run that is started again does nothing.
     resumed = make_trainer(steps=12)
     assert resumed.train() == "finished"
     assert run.metrics() == lines
@@ -98,7 +98,7 @@ def test_run_stops_when_patience_is_used_up(
 def test_evaluations_do_not_count_for_patience(
     make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The watched pairs are fewer, and may be easier than all of them ever are."""
+    """The evaluated pairs are few, and may be easier than all validation pairs."""
     losses = iter([3.0, 2.5, 2.0, 1.5, 1.25, 1.1])
     monkeypatch.setattr(TranslationTask, "validation_loss", lambda self: next(losses))
     trainer = make_trainer(steps=12, valid_every=2, patience=2)
@@ -143,7 +143,7 @@ def test_nonfinite_loss_fails_the_run(make_trainer: MakeTrainer) -> None:
     state = trainer.run.state()
     assert (state["status"], state["step"]) == ("failed", 4)
     assert "the loss was nan" in state["reason"]
-    # What was saved before is sound, and the run continues from there.
+    # Earlier saves are intact, and the run continues from there.
     assert load_checkpoint(trainer.run.checkpoint_path)
     resumed = make_trainer(save_every=2)
     assert resumed.loop.step == 2

@@ -1,4 +1,4 @@
-"""Messages of a class over a real WebSocket: who gets which, and who gets none."""
+"""Messages of a class over a real WebSocket: who receives which, and who receives none."""
 
 from __future__ import annotations
 

@@ -16,7 +16,8 @@ OPTIONS = Decoding(max_len=3)
 
 
 def decoder_of(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> SequenceDecoder:
-    """All arrangements in use: as if eight bits and bfloat16 had been measured to be faster."""
+    """Return a decoder that uses all optimisations, as if 8-bit and bfloat16 products were
+    faster."""
     monkeypatch.setattr("transformer.inference.fast.fast_backend.MIN_TUNED_WEIGHTS", 0)
     monkeypatch.setattr(FastBackend, "_time_ratio", lambda engine, candidate, baseline, rows: 0.0)
     return SequenceDecoder(model)
@@ -31,7 +32,7 @@ def ids_and_scores(decoder: SequenceDecoder, rows: int, options: Decoding = OPTI
 
 
 def approximately_equal(actual: Scores, expected: Scores) -> bool:
-    """But for the rounding of float32: a draft that is checked goes another way than beams do."""
+    """Check equality up to float32 rounding: verified drafts and beams sum in other orders."""
     return all(
         ids == expected_ids and probabilities == pytest.approx(expected_probabilities, abs=1e-4)
         for (ids, probabilities), (expected_ids, expected_probabilities) in zip(
@@ -44,7 +45,7 @@ def approximately_equal(actual: Scores, expected: Scores) -> bool:
 def test_edited_weights_take_effect_in_the_next_call(
     through_data: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Weight after weight of the last layer, against a decoder that is made after the edit: one
+    """Each weight of the last layer, compared with a decoder created after the edit: one
     row (drafted in eight bits), beams (float32) and nine rows (bfloat16)."""
     model = models.untrained(positions="learned")
     decoder, beams = decoder_of(model, monkeypatch), Decoding(method="beam", beam_size=3, max_len=3)

@@ -23,7 +23,7 @@ def targets(length: int, rows: int = 3) -> torch.Tensor:
 
 
 def check(session: Session, tgt: torch.Tensor, expected: torch.Tensor) -> None:
-    """At every step these logits."""
+    """Check the logits of every step."""
     torch.testing.assert_close(models.logits_of_steps(session, tgt), expected, atol=1e-5, rtol=0)
 
 
@@ -31,7 +31,7 @@ def check(session: Session, tgt: torch.Tensor, expected: torch.Tensor) -> None:
 @pytest.mark.parametrize("score", SCORES)
 @torch.inference_mode()
 def test_a_padded_batch_equals_the_whole_model(score: str, positions: str) -> None:
-    """Longer than the room first made for keys, so that it has to grow."""
+    """Longer than the initial cache of keys, so that it has to grow."""
     model = models.untrained(score=score, positions=positions)
     tgt, mask = targets(2 * INITIAL_CAPACITY + 3), padding_mask(SRC, 0)
     session = BatchSession(DecoderWeights(model), model.encode(SRC, mask), mask, tgt.shape[1])
@@ -41,7 +41,7 @@ def test_a_padded_batch_equals_the_whole_model(score: str, positions: str) -> No
 @pytest.mark.parametrize("rows", [1, 2, 5, 6])
 @torch.inference_mode()
 def test_any_number_of_rows_equals_the_whole_model(rows: int) -> None:
-    """With one row and from six on, products are of rows; between, of columns."""
+    """With one row and from six on, products use rows; between, columns."""
     model = models.untrained()
     src, tgt = SRC[1:2].expand(rows, -1), targets(70, rows)
     session = BatchSession(DecoderWeights(model), model.encode(src), padding_mask(src, 0), 70)
@@ -61,7 +61,7 @@ def test_sources_of_any_length(src_length: int) -> None:
 @pytest.mark.parametrize("rows", [[2, 0], [1, 1, 0, 2], [0, 0, 0], [2]])
 @torch.inference_mode()
 def test_selected_rows_continue_as_if_alone(rows: list[int]) -> None:
-    """Beam search takes rows twice and drops others; a batch drops those that have ended."""
+    """Beam search repeats and drops rows; a batch drops rows that have ended."""
     model = models.untrained()
     mask, first, more = padding_mask(SRC, 0), targets(9), targets(9, len(rows))
     memory = model.encode(SRC, mask)
@@ -77,7 +77,7 @@ def test_selected_rows_continue_as_if_alone(rows: list[int]) -> None:
 @torch.inference_mode()
 def test_rows_can_be_selected_repeatedly() -> None:
     """As in a beam search: more of each, in another order, some twice, and fewer, all the while
-    the room for what is kept grows."""
+    the cache grows."""
     model = models.untrained()
     mask = padding_mask(SRC, 0)
     memory = model.encode(SRC, mask)
@@ -107,7 +107,8 @@ def test_rewinding_discards_later_tokens() -> None:
 @pytest.mark.parametrize(("kind", "error"), [(Bf16, 0.02), (Int8, 0.03)])
 @torch.inference_mode()
 def test_lower_precision_is_close(kind: type, error: float) -> None:
-    """Not the same numbers, but the same matrices: within a few hundredths of the spread."""
+    """Rounded copies of the same matrices: equal within a few hundredths of the standard
+    deviation."""
     model = models.untrained(d_model=64, n_heads=4, d_ff=128)
     src, tgt = SRC[1:2], targets(20, rows=1)
     exact = model(src, tgt)

@@ -1,4 +1,4 @@
-"""Two libraries for one product: the same numbers, and gradients where they are asked for."""
+"""Two libraries for one product: the same numbers, and gradients on request."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EPS = 2**-23
 
 @pytest.fixture
 def always_onednn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every product that may be is oneDNN's."""
+    """Use oneDNN for every product that it can compute."""
     monkeypatch.setattr(products, "MIN_WEIGHT_ENTRIES", 0)
     monkeypatch.setattr(products, "ROW_BLOCKS", (7, 2))
     monkeypatch.setattr(products, "onednn_is_faster", lambda: True)
@@ -102,7 +102,7 @@ def test_torch_multiplies_without_onednn(monkeypatch: pytest.MonkeyPatch) -> Non
     x, weight = random_tensor(70, 64), random_tensor(16, 64, seed=1)
     assert not products.onednn_is_faster()
     assert torch.equal(products.linear(x, weight), x @ weight.t())
-    monkeypatch.setattr(products, "onednn_is_faster", lambda: True)  # and no room is left now
+    monkeypatch.setattr(products, "onednn_is_faster", lambda: True)  # the cache is full
     assert torch.equal(products.linear(x, weight), x @ weight.t())
     half = products.bf16_product(weight)
     torch.testing.assert_close(half(x.bfloat16()), x.bfloat16() @ weight.bfloat16().t())

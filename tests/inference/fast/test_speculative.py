@@ -1,4 +1,4 @@
-"""A draft in few bits, checked, gives what exact decoding gives: token for token."""
+"""A verified 8-bit draft equals exact decoding, token for token."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_int8_drafts_do_not_change_the_output(options: Decoding) -> None:
 
 
 def test_wrong_drafts_are_corrected() -> None:
-    """The model's own weights, disturbed: single tokens differ, and none of that comes through."""
+    """Drafts with perturbed weights have wrong tokens, which do not reach the output."""
     model = models.copier()
     disturbed = copy.deepcopy(model)
     for parameter in disturbed.decoder.parameters():
@@ -91,7 +91,7 @@ def test_the_backend_measures_once_and_only_large_models(
 
 
 def test_the_real_measurements_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever wins, there is an answer, and decoding works with it."""
+    """Decoding works with any result of the measurement."""
     monkeypatch.setattr("transformer.inference.fast.fast_backend.MIN_TUNED_WEIGHTS", 0)
     model = models.copier()
     decoder = SequenceDecoder(model)
@@ -132,7 +132,7 @@ def test_with_causal_hooks_a_draft_is_verified_through_them(kind: str, options: 
     changed = 0
     for number, source in enumerate(models.many_sources(8)):
         off = switched_off(model.config, [(kind, number % 2, number % 4)])
-        plain = Hooks({**off})  # as of anybody: the whole model at each step
+        plain = Hooks({**off})  # like any other: the whole model at each step
         passes.clear()
         expected = decoder.run([source], options, plain)[0]
         assert not passes
