@@ -71,8 +71,8 @@ def test_pieces_are_equal_on_varied_text(pair: str, tmp_path: Path) -> None:
 
 
 def _cases(translator: Translator, sentences: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Return cases: greedy; and some with beam search, a forced token, or heads that are ablated,
-    even and at their mean."""
+    """Return cases: greedy; and some with beam search, a forced token, or ablated heads (zero,
+    uniform or mean)."""
     heads = [("cross", 0, 0), ("cross", 0, 1), ("encoder", 0, 1), ("decoder", 1, 0)]
     named = [{"kind": kind, "layer": layer, "head": head} for kind, layer, head in heads]
     cases: list[dict[str, Any]] = [{"text": text, "options": {}} for text in sentences]

@@ -30,7 +30,10 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
     monkeypatch.setattr(evaluation_callback, "FREE_SECONDS", math.inf)
     assert train_run(run.path) == "finished"
     jobs = Jobs(
-        tmp_path / "runs", Limits(), executor=lambda queue, limits: IdleExecutor(), shipped=run.path.parent
+        tmp_path / "runs",
+        Limits(),
+        executor=lambda queue, limits: IdleExecutor(),
+        shipped=run.path.parent,
     )
     monkeypatch.setattr(live_jobs, "jobs", lambda: jobs)
     return run
