@@ -7,8 +7,9 @@ its film. The attention of the repeat is compared with the film: only in float32
 the same type is it the same. At every step the 24 connections with the largest scores are patched,
 at the last step all of them. The table has, for each step, the share of positions where the right
 token comes first, the sum of the drawn effects, and Spearman's rank correlation of score and effect
-over the drawn connections; then, for the last step, the same over all connections, and how many of
-the 24 largest effects are among the 24 largest scores.
+over the drawn connections, with and without their signs; then, for the last step, the same over all connections, how many of the
+24 largest effects are among the 24 largest scores, and the largest effect of a connection between
+two heads.
 
 `--keep` writes the connections into the run's folder, where the Train page shows them, if the
 repeat has the attention of the film at every step. Run it again when a shipped run is replaced.
@@ -35,6 +36,8 @@ from transformer.training.train_folder import train_run
 
 DEFAULT_RUNS = ("toy-induction", "toy-reverse-learned", "toy-modular")
 """Runs in float32, which can be repeated exactly."""
+HEAD = r"(encoder|decoder|cross)\.\d+\.\d+"
+"""Name of a head's node."""
 TOLERANCE = 1 / 1024
 """Maximum difference of attention weights; a film rounds them to multiples of 1/1024."""
 
@@ -75,10 +78,13 @@ def measure(shipped_path: Path, *, keep: bool) -> None:
         connections = run_connections(repeat.path, shipped.snapshots())
         seconds = (time.perf_counter() - began) / len(connections)
         print(f"{seconds:.2f} s a step for scores and {N_DRAWN} patched connections")
-        print("step   right  effect  rank correlation")
+        print("step   right  effect  rank correlation  of absolute values")
         for step, each in connections.items():
             effect = each.patched["effect"].sum()
-            print(f"{step:5d}  {each.accuracy:5.0%}  {effect:6.2f}  {each.rank_correlation:5.2f}")
+            print(
+                f"{step:5d}  {each.accuracy:5.0%}  {effect:6.2f}  {each.rank_correlation:16.2f}  "
+                f"{each.absolute_rank_correlation:18.2f}"
+            )
         _print_all_edges(repeat, max(connections))
         if keep and is_same:
             _keep(repeat, shipped)
@@ -99,14 +105,15 @@ def _print_all_edges(run: RunFolder, step: int) -> None:
     model = StepWeights(run).load(config.model, step)  # type: ignore[attr-defined]
     every: Connections = find_connections(model, held_out_pairs(run), patched=None)
     sizes = every.table["effect"].abs()
-    ranks = every.table[["score", "effect"]].abs().rank()
-    absolute = ranks["score"].corr(ranks["effect"])
     largest = {*sizes.nlargest(N_DRAWN).index}
     print(
         f"step {step}, all {len(every.table)} connections: rank correlation "
-        f"{every.rank_correlation:.2f}, of absolute values {float(absolute):.2f}; "
+        f"{every.rank_correlation:.2f}, of absolute values {every.absolute_rank_correlation:.2f}; "
         f"{len(largest & {*range(N_DRAWN)})} of the {N_DRAWN} largest effects are drawn"
     )
+    ends = every.table[["upstream", "downstream"]]
+    between = ends.apply(lambda names: names.str.fullmatch(HEAD)).all(axis=1)
+    print(f"largest effect between two heads: {sizes[between].max():.2f} of {sizes.max():.2f}")
 
 
 def _keep(repeat: RunFolder, shipped: RunFolder) -> None:

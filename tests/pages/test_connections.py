@@ -54,8 +54,16 @@ def test_connections_are_computed_and_drawn(visit: Visit, run: RunFolder) -> Non
     assert not messages(app)
 
 
+def test_a_run_with_only_its_final_model_has_one_step(visit: Visit, run: RunFolder) -> None:
+    shutil.rmtree(run.step_weights_path)
+    app = visit(PAGE, run.path.parents[1], run="toy-copy")
+    assert "Only the final model of this run was kept" in visible_text(app)
+    assert "Compute connections" in {button.label for button in app.button}
+
+
 def test_a_run_without_weights_says_why(visit: Visit, run: RunFolder) -> None:
     shutil.rmtree(run.step_weights_path)
+    shutil.rmtree(run.checkpoint_path)
     app = visit(PAGE, run.path.parents[1], run="toy-copy")
     assert "The weights of this run's steps were not kept; train a similar run" in visible_text(app)
     assert "Compute connections" not in {button.label for button in app.button}

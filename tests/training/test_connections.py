@@ -97,6 +97,16 @@ def test_connections_are_computed_once_and_stored(run: RunFolder) -> None:
     assert not why_unavailable(run)
 
 
+def test_the_last_step_of_a_run_without_weights_is_that_of_its_checkpoint(run: RunFolder) -> None:
+    expected = run_connections(run.path, [8])[8]
+    shutil.rmtree(run.step_weights_path)
+    shutil.rmtree(run.connections_path)
+    (step,) = run_connections(run.path).items()
+    assert step[0] == 8
+    assert step[1].table["score"].tolist() == pytest.approx(expected.table["score"].tolist())
+    assert not run.connection_steps()  # a folder that comes with the app is not written to
+
+
 def test_a_page_gets_the_same_numbers(run: RunFolder) -> None:
     result = compute({"run": str(run.path), "steps": [4]}, lambda *_: None)
     assert result["connections"]["4"]["table"] == run.connections(4)["table"]
@@ -116,6 +126,7 @@ def test_what_cannot_be_computed_is_refused_in_a_sentence(run: RunFolder) -> Non
     with pytest.raises(RunError, match=r"^the weights of step 8 cannot be read"):
         run_connections(run.path, [8])
     shutil.rmtree(run.step_weights_path)
+    shutil.rmtree(run.checkpoint_path)
     with pytest.raises(RunError, match="were not kept; train a similar run"):
         run_connections(run.path)
     large = replace(CONFIG.model, d_model=256, n_heads=8, n_layers=6, d_ff=1024)

@@ -53,6 +53,7 @@ def connections_data(
                 "accuracy": float(values["accuracy"]),
                 "edges": edges,
                 "rho": rank_correlation([edge[3:] for edge in edges]),
+                "rho_absolute": rank_correlation([[*map(abs, edge[3:])] for edge in edges]),
                 "total": int(values["edges"]),
             }
         )

@@ -4,7 +4,8 @@
     connections[600].table
 
 Each step's are stored in the run's folder (connections/00000600.json), so that they are computed
-once. Runs that come with the app have these files and not the weights.
+once. Some runs that come with the app have these files and not the weights; of a run with neither,
+the last step's are computed from its checkpoint.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from transformer.analysis.circuits.connections import N_DRAWN
 from transformer.analysis.circuits.edge_attribution import MAX_EDGES
 from transformer.analysis.circuits.graph import edge_count
 from transformer.analysis.corpora.passes import Progress, no_progress
+from transformer.checkpoint import load_checkpoint
 from transformer.model import Transformer
 from transformer.model.shapes import shapes_only
 from transformer.run_config import LayerRun, TrainingRun
@@ -44,8 +46,8 @@ def run_connections(
 
     Args:
         path: folder of the run.
-        steps: steps whose weights are kept (`RunFolder.weight_steps`) or whose connections are
-            stored; default: all of both.
+        steps: steps whose weights are kept (`available_steps`) or whose connections are stored;
+            default: all of both.
         patched: number of edges to patch and to store; None: all of them, computed again.
 
     Raises:
@@ -55,7 +57,7 @@ def run_connections(
     """
     run = RunFolder(path)
     stored = {step for step in run.connection_steps() if is_current(run.connections(step))}
-    known = sorted(stored | {*run.weight_steps()})
+    known = sorted(stored | {*available_steps(run)})
     if not known:
         raise RunError(why_unavailable(run) or "the run has no step whose weights are kept")
     selected = known if steps is None else list(steps)
@@ -68,7 +70,7 @@ def run_connections(
     results = {}
     for index, step in enumerate(selected):
         progress(index / len(selected), f"step {step:,}")
-        if step in stored and (patched is not None or step not in run.weight_steps()):
+        if step in stored and (patched is not None or step not in available_steps(run)):
             results[step] = Connections.from_dict(run.connections(step))
             continue
         pairs = pairs or held_out_pairs(run)
@@ -80,7 +82,10 @@ def run_connections(
 def _compute_step(
     run: RunFolder, step: int, pairs: ExamplePairs, patched: int | None
 ) -> Connections:
-    """Compute the connections of one step and store them."""
+    """Compute the connections of one step, and store them if its weights are kept."""
+    if not run.weight_steps():
+        model = load_checkpoint(run.checkpoint_path)[0].eval()
+        return find_connections(model, pairs, patched=patched)
     model = StepWeights(run).load(_training_config(run).model, step)
     connections = find_connections(model, pairs, patched=patched)
     values = {
@@ -94,6 +99,18 @@ def _compute_step(
         run.connections_path.mkdir(exist_ok=True)
         write_json(run.connections_path / f"{step:08d}.json", values)
     return connections
+
+
+def available_steps(run: RunFolder) -> list[int]:
+    """Return the steps whose weights are kept; if there are none, the last step if the run has a
+    checkpoint and no stored connections."""
+    steps = run.weight_steps()
+    if steps or run.connection_steps() or not (run.checkpoint_path / "config.json").is_file():
+        return steps
+    try:
+        return [int(run.state()["step"])]
+    except (RunError, KeyError, TypeError, ValueError):
+        return []
 
 
 def is_current(values: Mapping[str, Any]) -> bool:
@@ -137,7 +154,7 @@ def why_unavailable(run: RunFolder) -> str:
             f"this model has {edges:,} connections between its heads; at most {MAX_EDGES:,} can "
             "be scored, as in 4 layers of 8 heads"
         )
-    if not run.weight_steps() and not run.connection_steps():
+    if not available_steps(run) and not run.connection_steps():
         return "the weights of this run's steps were not kept; train a similar run to see them"
     return ""
 

@@ -55,6 +55,12 @@ class Connections:
         ranks = self.patched[["score", "effect"]].rank()
         return float(ranks["score"].corr(ranks["effect"]))
 
+    @property
+    def absolute_rank_correlation(self) -> float:
+        """Spearman's rank correlation of the absolute values of score and effect over `patched`."""
+        ranks = self.patched[["score", "effect"]].abs().rank()
+        return float(ranks["score"].corr(ranks["effect"]))
+
     def strongest(self, count: int = N_DRAWN) -> pd.DataFrame:
         """The rows with the largest absolute scores."""
         return self.table.head(count)

@@ -178,9 +178,10 @@ function captionOf(data, now) {
 
 function agreementOf(now) {
   const count = `the ${now.edges.length} drawn of ${now.total.toLocaleString("en")} connections`;
+  const coefficient = (rho) => (rho === null ? "not defined" : rho.toFixed(2).replace("-", "−"));
   return now.rho === null
     ? `Too few connections for a rank correlation over ${count}.`
-    : `Spearman's rank correlation of score and effect over ${count}: ${now.rho.toFixed(2).replace("-", "−")}. On the line, the estimate is exact.`;
+    : `Spearman's rank correlation of score and effect over ${count}: ${coefficient(now.rho)}, of their sizes without the sign: ${coefficient(now.rho_absolute)}. On the line, the estimate is exact.`;
 }
 
 function legendOf(look) {

@@ -11,7 +11,7 @@ from transformer.jobs import RunInfo
 from transformer.jobs.computation import connections_computation
 from transformer.jobs.folder import JobFolder
 from transformer.run_config import TrainingRun
-from transformer.training.connections import is_current, why_unavailable
+from transformer.training.connections import available_steps, is_current, why_unavailable
 from transformer.ui.widgets import display_names, frame
 from transformer.ui.widgets.computed import computed
 from transformer.ui.widgets.tables import download
@@ -28,7 +28,8 @@ clean output of the sender minus its output for another example, times the gradi
 the receiver. The estimate is linear, also in the layer normalizations on the way.
 
 **Effect** is the truth for the connections that are drawn: the model runs again, and only this
-receiver gets this sender's output for the other example.
+receiver gets this sender's output for the other example. The two can differ even in sign: see the
+trained run *Subtract modulo p*.
 
 Both are the fall of the logit of the right token, compared with the other example's token. The
 other example has the same length, so a connection that passes only positions on has no effect.
@@ -46,7 +47,12 @@ def show(info: RunInfo, folder: JobFolder) -> None:
         st.caption(frame.plain(frame.as_sentence(reason)))
         return
     stored = [step for step in folder.connection_steps() if is_current(folder.connections(step))]
-    missing = [step for step in folder.weight_steps() if step not in stored]
+    missing = [step for step in available_steps(folder) if step not in stored]
+    if missing and not folder.weight_steps():
+        st.caption(
+            "Only the final model of this run was kept, so the film has one step. Train a similar "
+            "run to see its connections form."
+        )
     results: dict[int, dict[str, Any]] = {step: folder.connections(step) for step in stored}
     if missing:
         steps = f"{len(missing)} steps" if len(missing) > 1 else "1 step"
