@@ -7,9 +7,9 @@ its film. The attention of the repeat is compared with the film: only in float32
 the same type is it the same. At every step the 24 connections with the largest scores are patched,
 at the last step all of them. The table has, for each step, the share of positions where the right
 token comes first, the sum of the drawn effects, and Spearman's rank correlation of score and effect
-over the drawn connections, with and without their signs; then, for the last step, the same over all connections, how many of the
-24 largest effects are among the 24 largest scores, and the largest effect of a connection between
-two heads.
+over the drawn connections, with and without their signs; then, for the last step, the same over all
+connections, how many of the 24 largest effects are among the 24 largest scores, and the largest
+effect of a connection between two heads.
 
 `--keep` writes the connections into the run's folder, where the Train page shows them, if the
 repeat has the attention of the film at every step. Run it again when a shipped run is replaced.

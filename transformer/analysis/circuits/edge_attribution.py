@@ -20,9 +20,8 @@ The metric is the logit of the right token minus that of the corrupted example's
 message, the metric would fall by that much.
 
 Where a softmax is saturated, its gradient is nearly 0 although the effect may be large: scores of
-edges to queries and keys are the least reliable. Where both tokens of a metric depend on an edge,
-the score can even have the wrong sign (the shipped run toy-modular, docs/measured.md).
-`edge_patching` measures the effect itself.
+edges to queries and keys are the least reliable. At the end of the shipped run toy-modular, many
+scores even have the wrong sign (docs/measured.md). `edge_patching` measures the effect itself.
 """
 
 from __future__ import annotations
