@@ -202,8 +202,8 @@ def run_lesson(lesson: MeasuredLesson, address: str, code: str, minutes: float) 
     for student in lesson.students:
         student.close()
     for kind, times_by_place in lesson.times.items():
-        for place, times in times_by_place.items():
-            report(f"another {kind}, from the click to {SCREENS[place]}", times, FOLLOW_GOAL_MS)
+        for screen, times in times_by_place.items():
+            report(f"another {kind}, from the click to {SCREENS[screen]}", times, FOLLOW_GOAL_MS)
     report("another head, a student alone (script run)", alone.times, HEAD_GOAL_MS)
     errors = [text for student in lesson.students for text in student.errors]
     print(f"{'changes that did not arrive within the pause':<58} {lesson.late:8d}")

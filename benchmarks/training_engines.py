@@ -171,13 +171,13 @@ def serve(engine: str, keep: bool, clock: str) -> None:
     if keep and not keep_freed_memory():
         print(json.dumps({"error": "this C library cannot be asked to keep memory"}), flush=True)
         return
-    now: Callable[[], float] = getattr(time, clock)
+    clock_time: Callable[[], float] = getattr(time, clock)
     torch.manual_seed(0)
     steps = {"ours": our_steps, "peer": peer_steps}[engine]()
     print(json.dumps({"steps": list(steps), "threads": torch.get_num_threads()}), flush=True)
     for name in map(str.strip, sys.stdin):
-        start = now()
+        start = clock_time()
         steps[name]()
-        seconds = now() - start
+        seconds = clock_time() - start
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(json.dumps({"seconds": seconds, "peak_mb": peak}), flush=True)

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from pictures import LOOKS, ROOT, keep, opened
+from pictures import ROOT, VARIANTS, compress, open_page
 from PIL import Image
 from playwright.sync_api import Browser
 
@@ -21,11 +21,11 @@ from benchmarks.browser import chromium, served
 from transformer.ui.shell.registry import PAGES, path
 
 SHEET = (
-    (LOOKS[""], (0, 0)),
-    (LOOKS["-dark"], (1420, 0)),
+    (VARIANTS[""], (0, 0)),
+    (VARIANTS["-dark"], (1420, 0)),
     ({"viewport": {"width": 1920, "height": 1080}, "color_scheme": "light"}, (0, 920)),
-    (LOOKS["-phone"], (1940, 920)),
-    (LOOKS["-phone-dark"], (2350, 920)),
+    (VARIANTS["-phone"], (1940, 920)),
+    (VARIANTS["-phone-dark"], (2350, 920)),
 )
 """Variants of a page, and the position of their top left corner on the sheet."""
 SIZE = (2820, 2000)
@@ -33,13 +33,13 @@ SIZE = (2820, 2000)
 
 def sheet(browser: Browser, address: str, target: Path) -> None:
     canvas = Image.new("RGB", SIZE, "#8a8f96")
-    for look, corner in SHEET:
-        page = opened(browser, address, look)
+    for variant, corner in SHEET:
+        page = open_page(browser, address, variant)
         with Image.open(io.BytesIO(page.screenshot(animations="disabled"))) as picture:
             canvas.paste(picture, corner)
         page.context.close()
     canvas.resize((SIZE[0] // 2, SIZE[1] // 2), Image.Resampling.LANCZOS).save(target)
-    keep(target)
+    compress(target)
 
 
 def main(names: list[str]) -> None:

@@ -53,44 +53,44 @@ OTHER_PAGES = {
 }
 """The other pages, in one variant."""
 
-LOOKS: dict[str, dict[str, Any]] = {
+VARIANTS: dict[str, dict[str, Any]] = {
     "": {"viewport": {"width": 1400, "height": 900}, "color_scheme": "light"},
     "-dark": {"viewport": {"width": 1400, "height": 900}, "color_scheme": "dark"},
     "-phone": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light"},
     "-phone-dark": {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"},
 }
-LARGEST = 250_000
-"""Maximum bytes of a screenshot, as the repository keeps every version."""
+MAX_BYTES = 250_000
+"""Maximum bytes of a screenshot, because the repository stores every version."""
 
 
-def photograph(
+def take_screenshot(
     browser: Browser,
     address: str,
     target: Path,
-    look: Mapping[str, Any],
+    variant: Mapping[str, Any],
     *,
     full_page: bool = False,
 ) -> None:
     """Take a screenshot of a page's top window, or of the whole explorer."""
-    page = opened(browser, address, look)
+    page = open_page(browser, address, variant)
     if full_page:
         page.set_viewport_size({"width": 1400, "height": 3000})
-        page.wait_for_timeout(300)  # the frame in which it is drawn at its new size
+        page.wait_for_timeout(300)  # until it is drawn at its new size
         page.locator(".hu-explorer").screenshot(path=target, animations="disabled")
     else:
         page.screenshot(path=target, animations="disabled")
     page.context.close()
-    keep(target)
+    compress(target)
 
 
-def opened(browser: Browser, address: str, look: Mapping[str, Any]) -> Page:
-    """Open a page in a new context and return it when everything is drawn."""
-    page = browser.new_context(**look, reduced_motion="reduce").new_page()  # nothing half written
+def open_page(browser: Browser, address: str, variant: Mapping[str, Any]) -> Page:
+    """Open a page in a new context; return it when everything is drawn."""
+    page = browser.new_context(**variant, reduced_motion="reduce").new_page()  # no animation
     page.goto(address)
     page.get_by_role("heading", level=1).wait_for()
     settled(page)
     page.evaluate("document.fonts.ready")
-    # Charts and tables are fetched and drawn after the script has ended.
+    # Charts and tables are drawn after the script run.
     wait_until(page, "!document.querySelector('[data-testid=stSkeleton]')")
     page.wait_for_timeout(1500)
     page.mouse.move(0, 0)
@@ -103,55 +103,55 @@ def train(browser: Browser, address: str, target: Path) -> None:
     page = context.new_page()
     page.goto(f"{address}/train")
     page.get_by_role("button", name="Train").first.click()
-    page.mouse.move(0, 0)  # no tip over what comes where the button was
+    page.mouse.move(0, 0)  # no tooltip
     page.get_by_text("finished", exact=True).wait_for(timeout=300_000)
     page.locator(".hu-thumb").first.wait_for()
     settled(page)
-    page.wait_for_timeout(1000)  # the curves are drawn to their end
+    page.wait_for_timeout(1000)  # the curves are complete
     page.screenshot(path=target, animations="disabled")
     context.close()
-    keep(target)
+    compress(target)
 
 
-def both_sources(browser: Browser, address: str, target: Path) -> None:
-    """The app's first page on the left, the site's on the right: one view, two sources."""
-    look = {"viewport": {"width": 1000, "height": 860}, "color_scheme": "light"}
+def app_and_site(browser: Browser, address: str, target: Path) -> None:
+    """Take one picture of the app's first page (left) and the site's (right)."""
+    variant = {"viewport": {"width": 1000, "height": 860}, "color_scheme": "light"}
     with tempfile.TemporaryDirectory() as folder:
         write_site(Path(folder) / "site")
         with http_server(Path(folder) / "site") as site:
             pictures = []
             for page in (
-                opened(browser, f"{address}/?{LAB}", look),
-                _site_page(browser, site, look),
+                open_page(browser, f"{address}/?{LAB}", variant),
+                _site_page(browser, site, variant),
             ):
                 content = page.screenshot(animations="disabled")
                 pictures.append(Image.open(io.BytesIO(content)).convert("RGB"))
                 page.context.close()
-    whole = Image.new("RGB", (2020, 860), "#8a8f96")
+    sheet = Image.new("RGB", (2020, 860), "#8a8f96")
     for picture, left in zip(pictures, (0, 1020), strict=True):
-        whole.paste(picture, (left, 0))
-    whole.resize((1515, 645), Image.Resampling.LANCZOS).save(target)
-    keep(target)
+        sheet.paste(picture, (left, 0))
+    sheet.resize((1515, 645), Image.Resampling.LANCZOS).save(target)
+    compress(target)
 
 
-def _site_page(browser: Browser, site: str, look: Mapping[str, Any]) -> Page:
+def _site_page(browser: Browser, site: str, variant: Mapping[str, Any]) -> Page:
     """The site's first page after its model has translated the sentence."""
-    page = browser.new_context(**look, reduced_motion="reduce").new_page()
+    page = browser.new_context(**variant, reduced_motion="reduce").new_page()
     page.goto(f"{site}?{LAB}")
     page.locator(".hu-live-bar").wait_for(state="hidden")
     page.locator(".hu-glance-words").first.wait_for()
-    page.wait_for_timeout(1500)  # the words that came close are asked for
+    page.wait_for_timeout(1500)  # alternatives are loaded
     page.mouse.move(0, 0)
     return page
 
 
-def keep(target: Path) -> None:
+def compress(target: Path) -> None:
     """Reduce a screenshot to 256 colours; exit if it is still too large."""
     with Image.open(target) as picture:
         picture.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE).save(target, optimize=True)
     size = target.stat().st_size
-    if size > LARGEST:
-        sys.exit(f"{target} has {size} bytes; at most {LARGEST} are wanted.")
+    if size > MAX_BYTES:
+        sys.exit(f"{target} has {size} bytes; at most {MAX_BYTES} are allowed.")
     print(f"{target.relative_to(ROOT)}  {size / 1000:.0f} kB")
 
 
@@ -164,16 +164,16 @@ def main(checkpoints: Path) -> None:
         chromium() as browser,
     ):
         for name, path in PAGES.items():
-            for suffix, look in LOOKS.items():
+            for suffix, variant in VARIANTS.items():
                 target = ROOT / "docs" / f"{name}{suffix}.png"
-                photograph(browser, f"{address}/{path}", target, look)
+                take_screenshot(browser, f"{address}/{path}", target, variant)
         for name, path in VIEWS.items():
             target = ROOT / "docs" / f"{name}.png"
-            photograph(browser, f"{address}/{path}", target, LOOKS[""], full_page=True)
+            take_screenshot(browser, f"{address}/{path}", target, VARIANTS[""], full_page=True)
         for name, path in OTHER_PAGES.items():
-            tall = {**LOOKS[""], "viewport": {"width": 1400, "height": 1200}}
-            photograph(browser, f"{address}/{path}", ROOT / "docs" / f"{name}.png", tall)
-        both_sources(browser, address, ROOT / "docs" / "sources.png")
+            tall = {**VARIANTS[""], "viewport": {"width": 1400, "height": 1200}}
+            take_screenshot(browser, f"{address}/{path}", ROOT / "docs" / f"{name}.png", tall)
+        app_and_site(browser, address, ROOT / "docs" / "sources.png")
         train(browser, address, ROOT / "docs" / "train.png")
 
 

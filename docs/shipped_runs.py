@@ -55,7 +55,7 @@ from transformer.training.train_folder import train_run  # noqa: E402
 from transformer.ui.pages.training.draft import probes  # noqa: E402
 
 RUNS = ROOT / "checkpoints" / "runs"
-# No look waits for its price: the film is what these are made for.
+# Evaluate at every step of the film, regardless of the time: the film is the purpose of these runs.
 evaluation_callback.FREE_SECONDS = math.inf
 step_weights.MAX_STEPS = 10**6
 

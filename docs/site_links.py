@@ -1,6 +1,6 @@
-"""Hook of the documentation site: links to files outside docs/ lead to the repository.
+"""Hook of the documentation site: make links to files outside docs/ point to the repository.
 
-In the repository those links are relative, so that they work on a disk and on a forge as well.
+In the repository these links are relative, so that they work in a checkout and on GitHub.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _LINK = re.compile(r"(?<=\]\()([^)\s#:]+)(#[^)\s]*)?(?=\))")
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, **_: Any) -> str:
-    """Return the page with absolute links to what is not on the site; MkDocs calls this."""
+    """Return the page with absolute links to files that are not on the site; called by MkDocs."""
     return with_repository_links(markdown, page.file.src_uri, config["extra"]["repository"])
 
 
@@ -28,8 +28,8 @@ def with_repository_links(markdown: str, page: str, repository: str) -> str:
 
     def replaced(match: re.Match[str]) -> str:
         target = posixpath.normpath(posixpath.join("docs", posixpath.dirname(page), match[1]))
-        shown = target.startswith("docs/") and target.endswith((".md", ".png"))
-        if shown and target != "docs/package.md":
+        is_on_site = target.startswith("docs/") and target.endswith((".md", ".png"))
+        if is_on_site and target != "docs/package.md":
             return match[0]
         return f"{repository.rstrip('/')}/blob/main/{target}{match[2] or ''}"
 

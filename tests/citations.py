@@ -2,8 +2,8 @@
 
     python -m tests.citations
 
-prints them with the files that name them. `citations.toml` says of each what it claims, and whether
-somebody held it against the work.
+prints them with the files that contain them. `citations.toml` has the claim of each, and whether
+somebody has checked it in the cited work.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 LIST = Path(__file__).with_suffix(".toml")
 OWN = "Vaswani et al. 2017"
-"""The paper that this is about: a section without a name is one of its."""
+"""The paper of this project; a section without a work belongs to it."""
 
 _NAME = r"[A-ZÀ-Ž][a-zà-ž’'-][\w’'-]*"
 _WORK = (

@@ -79,7 +79,7 @@ def used(root: Path) -> dict[Path, set[str]]:
     for file in sorted(files):
         in_ui = not file.is_relative_to(root / "transformer") or "ui" in file.parts
         names[file] = private_names(file.read_text("utf-8"), attributes=in_ui)
-    return {file: found for file, found in names.items() if found}
+    return {file: private for file, private in names.items() if private}
 
 
 def main() -> None:

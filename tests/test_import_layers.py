@@ -138,8 +138,8 @@ def _grouped(links: imports.Graph, group: Callable[[str], str]) -> imports.Graph
     """Return each group of modules with the groups that it imports."""
     groups: imports.Graph = {}
     for module, names in links.items():
-        others = {group(name) for name in names if is_internal(name)} - {group(module)}
-        groups.setdefault(group(module), set()).update(others)
+        imported_groups = {group(name) for name in names if is_internal(name)} - {group(module)}
+        groups.setdefault(group(module), set()).update(imported_groups)
     return groups
 
 

@@ -58,12 +58,14 @@ def percent(text: str) -> float:
 def same_candidates(panel: Locator, trace: Trace, step: int) -> None:
     result = trace.translation.steps[step]
     expected = list(result.candidates)
-    if result.chosen.id not in [one.id for one in expected]:
+    if result.chosen.id not in [candidate.id for candidate in expected]:
         expected.append(result.chosen)
     rows = panel.locator(".hu-candidate")
-    expect(rows.locator(".hu-name")).to_have_text([one.token for one in expected])
+    expect(rows.locator(".hu-name")).to_have_text([candidate.token for candidate in expected])
     displayed = [percent(text) for text in rows.locator(".hu-number").all_inner_texts()]
-    np.testing.assert_allclose(displayed, [one.probability for one in expected], atol=6e-4)
+    np.testing.assert_allclose(
+        displayed, [candidate.probability for candidate in expected], atol=6e-4
+    )
     assert panel.locator(".hu-chosen").get_attribute("data-id") == str(result.chosen.id)
 
 

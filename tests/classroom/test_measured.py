@@ -59,7 +59,7 @@ def test_a_question_is_asked_before_and_after_and_shown_once(classroom: Classroo
     assert measured.results() == (result,)
 
 
-def test_sealed_answers_are_nowhere_but_in_the_hashes(classroom: Classroom) -> None:
+def test_sealed_answers_are_only_stored_under_hashes(classroom: Classroom) -> None:
     measured = classroom.measured
     number = measured.ask(QUESTION)
     measured.answer("ann", number, 0, 1)
@@ -125,7 +125,7 @@ def test_one_question_is_open_at_a_time(classroom: Classroom) -> None:
         ("ann", 1, "You have answered this question already"),
     ],
 )
-def test_an_answer_that_does_not_count(
+def test_invalid_answers_do_not_count(
     classroom: Classroom, visitor: str, option: int, message: str
 ) -> None:
     number = classroom.measured.ask(QUESTION)
@@ -135,7 +135,7 @@ def test_an_answer_that_does_not_count(
     assert classroom.measured.all()[0].answered == (1,)
 
 
-def test_leaving_and_coming_back_gives_no_second_answer(classroom: Classroom) -> None:
+def test_rejoining_gives_no_second_answer(classroom: Classroom) -> None:
     number = classroom.measured.ask(QUESTION)
     classroom.measured.answer("ann", number, 0, 0)
     classroom.leave("ann")
@@ -144,7 +144,7 @@ def test_leaving_and_coming_back_gives_no_second_answer(classroom: Classroom) ->
         classroom.measured.answer("ann", number, 0, 1)
 
 
-def test_an_ended_class_takes_no_answer() -> None:
+def test_an_ended_class_accepts_no_answers() -> None:
     classes = Classes("a long token", max_members=3)
     classroom = classes.open("a long token", "teacher")
     classes.join(classroom.code, "ann")
@@ -169,7 +169,7 @@ def test_an_ended_class_takes_no_answer() -> None:
         ("Why?", "A\nB", 0, "a number from 1 to 2, not 0"),
     ],
 )
-def test_what_is_no_question(text: str, options: str, correct: int, message: str) -> None:
+def test_invalid_questions_are_refused(text: str, options: str, correct: int, message: str) -> None:
     with pytest.raises(ClassroomError, match=message):
         MeasuredQuestion.read(text, options, correct)
 
@@ -179,14 +179,14 @@ def test_a_question_is_plain_text() -> None:
     assert (question.text, question.options) == ("<script>x</script> &", ("<b>A</b>", "B"))
 
 
-def test_questions_are_bounded_in_number(classroom: Classroom) -> None:
+def test_the_number_of_questions_is_limited(classroom: Classroom) -> None:
     for _ in range(MAX_MEASURED):
         classroom.measured.ask(QUESTION)
     with pytest.raises(ClassroomError, match=f"has {MAX_MEASURED} questions"):
         classroom.measured.ask(QUESTION)
 
 
-def test_five_hundred_seats(classroom: Classroom) -> None:
+def test_answers_of_five_hundred_seats_are_matched(classroom: Classroom) -> None:
     """Every seat is matched with itself, whatever the order of the answers."""
     before = {f"seat {n}": n % 3 for n in range(500)}
     after = {name: 1 if n % 2 else option for n, (name, option) in enumerate(before.items())}
@@ -216,7 +216,7 @@ def result_of(*seats: SeatAnswers, n_rounds: int = 2) -> MeasuredResult:
     return MeasuredResult("Why?", ("A", "B"), 1, n_rounds, seats)
 
 
-def test_pairs_are_used_if_half_of_the_class_has_them() -> None:
+def test_paired_answers_are_used_if_half_of_the_class_has_them() -> None:
     pairs: list[SeatAnswers] = [(0, 1), (1, 1)]
     half = result_of(*pairs, (0, None), (0, None), (None, 1)).difference()
     assert half is not None
@@ -249,7 +249,7 @@ def test_the_file_of_options_has_all_votes_and_the_difference() -> None:
     assert table["method"].str.contains("paired").all()
 
 
-def test_the_file_of_seats_gives_the_same_difference() -> None:
+def test_the_file_of_answers_gives_the_same_difference() -> None:
     seats: list[SeatAnswers] = [(0, 1), (1, 1), (0, 0), (None, 1), (1, None)]
     text = seat_table([result_of(*seats)]).to_csv(index=False)
     rows = list(csv.DictReader(io.StringIO(text)))

@@ -42,7 +42,7 @@ def test_the_teaching_code_makes_a_teacher(classes: Classes, classroom: Classroo
         classes.join(other.teaching_code, "bohr")
 
 
-def test_the_last_one_who_presses_leads(classroom: Classroom) -> None:
+def test_the_last_teacher_who_clicks_leads(classroom: Classroom) -> None:
     classroom.set_view_to_follow("curie", "attention", {})
     classroom.set_view_to_follow("bohr", "why", {})  # does not lead yet
     assert classroom.view_to_follow is not None
@@ -89,7 +89,7 @@ def test_the_teaching_code_ends_with_the_class(classes: Classes, classroom: Clas
     assert code not in str([vars(classes), vars(classroom)])
 
 
-def test_teachers_are_bounded(classes: Classes, classroom: Classroom) -> None:
+def test_the_number_of_teachers_is_limited(classes: Classes, classroom: Classroom) -> None:
     for number in range(MAX_TEACHERS - 2):
         classes.join(classroom.teaching_code, f"colleague {number}")
     with pytest.raises(ClassroomError, match=f"has {MAX_TEACHERS} teachers"):

@@ -121,8 +121,8 @@ def test_an_encoder_decoder_has_all_three_kinds(tokenizer: Any, make: Callable[[
         ("cross", out.cross_attentions),
     ):
         for layer, expected in enumerate(attentions):
-            found = trace.weights(kind, layer)  # type: ignore[arg-type]
-            np.testing.assert_allclose(found, expected[0].detach().numpy(), atol=1e-6)
+            weights = trace.weights(kind, layer)  # type: ignore[arg-type]
+            np.testing.assert_allclose(weights, expected[0].detach().numpy(), atol=1e-6)
 
 
 def test_without_a_target_it_takes_what_the_model_generates(tokenizer: Any) -> None:

@@ -78,7 +78,7 @@ def file(app: AppTest, name: str) -> pd.DataFrame:
 
 
 @pytest.mark.usefixtures("token")
-def test_a_measured_lesson(visit: Visit) -> None:
+def test_a_question_before_and_after_a_lesson(visit: Visit) -> None:
     teacher = opened(visit)
     classroom = only_class()
     ann, bob = joined(visit, classroom, "Ann"), joined(visit, classroom, "Bob")
@@ -125,7 +125,7 @@ def test_a_measured_lesson(visit: Visit) -> None:
 
 
 @pytest.mark.usefixtures("token")
-def test_bad_questions_get_one_sentence_and_keep_what_was_typed(visit: Visit) -> None:
+def test_invalid_questions_get_one_sentence_and_keep_the_text(visit: Visit) -> None:
     teacher = opened(visit)
     ask(teacher, "Why?", "")
     assert messages(teacher)[-1] == "A question has 2 to 8 options, one a line; this one has 0."

@@ -54,11 +54,11 @@ def run(trained: RunFolder, tmp_path: Path) -> RunFolder:
 def test_weights_are_kept_at_every_snapshot(run: RunFolder) -> None:
     assert run.weight_steps() == run.snapshots() == list(range(9))
     final, _ = load_checkpoint(run.checkpoint_path)
-    kept = StepWeights(run).load(CONFIG.model, 8)
+    loaded = StepWeights(run).load(CONFIG.model, 8)
     for name, weight in final.named_parameters():
-        assert torch.equal(weight, kept.get_parameter(name)), name
+        assert torch.equal(weight, loaded.get_parameter(name)), name
     first = StepWeights(run).load(CONFIG.model, 0)
-    assert not torch.equal(first.embedding.weight, kept.embedding.weight)
+    assert not torch.equal(first.embedding.weight, loaded.embedding.weight)
 
 
 def test_steps_are_thinned_and_large_models_left_out(
@@ -90,8 +90,8 @@ def test_connections_are_computed_once_and_stored(run: RunFolder) -> None:
         expected.strongest()["score"].tolist(), rel=1e-4
     )
     shutil.rmtree(run.step_weights_path)  # they come from the folder now, as in a shipped run
-    again = run_connections(run.path)
-    assert again[8].table["effect"].tolist() == pytest.approx(
+    second = run_connections(run.path)
+    assert second[8].table["effect"].tolist() == pytest.approx(
         first[8].patched["effect"].tolist(), rel=1e-4
     )
     assert not why_unavailable(run)
@@ -119,7 +119,7 @@ def test_a_rewound_run_computes_later_steps_again(run: RunFolder) -> None:
     assert run.connection_steps() == [2]
 
 
-def test_what_cannot_be_computed_is_refused_in_a_sentence(run: RunFolder) -> None:
+def test_invalid_runs_are_refused_in_one_sentence(run: RunFolder) -> None:
     with pytest.raises(RunError, match=r"^the weights of step 7,000 are not kept; the"):
         run_connections(run.path, [7000])
     (run.step_weights_path / "00000008.safetensors").write_bytes(b"")

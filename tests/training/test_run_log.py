@@ -77,12 +77,12 @@ def test_tensorboard_reads_figures_and_heads(tmp_path: Path) -> None:
         str(run.path / "tensorboard"), {"scalars": 0, "images": 0, "tensors": 0}
     ).Reload()
     tags = events.Tags()
-    found = {
+    scalars = {
         (tag, event.step): event.value for tag in tags["scalars"] for event in events.Scalars(tag)
     }
-    wanted = expected(run)
+    expected_scalars = expected(run)
     assert {"train/loss", "valid/loss", "valid/perplexity"} <= {*tags["scalars"]}
-    assert found == pytest.approx(wanted, rel=1e-6)
+    assert scalars == pytest.approx(expected_scalars, rel=1e-6)
     assert {*tags["images"]} == {f"attention/{kind}" for kind in ("encoder", "decoder", "cross")}
     for kind in ("encoder", "decoder", "cross"):
         images = events.Images(f"attention/{kind}")

@@ -26,23 +26,23 @@ def test_the_table_has_one_row_per_unmasked_cell(
 ) -> None:
     table = contribution(model, trace, kind, 1, 2, slopes).to_frame()
     rows, columns = trace.labels(kind)
-    recorded, moved = set(), norms.contributions(model, trace, kind, 1)[2]
+    cells, expected_norms = set(), norms.contributions(model, trace, kind, 1)[2]
     for line in table.to_dict("records"):
         at = query, key = line["query_position"], line["key_position"]
-        recorded.add(at)
+        cells.add(at)
         assert (line["query_token"], line["key_token"]) == (rows[query], columns[key])
         assert line["weight"] == trace.weights(kind, 1)[2][at]
-        assert line["norm"] == moved[at]
+        assert line["norm"] == expected_norms[at]
         assert line["gradient"] == slopes.weights[kind][1, 2][at]
         assert line["product"] == pytest.approx(
             line["gradient"] * line["weight"], rel=1e-5, abs=1e-9
         )
         if kind != "encoder":
             assert line["writes_token"] == trace.predicted_tokens[query]
-    every = {(i, j) for i in range(len(rows)) for j in range(len(columns))}
-    future = {(i, j) for i, j in every if j > i} if kind == "decoder" else set()
-    assert len(table) == len(recorded)
-    assert recorded == every - future
+    all_cells = {(i, j) for i in range(len(rows)) for j in range(len(columns))}
+    masked = {(i, j) for i, j in all_cells if j > i} if kind == "decoder" else set()
+    assert len(table) == len(cells)
+    assert cells == all_cells - masked
     assert ("writes_token" in table) == (kind != "encoder")
 
 

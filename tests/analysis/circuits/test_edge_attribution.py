@@ -89,7 +89,7 @@ def test_scores_are_exact_in_a_linear_model(
     assert into_output == pytest.approx(float((clean - corrupted).mean()))
 
 
-def test_scores_are_finite_differences(double: Transformer, example_pairs: ExamplePairs) -> None:
+def test_scores_equal_finite_differences(double: Transformer, example_pairs: ExamplePairs) -> None:
     """Of every third edge of a model with norms, softmax and activations."""
     step, edges = 1e-4, all_edges(double.config)[::3]
     scores = edge_attribution(double, example_pairs)
@@ -133,7 +133,7 @@ def test_only_the_known_circuit_has_scores(
     assert all(abs(effects[edge]) > 1e-3 and abs(scores[edge]) > 1e-3 for edge in path)
 
 
-def test_effect_of_a_node_with_one_edge_is_that_of_patching_its_output(
+def test_patching_the_only_edge_equals_patching_the_node(
     double: Transformer, example_pairs: ExamplePairs
 ) -> None:
     """The last feed-forward network is read by the output alone."""

@@ -43,14 +43,18 @@ def positional(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
     length = 12
     share = 0.9 + off / 100 + rng.uniform(-0.02, 0.02, n)
     position = np.tile(np.arange(length), n)
-    best = []
-    for less in (0.0, 0.2):
-        ahead = rng.random((n, length)) < (share - less)[:, None]
+    strongest = []
+    for deficit in (0.0, 0.2):
+        ahead = rng.random((n, length)) < (share - deficit)[:, None]
         ahead[:, -1] = False
-        best.append(position + ahead.ravel())
+        strongest.append(position + ahead.ravel())
     size = np.full(n * length, length)
     positions = StrongestKeys(
-        np.array(best, dtype=np.int16)[None], position, size, size, np.repeat(np.arange(n), length)
+        np.array(strongest, dtype=np.int16)[None],
+        position,
+        size,
+        size,
+        np.repeat(np.arange(n), length),
     )
     measured = SimpleNamespace(strongest_keys={"encoder": positions})
     patch.setattr(by_measure_module, "measure_heads", lambda *_: measured)

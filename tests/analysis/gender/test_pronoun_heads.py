@@ -1,4 +1,5 @@
-"""Attention to the pronoun and the article's probabilities, against a trace of each sentence."""
+"""Attention to the pronoun and the article's probabilities, compared with a trace of each
+sentence."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ TEXT = "The doctor thanked the nurse because {} was late."
 
 
 def step(translator: Translator, pronoun: str, prefix: int) -> ArticleStep:
-    """A step after a beginning of `prefix` arbitrary tokens."""
+    """Return a decoding step after `prefix` arbitrary tokens."""
     src = translator.vocabulary.encode(TEXT.format(pronoun))
     last = len(src) - 1
     neighbours = ((last - 5,), (last - 2, last - 1))
@@ -45,7 +46,7 @@ def steps(translator: Translator) -> list[ArticleStep]:
     ]
 
 
-def test_weights_and_margins_are_those_of_single_traces(
+def test_weights_and_margins_equal_those_of_single_traces(
     translator: Translator, steps: list[ArticleStep]
 ) -> None:
     weights, margins = pronoun_weights(translator, steps)
@@ -59,14 +60,14 @@ def test_weights_and_margins_are_those_of_single_traces(
             np.testing.assert_allclose(
                 weights[kind, :, :, 0, number], table[..., list(each.pronoun)].sum(-1), atol=1e-5
             )
-            beside = (table[..., first].sum(-1) + table[..., second].sum(-1)) / 2
-            np.testing.assert_allclose(weights[kind, :, :, 1, number], beside, atol=1e-5)
+            neighbour_mean = (table[..., first].sum(-1) + table[..., second].sum(-1)) / 2
+            np.testing.assert_allclose(weights[kind, :, :, 1, number], neighbour_mean, atol=1e-5)
         logits = trace["hook_logits"][row].astype(np.float64)
         log_p = np.log(np.exp(logits) / np.exp(logits).sum())
         assert margins[number] == pytest.approx(log_p[9] - log_p[7], abs=1e-4)
 
 
-def test_margins_with_heads_off_are_those_of_a_trace_with_them_off(
+def test_margins_with_hooks_equal_those_of_a_trace_with_hooks(
     translator: Translator, steps: list[ArticleStep]
 ) -> None:
     config = translator.model.config
@@ -88,7 +89,7 @@ def planted(
     monkeypatch.setattr(pronoun_heads, "article_margins", lambda *_: next(margins))
 
 
-def test_the_heads_that_look_at_the_pronoun_are_found_and_their_effect_measured(
+def test_pronoun_heads_and_their_effect_are_measured(
     translator: Translator, steps: list[ArticleStep], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config, n = translator.model.config, 100
@@ -137,15 +138,15 @@ def test_a_step_is_the_row_that_writes_the_article(en_fr: Translator) -> None:
     ids = vocabulary.encode("une table", target=True)
     owners = (0, *([1] * (len(ids) - 2)))
     words = ReadTranslation(tuple(sentence.words), ("une", "table"), owners, np.zeros((2, 9)))
-    found = article_step(en_fr, "fr", sentence, words, ids, 0)
-    assert found is not None
-    tokens = vocabulary.tokens(found.pair.src)
-    assert "".join(tokens[n] for n in found.pronoun) == "▁he"
-    assert "".join(tokens[n] for n in found.occupation) == "▁nurse"
-    beside = ["".join(tokens[n] for n in word) for word in found.neighbours]
-    assert beside == ["▁because", "▁was"]
-    assert found.pair.out == ids[:1]
-    assert vocabulary.tokens([found.masculine, found.feminine]) == ["▁un", "▁une"]
+    step = article_step(en_fr, "fr", sentence, words, ids, 0)
+    assert step is not None
+    tokens = vocabulary.tokens(step.pair.src)
+    assert "".join(tokens[n] for n in step.pronoun) == "▁he"
+    assert "".join(tokens[n] for n in step.occupation) == "▁nurse"
+    neighbours = ["".join(tokens[n] for n in word) for word in step.neighbours]
+    assert neighbours == ["▁because", "▁was"]
+    assert step.pair.out == ids[:1]
+    assert vocabulary.tokens([step.masculine, step.feminine]) == ["▁un", "▁une"]
     assert article_step(en_fr, "fr", sentence, words, ids, -1) is None
     assert article_step(en_fr, "fr", sentence, words, ids, 1) is None
 

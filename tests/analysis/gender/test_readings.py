@@ -18,7 +18,7 @@ from transformer.analysis.gender.readings import (
 from transformer.analysis.gender.sentences import WORD
 
 # Written by hand: a translation, the noun of the occupation, and what a reader takes it for.
-KNOWN = [
+READINGS = [
     ("fr", "L'infirmière a aidé le médecin.", "infirmière", "feminine"),
     ("fr", "L'infirmière a aidé le médecin.", "médecin", "masculine"),
     ("fr", "La médecin était en retard.", "médecin", "feminine"),
@@ -51,8 +51,8 @@ KNOWN = [
 ]
 
 
-@pytest.mark.parametrize(("language", "text", "noun", "expected"), KNOWN)
-def test_known_translations_are_read_as_people_read_them(
+@pytest.mark.parametrize(("language", "text", "noun", "expected"), READINGS)
+def test_known_translations_give_the_expected_genders(
     language: str, text: str, noun: str, expected: str
 ) -> None:
     words = WORD.findall(text)

@@ -39,7 +39,7 @@ def folder(checkpoints: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(checkpoints / "tiny", tmp_path / "model"))
 
 
-def test_a_report_is_read_back_for_its_own_weights_alone(folder: Path) -> None:
+def test_a_report_is_loaded_only_for_its_weights(folder: Path) -> None:
     digest = checkpoint_hash(folder)
     assert load_gender_report(folder, digest, CONFIG) is None
     save_gender_report(folder, REPORT)
@@ -105,7 +105,7 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> None:
     winomt.main()
 
 
-def test_the_benchmark_prints_and_keeps_the_figures(
+def test_the_benchmark_prints_and_stores_the_figures(
     folder: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -130,7 +130,7 @@ def test_the_benchmark_prints_and_keeps_the_figures(
     assert error.count("\n") == 1
 
 
-def test_the_first_sentences_bring_their_counterparts(tmp_path: Path) -> None:
+def test_a_sample_includes_the_counterparts_of_its_sentences(tmp_path: Path) -> None:
     ordered = [*SENTENCES[1::2], *SENTENCES[::2]]
     assert winomt.first_sentences(ordered, None) == ordered
     assert [s.gold for s in winomt.first_sentences(ordered, 2)] == ["female"] * 2 + ["male"] * 2

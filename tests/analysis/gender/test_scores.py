@@ -34,7 +34,7 @@ def scores_by_name(
     return {score.name: score for score in gender_scores(sentences, genders, pairs)}
 
 
-def test_scores_are_the_papers_formulas() -> None:
+def test_scores_equal_the_papers_formulas() -> None:
     rng = random.Random(3)
     sentences, pairs = paired(200)
     genders: list[Gender | None] = [
@@ -55,9 +55,9 @@ def test_scores_are_the_papers_formulas() -> None:
     assert scores["accuracy"].count == len(decided)
     f1 = {}
     for gold, gender in (("male", "masculine"), ("female", "feminine")):
-        both = sum(o == gold and g == gender for o, g, _ in decided)
-        recall = both / sum(o == gold for o, _, _ in decided)
-        precision = both / sum(g == gender for _, g, _ in decided)
+        n_correct_of_gender = sum(o == gold and g == gender for o, g, _ in decided)
+        recall = n_correct_of_gender / sum(o == gold for o, _, _ in decided)
+        precision = n_correct_of_gender / sum(g == gender for _, g, _ in decided)
         f1[gold] = 2 * precision * recall / (precision + recall)
         assert scores[gold].value == pytest.approx(recall)
     assert scores["gender_gap"].value == pytest.approx(f1["male"] - f1["female"])
@@ -108,7 +108,7 @@ def test_a_model_that_follows_stereotypes_only() -> None:
     assert scores["changed"].high == pytest.approx(0.0451, abs=1e-3)
 
 
-def test_sentences_with_they_have_no_right_gender() -> None:
+def test_sentences_with_they_have_no_correct_gender() -> None:
     sentences = [sentence("neutral", "nurse")] * 40
     genders: list[Gender | None] = ["masculine"] * 30 + ["feminine"] * 10
     (score,) = gender_scores(sentences, genders, [])

@@ -59,7 +59,7 @@ def test_a_file_is_read_with_the_position_of_each_occupation(tmp_path: Path) -> 
         ("\n", r"has no sentence; WinoMT has one per line"),
     ],
 )
-def test_another_file_is_refused_in_one_sentence(tmp_path: Path, line: str, reason: str) -> None:
+def test_an_invalid_file_is_refused_in_one_sentence(tmp_path: Path, line: str, reason: str) -> None:
     with pytest.raises(CorpusError, match=reason) as error:
         read_winomt(written(tmp_path, line))
     assert str(error.value).count("\n") == 0
@@ -93,9 +93,9 @@ def test_a_sentence_without_a_pronoun_is_refused() -> None:
 def test_occupations_are_found_by_their_longest_name() -> None:
     text = "The construction worker called the nurse."
     words = WORD.findall(text)
-    found = occupations_in(text)
-    assert [name for name, _, _ in found] == ["construction worker", "nurse"]
-    assert [words[first : last + 1] for _, first, last in found] == [words[1:3], words[5:6]]
+    occupations = occupations_in(text)
+    assert [name for name, _, _ in occupations] == ["construction worker", "nurse"]
+    assert [words[first : last + 1] for _, first, last in occupations] == [words[1:3], words[5:6]]
 
 
 def test_examples_have_two_occupations_and_one_pronoun() -> None:

@@ -26,7 +26,8 @@ def translator() -> Translator:
 
 
 def memory_of_layer(translator: Translator, count: int) -> Hooks:
-    """Hooks that keep the output of encoder layer `count` and return it as the memory."""
+    """Return hooks that store the output of encoder layer `count` and use it as the encoder
+    output."""
     outputs: list[Tensor] = []
     layer = f"layers.{count - 1}.ffn_norm" if count else "embed"
 

@@ -48,7 +48,7 @@ def open_boxes(traced_model: TracedModel) -> list[Opened]:
 
 
 @pytest.fixture(scope="module")
-def english() -> Translator:
+def en_fr() -> Translator:
     return Translator.load(EN_FR, device="cpu")
 
 
@@ -92,16 +92,16 @@ def test_a_masked_score_is_printed_as_minus_infinity(traced_model: TracedModel) 
 
 @pytest.mark.parametrize(("box", "panel", "row", "column"), NUMBERS)
 def test_snippets_work_with_the_included_model(
-    english: Translator, box: str, panel: str, row: int, column: int
+    en_fr: Translator, box: str, panel: str, row: int, column: int
 ) -> None:
-    opened_box = opened(english.trace("I am a student."), english, box, 5)
+    opened_box = opened(en_fr.trace("I am a student."), en_fr, box, 5)
     program = snippet(opened_box, EN_FR, panel, row, column)
     expected = opened_box.panel(panel).values[row, column]
     assert printed(program) == pytest.approx(expected, rel=1e-4)
 
 
-def test_a_snippet_is_a_standalone_program(english: Translator) -> None:
-    box = opened(english.trace("I am a student."), english, "decoder.0.self_attn.norm")
+def test_a_snippet_is_a_standalone_program(en_fr: Translator) -> None:
+    box = opened(en_fr.trace("I am a student."), en_fr, "decoder.0.self_attn.norm")
     program = snippet(box, EN_FR, "y", 1, 9)
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -110,8 +110,8 @@ def test_a_snippet_is_a_standalone_program(english: Translator) -> None:
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_any_user_text_is_quoted_in_the_snippet(english: Translator, text: str) -> None:
-    box = opened(english.trace(text, "Oui."), english, "encoder.embed.tokens")
+def test_any_user_text_is_quoted_in_the_snippet(en_fr: Translator, text: str) -> None:
+    box = opened(en_fr.trace(text, "Oui."), en_fr, "encoder.embed.tokens")
     program = snippet(box, EN_FR, "t", 0, 0)
     literals = [
         node.value for node in ast.walk(ast.parse(program)) if isinstance(node, ast.Constant)

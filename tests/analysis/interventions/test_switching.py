@@ -15,7 +15,7 @@ TEXT = "My aunt hides the lamp today."
 SOME = [("encoder", 0, 1), ("encoder", 1, 3), ("decoder", 1, 0), ("cross", 0, 2), ("cross", 0, 3)]
 
 
-def test_every_head_is_patched_once(translator: Translator) -> None:
+def test_all_heads_contains_each_head_once(translator: Translator) -> None:
     config = translator.model.config
     heads = switching.all_heads(config)
     assert len(set(heads)) == len(heads) == 3 * config.n_layers * config.n_heads

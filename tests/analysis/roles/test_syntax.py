@@ -90,9 +90,9 @@ def grammar_trees(corpus: Corpus) -> tuple[list[Tree], list[Tree]]:
 
 def test_encoder_hits_equal_the_grammar_measures(translator: Translator) -> None:
     """Independent code: `measures/grammar.py` counts rows of padded batches, by masks."""
-    ours = Corpus.bundled(400)
+    bundled = Corpus.bundled(400)
     corpus = Corpus(
-        "grammar", tuple(s for s in ours.sentences if s.gold and s.gold.dependencies)[:80]
+        "grammar", tuple(s for s in bundled.sentences if s.gold and s.gold.dependencies)[:80]
     )
     assert len(corpus) == 80
     measured = measure_heads(translator, corpus)

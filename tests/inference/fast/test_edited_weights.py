@@ -27,8 +27,8 @@ Scores = list[tuple[list[int], list[float]]]
 
 
 def ids_and_scores(decoder: SequenceDecoder, rows: int, options: Decoding = OPTIONS) -> Scores:
-    found = [output.decoded for output in decoder.run(SOURCES[:rows], options)]
-    return [(one.ids, [*map(float, one.log_probabilities)]) for one in found]
+    outputs = [output.decoded for output in decoder.run(SOURCES[:rows], options)]
+    return [(decoded.ids, [*map(float, decoded.log_probabilities)]) for decoded in outputs]
 
 
 def approximately_equal(actual: Scores, expected: Scores) -> bool:
