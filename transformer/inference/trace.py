@@ -1,4 +1,4 @@
-"""All activations of the model for one sentence pair, by name, with the tokens of their rows.
+"""All activations of the model for one sentence pair: shown, converted, saved and loaded.
 
 A trace is immutable and needs no model: figures and analyses read it, and it can be saved.
 """
@@ -8,38 +8,29 @@ from __future__ import annotations
 import json
 import operator
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
-import torch
 
-from transformer.config import did_you_mean
 from transformer.figures.explorer import ExplorerView
 from transformer.figures.explorer_sides import ExplorerData
 from transformer.hook_axes import hook_axes
-from transformer.hook_names import NamesFilter, canonical, select
+from transformer.hook_names import NamesFilter, select
 from transformer.inference import trace_files
 from transformer.inference.external_weights import trace_fields
 from transformer.inference.results import Translation
+from transformer.inference.trace_tensors import WEIGHTS as WEIGHTS
+from transformer.inference.trace_tensors import Array as Array
+from transformer.inference.trace_tensors import TraceTensors
 from transformer.inference.transformers_model import attention_of
-from transformer.measures.registry import layers_of
 
 if TYPE_CHECKING:
     from transformer.figures.widget import ExplorerWidget
     from transformer.inference.xarray_dataset import Dataset
 
-Array = npt.NDArray[Any]
-Kind = Literal["encoder", "decoder", "cross"]
-
-WEIGHTS: dict[str, str] = {
-    "encoder": "encoder.layers.{}.self_attn.hook_weights",
-    "decoder": "decoder.layers.{}.self_attn.hook_weights",
-    "cross": "decoder.layers.{}.cross_attn.hook_weights",
-}
 _LABEL_FIELDS = (
     "src_tokens",
     "tgt_tokens",
@@ -51,128 +42,11 @@ _LABEL_FIELDS = (
 
 
 @dataclass(frozen=True, eq=False)
-class Trace(Mapping[str, Array]):
-    """One encoder pass and one teacher-forced decoder pass over the finished output.
+class Trace(TraceTensors):
+    """`TraceTensors` with exports: the explorer, tables, files.
 
-    `trace[name]` is the read-only array of a hook point, without the batch dimension: weights are
-    (n_heads, query, key), queries, keys and values (n_heads, length, d_k), residual streams
-    (length, d_model), `hook_logits` (tgt, vocab). `names` lists the recorded hook points. Names of
-    TransformerLens (`hook_names.aliases`) and negative layers, counted from the last, work too.
-
-    Attributes:
-        src_tokens: labels of the source positions, `</s>` last.
-        tgt_tokens: labels of the decoder positions, its input tokens: `<s>` y1 … yn. They are the
-            rows of decoder and cross attention, and the columns of decoder attention.
-        predicted_tokens: the token that each of these rows predicts: y1 … yn `</s>`; so row i of
-            cross attention belongs to the prediction of `predicted_tokens[i]`.
-        src_ids, tgt_ids, predicted_ids: the ids of these tokens.
-        config: configuration of the model, as a dictionary.
-        translation: the decoded translation with its steps, score and beam tree.
-        tensors: the recorded tensors, with the batch dimension; read them through `trace[name]`.
+    `trace[name]`, `names`, `weights`, `labels` and the attributes are those of `TraceTensors`.
     """
-
-    src_tokens: tuple[str, ...]
-    tgt_tokens: tuple[str, ...]
-    predicted_tokens: tuple[str, ...]
-    src_ids: tuple[int, ...]
-    tgt_ids: tuple[int, ...]
-    predicted_ids: tuple[int, ...]
-    config: dict[str, Any]
-    translation: Translation
-    tensors: Mapping[str, torch.Tensor | Array] = field(repr=False)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The recorded hook points, in model order."""
-        return tuple(self.tensors)
-
-    @property
-    def source(self) -> str:
-        """The source text."""
-        return self.translation.source
-
-    @property
-    def text(self) -> str:
-        """The translation, or the forced target."""
-        return self.translation.text
-
-    @property
-    def n_layers(self) -> int:
-        return int(self.config["n_layers"])
-
-    def depth(self, kind: str) -> int:
-        """Return the number of layers of this kind of attention: `n_layers`, or fewer in a model
-        whose encoder and decoder differ in depth. Raises ValueError for an unknown kind."""
-        self._check_kind(kind)
-        return layers_of(self.config, kind)
-
-    @property
-    def n_heads(self) -> int:
-        return int(self.config["n_heads"])
-
-    def __getitem__(self, name: str) -> Array:
-        """Raises KeyError, with similar names, for a hook point that was not recorded."""
-        ours = self._canonical(name)
-        if ours not in self.tensors:
-            raise KeyError(f"the trace has no {name!r}{did_you_mean(ours, self.tensors)}")
-        tensor = self.tensors[ours]
-        array = tensor.numpy() if isinstance(tensor, torch.Tensor) else tensor
-        view: Array = array[0]
-        view.flags.writeable = False
-        return view
-
-    def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and self._canonical(name) in self.tensors
-
-    def _canonical(self, name: str) -> str:
-        stack, _, _ = name.partition(".")  # the stacks of a foreign model can differ in depth
-        return canonical(name, layers_of(self.config, stack))
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.tensors)
-
-    def __len__(self) -> int:
-        return len(self.tensors)
-
-    def weights(self, kind: str, layer: int) -> npt.NDArray[np.float32]:
-        """Return the attention weights of one layer, (n_heads, query, key); each row sums to 1.
-
-        Args:
-            kind: "encoder" (source × source), "decoder" (target × target) or "cross"
-                (target × source).
-            layer: 0 is the lowest, -1 the highest.
-
-        Raises:
-            ValueError: for an unknown kind, a layer out of range, or weights not recorded.
-            TypeError: if `layer` is not an integer.
-        """
-        return self[self._weights_name(kind, layer)]
-
-    def all_weights(self, kind: str) -> npt.NDArray[np.float32]:
-        """Return the weights of all layers as a new array, (layers, n_heads, query, key).
-
-        Raises:
-            ValueError: for an unknown kind, weights not recorded, or layers that differ in shape.
-        """
-        layers = [self.weights(kind, layer) for layer in range(self.depth(kind))]
-        shapes = {weights.shape for weights in layers}
-        if len(shapes) > 1:
-            shape_list = ", ".join(map(str, sorted(shapes)))
-            raise ValueError(
-                f"the layers of kind {kind!r} differ in shape ({shape_list}); read them one at a "
-                "time with weights(kind, layer)"
-            )
-        if not layers:
-            raise ValueError(f"the model has no layers of kind {kind!r}")
-        return np.stack(layers)
-
-    def labels(self, kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the tokens of the rows (queries) and columns (keys) of `weights(kind, …)`."""
-        self._check_kind(kind)
-        return (
-            self.src_tokens if kind == "encoder" else self.tgt_tokens,
-            self.tgt_tokens if kind == "decoder" else self.src_tokens,
-        )
 
     def to_frame(self, kind: str, layer: int, head: int | None = None) -> pd.DataFrame:
         """Return the weights as a long table, one row per position pair (and head, if `head` is
@@ -391,26 +265,6 @@ class Trace(Mapping[str, Array]):
                 "no attention was recorded in all layers; pass the names of tensors in names="
             )
         return stacked
-
-    def _check_kind(self, kind: str) -> None:
-        if kind not in WEIGHTS:
-            kinds = ", ".join(map(repr, WEIGHTS))
-            raise ValueError(
-                f"kind must be one of {kinds}, not {kind!r}{did_you_mean(kind, WEIGHTS)}"
-            )
-
-    def _weights_name(self, kind: str, layer: int) -> str:
-        self._check_kind(kind)
-        depth, index = self.depth(kind), operator.index(layer)
-        if not -depth <= index < depth:
-            raise ValueError(
-                f"there is no layer {layer}; the layers are 0 to {depth - 1}, or -1 to -{depth} "
-                "counted from the highest"
-            )
-        name = WEIGHTS[kind].format(index % depth)
-        if name not in self.tensors:
-            raise ValueError(f"this trace was recorded without {name}")
-        return name
 
 
 def _explorer_data(trace: Trace, other: Trace | None) -> list[ExplorerData]:
