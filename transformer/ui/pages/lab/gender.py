@@ -205,9 +205,9 @@ def _heads(pair: MinimalPair, heads: Sequence[Head], *, from_figures: bool) -> N
     st.subheader("Who looks at the pronoun?")
     st.markdown(
         (
-            f"These {len(heads)} heads look at the pronoun most over WinoMT: "
+            "These heads look at the pronoun most over WinoMT: "
             if from_figures
-            else f"These {len(heads)} heads look at the pronoun most in this pair: "
+            else "These heads look at the pronoun most in this pair: "
         )
         + "in the encoder from the occupation, in cross-attention while the article is written. "
         "The last column is a word next to the pronoun, for comparison."
@@ -232,7 +232,7 @@ def _heads(pair: MinimalPair, heads: Sequence[Head], *, from_figures: bool) -> N
     )
     silent = bool(state.view(Lab).silent)
     frame.state_button(
-        "Switch them on again" if silent else f"Switch off these {len(heads)} heads",
+        "Switch these heads on" if silent else "Switch these heads off",
         "toggle_on" if silent else "toggle_off",
         {"silent": int(not silent)},
         type="secondary" if silent else "primary",

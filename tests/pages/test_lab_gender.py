@@ -1,0 +1,132 @@
+"""Whose job?: one minimal pair, its heads switched off, the figures, and unsuitable input."""
+
+from __future__ import annotations
+
+import shutil
+from html import unescape
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.gender_figures import ALIGNER, EFFECT, REPORT
+from tests.pages.conftest import Visit, button, charts, messages, numbers, view, visible_text
+from transformer import Translator
+from transformer.analysis.alignment.aligner_head import save_aligner_head
+from transformer.analysis.gender.report import save_gender_report
+from transformer.analysis.gender.sentences import EXAMPLES
+from transformer.analysis.interventions.switching import switched_off
+
+PAGE = "pages/lab.py"
+
+
+@pytest.fixture(scope="module")
+def measured(checkpoints: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Checkpoints with an aligner head and figures."""
+    folder = tmp_path_factory.mktemp("measured") / "checkpoints"
+    shutil.copytree(checkpoints / "tiny", folder / "tiny")
+    save_aligner_head(folder / "tiny", ALIGNER)
+    save_gender_report(folder / "tiny", REPORT)
+    return folder
+
+
+def opened(visit: Visit, folder: Path, **params: str) -> AppTest:
+    return visit(PAGE, folder, **{"lab": "job", **params})
+
+
+def shown(app: AppTest) -> str:
+    return unescape(visible_text(app))
+
+
+def test_both_sentences_are_translated_and_read(visit: Visit, measured: Path) -> None:
+    app = opened(visit, measured)
+    assert not messages(app)
+    text = shown(app)
+    translator = Translator.load(measured / "tiny", "cpu")
+    for pronoun in ("he", "she"):
+        source = f"The doctor thanked the nurse because {pronoun} was kind."
+        assert f'<span style="text-decoration:underline">{pronoun}</span> was kind.' in text
+        for word in translator.translate(source, candidates=1).text.split():
+            assert word.strip(".,!?") in text
+    assert "The pronoun" in text
+    assert "These heads look at the pronoun most over WinoMT" in text
+
+
+def test_the_button_switches_the_heads_off_and_on(visit: Visit, measured: Path) -> None:
+    app = opened(visit, measured, pair=EXAMPLES[1])
+    assert "Without these heads" not in shown(app)
+    button(app, "Switch these heads off").click().run()
+    assert not messages(app)
+    assert app.query_params["silent"] in ("1", ["1"])
+    text = shown(app)
+    assert "Without these heads" in text
+    assert "of 4 genders differ" in text
+    translator = Translator.load(measured / "tiny", "cpu")
+    head = EFFECT.heads[0]
+    off = switched_off(translator.model.config, [(head.kind, head.layer, head.head)])
+    source = EXAMPLES[1].replace(" he ", " she ")
+    for word in translator.translate(source, hooks=off, candidates=1).text.split():
+        assert word.strip(".,!?") in text
+    button(app, "Switch these heads on").click().run()
+    assert "Without these heads" not in shown(app)
+    assert view(app).silent == 0
+
+
+def test_the_figures_are_shown_with_their_intervals(visit: Visit, measured: Path) -> None:
+    app = opened(visit, measured)
+    text = shown(app)
+    assert "Of 400 occupations in WinoMT this model gives 320 a gender in French" in text
+    assert "With *he* 90% are right, with *she* 30%" in text
+    assert "In 25% of 60 minimal pairs" in text
+    assert "**0.31 nats**" in text
+    assert "**0.12** (0.02 to 0.20)" in text
+    first, second = charts(app)[-1]["data"]
+    assert (first["name"], second["name"]) == ("nouns for people", "every aligned noun")
+    assert list(numbers(first["y"])) == [0.6, 0.9, 0.3, 0.25]
+    assert list(numbers(second["error_y"]["array"])) == pytest.approx([0.05])
+    assert "Grammatical gender belongs to a word" in text
+
+
+@pytest.mark.parametrize(
+    ("pair", "reason"),
+    [
+        ("The doctor thanked the nurse.", "The sentence has no pronoun; it needs he, she"),
+        ("She was late.", "The sentence has no occupation that we know; use two"),
+        ("", "The sentence has no pronoun"),
+        ("The nurse <b>said</b> she " + "very " * 900, "The text has"),
+    ],
+)
+def test_an_unsuitable_sentence_gets_one_plain_sentence(
+    visit: Visit, measured: Path, pair: str, reason: str
+) -> None:
+    app = opened(visit, measured, pair=pair)
+    (message,) = messages(app)
+    assert reason.lower() in message.lower()
+    assert "Of 400 occupations" in shown(app)  # the figures do not need the sentence
+
+
+def test_a_model_without_an_aligner_or_figures_says_so(
+    visit: Visit, checkpoints: Path, measured: Path, tmp_path: Path
+) -> None:
+    app = opened(visit, checkpoints)
+    assert not messages(app)
+    assert "This model has no aligner head" in app.info[0].value
+    folder = tmp_path / "only aligner"
+    shutil.copytree(measured / "tiny", folder / "tiny")
+    (folder / "tiny" / "winomt.json").unlink()
+    app = opened(visit, folder)
+    assert "has not been evaluated on WinoMT" in shown(app)
+    assert "These heads look at the pronoun most in this pair" in shown(app)
+
+
+def test_another_language_pair_says_what_is_needed(
+    visit: Visit, measured: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "japanese"
+    shutil.copytree(measured / "tiny", folder / "tiny")
+    card = folder / "tiny" / "README.md"
+    card.write_text(card.read_text().replace("[en, fr]", "[en, ja]"), encoding="utf-8")
+    app = opened(visit, folder)
+    assert not messages(app)
+    assert "This needs a model that translates English into French or German" in app.info[0].value
+    assert "into Japanese" in app.info[0].value
