@@ -10,7 +10,7 @@ const UNITS = { xl: 30, l: 22, m: 15, s: 11 }; // px width of a band of weight 1
 const WRAPPED_UNIT = 7; // the same where lines wrap and bands pass between words
 const MANY = 24; // with more words, only the strongest band of each word is drawn, except when hovering
 
-const svg = (tag, attributes) => {
+const svgNode = (tag, attributes) => {
   const node = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
   return node;
@@ -18,7 +18,7 @@ const svg = (tag, attributes) => {
 
 // `go(step)` is called for a selected step, `point()` when the pointer moves to another word.
 export function makeGlanceStage({ go, point }) {
-  const lines = svg("svg", { class: "hu-glance-lines", "aria-hidden": "true" });
+  const lines = svgNode("svg", { class: "hu-glance-lines", "aria-hidden": "true" });
   const rows = { read: makeRow(), word: makeRow() };
   const node = el("div", { class: "hu-glance-stage" }, lines, rows.read.node, el("div", { class: "hu-glance-gap" }), rows.word.node);
   let [data, bands, over, size] = [null, [], null, "l"];
@@ -53,7 +53,7 @@ export function makeGlanceStage({ go, point }) {
       tiles[row].forEach((one, i) => { one.tabIndex = i ? -1 : 0; });
     }
     bands = bandsOf(content.written).map((band) => {
-      const path = svg("path", { pathLength: "1", fill: "none" });
+      const path = svgNode("path", { pathLength: "1", fill: "none" });
       path.style.stroke = hues.read[band.read];
       return { ...band, path };
     });
