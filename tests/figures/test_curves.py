@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import pytest
 
 from transformer.figures.complexity import Law, laws, reached
-from transformer.figures.curves import DARK, LIGHT, POINTS, QUANTITIES, curves, thin
+from transformer.figures.curves import DARK, LIGHT, MAX_POINTS, QUANTITIES, curves, thin
 
 HOSTILE = "<b>x</b> %{x} <img src=x onerror=alert(1)>"
 
@@ -86,13 +86,13 @@ def test_thinning_keeps_ends_and_extremes_in_order() -> None:
     x, y = np.arange(20_000.0), rng.normal(size=20_000)
     y[12_345], y[777] = 50, -50
     fewer_x, fewer_y = thin(x, y)
-    assert POINTS * 0.9 < len(fewer_x) <= POINTS
+    assert MAX_POINTS * 0.9 < len(fewer_x) <= MAX_POINTS
     assert (np.diff(fewer_x) > 0).all()
     np.testing.assert_array_equal(fewer_y, y[fewer_x.astype(int)])
     assert (fewer_x[0], fewer_x[-1]) == (0, 19_999)
     assert {12_345, 777} <= set(fewer_x.astype(int))
     # In any section the range is kept, except for the edges of a bucket.
-    wide = 20_000 * 2 // POINTS + 2
+    wide = 20_000 * 2 // MAX_POINTS + 2
     for start in range(100, 19_000, 977):
         inside = (fewer_x >= start) & (fewer_x <= start + 3 * wide)
         within = y[start + wide : start + 2 * wide]
@@ -101,9 +101,9 @@ def test_thinning_keeps_ends_and_extremes_in_order() -> None:
 
 
 def test_only_long_curves_are_thinned() -> None:
-    x, y = thin(np.arange(float(POINTS)), np.zeros(POINTS))
-    assert len(x) == len(y) == POINTS
-    assert len(curves({"long": lines(5000)}).data[0].x) <= POINTS
+    x, y = thin(np.arange(float(MAX_POINTS)), np.zeros(MAX_POINTS))
+    assert len(x) == len(y) == MAX_POINTS
+    assert len(curves({"long": lines(5000)}).data[0].x) <= MAX_POINTS
     for limit in (4, 5, 6, 7, 100):
         assert (
             len(thin(np.arange(1000.0), np.random.default_rng(1).normal(size=1000), limit)[0])

@@ -10,7 +10,7 @@ import pytest
 from transformer.analysis.inside import boxes
 from transformer.config import ModelConfig
 from transformer.figures.box_layout import ATTENTION, STOPS, Drawing, Rectangle, figure_1, figure_2
-from transformer.figures.figure1 import THUMB, Button, figure_data, thumb
+from transformer.figures.figure1 import THUMBNAIL_SHAPE, Button, figure_data, thumb
 from transformer.figures.packing import unpack
 from transformer.figures.tensors import Table, tensor_data
 
@@ -139,7 +139,7 @@ def test_thumbnails_keep_sign_and_order() -> None:
 def test_large_arrays_are_sampled_from_end_to_end() -> None:
     picture = np.arange(30 * 256, dtype=np.float64).reshape(30, 256)
     small = thumb(picture, signed=False)
-    assert small.shape == THUMB
+    assert small.shape == THUMBNAIL_SHAPE
     assert (small[0, 0], small[-1, -1]) == (0, 255)
     assert (np.diff(small.astype(int), axis=1) >= 0).all()
 

@@ -8,10 +8,10 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from transformer.figures.lens import WRITTEN, lens_curve, lens_map
+from transformer.figures.lens import MAX_LABELLED_POSITIONS, lens_curve, lens_map
 from transformer.figures.query_key_map import (
+    MAX_LINE_WIDTH,
     MIN_LINE_WEIGHT,
-    WIDEST,
     AttentionLink,
     query_key_figure,
 )
@@ -63,8 +63,8 @@ def test_a_marked_position_is_framed_over_all_layers() -> None:
 
 
 def test_with_many_positions_words_show_only_on_hover() -> None:
-    assert drawn(WRITTEN)[0].data[0].texttemplate == "%{text}"
-    assert not drawn(WRITTEN + 1)[0].data[0].texttemplate
+    assert drawn(MAX_LABELLED_POSITIONS)[0].data[0].texttemplate == "%{text}"
+    assert not drawn(MAX_LABELLED_POSITIONS + 1)[0].data[0].texttemplate
 
 
 def test_wrong_numbers_of_labels_are_refused() -> None:
@@ -110,7 +110,7 @@ def test_lines_are_as_wide_as_weights() -> None:
         POINTS, SIDES, SIDES, HOVER_TEXTS, (1.0, 0.0), links=links, chosen=(1, "<u>"), dark=True
     )
     (line,) = [trace for trace in figure.data if trace.mode == "lines"]
-    assert line.line.width == pytest.approx(0.75 * WIDEST)
+    assert line.line.width == pytest.approx(0.75 * MAX_LINE_WIDTH)
     assert (tuple(line.x), tuple(line.y)) == ((1.0, 3.0), (2.0, -1.0))
     ends, chosen = figure.data[-2:]
     assert ends.text == ("&lt;i&gt; 75%",)

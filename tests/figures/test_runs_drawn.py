@@ -13,7 +13,7 @@ from tests.figures.fake_traces import update
 from tests.model.small import make_config
 from transformer.figures.moments import MATRICES, moments_data, moments_page
 from transformer.figures.packing import rounding_error, unpack, weights_of
-from transformer.figures.wall import POINTS, Card, thinned, wall_data
+from transformer.figures.wall import MAX_POINTS, Card, thinned, wall_data
 from transformer.model import Transformer
 from transformer.training.distributed import World
 from transformer.training.evaluation_callback import Moments
@@ -99,12 +99,12 @@ def test_every_run_has_a_card_and_optionally_a_head() -> None:
         assert abs(actual - expected) <= rounding_error(expected, parts["a"].top)
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, POINTS, POINTS + 1, 95, 96, 97, 1000, 20_000])
+@pytest.mark.parametrize("count", [0, 1, 2, MAX_POINTS, MAX_POINTS + 1, 95, 96, 97, 1000, 20_000])
 def test_a_long_curve_keeps_its_ends_and_its_order(count: int) -> None:
     curve = [(step, 1.0 / (step + 1)) for step in range(count)]
     selected = thinned(curve)
-    assert len(selected) <= POINTS
+    assert len(selected) <= MAX_POINTS
     assert selected == sorted(set(selected))
     assert selected[:1] == curve[:1]
     assert selected[-1:] == curve[-1:]
-    assert count > POINTS or selected == curve
+    assert count > MAX_POINTS or selected == curve

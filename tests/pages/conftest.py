@@ -27,7 +27,7 @@ from transformer.ui.services import live_jobs, memory_cache
 from transformer.ui.services.live_jobs import computation_service
 from transformer.ui.shell.registry import PAGES, make_view
 from transformer.ui.streamlit_fixes import install
-from transformer.ui.widgets.frame import JOINER
+from transformer.ui.widgets.frame import WORD_JOINER
 
 ROOT = Path(__file__).resolve().parents[2]
 Visit = Callable[..., AppTest]
@@ -103,7 +103,9 @@ def download_labels(app: AppTest) -> list[str]:
 
 def messages(app: AppTest) -> list[str]:
     """Return the texts of all warnings and errors."""
-    return [box.value.replace("\\", "").replace(JOINER, "") for box in [*app.warning, *app.error]]
+    return [
+        box.value.replace("\\", "").replace(WORD_JOINER, "") for box in [*app.warning, *app.error]
+    ]
 
 
 def view(app: AppTest) -> Any:

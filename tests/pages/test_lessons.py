@@ -22,7 +22,7 @@ from transformer.ui.widgets.lessons.course import (
     OLD_NUMBERS,
     following,
 )
-from transformer.ui.widgets.lessons.lesson import LIST, Lesson
+from transformer.ui.widgets.lessons.lesson import LIST_PAGE, Lesson
 from transformer.ui.widgets.lessons.prepared import AvailableModels, PreparedLesson, prepared
 
 SHIPPED = ROOT / "checkpoints"
@@ -46,7 +46,7 @@ def ready(name: str) -> PreparedLesson:
     return prepared(BY_NAME[name], AvailableModels(FOLDERS, ""))
 
 
-def shipped(visit: Visit, name: str, page: str = LIST) -> AppTest:
+def shipped(visit: Visit, name: str, page: str = LIST_PAGE) -> AppTest:
     return visit(page, SHIPPED, lesson=name)
 
 
@@ -134,7 +134,7 @@ def test_giving_up_shows_an_answer(visit: Visit) -> None:
 
 
 def test_the_list_has_all_lessons_in_order(visit: Visit) -> None:
-    app = visit(LIST)
+    app = visit(LIST_PAGE)
     labels = [button.label for button in app.button]
     assert all(f"{course.number(lesson)}. {lesson.title}" in labels for lesson in LESSONS)
     app.button("begin").click().run()
@@ -145,7 +145,9 @@ def test_the_list_has_all_lessons_in_order(visit: Visit) -> None:
 def test_the_course_leads_from_the_first_lesson_to_the_end(
     visit: Visit, walk: tuple[Lesson, ...]
 ) -> None:
-    app = visit(LIST, lesson=walk[0].name)  # an untrained model: most questions are unavailable
+    app = visit(
+        LIST_PAGE, lesson=walk[0].name
+    )  # an untrained model: most questions are unavailable
     for lesson in walk:
         assert not app.exception
         assert messages(app) == []
@@ -231,7 +233,7 @@ def test_answers_can_be_reset(visit: Visit) -> None:
     guess(app, "scale", 0)
     app.button("lesson-all").click().run()
     assert f"1 of {len(CORE)} lessons done" in words(app)
-    end = visit(LIST, SHIPPED, lesson="end")
+    end = visit(LIST_PAGE, SHIPPED, lesson="end")
     assert f"0 of {len(CORE)} lessons done" in words(end)  # another session is another visitor
     app.button("open-scale").click().run()
     for _ in CORE[CORE.index(BY_NAME["scale"]) :]:
@@ -246,7 +248,7 @@ def test_without_a_model_the_list_works_and_lessons_say_what_is_missing(
 ) -> None:
     empty = tmp_path / "none"
     empty.mkdir()
-    app = visit(LIST, empty)
+    app = visit(LIST_PAGE, empty)
     labels = [button.label for button in app.button]
     assert all(f"{course.number(lesson)}. {lesson.title}" in labels for lesson in LESSONS)
     app.button("begin").click().run()
@@ -256,7 +258,7 @@ def test_without_a_model_the_list_works_and_lessons_say_what_is_missing(
 
 def test_a_lesson_that_the_chosen_model_does_not_show_opens_with_another(visit: Visit) -> None:
     """Word order across languages, looked at with the German model, which has no such head."""
-    app = visit(LIST, SHIPPED, lesson="crossing", model="en-de")
+    app = visit(LIST_PAGE, SHIPPED, lesson="crossing", model="en-de")
     reason = "the chosen model does not show the effect: no head shows two neighbouring words"
     assert reason in words(app)
     assert app.button("lesson-model").label.replace("\\", "") == "Open the lesson with en-fr"
@@ -274,7 +276,7 @@ def test_a_lesson_that_the_chosen_model_does_not_show_opens_with_another(visit: 
 
 
 def test_a_model_chosen_during_such_a_lesson_is_kept(visit: Visit) -> None:
-    app = visit(LIST, SHIPPED, lesson="crossing", model="en-de")
+    app = visit(LIST_PAGE, SHIPPED, lesson="crossing", model="en-de")
     app.button("lesson-model").click().run()
     app.session_state["view"]["View"]["model"] = "en-de"
     app.run()

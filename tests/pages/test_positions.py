@@ -249,7 +249,7 @@ def test_every_length_is_measured_and_stored(visit: Visit, jobs: Jobs, tmp_path:
 def test_later_positions_are_measured_for_a_language(
     visit: Visit, jobs: Jobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(extrapolation, "STARTS", (0, 40))
+    monkeypatch.setattr(extrapolation, "START_POSITIONS", (0, 40))
     monkeypatch.setattr(extrapolation, "JOINED_COUNTS", (1, 2, 400))
     app = visit(PAGE, topic="far")
     measure(app, "Measure later positions")

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.ui.widgets.frame import JOINER, plain
+from transformer.ui.widgets.frame import WORD_JOINER, plain
 
 # The characters that are special in Markdown or in Streamlit's directives.
 SIGNS = set("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
@@ -17,12 +17,12 @@ SIGNS = set("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 def test_every_markdown_character_is_escaped(text: str) -> None:
     escaped = plain(text)
     bare = re.sub(r"\\(.)", lambda pair: pair[1], escaped, flags=re.S)
-    assert bare.replace(JOINER, "") == text.replace(JOINER, "")
+    assert bare.replace(WORD_JOINER, "") == text.replace(WORD_JOINER, "")
     assert not SIGNS & set(re.sub(r"\\.", "", escaped, flags=re.S))
 
 
 def test_an_image_in_an_address_is_not_fetched() -> None:
-    assert plain("![x](http://there)") == rf"\!\[x\]\(http{JOINER}\:\/\/there\)"
+    assert plain("![x](http://there)") == rf"\!\[x\]\(http{WORD_JOINER}\:\/\/there\)"
 
 
 @given(

@@ -14,8 +14,8 @@ from transformer.figures.theme import theme
 
 Link = tuple[int, int]  # positions of a source word and of a target word, from 0
 MAX_LETTERS = 14  # of a word next to the links
-STEP = 30  # pixels from word to word
-GOLD = {False: "rgba(214,160,0,0.38)", True: "rgba(240,228,66,0.34)"}
+WORD_SPACING = 30  # pixels from word to word
+GOLD_COLOURS = {False: "rgba(214,160,0,0.38)", True: "rgba(240,228,66,0.34)"}
 
 
 def alignment(
@@ -47,8 +47,8 @@ def alignment(
     palette = DARK if dark else LIGHT
     good = {*(sure or ()), *possible}
     groups: list[tuple[str, Collection[Link], str, str, float]] = [
-        ("gold links", sure or (), GOLD[dark], "solid", 13),
-        ("possible gold links", set(possible) - set(sure or ()), GOLD[dark], "dot", 9),
+        ("gold links", sure or (), GOLD_COLOURS[dark], "solid", 13),
+        ("possible gold links", set(possible) - set(sure or ()), GOLD_COLOURS[dark], "dot", 9),
     ]
     if sure is None:
         groups.append(("links of the head", predicted, palette[0], "solid", 2.4))
@@ -70,7 +70,7 @@ def alignment(
     _words(figure, source, 0, "middle left", dark)
     _words(figure, target, 1, "middle right", dark)
     _middles(figure, source, target, predicted, scores, None if sure is None else good)
-    _lay_out(figure, STEP * max(n_src, n_tgt) + 110, dark)
+    _lay_out(figure, WORD_SPACING * max(n_src, n_tgt) + 110, dark)
     figure.update_xaxes(visible=False, range=[-0.95, 1.95], fixedrange=True)
     figure.update_yaxes(visible=False, range=[max(n_src, n_tgt) - 0.4, -1.4], fixedrange=True)
     for x, name, anchor in ((0, names[0], "right"), (1, names[1], "left")):

@@ -12,10 +12,14 @@ from jaxtyping import Float
 from transformer.figures.contributions import piece
 from transformer.figures.curves import BELOW_ZERO, DARK, LIGHT
 from transformer.figures.positions import Numbers, lay_out, layout_of
-from transformer.figures.theme import INK, theme
+from transformer.figures.theme import TEXT_COLOURS, theme
 
-ROW, LOW_ROW, FEW = 28, 17, 40  # pixels of a token's two bars, up to `FEW` tokens and above
-BEFORE, AFTER = 6, 4  # colours in the palette
+ROW_HEIGHT, LOW_ROW_HEIGHT, MAX_TALL_ROWS = (
+    28,
+    17,
+    40,
+)  # pixels of a token's two bars, up to `FEW` tokens and above
+BEFORE_COLOUR, AFTER_COLOUR = 6, 4  # colours in the palette
 MIN_SIZE = 1e-6
 """Smaller numbers are drawn at this value: a logarithmic axis has no 0."""
 
@@ -45,9 +49,11 @@ def pairs(
             "marker": {"color": palette[colour]},
             "hovertemplate": f"%{{y}}<br>{name} %{{x:.1%}}<extra></extra>",
         }
-        for name, values, colour in (("before", before, BEFORE), ("after", after, AFTER))
+        for name, values, colour in (
+            ("before", before, BEFORE_COLOUR), ("after", after, AFTER_COLOUR)
+        )
     ]  # fmt: skip
-    row = ROW if len(tokens) <= FEW else LOW_ROW
+    row = ROW_HEIGHT if len(tokens) <= MAX_TALL_ROWS else LOW_ROW_HEIGHT
     layout = layout_of(x_title, "", dark, height=100 + row * len(tokens))
     layout |= {
         "barmode": "group", "bargap": 0.25, "bargroupgap": 0.05,
@@ -60,7 +66,7 @@ def pairs(
             f"<b>{piece(token)}</b>" if at in marked else piece(token)
             for at, token in enumerate(tokens)
         ],
-        "tickfont": {"size": 12 if row == ROW else 10},
+        "tickfont": {"size": 12 if row == ROW_HEIGHT else 10},
     }  # fmt: skip
     return go.Figure(bars, layout)
 
@@ -112,7 +118,7 @@ def effects(
             x=[max(float(sizes[chosen]), MIN_SIZE)], y=[max(abs(float(changes[chosen])), MIN_SIZE)],
             customdata=[cell_data[chosen]], mode="markers", hoverinfo="skip", showlegend=False,
             marker={
-                "symbol": "circle-open", "size": 17, "color": INK[theme(dark)],
+                "symbol": "circle-open", "size": 17, "color": TEXT_COLOURS[theme(dark)],
                 "line": {"width": 2.5},
             },
         )  # fmt: skip

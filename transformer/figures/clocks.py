@@ -7,7 +7,7 @@ from html import escape
 
 import plotly.graph_objects as go
 
-from transformer.figures.curves import DARK, DASHES, LIGHT, MARKS
+from transformer.figures.curves import DARK, DASHES, LIGHT, MARKERS
 from transformer.figures.positions import Numbers, lay_out, ticks
 
 # Parts of the score: blue for the key's word, red for its position; dark where the query's half is
@@ -117,7 +117,7 @@ def clock_hands(
             y=[y for _, tip in tips for y in (0, tip, None)],
             name=escape(name, quote=False),
             mode="lines+markers",
-            marker={"size": [0, 9, 0] * len(tips), "symbol": MARKS[index]},
+            marker={"size": [0, 9, 0] * len(tips), "symbol": MARKERS[index]},
             line={"color": palette[index], "width": 3, "dash": DASHES[index]},
             customdata=[v for sin, cos in ends for v in ((0, 0), (sin, cos), (0, 0))],
             hovertemplate="sine %{customdata[0]:.4f}, cosine %{customdata[1]:.4f}"

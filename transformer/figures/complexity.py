@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
-from transformer.figures.curves import DARK, DASHES, LIGHT, MARKS
+from transformer.figures.curves import DARK, DASHES, LIGHT, MARKERS
 from transformer.figures.positions import lay_out
 
 Numbers = npt.NDArray[np.floating] | Sequence[float]
@@ -68,7 +68,9 @@ def laws(
         if len(law.seen_x):
             figure.add_scatter(
                 x=list(law.seen_x), y=list(law.seen_y), mode="markers",
-                marker={"color": colour, "symbol": MARKS[law.style_index % len(MARKS)], "size": 9},
+                marker={
+                    "color": colour, "symbol": MARKERS[law.style_index % len(MARKERS)], "size": 9
+                },
                 hovertemplate=f"{hover}, measured<extra>%{{fullData.name}}</extra>", **named,
             )  # fmt: skip
     for x, y, sentence in crossings:

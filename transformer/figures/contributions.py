@@ -15,9 +15,9 @@ from transformer.figures.curves import BELOW_ZERO, DARK, LIGHT
 from transformer.figures.packing import Part, pack
 from transformer.figures.positions import Numbers, lay_out
 
-ROW, LOW_ROW = 24, 15  # pixels of a token's bars, up to `FEW` tokens and above
-FEW = 40
-SOURCE, TARGET = 0, 3  # colours in the palette
+ROW_HEIGHT, LOW_ROW_HEIGHT = 24, 15  # pixels of a token's bars, up to `FEW` tokens and above
+MAX_TALL_ROWS = 40
+SOURCE_COLOUR, TARGET_COLOUR = 0, 3  # colours in the palette
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +123,9 @@ def answers(
     positions = [at + (at >= n_source) for at in range(len(tokens))]
     for column, (name, values) in enumerate(methods.items(), start=1):
         colours = [
-            BELOW_ZERO[dark] if value < 0 else palette[SOURCE if at < n_source else TARGET]
+            BELOW_ZERO[dark]
+            if value < 0
+            else palette[SOURCE_COLOUR if at < n_source else TARGET_COLOUR]
             for at, value in enumerate(values)
         ]
         figure.add_bar(
@@ -136,7 +138,7 @@ def answers(
             col=column,
         )
         figure.update_xaxes(range=ranges[column - 1], row=1, col=column)
-    row = ROW if len(tokens) <= FEW else LOW_ROW
+    row = ROW_HEIGHT if len(tokens) <= MAX_TALL_ROWS else LOW_ROW_HEIGHT
     lay_out(figure, "", "", dark, height=70 + row * (len(tokens) + 1))
     figure.update_layout(showlegend=False, bargap=0.25, margin={"l": 92, "r": 8, "t": 30, "b": 30})
     # Numbers at every grid line would overlap on a phone.
@@ -149,7 +151,8 @@ def answers(
     figure.update_annotations(font={"size": 13})
     figure.update_yaxes(
         showgrid=False, range=[len(tokens) + 0.6, -0.6], tickvals=positions,
-        ticktext=[piece(token) for token in tokens], tickfont={"size": 12 if row == ROW else 10},
+        ticktext=[piece(token) for token in tokens],
+        tickfont={"size": 12 if row == ROW_HEIGHT else 10},
     )  # fmt: skip
     return figure
 
@@ -201,11 +204,11 @@ def source_curve(
     )  # fmt: skip
     figure.add_scatter(
         x=positions, y=share, name="ALTI+", mode="lines+markers",
-        line={"color": palette[SOURCE], "width": 2.4},
+        line={"color": palette[SOURCE_COLOUR], "width": 2.4},
         marker={
             "size": [13 if position == at else 8 for position in positions],
             "symbol": ["diamond" if position == at else "circle" for position in positions],
-            "color": palette[SOURCE],
+            "color": palette[SOURCE_COLOUR],
         },
         hovertemplate="%{x}<br>%{y:.1%} from the source<extra></extra>",
     )  # fmt: skip

@@ -15,7 +15,7 @@ import plotly.graph_objects as go
 
 from transformer.figures.theme import theme
 
-POINTS = 600
+MAX_POINTS = 600
 """Maximum number of points of a curve."""
 
 # Partly after Okabe and Ito (2008): distinguishable with every common form of colour blindness.
@@ -25,9 +25,9 @@ DARK = ("#56b4e9", "#a3a83a", "#00b586", "#cc79a7", "#d9488f", "#f0e442", "#b8bd
 BELOW_ZERO = {False: "#d55e00", True: "#e69f00"}
 """Colour of negative values in every figure, by whether the page is dark."""
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
-MARKS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "star", "triangle-down")
-LONGEST_NAME = 40  # letters of a run's name in the legend
-X = {"step": "step", "seconds": "seconds of training"}
+MARKERS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "star", "triangle-down")
+MAX_NAME_LETTERS = 40  # letters of a run's name in the legend
+X_AXES = {"step": "step", "seconds": "seconds of training"}
 
 
 @dataclass(frozen=True)
@@ -106,14 +106,14 @@ def curves(
         raise ValueError(
             f"There is no curve of {quantity_name!r}; there are {', '.join(QUANTITIES)}."
         )
-    if x not in X:
-        raise ValueError(f"The axis is {' or '.join(X)}, not {x!r}.")
+    if x not in X_AXES:
+        raise ValueError(f"The axis is {' or '.join(X_AXES)}, not {x!r}.")
     quantity = QUANTITIES[quantity_name]
     figure = go.Figure()
     for index, (name, lines) in enumerate(runs.items()):
         _draw(figure, index, name if len(runs) > 1 else "", _points(lines, quantity, x, log),
               quantity, x, dark)  # fmt: skip
-    _lay_out(figure, quantity, f"{quantity_name} {x} {log}", X[x], log, title, dark)
+    _lay_out(figure, quantity, f"{quantity_name} {x} {log}", X_AXES[x], log, title, dark)
     if not figure.data:
         figure.update_xaxes(showticklabels=False, showgrid=False)
         figure.update_yaxes(showticklabels=False, showgrid=False)
@@ -129,7 +129,7 @@ def curves(
 
 
 def thin(
-    x: npt.NDArray[np.floating], y: npt.NDArray[np.floating], max_points: int = POINTS
+    x: npt.NDArray[np.floating], y: npt.NDArray[np.floating], max_points: int = MAX_POINTS
 ) -> Points:
     """Reduce a curve, sorted by x, to at most `max_points` points without losing a peak.
 
@@ -213,7 +213,7 @@ def _draw(
                 "dash": "solid" if behind else dash,
                 "width": 2.2 if valid else 1.4,
             },
-            marker={"symbol": MARKS[index % len(MARKS)], "size": 7},
+            marker={"symbol": MARKERS[index % len(MARKERS)], "size": 7},
             opacity=0.5 if behind else 1.0,
             hovertemplate=f"%{{y:{number_format}}} at {'step ' if x == 'step' else ''}%{{x:,.6~g}}"
             f"{' s' if x == 'seconds' else ''}<extra>%{{fullData.name}}</extra>",
@@ -256,5 +256,5 @@ def _lay_out(
 def _plain(text: str) -> str:
     """Return the text, shortened and escaped: Plotly interprets some HTML in names."""
     text = " ".join(text.split())
-    short = text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
+    short = text if len(text) <= MAX_NAME_LETTERS else text[: MAX_NAME_LETTERS - 1] + "…"
     return escape(short, quote=False)

@@ -24,7 +24,7 @@ from transformer.measures import KINDS, MEASURES
 from transformer.measures.registry import SITES, VECTORS, AttentionTrace, layers_of
 from transformer.measures.words import plain_words, special, strongest_links, word_labels, words
 
-THUMB = 64
+THUMBNAIL_CELLS = 64
 """Maximum height and width of a thumbnail, in cells."""
 
 FINE_LIMIT = 4_000_000
@@ -174,7 +174,7 @@ class ExplorerData:
             yield from query_key_vectors(self.traced, kind, layer, head)
 
     def _thumbs(self, kind: str) -> Part:
-        pooled = np.stack([pool(layer, THUMB) for layer in self.weights(kind)])
+        pooled = np.stack([pool(layer, THUMBNAIL_CELLS) for layer in self.weights(kind)])
         return quantize(f"thumbs.{kind}", pooled, COARSE)
 
     def _measures(self, kind: str) -> dict[str, list[list[float]]]:

@@ -15,7 +15,7 @@ from jaxtyping import Float, UInt8
 from transformer.figures.box_layout import Drawing
 from transformer.figures.packing import Part, pack
 
-THUMB = (12, 20)
+THUMBNAIL_SHAPE = (12, 20)
 """Maximum rows and columns of a thumbnail."""
 
 
@@ -114,7 +114,7 @@ def thumb(
     """
     rows, columns = (
         np.linspace(0, size - 1, min(size, limit)).round().astype(int)
-        for size, limit in zip(picture.shape, THUMB, strict=True)
+        for size, limit in zip(picture.shape, THUMBNAIL_SHAPE, strict=True)
     )
     few = np.nan_to_num(picture[np.ix_(rows, columns)].astype(np.float64), neginf=0.0)
     limit = float(np.abs(few).max(initial=0.0)) or 1.0

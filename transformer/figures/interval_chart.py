@@ -7,7 +7,7 @@ from html import escape
 import pandas as pd
 import plotly.graph_objects as go
 
-from transformer.figures.curves import DARK, DASHES, LIGHT, MARKS
+from transformer.figures.curves import DARK, DASHES, LIGHT, MARKERS
 from transformer.figures.theme import theme
 from transformer.measures.chart import Chart
 
@@ -48,7 +48,7 @@ def measurement_chart(
             name=escape(str(name), quote=False),
             mode="lines+markers" if chart.joined else "markers",
             line={"color": palette[index % len(palette)], "dash": DASHES[index % len(DASHES)]},
-            marker={"symbol": MARKS[index % len(MARKS)], "size": 7},
+            marker={"symbol": MARKERS[index % len(MARKERS)], "size": 7},
             text=[escape(str(label), quote=False) for label in part[chart.x]],
             customdata=part[[chart.low, chart.high]].to_numpy() if has_interval else None,
             error_y={

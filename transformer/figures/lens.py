@@ -16,10 +16,10 @@ from transformer.figures.plots import RAMP
 from transformer.figures.theme import theme
 
 RAMP_DARK = ("#14202b", "#123049", "#145788", "#3a86be", "#82bae0", "#ddeef8")
-ROW = 27  # pixels
-WRITTEN = 48
+ROW_HEIGHT = 27  # pixels
+MAX_LABELLED_POSITIONS = 48
 """Up to this many positions, tokens are written into the cells."""
-_LONGEST = 14  # letters of a word within a cell
+_MAX_WORD_LETTERS = 14  # letters of a word within a cell
 
 
 def lens_map(
@@ -68,7 +68,7 @@ def lens_map(
             zmin=0,
             zmax=1,
             text=best,
-            texttemplate="%{text}" if positions <= WRITTEN else "",
+            texttemplate="%{text}" if positions <= MAX_LABELLED_POSITIONS else "",
             textfont={"size": 13},
             customdata=tops,
             hovertemplate="%{y}<br>%{customdata}<extra></extra>",
@@ -78,7 +78,7 @@ def lens_map(
             ygap=1,
         )
     )
-    _lay_out(figure, dark, 120 + ROW * sites)
+    _lay_out(figure, dark, 120 + ROW_HEIGHT * sites)
     pairs = [
         f"{_plain(read)} → <b>{_plain(own)}</b>" for read, own in zip(reads, chosen, strict=True)
     ]
@@ -144,7 +144,7 @@ def _listed(names: Sequence[str], shares: Float[np.ndarray, " k"]) -> str:
 
 
 def _word(token: str, right: bool) -> str:
-    short = token if len(token) <= _LONGEST else token[: _LONGEST - 1] + "…"
+    short = token if len(token) <= _MAX_WORD_LETTERS else token[: _MAX_WORD_LETTERS - 1] + "…"
     return f"<b>{_plain(short)}</b>" if right else _plain(short)
 
 

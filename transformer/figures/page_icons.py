@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 
-WIDE, HIGH = 160, 56
+WIDTH, HEIGHT = 160, 56
 ACCENT = "var(--st-primary-color, #0072b2)"
 """For shapes; thin lines use `currentColor` instead, as the accent is too faint on a dark page."""
 STYLE = (
@@ -36,7 +36,7 @@ def lab_picture(name: str) -> str:
 
 def _svg(shapes: Iterable[str]) -> str:
     return (
-        f'<svg class="hu-page-icon" viewBox="0 0 {WIDE} {HIGH}" aria-hidden="true" '
+        f'<svg class="hu-page-icon" viewBox="0 0 {WIDTH} {HEIGHT}" aria-hidden="true" '
         'focusable="false" fill="none" stroke="currentColor" stroke-width="1.5" '
         'stroke-linecap="round">'
         f"{''.join(shapes)}</svg>"

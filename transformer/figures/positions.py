@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
-from transformer.figures.curves import DARK, DASHES, LIGHT, MARKS
+from transformer.figures.curves import DARK, DASHES, LIGHT, MARKERS
 from transformer.figures.plots import RAMP
 from transformer.figures.theme import theme
 
@@ -136,7 +136,7 @@ def lines(
             name=escape(curve.name, quote=False),
             mode="markers" if curve.points else "lines",
             line={"color": colour, "dash": DASHES[index % len(DASHES)], "width": 2},
-            marker={"symbol": MARKS[index % len(MARKS)], "size": 7, "color": colour},
+            marker={"symbol": MARKERS[index % len(MARKERS)], "size": 7, "color": colour},
             hovertemplate=f"{escape(x_title)} %{{x}}<br>%{{y:{'.1%' if percent else '.4~g'}}}"
             "<extra>%{fullData.name}</extra>",
         )

@@ -11,10 +11,10 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 
 from transformer.figures.curves import DARK, LIGHT
-from transformer.figures.theme import INK, theme
+from transformer.figures.theme import TEXT_COLOURS, theme
 
 SYMBOLS = {"query": "circle", "key": "diamond-open"}
-HEIGHT, WIDEST = 620, 7.0  # pixels; WIDEST is the width of a line of weight 1
+HEIGHT, MAX_LINE_WIDTH = 620, 7.0  # pixels; WIDEST is the width of a line of weight 1
 MIN_LINE_WEIGHT = 0.02
 """Smaller weights get no line."""
 
@@ -107,7 +107,7 @@ def _link(
     dark: bool,
 ) -> None:
     """Draw lines over the points, the labels of their ends, and the selected point."""
-    ink, colour = INK[theme(dark)], (DARK if dark else LIGHT)[2]  # the selection is green
+    ink, colour = TEXT_COLOURS[theme(dark)], (DARK if dark else LIGHT)[2]  # the selection is green
     drawn = [link for link in links if link.weight >= MIN_LINE_WEIGHT]
     for link in drawn:
         ends_of_line = points[[link.start, link.end]]
@@ -115,7 +115,7 @@ def _link(
             x=ends_of_line[:, 0],
             y=ends_of_line[:, 1],
             mode="lines",
-            line={"color": ink, "width": max(0.7, WIDEST * link.weight)},
+            line={"color": ink, "width": max(0.7, MAX_LINE_WIDTH * link.weight)},
             opacity=0.3 + 0.6 * link.weight,
             hoverinfo="skip",
             showlegend=False,

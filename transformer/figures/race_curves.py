@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
-from transformer.figures.curves import DARK, DASHES, LIGHT, MARKS, thin
+from transformer.figures.curves import DARK, DASHES, LIGHT, MARKERS, thin
 from transformer.figures.theme import theme
 
 Curve = tuple[npt.NDArray[np.floating], npt.NDArray[np.floating]]
@@ -140,7 +140,7 @@ def accuracy_by_distance(
         figure.add_scatter(
             x=x, y=values.mean(axis=0), name=name, legendgroup=entry, mode="lines+markers",
             line={"color": colour, "width": 2.6, "dash": DASHES[index % len(DASHES)]},
-            marker={"symbol": MARKS[index % len(MARKS)], "size": 8},
+            marker={"symbol": MARKERS[index % len(MARKERS)], "size": 8},
             hovertemplate=f"distance %{{x}}: %{{y:.1%}} correct{of}<extra>{name}</extra>",
         )  # fmt: skip
         if reach.get(entry, math.inf) < far:

@@ -8,10 +8,10 @@ from html import escape
 
 import plotly.graph_objects as go
 
-from transformer.figures.curves import DARK, LIGHT, MARKS
+from transformer.figures.curves import DARK, LIGHT, MARKERS
 from transformer.figures.positions import lay_out, ticks
 
-NEAR = (0.6, 0.16)
+LABEL_DISTANCE = (0.6, 0.16)
 """Points closer than this have overlapping labels: powers of ten in x, share of the height in y."""
 MIN_PROBABILITY = 1e-6
 """Smaller probabilities are drawn at this value: a bar for 0 has no end on a logarithmic axis."""
@@ -41,7 +41,7 @@ def score_and_cost(
             mode="markers+text",
             textposition=[_label_position(cost, score, all_points) for _, cost, score in members],
             textfont={"size": 11},
-            marker={"symbol": MARKS[index], "size": 11, "color": palette[index]},
+            marker={"symbol": MARKERS[index], "size": 11, "color": palette[index]},
             hovertemplate=f"%{{text}}<br>{escape(y_title)} %{{y}}<br>{escape(x_title)} %{{x:.2~e}}"
             "<extra>%{fullData.name}</extra>",
             cliponaxis=False,
@@ -59,8 +59,8 @@ def _label_position(cost: float, score: float, all_points: Sequence[tuple[float,
     """Return the position of a label: above its point, unless another point is just above."""
     high = max(score for _, score in all_points) - min(score for _, score in all_points)
     for other_cost, other_score in all_points:
-        near = abs(math.log10(other_cost / cost)) < NEAR[0]
-        if near and 0 < other_score - score < NEAR[1] * high:
+        near = abs(math.log10(other_cost / cost)) < LABEL_DISTANCE[0]
+        if near and 0 < other_score - score < LABEL_DISTANCE[1] * high:
             return "bottom center"
     return "top center"
 

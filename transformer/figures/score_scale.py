@@ -12,7 +12,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from transformer.figures.curves import DARK, DASHES, LIGHT, MARKS
+from transformer.figures.curves import DARK, DASHES, LIGHT, MARKERS
 from transformer.figures.theme import theme
 
 Numbers = npt.NDArray[np.floating]
@@ -58,7 +58,7 @@ def against_width(
         figure.add_scatter(
             x=width, y=lines[column], name=escape(name, quote=False), mode="lines+markers",
             line={"color": colour, "width": 2.2, "dash": DASHES[index]},
-            marker={"symbol": MARKS[index], "size": 7},
+            marker={"symbol": MARKERS[index], "size": 7},
             hovertemplate=f"d_k %{{x}}<br>{escape(title, quote=False)} %{{y:.4~g}}"
             "<extra>%{fullData.name}</extra>",
         )  # fmt: skip
@@ -147,7 +147,7 @@ def by_head(
             y=lines[column],
             name=escape(name, quote=False),
             mode="markers",
-            marker={"color": palette[index], "symbol": MARKS[index], "size": 8},
+            marker={"color": palette[index], "symbol": MARKERS[index], "size": 8},
             customdata=lines[["layer", "head", "variance"]] + [first, first, 0],
             hovertemplate="layer %{customdata[0]}, head %{customdata[1]}<br>variance of the scores "
             f"%{{customdata[2]:.3~g}}<br>{escape(title, quote=False)} %{{y:.3f}}"

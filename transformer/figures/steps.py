@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-BRANCH = (
+TREE_FIELDS = (
     "parent",
     "depth",
     "token",
@@ -167,7 +167,7 @@ def tree_data(tree: Any) -> dict[str, Any] | None:
     """Return a beam search tree as columns with a value per node; `tree` is `results.BeamTree`."""
     if tree is None:
         return None
-    columns = {name: [getattr(node, name) for node in tree.nodes] for name in BRANCH}
+    columns = {name: [getattr(node, name) for node in tree.nodes] for name in TREE_FIELDS}
     return {**columns, "beam_size": tree.beam_size, "length_penalty": tree.length_penalty}
 
 

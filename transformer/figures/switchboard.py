@@ -11,7 +11,7 @@ from transformer.figures.explorer_sides import ExplorerData, pool
 from transformer.figures.packing import COARSE, Part, pack, quantize
 from transformer.measures.head_codes import LETTERS
 
-PICTURE = 24
+THUMBNAIL_CELLS = 24
 """Maximum height and width of a head's thumbnail, in cells."""
 
 
@@ -43,7 +43,7 @@ def switchboard_data(
     parts = []
     for kind in kinds:
         if moved is None:
-            pictures = np.stack([pool(layer, PICTURE) for layer in side.weights(kind)])
+            pictures = np.stack([pool(layer, THUMBNAIL_CELLS) for layer in side.weights(kind)])
             parts.append(quantize(f"thumbs.{kind}", pictures, COARSE))
         else:
             shape = (side.depths[kind], int(side.traced.config["n_heads"]))

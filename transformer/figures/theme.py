@@ -10,17 +10,17 @@ import plotly.io
 LIGHT_THEME, DARK_THEME = "heads-up-light", "heads-up-dark"
 FONT = '"Source Sans", system-ui, sans-serif'
 """The font of the page, which Streamlit serves."""
-INK = {LIGHT_THEME: "#1b1f24", DARK_THEME: "#e8ebef"}
-LETTERS = 14
+TEXT_COLOURS = {LIGHT_THEME: "#1b1f24", DARK_THEME: "#e8ebef"}
+FONT_SIZE = 14
 """Default font size in pixels."""
 LARGER = 1.3
 """Scale factor for a projector."""
 AXIS = {"gridcolor": "rgba(128,128,128,0.25)", "zeroline": False}
 
-for _name, _ink in INK.items():
+for _name, _ink in TEXT_COLOURS.items():
     plotly.io.templates[_name] = go.layout.Template(
         layout={
-            "font": {"color": _ink, "family": FONT, "size": LETTERS},
+            "font": {"color": _ink, "family": FONT, "size": FONT_SIZE},
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
             "hoverlabel": {"namelength": -1},
@@ -40,7 +40,7 @@ def enlarged(figure: go.Figure) -> go.Figure:
     drawn = figure.to_dict()
     _enlarge(drawn)
     layout = drawn["layout"]
-    layout["font"] = {**layout.get("font", {}), "size": LARGER * LETTERS}
+    layout["font"] = {**layout.get("font", {}), "size": LARGER * FONT_SIZE}
     for side, pixels in layout.get("margin", {}).items():
         layout["margin"][side] = LARGER * pixels
     if "height" in layout:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from transformer.figures.packing import COARSE, pack, quantize
 
-POINTS = 48
+MAX_POINTS = 48
 """Maximum number of points of a curve."""
 _NOTHING: npt.NDArray[np.floating] = np.empty((0, 0))
 
@@ -65,7 +65,7 @@ def wall_data(cards: Sequence[Card]) -> bytes:
 
 
 def thinned(
-    curve: Sequence[tuple[int, float]], max_points: int = POINTS
+    curve: Sequence[tuple[int, float]], max_points: int = MAX_POINTS
 ) -> list[tuple[int, float]]:
     """Return every n-th point of a curve and its last, at most `max_points` in all."""
     if len(curve) <= max_points:

@@ -23,11 +23,11 @@ from transformer.ui.widgets import frame
 from transformer.ui.widgets.callbacks import attempt, show_refusal
 from transformer.ui.widgets.fragment import POLL_SECONDS, fragment
 
-PREVIEW = 24
+PREVIEW_SENTENCES = 24
 """Sentences of a preview, which take about a second with the checkpoint en-fr."""
 MAX_PREVIEW_CHARACTERS = 200
 """Maximum characters of a sentence and its translation in a preview."""
-REFUSAL = "pass"
+REFUSAL_NAME = "pass"
 """Name of refused computations for `show_refusal`."""
 
 
@@ -85,7 +85,7 @@ def _status_and_controls(computation: Computation, live: bool, button: str, abou
             on_click=submit,
             args=(computation,),
         )
-    show_refusal(REFUSAL)
+    show_refusal(REFUSAL_NAME)
 
 
 def progress(status: ComputationStatus) -> None:
@@ -106,14 +106,14 @@ def cancel(status: ComputationStatus, who: str, label: str = "Cancel") -> None:
 
 
 def _cancel(key: str, who: str) -> None:
-    attempt(REFUSAL, lambda: computation_service().cancel(key, who))
+    attempt(REFUSAL_NAME, lambda: computation_service().cancel(key, who))
 
 
 def submit(computation: Computation, force: bool = False) -> None:
     """Submit the computation, in a callback; `show_refusal` shows why it was refused."""
     who, where = visitor.current_id(), visitor.address_hash()
     attempt(
-        REFUSAL,
+        REFUSAL_NAME,
         lambda: computation_service().submit(computation, visitor=who, address=where, force=force),
     )
 
@@ -170,7 +170,7 @@ def preview_of(corpus: Corpus, *, linked: bool = False) -> Corpus | None:
         if len(each.source) + len(each.target) <= MAX_PREVIEW_CHARACTERS
         and (each.gold is not None or not linked)
     )
-    return evenly_spaced(Corpus(corpus.name, short), PREVIEW) if short else None
+    return evenly_spaced(Corpus(corpus.name, short), PREVIEW_SENTENCES) if short else None
 
 
 def preview_caption(few: Corpus, corpus: Corpus) -> None:

@@ -20,12 +20,12 @@ from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 from transformer.ui.services.uploads import decode_text, uploads
 from transformer.ui.shell import visitor
-from transformer.ui.widgets import frame, own_sentences
+from transformer.ui.widgets import bundled_sentences, frame
 from transformer.ui.widgets.callbacks import controlled
 
 MAX_UPLOAD_BYTES = 1_000_000
 """Maximum bytes of an upload."""
-EXAMPLES = 8
+SHOWN_EXAMPLES = 8
 FORMAT_HELP = """One sentence per line; or pairs, `source TAB target`; or pairs with a third column
 of gold links in Pharaoh's format, which word alignment is scored against:
 
@@ -67,7 +67,7 @@ def choose(model: Model) -> Corpus | None:
         return None
     if corpus is not None:
         _summary(corpus, source)
-        if source == "ours" and (missing := own_sentences.missing(model)):
+        if source == "ours" and (missing := bundled_sentences.missing(model)):
             st.caption(missing)
     return corpus
 
@@ -79,7 +79,7 @@ def python_code(model: Model, corpus: Corpus) -> str:
         return f"Corpus.of_run({str(models.public_path(model.name).parent)!r}, {len(corpus)})"
     if source == "upload":
         return f"Corpus.read({corpus.name!r}).first({len(corpus)})"
-    return own_sentences.python_code(model, len(corpus), linked=source == "linked")
+    return bundled_sentences.python_code(model, len(corpus), linked=source == "linked")
 
 
 def _sources(model: Model) -> list[str]:
@@ -87,9 +87,9 @@ def _sources(model: Model) -> list[str]:
     run = models.checkpoints()[model.name].parent
     of_run = run.joinpath("config.json").is_file()
     fitting = ["run"] if of_run else []
-    if own_sentences.spelling(model):
+    if bundled_sentences.input_format(model):
         fitting.append("ours")
-    if own_sentences.are_linked(model):
+    if bundled_sentences.has_linked_sentences(model):
         fitting.append("linked")
     return [*fitting, "upload"]
 
@@ -97,9 +97,9 @@ def _sources(model: Model) -> list[str]:
 def _load(model: Model, source: str, owner: str, limit: int) -> Corpus | None:
     """Return the corpus; None without an upload. Raises ValueError if it cannot be read."""
     if source == "ours":
-        return own_sentences.corpus(model, limit)
+        return bundled_sentences.corpus(model, limit)
     if source == "linked":
-        return own_sentences.linked(model, limit)
+        return bundled_sentences.linked(model, limit)
     if source == "run":
         return _of_run(str(models.checkpoints()[model.name].parent), model, limit)
     uploaded = uploads().get(owner)
@@ -189,6 +189,8 @@ def _summary(corpus: Corpus, source: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(", ".join(parts) + ".", width="content")
         with st.popover("Show examples", type="tertiary"):
-            some = corpus.sentences[:: max(1, count // EXAMPLES)][:EXAMPLES]  # evenly spaced
+            some = corpus.sentences[:: max(1, count // SHOWN_EXAMPLES)][
+                :SHOWN_EXAMPLES
+            ]  # evenly spaced
             lines = [f"{s.source}\n    {s.target}".rstrip() for s in some]
             st.code("\n".join(lines), language=None, wrap_lines=True)

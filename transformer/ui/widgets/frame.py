@@ -15,7 +15,7 @@ from transformer.ui import state
 from transformer.ui.services import models
 from transformer.ui.shell.registry import HOME, PAGES
 
-JOINER = "\u2060"
+WORD_JOINER = "\u2060"
 
 
 def page_link(file: str, label: str, **changes: Any) -> None:
@@ -74,7 +74,7 @@ def plain(text: str) -> str:
     prevents it.
     """
     escaped = re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", models.without_server_paths(text))
-    return re.sub(r"(?i)(https?(?=\\:)|www(?=\\\.)|\\@)", rf"\1{JOINER}", escaped)
+    return re.sub(r"(?i)(https?(?=\\:)|www(?=\\\.)|\\@)", rf"\1{WORD_JOINER}", escaped)
 
 
 def as_sentence(error: object) -> str:

@@ -15,7 +15,7 @@ from transformer.training.run import RunError
 from transformer.ui.services import live_jobs
 from transformer.ui.widgets import quantities
 
-SCORE = "sequence_accuracy"
+SCORE_KEY = "sequence_accuracy"
 COLOURS: dict[str, Any] = {
     "queued": "gray",
     "running": "blue",
@@ -56,7 +56,7 @@ def _finished_facts(path: Path, _: tuple[object, ...]) -> tuple[str, ...]:
 def _read_facts(folder: JobFolder) -> tuple[str, ...]:
     """Return accuracy and training time. Raises RunError."""
     parts = []
-    right = [line[SCORE] for line in folder.last_lines() if SCORE in line]
+    right = [line[SCORE_KEY] for line in folder.last_lines() if SCORE_KEY in line]
     if right:
         parts.append(f"{quantities.percent(right[-1])} correct")
     seconds = folder.state().get("seconds")

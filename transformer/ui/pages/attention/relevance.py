@@ -19,7 +19,7 @@ from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.widgets.notable_heads import initial_explorer_state
 
-MAX_SOURCE = 40
+MAX_SOURCE_TOKENS = 40
 """Maximum number of source tokens; more would take over half a second."""
 HELP = (
     "Pearson’s correlation between the attention weights and the relevance of each source token, "
@@ -34,7 +34,7 @@ def show(model: Model, cached_trace: CachedTrace) -> None:
     if (
         view.kind != "cross"
         or view.lesson
-        or not 3 <= len(cached_trace.trace.src_ids) <= MAX_SOURCE
+        or not 3 <= len(cached_trace.trace.src_ids) <= MAX_SOURCE_TOKENS
     ):
         return
     explorer_state = initial_explorer_state(cached_trace, view.explorer(), model.aligner)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from transformer.analysis.findings import FINDINGS
 from transformer.ui.address import View, field
 
-OPEN = {"": "None", **{name: finding.claim for name, finding in FINDINGS.items()}}
+OPEN_LABELS = {"": "None", **{name: finding.claim for name, finding in FINDINGS.items()}}
 
 
 @dataclass(frozen=True)
@@ -18,4 +18,4 @@ class Findings(View):
         finding: the open finding, whose card is below its row; "" is none.
     """
 
-    finding: str = field("", "Open", choices=OPEN)
+    finding: str = field("", "Open", choices=OPEN_LABELS)

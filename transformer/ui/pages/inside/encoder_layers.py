@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from transformer.analysis.inside.decoder_lens import DecoderLens, decoder_lens
-from transformer.figures.lens import WRITTEN, lens_map
+from transformer.figures.lens import MAX_LABELLED_POSITIONS, lens_map
 from transformer.figures.positions import Curve, lines
 from transformer.inference import Trace
 from transformer.ui import state
@@ -104,7 +104,7 @@ def _probabilities(lens: DecoderLens, names: list[str]) -> None:
         dark=dark(),
     )
     # Wide enough for the tokens; a phone scrolls it.
-    width = 260 + len(lens.reads) * (80 if len(lens.reads) <= WRITTEN else 14)
+    width = 260 + len(lens.reads) * (80 if len(lens.reads) <= MAX_LABELLED_POSITIONS else 14)
     st.html(f"<style>.st-key-inside-encoder-map > * {{ min-width: {width}px; }}</style>")
     with st.container(key="inside-encoder-map"):
         chart(figure, "encoder-layers-map")

@@ -6,7 +6,7 @@ import streamlit as st
 
 from transformer.analysis.inside.logit_lens import Lens
 from transformer.analysis.inside.logit_lens import lens as logit_lens
-from transformer.figures.lens import WRITTEN, lens_curve, lens_map
+from transformer.figures.lens import MAX_LABELLED_POSITIONS, lens_curve, lens_map
 from transformer.inference import Trace
 from transformer.ui import state
 from transformer.ui.pages.inside import stops
@@ -47,7 +47,7 @@ def show(model: Model) -> None:
         "token, in bold if it is the output token. Hover over it for the next ones."
     )
     # Wide enough for the tokens; a phone scrolls it.
-    min_width = 260 + len(lens.rows) * (80 if len(lens.rows) <= WRITTEN else 14)
+    min_width = 260 + len(lens.rows) * (80 if len(lens.rows) <= MAX_LABELLED_POSITIONS else 14)
     st.html(f"<style>.st-key-inside-lens > * {{ min-width: {min_width}px; }}</style>")
     with st.container(key="inside-lens"):
         chart(figure, "lens-map")

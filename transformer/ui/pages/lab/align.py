@@ -18,7 +18,7 @@ from transformer.ui import state
 from transformer.ui.pages.lab import ROW_LABELS, SCORE_LABELS, Lab, align_sentence
 from transformer.ui.services import models
 from transformer.ui.services.models import Model
-from transformer.ui.widgets import computed, corpus, display_names, frame, own_sentences, tables
+from transformer.ui.widgets import bundled_sentences, computed, corpus, display_names, frame, tables
 from transformer.ui.widgets.views import component
 
 ABOUT = (
@@ -50,7 +50,7 @@ def show(model: Model) -> None:
     elif texts is not None:
         st.info(
             "These sentences have no gold links, so heads cannot be scored over them. "
-            f"{own_sentences.with_links(model)} You can add links for one sentence below."
+            f"{bundled_sentences.advice_on_links(model)} You can add links for one sentence below."
         )
     if texts is not None and leaderboard is not None:
         _leaderboard(model, leaderboard, texts)

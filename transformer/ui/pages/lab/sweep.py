@@ -25,7 +25,7 @@ from transformer.ui.services import models
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 from transformer.ui.shell import visitor
-from transformer.ui.widgets import charts, controls, display_names, frame, own_sentences, tables
+from transformer.ui.widgets import bundled_sentences, charts, controls, display_names, frame, tables
 from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.computed import computed
 
@@ -103,7 +103,7 @@ def _example(model: Model, clean: str, corrupted: str) -> PatchingSweep | None:
 
 def _example_pairs(model: Model) -> list[tuple[str, str]]:
     """Draw buttons for the bundled pairs that have equally many tokens; return those pairs."""
-    if own_sentences.spelling(model) != "text":
+    if bundled_sentences.input_format(model) != "text":
         return []
     usable = []
     with st.container(horizontal=True, gap="small"):

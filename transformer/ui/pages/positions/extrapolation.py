@@ -24,7 +24,7 @@ from transformer.ui.widgets.computed import computed
 MAX_MODELS = position_models.MAX_LOADED
 SEQUENCES_PER_LENGTH = 48
 """Number of test sequences for each length."""
-STARTS = (0, 1, 2, 3, 5, 8, 12, 20, 32, 64, 128, 256, 512)
+START_POSITIONS = (0, 1, 2, 3, 5, 8, 12, 20, 32, 64, 128, 256, 512)
 MOVED_SENTENCES = 16
 """Number of sentences whose positions are shifted."""
 JOINED_COUNTS = (1, 2, 3, 4, 6, 9, 13, 18, 26, 38, 52)
@@ -180,7 +180,7 @@ def later_positions(model: Model) -> None:
 
 def _later_positions_computation(model: Model) -> Computation:
     settings = {
-        "starts": list(STARTS),
+        "starts": list(START_POSITIONS),
         "moved": MOVED_SENTENCES,
         "counts": list(JOINED_COUNTS),
         "french": model.about.writes == "fr",
@@ -194,7 +194,7 @@ def _later_positions_computation(model: Model) -> Computation:
 
 
 def _later_positions_chart(result: dict[str, Any]) -> None:
-    moved = zip(STARTS, result["moved"], strict=True)
+    moved = zip(START_POSITIONS, result["moved"], strict=True)
     moved_losses = {start: value for start, value in moved if not isinstance(value, str)}
     pairs = zip(result["joined"], result["apart"], strict=True)
     joined_losses = [(*value, separate) for value, separate in pairs if not isinstance(value, str)]

@@ -25,7 +25,7 @@ from transformer.ui.widgets import frame
 from transformer.ui.widgets.callbacks import attempt, show_refusal, store_refusal
 from transformer.ui.widgets.fragment import POLL_SECONDS, fragment
 
-TASK, LONGEST = "reverse", 10
+TASK, MAX_TRAINED_LENGTH = "reverse", 10
 MAX_LEN = 16
 """Size of the pair's learned table: 5 more positions than occur in training."""
 MAX_LOADED = 4
@@ -108,8 +108,10 @@ def training_button() -> None:
     )
     st.caption(
         f"One model with learned positions, one with sinusoids. Both learn to reverse up to "
-        f"{LONGEST} letters from the same examples, in about ten seconds each on an idle machine. "
-        f"The learned table has {MAX_LEN} positions; training uses {LONGEST + 1} of them."
+        f"{MAX_TRAINED_LENGTH} letters from the same examples, in about ten seconds each on an "
+        "idle machine. "
+        f"The learned table has {MAX_LEN} positions; training uses {MAX_TRAINED_LENGTH + 1} of "
+        "them."
     )
     show_refusal("positions")
 
@@ -136,7 +138,7 @@ def _config(kind: str) -> TrainingRun:
     return make_run_config(
         TASK,
         settings={"positions": kind, **({"max_len": MAX_LEN} if kind == "learned" else {})},
-        options={"longest": LONGEST},
+        options={"longest": MAX_TRAINED_LENGTH},
         title=f"Reverse, {kind} positions",
     )
 

@@ -22,7 +22,7 @@ from transformer.ui.widgets import frame as page
 from transformer.ui.widgets import tables
 from transformer.ui.widgets.callbacks import show_refusal
 from transformer.ui.widgets.charts import chart, dark
-from transformer.ui.widgets.computed import REFUSAL, cancel, progress, submit
+from transformer.ui.widgets.computed import REFUSAL_NAME, cancel, progress, submit
 from transformer.ui.widgets.fragment import POLL_SECONDS, fragment
 
 MAX_D = 512
@@ -106,7 +106,7 @@ def _controls(computation: Computation, owner: str, status: ComputationStatus) -
         st.warning(page.plain(f"The measurement failed: {status.reason}."))
     if status.status == "stopped":
         st.caption("The measurement was stopped, so the slopes use fewer lengths.")
-    show_refusal(REFUSAL)
+    show_refusal(REFUSAL_NAME)
 
 
 def _predicted_figure(sizes: Mapping[str, Any]) -> object:

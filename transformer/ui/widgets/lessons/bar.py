@@ -11,7 +11,7 @@ from transformer.ui import state
 from transformer.ui.services import live_classes, models
 from transformer.ui.widgets import views
 from transformer.ui.widgets.lessons import course, progress, sheet
-from transformer.ui.widgets.lessons.lesson import LIST, Question, escaped
+from transformer.ui.widgets.lessons.lesson import LIST_PAGE, Question, escaped
 from transformer.ui.widgets.lessons.prepared import PreparedLesson, prepared
 from transformer.ui.widgets.lessons.progress import Guess
 
@@ -45,7 +45,7 @@ def show(page: str) -> str | None:
     button that leads back.
     """
     name = state.view().lesson
-    if name == course.END and page != LIST:
+    if name == course.END and page != LIST_PAGE:
         state.set_fields(lesson="")  # the course has ended
     if not name or name == course.END:
         return None
@@ -59,7 +59,7 @@ def show(page: str) -> str | None:
     with st.container(border=True, key="lesson"):
         _header(ready)
         _model_note(ready)
-        if page != LIST:
+        if page != LIST_PAGE:
             with st.container(key="lesson-see"):  # lessons.css shows it on a small screen alone
                 views.component("seeit")(key=f"see-{name}")
         if ready.question is None:
@@ -306,10 +306,10 @@ def _navigation(page: str, ready: PreparedLesson) -> None:
     own = lesson.page if done else lesson.question_page
     after, earlier = course.following(lesson.name), course.previous(lesson.name)
     with st.container(horizontal=True, vertical_alignment="center", key="lesson-navigation"):
-        other_text = own != LIST and not lesson.task and state.view().text != ready.text
+        other_text = own != LIST_PAGE and not lesson.task and state.view().text != ready.text
         is_elsewhere = page != own or other_text
         if is_elsewhere and ready.question:
-            label = "Show the page →" if done and page == LIST else "Back to the lesson"
+            label = "Show the page →" if done and page == LIST_PAGE else "Back to the lesson"
             go(lesson.name, label, "lesson-own", primary=True)
         if earlier:
             go(earlier, "← Previous", "lesson-before")
@@ -317,13 +317,13 @@ def _navigation(page: str, ready: PreparedLesson) -> None:
         if after == course.END:
             kind: Literal["primary", "secondary"] = "primary" if finished else "secondary"
             st.button("Finish →", key="lesson-next", type=kind, on_click=leave,
-                      args=(LIST, course.END))  # fmt: skip
+                      args=(LIST_PAGE, course.END))  # fmt: skip
         else:
             label = "Next →" if finished else "Skip →"
             go(after, label, "lesson-next", primary=finished)
-        if page != LIST:
+        if page != LIST_PAGE:
             st.button(
-                "All lessons", key="lesson-all", type="tertiary", on_click=leave, args=(LIST,)
+                "All lessons", key="lesson-all", type="tertiary", on_click=leave, args=(LIST_PAGE,)
             )
         st.button("Close", key="lesson-close", type="tertiary", on_click=leave, args=(page,))
         if ready.question:

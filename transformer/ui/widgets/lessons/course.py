@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from transformer.analysis.positions import ORDER_PAIR
 from transformer.ui.widgets.lessons import first_questions, head_questions, mathematics, mistakes
-from transformer.ui.widgets.lessons.course_more import (
+from transformer.ui.widgets.lessons.extra_lessons import (
     ATTENTION,
     EXTRA,
     FIND_MISTAKE,

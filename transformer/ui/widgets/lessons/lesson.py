@@ -21,7 +21,7 @@ from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.shell.registry import PAGES
 
-LIST = "pages/lessons.py"
+LIST_PAGE = "pages/lessons.py"
 """The page of the list; it asks every question whose own page would reveal the answer."""
 
 
@@ -148,7 +148,7 @@ class Lesson:
     @property
     def question_page(self) -> str:
         """The file of the page that asks the question."""
-        return self.page if self.in_place else LIST
+        return self.page if self.in_place else LIST_PAGE
 
     def view_for(self, model: str, text: str, question: Question | None, answered: bool) -> View:
         """Return the view of the lesson before or after its answer may be seen.
@@ -159,7 +159,7 @@ class Lesson:
         """
         shared: dict[str, Any] = {"lesson": self.name, "model": model}
         if not answered and not self.in_place:
-            return PAGES[LIST].view(**shared)
+            return PAGES[LIST_PAGE].view(**shared)
         fields = dict(self.view) | dict(question.start_fields if question else {})
         if answered and question:
             fields |= question.answer_fields

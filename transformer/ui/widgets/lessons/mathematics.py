@@ -17,14 +17,14 @@ from transformer.ui.widgets.lessons.lesson import (
     escaped,
 )
 
-SMALL, LARGE = 64, 256
+SMALL_D_K, LARGE_D_K = 64, 256
 """The two values of d_k that are compared."""
 
 
 def scale(case: LessonCase) -> Question:
     """By which factor does the variance of q·k grow with d_k?"""
-    table = score_scale.measure((SMALL, LARGE)).query("score == 'dot'").set_index("d_k")
-    small, large = (float(table["variance"][d_k]) for d_k in (SMALL, LARGE))
+    table = score_scale.measure((SMALL_D_K, LARGE_D_K)).query("score == 'dot'").set_index("d_k")
+    small, large = (float(table["variance"][d_k]) for d_k in (SMALL_D_K, LARGE_D_K))
     factors = (1, 2, 4, 16)
     correct = min(range(len(factors)), key=lambda n: abs(math.log(large / small / factors[n])))
     feedback = {

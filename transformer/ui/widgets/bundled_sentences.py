@@ -8,22 +8,22 @@ from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 
 
-def spelling(model: Model) -> str:
+def input_format(model: Model) -> str:
     """Return the format in which the model can read the bundled sentences: "text", or "symbols"
     separated by spaces; "" if it cannot read them."""
     if model.about.languages and model.about.languages[0] != "en":
         return ""
-    return _spelling(model)
+    return _input_format(model)
 
 
 def corpus(model: Model, limit: int) -> Corpus:
     """Return the bundled sentences, with translations into the model's language if available."""
-    return _bundled_corpus(limit, spelling(model) == "symbols", _target_language(model))
+    return _bundled_corpus(limit, input_format(model) == "symbols", _target_language(model))
 
 
-def are_linked(model: Model) -> bool:
+def has_linked_sentences(model: Model) -> bool:
     """Return whether there are hand-aligned sentences for this model."""
-    return spelling(model) == "text" and _target_language(model) in LANGUAGES
+    return input_format(model) == "text" and _target_language(model) in LANGUAGES
 
 
 def linked(model: Model, limit: int) -> Corpus:
@@ -36,7 +36,7 @@ def python_code(model: Model, limit: int, *, linked: bool = False) -> str:
     target = _target_language(model)
     if linked:
         return f"Corpus.linked({target!r}).first({limit})"
-    if spelling(model) == "symbols":
+    if input_format(model) == "symbols":
         return f"Corpus.bundled({limit}, symbols=True)"
     if target not in LANGUAGES:
         texts = f"[s.source for s in Corpus.bundled({limit}).sentences]"
@@ -55,9 +55,9 @@ def missing(model: Model) -> str:
     )
 
 
-def with_links(model: Model) -> str:
+def advice_on_links(model: Model) -> str:
     """Return advice on how to get gold links."""
-    if spelling(model) and _target_language(model) in LANGUAGES:
+    if input_format(model) and _target_language(model) in LANGUAGES:
         return "Choose the bundled sentences, or upload pairs with a third column of links."
     return "Upload pairs with a third column of links."
 
@@ -68,7 +68,7 @@ def _target_language(model: Model) -> str:
 
 
 @cached()
-def _spelling(model: Model) -> str:
+def _input_format(model: Model) -> str:
     vocabulary = model.translator.vocabulary
     for name, symbols in (("text", False), ("symbols", True)):
         first = Corpus.bundled(1, symbols=symbols).sentences[0].source
