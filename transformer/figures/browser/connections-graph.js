@@ -1,6 +1,6 @@
 // The graph of connections as SVG: the encoder on the left, the decoder on the right, information flows upwards.
 
-import { inputColour, svg } from "./connections-svg.js";
+import { edgeSvg, inputColour } from "./connections-svg.js";
 import { counted, headName } from "./naming.js";
 import { numberText } from "./numbers.js";
 
@@ -53,15 +53,18 @@ export function drawGraph(root, data, layout, now, look, { selected, select }) {
   });
   const points = layout.places.map(point);
   const greatest = Math.max(...data.frames.flatMap((frame) => frame.edges.map((edge) => Math.abs(edge[4]))), 1e-9);
-  const picture = svg("svg", {
+  const picture = edgeSvg("svg", {
     viewBox: `0 0 ${width} ${height}`, width, height, role: "img",
     "aria-label": `Graph of ${now.edges.length} connections at step ${now.step}; the list below has their names and values`,
   });
+  const radius = Math.min(11 * size, (half * 0.92) / data.heads / 2 - 1);
   const line = (edge) => Math.max((Math.abs(edge[4]) / greatest) * MAX_LINE * size, 0.6);
   const order = now.edges.map((_, i) => i).sort((a, b) => Number(a === selected) - Number(b === selected) || line(now.edges[a]) - line(now.edges[b]));
   for (const i of order) {
     const edge = now.edges[i];
-    picture.append(...connection(points[edge[0]], points[edge[1]], edge, {
+    const end = points[edge[1]];
+    const side = edge[2] < 3 ? (edge[2] - 1) * radius * 0.7 : 0; // query left, key in the middle, value right
+    picture.append(...connection(points[edge[0]], { x: end.x + side, y: end.y }, edge, {
       width: line(edge),
       colour: i === selected ? look.choice : inputColour(edge[2], look),
       faint: selected >= 0 && i !== selected,
@@ -70,7 +73,6 @@ export function drawGraph(root, data, layout, now, look, { selected, select }) {
     }));
   }
   const used = new Set(now.edges.flatMap((edge) => [edge[0], edge[1]]));
-  const radius = Math.min(11 * size, (half * 0.92) / data.heads / 2 - 1);
   layout.places.forEach((place, i) => picture.append(...nodeOf(place, points[i], used.has(i), radius, look, size, layout.names[i])));
   picture.append(...rowNames(layout, points, width, look, size));
   root.replaceChildren(picture);
@@ -80,12 +82,12 @@ export function drawGraph(root, data, layout, now, look, { selected, select }) {
 function connection(from, to, edge, { width, colour, faint, title, select }) {
   const bend = Math.max((from.y - to.y) / 2, 12);
   const d = `M${from.x},${from.y} C${from.x},${from.y - bend} ${to.x},${to.y + bend} ${to.x},${to.y}`;
-  const seen = svg("path", {
+  const seen = edgeSvg("path", {
     d, fill: "none", stroke: colour, "stroke-width": width, "stroke-opacity": faint ? 0.25 : 0.75, class: "hu-edge",
     ...(edge[4] < 0 ? { "stroke-dasharray": `${Math.max(2 * width, 4)} ${Math.max(width, 3)}` } : {}),
   });
-  const target = svg("path", { d, fill: "none", stroke: "transparent", "stroke-width": Math.max(width, 10), class: "hu-edge-target" });
-  target.append(svg("title", {}, title));
+  const target = edgeSvg("path", { d, fill: "none", stroke: "transparent", "stroke-width": Math.max(width, 10), class: "hu-edge-target" });
+  target.append(edgeSvg("title", {}, title));
   target.addEventListener("pointerenter", select);
   target.addEventListener("click", select);
   return [seen, target];
@@ -99,10 +101,10 @@ function nodeOf(place, { x, y }, isUsed, radius, look, size, name) {
   const isHead = place.head >= 0;
   const wide = { source: 56, target: 56, output: 56, ffn: 36 }[place.kind] * size;
   const shape = isHead
-    ? svg("circle", { ...common, cx: x, cy: y, r: radius })
-    : svg("rect", { ...common, x: x - wide / 2, y: y - 10 * size, width: wide, height: 20 * size, rx: place.kind === "ffn" ? 3 : 9 * size });
-  shape.append(svg("title", {}, name));
-  const letters = svg("text", { ...font, "font-size": Math.min(11 * size, isHead ? radius * 1.2 : 99) }, place.text);
+    ? edgeSvg("circle", { ...common, cx: x, cy: y, r: radius })
+    : edgeSvg("rect", { ...common, x: x - wide / 2, y: y - 10 * size, width: wide, height: 20 * size, rx: place.kind === "ffn" ? 3 : 9 * size });
+  shape.append(edgeSvg("title", {}, name));
+  const letters = edgeSvg("text", { ...font, "font-size": Math.min(11 * size, isHead ? radius * 1.2 : 99) }, place.text);
   return [shape, letters];
 }
 
@@ -113,12 +115,12 @@ function rowNames(layout, points, width, look, size) {
   return layout.places.flatMap((place, i) => {
     if (["source", "target"].includes(place.kind)) {
       const name = place.stack ? "Decoder" : "Encoder";
-      return [svg("text", { x: place.stack ? width : 0, y: points[i].y, "text-anchor": place.stack ? "end" : "start", "dominant-baseline": "central", "font-size": 12 * size, "font-weight": 600, fill: look.text }, name)];
+      return [edgeSvg("text", { x: place.stack ? width : 0, y: points[i].y, "text-anchor": place.stack ? "end" : "start", "dominant-baseline": "central", "font-size": 12 * size, "font-weight": 600, fill: look.text }, name)];
     }
     if (place.head !== 0) return [];
     const x = place.stack ? width : 0;
     const anchor = place.stack ? "end" : "start";
-    return [svg("text", { x, y: points[i].y, "text-anchor": anchor, "dominant-baseline": "central", "font-size": 11 * size, fill: look.muted },
+    return [edgeSvg("text", { x, y: points[i].y, "text-anchor": anchor, "dominant-baseline": "central", "font-size": 11 * size, fill: look.muted },
       `${titles[place.kind]} ${counted(place.layer)}`)];
   });
 }

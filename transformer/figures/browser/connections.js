@@ -132,14 +132,14 @@ export function connectionsView(root) {
       return bar;
     }));
     caption.setAttribute("aria-live", playing ? "off" : "polite");
-    caption.textContent = captionOf(data, now);
+    caption.textContent = stepCaption(data, now);
     drawGraph(graph, data, layout, now, look, { selected, select });
-    legend.replaceChildren(...legendOf(look));
+    legend.replaceChildren(...inputLegend(look));
     detail.textContent = selected < 0 || !now.edges[selected]
       ? "Point at a connection to read its score and its effect."
       : `${edgeName(data, now.edges[selected])}: score ${numberText(now.edges[selected][3], 3)}, effect ${numberText(now.edges[selected][4], 3)}.`;
     drawScatter(scatter, now, look, { selected, select, title: (edge) => edgeName(data, edge) });
-    agreement.textContent = agreementOf(now);
+    agreement.textContent = rankAgreement(now);
     rows.replaceChildren(...now.edges.map((edge, i) => tableRow(edge, i)));
   }
 
@@ -168,7 +168,7 @@ export function connectionsView(root) {
 
 const sharePercent = (share) => `${Math.round(100 * share)} %`;
 
-function captionOf(data, now) {
+function stepCaption(data, now) {
   const strongest = now.edges.reduce((best, edge) => (!best || edge[4] > best[4] ? edge : best), null);
   const right = `The right token comes first at ${sharePercent(now.accuracy)} of the positions.`;
   return strongest && strongest[4] > 0.05
@@ -176,7 +176,7 @@ function captionOf(data, now) {
     : `${right} No connection changes the output by more than 0.05 yet.`;
 }
 
-function agreementOf(now) {
+function rankAgreement(now) {
   const count = `the ${now.edges.length} drawn of ${now.total.toLocaleString("en")} connections`;
   const coefficient = (rho) => (rho === null ? "not defined" : rho.toFixed(2).replace("-", "−"));
   return now.rho === null
@@ -184,7 +184,7 @@ function agreementOf(now) {
     : `Spearman's rank correlation of score and effect over ${count}: ${coefficient(now.rho)}, of their sizes without the sign: ${coefficient(now.rho_absolute)}. On the line, the estimate is exact.`;
 }
 
-function legendOf(look) {
+function inputLegend(look) {
   const mark = (text, colour, dashed) => {
     const line = el("span", { class: "hu-edge-mark", "aria-hidden": "true" });
     line.style.borderTop = `4px ${dashed ? "dashed" : "solid"} ${colour}`;
