@@ -246,7 +246,7 @@ def test_a_run_is_measured_over_its_own_validation_pairs(
     assert view(app).corpus == ""
     # A model without a run has none; the address is corrected.
     app = opened(visit, corpus="run")
-    assert "Our own sentences: 12 sentences" in visible_text(app)
+    assert "Bundled sentences: 12 sentences" in visible_text(app)
     assert view(app).corpus == ""
 
 

@@ -1,4 +1,4 @@
-"""Our own sentences: every line of the files is complete, and the links are not the diagonal."""
+"""The bundled sentences: every line is complete, and the links are not the diagonal."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Corpus:
     """Sentences to measure over; `hash` identifies the content, whatever the name.
 
     Attributes:
-        target: language code of the translations, "fr" or "de", for our own sentences; "" for all
+        target: language code of the translations of the bundled sentences, "fr" or "de"; "" for all
             others.
     """
 
@@ -79,7 +79,7 @@ class Corpus:
     def bundled(
         cls, n: int = DEFAULT_SENTENCES, *, symbols: bool = False, target: str = "fr"
     ) -> Corpus:
-        """Return our own sentences, at most `n`.
+        """Return the bundled sentences, at most `n`.
 
         These are everyday sentences, followed for French by sentences of our grammar with exact
         gold links. German has no grammar; there the sentences of `linked` follow.
@@ -100,7 +100,7 @@ class Corpus:
             pairs += own_sentences.grammar_pairs(n - len(pairs), symbols=symbols)
         else:
             pairs += own_sentences.linked(target)[: n - len(pairs)]
-        return cls("our own sentences", tuple(Sentence(*pair) for pair in pairs), target)
+        return cls("bundled sentences", tuple(Sentence(*pair) for pair in pairs), target)
 
     @classmethod
     def linked(cls, target: str = "fr") -> Corpus:

@@ -2,7 +2,7 @@
 
 import { el } from "./base.js";
 import { drawHatching, drawTable } from "./cells.js";
-import { divergingLevel, LEAST } from "./compare-tables.js";
+import { divergingLevel, MIN_SCALE_END } from "./compare-tables.js";
 import { makeBar, paintScale } from "./legend.js";
 import { LABEL_SIZE } from "./lettering.js";
 import { greatestOf, shade } from "./matrix.js";
@@ -17,12 +17,12 @@ export function paintSide(pen, layout, m, { state, look }, cell) {
 // The greatest difference in the table and in each row.
 /** @param {Matrix} m */
 function greatestDifferences(m) {
-  const rows = m.rows.map(() => LEAST);
+  const rows = m.rows.map(() => MIN_SCALE_END);
   m.values.forEach((value, i) => {
     const row = Math.floor(i / m.nColumns);
     if (Math.abs(value) > rows[row]) rows[row] = Math.abs(value);
   });
-  return { rows, all: rows.reduce((limit, one) => Math.max(limit, one), LEAST) };
+  return { rows, all: rows.reduce((limit, one) => Math.max(limit, one), MIN_SCALE_END) };
 }
 
 /** @param {Pen} pen @param {any} layout @param {any} given @param {Context} ctx @param {any} cell */

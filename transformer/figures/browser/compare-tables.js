@@ -100,15 +100,15 @@ export function headDifferences(sides, pairs, kind) {
   const { rows, columns } = piecePairs(sides, pairs, kind, true);
   const both = (list) => list.filter(([i, j]) => i !== null && j !== null);
   const [across, down] = [both(columns), both(rows)];
-  const [height, width] = [down, across].map((list) => Math.min(list.length, SMALL));
+  const [height, width] = [down, across].map((list) => Math.min(list.length, MAX_THUMBNAIL_CELLS));
   const seen = sides.map((side, which) => {
     const labels = side.labels(kind);
     const thumb = side.thumb(kind, 0, 0);
     return {
-      y: down.map((pair) => smallPlace(pair[which], labels.rows.tokens.length, thumb.height)),
-      x: across.map((pair) => smallPlace(pair[which], labels.columns.tokens.length, thumb.width)),
+      y: down.map((pair) => thumbnailIndex(pair[which], labels.rows.tokens.length, thumb.height)),
+      x: across.map((pair) => thumbnailIndex(pair[which], labels.columns.tokens.length, thumb.width)),
       width: thumb.width,
-      pooled: Math.max(labels.rows.tokens.length, labels.columns.tokens.length) > SMALL,
+      pooled: Math.max(labels.rows.tokens.length, labels.columns.tokens.length) > MAX_THUMBNAIL_CELLS,
     };
   });
 
@@ -132,17 +132,17 @@ export function headDifferences(sides, pairs, kind) {
   }
 
   const heads = allHeads(inBoth(sides, kind), kind).map(({ layer, head }) => one(layer, head));
-  let greatest = LEAST;
+  let greatest = MIN_SCALE_END;
   for (const { picture } of heads) for (const value of picture) if (Math.abs(value) > greatest) greatest = Math.abs(value);
   return { heads, height, width, greatest, pooled: seen.some(({ pooled }) => pooled) };
 }
 
-const SMALL = 64; // maximum height and width of a thumbnail
+const MAX_THUMBNAIL_CELLS = 64; // maximum height and width of a thumbnail
 const SQUARES = Float32Array.from({ length: 256 }, (_, level) => (level / 255) ** 2);
 // A token's position in a thumbnail; the inverse of `pool` in figures/explorer_sides.py.
-const smallPlace = (token, count, size) => Math.floor(((token + 1) * size - 1) / count);
+const thumbnailIndex = (token, count, size) => Math.floor(((token + 1) * size - 1) / count);
 
-export const LEAST = 0.01; // minimum end of a colour scale; smaller differences may be rounding
+export const MIN_SCALE_END = 0.01; // minimum end of a colour scale; smaller differences may be rounding
 
 // A difference from −1 to 1 as a level of the diverging colours, 0 to 255; −1 for NaN.
 export function divergingLevel(difference, scale, greatest) {

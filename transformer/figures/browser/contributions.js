@@ -9,7 +9,7 @@ import { numberText } from "./numbers.js";
 import { makeStage } from "./stage.js";
 import { unpack } from "./store.js";
 
-const CONTRIBUTION_QUIET = 150; // ms without another key press, so that a held arrow key reports once
+const CONTRIBUTION_REPORT_MS = 150; // ms without another key press, so that a held arrow key reports once
 
 export function contributionsView(container, report) {
   let [header, parts, m, cell, over, look, shown] = [null, null, null, null, null, null, ""];
@@ -94,7 +94,7 @@ export function contributionsView(container, report) {
     redraw();
     clearTimeout(reporting);
     const { row, column } = next || { row: -1, column: -1 };
-    reporting = setTimeout(() => report({ row, column }), CONTRIBUTION_QUIET);
+    reporting = setTimeout(() => report({ row, column }), CONTRIBUTION_REPORT_MS);
   }
 
   function point(next) {

@@ -6,7 +6,7 @@ import { drawToken, LABEL_SIZE, shorten, SMALL_LABEL_SIZE } from "./lettering.js
 import { pieceName } from "./naming.js";
 import { chanceOf, fixed } from "./numbers.js";
 
-const TREE_FEW = 4; // with more hypotheses, discarded ones are collapsed at first
+const MAX_OPEN_HYPOTHESES = 4; // with more hypotheses, discarded ones are collapsed at first
 const STATUSES = { kept: "kept in the beam", finished: "finished", discarded: "discarded" };
 
 // Layout. Children of one parent are adjacent, in the order of their parents and best first, so that no
@@ -82,7 +82,7 @@ export function makeTree(ctx) {
     [none.hidden, body.hidden] = [Boolean(tree), !tree];
     title.textContent = ctx.state.force ? "The beam search of the original" : "The beam search";
     if (!tree) return;
-    folded ??= tree.beam_size > TREE_FEW;
+    folded ??= tree.beam_size > MAX_OPEN_HYPOTHESES;
     const now = chosen(tree);
     if (tree.status[now] === "discarded") folded = false; // the selected node must be visible
     const discarded = tree.status.filter((status) => status === "discarded").length;

@@ -4,11 +4,11 @@
 import { el, setIfNew, tokenText, within } from "./base.js";
 import { candidatesOf, makeStepPanel, rowsOf, stepBlocks, stepHead } from "./decoding-step.js";
 import { makeTree } from "./decoding-tree.js";
-import { headName, isExact, PIECES_HERE, tokenName } from "./naming.js";
+import { headName, isExact, TOKENS_NOTE, tokenName } from "./naming.js";
 import { KINDS } from "./options.js";
 import { plainToken } from "./querykey-working.js";
 
-const PACE = 1000; // ms per step while playing
+const STEP_MS = 1000; // ms per step while playing
 
 // "2:1234" as { step, id }; null if nothing is forced.
 /** @param {State} state */
@@ -54,7 +54,7 @@ function decodingView(ctx) {
       if (!node.isConnected || at() === count() - 1) return stop();
       go(at() + 1);
       if (at() === count() - 1) stop();
-    }, PACE);
+    }, STEP_MS);
     draw();
   }
   function stop() {
@@ -119,7 +119,7 @@ function decodingView(ctx) {
       const writes = step < steps.length ? `: “${plainToken(predicted.names[step])}”` : "";
       return `Step ${step + 1} of ${count()}${writes}`;
     },
-    note: () => `For ${KINDS[ctx.state.kind].toLowerCase()}, the rows below show the selected head; for the other kinds, the head with the clearest pattern.${isExact() ? "" : ` ${PIECES_HERE}`}`,
+    note: () => `For ${KINDS[ctx.state.kind].toLowerCase()}, the rows below show the selected head; for the other kinds, the head with the clearest pattern.${isExact() ? "" : ` ${TOKENS_NOTE}`}`,
     code: () => `trace.translation.steps[${at()}]`,
     figure: () => count() && decodingFigure(ctx, at(), tree),
     table: () => count() && decodingTable(ctx, at()),

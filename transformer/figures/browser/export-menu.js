@@ -4,11 +4,11 @@ import { download, el } from "./base.js";
 import { shorten } from "./lettering.js";
 import { shortName, stampedName } from "./naming.js";
 import { KINDS } from "./options.js";
-import { A_NUMBER } from "./sheet.js";
-import { LONGEST } from "./stage.js";
+import { NUMBER_PATTERN } from "./sheet.js";
+import { MAX_CANVAS_HEIGHT } from "./stage.js";
 import { svgPen } from "./svg-pen.js";
 
-const SHARPER = 3; // PNG pixels per screen pixel
+const PNG_SCALE = 3; // PNG pixels per screen pixel
 const MAX_PIXELS = 1e8; // browsers cannot draw on a larger canvas
 const EXPORT_TOP = 54; // pixels above the figure for the title
 const EXPORT_MARGIN = 16;
@@ -107,7 +107,7 @@ const sizeOf = ({ width, height }) =>
 /** @param {Context} ctx */
 function pngOf(ctx, figure, view) {
   const [width, height] = sizeOf(figure);
-  const larger = Math.min(SHARPER, LONGEST / width, LONGEST / height, Math.sqrt(MAX_PIXELS / (width * height)));
+  const larger = Math.min(PNG_SCALE, MAX_CANVAS_HEIGHT / width, MAX_CANVAS_HEIGHT / height, Math.sqrt(MAX_PIXELS / (width * height)));
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [Math.round(width * larger), Math.round(height * larger)];
   const pen = canvas.getContext("2d");
@@ -142,7 +142,7 @@ export function csvOf({ columns, rows }) {
 // sentences, and "-il" is French. Single signs and numbers are harmless.
 export function csvCell(cell) {
   let text = cell === null || cell === undefined ? "" : String(cell);
-  if (/^[=+\-@\t\r\n＝＋－＠]./s.test(text) && !A_NUMBER.test(text)) text = `'${text}`;
+  if (/^[=+\-@\t\r\n＝＋－＠]./s.test(text) && !NUMBER_PATTERN.test(text)) text = `'${text}`;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

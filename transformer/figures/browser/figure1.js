@@ -145,8 +145,8 @@ function bringIntoView(className) {
 }
 
 // Below this share of its size, a narrower drawing replaces it.
-const SQUEEZED = 0.75;
-const roomFor = (drawings, width) => drawings.find(({ size }) => width >= size[0] * SQUEEZED) || drawings[drawings.length - 1];
+const MIN_DRAWING_SCALE = 0.75;
+const roomFor = (drawings, width) => drawings.find(({ size }) => width >= size[0] * MIN_DRAWING_SCALE) || drawings[drawings.length - 1];
 
 const placed = ([x, y, w, h]) => `--x: ${x}; --y: ${y}; --w: ${w}; --h: ${h}`;
 

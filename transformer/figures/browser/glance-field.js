@@ -3,7 +3,7 @@
 
 import { el } from "./base.js";
 
-const TYPING = 100; // ms after the last key
+const TYPING_DELAY_MS = 100; // ms after the last key
 
 // `ask()` is called for a new text to translate.
 export function makeField(ask) {
@@ -18,7 +18,7 @@ export function makeField(ask) {
   area.addEventListener("input", () => {
     grow();
     clearTimeout(timer);
-    timer = setTimeout(tell, TYPING);
+    timer = setTimeout(tell, TYPING_DELAY_MS);
   });
   area.addEventListener("blur", () => timer && tell());
   area.addEventListener("keydown", (event) => {

@@ -4,7 +4,7 @@
 import { el } from "./base.js";
 
 // What the percentages of words mean; shown where words are compared.
-export const COMPARED = "Each percentage is the probability of one token: the first in which a word differs from the chosen one.";
+export const PERCENTAGES_NOTE = "Each percentage is the probability of one token: the first in which a word differs from the chosen one.";
 
 export const MIN_BAND_WEIGHT = 0.04; // smallest weight with a band
 
@@ -150,7 +150,7 @@ export function makePlayback({ take, undo, toggle, go }) {
     const alternatives = data.written[one].rivals;
     if (!alternatives.length) return [el("span", { class: "hu-label" }, "No strong alternative.")];
     return [
-      el("span", { class: "hu-label", title: COMPARED }, whole ? "Choose another word; the model continues from it:" : "Alternatives:"),
+      el("span", { class: "hu-label", title: PERCENTAGES_NOTE }, whole ? "Choose another word; the model continues from it:" : "Alternatives:"),
       ...alternatives.map((rival) => {
         const share = el("span", { class: "hu-glance-share" });
         share.style.width = `${Math.max(100 * rival.p, 2)}%`;
@@ -159,7 +159,7 @@ export function makePlayback({ take, undo, toggle, go }) {
         chip.addEventListener("click", () => take(rival));
         return chip;
       }),
-      el("span", { class: "hu-label hu-glance-compared" }, COMPARED),
+      el("span", { class: "hu-label hu-glance-compared" }, PERCENTAGES_NOTE),
     ];
   }
 

@@ -8,7 +8,7 @@ import { textLinesOf, bandPath } from "./band-path.js";
 const lettersOf = (count) => (count <= 5 ? "xl" : count <= 8 ? "l" : count <= 13 ? "m" : "s"); // font size by the number of words
 const UNITS = { xl: 30, l: 22, m: 15, s: 11 }; // px width of a band of weight 1
 const WRAPPED_UNIT = 7; // the same where lines wrap and bands pass between words
-const MANY = 24; // with more words, only the strongest band of each word is drawn, except when hovering
+const MAX_WORDS_WITH_ALL_BANDS = 24; // with more words, only the strongest band of each word is drawn, except when hovering
 
 const svgNode = (tag, attributes) => {
   const node = document.createElementNS(SVG, tag);
@@ -125,7 +125,7 @@ export function makeGlanceStage({ go, point }) {
     const whole = step >= data.written.length;
     const at = over || (whole ? null : { row: "word", i: step });
     const looks = at && at.row === "word" ? data.written[at.i].looks : null;
-    const many = data.written.length > MANY;
+    const many = data.written.length > MAX_WORDS_WITH_ALL_BANDS;
     for (const band of bands) {
       const meant = at && band[at.row] === at.i;
       const hidden = playing && band.word > step && !(over && meant);

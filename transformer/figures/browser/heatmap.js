@@ -10,7 +10,7 @@ import { showWeight } from "./numbers.js";
 import { matrixTable } from "./sheet.js";
 import { makeStage } from "./stage.js";
 
-const ZOOMS = 6; // doublings, at most
+const MAX_ZOOM_STEPS = 6; // doublings, at most
 
 /** @param {Context} ctx @returns {View} */
 export function heatmapView(ctx) {
@@ -65,13 +65,13 @@ export function heatmapView(ctx) {
   });
   canvas.addEventListener("dblclick", (event) => {
     const now = under(event);
-    if (now) ctx.set({ ...piecesOf(m, now), zoom: within(ctx.state.zoom + 1, ZOOMS + 1) });
+    if (now) ctx.set({ ...piecesOf(m, now), zoom: within(ctx.state.zoom + 1, MAX_ZOOM_STEPS + 1) });
   });
   canvas.addEventListener("keydown", (event) => {
     const pinned = pinnedOf(m, ctx.state);
     if (event.key === "Escape") ctx.set({ row: -1, column: -1, zoom: 0 });
     else if (event.key === "+" || event.key === "-") {
-      ctx.set({ zoom: within(ctx.state.zoom + (event.key === "+" ? 1 : -1), ZOOMS + 1) });
+      ctx.set({ zoom: within(ctx.state.zoom + (event.key === "+" ? 1 : -1), MAX_ZOOM_STEPS + 1) });
     } else if (event.key in ARROWS) {
       const [right, down] = ARROWS[event.key];
       ctx.set(pinned

@@ -5,12 +5,12 @@ import { KINDS, TERMS } from "./options.js";
 
 const HELP_TEXTS = [
   ["Queries and keys", "In a table, rows are queries and columns are keys; lines go from a query to its keys. The stronger the colour, the greater the weight."],
-  ["A row sums to 1", "A head distributes a total weight of 1 over the tokens it may see, and returns the mean of their values, weighted accordingly."],
+  ["A row sums to 1", "The weights of a row sum to 1 over the tokens that the head may attend to; its output is the sum of their values, each multiplied by its weight."],
   ["a → b", "The decoder read a and then wrote b, so this row shows where it attended to write b."],
   ["start and end", "The special tokens <s> and </s>: one begins every translation, the other ends every sentence. Many heads give them most of their weight (attention sinks)."],
   ["Tokens", "The model reads pieces of words; long or rare words are split into several tokens. The weight of a word is the sum over its tokens as keys, and their mean as queries. With “Show tokens” on, every token is shown, and ▁ marks the beginning of a word."],
   ["A pinned word", "All heads of all layers are coloured by the greatest weight between it and another word, in either direction."],
-  ["Hatched: masked", "The decoder may not look at tokens that it has not written yet: the causal mask removes them before the softmax."],
+  ["Hatched: masked", "The decoder cannot attend to tokens that it has not written yet: the causal mask removes them before the softmax."],
 ];
 
 // The shortcuts: [key, description, changes(state, side)]. Capital letters are described together with

@@ -6,7 +6,7 @@ import { problemOf } from "./live-client.js";
 import { arrayOf } from "./store.js";
 
 const BEAM = 4; // beam size of the paper
-const WAIT = 250; // ms after the last key
+const EXPLORE_DELAY_MS = 250; // ms after the last key
 
 // `context.lesson`: the sentence and the state come from a lesson; `context.number` counts its requests.
 export function explorePage(container, context) {
@@ -104,7 +104,7 @@ export function liveField(label) {
     },
     onText(heard) {
       const tell = () => { timer = 0; heard(area.value.trim()); };
-      area.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(tell, WAIT); });
+      area.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(tell, EXPLORE_DELAY_MS); });
       area.addEventListener("keydown", (event) => {
         if (event.key !== "Enter" || event.isComposing) return;
         event.preventDefault();

@@ -5,13 +5,13 @@ import { problemOf } from "./live-client.js";
 
 export function homePage(container, context) {
   const view = glanceView(container, answer);
-  container.firstElementChild.classList.add("hu-file"); // colours of its own, light or dark
+  container.firstElementChild.classList.add("hu-file"); // independent of the page's theme, light or dark
   let shown = ""; // model and text of the last request
   let calls = 0; // ignores answers to earlier requests
   let picture = {}; // the last translation, which stays visible while another text cannot be translated
 
   // The data around a translation, as in ui/pages/home/glance.py.
-  function around(text, more) {
+  function withContext(text, more) {
     const { reads, writes, languages, hint, examples, measured } = context.about;
     return {
       number: 0, problem: "", typed: text, prefix: [], known: true, unknown: [], reads, writes, languages, hint, examples, measured,
@@ -26,14 +26,14 @@ export function homePage(container, context) {
     shown = `${context.model} ${text}`;
     const call = ++calls;
     const problem = problemOf(text);
-    if (problem) return view.show(around(text, { ...picture, number, problem }));
+    if (problem) return view.show(withContext(text, { ...picture, number, problem }));
     try {
       const reply = await context.ask("glance", { model: context.model, text, prefix, rivals });
       if (!reply || call !== calls) return;
       picture = { text, prefix, known: rivals, ...reply };
-      view.show(around(text, { ...picture, number }));
+      view.show(withContext(text, { ...picture, number }));
     } catch (error) {
-      if (call === calls) view.show(around(text, { ...picture, number, problem: error.message }));
+      if (call === calls) view.show(withContext(text, { ...picture, number, problem: error.message }));
     }
   }
 
@@ -42,7 +42,7 @@ export function homePage(container, context) {
     if (shown === `${context.model} ${text}`) return;
     const prepared = context.about.first; // the first example, prepared with the site and available before the model
     if (text === prepared.text) picture = { known: true, ...prepared };
-    view.show(around(text, text === prepared.text ? picture : {}));
+    view.show(withContext(text, text === prepared.text ? picture : {}));
     answer({ text });
   }
   return { draw };

@@ -9,7 +9,7 @@ export const MEASURES = {};
 
 // Whether this measure exists for heads of this kind.
 /** @param {Side} side @param {Kind} kind @param {State} state */
-export const measures = (side, kind, state) => state.measure in MEASURES && state.measure in side.measures[kind];
+export const hasMeasure = (side, kind, state) => state.measure in MEASURES && state.measure in side.measures[kind];
 /** @param {Side} side @param {Kind} kind @param {number} layer @param {number} head */
 export const valueOf = (side, kind, measure, layer, head) => side.measures[kind][measure][layer][head];
 
@@ -30,7 +30,7 @@ const showShare = (share) => `${Math.round(100 * share)} %`;
 
 // A head in words: measures with a unit, its offsets, and shares of at least a tenth.
 /** @param {Side} side @param {Kind} kind @param {number} layer @param {number} head */
-export function measured(side, kind, layer, head) {
+export function measureTexts(side, kind, layer, head) {
   return Object.entries(MEASURES).filter(([name]) => name in side.measures[kind]).flatMap(([name, { label, unit, offset }]) => {
     const value = valueOf(side, kind, name, layer, head);
     if (unit) return [`${label.toLowerCase()} ${showMeasure(value)} ${unit}`];

@@ -5,7 +5,7 @@ import { el } from "./base.js";
 import { makeBar, paintScale } from "./legend.js";
 import { LABEL_SIZE, SMALL_LABEL_SIZE } from "./lettering.js";
 import {
-  chipColours, codeOfMeasure, makeChip, measured, measures, MEASURES, showMeasure, showOffset, topOf,
+  chipColours, codeOfMeasure, makeChip, hasMeasure, MEASURES, measureTexts, showMeasure, showOffset, topOf,
   valueOf,
 } from "./measures.js";
 import { allHeads } from "./matrix.js";
@@ -13,7 +13,7 @@ import { makeMosaic, paintThumb } from "./mosaic.js";
 import { counted, headName, sentenceCase, shortName } from "./naming.js";
 import { KINDS } from "./options.js";
 
-const PREVIEW = 168; // pixels of the preview next to a head
+const PREVIEW_PIXELS = 168; // pixels of the preview next to a head
 
 /** @param {Context} ctx @returns {View} */
 function modelView(ctx) {
@@ -51,9 +51,9 @@ function modelView(ctx) {
     for (const kind of side.kinds) {
       section(kind).mosaic.draw(side, kind, state, look, {
         label: KINDS[kind],
-        described: (layer, head) => measured(side, kind, layer, head).join(", "),
+        described: (layer, head) => measureTexts(side, kind, layer, head).join(", "),
         hover: true,
-        below: measures(side, kind, state) ? (layer, head) => below(kind, layer, head, top) : null,
+        below: hasMeasure(side, kind, state) ? (layer, head) => below(kind, layer, head, top) : null,
         order: inOrder(side, kind, state),
         marked: kind === state.kind,
       });
@@ -82,7 +82,7 @@ function modelView(ctx) {
       return;
     }
     bar.draw(look.ramp, measureTicks(top));
-    const values = side.kinds.filter((kind) => measures(side, kind, state))
+    const values = side.kinds.filter((kind) => hasMeasure(side, kind, state))
       .flatMap((kind) => side.measures[kind][state.measure].flat());
     const range = `${showMeasure(Math.min(...values))} to ${showMeasure(Math.max(...values))} ${measure.unit || "(share)"}`;
     const named = state.order === "measure" ? " “L3·H2” is layer 3, head 2." : "";
@@ -98,12 +98,12 @@ function modelView(ctx) {
     const canvas = el("canvas", {});
     paintThumb(canvas, thumb, kind === "decoder", look.ramp);
     const longer = Math.max(thumb.width, thumb.height);
-    canvas.style.width = `${(PREVIEW * thumb.width) / longer}px`;
-    canvas.style.height = `${(PREVIEW * thumb.height) / longer}px`;
+    canvas.style.width = `${(PREVIEW_PIXELS * thumb.width) / longer}px`;
+    canvas.style.height = `${(PREVIEW_PIXELS * thumb.height) / longer}px`;
     tip.replaceChildren(
       canvas,
       el("strong", {}, sentenceCase(headName({ layer, head }))),
-      ...measured(side, kind, layer, head).map((line) => el("span", {}, line)),
+      ...measureTexts(side, kind, layer, head).map((line) => el("span", {}, line)),
     );
     tip.hidden = false;
     const [at, all] = [button.getBoundingClientRect(), pictures.getBoundingClientRect()];
@@ -144,7 +144,7 @@ function modelView(ctx) {
 // The heads of a kind sorted by the measure, greatest first; null for the order of layers.
 /** @param {Side} side @param {Kind} kind @param {State} state */
 function inOrder(side, kind, state) {
-  if (state.order !== "measure" || !measures(side, kind, state)) return null;
+  if (state.order !== "measure" || !hasMeasure(side, kind, state)) return null;
   const of = ({ layer, head }) => valueOf(side, kind, state.measure, layer, head);
   return allHeads(side, kind).sort((a, b) => of(b) - of(a));
 }
@@ -153,14 +153,14 @@ function inOrder(side, kind, state) {
 const measureTicks = (top) => [[0, "0"], [0.5, showMeasure(top / 2)], [1, showMeasure(top)]];
 
 // The thumbnails as on screen, each kind with its name above, for export.
-const PICTURED = { side: 48, gap: 6, label: 22, between: 36, line: 14 };
+const EXPORT_LAYOUT = { side: 48, gap: 6, label: 22, between: 36, line: 14 };
 
 /** @param {Context} ctx */
 function modelFigure(ctx) {
   const { side, state, look } = ctx;
-  const { side: cell, gap, label, between, line } = PICTURED;
+  const { side: cell, gap, label, between, line } = EXPORT_LAYOUT;
   const measure = MEASURES[state.measure];
-  const lines = (kind) => (measures(side, kind, state) ? 1 + Number(Boolean(measure?.offset)) + Number(state.order === "measure") : 0);
+  const lines = (kind) => (hasMeasure(side, kind, state) ? 1 + Number(Boolean(measure?.offset)) + Number(state.order === "measure") : 0);
   const wide = label + side.n_heads * (cell + gap);
   const high = Math.max(...side.kinds.map((kind) => side.depths[kind] * (cell + gap + line * lines(kind))));
   return {
@@ -184,7 +184,7 @@ function modelFigure(ctx) {
 /** @param {Pen} pen @param {Context} ctx @param {Kind} kind @param {number} step */
 function paintKind(pen, ctx, kind, step) {
   const { side, state, look } = ctx;
-  const { side: cell, gap, label } = PICTURED;
+  const { side: cell, gap, label } = EXPORT_LAYOUT;
   const order = inOrder(side, kind, state);
   const write = (text, x, y, ink = look.muted) => {
     pen.fillStyle = ink;
@@ -208,14 +208,14 @@ function paintKind(pen, ctx, kind, step) {
     pen.strokeStyle = look.line;
     pen.lineWidth = 1;
     pen.strokeRect(x, y, cell, cell);
-    if (measures(side, kind, state)) paintMeasure(pen, ctx, { kind, layer, head }, x, y + cell);
+    if (hasMeasure(side, kind, state)) paintMeasure(pen, ctx, { kind, layer, head }, x, y + cell);
   });
   pen.textAlign = "left";
 }
 
 /** @param {Pen} pen @param {Context} ctx @param {any} given @param {number} x @param {number} y */
 function paintMeasure(pen, { side, state, look }, { kind, layer, head }, x, y) {
-  const { side: cell, line } = PICTURED;
+  const { side: cell, line } = EXPORT_LAYOUT;
   const value = valueOf(side, kind, state.measure, layer, head);
   const [ground, ink] = chipColours(value / topOf(side, state.measure), look);
   const name = state.order === "measure" ? [[shortName({ layer, head }), look.text, null]] : [];

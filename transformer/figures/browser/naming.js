@@ -34,7 +34,7 @@ export function pieceName(text, begins = text.startsWith("▁")) {
   return begins || /^[\p{P}\p{S}]+$/u.test(name) ? name : CONTINUATION + name;
 }
 
-export const PIECES_HERE = "The model writes parts of words; one that continues a word begins with “…”.";
+export const TOKENS_NOTE = "The model writes parts of words; one that continues a word begins with “…”.";
 
 /** @param {{ tokens: string[], words: number[] }} labels */
 export const pieceNames = ({ tokens, words }) =>

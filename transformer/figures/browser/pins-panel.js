@@ -14,7 +14,7 @@ const KIND_NOT_SHOWN = {
   s: "Decoder self-attention is not shown: it sees only the translation.",
   t: "Encoder self-attention is not shown: it sees only the source sentence.",
 };
-const COUNTED = "For a word of several tokens, weights to them are summed and weights from them averaged. The number is the greatest weight between it and another word, without punctuation, start and end.";
+const COUNTING_NOTE = "For a word of several tokens, weights to them are summed and weights from them averaged. The number is the greatest weight between it and another word, without punctuation, start and end.";
 
 /** @param {Context} ctx */
 export function makePins(ctx) {
@@ -82,7 +82,7 @@ export function makePins(ctx) {
     const all = pinnable(ctx.side);
     const button = (one) => {
       const wordButton = el("button", { type: "button", class: "hu-pinword", "data-pin": pinOf(one) }, el("bdi", {}, one.label));
-      if (one.members.length > 1) wordButton.title = `${one.members.length} tokens. ${COUNTED}`;
+      if (one.members.length > 1) wordButton.title = `${one.members.length} tokens. ${COUNTING_NOTE}`;
       wordButton.addEventListener("click", () => {
         stop = all.findIndex((other) => pinOf(other) === pinOf(one));
         ctx.set({ pin: wordButton.getAttribute("aria-pressed") === "true" ? "" : pinOf(one) });
@@ -140,7 +140,7 @@ export function makePins(ctx) {
   const inWords = (one, { label }) => `${attentionText(one, label).map(([text]) => text).join(" ")}${one.weight > 0 ? `, ${shownWeight(one)}` : ""}`;
 
   function write(pinned, best) {
-    result.title = COUNTED;
+    result.title = COUNTING_NOTE;
     result.replaceChildren(...(best.length
       ? [...attentionNodes(best[0], pinned, true), ` with ${shownWeight(best[0])} of its attention, in ${headName(best[0])}.`]
       : ["There is no attention between ", el("strong", {}, el("bdi", {}, pinned.label)), " and another word in this direction. Choose the other direction."]));

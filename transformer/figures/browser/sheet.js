@@ -5,8 +5,8 @@ import { isExact, tokenName } from "./naming.js";
 
 const MAX_SHEET_ROWS = 2000;
 const MAX_SHEET_CELLS = 20000; // more cells take the browser seconds to lay out
-export const A_NUMBER = /^[-+]?\d+(\.\d+)?(e[-+]?\d+)?$/;
-const SETTLED = 120; // ms without a change until the table is updated
+export const NUMBER_PATTERN = /^[-+]?\d+(\.\d+)?(e[-+]?\d+)?$/;
+const TABLE_DELAY_MS = 120; // ms without a change until the table is updated
 
 // The table is created when opened, and updated while open.
 export function makeSheet(current) {
@@ -27,7 +27,7 @@ export function makeSheet(current) {
   function draw() {
     node.hidden = !current().table;
     clearTimeout(waiting);
-    if (node.open) waiting = setTimeout(fill, SETTLED);
+    if (node.open) waiting = setTimeout(fill, TABLE_DELAY_MS);
   }
 
   return { node, draw, close: () => clearTimeout(waiting) };
@@ -43,7 +43,7 @@ function sheetOf({ caption, columns, rows }) {
     el("tbody", {}, ...rows.slice(0, count).map(([first, ...others]) => el(
       "tr", {},
       el("th", { scope: "row" }, cell(first)),
-      ...others.map((value) => el("td", { class: A_NUMBER.test(value) ? "hu-figure" : null }, cell(value))),
+      ...others.map((value) => el("td", { class: NUMBER_PATTERN.test(value) ? "hu-figure" : null }, cell(value))),
     ))),
   );
   const left = rows.length - count;

@@ -3,7 +3,7 @@
 
 import { el } from "./base.js";
 
-export const LONGEST = 16000; // maximum canvas height in pixels that phones can draw
+export const MAX_CANVAS_HEIGHT = 16000; // maximum canvas height in pixels that phones can draw
 
 // `plan(pen, width)` returns a layout with a `height`, `paint(pen, plan)` draws it. `label` describes it to
 // screen readers.
@@ -20,7 +20,7 @@ export function makeStage({ plan, paint }) {
     const pen = canvas.getContext("2d");
     placed = plan(pen, width);
     const height = Math.ceil(placed.height);
-    const ratio = Math.min(globalThis.devicePixelRatio || 1, LONGEST / height);
+    const ratio = Math.min(globalThis.devicePixelRatio || 1, MAX_CANVAS_HEIGHT / height);
     const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];
     if (canvas.width !== wide || canvas.height !== high) {
       [canvas.width, canvas.height] = [wide, high];

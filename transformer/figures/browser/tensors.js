@@ -9,7 +9,7 @@ import { makeStage } from "./stage.js";
 import { unpack } from "./store.js";
 import { cellUnder, columnName, paintTensor, planTensor, scaleOf, spotOf } from "./tensors-drawing.js";
 
-const TENSORS_QUIET = 150; // ms without another key press, so that a held arrow key reports once
+const TENSOR_REPORT_MS = 150; // ms without another key press, so that a held arrow key reports once
 
 // Tables of equal width show the same columns: where every view's frame begins, by number of columns.
 const FRAME_STARTS = new Map();
@@ -105,7 +105,7 @@ export function tensorsView(container, report) {
     redraw();
     reach();
     clearTimeout(reporting);
-    reporting = setTimeout(() => report({ row, column }), TENSORS_QUIET);
+    reporting = setTimeout(() => report({ row, column }), TENSOR_REPORT_MS);
   }
 
   canvas.addEventListener("pointerdown", (event) => {

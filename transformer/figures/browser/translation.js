@@ -5,8 +5,8 @@ import { el, tokenText } from "./base.js";
 import { isExact, nameExactly } from "./naming.js";
 import { chanceOf } from "./numbers.js";
 
-const FEW = 3; // candidates of a step until the reader expands it
-const INPUTS = 9; // maximum tokens of the decoder's input, the last ones
+const FIRST_CANDIDATES = 3; // candidates of a step until the reader expands it
+const MAX_INPUT_TOKENS = 9; // maximum tokens of the decoder's input, the last ones
 
 // `report({ step, id })` is called to force a candidate, `report({ step })` to show a step's attention.
 export function translationView(root, report) {
@@ -49,16 +49,16 @@ function stepTable(steps, report) {
   const most = Math.max(...steps.map((step) => step.candidates.length));
   const more = el("button", { type: "button", class: "hu-more", "aria-expanded": "false" });
   const fill = (count) => {
-    more.textContent = count > FEW ? "fewer candidates" : `all ${most} candidates`;
-    more.setAttribute("aria-expanded", String(count > FEW));
+    more.textContent = count > FIRST_CANDIDATES ? "fewer candidates" : `all ${most} candidates`;
+    more.setAttribute("aria-expanded", String(count > FIRST_CANDIDATES));
     body.replaceChildren(...steps.map((step) => stepRow(step, count, report)));
   };
-  more.addEventListener("click", () => fill(more.getAttribute("aria-expanded") === "true" ? FEW : most));
-  fill(FEW);
+  more.addEventListener("click", () => fill(more.getAttribute("aria-expanded") === "true" ? FIRST_CANDIDATES : most));
+  fill(FIRST_CANDIDATES);
   const next = isExact() ? "Most probable next tokens" : "Alternatives";
   const heads = ["Step", "Decoder input", next, "Chosen"];
   const row = el("tr", {}, ...heads.map((text) => el("th", { scope: "col" }, text)));
-  if (most > FEW) row.children[2].append(" ", more);
+  if (most > FIRST_CANDIDATES) row.children[2].append(" ", more);
   return el("table", { class: "hu-steps" }, el("thead", {}, row), body);
 }
 
@@ -68,9 +68,9 @@ function stepRow(step, count, report) {
   const take = report && step.takes && ((one) => report({ step: one.step ?? step.step - 1, id: one.id }));
   const rows = listed.map((candidate) => bar(candidate, taken(candidate), take));
   if (!listed.some(taken)) rows.push(bar(step.chosen, true, take));
-  const input = step.input.slice(-INPUTS).map(chip);
-  if (step.input.length > INPUTS) {
-    const rest = step.input.length - INPUTS;
+  const input = step.input.slice(-MAX_INPUT_TOKENS).map(chip);
+  if (step.input.length > MAX_INPUT_TOKENS) {
+    const rest = step.input.length - MAX_INPUT_TOKENS;
     input.unshift(chip(step.input[0]), el("span", { class: "hu-label" }, rest > 1 ? `… ${rest - 1} more …` : ""));
   }
   return el(

@@ -3,7 +3,7 @@
 
 import { partsOf } from "./address.js";
 
-const WAITS = [300, 1500, 6000]; // ms between retries after a network error
+const RETRY_DELAYS_MS = [300, 1500, 6000]; // ms between retries after a network error
 
 // Mounts the view whose script is at `path`, and adds its style where the view is drawn.
 /** @param {string} path @param {string[]} pages */
@@ -20,7 +20,7 @@ export async function servedView(path, pages) {
 
 // A browser may cache a failed import, so each retry uses another address.
 /** @param {string} url @param {(url: string) => Promise<any>} load @param {number[]} waits */
-export async function fetched(url, load = (at) => import(at), waits = WAITS) {
+export async function fetched(url, load = (at) => import(at), waits = RETRY_DELAYS_MS) {
   for (const [count, wait] of waits.entries()) {
     try {
       return await load(count ? `${url}?${count}` : url);

@@ -40,7 +40,7 @@ def python_code(model: Model, limit: int, *, linked: bool = False) -> str:
         return f"Corpus.bundled({limit}, symbols=True)"
     if target not in LANGUAGES:
         texts = f"[s.source for s in Corpus.bundled({limit}).sentences]"
-        return f"Corpus.of_lines({texts}, 'our own sentences')"
+        return f"Corpus.of_lines({texts}, 'bundled sentences')"
     return f"Corpus.bundled({limit}{'' if target == 'fr' else f', target={target!r}'})"
 
 

@@ -1,29 +1,29 @@
 // Large files, fetched once and stored in the browser's Cache storage. Stored files are checked like fetched
 // ones: a truncated or changed file is fetched again and never used.
 
-export const KEPT = "heads-up-models"; // the cache's name
+export const CACHE_NAME = "heads-up-models"; // the cache's name
 
 /**
  * @param {{ path: string, bytes: number, sha256: string }} file its path below the site's own
- * @param {(loaded: number) => void} progress called with the bytes that have come
- * @returns {Promise<{ bytes: Uint8Array, stored: boolean }>} whether the browser keeps it
+ * @param {(loaded: number) => void} progress called with the number of bytes loaded so far
+ * @returns {Promise<{ bytes: Uint8Array, stored: boolean }>} the bytes, and whether the browser stores them
  */
 export async function fetchFile(file, progress) {
   const url = new URL(`../../${file.path}?${file.sha256.slice(0, 12)}`, import.meta.url).href;
   // Storage may be forbidden, and does not exist on insecure pages.
-  const cache = await Promise.resolve(globalThis.caches?.open(KEPT)).catch(() => undefined);
-  const kept = await cache?.match(url).catch(() => undefined);
-  if (kept) {
-    const bytes = new Uint8Array(await kept.arrayBuffer());
-    if (!(await faultOf(bytes, file))) {
+  const cache = await Promise.resolve(globalThis.caches?.open(CACHE_NAME)).catch(() => undefined);
+  const cached = await cache?.match(url).catch(() => undefined);
+  if (cached) {
+    const bytes = new Uint8Array(await cached.arrayBuffer());
+    if (!(await problemOf(bytes, file))) {
       progress(bytes.length);
       return { bytes, stored: true };
     }
     await cache.delete(url);
   }
   const bytes = await download(url, file, progress);
-  const fault = await faultOf(bytes, file);
-  if (fault) throw new Error(`The model file ${file.path} ${fault}; reload the page to fetch it again.`);
+  const problem = await problemOf(bytes, file);
+  if (problem) throw new Error(`The model file ${file.path} ${problem}; reload the page to fetch it again.`);
   let stored = Boolean(cache);
   try {
     await cache?.put(url, new Response(/** @type {any} */ (bytes)));
@@ -59,7 +59,7 @@ async function download(url, file, progress) {
 }
 
 // What is wrong with these bytes, as the end of a sentence, or "".
-async function faultOf(bytes, file) {
+async function problemOf(bytes, file) {
   if (bytes.length !== file.bytes) return `has ${bytes.length} bytes and must have ${file.bytes}`;
   if (!globalThis.crypto?.subtle) return ""; // on insecure pages
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));

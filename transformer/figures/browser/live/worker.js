@@ -15,7 +15,7 @@ import { fetchFile } from "./model-files.js";
 
 const MAX_TRACES = 6;
 const LETTERS = { e: "encoder", d: "decoder", c: "cross" };
-const PICTURE = 24; // maximum height and width of a head's thumbnail
+const MAX_THUMBNAIL_CELLS = 24; // maximum height and width of a head's thumbnail
 const CHANGES = { off: switchedOff, uniform, mean: toMean };
 
 /** @type {any} */
@@ -219,7 +219,7 @@ function switchboard(trace, off) {
   const { n_layers, n_heads } = trace.config;
   const kinds = Object.entries(LETTERS).map(([letter, name]) => ({ name, letter, label: site.kinds[name] }));
   const parts = kinds.map(({ name }) => {
-    const small = Array.from({ length: n_layers }, (_, layer) => pool(trace.weights(name, layer), PICTURE));
+    const small = Array.from({ length: n_layers }, (_, layer) => pool(trace.weights(name, layer), MAX_THUMBNAIL_CELLS));
     const values = new Float32Array(small.reduce((sum, one) => sum + one.values.length, 0));
     small.forEach((one, i) => values.set(one.values, i * one.values.length));
     return quantize(`thumbs.${name}`, { shape: [n_layers, ...small[0].shape], values }, 255);

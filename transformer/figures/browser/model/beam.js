@@ -7,8 +7,7 @@ import { logSoftmax } from "./tensor.js";
 /** @param {number} length @param {number} alpha */
 export const lengthPenalty = (length, alpha) => ((5 + length) / 6) ** alpha;
 
-// Keeps the `beamSize` best hypotheses at every step. Of all their continuations the 2·beamSize best become
-// nodes of the tree; among the first beamSize of them `</s>` finishes a hypothesis, the best others live on.
+// Keeps the `beamSize` best hypotheses at every step. Of all their continuations the 2·beamSize best become // nodes of the tree; among the first beamSize of them `</s>` finishes a hypothesis, and the best of the others stay in the beam.
 // The tokens of `prefix` come first: the trunk of the tree, with one hypothesis.
 /**
  * @param {import("./transformer.js").Transformer} model

@@ -14,7 +14,7 @@ import { labelsOf, mergeWords, plainWords } from "./words.js";
 
 const KINDS = ["encoder", "decoder", "cross"];
 const VECTORS = ["query", "key", "value", "scores", "heads"];
-const THUMB = 64; // maximum height and width of a thumbnail
+const MAX_THUMBNAIL_CELLS = 64; // maximum height and width of a thumbnail
 const FINE_LIMIT = 4_000_000; // maximum number of weights of a kind with two bytes each
 
 const layersOf = (trace) => Array.from({ length: trace.config.n_layers }, (_, layer) => layer);
@@ -124,7 +124,7 @@ export function clearest(trace, kind) {
 
 // Thumbnails of all heads of a kind, (layers, heads, height, width).
 function thumbs(trace, kind) {
-  return quantize(`thumbs.${kind}`, stacked(layersOf(trace).map((layer) => pool(trace.weights(kind, layer), THUMB))), COARSE);
+  return quantize(`thumbs.${kind}`, stacked(layersOf(trace).map((layer) => pool(trace.weights(kind, layer), MAX_THUMBNAIL_CELLS))), COARSE);
 }
 
 function stacked(tensors) {

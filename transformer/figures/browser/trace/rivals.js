@@ -6,23 +6,23 @@ import { beginsWord, isControl, joinBytes, withoutBegin, wordNumbers } from "./w
 
 /** @typedef {{ word: number, step: number, ids: number[], text: string, probability: number, first: number }} Rival */
 
-const LONGEST = 8; // maximum number of further pieces
-const ROWS = 16; // maximum number of alternatives of one translation, the most probable
-const LEAST = 0.01; // minimum probability of an alternative
-const MOST = 3; // maximum number of alternatives of a word
+const MAX_FURTHER_PIECES = 8; // maximum number of further pieces
+const MAX_RIVALS = 16; // maximum number of alternatives of one translation, the most probable
+const MIN_PROBABILITY = 0.01; // minimum probability of an alternative
+const MAX_RIVALS_PER_WORD = 3; // maximum number of alternatives of a word
 
 // For each word of the translation its alternatives, sorted by the probability of the first piece that differs.
 /** @param {import("../model/translator.js").Translator} translator @param {import("../model/translator.js").Trace} trace @returns {Rival[][]} */
 export function rivalWords(translator, trace) {
   const words = wordNumbers(trace.predictedTokens);
-  const began = firstPieces(trace, words).sort((a, b) => b.probability - a.probability).slice(0, ROWS);
+  const began = firstPieces(trace, words).sort((a, b) => b.probability - a.probability).slice(0, MAX_RIVALS);
   const ended = began.map((rival) => writtenOut(translator, trace, rival)).sort((a, b) => b.probability - a.probability);
   const texts = words.reduce((joined, word, i) => { joined[word] = (joined[word] ?? "") + trace.predictedTokens[i]; return joined; }, []).map((text) => joinBytes(withoutBegin(text)));
   const plain = (text) => text.replaceAll("’", "'"); // words that differ only in the form of an apostrophe are equal
   const rivals = texts.map(() => []);
   for (const rival of ended) {
     const known = [texts[rival.word], ...rivals[rival.word].map(({ text }) => text)].map(plain);
-    if (rival.probability >= LEAST && rivals[rival.word].length < MOST && !known.includes(plain(rival.text))) rivals[rival.word].push(rival);
+    if (rival.probability >= MIN_PROBABILITY && rivals[rival.word].length < MAX_RIVALS_PER_WORD && !known.includes(plain(rival.text))) rivals[rival.word].push(rival);
   }
   return rivals.map((each) => each.sort((a, b) => b.first - a.first));
 }
@@ -32,7 +32,7 @@ export function rivalWords(translator, trace) {
 function firstPieces(trace, words) {
   return trace.steps.flatMap(({ candidates, chosen }, step) => {
     if (isControl(chosen.token)) return [];
-    const close = candidates.filter(({ id, token, probability }) => id !== chosen.id && !isControl(token) && probability >= LEAST);
+    const close = candidates.filter(({ id, token, probability }) => id !== chosen.id && !isControl(token) && probability >= MIN_PROBABILITY);
     return close.map(({ id, token, probability }) => {
       const goesOn = !beginsWord(token);
       const at = goesOn && step ? words[step - 1] : words[step];
@@ -49,7 +49,7 @@ function firstPieces(trace, words) {
 function writtenOut({ model, vocabulary }, trace, rival) {
   const { pad_id, bos_id, unk_id } = model.config;
   let { ids, text, probability } = rival;
-  for (let cache = trace.caches[rival.step], pieces = 0; pieces < LONGEST; pieces++) {
+  for (let cache = trace.caches[rival.step], pieces = 0; pieces < MAX_FURTHER_PIECES; pieces++) {
     const step = model.decode([ids[ids.length - 1]], cache);
     cache = step.cache;
     const shares = model.project(step.states).values;

@@ -209,7 +209,7 @@ def _published_gold(model: Model) -> None:
             f"included in the app) the best head is {name}, measured {SCORE_LABELS[aligner.by]}, "
             f"{ROW_LABELS[aligner.to]}: {100 * agreement:.1f} % agreement (95 %: "
             f"{100 * (1 - gold.high):.1f} to {100 * (1 - gold.low):.1f}). For comparison: "
-            f"{baselines}. Our own sentences are short and similar, so heads score better on "
+            f"{baselines}. The bundled sentences are short and similar, so heads score better on "
             "them. Other published aligners, on another corpus (Hansards): fast_align 89.5 %, "
             "awesome-align 95.9 %."
         )
