@@ -180,3 +180,65 @@ def test_the_teacher_sees_training_runs_and_stops_them(classroom: ClassPages) ->
     for page in (teacher, bob):
         expect(page.locator(".stMarkdownBadge", has_text="cancelled").first).to_be_visible()
     expect(teacher.get_by_role("button", name="Delete …")).to_have_count(0)
+
+
+def test_a_question_before_and_after_with_two_teachers_and_a_projector(
+    classroom: ClassPages, new_page: NewPage, address: str
+) -> None:
+    teacher, ann, bob = classroom
+    with teacher.context.expect_page() as window:
+        teacher.get_by_role("link", name="Open the projector window").click()
+    projector = window.value
+    projector.set_viewport_size({"width": 1920, "height": 1080})
+    expect(projector.get_by_text("Ann · Student 2")).to_be_visible()
+    colleague = second_teacher(teacher, new_page(), address)
+    expect(colleague.get_by_text("Ms Curie is leading. If you lead")).to_be_visible()
+
+    teacher.get_by_role("textbox", name="Question").fill("What do the weights of a row sum to?")
+    teacher.get_by_role("textbox", name="Options").fill("To 1\nTo 8\n<script>alert(1)</script>")
+    teacher.get_by_role("button", name="Ask the class").click()
+    for page, option in ((ann, "To 8"), (bob, "To 1")):
+        page.locator(".st-key-class-question").get_by_role("button", name=option).click()
+        expect(page.get_by_text("Your answer is counted.")).to_be_visible()
+    for page in (teacher, colleague, projector):
+        expect(page.get_by_text("2 of 2 have answered")).to_be_visible()
+        expect(page.locator(".hu-rounds")).to_have_count(0)
+    expect(projector.locator(".st-key-class-question button")).to_have_count(0)
+    colleague.get_by_role("button", name="Close", exact=True).click()
+    for page in (ann, bob, projector):
+        expect(page.locator(".st-key-class-question")).to_have_count(0)
+    expect(teacher.get_by_text("Closed and sealed. Answers: before 2.")).to_be_visible()
+
+    colleague.get_by_role("button", name="Lead the class").first.click()
+    expect(teacher.locator(".hu-follow")).to_have_text("Mr Bohr is leading 2 of 2")
+    to(colleague, "Positions")
+    for page in (ann, bob, projector):
+        expect(page.get_by_role("heading", level=1)).to_have_text("Positions")
+    expect(projector.locator(".hu-follow")).to_contain_text("2 joined")
+    expect(projector.locator(".st-key-class-line button")).to_have_count(0)
+
+    teacher.get_by_role("button", name="Ask again").click()
+    for page in (ann, bob):
+        page.locator(".st-key-class-question").get_by_role("button", name="To 1").click()
+        expect(page.get_by_text("Your answer is counted.")).to_be_visible()
+    colleague.get_by_role("button", name="Show the answers").click()
+    for page in (teacher, colleague, projector, ann, bob):
+        expect(page.locator(".hu-rounds tbody tr")).to_have_count(3)
+        expect(page.get_by_text("2 seats that answered both times: 50 % before")).to_be_visible()
+    assert projector.url.startswith(f"{address}/positions?")
+    assert "screen=1" in projector.url
+    with teacher.expect_download() as download:
+        teacher.get_by_role("link", name="Anonymous answers (.csv)").click()
+    lines = download.value.path().read_text(encoding="utf-8-sig").splitlines()
+    assert sorted(line.rpartition("?,")[2] for line in lines[1:]) == ["1,1,1,1,1", "1,2,1,0,1"]
+
+
+def second_teacher(teacher: Page, page: Page, address: str) -> Page:
+    """Give the teaching code to a colleague, who joins with it."""
+    teacher.get_by_role("button", name="Second teacher …").click()
+    code = teacher.get_by_test_id("stCode").first.inner_text()
+    teacher.keyboard.press("Escape")
+    page.goto(f"{address}/class?code={code.replace(' ', '')}")
+    page.get_by_label("First name").fill("Mr Bohr")
+    page.get_by_role("button", name="Join").click()
+    return page

@@ -217,7 +217,7 @@ def test_the_projector_has_no_controls_and_no_votes(visit: Visit) -> None:
     classroom = only_class()
     ann = joined(visit, classroom, "Ann")
     projector = screen(visit, teacher)
-    assert view(projector).screen == 1
+    assert (view(projector).screen, view(projector).size) == (1, "large")
     assert classroom.code[:3] in text(projector)
     assert show_code(classroom.teaching_code) not in str(projector.code)
     assert sign(projector)["text"] == f"Class {show_code(classroom.code)} · {{members}} joined"

@@ -168,10 +168,15 @@ def toggle_larger() -> None:
     st.session_state[_VISIT] = visit() + 1
 
 
-def _restore_size() -> None:
-    """Restore the size of the browser's last session; `copylink.js` sets the cookie."""
-    if st.context.cookies.get(SIZE_COOKIE) == "large":
+def _restore_size(*, is_screen: bool) -> None:
+    """Restore the size of the browser's last session; a window for the projector starts large."""
+    if is_screen or is_large_by_cookie():
         set_fields(size="large")
+
+
+def is_large_by_cookie() -> bool:
+    """Return whether the browser's cookie, which `copylink.js` sets, asks for the larger size."""
+    return st.context.cookies.get(SIZE_COOKIE) == "large"
 
 
 def visit() -> int:
@@ -196,7 +201,7 @@ def open_address(page: str) -> list[str]:
     st.session_state[_BY_LINK] = not acted and not turned
     has_view = _VIEW in st.session_state
     if not has_view:
-        _restore_size()
+        _restore_size(is_screen=written.get("screen") == "1")
     if before and turned and actor == page:
         # The last message came from a widget of the page that the user has just left and returned
         # the browser to that page. Continue to the new page. (If the message came together with

@@ -116,7 +116,8 @@ def _navigation_bar(file: str) -> Iterator[None]:
         link_data = {
             "page": PAGES[file].title,
             "pages": [path(page_file) for page_file in PAGES],
-            "large": state.is_large(),
+            # The size of a window for the projector is not that of the teacher's other windows.
+            "large": state.is_large_by_cookie() if state.view().screen else state.is_large(),
         }
         views.component("copylink")(key="copylink", data=link_data)
 

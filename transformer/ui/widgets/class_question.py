@@ -45,7 +45,9 @@ def card(file: str) -> None:
 def draw_status(classroom: Classroom, status: QuestionStatus) -> None:
     """Draw the question with the number of its answers or, once they are shown, all of them."""
     result = classroom.measured.result(status.number)
-    repeated = " · asked again" if status.round else ""
+    repeated = (
+        (" · before and after" if status.is_shown else " · asked again") if status.round else ""
+    )
     st.caption(f"Question {status.number}{repeated}")
     st.markdown(f":material/help: **{plain(status.question.text)}**")
     if result is not None:
@@ -76,7 +78,7 @@ def draw_result(result: MeasuredResult) -> None:
     (right_before, n_before), (right_after, n_after) = difference.before, difference.after
     shares = rounds.percent(right_before, n_before), rounds.percent(right_after, n_after)
     if difference.paired:
-        based_on = f"{n_after} seats that answered both times"
+        based_on = f"{n_after} seat{'' if n_after == 1 else 's'} that answered both times"
         numbers = f"{shares[0]} before, {shares[1]} after"
     else:
         based_on = "all answers"

@@ -141,7 +141,7 @@ def _invite(classroom: Classroom) -> None:
         st.markdown(show_code(classroom.code))
     st.image(qr_code(link), width=240, alt=f"QR code for {link}")
     st.caption(frame.plain(link))
-    if local_only:
+    if local_only and live_classes.is_teacher():
         st.warning(
             "Only this machine can open that address. To let students connect, start the app "
             "with `--server.address 0.0.0.0`."

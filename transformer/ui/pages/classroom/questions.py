@@ -32,7 +32,7 @@ def show(classroom: Classroom) -> None:
             class_question.draw_status(classroom, status)
             class_question.controls(classroom, status)
     _files(classroom)
-    with st.expander("Ask a new question", expanded=not asked, key="class-ask-expander"):
+    with st.expander("Ask a new question", expanded=not asked):
         _form(classroom)
 
 
