@@ -169,14 +169,10 @@ def toggle_larger() -> None:
 
 
 def _restore_size(*, is_screen: bool) -> None:
-    """Restore the size of the browser's last session; a window for the projector starts large."""
-    if is_screen or is_large_by_cookie():
+    """Restore the size of the browser's last session, whose cookie `copylink.js` sets; a window
+    for the projector starts large."""
+    if is_screen or st.context.cookies.get(SIZE_COOKIE) == "large":
         set_fields(size="large")
-
-
-def is_large_by_cookie() -> bool:
-    """Return whether the browser's cookie, which `copylink.js` sets, asks for the larger size."""
-    return st.context.cookies.get(SIZE_COOKIE) == "large"
 
 
 def visit() -> int:

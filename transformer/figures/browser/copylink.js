@@ -1,6 +1,6 @@
 // A button that copies the page's address and lists what it contains, and the button of saved views.
 // `.show(data)` takes `{ page, pages, large }`: the page's name, the addresses of all pages, and whether
-// everything is enlarged.
+// everything is enlarged; null in a window whose size is not to be remembered.
 
 import { el } from "./base.js";
 import { makeSavedViews } from "./saved-views.js";
@@ -45,7 +45,7 @@ export function copylinkView(root) {
   function show(data) {
     page = data.page;
     saved.show(data.pages);
-    document.cookie = `${SIZE_COOKIE}=${data.large ? "large; Path=/" : "; Path=/; Max-Age=0"}; SameSite=Lax`;
+    if (data.large !== null) document.cookie = `${SIZE_COOKIE}=${data.large ? "large; Path=/" : "; Path=/; Max-Age=0"}; SameSite=Lax`;
   }
 
   document.addEventListener("click", skipToHeading, true);

@@ -117,7 +117,7 @@ def _navigation_bar(file: str) -> Iterator[None]:
             "page": PAGES[file].title,
             "pages": [path(page_file) for page_file in PAGES],
             # The size of a window for the projector is not that of the teacher's other windows.
-            "large": state.is_large_by_cookie() if state.view().screen else state.is_large(),
+            "large": None if state.view().screen else state.is_large(),
         }
         views.component("copylink")(key="copylink", data=link_data)
 
