@@ -45,7 +45,8 @@ export function copylinkView(root) {
   function show(data) {
     page = data.page;
     saved.show(data.pages);
-    if (data.large !== null) document.cookie = `${SIZE_COOKIE}=${data.large ? "large; Path=/" : "; Path=/; Max-Age=0"}; SameSite=Lax`;
+    if (data.large === null) return;
+    document.cookie = `${SIZE_COOKIE}=${data.large ? "large; Path=/" : "; Path=/; Max-Age=0"}; SameSite=Lax`;
   }
 
   document.addEventListener("click", skipToHeading, true);
