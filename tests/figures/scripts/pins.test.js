@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { clearest, strongestLooks, pinnable, pinnedTokens, pinnedWord, pinOf, attentionText, positionsIn } from "../../../transformer/figures/browser/pins.js";
+import { clearest, strongestAttention, pinnable, pinnedTokens, pinnedWord, pinOf, attentionText, positionsIn } from "../../../transformer/figures/browser/pins.js";
 import { labels, side, STATE } from "./fixtures.js";
 
 const plain = (made, words, names) => ({ ...made, plain: words, plain_labels: names });
@@ -41,7 +41,7 @@ test("a word of the sentence is never seen by the decoder's own attention, nor o
 });
 
 test("the stronger of the two ways counts, and the clearest come first", () => {
-  const all = strongestLooks(SIDE, CATS, "encoder", ["to", "from"]);
+  const all = strongestAttention(SIDE, CATS, "encoder", ["to", "from"]);
   assert.equal(all.length, 6);
   assert.deepEqual(all.map(({ way }) => way), Array(6).fill("from"));
   assert.ok(Math.abs(all[3].weight - 0.231 ** 2) < 1e-12);
@@ -50,7 +50,7 @@ test("the stronger of the two ways counts, and the clearest come first", () => {
 });
 
 test("a word that is written is the row of the piece before it", () => {
-  const [first] = strongestLooks(SIDE, pinnedWord(SIDE, "t1"), "cross", ["from"]);
+  const [first] = strongestAttention(SIDE, pinnedWord(SIDE, "t1"), "cross", ["from"]);
   assert.ok(Math.abs(first.weight - 0.2 ** 2) < 1e-12); // word 0 of what is written
   assert.equal(first.other, "the");
   const state = { ...STATE, way: "both" };

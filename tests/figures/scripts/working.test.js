@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { layTree, writtenOf } from "../../../transformer/figures/browser/decoding-tree.js";
+import { layoutTree, writtenOf } from "../../../transformer/figures/browser/decoding-tree.js";
 import { softmaxOf, workingOf } from "../../../transformer/figures/browser/querykey-working.js";
 import { makeStore, unpack } from "../../../transformer/figures/browser/store.js";
 import { near, random, side, STATE } from "./fixtures.js";
@@ -61,13 +61,13 @@ const TREE = {
 };
 
 test("a tree's branches do not cross, and what is folded is counted at its parent", () => {
-  const open = layTree(TREE, false, false);
+  const open = layoutTree(TREE, false, false);
   assert.deepEqual(open.columns, [[0], [1, 2], [4, 3, 5]]);
   for (const column of open.columns.slice(1)) {
     const rows = column.map((i) => open.rowOf.get(TREE.parent[i]));
     assert.deepEqual(rows, [...rows].sort((a, b) => a - b));
   }
-  const folded = layTree(TREE, true, false);
+  const folded = layoutTree(TREE, true, false);
   assert.deepEqual([folded.columns[2], [...folded.hidden]], [[4, 5], [[1, 1]]]);
   assert.equal(writtenOf(TREE, 4), "a");
   assert.equal(writtenOf(TREE, 5), "bd");

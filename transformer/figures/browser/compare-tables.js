@@ -99,14 +99,14 @@ export const inBoth = (sides, kind) => ({
 export function headDifferences(sides, pairs, kind) {
   const { rows, columns } = piecePairs(sides, pairs, kind, true);
   const both = (list) => list.filter(([i, j]) => i !== null && j !== null);
-  const [across, down] = [both(columns), both(rows)];
-  const [height, width] = [down, across].map((list) => Math.min(list.length, MAX_THUMBNAIL_CELLS));
-  const seen = sides.map((side, which) => {
+  const [columnPairs, rowPairs] = [both(columns), both(rows)];
+  const [height, width] = [rowPairs, columnPairs].map((list) => Math.min(list.length, MAX_THUMBNAIL_CELLS));
+  const lookups = sides.map((side, which) => {
     const labels = side.labels(kind);
     const thumb = side.thumb(kind, 0, 0);
     return {
-      y: down.map((pair) => thumbnailIndex(pair[which], labels.rows.tokens.length, thumb.height)),
-      x: across.map((pair) => thumbnailIndex(pair[which], labels.columns.tokens.length, thumb.width)),
+      y: rowPairs.map((pair) => thumbnailIndex(pair[which], labels.rows.tokens.length, thumb.height)),
+      x: columnPairs.map((pair) => thumbnailIndex(pair[which], labels.columns.tokens.length, thumb.width)),
       width: thumb.width,
       pooled: Math.max(labels.rows.tokens.length, labels.columns.tokens.length) > MAX_THUMBNAIL_CELLS,
     };
@@ -116,15 +116,15 @@ export function headDifferences(sides, pairs, kind) {
     const [a, b] = sides.map((side) => side.thumb(kind, layer, head).values);
     const picture = new Float32Array(height * width).fill(NaN); // masked cells stay NaN
     let [sum, count] = [0, 0];
-    for (let r = 0; r < down.length; r++) {
-      const start = Math.floor((r * height) / down.length) * width;
-      const [rowA, rowB] = seen.map(({ y, width: wide }) => y[r] * wide);
-      for (let c = 0; c < across.length; c++) {
-        if (kind === "decoder" && across[c][0] > down[r][0]) break; // masked from here on
-        const difference = SQUARES[b[rowB + seen[1].x[c]]] - SQUARES[a[rowA + seen[0].x[c]]];
+    for (let r = 0; r < rowPairs.length; r++) {
+      const start = Math.floor((r * height) / rowPairs.length) * width;
+      const [rowA, rowB] = lookups.map(({ y, width: wide }) => y[r] * wide);
+      for (let c = 0; c < columnPairs.length; c++) {
+        if (kind === "decoder" && columnPairs[c][0] > rowPairs[r][0]) break; // masked from here on
+        const difference = SQUARES[b[rowB + lookups[1].x[c]]] - SQUARES[a[rowA + lookups[0].x[c]]];
         sum += Math.abs(difference);
         count++;
-        const place = start + Math.floor((c * width) / across.length);
+        const place = start + Math.floor((c * width) / columnPairs.length);
         if (!(Math.abs(difference) <= Math.abs(picture[place]))) picture[place] = difference;
       }
     }
@@ -134,7 +134,7 @@ export function headDifferences(sides, pairs, kind) {
   const heads = allHeads(inBoth(sides, kind), kind).map(({ layer, head }) => one(layer, head));
   let greatest = MIN_SCALE_END;
   for (const { picture } of heads) for (const value of picture) if (Math.abs(value) > greatest) greatest = Math.abs(value);
-  return { heads, height, width, greatest, pooled: seen.some(({ pooled }) => pooled) };
+  return { heads, height, width, greatest, pooled: lookups.some(({ pooled }) => pooled) };
 }
 
 const MAX_THUMBNAIL_CELLS = 64; // maximum height and width of a thumbnail

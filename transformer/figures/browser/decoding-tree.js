@@ -12,9 +12,9 @@ const STATUSES = { kept: "kept in the beam", finished: "finished", discarded: "d
 // Layout. Children of one parent are adjacent, in the order of their parents and best first, so that no
 // branches cross.
 /** @param {Tree} tree */
-export function layTree(tree, folded, large) {
+export function layoutTree(tree, folded, large) {
   const scale = large ? 1.35 : 1;
-  const [wide, high, across, down] = [104, 26, 136, 34].map((x) => Math.round(x * scale));
+  const [wide, high, columnPitch, rowPitch] = [104, 26, 136, 34].map((x) => Math.round(x * scale));
   const columns = [];
   const rowOf = new Map();
   const hidden = new Map(); // node → its discarded children that are collapsed
@@ -28,19 +28,19 @@ export function layTree(tree, folded, large) {
     column.forEach((i, row) => rowOf.set(i, row));
   }
   return {
-    columns, rowOf, hidden, wide, high, across, down, scale,
-    width: (columns.length - 1) * across + wide + 24,
-    height: Math.max(...columns.map((column) => column.length)) * down + 30,
-    xOf: (i) => 12 + tree.depth[i] * across,
-    yOf: (i) => 24 + rowOf.get(i) * down,
+    columns, rowOf, hidden, wide, high, columnPitch, rowPitch, scale,
+    width: (columns.length - 1) * columnPitch + wide + 24,
+    height: Math.max(...columns.map((column) => column.length)) * rowPitch + 30,
+    xOf: (i) => 12 + tree.depth[i] * columnPitch,
+    yOf: (i) => 24 + rowOf.get(i) * rowPitch,
   };
 }
 
 /** @param {Tree} tree */
 function pathFromRoot(tree, node) {
-  const way = [];
-  for (let i = node; i !== null; i = tree.parent[i]) way.unshift(i);
-  return way;
+  const path = [];
+  for (let i = node; i !== null; i = tree.parent[i]) path.unshift(i);
+  return path;
 }
 
 /** @param {Tree} tree */
@@ -51,15 +51,15 @@ const bestEnd = (tree) => tree.best.lastIndexOf(true);
 // The text of a hypothesis, without <s> and </s>.
 /** @param {Tree} tree */
 export function writtenOf(tree, node) {
-  const way = pathFromRoot(tree, node).slice(1);
-  if (tree.status[node] === "finished") way.pop();
-  return way.map((i) => tree.token[i]).join("").replaceAll("▁", " ").trim();
+  const path = pathFromRoot(tree, node).slice(1);
+  if (tree.status[node] === "finished") path.pop();
+  return path.map((i) => tree.token[i]).join("").replaceAll("▁", " ").trim();
 }
 
 /** @param {Context} ctx */
 export function makeTree(ctx) {
   let folded = null; // null: the default, by beam size
-  let seen = ""; // the node that was last scrolled to
+  let lastDrawn = ""; // the node and the layout that were drawn last
   let placed = null;
   const canvas = el("canvas", { "aria-hidden": "true" });
   const field = el("div", { class: "hu-treefield" }, canvas);
@@ -80,7 +80,7 @@ export function makeTree(ctx) {
   function draw() {
     const { tree } = ctx.side;
     [none.hidden, body.hidden] = [Boolean(tree), !tree];
-    title.textContent = ctx.state.force ? "The beam search of the original" : "The beam search";
+    title.textContent = ctx.state.force ? "Beam search of the original translation" : "Beam search";
     if (!tree) return;
     folded ??= tree.beam_size > MAX_OPEN_HYPOTHESES;
     const now = chosen(tree);
@@ -89,14 +89,14 @@ export function makeTree(ctx) {
     fold.hidden = !discarded;
     fold.textContent = folded ? `+${discarded} discarded` : "Hide discarded hypotheses";
     fold.setAttribute("aria-pressed", String(!folded));
-    placed = layTree(tree, folded, ctx.state.size === "large");
+    placed = layoutTree(tree, folded, ctx.state.size === "large");
     field.style.width = `${placed.width}px`;
     field.style.height = `${placed.height}px`;
     box.setAttribute("aria-label", `Beam search tree with ${tree.token.length} tokens. Use the arrow keys to move through it.`);
-    tell(tree, now);
+    describe(tree, now);
     const key = `${ctx.side.id} ${now} ${folded} ${ctx.state.size}`;
-    if (key !== seen && ctx.state.node >= 0) reveal(now);
-    seen = key;
+    if (key !== lastDrawn && ctx.state.node >= 0) reveal(now);
+    lastDrawn = key;
     paint();
   }
 
@@ -122,7 +122,7 @@ export function makeTree(ctx) {
     box.scrollTop = shift(y, placed.high, box.scrollTop, box.clientHeight);
   }
 
-  function tell(tree, now) {
+  function describe(tree, now) {
     const ranked = endsOf(tree);
     const status = tree.status[now] === "finished" ? `finished: ${ranked.indexOf(now) + 1} of ${ranked.length} by score`
       : tree.status[now] === "discarded" ? `discarded: not among the best ${tree.beam_size} of its step` : STATUSES.kept;
@@ -204,16 +204,16 @@ function neighbour(tree, placed, now, key) {
 
 /** @param {Pen} pen @param {Tree} tree @param {any} placed @param {Look} look @param {any} chosen @param {any} given */
 function paintTree(pen, tree, placed, look, chosen, { left, right }) {
-  const { columns, across, wide } = placed;
-  const from = within(Math.floor((left - wide) / across), columns.length);
-  const to = within(Math.ceil(right / across), columns.length);
-  const way = new Set(pathFromRoot(tree, chosen));
+  const { columns, columnPitch, wide } = placed;
+  const from = within(Math.floor((left - wide) / columnPitch), columns.length);
+  const to = within(Math.ceil(right / columnPitch), columns.length);
+  const path = new Set(pathFromRoot(tree, chosen));
   pen.textBaseline = "middle";
   pen.font = `${Math.round(SMALL_LABEL_SIZE * placed.scale)}px ${look.font}`;
   for (let depth = Math.max(from, 1); depth <= to; depth++) {
     pen.fillStyle = look.muted;
-    pen.fillText(`step ${depth}`, 12 + depth * across, 10);
-    for (const i of columns[depth]) paintBranch(pen, tree, placed, look, i, way.has(i));
+    pen.fillText(`step ${depth}`, 12 + depth * columnPitch, 10);
+    for (const i of columns[depth]) paintBranch(pen, tree, placed, look, i, path.has(i));
   }
   for (let depth = from; depth <= to; depth++) {
     for (const i of columns[depth]) paintNode(pen, tree, placed, look, i, i === chosen);
@@ -221,14 +221,14 @@ function paintTree(pen, tree, placed, look, chosen, { left, right }) {
 }
 
 /** @param {Pen} pen @param {Tree} tree @param {Look} look */
-function paintBranch(pen, tree, placed, look, i, onWay) {
+function paintBranch(pen, tree, placed, look, i, onPath) {
   const parent = tree.parent[i];
   const [x1, y1] = [placed.xOf(parent) + placed.wide, placed.yOf(parent) + placed.high / 2];
   const [x2, y2] = [placed.xOf(i), placed.yOf(i) + placed.high / 2];
-  const gone = tree.status[i] === "discarded";
-  pen.globalAlpha = gone && !onWay ? 0.45 : 1;
-  pen.lineWidth = tree.best[i] ? 3.5 : onWay ? 2 : gone ? 0.75 : 1.5;
-  pen.strokeStyle = onWay ? look.choice : tree.best[i] ? look.accent : look.faint;
+  const isDiscarded = tree.status[i] === "discarded";
+  pen.globalAlpha = isDiscarded && !onPath ? 0.45 : 1;
+  pen.lineWidth = tree.best[i] ? 3.5 : onPath ? 2 : isDiscarded ? 0.75 : 1.5;
+  pen.strokeStyle = onPath ? look.choice : tree.best[i] ? look.accent : look.faint;
   pen.beginPath();
   pen.moveTo(x1, y1);
   pen.bezierCurveTo((x1 + x2) / 2, y1, (x1 + x2) / 2, y2, x2, y2);
@@ -240,9 +240,9 @@ function paintBranch(pen, tree, placed, look, i, onWay) {
 function paintNode(pen, tree, placed, look, i, isChosen) {
   const [x, y] = [placed.xOf(i), placed.yOf(i)];
   const { wide, high, scale } = placed;
-  const [gone, ended, folded] = [tree.status[i] === "discarded", tree.status[i] === "finished", placed.hidden.get(i)];
-  pen.globalAlpha = gone && !isChosen ? 0.6 : 1;
-  pen.fillStyle = gone ? look.ground : look.soft;
+  const [isDiscarded, ended, folded] = [tree.status[i] === "discarded", tree.status[i] === "finished", placed.hidden.get(i)];
+  pen.globalAlpha = isDiscarded && !isChosen ? 0.6 : 1;
+  pen.fillStyle = isDiscarded ? look.ground : look.soft;
   pen.fillRect(x, y, wide, high);
   pen.lineWidth = isChosen ? 2.5 : ended || tree.best[i] ? 2 : 1;
   pen.strokeStyle = isChosen ? look.choice : ended ? look.text : tree.best[i] ? look.accent : look.line;
@@ -259,7 +259,7 @@ function paintNode(pen, tree, placed, look, i, isChosen) {
   pen.font = `${tree.best[i] ? 600 : 400} ${Math.round(LABEL_SIZE * scale)}px ${look.font}`;
   pen.save();
   pen.translate(0, y + high / 2);
-  drawToken(pen, shorten(pen, pieceName(tree.token[i]), room), x + 6, look, !gone);
+  drawToken(pen, shorten(pen, pieceName(tree.token[i]), room), x + 6, look, !isDiscarded);
   pen.restore();
   pen.globalAlpha = 1;
 }

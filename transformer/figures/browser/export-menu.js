@@ -25,8 +25,8 @@ export function makeExportMenu(ctx, current) {
     const button = el("button", { type: "button", "data-from": from }, label);
     button.addEventListener("click", () => {
       close();
-      const what = current()[from]();
-      if (what) download(of(what), `${fileName(ctx)}.${ending}`);
+      const content = current()[from]();
+      if (content) download(of(content), `${fileName(ctx)}.${ending}`);
     });
     return button;
   });
@@ -116,8 +116,8 @@ function pngOf(ctx, figure, view) {
   pen.scale(larger, larger);
   paintCaptioned(pen, figure, ctx, view);
   // Not toBlob, which Chrome may delay for seconds until it is idle.
-  const letters = atob(canvas.toDataURL("image/png").split(",")[1]);
-  return new Blob([Uint8Array.from(letters, (letter) => letter.charCodeAt(0))], { type: "image/png" });
+  const bytes = atob(canvas.toDataURL("image/png").split(",")[1]);
+  return new Blob([Uint8Array.from(bytes, (letter) => letter.charCodeAt(0))], { type: "image/png" });
 }
 
 // In the colours for print.

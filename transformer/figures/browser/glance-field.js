@@ -18,16 +18,16 @@ export function makeField(ask) {
   area.addEventListener("input", () => {
     grow();
     clearTimeout(timer);
-    timer = setTimeout(tell, TYPING_DELAY_MS);
+    timer = setTimeout(reportText, TYPING_DELAY_MS);
   });
-  area.addEventListener("blur", () => timer && tell());
+  area.addEventListener("blur", () => timer && reportText());
   area.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.isComposing) return;
     event.preventDefault(); // Enter ends the sentence
-    tell();
+    reportText();
   });
 
-  function tell() {
+  function reportText() {
     clearTimeout(timer);
     timer = 0;
     mark();
@@ -56,7 +56,7 @@ export function makeField(ask) {
         button.addEventListener("click", () => {
           area.value = text;
           grow();
-          tell();
+          reportText();
         });
         return button;
       }));

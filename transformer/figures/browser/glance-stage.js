@@ -34,8 +34,8 @@ export function makeGlanceStage({ go, point }) {
   function set(content) {
     data = content;
     const hues = huesOf(node, content);
-    const most = Math.max(content.source.length, content.written.length);
-    size = lettersOf(most);
+    const maxWords = Math.max(content.source.length, content.written.length);
+    size = lettersOf(maxWords);
     node.dataset.letters = size;
     over = null;
     rows.read.label.textContent = content.languages[0] ? content.reads : "It reads";
@@ -106,10 +106,10 @@ export function makeGlanceStage({ go, point }) {
     const lined = { read: textLinesOf(boxes.read), word: textLinesOf(boxes.word) };
     const wraps = lined.read.length > 1 || lined.word.length > 1;
     const unit = Math.min(wraps ? WRAPPED_UNIT : UNITS[size], node.clientWidth / 24);
-    const most = bands.reduce((sums, { read, weight }) => sums.set(read, (sums.get(read) || 0) + weight), new Map());
+    const maxWords = bands.reduce((sums, { read, weight }) => sums.set(read, (sums.get(read) || 0) + weight), new Map());
     for (const { path, read, word, weight, above, below } of bands) {
       const [from, to] = [boxes.read[read], boxes.word[word]];
-      const tight = Math.min(1, (from.wide * 0.9) / (most.get(read) * unit));
+      const tight = Math.min(1, (from.wide * 0.9) / (maxWords.get(read) * unit));
       const [x, end] = [from.x + above * unit * tight, to.x + below * Math.min(unit, to.wide * 0.9)];
       const [y, foot] = [from.bottom - 2, to.top + 2];
       path.setAttribute("d", bandPath([x, y], [end, foot], lined.read, lined.word));

@@ -31,11 +31,11 @@ export function heatmapView(ctx) {
     if (cell && (cell.row >= m.nRows || cell.column >= m.nColumns)) cell = null;
     stage.draw(`${ctx.title()}: ${m.nRows} rows, ${m.nColumns} columns. Use the arrow keys to read the weights.`);
     legend.draw(ctx.look, ctx.state.scale);
-    tell();
+    showTooltip();
   }
 
   // What is said is of the cell under the pointer, else of the pinned one.
-  function tell() {
+  function showTooltip() {
     const described = cell || pinnedOf(m, ctx.state);
     const { placed } = stage;
     if (!described || !placed || !inSpan(placed.span, described)) return stage.say(null);

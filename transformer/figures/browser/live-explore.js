@@ -103,13 +103,13 @@ export function liveField(label) {
       if (!timer && area.value !== text) area.value = text;
     },
     onText(heard) {
-      const tell = () => { timer = 0; heard(area.value.trim()); };
-      area.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(tell, EXPLORE_DELAY_MS); });
+      const reportText = () => { timer = 0; heard(area.value.trim()); };
+      area.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(reportText, EXPLORE_DELAY_MS); });
       area.addEventListener("keydown", (event) => {
         if (event.key !== "Enter" || event.isComposing) return;
         event.preventDefault();
         clearTimeout(timer);
-        tell();
+        reportText();
       });
     },
   };

@@ -6,7 +6,7 @@ import { makeBar } from "./legend.js";
 import { makeMosaic } from "./mosaic.js";
 import { headName, sentenceCase } from "./naming.js";
 import { KINDS, TERMS } from "./options.js";
-import { clearest, strongestLooks, pinnable, pinnedWord, pinOf, attentionText, positionsIn } from "./pins.js";
+import { clearest, strongestAttention, pinnable, pinnedWord, pinOf, attentionText, positionsIn } from "./pins.js";
 
 /** @type {[State["way"], string][]} */
 const DIRECTIONS = [["both", "Both"], ["to", "Attention to it"], ["from", "Attention from it"]];
@@ -20,14 +20,14 @@ const COUNTING_NOTE = "For a word of several tokens, weights to them are summed 
 export function makePins(ctx) {
   const words = el("div", { class: "hu-pinwords", role: "toolbar", "aria-label": "Pin a word" });
   const ways = el("div", { class: "hu-directions", role: "group", "aria-label": "Direction" });
-  const free = el("button", { type: "button", class: "hu-button" }, "Unpin");
+  const unpinButton = el("button", { type: "button", class: "hu-button" }, "Unpin");
   const result = el("p", { class: "hu-pin-result", role: "status" });
   const grids = el("div", { class: "hu-kindrow" });
   const bar = makeBar();
   const list = el("ol", { class: "hu-clearest" });
   const unseen = el("p", { class: "hu-note" });
   const pinnedPanel = el("div", { class: "hu-pinned" },
-    el("div", { class: "hu-pinhead" }, result, ways, free),
+    el("div", { class: "hu-pinhead" }, result, ways, unpinButton),
     el("div", { class: "hu-pinbody" },
       el("div", {}, grids, el("div", { class: "hu-pinscale" }, bar.node, el("span", {}, "greatest weight between it and another word")), unseen),
       el("section", {}, el("h2", {}, "Strongest first"), list)));
@@ -40,16 +40,16 @@ export function makePins(ctx) {
     button.addEventListener("click", () => ctx.set({ way }));
     ways.append(button);
   }
-  const letGo = () => {
+  const unpin = () => {
     ctx.set({ pin: "" });
     words.querySelector("[tabindex='0']")?.focus({ preventScroll: true });
   };
-  free.addEventListener("click", letGo);
+  unpinButton.addEventListener("click", unpin);
   node.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || !ctx.state.pin) return;
     event.preventDefault();
     event.stopPropagation();
-    letGo();
+    unpin();
   });
   words.addEventListener("keydown", (event) => {
     const [right] = ARROWS[event.key] || [0];
@@ -114,7 +114,7 @@ export function makePins(ctx) {
     const nodes = kinds.map(([kind]) => section(kind).node);
     if (nodes.length !== grids.children.length || nodes.some((one, i) => one !== grids.children[i])) grids.replaceChildren(...nodes);
     grids.style.setProperty("--hu-heads", side.n_heads);
-    for (const [kind, seen] of kinds) drawKind(pinned, kind, strongestLooks(side, pinned, kind, seen));
+    for (const [kind, seen] of kinds) drawKind(pinned, kind, strongestAttention(side, pinned, kind, seen));
     bar.draw(look.ramp, [[0, "0"], [0.5, "0.5"], [1, "1"]]);
     unseen.textContent = nodes.length ? KIND_NOT_SHOWN[pinned.of] : "";
     write(pinned, clearest(side, pinned, state.way));

@@ -65,14 +65,14 @@ function glance(side, pinned, kind, ways, { layer, head }) {
 
 // All heads of a kind, layer by layer.
 /** @param {Side} side @param {Pinned} pinned @param {Kind} kind @param {("to" | "from")[]} ways */
-export function strongestLooks(side, pinned, kind, ways) {
+export function strongestAttention(side, pinned, kind, ways) {
   return allHeads(side, kind).map((one) => glance(side, pinned, kind, ways, one));
 }
 
 // The head with the strongest attention of all kinds; heads without any are left out.
 /** @param {Side} side @param {Pinned} pinned @param {State["way"]} way */
 export function clearest(side, pinned, way, most = 5) {
-  return positionsIn(side, pinned, way).flatMap(([kind, ways]) => strongestLooks(side, pinned, kind, ways))
+  return positionsIn(side, pinned, way).flatMap(([kind, ways]) => strongestAttention(side, pinned, kind, ways))
     .filter(({ weight }) => weight > 0).sort((a, b) => b.weight - a.weight).slice(0, most);
 }
 

@@ -28,7 +28,7 @@ export function makeStrips(ctx, lines, point) {
     stage.draw(label);
   }
   // The tooltip of the selected dimension, in one of the lines.
-  function tell(number) {
+  function showTooltip(number) {
     const { placed } = stage;
     const line = placed?.lines[number];
     if (!line || shown < 0) return stage.say(null);
@@ -43,11 +43,11 @@ export function makeStrips(ctx, lines, point) {
     const line = Math.floor((event.offsetY - placed.top) / placed.pitch);
     const inside = at >= 0 && at < placed.count && line >= 0 && line < placed.lines.length;
     point(inside ? at : -1);
-    tell(inside ? line : -1);
+    showTooltip(inside ? line : -1);
   });
   canvas.addEventListener("pointerleave", () => point(-1));
   canvas.addEventListener("blur", () => point(-1));
-  return { node: stage.node, draw, tell, figure: stage.figure };
+  return { node: stage.node, draw, tell: showTooltip, figure: stage.figure };
 }
 
 /** @param {Context} ctx @param {Pen} pen @param {number} width */

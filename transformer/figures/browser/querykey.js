@@ -72,7 +72,7 @@ function queryKeyView(ctx) {
     event.stopPropagation();
     if (event.shiftKey && right) {
       point(within(dimension + right, w.d));
-      strips.tell(2);
+      strips.showTooltip(2);
     } else {
       const focused = node.getRootNode().activeElement;
       const row = within(w.row + down, w.labels.rows.names.length);

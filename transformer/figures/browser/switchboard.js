@@ -129,10 +129,10 @@ export function switchboardView(container, report) {
     const heads = headsAt(kind, row, column);
     const all = heads.every((head) => off.has(head));
     for (const head of heads) all ? off.delete(head) : off.add(head);
-    tell();
+    describe();
   }
 
-  function tell() {
+  function describe() {
     const written = writeOff(off, header);
     sent.push(written);
     report({ off: written });
@@ -183,7 +183,7 @@ export function switchboardView(container, report) {
 
   allOn.addEventListener("click", () => {
     off = new Set();
-    tell();
+    describe();
   });
   const resized = new ResizeObserver(redraw); // the theme's colours may have changed
   resized.observe(frame);

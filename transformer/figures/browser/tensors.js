@@ -85,12 +85,12 @@ export function tensorsView(container, report) {
     words.textContent = stage.placed.over ? `${note} Small: all ${columns} columns. The framed part is enlarged below; click or drag the frame.` : note;
     sorting.hidden = !stage.placed.over;
     sorting.setAttribute("aria-pressed", String(strongest));
-    tell();
+    showTooltip();
   }
 
   const under = (event) => cellUnder(stage.placed, event.offsetX, event.offsetY);
 
-  function tell() {
+  function showTooltip() {
     if (!over) return stage.say(null);
     const value = values[over.row * count() + order[over.at]];
     const column = columnName(header, order[over.at]);
@@ -140,7 +140,7 @@ export function tensorsView(container, report) {
     const [row, at] = [within((cell?.row ?? 0) + down, header.rows.length), within(from + right, count())];
     choose(row, order[at]);
     over = { row, at, small: false }; // shown in the tooltip and announced
-    tell();
+    showTooltip();
   });
   canvas.addEventListener("blur", () => { over = null; redraw(); });
   sorting.addEventListener("click", () => {

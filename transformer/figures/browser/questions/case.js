@@ -7,7 +7,7 @@ import { mergeWords, plainWords, wordNumbers } from "../trace/words.js";
 /** @typedef {import("../model/translator.js").Trace} Trace */
 /** @typedef {{ label: string, feedback: string }} Option */
 /**
- * A question about one sentence: none of its `options` where something is to be found by looking.
+ * A question about one sentence; it has no `options` if the answer is to be found in the view.
  * @typedef {{ answer: string, options: Option[], correct: number, exhibit: string, startFields: any, answerFields: any }} Question
  */
 
@@ -60,12 +60,12 @@ class TraceWords {
   /** @param {Trace} trace */
   constructor(trace) {
     this.trace = trace;
-    this.read = plainWords(trace.srcTokens);
-    this.wrote = plainWords(trace.predictedTokens);
-    this.readKept = labelled(this.read.labels);
-    this.wroteKept = labelled(this.wrote.labels);
-    this.source = this.readKept.map((n) => this.read.labels[n]);
-    this.target = this.wroteKept.map((n) => this.wrote.labels[n]);
+    this.sourceWords = plainWords(trace.srcTokens);
+    this.targetWords = plainWords(trace.predictedTokens);
+    this.sourcePositions = labelled(this.sourceWords.labels);
+    this.targetPositions = labelled(this.targetWords.labels);
+    this.source = this.sourcePositions.map((n) => this.sourceWords.labels[n]);
+    this.target = this.targetPositions.map((n) => this.targetWords.labels[n]);
     this.cross = this.crossHeads("output");
   }
 
@@ -82,20 +82,20 @@ class TraceWords {
           for (let i = 0; i + 1 < rows; i++) moved.row(h * rows + i).set(weights.row(h * rows + i + 1));
         }
       }
-      const merged = mergeWords(moved, this.wrote.numbers, this.read.numbers);
+      const merged = mergeWords(moved, this.targetWords.numbers, this.sourceWords.numbers);
       const [, count] = merged.shape;
-      return Array.from({ length: heads }, (_, h) => this.wroteKept.map((i) => this.readKept.map((j) => merged.row(h * count + i)[j])));
+      return Array.from({ length: heads }, (_, h) => this.targetPositions.map((i) => this.sourcePositions.map((j) => merged.row(h * count + i)[j])));
     });
   }
 
   // The row of the cross-attention that writes the first token of a target word.
   firstRow(word) {
-    return this.wrote.numbers.indexOf(this.wroteKept[word]);
+    return this.targetWords.numbers.indexOf(this.targetPositions[word]);
   }
 
   // The rows of all tokens of a target word, as the explorer's address writes them.
   rows(word) {
-    return this.wrote.numbers.flatMap((number, row) => (number === this.wroteKept[word] ? [`q${row}`] : [])).join(",");
+    return this.targetWords.numbers.flatMap((number, row) => (number === this.targetPositions[word] ? [`q${row}`] : [])).join(",");
   }
 }
 
@@ -133,9 +133,9 @@ export const tiny = (number) => number.toExponential(0).replace(/e([+-])(\d)$/, 
 
 /** @param {ArrayLike<number>} values */
 export const greatestAt = (values) => Array.from(values).reduce((best, value, i) => (value > values[best] ? i : best), 0);
-/** @param {ArrayLike<number>} values places by falling value; equal ones in their order */
-export const falling = (values) => Array.from(values, (_, i) => i).sort((a, b) => values[b] - values[a] || a - b);
+/** @param {ArrayLike<number>} values positions by descending value; equal values keep their order */
+export const descending = (values) => Array.from(values, (_, i) => i).sort((a, b) => values[b] - values[a] || a - b);
 // The first four of these positions, without repetition, in sentence order.
 /** @param {number[]} places */
-export const fourOf = (places) => [...new Set(places)].slice(0, 4).sort((a, b) => a - b);
+export const firstFour = (places) => [...new Set(places)].slice(0, 4).sort((a, b) => a - b);
 export const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;

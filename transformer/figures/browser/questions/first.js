@@ -1,7 +1,7 @@
 // Questions about one sentence: word alignment, weights that sum to 1, decoding steps, softmax. The same as
 // ui/widgets/lessons/first_questions.py.
 
-import { bold, CLEAR, escaped, falling, fourOf, greatestAt, headsOf, layersOf, NotShown, option, question, roundedPercent, rowsOf, tiny } from "./case.js";
+import { bold, CLEAR, escaped, descending, firstFour, greatestAt, headsOf, layersOf, NotShown, option, question, roundedPercent, rowsOf, tiny } from "./case.js";
 import { siteOf } from "../model/hooks.js";
 
 /** @typedef {import("./case.js").LessonCase} LessonCase */
@@ -21,7 +21,7 @@ export async function umbrella(lesson) {
     const targetWord = greatestAt(weights.map((row) => row[owner]));
     const row = weights[targetWord];
     if (greatestAt(row) !== owner || row[owner] < CLEAR) continue;
-    const options = fourOf([owner, words.source.indexOf(OWNED), ...falling(row)]);
+    const options = firstFour([owner, words.source.indexOf(OWNED), ...descending(row)]);
     const read = words.firstRow(targetWord) + Number(to === "input");
     return question({
       exhibit: `${escaped(text)}  →  ${withBold(words.target, targetWord)}`,
@@ -46,20 +46,20 @@ function aligners({ aligner, words }) {
   }).sort((a, b) => b.share - a.share || a.layer - b.layer || a.head - b.head || (a.to < b.to ? -1 : 1));
 }
 
-// How clearly each head aligns, 0 to 1, and the pairs of words that it is asked for: those of which each is the other's
-// strongest in the mean of all heads. The same as analysis/roles/sentence_heads.py.
+// How clearly each head aligns, 0 to 1, and the pairs of words that this is measured on: those in which each word is
+// the other's strongest in the mean of all heads. The same as analysis/roles/sentence_heads.py.
 /** @param {number[][][]} heads [head][target word][source word] */
 export function alignment(heads) {
   const [m, n] = [heads[0].length, heads[0][0]?.length ?? 0];
   const common = Array.from({ length: m }, (_, i) => Array.from({ length: n }, (_, j) => heads.reduce((sum, one) => sum + one[i][j], 0) / heads.length));
   const pairs = common.map((row, i) => row.map((weight, j) =>
     weight > 0 && j === greatestAt(row) && i === greatestAt(common.map((other) => other[j]))));
-  const most = Math.max(Math.min(m, n), 1);
-  const shares = heads.map((one) => one.reduce((sum, row, i) => row.reduce((all, weight, j) => all + (pairs[i][j] ? weight : 0), sum), 0) / most);
+  const maxPairs = Math.max(Math.min(m, n), 1);
+  const shares = heads.map((one) => one.reduce((sum, row, i) => row.reduce((all, weight, j) => all + (pairs[i][j] ? weight : 0), sum), 0) / maxPairs);
   return { shares, pairs };
 }
 
-// What the model writes if somebody else owns the umbrella.
+// What the model writes if the owner of the umbrella changes.
 /** @param {LessonCase} lesson */
 async function withOtherOwner({ text, trace, translate }, owner) {
   const translation = await translate(text.replaceAll(` ${owner} `, ` ${OTHER_OWNER[owner]} `));
@@ -83,7 +83,7 @@ export function row(lesson) {
   const { layer, head, targetWord } = closest;
   const sums = ["encoder", "decoder", "cross"].flatMap((kind) => layersOf(trace).flatMap((i) => headsOf(trace).flatMap((h) =>
     rowsOf(trace, kind, i, h).map((weights) => weights.reduce((sum, weight) => sum + weight, 0)))));
-  const error = sums.reduce((most, sum) => Math.max(most, Math.abs(sum - 1)), 0);
+  const error = sums.reduce((maxPairs, sum) => Math.max(maxPairs, Math.abs(sum - 1)), 0);
   if (error > 1e-3) throw new NotShown("the weights of its rows do not sum to 1");
   const weights = rowsOf(trace, "cross", layer, head)[words.firstRow(targetWord)];
   const best = greatestAt(weights);
@@ -135,7 +135,7 @@ export function meeting(lesson) {
   const weights = powers.map((power) => power / powers.reduce((a, b) => a + b));
   const own = rowsOf(trace, "cross", layer, head)[at];
   if (weights.some((weight, n) => Math.abs(weight - own[n]) > 1e-4)) throw new NotShown("its weights are not the softmax of its scores");
-  const [best, second] = falling(scores);
+  const [best, second] = descending(scores);
   const gap = scores[best] - scores[second];
   const listed = scores.map((score, n) => `${lesson.token(trace.srcTokens, n)} ${score.toFixed(1)}`).join(" · ");
   const share = roundedPercent(weights[best]);

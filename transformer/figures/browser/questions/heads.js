@@ -1,7 +1,7 @@
 // Questions about heads: patterns, attention sinks, the mask, reordering, ablation. The same as
 // ui/widgets/lessons/head_questions.py.
 
-import { bold, CLEAR, escaped, falling, fourOf, greatestAt, headsOf, layersOf, mean, NotShown, option, question, roundedPercent, rowsOf } from "./case.js";
+import { bold, CLEAR, escaped, descending, firstFour, greatestAt, headsOf, layersOf, mean, NotShown, option, question, roundedPercent, rowsOf } from "./case.js";
 import { alignment, withBold } from "./first.js";
 import { mergeWords, plainWords } from "../trace/words.js";
 
@@ -84,7 +84,7 @@ export function rest(lesson) {
     throw new NotShown("none of its heads gives most of its attention to one such token");
   }
   const longest = spoken.reduce((a, b) => ([...tokens[b]].length > [...tokens[a]].length ? b : a));
-  const options = fourOf([column, longest, spoken[0], tokens.length - 1, ...falling(row)]);
+  const options = firstFour([column, longest, spoken[0], tokens.length - 1, ...descending(row)]);
   return question({
     exhibit: lesson.tokens(tokens),
     options: options.map((n) => option(lesson.token(tokens, n), `${lesson.token(tokens, n)} gets ${roundedPercent(row[n])}.`)),
@@ -136,7 +136,7 @@ export function crossing(lesson) {
   if (Math.min(words.target.length, words.source.length) < 3) throw new NotShown("its sentence or its translation is shorter than three words");
   const heads = words.cross.flat();
   const { shares, pairs } = alignment(heads);
-  for (const number of falling(shares)) {
+  for (const number of descending(shares)) {
     const weights = heads[number];
     const best = weights.map(greatestAt);
     const clear = (word) => pairs[word][best[word]] && weights[word][best[word]] >= CLEAR;
@@ -149,7 +149,7 @@ export function crossing(lesson) {
 function reordered(lesson, weights, layer, head, targetWord) {
   const { source, target } = lesson.words;
   const [before, now] = [greatestAt(weights[targetWord - 1]), greatestAt(weights[targetWord])];
-  const options = fourOf([now, before, before + 1, before - 1, now - 1, now + 1, 0].filter((n) => n >= 0 && n < source.length));
+  const options = firstFour([now, before, before + 1, before - 1, now - 1, now + 1, 0].filter((n) => n >= 0 && n < source.length));
   return question({
     exhibit: `${escaped(lesson.text)}  →  ${withBold(target, targetWord)}`,
     options: options.map((n) => option(escaped(source[n]), `${bold(source[n])} gets ${roundedPercent(weights[targetWord][n])} there.`)),

@@ -1,7 +1,7 @@
 // Questions whose answers are figures of the model on a sentence: embeddings, LayerNorm, values, the mask, shapes. The
 // same as ui/widgets/lessons/mathematics.py and mistakes.py.
 
-import { falling, layersOf, mean, option, percent, question, rowsOf, tiny } from "./case.js";
+import { descending, layersOf, mean, option, percent, question, rowsOf, tiny } from "./case.js";
 import { largestLater } from "./heads.js";
 import { siteOf } from "../model/hooks.js";
 import { clearest } from "../trace/explorer-data.js";
@@ -59,7 +59,7 @@ export function value(lesson) {
   const [layer, head] = clearest(trace, "cross");
   const row = Math.min(VALUE_ROW, trace.tgtTokens.length - 1);
   const weights = Array.from(rowsOf(trace, "cross", layer, head)[row]);
-  const [best] = falling(weights);
+  const [best] = descending(weights);
   const [values, outputs] = ["value", "heads"].map((point) => trace.sites[siteOf("cross", layer, point)]);
   const [, count, size] = values.shape;
   const output = Array.from(outputs.row(head * outputs.shape[1] + row));

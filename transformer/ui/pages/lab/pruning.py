@@ -36,7 +36,11 @@ CURVE_SENTENCES = 60
 MAX_EXTRA_TOKENS = 12
 """Tokens by which a pruned model's translation may be longer; some never stop."""
 CHART = Chart("off", "loss", "heads pruned", "loss (nats per token)", by="order")
-ORDER_NAMES = {"sentence": "by sentences", "position": "by positions", "random": "random"}
+ORDER_NAMES = {
+    "sentence": "gates per sentence",
+    "position": "gates per position",
+    "random": "random",
+}
 
 
 def show(model: Model, corpus: Corpus, importance: pd.DataFrame) -> None:
@@ -81,10 +85,10 @@ def _prune_until_change(model: Model, order: Sequence[Head], kind: str) -> None:
         return  # the page says what is wrong with the text
     max_len = len(unpruned.ids) + MAX_EXTRA_TOKENS
 
-    def translate(gone: int) -> str:
-        if not gone:
+    def translate(n_pruned: int) -> str:
+        if not n_pruned:
             return unpruned.text
-        return _translated(model, text, tuple(budgeted(order, {kind: gone})), max_len).text
+        return _translated(model, text, tuple(budgeted(order, {kind: n_pruned})), max_len).text
 
     pruned = first_change(translate, n_heads, model.n_heads)
     fields = {f"less_{other_kind}": 0 for other_kind in KINDS}
@@ -274,8 +278,8 @@ from transformer.training.gates import learn_gates
 folder = {str(models.public_path(model.name))!r}
 translator = Translator.load(folder)
 corpus = corpus_for(folder, translator.vocabulary)
-found = learn_gates(translator, corpus, steps=300, penalty=0.005, rounded=True)
-print(len(found.survivors), "heads stay", found.to_frame())""",
+gates = learn_gates(translator, corpus, steps=300, penalty=0.005, rounded=True)
+print(len(gates.survivors), "heads remain", gates.to_frame())""",
             "python",
         )
 
