@@ -105,7 +105,8 @@ def _by_gradient(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
     )  # fmt: skip
     column, normalised_column = COLUMNS[gate]
     values = table[normalised_column] if per_layer else table[column] / table[column].max()
-    quantity = f"{'within its layer' if per_layer else 'relative to the maximum'}, by {gate}s"
+    scale = "within its layer" if per_layer else "relative to the maximum"
+    quantity = f"{scale}, with gates per {gate}"
     _grids(model, corpus, table.assign(shown=values), quantity, weights=True)
     st.caption(f"{ABOUT[gate]} It estimates the effect of removing the head, from one pass.")
     _csv(table, "importance", model)
@@ -148,7 +149,9 @@ def _by_ablation(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
         f"{len(ablations) - worse - better} these {len(sample)} sentences are not enough to tell."
     )
     if not any(map(math.isnan, ranks.values())):
-        correlations = " and ".join(f"**{rank:.2f}** by {gate}s" for gate, rank in ranks.items())
+        correlations = " and ".join(
+            f"**{rank:.2f}** with gates per {gate}" for gate, rank in ranks.items()
+        )
         summary += f" Rank correlation with the importance by gradient: {correlations}."
     st.markdown(summary.replace("-", "−"))
     st.caption(
