@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> None:
     language = languages[1] if languages else ""
     check_language(language)
     sentences = first_sentences(read_winomt(options.sentences), options.first)
-    translator = Translator.load(options.checkpoint, "cpu")
+    translator = Translator.load(options.checkpoint, "cpu", precision="fp32")
     digest = checkpoint_hash(options.checkpoint)
     aligner = load_aligner_head(options.checkpoint, digest, translator.model.config)
     if aligner is None:
