@@ -100,6 +100,7 @@ def find_connections(
     Raises:
         ValueError: as `edge_attribution`.
     """
+    pairs = pairs.to(model.embedding.weight.device)
     progress(0.0, "scoring edges")
     scores = edge_attribution(model, pairs)
     ordered = sorted(scores, key=lambda edge: -abs(scores[edge]))

@@ -72,6 +72,7 @@ def edge_attribution(model: Transformer, pairs: ExamplePairs) -> dict[Edge, floa
         ValueError: for a model with too many edges, or pairs that are too long.
     """
     check_size(model, pairs)
+    pairs = pairs.to(model.embedding.weight.device)
     return dict(_scores(model, pairs))
 
 

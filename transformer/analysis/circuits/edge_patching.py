@@ -52,6 +52,7 @@ def patched_effects(
         fraction: of the way from the clean to the corrupted output; a small one gives the
             directional derivative as a finite difference.
     """
+    pairs = pairs.to(model.embedding.weight.device)
     clean = record(model, pairs.src, pairs.tgt)
     corrupted = record(model, pairs.corrupted_src, pairs.corrupted_tgt)
     last = sublayers(model.config, "decoder")[-1]
