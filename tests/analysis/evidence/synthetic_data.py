@@ -37,11 +37,12 @@ LINKS = 8  # links of a sentence: in the gold alignment and predicted
 Patch = Callable[[pytest.MonkeyPatch, float, int, Rng], None]
 
 
-def positional(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
-    """Sentences of 12 tokens; the better of two heads attends to the next token in 90 + `off` % of
+def positional(patch: pytest.MonkeyPatch, distance: float, n: int, rng: Rng) -> None:
+    """Sentences of 12 tokens; the better of two heads attends to the next token in 90 + `distance`
+    % of
     rows."""
     length = 12
-    share = 0.9 + off / 100 + rng.uniform(-0.02, 0.02, n)
+    share = 0.9 + distance / 100 + rng.uniform(-0.02, 0.02, n)
     position = np.tile(np.arange(length), n)
     strongest = []
     for deficit in (0.0, 0.2):
@@ -60,9 +61,9 @@ def positional(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
     patch.setattr(by_measure_module, "measure_heads", lambda *_: measured)
 
 
-def rare(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
-    """Sentences of 12 tokens; one head attends to the rarest one in 50 + `off` % of rows."""
-    rates = np.array([[0.5 + off / 100, 0.1], [0.9, 0.9]])[..., None] + rng.normal(0, 0.02, n)
+def rare(patch: pytest.MonkeyPatch, distance: float, n: int, rng: Rng) -> None:
+    """Sentences of 12 tokens; one head attends to the rarest one in 50 + `distance` % of rows."""
+    rates = np.array([[0.5 + distance / 100, 0.1], [0.9, 0.9]])[..., None] + rng.normal(0, 0.02, n)
     values = rng.binomial(12, np.clip(rates, 0, 1)) / 12
     measured = SimpleNamespace(
         values={"encoder": {"rare": values}}, rows={"encoder": {"rare": np.full(n, 12.0)}}
@@ -89,20 +90,20 @@ def _without(
     patch.setattr(removal_module, "gradient_importance", lambda *_, **__: Importance(even))
 
 
-def single(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
-    """For each kind, 7 of 8 heads cost 1 + `off` % of the loss, and one ten times as much."""
-    usual_cost = 0.01 + off / 100
+def single(patch: pytest.MonkeyPatch, distance: float, n: int, rng: Rng) -> None:
+    """For each kind, 7 of 8 heads cost 1 + `distance` % of the loss, and one ten times as much."""
+    usual_cost = 0.01 + distance / 100
     _without(patch, n, rng, lambda group: 0.1 if group[0][1:] == (1, 3) else usual_cost)
 
 
-def fragile(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
-    cost = {"encoder": 0.2, "decoder": 0.3, "cross": 0.31 + off / 100}
+def fragile(patch: pytest.MonkeyPatch, distance: float, n: int, rng: Rng) -> None:
+    cost = {"encoder": 0.2, "decoder": 0.3, "cross": 0.31 + distance / 100}
     _without(patch, n, rng, lambda group: cost[group[0][0]] if group else 0.0)
 
 
-def last_cross(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
+def last_cross(patch: pytest.MonkeyPatch, distance: float, n: int, rng: Rng) -> None:
     def cost(group: list[Head]) -> float:
-        return 0.21 + off / 100 if group[0][:2] == ("cross", 1) else 0.2
+        return 0.21 + distance / 100 if group[0][:2] == ("cross", 1) else 0.2
 
     _without(patch, n, rng, cost)
 
@@ -138,19 +139,19 @@ def _board(patch: pytest.MonkeyPatch, n: int, rng: Rng, right: Callable[..., flo
 
 
 def _aligners(best: Callable[[str, str, int, int], bool]) -> Patch:
-    """All aligners and rivals find 50%, those chosen 51 + `off` %."""
+    """All aligners and rivals find 50%, those chosen 51 + `distance` %."""
 
-    def apply(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
-        _board(patch, n, rng, lambda *key: 51 + off if len(key) > 1 and best(*key) else 50)
+    def apply(patch: pytest.MonkeyPatch, distance: float, n: int, rng: Rng) -> None:
+        _board(patch, n, rng, lambda *key: 51 + distance if len(key) > 1 and best(*key) else 50)
 
     return apply
 
 
 def _agreement(rank: Callable[[int, int], float]) -> Patch:
-    """Correlations of 0.3, and for the layers in `rank` (by method) the floor plus `off`."""
+    """Correlations of 0.3, and for the layers in `rank` (by method) the floor plus `distance`."""
 
-    def apply(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
-        truth = [[0.3 + (0.05 + off) * rank(m, layer) for layer in range(2)] for m in range(4)]
+    def apply(patch: pytest.MonkeyPatch, distance: float, n: int, rng: Rng) -> None:
+        truth = [[0.3 + (0.05 + distance) * rank(m, layer) for layer in range(2)] for m in range(4)]
         correlations = (
             np.array(truth) + rng.normal(0, 0.15, (n, 4, 2)) + rng.normal(0, 0.1, (n, 1, 1))
         )
@@ -166,17 +167,18 @@ def _last(method: int) -> Patch:
 _rises = _agreement(lambda m, layer: float(m == 1 and layer == 1))
 
 
-def half_explanation(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
-    """Correlations of 0.75 − `off` in every layer."""
-    each = 0.75 - off + rng.normal(0, 0.05, (2, n, LAYERS + 1))
-    table = pd.DataFrame({"perturbed": ["memory"], "layer": [0], "correlation": [0.75 - off]})
+def half_explanation(patch: pytest.MonkeyPatch, distance: float, n: int, rng: Rng) -> None:
+    """Correlations of 0.75 − `distance` in every layer."""
+    each = 0.75 - distance + rng.normal(0, 0.05, (2, n, LAYERS + 1))
+    table = pd.DataFrame({"perturbed": ["memory"], "layer": [0], "correlation": [0.75 - distance]})
     patch.setattr(half_explanation_module, "explained_over_corpus", lambda *_: (each, table))
 
 
-def tolerance(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
-    """Without the heads, the first checkpoint keeps half of the sentences, and the last `off` + 1
+def tolerance(patch: pytest.MonkeyPatch, distance: float, n: int, rng: Rng) -> None:
+    """Without the heads, the first checkpoint keeps half of the sentences, and the last `distance`
+    + 1
     points more; a lost translation shares no word with its reference."""
-    shares = iter((1.0, 0.5, 1.0, 0.51 + off / 100))
+    shares = iter((1.0, 0.5, 1.0, 0.51 + distance / 100))
 
     def bleu(translator: Translator, corpus: Corpus, references: list[str]) -> BleuCounts:
         unharmed = rng.random(n) < next(shares)
@@ -201,11 +203,11 @@ class Truth:
     near: float
 
     def verdict_of(
-        self, name: str, off: float, n: int, seed: int, translator: Translator
+        self, name: str, distance: float, n: int, seed: int, translator: Translator
     ) -> Finding:
         """Return the finding measured over `n` synthetic sentences."""
         with pytest.MonkeyPatch.context() as patch:
-            self.apply(patch, off, n, np.random.default_rng([seed, n]))
+            self.apply(patch, distance, n, np.random.default_rng([seed, n]))
             corpus = Corpus("synthetic", (Sentence("a b", "c d", GOLD),) * n)
             if name == "tolerance":
                 return pruning_over_training([(1, translator), (2, translator)], corpus)

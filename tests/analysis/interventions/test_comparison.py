@@ -36,8 +36,8 @@ def test_probabilities_are_those_of_the_original_tokens(translator: Translator) 
     comparison = compare(translator, TEXT, hooks, max_len=8, candidates=3)
     ids = list(comparison.original.predicted_ids)
     rows = torch.arange(len(ids))
-    for whose, column in ((translator, "before"), (by_hand, "after")):
-        expected = logits(whose, TEXT, ids).softmax(-1)[rows, ids]
+    for compared, column in ((translator, "before"), (by_hand, "after")):
+        expected = logits(compared, TEXT, ids).softmax(-1)[rows, ids]
         np.testing.assert_allclose(comparison.probabilities[column], expected, rtol=1e-4)
     change = np.log(comparison.probabilities.after / comparison.probabilities.before)
     np.testing.assert_allclose(comparison.probabilities.log_change, change, rtol=1e-6)
@@ -50,8 +50,10 @@ def test_probabilities_are_those_of_the_original_tokens(translator: Translator) 
     best = translator.vocabulary.tokens(after.argmax(-1).tolist())
     first = comparison.candidates[comparison.candidates["rank"] == 0]
     assert first.token_after.tolist() == best
-    moved = [n for n, (a, b) in enumerate(zip(first.token_before, best, strict=True)) if a != b]
-    assert comparison.overturned == tuple(moved)
+    changed_positions = [
+        n for n, (a, b) in enumerate(zip(first.token_before, best, strict=True)) if a != b
+    ]
+    assert comparison.overturned == tuple(changed_positions)
 
 
 def test_free_decoding_runs_only_if_the_output_may_differ() -> None:

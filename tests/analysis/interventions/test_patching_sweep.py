@@ -18,7 +18,7 @@ from transformer.analysis.interventions.patching_sweep import PatchingSweep, pat
 from transformer.hooks import HookPoint
 from transformer.text import Vocabulary
 
-CLEAN, CORRUPTED, AT = "She hides a boat.", "She rides a boat.", 5
+CLEAN, CORRUPTED, DIFFERING_POSITION = "She hides a boat.", "She rides a boat.", 5
 TARGETS = ("Elle cache.", "Elle vend.")
 SHAPES = {
     "the paper's": {},
@@ -42,9 +42,9 @@ def difference(translator: Translator, text: str, hooks: Hooks | None = None) ->
     pass."""
     encode = translator.vocabulary.encode
     ids = [encode(target, target=True) for target in TARGETS]
-    same = next(n for n, (a, b) in enumerate(zip(*ids, strict=False)) if a != b)
-    last = logits(translator, text, ids[0][: same + 1], hooks=hooks)[-1].double()
-    return float(last[ids[0][same]] - last[ids[1][same]])
+    first_difference = next(n for n, (a, b) in enumerate(zip(*ids, strict=False)) if a != b)
+    last = logits(translator, text, ids[0][: first_difference + 1], hooks=hooks)[-1].double()
+    return float(last[ids[0][first_difference]] - last[ids[1][first_difference]])
 
 
 def test_the_sweep_equals_single_patches(translator: Translator, sweep: PatchingSweep) -> None:
@@ -82,7 +82,9 @@ def test_patches_without_effect_are_0_and_complete_ones_1(
     assert sites[0] == "encoder.embed.hook_output"
     assert encoder.shape == (1 + 2 * 2, len(sweep.clean_tokens))
     # The sentences differ in one token, so only the patch of its embedding restores everything.
-    np.testing.assert_allclose(encoder[0], np.eye(len(encoder[0]))[AT], atol=rounding)
+    np.testing.assert_allclose(
+        encoder[0], np.eye(len(encoder[0]))[DIFFERING_POSITION], atol=rounding
+    )
     sites, decoder = sweep.map("stream", "decoder")
     assert decoder.shape == (1 + 3 * 2, len(sweep.prefix_tokens))
     # Before the first cross-attention no decoder patch has an effect, and in the last layer only

@@ -42,7 +42,7 @@ def test_each_sentence_equals_the_measures_alone(
     measured: HeadMeasures, traces: list[Trace], kind: str
 ) -> None:
     control = 0 if kind == "decoder" else -1
-    same = {
+    formulas = {
         "entropy": measures.entropy,
         "distance": measures.distance,
         "confidence": lambda w: measures.confidence(w, skip=(control,)),
@@ -51,7 +51,7 @@ def test_each_sentence_equals_the_measures_alone(
     }
     for number, trace in enumerate(traces):
         for layer in range(trace.n_layers):
-            for name, measure in same.items():
+            for name, measure in formulas.items():
                 values = measured.values[kind][name][layer, :, number]
                 np.testing.assert_allclose(values, measure(trace.weights(kind, layer)), atol=2e-5)
 
