@@ -101,7 +101,7 @@ def cited() -> dict[Citation, list[str]]:
     return dict(sorted(where.items()))
 
 
-def listed() -> dict[Citation, Mapping[str, str]]:
+def listed_citations() -> dict[Citation, Mapping[str, str]]:
     """Return the entries of `citations.toml`: "claim" and "checked"."""
     table = tomllib.loads(LIST.read_text(encoding="utf-8"))
     return {

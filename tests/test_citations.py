@@ -39,7 +39,7 @@ def test_a_section_belongs_to_the_citation_before_it(
 
 
 def test_every_citation_in_the_code_is_listed() -> None:
-    cited, listed = citations.cited(), citations.listed()
+    cited, listed = citations.cited(), citations.listed_citations()
     unlisted = [
         f"{citation} ({', '.join(files)})"
         for citation, files in cited.items()
@@ -50,11 +50,13 @@ def test_every_citation_in_the_code_is_listed() -> None:
 
 def test_every_listed_work_is_cited() -> None:
     cited = citations.cited()
-    assert [str(citation) for citation in citations.listed() if citation not in cited] == []
+    assert [
+        str(citation) for citation in citations.listed_citations() if citation not in cited
+    ] == []
 
 
 def test_every_entry_has_its_claim_and_whether_it_was_checked() -> None:
-    for citation, entry in citations.listed().items():
+    for citation, entry in citations.listed_citations().items():
         assert entry.keys() == {"claim", "checked"}, citation
         assert entry["claim"].strip(), citation
         assert entry["checked"] in ("text", "retold", "outline", "memory"), citation

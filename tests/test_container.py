@@ -19,11 +19,11 @@ LINES = re.sub(r"\\\n\s*", "", (ROOT / "Dockerfile").read_text(encoding="utf-8")
 STEPS = [line.split(None, 1) for line in LINES if line and not line.startswith(("#", " "))]
 
 
-def of(instruction: str) -> list[str]:
+def arguments_of(instruction: str) -> list[str]:
     return [words for name, words in STEPS if name == instruction]
 
 
-def sent(path: str) -> bool:
+def is_sent(path: str) -> bool:
     """Return whether a file is sent to the builder: the last matching line of .dockerignore
     decides."""
     included = True
@@ -40,37 +40,37 @@ def test_only_the_contents_of_the_wheel_are_sent_to_the_builder() -> None:
     forced = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
     expected = {*forced, "transformer/app_folders.py", "pyproject.toml", "requirements.txt"}
     expected |= {project["project"]["readme"], *project["project"]["license-files"]}
-    assert all(sent(path) and (ROOT / path).exists() for path in expected)
+    assert all(is_sent(path) and (ROOT / path).exists() for path in expected)
     for path in (".git/config", ".venv/bin/python", "runs/a/config.json", "tests/leaks.py"):
-        assert not sent(path)
-    assert not sent(".streamlit/secrets.toml")
+        assert not is_sent(path)
+    assert not is_sent(".streamlit/secrets.toml")
 
 
 def test_every_copied_file_exists() -> None:
-    for words in of("COPY"):
+    for words in arguments_of("COPY"):
         if not words.startswith("--from="):
             for path in words.split()[:-1]:
                 assert (ROOT / path).exists(), path
 
 
 def test_images_are_pinned_and_the_user_is_not_root() -> None:
-    assert {words.split()[0] for words in of("FROM")} == {"python:3.11-slim-bookworm"}
-    assert of("USER") == ["1000"]
-    assert of("VOLUME") == ["/data"]
+    assert {words.split()[0] for words in arguments_of("FROM")} == {"python:3.11-slim-bookworm"}
+    assert arguments_of("USER") == ["1000"]
+    assert arguments_of("VOLUME") == ["/data"]
 
 
 def test_it_runs_the_command_and_has_a_health_check() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    (command,) = of("CMD")
+    (command,) = arguments_of("CMD")
     assert json.loads(command)[0] in project["scripts"]
-    (health,) = of("HEALTHCHECK")
+    (health,) = arguments_of("HEALTHCHECK")
     assert "localhost:8501/_stcore/health" in health
-    assert of("EXPOSE") == ["8501"]
+    assert arguments_of("EXPOSE") == ["8501"]
 
 
 @pytest.mark.parametrize("named", ["HEADS_UP_RUNS", "PYTHONPYCACHEPREFIX"])
 def test_all_written_files_are_in_the_volume(named: str) -> None:
-    settings = dict(word.split("=", 1) for line in of("ENV") for word in line.split())
+    settings = dict(word.split("=", 1) for line in arguments_of("ENV") for word in line.split())
     assert settings[named].startswith("/data/")
 
 
@@ -82,4 +82,4 @@ def test_the_clusters_limits_are_valid(tmp_path: Path) -> None:
         (tmp_path / name).touch()
         assert text.count(f"/keys/{name}") == 2  # of the scheduler, of the workers
     assert Limits(**limits, cluster_keys=str(tmp_path)).executor == "dask"
-    assert sent("requirements-cluster.txt")
+    assert is_sent("requirements-cluster.txt")

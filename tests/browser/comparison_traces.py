@@ -24,7 +24,7 @@ TGT_B = ["<s>", "▁le", "▁chat", "▁noir", "▁dort"]
 TGT: Pairs = [(0, 0), (1, 1), (2, None), (3, 2), (4, 3), (None, 4)]
 
 
-def drawn_at_random(seed: int, src: Sequence[str], tgt: Sequence[str], **shape: int) -> FakeTrace:
+def random_trace(seed: int, src: Sequence[str], tgt: Sequence[str], **shape: int) -> FakeTrace:
     layers, heads = shape.get("layers", LAYERS), shape.get("heads", HEADS)
     rng = np.random.default_rng(seed)
 
@@ -43,7 +43,7 @@ def drawn_at_random(seed: int, src: Sequence[str], tgt: Sequence[str], **shape: 
     )
 
 
-A, B = drawn_at_random(1, SRC_A, TGT_A), drawn_at_random(2, SRC_B, TGT_B)
+A, B = random_trace(1, SRC_A, TGT_A), random_trace(2, SRC_B, TGT_B)
 PAIRS = {"encoder": (SRC, SRC), "decoder": (TGT, TGT), "cross": (TGT, SRC)}
 
 

@@ -17,7 +17,7 @@ from tests.browser.comparison_traces import (
     B,
     canvas,
     difference,
-    drawn_at_random,
+    random_trace,
 )
 from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import download_text, open_explorer, table
@@ -61,7 +61,7 @@ def test_cross_attention_rows_are_aligned_by_output_word(page: Page, tmp_path: P
 
 
 def test_a_model_with_fewer_layers_shows_its_last_layer(page: Page, tmp_path: Path) -> None:
-    small = drawn_at_random(4, SRC_B, TGT_B, layers=2, heads=3)
+    small = random_trace(4, SRC_B, TGT_B, layers=2, heads=3)
     open_explorer(page, tmp_path, A, small, view="compare", kind="encoder", layer=2, head=3)
     expect(page.locator(".hu-main > .hu-note")).to_have_text(
         "B has 2 layers of 3 heads; its layer 1, head 2 is shown."

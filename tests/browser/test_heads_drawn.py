@@ -48,7 +48,7 @@ INK = """(ink) => {
 }"""
 
 
-def drawn(page: Page) -> set[int]:
+def drawn_heads(page: Page) -> set[int]:
     """Return which colours of heads are drawn."""
     series = page.evaluate("view.ctx.look.series")
     return {at for at, ink in enumerate(series) if sum(page.evaluate(INK, ink)) > 50}
@@ -65,10 +65,10 @@ def test_heads_that_are_on_are_drawn_in_their_colours(
     page = open_heads_view(new_page(scheme=scheme), tmp_path, fake_trace(SRC, TGT, cross=hot))
     chip = page.get_by_role("button", name="layer 1, head", exact=False)
     expect(chip).to_have_count(4)
-    assert drawn(page) == {2}  # as its number
+    assert drawn_heads(page) == {2}  # as its number
     chip.nth(0).click()
     assert state(page, "heads") == "1.2,1.0"
-    assert drawn(page) == {0, 2}  # a head keeps its colour when another is added
+    assert drawn_heads(page) == {0, 2}  # a head keeps its colour when another is added
     stroke = page.evaluate("view.ctx.look.series[0]")
     expect(chip.nth(0).locator("line")).to_have_attribute("stroke", stroke)
     option(page, "Heads of layer").select_option("2")
@@ -79,7 +79,7 @@ def test_heads_that_are_on_are_drawn_in_their_colours(
     page.get_by_role("button", name="layer 2, head 3").click()
     assert state(page, "heads") == "1.2,1.0,2.3"
     expect(page.locator(".hu-title")).to_have_text("3 heads: L1·H2, L1·H0, L2·H3")
-    assert drawn(page) == {0, 2, 3}
+    assert drawn_heads(page) == {0, 2, 3}
     page.get_by_role("button", name="layer 1, head 2").click()
     assert state(page, "heads") == "1.0,2.3"
     page.get_by_role("radio", name="layer 0, head 1").click()  # in the grid: only this one

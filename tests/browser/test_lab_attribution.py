@@ -22,7 +22,7 @@ TEXT = "She hides books."
 FIELDS = {"lab": "moves", "text": TEXT, "kind": "encoder", "layer": "1", "head": "2", "exact": "1"}
 
 
-def opened(app: str, page: Page, **more: str) -> None:
+def open_lab(app: str, page: Page, **more: str) -> None:
     page.goto(f"{app}/lab?" + "&".join(f"{k}={v}" for k, v in {**FIELDS, **more}.items()))
     expect(page.locator(".hu-contributions .hu-canvas")).to_have_count(2)
     settled(page)
@@ -31,7 +31,7 @@ def opened(app: str, page: Page, **more: str) -> None:
 def test_a_cell_shows_all_its_numbers_and_is_stored_in_the_address(
     app: str, page: Page, checkpoints: Path
 ) -> None:
-    opened(app, page)
+    open_lab(app, page)
     caption = page.locator(".hu-contribution-cell")
     expect(caption).to_contain_text("Hover over a cell")
     before = [
@@ -70,7 +70,7 @@ def test_a_cell_shows_all_its_numbers_and_is_stored_in_the_address(
 
 
 def test_a_click_on_the_curve_selects_its_token(app: str, page: Page) -> None:
-    opened(app, page)
+    open_lab(app, page)
     curve = page.locator(".st-key-moves-curve")
     curve.scroll_into_view_if_needed()
     curve.locator(".scatterlayer .trace").nth(1).locator(".point").nth(2).click(force=True)
@@ -79,7 +79,7 @@ def test_a_click_on_the_curve_selects_its_token(app: str, page: Page) -> None:
 
 
 def test_a_contrast_token_changes_the_address_and_the_picture(app: str, page: Page) -> None:
-    opened(app, page, step="1")
+    open_lab(app, page, step="1")
     expect(page.locator(".st-key-moves-answers")).to_be_visible()
     box = page.get_by_role("combobox", name="Compare with token")
     box.scroll_into_view_if_needed()
@@ -94,7 +94,7 @@ def test_a_contrast_token_changes_the_address_and_the_picture(app: str, page: Pa
 
 
 def test_the_cell_opens_on_the_attention_page(app: str, page: Page) -> None:
-    opened(app, page, row="2", column="1")
+    open_lab(app, page, row="2", column="1")
     page.get_by_role("button", name="Calculate this cell step by step").click()
     expect(page.get_by_role("tab", name="Query–key")).to_have_attribute("aria-selected", "true")
     shared = {name: value for name, value in FIELDS.items() if name != "lab"}
@@ -103,7 +103,7 @@ def test_the_cell_opens_on_the_attention_page(app: str, page: Page) -> None:
 
 def test_it_fits_a_phone(app: str, new_page: NewPage) -> None:
     page = new_page(390, "dark")
-    opened(app, page, beside="weight-gradient")
+    open_lab(app, page, beside="weight-gradient")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     boxes = [
         element.bounding_box() for element in page.locator(".hu-contributions .hu-canvas").all()
@@ -114,7 +114,7 @@ def test_it_fits_a_phone(app: str, new_page: NewPage) -> None:
 
 
 def test_direct_attribution_follows_the_contrast_token(app: str, page: Page) -> None:
-    opened(app, page, step="1")
+    open_lab(app, page, step="1")
     message = page.get_by_text("everything written to the decoder's residual stream")
     expect(message).to_contain_text("above the mean of all tokens")
     for kind in ("cross", "decoder"):

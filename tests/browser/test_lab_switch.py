@@ -17,7 +17,7 @@ pytestmark = pytest.mark.browser
 QUERY = "text=She hides books.&method=forced&target=Elle cache des livres.&exact=1"
 
 
-def opened(app: str, page: Page, more: str = "") -> None:
+def open_lab(app: str, page: Page, more: str = "") -> None:
     page.goto(f"{app}/lab?lab=switch&{QUERY}{more}")
     expect(page.locator(".hu-thumb canvas")).to_have_count(24)
     settled(page)
@@ -37,7 +37,7 @@ def off(page: Page, expected: str) -> None:
 
 
 def test_heads_are_switched_by_pointer_and_keys_and_restored(app: str, page: Page) -> None:
-    opened(app, page)
+    open_lab(app, page)
     expect(page.get_by_text("Nothing is changed")).to_be_visible()
     for name in ("e0.0", "e0.1", "e0.1", "e0.0"):  # faster than the page can answer
         head(page, name).click()
@@ -68,7 +68,7 @@ def test_heads_are_switched_by_pointer_and_keys_and_restored(app: str, page: Pag
 
 
 def test_the_most_changed_head_is_shown_below(app: str, page: Page) -> None:
-    opened(app, page, "&off=e0,c0.1")
+    open_lab(app, page, "&off=e0,c0.1")
     moved = page.locator(".st-key-moved-heads [role=radio]")
     expect(moved).to_have_count(24)
     page.get_by_role("radio", name=re.compile("Cross-attention, layer 1, head 2")).click()
@@ -81,7 +81,7 @@ def test_the_most_changed_head_is_shown_below(app: str, page: Page) -> None:
 
 def test_it_fits_a_phone_in_dark_mode(app: str, new_page: NewPage) -> None:
     page = new_page(390, "dark")
-    opened(app, page, "&off=c0.1&away=1&paint=c1.0.1:1x40,2x60&row=1&column=1&blank=all")
+    open_lab(app, page, "&off=c0.1&away=1&paint=c1.0.1:1x40,2x60&row=1&column=1&blank=all")
     expect(page.get_by_text("cells of this head")).to_be_visible()
     settled(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

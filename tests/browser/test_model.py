@@ -62,7 +62,7 @@ def head(page: Page, kind: str, layer: int, number: int) -> Locator:
     return section(page, kind).get_by_role("radio", name=f"layer {layer}, head {number}")
 
 
-def drawn(picture: Locator) -> Numbers:
+def thumbnail_pixels(picture: Locator) -> Numbers:
     """Return the pixels of a small picture, (height, width, 4)."""
     height, width, data = picture.locator("canvas").evaluate(
         """(canvas) => {
@@ -84,7 +84,7 @@ def test_every_head_of_every_kind_is_drawn(new_page: NewPage, tmp_path: Path, sc
         assert section(page, kind).get_by_role("radio").count() == LAYERS * HEADS
         for layer, number in [(0, 0), (1, 2), (2, 3)]:
             levels = np.rint(np.sqrt(weights(kind)[layer, number]) * 255).astype(int)
-            displayed = drawn(head(page, kind, layer, number))
+            displayed = thumbnail_pixels(head(page, kind, layer, number))
             if kind == "decoder":
                 future = np.triu(np.ones(levels.shape, bool), 1)
                 assert (displayed[future] == 0).all()
@@ -196,7 +196,7 @@ def test_heads_are_sorted_by_a_measure(page: Page, tmp_path: Path) -> None:
         expect(first).to_have_attribute("aria-label", f"layer {layer}, head {number}")
         levels = np.rint(np.sqrt(weights(kind)[layer, number]) * 255).astype(int)
         lower = np.tril(np.ones(levels.shape, bool)) if kind == "decoder" else levels >= 0
-        np.testing.assert_array_equal(drawn(first)[lower], colours[levels[lower]])
+        np.testing.assert_array_equal(thumbnail_pixels(first)[lower], colours[levels[lower]])
     # The arrow keys follow the displayed order.
     buttons = section(page, "encoder").get_by_role("radio")
     buttons.nth(5).focus()

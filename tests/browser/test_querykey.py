@@ -52,7 +52,7 @@ def trace(tiny_model: Transformer, vocabulary: Vocabulary) -> Trace:
     return traced(vocabulary, tiny_model)
 
 
-def opened(page: Page, folder: Path, trace: Trace, **start: int | str) -> Page:
+def open_query_key(page: Page, folder: Path, trace: Trace, **start: int | str) -> Page:
     begin = {"view": "query-key", "layer": LAYER, "head": HEAD, "exact": 1, **start}
     on_screen(page, folder, explorer_page([ExplorerData(trace)], begin))
     page.locator(".hu-querykey").wait_for()
@@ -96,7 +96,7 @@ def last_number(text: str) -> float:
 def test_the_numbers_are_those_of_the_trace(
     page: Page, tmp_path: Path, trace: Trace, kind: str, row: int, column: int
 ) -> None:
-    displayed = titles(opened(page, tmp_path, trace, kind=kind, row=row, column=column))
+    displayed = titles(open_query_key(page, tmp_path, trace, kind=kind, row=row, column=column))
     query, key = part(trace, kind, "query")[row], part(trace, kind, "key")[column]
     assert last_number(displayed[2]) == pytest.approx(query @ key, abs=6e-5)
     assert last_number(displayed[3]) == pytest.approx(query @ key / math.sqrt(len(query)), abs=6e-5)
@@ -112,7 +112,7 @@ def test_a_disagreement_is_reported(page: Page, tmp_path: Path, trace: Trace) ->
     changed = replace(
         trace, tensors={**trace.tensors, name: torch.as_tensor(trace.tensors[name]) + 0.5}
     )
-    opened(page, tmp_path, changed, row=2)
+    open_query_key(page, tmp_path, changed, row=2)
     expect(page.locator(".hu-check").nth(5)).to_contain_text("≠ Σ α·v")
     expect(page.locator(".hu-check").nth(5)).to_contain_text("5e-1")
     assert page.locator(".hu-differs").count() == 1
@@ -121,7 +121,7 @@ def test_a_disagreement_is_reported(page: Page, tmp_path: Path, trace: Trace) ->
 def test_keys_and_clicks_move_between_rows_and_columns(
     page: Page, tmp_path: Path, trace: Trace
 ) -> None:
-    opened(page, tmp_path, trace, kind="decoder")
+    open_query_key(page, tmp_path, trace, kind="decoder")
     queries, keys = (tokens(page, name) for name in ("Query", "Key"))
     chosen = "[aria-checked=true]"
 
@@ -152,7 +152,7 @@ def test_keys_and_clicks_move_between_rows_and_columns(
 
 
 def test_the_future_has_no_weight(page: Page, tmp_path: Path, trace: Trace) -> None:
-    opened(page, tmp_path, trace, kind="decoder", row=2, column=4)
+    open_query_key(page, tmp_path, trace, kind="decoder", row=2, column=4)
     assert "−∞" in titles(page)[4]
     expect(page.locator(".hu-work")).to_contain_text(
         f"{len(trace.tgt_tokens) - 3} keys get the score −∞"
@@ -161,7 +161,7 @@ def test_the_future_has_no_weight(page: Page, tmp_path: Path, trace: Trace) -> N
 
 
 def test_a_strip_shows_dimension_and_value(page: Page, tmp_path: Path, trace: Trace) -> None:
-    opened(page, tmp_path, trace, row=1, column=2)
+    open_query_key(page, tmp_path, trace, row=1, column=2)
     canvas = page.locator(".hu-canvas").first
     canvas.focus()
     product = part(trace, "cross", "query")[1] * part(trace, "cross", "key")[2]
@@ -185,7 +185,7 @@ def test_a_strip_shows_dimension_and_value(page: Page, tmp_path: Path, trace: Tr
 
 
 def test_the_table_holds_every_number(page: Page, tmp_path: Path, trace: Trace) -> None:
-    opened(page, tmp_path, trace, row=3, column=1)
+    open_query_key(page, tmp_path, trace, row=3, column=1)
     lines = list(csv.reader(download_text(page, "Table (CSV)").splitlines()))
     dimensions, keys = lines[1:17], lines[17:]
     got = np.array([line[1:6] for line in dimensions], float)
@@ -203,7 +203,7 @@ def test_a_model_without_scaling_shows_no_division(
     page: Page, tmp_path: Path, vocabulary: Vocabulary
 ) -> None:
     trace = scored(vocabulary, "dot")
-    displayed = titles(opened(page, tmp_path, trace, row=2, column=1))
+    displayed = titles(open_query_key(page, tmp_path, trace, row=2, column=1))
     assert last_number(displayed[2]) == pytest.approx(
         part(trace, "cross", "query")[2] @ part(trace, "cross", "key")[1], abs=6e-5
     )
@@ -215,7 +215,7 @@ def test_an_additive_score_comes_from_the_trace(
     page: Page, tmp_path: Path, vocabulary: Vocabulary
 ) -> None:
     trace = scored(vocabulary, "additive")
-    displayed = titles(opened(page, tmp_path, trace, row=2, column=1))
+    displayed = titles(open_query_key(page, tmp_path, trace, row=2, column=1))
     assert last_number(displayed[3]) == pytest.approx(
         part(trace, "cross", "scores")[2, 1], abs=6e-5
     )
@@ -230,7 +230,7 @@ def test_an_additive_score_comes_from_the_trace(
 def test_a_file_without_vectors_says_where_to_find_them(
     page: Page, tmp_path: Path, trace: Trace
 ) -> None:
-    opened(page, tmp_path, trace)
+    open_query_key(page, tmp_path, trace)
     expect(page.locator(".hu-work")).to_be_visible()
     page.get_by_role("radio", name="layer 0, head 0").click()
     expect(page.locator(".hu-empty")).to_contain_text("layer 1, Cross-attention only")
@@ -249,7 +249,7 @@ def test_hostile_tokens_are_text_and_fit(
 ) -> None:
     count = len(trace.src_tokens)
     written = tuple((HOSTILE * count)[:count])
-    page = opened(
+    page = open_query_key(
         new_page(width, scheme), tmp_path, replace(trace, src_tokens=written), row=0, column=1
     )
     expect(tokens(page, "Key").get_by_role("radio")).to_have_text(list(written))
@@ -259,7 +259,7 @@ def test_hostile_tokens_are_text_and_fit(
 
 
 def test_the_exported_picture_has_all_steps(page: Page, tmp_path: Path, trace: Trace) -> None:
-    opened(page, tmp_path, trace, row=2, column=1)
+    open_query_key(page, tmp_path, trace, row=2, column=1)
     written = download_text(page, "Vector image (SVG)")
     for n, title in enumerate(titles(page), start=1):
         assert f"{n}. {title[:12]}" in written

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.browser
 NOTE = 'Look at <b>lamp</b> & "hides" <img src=x onerror="document.title=\'stolen\'">'
 
 
-def opened(page: Page) -> Locator:
+def open_dialog(page: Page) -> Locator:
     page.get_by_role("button", name="Saved", exact=True).click()
     sheet = page.get_by_role("dialog", name="Saved views")
     expect(sheet).to_be_visible()
@@ -28,7 +28,7 @@ def test_a_view_is_saved_with_its_note_and_exported(
 ) -> None:
     page = new_page()
     page.goto(f"{app}/attention?text=She+hides+the+lamp.&view=heatmap&layer=1&head=0")
-    sheet = opened(page)
+    sheet = open_dialog(page)
     expect(sheet).to_contain_text("There are no saved views yet.")
     sheet.get_by_role("button", name="Save this view").click()
     expect(sheet.get_by_label("Name of the view")).to_have_value(
@@ -36,7 +36,7 @@ def test_a_view_is_saved_with_its_note_and_exported(
     )
     page.keyboard.type(NOTE)  # the note has the focus
     page.goto(f"{app}/glossary")
-    sheet = opened(page)
+    sheet = open_dialog(page)
     expect(sheet.get_by_role("textbox", name="Note on")).to_have_value(NOTE)
     sheet.get_by_role("button", name="Save this view").click()
     expect(sheet.get_by_label("Name of the view")).to_have_count(2)
@@ -76,7 +76,7 @@ def test_a_list_with_links_to_other_sites_is_rejected(app: str, page: Page, tmp_
     bad = tmp_path / "views.json"
     bad.write_text(json.dumps({"format": "heads-up views 1", "views": [view]}), encoding="utf-8")
     page.goto(f"{app}/glossary")
-    sheet = opened(page)
+    sheet = open_dialog(page)
     with page.expect_file_chooser() as chooser:
         sheet.get_by_role("button", name="Import JSON …").click()
     chooser.value.set_files(bad)

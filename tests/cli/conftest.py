@@ -25,7 +25,7 @@ class Result(NamedTuple):
 Shell = Callable[..., Result]
 
 
-def refused(result: Result, says: str) -> None:
+def check_refused(result: Result, says: str) -> None:
     """Check that the command failed with only one sentence."""
     assert (result.status, result.out) == (1, "")
     assert result.err.startswith("error: ")

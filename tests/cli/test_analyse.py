@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.cli.conftest import Shell, refused
+from tests.cli.conftest import Shell, check_refused
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.findings import FINDINGS
@@ -88,7 +88,7 @@ def test_output_file_and_number_of_sentences(
     assert json.loads(path.read_text())["corpus"]["sentences"] == 1
     assert sorted(file.name for file in tmp_path.iterdir()) == ["board.json", "mine.tsv"]
     missing = tmp_path / "out/board.json"
-    refused(shell("analyse", checkpoint, *words, "--output", missing), "there is no folder")
+    check_refused(shell("analyse", checkpoint, *words, "--output", missing), "there is no folder")
 
 
 def test_bundled_corpora_have_names(shell: Shell, checkpoint: Path, tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_bundled_corpora_have_names(shell: Shell, checkpoint: Path, tmp_path: Pa
     content = json.loads(shell("analyse", checkpoint, *words).out)
     assert content["corpus"]["hash"] == Corpus.linked("fr").hash
     assert content["counted"] == len(Corpus.linked("fr"))
-    refused(
+    check_refused(
         shell("analyse", checkpoint, *words, "--links", tmp_path),
         "--links needs --corpus with a file",
     )
@@ -136,7 +136,7 @@ def test_errors_are_one_sentence(
     (tmp_path / "PLAIN").write_text("She paints.\n")
     (tmp_path / "BLANK").write_text("She paints.\n\nShe sells.\n")
     arguments = [tmp_path / word if word in ("PLAIN", "BLANK") else word for word in words]
-    refused(shell("analyse", checkpoint, *arguments), says)
+    check_refused(shell("analyse", checkpoint, *arguments), says)
 
 
 def test_a_long_call_prints_progress_and_time_left(
@@ -186,7 +186,7 @@ def test_findings_are_stored_with_the_checkpoint_on_request(
     assert [finding.result["reason"] for finding in read.values()] == [
         finding["reason"] for finding in content
     ]
-    refused(shell("analyse", folder, "--keep"), "--keep is for --what findings, not heads")
+    check_refused(shell("analyse", folder, "--keep"), "--keep is for --what findings, not heads")
 
 
 def test_the_written_checkpoint_equals_the_functions_result(
@@ -221,7 +221,7 @@ def test_rounded_gates_on_bundled_sentences(shell: Shell, checkpoint: Path, tmp_
 def test_invalid_arguments_are_reported_before_training(
     shell: Shell, checkpoint: Path, corpus: Path, tmp_path: Path
 ) -> None:
-    refused(shell("gates", checkpoint, tmp_path, "--penalty", "1"), "exists already")
+    check_refused(shell("gates", checkpoint, tmp_path, "--penalty", "1"), "exists already")
     low = ("--penalty", "-1", "--corpus", corpus)
-    refused(shell("gates", checkpoint, tmp_path / "new", *low), "penalty -1.0")
+    check_refused(shell("gates", checkpoint, tmp_path / "new", *low), "penalty -1.0")
     assert not (tmp_path / "new").exists()

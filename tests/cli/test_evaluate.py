@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import sacrebleu
 
-from tests.cli.conftest import Shell, refused
+from tests.cli.conftest import Shell, check_refused
 from transformer import Translator
 from transformer.training import console
 from transformer.training.quality import concatenate_sentences
@@ -66,14 +66,14 @@ def test_an_invalid_file_is_refused(
     path = tmp_path / "wrong.tsv"
     path.write_bytes(content)
     result = shell("evaluate", checkpoint, path)
-    refused(result, says)
+    check_refused(result, says)
     assert str(path) in result.err
 
 
 def test_missing_files_are_refused(shell: Shell, checkpoint: Path, tmp_path: Path) -> None:
     assert "no file" in shell("evaluate", checkpoint, tmp_path / "none.tsv").err
     assert "is a folder" in shell("evaluate", checkpoint, tmp_path).err
-    refused(shell("evaluate", checkpoint, "a", "b", "c"), "not 3 files")
+    check_refused(shell("evaluate", checkpoint, "a", "b", "c"), "not 3 files")
     assert "--batch must be at least 1" in shell("evaluate", checkpoint, "a", "--batch", 0).err
 
 

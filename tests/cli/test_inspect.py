@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Shell, refused
+from tests.cli.conftest import Shell, check_refused
 from transformer.model.transformer import Transformer
 
 
@@ -43,8 +43,8 @@ def test_every_hook_point_is_listed(
 
 
 def test_an_invalid_checkpoint_is_refused(shell: Shell, tmp_path: Path) -> None:
-    refused(shell("inspect", tmp_path / "none"), "error: there is no checkpoint")
-    refused(shell("inspect", tmp_path), "has no config.json; it holds nothing")
+    check_refused(shell("inspect", tmp_path / "none"), "error: there is no checkpoint")
+    check_refused(shell("inspect", tmp_path), "has no config.json; it holds nothing")
 
 
 @pytest.mark.parametrize("words", [[], ["transalte"], ["translate", "--beam", "many"]])

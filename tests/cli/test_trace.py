@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.cli.conftest import Shell, refused
+from tests.cli.conftest import Shell, check_refused
 from transformer import Translator
 
 LINES = ["She paints.", "The baker sells the lamp again."]
@@ -70,14 +70,16 @@ def test_errors_are_one_sentence_and_leave_no_files(
 ) -> None:
     sentences.write_bytes(content)
     out = sentences.with_name("out.zip")
-    refused(shell("trace", sentences, out, "--checkpoint", checkpoint, *words), says)
+    check_refused(shell("trace", sentences, out, "--checkpoint", checkpoint, *words), says)
     assert [path.name for path in sentences.parent.iterdir()] == ["mine.txt"]
 
 
 def test_an_existing_output_is_not_overwritten(
     shell: Shell, checkpoint: Path, sentences: Path
 ) -> None:
-    refused(shell("trace", sentences, sentences, "--checkpoint", checkpoint), "exists already")
+    check_refused(
+        shell("trace", sentences, sentences, "--checkpoint", checkpoint), "exists already"
+    )
     assert sentences.read_text().split("\n")[:2] == LINES
 
 
@@ -85,5 +87,5 @@ def test_a_too_long_file_name_is_shortened_in_the_message(
     shell: Shell, checkpoint: Path, sentences: Path
 ) -> None:
     result = shell("trace", sentences, "x" * 3000, "--checkpoint", checkpoint)
-    refused(result, "x" * 100)
+    check_refused(result, "x" * 100)
     assert len(result.err) < 1100

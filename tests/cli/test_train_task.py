@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Shell, refused
+from tests.cli.conftest import Shell, check_refused
 from transformer.training.recipe import make_run_config
 from transformer.training.run import RunFolder
 
@@ -55,7 +55,7 @@ def test_a_task_is_trained_and_translates(shell: Shell, tmp_path: Path) -> None:
 def test_an_invalid_option_is_one_sentence(
     words: list[str], message: str, shell: Shell, tmp_path: Path
 ) -> None:
-    refused(shell("train", *words, "--run-folder", tmp_path / "run"), message)
+    check_refused(shell("train", *words, "--run-folder", tmp_path / "run"), message)
     assert not (tmp_path / "run" / "config.json").exists()
 
 
@@ -63,7 +63,7 @@ def test_another_task_in_the_same_folder_is_refused(shell: Shell, tmp_path: Path
     where = ("--run-folder", tmp_path / "run", *WORDS)
     assert shell("train", "--task", "copy", *where).status == 0
     done = shell("train", "--task", "reverse", *where)
-    refused(done, "was started with task 'copy', not 'reverse'")
+    check_refused(done, "was started with task 'copy', not 'reverse'")
 
 
 def test_a_failed_run_prints_the_reason(shell: Shell, tmp_path: Path) -> None:
@@ -80,5 +80,5 @@ def test_a_missing_tracker_is_reported_before_training(
     monkeypatch.setitem(sys.modules, "wandb", None)
     folder = tmp_path / "reverse"
     done = shell("train", "--task", "reverse", "--run-folder", folder, *WORDS, "--log", "wandb")
-    refused(done, '--log wandb needs the package wandb: pip install "heads-up[wandb]"')
+    check_refused(done, '--log wandb needs the package wandb: pip install "heads-up[wandb]"')
     assert not folder.exists()

@@ -9,7 +9,7 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
-from tests.cli.conftest import Shell, refused
+from tests.cli.conftest import Shell, check_refused
 from transformer import Trace, Translator
 from transformer.cli.options import print_result
 
@@ -92,7 +92,7 @@ def test_errors_are_one_sentence(
     shell: Shell, checkpoint: Path, words: list[str], stdin: bytes, says: str
 ) -> None:
     arguments = words if "--checkpoint" in words else [*words, "--checkpoint", str(checkpoint)]
-    refused(shell("translate", *arguments, stdin=stdin), says)
+    check_refused(shell("translate", *arguments, stdin=stdin), says)
 
 
 def test_an_unwritable_trace_leaves_no_file(shell: Shell, checkpoint: Path, tmp_path: Path) -> None:
@@ -162,5 +162,5 @@ def test_a_missing_trace_folder_is_reported_before_translating(
     monkeypatch.setattr(Translator, "load", Mock(side_effect=AssertionError))
     path = tmp_path / "nope/x.npz"
     result = shell("translate", TEXT, "--checkpoint", checkpoint, "--trace", path)
-    refused(result, f"{path} cannot be written: there is no folder {path.parent}")
+    check_refused(result, f"{path} cannot be written: there is no folder {path.parent}")
     assert [*tmp_path.iterdir()] == []

@@ -48,7 +48,7 @@ def sentence_pieces(sentences: list[str], size: int = 120) -> bytes:
     return written.getvalue()
 
 
-def listed(*models: bytes) -> dict[str, int]:
+def vocab_json(*models: bytes) -> dict[str, int]:
     """Return vocab.json: `</s>`, `<unk>`, the languages, the pieces of both models, `<pad>`
     last."""
     pieces = ["</s>", "<unk>", *LANGUAGES]
@@ -124,7 +124,7 @@ def tokenizer(folder: Path) -> MarianTokenizer:
 def save(folder: Path, *, trained: bool = False, **changes: Any) -> MarianMTModel:
     """Write a complete folder: the files of `save_pretrained` and the three vocabulary files."""
     files = [sentence_pieces(ENGLISH), sentence_pieces(FRENCH)]
-    pieces = listed(*files)
+    pieces = vocab_json(*files)
     marian = model(len(pieces), **changes)
     if trained:
         half_trained(marian)

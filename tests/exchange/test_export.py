@@ -22,7 +22,7 @@ from transformer.text import Vocabulary
 SENTENCES = ["The baker paints a boat today.", "She sells bread.", "Ünknown wörds 世界"]
 
 
-def moved(model: Transformer) -> Transformer:
+def perturbed(model: Transformer) -> Transformer:
     """Return a similar model with other biases and gains, whose outputs end early."""
     copy = make_model(dtype=torch.float32, **{**model.config.to_dict(), "dropout": 0.0})
     with torch.no_grad():
@@ -34,7 +34,7 @@ def moved(model: Transformer) -> Transformer:
 def checkpoint(tiny_model: Transformer, vocabulary: Vocabulary, tmp_path: Path) -> Path:
     folder = tmp_path / "en-fr"
     card = "---\nlanguage: [en, fr]\nlicense: mit\n---\n\n# Ours\n"
-    save_checkpoint(folder, moved(tiny_model), vocabulary, card)
+    save_checkpoint(folder, perturbed(tiny_model), vocabulary, card)
     return folder
 
 

@@ -23,7 +23,7 @@ GROUPS = ["punctuation", "word", "word", "word"]
 HOVER_TEXTS = ["query: <b>", "query: a", "key: b", "key: c"]
 
 
-def drawn(positions: int = 2, **more: Any) -> tuple[go.Figure, np.ndarray]:
+def lens_figure(positions: int = 2, **more: Any) -> tuple[go.Figure, np.ndarray]:
     rng = np.random.default_rng(0)
     shares = np.sort(rng.dirichlet(np.ones(3), size=(3, positions)), axis=-1)[..., ::-1]
     tokens = [
@@ -37,7 +37,7 @@ def drawn(positions: int = 2, **more: Any) -> tuple[go.Figure, np.ndarray]:
 
 
 def test_every_cell_has_its_probability_and_its_word() -> None:
-    figure, shares = drawn()
+    figure, shares = lens_figure()
     heat = figure.data[0]
     np.testing.assert_allclose(heat.z, shares[:, :, 0])
     assert (heat.zmin, heat.zmax) == (0, 1)
@@ -48,7 +48,7 @@ def test_every_cell_has_its_probability_and_its_word() -> None:
 
 
 def test_layers_go_down_and_repeated_tokens_are_separate() -> None:
-    figure, _ = drawn(4)
+    figure, _ = lens_figure(4)
     assert list(figure.layout.yaxis.ticktext) == list(TITLES)
     assert figure.layout.yaxis.autorange == "reversed"
     assert list(figure.layout.xaxis.tickvals) == [0, 1, 2, 3]
@@ -57,14 +57,14 @@ def test_layers_go_down_and_repeated_tokens_are_separate() -> None:
 
 
 def test_a_marked_position_is_framed_over_all_layers() -> None:
-    assert not drawn()[0].layout.shapes
-    (shape,) = drawn(marked=1)[0].layout.shapes
+    assert not lens_figure()[0].layout.shapes
+    (shape,) = lens_figure(marked=1)[0].layout.shapes
     assert (shape.x0, shape.x1, shape.y0, shape.y1) == (0.5, 1.5, -0.5, 2.5)
 
 
 def test_with_many_positions_words_show_only_on_hover() -> None:
-    assert drawn(MAX_LABELLED_POSITIONS)[0].data[0].texttemplate == "%{text}"
-    assert not drawn(MAX_LABELLED_POSITIONS + 1)[0].data[0].texttemplate
+    assert lens_figure(MAX_LABELLED_POSITIONS)[0].data[0].texttemplate == "%{text}"
+    assert not lens_figure(MAX_LABELLED_POSITIONS + 1)[0].data[0].texttemplate
 
 
 def test_wrong_numbers_of_labels_are_refused() -> None:

@@ -36,7 +36,7 @@ TOKENS = [
 BROWSER = Path(figures.__file__).parent / "browser"
 
 
-def printed(script: str) -> Any:
+def run_script(script: str) -> Any:
     """Return what a script prints that imports naming.js as `n`."""
     begin = f"const n = await import({json.dumps((BROWSER / 'naming.js').as_uri())});"
     result = node("--input-type=module", "--no-warnings", "-e", begin + script)
@@ -73,7 +73,7 @@ def test_scripts_use_the_same_names(exact: bool) -> None:
         f"const names = n.pieceNames({json.dumps(labels)}).map(n.tokenName);"
         "console.log(JSON.stringify([names, n.headName(head), n.shortName(head)]));"
     )
-    assert printed(script) == [
+    assert run_script(script) == [
         naming.token_names(TOKENS, exact),
         naming.head_name(3, 1, exact),
         naming.short_name(3, 1, exact),
@@ -109,7 +109,7 @@ def test_scripts_use_the_same_file_names() -> None:
         f"const given = {json.dumps(FILES)};"
         "console.log(JSON.stringify(given.map((each) => n.stampedName(...each))));"
     )
-    assert printed(script) == [naming.file_name(*parts) for parts in FILES]
+    assert run_script(script) == [naming.file_name(*parts) for parts in FILES]
 
 
 def test_old_link_fields_are_understood() -> None:

@@ -17,7 +17,7 @@ HOSTILE = "<b>x</b> %{x} <img src=x onerror=alert(1)>"
 VALUES = np.array([[0.5, -2.0, np.nan], [1.0, 0.0, 0.25]])
 
 
-def drawn(**more: object) -> go.Figure:
+def matrix_figure(**more: object) -> go.Figure:
     options = {"y_title": "position", "x_title": "dimension", "quantity": "added", **more}
     return table(VALUES, ["0 a", "1 a"], **options)  # type: ignore[arg-type]
 
@@ -27,20 +27,20 @@ def axis_text(figure: go.Figure) -> list[str]:
 
 
 def test_a_table_has_a_scale_symmetric_about_zero() -> None:
-    figure = drawn()
+    figure = matrix_figure()
     (trace,) = figure.data
     np.testing.assert_array_equal(trace.z, VALUES)
     assert (trace.zmin, trace.zmax) == (-2, 2)
     middle = trace.colorscale[len(trace.colorscale) // 2]
     assert middle[0] == 0.5
-    light, dark = (drawn(dark=side).data[0].colorscale for side in (False, True))
+    light, dark = (matrix_figure(dark=side).data[0].colorscale for side in (False, True))
     assert light != dark
     assert "%{z:.4f}" in trace.hovertemplate
     assert figure.layout.yaxis.autorange == "reversed"  # position 0 at the top
     assert figure.layout.yaxis.title.text == "position"
     assert figure.layout.xaxis.title.text == "dimension"
-    assert (drawn(limit=1.0).data[0].zmin, drawn(limit=1.0).data[0].zmax) == (-1, 1)
-    weights = drawn(weights=True).data[0]
+    assert (matrix_figure(limit=1.0).data[0].zmin, matrix_figure(limit=1.0).data[0].zmax) == (-1, 1)
+    weights = matrix_figure(weights=True).data[0]
     assert (weights.zmin, weights.zmax) == (0, 1)
 
 

@@ -87,7 +87,7 @@ Matrices = tuple[npt.NDArray[np.float32], npt.NDArray[np.float32], list[Pair], l
 
 
 @st.composite
-def two(draw: st.DrawFn) -> Callable[[], Matrices]:
+def two_matrices(draw: st.DrawFn) -> Callable[[], Matrices]:
     """Two matrices over tokens. Aligned by the test that asks: our signatures' checker draws from
     `random`, which may not happen while hypothesis draws."""
     rows_a, rows_b, columns_a, columns_b = (draw(few) for _ in range(4))
@@ -98,7 +98,7 @@ def two(draw: st.DrawFn) -> Callable[[], Matrices]:
     return lambda: (a, b, align(rows_a, rows_b), align(columns_a, columns_b))
 
 
-@given(two())
+@given(two_matrices())
 def test_the_difference_is_b_minus_a_where_both_exist(matrices: Callable[[], Matrices]) -> None:
     a, b, rows, columns = matrices()
     result = difference(a, b, rows, columns)
@@ -112,7 +112,7 @@ def test_the_difference_is_b_minus_a_where_both_exist(matrices: Callable[[], Mat
                 np.testing.assert_array_equal(result[..., r, c], b[..., k, m] - a[..., i, j])
 
 
-@given(two())
+@given(two_matrices())
 def test_the_reverse_difference_has_the_opposite_sign(
     matrices: Callable[[], Matrices],
 ) -> None:
@@ -121,7 +121,7 @@ def test_the_reverse_difference_has_the_opposite_sign(
     np.testing.assert_array_equal(turned, -difference(a, b, rows, columns))
 
 
-@given(two())
+@given(two_matrices())
 def test_no_difference_from_itself(matrices: Callable[[], Matrices]) -> None:
     a = matrices()[0]
     rows, columns = ([(i, i) for i in range(n)] for n in a.shape[-2:])

@@ -79,13 +79,13 @@ def t5() -> Model:
     return transformers.T5ForConditionalGeneration(config)
 
 
-def built(make: Callable[[], Model]) -> Model:
+def seeded_model(make: Callable[[], Model]) -> Model:
     torch.manual_seed(3)
     return make().eval()
 
 
 def test_bert_has_the_encoders_attention(tokenizer: Any) -> None:
-    model = built(bert)
+    model = seeded_model(bert)
     trace = Trace.of(model, tokenizer, "the cat sat")
     out = model(**tokenizer("the cat sat", return_tensors="pt"), output_attentions=True)
     for layer in range(2):
@@ -96,7 +96,7 @@ def test_bert_has_the_encoders_attention(tokenizer: Any) -> None:
 
 
 def test_gpt2_has_a_decoders_attention(tokenizer: Any) -> None:
-    model = built(gpt2)
+    model = seeded_model(gpt2)
     trace = Trace.of(model, tokenizer, "the cat sat")
     out = model(**tokenizer("the cat sat", return_tensors="pt"), output_attentions=True)
     expected = out.attentions[1][0].detach().numpy()
@@ -106,7 +106,7 @@ def test_gpt2_has_a_decoders_attention(tokenizer: Any) -> None:
 
 @pytest.mark.parametrize("make", [bart, marian, m2m100, t5])
 def test_an_encoder_decoder_has_all_three_kinds(tokenizer: Any, make: Callable[[], Model]) -> None:
-    model = built(make)
+    model = seeded_model(make)
     trace = Trace.of(model, tokenizer, "the cat sat", target="le chat dort")
     assert trace.predicted_tokens == ("▁le", "▁chat", "▁dort", "</s>")
     start = WORDS[model.config.decoder_start_token_id]
@@ -126,7 +126,7 @@ def test_an_encoder_decoder_has_all_three_kinds(tokenizer: Any, make: Callable[[
 
 
 def test_without_a_target_it_takes_what_the_model_generates(tokenizer: Any) -> None:
-    model = built(bart)
+    model = seeded_model(bart)
     model.generation_config.max_new_tokens = 5
     trace = Trace.of(model, tokenizer, "the cat")
     generated = model.generate(**tokenizer("the cat", return_tensors="pt"))[0].tolist()
@@ -137,12 +137,12 @@ def test_without_a_target_it_takes_what_the_model_generates(tokenizer: Any) -> N
 
 def test_unsupported_models_are_refused_in_one_sentence(tokenizer: Any) -> None:
     with pytest.raises(ValueError, match="give one text and no target"):
-        Trace.of(built(bert), tokenizer, "the cat", target="le chat")
+        Trace.of(seeded_model(bert), tokenizer, "the cat", target="le chat")
     with pytest.raises(ValueError, match="the text must not be blank, and it is ' '"):
-        Trace.of(built(bert), tokenizer, " ")
+        Trace.of(seeded_model(bert), tokenizer, " ")
     with pytest.raises(ValueError, match=r"call model\.eval\(\) first"):
         Trace.of(bert(), tokenizer, "the cat")
-    model = built(bart)
+    model = seeded_model(bart)
     model.set_attn_implementation("sdpa")
     with pytest.raises(ValueError, match="set_attn_implementation"):
         Trace.of(model, tokenizer, "the cat", target="le chat")

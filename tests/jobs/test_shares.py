@@ -137,7 +137,7 @@ def test_a_run_does_not_contain_its_owners_address(
 SECONDS = st.lists(st.integers(1, 50).map(float), max_size=8)
 
 
-def worked_off(remaining: list[float], before: list[float], workers: int) -> float:
+def simulated_wait(remaining: list[float], before: list[float], workers: int) -> float:
     """Simulate the queue by seconds: free workers take the next run, until one is free for a new
     run."""
     busy, line, time = sorted(remaining)[-workers:], [*before], 0.0
@@ -157,7 +157,9 @@ def test_waiting_times_equal_a_simulation_of_the_queue(
     remaining: list[float], before: list[float], workers: int
 ) -> None:
     remaining = remaining[:workers]
-    assert seconds_until_turn(remaining, before, workers) == worked_off(remaining, before, workers)
+    assert seconds_until_turn(remaining, before, workers) == simulated_wait(
+        remaining, before, workers
+    )
 
 
 def test_unknown_durations_give_no_estimate() -> None:

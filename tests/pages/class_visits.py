@@ -54,21 +54,21 @@ def field(app: AppTest, label: str) -> Any:
     return next(element for element in app.text_input if element.label.startswith(label))
 
 
-def opened(visit: Visit, page: str = CLASS, **more: Any) -> AppTest:
+def open_as_teacher(visit: Visit, page: str = CLASS, **more: Any) -> AppTest:
     app = somebody(visit(CLASS, **more))
     field(app, "Token").input(TOKEN)
     field(app, "Your name").input("Ms Curie")
     press(app, "Open a class")
-    return turned(app, page)
+    return follow_link(app, page)
 
 
-def joined(visit: Visit, classroom: Classroom, name: str = "", **more: Any) -> AppTest:
+def join_as_student(visit: Visit, classroom: Classroom, name: str = "", **more: Any) -> AppTest:
     app = somebody(visit(CLASS, code=classroom.code.lower(), **more))
     field(app, "First name").input(name)
     return press(app, "Join")
 
 
-def turned(app: AppTest, page: str) -> AppTest:
+def follow_link(app: AppTest, page: str) -> AppTest:
     """Open a page as a link of another page does."""
     if page != CLASS:
         app.switch_page(page).run()

@@ -14,17 +14,17 @@ from streamlit.testing.v1 import AppTest
 from tests.pages.class_visits import (
     TOKEN,
     field,
+    follow_link,
     heading,
-    joined,
+    join_as_student,
     only_class,
-    opened,
+    open_as_teacher,
     press,
     rerun,
     sign,
     somebody,
     text,
     token,
-    turned,
 )
 from tests.pages.conftest import ROOT, Visit, messages, view
 from transformer.classroom import Classes
@@ -50,7 +50,7 @@ def progress_texts(app: AppTest) -> str:
 
 @pytest.mark.usefixtures("token")
 def test_a_teacher_opens_a_class_and_a_student_joins(visit: Visit) -> None:
-    teacher = opened(visit)
+    teacher = open_as_teacher(visit)
     # About the address.
     assert [warning[:17] for warning in messages(teacher)] == ["Only this machine"]
     classroom = only_class()
@@ -58,7 +58,7 @@ def test_a_teacher_opens_a_class_and_a_student_joins(visit: Visit) -> None:
     assert "No students yet" in [header.value for header in teacher.header]
     [displayed] = teacher.get("image") or teacher.get("imgs")
     assert f"/class?code={classroom.code}" in str(displayed.proto)
-    student = joined(visit, classroom, "Zoë")
+    student = join_as_student(visit, classroom, "Zoë")
     assert "You are in the class of **Ms Curie** as **Zoë**" in text(student)
     assert view(student).code == ""
     assert sign(student)["text"] == "In the class of Ms Curie"
@@ -91,7 +91,9 @@ def test_a_wrong_token_or_code_is_rejected_in_one_sentence(visit: Visit) -> None
     field(app, "Code").input("hello")
     press(app, "Join")
     assert messages(app)[0].startswith("A class's code has 6 letters and digits, like K7F A2P")
-    press(joined(visit, (opened(visit), only_class())[1], "Ann"), "Leave the class")
+    press(
+        join_as_student(visit, (open_as_teacher(visit), only_class())[1], "Ann"), "Leave the class"
+    )
     field(app, "Code").input(only_class().code)
     field(app, "First name").input("<b>Ann</b>")
     press(app, "Join")
@@ -117,10 +119,10 @@ def test_an_invalid_limits_file_is_reported_on_this_page_only(
 
 @pytest.mark.usefixtures("token")
 def test_students_follow_stop_following_and_return(visit: Visit) -> None:
-    teacher = opened(visit, "pages/attention.py")
+    teacher = open_as_teacher(visit, "pages/attention.py")
     classroom = only_class()
     assert sign(teacher)["standing"] == "leads"
-    student = joined(visit, classroom, "Ann")
+    student = join_as_student(visit, classroom, "Ann")
     assert heading(student) == "Attention"
     teacher.text_input[0].set_value("Who gave you that red umbrella?")
     rerun(teacher)
@@ -136,15 +138,15 @@ def test_students_follow_stop_following_and_return(visit: Visit) -> None:
     student.session_state["class_heard"] = True
     rerun(student)
     assert view(student).text == student.text_input[0].value == followed_view.params["text"]
-    turned(teacher, "pages/inside.py")
+    follow_link(teacher, "pages/inside.py")
     rerun(student)
     assert heading(student) == "Inside"
     assert classroom.follows(student.session_state["visitor"])
 
-    turned(student, "pages/positions.py")
+    follow_link(student, "pages/positions.py")
     assert not classroom.follows(student.session_state["visitor"])
     assert sign(student)["text"] == "Exploring on your own; Ms Curie is at Inside"
-    turned(teacher, "pages/translate.py")
+    follow_link(teacher, "pages/translate.py")
     rerun(student)
     assert heading(student) == "Positions"
     press(student, "Follow again")
@@ -154,7 +156,7 @@ def test_students_follow_stop_following_and_return(visit: Visit) -> None:
     press(teacher, "Stop leading")
     rerun(student)
     assert sign(student)["text"] == "In the class of Ms Curie"
-    turned(teacher, "pages/why.py")
+    follow_link(teacher, "pages/why.py")
     assert classroom.view_to_follow is None
     press(teacher, "Lead the class")
     assert classroom.view_to_follow is not None
@@ -163,8 +165,8 @@ def test_students_follow_stop_following_and_return(visit: Visit) -> None:
 
 @pytest.mark.usefixtures("token")
 def test_personal_display_settings_are_not_followed(visit: Visit) -> None:
-    teacher = opened(visit, "pages/attention.py")
-    student = joined(visit, only_class())
+    teacher = open_as_teacher(visit, "pages/attention.py")
+    student = join_as_student(visit, only_class())
     rerun(student).toggle[0].set_value(True)
     rerun(student)
     assert view(student).exact == 1
@@ -182,8 +184,8 @@ def test_personal_display_settings_are_not_followed(visit: Visit) -> None:
 
 @pytest.mark.usefixtures("token")
 def test_a_second_class_starts_without_the_firsts_state(visit: Visit) -> None:
-    teacher = opened(visit, "pages/attention.py")
-    student = joined(visit, only_class())
+    teacher = open_as_teacher(visit, "pages/attention.py")
+    student = join_as_student(visit, only_class())
     assert heading(student) == "Attention"
     live_classes.classes().end(teacher.session_state["visitor"])
     classroom = live_classes.classes().open(TOKEN, teacher.session_state["visitor"])
@@ -191,14 +193,14 @@ def test_a_second_class_starts_without_the_firsts_state(visit: Visit) -> None:
     rerun(teacher)
     assert classroom.view_to_follow is not None
     assert classroom.view_to_follow.page == "attention"
-    turned(teacher, "pages/why.py")
+    follow_link(teacher, "pages/why.py")
     rerun(student)  # which has not rerun since
     assert heading(student) == "Why self-attention"
 
 
 @pytest.mark.usefixtures("token")
 def test_a_too_long_address_is_not_followed(visit: Visit) -> None:
-    teacher = opened(visit, "pages/attention.py")
+    teacher = open_as_teacher(visit, "pages/attention.py")
     before = only_class().view_to_follow
     teacher.text_input[0].set_value("boat " * 5000)
     rerun(teacher)
@@ -208,9 +210,9 @@ def test_a_too_long_address_is_not_followed(visit: Visit) -> None:
 
 @pytest.mark.usefixtures("token")
 def test_an_update_is_small_and_contains_only_the_visitors_data(visit: Visit) -> None:
-    teacher = opened(visit, "pages/attention.py")
+    teacher = open_as_teacher(visit, "pages/attention.py")
     classroom, me = only_class(), teacher.session_state["visitor"]
-    student = joined(visit, classroom, "Ann")
+    student = join_as_student(visit, classroom, "Ann")
     # No socket of theirs is open here.
     assert message(classroom, me) == {
         "state": "leads",
@@ -232,10 +234,10 @@ def test_a_question_is_answered_together(visit: Visit) -> None:
     assert question is not None
     labels = [option.label for option in question.options]
     wrong = (question.correct + 1) % len(labels)
-    teacher = opened(visit, folder=SHIPPED)
+    teacher = open_as_teacher(visit, folder=SHIPPED)
     classroom = only_class()
-    ann = joined(visit, classroom, "Ann", folder=SHIPPED)
-    turned(teacher, "app.py")
+    ann = join_as_student(visit, classroom, "Ann", folder=SHIPPED)
+    follow_link(teacher, "app.py")
     press(teacher, "begin")
     assert classroom.view_to_follow is not None
     assert classroom.view_to_follow.params["lesson"] == name
@@ -250,7 +252,7 @@ def test_a_question_is_answered_together(visit: Visit) -> None:
     assert "Your answer" in text(ann)
     assert question.answer not in text(ann)
     assert classroom.answers(name) == {wrong: 1}
-    bob = joined(visit, classroom, folder=SHIPPED)
+    bob = join_as_student(visit, classroom, folder=SHIPPED)
     press(bob, f"guess-{name}-{question.correct}")
     rerun(teacher)
     assert "**2 of 2** have answered" in progress_texts(teacher)
@@ -277,9 +279,9 @@ def test_a_question_is_answered_together(visit: Visit) -> None:
 
 @pytest.mark.usefixtures("token")
 def test_a_waiting_student_sees_the_answer_when_the_class_ends(visit: Visit) -> None:
-    teacher = opened(visit, folder=SHIPPED)
-    student = joined(visit, only_class(), folder=SHIPPED)
-    press(turned(teacher, "app.py"), "begin")
+    teacher = open_as_teacher(visit, folder=SHIPPED)
+    student = join_as_student(visit, only_class(), folder=SHIPPED)
+    press(follow_link(teacher, "app.py"), "begin")
     rerun(student)
     press(student, "guess-umbrella-0")
     assert "Your answer" in text(student)
@@ -294,7 +296,7 @@ def test_a_waiting_student_sees_the_answer_when_the_class_ends(visit: Visit) -> 
     assert not [
         element for element in student.button if element.key and element.key.startswith("guess-")
     ]
-    assert "in no class" not in text(turned(student, "pages/translate.py"))
+    assert "in no class" not in text(follow_link(student, "pages/translate.py"))
 
 
 def test_the_qr_code_has_the_size_of_its_version() -> None:

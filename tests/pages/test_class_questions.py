@@ -11,16 +11,16 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.class_visits import (
     field,
+    follow_link,
     heading,
-    joined,
+    join_as_student,
     only_class,
-    opened,
+    open_as_teacher,
     press,
     rerun,
     sign,
     somebody,
     token,
-    turned,
 )
 from tests.pages.class_visits import text as markdown
 from tests.pages.conftest import Visit, download_labels, messages, view, visible_text
@@ -79,12 +79,12 @@ def file(app: AppTest, name: str) -> pd.DataFrame:
 
 @pytest.mark.usefixtures("token")
 def test_a_question_before_and_after_a_lesson(visit: Visit) -> None:
-    teacher = opened(visit)
+    teacher = open_as_teacher(visit)
     classroom = only_class()
-    ann, bob = joined(visit, classroom, "Ann"), joined(visit, classroom, "Bob")
+    ann, bob = join_as_student(visit, classroom, "Ann"), join_as_student(visit, classroom, "Bob")
     ask(teacher, "What do the weights of a row sum to?", "1\n8\nIt depends")
     for app in (ann, bob):
-        turned(rerun(app), "pages/glossary.py")
+        follow_link(rerun(app), "pages/glossary.py")
         assert "What do the weights of a row sum to?" in text(app)
     press(ann, "class-answer-1-0-1")
     press(bob, "class-answer-1-0-0")
@@ -126,7 +126,7 @@ def test_a_question_before_and_after_a_lesson(visit: Visit) -> None:
 
 @pytest.mark.usefixtures("token")
 def test_invalid_questions_get_one_sentence_and_keep_the_text(visit: Visit) -> None:
-    teacher = opened(visit)
+    teacher = open_as_teacher(visit)
     ask(teacher, "Why?", "")
     assert messages(teacher)[-1] == "A question has 2 to 8 options, one a line; this one has 0."
     assert teacher.text_area[0].value == "Why?"
@@ -135,7 +135,7 @@ def test_invalid_questions_get_one_sentence_and_keep_the_text(visit: Visit) -> N
     assert only_class().measured.all() == ()
     ask(teacher, SCRIPT, f"{SCRIPT}\n=HYPERLINK(1)")
     assert teacher.text_area[0].value == ""
-    ann = joined(visit, only_class(), "Ann")
+    ann = join_as_student(visit, only_class(), "Ann")
     assert SCRIPT not in markdown(ann)
     assert SCRIPT in text(ann)
     press(ann, "class-answer-1-0-1")
@@ -148,8 +148,8 @@ def test_invalid_questions_get_one_sentence_and_keep_the_text(visit: Visit) -> N
 
 @pytest.mark.usefixtures("token")
 def test_late_and_second_answers_are_refused_in_one_sentence(visit: Visit) -> None:
-    teacher = opened(visit)
-    measured, ann = only_class().measured, joined(visit, only_class(), "Ann")
+    teacher = open_as_teacher(visit)
+    measured, ann = only_class().measured, join_as_student(visit, only_class(), "Ann")
     ask(teacher, "Why?", "A\nB")
     rerun(ann)
     other_tab = ann.session_state["visitor"]
@@ -174,7 +174,7 @@ def test_late_and_second_answers_are_refused_in_one_sentence(visit: Visit) -> No
 
 @pytest.mark.usefixtures("token")
 def test_an_unknown_teaching_code_gets_one_sentence(visit: Visit) -> None:
-    opened(visit)
+    open_as_teacher(visit)
     app = somebody(visit(CLASS, code="AAA AAA AAA AAA"))
     press(app, "Join")
     assert messages(app)[0].startswith("There is no class with this code")
@@ -182,13 +182,13 @@ def test_an_unknown_teaching_code_gets_one_sentence(visit: Visit) -> None:
 
 @pytest.mark.usefixtures("token")
 def test_a_second_teacher_takes_over_and_both_see_it(visit: Visit) -> None:
-    curie = opened(visit, "pages/why.py")
+    curie = open_as_teacher(visit, "pages/why.py")
     classroom = only_class()
     bohr = colleague(visit)
     assert "**Ms Curie** is leading" in text(bohr)
     assert "Teachers: Ms Curie · Mr Bohr" in text(bohr)
     assert (sign(bohr)["standing"], sign(curie)["standing"]) == ("colleague", "leads")
-    turned(bohr, "pages/glossary.py")  # does not lead, so the class stays
+    follow_link(bohr, "pages/glossary.py")  # does not lead, so the class stays
     assert classroom.view_to_follow is not None
     assert classroom.view_to_follow.page == "why"
     press(bohr, "Lead the class")
@@ -197,14 +197,14 @@ def test_a_second_teacher_takes_over_and_both_see_it(visit: Visit) -> None:
     assert (news["state"], news["leader"]) == ("colleague", "Mr Bohr")
     rerun(curie)
     assert sign(curie)["text"] == "{leader} is leading {following} of {members}"
-    turned(curie, "pages/positions.py")
+    follow_link(curie, "pages/positions.py")
     assert classroom.view_to_follow.page == "glossary"
     press(curie, "class-lead-view")
     assert heading(curie) == "Glossary"
     press(curie, "Lead the class")
     assert sign(rerun(bohr))["standing"] == "colleague"
     assert classroom.is_leader(curie.session_state["visitor"])
-    ann = joined(visit, classroom, "Ann")
+    ann = join_as_student(visit, classroom, "Ann")
     assert sign(ann)["text"] == "Following Ms Curie"
     bohr.switch_page(CLASS).run()
     press(bohr, "class-leave")
@@ -213,9 +213,9 @@ def test_a_second_teacher_takes_over_and_both_see_it(visit: Visit) -> None:
 
 @pytest.mark.usefixtures("token")
 def test_the_projector_has_no_controls_and_no_votes(visit: Visit) -> None:
-    teacher = opened(visit)
+    teacher = open_as_teacher(visit)
     classroom = only_class()
-    ann = joined(visit, classroom, "Ann")
+    ann = join_as_student(visit, classroom, "Ann")
     projector = screen(visit, teacher)
     assert (view(projector).screen, view(projector).size) == (1, "large")
     assert classroom.code[:3] in text(projector)
@@ -231,13 +231,13 @@ def test_the_projector_has_no_controls_and_no_votes(visit: Visit) -> None:
     assert "**1 of 1** have answered" in str([bar.proto.text for bar in projector.get("progress")])
     assert {each.key for each in projector.button} <= allowed
     assert TABLE not in visible_text(projector, kinds=["html"])
-    turned(teacher, "pages/why.py")
+    follow_link(teacher, "pages/why.py")
     rerun(projector)
     assert heading(projector) == "Why self-attention"
     assert view(projector).screen == 1
     assert classroom.view_to_follow is not None
     assert "screen" not in classroom.view_to_follow.params
-    turned(projector, "pages/glossary.py")  # somebody touches it: it returns
+    follow_link(projector, "pages/glossary.py")  # somebody touches it: it returns
     assert heading(projector) == "Why self-attention"
     press(teacher, "Show the answers")
     assert TABLE in visible_text(rerun(projector), kinds=["html"])
@@ -247,8 +247,8 @@ def test_the_projector_has_no_controls_and_no_votes(visit: Visit) -> None:
 
 @pytest.mark.usefixtures("token")
 def test_a_student_gets_no_projector_window(visit: Visit) -> None:
-    teacher = opened(visit)
-    ann = joined(visit, only_class(), "Ann", screen="1")
+    teacher = open_as_teacher(visit)
+    ann = join_as_student(visit, only_class(), "Ann", screen="1")
     ask(teacher, "Why?", "Because\nOf course")
     assert options(rerun(ann)) == ["class-answer-1-0-0", "class-answer-1-0-1"]
 
@@ -256,7 +256,7 @@ def test_a_student_gets_no_projector_window(visit: Visit) -> None:
 @pytest.mark.usefixtures("token")
 @pytest.mark.parametrize("title", EXAMPLES)
 def test_every_example_can_be_asked(visit: Visit, title: str) -> None:
-    teacher = opened(visit)
+    teacher = open_as_teacher(visit)
     teacher.selectbox(key="class-ask-example").select(title).run()
     press(teacher, "Ask the class")
     [status] = only_class().measured.all()

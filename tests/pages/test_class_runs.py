@@ -9,9 +9,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.class_visits import (
-    joined,
+    join_as_student,
     only_class,
-    opened,
+    open_as_teacher,
     press,
     rerun,
     sign,
@@ -46,9 +46,9 @@ def page_of(app: AppTest, name: str) -> AppTest:
 
 
 def test_the_teacher_sees_all_runs_by_name_and_clears_the_queue(visit: Visit, jobs: Jobs) -> None:
-    teacher = opened(visit)
+    teacher = open_as_teacher(visit)
     assert "Your students' training runs appear here" in text(teacher)
-    ann, bob = joined(visit, only_class(), "Ann"), joined(visit, only_class())
+    ann, bob = join_as_student(visit, only_class(), "Ann"), join_as_student(visit, only_class())
     learns = begun(visit, jobs, ann, "First")
     jobs.folder(learns).change_state("running")
     waits = begun(visit, jobs, bob, "Second")
@@ -63,8 +63,8 @@ def test_the_teacher_sees_all_runs_by_name_and_clears_the_queue(visit: Visit, jo
 
 
 def test_the_teacher_controls_only_runs_of_students(visit: Visit, jobs: Jobs) -> None:
-    teacher = opened(visit)
-    ann = joined(visit, only_class(), "Ann")
+    teacher = open_as_teacher(visit)
+    ann = join_as_student(visit, only_class(), "Ann")
     hers = begun(visit, jobs, ann, "Hers")
     other_run = jobs.submit(make_run_config("copy", title="Not of the class"), "visitor-1")
     page_of(teacher, other_run)
@@ -73,7 +73,7 @@ def test_the_teacher_controls_only_runs_of_students(visit: Visit, jobs: Jobs) ->
     assert "A run of your class" in text(teacher)
     press(teacher, "Pause")
     assert jobs.run(hers).status == "paused"
-    bob = joined(visit, only_class())
+    bob = join_as_student(visit, only_class())
     assert "Someone else's run" in text(page_of(bob, hers))
     press(page_of(ann, hers), "Resume")
     assert jobs.run(hers).status == "queued"
@@ -82,9 +82,9 @@ def test_the_teacher_controls_only_runs_of_students(visit: Visit, jobs: Jobs) ->
 
 
 def test_the_same_run_has_one_card_with_all_its_names(visit: Visit, jobs: Jobs) -> None:
-    teacher = opened(visit)
+    teacher = open_as_teacher(visit)
     for name in ("Ann", "Bob"):
-        press(joined(visit, only_class(), name).switch_page(TRAIN).run(), "train-sort")
+        press(join_as_student(visit, only_class(), name).switch_page(TRAIN).run(), "train-sort")
     [card] = wall(rerun(teacher))
     assert (card["who"], card["curve"], card["right"]) == ("Ann, Bob", [], None)
     folder = jobs.folder(card["name"])
@@ -98,12 +98,15 @@ def test_a_class_race_gives_every_student_a_run_and_shows_all_the_verdict(
     visit: Visit, jobs: Jobs
 ) -> None:
     jobs.limits = replace(jobs.limits, runs_per_visitor=50)
-    teacher = opened(visit)
+    teacher = open_as_teacher(visit)
     press(teacher, "Stop leading")
     press(teacher, "Start the race")
     assert any("No students yet" in box.value for box in teacher.warning)
     assert jobs.runs() == []
-    ann, bob = joined(visit, only_class(), "Ann"), joined(visit, only_class(), "Bob")
+    ann, bob = (
+        join_as_student(visit, only_class(), "Ann"),
+        join_as_student(visit, only_class(), "Bob"),
+    )
     rerun(teacher).selectbox(key="class-race").select("scores").run()
     press(teacher, "Start the race")
     infos = jobs.runs()
@@ -146,8 +149,8 @@ def test_a_class_race_has_enough_runs_for_all_students_and_a_verdict(
 
 
 def test_the_teacher_moves_a_waiting_run_to_the_front(visit: Visit, jobs: Jobs) -> None:
-    teacher = opened(visit)
-    ann = joined(visit, only_class(), "Ann")
+    teacher = open_as_teacher(visit)
+    ann = join_as_student(visit, only_class(), "Ann")
     before = jobs.submit(make_run_config("copy", title="Came before"), "visitor-1")
     hers = begun(visit, jobs, ann, "Hers")
     assert "Move to front" not in {element.label for element in page_of(ann, hers).button}
@@ -160,8 +163,8 @@ def test_the_teacher_moves_a_waiting_run_to_the_front(visit: Visit, jobs: Jobs) 
 
 
 def test_runs_on_own_sentences_stay_private(visit: Visit, jobs: Jobs) -> None:
-    teacher = opened(visit)
-    ann = joined(visit, only_class(), "Ann")
+    teacher = open_as_teacher(visit)
+    ann = join_as_student(visit, only_class(), "Ann")
     pairs = "".join(f"cat {n}\tchat {n}\n" for n in range(30)).encode()
     config = make_run_config(title="Diary")
     assert isinstance(config, PairsRun)
@@ -173,8 +176,8 @@ def test_runs_on_own_sentences_stay_private(visit: Visit, jobs: Jobs) -> None:
 def test_a_teachers_run_goes_to_the_front_of_the_queue(visit: Visit, jobs: Jobs) -> None:
     for visitor in ("visitor-1", "visitor-2"):
         jobs.submit(make_run_config("copy", title="Before"), visitor)
-    teacher = opened(visit)
-    ann = joined(visit, only_class(), "Ann")
+    teacher = open_as_teacher(visit)
+    ann = join_as_student(visit, only_class(), "Ann")
     press(teacher, "Stop leading")
     for app, position in ((ann, 3), (teacher, 1)):
         app.switch_page(TRAIN).run()

@@ -21,14 +21,14 @@ PAGE = "pages/inside.py"
 TEXT = "The baker paints a boat."
 
 
-def sent(app: AppTest) -> list[tuple[dict[str, Any], Any]]:
+def view_data(app: AppTest) -> list[tuple[dict[str, Any], Any]]:
     """Return headers and arrays of the page's browser views, the map first."""
     return [unpack(element.proto.bytes) for element in browser_views(app)]
 
 
 def tables(app: AppTest) -> dict[str, tuple[dict[str, Any], Any]]:
     """Return the tables by title."""
-    return {h["title"]: (h, parts["values"].array) for h, parts in sent(app) if "kind" in h}
+    return {h["title"]: (h, parts["values"].array) for h, parts in view_data(app) if "kind" in h}
 
 
 def warnings(app: AppTest) -> list[str]:
@@ -49,8 +49,8 @@ def test_the_walkthrough_starts_at_the_embedding(visit: Visit) -> None:
         assert view(app).box == STOPS[number]
         assert f"Box {number + 1} of {len(STOPS)}" in [caption.value for caption in app.caption]
     # A step of the attention block, whose box is marked.
-    assert sent(app)[0][0]["opened"] == "encoder.self_attn"
-    assert sent(app)[1][0]["opened"] == "query"
+    assert view_data(app)[0][0]["opened"] == "encoder.self_attn"
+    assert view_data(app)[1][0]["opened"] == "query"
     press(app, "← Previous")
     assert view(app).box == STOPS[2]
     assert app.query_params["box"] == STOPS[2]
@@ -202,8 +202,8 @@ def test_larger_for_a_projector(visit: Visit) -> None:
     app = visit(PAGE)
     app.button(key="larger").click().run()
     assert view(app).size == "large"
-    assert all(header["large"] for header, _ in sent(app))
-    assert math.isfinite(sent(app)[1][0]["most"])
+    assert all(header["large"] for header, _ in view_data(app))
+    assert math.isfinite(view_data(app)[1][0]["most"])
 
 
 @pytest.mark.parametrize("exact", ["0", "1"])

@@ -33,13 +33,13 @@ def measured(sixty: tuple[dict[str, Any], str], tmp_path: Path) -> dict[str, Any
     return sixty[0]
 
 
-def opened(visit: Visit, **params: str) -> AppTest:
+def open_lab(visit: Visit, **params: str) -> AppTest:
     fields = {"lab": "align", "sentences": str(N), "text": TEXT, "method": "forced"}
     return visit("pages/lab.py", **{**fields, "target": TARGET, "exact": "1", **params})
 
 
 def test_the_leaderboard_shows_the_report(visit: Visit, measured: dict[str, Any]) -> None:
-    app = opened(visit, **HEAD)
+    app = open_lab(visit, **HEAD)
     assert not messages(app)
     rates = {line["aligner"]: line["aer"] for line in reversed(measured["table"])}
     assert "Hand-aligned** has real" in visible_text(app)
@@ -63,7 +63,7 @@ def test_the_leaderboard_shows_the_report(visit: Visit, measured: dict[str, Any]
 
 
 def test_the_python_code_gives_the_same(visit: Visit, measured: dict[str, Any]) -> None:
-    app = opened(visit, **HEAD)
+    app = open_lab(visit, **HEAD)
     board, element = [code.value for code in app.code][-2:]
     space: dict[str, Any] = {}
     with contextlib.redirect_stdout(io.StringIO()) as printed:
@@ -83,7 +83,7 @@ def test_real_sentences_linked_by_hand_are_a_corpus_too(
     corpus = Corpus.linked("fr").first(12)
     result, key = run_report(checkpoints, corpus, "alignment")
     store_result(tmp_path / "runs", result, key)
-    app = opened(visit, corpus="linked", sentences="12", **HEAD)
+    app = open_lab(visit, corpus="linked", sentences="12", **HEAD)
     assert not messages(app)
     assert (
         "Our sentences with human-made links, English to French: 12 sentences, 12 with"
@@ -102,7 +102,7 @@ def test_real_sentences_linked_by_hand_are_a_corpus_too(
 
 def test_a_first_visit_opens_the_best_head(visit: Visit, measured: dict[str, Any]) -> None:
     best = next(line for line in measured["table"] if line["aligner"] == "head")
-    current = view(opened(visit))
+    current = view(open_lab(visit))
     selected = (current.by, current.to, current.layer, current.head)
     assert selected == (best["by"], best["to"], best["layer"], best["head"])
 
@@ -110,7 +110,7 @@ def test_a_first_visit_opens_the_best_head(visit: Visit, measured: dict[str, Any
 def test_the_best_head_replaces_the_default_head(
     visit: Visit, sixty: tuple[dict[str, Any], str], tmp_path: Path
 ) -> None:
-    app = opened(visit)  # nothing is measured yet
+    app = open_lab(visit)  # nothing is measured yet
     assert (view(app).layer, view(app).head) == (0, 0)
     store_result(tmp_path / "runs", *sixty)
     app.run()
@@ -126,14 +126,14 @@ def test_a_head_of_another_kind_is_not_used_as_an_aligner(
     visit: Visit, measured: dict[str, Any]
 ) -> None:
     best = next(line for line in measured["table"] if line["aligner"] == "head")
-    current = view(opened(visit, kind="encoder", layer="0", head="1"))
+    current = view(open_lab(visit, kind="encoder", layer="0", head="1"))
     selected = (current.kind, current.by, current.to, current.layer, current.head)
     assert selected == ("cross", best["by"], best["to"], best["layer"], best["head"])
 
 
 def test_the_grid_and_the_picture_use_the_same_head(visit: Visit, measured: dict[str, Any]) -> None:
     heads = [line for line in measured["table"] if line["aligner"] == "head"]
-    app = opened(visit, **HEAD)
+    app = open_lab(visit, **HEAD)
     own = next(
         row for row in heads
         if (row["by"], row["to"], row["layer"], row["head"]) == ("norms", "input", 1, 2)
@@ -153,13 +153,13 @@ def test_the_grid_and_the_picture_use_the_same_head(visit: Visit, measured: dict
 
 
 def test_without_gold_links_one_sentence_is_still_aligned(visit: Visit) -> None:
-    app = opened(visit, sentences="3", **HEAD)
+    app = open_lab(visit, sentences="3", **HEAD)
     assert "have no gold links" in app.info[0].value
     assert len(app.get("plotly_chart")) == 2
 
 
 def test_typed_links_are_what_the_head_is_scored_by(visit: Visit, translator: Translator) -> None:
-    app = opened(visit, sentences="3", **HEAD)
+    app = open_lab(visit, sentences="3", **HEAD)
     typed = next(box for box in app.text_input if "source-target" in box.label)
     typed.set_value("0-0 1-1 2?2 3-3").run()
     assert view(app).links == "0-0,1-1,2p2,3-3"
@@ -185,14 +185,14 @@ def test_typed_links_are_what_the_head_is_scored_by(visit: Visit, translator: Tr
     [("0-9", "outside the sentences' 4 source and 4 target"), ("0:1", "is not a link")],
 )
 def test_invalid_links_are_rejected(visit: Visit, typed: str, why: str) -> None:
-    app = opened(visit, sentences="3", **HEAD)
+    app = open_lab(visit, sentences="3", **HEAD)
     next(box for box in app.text_input if "source-target" in box.label).set_value(typed).run()
     assert why in messages(app)[0]
     assert view(app).links == ""
 
 
 def test_address_links_that_do_not_fit_the_sentence_are_ignored(visit: Visit) -> None:
-    app = opened(visit, sentences="3", links="0-0,9-1", **HEAD)
+    app = open_lab(visit, sentences="3", links="0-0,9-1", **HEAD)
     assert "Your links are ignored" in messages(app)[0]
     assert len(app.get("plotly_chart")) == 2
 
@@ -200,7 +200,7 @@ def test_address_links_that_do_not_fit_the_sentence_are_ignored(visit: Visit) ->
 def test_a_sentence_of_the_corpus_brings_its_gold_links(
     visit: Visit, measured: dict[str, Any]
 ) -> None:
-    app = opened(visit, **HEAD)
+    app = open_lab(visit, **HEAD)
     held = [sentence for sentence in Corpus.bundled(N).sentences if sentence.gold is not None]
     box = next(sentence for sentence in app.selectbox if f"{len(held)} sentences" in sentence.label)
     box.set_value(1).run()
@@ -211,7 +211,7 @@ def test_a_sentence_of_the_corpus_brings_its_gold_links(
 
 
 def test_the_shift_section_describes_both_rows(visit: Visit, checkpoints: Path) -> None:
-    app = opened(visit, sentences="3", **{**HEAD, "by": "weights"}, step="1000")
+    app = open_lab(visit, sentences="3", **{**HEAD, "by": "weights"}, step="1000")
     assert "For **bateau.**, the predicting position" in visible_text(app)
     bars = charts(app)[1]["data"]
     assert [bar["name"] for bar in bars] == [
@@ -226,11 +226,11 @@ def test_the_shift_section_describes_both_rows(visit: Visit, checkpoints: Path) 
 
 @pytest.mark.parametrize("text", ["   ", "the lamp " * 2500, "\N{GRINNING FACE} <b>x</b>"])
 def test_unusual_texts_are_aligned(visit: Visit, text: str) -> None:
-    app = opened(visit, sentences="3", text=text, **HEAD)
+    app = open_lab(visit, sentences="3", text=text, **HEAD)
     assert not app.exception
     assert bool(messages(app)) != bool(app.get("plotly_chart"))
 
 
 def test_a_text_of_many_words_is_not_drawn(visit: Visit) -> None:
-    app = opened(visit, sentences="3", text="the lamp " * 40, **HEAD)
+    app = open_lab(visit, sentences="3", text="the lamp " * 40, **HEAD)
     assert "more than 64 words" in app.info[-1].value

@@ -35,13 +35,13 @@ PAGE = "pages/lab.py"
 texts = partial(visible_text, kinds=("markdown", "caption"))
 
 
-def opened(visit: Visit, **params: str) -> AppTest:
+def open_lab(visit: Visit, **params: str) -> AppTest:
     return visit(PAGE, lab="moves", **{"text": TEXT, "exact": "1", **params})
 
 
 @pytest.mark.parametrize("beside", ["weight-norm", "gradient-product"])
 def test_the_address_selects_the_two_measures(visit: Visit, beside: str) -> None:
-    app = opened(visit, kind="decoder", layer="1", head="2", row="3", column="1", beside=beside)
+    app = open_lab(visit, kind="decoder", layer="1", head="2", row="3", column="1", beside=beside)
     assert not messages(app)
     header = component_data(app)[0]
     assert header["shown"] == beside.split("-")
@@ -60,7 +60,7 @@ def test_the_address_selects_the_two_measures(visit: Visit, beside: str) -> None
 
 
 def test_another_kind_has_another_table_and_no_selected_cell(visit: Visit) -> None:
-    app = opened(visit, layer="0", head="1", row="1", column="1")
+    app = open_lab(visit, layer="0", head="1", row="1", column="1")
     app.segmented_control[0].set_value("encoder").run()
     assert (view(app).kind, view(app).row, view(app).column) == ("encoder", -1, -1)
     header = component_data(app)[0]
@@ -69,7 +69,7 @@ def test_another_kind_has_another_table_and_no_selected_cell(visit: Visit) -> No
 
 
 def test_a_button_opens_the_cell_where_the_measures_differ_most(visit: Visit) -> None:
-    app = opened(visit)
+    app = open_lab(visit)
     buttons = {button.label: button for button in app.button}
     buttons["Show the cell where the two differ most"].click().run()
     cell = component_data(app)[0]["cell"]
@@ -87,18 +87,18 @@ def test_a_button_opens_the_cell_where_the_measures_differ_most(visit: Visit) ->
 
 
 def test_a_cell_links_to_its_blanking(visit: Visit) -> None:
-    app = opened(visit, layer="0", head="1", row="2", column="1")
+    app = open_lab(visit, layer="0", head="1", row="2", column="1")
     buttons = {button.label: button for button in app.button}
     assert "Calculate this cell step by step" in buttons
     buttons["Blank this cell"].click().run()
     assert not app.exception
     assert (view(app).lab, view(app).row, view(app).column) == ("switch", 2, 1)
-    without = opened(visit, layer="0", head="1")
+    without = open_lab(visit, layer="0", head="1")
     assert "Calculate this head step by step" in {button.label for button in without.button}
 
 
 def test_an_output_token_beyond_the_translation_is_its_last(visit: Visit) -> None:
-    app = opened(visit, step="900")
+    app = open_lab(visit, step="900")
     box = next(box for box in app.selectbox if box.label == "Output token")
     assert view(app).step == len(box.options) - 1
     box.set_value(2).run()
@@ -111,7 +111,7 @@ def rivals(app: AppTest) -> Selectbox[int]:
 
 
 def test_a_contrast_token_is_selected_and_stored_in_the_address(visit: Visit) -> None:
-    app = opened(visit, step="2")
+    app = open_lab(visit, step="2")
     assert view(app).against == -1
     box = rivals(app)
     assert len(box.options) > 2
@@ -130,14 +130,14 @@ def test_a_contrast_token_is_selected_and_stored_in_the_address(visit: Visit) ->
 
 
 def test_a_contrast_token_that_is_no_candidate_is_removed(visit: Visit) -> None:
-    app = opened(visit, step="2", against="1")
+    app = open_lab(visit, step="2", against="1")
     assert not messages(app)
     assert view(app).against == -1
     assert "have no answer" not in texts(app)
 
 
 def test_the_python_code_prints_the_same_numbers(visit: Visit) -> None:
-    app = opened(visit, kind="encoder", layer="1", head="3", step="1", method="sample", seed="3")
+    app = open_lab(visit, kind="encoder", layer="1", head="3", step="1", method="sample", seed="3")
     for code, names in zip(app.code, (["found"], ["table"]), strict=False):
         space: dict[str, object] = {}
         with contextlib.redirect_stdout(io.StringIO()) as printed:
@@ -152,24 +152,24 @@ def test_the_python_code_prints_the_same_numbers(visit: Visit) -> None:
 
 def test_flow_is_skipped_for_a_long_text_and_a_longer_one_is_rejected(visit: Visit) -> None:
     short = {"method": "forced", "target": "Elle cache la lampe."}
-    app = opened(visit, text="hides books the lamp " * 8, **short)
+    app = open_lab(visit, text="hides books the lamp " * 8, **short)
     assert not messages(app)
     assert "Not computed" in texts(app)
     assert component_data(app)
-    app = opened(visit, text="hides books the lamp " * 16, **short)
+    app = open_lab(visit, text="hides books the lamp " * 16, **short)
     assert "is computed for up to 128" in app.info[0].value
     assert not component_data(app)
 
 
 @pytest.mark.parametrize("text", ["   ", "the lamp " * 2500, "\N{GRINNING FACE} <b>x</b>"])
 def test_unusual_texts_are_attributed(visit: Visit, text: str) -> None:
-    app = opened(visit, text=text)
+    app = open_lab(visit, text=text)
     assert not app.exception
     assert bool(messages(app)) != bool(component_data(app))
 
 
 def test_an_invalid_pair_in_the_address_is_reported(visit: Visit) -> None:
-    app = opened(visit, beside="norm-weight")
+    app = open_lab(visit, beside="norm-weight")
     assert "it must be one of weight-norm, weight-gradient" in messages(app)[0]
     assert component_data(app)[0]["shown"] == ["weight", "norm"]
 
@@ -181,10 +181,10 @@ def test_a_computation_over_the_time_limit_is_cancelled(
     requests: list[str] = []
     monkeypatch.setattr(flow, "check_cancelled", lambda: requests.append("flow"))
     short = {"step": "2", "method": "forced", "target": "Un bateau cache."}
-    assert not messages(opened(visit, text="A boat hides.", **short))
+    assert not messages(open_lab(visit, text="A boat hides.", **short))
     assert requests
     monkeypatch.setattr(trace_cache, "MAX_CPU_SECONDS", -1)
-    app = opened(visit, text="The pilot hides a boat.", **short)
+    app = open_lab(visit, text="The pilot hides a boat.", **short)
     assert "took more than -1 seconds of processor time" in messages(app)[0]
 
 

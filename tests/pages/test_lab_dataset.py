@@ -26,12 +26,12 @@ from transformer.text.files import write_json
 LINES = ["She paints.", "The baker sells the lamp again."]
 
 
-def opened(visit: Visit, **params: str) -> AppTest:
+def open_lab(visit: Visit, **params: str) -> AppTest:
     return visit("pages/lab.py", lab="dataset", corpus="upload", **params)
 
 
 def brought(visit: Visit, lines: list[str] = LINES, **params: str) -> AppTest:
-    app = opened(visit, **params)
+    app = open_lab(visit, **params)
     return app.text_area(key="corpus-text").set_value("\n".join(lines)).run()
 
 
@@ -163,7 +163,7 @@ def test_a_too_long_sentence_is_rejected_before_any_is_traced(visit: Visit) -> N
 
 
 def test_heads_that_the_model_does_not_have_are_removed(visit: Visit) -> None:
-    app = opened(visit, traced="c1,e9.0")
+    app = open_lab(visit, traced="c1,e9.0")
     app.text_area(key="corpus-text").set_value(LINES[0]).run()
     assert view(app).traced == "c1"
     assert app.multiselect(key="traced").value == ["c1"]

@@ -43,7 +43,7 @@ def measured(results: dict[str, dict[str, Any]], tmp_path: Path) -> dict[str, di
     return {result["what"]: result for result in results.values()}
 
 
-def opened(visit: Visit, **params: str) -> AppTest:
+def open_lab(visit: Visit, **params: str) -> AppTest:
     fields = {"lab": "matter", "text": TEXT, "sentences": str(N), **params}
     return visit("pages/lab.py", **fields)
 
@@ -73,7 +73,7 @@ def test_an_old_address_with_switches_opens_them(visit: Visit) -> None:
 def test_a_button_prunes_until_the_translation_changes(
     visit: Visit, translator: Translator, results: dict[str, dict[str, Any]]
 ) -> None:
-    app = opened(visit)
+    app = open_lab(visit)
     table = next(
         run_report["table"] for run_report in results.values() if run_report["what"] == "importance"
     )
@@ -109,7 +109,7 @@ def test_a_button_prunes_until_the_translation_changes(
 def test_measured_importance_has_three_grids_and_curves(
     visit: Visit, measured: dict[str, dict[str, Any]]
 ) -> None:
-    app = opened(visit)
+    app = open_lab(visit)
     assert not messages(app)
     drawn = charts(app)
     assert len(drawn) == 9  # gradient, ablation, curves: three kinds each
@@ -120,7 +120,7 @@ def test_measured_importance_has_three_grids_and_curves(
 
 
 def test_importance_has_two_definitions(visit: Visit, measured: dict[str, dict[str, Any]]) -> None:
-    app = opened(visit, pruned="position", less_encoder="3")
+    app = open_lab(visit, pruned="position", less_encoder="3")
     assert not messages(app)
     assert "equation 2" in texts(app)
     choice = next(box for box in app.get("button_group") if "One gate per" in box.label)
@@ -142,7 +142,7 @@ def test_importance_has_two_definitions(visit: Visit, measured: dict[str, dict[s
 
 @pytest.mark.usefixtures("measured")
 def test_the_address_determines_the_pruned_heads(visit: Visit, translator: Translator) -> None:
-    app = opened(visit, less_cross="8", less_encoder="3", pruned="random", seed="4")
+    app = open_lab(visit, less_cross="8", less_encoder="3", pruned="random", seed="4")
     assert not messages(app)
     config = translator.model.config
     kinds = [(k, n, h) for k in ("cross", "decoder", "encoder") for n in (0, 1) for h in range(4)]
@@ -166,7 +166,7 @@ def test_the_address_determines_the_pruned_heads(visit: Visit, translator: Trans
 
 @pytest.mark.usefixtures("measured")
 def test_sliders_set_the_address_and_can_be_reset(visit: Visit) -> None:
-    app = opened(visit, less_decoder="4000")
+    app = open_lab(visit, less_decoder="4000")
     assert view(app).less_decoder == 8  # all heads
     app.slider[0].set_value(2).run()
     assert view(app).less_encoder == 2

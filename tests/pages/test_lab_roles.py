@@ -57,12 +57,12 @@ def measured(twelve: tuple[dict[str, Any], str], tmp_path: Path) -> dict[str, An
     return twelve[0]
 
 
-def opened(visit: Visit, **params: str) -> AppTest:
+def open_lab(visit: Visit, **params: str) -> AppTest:
     return visit(PAGE, **{"lab": "cards", "sentences": "12", "exact": "1", **params})
 
 
 def test_a_measurement_is_started_finished_and_found_after_a_reload(visit: Visit) -> None:
-    app = opened(visit, corpus="upload")
+    app = open_lab(visit, corpus="upload")
     assert "paste sentences" in app.info[0].value
     app.text_area(key="corpus-text").set_value("\n".join(LINES)).run()
     assert "Your text: 2 sentences, 2 with gold links." in visible_text(app)
@@ -71,16 +71,16 @@ def test_a_measurement_is_started_finished_and_found_after_a_reload(visit: Visit
     assert not messages(app)
     until = time.monotonic() + 100
     assert any("grids" in grid_data for grid_data in component_data(app))  # the preview
-    while any(grid_data.label == "Cancel" for grid_data in app.button) and time.monotonic() < until:
+    while any(button_.label == "Cancel" for button_ in app.button) and time.monotonic() < until:
         time.sleep(0.3)
         app.run()
     assert "24 heads ha" in visible_text(app)
-    assert not [grid_data for grid_data in app.button if grid_data.label in ("Measure", "Cancel")]
+    assert not [button_ for button_ in app.button if button_.label in ("Measure", "Cancel")]
     assert app.query_params["corpus"] == "upload"
 
 
 def test_a_cancelled_measurement_can_be_restarted(visit: Visit) -> None:
-    app = opened(visit)
+    app = open_lab(visit)
     button(app, "Measure").click().run()
     button(app, "Cancel").click().run()
     assert not messages(app)
@@ -100,7 +100,7 @@ def test_a_failed_measurement_shows_the_reason(
     folder = tmp_path / "runs" / RESULTS_FOLDER / twelve[1]
     folder.mkdir(parents=True)
     write_json(folder / FAILED, {"reason": "ours, sentence 1: the text is *too* long"})
-    app = opened(visit)
+    app = open_lab(visit)
     assert messages(app) == [
         "This could not be measured: ours, sentence 1: the text is *too* long."
     ]
@@ -117,7 +117,7 @@ def test_a_failed_measurement_shows_the_reason(
     ],
 )
 def test_an_invalid_upload_is_rejected_in_one_sentence(visit: Visit, text: str, why: str) -> None:
-    app = opened(visit, corpus="upload")
+    app = open_lab(visit, corpus="upload")
     app.text_area(key="corpus-text").set_value(text).run()
     assert why in messages(app)[0]
     assert not component_data(app) or all(
@@ -126,7 +126,7 @@ def test_an_invalid_upload_is_rejected_in_one_sentence(visit: Visit, text: str, 
 
 
 def test_all_heads_have_a_cell_with_their_measure(visit: Visit, measured: dict[str, Any]) -> None:
-    app = opened(visit, colour="distance", kind="decoder", layer="1", head="2")
+    app = open_lab(visit, colour="distance", kind="decoder", layer="1", head="2")
     data = grid(app)
     assert data["chosen"] == ["decoder", 1, 2]
     max_distance = max(line["distance"] for line in measured["table"])
@@ -148,7 +148,7 @@ def test_all_heads_have_a_cell_with_their_measure(visit: Visit, measured: dict[s
 def test_a_measure_that_the_corpus_lacks_is_reported(
     visit: Visit, measured: dict[str, Any]
 ) -> None:
-    app = opened(visit, colour="aligned")
+    app = open_lab(visit, colour="aligned")
     assert "no gold links" in app.info[0].value
     assert all(
         level is None
@@ -161,7 +161,7 @@ def test_a_measure_that_the_corpus_lacks_is_reported(
 def test_the_card_has_the_heads_numbers_and_its_offsets(
     visit: Visit, measured: dict[str, Any]
 ) -> None:
-    app = opened(visit, kind="encoder", layer="1", head="3")
+    app = open_lab(visit, kind="encoder", layer="1", head="3")
     at = next(
         n
         for n, card in enumerate(measured["cards"])
@@ -186,7 +186,7 @@ def test_the_card_has_the_heads_numbers_and_its_offsets(
 def test_the_strongest_sentences_link_to_the_explorer(
     visit: Visit, measured: dict[str, Any]
 ) -> None:
-    app = opened(visit, kind="cross", layer="0", head="1")
+    app = open_lab(visit, kind="cross", layer="0", head="1")
     card = next(
         card
         for card in measured["cards"]
@@ -205,7 +205,7 @@ def test_the_strongest_sentences_link_to_the_explorer(
 
 
 def test_the_head_can_be_switched_off_from_its_card(visit: Visit, measured: dict[str, Any]) -> None:
-    app = opened(visit, kind="decoder", layer="1", head="3", text="She hides a boat.")
+    app = open_lab(visit, kind="decoder", layer="1", head="3", text="She hides a boat.")
     button(app, "Switch off this head").click().run()
     assert (view(app).lab, view(app).off) == ("switch", "d1.3")
     assert not messages(app)
@@ -214,7 +214,7 @@ def test_the_head_can_be_switched_off_from_its_card(visit: Visit, measured: dict
 def test_the_python_code_gives_the_same(visit: Visit, measured: dict[str, Any]) -> None:
     space: dict[str, Any] = {}
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-        run_program(opened(visit).code[-1].value, space)
+        run_program(open_lab(visit).code[-1].value, space)
     assert "positional" in printed.getvalue()
     entropies = space["measured"].table()["entropy"].tolist()
     assert entropies == pytest.approx([line["entropy"] for line in measured["table"]])
@@ -223,7 +223,7 @@ def test_the_python_code_gives_the_same(visit: Visit, measured: dict[str, Any]) 
 def test_a_first_visit_opens_the_head_with_the_clearest_role(
     visit: Visit, measured: dict[str, Any]
 ) -> None:
-    current = view(opened(visit))
+    current = view(open_lab(visit))
     best = max(card["role"]["share"] for card in measured["cards"])
     chosen = next(
         card
@@ -241,11 +241,11 @@ def test_a_run_is_measured_over_its_own_validation_pairs(
     shutil.copytree(checkpoints / "tiny", run / "checkpoint")
     config = make_run_config("copy", options={"n_train": 20, "n_valid": 5}, title="Mine").to_dict()
     (run / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    app = opened(visit, model="mine")
+    app = open_lab(visit, model="mine")
     assert "Validation pairs of the run: 5 sentences, 5 with gold links." in visible_text(app)
     assert view(app).corpus == ""
     # A model without a run has none; the address is corrected.
-    app = opened(visit, corpus="run")
+    app = open_lab(visit, corpus="run")
     assert "Bundled sentences: 12 sentences" in visible_text(app)
     assert view(app).corpus == ""
 

@@ -43,7 +43,7 @@ OFF = [("encoder", 1, 2), *(("cross", 1, head) for head in range(4))]
 main_text = partial(visible_text, kinds=("markdown", "caption", "info"))
 
 
-def opened(visit: Visit, **params: str) -> AppTest:
+def open_lab(visit: Visit, **params: str) -> AppTest:
     own = {"lab": "switch", "text": TEXT, "method": "forced", "target": FORCED_TARGET, "exact": "1"}
     return visit(PAGE, **{**own, **params})
 
@@ -53,7 +53,7 @@ def original_trace(translator: Translator) -> Trace:
     return translator.trace(TEXT, FORCED_TARGET)
 
 
-def moved(app: AppTest) -> dict[str, np.ndarray]:
+def attention_changes(app: AppTest) -> dict[str, np.ndarray]:
     """Return every head's change in attention, as sent to the browser."""
     for element in browser_views(app):
         header, parts = unpack(element.proto.bytes)
@@ -62,10 +62,10 @@ def moved(app: AppTest) -> dict[str, np.ndarray]:
     return {}
 
 
-def same(app: AppTest, comparison: Comparison) -> None:
+def check_comparison(app: AppTest, comparison: Comparison) -> None:
     """Check that the page shows this comparison."""
     assert not messages(app)
-    shares = moved(app)
+    shares = attention_changes(app)
     for kind, values in shares.items():
         np.testing.assert_allclose(values, comparison.attention(kind), atol=1e-5)
     assert shares
@@ -80,15 +80,15 @@ def same(app: AppTest, comparison: Comparison) -> None:
 
 
 def test_with_all_heads_on_it_suggests_heads(visit: Visit) -> None:
-    app = opened(visit)
+    app = open_lab(visit)
     assert "Nothing is changed" in main_text(app)
     assert component_data(app)[0]["off"] == ""
-    assert not moved(app)
+    assert not attention_changes(app)
     back = {button.label: button for button in app.button}
     assert back["Restore everything"].disabled
     back["Last layer of cross-attention"].click().run()
     assert view(app).off == "c1"
-    assert moved(app)
+    assert attention_changes(app)
     {button.label: button for button in app.button}["Restore everything"].click().run()
     assert view(app).off == ""
     assert "Nothing is changed" in main_text(app)
@@ -97,24 +97,24 @@ def test_with_all_heads_on_it_suggests_heads(visit: Visit) -> None:
 @pytest.mark.parametrize("means", ABLATIONS)
 def test_switched_off_heads(visit: Visit, translator: Translator, means: str) -> None:
     own = means != "zero"
-    app = opened(visit, off="e1.2,c1", means=means, method="forced" if own else "greedy")
+    app = open_lab(visit, off="e1.2,c1", means=means, method="forced" if own else "greedy")
     config = translator.model.config
     hooks = {
         "zero": lambda: switched_off(config, OFF),
         "uniform": lambda: uniform(config, OFF),
         "mean": lambda: to_mean(config, OFF, [translator.trace(text) for text in EXAMPLES]),
     }[means]()
-    same(
+    check_comparison(
         app, compare(translator, TEXT, hooks, original=original_trace(translator) if own else None)
     )
     assert "these 5 heads" in main_text(app)
 
 
 def test_an_edited_row(visit: Visit, translator: Translator) -> None:
-    app = opened(visit, kind="cross", layer="0", head="1", paint="c0.1.2:1x30,2x90")
+    app = open_lab(visit, kind="cross", layer="0", head="1", paint="c0.1.2:1x30,2x90")
     trace = original_trace(translator)
     row = [0.0, 30, 90] + [0] * (len(trace.src_tokens) - 3)
-    same(
+    check_comparison(
         app,
         compare(
             translator,
@@ -138,9 +138,9 @@ def test_an_edited_row(visit: Visit, translator: Translator) -> None:
 
 
 def test_masked_and_removed_source_tokens(visit: Visit, translator: Translator) -> None:
-    app = opened(visit, away="1,2")
+    app = open_lab(visit, away="1,2")
     trace = original_trace(translator)
-    same(
+    check_comparison(
         app,
         compare(
             translator, TEXT, masked_tokens(trace, [1, 2]), original=original_trace(translator)
@@ -148,40 +148,44 @@ def test_masked_and_removed_source_tokens(visit: Visit, translator: Translator) 
     )
     app.multiselect(key="switch-away").set_value([2]).run()
     assert view(app).away == "2"
-    app = opened(visit, away="1,2", gone="cut")
+    app = open_lab(visit, away="1,2", gone="cut")
     shorter = without_pieces(translator, TEXT, [1, 2])
-    same(app, compare(translator, TEXT, altered=shorter, original=original_trace(translator)))
-    assert list(moved(app)) == ["decoder"]
-    app = opened(visit, away="1,2", gone="cut", paint="c0.1.2:1x30")
+    check_comparison(
+        app, compare(translator, TEXT, altered=shorter, original=original_trace(translator))
+    )
+    assert list(attention_changes(app)) == ["decoder"]
+    app = open_lab(visit, away="1,2", gone="cut", paint="c0.1.2:1x30")
     assert "it is ignored while tokens are removed" in " ".join(messages(app))
-    assert list(moved(app)) == ["decoder"]
+    assert list(attention_changes(app)) == ["decoder"]
 
 
 def test_activations_of_another_sentence(visit: Visit, translator: Translator) -> None:
     site, other_sentence = "encoder.layers.0.ffn_norm.hook_output", "She paints a boat."
-    app = opened(visit, other=other_sentence, patch=f"{site}:1,2:0,3")
+    app = open_lab(visit, other=other_sentence, patch=f"{site}:1,2:0,3")
     trace, donor = original_trace(translator), translator.trace(other_sentence)
     hooks = patched(trace, donor, site, [1, 2], donor_positions=[0, 3])
-    same(app, compare(translator, TEXT, hooks, original=original_trace(translator)))
+    check_comparison(app, compare(translator, TEXT, hooks, original=original_trace(translator)))
     app.multiselect(key="switch-there").set_value([1]).run()
     assert view(app).patch == f"{site}:1,2:1"
     assert "must be equal" in " ".join(messages(app))
     app.multiselect(key="switch-here").set_value([3]).run()
     assert not messages(app)
     hooks = patched(trace, donor, site, [3], donor_positions=[1])
-    same(app, compare(translator, TEXT, hooks, original=original_trace(translator)))
+    check_comparison(app, compare(translator, TEXT, hooks, original=original_trace(translator)))
 
 
 def test_all_changes_at_once_and_the_same_from_python(visit: Visit) -> None:
     site = "decoder.layers.0.ffn_norm.hook_output"
-    app = opened(visit, off="d0.1", means="mean", away="1", paint="e0.1.0:0x1", patch=f"{site}:1:1")
+    app = open_lab(
+        visit, off="d0.1", means="mean", away="1", paint="e0.1.0:0x1", patch=f"{site}:1:1"
+    )
     assert not messages(app)
     assert "with a token of the source masked, with an edited row and with" in main_text(app)
     space: dict[str, Any] = {}
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         run_program(app.code[0].value, space)
     assert printed.getvalue()
-    for kind, shares in moved(app).items():
+    for kind, shares in attention_changes(app).items():
         np.testing.assert_allclose(shares, space["found"].attention(kind), atol=1e-5)
 
 
@@ -204,7 +208,7 @@ def test_all_changes_at_once_and_the_same_from_python(visit: Visit) -> None:
 def test_impossible_changes_are_reported(
     visit: Visit, params: dict[str, str], message: str
 ) -> None:
-    app = opened(visit, **params)
+    app = open_lab(visit, **params)
     assert message in " ".join(messages(app))
 
 
@@ -215,26 +219,26 @@ def test_a_failed_comparison_leaves_the_switchboard(
         raise ValueError("there is no word to compare")
 
     monkeypatch.setattr(switch, "cached_comparison", refused)
-    app = opened(visit, off="e1.2")
+    app = open_lab(visit, off="e1.2")
     assert any("there is no word to compare" in message for message in messages(app))
     assert any("off" in unpack(message.proto.bytes)[0] for message in browser_views(app))
 
 
 def test_a_long_text_and_an_unusual_one(visit: Visit) -> None:
-    app = opened(visit, text="hides books the lamp " * 16)
+    app = open_lab(visit, text="hides books the lamp " * 16)
     assert "heads can be switched off for up to 128" in main_text(app)
-    app = opened(visit, text="hides books the lamp " * 6, off="c1", blank="all")
+    app = open_lab(visit, text="hides books the lamp " * 6, off="c1", blank="all")
     assert "All cells can be blanked for up to 48 tokens" in main_text(app)
     assert "without forced decoding, the changed model writes" in main_text(app)
     assert "None: the change affects no later head" in main_text(app)
-    app = opened(visit, text="<b>x</b> 👩🏽‍🚀", off="c1", kind="encoder", row="0", column="0")
+    app = open_lab(visit, text="<b>x</b> 👩🏽‍🚀", off="c1", kind="encoder", row="0", column="0")
     assert not messages(app)
-    assert moved(app)
+    assert attention_changes(app)
 
 
 def test_blanking_a_selected_cell_and_all_cells(visit: Visit, translator: Translator) -> None:
     params = {"kind": "cross", "layer": "1", "head": "2", "row": "1", "column": "3"}
-    app = opened(visit, **params)
+    app = open_lab(visit, **params)
     trace = original_trace(translator)
     cells = blank_cells(translator, trace, ("cross", 1, 2))
     at = cells.cells.index((1, 3))
@@ -242,7 +246,7 @@ def test_blanking_a_selected_cell_and_all_cells(visit: Visit, translator: Transl
     assert numbers[:2] == [f"{cells.weights[at]:.3f}", f"{cells.norms[at]:.3f}"]
     assert float(numbers[2].removesuffix(" nats")) == pytest.approx(cells.total[at], abs=1e-4)
     assert "rank correlation" not in main_text(app)
-    app = opened(visit, **params, blank="all")
+    app = open_lab(visit, **params, blank="all")
     ranks = cells.correlations()
     for name in ("weight_effect", "norm_effect"):
         assert f"**{ranks[name]:.2f}**".replace("-", "−") in main_text(app)

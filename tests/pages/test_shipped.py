@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.jobs.conftest import IdleExecutor
 from tests.pages.conftest import Visit, button, component_data, messages, view, visible_text
-from tests.pages.train_visits import labels, trained
+from tests.pages.train_visits import labels, write_checkpoint
 from transformer.jobs import Jobs, Limits
 from transformer.jobs.make_shipped import write_snapshot
 from transformer.jobs.shipped import RUNS
@@ -45,7 +45,7 @@ def folder(tmp_path: Path, checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -
     """Return checkpoints: `tiny`, a task's run, and early saves of `tiny`."""
     copy = Path(shutil.copytree(checkpoints, tmp_path / "checkpoints"))
     toy = run_in(copy / RUNS, "toy-reverse", make_run_config("reverse", title="Reverse a sequence"))
-    trained(toy.path)
+    write_checkpoint(toy.path)
     toy.append_metrics({"step": 2, "loss": 0.5})
     toy.append_metrics({"step": 2, "valid_loss": 0.4, "sequence_accuracy": 0.75})
     film = FilmRun(title="The training of tiny", checkpoint="tiny")

@@ -9,7 +9,7 @@ import streamlit
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import Visit, component_data, messages, view, visible_text
-from tests.pages.train_visits import OTHER_VISITOR, PAGE, put, stand
+from tests.pages.train_visits import OTHER_VISITOR, PAGE, put, write_run
 from tests.session import SessionDict
 from transformer.jobs import Jobs
 from transformer.run_config import INSPECT, PairsRun, TaskRun
@@ -50,7 +50,7 @@ def test_another_value_replaces_the_visitors_unfinished_run(visit: Visit, jobs: 
 @pytest.mark.parametrize("status", ["finished", "paused", "cancelled"])
 def test_an_ended_or_paused_run_is_kept(visit: Visit, jobs: Jobs, status: str) -> None:
     app, name = begun(visit)
-    stand(jobs, name, status)
+    write_run(jobs, name, status)
     app.run()
     knob(app, "Layers").select(1).run()
     assert {run.name for run in jobs.runs()} == {name, view(app).run}
@@ -98,7 +98,7 @@ def test_a_queued_run_shows_a_film_of_its_task(visit: Visit, jobs: Jobs) -> None
     assert film["play"]
     assert film["steps"][-1] == 600
     assert "a finished run of the same task" in visible_text(app)
-    stand(jobs, name, "running")
+    write_run(jobs, name, "running")
     app.run()
     assert not [data for data in component_data(app) if "probes" in data]
 

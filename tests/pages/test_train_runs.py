@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.pages.conftest import Visit, button, charts, component_data, messages, view, visible_text
-from tests.pages.train_visits import OTHER_VISITOR, PAGE, labels, put, stand, trained
+from tests.pages.train_visits import OTHER_VISITOR, PAGE, labels, put, write_checkpoint, write_run
 from transformer.jobs import JobError, Jobs
 from transformer.training.recipe import make_run_config
 
@@ -17,7 +17,7 @@ def test_a_run_on_own_sentences_is_private_until_shared(visit: Visit, jobs: Jobs
     """Another visitor once could read private sentences on the run's page."""
     secret = make_run_config(title="My diary", settings={"d_model": 16, "n_heads": 2, "d_ff": 16})
     name = jobs.submit(secret, OTHER_VISITOR, {"pairs.tsv": b"dear diary\tI know\n"})
-    trained(stand(jobs, name, "finished"))
+    write_checkpoint(write_run(jobs, name, "finished"))
     public = put(jobs)
 
     def refused() -> list[bool]:
@@ -51,7 +51,7 @@ def test_other_visitors_can_see_but_not_control_a_run(visit: Visit, jobs: Jobs) 
     app = visit(PAGE, run=name)
     assert "Someone else's run" in visible_text(app)
     assert not labels(app) & {"Pause", "Stop", "Save now", "Resume", "Delete it"}
-    stand(jobs, name, "failed", "out of memory")
+    write_run(jobs, name, "failed", "out of memory")
     app = visit(PAGE, run=name)
     assert "Out of memory." in messages(app)
     assert not labels(app) & {"Resume", "Delete it"}
@@ -68,24 +68,24 @@ def test_own_runs_are_paused_resumed_stopped_and_deleted(visit: Visit, jobs: Job
     assert jobs.run(name).status == "paused"
     button(app, "Resume").click().run()
     assert jobs.run(name).status == "queued"
-    stand(jobs, name, "running")
+    write_run(jobs, name, "running")
     app.run()
     assert "Save now" in labels(app)
     button(app, "Save now").click().run()
     assert jobs.folder(name).control().save == 1
     app.select_slider[0].set_value(0.5).run()
     assert jobs.folder(name).control().learning_rate_factor == 0.5
-    stand(jobs, name, "queued")
+    write_run(jobs, name, "queued")
     button(app, "Stop").click().run()
     app.run()
     assert jobs.run(name).status == "cancelled"
     button(app, "Resume").click().run()
     assert jobs.run(name).status == "queued"
     full = jobs.folder(name).path / "resume.safetensors"
-    stand(jobs, name, "failed", f"{full} cannot be written")
+    write_run(jobs, name, "failed", f"{full} cannot be written")
     (message,) = messages(visit(PAGE, run=name))
     assert message.replace("\\", "") == f"runs/{name}/resume.safetensors cannot be written."
-    stand(jobs, name, "failed", "process 1 was killed")
+    write_run(jobs, name, "failed", "process 1 was killed")
     app.run()
     assert "Process 1 was killed." in messages(app)
     button(app, "Delete it").click().run()
@@ -112,13 +112,13 @@ def test_the_owner_is_not_in_the_address_and_differs_between_visitors(
 
 def test_metrics_examples_and_status_come_from_the_folder(visit: Visit, jobs: Jobs) -> None:
     name = put(jobs)
-    path = stand(jobs, name, "running")
+    path = write_run(jobs, name, "running")
     lines: list[dict[str, Any]] = [
         {"step": n, "loss": 2 / n, "seconds": 0.5, "tokens": 100, "share": n / 10} for n in (1, 2)
     ]
     lines += [{"step": 2, "valid_loss": 1.25, "sequence_accuracy": 0.5, "token_accuracy": 1.0}]
     (path / "metrics.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    trained(path)
+    write_checkpoint(path)
     app = visit(PAGE, run=name)
     figures = {metric.label: metric.value for metric in app.metric}
     assert figures["Loss"] == "1.000"
@@ -134,7 +134,7 @@ def test_scores_on_few_held_out_pairs_have_a_warning_and_no_meaningless_bleu(
 ) -> None:
     """A run of an earlier version has BLEU 0.0 and a sequence accuracy of 100 %."""
     name = put(jobs)
-    path = stand(jobs, name, "finished")
+    path = write_run(jobs, name, "finished")
     line = {"step": 2, "valid_loss": 0.1, "sequence_accuracy": 1.0, "bleu": 0.0, "sequences": 1}
     (path / "metrics.jsonl").write_text(f"{json.dumps(line)}\n")
     app = visit(PAGE, run=name)
@@ -142,7 +142,7 @@ def test_scores_on_few_held_out_pairs_have_a_warning_and_no_meaningless_bleu(
     assert "Measured on 1 held-out pair: too few" in visible_text(app)
     more = put(jobs)
     longer = {**line, "bleu": 31.2, "sequences": 90}
-    (stand(jobs, more, "finished") / "metrics.jsonl").write_text(f"{json.dumps(longer)}\n")
+    (write_run(jobs, more, "finished") / "metrics.jsonl").write_text(f"{json.dumps(longer)}\n")
     app = visit(PAGE, run=more)
     assert "BLEU" in [metric.label for metric in app.metric]
     assert "too few" not in visible_text(app)
@@ -152,7 +152,7 @@ def test_an_interrupted_run_in_the_queue_says_where_it_will_continue(
     visit: Visit, jobs: Jobs
 ) -> None:
     name = put(jobs)
-    stand(jobs, name, "queued", "interrupted at step 2; starts again at step 0")
+    write_run(jobs, name, "queued", "interrupted at step 2; starts again at step 0")
     assert "Interrupted at step 2; starts again at step 0. First in" in visible_text(
         visit(PAGE, run=name)
     )
@@ -162,7 +162,7 @@ def test_a_runs_model_is_offered_with_its_example_sentences(visit: Visit, jobs: 
     app = visit(PAGE)
     app.button("train-reverse").click().run()
     name = view(app).run
-    trained(stand(jobs, name, "finished"))
+    write_checkpoint(write_run(jobs, name, "finished"))
     app.run()
     app.button("go-pages/translate.py").click().run()
     assert not messages(app)
@@ -194,7 +194,7 @@ def test_a_runs_model_is_offered_with_its_example_sentences(visit: Visit, jobs: 
 
 def test_models_of_others_are_not_listed_but_open_by_a_link(visit: Visit, jobs: Jobs) -> None:
     name = put(jobs)
-    trained(stand(jobs, name, "finished"))
+    write_checkpoint(write_run(jobs, name, "finished"))
     app = visit("pages/translate.py")
     assert not [box for box in app.selectbox if box.label == "Model"]
     app = visit("pages/translate.py", model=name)
@@ -212,7 +212,7 @@ def test_curves_of_two_runs_are_compared(visit: Visit, jobs: Jobs) -> None:
     for scale, name in enumerate(names, start=1):
         lines = [{"step": n, "loss": scale * n, "seconds": 0.1} for n in (1, 2, 3)]
         text = "".join(f"{json.dumps(line)}\n" for line in lines)
-        (stand(jobs, name, "finished") / "metrics.jsonl").write_text(text)
+        (write_run(jobs, name, "finished") / "metrics.jsonl").write_text(text)
     app = visit(PAGE, run=names[0])
 
     def losses() -> list[list[float]]:

@@ -40,7 +40,7 @@ def put(jobs: Jobs, owner: str = OTHER_VISITOR, **more: Any) -> str:
     return jobs.submit(make_run_config("reverse", title="A run", **more), owner)
 
 
-def stand(jobs: Jobs, name: str, status: str, reason: str = "") -> Path:
+def write_run(jobs: Jobs, name: str, status: str, reason: str = "") -> Path:
     """Write a run with this status, without training it."""
     path = jobs.folder(name).path
     state = {"status": status, "reason": reason, "step": 2, "seconds": 3.0}
@@ -48,7 +48,7 @@ def stand(jobs: Jobs, name: str, status: str, reason: str = "") -> Path:
     return path
 
 
-def trained(path: Path) -> None:
+def write_checkpoint(path: Path) -> None:
     """Write a checkpoint of the reverse task and its example sources, as a run does."""
     vocabulary = Vocabulary.from_symbols(TASKS["reverse"].symbols)
     config = ModelConfig.preset("tiny", vocab_size=len(vocabulary))

@@ -31,7 +31,7 @@ def some(name: str, n: int, seed: int, **options: int) -> list[Example]:
 
 
 @st.composite
-def drawn(draw: st.DrawFn, name: str) -> Call:
+def random_calls(draw: st.DrawFn, name: str) -> Call:
     """Strategy for a call with random options."""
     task = TASKS[name]
     options = {
@@ -41,7 +41,7 @@ def drawn(draw: st.DrawFn, name: str) -> Call:
     return partial(some, name, draw(st.integers(0, 60)), draw(N_SEEDS), **options)
 
 
-def linked(example: Example) -> list[tuple[str, str]]:
+def linked_symbols(example: Example) -> list[tuple[str, str]]:
     """Return the linked symbols; check that links are sorted, unique, in range and cover the
     target."""
     src, tgt = example.src.split(), example.tgt.split()
@@ -78,7 +78,7 @@ def test_a_new_task_is_one_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.delitem(sys.modules, "transformer.text.tasks.doubling")
 
 
-@given(draw_examples=drawn("copy"))
+@given(draw_examples=random_calls("copy"))
 def test_copy_targets_equal_sources(draw_examples: Call) -> None:
     options, examples = draw_examples.keywords, draw_examples()
     for example in examples:
@@ -89,20 +89,20 @@ def test_copy_targets_equal_sources(draw_examples: Call) -> None:
         assert set(example.src.split()) <= set("abcdefghijklmnopqrstuvwxyz"[: options["letters"]])
 
 
-@given(draw_examples=drawn("reverse"))
+@given(draw_examples=random_calls("reverse"))
 def test_reverse_targets_are_reversed(draw_examples: Call) -> None:
     for example in draw_examples():
         assert example.tgt == example.src[::-1]
-        assert all(a == b for a, b in linked(example))
+        assert all(a == b for a, b in linked_symbols(example))
         assert all(i + j == len(example.src.split()) - 1 for i, j in example.alignment or ())
         assert one_to_one(example)
 
 
-@given(draw_examples=drawn("sort"))
+@given(draw_examples=random_calls("sort"))
 def test_sort_targets_are_sorted_without_repeats(draw_examples: Call) -> None:
     for example in draw_examples():
         assert example.tgt.split() == sorted(set(example.src.split()))
-        assert all(a == b for a, b in linked(example))
+        assert all(a == b for a, b in linked_symbols(example))
         assert one_to_one(example)
 
 
@@ -124,7 +124,7 @@ def test_another_key_gives_another_cipher() -> None:
     assert len(targets) == 20
 
 
-@given(draw_examples=drawn("dates"))
+@given(draw_examples=random_calls("dates"))
 def test_dates_equal_the_calendars(draw_examples: Call) -> None:
     for example in draw_examples():
         text = re.sub(r"(?<=\d) (?=\d)", "", example.src)
@@ -138,7 +138,7 @@ def test_dates_equal_the_calendars(draw_examples: Call) -> None:
             day = datetime.strptime(rest, "%d %B %Y")
             assert weekday == calendar.day_name[day.weekday()].lower()
         assert example.tgt.replace(" ", "") == day.date().isoformat()
-        for a, b in linked(example):
+        for a, b in linked_symbols(example):
             assert a == b or (a in map(str.lower, calendar.month_name) and b.isdigit())
         reached = {j for _, j in example.alignment or ()}
         # All but the two dashes and the 0 of a one-digit day is linked.
@@ -146,7 +146,7 @@ def test_dates_equal_the_calendars(draw_examples: Call) -> None:
         assert reached == set(range(10)) - missing
 
 
-@given(draw_examples=drawn("addition"))
+@given(draw_examples=random_calls("addition"))
 def test_addition_targets_are_sums(draw_examples: Call) -> None:
     options, examples = draw_examples.keywords, draw_examples()
     for example in examples:
@@ -157,7 +157,7 @@ def test_addition_targets_are_sums(draw_examples: Call) -> None:
         assert example.alignment is None
 
 
-@given(draw_examples=drawn("brackets"))
+@given(draw_examples=random_calls("brackets"))
 def test_source_and_target_together_are_balanced(draw_examples: Call) -> None:
     for example in draw_examples():
         src, tgt = (text.replace(" ", "") for text in (example.src, example.tgt))
@@ -167,7 +167,7 @@ def test_source_and_target_together_are_balanced(draw_examples: Call) -> None:
         while (shorter := re.sub(r"\(\)|\[\]|\{\}", "", brackets)) != brackets:
             brackets = shorter
         assert brackets == ""
-        assert all(a + b in ("()", "[]", "{}") for a, b in linked(example))
+        assert all(a + b in ("()", "[]", "{}") for a, b in linked_symbols(example))
         assert [j for _, j in sorted(example.alignment or ())] == list(range(len(tgt)))[::-1]
 
 

@@ -12,7 +12,7 @@ from streamlit.runtime.scriptrunner_utils.script_run_context import FragmentThre
 from transformer.ui.shell.security import Asgi, Message, Scope
 
 
-def exchanged(
+def exchange_messages(
     app: Asgi, scope: Scope, begin: str = "http.request", messages: list[Message] | None = None
 ) -> list[Message]:
     """Return all messages in response to a request; `messages` has them even if the app raises."""

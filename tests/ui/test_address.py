@@ -47,7 +47,7 @@ def any_of(kind: type[View]) -> st.SearchStrategy[View]:
 views = st.sampled_from(list(FILES)).flatmap(any_of)
 
 
-def opened(file: str, params: dict[str, str]) -> tuple[View, list[str]]:
+def open_address(file: str, params: dict[str, str]) -> tuple[View, list[str]]:
     values, problems = parse_params(file, params)
     return make_view(PAGES[file].view, values), problems
 
@@ -70,14 +70,14 @@ def test_every_default_is_valid_in_an_address(kind: type[View]) -> None:
 
 @given(views)
 def test_an_address_restores_its_view(view: View) -> None:
-    assert opened(FILES[type(view)], view.to_params()) == (view, [])
+    assert open_address(FILES[type(view)], view.to_params()) == (view, [])
 
 
 @given(st.sampled_from(list(PAGES)), st.dictionaries(st.sampled_from(EVERY) | st.text(), st.text()))
 def test_any_address_can_be_opened(file: str, params: dict[str, str]) -> None:
-    view, problems = opened(file, params)
+    view, problems = open_address(file, params)
     linked = replace(view, size="normal")  # an old address may have it, a new one does not
-    assert opened(file, view.to_params()) == (linked, [])
+    assert open_address(file, view.to_params()) == (linked, [])
     assert len(problems) <= len(params)
 
 
@@ -130,7 +130,7 @@ def test_problems_with_fields_of_other_pages_are_reported() -> None:
 )
 def test_invalid_parameters_are_reported_and_ignored(params: dict[str, str], problem: str) -> None:
     for file in PAGES:
-        view, problems = opened(file, params)
+        view, problems = open_address(file, params)
         assert view == PAGES[file].view()
         assert [problem in text for text in problems] == [True]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.ui.conftest import exchanged
+from tests.ui.conftest import exchange_messages
 from transformer.ui.shell.security import MAX_QUOTED_HOST, Gate, Message, Receive, Scope, Send
 from transformer.ui.shell.visitor import COOKIE, ID, new_id
 
@@ -52,7 +52,7 @@ def send_request(
         **scope,
     }
     gate = Gate(page, hosts=HOSTS, origins=["https://notes.example/"], policy=POLICY)
-    return exchanged(gate, request, "websocket.connect")
+    return exchange_messages(gate, request, "websocket.connect")
 
 
 def status(headers: Mapping[str, str] | list[tuple[str, str]], **more: Any) -> int:
@@ -137,7 +137,7 @@ def test_the_rejection_quotes_the_host_and_names_the_setting(
         gate = Gate(page, hosts=[value], origins=(), policy=POLICY)
         headers = [(b"host", host.encode())]
         scope = {"type": "http", "method": "GET", "path": "/", "headers": headers}
-        assert exchanged(gate, scope)[0]["status"] == OK
+        assert exchange_messages(gate, scope)[0]["status"] == OK
 
 
 def test_a_request_has_exactly_one_host() -> None:
@@ -188,7 +188,7 @@ def test_an_internal_error_reveals_nothing() -> None:
     scope = {"type": "http", "method": "GET", "path": "/broken", "headers": [(b"host", b"[::1]")]}
     gate = Gate(page, hosts=HOSTS, origins=(), policy=POLICY)
     with pytest.raises(RuntimeError):  # it is printed in the terminal
-        exchanged(gate, scope, messages=messages)
+        exchange_messages(gate, scope, messages=messages)
     assert messages[0]["status"] == 500
     assert b"path" not in messages[1]["body"]
     assert response_headers(messages).items() >= EXPECTED_HEADERS.items()

@@ -67,13 +67,13 @@ def _ask(lesson: Lesson, model: Model) -> tuple[LessonCase, Question] | str:
     return missing
 
 
-def of(lesson: Lesson, models: dict[str, Model]) -> list[Model]:
+def suitable_models(lesson: Lesson, models: dict[str, Model]) -> list[Model]:
     return [model for model in models.values() if model.about.kind == lesson.task]
 
 
 def found_of(name: str, models: dict[str, Model]) -> Iterator[tuple[LessonCase, Question]]:
     """Return the lesson's question for every suitable model."""
-    for model in of(BY_NAME[name], models):
+    for model in suitable_models(BY_NAME[name], models):
         result = prepare(BY_NAME[name], model)
         if not isinstance(result, str):
             yield result
@@ -115,8 +115,8 @@ def test_a_mistake_is_not_asked_next_to_its_answer() -> None:
 def test_a_question_is_complete_or_says_what_is_missing(
     lesson: Lesson, models: dict[str, Model]
 ) -> None:
-    assert of(lesson, models)
-    for model in of(lesson, models):
+    assert suitable_models(lesson, models)
+    for model in suitable_models(lesson, models):
         result = prepare(lesson, model)
         if isinstance(result, str):
             assert re.fullmatch(r"[a-z].*[^.]", result)  # part of a sentence
@@ -143,9 +143,9 @@ def test_each_lesson_works_with_an_included_checkpoint(
     models: dict[str, Model],
 ) -> None:
     missing = {
-        lesson.name: [prepare(lesson, model) for model in of(lesson, models)]
+        lesson.name: [prepare(lesson, model) for model in suitable_models(lesson, models)]
         for lesson in LESSONS
-        if all(isinstance(prepare(lesson, model), str) for model in of(lesson, models))
+        if all(isinstance(prepare(lesson, model), str) for model in suitable_models(lesson, models))
     }
     assert not missing
 
@@ -154,7 +154,7 @@ def test_right_answers_have_different_positions(models: dict[str, Model]) -> Non
     rights = [
         result[1].correct
         for lesson in LESSONS
-        if not isinstance(result := prepare(lesson, of(lesson, models)[0]), str)
+        if not isinstance(result := prepare(lesson, suitable_models(lesson, models)[0]), str)
         and result[1].options
     ]
     assert max(rights.count(n) for n in set(rights)) <= 0.6 * len(rights)
@@ -235,7 +235,7 @@ def test_a_lesson_on_a_task_uses_the_shipped_run(tmp_path: Path) -> None:
 
 def test_token_names_follow_the_setting(models: dict[str, Model]) -> None:
     for lesson in LESSONS:
-        for model in of(lesson, models):
+        for model in suitable_models(lesson, models):
             for text in lesson.sentences:
                 with suppress(LessonUnavailable):
                     question = lesson.build(LessonCase(model, text))
@@ -302,7 +302,7 @@ def test_a_cross_attention_head_is_no_previous_token_head(models: dict[str, Mode
 
 
 def test_the_longest_wave_follows_the_formula(models: dict[str, Model]) -> None:
-    for model in of(BY_NAME["waves"], models):
+    for model in suitable_models(BY_NAME["waves"], models):
         result = prepare(BY_NAME["waves"], model)
         assert not isinstance(result, str)
         d_model = model.translator.model.config.d_model

@@ -59,7 +59,7 @@ def rows(section: str) -> list[tuple[str, str, str]]:
     return [(a.strip(), b, c.strip()) for a, b, c in matches]
 
 
-def listed(lessons: tuple[Lesson, ...]) -> list[tuple[str, str, str]]:
+def lesson_rows(lessons: tuple[Lesson, ...]) -> list[tuple[str, str, str]]:
     return [
         (f"{number(lesson)}. {lesson.title}", f"{lesson.minutes:g}", PAGES[lesson.page].title)
         for lesson in lessons
@@ -68,8 +68,8 @@ def listed(lessons: tuple[Lesson, ...]) -> list[tuple[str, str, str]]:
 
 def test_the_teachers_guide_has_the_steps_and_times_of_the_course() -> None:
     core, more = GUIDE.split("\n## The course\n")[1].split("\n## Extra lessons\n")
-    assert rows(core) == listed(CORE)
-    assert rows(more) == listed(EXTRA)
+    assert rows(core) == lesson_rows(CORE)
+    assert rows(more) == lesson_rows(EXTRA)
     numbers = {11: "eleven", 12: "twelve", 13: "thirteen", 14: "fourteen", 15: "fifteen"}
     numbers |= {20: "twenty", 21: "twenty-one", 22: "twenty-two"}
     opening = re.sub(r"\s+", " ", GUIDE)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from starlette.applications import Starlette
 
-from tests.ui.conftest import exchanged
+from tests.ui.conftest import exchange_messages
 from transformer.figures.views import COMPONENTS, loader, served
 from transformer.ui.shell.view_scripts import CACHE_CONTROL, FOLDER, path, route
 
@@ -17,7 +17,7 @@ def ask(name: str, prefix: str = "", **more: Any) -> tuple[int, dict[bytes, byte
     """Return status, headers and body of the response for this path."""
     app: Any = Starlette(routes=[route(prefix)])
     scope = {"type": "http", "method": "GET", "path": name, "headers": [], **more}
-    messages = exchanged(app, scope)
+    messages = exchange_messages(app, scope)
     return messages[0]["status"], dict(messages[0]["headers"]), messages[1]["body"]
 
 

@@ -24,7 +24,7 @@ CORPUS = [
 TENSION = 3.0
 
 
-def along(i: int, j: int, n: int, m: int, tension: float) -> float:
+def position_prior(i: int, j: int, n: int, m: int, tension: float) -> float:
     """The prior of source word j for target word i, counted from 1, by explicit summation."""
     terms = [math.exp(-tension * abs(i / m - k / n)) for k in range(1, n + 1)]
     return NULL_PROBABILITY if j == 0 else (1 - NULL_PROBABILITY) * terms[j - 1] / sum(terms)
@@ -42,7 +42,7 @@ def by_brute_force(rounds: int, sparse: float, tension: float) -> dict[tuple[str
             each = {}
             for links in itertools.product(range(n + 1), repeat=m):
                 each[links] = math.prod(
-                    along(i + 1, j, n, m, tension) * likely[source_words[j], target[i]]
+                    position_prior(i + 1, j, n, m, tension) * likely[source_words[j], target[i]]
                     for i, j in enumerate(links)
                 )
             total = sum(each.values())

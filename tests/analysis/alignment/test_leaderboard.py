@@ -48,7 +48,7 @@ def sentence() -> Corpus:
 
 
 @pytest.fixture(scope="module")
-def built(sentence: Corpus) -> Translator:
+def perfect_aligner(sentence: Corpus) -> Translator:
     """Return a model with a perfect aligner: head 0 of its only layer attends to the word just
     read.
 
@@ -106,7 +106,7 @@ def sharp(translator: Translator) -> Translator:
 
 
 @pytest.fixture(scope="module")
-def mixed(pairs: list[tuple[str, str]]) -> Corpus:
+def corpus_with_possible_links(pairs: list[tuple[str, str]]) -> Corpus:
     """Return sentences with possible links, and a word separate from its full stop."""
     links = ("0-0 1?0 1-1 2-2", "1-0 0-1 2?2", "0-0 1-1 2-2 3?2")
     return Corpus.of_lines(

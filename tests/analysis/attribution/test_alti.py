@@ -24,7 +24,7 @@ def stream(trace: Trace, kind: str, layer: int) -> np.ndarray:
     return trace[f"{kind}.{below}.hook_output"].astype(float)
 
 
-def slowly(model: Transformer, trace: Trace, kind: str, layer: int) -> np.ndarray:
+def contributions_by_loops(model: Transformer, trace: Trace, kind: str, layer: int) -> np.ndarray:
     """Compute c_ij from the definitions, one vector after the other, in double precision."""
     site = WEIGHTS[kind].format(layer).removesuffix(".hook_weights")
     attention, norm = model.get_submodule(site), model.get_submodule(f"{site}_norm").norm
@@ -59,7 +59,9 @@ def test_contributions_equal_their_definition(
     model: Transformer, trace: Trace, kind: str, layer: int
 ) -> None:
     contributions = alti.contributions(model, trace, kind, layer)
-    np.testing.assert_allclose(contributions, slowly(model, trace, kind, layer), atol=2e-5)
+    np.testing.assert_allclose(
+        contributions, contributions_by_loops(model, trace, kind, layer), atol=2e-5
+    )
     np.testing.assert_allclose(contributions.sum(axis=-1), 1, atol=1e-12)
     assert contributions[-1].max() < 0.97, "a model in which nothing mixes would prove nothing"
     if kind == "decoder":
@@ -98,12 +100,12 @@ def test_all_layers_equal_one_product_over_encoder_and_decoder(
     state = np.eye(n_src + n_tgt)
     rolled = alti.encoder(model, trace)
     for layer in range(2):
-        state[:n_src] = slowly(model, trace, "encoder", layer) @ state[:n_src]
+        state[:n_src] = contributions_by_loops(model, trace, "encoder", layer) @ state[:n_src]
         np.testing.assert_allclose(rolled[layer], state[:n_src, :n_src], atol=5e-5)
     relevance = alti.joint(model, trace)
     for layer in range(2):
-        state[n_src:] = slowly(model, trace, "decoder", layer) @ state[n_src:]
-        across = slowly(model, trace, "cross", layer)
+        state[n_src:] = contributions_by_loops(model, trace, "decoder", layer) @ state[n_src:]
+        across = contributions_by_loops(model, trace, "cross", layer)
         state[n_src:] = across[:, :-1] @ state[:n_src] + across[:, -1:] * state[n_src:]
         np.testing.assert_allclose(relevance.source[layer], state[n_src:, :n_src], atol=5e-5)
         np.testing.assert_allclose(relevance.target[layer], state[n_src:, n_src:], atol=5e-5)

@@ -34,7 +34,7 @@ def stack(name: str, matrices: list[np.ndarray]) -> Pipes:
     }
 
 
-def mixed(layers: np.ndarray, r: float) -> list[np.ndarray]:
+def with_residual(layers: np.ndarray, r: float) -> list[np.ndarray]:
     return [r * np.eye(layer.shape[-1]) + (1 - r) * layer.mean(axis=0) for layer in layers]
 
 
@@ -44,13 +44,13 @@ def test_flow_equals_the_minimum_cut(seed: int, residual: float) -> None:
     trace = trace_of_weights(
         weights, np.tril(weights) / np.tril(weights).sum(axis=-1, keepdims=True)
     )
-    pipes = stack("encoder", mixed(weights, residual))
+    pipes = stack("encoder", with_residual(weights, residual))
     rolled = flow.encoder(trace, residual=residual)
     for i, j in np.ndindex(3, 3):
         cut = narrowest_cut(pipes, ("encoder", 3, i), ("encoder", 0, j))
         assert rolled[i, j] == pytest.approx(cut, abs=1e-7)
     alone = flow.decoder(trace, [1], residual=residual)
-    lower = mixed(np.stack([trace.weights("decoder", k) for k in range(3)]), residual)
+    lower = with_residual(np.stack([trace.weights("decoder", k) for k in range(3)]), residual)
     cut = narrowest_cut(stack("decoder", lower), ("decoder", 3, 1), ("decoder", 0, 0))
     assert alone[0, 0] == pytest.approx(cut, abs=1e-7)
     assert alone[0, 2] == 0, "nothing comes from a later token"
@@ -63,8 +63,8 @@ def test_joint_flow_equals_the_minimum_cut(seed: int, depth: int) -> None:
     r = 0.4
     encoder, cross = random_rows(seed, depth, 2, 2, 2), random_rows(seed + 9, 2, 2, 2, 2)
     decoder = random_rows(seed + 5, 2, 2, 2, 2, causal=True)
-    within = mixed(decoder, r)
-    pipes = stack("encoder", mixed(encoder, r))
+    within = with_residual(decoder, r)
+    pipes = stack("encoder", with_residual(encoder, r))
     pipes |= stack("decoder", [within[0], r * np.eye(2), within[1], r * np.eye(2)])
     for layer, i, j in np.ndindex(2, 2, 2):
         above, below = ("decoder", 2 * layer + 2, i), ("encoder", depth, j)

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from tests.analysis.inside.traced_models import KINDS, TracedModel, evaluated, trace_model
+from tests.analysis.inside.traced_models import KINDS, TracedModel, evaluate_latex, trace_model
 from transformer.analysis.inside import Opened, Panel, boxes, opened, worked
 from transformer.config import ModelConfig
 from transformer.model import Transformer
@@ -215,7 +215,9 @@ def test_every_line_of_a_derivation_equals_the_number(all_boxes: list[Opened]) -
                     if line.startswith("="):
                         lines += 1
                         # Numbers have four digits, and some are small differences of large ones.
-                        assert evaluated(line) == pytest.approx(value, rel=4e-3, abs=4e-3), line
+                        assert evaluate_latex(line) == pytest.approx(value, rel=4e-3, abs=4e-3), (
+                            line
+                        )
     assert lines > 500
 
 

@@ -52,7 +52,7 @@ def en_fr() -> Translator:
     return Translator.load(EN_FR, device="cpu")
 
 
-def printed(program: str) -> float:
+def run_snippet(program: str) -> float:
     """Run the program in this process and return the number that it prints."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
@@ -72,7 +72,7 @@ def test_the_snippet_of_every_panel_prints_its_numbers(
             row, column = (rows - 1) // 2, columns - 1
             program = snippet(result, str(traced_model.folder), panel.name, row, column)
             expected = panel.values[row, column]
-            assert printed(program) == pytest.approx(expected, rel=1e-4, abs=1e-5), program
+            assert run_snippet(program) == pytest.approx(expected, rel=1e-4, abs=1e-5), program
 
 
 def test_no_snippet_reads_the_result_from_its_hook_point(
@@ -87,7 +87,7 @@ def test_no_snippet_reads_the_result_from_its_hook_point(
 
 def test_a_masked_score_is_printed_as_minus_infinity(traced_model: TracedModel) -> None:
     box = opened(traced_model.trace, traced_model.translator, "decoder.0.self_attn.mask")
-    assert printed(snippet(box, str(traced_model.folder), "masked", 0, 1)) == float("-inf")
+    assert run_snippet(snippet(box, str(traced_model.folder), "masked", 0, 1)) == float("-inf")
 
 
 @pytest.mark.parametrize(("box", "panel", "row", "column"), NUMBERS)
@@ -97,7 +97,7 @@ def test_snippets_work_with_the_included_model(
     opened_box = opened(en_fr.trace("I am a student."), en_fr, box, 5)
     program = snippet(opened_box, EN_FR, panel, row, column)
     expected = opened_box.panel(panel).values[row, column]
-    assert printed(program) == pytest.approx(expected, rel=1e-4)
+    assert run_snippet(program) == pytest.approx(expected, rel=1e-4)
 
 
 def test_a_snippet_is_a_standalone_program(en_fr: Translator) -> None:
@@ -117,7 +117,7 @@ def test_any_user_text_is_quoted_in_the_snippet(en_fr: Translator, text: str) ->
         node.value for node in ast.walk(ast.parse(program)) if isinstance(node, ast.Constant)
     ]
     assert text in literals
-    assert printed(program) == pytest.approx(box.result.values[0, 0], rel=1e-4)
+    assert run_snippet(program) == pytest.approx(box.result.values[0, 0], rel=1e-4)
 
 
 def test_a_missing_panel_or_cell_is_named(traced_model: TracedModel) -> None:

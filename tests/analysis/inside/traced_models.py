@@ -44,7 +44,7 @@ def trace_model(kind: str, vocabulary: Vocabulary, folder: Path) -> TracedModel:
     return TracedModel(folder, translator, translator.trace(SOURCE, TARGET))
 
 
-def evaluated(line: str) -> float:
+def evaluate_latex(line: str) -> float:
     """Evaluate a line of a computation: `= \\frac{e^{0.5}}{1.2} + \\underbrace{…}_{i=3}`."""
     text = line.removeprefix("=")
     text = re.sub(r"\\left|\\right", "", text)

@@ -75,7 +75,7 @@ def test_offsets_of_one_sentence_equal_the_measures(
                 )
 
 
-def alone(row: Sequence[str], at: int) -> bool:
+def is_whole_word(row: Sequence[str], at: int) -> bool:
     """Return whether this token is a whole word."""
     after = row[at + 1] if at + 1 < len(row) else "</s>"
     return row[at][0] == "▁" and row[at][1:].isalnum() and after[0] in "▁<,.;"
@@ -96,8 +96,8 @@ def by_hand(trace: Trace, kind: str, name: str, layer: int, head: int) -> list[f
                 j
                 for j, token in enumerate(visible)
                 if token == words[i]
-                and alone(words, i)
-                and alone(columns, j)
+                and is_whole_word(words, i)
+                and is_whole_word(columns, j)
                 and (kind == "cross" or j != i)
             ]
             values += [row[twins].sum()] if twins else []

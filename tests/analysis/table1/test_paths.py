@@ -12,7 +12,7 @@ from transformer.analysis.table1 import paths
 from transformer.model.rivals import RIVALS, RivalConfig, stack
 
 
-def by_walking(name: str, n: int, n_layers: int, k: int, r: int) -> list[set[int]]:
+def search_by_offsets(name: str, n: int, n_layers: int, k: int, r: int) -> list[set[int]]:
     """Return the inputs that reach the last position, by offsets only: no weights, no gradients."""
 
     def before(at: int, layer: int) -> set[int]:
@@ -40,7 +40,9 @@ def test_path_lengths_from_gradients_equal_a_graph_search(
     name: str, n: int, k: int, r: int
 ) -> None:
     field = paths.receptive_field(name, n, 4, k, r)
-    assert [set(row.nonzero().flatten().tolist()) for row in field] == by_walking(name, n, 4, k, r)
+    assert [set(row.nonzero().flatten().tolist()) for row in field] == search_by_offsets(
+        name, n, 4, k, r
+    )
 
 
 @pytest.mark.parametrize("name", paths.STACKS)
