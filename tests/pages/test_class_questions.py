@@ -23,7 +23,7 @@ from tests.pages.class_visits import (
     token,
 )
 from tests.pages.class_visits import text as markdown
-from tests.pages.conftest import Visit, download_labels, messages, view, visible_text
+from tests.pages.conftest import ROOT, Visit, download_labels, messages, view, visible_text
 from transformer.analysis.evidence.proportions import paired_difference
 from transformer.classroom.codes import show_code
 from transformer.classroom.examples import EXAMPLES
@@ -34,6 +34,7 @@ from transformer.ui.shell.registry import CLASS
 
 __all__ = ["token"]  # a fixture
 SCRIPT = "<script>alert(1)</script>"
+SHIPPED = ROOT / "checkpoints"
 TABLE = '<table class="hu-rounds">'
 
 
@@ -56,9 +57,9 @@ def colleague(visit: Visit, name: str = "Mr Bohr") -> AppTest:
     return press(app, "Join")
 
 
-def screen(visit: Visit, teacher: AppTest) -> AppTest:
+def screen(visit: Visit, teacher: AppTest, **more: Any) -> AppTest:
     """Open the projector window: another session of the teacher's browser."""
-    app = visit(CLASS, screen="1")
+    app = visit(CLASS, screen="1", **more)
     app.session_state["visitor"] = teacher.session_state["visitor"]
     return rerun(app)
 
@@ -243,6 +244,24 @@ def test_the_projector_has_no_controls_and_no_votes(visit: Visit) -> None:
     assert TABLE in visible_text(rerun(projector), kinds=["html"])
     keys = {each.key for each in projector.button}
     assert not {key for key in keys if key and key.startswith(("class-", "lead"))}
+
+
+@pytest.mark.usefixtures("token")
+def test_the_projector_shows_a_lesson_without_its_buttons(visit: Visit) -> None:
+    teacher = opened(visit, folder=SHIPPED)
+    projector = screen(visit, teacher, folder=SHIPPED)
+    press(turned(teacher, "app.py"), "begin")
+    rerun(projector)
+    assert view(projector).lesson == "umbrella"
+    assert "have answered" in str([bar.proto.text for bar in projector.get("progress")])
+    lesson_buttons = ("guess-", "show-", "check-", "lesson-")
+    assert any((each.key or "").startswith(lesson_buttons) for each in teacher.button)
+    assert not [each for each in projector.button if (each.key or "").startswith(lesson_buttons)]
+    press(teacher, "Show the answers")
+    rerun(projector)
+    assert heading(projector) == heading(teacher)
+    assert projector.info[0].value == teacher.info[0].value
+    assert not [each for each in projector.button if (each.key or "").startswith(lesson_buttons)]
 
 
 @pytest.mark.usefixtures("token")
