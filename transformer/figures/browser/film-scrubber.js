@@ -20,7 +20,7 @@ export function makeScrubber({ go, toggle }) {
   const track = el("div", { class: "hu-track-place" }, strip, range, ticks);
   const node = el("section", { class: "hu-scrub", "aria-label": "Steps of training" },
     el("div", { class: "hu-scrub-line" }, button, step, note, newest), track);
-  let [count, at, told, ticked] = [0, 0, "", ""];
+  let [count, at, drawnKey, tickedSteps] = [0, 0, "", ""];
 
   button.addEventListener("click", toggle);
   newest.addEventListener("click", () => { go(count - 1); range.focus({ preventScroll: true }); });
@@ -49,11 +49,11 @@ export function makeScrubber({ go, toggle }) {
     [range.max, range.value, range.disabled] = [count - 1, frame, count < 2];
     range.setAttribute("aria-valuetext", `step ${film.steps[frame]}`);
     const steps = film.steps.join();
-    if (steps !== ticked) ticks.replaceChildren(...ticksOf(film.steps));
+    if (steps !== tickedSteps) ticks.replaceChildren(...ticksOf(film.steps));
     const roles = film.steps.map((_, i) => film.role(now, i, now.layer, now.head));
     const key = [steps, roles.map((role) => role.text), look.key, now.probe, now.kind, now.layer, now.head].join();
-    if (key !== told) strip.replaceChildren(...stretches(film, roles, look), ...marks(film, now, roles));
-    [told, ticked] = [key, steps];
+    if (key !== drawnKey) strip.replaceChildren(...stretches(film, roles, look), ...marks(film, now, roles));
+    [drawnKey, tickedSteps] = [key, steps];
   }
 
   return { node, draw };
@@ -121,7 +121,7 @@ const changeText = ({ layer, head, before, after, step }) =>
 // The selected head's current role and since when, and an expandable list for all heads. `choose({ step, layer,
 // head })` is called when a change is clicked.
 export function makeChanges(choose) {
-  const said = el("p", { class: "hu-role-now", role: "status" });
+  const roleText = el("p", { class: "hu-role-now", role: "status" });
   const mine = el("ul", { class: "hu-changes" });
   const summary = el("summary", {});
   const list = el("ul", { class: "hu-changes" });
@@ -138,11 +138,11 @@ export function makeChanges(choose) {
 
   function draw(film, now, frame, look, playing) {
     const role = film.role(now, frame, now.layer, now.head);
-    said.setAttribute("aria-live", playing ? "off" : "polite");
+    roleText.setAttribute("aria-live", playing ? "off" : "polite");
     const swatch = el("span", { class: "hu-swatch", "aria-hidden": "true" });
     swatch.style.background = roleColour(role, look);
-    const what = role.text;
-    said.replaceChildren(swatch, el("strong", {}, `${sentenceCase(headName(now))}: ${what}. `), el("span", {}, reasonOf(role, film.rule)));
+    const roleName = role.text;
+    roleText.replaceChildren(swatch, el("strong", {}, `${sentenceCase(headName(now))}: ${roleName}. `), el("span", {}, reasonOf(role, film.rule)));
     const changes = film.changes(now);
     const key = [film.steps.join(), now.probe, now.kind, now.layer, now.head, ...changes.map(changeText)].join();
     if (key === shown) return;
@@ -154,5 +154,5 @@ export function makeChanges(choose) {
     list.replaceChildren(...changes.slice(0, MAX_LISTED_CHANGES).map(item));
   }
 
-  return { now: said, node, draw };
+  return { now: roleText, node, draw };
 }

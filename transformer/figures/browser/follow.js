@@ -6,80 +6,80 @@ import { partsOf } from "./address.js";
 import { el } from "./base.js";
 import { LED_EVENT } from "./mount.js";
 
-const OVER = 4001; // close code of class_news.py: no more messages will come
-const PATIENCE = 150; // ms to wait for a rerun that may already be under way
-const AGAIN = [500, 5000]; // ms until reconnecting: first, and at most
+const CLASS_OVER_CODE = 4001; // close code of class_news.py: no more messages will come
+const RERUN_WAIT_MS = 150; // ms to wait for a rerun that may already be under way
+const RETRY_MS = [500, 5000]; // ms until reconnecting: first, and at most
 
 export function followView(root, report) {
-  const said = el("span", { role: "status" });
+  const message = el("span", { role: "status" });
   const dot = el("i", { "aria-hidden": "true" });
-  const node = el("p", { class: "hu hu-follow" }, dot, said);
+  const node = el("p", { class: "hu hu-follow" }, dot, message);
   root.append(node);
-  let [told, news, socket, timer, asking, wait, asked] = [null, null, null, 0, 0, AGAIN[0], ""];
+  let [view, news, socket, timer, requestTimer, wait, requestedKey] = [null, null, null, 0, 0, RETRY_MS[0], ""];
 
   function open() {
-    const url = partsOf(location.href, told.pages).base.replace(/^http/, "ws").replace(/\/$/, "") + told.path;
+    const url = partsOf(location.href, view.pages).base.replace(/^http/, "ws").replace(/\/$/, "") + view.path;
     socket = new WebSocket(url);
     socket.addEventListener("message", (event) => {
       if (event.target !== socket) return;
-      wait = AGAIN[0];
+      wait = RETRY_MS[0];
       news = JSON.parse(event.data);
-      heed();
+      update();
     });
     socket.addEventListener("close", ({ code, target }) => {
       if (target !== socket) return; // an outdated connection
-      if (code === OVER) return report({});
+      if (code === CLASS_OVER_CODE) return report({});
       timer = setTimeout(open, wait * (1 + Math.random()));
-      wait = Math.min(2 * wait, AGAIN[1]);
+      wait = Math.min(2 * wait, RETRY_MS[1]);
     });
   }
 
-  function heed() {
-    said.textContent = filled(told.text, news || {});
+  function update() {
+    message.textContent = filled(view.text, news || {});
     if (!news) return;
-    if (told.teaches) {
+    if (view.teaches) {
       // Another teacher has taken over, or has asked, closed or shown a question.
-      if (news.state === told.standing && news.questions === told.questions) return;
-      clearTimeout(asking);
-      asking = setTimeout(ask, PATIENCE);
+      if (news.state === view.standing && news.questions === view.questions) return;
+      clearTimeout(requestTimer);
+      requestTimer = setTimeout(ask, RERUN_WAIT_MS);
       return;
     }
     const follows = news.state === "follows";
-    const same = ["shown", "leads", "race", "questions"].every((name) => news[name] === told[name]);
-    if (news.state === told.standing && same) {
-      if (!follows || news.number === told.number) return;
-      if (isHeadAlone(told, news) && led(news.params)) {
-        Object.assign(told, { number: news.number, params: news.params });
+    const same = ["shown", "leads", "race", "questions"].every((name) => news[name] === view[name]);
+    if (news.state === view.standing && same) {
+      if (!follows || news.number === view.number) return;
+      if (isHeadAlone(view, news) && drawLedView(news.params)) {
+        Object.assign(view, { number: news.number, params: news.params });
         return;
       }
     }
-    const wanted = JSON.stringify([news.state, news.shown, news.leads, news.race, news.questions, follows && news.number]);
-    if (wanted === asked) return;
-    asked = wanted;
-    const own = news.state !== told.standing && told.standing !== "alone";
-    clearTimeout(asking);
-    asking = setTimeout(ask, own ? PATIENCE : 0);
+    const nextKey = JSON.stringify([news.state, news.shown, news.leads, news.race, news.questions, follows && news.number]);
+    if (nextKey === requestedKey) return;
+    requestedKey = nextKey;
+    const own = news.state !== view.standing && view.standing !== "alone";
+    clearTimeout(requestTimer);
+    requestTimer = setTimeout(ask, own ? RERUN_WAIT_MS : 0);
   }
 
   function ask() {
-    led(null);
+    drawLedView(null);
     report({});
   }
 
   function show(data) {
-    told = { ...data };
-    asked = "";
-    clearTimeout(asking);
-    node.dataset.standing = told.standing;
+    view = { ...data };
+    requestedKey = "";
+    clearTimeout(requestTimer);
+    node.dataset.standing = view.standing;
     if (!socket) open();
-    heed();
+    update();
   }
 
   function close() {
     const left = socket;
     socket = null;
     clearTimeout(timer);
-    clearTimeout(asking);
+    clearTimeout(requestTimer);
     // Do not close a connection that is still opening: that logs an error in the console.
     if (left?.readyState === WebSocket.CONNECTING) left.addEventListener("open", () => left.close());
     else left?.close();
@@ -89,12 +89,12 @@ export function followView(root, report) {
 }
 
 // Whether the explorer on this page can draw it from the data it has.
-export function isHeadAlone(told, { page, params }) {
-  const rest = (all) => JSON.stringify(Object.entries(all).filter(([name]) => !told.explored.includes(name)).sort());
-  return page === told.page && "layer" in params && "head" in params && rest(params) === rest(told.params);
+export function isHeadAlone(view, { page, params }) {
+  const rest = (all) => JSON.stringify(Object.entries(all).filter(([name]) => !view.explored.includes(name)).sort());
+  return page === view.page && "layer" in params && "head" in params && rest(params) === rest(view.params);
 }
 
 // The text with the message's numbers filled in; "…" while there are none.
 export const filled = (text, news) => text.replace(/\{(\w+)\}/g, (_, name) => String(news[name] ?? "…"));
 
-const led = (params) => !document.dispatchEvent(new CustomEvent(LED_EVENT, { detail: params, cancelable: true }));
+const drawLedView = (params) => !document.dispatchEvent(new CustomEvent(LED_EVENT, { detail: params, cancelable: true }));

@@ -4,7 +4,7 @@ const NO_WORKERS = "The model cannot run here: this browser does not support mod
 
 /**
  * @typedef {{ model: string, bytes: number, loaded: number, ready?: boolean, stored?: boolean }} Loading
- * @param {any} site what Python wrote for the worker
+ * @param {any} site data written by Python for the worker
  * @param {(loading: Loading) => void} onLoading called while a model is loading
  * @param {string} root path from the page to the site's folder
  */
@@ -22,23 +22,23 @@ export function makeClient(site, onLoading, root = "") {
   worker?.addEventListener("error", (event) => {
     event.preventDefault();
     failure = NO_WORKERS;
-    for (const { fail } of waiting.values()) fail(new Error(failure));
+    for (const { reject } of waiting.values()) reject(new Error(failure));
     waiting.clear();
   });
   worker?.addEventListener("message", ({ data }) => {
     if (data.loading) return onLoading(data.loading);
-    const { done, fail } = waiting.get(data.id) ?? {};
+    const { resolve, reject } = waiting.get(data.id) ?? {};
     waiting.delete(data.id);
-    if (data.problem) fail?.(Object.assign(new Error(data.problem), { badText: data.badText }));
-    else done?.(data.superseded ? null : data.result);
+    if (data.problem) reject?.(Object.assign(new Error(data.problem), { badText: data.badText }));
+    else resolve?.(data.superseded ? null : data.result);
   });
 
   // The answer, or null if a newer request of this kind has replaced it.
   /** @param {string} kind @param {any} question @returns {Promise<any>} */
   function ask(kind, question) {
     if (failure) return Promise.reject(new Error(failure));
-    return new Promise((done, fail) => {
-      waiting.set(++id, { done, fail });
+    return new Promise((resolve, reject) => {
+      waiting.set(++id, { resolve, reject });
       worker.postMessage({ ...question, kind, id });
     });
   }

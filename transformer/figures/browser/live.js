@@ -60,18 +60,18 @@ export function openLive(tabs, site) {
   context.write = write;
   context.link = writeAddress;
 
-  function loading(news) {
-    if (news.ready) ready.add(news.model);
-    if (news.model === context.model) progress.show(news);
+  function loading(update) {
+    if (update.ready) ready.add(update.model);
+    if (update.model === context.model) progress.show(update);
   }
 
   function draw() {
     const name = LIVE_PAGES[params().get("page") ?? ""] ? params().get("page") ?? "" : "";
     models.value = context.model;
     nav.replaceChildren(...Object.entries(LIVE_PAGES).map(([page, { title }]) => {
-      const kept = new URLSearchParams(SHARED.filter((one) => params().has(one)).map((one) => [one, params().get(one)]));
-      if (page) kept.set("page", page);
-      const link = el("a", { href: kept.size ? `?${kept}` : location.pathname, "aria-current": page === name ? "page" : null }, title);
+      const linkParams = new URLSearchParams(SHARED.filter((one) => params().has(one)).map((one) => [one, params().get(one)]));
+      if (page) linkParams.set("page", page);
+      const link = el("a", { href: linkParams.size ? `?${linkParams}` : location.pathname, "aria-current": page === name ? "page" : null }, title);
       link.addEventListener("click", (event) => {
         if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
         event.preventDefault();

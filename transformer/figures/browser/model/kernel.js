@@ -14,8 +14,8 @@ const PAGE = 65536;
 export function fastProducts(bytes) {
   try {
     const memory = new WebAssembly.Memory({ initial: Math.ceil((SCRATCH + bytes + 16) / PAGE) });
-    const { exports } = new WebAssembly.Instance(new WebAssembly.Module(assembled()), { env: { memory } });
-    const plain = products.multiply;
+    const { exports } = new WebAssembly.Instance(new WebAssembly.Module(moduleBytes()), { env: { memory } });
+    const plainMultiply = products.multiply;
     let used = SCRATCH;
     const allocate = (count) => {
       const array = new Float32Array(memory.buffer, used, count);
@@ -24,7 +24,7 @@ export function fastProducts(bytes) {
     };
     products.multiply = (x, w, y, rows, n, m) => {
       const [from, to] = [0, rows * n * 4];
-      if (w.buffer !== memory.buffer || n % 4 || m % 4 || to + rows * m * 4 > SCRATCH) return plain(x, w, y, rows, n, m);
+      if (w.buffer !== memory.buffer || n % 4 || m % 4 || to + rows * m * 4 > SCRATCH) return plainMultiply(x, w, y, rows, n, m);
       new Float32Array(memory.buffer, from, rows * n).set(x);
       /** @type {any} */ (exports).multiply(from, w.byteOffset, to, rows, n, m);
       y.set(new Float32Array(memory.buffer, to, rows * m));
@@ -36,7 +36,7 @@ export function fastProducts(bytes) {
 }
 
 // The module: multiply(x, w, y, rows, n, m), with addresses in bytes: y = x wᵀ, as in tensor.js.
-function assembled() {
+function moduleBytes() {
   const [X, W, Y, ROWS, N, M, I, J, K, XI, YI, W1, W2, W3] = Array.from({ length: 14 }, (_, i) => i); // 32-bit integers
   const SUMS = [14, 15, 16, 17]; // of four numbers each
   const XK = 18;

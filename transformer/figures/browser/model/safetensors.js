@@ -6,15 +6,15 @@ import { Tensor } from "./tensor.js";
 // `allocate(count)` returns the array for a tensor.
 /** @param {Uint8Array} bytes @param {(count: number) => Float32Array} [allocate] @returns {Record<string, Tensor>} */
 export function readSafetensors(bytes, allocate = (count) => new Float32Array(count)) {
-  if (bytes.length < 8) throw new Error("The model file is cut off: it has no header.");
+  if (bytes.length < 8) throw new Error("The model file is truncated: it has no header.");
   const view = new DataView(bytes.buffer, bytes.byteOffset);
   const body = 8 + Number(view.getBigUint64(0, true));
-  if (!(body <= bytes.length)) throw new Error("The model file is cut off or not a safetensors file.");
-  const header = parsed(bytes.subarray(8, body));
+  if (!(body <= bytes.length)) throw new Error("The model file is truncated or not a safetensors file.");
+  const header = parseHeader(bytes.subarray(8, body));
   delete header.__metadata__;
   return Object.fromEntries(Object.entries(header).map(([name, { dtype, shape, data_offsets: [from, to] }]) => {
     if (body + to > bytes.length) {
-      throw new Error(`The model file is cut off: it has ${bytes.length} bytes, and ${name} ends at ${body + to}.`);
+      throw new Error(`The model file is truncated: it has ${bytes.length} bytes, and ${name} ends at ${body + to}.`);
     }
     const read = READERS[dtype];
     if (!read) throw new Error(`The model file stores ${name} as ${dtype}; it must be ${Object.keys(READERS).join(", ")}.`);
@@ -24,7 +24,7 @@ export function readSafetensors(bytes, allocate = (count) => new Float32Array(co
   }));
 }
 
-function parsed(bytes) {
+function parseHeader(bytes) {
   try {
     return JSON.parse(new TextDecoder().decode(bytes));
   } catch {

@@ -52,9 +52,9 @@ export class Transformer {
   decode(ids, cache, hooks = null) {
     let x = this.decoderPositions.forward(this.embed(ids), hooks, cache.length);
     const layers = this.decoderLayers.map((layer, i) => {
-      const done = layer.forward(x, cache.layers[i], hooks);
-      x = done.x;
-      return { ...cache.layers[i], own: done.own };
+      const result = layer.forward(x, cache.layers[i], hooks);
+      x = result.x;
+      return { ...cache.layers[i], own: result.own };
     });
     return { states: x, cache: { length: cache.length + ids.length, layers } };
   }

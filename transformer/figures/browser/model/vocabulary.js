@@ -61,15 +61,15 @@ export class Vocabulary {
     const best = letters.map(() => null); // last piece of the best segmentation of the first i + 1 letters
     for (let from = 0; from < letters.length; from++) {
       const before = from ? best[from - 1].score : 0;
-      const offer = (to, id, own) => {
-        const score = Math.fround(own + before);
+      const propose = (to, id, character) => {
+        const score = Math.fround(character + before);
         if (!best[to] || score > best[to].score) best[to] = { id, from, score };
       };
       let node = this.tree;
       for (let to = from; to < letters.length; to++) {
         node = node.next.get(letters[to]);
-        if (node && node.id >= 0) offer(to, node.id, this.pieces[node.id].score);
-        else if (to === from) offer(to, this.unknown, this.unknownScore);
+        if (node && node.id >= 0) propose(to, node.id, this.pieces[node.id].score);
+        else if (to === from) propose(to, this.unknown, this.unknownScore);
         if (!node) break;
       }
     }
@@ -117,15 +117,15 @@ export class Vocabulary {
 export function charactersOf(bytes) {
   const characters = [];
   for (let at = 0; at < bytes.length;) {
-    const tried = [1, 2, 3, 4].map((length) => bytes.slice(at, at + length));
-    const own = tried.find((some) => strict(some) !== null) ?? [bytes[at]];
-    characters.push({ text: strict(own), bytes: own });
-    at += own.length;
+    const prefixes = [1, 2, 3, 4].map((length) => bytes.slice(at, at + length));
+    const character = prefixes.find((some) => decodeStrictly(some) !== null) ?? [bytes[at]];
+    characters.push({ text: decodeStrictly(character), bytes: character });
+    at += character.length;
   }
   return characters;
 }
 
-function strict(bytes) {
+function decodeStrictly(bytes) {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(new Uint8Array(bytes));
   } catch {
