@@ -77,7 +77,7 @@ def test_the_figures_are_shown_with_their_intervals(visit: Visit, measured: Path
     text = shown(app)
     assert "Of 400 occupations in WinoMT this model gives 320 a gender in French" in text
     assert "With *he* 90% are right, with *she* 30%" in text
-    assert "In 25% of 60 minimal pairs" in text
+    assert "In 25.0% of 60 minimal pairs" in text
     assert "**0.31 nats**" in text
     assert "**0.12** (0.02 to 0.20)" in text
     first, second = charts(app)[-1]["data"]

@@ -37,9 +37,9 @@ MAX_CHARACTERS = 300
 
 def show(model: Model) -> None:
     frame.lead_text(
-        "English *the nurse* has no gender; French and German must choose one. The pronoun later "
-        "in the sentence says which. Change **he** to **she** and see whether the translation of "
-        "the occupation follows."
+        "English *the nurse* has no gender; French and German must choose one. The pronoun tells "
+        "the gender of one of two people, and nothing tells that of the other. Change **he** to "
+        "**she** and see whether the translation follows."
     )
     if (reason := _unsuitable(model)) is not None:
         st.info(reason)
@@ -120,7 +120,8 @@ def _translations(pair: MinimalPair, title: str = "") -> None:
             st.html(f"<div>{_source_html(side.source)}</div>")
             st.html(f'<div style="line-height:2">{_translation_html(side)}</div>')
     tables.show(
-        "Grammatical gender of each occupation",
+        "Grammatical gender of each occupation; whom the pronoun means follows from the meaning, "
+        "and is not decided here",
         ["Occupation", *PRONOUNS.values(), "The pronoun"],
         [
             [

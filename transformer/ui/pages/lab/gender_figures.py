@@ -63,7 +63,7 @@ def show(model: Model) -> None:
     table = score_table(report)
     if not table.empty:
         chart(measurement_chart(table, CHART, dark=dark()), "gender-scores")
-        st.caption("Bars: 95 % intervals, drawn from minimal pairs. No bar: fewer than 30.")
+        st.caption("Bars: 95 % intervals, drawn from minimal pairs. Scores of fewer than 30 are left out.")
     if report.effect is not None:
         _effect(report.effect)
     with st.expander("What each score means"):
@@ -95,7 +95,7 @@ def _summary(report: GenderReport) -> str:
         )
     if changed:
         text += (
-            f"**In {changed.value:.0%} of {changed.count:,} minimal pairs the pronoun changes the "
+            f"**In {changed.value:.1%} of {changed.count:,} minimal pairs the pronoun changes the "
             "gender at all.** "
         )
     kept = report.score(nouns, "stereotype_kept")
