@@ -63,7 +63,9 @@ def show(model: Model) -> None:
     table = score_table(report)
     if not table.empty:
         chart(measurement_chart(table, CHART, dark=dark()), "gender-scores")
-        st.caption("Bars: 95 % intervals, drawn from minimal pairs. Scores of fewer than 30 are left out.")
+        st.caption(
+            "Bars: 95 % intervals, drawn from minimal pairs. Scores of fewer than 30 are left out."
+        )
     if report.effect is not None:
         _effect(report.effect)
     with st.expander("What each score means"):
