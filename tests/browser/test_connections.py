@@ -66,7 +66,8 @@ def test_a_connection_can_be_read_without_a_mouse(page: Page, tmp_path: Path) ->
     expect(page.locator(".hu-edge-detail")).to_have_text(
         "cross-attention layer 2, head 1 → output: score −1, effect −0.5."
     )
-    expect(page.locator("tr[data-selected='1']")).to_have_count(1)
+    expect(page.locator("tr[data-selected='1'] button")).to_be_focused()
+    expect(page.locator("path.hu-edge-outline")).to_have_count(1)
 
 
 def test_it_plays_to_the_end(page: Page, tmp_path: Path) -> None:

@@ -66,7 +66,8 @@ export function drawGraph(root, data, layout, now, look, { selected, select }) {
     const side = edge[2] < 3 ? (edge[2] - 1) * radius * 0.7 : 0; // query left, key in the middle, value right
     picture.append(...connection(points[edge[0]], { x: end.x + side, y: end.y }, edge, {
       width: line(edge),
-      colour: i === selected ? look.choice : inputColour(edge[2], look),
+      colour: inputColour(edge[2], look),
+      outline: i === selected ? look.text : "",
       faint: selected >= 0 && i !== selected,
       title: `${edgeName(data, edge)}: score ${numberText(edge[3], 3)}, effect ${numberText(edge[4], 3)}`,
       select: () => { if (i !== selected) select(i); },
@@ -79,18 +80,19 @@ export function drawGraph(root, data, layout, now, look, { selected, select }) {
 }
 
 // A curve that leaves upwards and arrives from below, and a wider invisible one to point at.
-function connection(from, to, edge, { width, colour, faint, title, select }) {
+function connection(from, to, edge, { width, colour, outline, faint, title, select }) {
   const bend = Math.max((from.y - to.y) / 2, 12);
   const d = `M${from.x},${from.y} C${from.x},${from.y - bend} ${to.x},${to.y + bend} ${to.x},${to.y}`;
   const seen = edgeSvg("path", {
-    d, fill: "none", stroke: colour, "stroke-width": width, "stroke-opacity": faint ? 0.25 : 0.75, class: "hu-edge",
+    d, fill: "none", stroke: colour, "stroke-width": width, "stroke-opacity": outline ? 1 : faint ? 0.25 : 0.75, class: "hu-edge",
     ...(edge[4] < 0 ? { "stroke-dasharray": `${Math.max(2 * width, 4)} ${Math.max(width, 3)}` } : {}),
   });
   const target = edgeSvg("path", { d, fill: "none", stroke: "transparent", "stroke-width": Math.max(width, 10), class: "hu-edge-target" });
   target.append(edgeSvg("title", {}, title));
   target.addEventListener("pointerenter", select);
   target.addEventListener("click", select);
-  return [seen, target];
+  if (!outline) return [seen, target];
+  return [edgeSvg("path", { d, fill: "none", stroke: outline, "stroke-width": width + 4, class: "hu-edge-outline" }), seen, target];
 }
 
 /** @param {Look} look */

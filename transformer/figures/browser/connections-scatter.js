@@ -30,7 +30,8 @@ export function drawScatter(root, now, look, { selected, select, title }) {
   now.edges.forEach((each, i) => {
     const dot = edgeSvg("circle", {
       cx: x(each[3]), cy: y(each[4]), r: (i === selected ? 7 : 4.5) * size, class: "hu-edge-dot",
-      fill: i === selected ? look.choice : inputColour(each[2], look), "fill-opacity": 0.85, stroke: look.ground,
+      fill: inputColour(each[2], look), "fill-opacity": 0.85,
+      stroke: i === selected ? look.text : look.ground, "stroke-width": i === selected ? 2.5 : 1,
     });
     dot.append(edgeSvg("title", {}, `${title(each)}: score ${numberText(each[3], 3)}, effect ${numberText(each[4], 3)}`));
     dot.addEventListener("pointerenter", () => { if (i !== selected) select(i); });

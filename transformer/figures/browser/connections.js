@@ -145,7 +145,10 @@ export function connectionsView(root) {
 
   function tableRow(edge, i) {
     const button = el("button", { type: "button" }, layout.names[edge[0]]);
-    button.addEventListener("click", () => select(i));
+    button.addEventListener("click", () => {
+      select(i);
+      rows.children[i].querySelector("button").focus({ preventScroll: true }); // the rows are new
+    });
     return el("tr", { "data-selected": Number(i === selected) }, el("td", {}, button), el("td", {}, layout.names[edge[1]]),
       el("td", {}, INPUT_TEXTS[edge[2]]), el("td", {}, numberText(edge[3], 3)), el("td", {}, numberText(edge[4], 3)));
   }
