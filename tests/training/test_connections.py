@@ -136,4 +136,4 @@ def test_invalid_runs_are_refused_in_one_sentence(run: RunFolder) -> None:
     run.write_config(replace(CONFIG, model=many))
     assert "connections between its heads; at most 8,000" in why_unavailable(run)
     run.write_config(FilmRun(title="A film", checkpoint="en-fr"))
-    assert why_unavailable(run) == "this run has no encoder and decoder whose weights were kept"
+    assert why_unavailable(run) == "the weights of this training were not kept, only its film"

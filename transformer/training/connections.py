@@ -162,7 +162,7 @@ def why_unavailable(run: RunFolder) -> str:
 def _training_config(run: RunFolder) -> TrainingRun:
     config = run.config()
     if not isinstance(config, TrainingRun) or isinstance(config, LayerRun):
-        raise RunError("this run has no encoder and decoder whose weights were kept")
+        raise RunError("the weights of this training were not kept, only its film")
     return config
 
 
