@@ -1,10 +1,10 @@
-"""Training with Dask workers on this machine, compared with the app's own workers.
+"""Training with Dask workers on this machine, compared with the app's own processes.
 
     python -m benchmarks.cluster [--runs 8] [--workers 1 2 4]
 
-The same runs, all queued at once, are trained by the app's own processes and by as many Dask
-workers, each with one thread and one run at a time, for each number of workers. It prints the runs
-per minute, from the first submission to the last finished model, and when the first metrics arrive.
+For each number of workers, the same runs are queued at once and trained by as many processes of the
+app, then by as many Dask workers, each with one thread and one run at a time. Prints the runs per
+minute, from the first submission to the last finished model, and the time of the first metrics.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from transformer.jobs.limits import cores
 from transformer.training.recipe import make_run_config
 
 STEPS = 150
-_PATIENCE = 180.0  # seconds
+_TIMEOUT_SECONDS = 180.0
 
 
 class Machines:
@@ -59,9 +59,9 @@ class Machines:
             "worker", self.address, "--host", host, "--no-dashboard", *resources, *scratch
         )
 
-    def wait(self, true: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + _PATIENCE
-        while not true():
+    def wait(self, condition: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + _TIMEOUT_SECONDS
+        while not condition():
             assert time.monotonic() < deadline, self.log()
             time.sleep(0.05)
 
@@ -123,12 +123,12 @@ def measure(jobs: Jobs, workers: int, runs: int) -> tuple[float, float]:
         time.sleep(0.05)
 
 
-def embedded(workers: int, runs: int) -> tuple[float, float]:
+def measure_processes(workers: int, runs: int) -> tuple[float, float]:
     with tempfile.TemporaryDirectory() as folder, Jobs(folder, Limits(workers=workers)) as jobs:
         return measure(jobs, workers, runs)
 
 
-def over_dask(workers: int, runs: int) -> tuple[float, float]:
+def measure_dask(workers: int, runs: int) -> tuple[float, float]:
     with tempfile.TemporaryDirectory() as folder:
         machines = Machines(Path(folder))
         machines.scheduler()
@@ -151,8 +151,8 @@ def main() -> None:
     print(f"{cores()} cores; {options.runs} runs of {STEPS} steps of the task reverse")
     slowest = 0.0
     for workers in options.workers:
-        for name, measured in (("the app's own", embedded), ("over Dask", over_dask)):
-            first, end = measured(workers, options.runs)
+        for name, run in (("the app's own", measure_processes), ("with Dask", measure_dask)):
+            first, end = run(workers, options.runs)
             slowest = slowest or end
             print(
                 f"{workers} {name:<14} first metrics after {first:4.1f} s, "

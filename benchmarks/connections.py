@@ -1,18 +1,18 @@
-"""How well edge attribution predicts the effect of an edge, at the steps of the shipped runs.
+"""Compare the estimated and the true effects of connections between heads, at the steps of runs.
 
     python -m benchmarks.connections [toy-induction …] [--keep]
 
-Each run is trained again with its own settings and seed, and its weights are kept at the steps of
-its film. The attention of the repeat is compared with the film: only in float32 and on a machine of
-the same type is it the same. At every step the 24 connections with the largest scores are patched,
-at the last step all of them. The table has, for each step, the share of positions where the right
-token comes first, the sum of the drawn effects, and Spearman's rank correlation of score and effect
-over the drawn connections, with and without their signs; then, for the last step, the same over all
-connections, how many of the 24 largest effects are among the 24 largest scores, and the largest
-effect of a connection between two heads.
+Each included run is trained again with its own settings and seed, and its weights are stored at the
+steps of its film. The attention of the new run is compared with the film; it is equal only in
+float32 and on the same type of machine. At every step the 24 connections with the largest scores
+are patched, at the last step all of them. The table has, for each step, the share of positions
+where the right token is the most probable one, the sum of the drawn effects, and Spearman's rank
+correlation of score and effect over the drawn connections, with and without signs; then, for the
+last step, the same over all connections, how many of the 24 largest effects are among the 24
+largest scores, and the largest effect of a connection between two heads.
 
-`--keep` writes the connections into the run's folder, where the Train page shows them, if the
-repeat has the attention of the film at every step. Run it again when a shipped run is replaced.
+`--keep` writes the connections into the run's folder, where the Train page shows them, if the new
+run has the attention of the film at every step. Run it again when an included run is replaced.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def main() -> None:
     parser.add_argument("runs", nargs="*", default=DEFAULT_RUNS, metavar="RUN")
     parser.add_argument("--keep", action="store_true", help="write them into the runs' folders")
     options = parser.parse_args()
-    # Every picture of the film is needed, however long it takes, and all weights.
+    # All snapshots of the film and all weights are needed, regardless of the time.
     evaluation_callback.FREE_SECONDS = math.inf
     step_weights.MAX_STEPS = 10**6
     for name in options.runs:

@@ -1,11 +1,11 @@
-"""Memory while a corpus of WMT size is encoded, planned and cut into batches.
+"""Memory while a corpus of the size of WMT is encoded, planned and divided into batches.
 
     python -m benchmarks.corpus_memory [--pairs 5000000] [--batches 2000]
 
-The pairs are made up as they are read, 4 to 30 words a side, so no text file is needed; the encoded
-file is written to a temporary folder (about 55 bytes a pair) and removed. Anonymous memory is what
-the process holds; file-backed memory is pages of the mapped file, which the system may take back at
-any time.
+The pairs are generated while they are read, 4 to 30 words per side, so no text file is needed. The
+encoded file is written to a temporary folder (about 55 bytes per pair) and deleted. Anonymous
+memory belongs to the process; file-backed memory is pages of the memory-mapped file, which the
+system can reclaim at any time.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from transformer.text import TokenStore, Vocabulary
 from transformer.text.batching import make_batch
 from transformer.training.data import epoch_plan
 
-PIECES, BATCH_TOKENS = 4000, 25_000  # a step of the paper has 25,000 tokens a side
-LISTED = 100_000  # pairs, to see what Python lists would take
+VOCABULARY_SIZE, BATCH_TOKENS = 4000, 25_000  # a step of the paper has 25,000 tokens per side
+LIST_SAMPLE = 100_000  # pairs from which the memory of Python lists is estimated
 
 
 def words() -> list[str]:
-    """6,000 made-up words of one to three syllables."""
+    """Return 6,000 invented words of one to three syllables."""
     syllables = [c + v for c in "bcdfghjklmnprstvz" for v in ("a", "e", "i", "o", "u", "on", "el")]
     chooser = random.Random(1)
     return [
@@ -38,7 +38,7 @@ def words() -> list[str]:
 
 
 def stream(n_pairs: int) -> Iterator[tuple[str, str]]:
-    """The same pairs every time; common words are as common as Zipf has them."""
+    """Yield pairs, the same in every call; word frequencies follow Zipf's law."""
     vocabulary, chooser = words(), random.Random(2)
     weights = [1 / rank for rank in range(1, len(vocabulary) + 1)]
     pool = chooser.choices(vocabulary, weights, k=1 << 20)
@@ -50,13 +50,13 @@ def stream(n_pairs: int) -> Iterator[tuple[str, str]]:
 
 
 class Stages:
-    """Prints a line when a stage is over."""
+    """Prints the time and memory of each stage when it ends."""
 
     def __init__(self) -> None:
         self.began = time.perf_counter()
         print(f"{'':<42} {'seconds':>8} {'anonymous':>10} {'file-backed':>12} {'peak':>8}   MB")
 
-    def over(self, name: str) -> None:
+    def end(self, name: str) -> None:
         seconds = time.perf_counter() - self.began
         anonymous, backed, peak = memory()
         print(
@@ -66,7 +66,8 @@ class Stages:
 
 
 def memory() -> tuple[float, float, float]:
-    """Anonymous, file-backed and peak resident memory in MB; off Linux all that is resident."""
+    """Return anonymous, file-backed and peak resident memory in MB; on other systems than Linux
+    only the resident memory."""
     status = Path("/proc/self/status")
     if not status.is_file():
         resident = psutil.Process().memory_info().rss / 1e6
@@ -84,30 +85,30 @@ def main() -> None:
     parser.add_argument("--batches", type=int, default=2000)
     options = parser.parse_args()
     stages = Stages()
-    stages.over("Python, numpy, torch and pyarrow loaded")
+    stages.end("Python, numpy, torch and pyarrow loaded")
     sample = (side for pair in stream(20_000) for side in pair)
-    vocabulary = Vocabulary.train(sample, PIECES)
-    stages.over(f"{PIECES:,} pieces learned from 20,000 pairs")
+    vocabulary = Vocabulary.train(sample, VOCABULARY_SIZE)
+    stages.end(f"{VOCABULARY_SIZE:,} pieces learned from 20,000 pairs")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "pairs.arrow"
         TokenStore.build(path, stream(options.pairs), vocabulary)
-        stages.over(f"{options.pairs:,} pairs encoded and written")
+        stages.end(f"{options.pairs:,} pairs encoded and written")
         store = TokenStore.open(path, vocabulary)
-        stages.over(f"opened: {path.stat().st_size / 1e6:,.0f} MB on disk")
+        stages.end(f"opened: {path.stat().st_size / 1e6:,.0f} MB on disk")
         plan = epoch_plan(store, BATCH_TOKENS, seed=1, epoch=0)
-        stages.over(f"an epoch planned: {len(plan):,} batches")
+        stages.end(f"an epoch planned: {len(plan):,} batches")
         n_tokens = sum(
             make_batch(store, indices, pad_id=0, bos_id=1).n_tokens
             for indices in islice(plan, options.batches)
         )
-        stages.over(f"{min(options.batches, len(plan)):,} batches made, {n_tokens:,} tokens")
+        stages.end(f"{min(options.batches, len(plan)):,} batches, {n_tokens:,} tokens")
         before = memory()[0]
         rows = [
             (store.pair(n)[0].tolist(), store.pair(n)[1].tolist())
-            for n in range(min(LISTED, len(store)))
+            for n in range(min(LIST_SAMPLE, len(store)))
         ]
         share = (memory()[0] - before) * len(store) / len(rows)
-        print(f"as Python lists the same ids would hold about {share:,.0f} MB")
+        print(f"as Python lists the same ids would need about {share:,.0f} MB")
 
 
 if __name__ == "__main__":

@@ -1,22 +1,22 @@
-"""The alignment error rate of every cross-attention head, against human-made word links.
+"""The alignment error rate of every cross-attention head, compared with human-made word links.
 
     python -m benchmarks.gold_alignments checkpoints/en-fr links.tsv.gz [more.tsv.gz …] \
         [--source "AliBi, Xu and Yvon 2016" …] [--all] [--keep]
 
-A gold file has a sentence pair a line, tokenised: `source TAB target TAB links`, where `0-1` is a
-sure link, `0p1` or `0?1` a possible one, and words are counted from 0. The model reads both sides
-as they are (teacher forcing). A target word is linked to the source word that gets most from it:
-by weights or by norms, from the row that writes the word ("output") or the row that reads it
-("input"). The score is the alignment error rate with sure and possible links (Och and Ney 2003,
+A gold file has one tokenised sentence pair per line: `source TAB target TAB links`, where `0-1` is
+a sure link, `0p1` or `0?1` a possible one, and words are counted from 0. The model reads both sides
+(teacher forcing). A target word is linked to the source word with its largest weight or norm, in
+the row that predicts the word ("output") or the row that reads it ("input"). The score is the
+alignment error rate with sure and possible links (Och and Ney 2003,
 https://aclanthology.org/J03-1002).
 
 The table also has the diagonal, IBM model 1 and IBM model 1 with a diagonal prior. Both models
-learn from the pairs of the gold file alone. For comparison, on the Hansards (another corpus, not
+learn only from the pairs of the gold file. For comparison, on the Hansards (another corpus, not
 measured here): fast_align 10.5 %, awesome-align 4.1 % (Dou and Neubig 2021,
 https://aclanthology.org/2021.eacl-main.181).
 
 `--keep` writes the best head with these figures into the checkpoint's folder (`aligner.json`); the
-pages of the app show that head. Run it again whenever the weights change.
+app then shows this head as the aligner. Run it again whenever the weights change.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ KNOWN_SOURCES = {
     "alibi": "AlibiWordAlignments, Xu and Yvon, LREC 2016, CC BY-SA 4.0",
     "bicici": "SMTData, E. Biçici; links on Europarl",
 }
-"""Who made the links of a file, by the start of its name; `--source` names it for other files."""
-BEST = 10
-ASIDE = {
-    "diagonal": "the diagonal",
+"""Authors of the links of a file, by the start of its name; for other files use `--source`."""
+N_BEST = 10
+BASELINES = {
+    "diagonal": "diagonal",
     "model 1": "IBM model 1",
     "statistical": "IBM model 1, diagonal prior",
-    "chance": "a word by chance",
+    "chance": "random word",
 }
 
 
@@ -56,21 +56,25 @@ def main() -> None:
         epilog=__doc__.split("\n\n", 1)[1],
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("checkpoint", help="its folder")
-    parser.add_argument("gold", nargs="+", help="files of gold links, .gz too")
-    parser.add_argument("--source", action="append", default=[], help="of each gold file, in order")
-    parser.add_argument("--all", action="store_true", help=f"every line, not the best {BEST} heads")
+    parser.add_argument("checkpoint", help="folder of the checkpoint")
+    parser.add_argument("gold", nargs="+", help="files of gold links, also .gz")
+    parser.add_argument(
+        "--source", action="append", default=[], help="authors of each gold file, in order"
+    )
+    parser.add_argument(
+        "--all", action="store_true", help=f"all heads instead of the best {N_BEST}"
+    )
     parser.add_argument(
         "--card",
         action="store_true",
-        help="also what the model card says of heads, over the gold set and over our sentences",
+        help="also the figures of the model card, over the gold files and the bundled sentences",
     )
     parser.add_argument("--keep", action="store_true", help="write aligner.json to the checkpoint")
     options = parser.parse_args()
     if options.source and len(options.source) != len(options.gold):
         parser.error(
-            f"{len(options.gold)} gold files and {len(options.source)} --source: name the source "
-            "of each file, or of none"
+            f"{len(options.gold)} gold files and {len(options.source)} --source: give one source "
+            "per file, or none"
         )
     try:
         run(options)
@@ -87,18 +91,18 @@ def run(options: argparse.Namespace) -> None:
         board = leaderboard(translator, corpus)
         boards.append(board)
         print(f"\n{name}: {board.n_sentences} sentence pairs, {len(board.left_out)} left out")
-        print(printed(board, every=options.all))
+        print(format_table(board, all_heads=options.all))
     aligner = choose_aligner_head(boards, names, sources)
     print("\n" + describe_aligner(aligner))
     if options.card:
         bundled = corpus_for(options.checkpoint, translator.vocabulary)
         for corpus in [bundled, *corpora]:
-            print(claims(translator, corpus))
+            print(card_figures(translator, corpus))
     if options.keep:
         print(f"written: {save_aligner_head(options.checkpoint, aligner)}")
 
 
-def printed(board: Leaderboard, *, every: bool) -> str:
+def format_table(board: Leaderboard, *, all_heads: bool) -> str:
     """Return the table: a row per head (counted from 1) with four methods, then the baselines."""
     heads = board.table[board.table["aligner"] == "head"]
     wide = heads.pivot_table(index=["layer", "head"], columns=["by", "to"], values="aer")[
@@ -106,7 +110,7 @@ def printed(board: Leaderboard, *, every: bool) -> str:
     ]
     wide = wide.loc[wide.min(axis=1).sort_values(kind="stable").index]
     lines = [f"{'AER, %':30}" + "".join(f"{f'{by}, {to}':>17}" for by, to in ALIGNMENT_METHODS)]
-    selected = wide if every else wide.head(BEST)
+    selected = wide if all_heads else wide.head(N_BEST)
     for head, row in zip(selected.index.tolist(), selected.to_numpy(), strict=True):
         name = f"layer {head[0] + 1}, head {head[1] + 1}"
         lines.append(f"{name:30}" + "".join(f"{100 * rate:17.1f}" for rate in row))
@@ -115,24 +119,24 @@ def printed(board: Leaderboard, *, every: bool) -> str:
     name = f"layer {int(layers['layer']) + 1}, all its heads together"
     method = f"{layers['by']}, {layers['to']}"
     lines.append(f"{name:30}{100 * layers['aer']:17.1f}  ({method})")
-    lines += [f"{called:30}{100 * rates[name]:17.1f}" for name, called in ASIDE.items()]
+    lines += [f"{label:30}{100 * rates[name]:17.1f}" for name, label in BASELINES.items()]
     return "\n".join(lines)
 
 
 def describe_aligner(aligner: AlignerHead) -> str:
     """Return a sentence about the chosen head, with its error rates on each gold set."""
-    where = f"cross-attention layer {aligner.layer + 1}, head {aligner.head + 1} (counted from 1)"
+    head = f"cross-attention layer {aligner.layer + 1}, head {aligner.head + 1} (counted from 1)"
     rates = "; ".join(
         f"{100 * gold_set.head[f'{aligner.by}-{aligner.to}']:.1f} % on {gold_set.name} "
         f"(95 %: {100 * gold_set.low:.1f} to {100 * gold_set.high:.1f})"
         for gold_set in aligner.gold
     )
-    return f"aligner head: {where}, by its {aligner.by}, read at the {aligner.to}: AER {rates}"
+    return f"aligner head: {head}, by its {aligner.by}, read at the {aligner.to}: AER {rates}"
 
 
-def claims(translator: Translator, corpus: Corpus) -> str:
-    """What the model card says of heads, over a corpus: aligners by rule, the best positional head,
-    and whether the best weights beat the statistical aligner."""
+def card_figures(translator: Translator, corpus: Corpus) -> str:
+    """Return the figures of the model card over a corpus: aligners by rule, the best positional
+    head, and whether the best weights beat the statistical aligner."""
     measured = measure_heads(translator, corpus)
     aligners = sum(card.role.group == "aligner" for card in head_roles(measured))
     table = measured.table()
@@ -152,12 +156,12 @@ def claims(translator: Translator, corpus: Corpus) -> str:
 
 
 def name_of(path: str) -> str:
-    """A gold file's name without its endings: "alibi.en-fr"."""
+    """Return a gold file's name without its endings: "alibi.en-fr"."""
     return Path(path).name.removesuffix(".gz").removesuffix(".tsv").removesuffix(".txt")
 
 
 def source_of(name: str) -> str:
-    """The source that is known of a gold set, or its name."""
+    """Return the known source of a gold set, or its name."""
     return next((text for start, text in KNOWN_SOURCES.items() if name.startswith(start)), name)
 
 

@@ -144,21 +144,21 @@ def main() -> None:
     torch.manual_seed(0)
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        model = random_marian(folder / "theirs")
-        written = folder / "checkpoints" / "ours"
-        import_seconds = seconds(lambda: import_folder(folder / "theirs", written))
-        peak_bytes = peak(written)
-        translator = Translator.load(written, "cpu", "fp32")
-        opened = seconds(lambda: Translator.load(written, "cpu", "fp32"))
+        model = random_marian(folder / "marian")
+        checkpoint = folder / "checkpoints" / "imported"
+        import_seconds = seconds(lambda: import_folder(folder / "marian", checkpoint))
+        peak_bytes = peak(checkpoint)
+        translator = Translator.load(checkpoint, "cpu", "fp32")
+        load_seconds = seconds(lambda: Translator.load(checkpoint, "cpu", "fp32"))
         count = sum(weight.numel() for weight in translator.model.parameters())
         if options.visits:
-            app(written, options.visits)
-    print(f"{count / 1e6:.1f}M weights: import {import_seconds:.1f} s, opening {opened:.1f} s")
-    print(f"peak memory of a process that opens it and traces once: {peak_bytes / 2**20:,.0f} MiB")
+            app(checkpoint, options.visits)
+    print(f"{count / 1e6:.1f}M weights: import {import_seconds:.1f} s, load {load_seconds:.1f} s")
+    print(f"peak memory of a process that loads it and traces once: {peak_bytes / 2**20:,.0f} MiB")
     for rows in (1, 32):
         print(f"{rows} sentences, tokens/s: {compare_speed(translator, model, rows, rounds)}")
     traced = [seconds(lambda: translator.trace(TEXT, max_len=TOKENS)) for _ in range(rounds)]
-    print(f"a trace of {TOKENS} pieces with all sites: {statistics.median(traced):.2f} s")
+    print(f"a complete trace of {TOKENS} tokens: {statistics.median(traced):.2f} s")
 
 
 if __name__ == "__main__":

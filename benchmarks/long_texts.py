@@ -1,12 +1,12 @@
-"""Processor time of every page for a text of hundreds of digits.
+"""CPU time of every page for a text of hundreds of digits.
 
     python -m benchmarks.long_texts [--digits 300 500 800] [--only lab]
 
-Each digit is a token, and each page, tab and view that takes a text is opened with it in a new
-session (AppTest, nothing kept from the page before). A rerun has a budget of processor time
-(`trace_cache.SECONDS`), checked at every model pass and decoding step; "ended" marks reruns that
-reached it and showed its message, "refused" texts of more tokens than the model takes. The counts
-are those checks. Processor time is that of the whole process, so a busy machine changes it little.
+Each digit is a token. Each page, tab and view with a text is opened with it in a new session
+(AppTest, without cached results). A rerun has a limit of CPU time (`trace_cache.MAX_CPU_SECONDS`),
+which is checked at every model pass and decoding step. "ended" marks reruns that reached it and
+showed its message, "refused" texts with more tokens than the model accepts. The counts are the
+numbers of checks. CPU time is that of the process, so other work on the machine changes it little.
 """
 
 from __future__ import annotations
@@ -54,19 +54,19 @@ def digits(count: int) -> str:
     return "".join(str((7 * at + at * at // 3) % 10) for at in range(count))
 
 
-class Checked(trace_cache.RerunCancellation):
-    """Counts how often a rerun asks whether to stop."""
+class CountedCancellation(trace_cache.RerunCancellation):
+    """Counts how often a rerun checks whether to stop."""
 
     total = 0
 
     def __call__(self) -> None:
-        Checked.total += 1
+        CountedCancellation.total += 1
         super().__call__()
 
 
-def opened(page: str, params: dict[str, str], text: str) -> tuple[float, int, str]:
-    """Open a page; return the processor time in seconds, the number of checks, and what ended the
-    rerun early."""
+def open_page(page: str, params: dict[str, str], text: str) -> tuple[float, int, str]:
+    """Open a page; return the CPU time in seconds, the number of checks, and "ended", "refused" or
+    ""."""
     trace_cache._traces.clear()
     memory_cache.results.clear()
     gc.collect()
@@ -76,16 +76,16 @@ def opened(page: str, params: dict[str, str], text: str) -> tuple[float, int, st
     changed = text[:-1] + str((int(text[-1]) + 1) % 10)
     for name, value in {"text": text, **params}.items():
         app.query_params[name] = value.format(other=changed)
-    Checked.total, began = 0, time.process_time()
+    CountedCancellation.total, began = 0, time.process_time()
     app.run()
     spent = time.process_time() - began
     if app.exception:
         raise RuntimeError(f"{page} {params}: {app.exception[0].message}")
     page_text = "\n".join(box.value for box in [*app.warning, *app.error, *app.info])
     page_text += "\n".join(component.proto.json for component in app.get("bidi_component"))
-    ended = "ended" if "seconds of processor time" in page_text else ""
+    ended = "ended" if "seconds of CPU time, the limit for a page" in page_text else ""
     refused = "refused" if "can be translated at once" in page_text else ""
-    return spent, Checked.total, ended or refused
+    return spent, CountedCancellation.total, ended or refused
 
 
 def main() -> None:
@@ -100,18 +100,18 @@ def main() -> None:
     print(f"{'page':<52}", *(f"{count:>7} digits      " for count in chosen.digits))
     with (
         tempfile.TemporaryDirectory() as runs,
-        patch("transformer.ui.shell.page.RerunCancellation", Checked),
-        patch("transformer.ui.pages.home.glance.RerunCancellation", Checked),
+        patch("transformer.ui.shell.page.RerunCancellation", CountedCancellation),
+        patch("transformer.ui.pages.home.glance.RerunCancellation", CountedCancellation),
     ):
         os.environ["HEADS_UP_RUNS"] = runs
-        opened(HOME, {}, "A first sentence 1")  # loads the model
+        open_page(HOME, {}, "A first sentence 1")  # loads the model
         for page, params in PARTS:
             if chosen.only not in page:
                 continue
             settings = (f"{name}={value}" for name, value in params.items() if "{" not in value)
             print(f"{' '.join([page.removeprefix('pages/'), *settings]):<52}", end="", flush=True)
             for count in chosen.digits:
-                spent, checks, ended = opened(page, params, digits(count))
+                spent, checks, ended = open_page(page, params, digits(count))
                 print(f" {spent:6.1f} s {checks:5} {ended:<7}", end="", flush=True)
             print(flush=True)
         services.close_all()

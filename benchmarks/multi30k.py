@@ -2,12 +2,13 @@
 
     python -m benchmarks.multi30k FOLDER [--run-folder runs/multi30k] [--minutes 120]
 
-The shape and text of Wu et al. 2021 ("Good for Misconceived Reasons: An Empirical Revisiting on
-the Need for Visual Context in Multimodal Machine Translation", Transformer-Tiny without images):
-4+4 layers, d_model 128, 4 heads, d_ff 256, one BPE of 10,000 pieces for both languages, dropout
-0.3, label smoothing 0.1, text lowercased and tokenised by sacremoses; beam 5, the mean of the last
-ten saves. BLEU is counted on those tokens, as multi-bleu does. FOLDER holds train, val and
-test_2016_flickr as .en.gz and .de.gz. The data is not shipped. A stopped run resumes.
+Model and preprocessing are those of Wu et al. 2021 ("Good for Misconceived Reasons: An Empirical
+Revisiting on the Need for Visual Context in Multimodal Machine Translation", Transformer-Tiny
+without images): 4+4 layers, d_model 128, 4 heads, d_ff 256, one BPE vocabulary of 10,000 tokens for
+both languages, dropout 0.3, label smoothing 0.1, text lowercased and tokenised by sacremoses, beam
+size 5, the mean of the last ten saves. BLEU is computed on these tokens, as by multi-bleu. FOLDER
+has train, val and test_2016_flickr as .en.gz and .de.gz; the data is not included. An interrupted
+run resumes.
 """
 
 from __future__ import annotations
@@ -30,13 +31,14 @@ from transformer.training.command import train_command
 from transformer.training.quality import evaluate
 from transformer.training.run import RunFolder
 
-PUBLISHED = 41.02  # Wu et al. 2021, Transformer-Tiny, text alone, test2016 En-De
+PUBLISHED = 41.02  # Wu et al. 2021, Transformer-Tiny, only text, test2016 En-De
 PIECES = 10_000
 SHAPE = ModelConfig(vocab_size=PIECES, d_model=128, n_layers=4, n_heads=4, d_ff=256, dropout=0.3)
 
 
 def settings(steps: int, minutes: float) -> TrainingConfig:
-    """Batches of about 4,096 target positions, peak rate 0.005, about 120 steps an epoch."""
+    """Return batches of about 4,096 target positions, a peak rate of 0.005, and about 120 steps per
+    epoch."""
     return TrainingConfig(
         steps=steps,
         minutes=minutes,
@@ -51,7 +53,7 @@ def settings(steps: int, minutes: float) -> TrainingConfig:
 
 
 def sentences(path: Path, language: str) -> Iterator[str]:
-    """The lines of a file, normalised, tokenised and lowercased."""
+    """Yield the lines of a file, normalised, tokenised and lowercased."""
     normalise = MosesPunctNormalizer(lang=language).normalize
     tokenise = MosesTokenizer(lang=language).tokenize
     with gzip.open(path, "rt", encoding="utf-8") as lines:

@@ -36,17 +36,17 @@ def measure(race: str, students: int, workers: int, folder: Path) -> tuple[float
             time.sleep(0.1)
         began = time.perf_counter()
         name = submit_race(jobs, race, "teacher", seeds, owners=visitors)
-        have: dict[str, float] = {}
+        first_model: dict[str, float] = {}  # seconds until a student has a trained model
         while True:
             runs = [run.info for run in race_runs(jobs, name)]
             elapsed = time.perf_counter() - began
             for info in runs:
                 if info.status == "finished":
-                    have.setdefault(info.owner, elapsed)
+                    first_model.setdefault(info.owner, elapsed)
             if any(info.status in ("failed", "cancelled") for info in runs):
                 raise RuntimeError(next(i.reason for i in runs if i.status == "failed"))
             if all(info.status == "finished" for info in runs):
-                return min(have.values()), max(have.values()), elapsed
+                return min(first_model.values()), max(first_model.values()), elapsed
             time.sleep(0.25)
 
 

@@ -59,7 +59,7 @@ def our_step(dtype: torch.dtype) -> Step:
 def whole_cross_entropy(
     states: Tensor, weight: Tensor, target: Tensor, *, smoothing: float, pad_id: int, bias: None
 ) -> tuple[Tensor, Tensor]:
-    """Compute PyTorch's own loss over all logits at once, in float32 as under autocast."""
+    """Return PyTorch's loss over all logits at once, in float32 as under autocast."""
     logits = functional.linear(states, weight).flatten(0, 1).float()
     loss = functional.cross_entropy(
         logits, target.flatten(), ignore_index=pad_id, label_smoothing=smoothing, reduction="sum"
@@ -93,7 +93,7 @@ class Peer(nn.Module):
     """`nn.Transformer` with the parts that it lacks: embedding, positions, tied output."""
 
     def __init__(self, shape: ModelConfig, longest: int, paper: bool = False) -> None:
-        """`paper`: no dropout on attention weights and inside the FFN, where the paper has none."""
+        """`paper`: no dropout on attention weights and inside the FFN, as in the paper."""
         super().__init__()
         d, layers, rate = shape.d_model, shape.n_layers, shape.dropout
         self.embedding = nn.Embedding(shape.vocab_size, d)

@@ -1,13 +1,13 @@
-"""Gender of translated occupations on WinoMT, and the heads that look at the pronoun.
+"""Gender of translated occupations on WinoMT, and the heads that attend to the pronoun.
 
     python -m benchmarks.winomt checkpoints/en-fr en.txt.gz \
         [--source "WinoMT, MIT"] [--first N] [--keep]
 
 The file is WinoMT's (github.com/gabrielStanovsky/mt_gender, data/aggregates/en.txt): gender,
-position, sentence and occupation, separated by tabs. The model translates into French or German
-and has an `aligner.json` (`python -m benchmarks.gold_alignments`). `--first N` reads the first N
-sentences and the ones that differ from them in the pronoun. `--keep` writes `winomt.json` into the
-checkpoint's folder, which the Heads lab shows; run it again whenever the weights change.
+position, sentence and occupation, separated by tabs. The model must translate into French or German
+and have an `aligner.json` (`python -m benchmarks.gold_alignments`). `--first N` reads the first N
+sentences and those that differ from them only in the pronoun. `--keep` writes `winomt.json` into
+the checkpoint's folder, which the Heads lab shows; run it again whenever the weights change.
 """
 
 from __future__ import annotations

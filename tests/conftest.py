@@ -12,8 +12,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 
 # One thread, here and in every process that a test starts: tiny models are not faster with more,
-# and
-# sums are equal on every machine. If a test needs two, they sleep while they wait for each
+# and sums are equal on every machine. If a test needs two, they sleep while they wait for each
 # other (see `transformer/__init__.py`). OpenMP reads both when torch is first imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")

@@ -77,8 +77,7 @@ def numbers(choices: Any, words: set[str]) -> list[int]:
 
 def said_in(kind: Kind, english: str, cache: dict[int, list[int]]) -> list[tuple[int, str]]:
     """Return the number and the French of every sentence of a kind with this English. `known`
-    caches
-    the results of `numbers` for lists that kinds share."""
+    caches the results of `numbers` for lists that kinds share."""
     words = set(english.split())
     for name, signs in (("future", {"going"}), ("can", {"can", "cannot"}), ("must", {"must"})):
         if (kind.fields.get("mode") == name) != bool(signs & words):

@@ -46,8 +46,7 @@ def test_update_equals_torchs_adam(data: PreparedData, dtype: torch.dtype) -> No
         np.testing.assert_array_equal(table["value"], after)
         np.testing.assert_array_equal(table["gradient"], gradient)
         # m sums numbers of both signs: four rounding errors per step, relative to the largest
-        # gradient,
-        # remain when the sum cancels. v cannot cancel.
+        # gradient, remain when the sum cancels. v cannot cancel.
         largest_gradient = np.maximum(largest_gradient, np.abs(gradient))
         rounding = 4 * 2**-24 * t * largest_gradient
         assert (np.abs(table["m"] - m) <= rounding).all()

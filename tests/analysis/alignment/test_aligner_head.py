@@ -136,7 +136,7 @@ def test_the_benchmark_prints_all_variants_and_stores_the_best_head(
     printed = capsys.readouterr().out
     assert "weights, output" in printed
     assert "norms, input" in printed
-    for name in gold_alignments.ASIDE.values():
+    for name in gold_alignments.BASELINES.values():
         assert name in printed
     head = loaded(folder)
     assert head is not None

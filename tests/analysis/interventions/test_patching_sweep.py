@@ -88,8 +88,7 @@ def test_patches_without_effect_are_0_and_complete_ones_1(
     sites, decoder = sweep.map("stream", "decoder")
     assert decoder.shape == (1 + 3 * 2, len(sweep.prefix_tokens))
     # Before the first cross-attention no decoder patch has an effect, and in the last layer only
-    # one
-    # at the position that predicts the answer.
+    # one at the position that predicts the answer.
     before = sites.index("decoder.layers.0.cross_attn_norm.hook_output")
     np.testing.assert_allclose(decoder[:before], 0, atol=rounding)
     last = np.eye(decoder.shape[1])[-1]
