@@ -185,7 +185,7 @@ def test_a_computation_over_the_time_limit_is_cancelled(
     assert requests
     monkeypatch.setattr(trace_cache, "MAX_CPU_SECONDS", -1)
     app = open_lab(visit, text="The pilot hides a boat.", **short)
-    assert "took more than -1 seconds of processor time" in messages(app)[0]
+    assert "took more than -1 seconds of CPU time" in messages(app)[0]
 
 
 def test_the_head_grids_belong_to_the_token_and_the_code_prints_them(

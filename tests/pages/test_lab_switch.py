@@ -198,7 +198,7 @@ def test_all_changes_at_once_and_the_same_from_python(visit: Visit) -> None:
             {"paint": "d0.1.1:5x1", "kind": "decoder", "layer": "0", "head": "1"},
             "Query 1 has no key 5; its keys are 0 to 1",
         ),
-        ({"other": "the lamp " * 600}, "pieces"),
+        ({"other": "the lamp " * 600}, "tokens"),
         ({"away": "700"}, "There is no position 700"),
         ({"patch": "encoder.nothing:1:1"}, "'encoder.nothing'"),
         ({"off": "<b>"}, "it must be e, d or c and layer.head or a layer"),

@@ -195,6 +195,6 @@ def test_a_search_that_exceeds_its_cpu_time_stops(
     model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trace_cache, "MAX_CPU_SECONDS", -1)
-    message = "took more than -1 seconds of processor time"
+    message = "took more than -1 seconds of CPU time"
     with pytest.raises(ValueError, match=message), cancelled_by(RerunCancellation()):
         trace_cache.read(model, VIEW)

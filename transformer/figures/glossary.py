@@ -284,8 +284,8 @@ TERMS = (
     Term(
         "Edge attribution",
         "Edge attribution patching: estimates from one gradient how much the output depends on the "
-        "message that one head passes to another. Patching only this message measures it (Syed et "
-        "al. 2023).",
+        "message that one head passes to another. Patching only this message measures it (Syed, "
+        "Rager and Conmy 2023).",
         "train",
     ),
     Term(

@@ -13,7 +13,7 @@ from transformer import Hooks, Translator
 from transformer.analysis.circuits import (
     Edge,
     ExamplePairs,
-    Node,
+    CircuitNode,
     all_edges,
     all_nodes,
     edge_attribution,
@@ -104,7 +104,7 @@ def test_only_the_known_circuit_has_scores(
     double: Transformer, example_pairs: ExamplePairs
 ) -> None:
     """All outputs are zero but those of one encoder and one cross head."""
-    first, second = Node("encoder", "encoder", 0, 1), Node("cross", "decoder", 1, 0)
+    first, second = CircuitNode("encoder", "encoder", 0, 1), CircuitNode("cross", "decoder", 1, 0)
     d_k = double.config.d_k
     with torch.no_grad():
         for name, weight in double.named_parameters():
@@ -149,7 +149,7 @@ def test_patching_the_only_edge_equals_patching_the_node(
             )
             for hooks in (None, put)
         )
-    edge = Edge(Node("ffn", "decoder", 1), OUTPUT)
+    edge = Edge(CircuitNode("ffn", "decoder", 1), OUTPUT)
     effect = patched_effects(double, example_pairs, [edge])[edge]
     assert effect == pytest.approx(float((clean - patched).mean()))
     assert abs(effect) > 1e-3

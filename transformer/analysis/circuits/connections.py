@@ -33,7 +33,7 @@ class Connections:
         clean, corrupted: logit difference of the unpatched model, and of the corrupted examples;
             the mean over the pairs.
         accuracy: share of the measured positions where the right token has the largest logit.
-        table: upstream and downstream are node names (`graph.Node.name`), input is that of
+        table: upstream and downstream are node names (`graph.CircuitNode.name`), input is that of
             `graph.Edge`; score is the estimate of `edge_attribution`, effect that of
             `patched_effects`, missing for edges that were not patched. Both are falls of the logit
             difference.

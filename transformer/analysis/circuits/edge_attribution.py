@@ -45,7 +45,7 @@ from transformer.analysis.circuits.graph import (
     OUTPUT,
     Edge,
     Input,
-    Node,
+    CircuitNode,
     Stack,
     Sublayer,
     edge_count,
@@ -111,10 +111,10 @@ def _scores(model: Transformer, pairs: ExamplePairs) -> Iterator[tuple[Edge, flo
             yield from zip(_edges(embedding, inputs), row, strict=True)
 
 
-Reader = tuple[Node, Input]
+Reader = tuple[CircuitNode, Input]
 
 
-def _edges(upstream: Node, inputs: list[Reader]) -> list[Edge]:
+def _edges(upstream: CircuitNode, inputs: list[Reader]) -> list[Edge]:
     return [Edge(upstream, node, name) for node, name in inputs]
 
 

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
 
-from transformer.analysis.circuits.graph import EMBEDDINGS, Node, Stack, Sublayer, sublayers
+from transformer.analysis.circuits.graph import EMBEDDINGS, CircuitNode, Stack, Sublayer, sublayers
 from transformer.hooks import Hooks
 from transformer.model import Transformer
 from transformer.model.attention import MultiHeadAttention
@@ -49,7 +49,7 @@ class Activations:
         w_o = attention(self.model, sublayer).w_o.detach().unflatten(1, (heads.shape[1], -1))
         return torch.einsum("bhtk,dhk->hbtd", heads, w_o)
 
-    def contribution(self, node: Node) -> Activation:
+    def contribution(self, node: CircuitNode) -> Activation:
         """Return what one node adds to the residual stream of its stack."""
         if node.kind in ("source", "target"):
             return self.embedding(node.stack)
@@ -70,7 +70,7 @@ def norm(model: Transformer, sublayer: Sublayer) -> Callable[[Tensor], Tensor]:
     return normalization
 
 
-def sublayer_of(model: Transformer, node: Node) -> Sublayer:
+def sublayer_of(model: Transformer, node: CircuitNode) -> Sublayer:
     return next(
         each
         for each in sublayers(model.config, node.stack)

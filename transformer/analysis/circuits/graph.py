@@ -21,7 +21,7 @@ HEAD_INPUTS: tuple[Input, ...] = ("query", "key", "value")
 
 
 @dataclass(frozen=True)
-class Node:
+class CircuitNode:
     """A head, a feed-forward network, an embedding or the output.
 
     Attributes:
@@ -53,8 +53,8 @@ class Edge:
     the three do different things, and in cross-attention they come from different stacks.
     """
 
-    upstream: Node
-    downstream: Node
+    upstream: CircuitNode
+    downstream: CircuitNode
     input: Input = "all"
 
 
@@ -78,9 +78,9 @@ class Sublayer:
         module = {"ffn": "ffn", "cross": "cross_attn"}.get(self.kind, "self_attn")
         return f"{self.stack}.layers.{self.layer}.{module}"
 
-    def nodes(self, config: ModelConfig) -> list[Node]:
+    def nodes(self, config: ModelConfig) -> list[CircuitNode]:
         heads = [-1] if self.kind == "ffn" else range(config.n_heads)
-        return [Node(self.kind, self.stack, self.layer, head) for head in heads]
+        return [CircuitNode(self.kind, self.stack, self.layer, head) for head in heads]
 
     def inputs(self) -> tuple[Input, ...]:
         return ("all",) if self.kind == "ffn" else HEAD_INPUTS
@@ -93,11 +93,11 @@ class Sublayer:
         return self.stack, self.index
 
 
-EMBEDDINGS: dict[Stack, Node] = {
-    "encoder": Node("source", "encoder"),
-    "decoder": Node("target", "decoder"),
+EMBEDDINGS: dict[Stack, CircuitNode] = {
+    "encoder": CircuitNode("source", "encoder"),
+    "decoder": CircuitNode("target", "decoder"),
 }
-OUTPUT = Node("output", "decoder")
+OUTPUT = CircuitNode("output", "decoder")
 
 
 def sublayers(config: ModelConfig, stack: Stack) -> list[Sublayer]:
@@ -109,9 +109,9 @@ def sublayers(config: ModelConfig, stack: Stack) -> list[Sublayer]:
     return [Sublayer(kind, stack, layer, index) for index, (layer, kind) in enumerate(pairs)]
 
 
-def all_nodes(config: ModelConfig) -> list[Node]:
+def all_nodes(config: ModelConfig) -> list[CircuitNode]:
     """Return every node: per stack the embedding, then sublayer by sublayer; the output last."""
-    nodes: list[Node] = []
+    nodes: list[CircuitNode] = []
     for stack, embedding in EMBEDDINGS.items():
         nodes.append(embedding)
         for sublayer in sublayers(config, stack):
@@ -119,7 +119,7 @@ def all_nodes(config: ModelConfig) -> list[Node]:
     return [*nodes, OUTPUT]
 
 
-def upstream_nodes(config: ModelConfig, stack: Stack, before: int | None) -> list[Node]:
+def upstream_nodes(config: ModelConfig, stack: Stack, before: int | None) -> list[CircuitNode]:
     """Return the nodes that add to the stream of `stack` before a sublayer; None: all of them."""
     nodes = [EMBEDDINGS[stack]]
     for sublayer in sublayers(config, stack)[:before]:
