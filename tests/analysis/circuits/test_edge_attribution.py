@@ -11,9 +11,9 @@ from torch import nn
 from tests.analysis.small_models import MARIAN, new_model
 from transformer import Hooks, Translator
 from transformer.analysis.circuits import (
+    CircuitNode,
     Edge,
     ExamplePairs,
-    CircuitNode,
     all_edges,
     all_nodes,
     edge_attribution,

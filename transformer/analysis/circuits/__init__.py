@@ -10,13 +10,13 @@ from transformer.analysis.circuits.connections import Connections, find_connecti
 from transformer.analysis.circuits.edge_attribution import edge_attribution
 from transformer.analysis.circuits.edge_patching import patched_effects
 from transformer.analysis.circuits.example_pairs import ExamplePairs, pair_examples
-from transformer.analysis.circuits.graph import Edge, CircuitNode, all_edges, all_nodes
+from transformer.analysis.circuits.graph import CircuitNode, Edge, all_edges, all_nodes
 
 __all__ = [
+    "CircuitNode",
     "Connections",
     "Edge",
     "ExamplePairs",
-    "CircuitNode",
     "all_edges",
     "all_nodes",
     "edge_attribution",

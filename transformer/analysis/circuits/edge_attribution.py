@@ -43,9 +43,9 @@ from transformer.analysis.circuits.forward_pass import (
 from transformer.analysis.circuits.graph import (
     EMBEDDINGS,
     OUTPUT,
+    CircuitNode,
     Edge,
     Input,
-    CircuitNode,
     Stack,
     Sublayer,
     edge_count,
