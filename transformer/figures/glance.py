@@ -166,8 +166,8 @@ def head_nearest_mean(looks: Float[np.ndarray, "layers heads written source"]) -
     """
     if not looks.size:
         return 0, 0
-    marks = (looks * looks.mean(axis=(0, 1))).sum(axis=(2, 3))
-    layer, head = np.unravel_index(int(marks.argmax()), marks.shape)
+    scores = (looks * looks.mean(axis=(0, 1))).sum(axis=(2, 3))
+    layer, head = np.unravel_index(int(scores.argmax()), scores.shape)
     return int(layer), int(head)
 
 

@@ -82,9 +82,9 @@ def _lay_out(figure: go.Figure, chart: Chart, words: list[str], dark: bool) -> N
     )
     figure.update_xaxes(title=chart.x_title, **axis)
     if words:
-        few = range(0, len(words), max(1, len(words) // 12))
+        labelled = range(0, len(words), max(1, len(words) // 12))
         figure.update_xaxes(
-            tickvals=list(few), ticktext=[escape(words[n], quote=False) for n in few]
+            tickvals=list(labelled), ticktext=[escape(words[n], quote=False) for n in labelled]
         )
     figure.update_yaxes(title=chart.y_title, **axis)
     if chart.percent:

@@ -142,14 +142,14 @@ _joined = cache(join_modules)
 
 def view_page(view: str, data: Mapping[str, Any], title: str) -> str:
     """Return one of `COMPONENTS` that reads JSON as one HTML file."""
-    return page(_opened(view, "jsonIn"), json_script("hu-first", data), title)
+    return page(_open_file_script(view, "jsonIn"), json_script("hu-first", data), title)
 
 
 def packed_page(view: str, data: bytes, title: str) -> str:
-    return page(_opened(view, "bytesIn"), data_script("id", "hu-first", data), title)
+    return page(_open_file_script(view, "bytesIn"), data_script("id", "hu-first", data), title)
 
 
-def _opened(view: str, read: str) -> str:
+def _open_file_script(view: str, read: str) -> str:
     names = f"{_use(view, f'{view}View')}\n{_use('file', f'{read}, openFile')}\n"
     return f'{names}openFile({view}View, await {read}(document.getElementById("hu-first")));'
 
@@ -162,11 +162,11 @@ def translation_page(data: dict[str, Any], title: str = "Translation") -> str:
 def json_script(name: str, data: Mapping[str, Any]) -> str:
     """Return a script element that holds the data, for `jsonIn` of `browser/file.js`."""
     # Inside a script element only "<" could close it or open a comment.
-    written = json.dumps(data, allow_nan=False).replace("<", "\\u003c")
-    return f'<script type="application/json" id="{name}">{written}</script>'
+    escaped_json = json.dumps(data, allow_nan=False).replace("<", "\\u003c")
+    return f'<script type="application/json" id="{name}">{escaped_json}</script>'
 
 
 def data_script(name: str, value: str, data: bytes) -> str:
     """Return compressed data in a script element that is not executed; base64 has no "<"."""
-    letters = base64.b64encode(gzip.compress(data, 6, mtime=0)).decode()
-    return f'<script type="text/plain" {name}="{value}">{letters}</script>'
+    encoded = base64.b64encode(gzip.compress(data, 6, mtime=0)).decode()
+    return f'<script type="text/plain" {name}="{value}">{encoded}</script>'

@@ -89,9 +89,9 @@ class ExplorerWidget(anywidget.AnyWidget):
         layer = self.layer
         parts: list[Part] = []
         for number, side in enumerate(self._sides):
-            some = side.layers([layer])
+            side_parts = side.layers([layer])
             if self.view == "query-key":
                 for head in range(int(side.traced.config["n_heads"])):
-                    some += query_key_vectors(side.traced, self.kind, layer, head)
-            parts += prefixed(some, number)
+                    side_parts += query_key_vectors(side.traced, self.kind, layer, head)
+            parts += prefixed(side_parts, number)
         self._data = explorer_data(self._sides, self._start, parts)

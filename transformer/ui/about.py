@@ -107,8 +107,12 @@ def _examples(config: RunConfig, run: Path) -> tuple[str, ...]:
     sources = [src for src, _ in config.probes]
     if not sources:
         with suppress(TypeError, ValueError, KeyError):  # the file may contain anything
-            looks = Snapshots(run).examples()
-            sources = [str(example["src"]) for look in looks[:1] for example in look["examples"]]
+            snapshots = Snapshots(run).examples()
+            sources = [
+                str(example["src"])
+                for snapshot in snapshots[:1]
+                for example in snapshot["examples"]
+            ]
     return tuple(dict.fromkeys(sources))[:4]
 
 

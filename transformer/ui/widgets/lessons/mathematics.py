@@ -154,8 +154,9 @@ def cost(case: LessonCase) -> Question:
 
 
 POSITIONS = "encoder.embed.hook_positions"
-SAME_VECTORS, OTHER_VECTORS = 1e-3, 1e-2
-"""Vectors that differ by less are the same but for rounding; by more, they are different."""
+MAX_ROUNDING_ERROR, MIN_ORDER_EFFECT = 1e-3, 1e-2
+"""Largest difference of two vectors that is explained by rounding, and smallest one that shows that
+the encoder distinguishes word order."""
 
 
 def word_order(case: LessonCase) -> Question:
@@ -169,8 +170,8 @@ def word_order(case: LessonCase) -> Question:
     except ValueError as error:
         raise LessonUnavailable("it reads the two sentences in different tokens") from error
     if not (
-        result.max_differences["without"] < SAME_VECTORS
-        and result.max_differences["with"] > OTHER_VECTORS
+        result.max_differences["without"] < MAX_ROUNDING_ERROR
+        and result.max_differences["with"] > MIN_ORDER_EFFECT
     ):
         raise LessonUnavailable("its encoder does not distinguish the two sentences by order alone")
     with_positions, without = result.translations["with"], result.translations["without"]
