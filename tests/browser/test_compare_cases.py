@@ -126,5 +126,5 @@ def test_a_long_sentence_is_compared_by_small_pictures(page: Page, tmp_path: Pat
         fake_trace(words[by:], words[:3], layers=1, heads=2, kinds=["encoder"]) for by in (0, 5)
     )
     open_explorer(page, tmp_path, first, second, view="compare")
-    expect(page.locator(".hu-most p")).to_contain_text("(from the small pictures)")
+    expect(page.locator(".hu-most p")).to_contain_text("(from the thumbnails)")
     expect(canvas(page, 2)).to_have_attribute("aria-label", re.compile("90 rows, 90 columns"))

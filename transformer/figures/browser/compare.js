@@ -36,24 +36,24 @@ function compareView(ctx) {
   const foot = el("div", { class: "hu-legends" }, ...legends.map((legend) => legend.node));
   const top = el("div", { class: "hu-versus" }, el("div", { class: "hu-allheads" }, mosaicTitle, mosaic.node), el("div", {}, texts, list));
   const node = el("div", { class: "hu-compare" }, top, empty, shown, foot);
-  const kept = { key: "", value: null };
+  const cachedDifferences = { key: "", value: null };
 
   // Differences of all heads of a kind, cached because they read every thumbnail.
   function differences() {
     const key = [...ctx.sides.map((side) => side.id), ctx.state.kind].join(" ");
-    if (kept.key !== key) Object.assign(kept, { key, value: headDifferences(ctx.sides, ctx.pairs, ctx.state.kind) });
-    return { ...kept.value, key };
+    if (cachedDifferences.key !== key) Object.assign(cachedDifferences, { key, value: headDifferences(ctx.sides, ctx.pairs, ctx.state.kind) });
+    return { ...cachedDifferences.value, key };
   }
 
   function draw() {
-    const why = compareProblem(ctx);
-    const [a, b] = why ? [null, null] : ctx.sides.map((side) => ctx.matrix(side));
-    tables = why ? null : comparison(ctx, a, b);
-    top.hidden = Boolean(why);
-    empty.textContent = why || (tables ? "" : a && b ? ALL_HIDDEN : LOADING);
+    const problem = compareProblem(ctx);
+    const [a, b] = problem ? [null, null] : ctx.sides.map((side) => ctx.matrix(side));
+    tables = problem ? null : comparison(ctx, a, b);
+    top.hidden = Boolean(problem);
+    empty.textContent = problem || (tables ? "" : a && b ? ALL_HIDDEN : LOADING);
     empty.hidden = Boolean(tables);
     for (const part of [shown, foot]) part.hidden = !tables;
-    if (why) return;
+    if (problem) return;
     drawTexts();
     drawHeads();
     if (!tables) return;
@@ -95,7 +95,7 @@ function compareView(ctx) {
     if (list.dataset.of !== `${key} ${look.key}`) {
       list.dataset.of = `${key} ${look.key}`;
       const differing = heads.filter(({ mean }) => mean > MIN_SHOWN_DIFFERENCE).sort((one, other) => other.mean - one.mean);
-      const from = pooled ? " (from the small pictures)" : "";
+      const from = pooled ? " (from the thumbnails)" : "";
       list.replaceChildren(
         el("p", {}, `${differing.length} of ${heads.length} heads differ`, differing.length ? `. Largest mean differences over the cells that both have${from}:` : "."),
         el("div", { class: "hu-buttons" }, ...differing.slice(0, LISTED_HEADS).map((one) => headButton(one, one.mean / differing[0].mean))),

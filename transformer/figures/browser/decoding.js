@@ -92,8 +92,8 @@ function decodingView(ctx) {
     const { key, target } = event;
     const to = { ArrowLeft: at() - 1, ArrowRight: at() + 1, Home: 0, End: count() - 1 }[key];
     // Sliders handle their own keys, and Space presses a button.
-    const native = target.matches("input") ? key !== " " : key === " " && target.matches("button");
-    if (native || (to === undefined && key !== " ")) return;
+    const handledByElement = target.matches("input") ? key !== " " : key === " " && target.matches("button");
+    if (handledByElement || (to === undefined && key !== " ")) return;
     event.preventDefault();
     event.stopPropagation();
     if (key === " ") return playing ? stop() : play();
@@ -129,7 +129,7 @@ function decodingView(ctx) {
 
 function makePlayer(go, toggle) {
   let now = 0;
-  let most = 0;
+  let total = 0;
   const button = (text, label, to) => {
     const one = el("button", { type: "button", class: "hu-button", "aria-label": label, title: label }, text);
     one.addEventListener("click", to);
@@ -139,7 +139,7 @@ function makePlayer(go, toggle) {
   const before = button("◀\ufe0e", "previous step", () => go(now - 1));
   const play = button("", "", toggle);
   const after = button("▶\ufe0e", "next step", () => go(now + 1));
-  const last = button("▶\ufe0e|", "last step", () => go(most - 1));
+  const last = button("▶\ufe0e|", "last step", () => go(total - 1));
   const slider = el("input", { type: "range", min: 1, "aria-label": "step" });
   const place = el("span", { class: "hu-place" });
   slider.addEventListener("input", () => go(Number(slider.value) - 1));
@@ -147,7 +147,7 @@ function makePlayer(go, toggle) {
   play.classList.add("hu-play");
 
   function draw(step, count, playing) {
-    [now, most] = [step, count];
+    [now, total] = [step, count];
     play.textContent = playing ? "Pause" : "Play";
     play.setAttribute("aria-label", playing ? "pause" : "play");
     play.title = playing ? "pause" : "play, a step a second";
@@ -244,7 +244,7 @@ function decodingTable(ctx, step) {
     ["", "tree", i, token, tree.probability[i], `depth ${tree.depth[i]}, parent ${tree.parent[i] ?? "none"}, score ${tree.score[i]}, ${tree.status[i]}`]) : [];
   return {
     caption: `Step ${step + 1}: candidates, and the attention of one head of each kind`,
-    columns: ["translation", "what", "place", "token", "probability or weight", "note"],
+    columns: ["translation", "section", "index", "token", "probability or weight", "note"],
     rows: [...rows, ...branches],
   };
 }

@@ -14,12 +14,12 @@ export function headgridView(container, report) {
   const frame = el("div", { class: "hu hu-explorer hu-headgrid" }, row, legend);
   container.append(frame);
 
-  function show(given) {
+  function show(newData) {
     // Ignore a late echo of an earlier report: the user has moved on.
-    const at = sent.indexOf(JSON.stringify(given.chosen));
+    const at = sent.indexOf(JSON.stringify(newData.chosen));
     if (at >= 0) sent.splice(0, at + 1);
-    const chosen = sent.length ? data.chosen : given.chosen;
-    data = { ...given, chosen };
+    const chosen = sent.length ? data.chosen : newData.chosen;
+    data = { ...newData, chosen };
     redraw();
   }
 
@@ -52,7 +52,7 @@ export function headgridView(container, report) {
       el("span", {}), ...columns.map((text) => el("span", { class: "hu-column" }, text)),
       ...cells.flatMap((line, r) => [el("span", { class: "hu-row" }, rows[r]), ...line]));
     grid.style.setProperty("--hu-heads", columns.length);
-    grid.addEventListener("keydown", (event) => walk(event, cells));
+    grid.addEventListener("keydown", (event) => moveFocus(event, cells));
     return { name, cells, node: el("section", {}, el("h2", {}, label), grid) };
   }
 
@@ -75,7 +75,7 @@ export function headgridView(container, report) {
     stop.tabIndex = 0;
   }
 
-  function walk(event, cells) {
+  function moveFocus(event, cells) {
     if (!(event.key in ARROWS)) return;
     const [right, down] = ARROWS[event.key];
     const at = cells.findIndex((line) => line.includes(event.target));

@@ -40,7 +40,7 @@ export function makeControls(set) {
   let shown = "";
 
   /** @param {State} state @param {State} defaults */
-  function draw(state, offered, present, defaults = state) {
+  function draw(state, available, present, defaults = state) {
     if (present.join() !== shown) {
       shown = present.join();
       kinds.replaceChildren(...present.map((kind) => {
@@ -53,20 +53,20 @@ export function makeControls(set) {
       button.setAttribute("aria-pressed", String(button.dataset.kind === state.kind));
     }
     kinds.hidden = present.length < 2;
-    const without = { renormalise: state.special !== "hidden", word_row: state.kind !== "cross" || state.exact };
-    const usable = offered.filter((name) => !without[name]);
+    const unusable = { renormalise: state.special !== "hidden", word_row: state.kind !== "cross" || state.exact };
+    const usable = available.filter((name) => !unusable[name]);
     const unset = usable.filter((name) => !FIRST.includes(name) && state[name] === defaults[name]);
     const rest = unset.length > 1 ? unset : [];
-    const wanted = usable.filter((name) => state.more || !rest.includes(name));
+    const visible = usable.filter((name) => state.more || !rest.includes(name));
     more.hidden = !rest.length;
     more.setAttribute("aria-expanded", String(Boolean(state.more)));
     more.textContent = state.more ? "Fewer options" : "More options";
-    const nodes = wanted.map((name) => selects.get(name));
+    const nodes = visible.map((name) => selects.get(name));
     // Update only what changed: an open list would close, and the focus would be lost.
     if (nodes.length !== options.children.length || nodes.some((one, i) => one !== options.children[i])) {
       options.replaceChildren(...nodes);
     }
-    for (const name of wanted) selects.get(name).querySelector("select").value = String(state[name]);
+    for (const name of visible) selects.get(name).querySelector("select").value = String(state[name]);
   }
 
   // Set the choices of an option, which come with the data.

@@ -46,9 +46,9 @@ export function makeStore(onArrive) {
   function part(name) {
     if (parts.has(name)) return parts.get(name);
     if (later.has(name)) {
-      const bring = later.get(name);
+      const fetchPart = later.get(name);
       later.delete(name);
-      bring().then((array) => {
+      fetchPart().then((array) => {
         parts.set(name, array);
         onArrive();
       });

@@ -48,9 +48,9 @@ export function switchboardView(container, report) {
     [top.hidden, legend.hidden] = [header.moved, !header.moved];
     if (header.moved) bar.draw(look.ramp, [[0, "0"], [0.5, "25%"], [1, "100%"]]);
     if (header.moved) return;
-    const many = header.kinds.length * header.n_layers * header.n_heads;
+    const total = header.kinds.length * header.n_layers * header.n_heads;
     status.textContent = off.size
-      ? `${off.size} of ${many} heads off: ${namesOff(off)}`
+      ? `${off.size} of ${total} heads off: ${namesOff(off)}`
       : "All heads are on. Click one to switch it off, a number to the left or above for a whole layer or column, or “all” for the kind.";
     allOn.disabled = !off.size;
   }
@@ -87,7 +87,7 @@ export function switchboardView(container, report) {
       class: "hu-grid", role: header.moved ? "radiogroup" : "group", "aria-label": header.moved ? `${kind.label}: choose a head` : `${kind.label}. ${KIND_KEYS}`,
     }, ...cells.flat());
     grid.style.setProperty("--hu-heads", header.n_heads);
-    grid.addEventListener("keydown", (event) => walk(event, cells));
+    grid.addEventListener("keydown", (event) => moveFocus(event, cells));
     return { kind, cells, node: el("section", {}, el("h2", {}, kind.label), grid) };
   }
 
@@ -104,13 +104,13 @@ export function switchboardView(container, report) {
     }).join(", ");
   }
 
-  function walk(event, cells) {
+  function moveFocus(event, cells) {
     if (!(event.key in ARROWS)) return;
     const [right, down] = ARROWS[event.key];
     const row = cells.findIndex((line) => line.includes(event.target));
-    const least = header.moved ? 1 : 0;
-    const next = cells[Math.max(within(row + down, cells.length), least)][
-      Math.max(within(cells[row].indexOf(event.target) + right, cells[row].length), least)];
+    const first = header.moved ? 1 : 0;
+    const next = cells[Math.max(within(row + down, cells.length), first)][
+      Math.max(within(cells[row].indexOf(event.target) + right, cells[row].length), first)];
     event.preventDefault();
     event.stopPropagation();
     event.target.tabIndex = -1; // Tab returns to the last focused cell
@@ -129,10 +129,10 @@ export function switchboardView(container, report) {
     const heads = headsAt(kind, row, column);
     const all = heads.every((head) => off.has(head));
     for (const head of heads) all ? off.delete(head) : off.add(head);
-    describe();
+    reportOff();
   }
 
-  function describe() {
+  function reportOff() {
     const written = writeOff(off, header);
     sent.push(written);
     report({ off: written });
@@ -183,7 +183,7 @@ export function switchboardView(container, report) {
 
   allOn.addEventListener("click", () => {
     off = new Set();
-    describe();
+    reportOff();
   });
   const resized = new ResizeObserver(redraw); // the theme's colours may have changed
   resized.observe(frame);

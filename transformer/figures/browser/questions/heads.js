@@ -6,7 +6,7 @@ import { alignment, withBold } from "./first.js";
 import { mergeWords, plainWords } from "../trace/words.js";
 
 /** @typedef {import("./case.js").LessonCase} LessonCase */
-/** @typedef {{ right: boolean, text: string }} Check whether what is to be found has been found, and an explanation */
+/** @typedef {{ right: boolean, text: string }} Check whether the answer was found, and an explanation */
 
 const STACKS = { encoder: "encoder", decoder: "decoder", cross: "cross-attention" };
 const MIN_SINK_SHARE = 0.4; // mean weight that a sink token must get from the head that the lesson shows,
@@ -16,14 +16,14 @@ const MIN_SINK_RATIO = 3; // and how many times the weight under uniform attenti
 /** @param {LessonCase} lesson */
 export function back(lesson) {
   const shares = previousWordShares(lesson);
-  const places = Object.fromEntries(Object.entries(shares).map(([kind, layers]) => [kind, layers.flat()]));
-  const top = (kind) => Math.max(0, ...places[kind]);
+  const flatShares = Object.fromEntries(Object.entries(shares).map(([kind, layers]) => [kind, layers.flat()]));
+  const top = (kind) => Math.max(0, ...flatShares[kind]);
   const kind = top("decoder") > top("encoder") ? "decoder" : "encoder";
   if (top(kind) < CLEAR) throw new NotShown("none of its heads attends to the previous word on most words");
   const { n_heads } = lesson.trace.config;
-  const placeOf = (number) => ({ layer: Math.floor(number / n_heads), head: number % n_heads });
-  const [best, least] = [greatestAt(places[kind]), greatestAt(places[kind].map((share) => -share))].map(placeOf);
-  const all = Object.values(places).flat();
+  const headOf = (number) => ({ layer: Math.floor(number / n_heads), head: number % n_heads });
+  const [best, least] = [greatestAt(flatShares[kind]), greatestAt(flatShares[kind].map((share) => -share))].map(headOf);
+  const all = Object.values(flatShares).flat();
   return question({
     answer: `${all.filter((share) => share >= CLEAR).length} of the ${all.length} heads in encoder and decoder give the previous word more than half ` +
       `of their attention. The clearest is ${lesson.headName(best.layer, best.head)} of the ${STACKS[kind]}, with ${roundedPercent(top(kind))}. It was not ` +
