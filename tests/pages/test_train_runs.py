@@ -177,7 +177,7 @@ def test_a_runs_model_is_offered_with_its_example_sentences(visit: Visit, jobs: 
         in visible_text(app)
     )
     app.text_input[0].set_value("a b c").run()
-    assert "never saw" not in visible_text(app)
+    assert "Never seen" not in visible_text(app)
     model = next(box for box in app.selectbox if box.label == "Model")
     names = [option.split(" · ")[0] for option in model.options]  # the number of weights follows
     assert names == ["tiny", f"run: Reverse a sequence ({name})"]

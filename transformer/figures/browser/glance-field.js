@@ -61,7 +61,7 @@ export function makeField(ask) {
         return button;
       }));
     }
-    const unread = data.unknown.length ? `Never seen in training: ${data.unknown.join(", ")}, so it reads it as unknown.` : "";
+    const unread = data.unknown.length ? `Not in the vocabulary: ${data.unknown.join(", ")}. The model reads “▯” (an unknown token) instead.` : "";
     problem.textContent = data.problem || unread;
     area.setAttribute("aria-invalid", String(Boolean(data.problem)));
     mark();
