@@ -20,16 +20,16 @@ export function layoutCells(m, span, pen, width, look, marginals) {
   const shown = m.rows.slice(span.row, span.row + span.rows);
   const heads = m.columns.slice(span.column, span.column + span.columns);
   const widths = shown.map((entry) => rowParts(entry).reduce((sum, part) => sum + tokenWidth(pen, part), 0));
-  const least = pen.measureText(FROM).width + 12;
-  const left = Math.ceil(Math.max(Math.min(Math.max(...widths) + 12, width * 0.36, 220 * look.size), least));
+  const minLeft = pen.measureText(FROM).width + 12;
+  const left = Math.ceil(Math.max(Math.min(Math.max(...widths) + 12, width * 0.36, 220 * look.size), minLeft));
   const label = Math.min(Math.max(...heads.map((entry) => tokenWidth(pen, entry.text))), 110 * look.size);
   // Slanted labels extend beyond the last column.
   const lean = Math.ceil(label * 0.7);
   const sums = marginals && unevenSums(m); // not drawn if all are 1
   const beside = sums ? MARGINAL : 0;
   const free = (cell) => Math.max(beside, label <= cell - 8 ? 4 : cell >= 16 ? lean : 6);
-  const most = Math.min(LARGEST_CELL, Math.max(MAX_TABLE_HEIGHT / span.rows, 26));
-  let cell = Math.min((width - left - 6) / span.columns, most);
+  const maxCell = Math.min(LARGEST_CELL, Math.max(MAX_TABLE_HEIGHT / span.rows, 26));
+  let cell = Math.min((width - left - 6) / span.columns, maxCell);
   if (cell * span.columns + left + free(cell) > width) {
     // Use narrower cells, or upright labels, which need no extra width.
     const upright = Math.min((width - left - Math.max(beside, 6)) / span.columns, 15.9);

@@ -124,8 +124,8 @@ export function headDifferences(sides, pairs, kind) {
         const difference = SQUARES[b[rowB + lookups[1].x[c]]] - SQUARES[a[rowA + lookups[0].x[c]]];
         sum += Math.abs(difference);
         count++;
-        const place = start + Math.floor((c * width) / columnPairs.length);
-        if (!(Math.abs(difference) <= Math.abs(picture[place]))) picture[place] = difference;
+        const pixel = start + Math.floor((c * width) / columnPairs.length);
+        if (!(Math.abs(difference) <= Math.abs(picture[pixel]))) picture[pixel] = difference;
       }
     }
     return { layer, head, mean: count ? sum / count : 0, picture };

@@ -18,9 +18,9 @@ export function copylinkView(root) {
 
   button.addEventListener("click", async () => {
     const link = location.href;
-    const kept = await copied(link, node);
-    say(kept ? ["Copied a link to ", ...linkSummary(page, link)] : ["Copy this link: ", fieldOf(link)]);
-    if (!kept) message.querySelector("input").select();
+    const wasCopied = await copied(link, node);
+    say(wasCopied ? ["Copied a link to ", ...linkSummary(page, link)] : ["Copy this link: ", fieldOf(link)]);
+    if (!wasCopied) message.querySelector("input").select();
   });
   node.addEventListener("keydown", (event) => {
     if (event.key === "Escape") hush();
@@ -31,8 +31,8 @@ export function copylinkView(root) {
     message.replaceChildren(...parts);
     const { right, bottom } = button.getBoundingClientRect();
     message.showPopover(); // in the top layer: the scrolling row of links would clip it on a phone
-    const most = document.documentElement.clientWidth - message.offsetWidth - 8;
-    message.style.left = `${Math.max(8, Math.min(right - message.offsetWidth, most))}px`;
+    const maxLeft = document.documentElement.clientWidth - message.offsetWidth - 8;
+    message.style.left = `${Math.max(8, Math.min(right - message.offsetWidth, maxLeft))}px`;
     message.style.top = `${bottom + 8}px`;
     if (!message.querySelector("input")) timer = setTimeout(hush, MESSAGE_MS);
   }

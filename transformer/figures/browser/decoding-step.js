@@ -69,13 +69,13 @@ export function makeStepPanel(ctx, force) {
     name.textContent = note;
     name.hidden = !note;
     heading.textContent = force && !note ? "Next-token candidates: click one to continue from it" : "Next-token candidates";
-    const over = step >= side.steps.length;
-    ended.hidden = !over;
-    heading.hidden = list.hidden = attention.hidden = over;
-    if (over) return;
+    const hasEnded = step >= side.steps.length;
+    ended.hidden = !hasEnded;
+    heading.hidden = list.hidden = attention.hidden = hasEnded;
+    if (hasEnded) return;
     fillCandidates(side, step, forced);
-    const shown = rowsOf(ctx, side, step);
-    attention.replaceChildren(...shown.map((row) => {
+    const weightRows = rowsOf(ctx, side, step);
+    attention.replaceChildren(...weightRows.map((row) => {
       if (!rows.has(row.kind)) rows.set(row.kind, makeWeightRow(ctx, row.kind));
       rows.get(row.kind).draw(side, row);
       return rows.get(row.kind).node;
@@ -138,7 +138,7 @@ function makeWeightRow(ctx, kind) {
     key = side.id;
     cells.setAttribute("aria-label", ROW_NAMES[kind]);
     open.setAttribute("aria-label", `${KINDS[kind]} in the heatmap`);
-    const [most, best] = [Math.max(...row.weights.subarray(0, row.seen)), strongestOf(row)];
+    const [maxWeight, best] = [Math.max(...row.weights.subarray(0, row.seen)), strongestOf(row)];
     const focused = cells.getRootNode().activeElement;
     const focusedIndex = cells.contains(focused) ? cellParts.findIndex(([cell]) => cell === focused) : -1;
     // A long row has many cells, so only changes are written.
@@ -149,9 +149,9 @@ function makeWeightRow(ctx, kind) {
       setIfNew(cell, "tabindex", j === (focusedIndex >= 0 ? focusedIndex : best) ? "0" : "-1");
       setIfNew(cell, "class", j === best ? "hu-weight hu-most" : "hu-weight");
       setIfNew(cell, "aria-label", `${tokenName(row.tokens[j])}: ${showWeight(weight, row.top)}`);
-      setIfNew(block, "style", `background: ${ctx.look.css(shade(weight, ctx.state.scale, most))}`);
-      const shown = weight >= 0.005 ? weight.toFixed(2) : "";
-      if (number.textContent !== shown) number.textContent = shown;
+      setIfNew(block, "style", `background: ${ctx.look.css(shade(weight, ctx.state.scale, maxWeight))}`);
+      const weightText = weight >= 0.005 ? weight.toFixed(2) : "";
+      if (number.textContent !== weightText) number.textContent = weightText;
     });
     read(focusedIndex >= 0 ? focusedIndex : -1);
   }
@@ -228,7 +228,7 @@ export function stepBlocks(ctx, side, step, note, width) {
 function weightBlock(ctx, row, width) {
   const { look, state } = ctx;
   const across = Math.max(Math.floor(width / 62), 1);
-  const most = Math.max(...row.weights.subarray(0, row.seen));
+  const maxWeight = Math.max(...row.weights.subarray(0, row.seen));
   const paint = (pen) => {
     pen.textBaseline = "middle";
     for (let j = 0; j < row.seen; j++) {
@@ -236,7 +236,7 @@ function weightBlock(ctx, row, width) {
       pen.translate((j % across) * 62, Math.floor(j / across) * 56);
       pen.font = `12px ${look.font}`;
       drawRowLabel(pen, [row.tokens[j]], 58, 10, 58, look, false);
-      pen.fillStyle = look.css(shade(row.weights[j], state.scale, most));
+      pen.fillStyle = look.css(shade(row.weights[j], state.scale, maxWeight));
       pen.fillRect(0, 20, 58, 12);
       pen.fillStyle = look.muted;
       pen.textAlign = "right";

@@ -141,9 +141,9 @@ function makePlayer(go, toggle) {
   const after = button("▶\ufe0e", "next step", () => go(now + 1));
   const last = button("▶\ufe0e|", "last step", () => go(total - 1));
   const slider = el("input", { type: "range", min: 1, "aria-label": "step" });
-  const place = el("span", { class: "hu-place" });
+  const stepCounter = el("span", { class: "hu-place" });
   slider.addEventListener("input", () => go(Number(slider.value) - 1));
-  const node = el("div", { class: "hu-transport" }, first, before, play, after, last, slider, place);
+  const node = el("div", { class: "hu-transport" }, first, before, play, after, last, slider, stepCounter);
   play.classList.add("hu-play");
 
   function draw(step, count, playing) {
@@ -157,7 +157,7 @@ function makePlayer(go, toggle) {
     slider.max = count;
     slider.value = step + 1;
     slider.setAttribute("aria-valuetext", `step ${step + 1} of ${count}`);
-    place.textContent = `${step + 1} / ${count}`;
+    stepCounter.textContent = `${step + 1} / ${count}`;
   }
 
   return { node, draw };
@@ -194,8 +194,8 @@ function makeOutputRow(go) {
 // inputs, which start with <s> and lack the last token.
 /** @param {Side} side */
 export function differingOf(pairs, side, altered) {
-  const lone = (which) => new Set(pairs.tgt_tokens.filter((pair) => pair[1 - which] === null).map((pair) => pair[which] - 1));
-  const unpaired = [lone(0), lone(1)];
+  const unpairedOf = (which) => new Set(pairs.tgt_tokens.filter((pair) => pair[1 - which] === null).map((pair) => pair[which] - 1));
+  const unpaired = [unpairedOf(0), unpairedOf(1)];
   const [a, b] = [side.predicted.tokens, altered.predicted.tokens];
   if (a[a.length - 1] !== b[b.length - 1]) {
     unpaired[0].add(a.length - 1);
@@ -217,8 +217,8 @@ function decodingFigure(ctx, step, tree) {
     const read = side.tgt.names.slice(0, step + 1).map(plainToken).join(" ");
     return stepBlocks(ctx, side, step, `${name ? `${name}. ` : ""}Read: ${read}`, width);
   });
-  const whole = tree.figure(width);
-  if (whole) blocks.push(whole);
+  const treeFigure = tree.figure(width);
+  if (treeFigure) blocks.push(treeFigure);
   const paint = (pen) => {
     pen.save();
     for (const block of blocks) {

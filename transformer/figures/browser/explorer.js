@@ -153,8 +153,8 @@ export function explorerView(root, report, views, live = false, forces = live) {
     const read = led.map(([name, written]) => [name, typeof defaults[name] === "number" ? Number(written) : written]);
     state = { ...defaults, ...Object.fromEntries(read), size: state.size, exact: state.exact };
     redraw();
-    const whole = views[state.view].mosaic && waiting.hidden;
-    reportAfter(REPORT_AFTER + (whole ? Math.random() * MAX_LED_REPORT_DELAY : 0));
+    const hasMosaic = views[state.view].mosaic && waiting.hidden;
+    reportAfter(REPORT_AFTER + (hasMosaic ? Math.random() * MAX_LED_REPORT_DELAY : 0));
   }
 
   function redraw() {

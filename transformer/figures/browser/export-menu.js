@@ -94,9 +94,9 @@ function paintCaptioned(pen, figure, ctx, view) {
 // The caption: the kind of attention, if the view shows one, the sentence or both sentences, and the model.
 /** @param {Context} ctx @param {any} view */
 function underTitle({ sides, state }, view) {
-  const shown = state.view === "compare" ? sides : sides.slice(0, 1);
-  const sentences = shown.map((side) => `${side.source} → ${side.text}`).join(" | ");
-  const models = [...new Set(shown.map((side) => side.model))].filter(Boolean).join(" | ");
+  const shownSides = state.view === "compare" ? sides : sides.slice(0, 1);
+  const sentences = shownSides.map((side) => `${side.source} → ${side.text}`).join(" | ");
+  const models = [...new Set(shownSides.map((side) => side.model))].filter(Boolean).join(" | ");
   return [view.kinds === false ? "" : KINDS[state.kind], sentences, models].filter(Boolean).join(" · ");
 }
 
@@ -150,6 +150,6 @@ export function csvCell(cell) {
 /** @param {Context} ctx */
 export function fileName({ side, state }) {
   const [layer, head] = shortName(state).split("·");
-  const which = state.combine === "one" ? head : state.combine;
-  return stampedName("attention", side.model || "", side.source || "", state.view, state.kind, layer, which);
+  const headPart = state.combine === "one" ? head : state.combine;
+  return stampedName("attention", side.model || "", side.source || "", state.view, state.kind, layer, headPart);
 }

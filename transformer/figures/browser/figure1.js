@@ -62,10 +62,10 @@ export function figure1View(container, report) {
     const buttons = [...canvas.querySelectorAll(".hu-box")];
     const exists = buttons.some((button) => button.dataset.box === id);
     buttons.forEach((button, i) => {
-      const here = button.dataset.box === id;
-      if (here) button.setAttribute("aria-current", "step");
+      const isOpen = button.dataset.box === id;
+      if (isOpen) button.setAttribute("aria-current", "step");
       else button.removeAttribute("aria-current");
-      button.tabIndex = here || (!exists && i === 0) ? 0 : -1;
+      button.tabIndex = isOpen || (!exists && i === 0) ? 0 : -1;
     });
   }
 

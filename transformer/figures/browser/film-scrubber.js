@@ -70,10 +70,10 @@ function stretches(film, roles, look) {
   const starts = roles.flatMap((role, i) => (i && roles[i - 1].code === role.code ? [] : [i]));
   return starts.map((from, i) => {
     const to = i + 1 < starts.length ? starts[i + 1] : count;
-    const most = roles.slice(from, to).reduce((a, b) => (b.share > a.share ? b : a));
+    const clearestRole = roles.slice(from, to).reduce((a, b) => (b.share > a.share ? b : a));
     const bar = el("span", {
       class: "hu-stretch", "data-group": roles[from].group,
-      title: `${roles[from].text}, steps ${stepName(film.steps[from])} to ${stepName(film.steps[to - 1])}. ${reasonOf(most, film.rule)}`,
+      title: `${roles[from].text}, steps ${stepName(film.steps[from])} to ${stepName(film.steps[to - 1])}. ${reasonOf(clearestRole, film.rule)}`,
     });
     const [left, right] = count > 1 ? [edgeOf(from, count), edgeOf(to, count)] : [0, 100];
     bar.style.left = `${left}%`;

@@ -19,7 +19,7 @@ const FILM_LENGTH = 9000; // ms of the whole film
 const FILM_PACE = [90, 450]; // minimum and maximum ms per step
 const PLAIN_OPTIONS = { special: "shown", renormalise: 0, combine: "one", heads: "", scale: "sqrt" };
 
-const kept = new Map(); // the viewer's selection by the name of the run, while the page is open
+const selections = new Map(); // the viewer's selection by the name of the run, while the page is open
 
 export function filmView(root) {
   let film = null;
@@ -82,7 +82,7 @@ export function filmView(root) {
     if (opens) {
       visit = header.visit;
       name = header.name;
-      state = (name && kept.get(name)) || header.start;
+      state = (name && selections.get(name)) || header.start;
       cell = { row: -1, column: -1, zoom: 0 };
       pause();
     }
@@ -133,7 +133,7 @@ export function filmView(root) {
     const any = film.steps.length > 0 && film.choices.length > 0;
     [empty.hidden, shown.hidden] = [any, !any];
     if (!any) return;
-    if (name) kept.set(name, state);
+    if (name) selections.set(name, state);
     frame = frameOf(film.steps, state.step);
     now = { ...PLAIN_OPTIONS, exact, ...cell, ...film.fitted(state) };
     side = film.side(now.probe, frame);

@@ -20,8 +20,8 @@ export function firstNew(before, after) {
 
 // Duration of a step in ms, given the number of steps.
 export function paceOf(count, hurry) {
-  const [whole, least, most] = hurry ? TYPING_DURATIONS : PLAY_DURATIONS;
-  return Math.min(Math.max(whole / Math.max(count, 1), least), most);
+  const [totalMs, minMs, maxMs] = hurry ? TYPING_DURATIONS : PLAY_DURATIONS;
+  return Math.min(Math.max(totalMs / Math.max(count, 1), minMs), maxMs);
 }
 
 // Indices of the greatest weights, greatest first.
@@ -29,9 +29,9 @@ export const strongest = (looks) => looks.map((_, i) => i).sort((a, b) => looks[
 
 // A band for each visible weight, { read, word, weight, above, below }: from a source word to a written word,
 // with the offset of its middle at either word, in units of weight. The offsets keep bands from overlapping.
-export function bandsOf(written, least = MIN_BAND_WEIGHT) {
+export function bandsOf(written, minWeight = MIN_BAND_WEIGHT) {
   const bands = written.flatMap(({ looks }, word) => (
-    looks.map((weight, read) => ({ read, word, weight, above: 0, below: 0 })).filter(({ weight }) => weight >= least)
+    looks.map((weight, read) => ({ read, word, weight, above: 0, below: 0 })).filter(({ weight }) => weight >= minWeight)
   ));
   const spread = (group, end) => {
     let at = -group.reduce((sum, { weight }) => sum + weight, 0) / 2;

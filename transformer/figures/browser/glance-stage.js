@@ -122,21 +122,21 @@ export function makeGlanceStage({ go, point }) {
   function draw(step, playing, pace) {
     if (!data) return;
     node.style.setProperty("--pace", `${Math.round(pace * 0.62)}ms`);
-    const whole = step >= data.written.length;
-    const at = over || (whole ? null : { row: "word", i: step });
+    const isComplete = step >= data.written.length;
+    const at = over || (isComplete ? null : { row: "word", i: step });
     const looks = at && at.row === "word" ? data.written[at.i].looks : null;
-    const many = data.written.length > MAX_WORDS_WITH_ALL_BANDS;
+    const hasManyWords = data.written.length > MAX_WORDS_WITH_ALL_BANDS;
     for (const band of bands) {
       const meant = at && band[at.row] === at.i;
       const hidden = playing && band.word > step && !(over && meant);
-      const weaker = many && band.read !== strongest(data.written[band.word].looks)[0];
-      const rest = at ? (over ? "faint" : band.word < step ? "past" : "faint") : many ? "past" : "whole";
-      const state = hidden || (weaker && !meant) ? "away" : meant ? "now" : many && at ? "faint" : rest;
+      const weaker = hasManyWords && band.read !== strongest(data.written[band.word].looks)[0];
+      const rest = at ? (over ? "faint" : band.word < step ? "past" : "faint") : hasManyWords ? "past" : "whole";
+      const state = hidden || (weaker && !meant) ? "away" : meant ? "now" : hasManyWords && at ? "faint" : rest;
       band.path.setAttribute("class", state);
     }
     tiles.word.forEach((one, i) => {
       one.classList.toggle("hu-not-written", playing && i > step);
-      one.classList.toggle("hu-later", !playing && !whole && i > step);
+      one.classList.toggle("hu-later", !playing && !isComplete && i > step);
       one.classList.toggle("hu-chosen", i === data.taken);
       one.style.setProperty("--look", String(at?.row === "read" ? data.written[i].looks[at.i] : at?.row === "word" && at.i === i ? 1 : 0));
       if (i === step) one.setAttribute("aria-current", "step");
@@ -160,13 +160,13 @@ function huesOf(node, { source, written }) {
 
 function readLabel({ source, written }, i) {
   const [best] = strongest(written.map(({ looks }) => looks[i]));
-  const seen = best === undefined ? "" : `, looked at most for ${written[best].text}, ${wholePercent(written[best].looks[i])}`;
-  return `${source[i]}${seen}`;
+  const attended = best === undefined ? "" : `, most weight from ${written[best].text}, ${wholePercent(written[best].looks[i])}`;
+  return `${source[i]}${attended}`;
 }
 
 function wordLabel({ source, written }, i) {
   const { text, p, looks } = written[i];
   const [best] = strongest(looks);
-  const seen = best === undefined ? "" : `, looked most at ${source[best]}, ${wholePercent(looks[best])}`;
-  return `${text}, step ${i + 1}, probability ${wholePercent(p)}${seen}`;
+  const attended = best === undefined ? "" : `, most weight on ${source[best]}, ${wholePercent(looks[best])}`;
+  return `${text}, step ${i + 1}, probability ${wholePercent(p)}${attended}`;
 }

@@ -84,10 +84,10 @@ export function makeHeadChips(ctx) {
     if (key !== built) build(listed);
     built = key;
     listed.forEach((one, i) => {
-      const place = on.findIndex((other) => headKey(other) === headKey(one));
-      const style = place < 0 ? { ink: ctx.look.line, dash: [] } : styles[place];
+      const index = on.findIndex((other) => headKey(other) === headKey(one));
+      const style = index < 0 ? { ink: ctx.look.line, dash: [] } : styles[index];
       const chip = chips.children[i];
-      chip.setAttribute("aria-pressed", String(place >= 0));
+      chip.setAttribute("aria-pressed", String(index >= 0));
       chip.title = `${headName(one)}${style.dash.length ? ", dashed" : ""}`;
       chip.setAttribute("aria-label", chip.title);
       chip.replaceChildren(swatch(style), one.layer === state.layer ? `H${counted(one.head)}` : shortName(one));

@@ -59,9 +59,9 @@ const headingFont = (size, look) => `${size > 14 ? 14 : SMALL_LABEL_SIZE}px ${lo
 
 /** @param {Matrix} m @param {Pen} pen @param {number} width @param {Look} look */
 export function layoutLines(m, count, pen, width, look, large) {
-  const most = Math.max(m.nRows, m.nColumns);
-  const least = large ? 20 : 12;
-  const step = Math.floor(Math.min(Math.max(580 / most, least), large ? 44 : 34));
+  const longestSide = Math.max(m.nRows, m.nColumns);
+  const minStep = large ? 20 : 12;
+  const step = Math.floor(Math.min(Math.max(580 / longestSide, minStep), large ? 44 : 34));
   const size = step < 17 ? SMALL_LABEL_SIZE : large ? (step < 26 ? 15 : 18) : LABEL_SIZE;
   pen.font = `600 ${size}px ${look.font}`; // bold, the wider of the two weights used
   const limit = Math.min(width * 0.34, large ? 320 : 230);
@@ -77,7 +77,7 @@ export function layoutLines(m, count, pen, width, look, large) {
   return {
     step, size, left, right, rows, columns, zone, count, width,
     top: size + 14,
-    height: size + 20 + most * step,
+    height: size + 20 + longestSide * step,
     thick: Math.max(Math.min((step * 0.7) / Math.sqrt(count), 4.5), 1),
     apart: count > 1 ? Math.min(2.2, (step * 0.7) / count) : 0,
   };

@@ -19,7 +19,7 @@ import { makeStage } from "./stage.js";
 function headsView(ctx) {
   let at = null; // token selected by pointer or arrow keys: { side: "q" or "k", index }
   let [on, ms, drawn] = [[], [], null]; // heads shown, their tables, and the lines drawn without a focus
-  const kept = new Map();
+  const cachedMatrices = new Map();
   let [keptFor, planned, plannedFor, paintedFor] = ["", null, "", ""];
   const back = el("canvas", { class: "hu-lines", "aria-hidden": "true" }); // the lines without a focus; CSS fades them
   const stage = makeStage({ plan, paint: paintFront });
@@ -41,23 +41,23 @@ function headsView(ctx) {
     const { kind, exact, special, renormalise, word_row: row } = ctx.state;
     const now = [ctx.side.id, kind, exact, special, renormalise, row].join();
     if (now !== keptFor) {
-      kept.clear();
+      cachedMatrices.clear();
       at = null; // its index now belongs to another token
     }
     keptFor = now;
     const name = headKey(one);
-    if (!kept.has(name)) kept.set(name, ctx.matrix(ctx.side, { combine: "one", ...one }));
-    const cached = kept.get(name);
-    if (!cached) kept.delete(name); // still loading
+    if (!cachedMatrices.has(name)) cachedMatrices.set(name, ctx.matrix(ctx.side, { combine: "one", ...one }));
+    const cached = cachedMatrices.get(name);
+    if (!cached) cachedMatrices.delete(name); // still loading
     return cached;
   }
 
   function draw() {
-    const wanted = headsOn(ctx.side, ctx.state);
-    const here = wanted.map((one) => [one, matrix(one)]);
-    [on, ms] = [wanted, here.map(([, m]) => m)];
+    const headList = headsOn(ctx.side, ctx.state);
+    const withMatrices = headList.map((one) => [one, matrix(one)]);
+    [on, ms] = [headList, withMatrices.map(([, m]) => m)];
     chips.draw(on, styles());
-    const missing = here.filter(([, m]) => !m).map(([one]) => shortName(one));
+    const missing = withMatrices.filter(([, m]) => !m).map(([one]) => shortName(one));
     const nothing = ms[0] && (!ms[0].nRows || !ms[0].nColumns);
     const ready = on.length > 0 && !missing.length && !nothing;
     empty.textContent = nothing ? "Nothing to draw: start and end are hidden."

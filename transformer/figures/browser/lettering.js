@@ -11,8 +11,8 @@ export const rowParts = (entry) => (entry.written === null ? [entry.text] : [ent
 // Shortens these parts to `limit` pixels; the written token keeps the larger share.
 /** @param {Pen} pen @param {number} limit */
 export function fitRowParts(pen, parts, limit) {
-  const whole = parts.reduce((sum, part) => sum + tokenWidth(pen, part), 0);
-  if (whole <= limit) return parts;
+  const totalWidth = parts.reduce((sum, part) => sum + tokenWidth(pen, part), 0);
+  if (totalWidth <= limit) return parts;
   if (parts.length === 1) return [shorten(pen, parts[0], limit)];
   const arrow = tokenWidth(pen, parts[1]);
   const written = shorten(pen, parts[2], (limit - arrow) * 0.6);

@@ -59,8 +59,8 @@ export function openLesson(tabs, site, lesson) {
       const reply = await client.ask("lesson", { model, lesson: lesson.name, texts: own === null ? lesson.texts : [own] });
       if (!reply || request !== call) return;
       if (reply.missing) {
-        const which = own === null ? "This model" : "This sentence";
-        problem.textContent = `${which} does not show what the lesson asks about: ${reply.missing}. The question below is still about “${shown.text}”.`;
+        const subject = own === null ? "This model" : "This sentence";
+        problem.textContent = `${subject} does not show what the lesson asks about: ${reply.missing}. The question below is still about “${shown.text}”.`;
         return;
       }
       const before = JSON.stringify(shown);

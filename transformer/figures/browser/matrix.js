@@ -114,15 +114,15 @@ function renormalise(values, width) {
 }
 
 // The level of a weight on the colour scale, 0 to 255. `most` is the row's maximum.
-export function shade(weight, scale, most) {
-  const share = scale === "row" ? (most > 0 ? weight / most : 0) : scale === "linear" ? weight : Math.sqrt(weight);
+export function shade(weight, scale, maxWeight) {
+  const share = scale === "row" ? (maxWeight > 0 ? weight / maxWeight : 0) : scale === "linear" ? weight : Math.sqrt(weight);
   return Math.round(255 * Math.min(Math.max(share, 0), 1));
 }
 
 // The greatest weight of a row.
 /** @param {Matrix} m */
 export function greatestOf(m, row) {
-  let most = 0;
-  for (let c = 0; c < m.nColumns; c++) most = Math.max(most, m.values[row * m.nColumns + c]);
-  return most;
+  let maxWeight = 0;
+  for (let c = 0; c < m.nColumns; c++) maxWeight = Math.max(maxWeight, m.values[row * m.nColumns + c]);
+  return maxWeight;
 }

@@ -34,8 +34,8 @@ export function measureTexts(side, kind, layer, head) {
   return Object.entries(MEASURES).filter(([name]) => name in side.measures[kind]).flatMap(([name, { label, unit, offset }]) => {
     const value = valueOf(side, kind, name, layer, head);
     if (unit) return [`${label.toLowerCase()} ${showMeasure(value)} ${unit}`];
-    const place = offset && ` (${showOffset(valueOf(side, kind, offset, layer, head))})`;
-    return value >= 0.1 ? [`${label.toLowerCase()}${place} ${showShare(value)}`] : [];
+    const offsetText = offset && ` (${showOffset(valueOf(side, kind, offset, layer, head))})`;
+    return value >= 0.1 ? [`${label.toLowerCase()}${offsetText} ${showShare(value)}`] : [];
   });
 }
 

@@ -110,9 +110,9 @@ function modelView(ctx) {
     // Place it next to the head, without covering the neighbours above and below.
     const right = at.right + 12 + tip.offsetWidth <= all.right;
     const left = right ? at.right - all.left + 12 : at.left - all.left - 12 - tip.offsetWidth;
-    const most = Math.max(all.height - tip.offsetHeight, 0);
+    const maxTop = Math.max(all.height - tip.offsetHeight, 0);
     tip.style.left = `${Math.min(Math.max(left, 0), Math.max(all.width - tip.offsetWidth, 0))}px`;
-    tip.style.top = `${Math.min(Math.max(at.top - all.top + at.height / 2 - tip.offsetHeight / 2, 0), most)}px`;
+    tip.style.top = `${Math.min(Math.max(at.top - all.top + at.height / 2 - tip.offsetHeight / 2, 0), maxTop)}px`;
   }
   const hide = () => { tip.hidden = true; };
   const headAt = (event) => event.target.closest?.(".hu-thumb");

@@ -122,8 +122,8 @@ export function momentsView(container) {
     heading.textContent = `${data.name}, at step ${data.t}`;
     for (const panel of panels) drawMatrix(panel, data.matrices[panel.name], entry, look);
     lines.replaceChildren(...writtenOut(data, entry));
-    const whole = data.shape.join(" × ");
-    note.textContent = `The first ${rows} rows and ${columns} columns of ${whole}. g is the gradient as Adam saw it, after clipping; α is the learning rate of this step. ε is added outside the root, as in algorithm 1 of Kingma and Ba (2015) and in PyTorch; some texts add it inside.`;
+    const fullShape = data.shape.join(" × ");
+    note.textContent = `The first ${rows} rows and ${columns} columns of ${fullShape}. g is the gradient as Adam saw it, after clipping; α is the learning rate of this step. ε is added outside the root, as in algorithm 1 of Kingma and Ba (2015) and in PyTorch; some texts add it inside.`;
   }
 
   grid.addEventListener("keydown", (event) => {
@@ -153,8 +153,8 @@ function greatestStep({ matrices: { step } }) {
 /** @param {any} given @param {any} values @param {any} entry @param {Look} look */
 function drawMatrix({ signed, canvas, bar }, values, entry, look) {
   const numbers = values.flat().filter((value) => value !== null);
-  const most = Math.max(...numbers.map(Math.abs), 0);
-  const share = (value) => (most ? value / most : 0);
+  const maxAbs = Math.max(...numbers.map(Math.abs), 0);
+  const share = (value) => (maxAbs ? value / maxAbs : 0);
   const [ramp, css] = signed ? [look.diverging, look.divergingCss] : [look.ramp, look.css];
   [canvas.width, canvas.height] = [values[0].length * EDGE, values.length * EDGE];
   canvas.style.aspectRatio = `${values[0].length} / ${values.length}`;
@@ -169,8 +169,8 @@ function drawMatrix({ signed, canvas, bar }, values, entry, look) {
     pen.lineWidth = wide;
     pen.strokeRect(entry.column * EDGE + 1.5, entry.row * EDGE + 1.5, EDGE - 3, EDGE - 3);
   }
-  const end = numberText(most, 2);
-  bar.draw(ramp, signed ? [[0, most ? `−${end}` : ""], [0.5, "0"], [1, end]] : [[0, "0"], [1, end]]);
+  const end = numberText(maxAbs, 2);
+  bar.draw(ramp, signed ? [[0, maxAbs ? `−${end}` : ""], [0.5, "0"], [1, end]] : [[0, "0"], [1, end]]);
 }
 
 // The update of one entry, in symbols and numbers.

@@ -31,9 +31,9 @@ export function makeMosaic(choose, open = choose) {
     [shown, painted] = [key, pictured];
     buttons.forEach((button, i) => {
       const { layer, head } = places[i];
-      const here = layer === chosen.layer && head === chosen.head;
-      button.setAttribute("aria-checked", String(here && marked));
-      button.tabIndex = here ? 0 : -1; // Tab focuses the selected one; arrow keys move on
+      const isSelected = layer === chosen.layer && head === chosen.head;
+      button.setAttribute("aria-checked", String(isSelected && marked));
+      button.tabIndex = isSelected ? 0 : -1; // Tab focuses the selected one; arrow keys move on
       const more = described ? described(layer, head) : "";
       if (hover) button.setAttribute("aria-description", more);
       else button.title = `${headName(places[i])}${more && `: ${more}`}`;

@@ -98,16 +98,16 @@ function paintStrips(ctx, pen, layout, dimension) {
 // All keys side by side: each score above or below zero, and its weight beneath. A click selects a key.
 /** @param {Context} ctx */
 export function makeKeyBars(ctx, working, choose) {
-  let over = -1;
+  let hovered = -1;
   const stage = makeStage({
     plan: (pen, width) => planBars(ctx, pen, working(), width),
-    paint: (pen, layout) => paintBars(ctx, pen, layout, working(), over),
+    paint: (pen, layout) => paintBars(ctx, pen, layout, working(), hovered),
   });
   const { canvas } = stage;
   let description = "";
   const draw = (label) => {
     description = label;
-    if (over >= working().count) over = -1;
+    if (hovered >= working().count) hovered = -1;
     stage.draw(label);
   };
   const under = (event) => {
@@ -115,19 +115,19 @@ export function makeKeyBars(ctx, working, choose) {
     return at >= 0 && at < working().count ? at : -1;
   };
   canvas.addEventListener("pointermove", (event) => {
-    over = under(event);
+    hovered = under(event);
     draw(description);
-    if (over < 0) return stage.say(null);
+    if (hovered < 0) return stage.say(null);
     const w = working();
-    const masked = over >= w.seen;
+    const masked = hovered >= w.seen;
     stage.say([
-      el("strong", {}, tokenText(w.labels.columns.names[over])),
-      el("span", {}, masked ? "masked: −∞" : `score ${fixed(w.scores[over])}`),
-      el("span", {}, `weight ${fixed(w.shares[over])}`),
-    ], stage.placed.left + (over + 0.5) * stage.placed.cell, stage.placed.top, BAND);
+      el("strong", {}, tokenText(w.labels.columns.names[hovered])),
+      el("span", {}, masked ? "masked: −∞" : `score ${fixed(w.scores[hovered])}`),
+      el("span", {}, `weight ${fixed(w.shares[hovered])}`),
+    ], stage.placed.left + (hovered + 0.5) * stage.placed.cell, stage.placed.top, BAND);
   });
   canvas.addEventListener("pointerleave", () => {
-    over = -1;
+    hovered = -1;
     stage.say(null);
     draw(description);
   });
@@ -150,7 +150,7 @@ function planBars(ctx, pen, w, width) {
 }
 
 /** @param {Context} ctx @param {Pen} pen */
-function paintBars(ctx, pen, layout, w, over) {
+function paintBars(ctx, pen, layout, w, hovered) {
   const { look } = ctx;
   const { left, top, cell, band } = layout;
   const seen = w.scores.subarray(0, w.seen);
@@ -160,7 +160,7 @@ function paintBars(ctx, pen, layout, w, over) {
   const floor = top + 2 * band + 26; // baseline of the weights' bars
   const largestShare = Math.max(...w.shares);
   const gap = cell >= 8 ? 2 : 0;
-  drawKeyNames(ctx, pen, layout, w, over);
+  drawKeyNames(ctx, pen, layout, w, hovered);
   pen.font = `${scaled(ctx, LABEL_SIZE)}px ${look.font}`;
   pen.fillStyle = look.muted;
   pen.textAlign = "right";
@@ -184,7 +184,7 @@ function paintBars(ctx, pen, layout, w, over) {
   if (w.seen < w.count) hatch(pen, left + w.seen * cell, top, (w.count - w.seen) * cell, floor - top, look.faint);
   pen.fillStyle = look.line;
   for (const y of [zero, floor]) pen.fillRect(left, y - 0.5, cell * w.count, 1);
-  for (const [at, ink] of [[w.column, look.choice], [over, look.text]]) {
+  for (const [at, ink] of [[w.column, look.choice], [hovered, look.text]]) {
     if (at < 0) continue;
     pen.lineWidth = 2;
     pen.strokeStyle = ink;
@@ -193,11 +193,11 @@ function paintBars(ctx, pen, layout, w, over) {
 }
 
 /** @param {Context} ctx @param {Pen} pen */
-function drawKeyNames(ctx, pen, layout, w, over) {
+function drawKeyNames(ctx, pen, layout, w, hovered) {
   const { look } = ctx;
   pen.textBaseline = "middle";
   w.labels.columns.names.forEach((token, j) => {
-    const chosen = j === w.column || j === over;
+    const chosen = j === w.column || j === hovered;
     if (!chosen && (j % layout.every || Math.abs(j - w.column) < layout.every)) return;
     pen.font = `${chosen ? "600 " : ""}${scaled(ctx, LABEL_SIZE)}px ${look.font}`;
     pen.save();

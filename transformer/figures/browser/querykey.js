@@ -28,8 +28,8 @@ function queryKeyView(ctx) {
     el("div", { class: "hu-pair" }, queries.node, keys.node), steps);
   const empty = el("div", { class: "hu-empty", role: "status", hidden: "" });
   const node = el("div", { class: "hu-querykey" }, empty, body);
-  const places = [null, null, strips.node, null, bars.node, values.node];
-  const parts = places.map((place) => {
+  const nodes = [null, null, strips.node, null, bars.node, values.node];
+  const parts = nodes.map((place) => {
     const one = { title: el("h3", {}), text: el("p", {}), check: el("p", { class: "hu-check" }) };
     steps.append(el("li", {}, one.title, one.text, place, one.check));
     return one;
@@ -103,8 +103,8 @@ const SITE_NAMES = {
 // The reason why nothing is shown, with a link to where data are available.
 /** @param {Context} ctx */
 function missingNotice(ctx, present) {
-  const here = present.some(([, kind, layer]) => kind === ctx.state.kind && Number(layer) === ctx.state.layer);
-  if (ctx.live || here) return ["Loading the vectors of this head …"];
+  const hasThisHead = present.some(([, kind, layer]) => kind === ctx.state.kind && Number(layer) === ctx.state.layer);
+  if (ctx.live || hasThisHead) return ["Loading the vectors of this head …"];
   if (!present.length) return ["This file does not contain the vectors of the heads, to keep it small. The app shows them for every head."];
   const [, kind, layer] = present[0];
   const go = el("button", { type: "button", class: "hu-button" }, `Show ${layerName(Number(layer))}, ${KINDS[kind]}`);

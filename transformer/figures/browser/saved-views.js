@@ -51,9 +51,9 @@ export function viewsOf(text, pages) {
 }
 
 function checkedView(one, number, pages) {
-  for (const [name, most] of Object.entries(MAX_CHARACTERS)) {
+  for (const [name, maxCharacters] of Object.entries(MAX_CHARACTERS)) {
     if (typeof one?.[name] !== "string") throw new Error(`View ${number} of this list has no ${name}.`);
-    if (one[name].length > most) throw new Error(`The ${name} of view ${number} has ${one[name].length} characters; at most ${most} can be saved.`);
+    if (one[name].length > maxCharacters) throw new Error(`The ${name} of view ${number} has ${one[name].length} characters; at most ${maxCharacters} can be saved.`);
   }
   if (!pages.includes(one.page)) throw new Error(`View ${number} of this list belongs to a page that this app lacks.`);
   const { page, title, note, day } = one;

@@ -70,7 +70,7 @@ export const named = (labels) => ({ ...labels, get names() { return pieceNames(l
 /** @param {any} doc @param {number} number @param {(name: string) => Part | null} part @returns {Side} */
 function makeSide(doc, number, part) {
   const [src, tgt, predicted] = [doc.src, doc.tgt, doc.predicted].map(named);
-  const kept = new Map(); // weights of the heads shown so far, as numbers
+  const cachedWeights = new Map(); // weights of the heads shown so far, as numbers
 
   // Labels of queries and keys; `writes` are the tokens that decoder queries write.
   function labels(kind) {
@@ -85,15 +85,15 @@ function makeSide(doc, number, part) {
   function weights(kind, layer, head) {
     const name = `${number}.weights.${kind}.${layer}`;
     const key = `${name}.${head}`;
-    if (kept.has(key)) return kept.get(key);
+    if (cachedWeights.has(key)) return cachedWeights.get(key);
     const packed = part(name);
     if (!packed) return null;
     const [, rows, columns] = packed.shape;
     const size = rows * columns;
     const levels = packed.values.subarray(head * size, (head + 1) * size);
     const headWeights = { values: Float32Array.from(levels, (q) => (q / packed.top) ** 2), top: packed.top };
-    if (kept.size > 64) kept.clear();
-    kept.set(key, headWeights);
+    if (cachedWeights.size > 64) cachedWeights.clear();
+    cachedWeights.set(key, headWeights);
     return headWeights;
   }
 
@@ -109,8 +109,8 @@ function makeSide(doc, number, part) {
   // The strongest attention to every word ("to") or from it ("from") in every head of a kind, and the word at
   // the other end: as levels, for the heads of all layers in order.
   function looks(kind, way) {
-    const [strongest, others] = ["", ".who"].map((more) => part(`${number}.pins.${kind}.${way}${more}`));
-    return { weights: strongest.values, top: strongest.top, others: others.values, words: strongest.shape[2] };
+    const [strongest, otherWords] = ["", ".who"].map((more) => part(`${number}.pins.${kind}.${way}${more}`));
+    return { weights: strongest.values, top: strongest.top, others: otherWords.values, words: strongest.shape[2] };
   }
 
   // { query, key, value, scores, heads } of one head, each { values, shape }; null if missing.

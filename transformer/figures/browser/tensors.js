@@ -65,9 +65,9 @@ export function tensorsView(container, report) {
 
   function look_at(start) {
     const plan = stage.placed;
-    const kept = Math.min(Math.max(start, 0), count() - plan.count);
-    if (strongest) strongStart = kept;
-    else FRAME_STARTS.set(key(), kept);
+    const clamped = Math.min(Math.max(start, 0), count() - plan.count);
+    if (strongest) strongStart = clamped;
+    else FRAME_STARTS.set(key(), clamped);
     for (const other of strongest ? [self] : TENSORS_SHOWN) other.follow(key());
   }
 
@@ -169,11 +169,11 @@ export function orderOf(values, header, strongest) {
   const columns = header.columns_count;
   const columnOrder = Array.from({ length: columns }, (_, i) => i);
   if (!strongest) return columnOrder;
-  const most = new Float64Array(columns);
+  const maxAbs = new Float64Array(columns);
   values.forEach((value, i) => {
-    if (Number.isFinite(value)) most[i % columns] = Math.max(most[i % columns], Math.abs(value));
+    if (Number.isFinite(value)) maxAbs[i % columns] = Math.max(maxAbs[i % columns], Math.abs(value));
   });
-  return columnOrder.sort((a, b) => most[b] - most[a]);
+  return columnOrder.sort((a, b) => maxAbs[b] - maxAbs[a]);
 }
 
 // The selected row's values as bars, greatest first: what the model would predict at this position.

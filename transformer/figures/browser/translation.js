@@ -46,19 +46,19 @@ const chip = (text) => el("span", { class: "hu-chip" }, tokenText(text));
 
 function stepTable(steps, report) {
   const body = el("tbody");
-  const most = Math.max(...steps.map((step) => step.candidates.length));
+  const maxCandidates = Math.max(...steps.map((step) => step.candidates.length));
   const more = el("button", { type: "button", class: "hu-more", "aria-expanded": "false" });
   const fill = (count) => {
-    more.textContent = count > FIRST_CANDIDATES ? "fewer candidates" : `all ${most} candidates`;
+    more.textContent = count > FIRST_CANDIDATES ? "fewer candidates" : `all ${maxCandidates} candidates`;
     more.setAttribute("aria-expanded", String(count > FIRST_CANDIDATES));
     body.replaceChildren(...steps.map((step) => stepRow(step, count, report)));
   };
-  more.addEventListener("click", () => fill(more.getAttribute("aria-expanded") === "true" ? FIRST_CANDIDATES : most));
+  more.addEventListener("click", () => fill(more.getAttribute("aria-expanded") === "true" ? FIRST_CANDIDATES : maxCandidates));
   fill(FIRST_CANDIDATES);
   const next = isExact() ? "Most probable next tokens" : "Alternatives";
   const heads = ["Step", "Decoder input", next, "Chosen"];
   const row = el("tr", {}, ...heads.map((text) => el("th", { scope: "col" }, text)));
-  if (most > FIRST_CANDIDATES) row.children[2].append(" ", more);
+  if (maxCandidates > FIRST_CANDIDATES) row.children[2].append(" ", more);
   return el("table", { class: "hu-steps" }, el("thead", {}, row), body);
 }
 

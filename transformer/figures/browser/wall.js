@@ -127,11 +127,11 @@ export function wordsOf({ status, step, right, curve }) {
 
 // The points of a curve in a box of 100 × 40: steps to the right, loss upwards from zero.
 export function pointsOf(curve) {
-  const most = Math.max(...curve.map(([, loss]) => loss), 1e-9);
+  const maxLoss = Math.max(...curve.map(([, loss]) => loss), 1e-9);
   const [first, last] = [curve[0][0], curve[curve.length - 1][0]];
   return curve.map(([step, loss]) => [
     last > first ? (100 * (step - first)) / (last - first) : 0,
-    40 - (38 * loss) / most,
+    40 - (38 * loss) / maxLoss,
   ]);
 }
 

@@ -75,10 +75,10 @@ function pathTo(node) {
 
 // The search tree as columns with a value per node, as the explorer's Decoding view reads it.
 function treeOf(nodes, path, beamSize, alpha) {
-  const places = new Map(nodes.map((node, i) => [node, i]));
+  const nodeIndices = new Map(nodes.map((node, i) => [node, i]));
   const best = new Set([nodes[0], ...path]);
   return {
-    parent: nodes.map(({ parent }) => (parent ? places.get(parent) : null)),
+    parent: nodes.map(({ parent }) => (parent ? nodeIndices.get(parent) : null)),
     depth: nodes.map(({ depth }) => depth),
     id: nodes.map(({ id }) => id),
     probability: nodes.map(({ log }) => Math.exp(log)),

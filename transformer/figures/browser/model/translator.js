@@ -58,8 +58,8 @@ export class Translator {
     const { model, vocabulary } = this;
     const { config } = model;
     const srcIds = this.encode(text);
-    const most = config.positions === "learned" ? config.max_len : Infinity;
-    const limit = Math.min(srcIds.length + EXTRA_LENGTH, most);
+    const maxPositions = config.positions === "learned" ? config.max_len : Infinity;
+    const limit = Math.min(srcIds.length + EXTRA_LENGTH, maxPositions);
     /** @type {Record<string, import("./tensor.js").Tensor>} */
     const sites = {};
     const recording = together(hooks, recordInto(sites, names ?? siteNames(config).filter((name) => name !== "hook_logits")));

@@ -34,10 +34,10 @@ export function explorerData(traces, { fixed, start, visit, versus = "", names =
   const pairs = second && {
     src_tokens: alignTokens(first.srcTokens, second.srcTokens), tgt_tokens: alignTokens(first.tgtTokens, second.tgtTokens),
   };
-  const shown = new Set(sides.flatMap(({ measures }) => Object.values(measures).flatMap((each) => Object.keys(each))));
+  const measureNames = new Set(sides.flatMap(({ measures }) => Object.values(measures).flatMap((each) => Object.keys(each))));
   const header = {
     sides, pairs: pairs ?? null, defaults: fixed.defaults, terms: fixed.terms,
-    measures: Object.fromEntries(Object.entries(fixed.measures).filter(([name]) => shown.has(name))),
+    measures: Object.fromEntries(Object.entries(fixed.measures).filter(([name]) => measureNames.has(name))),
     start: resolved(first, { ...fixed.defaults, ...start }, headNotices), visit, versus, exact: Number(start.exact ?? 0),
     notices: headNotices.map(({ segments, look }) => ({ segments, look })), later: traces.flatMap(laterParts),
   };
@@ -112,9 +112,9 @@ export function clearest(trace, kind) {
     for (let h = 0; h < heads; h++) {
       let sum = 0;
       for (let j = 0; j < columns; j++) {
-        let most = 0;
-        for (let i = 0; i < rows; i++) most = Math.max(most, values[(h * rows + i) * columns + j]);
-        sum += most;
+        let maxWeight = 0;
+        for (let i = 0; i < rows; i++) maxWeight = Math.max(maxWeight, values[(h * rows + i) * columns + j]);
+        sum += maxWeight;
       }
       if (sum > top) [best, top] = [[layer, h], sum];
     }
@@ -158,9 +158,9 @@ function pins(trace, kind) {
       }
     }
   }
-  const who = (name, count, values) => ({ name, type: /** @type {"u2"} */ ("u2"), shape: shape(count), top: 0, values });
+  const wordPart = (name, count, values) => ({ name, type: /** @type {"u2"} */ ("u2"), shape: shape(count), top: 0, values });
   return [
-    quantize(`pins.${kind}.to`, to), who(`pins.${kind}.to.who`, n, toWho),
-    quantize(`pins.${kind}.from`, from), who(`pins.${kind}.from.who`, m, fromWho),
+    quantize(`pins.${kind}.to`, to), wordPart(`pins.${kind}.to.who`, n, toWho),
+    quantize(`pins.${kind}.from`, from), wordPart(`pins.${kind}.from.who`, m, fromWho),
   ];
 }

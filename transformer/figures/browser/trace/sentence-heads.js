@@ -64,7 +64,7 @@ function measuredAligner(trace, { layer, head, weights_to: to }) {
   const greater = (a, b) => a.reduce((decided, value, i) => decided || Math.sign(value - b[i]), 0) > 0;
   const row = target.map((_, i) => i).reduce((a, b) => (greater(mark(b), mark(a)) ? b : a));
   const pieces = rows.numbers.map((_, i) => i).filter((i) => rows.numbers[i] === target[row]);
-  const seen = [...new Set(pieces.map((i) => Math.min(i + Number(to === "input"), rows.numbers.length - 1)))];
+  const readRows = [...new Set(pieces.map((i) => Math.min(i + Number(to === "input"), rows.numbers.length - 1)))];
   const unsure = target.length - clear;
   const how = !unsure ? "Every target word gives more than half of its weight to one source word."
     : clear ? `It is uncertain for ${unsure} of the ${target.length} target words: less than half each.`
@@ -73,7 +73,7 @@ function measuredAligner(trace, { layer, head, weights_to: to }) {
     [to === "input" ? "After writing " : "To write ", false], [rows.labels[target[row]], true], [", this head attends most to ", false],
     [columns.labels[source[looks[row].indexOf(best[row])]], true],
     [` with ${written(best[row])} of its attention. ${how} On human-made links it is the best aligner of this model:`, false],
-  ], "cross", [layer, head], seen.map((i) => `q${i}`).join(","), to);
+  ], "cross", [layer, head], readRows.map((i) => `q${i}`).join(","), to);
 }
 
 // The weights of one head between words; with `to` "input" a token has the next row, which reads it.
@@ -124,11 +124,11 @@ function previousWordHead(trace) {
   }
   if (!best) return null;
   const { looks, rows, labels, numbers } = best;
-  const most = looks.indexOf(Math.max(...looks));
+  const strongest = looks.indexOf(Math.max(...looks));
   return notice("back", [
-    [labels[rows[most]], true], [" attends to the previous word, ", false], [labels[rows[most] - 1], true],
-    [`, with weight ${written(looks[most])}. ${looks.filter((look) => look >= CLEAR).length} of ${rows.length} words give the previous word more than half:`, false],
-  ], best.kind, best.place, piecesOf(numbers, rows[most]));
+    [labels[rows[strongest]], true], [" attends to the previous word, ", false], [labels[rows[strongest] - 1], true],
+    [`, with weight ${written(looks[strongest])}. ${looks.filter((look) => look >= CLEAR).length} of ${rows.length} words give the previous word more than half:`, false],
+  ], best.kind, best.place, piecesOf(numbers, rows[strongest]));
 }
 
 // Attention sinks: heads that give most of their attention to an end of the sentence. The source's end is
