@@ -112,6 +112,20 @@ class Decoding:
         return cls(**options)
 
 
+def decoding_for(options: DecodingOptions, targets: object) -> Decoding:
+    """Return the decoding; its method is "forced" if there are targets. Raises ValueError for
+    method "forced" without targets, and for another method with targets."""
+    if targets is None:
+        decoding = Decoding.of({**options})
+        if decoding.method == "forced":
+            raise ValueError("method 'forced' needs a target; pass target=\"...\"")
+        return decoding
+    method = options.get("method")
+    if method not in (None, "forced"):
+        raise ValueError(f"with a target the method must be 'forced' or omitted, not {method!r}")
+    return Decoding.of({**options, "method": "forced"})
+
+
 _OPTION_TYPES: dict[str, tuple[type, str]] = {
     "int": (Integral, "a whole number"),
     "float": (Real, "a number"),

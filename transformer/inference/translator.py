@@ -21,16 +21,14 @@ from transformer.inference.activation_cache import ActivationCache
 from transformer.inference.backend import Precision
 from transformer.inference.beam import Hypotheses
 from transformer.inference.decoding import Output, SequenceDecoder
-from transformer.inference.options import Decoding, DecodingOptions, check_source
+from transformer.inference.encoding import encode_prefix, encode_sources, encode_target
+from transformer.inference.options import Decoding, DecodingOptions, decoding_for
 from transformer.inference.results import Candidate, StepTable, Translation, length_penalty
 from transformer.inference.trace import Trace
 from transformer.inference.trace_batch import trace_batch
 from transformer.inference.trace_recording import Recording, make_trace
 from transformer.model import Transformer
 from transformer.text import Vocabulary
-from transformer.text.visible import is_blank
-
-EMPTY_TEXT_MESSAGE = "There is no text to translate; write a sentence first."
 
 
 class Translator:
@@ -189,10 +187,9 @@ class Translator:
         if isinstance(text, (list, tuple)):
             raise TypeError("translate takes one text; translate_batch takes a list of texts")
         targets = None if target is None else [target]
-        prefix_ids = self._encode_prefix(prefix, options, targets)
-        return self._translate([text], targets, hooks, _decoding_for(options, targets), prefix_ids)[
-            0
-        ]
+        prefix_ids = encode_prefix(self.vocabulary, prefix, options, targets)
+        decoding = decoding_for(options, targets)
+        return self._translate([text], targets, hooks, decoding, prefix_ids)[0]
 
     def translate_batch(
         self,
@@ -209,13 +206,13 @@ class Translator:
         """
         if isinstance(texts, str):
             raise TypeError("translate_batch takes a list of texts; translate takes one text")
-        return self._translate(list(texts), targets, hooks, _decoding_for(options, targets))
+        return self._translate(list(texts), targets, hooks, decoding_for(options, targets))
 
     def check(self, text: str, target: str | None = None) -> None:
         """Raise ValueError if `text` or `target` is blank or too long."""
-        self._encode([text])
+        encode_sources(self.vocabulary, [text], self.model.config)
         if target is not None:
-            self._encode_target(target, Decoding(method="forced"))
+            self._target_ids(target, Decoding(method="forced"))
 
     def trace(
         self,
@@ -234,12 +231,12 @@ class Translator:
         intervention. Records all of `model.hook_names`, or those that match `names`, as in
         `run_with_cache`. Raises ValueError as `translate` does, and for an unknown hook name.
         """
-        prefix_ids = self._encode_prefix(prefix, options, target)
-        decoding = _decoding_for(options, target)
-        sources = self._encode([text])
+        prefix_ids = encode_prefix(self.vocabulary, prefix, options, target)
+        decoding = decoding_for(options, target)
+        sources = encode_sources(self.vocabulary, [text], self.model.config)
         recording = Recording(self.model, hooks, names)
         memory = self._decoder.encode(sources, recording.hooks)
-        target_ids = None if target is None else [self._encode_target(target, decoding)]
+        target_ids = None if target is None else [self._target_ids(target, decoding)]
         recording_hooks = recording.hooks
         output = self._decoder.decode(
             memory, decoding, hooks, target_ids, recording_hooks=recording_hooks, prefix=prefix_ids
@@ -300,8 +297,8 @@ class Translator:
         targets = [tgt] if isinstance(src, str) else list(tgt)
         if len(texts) != len(targets) or not texts:
             raise ValueError(f"there are {len(texts)} texts and {len(targets)} targets")
-        sources = self._encode(texts)
-        outputs = [self._encode_target(target, Decoding(method="forced")) for target in targets]  # type: ignore[arg-type]
+        sources = encode_sources(self.vocabulary, texts, self.model.config)
+        outputs = [self._target_ids(target, Decoding(method="forced")) for target in targets]  # type: ignore[arg-type]
         recording = Recording(self.model, hooks, names_filter)
         memory = self._decoder.encode(sources, recording.hooks)
         logits = self._decoder.logits(memory, outputs, recording.hooks)
@@ -344,55 +341,18 @@ class Translator:
         decoding: Decoding,
         prefix: Sequence[int] = (),
     ) -> list[Translation]:
-        sources = self._encode(texts)
+        sources = encode_sources(self.vocabulary, texts, self.model.config)
         if targets is not None and len(targets) != len(texts):
             raise ValueError(f"there are {len(texts)} texts and {len(targets)} targets")
         target_ids = (
-            None
-            if targets is None
-            else [self._encode_target(target, decoding) for target in targets]
+            None if targets is None else [self._target_ids(target, decoding) for target in targets]
         )
         outputs = self._decoder.run(sources, decoding, hooks, target_ids, prefix=prefix)
         triples = zip(texts, sources, outputs, strict=True)
         return [self._translation(*triple, decoding, hooks) for triple in triples]
 
-    def _encode(self, texts: list[str]) -> list[list[int]]:
-        for text in texts:
-            if not isinstance(text, str):
-                raise TypeError(f"a text must be a string, not {type(text).__name__}")
-            if is_blank(text):
-                raise ValueError(EMPTY_TEXT_MESSAGE)
-        sources = self.vocabulary.encode_batch(texts, threads=1)
-        for source in sources:
-            if source == [self.vocabulary.eos_id]:  # normalization removed every character
-                raise ValueError(EMPTY_TEXT_MESSAGE)
-            check_source(len(source), self.model.config)
-        return sources
-
-    def _encode_target(self, target: str | Sequence[int], decoding: Decoding) -> list[int]:
-        if isinstance(target, str):
-            ids = self.vocabulary.encode(target, target=True)
-            if is_blank(target) or ids == [self.vocabulary.eos_id]:
-                raise ValueError("There is no translation to force; write one first.")
-        else:
-            ids = list(target)
-        return self._decoder.check_target(ids, decoding)
-
-    def _encode_prefix(
-        self, prefix: str | Sequence[int] | None, options: DecodingOptions, targets: object
-    ) -> list[int]:
-        """Return the ids of the prefix. Raises ValueError for a prefix with a forced target."""
-        if prefix is not None and not isinstance(prefix, Iterable):
-            raise TypeError(f"a prefix must be text or ids, not {type(prefix).__name__}")
-        if isinstance(prefix, str):
-            ids = self.vocabulary.encode(prefix, target=True)[:-1]  # without </s>
-        else:
-            ids = list(prefix or ())
-        if ids and (targets is not None or options.get("method") == "forced"):
-            raise ValueError(
-                "pass either a target, which is only scored, or a prefix, which is continued"
-            )
-        return ids
+    def _target_ids(self, target: str | Sequence[int], decoding: Decoding) -> list[int]:
+        return self._decoder.check_target(encode_target(self.vocabulary, target), decoding)
 
     def _translation(
         self,
@@ -440,17 +400,3 @@ def load_unchanged(folder: str | os.PathLike[str], digest: str) -> Translator:
             f"the checkpoint {Path(folder).name} has changed since this was submitted; submit again"
         )
     return Translator.load(folder)
-
-
-def _decoding_for(options: DecodingOptions, targets: object) -> Decoding:
-    """Return the decoding; its method is "forced" if there are targets. Raises ValueError for
-    method "forced" without targets, and for another method with targets."""
-    if targets is None:
-        decoding = Decoding.of({**options})
-        if decoding.method == "forced":
-            raise ValueError("method 'forced' needs a target; pass target=\"...\"")
-        return decoding
-    method = options.get("method")
-    if method not in (None, "forced"):
-        raise ValueError(f"with a target the method must be 'forced' or omitted, not {method!r}")
-    return Decoding.of({**options, "method": "forced"})

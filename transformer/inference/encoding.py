@@ -1,0 +1,61 @@
+"""From text to token ids, with one sentence for each text, target or prefix that cannot be used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from transformer.config import ModelConfig
+from transformer.inference.options import DecodingOptions, check_source
+from transformer.text import Vocabulary
+from transformer.text.visible import is_blank
+
+EMPTY_TEXT_MESSAGE = "There is no text to translate; write a sentence first."
+
+
+def encode_sources(
+    vocabulary: Vocabulary, texts: Sequence[str], config: ModelConfig
+) -> list[list[int]]:
+    """Return the ids of source texts. Raises TypeError for another type, ValueError for a blank or
+    too long text."""
+    for text in texts:
+        if not isinstance(text, str):
+            raise TypeError(f"a text must be a string, not {type(text).__name__}")
+        if is_blank(text):
+            raise ValueError(EMPTY_TEXT_MESSAGE)
+    sources = vocabulary.encode_batch(list(texts), threads=1)
+    for source in sources:
+        if source == [vocabulary.eos_id]:  # normalization removed every character
+            raise ValueError(EMPTY_TEXT_MESSAGE)
+        check_source(len(source), config)
+    return sources
+
+
+def encode_target(vocabulary: Vocabulary, target: str | Sequence[int]) -> list[int]:
+    """Return the ids of a translation to force. Raises ValueError for a blank text."""
+    if not isinstance(target, str):
+        return list(target)
+    ids = vocabulary.encode(target, target=True)
+    if is_blank(target) or ids == [vocabulary.eos_id]:
+        raise ValueError("There is no translation to force; write one first.")
+    return ids
+
+
+def encode_prefix(
+    vocabulary: Vocabulary,
+    prefix: str | Sequence[int] | None,
+    options: DecodingOptions,
+    targets: object,
+) -> list[int]:
+    """Return the ids of the beginning of an output, without `</s>`. Raises TypeError for another
+    type, ValueError for a prefix with a forced target."""
+    if prefix is not None and not isinstance(prefix, Iterable):
+        raise TypeError(f"a prefix must be text or ids, not {type(prefix).__name__}")
+    if isinstance(prefix, str):
+        ids = vocabulary.encode(prefix, target=True)[:-1]
+    else:
+        ids = list(prefix or ())
+    if ids and (targets is not None or options.get("method") == "forced"):
+        raise ValueError(
+            "pass either a target, which is only scored, or a prefix, which is continued"
+        )
+    return ids
