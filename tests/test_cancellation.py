@@ -61,7 +61,7 @@ LONG: dict[str, Callable[[Translator, Trace], object]] = {
     "flow": lambda t, trace: flow.joint(trace),
     "flow of the encoder": lambda t, trace: flow.encoder(trace),
     "ALTI+": lambda t, trace: alti.joint(t.model, trace),
-    "what a token is made of": lambda t, trace: token_attribution(t.model, trace, 2),
+    "attribution to input tokens": lambda t, trace: token_attribution(t.model, trace, 2),
     "share of the source": lambda t, trace: source_share(t.model, trace),
     "agreement of weights and norms": lambda t, trace: agreement(t.model, trace),
     "gradients": lambda t, trace: gradients(t.model, trace),

@@ -33,7 +33,7 @@ def test_without_a_network_the_explorer_is_measured_alone() -> None:
     )
     assert done.returncode == 0, done.stderr
     first, *rest = done.stdout.splitlines()
-    assert first.startswith(f"BertViz is left out: {UNREACHABLE} cannot be loaded (")
+    assert first.startswith(f"BertViz is not measured: {UNREACHABLE} cannot be loaded (")
     assert first.endswith("; --scripts FOLDER measures without a network.")
     assert "Traceback" not in done.stderr
     (model_view,) = [line.split() for line in rest if line.split()[:1] == ["16"] and "—" in line]

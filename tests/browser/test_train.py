@@ -95,7 +95,7 @@ def test_pause_resume_learning_rate_stop_and_delete(app: str, page: Page, runs: 
     paused = folder.state()["step"]
     button(page, "Resume").click()
     expect(badge(page, "running")).to_be_visible()
-    assert folder.control().learning_rate_factor == 1.0, "drawing the slider moves nothing"
+    assert folder.control().learning_rate_factor == 1.0, "showing the slider changes no setting"
     page.get_by_role("button", name="Learning rate ×").click()
     slider = page.get_by_role("slider", name="Learning rate")
     slider.focus()

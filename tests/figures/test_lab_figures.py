@@ -1,5 +1,5 @@
-"""Figures of the lab: a number or a switch for every head, word alignment, offsets, and what a
-token was made of."""
+"""Figures of the lab: a number or a switch for every head, word alignment, offsets, and the
+input tokens behind a token."""
 
 from __future__ import annotations
 

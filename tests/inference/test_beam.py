@@ -73,7 +73,7 @@ def test_the_tree_includes_discarded_hypotheses() -> None:
             parent = tree.nodes[node.parent]
             assert parent.index < node.index
             assert node.depth == parent.depth + 1
-            assert parent.status == "kept", "only what was kept goes on"
+            assert parent.status == "kept", "only kept nodes have children"
             assert node.log_probability == pytest.approx(
                 parent.log_probability + math.log(node.probability), abs=1e-4
             )
@@ -179,11 +179,11 @@ def test_with_penalty_equals_a_search_with_that_penalty() -> None:
         for penalty in (-2.0, 0.0, 0.5, 3.0):
             result = translator.with_penalty(first, penalty)
             expected = translator.trace("a", beam_size=4, length_penalty=penalty, max_len=15)
-            assert result is not None, "none ends later"
+            assert result is not None, "the recorded steps suffice"
             assert result.translation == expected.translation
             models.same_trace(result, expected, atol=1e-5)
             winners.add(result.text == first.text)
-    assert winners == {True, False}, "one winner whatever the penalty tells little"
+    assert winners == {True, False}, "the penalty must change the winner in some cases"
 
 
 def test_with_penalty_needs_a_beam_search_without_hooks(

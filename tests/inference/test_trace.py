@@ -130,7 +130,7 @@ def test_the_verifying_pass_of_a_draft_is_traced(
     monkeypatch.setattr(tiny_model, "encode", lambda *a, **k: calls.append(100) or encode(*a, **k))
     drafted = translator.trace(TEXT, max_len=14)
     passes = sum(calls)
-    assert 101 <= passes <= 104, "the encoder once; a decoder pass for each draft, none besides"
+    assert 101 <= passes <= 104, "one encoder pass and one decoder pass per draft"
     models.same_trace(drafted, trace, atol=1e-5)
     calls.clear()
     translator.trace(TEXT, "Le boulanger vend la lampe.")

@@ -27,7 +27,7 @@ def token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return TOKEN
 
 
-def somebody(app: AppTest) -> AppTest:
+def with_visitor_id(app: AppTest) -> AppTest:
     """Give this session the visitor id that a browser keeps in a cookie."""
     app.session_state["visitor"] = new_id()
     return app
@@ -55,7 +55,7 @@ def field(app: AppTest, label: str) -> Any:
 
 
 def open_as_teacher(visit: Visit, page: str = CLASS, **more: Any) -> AppTest:
-    app = somebody(visit(CLASS, **more))
+    app = with_visitor_id(visit(CLASS, **more))
     field(app, "Token").input(TOKEN)
     field(app, "Your name").input("Ms Curie")
     press(app, "Open a class")
@@ -63,7 +63,7 @@ def open_as_teacher(visit: Visit, page: str = CLASS, **more: Any) -> AppTest:
 
 
 def join_as_student(visit: Visit, classroom: Classroom, name: str = "", **more: Any) -> AppTest:
-    app = somebody(visit(CLASS, code=classroom.code.lower(), **more))
+    app = with_visitor_id(visit(CLASS, code=classroom.code.lower(), **more))
     field(app, "First name").input(name)
     return press(app, "Join")
 

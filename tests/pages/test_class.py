@@ -22,9 +22,9 @@ from tests.pages.class_visits import (
     press,
     rerun,
     sign,
-    somebody,
     text,
     token,
+    with_visitor_id,
 )
 from tests.pages.conftest import ROOT, Visit, messages, view
 from transformer.classroom import Classes
@@ -81,7 +81,7 @@ def test_a_teacher_opens_a_class_and_a_student_joins(visit: Visit) -> None:
 
 @pytest.mark.usefixtures("token")
 def test_a_wrong_token_or_code_is_rejected_in_one_sentence(visit: Visit) -> None:
-    app = somebody(visit(CLASS))
+    app = with_visitor_id(visit(CLASS))
     field(app, "Token").input("not the token")
     press(app, "Open a class")
     assert [message.split(".")[0] for message in messages(app)] == [

@@ -19,8 +19,8 @@ from tests.pages.class_visits import (
     press,
     rerun,
     sign,
-    somebody,
     token,
+    with_visitor_id,
 )
 from tests.pages.class_visits import text as markdown
 from tests.pages.conftest import ROOT, Visit, download_labels, messages, view, visible_text
@@ -52,7 +52,7 @@ def ask(teacher: AppTest, question: str, options: str, correct: int = 1) -> AppT
 
 
 def colleague(visit: Visit, name: str = "Mr Bohr") -> AppTest:
-    app = somebody(visit(CLASS, code=show_code(only_class().teaching_code)))
+    app = with_visitor_id(visit(CLASS, code=show_code(only_class().teaching_code)))
     field(app, "First name").input(name)
     return press(app, "Join")
 
@@ -176,7 +176,7 @@ def test_late_and_second_answers_are_refused_in_one_sentence(visit: Visit) -> No
 @pytest.mark.usefixtures("token")
 def test_an_unknown_teaching_code_gets_one_sentence(visit: Visit) -> None:
     open_as_teacher(visit)
-    app = somebody(visit(CLASS, code="AAA AAA AAA AAA"))
+    app = with_visitor_id(visit(CLASS, code="AAA AAA AAA AAA"))
     press(app, "Join")
     assert messages(app)[0].startswith("There is no class with this code")
 
@@ -238,7 +238,7 @@ def test_the_projector_has_no_controls_and_no_votes(visit: Visit) -> None:
     assert view(projector).screen == 1
     assert classroom.view_to_follow is not None
     assert "screen" not in classroom.view_to_follow.params
-    follow_link(projector, "pages/glossary.py")  # somebody touches it: it returns
+    follow_link(projector, "pages/glossary.py")  # a click on the projector
     assert heading(projector) == "Why self-attention"
     press(teacher, "Show the answers")
     assert TABLE in visible_text(rerun(projector), kinds=["html"])
@@ -248,9 +248,9 @@ def test_the_projector_has_no_controls_and_no_votes(visit: Visit) -> None:
 
 @pytest.mark.usefixtures("token")
 def test_the_projector_shows_a_lesson_without_its_buttons(visit: Visit) -> None:
-    teacher = opened(visit, folder=SHIPPED)
+    teacher = open_as_teacher(visit, folder=SHIPPED)
     projector = screen(visit, teacher, folder=SHIPPED)
-    press(turned(teacher, "app.py"), "begin")
+    press(follow_link(teacher, "app.py"), "begin")
     rerun(projector)
     assert view(projector).lesson == "umbrella"
     assert "have answered" in str([bar.proto.text for bar in projector.get("progress")])

@@ -69,7 +69,7 @@ def test_a_queued_run_shows_its_start_time_and_another_run_to_watch(
     )
     links = [link.proto.label for link in app.get("page_link")]
     assert "Meanwhile, watch **Copy it** train →" in links
-    monkeypatch.setattr(live_jobs, "time_estimate", lambda config, pairs=(): "it cannot be told")
+    monkeypatch.setattr(live_jobs, "time_estimate", lambda config, pairs=(): "unknown time")
     services.close_all()
     assert "Number 3 in the queue. You can close this page." in visible_text(
         visit(PAGE, run=names[-1])

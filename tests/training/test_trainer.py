@@ -40,7 +40,7 @@ def test_files_of_a_finished_run(make_trainer: MakeTrainer) -> None:
     assert [line["share"] for line in steps] == [n / 12 for n in range(12)]
     state = run.state()
     step_seconds = sum(line["seconds"] for line in steps)
-    assert state.pop("seconds") > step_seconds - 0.06, "told in tenths, with what was not a step"
+    assert state.pop("seconds") > step_seconds - 0.06, "rounded; includes time between steps"
     environment = {key: state.pop(key) for key in numeric_environment()}
     assert environment == numeric_environment() | {"threads": environment["threads"]}
     assert environment["threads"] >= 1
