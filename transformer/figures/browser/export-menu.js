@@ -2,7 +2,7 @@
 
 import { download, el } from "./base.js";
 import { shorten } from "./lettering.js";
-import { shortName, stampedName } from "./naming.js";
+import { shortName, exportName } from "./naming.js";
 import { KINDS } from "./options.js";
 import { NUMBER_PATTERN } from "./sheet.js";
 import { MAX_CANVAS_HEIGHT } from "./stage.js";
@@ -151,5 +151,5 @@ export function csvCell(cell) {
 export function fileName({ side, state }) {
   const [layer, head] = shortName(state).split("·");
   const headPart = state.combine === "one" ? head : state.combine;
-  return stampedName("attention", side.model || "", side.source || "", state.view, state.kind, layer, headPart);
+  return exportName("attention", side.model || "", side.source || "", state.view, state.kind, layer, headPart);
 }

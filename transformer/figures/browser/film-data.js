@@ -21,10 +21,10 @@ export function makeFilm(header, parts) {
   const shape = (probe, kind) => parts.get(`${probe}.${kind}`).shape;
   const lengthOf = (number) => probes[number].src.tokens.length + probes[number].tgt.tokens.length;
   const longest = choices.reduce((best, number) => (lengthOf(number) > lengthOf(best) ? number : best), choices[0]);
-  const kept = new Map();
+  const cachedChanges = new Map();
 
   // Resolve a state to an existing sentence, kind and head.
-  function fitted(state) {
+  function resolveState(state) {
     const probe = choices.includes(state.probe) ? state.probe : longest;
     const { kinds, clearest } = probes[probe];
     const kind = kinds.includes(state.kind) ? state.kind : kinds[kinds.length - 1];
@@ -78,19 +78,19 @@ export function makeFilm(header, parts) {
   // Role changes between frames: { frame, step, layer, head, before, after }.
   function changes({ probe, kind }) {
     const key = `${probe} ${kind}`;
-    if (kept.has(key)) return kept.get(key);
+    if (cachedChanges.has(key)) return cachedChanges.get(key);
     const [, layers, heads] = shape(probe, kind);
-    const found = [];
+    const roleChanges = [];
     for (let frame = 1; frame < steps.length; frame++) {
       for (let layer = 0; layer < layers; layer++) {
         for (let head = 0; head < heads; head++) {
           const [before, after] = [frame - 1, frame].map((one) => role({ probe, kind }, one, layer, head));
-          if (before.code !== after.code) found.push({ frame, step: steps[frame], layer, head, before, after });
+          if (before.code !== after.code) roleChanges.push({ frame, step: steps[frame], layer, head, before, after });
         }
       }
     }
-    kept.set(key, found);
-    return found;
+    cachedChanges.set(key, roleChanges);
+    return roleChanges;
   }
 
   // The caption of a frame.
@@ -98,7 +98,7 @@ export function makeFilm(header, parts) {
   const plain = (tokens) => tokens.word_labels.filter((_, word) => !tokens.special[tokens.words.indexOf(word)]).join(" ");
   const sentence = (number) => `${plain(probes[number].src)} → ${plain(probes[number].predicted)}`;
 
-  return { steps, notes: header.notes, choices, rule, fitted, side, role, changes, sentence, caption };
+  return { steps, notes: header.notes, choices, rule, resolveState, side, role, changes, sentence, caption };
 }
 
 // Why a head has its role, with the number.

@@ -135,7 +135,7 @@ export function filmView(root) {
     if (!any) return;
     if (name) selections.set(name, state);
     frame = frameOf(film.steps, state.step);
-    now = { ...PLAIN_OPTIONS, exact, ...cell, ...film.fitted(state) };
+    now = { ...PLAIN_OPTIONS, exact, ...cell, ...film.resolveState(state) };
     side = film.side(now.probe, frame);
     look = colours(pane);
     pane.dataset.size = state.size;

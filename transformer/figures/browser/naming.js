@@ -7,7 +7,7 @@ let exact = true;
 export const nameExactly = (on) => { exact = Boolean(on); };
 export const isExact = () => exact;
 
-const SIGNS = { "<s>": "start", "</s>": "end", "<unk>": "▯" };
+const CONTROL_NAMES = { "<s>": "start", "</s>": "end", "<unk>": "▯" };
 const BLANK = "␣"; // a piece that begins a word and has no letters
 const CONTINUATION = "…"; // before a piece that continues a word
 
@@ -22,14 +22,14 @@ export const isSign = (text) => /^<\/?[a-z]+>$/.test(text);
 export function tokenName(text) {
   if (exact) return text;
   if (byteOf(text)) return `byte ${byteOf(text)}`;
-  return SIGNS[text] ?? (text.startsWith("▁") ? text.slice(1) || BLANK : text);
+  return CONTROL_NAMES[text] ?? (text.startsWith("▁") ? text.slice(1) || BLANK : text);
 }
 
 // The name of a single piece, which shows whether it continues a word. Special tokens keep their signs as an
 // output.
 /** @param {string} text */
 export function pieceName(text, begins = text.startsWith("▁")) {
-  if (exact || text in SIGNS) return text;
+  if (exact || text in CONTROL_NAMES) return text;
   const name = tokenName(text);
   return begins || /^[\p{P}\p{S}]+$/u.test(name) ? name : CONTINUATION + name;
 }
@@ -47,15 +47,15 @@ export const counted = (number) => String(exact ? number : number + 1);
 export const layerName = (layer) => `layer ${counted(layer)}`;
 /** @param {Head} one */
 export const headName = ({ layer, head }) => `${layerName(layer)}, head ${counted(head)}`;
-// It contains no number.
+// A short name, such as "L4·H2".
 /** @param {Head} one */
 export const shortName = ({ layer, head }) => `L${counted(layer)}·H${counted(head)}`;
 
 // A file name without its ending: content, model, sentence and further parts, in characters that every file
 // system accepts.
-/** @param {string} what @param {string} model @param {string} text @param {string[]} more */
-export const stampedName = (what, model, text, ...more) =>
-  [what, plainWords(model), plainWords(text), ...more].filter((part) => part !== "").join("-");
+/** @param {string} content @param {string} model @param {string} text @param {string[]} more */
+export const exportName = (content, model, text, ...more) =>
+  [content, plainWords(model), plainWords(text), ...more].filter((part) => part !== "").join("-");
 
 /** @param {string} text */
 function plainWords(text) {

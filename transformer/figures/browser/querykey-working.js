@@ -39,14 +39,14 @@ export function workingOf(side, state) {
   const product = side.score === "additive" ? q.map((x, i) => Math.tanh(x + k[i])) : Float64Array.from(q, (x, i) => x * k[i]);
   const dot = product.reduce((sum, x) => sum + x, 0);
   const listed = [...new Set([...ranked.slice(0, SHOWN_VALUES), ...(column < seen ? [column] : [])])];
-  const weighed = (j) => Float64Array.from(vector(vectors.value, j), (x) => x * shares[j]);
-  const sumOf = (keys) => keys.map(weighed).reduce((sum, line) => sum.map((x, i) => x + line[i]), new Float64Array(d));
+  const weightedValue = (j) => Float64Array.from(vector(vectors.value, j), (x) => x * shares[j]);
+  const sumOf = (keys) => keys.map(weightedValue).reduce((sum, line) => sum.map((x, i) => x + line[i]), new Float64Array(d));
   const others = ranked.filter((j) => !listed.includes(j));
   return {
     kind, d, row, column, count, seen, scores, shares, q, k, product, dot, listed, others,
     score: side.score === "scaled_dot" ? dot / Math.sqrt(d) : dot,
     value: (j) => vector(vectors.value, j),
-    parts: listed.map(weighed),
+    parts: listed.map(weightedValue),
     rest: sumOf(others),
     output: sumOf(ranked),
     traced: { weights: weights.values.subarray(row * count, (row + 1) * count), top: weights.top, output: vector(vectors.heads, row) },

@@ -55,7 +55,7 @@ function checkedView(one, number, pages) {
     if (typeof one?.[name] !== "string") throw new Error(`View ${number} of this list has no ${name}.`);
     if (one[name].length > maxCharacters) throw new Error(`The ${name} of view ${number} has ${one[name].length} characters; at most ${maxCharacters} can be saved.`);
   }
-  if (!pages.includes(one.page)) throw new Error(`View ${number} of this list belongs to a page that this app lacks.`);
+  if (!pages.includes(one.page)) throw new Error(`View ${number} of this list belongs to a page that this app does not have.`);
   const { page, title, note, day } = one;
   return { page, query: new URLSearchParams(one.query).toString(), title, note, day };
 }
@@ -70,11 +70,11 @@ export function withView(views, view) {
   return [views.find(same) || view, ...views.filter((one) => !same(one))].slice(0, MAX_VIEWS);
 }
 
-// The list with the view at index `place` moved by `step`.
+// The list with the view at `index` moved by `step`.
 /** @param {SavedView[]} views */
 export function movedView(views, index, step) {
-  const others = views.filter((_, i) => i !== index);
-  return [...others.slice(0, index + step), views[index], ...others.slice(index + step)];
+  const otherViews = views.filter((_, i) => i !== index);
+  return [...otherViews.slice(0, index + step), views[index], ...otherViews.slice(index + step)];
 }
 
 const EMPTY = "There are no saved views yet. Save this view to find it here again in this browser.";
@@ -88,14 +88,14 @@ export function makeSavedViews(titled) {
   let views = [];
   const status = el("p", { class: "hu-saved-message", role: "status" });
   const list = el("ol", { class: "hu-saved-list" });
-  const act = (label, run, title = "") => {
+  const actionButton = (label, run, title = "") => {
     const one = el("button", { type: "button", class: "hu-saved-act", title: title || null }, label);
     one.addEventListener("click", run);
     return one;
   };
-  const [save, html, json] = [act("Save this view", add), act("Export as HTML", takeHtml), act("Export as JSON", takeJson)];
+  const [save, html, json] = [actionButton("Save this view", add), actionButton("Export as HTML", exportHtml), actionButton("Export as JSON", exportJson)];
   const acts = el("div", { class: "hu-saved-acts" }, save, html, json,
-    act("Import JSON …", choose, "Adds the views of an exported JSON file to this list"), act("Close", () => dialog.close()));
+    actionButton("Import JSON …", choose, "Adds the views of an exported JSON file to this list"), actionButton("Close", () => dialog.close()));
   const dialog = el("dialog", { class: "hu-saved", "aria-label": "Saved views" },
     el("h2", {}, "Saved views"), el("p", { class: "hu-saved-about" }, "Stored only in this browser; they are not sent to the server."),
     acts, status, list);
@@ -112,8 +112,8 @@ export function makeSavedViews(titled) {
 
   function add() {
     const { page, query } = partsOf(location.href, pages);
-    if (views.length >= MAX_VIEWS) return tell(`${MAX_VIEWS} views are saved already; remove one first.`);
-    keep(withView(views, { page, query, title: titled().slice(0, 200), note: "", day: new Date().toISOString().slice(0, 10) }));
+    if (views.length >= MAX_VIEWS) return showStatus(`${MAX_VIEWS} views are saved already; remove one first.`);
+    setViews(withView(views, { page, query, title: titled().slice(0, 200), note: "", day: new Date().toISOString().slice(0, 10) }));
     list.querySelector("textarea")?.focus();
     return undefined;
   }
@@ -127,21 +127,21 @@ export function makeSavedViews(titled) {
 
   function open(text) {
     try {
-      const brought = viewsOf(text, pages);
-      keep(brought.reduceRight(withView, views));
-      tell(`${brought.length} view${brought.length === 1 ? "" : "s"} opened.`);
+      const imported = viewsOf(text, pages);
+      setViews(imported.reduceRight(withView, views));
+      showStatus(`${imported.length} view${imported.length === 1 ? "" : "s"} opened.`);
     } catch (error) {
-      tell(error.message);
+      showStatus(error.message);
     }
   }
 
-  function keep(now) {
+  function setViews(now) {
     views = now;
-    tell(storeViews(storage, views) ? "" : "This browser does not allow storage for this page; export the list as JSON before you leave.");
+    showStatus(storeViews(storage, views) ? "" : "This browser does not allow storage for this page; export the list as JSON before you leave.");
     draw();
   }
 
-  function tell(text) {
+  function showStatus(text) {
     status.textContent = text;
   }
 
@@ -153,7 +153,7 @@ export function makeSavedViews(titled) {
   function entry(view, index) {
     const change = (name) => (event) => {
       views = views.map((one, i) => (i === index ? { ...one, [name]: event.target.value } : one));
-      if (!storeViews(storage, views)) tell("This browser does not allow storage for this page.");
+      if (!storeViews(storage, views)) showStatus("This browser does not allow storage for this page.");
     };
     const title = el("input", { type: "text", value: view.title, maxlength: 200, "aria-label": "Name of the view" });
     const note = el("textarea", { rows: 2, maxlength: 2000, placeholder: "Note", "aria-label": `Note on ${view.title}` });
@@ -161,12 +161,12 @@ export function makeSavedViews(titled) {
     title.addEventListener("input", change("title"));
     note.addEventListener("input", change("note"));
     const move = (label, step, name) => {
-      const one = act(label, () => keep(movedView(views, index, step)), name);
+      const one = actionButton(label, () => setViews(movedView(views, index, step)), name);
       one.setAttribute("aria-label", `${name}: ${view.title}`);
       one.disabled = index + step < 0 || index + step >= views.length;
       return one;
     };
-    const remove = act("✕", () => keep(views.filter((_, i) => i !== index)), "Remove");
+    const remove = actionButton("✕", () => setViews(views.filter((_, i) => i !== index)), "Remove");
     remove.setAttribute("aria-label", `Remove: ${view.title}`);
     const { base } = partsOf(location.href, pages);
     const link = el("a", { class: "hu-saved-open", href: addressOf(base, view), "aria-label": `Open: ${view.title}` }, "Open");
@@ -174,10 +174,10 @@ export function makeSavedViews(titled) {
   }
 
   const named = (end) => `heads-up-views-${new Date().toISOString().slice(0, 10)}.${end}`;
-  function takeJson() {
+  function exportJson() {
     download(new Blob([jsonOf(views)], { type: "application/json" }), named("json"));
   }
-  function takeHtml() {
+  function exportHtml() {
     download(new Blob([pageOf(views, partsOf(location.href, pages).base)], { type: "text/html" }), named("html"));
   }
 

@@ -1,5 +1,5 @@
-// One table of numbers: tokens down, dimensions or tokens across. A table that is too wide is drawn twice: an
-// overview, and the columns in a frame enlarged with their numbers. `.show(bytes)` takes the data of
+// One table of numbers, one row per token, one column per dimension or token. A table that is too wide is drawn
+// twice: as an overview, and with the columns in a frame enlarged. `.show(bytes)` takes the data of
 // figures/tensors.py; `report({ row, column })` is called when a cell is selected.
 
 import { ARROWS, colours, el, tokenText, within } from "./base.js";
@@ -37,9 +37,9 @@ export function tensorsView(container, report) {
   let strongStart = 0;
 
   function show(bytes) {
-    const { header: news, parts } = unpack(bytes);
-    const same = header && header.id === news.id;
-    header = news;
+    const { header: newHeader, parts } = unpack(bytes);
+    const same = header && header.id === newHeader.id;
+    header = newHeader;
     values = parts.get("values").values;
     if (!same) [strongest, strongStart, firstRow, over] = [false, 0, 0, null];
     order = orderOf(values, header, strongest);
@@ -48,22 +48,22 @@ export function tensorsView(container, report) {
     if (moved) cell = header.cell && { ...header.cell };
     TENSORS_SHOWN.add(self);
     redraw();
-    if (cell && (moved || !same)) reach();
+    if (cell && (moved || !same)) revealCell();
   }
 
   // Move the frame to the selected cell.
-  function reach() {
+  function revealCell() {
     const plan = stage.placed;
     if (!cell || !plan?.over) return;
     const at = order.indexOf(cell.column);
-    if (at < plan.start || at >= plan.start + plan.count) look_at(at - Math.floor(plan.count / 2));
+    if (at < plan.start || at >= plan.start + plan.count) moveFrame(at - Math.floor(plan.count / 2));
     if (cell.row < plan.firstRow || cell.row >= plan.firstRow + plan.rows) {
       firstRow = Math.min(Math.max(cell.row - Math.floor(plan.rows / 2), 0), header.rows.length - plan.rows);
       redraw();
     }
   }
 
-  function look_at(start) {
+  function moveFrame(start) {
     const plan = stage.placed;
     const clamped = Math.min(Math.max(start, 0), count() - plan.count);
     if (strongest) strongStart = clamped;
@@ -103,7 +103,7 @@ export function tensorsView(container, report) {
   function choose(row, column) {
     cell = { row, column, here: true };
     redraw();
-    reach();
+    revealCell();
     clearTimeout(reporting);
     reporting = setTimeout(() => report({ row, column }), TENSOR_REPORT_MS);
   }
@@ -114,7 +114,7 @@ export function tensorsView(container, report) {
     dragged = target.small;
     if (dragged) {
       canvas.setPointerCapture(event.pointerId);
-      look_at(target.at - Math.floor(stage.placed.count / 2));
+      moveFrame(target.at - Math.floor(stage.placed.count / 2));
       firstRow = rowsAround(target.row);
       redraw();
     }
@@ -122,7 +122,7 @@ export function tensorsView(container, report) {
   const rowsAround = (row) => Math.min(Math.max(row - Math.floor(stage.placed.rows / 2), 0), header.rows.length - stage.placed.rows);
   canvas.addEventListener("pointermove", (event) => {
     const target = under(event);
-    if (dragged && target?.small) look_at(target.at - Math.floor(stage.placed.count / 2));
+    if (dragged && target?.small) moveFrame(target.at - Math.floor(stage.placed.count / 2));
     over = target;
     redraw();
   });
@@ -148,7 +148,7 @@ export function tensorsView(container, report) {
     strongStart = 0;
     order = orderOf(values, header, strongest);
     redraw();
-    if (!strongest) reach();
+    if (!strongest) revealCell();
   });
   const resized = new ResizeObserver(redraw);
   resized.observe(frame);
@@ -187,12 +187,12 @@ export function makeRanked(choose) {
     node.hidden = !header.cells || columns < 2 || !cell?.here;
     if (node.hidden) return;
     const row = cell?.row ?? 0;
-    const own = values.subarray(row * columns, (row + 1) * columns);
+    const rowValues = values.subarray(row * columns, (row + 1) * columns);
     // The zero of logits is arbitrary: bars start at the smallest value shown.
     const shares = header.kind === "share" || header.kind === "positive";
-    const [low, high] = [shares ? 0 : Math.min(...own), Math.max(...own)];
+    const [low, high] = [shares ? 0 : Math.min(...rowValues), Math.max(...rowValues)];
     title.replaceChildren(`Position ${row + (header.first || 0)}, after `, tokenText(header.rows[row]), shares ? "" : ". Bars start at the smallest of these.");
-    list.replaceChildren(...Array.from(own, (value, column) => {
+    list.replaceChildren(...Array.from(rowValues, (value, column) => {
       const wide = (100 * (value - low)) / (high - low || 1);
       const chosen = cell?.here && cell.column === column;
       const button = el("button", { type: "button", class: "hu-ranked-row", "aria-pressed": String(Boolean(chosen)) },

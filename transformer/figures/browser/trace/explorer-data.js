@@ -143,7 +143,7 @@ function pins(trace, kind) {
   const heads = trace.config.n_heads;
   const shape = (count) => [trace.config.n_layers, heads, count];
   const [to, from] = [new Tensor(shape(n)), new Tensor(shape(m))];
-  const [toWho, fromWho] = [new Uint16Array(to.values.length), new Uint16Array(from.values.length)];
+  const [toWords, fromWords] = [new Uint16Array(to.values.length), new Uint16Array(from.values.length)];
   for (const layer of layersOf(trace)) {
     const merged = mergeWords(trace.weights(kind, layer), rows.numbers, columns.numbers);
     for (let h = 0; h < heads; h++) {
@@ -152,15 +152,15 @@ function pins(trace, kind) {
           if (!rows.labels[i] || !columns.labels[j] || (kind !== "cross" && i === j)) continue;
           const weight = merged.values[(h * m + i) * n + j];
           const [atTo, atFrom] = [(layer * heads + h) * n + j, (layer * heads + h) * m + i];
-          if (weight > to.values[atTo]) [to.values[atTo], toWho[atTo]] = [weight, i];
-          if (weight > from.values[atFrom]) [from.values[atFrom], fromWho[atFrom]] = [weight, j];
+          if (weight > to.values[atTo]) [to.values[atTo], toWords[atTo]] = [weight, i];
+          if (weight > from.values[atFrom]) [from.values[atFrom], fromWords[atFrom]] = [weight, j];
         }
       }
     }
   }
   const wordPart = (name, count, values) => ({ name, type: /** @type {"u2"} */ ("u2"), shape: shape(count), top: 0, values });
   return [
-    quantize(`pins.${kind}.to`, to), wordPart(`pins.${kind}.to.who`, n, toWho),
-    quantize(`pins.${kind}.from`, from), wordPart(`pins.${kind}.from.who`, m, fromWho),
+    quantize(`pins.${kind}.to`, to), wordPart(`pins.${kind}.to.who`, n, toWords),
+    quantize(`pins.${kind}.from`, from), wordPart(`pins.${kind}.from.who`, m, fromWords),
   ];
 }
