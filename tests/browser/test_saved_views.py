@@ -80,5 +80,5 @@ def test_a_list_with_links_to_other_sites_is_rejected(app: str, page: Page, tmp_
     with page.expect_file_chooser() as chooser:
         sheet.get_by_role("button", name="Import JSON …").click()
     chooser.value.set_files(bad)
-    expect(sheet).to_contain_text("View 1 of this list belongs to a page that this app does not have.")
+    expect(sheet).to_contain_text("View 1 of this list belongs to a page that this app does not")
     expect(sheet.get_by_role("link", name="Open: x")).to_have_count(0)
