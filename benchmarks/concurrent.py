@@ -28,7 +28,7 @@ import torch
 from benchmarks.browser import ROOT, served
 from benchmarks.sessions import Session
 from transformer import Translator
-from transformer.analysis.corpora.own_sentences import grammar_pairs
+from transformer.analysis.corpora.bundled_sentences import grammar_pairs
 from transformer.ui.address import View
 from transformer.ui.services import models, trace_cache
 

@@ -14,7 +14,14 @@ from pathlib import Path
 
 import torch
 
-from transformer.analysis.table1.timing import FITTED, PASSES, Slope, frame, measure, slopes
+from transformer.analysis.table1.timing import (
+    MIN_FITTED_LENGTH,
+    PASSES,
+    Slope,
+    frame,
+    measure,
+    slopes,
+)
 
 POWERS = {"self-attention": 2, "recurrent": 1, "convolutional": 1, "restricted": 1}
 
@@ -37,7 +44,7 @@ def main() -> None:
     cells = [f"{1e3 * timing.forward:.3g} / {1e3 * timing.backward:.3g}" for timing in timings]
     print(table.assign(ms=cells).pivot(index="n", columns="layer", values="ms")[list(POWERS)]
           .fillna("").to_string())  # fmt: skip
-    print(f"\nslopes from n = {FITTED} on, with their standard errors")
+    print(f"\nslopes from n = {MIN_FITTED_LENGTH} on, with their standard errors")
     print(f"{'':<16} {'Table 1':>8} {'counted':>8} {'forward':>14} {'backward':>14}")
     for name, law in slopes(timings).items():
         forward, backward = (written(law[direction]) for direction in PASSES[:2])

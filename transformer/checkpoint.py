@@ -129,9 +129,9 @@ def load_config(folder: str | os.PathLike[str]) -> ModelConfig:
     except RecursionError as error:
         raise CheckpointError(f"{path} is nested too deeply to be a config") from error
     except (OSError, ValueError) as error:  # JSON, UTF-8, a number of too many digits
-        raise CheckpointError(f"{path} is cut off or is no JSON: {error}") from error
+        raise CheckpointError(f"{path} is truncated or not JSON: {error}") from error
     if not isinstance(values, dict):
-        raise CheckpointError(f"{path} must hold a JSON object, not {type(values).__name__}")
+        raise CheckpointError(f"{path} must contain a JSON object, not {type(values).__name__}")
     file_format = values.pop("format", None)
     if file_format is None and isinstance(values.get("model_type"), str):
         kind = values["model_type"]
@@ -279,7 +279,7 @@ def _checkpoint_file(folder: str | os.PathLike[str], name: str) -> Path:
         )
     if not (path / name).is_file():
         contents = ", ".join(sorted(p.name for p in path.iterdir())[:8]) or "nothing"
-        raise CheckpointError(f"the checkpoint {path} has no {name}; it holds {contents}")
+        raise CheckpointError(f"the checkpoint {path} has no {name}; it contains {contents}")
     return path / name
 
 

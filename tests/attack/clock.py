@@ -101,7 +101,7 @@ def check_results(rng: random.Random, folder: Path) -> None:
     assert (root / "5" / RESULT).is_file(), "the newest result was removed"
     assert len([*root.iterdir()]) == 3
     with ComputationService(folder / "stored", Limits()) as computing:
-        computation = report_computation(folder, "d", "heads", Corpus.of_lines(["one"], "x"))
+        computation = report_computation(folder, "d", "heads", Corpus.from_lines(["one"], "x"))
         assert computing.status(computation.key).status == "absent"
     shutil.rmtree(root)
 

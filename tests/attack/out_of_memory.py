@@ -35,7 +35,7 @@ def start_attack(folder: Path) -> Iterator[Attack]:
     """Attack commands, runs and measurements with little memory."""
     small_checkpoint(folder)
     uninterrupted_run(STEPS)  # import everything before the fork, as in a worker that has trained
-    corpus = Corpus.of_lines([f"I see {n} cats ." for n in range(200)], "x")
+    corpus = Corpus.from_lines([f"I see {n} cats ." for n in range(200)], "x")
     small = {"d_model": 128, "d_ff": 512, "n_layers": 2, "batch_tokens": 4096}
     (folder / "many.txt").write_text("I see a cat and a dog .\n" * 40)
     (folder / "pairs.tsv").write_text("".join(f"I see {n} .\tJe vois {n} .\n" for n in range(60)))

@@ -42,7 +42,7 @@ def texts(rng: random.Random, folder: Path) -> None:
     raw = lines.encode("utf-8", "surrogatepass")
     for use in (
         lambda: workload(make_run_config(), parse_own_pairs(decode_text(raw, "x"), "x", 100_000)),
-        lambda: Corpus.of_lines(lines.split("\n"), "x"),
+        lambda: Corpus.from_lines(lines.split("\n"), "x"),
     ):
         try:
             use()

@@ -21,7 +21,7 @@ def test_a_finding_is_run_survives_a_reload_and_can_be_cancelled(app: str, page:
     expect(page.get_by_text(f"0 of {len(FINDINGS)} {run_over}")).to_be_visible()
     settled(page)
     expect(page.get_by_text("not measured yet")).to_have_count(len(FINDINGS))
-    page.get_by_role("button", name="Some encoder heads look at one fixed place").click()
+    page.get_by_role("button", name="Some encoder heads attend to one fixed offset").click()
     expect(page).to_have_url(re.compile("finding=positional"))
     page.get_by_role("button", name="Run", exact=True).click()
     refuted = page.get_by_text(re.compile("Refuted$"))  # an icon precedes it
@@ -29,7 +29,7 @@ def test_a_finding_is_run_survives_a_reload_and_can_be_cancelled(app: str, page:
     settled(page)
     page.reload()
     expect(page.get_by_text(f"1 of {len(FINDINGS)} {run_over}")).to_be_visible()
-    expect(page.get_by_text("None of 8 encoder heads is surely positional")).to_be_visible()
+    expect(page.get_by_text("None of 8 encoder heads is shown to be positional")).to_be_visible()
     expect(refuted).to_have_count(3)  # in the summary, in its row, and on its card
     expect(page.get_by_text("The claim needs > 90% of the rows")).to_be_visible()
     expect(page.get_by_role("img", name="the claim needs above 90")).to_have_count(2)

@@ -44,7 +44,7 @@ def test_every_hook_point_is_listed(
 
 def test_an_invalid_checkpoint_is_refused(shell: Shell, tmp_path: Path) -> None:
     check_refused(shell("inspect", tmp_path / "none"), "error: there is no checkpoint")
-    check_refused(shell("inspect", tmp_path), "has no config.json; it holds nothing")
+    check_refused(shell("inspect", tmp_path), "has no config.json; it contains nothing")
 
 
 @pytest.mark.parametrize("words", [[], ["transalte"], ["translate", "--beam", "many"]])

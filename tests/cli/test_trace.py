@@ -49,7 +49,11 @@ def test_a_file_is_traced_into_a_dataset(shell: Shell, checkpoint: Path, sentenc
     ("content", "words", "says"),
     [
         (b"Fine.\n\nBooks.\n", (), "mine.txt, line 2: the line has no sentence"),
-        (b"Fine.\nBooks.\tLivres.\n", (), "mine.txt, line 2: it has a tab, the first has none"),
+        (
+            b"Fine.\nBooks.\tLivres.\n",
+            (),
+            "mine.txt, line 2: it has a tab, but the first line has not",
+        ),
         (b"Fine.\n" + b"word " * 600, (), "mine.txt, line 2: The text has"),
         (b"Fine.\nCaf\xe9\n", (), "line 2 is not UTF-8"),
         (b"", (), "mine.txt has 0 sentences"),

@@ -37,15 +37,15 @@ def put(name: str, tensor: torch.Tensor) -> Spoil:
 
 
 BAD: dict[str, tuple[Spoil, str]] = {
-    "no config": (without("config.json"), "has no config.json; it holds "),
-    "no weights": (without("model.safetensors"), "has no model.safetensors; it holds "),
+    "no config": (without("config.json"), "has no config.json; it contains "),
+    "no weights": (without("model.safetensors"), "has no model.safetensors; it contains "),
     "no list": (without("vocab.json"), "has no vocab.json"),
     "no source model": (without("source.spm"), "has no source.spm"),
-    "another kind": (edited("config.json", model_type="vits"), "of type 'vits'; 'marian' can"),
-    "no kind": (edited("config.json", model_type=[1]), "of type [1]; 'marian' can"),
+    "another kind": (edited("config.json", model_type="vits"), "is 'vits'; only 'marian' can"),
+    "no kind": (edited("config.json", model_type=[1]), "model type is [1]; only 'marian' can"),
     "a relative": (
         edited("config.json", model_type="m2m_100"),
-        "'m2m_100', which has its LayerNorm before each sublayer and not after",
+        "'m2m_100', which has LayerNorm before each sublayer (pre-norm)",
     ),
     "an activation that is none": (
         edited("config.json", activation_function=["relu"]),
@@ -53,7 +53,7 @@ BAD: dict[str, tuple[Spoil, str]] = {
     ),
     "more positions than there is memory": (
         edited("config.json", max_position_embeddings=2**31),
-        "asks for 2,147,483,648 positions of 24",
+        "has 2,147,483,648 positions of 24",
     ),
     "unequal depths": (
         edited("config.json", decoder_layers=1),
@@ -73,9 +73,9 @@ BAD: dict[str, tuple[Spoil, str]] = {
     ),
     "more layers": (
         edited("config.json", encoder_layers=3, decoder_layers=3),
-        "lack model.encoder.layers.2",
+        "do not include model.encoder.layers.2",
     ),
-    "a width that is text": (edited("config.json", d_model="wide"), "does not fit"),
+    "a width that is text": (edited("config.json", d_model="wide"), "cannot be converted"),
     "a start that is none": (
         edited("generation_config.json", decoder_start_token_id=600),
         "starts with piece 600",
@@ -84,15 +84,18 @@ BAD: dict[str, tuple[Spoil, str]] = {
     "ids twice": (edited("vocab.json", more=5), "ids of its vocab.json are not 0 to 61"),
     "another padding": (edited("config.json", pad_token_id=7), "has <pad> as 60"),
     "weights cut off": (cut("model.safetensors", 5000), "(5000 bytes) is cut off"),
-    "a list cut off": (cut("vocab.json", 99), "is cut off or is no JSON"),
+    "a list cut off": (cut("vocab.json", 99), "is truncated or not JSON"),
     "a model cut off": (
         cut("target.spm", 0),
         "target model's 0 bytes are not a SentencePiece model",
     ),
-    "a weight too much": (put("model.extra", torch.ones(3)), "model.extra, which this model has"),
+    "a weight too much": (
+        put("model.extra", torch.ones(3)),
+        "model.extra, which this package's model",
+    ),
     "a weight too few": (
         edited_weights(lambda weights: weights.pop("model.decoder.layers.1.fc1.bias")),
-        "lack model.decoder.layers.1.fc1.bias",
+        "do not include model.decoder.layers.1.fc1.bias",
     ),
     "another output": (
         put("lm_head.weight", torch.ones(61, 24)),
@@ -100,7 +103,7 @@ BAD: dict[str, tuple[Spoil, str]] = {
     ),
     "other positions": (
         put("model.encoder.embed_positions.weight", torch.ones(64, 24)),
-        "off the sinusoids",
+        "differs from the sinusoids",
     ),
     "whole numbers": (
         put("final_logits_bias", torch.ones(1, 61, dtype=torch.int64)),

@@ -273,7 +273,7 @@ def test_wrong_types_are_refused_in_words(checkpoints: Path) -> None:
 
 
 def test_a_translator_used_as_a_model_is_explained(translator: Translator) -> None:
-    with pytest.raises(AttributeError, match=r"its model has: pass translator\.model"):
+    with pytest.raises(AttributeError, match=r"its model has; pass translator\.model"):
         translator.config  # noqa: B018
     with pytest.raises(AttributeError, match=r"a Translator has no attribute 'translat'$"):
         translator.translat  # noqa: B018
@@ -283,7 +283,7 @@ def test_a_translator_used_as_a_model_is_explained(translator: Translator) -> No
 def test_a_model_instead_of_a_translator_is_named(translator: Translator) -> None:
     model = translator.model
     for name in ("model", "vocabulary", "translate", "trace"):
-        with pytest.raises(AttributeError, match="where a translator is expected"):
+        with pytest.raises(AttributeError, match="but a Translator has; pass the translator"):
             getattr(model, name)
     with pytest.raises(AttributeError, match="'Transformer' object has no attribute 'translat'"):
         model.translat  # noqa: B018

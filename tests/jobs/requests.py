@@ -13,7 +13,7 @@ from transformer.jobs.computation import LANES
 
 FUNCTION = "tests.jobs.fake_trainer:compute"
 TIMEOUT_SECONDS = 180.0  # for a busy machine; usually the wait is short
-CORPUS = Corpus.of_lines(["one", "two"], "mine")
+CORPUS = Corpus.from_lines(["one", "two"], "mine")
 MAX_PER_VISITOR = LANES["corpus"].max_per_visitor
 LIMITS = Limits(nice=3)
 Ask = Callable[..., str]

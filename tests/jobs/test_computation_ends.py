@@ -67,7 +67,7 @@ def test_a_computation_without_enough_memory_fails_alone(
     ask: Ask, computing: ComputationService
 ) -> None:
     assert until(computing, ask("large"), "failed").reason == (
-        "the memory of 3.0 GB is not enough for it; take fewer sentences"
+        "it needs more memory than the limit of 3.0 GB; take fewer sentences"
     )
     until(computing, ask("quick"), "done")
 

@@ -152,7 +152,7 @@ def test_excess_requests_are_refused_until_one_ends(
     long, quick = ask("long"), ask("quick")
     for number in range(MAX_PER_VISITOR - 2):
         ask("quick", number=number)
-    with pytest.raises(JobError, match=f"you have {MAX_PER_VISITOR} measurements under way"):
+    with pytest.raises(JobError, match=f"you have {MAX_PER_VISITOR} measurements in progress"):
         ask("quick", number=-1)
     ask("quick", "you", number=3)  # equal requests share one computation
     half_way(computing, long)
@@ -198,7 +198,7 @@ def test_a_clock_set_back_keeps_the_newest_result(tmp_path: Path) -> None:
 
 def test_a_report_on_a_real_checkpoint(checkpoints: Path, tmp_path: Path) -> None:
     folder = checkpoints / "tiny"
-    corpus = Corpus.of_lines(["She paints.\tElle peint.\t0-0 1-1"], "mine")
+    corpus = Corpus.from_lines(["She paints.\tElle peint.\t0-0 1-1"], "mine")
     ask = {"checkpoint": str(folder), "hash": checkpoint_hash(folder), "what": "heads"}
     ask |= {"options": {}, "corpus": corpus.to_dict()}
     write_json(tmp_path / "ask.json", ask)

@@ -61,9 +61,9 @@ def test_a_symlink_out_of_the_folder_is_not_a_run(
 def test_a_run_reads_only_its_own_files(make_idle_jobs: MakeIdleJobs) -> None:
     shape = {"model": run_config().model, "training": run_config().training}
     for pairs in ("/etc/passwd", "other.tsv"):
-        with pytest.raises(JobError, match=f"'{pairs}', did not come with it"):
+        with pytest.raises(JobError, match=f"'{pairs}' is missing"):
             make_idle_jobs().submit(PairsRun(pairs=pairs, **shape), "ann", {"pairs.tsv": b"a\tb\n"})
-    with pytest.raises(JobError, match="cannot read files of the machine"):
+    with pytest.raises(JobError, match="cannot read the server's files"):
         make_idle_jobs().submit(FilesRun(train=("/etc/passwd",), **shape), "ann")
 
 

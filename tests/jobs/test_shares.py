@@ -60,7 +60,7 @@ def test_stored_runs_per_address_and_disk_space_are_limited(make_idle_jobs: Make
     jobs = make_idle_jobs(runs_per_address=2)
     for number in range(2):
         jobs.submit(run_config(), f"cookie {number}", address="A")
-    with pytest.raises(JobError, match="2 runs are kept from your address and this app allows 2"):
+    with pytest.raises(JobError, match="2 runs are stored from your address and this app allows 2"):
         jobs.submit(run_config(), "cookie 2", address="A")
     jobs.submit(run_config(), "cookie 2", address="B")
     full = make_idle_jobs(disk_free=10**18)
@@ -97,7 +97,7 @@ def test_one_visitor_cannot_fill_the_queue() -> None:
     line = LaneQueue(LANE)
     for number in range(OF_A_VISITOR):
         put(line, f"a{number}", "ann")
-    with pytest.raises(JobError, match=f"you have {OF_A_VISITOR} measurements under way"):
+    with pytest.raises(JobError, match=f"you have {OF_A_VISITOR} measurements in progress"):
         put(line, "more", "ann")
     line = LaneQueue(LANE)
     for number in range(CAPACITY // 2):
@@ -106,7 +106,7 @@ def test_one_visitor_cannot_fill_the_queue() -> None:
         put(line, "more", "another cookie", "A")
     for number in range(CAPACITY // 2):
         put(line, f"b{number}", f"visitor {number}")
-    with pytest.raises(JobError, match=f"{CAPACITY} measurements are under way already"):
+    with pytest.raises(JobError, match=f"{CAPACITY} measurements are in progress"):
         put(line, "more", "from nobody knows where")
     put(line, "new", "newcomer", "C")
     assert line.requests_ahead("new") <= 1 + len(

@@ -264,7 +264,7 @@ def test_everybody_sees_included_runs_and_nobody_changes_them(root: Path, tmp_pa
         lambda: jobs.resume("toy-reverse", OWNER),
         lambda: jobs.delete("toy-reverse", OWNER),
     ):
-        with pytest.raises(JobError, match="came with the app: anyone may look"):
+        with pytest.raises(JobError, match="is part of the app: it can be viewed"):
             act()
     assert jobs.archive("toy-reverse").startswith(b"PK")
     assert {path: path.read_bytes() for path in root.rglob("*") if path.is_file()} == before

@@ -58,9 +58,9 @@ def test_a_run_trains_from_submission_to_the_end(jobs: Jobs) -> None:
     assert (jobs.folder(name).path / "pairs.tsv").read_bytes() == b"a\tb\n"
     assert "the fake trainer starts" in jobs.folder(name).log_path.read_text()
     assert len(starts(jobs, name)) == 1
-    with pytest.raises(ValueError, match="is finished: there is nothing left to resume"):
+    with pytest.raises(ValueError, match="is finished, so it cannot be resumed"):
         jobs.resume(name, "ann")
-    with pytest.raises(ValueError, match="is finished: there is nothing to control any more"):
+    with pytest.raises(ValueError, match="is finished; it cannot be controlled any more"):
         jobs.control(name, "ann", command="pause")
 
 
@@ -132,7 +132,7 @@ def test_a_killed_worker_fails_its_run_and_closing_ends_all_workers(make_jobs: M
 
 def test_errors_are_reported_and_the_queue_continues(jobs: Jobs) -> None:
     reasons = {
-        "memory": "the memory was not enough at step 2: begin a run with a smaller model",
+        "memory": "out of memory at step 2: start a run with a smaller model",
         "disk": "could not be written (No space left on device) at step 2; Resume starts again at "
         "step 0, since nothing was saved",
         "text": "the text has no pairs",
@@ -301,5 +301,5 @@ def test_a_missing_trainer_is_reported(make_jobs: MakeJobs) -> None:
     jobs = make_jobs(trainer="tests.jobs.nowhere:train")
     name = jobs.submit(run_config(), "ann")
     wait_for(jobs.startup_error)
-    assert jobs.startup_error() == "no worker starts; the app's terminal says why"
+    assert jobs.startup_error() == "no worker can be started; see the error in the app's terminal"
     assert jobs.run(name).status == "queued"

@@ -148,7 +148,7 @@ def test_a_new_measure_appears_in_the_explorer(
 ) -> None:
     """Label, note and numbers in the browser come only from the registry."""
     measure = Measure(
-        "second", "The second token", "The weight on it.", lambda a: a.w[..., 1], group="place"
+        "second", "The second token", "The weight on it.", lambda a: a.w[..., 1], group="position"
     )
     monkeypatch.setitem(MEASURES, "second", measure)
     content = header([ExplorerData(trace)], DEFAULTS)

@@ -48,7 +48,9 @@ def test_without_a_head_in_the_address_it_opens_the_first_notices_head(
     trace = translator.trace(View().text)
     start = component_data(visit("pages/attention.py"))[0]["start"]
     aligns = [
-        (notice.layer, notice.head) for notice in salient_heads(trace) if notice.pattern == "aligns"
+        (notice.layer, notice.head)
+        for notice in salient_heads(trace)
+        if notice.pattern == "aligner"
     ]
     assert (start["layer"], start["head"]) == (aligns or [ExplorerData(trace).clearest("cross")])[0]
 

@@ -101,7 +101,7 @@ def test_verdicts_with_reason_figures_and_files(
         assert f"{BADGES[word][1]} {word.capitalize()}" in page_text
     assert "the claim needs > 90" in page_text
     assert results["norms-input"]["reason"] in page_text  # no figures: the reason why
-    assert f"{N} sentences of {results['positional']['corpus']['name']}" in page_text
+    assert f"{N} sentences ({results['positional']['corpus']['name']})" in page_text
     assert page_text.count("not measured yet") == len(FINDINGS) - len(DONE)
     assert f"Run the remaining {len(FINDINGS) - len(DONE)}" in [b.label for b in app.button]
     assert download_labels(app) == ["All verdicts (.csv)"]
@@ -133,7 +133,7 @@ def test_the_latest_result_is_shown_with_its_date_for_any_corpus(
     app.toggle(key="findings-figures").set_value(True).run()
     page_text = texts(app)
     assert f"0 of {len(FINDINGS)} measured over these sentences" in page_text
-    assert f"1 Feb 1970, {N} sentences of {results[name]['corpus']['name']}" in page_text
+    assert f"1 Feb 1970, {N} sentences ({results[name]['corpus']['name']})" in page_text
     assert f"{BADGES['refuted'][1]} Refuted" in page_text
     assert "Run all" in [b.label for b in app.button]
 
@@ -226,7 +226,7 @@ def test_a_shipped_finding_has_figures_and_its_origin(visit: Visit, folder: Path
     assert not messages(app)
     app.toggle(key="findings-figures").set_value(True).run()
     page_text = texts(app)
-    assert f"Shipped with the app: 1 Feb 1970, {N} sentences of our own" in page_text
+    assert f"Shipped with the app: 1 Feb 1970, {N} sentences (our own)" in page_text
     assert f"{BADGES['refuted'][1]} Refuted" in page_text
     assert page_text.count("not measured yet") == len(FINDINGS) - 1
     assert f"0 of {len(FINDINGS)} measured over these sentences" in page_text

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import Visit, browser_views, charts, numbers, run_program, turn, view
 from transformer import Translator
-from transformer.analysis.inside import opened
+from transformer.analysis.inside import opened_box
 from transformer.figures.box_layout import STOPS
 from transformer.figures.packing import unpack
 from transformer.ui.pages.inside import SECTIONS
@@ -65,16 +65,16 @@ def test_every_box_opens_to_the_numbers_of_the_analysis(
         turn(app, box=name)
         head, _, rest = name.partition(".")
         layered = rest.startswith(("self_attn", "cross_attn", "ffn"))
-        opened_box = opened(trace, translator, f"{head}.1.{rest}" if layered else name, 2)
+        box_tables = opened_box(trace, translator, f"{head}.1.{rest}" if layered else name, 2)
         displayed = tables(app)
-        for panel in opened_box.panels:
+        for panel in box_tables.panels:
             if panel.role == "weight" and min(panel.values.shape) > 1:
                 assert panel.title not in displayed
                 continue
             header, values = displayed[panel.title]
             np.testing.assert_allclose(values, panel.values, rtol=1e-5, atol=1e-5)
             assert header["rows"] == list(panel.rows)
-        assert opened_box.box.section in " ".join(caption.value for caption in app.caption)
+        assert box_tables.box.section in " ".join(caption.value for caption in app.caption)
         assert app.code, "a program for the number that is chosen"
 
 
@@ -92,7 +92,7 @@ def test_the_selected_number_is_computed_and_its_code_prints_it(
     assert float(capsys.readouterr().out) == pytest.approx(expected, rel=1e-4)
     header, _ = tables(app)["Attention weights"]
     assert header["cell"] == {"row": 2, "column": 1, "here": True}
-    header, _ = tables(app)["Scores with the mask"]
+    header, _ = tables(app)["Masked scores"]
     assert header["cell"] == {"row": 2, "column": 1, "here": False}
 
 

@@ -86,7 +86,7 @@ def test_real_sentences_linked_by_hand_are_a_corpus_too(
     app = open_lab(visit, corpus="linked", sentences="12", **HEAD)
     assert not messages(app)
     assert (
-        "Our sentences with human-made links, English to French: 12 sentences, 12 with"
+        "Bundled sentences with human-made links, English to French: 12 sentences, 12 with"
         in visible_text(app)
     )
     best = next(line for line in result["table"] if line["aligner"] == "head")

@@ -46,7 +46,7 @@ def until_done(app: AppTest) -> None:
 
 def question(checkpoints: Path, lines: list[str], heads: str = "", **options: Any) -> Computation:
     folder = checkpoints / "tiny"
-    corpus = Corpus.of_lines(lines, "Your text")
+    corpus = Corpus.from_lines(lines, "Your text")
     return dataset_computation(folder, checkpoint_hash(folder), corpus, heads, options)
 
 

@@ -166,9 +166,9 @@ def test_french_references_are_not_used_for_another_target_language(
     assert "this model writes Italian" in page_text
     assert "120 without a translation (the model's own is used)" in page_text
     assert "no gold links" in page_text
-    assert "Linked by hand" not in far_page.button_group[1].options
+    assert "Hand-aligned" not in far_page.button_group[1].options
     back = visit("pages/lab.py", model_folder, lab="align", model="back")
-    assert not {"Our sentences", "Linked by hand"} & {*back.button_group[1].options}
+    assert not {"Bundled sentences", "Hand-aligned"} & {*back.button_group[1].options}
 
 
 def test_a_german_model_gets_german_references(visit: Visit, model_folder: Path) -> None:

@@ -153,7 +153,7 @@ def test_scores_are_measured_at_the_width_of_the_address(visit: Visit) -> None:
     app = visit(WHY, part="scores", dk="16", seed="5")
     line = measure((16,), seed=5).set_index("score").loc["dot"]
     assert f"<td>{line['variance']:.3g}</td><td>16</td>" in visible_text(app)
-    assert f"saturated in **{line['still']:.0%}**" in visible_text(app)
+    assert f"saturated in **{line['saturated']:.0%}**" in visible_text(app)
     assert len(app.get("plotly_chart")) == 3 + 3 + 2
     assert "Heads of tiny" in [header.value for header in app.header]
     assert "without 1/√d_k" in visible_text(app)

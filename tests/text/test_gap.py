@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.text.tasks.gap import NOTHING, Gap
+from transformer.text.tasks.gap import NO_TAG, Gap
 
 
 @given(
@@ -26,7 +26,7 @@ def test_the_answer_is_at_the_given_distance(
     assert ids.max() < gap.symbols
     assert set(distances) <= set(gap.distances)
     for row, tag, distance in zip(ids, tags, distances, strict=True):
-        mark_positions = np.flatnonzero(tag != NOTHING)
+        mark_positions = np.flatnonzero(tag != NO_TAG)
         assert mark_positions.tolist() == [*range(distance, distance + word)]
         assert row[mark_positions].tolist() == [*range(1, word + 1)]
         assert (row[mark_positions - distance] - 1 - word).tolist() == tag[mark_positions].tolist()
@@ -53,8 +53,8 @@ def test_distances_are_uniform_or_fixed() -> None:
 def test_a_sequence_is_formatted_for_readers() -> None:
     gap = Gap(letters=8, word=3, longest=8)
     ids = np.array([4 + 2, 4, 4 + 5, 0, 0, 0, 1, 2, 3, 0, 0])
-    assert gap.written(ids) == "c a f ·×3 1 2 3 ·×2"
-    assert gap.spelled([2, 0, 5]) == "c a f"
+    assert gap.sequence_text(ids) == "c a f ·×3 1 2 3 ·×2"
+    assert gap.tag_text([2, 0, 5]) == "c a f"
     assert gap.chance == 1 / 8
 
 

@@ -54,7 +54,7 @@ def test_services_uploads_and_models_survive_cleared_caches(
 ) -> None:
     monkeypatch.setenv("HEADS_UP_RUNS", str(tmp_path / "runs"))
     monkeypatch.setenv("HEADS_UP_CHECKPOINTS", str(checkpoints))
-    uploads.uploads().put("me", Corpus.of_lines(["one", "two"], "mine"))
+    uploads.uploads().put("me", Corpus.from_lines(["one", "two"], "mine"))
 
     def all_of_them() -> list[object]:
         model = models.load("tiny", checkpoints / "tiny").translator
@@ -73,10 +73,10 @@ def test_services_uploads_and_models_survive_cleared_caches(
 
 
 def test_new_cookies_from_one_address_displace_no_other_uploads() -> None:
-    store, corpus = uploads.Uploads(6), Corpus.of_lines(["mine"], "mine")
+    store, corpus = uploads.Uploads(6), Corpus.from_lines(["mine"], "mine")
     store.put("me", corpus, "B")
     for number in range(20):
-        store.put(f"cookie {number}", Corpus.of_lines(["x"], "x"), "A")
+        store.put(f"cookie {number}", Corpus.from_lines(["x"], "x"), "A")
     assert store.get("me") is corpus
     assert store.get("cookie 16") is None
     assert all(store.get(f"cookie {number}") is not None for number in (17, 18, 19))

@@ -141,9 +141,9 @@ def _heads(translator: Translator, corpus: Corpus, progress: Progress) -> Figure
     }
 
 
-def _clearest(translator: Translator, corpus: Corpus, progress: Progress) -> Figures:
-    """Return the clearest heads, for a model card."""
-    return clearest_heads(translator, corpus, progress), {}
+def _notable(translator: Translator, corpus: Corpus, progress: Progress) -> Figures:
+    """Return the most notable heads, for a model card."""
+    return notable_heads(translator, corpus, progress), {}
 
 
 def _alignment(translator: Translator, corpus: Corpus, progress: Progress) -> Figures:
@@ -249,7 +249,7 @@ def _finding(published: Published) -> Callable[..., Figures]:
 
 REPORTS: dict[str, Callable[..., Figures]] = {
     "heads": _heads,
-    "known": _clearest,
+    "known": _notable,
     "alignment": _alignment,
     "importance": _importance,
     "ablation": _ablation,
@@ -269,10 +269,10 @@ VERB = ("subject_verb", "object_verb", "adverb_verb")
 COLUMNS = ("what", "kind", "layer", "head", "figure", "beside", "of")
 
 
-def clearest_heads(
+def notable_heads(
     translator: Translator, corpus: Corpus, progress: Progress = no_progress
 ) -> pd.DataFrame:
-    """Return the clearest positional head, the best head of a verb relation, and the best aligner.
+    """Return the best positional head, the best head of a verb relation, and the best aligner.
 
     Each has its head, its figure, and in "beside" a value to compare it with: the offset for the
     first, the best offset's own share for the second, the diagonal's alignment error for the third.

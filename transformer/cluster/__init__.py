@@ -6,7 +6,8 @@ file by file, metrics line by line. No disk is shared. If a machine is lost, onl
 the last copied save are lost; the run is queued again.
 
 `limits.toml` selects it: `executor = "dask"` and `scheduler`. Otherwise this package is never
-imported. It may use `jobs` and nothing above it; only `host.py` runs on the other machines.
+imported. It may import `jobs`, but no package that builds on `jobs`; only `host.py` runs on the
+other machines.
 """
 
 from __future__ import annotations
@@ -37,5 +38,5 @@ def for_lanes(lane: Lane, limits: Limits) -> LaneExecutor:
 
 
 def _connection(limits: Limits) -> Connection:
-    """Return the connection that this server shares."""
+    """Return the one connection of this server, shared by its runs and lanes."""
     return services.shared_service(Connection, limits.scheduler, limits.cluster_keys)

@@ -37,14 +37,14 @@ class Connection:
     """
 
     def __init__(self, scheduler: str, keys: str = "") -> None:
-        """Nothing is started yet. `keys` is the folder with the three TLS files."""
+        """Store the address of the scheduler, and the folder with the three TLS files, if any."""
         self._scheduler, self._keys = scheduler, keys
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._guard = threading.Lock()
         self._connecting = asyncio.Lock()
         self._client: Client | None = None
-        self._slots: dict[str, int] = {}  # by address of the known workers
+        self._slots: dict[str, int] = {}  # run slots by worker address
         self.error_message = ""
         """Why the cluster cannot be used, as a sentence; empty if it can."""
 
@@ -137,7 +137,9 @@ class Connection:
             raise
         except Exception as error:
             await self._drop()
-            raise LostError(f"the cluster's scheduler {self._scheduler} is gone") from error
+            raise LostError(
+                f"the cluster's scheduler {self._scheduler} no longer answers"
+            ) from error
         addresses = [
             address
             for address, worker in identity["workers"].items()
@@ -176,7 +178,7 @@ class Connection:
                 if (await asyncio.wait([request], timeout=1.0))[0]:
                     break
                 if worker not in (await self._identity())["workers"]:
-                    raise LostError(f"the worker {worker} is gone")
+                    raise LostError(f"the worker {worker} has left the cluster")
             else:
                 raise LostError(f"the worker {worker} does not answer")
             answers = await request

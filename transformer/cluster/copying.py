@@ -17,7 +17,7 @@ async def send(
     """Copy every file of the folder to a reservation that has not begun.
 
     Args:
-        under: subfolder of the reservation's folder, if not the folder itself.
+        under: subfolder of the reservation's folder to copy to; "" for the folder itself.
 
     Raises LostError, an OSError, if the worker does not answer; OSError for a file that may not be
     copied.
@@ -44,13 +44,13 @@ class Mirror:
         home: Path,
         copied: Mapping[str, folders.Stamp] | None = None,
     ) -> None:
-        """`copied` are the stamps of the files that were sent to the worker."""
+        """`copied` has the stamps of the files that were sent to the worker."""
         self._connection, self._worker, self._reservation = connection, worker, reservation
         self._home = home
         self._copied = dict(copied or {})
 
     async def update(self, remote: Mapping[str, folders.Stamp]) -> None:
-        """Make the home folder equal to the remote files.
+        """Update the local folder from the remote files.
 
         The files that a save depends on are copied before it: the lines of its steps first, the
         save last. A file that changes meanwhile is left for the next update, with all files after

@@ -2,7 +2,7 @@
 
 The app calls these functions with the name of a reservation, which stands for one run or one
 computation. Its files are in one folder, which is deleted when the reservation ends. A reservation
-that was not used for `LEASE_SECONDS` ends by itself, since its app must have ended.
+that was not used for `LEASE_SECONDS` ends, since the app must have exited.
 """
 
 from __future__ import annotations
@@ -230,7 +230,7 @@ def cache_checkpoint(reservation: str, digest: str, *, dask_worker: Worker) -> N
     received = this_host.folder(reservation) / "checkpoint"
     try:
         received.rename(cached)
-    except OSError:  # another reservation was faster
+    except OSError:  # another reservation has stored it meanwhile
         shutil.rmtree(received)
 
 

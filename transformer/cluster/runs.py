@@ -27,12 +27,12 @@ MAX_LOST_MACHINES = 3  # after so many lost machines a run fails
 class ClusterRuns:
     """Runs a coroutine for each slot on a worker; it trains queued runs until none is left.
 
-    A slot is reserved before a run is claimed, so that a run stays in our queue while others use
-    the cluster's slots.
+    A slot is reserved before a run is claimed, so that the run stays in this app's queue while
+    other apps use the cluster's slots.
     """
 
     def __init__(self, queue: Queue, limits: Limits, connection: Connection, trainer: str) -> None:
-        """Nothing is started yet; `trainer` is "module:function" on the workers."""
+        """Store the arguments; `trainer` is "module:function" on the workers."""
         self._queue, self._connection, self._trainer = queue, connection, trainer
         self._limits = {"nice": limits.nice, "memory": limits.memory}
         self._wake_event = asyncio.Event()
@@ -175,7 +175,7 @@ class ClusterRuns:
         if losses < MAX_LOST_MACHINES:
             return None
         return RuntimeError(
-            f"{losses} machines were lost while they trained it; Resume tries again"
+            f"{losses} machines were lost while they trained it; click Resume to try again"
         )
 
     async def _follow(self, worker: str, reservation: str, claim: ClaimedRun) -> bool:

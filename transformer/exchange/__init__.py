@@ -1,6 +1,6 @@
 """Import and export of checkpoints in other formats.
 
-Floor 3: knows checkpoints. Nothing of `transformers` is imported, and no code from a folder is run.
+Import layer 3: uses checkpoints. `transformers` is not imported, and no code from a folder is run.
 """
 
 from transformer.exchange.exporting import export_marian

@@ -49,8 +49,8 @@ def write_marian(
 ) -> None:
     """Write config.json, model.safetensors, the vocabulary's files and the card.
 
-    The folder has its own ids: `<s>` is left out and `<pad>` is last. Missing biases become zeros.
-    As here, outputs cannot contain `<pad>` and `<unk>`.
+    The ids of the folder differ: `<s>` is left out and `<pad>` is last. Missing biases become
+    zeros. `<pad>` and `<unk>` are excluded from outputs, as in this package.
 
     Args:
         card: the card to extend; see `model_card`, also for `languages` and `licence`.
@@ -128,7 +128,7 @@ def _marian_weights(model: Transformer) -> dict[str, Tensor]:
 
 
 def _exported_ids(config: ModelConfig) -> list[int]:
-    """Return our ids in the order of the folder's ids: without `<s>`, and `<pad>` last."""
+    """Return the vocabulary's ids in the order of the folder's ids: without `<s>`, `<pad>` last."""
     special = (config.bos_id, config.pad_id)
     return [id for id in range(config.vocab_size) if id not in special] + [config.pad_id]
 
@@ -184,7 +184,10 @@ def _vocabulary(vocabulary: Vocabulary, config: ModelConfig) -> dict[str, bytes]
     """Return source.spm, target.spm and vocab.json; a single model is used for both sides."""
     pieces = vocabulary.tokens(_exported_ids(config))
     if len(set(pieces)) < len(pieces):
-        raise CheckpointError(f"only {len(set(pieces))} of its {len(pieces)} pieces differ")
+        raise CheckpointError(
+            f"the vocabulary has {len(pieces)} pieces but only {len(set(pieces))} different ones; "
+            "pieces must be unique"
+        )
     pair = vocabulary.pair
     source, target = (vocabulary.to_bytes(),) * 2 if pair is None else pair.files
     ids = {piece: id for id, piece in enumerate(pieces)}

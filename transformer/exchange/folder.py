@@ -37,8 +37,8 @@ def require_file(folder: Path, name: str) -> Path:
             else f"there is no folder {folder}"
         )
     if not (folder / name).is_file():
-        holds = ", ".join(sorted(path.name for path in folder.iterdir())[:12]) or "nothing"
-        raise CheckpointError(f"{folder} has no {name}; it holds {holds}")
+        content = ", ".join(sorted(path.name for path in folder.iterdir())[:12]) or "nothing"
+        raise CheckpointError(f"{folder} has no {name}; it contains {content}")
     return folder / name
 
 
@@ -49,9 +49,9 @@ def read_json(path: Path) -> dict[str, Any]:
     except RecursionError as error:
         raise CheckpointError(f"{path} is nested too deeply") from error
     except (OSError, ValueError) as error:
-        raise CheckpointError(f"{path} is cut off or is no JSON: {error}") from error
+        raise CheckpointError(f"{path} is truncated or not JSON: {error}") from error
     if not isinstance(content, dict):
-        raise CheckpointError(f"{path} must hold a JSON object, not {type(content).__name__}")
+        raise CheckpointError(f"{path} must contain a JSON object, not {type(content).__name__}")
     return content
 
 
@@ -64,18 +64,18 @@ def read_weights(folder: Path, *, pickled: bool = False) -> dict[str, Tensor]:
     """Read every tensor of the folder as float32.
 
     Args:
-        pickled: read pytorch_model.bin, a pickle, where there is no safetensors file. torch then
-            builds tensors and plain containers alone (`weights_only`).
+        pickled: if there is no safetensors file, read pytorch_model.bin, a pickle. torch then
+            builds only tensors and plain containers (`weights_only`).
 
     Raises:
-        CheckpointError: for a file that is missing, cut off, or holds what is no weight.
+        CheckpointError: for a file that is missing, truncated, or contains other values.
     """
     if not (folder / WEIGHTS).is_file() and (folder / PICKLED).is_file():
         if not pickled:
             raise CheckpointError(
                 f"{folder} has its weights in {PICKLED}, a pickle, which is not read: write "
-                f"{WEIGHTS} with transformers, by save_pretrained of the loaded model, or read it "
-                "as weights alone with --read-bin"
+                f"{WEIGHTS} with transformers, by save_pretrained of the loaded model, or load "
+                f"only its tensors with --read-bin"
             )
         return _read_pickled(folder / PICKLED)
     if not (folder / WEIGHTS).is_file() and (folder / SHARDED).is_file():
@@ -111,10 +111,10 @@ _REPOSITORY = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}")
 
 
 def imported_card(path: Path, marian_config: Mapping[str, Any], languages: Languages | None) -> str:
-    """Return the card of an imported model: our front matter, its origin, and its original card.
+    """Return the card of an imported model: front matter, origin, and the original card.
 
     Args:
-        marian_config: its config.json, which may name where it was published.
+        marian_config: its config.json, which may contain the name of its repository.
     """
     original_card = read_card(path)
     licence = _LICENCE.search(original_card)
@@ -126,18 +126,21 @@ def imported_card(path: Path, marian_config: Mapping[str, Any], languages: Langu
     published = isinstance(name, str) and _REPOSITORY.fullmatch(name)
     lines = [
         f"# {_model_name(path)}",
-        "A Marian model, imported by `python -m transformer import`. Its numbers are those of "
-        f"{f'`{name}`' if published else 'the folder it came from'}; nothing was trained here.",
-        f"Licence: {licence[1]}, as its card says." if licence else "Its card names no licence.",
+        "A Marian model, imported by `python -m transformer import`. Its weights are those of "
+        f"{f'`{name}`' if published else 'the original folder'}; it was not trained further.",
+        f"Licence according to its card: {licence[1]}."
+        if licence
+        else "Its card does not name a licence.",
     ]
     body = _body(original_card)
     if body:
-        lines += ["## The card it came with", body]
+        lines += ["## Original model card", body]
     return f"{front}---\n\n" + "\n\n".join(lines) + "\n"
 
 
 def _model_name(folder: Path) -> str:
-    """The folder's name; in the hub's cache, `models--OWNER--NAME/snapshots/COMMIT`, NAME."""
+    """Return the folder's name; for a folder of the hub's cache, such as
+    `models--OWNER--NAME/snapshots/COMMIT`, return NAME."""
     path = folder.absolute()
     return path.parents[1].name.split("--")[-1] if path.parent.name == "snapshots" else path.name
 
@@ -161,6 +164,6 @@ def _languages(path: Path, card: str) -> Languages | None:
         try:
             if codes := read_source():
                 return codes
-        except (ValueError, KeyError):  # many languages, or none
+        except (ValueError, KeyError):  # a multilingual model, or no language
             continue
     return None

@@ -1,8 +1,8 @@
 """Models on the Hugging Face hub: download a repository by its name, upload a folder.
 
-Needs the optional package huggingface_hub (`pip install "heads-up[hub]"`), which keeps downloads
-in its cache and reads the user's own token. Files are named one by one: JSON, safetensors,
-vocabularies and the card. No pickle and no code is downloaded.
+Needs the optional package huggingface_hub (`pip install "heads-up[hub]"`), which keeps downloads in
+its cache and reads the user's own token. Only JSON, safetensors, vocabularies and the card are
+downloaded, by name; no pickle and no code.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ SMALL_FILES = [
     *(CONFIG, CARD, VOCABULARY, "generation_config.json", "tokenizer_config.json"),
     *("source.spm", "target.spm", "vocab.json"),
 ]
-"""All that a checkpoint or a Marian folder has in addition to its weights."""
+"""All files of a checkpoint or a Marian folder except the weights."""
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
 
 
 def download(name: str, revision: str | None = None) -> Path:
     """Download a model, or find it in the cache, and return its folder.
 
-    config.json is checked before the weights are downloaded. Without a connection, a model that is
-    in the cache is found there.
+    config.json is checked before the weights are downloaded. Without a connection, a model is
+    loaded from the cache.
 
     Args:
         name: "owner/name" of a repository with a checkpoint or a Marian model.
         revision: a branch, tag or commit; the main branch if None.
 
     Raises:
-        CheckpointError: for a repository that is missing, not readable, or holds another kind of
+        CheckpointError: for a repository that is missing, not readable, or has another kind of
             model or no safetensors file.
     """
     _check_name(name)
@@ -63,10 +63,10 @@ def download(name: str, revision: str | None = None) -> Path:
 def upload(folder: Path, name: str, *, private: bool, message: str) -> str:
     """Upload all files of a folder as one commit and return the commit's address.
 
-    Creates the repository if it does not exist. Files there that the folder does not have are kept.
+    Creates the repository if it does not exist. Files that only the repository has are kept.
 
     Raises:
-        CheckpointError: for a name that is none, or a repository that the user may not write to.
+        CheckpointError: for an invalid name, or a repository that the user may not write to.
     """
     _check_name(name)
     api = HfApi()
@@ -75,8 +75,8 @@ def upload(folder: Path, name: str, *, private: bool, message: str) -> str:
         commit = api.upload_folder(repo_id=name, folder_path=folder, commit_message=message)
     except (HfHubHTTPError, OSError, HFValidationError) as error:
         raise CheckpointError(
-            f"{name} could not be written ({_reason(error)}); log in with `hf auth login`, with a "
-            "token that may write there"
+            f"{name} could not be written ({_reason(error)}); log in with `hf auth login`, with "
+            f"a token that has write access"
         ) from error
     return str(commit.commit_url)
 
@@ -85,7 +85,7 @@ def _check_name(name: str) -> None:
     """Raise CheckpointError for anything but "owner/name" as the hub spells it."""
     if not _NAME.fullmatch(name) or "--" in name or ".." in name or name[-1] in ".-":
         raise CheckpointError(
-            f"a model on the hub is named owner/name, of letters, digits, '-', '_' and '.', not "
+            f"names on the hub are like owner/name, with letters, digits, '-', '_' and '.', not "
             f"{name!r}"
         )
 
@@ -107,7 +107,7 @@ def _check_config(name: str, folder: Path) -> None:
 
 
 def _without_weights(name: str, commit: str) -> str:
-    """The message about a repository without model.safetensors."""
+    """Return the message about a repository without model.safetensors."""
     try:
         files = set(HfApi().list_repo_files(name, revision=commit))
     except (HfHubHTTPError, OSError):
@@ -123,10 +123,10 @@ def _without_weights(name: str, commit: str) -> str:
 
 
 def _refuse(name: str, revision: str | None, error: Exception) -> NoReturn:
-    """Raise CheckpointError in one sentence."""
+    """Raise CheckpointError with a message for the user about a failed download."""
     if isinstance(error, GatedRepoError):
         message = (
-            f"{name} is open to those who accept its conditions: accept them on its page, and log "
+            f"{name} requires that you accept its conditions: accept them on its page, and log "
             "in with `hf auth login`"
         )
     elif isinstance(error, RepositoryNotFoundError):
@@ -137,8 +137,8 @@ def _refuse(name: str, revision: str | None, error: Exception) -> NoReturn:
         message = f"{name} on the hub has no revision {revision!r}"
     elif isinstance(error, LocalEntryNotFoundError):
         message = (
-            f"there is no folder {name}, and a model of this name is not in the hub's cache while "
-            "the hub cannot be reached"
+            f"there is no folder {name}, the hub cannot be reached, and its cache on this machine "
+            "has no model of this name"
         )
     else:
         message = f"{name} could not be downloaded: {_reason(error)}"
@@ -146,7 +146,7 @@ def _refuse(name: str, revision: str | None, error: Exception) -> NoReturn:
 
 
 def _reason(error: Any) -> str:
-    """The first line of an error of the client, with its HTTP status where there is one."""
+    """Return the first line of a client error, with its HTTP status if it has one."""
     status = getattr(getattr(error, "response", None), "status_code", None)
     if status is not None:
         return f"the hub answered with status {status}"

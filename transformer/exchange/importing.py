@@ -34,7 +34,7 @@ START_ID = "decoder_start_token_id"
 
 
 class ImportedModel(NamedTuple):
-    """A Marian model in our classes: in evaluation mode, float32, on the CPU."""
+    """A Marian model as a `Transformer`: in evaluation mode, float32, on the CPU."""
 
     model: Transformer
     vocabulary: Vocabulary
@@ -73,21 +73,21 @@ def read_marian(
     path = Path(folder)
     marian_config = read_json(require_file(path, "config.json"))
     generation = optional_json(path, "generation_config.json")
-    if generation.get(START_ID) is not None:  # `generate` takes it from here
+    if generation.get(START_ID) is not None:  # `generate` reads it from here
         marian_config[START_ID] = generation[START_ID]
     try:
         check(marian_config)
         piece_list = _pieces(path, marian_config)
         start = _start_id(marian_config, piece_list)
-        if piece_list[start] == START:  # exported by an earlier version, with its own row
+        if piece_list[start] == START:  # exported by an earlier version, which gave it a row
             config = model_config(marian_config, len(piece_list), start, piece_list.index(UNKNOWN))
-            weights = _our_weights(read_weights(path, pickled=pickled), config, None)
+            weights = _converted_weights(read_weights(path, pickled=pickled), config, None)
         else:
             piece_list.append(START)
             config = model_config(
                 marian_config, len(piece_list), len(piece_list) - 1, piece_list.index(UNKNOWN)
             )
-            weights = _our_weights(read_weights(path, pickled=pickled), config, start)
+            weights = _converted_weights(read_weights(path, pickled=pickled), config, start)
         files = [require_file(path, f"{side}.spm").read_bytes() for side in ("source", "target")]
         pieces = PairPieces(files[0], files[1], piece_list, config.bos_id)
         with torch.random.fork_rng(devices=[]):
@@ -101,7 +101,7 @@ def read_marian(
 
 
 def is_marian(folder: Path) -> bool:
-    """Whether a folder's config.json says that it holds a Marian model of `transformers`."""
+    """Return whether a folder's config.json is that of a Marian model of `transformers`."""
     try:
         return optional_json(folder, "config.json").get("model_type") == "marian"
     except CheckpointError:
@@ -140,11 +140,11 @@ def _start_id(marian_config: Mapping[str, Any], piece_list: Sequence[str]) -> in
     return start
 
 
-def _our_weights(
+def _converted_weights(
     weights: dict[str, Tensor], config: ModelConfig, start: int | None
 ) -> dict[str, Tensor]:
-    """Return the weights with our names and order of channels; unless `start` is None, its row is
-    added at the end."""
+    """Return the weights with this package's names and order of channels. Unless `start` is None,
+    a copy of its embedding is added as the last row."""
     size = config.vocab_size - (start is not None)
     table = _table(weights)
     if list(table.shape) != [size, config.d_model]:
@@ -153,46 +153,49 @@ def _our_weights(
             f"{(size, config.d_model)}"
         )
     try:
-        ours = names.from_marian(weights, config.n_layers)
+        converted = names.from_marian(weights, config.n_layers)
     except KeyError as error:
-        raise CheckpointError(f"its weights lack {error.args[0]}") from error
+        raise CheckpointError(f"its weights do not include {error.args[0]}") from error
     except RuntimeError as error:
-        raise CheckpointError(f"its weights are of sizes that do not fit: {error}") from error
+        raise CheckpointError(f"the sizes of its weights do not match: {error}") from error
     _check_other_weights(weights, config)
     bias = weights.get(names.BIAS, torch.zeros(size)).flatten()
     if start is not None:
         row = table[start] + _start_at_position_0(weights, config) / config.embedding_scale
         table = torch.cat([table, row[None]])
         bias = torch.cat([bias, bias.new_tensor([START_BIAS])])
-    ours |= {"embedding.weight": table, "output_bias": bias}
+    converted |= {"embedding.weight": table, "output_bias": bias}
     order = names.marian_channels(config.d_model)
-    _check_shapes(ours, config)
-    return names.reorder_channels(ours, order)
+    _check_shapes(converted, config)
+    return names.reorder_channels(converted, order)
 
 
 def _table(weights: Mapping[str, Tensor]) -> Tensor:
     """Return the table of embeddings, which may have several names in the file."""
     stored = [name for name in (names.TABLE, *names.TIED) if name in weights]
     if not stored:
-        raise CheckpointError(f"its weights lack {names.TABLE}")
+        raise CheckpointError(f"its weights do not include {names.TABLE}")
     table = weights[stored[0]]
     for name in stored[1:]:
         if not torch.equal(weights[name], table):
             raise CheckpointError(
-                f"its {stored[0]} and its {name} are not the same table; here one serves source, "
-                "target and output"
+                f"its {stored[0]} and its {name} are not the same table; this package has one "
+                f"for source, target and output"
             )
     return table
 
 
 def _check_other_weights(weights: Mapping[str, Tensor], config: ModelConfig) -> None:
-    """Raise CheckpointError for a weight that our model does not have, or other positions."""
+    """Raise CheckpointError for a weight that `Transformer` does not have, or for positions other
+    than sinusoids."""
     layers = {part for parts in names.weight_names(config.n_layers).values() for part in parts}
     for name, weight in weights.items():
         if names.POSITIONS.fullmatch(name):
             _check_positions(name, weight, config)
         elif name not in layers and name not in (names.TABLE, names.BIAS, *names.TIED):
-            raise CheckpointError(f"its weights have {name}, which this model has not")
+            raise CheckpointError(
+                f"its weights have {name}, which this package's model does not have"
+            )
 
 
 def _start_at_position_0(weights: Mapping[str, Tensor], config: ModelConfig) -> Tensor:
@@ -208,10 +211,12 @@ def _check_positions(name: str, weight: Tensor, config: ModelConfig) -> None:
     shape = [config.max_len, config.d_model]
     if list(weight.shape) != shape:
         raise CheckpointError(f"its {name} is {tuple(weight.shape)}, not {tuple(shape)}")
-    first = int(name == names.DECODER_POSITIONS)  # its row 0 may hold the vector of the start too
+    first = int(name == names.DECODER_POSITIONS)  # its row 0 may include the start vector
     difference = (weight - names.marian_positions(*shape))[first:].abs().max()
     if not difference < ROUNDING:
-        raise CheckpointError(f"its {name} is up to {float(difference):.2g} off the sinusoids")
+        raise CheckpointError(
+            f"its {name} differs from the sinusoids by up to {float(difference):.2g}"
+        )
 
 
 def _check_shapes(weights: Mapping[str, Tensor], config: ModelConfig) -> None:

@@ -1,4 +1,4 @@
-"""Conversion of a Marian model's config.json to our `ModelConfig`."""
+"""Conversion of a Marian model's config.json to a `ModelConfig`."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from transformer.checkpoint import MAX_POSITION_NUMBERS, CheckpointError
 from transformer.config import ModelConfig
 
 ACTIVATIONS = {"relu": "relu", "swish": "swish", "silu": "swish", "gelu": "gelu"}
-"""Names of activations in `transformers`, and ours."""
+"""Names of activations in `transformers`, and in `ModelConfig`."""
 EQUAL_SIZES = (
     ("encoder_layers", "decoder_layers"),
     ("encoder_attention_heads", "decoder_attention_heads"),
     ("encoder_ffn_dim", "decoder_ffn_dim"),
 )
-"""Sizes of encoder and decoder that must be equal here."""
-_PRE_NORM = "its LayerNorm before each sublayer and not after the sum"
+"""Sizes of encoder and decoder that must be equal in `ModelConfig`."""
+_PRE_NORM = "LayerNorm before each sublayer (pre-norm)"
 MISSING_FEATURES = {
-    "bart": "a LayerNorm on the embeddings, learned positions counted from 2 and pieces of bytes",
-    "mbart": f"{_PRE_NORM}, one on the embeddings and learned positions that count from 2",
-    "m2m_100": f"{_PRE_NORM} and positions that count from 2",
-    "t5": f"{_PRE_NORM}, of another kind, and positions as a bias of the scores",
+    "bart": "LayerNorm on the embeddings, learned positions from 2, and byte-level pieces",
+    "mbart": f"{_PRE_NORM} and on the embeddings, and learned positions from 2",
+    "m2m_100": f"{_PRE_NORM}, and positions from 2",
+    "t5": f"{_PRE_NORM} without a mean, and positions as a bias of the scores",
 }
-"""Features of other model types that ours does not have, from `transformers` 5.23."""
+"""Features of other model types that `Transformer` does not have, from `transformers` 5.23."""
 REQUIRED = {"share_encoder_decoder_embeddings": True, "tie_word_embeddings": True}
 """Required values; a missing entry has this value."""
 
@@ -31,12 +31,12 @@ REQUIRED = {"share_encoder_decoder_embeddings": True, "tie_word_embeddings": Tru
 def model_config(
     config: Mapping[str, Any], vocab_size: int, start: int, unk_id: int
 ) -> ModelConfig:
-    """Return our config for a Marian config.
+    """Return the `ModelConfig` for a Marian config.
 
     Args:
         config: config.json, updated with generation_config.json.
-        vocab_size: our vocabulary size, which may include one piece more for the start.
-        start: our id of the token that the decoder reads first.
+        vocab_size: size of the converted vocabulary, which may have an additional start token.
+        start: id of the decoder's start token.
         unk_id: id of `<unk>`, which the config does not have.
 
     Raises:
@@ -44,7 +44,7 @@ def model_config(
     """
     check(config)
     try:
-        ours = ModelConfig(
+        converted = ModelConfig(
             vocab_size=vocab_size,
             d_model=config["d_model"],
             n_layers=config["encoder_layers"],
@@ -64,19 +64,20 @@ def model_config(
     except KeyError as error:
         raise CheckpointError(f"its config.json has no {error.args[0]}") from error
     except (TypeError, ValueError) as error:
-        raise CheckpointError(f"its config.json does not fit: {error}") from error
+        raise CheckpointError(f"its config.json cannot be converted: {error}") from error
     if (
-        ours.max_len * ours.d_model > MAX_POSITION_NUMBERS
+        converted.max_len * converted.d_model > MAX_POSITION_NUMBERS
     ):  # sinusoids are not stored, so no file bounds their size
         raise CheckpointError(
-            f"its config.json asks for {ours.max_len:,} positions of {ours.d_model:,}; all "
-            f"together may be {MAX_POSITION_NUMBERS:,} numbers"
+            f"its config.json has {converted.max_len:,} positions of {converted.d_model:,} "
+            f"numbers; "
+            f"the limit is {MAX_POSITION_NUMBERS:,} numbers"
         )
-    return ours
+    return converted
 
 
 def check(config: Mapping[str, Any]) -> None:
-    """Raise CheckpointError if the config is of a model that ours cannot represent."""
+    """Raise CheckpointError for the config of a model that `Transformer` cannot represent."""
     kind = config.get("model_type")
     if kind != "marian":
         why = (
@@ -84,7 +85,7 @@ def check(config: Mapping[str, Any]) -> None:
             if isinstance(kind, str) and kind in MISSING_FEATURES
             else ""
         )
-        raise CheckpointError(f"it is a model of type {kind!r}{why}; 'marian' can be imported")
+        raise CheckpointError(f"its model type is {kind!r}{why}; only 'marian' can be imported")
     for name, value in REQUIRED.items():
         if config.get(name, value) is not value:
             raise CheckpointError(

@@ -1,8 +1,8 @@
 """Names of Marian's weights in `transformers` and here, and the order of channels.
 
 A sinusoid of section 3.5 alternates: sine, cosine, sine, … Marian writes all sines and then all
-cosines (as tensor2tensor did). Every other part of the model treats its channels alike, so one
-order becomes the other by moving rows and columns of the weights, and nothing is approximated.
+cosines (as tensor2tensor did). No other part of the model depends on the order of channels,
+so rows and columns of the weights are reordered, and nothing is approximated.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ATTENTIONS = {"self_attn": "self_attn", "cross_attn": "encoder_attn"}
 
 
 def blocks(n_layers: int) -> Iterator[tuple[str, str, bool]]:
-    """Yield (our layer, their layer, whether it is a decoder layer) of every layer."""
+    """Yield every layer as (path in this package, path in Marian, whether it is in the decoder)."""
     for stack in ("encoder", "decoder"):
         for layer in range(n_layers):
             path = f"{stack}.layers.{layer}"
@@ -41,35 +41,36 @@ def blocks(n_layers: int) -> Iterator[tuple[str, str, bool]]:
 
 
 def layer_names(decoder: bool) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield our weight names within a layer with theirs (three for our stacked projections)."""
-    for ours, theirs in _ATTENTIONS.items():
-        if ours == "cross_attn" and not decoder:
+    """Yield this package's weight names within a layer, each with Marian's names: three for a
+    stacked projection, else one."""
+    for name, marian_name in _ATTENTIONS.items():
+        if name == "cross_attn" and not decoder:
             continue
-        for our_kind, their_kind in (("w", "weight"), ("b", "bias")):
-            parts = tuple(f"{theirs}.{part}_proj.{their_kind}" for part in "qkv")
-            yield f"{ours}.{our_kind}_qkv", parts
-            yield f"{ours}.{our_kind}_o", (f"{theirs}.out_proj.{their_kind}",)
-    for ours, theirs in _PARTS.items():
-        if ours.startswith("cross_attn") and not decoder:
+        for prefix, suffix in (("w", "weight"), ("b", "bias")):
+            parts = tuple(f"{marian_name}.{part}_proj.{suffix}" for part in "qkv")
+            yield f"{name}.{prefix}_qkv", parts
+            yield f"{name}.{prefix}_o", (f"{marian_name}.out_proj.{suffix}",)
+    for name, marian_name in _PARTS.items():
+        if name.startswith("cross_attn") and not decoder:
             continue
         for kind in ("weight", "bias"):
-            yield f"{ours}.{kind}", (f"{theirs}.{kind}",)
+            yield f"{name}.{kind}", (f"{marian_name}.{kind}",)
 
 
 def weight_names(n_layers: int) -> dict[str, tuple[str, ...]]:
-    """Return all layer weights by our name, with their names in stacking order."""
+    """Return Marian's names of every layer weight, in stacking order, by this package's name."""
     return {
-        f"{ours}.{end}": tuple(f"{theirs}.{part}" for part in parts)
-        for ours, theirs, decoder in blocks(n_layers)
+        f"{path}.{end}": tuple(f"{marian_path}.{part}" for part in parts)
+        for path, marian_path, decoder in blocks(n_layers)
         for end, parts in layer_names(decoder)
     }
 
 
 def from_marian(weights: dict[str, Tensor], n_layers: int) -> dict[str, Tensor]:
-    """Return the layer weights under our names. Raises KeyError for a missing weight."""
+    """Return the layer weights by this package's names. Raises KeyError for a missing weight."""
     return {
-        ours: torch.cat([weights[part] for part in theirs])
-        for ours, theirs in weight_names(n_layers).items()
+        name: torch.cat([weights[part] for part in marian_names])
+        for name, marian_names in weight_names(n_layers).items()
     }
 
 
@@ -77,8 +78,8 @@ def to_marian(weights: dict[str, Tensor], n_layers: int) -> dict[str, Tensor]:
     """Inverse of `from_marian`."""
     return {
         part: piece.contiguous()
-        for ours, theirs in weight_names(n_layers).items()
-        for part, piece in zip(theirs, weights[ours].chunk(len(theirs)), strict=True)
+        for name, marian_names in weight_names(n_layers).items()
+        for part, piece in zip(marian_names, weights[name].chunk(len(marian_names)), strict=True)
     }
 
 
@@ -93,11 +94,11 @@ RESIDUAL = {
     "w_2.weight": 0,
     "w_2.bias": 0,
 }
-"""Suffixes of our weight names, with the dimension that indexes residual channels."""
+"""Suffixes of this package's weight names, with the dimension that indexes residual channels."""
 
 
 def marian_channels(d_model: int) -> Int[Tensor, " d_model"]:
-    """Return Marian's index of each of our channels."""
+    """Return Marian's index of each channel of this package."""
     channels = torch.arange(d_model)
     return channels // 2 + (channels % 2) * ((d_model + 1) // 2)
 
@@ -110,7 +111,7 @@ def marian_positions(length: int, d_model: int) -> Float[Tensor, "length d_model
 def reorder_channels(
     weights: dict[str, Tensor], order: Int[Tensor, " d_model"]
 ) -> dict[str, Tensor]:
-    """Return the weights (our names) with their residual channels in this order."""
+    """Return the weights, by this package's names, with their residual channels in this order."""
     reordered_weights = {}
     for name, weight in weights.items():
         dimension = next((dim for end, dim in RESIDUAL.items() if name.endswith(end)), None)

@@ -16,14 +16,14 @@ from transformer.text import Vocabulary
 
 
 def resolve_folder(path: str | os.PathLike[str], revision: str | None = None) -> Path:
-    """Return the folder that a path, a checkpoint's name or a name on the hub means.
+    """Return the folder for a path, a checkpoint's name or a name on the hub.
 
     "owner/name" is looked up on the hub only if there is no such path and no folder "owner" in the
     working directory. Any other path is returned unchanged, so that opening it reports the
     error.
 
     Raises:
-        CheckpointError: as `hub.download`; also for a revision of what is not on the hub.
+        CheckpointError: as `hub.download`; also for a revision of a model that is not on the hub.
         ImportError: as `hub`.
     """
     folder = find_checkpoint(path)
@@ -31,7 +31,10 @@ def resolve_folder(path: str | os.PathLike[str], revision: str | None = None) ->
     named_like_hub = len(parts) == 2 and parts[0][0] not in "./\\~"
     if folder.exists() or not named_like_hub or Path(parts[0]).exists():
         if revision is not None:
-            raise CheckpointError(f"{path} is not on the hub, so it has no revision {revision!r}")
+            raise CheckpointError(
+                f"{path} is not on the hub; only models on the hub have a revision such as "
+                f"{revision!r}"
+            )
         return folder
     name = "/".join(parts)
     try:

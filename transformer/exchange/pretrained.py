@@ -1,4 +1,4 @@
-"""A model in memory as a folder or on the hub, in our format or Marian's."""
+"""Saving a model as a folder or on the hub, in this package's format or Marian's."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def push_to_hub(
 ) -> str:
     """Upload what `save_pretrained` writes; return the commit's address. See `hub.upload`.
 
-    Raises CheckpointError and ValueError as both, ImportError as `opening.hub`.
+    Raises the errors of `save_pretrained`, `hub.upload` and `opening.hub`.
     """
     upload = hub(f"writing {name} to the Hugging Face hub").upload
     with tempfile.TemporaryDirectory() as temporary:
@@ -98,7 +98,8 @@ def push_to_hub(
 
 
 def _card_and_languages(folder: Path) -> tuple[str, Languages | None]:
-    """The card of our folder; for a Marian folder, the card that importing it would write."""
+    """Return model card and languages of a folder; for a Marian folder, those that importing it
+    would give."""
     if not is_marian(folder):
         return read_card(folder), load_languages(folder)
     card = imported_card(folder, read_json(folder / CONFIG), None)

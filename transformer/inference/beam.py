@@ -18,7 +18,7 @@ from transformer.inference.step_logits import DecodedSequence
 
 
 @dataclass
-class Node:
+class SearchNode:
     """Mutable `BeamNode` used during the search."""
 
     parent: int | None
@@ -47,13 +47,13 @@ class Hypotheses:
     limit: int
     options: Decoding
     eos_id: int
-    nodes: list[Node] = field(default_factory=list)
+    nodes: list[SearchNode] = field(default_factory=list)
     alive: list[int] = field(default_factory=list)
     finished: list[int] = field(default_factory=list)
     steps: list[StepCandidates] = field(default_factory=list)
 
     def start(self, bos_id: int) -> None:
-        self.nodes, self.alive = [Node(None, 0, bos_id, 0.0, 0.0, 0.0, "kept")], [0]
+        self.nodes, self.alive = [SearchNode(None, 0, bos_id, 0.0, 0.0, 0.0, "kept")], [0]
 
     def expand(
         self,
@@ -88,7 +88,7 @@ class Hypotheses:
         parent_rows: list[int] = []
         alive: list[int] = []
         for rank, (total, row, id, log_prob) in enumerate(continuations[: 2 * beam]):
-            node = Node(self.alive[row], depth, id, log_prob, total, total / penalty)
+            node = SearchNode(self.alive[row], depth, id, log_prob, total, total / penalty)
             if id == self.eos_id:
                 if rank < beam:
                     node.status = "finished"

@@ -50,7 +50,7 @@ def trace_fields(
     heads = {kind: len(layers[0]) for kind, layers in kinds.items()}
     if len(set(heads.values())) > 1:
         counts = ", ".join(f"{kind} {count}" for kind, count in heads.items())
-        raise ValueError(f"all kinds must have equally many heads, not {counts}")
+        raise ValueError(f"all kinds of attention must have the same number of heads, not {counts}")
     depths = {kind: len(layers) for kind, layers in kinds.items()}
     config: dict[str, Any] = {"n_layers": max(depths.values()), "n_heads": max(heads.values())}
     if len(set(depths.values())) > 1:
@@ -134,8 +134,8 @@ def _checked_layers(kind: str, weights_by_layer: Any, rows: int, columns: int) -
         where = f"{kind} layer {number}"
         if weights.shape[1:] != (rows, columns):
             raise ValueError(
-                f"{where} has {' × '.join(map(str, weights.shape[1:]))} weights a head; its tokens "
-                f"are {rows} × {columns}"
+                f"{where} has {' × '.join(map(str, weights.shape[1:]))} weights per head; its "
+                f"tokens are {rows} × {columns}"
             )
         if len(weights) != len(layers[0]):
             raise ValueError(f"{where} has {len(weights)} heads, but layer 0 has {len(layers[0])}")

@@ -110,7 +110,7 @@ def _first_pieces(
                 else []
             )
             shared_text = "".join(translation.tokens[i] for i in shared_steps)
-            # Only pieces of the replaced word count; pieces of the previous word are settled.
+            # Multiply only by pieces of the replaced word, not of the word before it.
             probability = candidate.probability
             for i in shared_steps:
                 probability *= translation.steps[i].probability if continued_word == word else 1.0

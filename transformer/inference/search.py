@@ -175,7 +175,8 @@ def mass_above(
 
 
 class Sampler:
-    """Samples by the inverse of the cumulative distribution, with one uniform number a step.
+    """Samples by the inverse of the cumulative distribution, with one uniform random number per
+    step.
 
     Every output has its own seed and random numbers, so a text gets the same translation alone and
     in a batch.

@@ -56,7 +56,7 @@ class Trace(TraceTensors):
         and cross attention also predicted_token. Positions distinguish repeated tokens.
         """
         weights = self.weights(kind, layer)
-        head = None if head is None else int(operator.index(head))  # True is 1, never a mask
+        head = None if head is None else int(operator.index(head))  # True would be head 1
         if head is not None and not -len(weights) <= head < len(weights):
             raise ValueError(
                 f"there is no head {head}; the heads are 0 to {len(weights) - 1}, or -1 to "
@@ -208,14 +208,14 @@ class Trace(TraceTensors):
 
     @classmethod
     def of(cls, model: Any, tokenizer: Any, text: str, target: str | None = None) -> Trace:
-        """The attention of one text in a model of the `transformers` library.
+        """Return the attention of one text in a model of the `transformers` library.
 
             Trace.of(bert, tokenizer, "The cat sat.").model()
             Trace.of(bart, tokenizer, "The cat sat.", target="Le chat s'est assis.")
 
         An encoder (BERT), a decoder (GPT-2) or an encoder–decoder (BART, T5, Marian, M2M100), with
-        `attn_implementation="eager"`. `target` is what an encoder–decoder writes; left out, it
-        generates. Raises ValueError as `transformers_model.attention_of`.
+        `attn_implementation="eager"`. `target` is the output of an encoder–decoder; by default the
+        model generates it. Raises ValueError as `transformers_model.attention_of`.
         """
         return cls.from_weights(**attention_of(model, tokenizer, text, target))
 

@@ -47,7 +47,7 @@ def trace_batch(
 
 
 def _cut(tensor: Tensor, name: str, row: int, translation: Translation) -> Tensor:
-    """One sentence's part, with a batch dimension of 1 and without padding."""
+    """Return one sentence's part of a batch, with a batch dimension of 1 and without padding."""
     lengths = {"src": len(translation.src_ids), "tgt": len(translation.ids)}
     row = 0 if len(tensor) == 1 else row  # positions are the same for all sentences
     part = tensor[row : row + 1]

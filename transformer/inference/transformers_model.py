@@ -1,6 +1,6 @@
 """The attention of one text in a model of the `transformers` library.
 
-Nothing of `transformers` is imported: the model and its tokenizer bring all that is called here.
+`transformers` is not imported: only methods of the given model and tokenizer are called.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def attention_of(
         model: a model of `transformers` in evaluation mode: an encoder (BERT), a decoder (GPT-2) or
             both (BART, T5, Marian, M2M100). Its attention implementation must be "eager".
         tokenizer: its tokenizer.
-        target: what an encoder–decoder model writes; if None, what it generates by its own
-            settings.
+        target: the output of an encoder–decoder model; if None, the model generates it with its
+            own settings.
 
     Raises:
         ValueError: for a blank text, a model in training mode or that returns no weights, or a
@@ -37,14 +37,14 @@ def attention_of(
     """
     for name, value in (("text", text), ("target", target)):
         if value is not None and is_blank(value):
-            raise ValueError(f"the {name} must not be blank, and it is {value!r}")
+            raise ValueError(f"the {name} must not be blank, but it is {value!r}")
     if model.training:
         raise ValueError("the model is in training mode; call model.eval() first")
     inputs = tokenizer(text, return_tensors="pt").to(model.device)
     if model.config.is_encoder_decoder:
-        return _of_encoder_decoder(model, tokenizer, inputs, text, target)
+        return _encoder_decoder_attention(model, tokenizer, inputs, text, target)
     if target is not None:
-        raise ValueError("this model has no encoder and decoder: give one text and no target")
+        raise ValueError("this model is not an encoder–decoder; pass one text and no target")
     weights = _checked(model(**inputs, output_attentions=True).attentions)
     tokens = tokenizer.convert_ids_to_tokens(inputs["input_ids"][0].tolist())
     if _is_causal(weights):
@@ -52,32 +52,32 @@ def attention_of(
     return {"src_tokens": tokens, "encoder": weights, "source": text}
 
 
-def _of_encoder_decoder(
+def _encoder_decoder_attention(
     model: Any, tokenizer: Any, inputs: Any, text: str, target: str | None
 ) -> dict[str, Any]:
     if target is None:
         generated = model.generate(**inputs)  # begins with the decoder's start token
-        read, written = generated[:, :-1], generated[:, 1:]
+        decoder_input, predicted = generated[:, :-1], generated[:, 1:]
     else:
-        written = tokenizer(text_target=target, return_tensors="pt")["input_ids"].to(model.device)
-        start = torch.full_like(written[:, :1], model.config.decoder_start_token_id)
-        read = torch.cat([start, written[:, :-1]], dim=1)
-    out = model(**inputs, decoder_input_ids=read, output_attentions=True)
+        predicted = tokenizer(text_target=target, return_tensors="pt")["input_ids"].to(model.device)
+        start = torch.full_like(predicted[:, :1], model.config.decoder_start_token_id)
+        decoder_input = torch.cat([start, predicted[:, :-1]], dim=1)
+    out = model(**inputs, decoder_input_ids=decoder_input, output_attentions=True)
     names = tokenizer.convert_ids_to_tokens
     return {
         "src_tokens": names(inputs["input_ids"][0].tolist()),
-        "tgt_tokens": names(read[0].tolist()),
-        "predicted_tokens": names(written[0].tolist()),
+        "tgt_tokens": names(decoder_input[0].tolist()),
+        "predicted_tokens": names(predicted[0].tolist()),
         "encoder": _checked(out.encoder_attentions),
         "decoder": _checked(out.decoder_attentions),
         "cross": _checked(out.cross_attentions),
         "source": text,
-        "text": tokenizer.decode(written[0], skip_special_tokens=True),
+        "text": tokenizer.decode(predicted[0], skip_special_tokens=True),
     }
 
 
 def _checked(attentions: Sequence[Tensor | None] | None) -> list[Tensor]:
-    """One (1, heads, query, key) tensor per layer."""
+    """Return one (1, heads, query, key) tensor per layer."""
     weights = [layer for layer in attentions or () if layer is not None]
     if not weights:
         raise ValueError(NO_WEIGHTS)
@@ -85,5 +85,5 @@ def _checked(attentions: Sequence[Tensor | None] | None) -> list[Tensor]:
 
 
 def _is_causal(weights: Sequence[Tensor]) -> bool:
-    """Whether no position attends to a later one, in any layer."""
+    """Return whether no position attends to a later one, in any layer."""
     return all(not layer.triu(diagonal=1).any() for layer in weights) and weights[0].shape[-1] > 1

@@ -157,8 +157,8 @@ class Translator:
         """Raise AttributeError; for an attribute of the model, suggest `translator.model`."""
         if not name.startswith("__") and hasattr(self.__dict__.get("model"), name):
             raise AttributeError(
-                f"a Translator has no attribute {name!r}, its model has: pass translator.model "
-                "where a model is expected"
+                f"a Translator has no attribute {name!r}, but its model has; pass "
+                f"translator.model where a model is expected"
             )
         raise AttributeError(f"a Translator has no attribute {name!r}")
 
@@ -257,7 +257,8 @@ class Translator:
 
         Arguments and errors are those of `translate_batch` and `trace`. Sentences of similar length
         share a pass, and hooks receive batches. A trace holds no padding and equals that of `trace`
-        to rounding. Give `names` for many sentences: all hook points take megabytes each.
+        to rounding. Pass `names` for many sentences: all hook points of one sentence take
+        megabytes.
         """
         translations = self.translate_batch(texts, targets=targets, hooks=hooks, **options)
         return trace_batch(self._decoder, translations, self._pieces, hooks, names)

@@ -22,7 +22,7 @@ def dataset(
     """Return the arrays with their positions and tokens as coordinates.
 
     Args:
-        arrays: dimensions, as of `hook_axes`, and values, by name.
+        arrays: by name, the dimensions (as returned by `hook_axes`) and the values.
         tokens: labels of the positions "src" and "tgt", and "predicted" of the rows of "tgt".
         attributes: of the dataset.
     """

@@ -22,7 +22,7 @@ from transformer.training.run import RunError, Status
 
 @dataclass(frozen=True)
 class WorkerCapacity:
-    """The capacity of one machine's workers for concurrent runs.
+    """Capacity of one machine's workers for concurrent runs.
 
     Attributes:
         cores: cores of all workers together.
@@ -95,7 +95,7 @@ def claim_next_run(
             if not capacity.can_start(folder, same_pool_runs):
                 return None
             lock = try_lock(folder.lock_path)
-            if lock is None:  # its last holder is about to release it
+            if lock is None:  # another process is about to release it
                 continue
             try:
                 folder.change_job(worker=worker)
@@ -129,7 +129,7 @@ def release_run(
 def _final_state(
     folder: JobFolder, error: BaseException | None, interrupted: bool
 ) -> tuple[Status, str] | None:
-    """Return the status and reason to write; None if those of the trainer are right."""
+    """Return the status and reason to write; None if the trainer has written them."""
     status, step = _status(folder), folder.last_step()
     if interrupted and status in ("running", "cancelled"):
         command = folder.control().command
@@ -159,8 +159,8 @@ def _status(folder: JobFolder) -> str:
 def _failure_reason(folder: JobFolder, error: BaseException) -> str:
     if out_of_memory(error):
         return (
-            f"the memory was not enough at step {folder.last_step()}: begin a run with a smaller "
-            "model or fewer positions a step"
+            f"out of memory at step {folder.last_step()}: start a run with a "
+            f"smaller model or fewer positions per step"
         )
     if isinstance(error, OSError):
         return (
@@ -177,7 +177,8 @@ def _step_and_restart(folder: JobFolder) -> str:
 
 
 def _restart_point(folder: JobFolder) -> str:
-    """Return where training continues: at the last save, even if later steps were trained."""
+    """Return from which step training continues: the last save, even if later steps were
+    trained."""
     saved = folder.saved_step()
     if saved:
         return f"continues from the save at step {saved}"

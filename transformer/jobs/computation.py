@@ -20,16 +20,17 @@ if TYPE_CHECKING:
     from transformer.analysis.corpora import Corpus
 
 EXCLUDED_PACKAGES = ("app", "cli", "cluster", "jobs", "ui")
-"""Packages that only request or display results and do not change any of their numbers."""
-_SERVER_ID = secrets.token_hex(8)  # timings of one server are not reused by the next
+"""Packages that only request or display results; changes in them do not invalidate stored
+results."""
+_SERVER_ID = secrets.token_hex(8)  # so that timings are not reused after a restart of the server
 
 
 @dataclass(frozen=True)
 class Lane:
-    """A queue with its own process, so that short computations never wait for long ones.
+    """A queue of computations with its own process, so that short ones never wait for long ones.
 
     Attributes:
-        max_results: number of results to keep, those used last.
+        max_results: number of results to keep; the least recently used are deleted first.
         seconds: maximum wall-clock time of a computation; 0: the operator's `pass_minutes`.
         max_cpu_seconds: maximum CPU time of a computation, however busy the machine is; 0: no
             limit.
@@ -37,18 +38,19 @@ class Lane:
         capacity: maximum number of requests; an address may have half of them.
         max_per_visitor: maximum number of requests of one visitor.
         abandoned_after: seconds without a status request after which a request is dropped.
-        newest_first: the newest request is next, and the oldest is dropped if the queue is full;
-            otherwise everyone's first comes before anyone's second, and excess requests are
-            refused.
+        newest_first: last in, first out, and the oldest request is dropped if the queue is full;
+            otherwise each visitor's first request comes before any second one, and excess requests
+            are refused.
         threads: threads of the process; 0: half the cores.
         idle_seconds: seconds without a computation after which the process ends to free its memory.
-        local_only: it measures this machine, so it must not run on another one.
+        local_only: whether its computations measure this machine, so that they must not run on
+            another one.
     """
 
     max_results: int
     seconds: float = 0.0
     max_cpu_seconds: int = 0
-    hint: str = "ask again when the machine has more time"
+    hint: str = "try again when the server is less busy"
     capacity: int = 44
     max_per_visitor: int = 20
     abandoned_after: float = 180.0
@@ -62,17 +64,17 @@ LANES: Mapping[str, Lane] = MappingProxyType(
     {
         # A result over a thousand sentences has about 500 kB; all findings at once are 20 requests.
         "corpus": Lane(max_results=80, hint="take fewer sentences"),
-        # A dataset is a file of up to some 200 MB.
+        # A dataset is a file of up to about 200 MB.
         "dataset": Lane(
             max_results=6, hint="take fewer sentences, or fewer heads", max_per_visitor=2
         ),
         "timing": Lane(
             max_results=16, seconds=120, threads=1, local_only=True
-        ),  # it normally takes about 40
+        ),  # it normally takes about 40 s
         "step": Lane(
             max_results=256,
             seconds=120,
-            max_cpu_seconds=20,  # it needs about one, the first some more to start
+            max_cpu_seconds=20,  # it takes about one second, the first one longer
             hint="take a smaller model, or a smaller batch",
             capacity=16,
             abandoned_after=5,
@@ -95,7 +97,7 @@ class Computation:
             JSON-serialisable dict and raises ValueError for invalid arguments.
         arguments: JSON-serialisable.
         lane: one of `LANES`.
-        identity: what distinguishes it from other computations, if not all `arguments`.
+        identity: the arguments that determine the result; default: all.
         subject: a key that several computations share; `ComputationService.latest` returns the last
             result of a subject. "": only equal requests see the result.
         file: name of a file that is stored with the result; the function finds its path in
@@ -111,7 +113,7 @@ class Computation:
 
     @property
     def key(self) -> str:
-        """Hash of code, function and identity; it names the folder of the result."""
+        """Hash of code, function and identity; the name of the result's folder."""
         about = [fingerprint(), self.function, self.identity or self.arguments]
         digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
         return f"{self.lane}-{digest[:24]}"

@@ -53,7 +53,7 @@ class ComputationService(AbstractContextManager["ComputationService"]):
         lanes: Mapping[str, Lane] = LANES,
         executor: Callable[[Lane, Limits], LaneExecutor] = LaneProcess,
     ) -> None:
-        """Remove unfinished computations of a killed app; nothing is started yet.
+        """Open the folder of results and remove unfinished computations of a killed app.
 
         Args:
             root: the folder of runs; results are in a hidden subfolder.
@@ -94,7 +94,7 @@ class ComputationService(AbstractContextManager["ComputationService"]):
                     result.unlink(missing_ok=True)
                     self._latest.forget(computation.subject)
                     if request is not None and request.kill is not None:
-                        request.killed = True  # its thread will see the kill and run it again
+                        request.killed = True  # its thread notices the kill and runs it again
             if request is None:
                 request = PendingRequest(computation, Requester(visitor, address))
                 lane.queue.add(key, request)
@@ -160,7 +160,8 @@ class ComputationService(AbstractContextManager["ComputationService"]):
         return self._latest.find(subject)
 
     def cancel(self, key: str, visitor: str) -> None:
-        """Withdraw a visitor's request; the computation is dropped when no visitor is left."""
+        """Withdraw a visitor's request; the computation is cancelled if no other visitor has
+        requested it."""
         lane = self._lanes[lane_of(key)]
         with lane.guard:
             request = lane.queue.get(key)

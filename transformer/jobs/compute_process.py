@@ -39,7 +39,7 @@ Function = Callable[[Mapping[str, Any], Callable[..., None]], dict[str, Any]]
 
 
 def run_function(
-    folder: Path, function: Function, out_of_memory_reason: str = "there is not enough memory"
+    folder: Path, function: Function, out_of_memory_reason: str = "out of memory"
 ) -> int:
     """Compute the result of a folder. Returns 0 if there is one, `EXIT_FAILED` if the reason of the
     failure is written, `EXIT_DISK_FULL` if it cannot be; `out_of_memory_reason` replaces the
@@ -51,7 +51,7 @@ def run_function(
         so_far.update(part or {})
         if part is not None or time.monotonic() >= written_at + PROGRESS_SECONDS:
             written_at = time.monotonic()
-            with suppress(OSError):  # a full disk: the result may still find room
+            with suppress(OSError):  # the disk was full; there may be space now
                 reported = {"progress": fraction, "stage": stage, "so_far": so_far}
                 write_json(folder / PROGRESS, reported)
 
@@ -87,7 +87,7 @@ def main(argv: list[str]) -> None:
     nice, max_bytes = map(int, argv)
     if hasattr(os, "nice"):
         os.nice(nice)
-    limit = f" of {max_bytes / 1e9:.1f} GB" if limit_memory(max_bytes) else ""
+    limit = f"the limit of {max_bytes / 1e9:.1f} GB" if limit_memory(max_bytes) else "is available"
     lines: queue.Queue[str] = queue.Queue()
     threading.Thread(target=_read_requests, args=(lines,), daemon=True).start()
     exit_codes = os.fdopen(os.dup(1), "w")
@@ -97,7 +97,7 @@ def main(argv: list[str]) -> None:
         if request["processor"]:
             limit_cpu_time(request["processor"])
         module, name = request["function"].split(":")
-        out_of_memory_reason = f"the memory{limit} is not enough for it; {request['hint']}"
+        out_of_memory_reason = f"it needs more memory than {limit}; {request['hint']}"
         code = run_function(
             Path(request["folder"]),
             getattr(importlib.import_module(module), name),

@@ -17,7 +17,7 @@ from transformer.training.locks import is_free
 from transformer.training.run import RunError, RunFolder, load_loop_state
 from transformer.training.snapshots import read_json_lines
 
-_TAIL_BYTES = 16_384  # bytes: some fifty steps
+_TAIL_BYTES = 16_384  # about fifty lines
 MAX_NUMBER = 1e300
 
 
@@ -84,7 +84,7 @@ class JobFolder(RunFolder):
 
 
 def is_number(*values: object) -> bool:
-    """Whether all values are finite numbers; a file may contain anything."""
+    """Whether all values, read from a file, are finite numbers."""
     return all(
         isinstance(value, int | float)
         and not isinstance(value, bool)
@@ -119,27 +119,33 @@ def check_owner(owner: str) -> None:
 
 def check_files(config: TrainingRun, files: Mapping[str, bytes]) -> None:
     """Check that a run reads only generated or uploaded data. Raises JobError for an invalid or
-    reserved file name, a missing file of pairs, or a run that reads files of the machine."""
+    reserved file name, a missing file of pairs, or a run that reads the server's files."""
     for name in files:
         if not NAME.fullmatch(name) or _RESERVED_NAMES.fullmatch(name):
             raise JobError(
-                f"a file cannot be called {name[:60]!r}: letters, digits, dots, - and _ make a "
-                "name, and the names of a run folder's own files are taken"
+                f"a file cannot be called {name[:60]!r}: names consist of letters, digits, dots, "
+                "- and _, and must not be names of files that every run has"
             )
     if isinstance(config, PairsRun) and config.pairs not in files:
-        raise JobError(f"the run's pairs, {config.pairs[:60]!r}, did not come with it")
+        raise JobError(
+            f"the file of pairs {config.pairs[:60]!r} is missing; upload it with the run"
+        )
     if isinstance(config, FilesRun):
-        raise JobError("a run in the app cannot read files of the machine: give a task, or pairs")
+        raise JobError(
+            "a run in the app cannot read the server's files; choose a task or upload pairs"
+        )
 
 
 def archive(folder: JobFolder) -> bytes:
     """Return a zip file with a folder named like the run: checkpoint/, config.json, metrics.jsonl.
 
-    It does not contain the owner's id, which would allow controlling the run, nor the state to
-    resume from. Raises JobError if there is no checkpoint yet, or a file cannot be read.
+    It does not contain the owner's id, which gives control of the run, nor the state for resuming.
+    Raises JobError if there is no checkpoint yet, or a file cannot be read.
     """
     if not (folder.checkpoint_path / "config.json").is_file():
-        raise JobError(f"{folder.name} has no checkpoint yet: it comes with the first save")
+        raise JobError(
+            f"{folder.name} has no checkpoint yet; wait until it is saved for the first time"
+        )
     try:
         config = replace(folder.config(), owner="").to_dict()
         contents = {"config.json": (json.dumps(config, indent=2) + "\n").encode()}

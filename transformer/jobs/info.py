@@ -30,9 +30,9 @@ class RunInfo:
         queue_position: 1 is next; None if the run is not queued.
         progress: fraction of the training that is done, 0 to 1; None if unknown.
         seconds_left: remaining training time of a running run; None if unknown.
-        pending_command: "pause" or "stop" until a running run has obeyed it, else "".
+        pending_command: "pause" or "stop" until a running run has executed it, else "".
         turn: number in the order of submission; a resumed run keeps its own.
-        first: it has priority over all runs that do not.
+        first: whether it has priority over all runs without priority.
         shipped: whether it is part of the app; then it has no holders.
         address: network address of the owner as the page gives it; "" if unknown.
         shared: whether others than its holders may see it; a run on uploaded pairs is private until
@@ -68,7 +68,7 @@ class RunInfo:
 
     @property
     def owner(self) -> str:
-        """The first holder, to whom the run counts in the queue; "" if it has no holder."""
+        """The first holder, whose quota in the queue the run uses; "" if it has no holder."""
         return self.holders[0] if self.holders else ""
 
     def held_by(self, visitor: str) -> bool:
@@ -92,7 +92,7 @@ def read_run_info(folder: JobFolder) -> RunInfo | None:
     if job.get("deleted"):
         return None
     config, state = folder.title_and_owner(), _valid_state(folder)
-    if not folder.exists:  # renamed away while we read
+    if not folder.exists:  # renamed by another process meanwhile
         return None
     status: Status = state["status"]
     if status == "cancelled" and job.get("worker") and not is_free(folder.lock_path):
@@ -141,7 +141,8 @@ def holders(config: RunConfig, job: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def is_shared(config: RunConfig, job: Mapping[str, Any]) -> bool:
-    """Whether others may see a run: as its owner has set, else unless it has uploaded pairs."""
+    """Return whether others may see a run: as its owner has set; by default unless it has uploaded
+    pairs."""
     has_own_pairs = isinstance(config, PairsRun) or not config.kind
     stored = job.get("shared")
     return stored if isinstance(stored, bool) else not (has_own_pairs and config.owner)
@@ -230,6 +231,6 @@ def check_sole_holder(info: RunInfo, visitor: str) -> None:
     if count := len({*info.holders} - {visitor}):
         who = "somebody else has" if count == 1 else f"{count} others have"
         raise JobError(
-            f"{who} this run too, and it is computed once for all: leave it, or train one with "
-            "another seed to have it alone"
+            f"{who} this run too, so it cannot be changed; train one with another seed to "
+            f"control it alone"
         )

@@ -48,7 +48,7 @@ class Jobs(AbstractContextManager["Jobs"]):
         executor: Callable[[Queue, Limits], RunExecutor] | None = None,
         shipped: str | os.PathLike[str] | None = None,
     ) -> None:
-        """Open the folder of runs; no process is started yet.
+        """Open the folder of runs, without starting a process.
 
         Args:
             trainer: "module:function" that a worker calls with the run's path.
@@ -70,7 +70,7 @@ class Jobs(AbstractContextManager["Jobs"]):
         self._executor.start()
 
     def warm_workers(self) -> int:
-        """Return the number of ready workers: with none, the first step is some seconds late."""
+        """Return the number of ready workers; without one, a run starts some seconds later."""
         return self._executor.warm_workers()
 
     def close(self) -> None:
@@ -99,7 +99,7 @@ class Jobs(AbstractContextManager["Jobs"]):
             reuse: if there is a run with the same fingerprint, add the owner to its holders instead
                 of queueing another one.
 
-        Raises JobError if a limit is exceeded, with both numbers, or a file is invalid.
+        Raises JobError if a limit is exceeded, naming it, or a file is invalid.
         """
         requester = Requester(owner, address)
         [name] = self._queue.add(
@@ -165,7 +165,7 @@ class Jobs(AbstractContextManager["Jobs"]):
         save: bool = False,
         for_all: bool = False,
     ) -> None:
-        """Make the owner's run "run", "pause" or "stop", change its learning rate, or save it.
+        """Send "run", "pause" or "stop" to the owner's run, change its learning rate, or save it.
 
         A paused run is saved and frees its worker. A run with other holders cannot be changed
         unless `for_all` is set. Raises JobError.
@@ -209,9 +209,7 @@ class Jobs(AbstractContextManager["Jobs"]):
 
     def _refuse_shipped(self, name: str) -> None:
         if self.folder(name).shipped:
-            raise JobError(
-                f"{name} came with the app: anyone may look at it, but it cannot be changed"
-            )
+            raise JobError(f"{name} is part of the app: it can be viewed but not changed")
 
     def _start_workers(self) -> None:
         self._executor.start()

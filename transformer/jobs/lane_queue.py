@@ -19,9 +19,9 @@ class PendingRequest:
         requester: who requested it first.
         visitors: all visitors who requested it and have not cancelled.
         last_polled: time of the last status request, in `time.monotonic` seconds.
-        kill: ends the computation while it runs.
-        cancelled: no visitor is left.
-        killed: the running computation was ended.
+        kill: function that ends the computation while it runs.
+        cancelled: whether no visitor is left.
+        killed: whether the running computation was ended.
     """
 
     computation: Computation
@@ -106,14 +106,16 @@ class LaneQueue:
         requesters = [request.requester for request in self._requests.values()]
         capacity, max_own = self.lane.capacity, self.lane.max_per_visitor
         if sum(pending.visitor == requester.visitor for pending in requesters) >= max_own:
-            raise JobError(f"you have {max_own} measurements under way; wait for one, or cancel it")
+            raise JobError(
+                f"you have {max_own} measurements in progress; wait for one, or cancel it"
+            )
         match exceeded_quota(requesters, requester, capacity):
             case "address":
                 raise JobError(
-                    f"{address_quota(capacity)} measurements from your address are under way; "
-                    "try again when one is done"
+                    f"{address_quota(capacity)} measurements from your address are in progress; "
+                    f"try again when one is done"
                 )
             case "all":
                 raise JobError(
-                    f"{capacity} measurements are under way already; try again when one is done"
+                    f"{capacity} measurements are in progress; try again when one is done"
                 )

@@ -14,7 +14,7 @@ from transformer.jobs.limits import Limits
 from transformer.jobs.processes import LaneExecutor
 from transformer.text.files import write_json
 
-LOCK_POLL_SECONDS = 0.5  # seconds between two checks whether another app has finished it
+LOCK_POLL_SECONDS = 0.5  # how often to check whether another app has finished the computation
 
 
 class LaneThread:
@@ -78,14 +78,14 @@ class LaneThread:
         return key
 
     def _work(self) -> None:
-        """Run requests one after the other until none has come for a while."""
+        """Run requests one after the other until none has arrived for `idle_seconds`."""
         while key := self._next():
             folder, request = self._folder / key, self.queue.get(key)
             assert request
             try:
                 reason = self._compute(folder, request)
             except OSError as error:
-                reason = f"it could not be made: {error.strerror or error}"
+                reason = f"it could not be computed: {error.strerror or error}"
             self.record_result(key, request)
             with suppress(OSError):  # another app may be using it
                 results.remove_oldest(
@@ -109,8 +109,8 @@ class LaneThread:
                         )
 
     def record_result(self, key: str, request: PendingRequest) -> None:
-        """Record the result as the latest of its subject, if there is one. Guarded, so that it
-        cannot be discarded for a new computation between the check and the record."""
+        """Record the result as the latest of its subject, if there is one. The lock
+        prevents that the result is discarded between the check and the record."""
         with self.guard:
             if (self._folder / key / results.RESULT).is_file():
                 self._latest.record(request.computation.subject, key)
@@ -170,4 +170,4 @@ class LaneThread:
             return f"it took more than the {allowed} that this app allows; {self._lane.hint}"
         if code == results.EXIT_DISK_FULL:
             return results.DISK_FULL
-        return f"its process ended ({code}) before it was done; ask again"
+        return f"its process ended ({code}) before it was done; try again"

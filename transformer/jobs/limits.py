@@ -59,7 +59,7 @@ def machine_memory(limit_files: Sequence[Path] = CGROUP_FILES) -> float:
 
 
 def count_parameters(config: ModelConfig) -> int:
-    """Return the number of weights of a model, without building it (embeddings are tied)."""
+    """Return the number of weights of a model, computed from its sizes (embeddings are tied)."""
     d = config.d_model
     attention = 4 * d * d + (d if config.score == "additive" else 0) + (4 * d * config.biases)
     feed_forward = 2 * d * config.d_ff + config.d_ff + d
@@ -219,7 +219,7 @@ class Limits:
         )
         if same_address + count > self.runs_per_address:
             raise JobError(
-                f"{race}{same_address:,} runs are kept from your address and this app allows "
+                f"{race}{same_address:,} runs are stored from your address and this app allows "
                 f"{self.runs_per_address:,}: delete {'some' if race else 'one'} first{fewer_seeds}"
             )
         retry = f"try again when {'some of them have' if race else 'one of them has'} begun"

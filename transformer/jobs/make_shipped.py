@@ -180,8 +180,8 @@ def thin_metrics(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     Seconds and tokens of a dropped line are added to the next one, so that their sums stay.
     """
     step_lines = [index for index, line in enumerate(lines) if "valid_loss" not in line]
-    every = max(1, math.ceil(len(step_lines) / MAX_STEP_LINES))
-    dropped = {*step_lines} - {*step_lines[::every], *step_lines[-1:]}
+    interval = max(1, math.ceil(len(step_lines) / MAX_STEP_LINES))
+    dropped = {*step_lines} - {*step_lines[::interval], *step_lines[-1:]}
     thinned_lines, pending_sums = [], dict.fromkeys(_SUMMED_FIELDS, 0.0)
     for index, line in enumerate(lines):
         sums = {name: line[name] + pending_sums[name] for name in _SUMMED_FIELDS if name in line}

@@ -103,7 +103,7 @@ class LaneProcess:
         if answer.strip() == b"0":
             return 0
         code = int(answer) if answer.endswith(b"\n") else process.wait()
-        self.close()  # after an allocation that failed, even a small one may
+        self.close()  # after a failed allocation, further ones may fail too
         return code
 
     def kill(self) -> None:

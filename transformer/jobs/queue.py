@@ -177,9 +177,7 @@ class Queue:
             folder = self.folder(name)
             info = read_run_info(folder)
             if info is None or not info.held_by(owner):
-                raise JobError(
-                    f"{name} is not your run: anyone may look at it, but only its owner controls it"
-                )
+                raise JobError(f"{name} is not your run; only its owner can control it")
             yield folder, info
 
     def control(
@@ -191,7 +189,7 @@ class Queue:
         save: bool,
         for_all: bool,
     ) -> None:
-        """Write a control command; a run without a worker obeys at once. Raises JobError."""
+        """Write a control command; a run without a worker changes at once. Raises JobError."""
         if command not in ("", *get_args(Command)):
             raise JobError(f"the command must be run, pause or stop, not {command!r}")
         with self._owned_run(name, owner) as (folder, info):
@@ -199,7 +197,7 @@ class Queue:
                 check_sole_holder(info, owner)
             waits = info.status in ("queued", "paused")
             if info.status != "running" and not waits:
-                raise JobError(f"{name} is {info.status}: there is nothing to control any more")
+                raise JobError(f"{name} is {info.status}; it cannot be controlled any more")
             changes: dict[str, Any] = {"command": command} if command else {}
             if learning_rate_factor is not None:
                 changes["learning_rate_factor"] = learning_rate_factor
@@ -235,7 +233,7 @@ class Queue:
         """Queue the run again with its old turn. Raises JobError."""
         with self._owned_run(name, owner) as (folder, info):
             if info.status == "finished":
-                raise JobError(f"{name} is finished: there is nothing left to resume")
+                raise JobError(f"{name} is finished, so it cannot be resumed")
             folder.write_control(command="run")
             if info.status not in ("queued", "running"):
                 folder.change_state("queued", "waits for a worker to continue")

@@ -122,7 +122,8 @@ _ALL = (
     Race(
         name="positions",
         title="Positions",
-        question="What does a Transformer know of order, with sinusoids, a learned table, or none?",
+        question="How well does a Transformer learn word order with sinusoidal, learned or no "
+        "positions?",
         look_for=(
             "Reversing needs positions. Without them the encoder sees a bag of letters; only the "
             "decoder's causal mask shows how much it has written."
@@ -144,7 +145,7 @@ _ALL = (
     Race(
         name="heads",
         title="Heads",
-        question="Are many narrow heads better than one wide one of the same total width?",
+        question="Are many narrow heads better than one wide head with the same total width?",
         look_for=(
             "d_model is 64 for all, so the number of weights is the same: 8 heads have 8 numbers "
             "for each query, 1 head has 64. One head computes a single average of all values."
@@ -166,7 +167,7 @@ _ALL = (
     Race(
         name="warm-up",
         title="Warm-up",
-        question="Does it help to begin with a small learning rate that rises?",
+        question="Does a learning-rate warm-up help?",
         look_for=(
             "Adam's second moments are poor estimates in the first steps, so full steps can move "
             "a model far off. Watch the first hundred steps of the curves, then whether the run "

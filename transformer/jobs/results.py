@@ -22,7 +22,7 @@ REQUEST, PROGRESS, RESULT, FAILED = "ask.json", "progress.json", "result.json", 
 EXIT_FAILED, EXIT_DISK_FULL = 1, 3
 """Exit codes: the computation failed; the reason of a failure could not be written."""
 LATEST_FOLDER = ".last"  # a folder next to that of the results
-DISK_FULL = "there is no room left on the disk; ask again once there is"
+DISK_FULL = "the disk is full; try again when there is space"
 
 _KEY = re.compile(r"[a-z]+-[0-9a-f]+")
 

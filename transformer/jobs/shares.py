@@ -35,7 +35,8 @@ def address_quota(total: int) -> int:
 def exceeded_quota(
     holders: Sequence[Requester], requester: Requester, total: int, count: int = 1
 ) -> str:
-    """Return "" if `count` more fit, "all" if the total is used up, "address" if its quota is.
+    """Return "" if `count` more fit, "all" if the total capacity is used up, "address" if the quota
+    of the address is.
 
     Args:
         holders: the requester of each existing item.
@@ -60,9 +61,9 @@ def fair_order(
     """Return the waiting items, given in the order of submission, with the next one first.
 
     Each address's first item comes before any second one, counting running items; within an
-    address, each visitor's first before any second one. An unknown address counts as one of its
-    own. Ties are first come, first served. Nobody waits forever: once a visitor's first item has
-    ended, the next counts as a first, before all that were submitted later.
+    address, each visitor's first before any second one. A visitor with an unknown address counts as
+    one address. Ties are first come, first served. Nobody waits forever: once a visitor's first
+    item has ended, the next counts as a first, before all that were submitted later.
     """
     active = [requester(item) for item in running]
     order = _round_robin(

@@ -41,7 +41,7 @@ class Worker:
         self._warm = False
 
     def listen(self) -> None:
-        """Read standard input: a byte means that a run was queued, its end that the app has
+        """Read standard input: a byte means that a run was queued, end of file that the app has
         ended."""
         while os.read(0, 4096):
             self._wake.set()
@@ -58,7 +58,7 @@ class Worker:
         """Handle SIGTERM while the trainer does not: the run is still being prepared."""
         if self._training and self._interrupted:
             raise SystemExit(0)
-        if not self._interrupted:  # it came from outside
+        if not self._interrupted:  # not sent by this process
             self._ending.set()
             self._wake.set()
 
@@ -169,7 +169,7 @@ def main(argv: list[str]) -> int:
     limit_memory(int(max_bytes))
     with suppress(BrokenPipeError):
         os.write(1, b"ready\n")
-    os.dup2(2, 1)  # from here on nobody reads its output
+    os.dup2(2, 1)  # the app reads no output after this point
     worker.work(train)
     return 0
 

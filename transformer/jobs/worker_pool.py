@@ -19,16 +19,20 @@ MAX_RESTART_PAUSE = 30.0  # maximum seconds between two attempts to start a work
 
 
 class WorkerPool:
-    """Worker processes, each supervised by a thread that replaces it when it exits: as many as the
-    operator sets, else one, and more while runs are queued.
+    """Worker processes, each supervised by a thread that replaces it when it exits. Their number is
+    set by the operator; by default it is one, and more while runs are queued.
 
     Together they train as many runs as the cores allow (`WorkerCapacity`), at a lower priority than
     the app (`nice`). Each reads a pipe of this process; when that closes, it saves and exits.
     """
 
     def __init__(self, queue: Queue, limits: Limits, trainer: str, threads: int = 0) -> None:
-        """`trainer` is "module:function"; `threads` those of a run with large steps (0: from the
-        limits). Nothing is started yet."""
+        """Prepare the pool without starting a process.
+
+        Args:
+            trainer: "module:function" that a worker calls with the run's path.
+            threads: number of threads of a run with large steps; 0: as in the limits.
+        """
         self._queue, self._limits, self._trainer = queue, limits, trainer
         self._count = limits.processes
         self._threads_each = threads or limits.threads
@@ -126,13 +130,13 @@ class WorkerPool:
         return process
 
     def _wait_for_exit(self, token: str, process: Process) -> int:
-        """Wait for its exit and return the exit code (negative: the signal)."""
+        """Wait until the worker exits and return its exit code (negative: the signal)."""
         if process.read_line() == b"ready\n":
             self._startup_error = ""
             with self._lock:
                 self._warm.add(token)
         elif not self._closing.is_set():
-            self._startup_error = "no worker starts; the app's terminal says why"
+            self._startup_error = "no worker can be started; see the error in the app's terminal"
         code = process.wait()
         process.close()
         return code

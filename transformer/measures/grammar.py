@@ -22,15 +22,15 @@ RELATIONS = {
     "verb_adverb": ("Verb → its adverb", "verbs", "their adverb"),
     "adverb_verb": ("Adverb → its verb", "adverbs", "their verb"),
 }
-"""Label, rows, and the words they should attend to."""
+"""Label of each measure, its rows, and the words they should attend to."""
 PIECES = "pieces"
 
 
 def same_word(pieces: Sequence[str]) -> Bool[np.ndarray, "n n"]:
     """Mask of the other pieces of each row's word. The last piece is `</s>`; "▁" begins a word."""
-    inside = ~np.array([*(is_punctuation(piece) for piece in pieces[:-1]), True])
+    is_word_piece = ~np.array([*(is_punctuation(piece) for piece in pieces[:-1]), True])
     word = np.cumsum([piece.startswith(BEGIN) for piece in pieces])
-    same: Bool[np.ndarray, "n n"] = (word[:, None] == word) & inside[:, None] & inside
+    same: Bool[np.ndarray, "n n"] = (word[:, None] == word) & is_word_piece[:, None] & is_word_piece
     np.fill_diagonal(same, False)
     return same
 
@@ -59,8 +59,8 @@ MEASURES = (
         _relation_measure(
             name,
             label,
-            f"The share of {rows} with their greatest weight, </s> aside, on {target} (Voita et "
-            "al. 2019, section 5.2), where the grammar says which.",
+            f"The share of {rows} with their greatest weight (without </s>) on {target} (Voita et "
+            "al. 2019, section 5.2), by the grammar's dependencies.",
             "only sentences of the built-in grammar have known dependencies",
         )
         for name, (label, rows, target) in RELATIONS.items()
@@ -68,7 +68,8 @@ MEASURES = (
     _relation_measure(
         PIECES,
         "Other tokens of the word",
-        "For words of several tokens: the share of rows with their greatest weight, </s> aside, on "
+        "For words of several tokens: the share of rows with their greatest weight (without "
+        "</s>) on "
         "another token of the same word.",
         "none has a word of several tokens",
     ),

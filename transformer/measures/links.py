@@ -9,7 +9,7 @@ from transformer.measures.measure import Measure
 from transformer.measures.rows import Rows
 
 MISSING_REASON = (
-    "they have no gold links; the built-in ones do, and yours can have them as a third column"
+    "they have no gold links; use the bundled sentences, or add links as a third column"
 )
 
 
@@ -18,7 +18,7 @@ def _links_when_written(rows: Rows) -> Bool[np.ndarray, "sentences query key"]:
 
 
 def _links_when_read(rows: Rows) -> Bool[np.ndarray, "sentences query key"]:
-    """The links shifted by one row: the row that has just read the word."""
+    """The links of the token at each row's input: those of the row before."""
     written = _links_when_written(rows)
     shifted = np.zeros_like(written)
     shifted[:, 1:] = written[:, :-1]

@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float
 from transformer.measures.rows import Rows, RowWeights
 
 KINDS = ("encoder", "decoder", "cross")
-GROUPS = ("shape", "place", "token", "grammar", "translation")
+GROUPS = ("shape", "position", "token", "grammar", "translation")
 """Groups, in the order of the measures in lists."""
 
 

@@ -12,7 +12,7 @@ MEASURES = (
         lambda attention: attention.on(attention.rows.j == attention.rows.i - 1),
         kinds=("encoder", "decoder"),
         counts=lambda rows: rows.real & (rows.i[:, 0] > 0),
-        group="place",
+        group="position",
     ),
     Measure(
         "itself",
@@ -20,7 +20,7 @@ MEASURES = (
         "The weight on the row's own position.",
         lambda attention: attention.on(attention.rows.j == attention.rows.i),
         kinds=("encoder", "decoder"),
-        group="place",
+        group="position",
     ),
     Measure(
         "next",
@@ -29,6 +29,6 @@ MEASURES = (
         lambda attention: attention.on(attention.rows.j == attention.rows.i + 1),
         kinds=("encoder",),
         counts=lambda rows: rows.i[:, 0] < rows.n_query[:, None] - 1,
-        group="place",
+        group="position",
     ),
 )

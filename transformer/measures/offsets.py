@@ -14,9 +14,9 @@ from transformer.measures.rows import RowWeights
 def positional(weights: Float[np.ndarray, "*heads query key"]) -> Float[np.ndarray, "*heads"]:
     """Return the share of rows, 0 to 1, with their greatest weight at `offset(weights)`.
 
-    Voita et al. 2019, section 5.1 (https://arxiv.org/abs/1905.09418), call a head positional from
-    0.9 on, counted over a whole set of sentences, and in practice find −1 and +1. Here, for
-    one sentence, rows that cannot reach the offset (row 0 has nothing at −1) do not count: a head
+    Voita et al. 2019, section 5.1 (https://arxiv.org/abs/1905.09418), call a head positional if the
+    share over a set of sentences is at least 0.9; the offsets they find are −1 and +1. Here, for
+    one sentence, rows that cannot reach the offset (row 0 has no key at −1) do not count: a head
     that always attends to the previous token has 1, not (n − 1) / n. The drawback is that short
     sentences easily reach a high share: two tokens that attend to each other give 1.
     """
@@ -82,7 +82,7 @@ MEASURES = (
         "The share of rows with their greatest weight at the head's most common offset (Voita et "
         "al. 2019, section 5.1); rows that cannot reach it do not count.",
         _no_row_values,
-        group="place",
+        group="position",
         offset="offset",
     ),
     OffsetShare(
@@ -92,7 +92,7 @@ MEASURES = (
         "from the other end of the sentence.",
         _no_row_values,
         kinds=("encoder", "cross"),  # the decoder would look into the future
-        group="place",
+        group="position",
         offset="backwards_offset",
         backwards=True,
     ),

@@ -18,7 +18,7 @@ CONTROL = frozenset(
     {"<s>", "</s>", "<pad>", "<unk>", "[CLS]", "[SEP]", "[PAD]", "[MASK]", "[UNK]", "<mask>"}
     | {"<|endoftext|>"}
 )
-"""Our control tokens and those of BERT, BART and GPT-2, whose traces can be opened."""
+"""Control tokens of this package and of BERT, BART and GPT-2, whose traces can be opened."""
 
 
 BYTE = re.compile(r"<0x([0-9A-F]{2})>")
@@ -72,8 +72,7 @@ class Pieces:
     def whole_words(
         self, ids: Integer[np.ndarray, "sentences n"]
     ) -> Bool[np.ndarray, "sentences n"]:
-        """Return which tokens are whole words; pieces of longer words are shared by unrelated
-        words."""
+        """Return which tokens are whole words, not pieces of longer words."""
         followed = np.zeros(ids.shape, dtype=bool)
         followed[:, :-1] = self.continues[ids[:, 1:]]
         return np.asarray(self.begins[ids] & ~followed)

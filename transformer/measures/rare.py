@@ -29,7 +29,7 @@ MEASURES = (
     Measure(
         "rare",
         "Rarest token",
-        "The share of rows with their greatest weight, </s> aside, on the rarest token of the "
+        "The share of rows with their greatest weight (without </s>) on the rarest token of the "
         f"sentence, where that is not one of the {FREQUENT} most frequent (Voita et al. 2019, "
         "section 5.3).",
         lambda attention: attention.greatest_on(attention.rows.cached(_rarest)),

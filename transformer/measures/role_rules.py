@@ -2,9 +2,9 @@
 
 The rule, on one sentence:
 
-- *aligned*: in cross-attention, at least half of the weight of the rows that write an aligned word
-  is on the source words that it is aligned with, over three such rows or more. Only where the
-  alignment of the sentence is known, such as for built-in tasks.
+- *aligned*: in cross-attention, at least half of the weight is on the source words that the
+  predicted word is aligned with, on average over at least three rows. Only for sentences with a
+  known alignment, such as those of built-in tasks.
 - *positional*: at least 90% of the rows have their greatest weight at one offset (Voita et al.
   2019, section 5.1, https://arxiv.org/abs/1905.09418; `measures.positional`).
 - *backwards*: the same, counted from the other end of the sentence: row i attends to position
@@ -14,9 +14,9 @@ The rule, on one sentence:
   attention sink (Clark et al. 2019, section 3.2, https://arxiv.org/abs/1906.04341).
 - *none* otherwise. The first rule that holds decides.
 
-A few rows agree by chance, especially before training: an offset counts only if at least four rows,
-and half of all, can reach it, and a sink only with four rows. The decoder's first row has only one
-key and does not count for a sink.
+A few rows may agree by chance, especially before training, so an offset counts only if at least
+four rows and half of all rows can reach it, and a sink needs four rows. The decoder's first row has
+only one key and does not count for a sink.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def roles(
         # Rows that can reach the offset, as measures.positional counts them.
         reach = np.minimum(queries, columns - offsets) - np.maximum(0, -offsets)
         for head in np.flatnonzero((shares >= POSITIONAL) & (reach >= min_rows)):
-            role_of = backwards if reversed_keys else straight
+            role_of = fixed_offset_from_end if reversed_keys else fixed_offset
             head_roles[head] = role_of(int(offsets[head]), float(shares[head]), kind, keys)
     if kind == "cross":
         shares = aligned_share(flat, links)
@@ -131,7 +131,7 @@ def _shape(links: Links) -> str:
     return ""
 
 
-def straight(offset: int, share: float, kind: str, keys: Sequence[str]) -> Role:
+def fixed_offset(offset: int, share: float, kind: str, keys: Sequence[str]) -> Role:
     """Return the role of a head whose rows attend to one offset."""
     if offset == 0:
         text = "attends to the same position" if kind == "cross" else "attends to its own position"
@@ -143,7 +143,7 @@ def straight(offset: int, share: float, kind: str, keys: Sequence[str]) -> Role:
     return Role("positional", f"{offset:+d}".replace("-", "−"), text, share)
 
 
-def backwards(offset: int, share: float, kind: str, keys: Sequence[str]) -> Role:
+def fixed_offset_from_end(offset: int, share: float, kind: str, keys: Sequence[str]) -> Role:
     """Return the role of a head whose rows attend to one offset from the end of the sentence."""
     # The end of the sentence is before its </s>, if it has one.
     end_offset = offset - int(special(keys[-1:])[0])

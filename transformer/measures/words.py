@@ -102,9 +102,9 @@ def rows_of_written(
 ) -> Float[np.ndarray, "*heads written key"]:
     """Return the cross-attention rows that belong to the written tokens.
 
-    The row that writes token i has read the tokens before it; token i itself is read by the next
-    row. With `to` "output" token i gets row i, with "input" the next row,
-    and the last token, which no row reads, the row that writes it.
+    The row that predicts token i has the tokens before it as input; token i is the input of the
+    next row. With `to` "output" token i gets row i, with "input" the next row, and the last token,
+    which is no row's input, the row that predicts it.
     """
     if to != "input" or not weights.shape[-2]:
         return weights

@@ -46,8 +46,8 @@ def attention_weights(
 ) -> Float[Tensor, "batch heads query key"]:
     """Softmax over the keys; scores where the mask is False are set to -∞ before (section 3.2.3).
 
-    In bf16 the sum is one of float32, rounded once; for rows as short as a sentence a CPU does that
-    faster, too.
+    In bf16, the sum is computed in float32 and rounded once, which is also faster for short rows on
+    a CPU.
     """
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf)
@@ -151,7 +151,7 @@ class MultiHeadAttention(nn.Module):
         return split_heads(functional.linear(x, self.w_q, bias), self.n_heads)
 
     def project_memory(self, memory: Float[Tensor, "batch key d_model"]) -> tuple[Key, Key]:
-        """Keys and values."""
+        """Return keys and values."""
         bias = None if self.b_qkv is None else self.b_qkv[self.d_model :]
         keys_and_values = functional.linear(memory, self.w_qkv[self.d_model :], bias)
         key, value = (split_heads(part, self.n_heads) for part in keys_and_values.chunk(2, dim=-1))
@@ -176,7 +176,7 @@ class MultiHeadAttention(nn.Module):
         mask: Bool[Tensor, "..."] | None,
         hooks: Hooks | None = None,
     ) -> Float[Tensor, "batch query d_model"]:
-        """Everything after the projections: scores, softmax, weighted values, W^O."""
+        """Compute everything after the projections: scores, softmax, weighted values, W^O."""
         query = self.hook_query(query, hooks)
         key = self.hook_key(key, hooks)
         value = self.hook_value(value, hooks)

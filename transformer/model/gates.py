@@ -13,11 +13,11 @@ TEMPERATURE, LOW, HIGH = 2 / 3, -0.1, 1.1
 
 
 class HardConcrete(nn.Module):
-    """`count` gates, each with a learned log α: the larger, the more surely open.
+    """`count` gates, each with a learned log α; a larger log α means a higher probability of 1.
 
-    A sample is s = σ((log u − log(1 − u) + log α) / β), u uniform, stretched to (γ, ζ) and cut to
-    0 … 1 (their eqs. 10 and 11), so that a good part of all samples is exactly 0 or 1, and yet
-    log α has a gradient.
+    A sample is s = σ((log u − log(1 − u) + log α) / β), u uniform, stretched to (γ, ζ) and clipped
+    to 0 … 1 (their equations 10 and 11). So many samples are exactly 0 or 1, but log α still has a
+    gradient.
     """
 
     def __init__(self, count: int, log_alpha: float = 2.0) -> None:
@@ -37,9 +37,8 @@ class HardConcrete(nn.Module):
         return torch.sigmoid(self.log_alpha - TEMPERATURE * math.log((1 - LOW) / (HIGH - 1)))
 
     def rounded(self) -> Float[Tensor, "gate"]:
-        """0 or 1, the more probable value, as Voita et al. 2019, section 6, do when
-        training is over. With γ and ζ as far beyond 0 as beyond 1, that is 1 where log α is above
-        0."""
+        """Return the more probable of 0 and 1, as Voita et al. 2019, section 6, do after training.
+        Since γ is as far below 0 as ζ is above 1, this is 1 where log α is above 0."""
         return (self.wide() > self.closed()).to(self.log_alpha.dtype)
 
     def sample(self, rows: int, generator: torch.Generator) -> Float[Tensor, "rows gate"]:

@@ -14,8 +14,8 @@ from transformer.config import ModelConfig
 def sinusoidal(length: int, d_model: int, start: int = 0) -> Float[Tensor, "length d_model"]:
     """PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos of the same angle.
 
-    Sine and cosine of one pair share the exponent 2i/d_model (section 3.5); a cosine with
-    2i+1 in the exponent, as notes sometimes have it, breaks PE(pos+k) = M_k · PE(pos).
+    Sine and cosine of one pair share the exponent 2i/d_model (section 3.5); with 2i+1 in the
+    exponent of the cosine, a common misprint, PE(pos+k) = M_k · PE(pos) would not hold.
     """
     position = torch.arange(start, start + length, dtype=torch.float64)[:, None]
     even = torch.arange(0, d_model, 2, dtype=torch.float64)
@@ -33,7 +33,7 @@ class SinusoidalPositions(nn.Module):
         super().__init__()
         self.d_model = config.d_model
         table = torch.empty(config.max_len, config.d_model)
-        if not table.is_meta:  # where only shapes are asked for, there are no waves to work out
+        if not table.is_meta:  # on "meta" only shapes are needed, so no values are computed
             table = sinusoidal(config.max_len, config.d_model)
         self.register_buffer("table", table, persistent=False)
         self.table: Tensor

@@ -1,4 +1,5 @@
-"""The layers of Table 1 (section 4), and gated ones: from n vectors of width d to n vectors."""
+"""The layer types of Table 1 (section 4), and gated recurrent ones; each maps n vectors of width d
+to n vectors."""
 
 from __future__ import annotations
 
@@ -21,10 +22,10 @@ class RivalConfig:
 
     Attributes:
         d: width of the vectors, in and out.
-        k: kernel of the convolution, odd, so that it has a middle.
-        r: neighbourhood of restricted self-attention, the position itself in its middle: odd too.
-        dilation: positions from one tap of the convolution to the next; 1 is contiguous.
-        n_heads: of both kinds of attention. It changes no count: h heads are d/h wide.
+        k: kernel size of the convolution; odd, because the kernel is centred on a position.
+        r: size of the neighbourhood of restricted self-attention; odd for the same reason.
+        dilation: distance between neighbouring inputs of the kernel; 1 is contiguous.
+        n_heads: of both kinds of attention; the number of operations does not depend on it.
     """
 
     d: int
@@ -45,13 +46,13 @@ class RivalConfig:
 
     @property
     def attention(self) -> ModelConfig:
-        """The same sizes for `MultiHeadAttention`, which reads only these."""
+        """Return these sizes as the config that `MultiHeadAttention` expects."""
         return ModelConfig(vocab_size=4, d_model=self.d, n_heads=self.n_heads, n_layers=1)
 
 
 class SelfAttention(nn.Module):
-    """Every position attends to all (section 3.2), with all n² weights in memory: fused kernels
-    save this memory, but no multiplication."""
+    """Self-attention (section 3.2) that stores all n² weights. Fused kernels would save this
+    memory, but no multiplications."""
 
     def __init__(self, config: RivalConfig) -> None:
         super().__init__()
@@ -72,15 +73,15 @@ class Recurrent(nn.Module):
         self.u = nn.Parameter(torch.empty(config.d, config.d))
         self.b = nn.Parameter(torch.zeros(config.d))
         nn.init.xavier_uniform_(self.w)
-        # Signals neither grow nor fade along U at first; the fairest start over long distances.
+        # An orthogonal U neither amplifies nor damps the state, which helps over long distances.
         nn.init.orthogonal_(self.u)
 
     def forward(self, x: Vectors) -> Vectors:
-        # W reads all positions at once: nothing in it waits for another. U has to wait.
-        read = functional.linear(x, self.w.T, self.b)
-        state, states = torch.zeros_like(read[:, 0]), []
-        # Unbound at once: the gradient of each slice by itself would be a tensor of all n.
-        for step in read.unbind(dim=1):
+        # The product with W is computed for all positions at once; only U is sequential.
+        inputs = functional.linear(x, self.w.T, self.b)
+        state, states = torch.zeros_like(inputs[:, 0]), []
+        # `unbind` once, because the gradient of every single slice would have all n positions.
+        for step in inputs.unbind(dim=1):
             state = torch.tanh(torch.addmm(step, state, self.u))
             states.append(state)
         return torch.stack(states, dim=1)
@@ -129,8 +130,8 @@ class RestrictedAttention(nn.Module):
     def _inside(self, n: int, device: torch.device) -> Bool[Tensor, "n {self.r}"]:
         """Return whether each neighbour of each position exists."""
         half = self.r // 2
-        inside = torch.ones(n, dtype=torch.bool, device=device)
-        return functional.pad(inside, (half, half)).unfold(0, self.r, 1)
+        exists = torch.ones(n, dtype=torch.bool, device=device)
+        return functional.pad(exists, (half, half)).unfold(0, self.r, 1)
 
 
 RIVALS: dict[str, type[nn.Module]] = {
@@ -143,13 +144,13 @@ RIVALS: dict[str, type[nn.Module]] = {
 
 
 def stack(name: str, config: RivalConfig, n_layers: int) -> list[nn.Module]:
-    """Return layers for a stack: one of `RIVALS`, or "dilated".
+    """Return layers for a stack: one of `RIVALS`, or "dilated", a stack of dilated convolutions.
 
-    The dilation of the layer number i of "dilated", from 0, is mⁱ times that of the configuration
-    with m = (k+1)/2: 1, 2, 4 … for k = 3, as in ByteNet (Kalchbrenner et al. 2016). Written in base
-    m, every distance is a sum of one tap a layer, all towards the same side. With kⁱ it would need
-    both sides (63 = 81 − 27 + 9), and the way there may lead past the ends, where there is nothing.
-    Raises ValueError for a name that there is not.
+    The dilation of layer i (from 0) of "dilated" is mⁱ times that of the configuration, with m =
+    (k+1)/2: 1, 2, 4 … for k = 3, as in ByteNet (Kalchbrenner et al. 2016). Every distance is then a
+    sum of one step per layer, all in the same direction: its digits in base m. With dilations kⁱ
+    some distances need steps in both directions (63 = 81 − 27 + 9), and such a path may lead beyond
+    the ends of the sequence. Raises ValueError for an unknown name.
     """
     if name == "dilated":
         return [
@@ -157,15 +158,18 @@ def stack(name: str, config: RivalConfig, n_layers: int) -> list[nn.Module]:
             for layer in range(n_layers)
         ]
     if name not in RIVALS:
-        raise ValueError(f"There is no layer {name!r}; there is {', '.join(RIVALS)} and dilated.")
+        raise ValueError(
+            f"There is no layer {name!r}; the layers are {', '.join(RIVALS)} and dilated."
+        )
     return [RIVALS[name](config) for _ in range(n_layers)]
 
 
 class Gated(nn.Module):
-    """What LSTM and GRU (section 1) have: `blocks` matrices W that read x, as many U that read the
-    state, and b.
+    """Base class of LSTM and GRU (section 1): `blocks` matrices W for the input x, as many U for
+    the state, and biases b.
 
-    W reads all positions at once, and only U has to wait, as in `Recurrent`; both begin as there.
+    As in `Recurrent`, the product with W is computed for all positions at once; initialization is
+    the same.
     """
 
     def __init__(self, config: RivalConfig, blocks: int = 1) -> None:
@@ -177,7 +181,7 @@ class Gated(nn.Module):
             nn.init.xavier_uniform_(w)
             nn.init.orthogonal_(u)
 
-    def read(self, x: Vectors) -> tuple[Tensor, ...]:
+    def project_inputs(self, x: Vectors) -> tuple[Tensor, ...]:
         """Return x_t W + b of every position."""
         return functional.linear(x, self.w, self.b).unbind(dim=1)
 
@@ -186,7 +190,8 @@ class Lstm(Gated):
     """c_t = f ⊙ c_{t−1} + i ⊙ g, h_t = o ⊙ tanh(c_t): a memory with input and forget gates.
 
     i, f, o = σ(x_t W + h_{t−1} U + b) and g = tanh of the same (Hochreiter and Schmidhuber 1997;
-    the forget gate f is from Gers et al. 2000). b of f begins at 1: it keeps what it has.
+    the forget gate f is from Gers et al. 2000). The bias of f is initialized to 1, so that the
+    memory is kept at first.
     """
 
     def __init__(self, config: RivalConfig) -> None:
@@ -197,7 +202,7 @@ class Lstm(Gated):
     def forward(self, x: Vectors) -> Vectors:
         cell = state = torch.zeros_like(x[:, 0])
         states = []
-        for step in self.read(x):
+        for step in self.project_inputs(x):
             total = torch.addmm(step, state, self.u.T)
             i, f, g, o = total.chunk(4, dim=-1)
             cell = f.sigmoid() * cell + i.sigmoid() * g.tanh()
@@ -219,11 +224,11 @@ class Gru(Gated):
     def forward(self, x: Vectors) -> Vectors:
         state = torch.zeros_like(x[:, 0])
         states = []
-        for step in self.read(x):
-            for_r, for_z, for_n = step.chunk(3, dim=-1)
-            by_r, by_z, by_n = (state @ self.u.T).chunk(3, dim=-1)
-            reset, keep = (for_r + by_r).sigmoid(), (for_z + by_z).sigmoid()
-            new = torch.tanh(for_n + reset * by_n)
+        for step in self.project_inputs(x):
+            input_r, input_z, input_n = step.chunk(3, dim=-1)
+            state_r, state_z, state_n = (state @ self.u.T).chunk(3, dim=-1)
+            reset, keep = (input_r + state_r).sigmoid(), (input_z + state_z).sigmoid()
+            new = torch.tanh(input_n + reset * state_n)
             state = new + keep * (state - new)
             states.append(state)
         return torch.stack(states, dim=1)

@@ -15,19 +15,19 @@ from transformer.model.shapes import shapes_only
 
 
 class Tagger(nn.Module):
-    """Embedding and positions, blocks of a rival layer and an FFN, then logits at each position.
+    """Embedding and positions, blocks of a layer and an FFN, then logits at each position.
 
-    A block is the paper's encoder layer (section 3.1) with another layer in self-attention's
-    place; residuals, LayerNorm and feed-forward network are the very ones of `layers.py`.
+    A block is the paper's encoder layer (section 3.1) with another layer instead of self-attention;
+    residuals, LayerNorm and feed-forward network are those of `layers.py`.
     """
 
     def __init__(self, layer: str, config: ModelConfig, tags: int, *, k: int = 3, r: int = 5):
         """
         Args:
-            layer: "lstm", "gru", or as `rivals.stack` takes it; `k` and `r` are its kernel and its
-                neighbourhood.
+            layer: "lstm", "gru", or a name that `rivals.stack` accepts; `k` and `r` are the sizes
+                of its kernel and neighbourhood.
             config: width, depth, heads, d_ff and vocabulary.
-            tags: different answers there are.
+            tags: number of different tags, the width of the logits.
         """
         super().__init__()
         self.config = config
@@ -70,8 +70,10 @@ def match_parameters(
     """Return `config` with the d_ff for which the number of weights is nearest to `weights`. Raises
     ValueError if the layer alone has more."""
     min_weights = count_weights(layer, replace(config, d_ff=1), tags, k=k, r=r)
-    each = config.n_layers * (2 * config.d_model + 1)  # weights of one more unit in every FFN
-    d_ff = 1 + round((weights - min_weights) / each)
+    weights_per_unit = config.n_layers * (
+        2 * config.d_model + 1
+    )  # weights of one more unit in every FFN
+    d_ff = 1 + round((weights - min_weights) / weights_per_unit)
     if d_ff < 1:
         raise ValueError(
             f"{layer} has {min_weights:,} weights without an FFN, more than {weights:,}"
@@ -82,8 +84,8 @@ def match_parameters(
 def receptive_field(layer: str, n_layers: int, *, k: int = 3, r: int = 5) -> float:
     """Return the largest distance to the right over which a stack can carry information.
 
-    (k−1)/2 a layer for a kernel, (r−1)/2 for a neighbourhood; with dilations of m = (k+1)/2 to
-    the power of the layer together m^L − 1. Infinite for layers that reach all.
+    It is (k−1)/2 per layer for a kernel and (r−1)/2 per layer for a neighbourhood; m^L − 1 for L
+    dilated layers with m = (k+1)/2; infinite for layers that connect all positions.
     """
     if layer == "convolutional":
         return n_layers * (k // 2)

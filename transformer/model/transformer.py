@@ -23,8 +23,8 @@ _OF_A_TRANSLATOR = ("check", "model", "trace", "translate", "translate_batch", "
 class Transformer(nn.Module):
     """Encoder–decoder Transformer, post-norm, with hook points at all intermediate tensors.
 
-    `model(src, tgt, hooks=Hooks({name: fn}))` looks or intervenes for that call alone;
-    `hook_names` lists the sites. Both embeddings and the output projection are one matrix,
+    `model(src, tgt, hooks=Hooks({name: fn}))` reads or replaces tensors in that call only;
+    `hook_names` lists the hook points. Both embeddings and the output projection are one matrix,
     multiplied by √d_model where it embeds (section 3.4). An imported model may have a bias on its
     logits, `output_bias`, and no such factor.
     """
@@ -54,10 +54,10 @@ class Transformer(nn.Module):
         tgt_mask: Mask | None = None,
         hooks: Hooks | None = None,
     ) -> Float[Tensor, "batch tgt vocab"]:
-        """Logits of the token after each target position; `tgt` starts with `<s>`.
+        """Return the logits of the token after each target position; `tgt` starts with `<s>`.
 
-        Masks are True where attention is allowed and are made from `pad_id` when left out. Raises
-        ValueError for a hook name the model does not have.
+        Masks are True where attention is allowed; by default they are computed from `pad_id`.
+        Raises ValueError for a hook name the model does not have.
         """
         if src_mask is None:
             src_mask = padding_mask(src, self.config.pad_id)
@@ -97,17 +97,18 @@ class Transformer(nn.Module):
     def project(
         self, states: Float[Tensor, "batch tgt d_model"], hooks: Hooks | None = None
     ) -> Float[Tensor, "batch tgt vocab"]:
-        """Decoder states to logits, with the embedding matrix again (section 3.4)."""
+        """Return the logits of decoder states, by the embedding matrix (section 3.4)."""
         hooks = self._resolved(hooks)
         logits = functional.linear(states, self.embedding.weight, self.output_bias)
         return self.hook_logits(logits, hooks)  # type: ignore[no-any-return]
 
     def __getattr__(self, name: str) -> Any:
-        """A submodule or parameter; an AttributeError says where a Translator was expected."""
+        """Return a submodule or parameter; for an attribute of `Translator`, the AttributeError
+        says so."""
         if name in _OF_A_TRANSLATOR:
             raise AttributeError(
-                f"a model has no attribute {name!r}, a Translator has: pass the translator, or "
-                "Translator(model, vocabulary), where a translator is expected"
+                f"a model has no attribute {name!r}, but a Translator has; pass the translator, or "
+                "Translator(model, vocabulary)"
             )
         return super().__getattr__(name)
 

@@ -37,7 +37,7 @@ def read_pairs(path: PathLike, tgt_path: PathLike | None = None) -> Iterator[Pai
 
 
 def parse_pairs(lines: Iterable[str], name: str) -> Iterator[Pair]:
-    """Parse lines of `source TAB target`; `name` stands for the text in error messages.
+    """Parse lines of `source TAB target`; `name` is the name of the text in error messages.
 
     Split pasted text with `.split("\\n")`: `.splitlines()` also breaks at rarer characters that a
     sentence may contain. Blank lines at the end are ignored. Raises CorpusError.

@@ -29,12 +29,12 @@ def symbol_model(symbols: Sequence[str]) -> bytes:
     """Return a serialised model: the special pieces, then "▁" + symbol for each symbol, in order.
 
     The bytes depend only on `symbols`. Raises ValueError if there are no symbols, or if one is
-    empty, contains a space, occurs twice, or is changed by NFKC (used by all our vocabularies).
+    empty, contains a space, occurs twice, or is changed by the Unicode normalisation NFKC.
     """
     return _train_model(tuple(symbols))
 
 
-@lru_cache(maxsize=32)  # every card of a task asks for its model
+@lru_cache(maxsize=32)  # the model of a task is needed repeatedly
 def _train_model(symbols: tuple[str, ...]) -> bytes:
     _check(symbols)
     buffer = io.BytesIO()

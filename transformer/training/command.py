@@ -81,7 +81,7 @@ def train_command(
 def _probe_set(probes: str, valid: Sequence[str] | None) -> ProbeSet:
     """Return the probe pairs of the file `probes`, with validation pairs for the evaluations."""
     if not valid:
-        raise ValueError("--probes needs validation pairs: give --valid too")
+        raise ValueError("--probes needs validation pairs: add --valid")
     held_out = list(itertools.islice(read_pairs(*valid), MAX_VALID_PAIRS))
     return ProbeSet(list(read_pairs(probes)), held_out, language=True)
 
@@ -102,7 +102,7 @@ def write_compatible_config(run: RunFolder, config: TrainingRun) -> None:
         if changes and run.is_prepared:
             raise RunError(
                 f"{run.path} was started with {'; '.join(changes)}: resume it with the same "
-                "settings, or give another run folder"
+                f"settings, or use another run folder"
             )
         if changes:
             run.delete_text()

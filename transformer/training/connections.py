@@ -129,9 +129,9 @@ def held_out_pairs(run: RunFolder) -> ExamplePairs:
         path = run.checkpoint_path / "vocabulary.model"
     vocabulary = Vocabulary.load(path)
     examples = itertools.islice(load_corpus(run, config).valid(), MAX_VALID_PAIRS)
-    lengths = config.model.max_len
-    short = [pair for pair in examples if max(map(len, pair)) < lengths]
-    return pair_examples(vocabulary, short)
+    max_characters = config.model.max_len
+    short_pairs = [pair for pair in examples if max(map(len, pair)) < max_characters]
+    return pair_examples(vocabulary, short_pairs)
 
 
 def why_unavailable(run: RunFolder) -> str:

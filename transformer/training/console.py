@@ -12,7 +12,7 @@ from tqdm import tqdm
 
 from transformer.text.visible import escape_controls
 
-LOG_INTERVAL_SECONDS = 30.0  # between two lines, if standard error is not a terminal
+LOG_INTERVAL_SECONDS = 30.0  # seconds between two lines, if standard error is not a terminal
 
 
 def log(text: str) -> None:

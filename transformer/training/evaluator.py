@@ -29,7 +29,7 @@ from transformer.training.snapshots import Snapshot
 N_EXAMPLES = 8  # sentences whose translations are recorded
 N_DECODED = 128  # pairs decoded greedily in one evaluation
 BATCH_SIZE = 64  # pairs of one teacher-forced batch
-MAX_EXTRA_TOKENS = 5  # by which an output may be longer than the longest reference
+MAX_EXTRA_TOKENS = 5  # an output's maximum length beyond that of the longest reference
 
 
 @dataclass(frozen=True)
@@ -111,10 +111,10 @@ class Evaluator:
         """Return the figures of a validation line of metrics.jsonl.
 
         valid_loss (nats per token), perplexity and token_accuracy are teacher-forced.
-        sequence_accuracy and, for language, bleu are from greedy decoding of the first `sequences`
-        pairs; bleu is missing if no reference has four words. With gold alignments, aer and its
-        parts, previous_token_weight, aligned_weight and just_read_weight (`head_scores`) are from
-        the teacher-forced attention.
+        sequence_accuracy and, for language, bleu are from greedy decoding of the first pairs, whose
+        number is the figure "sequences"; bleu is missing if no reference has four words. With gold
+        alignments, aer and its parts, previous_token_weight, aligned_weight and just_read_weight
+        (`head_scores`) are from the teacher-forced attention.
 
         Args:
             full: use all validation pairs for the teacher-forced figures.
@@ -145,8 +145,8 @@ class Evaluator:
         for start in range(0, len(order), BATCH_SIZE):
             batch = [pairs[n] for n in order[start : start + BATCH_SIZE]]
             logits, target, weights = self._teacher_forced_pass(batch, kinds)
-            real = target != self.model.config.pad_id
-            real_logits, real_target = logits[real], target[real]
+            is_token = target != self.model.config.pad_id
+            real_logits, real_target = logits[is_token], target[is_token]
             nll += float(
                 torch.nn.functional.cross_entropy(real_logits, real_target, reduction="sum")
             )

@@ -88,7 +88,7 @@ def learn_gates(
     """Minimise loss + penalty · Σ P(gate ≠ 0) over the gates (their section 6.1).
 
     Args:
-        corpus: training sentences; a missing target is replaced by the model's own translation.
+        corpus: training sentences; a missing target is replaced by the model's translation.
         penalty: λ, in nats per target token: heads that reduce the loss by less are pruned.
         heads: heads with a gate; default: all. The others are always open.
         rate: Adam's learning rate for log α.

@@ -1,4 +1,4 @@
-"""How clearly the best head attends to the previous token, the aligned token, or the one just read.
+"""Scores of the heads that attend most to the previous, the aligned, or the last written token.
 
 Induction (Olsson et al. 2022, arXiv 2209.11895) needs two steps: find an earlier occurrence of the
 current token, and attend to what followed it. A language model needs a previous-token head for the
@@ -50,7 +50,7 @@ def aligned_score(cross: Sequence[Weights], gold: Sequence[set[Link]]) -> float 
 
 
 def just_read_score(cross: Sequence[Weights], gold: Sequence[set[Link]]) -> float | None:
-    """Return the same as `aligned_score` at the row that has just read the target token."""
+    """Return `aligned_score` for the row whose input is the target token."""
     return _linked_score(cross, gold, shift=1)
 
 

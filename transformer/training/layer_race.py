@@ -20,7 +20,7 @@ from transformer.config import ModelConfig, TrainingConfig, did_you_mean
 from transformer.device import choose_device
 from transformer.model.tagger import Tagger, count_weights, match_parameters, receptive_field
 from transformer.run_config import Layer, LayerRun, RaceEntry
-from transformer.text.tasks.gap import NOTHING, Gap, Tagged
+from transformer.text.tasks.gap import NO_TAG, Gap, Tagged
 from transformer.training.console import Console
 from transformer.training.distributed import World
 from transformer.training.learner import MixedPrecision
@@ -164,7 +164,7 @@ class LayerRace(TrainTask):
         for weight in self.learner.model.parameters():
             weight.grad = None
         logits = self.learner.model(ids)
-        loss = functional.cross_entropy(logits.flatten(0, 1), tags.flatten(), ignore_index=NOTHING)
+        loss = functional.cross_entropy(logits.flatten(0, 1), tags.flatten(), ignore_index=NO_TAG)
         loss.backward()
         return {"loss": loss.item(), "tokens": ids.numel()}
 
@@ -178,7 +178,7 @@ class LayerRace(TrainTask):
         losses, sequence_accuracies, by_distance, examples = [], [], {}, []
         for distance, sequences in zip(self.gap.distances, self.valid, strict=True):
             ids, tags, _ = self._on_device(sequences)
-            labelled = tags != NOTHING
+            labelled = tags != NO_TAG
             logits = self.learner.model(ids)[labelled].view(len(ids), self.gap.word, -1)
             expected = tags[labelled].view(len(ids), self.gap.word)
             predicted = logits.argmax(-1)
@@ -199,9 +199,9 @@ class LayerRace(TrainTask):
         self, sequences: Tagged, predicted: list[int], expected: list[int]
     ) -> dict[str, Any]:
         return {
-            "src": self.gap.written(sequences.ids[0]),
-            "tgt": self.gap.spelled(expected),
-            "output": self.gap.spelled(predicted),
+            "src": self.gap.sequence_text(sequences.ids[0]),
+            "tgt": self.gap.tag_text(expected),
+            "output": self.gap.tag_text(predicted),
             "right": predicted == expected,
         }
 

@@ -131,7 +131,7 @@ class Learner(MixedPrecision[Transformer]):
                 losses do not include them.
         """
         sums = torch.zeros(2, device=self._device)
-        if not self.working.training:  # calling train() takes a millisecond
+        if not self.working.training:  # only if needed: train() takes a millisecond
             self.working.train()
         for weight in self._working_weights:
             weight.grad = None

@@ -15,7 +15,7 @@ from transformer.training.distributed import World
 
 @contextmanager
 def limit_threads(weights: int, batch_tokens: int) -> Iterator[None]:
-    """Within the block, use one thread if a training step is too small to gain from several.
+    """Within the block, use one thread if a training step is too small to benefit from several.
 
     A step of a tiny model is hundreds of matrix products of a few microseconds each. A second
     thread makes them hardly faster, and if another process uses the same core, each product waits

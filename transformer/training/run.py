@@ -118,7 +118,8 @@ class RunFolder(Snapshots):
         at this moment."""
         folders = (self.path, self.path / "weights", self.step_weights_path, self.snapshots_path)
         for folder in folders:
-            for pattern in (".*.tmp", ".tmp*", ".checkpoint.*"):  # ours, safetensors', a folder
+            # Of this package, of safetensors, unfinished folders.
+            for pattern in (".*.tmp", ".tmp*", ".checkpoint.*"):
                 for leftover in folder.glob(pattern):
                     if leftover.is_dir():
                         shutil.rmtree(leftover)

@@ -4,7 +4,7 @@
 
 Each tracker is an optional package (`pip install "heads-up[tensorboard]"`, "heads-up[trackio]",
 "heads-up[wandb]"). Scalars have the usual names ("train/loss", "valid/bleu"); every snapshot of the
-attention is an image for each kind, a row a layer and a column a head.
+attention becomes one image per kind, with a row per layer and a column per head.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NOT_SCALARS = {"step", "share", "elapsed", "tokens", "seconds", "aer_layer"}
 
 
 class Writer(Protocol):
-    """What `RunLog` needs of a tracker."""
+    """The interface of a tracker, as `RunLog` uses it."""
 
     def scalars(self, values: Mapping[str, float], step: int) -> None:
         """Log figures of one step, by name."""
@@ -38,7 +38,7 @@ class Writer(Protocol):
         """Log one image, (height, width, 3)."""
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write all pending figures."""
 
 
 class TensorBoardWriter:
@@ -108,7 +108,7 @@ class RunLog(AbstractContextManager["RunLog"]):
         self._logged_steps = {logged for logged in run.snapshots() if step and logged <= step}
 
     def __call__(self, line: Mapping[str, Any]) -> None:
-        # A tracker takes steps in order, and a snapshot is of the step before.
+        # A tracker needs ascending steps, and a snapshot belongs to the previous step.
         self._log_snapshots()
         if values := scalars(line):
             self.writer.scalars(values, int(line["step"]))

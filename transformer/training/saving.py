@@ -87,8 +87,8 @@ class WeightAverager:
         return min(self.count, len(self._files()))
 
     def _early(self, path: Path) -> bool:
-        times, rest = divmod(int(path.stem), int(self._files()[0].stem))
-        return self.count > 1 and rest == 0 and times & (times - 1) == 0
+        multiple, rest = divmod(int(path.stem), int(self._files()[0].stem))
+        return self.count > 1 and rest == 0 and multiple & (multiple - 1) == 0
 
     def _files(self) -> list[Path]:
         return sorted(self.folder.glob("[0-9]*.safetensors"))

@@ -80,8 +80,8 @@ def start_training(
         )
 
         def report(line: dict[str, Any]) -> None:
-            for each in reports:
-                each(line)
+            for report_line in reports:
+                report_line(line)
 
         trainer = Trainer(run, config, task, loop, device=device, world=world, report=report)
         if world.is_main and verbose:

@@ -66,9 +66,7 @@ def train_run(
     run = RunFolder(path)
     config = run.config()
     if not isinstance(config, TrainingRun):
-        raise RunError(
-            f"{run.path.name} is the record of a finished training; it cannot be trained"
-        )
+        raise RunError(f"{run.path.name} is a recorded training, which cannot be continued")
     with suppress(RunError):  # an old stop command must not stop the new start
         has_ended = run.state()["status"] in ("cancelled", "failed", "finished")
         if has_ended and run.control().command == "stop":

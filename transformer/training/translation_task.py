@@ -116,7 +116,7 @@ class TranslationTask(TrainTask):
             return {}
         loop = self.loop
         figures = self.callback.evaluate_if_due(loop.step, progress, loop.seconds, final=final)
-        if figures and not self.validates:  # else the loss of all validation pairs decides
+        if figures and not self.validates:  # otherwise `validation_loss` sets it
             loop.best_valid = min(loop.best_valid, figures["valid_loss"])
         return figures
 

@@ -44,7 +44,7 @@ def sentence() -> Corpus:
         and len({*e.src.split()}) == len(e.src.split()) == len(e.tgt.split())
         and sum(i != j for i, j in e.alignment or ()) > 1
     ]
-    return Corpus.of_lines(lines[:1], "grammar")
+    return Corpus.from_lines(lines[:1], "grammar")
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +109,7 @@ def sharp(translator: Translator) -> Translator:
 def corpus_with_possible_links(pairs: list[tuple[str, str]]) -> Corpus:
     """Return sentences with possible links, and a word separate from its full stop."""
     links = ("0-0 1?0 1-1 2-2", "1-0 0-1 2?2", "0-0 1-1 2-2 3?2")
-    return Corpus.of_lines(
+    return Corpus.from_lines(
         [f"{s}\t{t}\t{link}" for (s, t), link in zip(pairs[:3], links, strict=True)] + ["a\tb"],
         "mixed",
     )
@@ -123,7 +123,7 @@ def test_leaderboard_errors_equal_those_of_single_traces(
 ) -> None:
     """Computed sentence by sentence with `norms` and set arithmetic, pooling the links of all
     sentences; with `ends` a word with its largest score on `</s>` has no link."""
-    board = leaderboard(sharp, mixed, ends=ends)
+    board = leaderboard(sharp, mixed, allow_unaligned=ends)
     dropped = 0
     assert (board.n_sentences, board.left_out) == (3, ())
     predicted: dict[tuple[int, int], set[tuple[int, int]]] = {}
@@ -173,7 +173,7 @@ def test_leaderboard_errors_equal_those_of_single_traces(
 
 def test_diagonal_and_statistical_baselines(translator: Translator) -> None:
     """4 source words, 2 target words: the diagonal is 1 and 3."""
-    corpus = Corpus.of_lines(["a b c d\te f\t1-0 2-1"], "x")
+    corpus = Corpus.from_lines(["a b c d\te f\t1-0 2-1"], "x")
     table = leaderboard(translator, corpus).table.set_index("aligner")
     assert table.loc["diagonal", "aer"] == pytest.approx(1 - 2 * 1 / 4)
     assert table.loc["chance", "aer"] == pytest.approx(1 - 2 * (1 / 4 + 1 / 4) / 4)
@@ -195,13 +195,13 @@ def test_predicting_and_reading_rows_are_compared() -> None:
 
 def test_sentences_with_unmatched_words_are_left_out(built: Translator) -> None:
     """In a vocabulary of symbols an unknown word is `<unk>`, which has no spelling."""
-    corpus = Corpus.of_lines(["the cat sleeps .\tle chat dort .\t0-0", "zzz .\tle .\t0-0"], "x")
+    corpus = Corpus.from_lines(["the cat sleeps .\tle chat dort .\t0-0", "zzz .\tle .\t0-0"], "x")
     board = leaderboard(built, corpus)
     assert (board.n_sentences, board.left_out) == (1, (1,))
     with pytest.raises(ValueError, match="in none of 1 sentences"):
         leaderboard(built, Corpus("x", corpus.sentences[1:]))
     with pytest.raises(ValueError, match="has no gold links"):
-        leaderboard(built, Corpus.of_lines(["the cat\tle chat"], "x"))
+        leaderboard(built, Corpus.from_lines(["the cat\tle chat"], "x"))
 
 
 def test_only_the_requested_variants_are_computed(translator: Translator, mixed: Corpus) -> None:

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[3]
 def test_the_error_equals_the_leaderboard_of_one_sentence() -> None:
     shipped = Translator.load(ROOT / "checkpoints" / "en-fr", device="cpu", precision="fp32")
     line = "The baker hides books .\tLe boulanger cache des livres .\t0-0 1-1 2-2 3?3 3-4 4-5"
-    corpus = Corpus.of_lines([line], "one")
+    corpus = Corpus.from_lines([line], "one")
     gold = corpus.sentences[0].gold
     assert gold is not None
     trace = shipped.trace(corpus.sentences[0].source, target=corpus.sentences[0].target)

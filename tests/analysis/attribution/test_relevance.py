@@ -12,9 +12,9 @@ from tests.analysis.small_models import randomized
 from transformer import Translator
 from transformer.analysis.attribution.relevance import (
     PERTURBED,
-    explained_over_corpus,
     relevance,
     relevance_correlation,
+    relevance_correlations,
 )
 from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.findings import FINDINGS
@@ -70,7 +70,7 @@ def test_a_corpus_has_the_mean_of_its_sentences_and_a_verdict(
     model_translator: Translator, pairs: list[tuple[str, str]]
 ) -> None:
     corpus = Corpus("pairs", tuple(Sentence(*pair) for pair in pairs[:12]))
-    each, table = explained_over_corpus(model_translator, corpus)
+    each, table = relevance_correlations(model_translator, corpus)
     assert each.shape == (len(PERTURBED), 12, model_translator.model.config.n_layers + 1)
     sentence = corpus.sentences[0]
     trace = model_translator.trace(sentence.source, sentence.target)

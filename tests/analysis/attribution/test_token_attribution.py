@@ -75,7 +75,7 @@ def test_with_a_contrast_token_only_gradient_methods_are_computed(
     total = table["integrated"].sum()
     assert total == pytest.approx(sums["value"] - sums["baseline"] + sums["gap"], abs=1e-5)
     for method in VECTOR_METHODS:
-        with pytest.raises(ValueError, match=f"{method} does not depend on the written token"):
+        with pytest.raises(ValueError, match=f"{method} does not depend on the predicted token"):
             token_attribution(model, trace, 2, ["gradient", method], against=rival.id)
 
 

@@ -40,27 +40,27 @@ def test_tokenized_sentences_are_those_of_the_task() -> None:
 
 
 def test_the_hash_depends_only_on_the_content() -> None:
-    corpus = Corpus.of_lines(["a\tb\t0-0", "c\td"], "one")
-    assert Corpus.of_lines(["a\tb\t0-0", "c\td"], "another").hash == corpus.hash
+    corpus = Corpus.from_lines(["a\tb\t0-0", "c\td"], "one")
+    assert Corpus.from_lines(["a\tb\t0-0", "c\td"], "another").hash == corpus.hash
     assert Corpus.from_dict(json.loads(json.dumps(corpus.to_dict()))) == corpus
     other_contents = (["a\tb", "c\td"], ["a\tb\t0?0", "c\td"], ["c\td", "a\tb\t0-0"], ["a", "c"])
     assert (
-        len({Corpus.of_lines(lines, "one").hash for lines in other_contents} | {corpus.hash}) == 5
+        len({Corpus.from_lines(lines, "one").hash for lines in other_contents} | {corpus.hash}) == 5
     )
 
 
 def test_lines_pairs_and_links() -> None:
-    plain = Corpus.of_lines(["One line.\r\n", " Two. ", "", " "], "text")
+    plain = Corpus.from_lines(["One line.\r\n", " Two. ", "", " "], "text")
     assert [(s.source, s.target, s.gold) for s in plain.sentences] == [
         ("One line.", "", None),
         ("Two.", "", None),
     ]
-    pair = Corpus.of_lines(["a b\tc d e\t0-0 1?2 1p1", "a\tb\tCC0"], "text").sentences
+    pair = Corpus.from_lines(["a b\tc d e\t0-0 1?2 1p1", "a\tb\tCC0"], "text").sentences
     assert pair[0].gold == Gold(
         ("a", "b"), ("c", "d", "e"), frozenset({(0, 0)}), frozenset({(0, 0), (1, 2), (1, 1)})
     )
     assert pair[1].gold is None
-    separate_links = Corpus.of_lines(["a b\tc d"], "text", ["1-0 0-1"]).sentences[0]
+    separate_links = Corpus.from_lines(["a b\tc d"], "text", ["1-0 0-1"]).sentences[0]
     assert separate_links.gold is not None
     assert separate_links.gold.sure == {(1, 0), (0, 1)}
 
@@ -73,7 +73,7 @@ def test_lines_pairs_and_links() -> None:
         (["a", " ", "b"], None, "line 2: the line has no sentence"),
         (["a", "b\tc"], None, "line 2: it has a tab"),
         (["a\tb", "b"], None, "line 2: it has no tab"),
-        (["a\t"], None, "line 1: there is nothing after the tab"),
+        (["a\t"], None, "line 1: there is no text after the tab"),
         (["a\tb\t0-0 0=1"], None, "line 1: '0=1' is not a link"),
         (["a\tb\t0-" + "9" * 5000], None, "is not a link; write the source and target word as 0-1"),
         (["a\tb\t0-1"], None, "line 1: the link 0-1 is outside"),
@@ -83,7 +83,7 @@ def test_lines_pairs_and_links() -> None:
 )
 def test_invalid_text_is_refused(lines: list[str], links: list[str] | None, says: str) -> None:
     with pytest.raises(CorpusError, match=f"^mine.*{says}"):
-        Corpus.of_lines(lines, "mine", links)
+        Corpus.from_lines(lines, "mine", links)
 
 
 def test_corpora_are_read_from_files(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_corpora_are_read_from_files(tmp_path: Path) -> None:
 def test_a_grammar_run_has_validation_pairs_with_links(tmp_path: Path) -> None:
     config = make_run_config("french", options={"n_train": 50, "n_valid": 7}, settings={"seed": 3})
     (tmp_path / "config.json").write_text(json.dumps(config.to_dict()))
-    corpus = Corpus.of_run(tmp_path)
+    corpus = Corpus.from_run(tmp_path)
     _, valid = split(TASKS["french"], 50, 7, 3)
     assert [(s.source, s.target) for s in corpus.sentences] == [(e.src, e.tgt) for e in valid]
     assert [s.gold and s.gold.sure for s in corpus.sentences] == [
@@ -115,8 +115,8 @@ def test_a_run_on_own_pairs_has_its_held_out_pairs(
 ) -> None:
     run, checkpoint = tmp_path / "mine", tmp_path / "mine" / "checkpoint"
     checkpoint.mkdir(parents=True)
-    with pytest.raises(CorpusError, match="has no validation pairs to read"):
-        Corpus.of_run(run)
+    with pytest.raises(CorpusError, match="has no readable validation pairs"):
+        Corpus.from_run(run)
     (run / "config.json").write_text(json.dumps(make_run_config().to_dict()))
     vocabulary.save(run / "vocabulary.model")
     TokenStore.build(run / "valid.arrow", pairs[:5], vocabulary)

@@ -25,7 +25,7 @@ from transformer.measures import measure_heads
 from transformer.text import CorpusError
 
 LINES = ("She paints.", "The baker sells the lamp again, and my aunt hides books at night.", "Hm")
-CORPUS = Corpus.of_lines(LINES, "mine.txt")
+CORPUS = Corpus.from_lines(LINES, "mine.txt")
 HEADS = [("cross", 1, 3), ("encoder", 0, 0), ("cross", 0, 2), ("decoder", 1, 1)]
 FILES = ["about.json", "measures.parquet", "steps.parquet", "translations.parquet", "weights.npz"]
 
@@ -135,7 +135,7 @@ def test_about_json_describes_model_options_and_corpus(checkpoints: Path, tmp_pa
 def test_given_targets_are_forced_and_a_zip_has_the_same_files(
     translator: Translator, tmp_path: Path
 ) -> None:
-    pairs = Corpus.of_lines(["She paints.\tElle peint.", "Books.\tDes livres ici."], "mine.tsv")
+    pairs = Corpus.from_lines(["She paints.\tElle peint.", "Books.\tDes livres ici."], "mine.tsv")
     write_dataset(translator, pairs, tmp_path / "one.zip", heads=[("cross", 0, 0)])
     assert [path.name for path in tmp_path.iterdir()] == ["one.zip"]
     with zipfile.ZipFile(tmp_path / "one.zip") as packed:
@@ -200,7 +200,7 @@ def progress(share, stage):
     if share > 0.1:
         print(stage, flush=True)
         import time; time.sleep(600)
-corpus = Corpus.of_lines(["She paints."] * 9, "mine")
+corpus = Corpus.from_lines(["She paints."] * 9, "mine")
 translator = Translator.load({str(checkpoints / "tiny")!r}, "cpu")
 write_dataset(translator, corpus, {str(out)!r}, options={{"max_len": 4}}, progress=progress)
 """
@@ -229,7 +229,7 @@ def test_a_sentence_that_cannot_be_traced_is_one_error_message(
     translator: Translator, tmp_path: Path, lines: list[str], more: dict[str, Any], says: str
 ) -> None:
     with pytest.raises(ValueError, match=says) as refused:
-        write_dataset(translator, Corpus.of_lines(lines, "mine"), tmp_path / "one", **more)
+        write_dataset(translator, Corpus.from_lines(lines, "mine"), tmp_path / "one", **more)
     assert isinstance(refused.value, CorpusError) == (", line 2: " in says)
     assert "\n" not in str(refused.value)
     assert not [*tmp_path.iterdir()]

@@ -171,7 +171,7 @@ def half_explanation(patch: pytest.MonkeyPatch, distance: float, n: int, rng: Rn
     """Correlations of 0.75 − `distance` in every layer."""
     each = 0.75 - distance + rng.normal(0, 0.05, (2, n, LAYERS + 1))
     table = pd.DataFrame({"perturbed": ["memory"], "layer": [0], "correlation": [0.75 - distance]})
-    patch.setattr(half_explanation_module, "explained_over_corpus", lambda *_: (each, table))
+    patch.setattr(half_explanation_module, "relevance_correlations", lambda *_: (each, table))
 
 
 def tolerance(patch: pytest.MonkeyPatch, distance: float, n: int, rng: Rng) -> None:
@@ -214,7 +214,7 @@ class Truth:
             return FINDINGS[name].test(translator, corpus, no_progress)
 
 
-GOLD = Corpus.of_lines(["a b\tc d\t0-0 1-1"], "x").sentences[0].gold
+GOLD = Corpus.from_lines(["a b\tc d\t0-0 1-1"], "x").sentences[0].gold
 TRUTHS: dict[str, Truth] = {
     "positional": Truth(positional, far=6, near=0.5),
     "single": Truth(single, far=3, near=0.1),

@@ -86,7 +86,7 @@ def test_samples_are_evenly_spaced(corpus: Corpus) -> None:
 def test_a_finding_names_its_sample(translator: Translator, corpus: Corpus) -> None:
     limited = replace(FINDINGS["single"], max_sentences=8)
     reason = limited.run(translator, corpus).reason
-    assert reason.endswith(" Measured on 8 of the corpus's 12 sentences, taken evenly.")
+    assert reason.endswith(" Measured on 8 of the corpus's 12 sentences, evenly spaced.")
     assert "Measured on" not in FINDINGS["single"].run(translator, corpus).reason
 
 
@@ -95,7 +95,7 @@ def test_heads_with_zero_output_can_be_removed(translator: Translator, corpus: C
     assert finding.verdict == "holds"
     assert (finding.figures["growth"] == 0).all()
     assert len(finding.figures) == 24
-    assert (finding.figures["missed"] == "no").all()
+    assert (finding.figures["needed"] == "no").all()
     last = FINDINGS["last-cross"].run(without_output(translator), corpus)
     assert last.verdict == "refuted"
 
@@ -129,16 +129,16 @@ def test_the_best_head_of_each_group_is_named_with_its_error(
     names = ("diagonal", "chance", "statistical")
     hits = AlignmentCounts(heads, dict.fromkeys(names, rival), np.full(n, 4.0))
     board = Leaderboard(pd.DataFrame(), hits, n, (), n_training_pairs=99)
-    ends_arguments: list[object] = []
+    unaligned_arguments: list[object] = []
 
-    def fake_leaderboard(*_: object, ends: bool = False) -> Leaderboard:
-        ends_arguments.append(ends)
+    def fake_leaderboard(*_: object, allow_unaligned: bool = False) -> Leaderboard:
+        unaligned_arguments.append(allow_unaligned)
         return board
 
     monkeypatch.setattr(words_module, "leaderboard", fake_leaderboard)
-    lines = Corpus.of_lines(["a b\tc d\t0-0"] * n, "x")
+    lines = Corpus.from_lines(["a b\tc d\t0-0"] * n, "x")
     finding = FINDINGS["norms-input"].run(translator, lines)
-    assert ends_arguments == [True], "Kobayashi's words that look at </s> have no link"
+    assert unaligned_arguments == [True], "Kobayashi's words that look at </s> have no link"
     assert finding.verdict == "holds"
     # 3 of 4 predicted and 4 gold links agree: 1 - 2 · 3 / 8.
     assert "norms of layer 1 (input) with an error rate of 25.0%, against 75.0%" in finding.reason
@@ -146,13 +146,13 @@ def test_the_best_head_of_each_group_is_named_with_its_error(
     assert line["aer"] == pytest.approx(0.25)
     at_output = FINDINGS["norms-output"].run(translator, lines)
     assert at_output.verdict == "refuted"
-    assert ends_arguments == [True, True]
+    assert unaligned_arguments == [True, True]
     assert FINDINGS["input-heads"].run(translator, lines).verdict == "holds"
-    assert ends_arguments[-1] is False
+    assert unaligned_arguments[-1] is False
     assert FINDINGS["input-layers"].run(translator, lines).verdict == "refuted"
     few = FINDINGS["alignment-statistical"].run(translator, lines)
     assert few.verdict == "can't be tested here"
-    assert "learn from 99 sentence pairs" in few.reason
+    assert "trained on 99 sentence pairs" in few.reason
 
 
 def test_errors_of_a_sample_equal_those_of_its_sentences(translator: Translator) -> None:
@@ -160,8 +160,8 @@ def test_errors_of_a_sample_equal_those_of_its_sentences(translator: Translator)
         "She paints a boat.\tElle peint un bateau.\t0-0 1-1 2-2 3-3",
         "A pilot hides bread.\tUn pilote cache du pain.\t0-0 1-1 2-2 3-4 3?3",
     ]
-    combined = leaderboard(translator, Corpus.of_lines(lines, "x"))
-    twice = leaderboard(translator, Corpus.of_lines([lines[0], lines[1], lines[1]], "x"))
+    combined = leaderboard(translator, Corpus.from_lines(lines, "x"))
+    twice = leaderboard(translator, Corpus.from_lines([lines[0], lines[1], lines[1]], "x"))
     counts = combined.counts.heads["norms", "input"][:, 1, 2]
     row = twice.table.query("by == 'norms' and to == 'input' and layer == 1 and head == 2")
     drawn = counts @ np.array([1.0, 2.0])
@@ -271,7 +271,7 @@ def test_few_training_pairs_of_the_aligner_are_reported(
         finding = _statistical_of(translator, few, replace(board, n_training_pairs=taught))
         assert (finding is not None) == verdict
         if finding is not None:
-            assert ("which are few" in finding.reason) == (taught < 500)
+            assert ("with more it would make fewer" in finding.reason) == (taught < 500)
 
 
 def _statistical_of(translator: Translator, corpus: Corpus, board: Leaderboard) -> Finding | None:

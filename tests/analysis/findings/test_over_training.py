@@ -79,7 +79,7 @@ def test_a_checkpoint_includes_the_scores_of_its_early_saves(
     tolerance = FINDINGS["tolerance"]
     finding = tolerance.run(Translator.load(folder), corpus)
     assert finding.verdict == "can't be tested here"
-    assert "several steps" in finding.reason
+    assert "several training steps" in finding.reason
     good = ["a b c d e f"] * 12
     half = [*good[:6], *["x y z"] * 6]
     saved = [

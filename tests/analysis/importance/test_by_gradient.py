@@ -18,7 +18,7 @@ from transformer.analysis.importance.by_gradient import (
     Importance,
     gradient_importance,
     gradient_importances,
-    position_slopes,
+    position_gradients,
 )
 from transformer.analysis.interventions.switching import all_heads, gated, site
 from transformer.hooks import Hooks
@@ -30,7 +30,7 @@ def test_head_gradients_equal_finite_differences(translator: Translator) -> None
     """For every head and sentence, in a batch with padding."""
     model = copy.deepcopy(translator.model).double()
     (batch,) = batch_list(translator, encode_corpus(translator, THREE))
-    slopes = position_slopes(model, batch)
+    slopes = position_gradients(model, batch)
     biggest = 0.0
     for kind, layer, head in all_heads(model.config):
         with torch.no_grad():
@@ -49,7 +49,7 @@ def test_position_gradients_equal_finite_differences(translator: Translator) -> 
     """One gate per position of the longest sentence; padding has gradient 0."""
     model = copy.deepcopy(translator.model).double()
     (batch,) = batch_list(translator, encode_corpus(translator, THREE))
-    slopes = position_slopes(model, batch)
+    slopes = position_gradients(model, batch)
     for kind, layer, head in (("encoder", 0, 1), ("decoder", 1, 0), ("cross", 1, 3)):
         name = site(kind, layer, "heads")
         lengths = batch.n_src if kind == "encoder" else batch.n_tgt
@@ -75,7 +75,7 @@ def test_importance_is_the_mean_absolute_gradient(translator: Translator) -> Non
     for sentence in THREE.sentences:
         single = Corpus("one", (sentence,))
         (batch,) = batch_list(translator, encode_corpus(translator, single))
-        alone.append({n: s[0] for n, s in position_slopes(translator.model, batch).items()})
+        alone.append({n: s[0] for n, s in position_gradients(translator.model, batch).items()})
         n_tgt.append(int(batch.n_tgt[0]))
     importances = gradient_importances(translator, THREE)
     for kind, values in importances["sentence"].values.items():

@@ -10,7 +10,7 @@ import sacrebleu
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.analysis.inside.bleu_by_hand import ORDERS, bleu, grams, words
+from transformer.analysis.inside.bleu_by_hand import MAX_ORDER, bleu, grams, words
 
 SOME = ["le", "la", "mer", "n'a", "vu", "5,000", ".", "?", "É", "«"]
 WORDS = st.lists(st.sampled_from(SOME), max_size=14)
@@ -61,7 +61,7 @@ def test_equal_texts_score_100_and_empty_ones_0() -> None:
     assert bleu("rien", "la mer").score == 0
 
 
-@given(WORDS, st.integers(1, ORDERS))
+@given(WORDS, st.integers(1, MAX_ORDER))
 def test_ngrams_are_the_windows_of_a_text(tokens: list[str], n: int) -> None:
     counts = grams(tokens, n)
     assert sum(counts.values()) == max(0, len(tokens) - n + 1)

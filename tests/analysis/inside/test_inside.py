@@ -12,7 +12,8 @@ import torch
 from torch.nn import functional
 
 from tests.analysis.inside.traced_models import KINDS, TracedModel, evaluate_latex, trace_model
-from transformer.analysis.inside import Opened, Panel, boxes, opened, worked
+from transformer.analysis import inside
+from transformer.analysis.inside import OpenedBox, Panel, boxes, opened_box, worked_steps
 from transformer.config import ModelConfig
 from transformer.model import Transformer
 from transformer.text import Vocabulary
@@ -26,11 +27,11 @@ def traced_model(
 
 
 @pytest.fixture(scope="module")
-def all_boxes(traced_model: TracedModel) -> list[Opened]:
+def all_boxes(traced_model: TracedModel) -> list[OpenedBox]:
     """All boxes, opened for head 3."""
     trace, translator = traced_model.trace, traced_model.translator
     walk = boxes(translator.model.config)
-    return [opened(trace, translator, box.name, 3) for box in walk]
+    return [opened_box(trace, translator, box.name, 3) for box in walk]
 
 
 def tensor(panel: Panel) -> torch.Tensor:
@@ -57,7 +58,7 @@ def test_every_box_describes_its_model() -> None:
         for score, positions in (("scaled_dot", "sinusoidal"), ("additive", "learned"))
     )
     for box in (*plain.values(), *additive.values()):
-        assert box.words.endswith((".", ".)"))
+        assert box.explanation.endswith((".", ".)"))
         assert box.equation
         assert box.section
         assert box.equation.count("{") == box.equation.count("}")
@@ -66,12 +67,12 @@ def test_every_box_describes_its_model() -> None:
     assert "sqrt" not in additive["decoder.0.cross_attn.scale"].equation
     assert "infty" in plain["decoder.0.self_attn.mask"].equation
     assert "infty" not in plain["encoder.0.self_attn.mask"].equation
-    assert "memory" in plain["decoder.0.cross_attn.key"].words
-    assert "learned" in additive["encoder.embed.positions"].words
+    assert "memory" in plain["decoder.0.cross_attn.key"].explanation
+    assert "learned" in additive["encoder.embed.positions"].explanation
 
 
 def test_a_box_shows_the_tensor_of_its_hook_point(
-    traced_model: TracedModel, all_boxes: list[Opened]
+    traced_model: TracedModel, all_boxes: list[OpenedBox]
 ) -> None:
     for box in all_boxes:
         assert box.result.role == "result"
@@ -81,7 +82,7 @@ def test_a_box_shows_the_tensor_of_its_hook_point(
             np.testing.assert_array_equal(box.result.values, recorded.astype(np.float64))
 
 
-def test_panels_have_a_label_for_every_row_and_column(all_boxes: list[Opened]) -> None:
+def test_panels_have_a_label_for_every_row_and_column(all_boxes: list[OpenedBox]) -> None:
     for box in all_boxes:
         names = [panel.name for panel in box.panels]
         assert len(set(names)) == len(names)
@@ -96,7 +97,7 @@ def test_panels_have_a_label_for_every_row_and_column(all_boxes: list[Opened]) -
                 assert np.shape(panel.cells) == panel.values.shape
 
 
-def test_an_input_equals_the_output_of_the_box_it_names(all_boxes: list[Opened]) -> None:
+def test_an_input_equals_the_output_of_the_box_it_names(all_boxes: list[OpenedBox]) -> None:
     by_name = {box.box.name: box for box in all_boxes}
     inputs = [p for box in by_name.values() for p in box.panels if p.role == "input"]
     assert len(inputs) > len(by_name) / 2
@@ -105,7 +106,7 @@ def test_an_input_equals_the_output_of_the_box_it_names(all_boxes: list[Opened])
 
 
 def test_weights_have_the_models_parameter_names(
-    traced_model: TracedModel, all_boxes: list[Opened]
+    traced_model: TracedModel, all_boxes: list[OpenedBox]
 ) -> None:
     origins = {p.origin for box in all_boxes for p in box.panels if p.role == "weight"}
     assert len(origins) > 10
@@ -118,7 +119,7 @@ def test_softmax_and_values_equal_torch(traced_model: TracedModel) -> None:
     for stack, block in (("encoder", "self"), ("decoder", "self"), ("decoder", "cross")):
         attention = f"{stack}.0.{block}_attn"
         q, k, v, scores, weights, heads = (
-            opened(traced_model.trace, traced_model.translator, f"{attention}.{step}", 2).result
+            opened_box(traced_model.trace, traced_model.translator, f"{attention}.{step}", 2).result
             for step in ("query", "key", "value", "scores", "softmax", "heads")
         )
         query, key, value = map(tensor, (q, k, v))
@@ -140,18 +141,18 @@ def test_softmax_and_values_equal_torch(traced_model: TracedModel) -> None:
 
 
 def test_the_mask_hides_only_later_tokens(traced_model: TracedModel) -> None:
-    future = opened(traced_model.trace, traced_model.translator, "decoder.0.self_attn.mask", 0)
+    future = opened_box(traced_model.trace, traced_model.translator, "decoder.0.self_attn.mask", 0)
     above = np.triu(np.ones(future.result.values.shape, bool), 1)
     np.testing.assert_array_equal(np.isinf(future.result.values), above)
-    np.testing.assert_array_equal(future.panel("may").values, ~above)
+    np.testing.assert_array_equal(future.panel("allowed").values, ~above)
     for attention in ("encoder.0.self_attn", "decoder.0.cross_attn"):
-        box = opened(traced_model.trace, traced_model.translator, f"{attention}.mask", 0)
+        box = opened_box(traced_model.trace, traced_model.translator, f"{attention}.mask", 0)
         np.testing.assert_array_equal(box.result.values, box.panel("scaled").values)
 
 
 def test_the_layernorm_derivation_equals_torch(traced_model: TracedModel) -> None:
     block = "decoder.0.cross_attn"
-    box = opened(traced_model.trace, traced_model.translator, f"{block}.norm")
+    box = opened_box(traced_model.trace, traced_model.translator, f"{block}.norm")
     norm: Any = traced_model.translator.model.get_submodule("decoder.layers.0.cross_attn_norm.norm")
     r = tensor(box.panel("r"))
     gain, shift = tensor(box.panel("gain"))[0], tensor(box.panel("shift"))[0]
@@ -166,7 +167,9 @@ def test_the_layernorm_derivation_equals_torch(traced_model: TracedModel) -> Non
 
 def test_the_outputs_of_the_heads_sum_to_the_attention_output(traced_model: TracedModel) -> None:
     name = "encoder.0.self_attn.output"
-    alone = [opened(traced_model.trace, traced_model.translator, name, head) for head in range(4)]
+    alone = [
+        opened_box(traced_model.trace, traced_model.translator, name, head) for head in range(4)
+    ]
     total = sum(box.panel("u").values for box in alone)
     bias = traced_model.translator.model.encoder.layers[0].self_attn.b_o  # type: ignore[union-attr]
     total = total if bias is None else total + bias.numpy()  # type: ignore[operator]
@@ -174,7 +177,7 @@ def test_the_outputs_of_the_heads_sum_to_the_attention_output(traced_model: Trac
 
 
 def test_active_units_are_those_above_0(traced_model: TracedModel) -> None:
-    box = opened(traced_model.trace, traced_model.translator, "encoder.0.ffn.hidden")
+    box = opened_box(traced_model.trace, traced_model.translator, "encoder.0.ffn.hidden")
     a = box.result.values
     np.testing.assert_allclose(box.panel("live").values[:, 0], np.mean(a > 0, axis=1))
     strongest = box.panel("strongest")
@@ -186,11 +189,11 @@ def test_active_units_are_those_above_0(traced_model: TracedModel) -> None:
 def test_the_output_box_shows_the_top_tokens_and_the_chosen_one(traced_model: TracedModel) -> None:
     trace, translator = traced_model.trace, traced_model.translator
     logits = torch.tensor(trace["hook_logits"]).double()
-    shares = opened(trace, translator, "output.softmax").result
+    shares = opened_box(trace, translator, "output.softmax").result
     expected, ids = logits.softmax(-1).topk(10)
     np.testing.assert_allclose(shares.values, expected, atol=1e-9)
     assert shares.cells[1] == tuple(translator.vocabulary.tokens(ids[1]))
-    word = opened(trace, translator, "output.choice")
+    word = opened_box(trace, translator, "output.choice")
     own = torch.tensor(trace.predicted_ids)[:, None]
     np.testing.assert_allclose(word.result.values, logits.softmax(-1).gather(1, own), atol=1e-9)
     assert tuple(row[0] for row in word.result.cells) == trace.predicted_tokens
@@ -200,14 +203,14 @@ def test_the_output_box_shows_the_top_tokens_and_the_chosen_one(traced_model: Tr
     )
 
 
-def test_every_line_of_a_derivation_equals_the_number(all_boxes: list[Opened]) -> None:
+def test_every_line_of_a_derivation_equals_the_number(all_boxes: list[OpenedBox]) -> None:
     lines = 0
     for box in all_boxes:
         for panel in box.panels:
             rows, columns = panel.values.shape
             for row, column in {(0, columns - 1), (rows - 1, 0), (rows // 2, columns // 2)}:
                 value = panel.values[row, column]
-                symbols, *numbers = worked(panel, row, column)
+                symbols, *numbers = worked_steps(panel, row, column)
                 assert not symbols.startswith("=")
                 assert numbers[-1].startswith("=")
                 for line in numbers:
@@ -221,10 +224,10 @@ def test_every_line_of_a_derivation_equals_the_number(all_boxes: list[Opened]) -
     assert lines > 500
 
 
-def test_no_symbol_has_a_double_subscript(all_boxes: list[Opened]) -> None:
+def test_no_symbol_has_a_double_subscript(all_boxes: list[OpenedBox]) -> None:
     for box in all_boxes:
         for panel in box.panels:
-            for line in worked(panel, 0, 0):
+            for line in worked_steps(panel, 0, 0):
                 assert not re.search(r"_(\{[^{}]*\}|\w)\s*_", line), line
 
 
@@ -234,29 +237,29 @@ def test_a_trace_with_an_intervention_is_refused(traced_model: TracedModel) -> N
     tensors[site] = torch.as_tensor(tensors[site]) * 0
     changed = replace(traced_model.trace, tensors=tensors)
     with pytest.raises(ValueError, match=f"{site} of this trace does not follow"):
-        opened(changed, traced_model.translator, "encoder.0.self_attn.heads")
-    opened(changed, traced_model.translator, "encoder.0.self_attn.softmax")
+        opened_box(changed, traced_model.translator, "encoder.0.self_attn.heads")
+    opened_box(changed, traced_model.translator, "encoder.0.self_attn.softmax")
 
 
 def test_missing_boxes_and_heads_are_named(traced_model: TracedModel) -> None:
     trace, translator = traced_model.trace, traced_model.translator
     with pytest.raises(ValueError, match=r"no box 'encoder.0.self_attn.querry'; did you mean"):
-        opened(trace, translator, "encoder.0.self_attn.querry")
+        opened_box(trace, translator, "encoder.0.self_attn.querry")
     with pytest.raises(ValueError, match="no head 4; the heads are 0 to 3"):
-        opened(trace, translator, "encoder.0.self_attn.query", 4)
-    box = opened(trace, translator, "encoder.0.self_attn.query")
+        opened_box(trace, translator, "encoder.0.self_attn.query", 4)
+    box = opened_box(trace, translator, "encoder.0.self_attn.query")
     assert box.head == 0
-    assert opened(trace, translator, "encoder.0.ffn.hidden").head is None
+    assert opened_box(trace, translator, "encoder.0.ffn.hidden").head is None
     with pytest.raises(ValueError, match="has no panel 'z'; it has x, w, q"):
         box.panel("z")
     with pytest.raises(ValueError, match=r"columns 0 to 5; there is no cell 0, 6\."):
-        worked(box.result, 0, 6)
+        worked_steps(box.result, 0, 6)
     some = translator.trace("She finds bread.", "Oui.", names=["hook_logits"])
     with pytest.raises(KeyError, match=r"the trace has no .*self_attn_norm"):
-        opened(some, translator, "encoder.0.ffn.add")
+        opened_box(some, translator, "encoder.0.ffn.add")
     other_config = replace(trace, config={**trace.config, "n_heads": 2})
     with pytest.raises(ValueError, match="another configuration"):
-        opened(other_config, translator, "encoder.0.self_attn.query")
+        opened_box(other_config, translator, "encoder.0.self_attn.query")
 
 
 def test_a_loaded_trace_can_be_opened(traced_model: TracedModel, tmp_path: Any) -> None:
@@ -264,7 +267,14 @@ def test_a_loaded_trace_can_be_opened(traced_model: TracedModel, tmp_path: Any) 
     cached = type(traced_model.trace).load_npz(tmp_path / "trace.npz")
     name = "decoder.0.self_attn.output"
     reopened, original = (
-        opened(trace, traced_model.translator, name).result
+        opened_box(trace, traced_model.translator, name).result
         for trace in (cached, traced_model.trace)
     )
     np.testing.assert_array_equal(reopened.values, original.values)
+
+
+def test_former_names_of_documented_functions() -> None:
+    assert inside.opened is opened_box
+    assert inside.worked is worked_steps
+    with pytest.raises(AttributeError, match="no attribute 'closed'"):
+        _ = inside.closed

@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from tests.model.small import make_model
 from transformer import Translator
-from transformer.analysis.inside import shifted
+from transformer.analysis.inside import shifted_targets
 from transformer.analysis.inside.learning import apply_dropout, smooth_target
 from transformer.inference import Trace
 from transformer.model import Transformer
@@ -106,7 +106,7 @@ def translator(vocabulary: Vocabulary) -> Translator:
 
 
 def test_losses_equal_torchs_cross_entropy(translator: Translator) -> None:
-    steps = shifted(translator, TEXT, TARGET)
+    steps = shifted_targets(translator, TEXT, TARGET)
     encode, config = translator.vocabulary.encode, translator.model.config
     src, gold = torch.tensor([encode(TEXT)]), torch.tensor(encode(TARGET))
     tgt = torch.cat([torch.tensor([config.bos_id]), gold[:-1]])
@@ -122,7 +122,7 @@ def test_losses_equal_torchs_cross_entropy(translator: Translator) -> None:
 
 
 def test_a_step_reads_the_tokens_before_its_target(translator: Translator) -> None:
-    steps = shifted(translator, TEXT, TARGET)
+    steps = shifted_targets(translator, TEXT, TARGET)
     tokens = translator.vocabulary.tokens(translator.vocabulary.encode(TARGET))
     assert list(steps.table["target"]) == tokens
     assert tokens[-1] == "</s>"
@@ -134,7 +134,7 @@ def test_a_step_reads_the_tokens_before_its_target(translator: Translator) -> No
 
 def test_one_pass_equals_all_single_steps(translator: Translator) -> None:
     """Because of the causal mask, training can predict all positions in one pass."""
-    steps = shifted(translator, TEXT, TARGET)
+    steps = shifted_targets(translator, TEXT, TARGET)
     model, config = translator.model, translator.model.config
     src = torch.tensor([translator.vocabulary.encode(TEXT)])
     gold = translator.vocabulary.encode(TARGET)
@@ -147,6 +147,6 @@ def test_one_pass_equals_all_single_steps(translator: Translator) -> None:
 
 def test_an_empty_target_is_refused(translator: Translator) -> None:
     with pytest.raises(ValueError, match="no text to translate"):
-        shifted(translator, " ", TARGET)
+        shifted_targets(translator, " ", TARGET)
     with pytest.raises(ValueError, match="no translation to force"):
-        shifted(translator, TEXT, "")
+        shifted_targets(translator, TEXT, "")

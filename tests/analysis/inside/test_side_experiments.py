@@ -11,7 +11,7 @@ from torch import nn
 
 from tests.model.small import make_model
 from transformer import Translator
-from transformer.analysis.inside import batched, convolved
+from transformer.analysis.inside import batched_attention, ffn_as_convolution
 from transformer.analysis.inside.side_experiments import by_convolution, keys_by_the_query_matrix
 from transformer.config import ModelConfig
 from transformer.model import Transformer
@@ -42,7 +42,7 @@ def translator(vocabulary: Vocabulary, request: pytest.FixtureRequest) -> Transl
 
 @pytest.mark.parametrize("block", ["encoder.layers.1.ffn", "decoder.layers.0.ffn"])
 def test_two_linear_maps_equal_two_convolutions(translator: Translator, block: str) -> None:
-    result = convolved(translator.model, translator.trace(TEXT, TARGET), block)
+    result = ffn_as_convolution(translator.model, translator.trace(TEXT, TARGET), block)
     size = abs(result.linear).max()
     assert size > 0
     # d_ff products are summed in another order.
@@ -72,12 +72,12 @@ def test_the_convolution_equals_torchs_module(translator: Translator) -> None:
 def test_only_a_feed_forward_box_has_this_view(translator: Translator) -> None:
     trace = translator.trace(TEXT, TARGET)
     with pytest.raises(ValueError, match="feed-forward"):
-        convolved(translator.model, trace, "encoder.layers.0.self_attn")
+        ffn_as_convolution(translator.model, trace, "encoder.layers.0.self_attn")
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
 def test_shapes_match_their_symbols(translator: Translator, attention: str) -> None:
-    batch = batched(translator, SOURCES, TARGETS, attention)
+    batch = batched_attention(translator, SOURCES, TARGETS, attention)
     config, encode = translator.model.config, translator.vocabulary.encode
     src, tgt = (max(len(encode(text)) for text in side) for side in (SOURCES, TARGETS))
     sizes = {
@@ -101,21 +101,21 @@ def test_shapes_match_their_symbols(translator: Translator, attention: str) -> N
 def test_padding_and_other_sentences_have_no_influence(
     translator: Translator, attention: str
 ) -> None:
-    batch = batched(translator, SOURCES, TARGETS, attention)
+    batch = batched_attention(translator, SOURCES, TARGETS, attention)
     assert batch.on_padding == 0
     assert 0 < batch.padding < 1
     assert batch.max_difference < 1e-5
 
 
 def test_a_sentence_alone_has_no_padding(translator: Translator) -> None:
-    single = batched(translator, SOURCES[:1], TARGETS[:1], ATTENTIONS[0])
+    single = batched_attention(translator, SOURCES[:1], TARGETS[:1], ATTENTIONS[0])
     assert single.padding == 0
     assert single.max_difference == 0
 
 
 def test_a_batch_needs_pairs(translator: Translator) -> None:
     with pytest.raises(ValueError, match="0 sentences and 0"):
-        batched(translator, [], [], ATTENTIONS[0])
+        batched_attention(translator, [], [], ATTENTIONS[0])
 
 
 def with_one_matrix(model: Transformer, layer: int) -> Transformer:
@@ -142,12 +142,12 @@ def test_sharing_w_q_and_w_k_equals_a_model_with_one_matrix(
     scores = altered_trace[f"encoder.layers.{layer}.self_attn.hook_scores"]
     assert np.abs(scores - scores.swapaxes(1, 2)).max() < 1e-4
     assert variant.wrong_asymmetry < 1e-4 < variant.right_asymmetry
-    assert 0 < variant.moved < 1
+    assert 0 < variant.moved_weight < 1
 
 
 def test_equal_matrices_change_nothing(tiny_model: Transformer, vocabulary: Vocabulary) -> None:
     shared = with_one_matrix(tiny_model, 0)
     trace = Translator(shared, vocabulary).trace(TEXT, "Elle cache.")
     variant = keys_by_the_query_matrix(shared, trace, 0)
-    assert variant.moved < 1e-5
-    assert variant.own_place[0] == pytest.approx(variant.own_place[1], abs=1e-5)
+    assert variant.moved_weight < 1e-5
+    assert variant.own_position_weight[0] == pytest.approx(variant.own_position_weight[1], abs=1e-5)

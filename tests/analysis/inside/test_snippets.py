@@ -13,7 +13,7 @@ import pytest
 
 from tests.analysis.inside.traced_models import KINDS, TracedModel, trace_model
 from transformer import checkpoint
-from transformer.analysis.inside import Opened, boxes, opened, snippet
+from transformer.analysis.inside import OpenedBox, boxes, opened_box, snippet
 from transformer.inference.translator import Translator
 from transformer.text import Vocabulary
 
@@ -40,11 +40,11 @@ def traced_model(
 
 
 @pytest.fixture(scope="module")
-def open_boxes(traced_model: TracedModel) -> list[Opened]:
+def open_boxes(traced_model: TracedModel) -> list[OpenedBox]:
     """The boxes of the last layer and those outside the layers, opened for head 3."""
     config = traced_model.translator.model.config
     names = [box.name for box in boxes(config) if box.layer in (None, config.n_layers - 1)]
-    return [opened(traced_model.trace, traced_model.translator, name, 3) for name in names]
+    return [opened_box(traced_model.trace, traced_model.translator, name, 3) for name in names]
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def run_snippet(program: str) -> float:
 
 
 def test_the_snippet_of_every_panel_prints_its_numbers(
-    traced_model: TracedModel, open_boxes: list[Opened], monkeypatch: pytest.MonkeyPatch
+    traced_model: TracedModel, open_boxes: list[OpenedBox], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Hundreds of programs load the same folder; read it only once.
     load = functools.cache(checkpoint.load_checkpoint)
@@ -76,7 +76,7 @@ def test_the_snippet_of_every_panel_prints_its_numbers(
 
 
 def test_no_snippet_reads_the_result_from_its_hook_point(
-    traced_model: TracedModel, open_boxes: list[Opened]
+    traced_model: TracedModel, open_boxes: list[OpenedBox]
 ) -> None:
     for result in open_boxes:
         if result.box.site:
@@ -86,7 +86,7 @@ def test_no_snippet_reads_the_result_from_its_hook_point(
 
 
 def test_a_masked_score_is_printed_as_minus_infinity(traced_model: TracedModel) -> None:
-    box = opened(traced_model.trace, traced_model.translator, "decoder.0.self_attn.mask")
+    box = opened_box(traced_model.trace, traced_model.translator, "decoder.0.self_attn.mask")
     assert run_snippet(snippet(box, str(traced_model.folder), "masked", 0, 1)) == float("-inf")
 
 
@@ -94,14 +94,14 @@ def test_a_masked_score_is_printed_as_minus_infinity(traced_model: TracedModel) 
 def test_snippets_work_with_the_included_model(
     en_fr: Translator, box: str, panel: str, row: int, column: int
 ) -> None:
-    opened_box = opened(en_fr.trace("I am a student."), en_fr, box, 5)
-    program = snippet(opened_box, EN_FR, panel, row, column)
-    expected = opened_box.panel(panel).values[row, column]
+    opened_box = opened_box(en_fr.trace("I am a student."), en_fr, box, 5)
+    program = snippet(box_tables, EN_FR, panel, row, column)
+    expected = box_tables.panel(panel).values[row, column]
     assert run_snippet(program) == pytest.approx(expected, rel=1e-4)
 
 
 def test_a_snippet_is_a_standalone_program(en_fr: Translator) -> None:
-    box = opened(en_fr.trace("I am a student."), en_fr, "decoder.0.self_attn.norm")
+    box = opened_box(en_fr.trace("I am a student."), en_fr, "decoder.0.self_attn.norm")
     program = snippet(box, EN_FR, "y", 1, 9)
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -111,7 +111,7 @@ def test_a_snippet_is_a_standalone_program(en_fr: Translator) -> None:
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_any_user_text_is_quoted_in_the_snippet(en_fr: Translator, text: str) -> None:
-    box = opened(en_fr.trace(text, "Oui."), en_fr, "encoder.embed.tokens")
+    box = opened_box(en_fr.trace(text, "Oui."), en_fr, "encoder.embed.tokens")
     program = snippet(box, EN_FR, "t", 0, 0)
     literals = [
         node.value for node in ast.walk(ast.parse(program)) if isinstance(node, ast.Constant)
@@ -121,7 +121,7 @@ def test_any_user_text_is_quoted_in_the_snippet(en_fr: Translator, text: str) ->
 
 
 def test_a_missing_panel_or_cell_is_named(traced_model: TracedModel) -> None:
-    box = opened(traced_model.trace, traced_model.translator, "output.choice")
+    box = opened_box(traced_model.trace, traced_model.translator, "output.choice")
     with pytest.raises(ValueError, match="no panel 'q'; it has rank, p"):
         snippet(box, str(traced_model.folder), "q", 0, 0)
     with pytest.raises(ValueError, match="there is no cell 0, 1"):

@@ -21,7 +21,7 @@ def test_gates_of_1_change_nothing(translator: Translator) -> None:
     config = translator.model.config
     same = compare(translator, TEXT, gated(config, {("cross", 0, 0): 1.0}), max_len=8)
     assert not same.changed
-    assert same.overturned == ()
+    assert same.changed_predictions == ()
     assert same.probabilities.log_change.abs().max() < 1e-5
     for kind in ("encoder", "decoder", "cross"):
         assert same.attention(kind).shape == (config.n_layers, config.n_heads)
@@ -53,7 +53,7 @@ def test_probabilities_are_those_of_the_original_tokens(translator: Translator) 
     changed_positions = [
         n for n, (a, b) in enumerate(zip(first.token_before, best, strict=True)) if a != b
     ]
-    assert comparison.overturned == tuple(changed_positions)
+    assert comparison.changed_predictions == tuple(changed_positions)
 
 
 def test_free_decoding_runs_only_if_the_output_may_differ() -> None:
@@ -116,7 +116,7 @@ def test_a_removed_word_equals_the_shorter_text(translator: Translator) -> None:
     assert comparison.translation.ids == translator.translate(shorter, max_len=5).ids
     assert comparison.attention("decoder").max() > 0
     for kind in ("encoder", "cross"):
-        with pytest.raises(ValueError, match="the decoder's own can be compared"):
+        with pytest.raises(ValueError, match="decoder self-attention can"):
             comparison.attention(kind)
 
 

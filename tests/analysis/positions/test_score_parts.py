@@ -160,7 +160,7 @@ def test_scores_that_cannot_be_split_are_refused(
     with pytest.raises(ValueError, match="Additive scores cannot be split"):
         score_parts(translator.model, translator.trace(TEXT), "encoder")
     tiny = Translator(tiny_model, vocabulary)
-    with pytest.raises(ValueError, match="'encoder' or 'decoder', not 'cross'"):
+    with pytest.raises(ValueError, match="kind must be 'encoder' or 'decoder', not 'cross'"):
         score_parts(tiny_model, tiny.trace(TEXT), "cross")
     with pytest.raises(KeyError, match="hook_positions"):
         score_parts(tiny_model, tiny.trace(TEXT, names=["encoder.embed.hook_tokens"]), "encoder")

@@ -136,5 +136,5 @@ def test_invalid_arguments_are_refused(vocabulary: Vocabulary) -> None:
     with pytest.raises(ValueError, match="no head 9; the heads are 0 to 3"):
         query_key_map(new_model(vocabulary), THREE, "encoder", 0, 9)
     additive = new_model(vocabulary, score="additive")
-    with pytest.raises(ValueError, match="a map needs scores that are dot products"):
+    with pytest.raises(ValueError, match="a map needs dot products"):
         query_key_map(additive, THREE, "encoder", 0, 0)

@@ -77,9 +77,9 @@ def test_a_measured_aligner_is_always_reported() -> None:
     clear = TraceWithWeights(
         {("cross", 0, 0): ALIGNED, ("cross", 1, 2): pointing([0, 1, 1, 3, 4, 5], 6, 0.6)}
     )
-    aligns = {head.pattern: head for head in salient_heads(clear, aligner("output"))}["aligns"]
+    aligns = {head.pattern: head for head in salient_heads(clear, aligner("output"))}["aligner"]
     assert (aligns.layer, aligns.head, aligns.measured, aligns.to) == (1, 2, True, "output")
-    assert {head.pattern: head for head in salient_heads(clear)}["aligns"].head == 0
+    assert {head.pattern: head for head in salient_heads(clear)}["aligner"].head == 0
 
 
 def test_it_uses_the_row_that_reads_the_word() -> None:
@@ -88,7 +88,7 @@ def test_it_uses_the_row_that_reads_the_word() -> None:
     aligns = {
         head.pattern: head
         for head in salient_heads(TraceWithWeights({("cross", 1, 2): later}), aligner("input"))
-    }["aligns"]
+    }["aligner"]
     assert (aligns.word, aligns.attended_word) == ("parapluie", "umbrella")
     assert aligns.weight == pytest.approx(0.92)
     assert aligns.rows == (2, 3)
@@ -96,13 +96,13 @@ def test_it_uses_the_row_that_reads_the_word() -> None:
     wrong = {
         head.pattern: head
         for head in salient_heads(TraceWithWeights({("cross", 1, 2): later}), aligner("output"))
-    }["aligns"]
+    }["aligner"]
     assert (wrong.word, wrong.attended_word) == ("rouge", "umbrella")
 
 
 def test_an_uncertain_link_is_reported_with_its_weight() -> None:
     aligns = {head.pattern: head for head in salient_heads(TraceWithWeights({}), aligner("input"))}[
-        "aligns"
+        "aligner"
     ]
     assert aligns.count == 0
     assert aligns.weight < sentence_heads.MIN_SHARE
@@ -117,21 +117,21 @@ def test_each_kind_of_head_is_recognised() -> None:
         {("cross", 1, 2): ALIGNED, ("encoder", 0, 1): BACK, ("encoder", 1, 0): REST}
     )
     heads = by_pattern(trace)
-    aligns = heads["aligns"]
+    aligns = heads["aligner"]
     assert (aligns.kind, aligns.layer, aligns.head) == ("cross", 1, 2)
     assert (aligns.word, aligns.attended_word, aligns.rows) == ("parapluie", "umbrella", (1, 2))
     # Two tokens at each end: 0.9 and the share of 0.02 for the other one.
     assert aligns.weight == pytest.approx(0.92, abs=1e-6)
     assert aligns.share == pytest.approx((0.9 + 0.92 + 0.9) / 3, abs=1e-6)
     assert (aligns.count, aligns.of) == (3, 3)
-    back = heads["back"]
-    assert (back.kind, back.layer, back.head) == ("encoder", 0, 1)
-    assert (back.word, back.attended_word, back.rows) == ("red", "the", (1,))
-    assert (back.count, back.of, back.weight) == (2, 2, pytest.approx(0.8, abs=1e-6))
-    rests = heads["rests"]
-    assert (rests.kind, rests.layer, rests.head, rests.attended_word) == ("encoder", 1, 0, "</s>")
-    assert rests.share == pytest.approx(0.97, abs=1e-6)
-    assert (rests.count, rests.of) == (1, 3 * LAYERS * HEADS)
+    previous = heads["previous"]
+    assert (previous.kind, previous.layer, previous.head) == ("encoder", 0, 1)
+    assert (previous.word, previous.attended_word, previous.rows) == ("red", "the", (1,))
+    assert (previous.count, previous.of, previous.weight) == (2, 2, pytest.approx(0.8, abs=1e-6))
+    sink = heads["sink"]
+    assert (sink.kind, sink.layer, sink.head, sink.attended_word) == ("encoder", 1, 0, "</s>")
+    assert sink.share == pytest.approx(0.97, abs=1e-6)
+    assert (sink.count, sink.of) == (1, 3 * LAYERS * HEADS)
 
 
 def test_a_sharp_head_that_does_not_align_is_no_aligner() -> None:
@@ -140,13 +140,13 @@ def test_a_sharp_head_that_does_not_align_is_no_aligner() -> None:
     aligned = pointing([0, 2, 3, 1, 4, 5], 6, 0.7)
     overrides = {("cross", 1, head): aligned for head in range(HEADS)}
     overrides |= {("cross", 0, 0): astray, ("cross", 0, 1): aligned}
-    aligns = by_pattern(TraceWithWeights(overrides))["aligns"]
+    aligns = by_pattern(TraceWithWeights(overrides))["aligner"]
     assert (aligns.layer, aligns.head) == (0, 1)
 
 
 def test_a_head_on_one_word_is_no_aligner() -> None:
     same = pointing([2] * 6, 6)
-    assert "aligns" not in by_pattern(
+    assert "aligner" not in by_pattern(
         TraceWithWeights({("cross", 0, 0): same, ("cross", 1, 1): same})
     )
 
@@ -157,14 +157,14 @@ def test_the_first_decoder_row_does_not_count() -> None:
     assert salient_heads(TraceWithWeights({("decoder", 0, 0): rest})) == []
     rest[1:, 0] = 0.6
     [head] = salient_heads(TraceWithWeights({("decoder", 0, 0): rest}))
-    assert (head.pattern, head.kind, head.attended_word) == ("rests", "decoder", "<s>")
+    assert (head.pattern, head.kind, head.attended_word) == ("sink", "decoder", "<s>")
     assert head.share == pytest.approx(0.6, abs=1e-6)
 
 
 @pytest.mark.parametrize("tokens", [("▁a", "</s>"), (".", "</s>"), ("▁a", ".", "▁b", "</s>")])
 def test_fewer_than_two_words_give_no_notice(tokens: tuple[str, ...]) -> None:
     trace = replace(TraceWithWeights({}), src_tokens=tokens, tgt_tokens=("<s>",))
-    assert {head.pattern for head in salient_heads(trace)} <= {"rests"}
+    assert {head.pattern for head in salient_heads(trace)} <= {"sink"}
 
 
 def test_with_equal_weights_a_word_has_one_link() -> None:
@@ -177,10 +177,10 @@ def test_with_equal_weights_a_word_has_one_link() -> None:
 def test_notices_agree_with_the_trace(trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sentence_heads, "MIN_SHARE", 0.0)
     heads = salient_heads(trace)
-    assert {head.pattern for head in heads} == {"aligns", "back", "rests"}
+    assert {head.pattern for head in heads} == {"aligner", "previous", "sink"}
     for item in heads:
         weights = trace.weights(item.kind, item.layer)[item.head].astype(float)
-        if item.pattern == "rests":
+        if item.pattern == "sink":
             rows = weights[1:] if item.kind == "decoder" else weights
             column = 0 if item.kind == "decoder" else -1
             assert item.weight == pytest.approx(rows[:, column].mean(), abs=1e-6)

@@ -93,10 +93,10 @@ def test_the_variance_of_additive_scores_equals_a_simulation() -> None:
 
 def test_unscaled_scores_saturate_the_softmax() -> None:
     table = measure((4, 256), rows=64).set_index(["score", "d_k"])
-    assert table.loc[("dot", 256), "still"] > 0.3
-    assert table.loc[("dot", 4), "still"] < 0.05
+    assert table.loc[("dot", 256), "saturated"] > 0.3
+    assert table.loc[("dot", 4), "saturated"] < 0.05
     for kind in ("scaled_dot", "additive"):
-        assert table.loc[(kind, 256), "still"] == 0
+        assert table.loc[(kind, 256), "saturated"] == 0
         near, far = table.loc[(kind, 4)], table.loc[(kind, 256)]
         assert far["gradient"] == pytest.approx(near["gradient"], rel=0.2)
     dot = table.loc[("dot", 256)]
@@ -130,12 +130,12 @@ def test_heads_of_a_real_model(tiny_model: Transformer, vocabulary: Vocabulary) 
         if kind == "decoder":
             weights = weights[:, 1:]  # the first row has one key alone
         own = table[(table["kind"] == kind) & (table["layer"] == 1)]
-        asis = own[own["version"] == "as it is"]
+        asis = own[own["version"] == "unchanged"]
         np.testing.assert_allclose(asis["largest"], weights.max(-1).mean(-1), atol=1e-5)
         np.testing.assert_allclose(asis["entropy"], entropy(weights).mean(-1), atol=1e-5)
         variances = own.pivot(index="head", columns="version", values="variance")
-        np.testing.assert_allclose(variances["unscaled"], variances["as it is"] * config.d_k)
-        np.testing.assert_allclose(variances["scaled twice"], variances["as it is"] / config.d_k)
+        np.testing.assert_allclose(variances["unscaled"], variances["unchanged"] * config.d_k)
+        np.testing.assert_allclose(variances["scaled twice"], variances["unchanged"] / config.d_k)
     with pytest.raises(ValueError, match="recorded without scores"):
         heads(translator.trace("A pilot.", names=[n for n in sites if n.endswith("weights")]))
 
@@ -151,9 +151,9 @@ def test_masks_are_respected_and_unscaled_models_recognised(
         tensors={"decoder.layers.0.self_attn.hook_scores": scores},
     )
     table = heads(trace).set_index("version")
-    for version, gap in (("unscaled", 4.0), ("as it is", 2.0), ("scaled twice", 1.0)):
+    for version, gap in (("unscaled", 4.0), ("unchanged", 2.0), ("scaled twice", 1.0)):
         assert table.loc[version, "largest"] == pytest.approx(1 / (1 + math.exp(-gap)))
         assert table.loc[version, "variance"] == pytest.approx(gap**2 / 2)
-        assert table.loc[version, "still"] == (
+        assert table.loc[version, "saturated"] == (
             jacobian(softmax(np.array([0, gap]))) < SATURATION_THRESHOLD
         )

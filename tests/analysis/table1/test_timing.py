@@ -12,7 +12,7 @@ from transformer.analysis.table1 import timing
 from transformer.analysis.table1.complexity import count
 from transformer.model.rivals import RIVALS, RivalConfig
 
-LONG = [n for n in timing.LENGTHS if n >= timing.FITTED]
+LONG = [n for n in timing.LENGTHS if n >= timing.MIN_FITTED_LENGTH]
 
 
 def test_slopes_and_standard_errors_equal_scipy() -> None:
@@ -34,7 +34,9 @@ def test_few_points_have_no_standard_error() -> None:
 def test_slopes_leave_short_sequences_out() -> None:
     """Times of long sequences follow a power law, those of short ones do not."""
     timings = [
-        timing.Timing(name, n, 1e-6 * n**power if n >= timing.FITTED else 5.0, 1e-5 * n, n, 3)
+        timing.Timing(
+            name, n, 1e-6 * n**power if n >= timing.MIN_FITTED_LENGTH else 5.0, 1e-5 * n, n, 3
+        )
         for power, name in enumerate(RIVALS)
         for n in timing.LENGTHS
     ]

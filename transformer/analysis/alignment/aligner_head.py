@@ -1,4 +1,4 @@
-"""The one cross-attention head of a checkpoint that aligns words best, measured against gold links.
+"""The cross-attention head of a checkpoint that aligns words best by gold links.
 
     python -m benchmarks.gold_alignments checkpoints/en-fr GOLD.tsv.gz --keep
 
@@ -80,8 +80,8 @@ class AlignerHead:
     Attributes:
         layer, head: indices in cross-attention, from 0.
         by: the score with the lowest error: its "weights", or the "norms" of the weighted values.
-        to: the row that a target word is read from: "output", the row that writes the word, or
-            "input", the next row, which reads it.
+        to: the row that aligns a target word: "output", the row that predicts it, or "input", the
+            row that has it as its input.
         weights_to: the best row if only weights are used, for pages that show weights.
         gold: its errors on each gold set.
     """
@@ -226,7 +226,8 @@ def load_aligner_head(
 
 
 def _gold(values: Mapping[str, Any], config: ModelConfig) -> GoldErrors:
-    """Raise ValueError, KeyError or TypeError for what `save_aligner_head` did not write."""
+    """Return the stored errors on one gold set. Raises ValueError, KeyError or TypeError if they
+    are invalid."""
     head = {f"{by}-{to}": _rate(values["head"][f"{by}-{to}"]) for by, to in ALIGNMENT_METHODS}
     names = "diagonal", "model 1", "statistical", "chance"
     baselines = {name: _rate(values["baselines"][name]) for name in names}
@@ -251,7 +252,7 @@ def _grids(
     }
     for grid in grids.values():
         if [len(row) for row in grid] != [config.n_heads] * config.n_layers:
-            raise ValueError("the errors of heads do not fit the model")
+            raise ValueError("the numbers of layers and heads do not match the model")
     return grids
 
 

@@ -31,12 +31,12 @@ def alignment_error(
 
 
 def links(weights: Weights, n_src: int, n_tgt: int) -> set[Link]:
-    """Link each target word to the source word with the largest weight when it is written.
+    """Link each target word to the source word with the largest weight in the row that predicts it.
 
     Args:
-        weights: (target, source) of cross-attention; row i is the position that writes target word
-            i (the decoder has read `<s>` and i words there). Rows and columns after the words,
-            `</s>` and padding, are ignored.
+        weights: (target, source) of cross-attention; row i is the position that predicts target
+            word i (its input is `<s>` and i words). Rows and columns after the words, `</s>` and
+            padding, are ignored.
     """
     best = weights[:n_tgt, :n_src].argmax(axis=-1)
     return {(int(source), target) for target, source in enumerate(best)}
@@ -90,11 +90,11 @@ def attention_errors(
         )
     n_layers, n_heads = weights[0].shape[:2]
 
-    def rate(pick: object) -> float:
+    def rate(select: object) -> float:
         """Return the AER for one (target, source) matrix per sentence."""
         hits = n_predicted = n_sure = 0
         for sentence, sure, (n_src, n_tgt) in zip(weights, gold, lengths, strict=True):
-            predicted = links(pick(sentence), n_src, n_tgt)  # type: ignore[operator]
+            predicted = links(select(sentence), n_src, n_tgt)  # type: ignore[operator]
             hits += len(predicted & set(sure))
             n_predicted, n_sure = n_predicted + len(predicted), n_sure + len(set(sure))
         return 1 - 2 * hits / (n_predicted + n_sure) if n_predicted + n_sure else 1.0
@@ -114,8 +114,8 @@ class AlignmentCounts:
     """Counts of correct links of every aligner.
 
     Attributes:
-        heads: by method, for example ("weights", "output"); the last head is all heads of the layer
-            together.
+        heads: by method, for example ("weights", "output"); the last "head" is the sum over all
+            heads of the layer.
         baselines: counts of aligners that need no model, by name: "diagonal"; "chance", its
             expected counts; "model 1" and "statistical".
         n_sure: number of sure links of each sentence.

@@ -1,10 +1,10 @@
 """Every cross-attention head as a word aligner, scored against gold links.
 
-An alignment is read off attention in four ways: by its weights, or by the norms of what they move
-(Kobayashi et al. 2020, section 5, https://arxiv.org/abs/2004.10102); and for a target word from the
-row that writes it ("output"), or from the next row, which reads it ("input"). The decoder looks for
-a word before it writes it or after it has read it, layer by layer differently (Chen et al. 2020,
-section 3, https://arxiv.org/abs/2004.14837): the "shift by one" that a picture of attention hides.
+An alignment is computed from attention in four ways: by the weights, or by the norms of the
+weighted value vectors (Kobayashi et al. 2020, section 5, https://arxiv.org/abs/2004.10102); and for
+a target word from the row that predicts it ("output"), or from the next row, which has it as its
+input ("input"). Some layers align a word before it is written, others after (Chen et al. 2020,
+section 3, https://arxiv.org/abs/2004.14837).
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ class Leaderboard:
 
     Attributes:
         table: a row for each aligner and method, the lowest error first: "aligner" ("head";
-            "layer", all its heads together; "diagonal"; "chance", a random source word for each
-            target word; "model 1" and "statistical", learned from the sentences, see
+            "layer", the sum over its heads; "diagonal"; "chance", a random source word for each
+            target word; "model 1" and "statistical", trained on the sentences, see
             `baselines.training_pairs`), "by", "to", "layer", "head", "aer", "precision", "recall".
-        counts: what each counted sentence adds to these rates.
+        counts: the counts of each sentence that these rates are computed from.
         n_sentences: number of sentences that have gold links and were counted.
-        n_training_pairs: number of sentence pairs that the statistical aligners learned from.
+        n_training_pairs: number of training pairs of the statistical aligners.
         left_out: numbers of the sentences whose gold words do not match the text.
     """
 
@@ -78,13 +78,13 @@ def word_scores(
     """Sum the scores of pieces within each source word and average them within each target word.
 
     Args:
-        scores: of cross-attention, a row for every piece that is written and a column for every
-            source piece, both with `</s>` last; `trace.weights("cross", layer)` or
+        scores: of cross-attention, a row for every predicted piece and a column for every source
+            piece, both with `</s>` last; `trace.weights("cross", layer)` or
             `norms.contributions(...)`.
         source, target: the word number of every piece, without `</s>`, never decreasing:
             `gold.words_of`, or `measures.words.words` without its last. A word without a piece has
             no row or column.
-        to: "output": word i is read from the rows that write it; "input": from those that read it.
+        to: "output": word i has the rows that predict it; "input": those that have it as input.
     """
     first = 1 if to == "input" else 0
     rows = scores[..., first : first + len(target), : len(source)]
@@ -112,15 +112,15 @@ def leaderboard(
     progress: Progress = no_progress,
     *,
     methods: Sequence[tuple[ScoreKind, TargetRow]] = ALIGNMENT_METHODS,
-    ends: bool = False,
+    allow_unaligned: bool = False,
 ) -> Leaderboard:
-    """Measure all heads, and all heads of a layer together, over the sentences with gold links.
-
-    Heads together are the mean of their weights, or the norm of the sum of their vectors.
+    """Measure all heads, and all layers, over the sentences with gold links. A layer is measured by
+    the mean of its heads' weights, or the norm of the sum of their vectors.
 
     Args:
-        ends: whether a target word with its largest score on `</s>` has no link, as in the program
-            of Kobayashi et al.; otherwise `</s>` does not count and every target word has one.
+        allow_unaligned: whether a target word with its largest score on `</s>` has no link, as in
+            the program of Kobayashi et al.; otherwise `</s>` does not count and every target word
+            has one.
 
     Raises:
         ValueError: if no sentence has gold links that fit its text, or one is too long.
@@ -128,7 +128,8 @@ def leaderboard(
     with_gold = [n for n, sentence in enumerate(corpus.sentences) if sentence.gold is not None]
     if not with_gold:
         raise ValueError(
-            f"{corpus.name} has no gold links; use pairs with a third column of links, as 0-0 1-2"
+            f"{corpus.name} has no gold links; use pairs with a third column of links, such as "
+            f"0-0 1-2"
         )
     chosen = Corpus(corpus.name, tuple(corpus.sentences[n] for n in with_gold))
     pairs, names = encode_corpus(translator, chosen), translator.vocabulary.tokens
@@ -167,7 +168,7 @@ def leaderboard(
             assert sentence is not None
             sentence_scores = scores[row, :, : len(sentence.target) + 1, : len(sentence.source) + 1]
             # `</s>` counts as one more source word that has no gold links.
-            end = [sentence.sure.shape[1]] if ends else []
+            end = [sentence.sure.shape[1]] if allow_unaligned else []
             for to in [to for method, to in methods if method == by]:
                 targets, best = aligned_words(
                     sentence_scores, [*sentence.source, *end], sentence.target, to
@@ -207,7 +208,7 @@ def leaderboard(
 
 
 class _LayerRecorder:
-    """The hooks of one layer: they pass the scores of each head, and of all together, to `add`."""
+    """The hooks of one layer, which pass the scores of each head, and of the layer, to `add`."""
 
     def __init__(
         self,
@@ -245,6 +246,6 @@ def _norms(
     sum is computed from the products f_g·f_h of the heads, without a vector for each weight.
     """
     products = torch.einsum("bgkd,bhkd->bghk", value_vectors, value_vectors)
-    single = weights * products.diagonal(dim1=1, dim2=2).movedim(-1, 1)[:, :, None].sqrt()
-    together = torch.einsum("bgqk,bghk,bhqk->bqk", weights, products, weights)
-    return torch.cat([single, together.clamp(min=0).sqrt()[:, None]], dim=1)
+    head_norms = weights * products.diagonal(dim1=1, dim2=2).movedim(-1, 1)[:, :, None].sqrt()
+    squared_norms = torch.einsum("bgqk,bghk,bhqk->bqk", weights, products, weights)
+    return torch.cat([head_norms, squared_norms.clamp(min=0).sqrt()[:, None]], dim=1)

@@ -32,15 +32,15 @@ class Aligned:
 
     Attributes:
         source, target: the words, without `</s>`.
-        owners: the target word of every piece that is written, without `</s>`.
-        to: the row that a target word is read from: "output", the one that writes it, or "input",
-            the next one, which reads it.
-        scores: for both rows, (target, source): a word's weights or norms.
+        word_of_piece: index of the target word that each target piece belongs to, without `</s>`.
+        to: the row that aligns a target word: "output", the row that predicts it, or "input", the
+            row that has it as its input.
+        scores: (target, source) weights or norms of the words, for both rows.
     """
 
     source: tuple[str, ...]
     target: tuple[str, ...]
-    owners: tuple[int, ...]
+    word_of_piece: tuple[int, ...]
     to: TargetRow
     scores: Mapping[TargetRow, Float[np.ndarray, "target source"]]
 
@@ -60,18 +60,17 @@ class Aligned:
         """Links from both directions; see `symmetrization.symmetrize`.
 
         Args:
-            reverse: the alignment of a model of the other direction, of the same two texts, with
-                this one's target as its source. If None, the other direction is `backward_links`,
-                read off the same head.
+            reverse: the alignment by a model of the other translation direction, with source and
+                target exchanged. If None, `backward_links` of this head are used instead.
 
         Raises:
-            ValueError: for an unknown method, or if `reverse` counts other words.
+            ValueError: for an unknown method, or if `reverse` has other words.
         """
         if reverse is None:
             return symmetrize(self.links(), self.backward_links(), method)
         if (reverse.target, reverse.source) != (self.source, self.target):
             raise ValueError(
-                "the reverse alignment counts other words: its source must be "
+                "the reverse alignment has other words: its source must be "
                 f"{' '.join(self.target)!r} and its target {' '.join(self.source)!r}"
             )
         backward = {(source, target) for target, source in reverse.links()}
@@ -84,7 +83,7 @@ class Aligned:
             ValueError: if `gold` uses other words.
         """
         if (gold.source_words, gold.target_words) != (self.source, self.target):
-            raise ValueError("the gold links are for other words than these; align with `gold=`")
+            raise ValueError("the gold links are for other words; pass their words as `gold=`")
         return alignment_error(self.links(), gold.sure, gold.possible)
 
     def to_frame(self) -> pd.DataFrame:
@@ -114,12 +113,11 @@ def aligned(
     to: TargetRow = "output",
     gold: tuple[Sequence[str], Sequence[str]] | None = None,
 ) -> Aligned:
-    """Return the words that head `head` of the cross-attention in layer `layer` links.
+    """Return the word alignment of head `head` of the cross-attention in layer `layer`.
 
     Args:
-        trace: with the layer's weights; by norms with the values and heads of its cross-attention.
-        gold: source and target words as gold links count them; by default words are separated by
-            spaces.
+        trace: with the layer's attention weights; for norms also its values and head outputs.
+        gold: source and target words of the gold links; by default words are separated by spaces.
 
     Raises:
         ValueError: for a head that does not exist, a text without words, or one that does not
@@ -131,12 +129,14 @@ def aligned(
         scores = trace.weights("cross", layer)
     else:
         scores = contributions(model, trace, "cross", layer)
-    # The last row writes `</s>`, or what a translation was cut off at.
+    # The last row predicts `</s>`, or the token at which the translation was cut off.
     pieces = trace.src_tokens[:-1], trace.predicted_tokens[:-1]
     if not all(pieces):
         raise ValueError("there is nothing to align: one side has no words")
     words_per_side = gold or (trace.source.split(), trace.text.split())
-    sides = [_owners(*side, gold is None) for side in zip(pieces, words_per_side, strict=True)]
+    sides = [
+        _word_indices(*side, gold is None) for side in zip(pieces, words_per_side, strict=True)
+    ]
     (source, target), names = zip(*sides, strict=True)
     scores_by_row: dict[TargetRow, Float[np.ndarray, "target source"]] = {
         row: word_scores(scores[head], source, target, row) for row in ("output", "input")
@@ -144,19 +144,19 @@ def aligned(
     return Aligned(names[0], names[1], tuple(target), to, scores_by_row)
 
 
-def _owners(
+def _word_indices(
     pieces: Sequence[str], expected: Sequence[str], allow_piece_words: bool
 ) -> tuple[list[int], tuple[str, ...]]:
-    """Return the word number of every piece, and the words.
+    """Return the word index of every piece, and the words.
 
     If the pieces do not consist of the words in `expected`, `allow_piece_words` uses the words that
     the pieces themselves form.
     """
-    owners = words_of(pieces, expected)
-    if owners is not None and sorted(set(owners)) == list(range(len(expected))):
-        return owners, tuple(expected)
+    indices = words_of(pieces, expected)
+    if indices is not None and sorted(set(indices)) == list(range(len(expected))):
+        return indices, tuple(expected)
     if allow_piece_words:
         return words(pieces), tuple(word_labels(pieces))
-    if owners is None:
+    if indices is None:
         raise ValueError(f"the text does not consist of the words {' '.join(expected)!r}")
-    raise ValueError("a word of the gold links has no piece of its own; use other words")
+    raise ValueError("two words of the gold links share a piece; split the words differently")

@@ -39,7 +39,7 @@ def symmetrize(
             from the intersection and adds, while there are any, links of the union that are next
             to a link, diagonals included, and have a word without a link. "grow-diag-final" then
             adds the other links of `forward`, then of `backward`, that have a word without a link,
-            "grow-diag-final-and" those of which both words have none.
+            "grow-diag-final-and" only links of two words without links.
 
     Raises:
         ValueError: for an unknown method.
@@ -64,8 +64,8 @@ def symmetrize(
 
 
 def _grow(links: set[Link], union: set[Link]) -> None:
-    """Add links of the union to `links`, as "grow-diag" does. A link that is added is looked at in
-    the same round if it comes later in the order."""
+    """Add links of the union to `links`, as "grow-diag" does. An added link is examined in the same
+    round if it comes later in the order."""
     sources, targets = {source for source, _ in links}, {target for _, target in links}
     before = -1
     while before < len(links):
@@ -86,6 +86,6 @@ def _by_target(link: Link) -> tuple[int, int]:
 
 
 def _covered(links: set[Link], link: Link) -> tuple[bool, bool]:
-    """Whether the source word and the target word of `link` have a link already."""
+    """Return whether the source word and the target word of `link` each have a link already."""
     source, target = link
     return any(s == source for s, _ in links), any(t == target for _, t in links)

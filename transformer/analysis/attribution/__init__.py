@@ -2,6 +2,6 @@
 
 The functions take a model and a trace of it and return matrices over the tokens of the trace:
 `norms` and `contribution` for one head, `rollout`, `flow`, `alti` and `gradients` through all
-layers, `value_zeroing` for one layer, `token_attribution` several methods side by side. Apart from
-value zeroing and `relevance`, they do not run the model with interventions.
+layers, `value_zeroing` for one layer, `token_attribution` for several methods in one table. Apart
+from value zeroing and `relevance`, they do not run the model with interventions.
 """

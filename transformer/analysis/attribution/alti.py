@@ -10,13 +10,13 @@ The output of attention, residual connection and LayerNorm is a sum over the inp
 
 where L subtracts the mean and multiplies by γ: LayerNorm is linear for a given σ_i, so nothing is
 approximated here. If the attention has an output bias b^O, as in some imported models, L(b^O)/σ_i
-is added to β and is not attributed to any input. An input counts by how much closer it brings the
-sum to y_i,
+is added to β and is not attributed to any input. The contribution of an input is how much closer
+it brings the sum to y_i,
 
     c_ij = max(0, ‖y_i‖₁ − ‖y_i − T_i(x_j)‖₁),
 
 divided by the sum of its row. The matrices are multiplied through the layers as in `rollout`. The
-feed-forward network, which mixes no positions, is left out as in the papers.
+feed-forward network does not mix positions; as in the papers, it is left out.
 """
 
 from __future__ import annotations
@@ -53,27 +53,27 @@ def joint(model: Transformer, trace: Trace) -> Relevance:
     `joint(…).source_share[-1]` is the share of the source, against the target prefix with its
     `<s>`, in the prediction of each output token. See `encoder` for arguments and errors.
     """
-    across = _all_layers(model, trace, "cross")
-    memory, within = encoder(model, trace)[-1], _all_layers(model, trace, "decoder")
-    return roll_joint(memory, within, across[..., :-1], across[..., -1])
+    cross = _all_layers(model, trace, "cross")
+    memory, decoder = encoder(model, trace)[-1], _all_layers(model, trace, "decoder")
+    return roll_joint(memory, decoder, cross[..., :-1], cross[..., -1])
 
 
 def contributions(
     model: Transformer, trace: Trace, kind: str, layer: int
 ) -> Float[np.ndarray, "query inputs"]:
-    """Return c_ij of one sublayer; rows sum to 1. Errors as of `encoder`.
+    """Return c_ij of one sublayer; rows sum to 1. Raises the errors of `encoder`.
 
     The inputs are the keys; for "cross" a last column is the position's own residual stream, which
-    in self-attention is one of the keys. If no input brings the output closer, a case the papers
-    leave open, the whole row is attributed to the position itself.
+    in self-attention is one of the keys. If no input brings the sum closer to the output, the whole
+    row is attributed to the position itself; the papers do not treat this case.
     """
     _, site = norms.attention_module(model, trace, kind, layer)
     outputs = trace[f"{site}_norm.hook_output"].astype(np.float64)
     rows, first = [], 0
     for parts in transformed(model, trace, kind, layer):
         output = outputs[first : first + len(parts), None]
-        nearer = np.abs(output).sum(axis=-1) - np.abs(output - parts).sum(axis=-1)
-        rows.append(np.maximum(nearer, 0))
+        reduction = np.abs(output).sum(axis=-1) - np.abs(output - parts).sum(axis=-1)
+        rows.append(np.maximum(reduction, 0))
         first += len(parts)
     scores = np.concatenate(rows)
     own_index = np.arange(len(scores)) if kind != "cross" else np.full(len(scores), -1)
@@ -95,15 +95,15 @@ def transformed(
     scale = norms.to_array(norm.weight) / np.sqrt(total.var(axis=-1, keepdims=True) + norm.eps)
     stream = trace[query_stream_site(kind, layer)]
     first = 0
-    for sent in norms.summed_vectors(model, trace, kind, layer):
-        rows = np.arange(len(sent))
+    for vectors in norms.summed_vectors(model, trace, kind, layer):
+        rows = np.arange(len(vectors))
         if kind == "cross":
-            sent = np.concatenate([sent, stream[first + rows, None]], axis=1)
+            vectors = np.concatenate([vectors, stream[first + rows, None]], axis=1)
         else:
-            sent = sent.copy()
-            sent[rows, first + rows] += stream[first + rows]
-        yield (sent - sent.mean(axis=-1, keepdims=True)) * scale[first + rows, None]
-        first += len(sent)
+            vectors = vectors.copy()
+            vectors[rows, first + rows] += stream[first + rows]
+        yield (vectors - vectors.mean(axis=-1, keepdims=True)) * scale[first + rows, None]
+        first += len(vectors)
 
 
 def _all_layers(

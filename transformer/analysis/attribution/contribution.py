@@ -3,8 +3,8 @@
     result = contribution(model, trace, "cross", 5, 3, gradients(model, trace))
     result.to_frame(), result.correlations()
 
-These are four different answers to "how much does this cell matter?", so only their order is
-compared: by Spearman's rank correlation, using absolute values where a number has a sign.
+The four quantities have different units, so only their order is compared: by Spearman's rank
+correlation of absolute values.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ class Contribution:
     @property
     def unmasked(self) -> Bool[np.ndarray, "query key"]:
         """The cells that the mask allows."""
-        every = np.ones((len(self.rows), len(self.columns)), dtype=bool)
-        return np.tril(every) if self.head[0] == "decoder" else every
+        ones = np.ones((len(self.rows), len(self.columns)), dtype=bool)
+        return np.tril(ones) if self.head[0] == "decoder" else ones
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each cell that the mask allows.
 
         Columns: query_position, query_token, [writes_token,] key_position, key_token, and those of
-        `values`.
+            `values`.
         """
         query, key = np.nonzero(self.unmasked)
         table = pd.DataFrame(
@@ -88,7 +88,7 @@ class Contribution:
     def largest_disagreement(self, first: str, second: str) -> tuple[int, int]:
         """Return the query and key where two quantities differ most.
 
-        Each quantity is divided by its largest value. (With ranks the result would mostly be one of
+        Each quantity is divided by its largest value. (By ranks, the result would mostly be one of
         the many cells near 0.)
         """
         sizes = [np.abs(self.values[name]) * self.unmasked for name in (first, second)]
@@ -103,13 +103,14 @@ def contribution(
     kind: str,
     layer: int,
     head: int,
-    slopes: Gradients | None = None,
+    gradients: Gradients | None = None,
 ) -> Contribution:
     """Return the quantities of one head.
 
     Args:
         kind: "encoder", "decoder" or "cross"; layer and head from 0, as in `trace.weights`.
-        slopes: `gradients(model, trace)`, of one output token or of all; None omits the gradients.
+        gradients: the result of `gradients.gradients(model, trace)`, of one output token or of all;
+            None omits the gradients.
 
     Raises:
         ValueError: for a head that does not exist, a trace of another model, or a head that a hook
@@ -120,9 +121,9 @@ def contribution(
     if not 0 <= head < len(weights):
         raise ValueError(f"there is no head {head}; the heads are 0 to {len(weights) - 1}")
     values = {"weight": weights[head], "norm": contributions(model, trace, kind, layer)[head]}
-    if slopes is not None:
-        values["gradient"] = slopes.weights[kind][layer, head]
-        values["product"] = slopes.times_weight[kind][layer, head]
+    if gradients is not None:
+        values["gradient"] = gradients.weights[kind][layer, head]
+        values["product"] = gradients.times_weight[kind][layer, head]
     rows, columns = trace.labels(kind)
     writes = None if kind == "encoder" else trace.predicted_tokens
     return Contribution((kind, layer, head), rows, columns, writes, values)
@@ -132,7 +133,8 @@ def agreement(model: Transformer, trace: Trace) -> pd.DataFrame:
     """Return the rank correlation of weights and norms of every head, the lowest first.
 
     Columns: kind, layer, head, and correlation over the head's cells as in
-    `Contribution.correlations`; heads without one are left out. Errors as of `contribution`.
+    `Contribution.correlations`; heads without one are left out. Raises the errors of
+    `contribution`.
     """
     lines = []
     for kind, layer in itertools.product(WEIGHTS, range(trace.n_layers)):

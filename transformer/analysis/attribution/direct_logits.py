@@ -1,7 +1,7 @@
-"""Direct logit attribution: what every head adds directly to the logit of one token.
+"""Direct logit attribution: the direct contribution of every head to the logit of one token.
 
-    result = direct_logits(model, trace, 3)              # of the token written at position 3
-    result = direct_logits(model, trace, 3, against=id)  # its logit less that of another token
+    result = direct_logits(model, trace, 3)              # of the token predicted at position 3
+    result = direct_logits(model, trace, 3, against=id)  # its logit minus that of another token
     result.table                # a row for each part of the decoder: part, layer, head, adds
     result.heads("cross")       # (layers, heads)
     result.removed("cross")     # the actual change when that head is ablated at this position
@@ -19,7 +19,7 @@ subtracts a mean and multiplies. Two things follow:
   attributed to those.
 
 A number added to all logits changes no probability. So without a second token the value is the
-token's logit less the mean of all logits.
+token's logit minus the mean of all logits.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ class DirectLogits:
     """The parts that sum to a logit.
 
     Attributes:
-        value: the logit less the mean of all logits, or less that of the other token.
+        value: the logit minus the mean of all logits, or minus that of the other token.
         table: a row for each "embedding", "position", head ("decoder", "cross"), "ffn" and "bias"
-            (what the LayerNorms, W^O and the logits add); layer and head are -1 where there is
-            none; the column adds sums to `value`.
+            (what the LayerNorms, W^O and the logits add); layer and head are -1 for parts without
+            one; the column "adds" sums to `value`.
         without: the value when a head is ablated at this position only, by kind.
     """
 
@@ -69,7 +69,7 @@ class DirectLogits:
     without: dict[str, Float[np.ndarray, "layers heads"]]
 
     def heads(self, kind: str) -> Float[np.ndarray, "layers heads"]:
-        """Return what every head of a kind, "decoder" or "cross", adds directly."""
+        """Return the direct contribution of every head of a kind, "decoder" or "cross"."""
         lines = self.table[self.table["part"] == kind]
         return np.asarray(lines["adds"].to_numpy(np.float64).reshape(self.without[kind].shape))
 
@@ -117,7 +117,7 @@ def direct_logits(
 def _direction(model: Transformer, chosen: int, against: int | None) -> tuple[Numbers, float]:
     """Return the vector that the last state is multiplied by, and the constant that is added.
 
-    They are the embedding and output bias of the token, less those of the other token or the mean
+    They are the embedding and output bias of the token, minus those of the other token or the mean
     of all tokens.
     """
     table = to_array(model.embedding.weight).astype(np.float64)
@@ -134,10 +134,10 @@ def _direction(model: Transformer, chosen: int, against: int | None) -> tuple[Nu
 def _decompose(
     model: Transformer, trace: Trace, position: int, direction: Numbers
 ) -> Iterator[tuple[str, int, int, float]]:
-    """Yield (part, layer, head, what it adds), from the last layer down to the embedding.
+    """Yield (part, layer, head, contribution), from the last layer down to the embedding.
 
-    `direction` is what the residual stream is multiplied by on its way to the logit; it changes at
-    every LayerNorm.
+    The contribution is the dot product with `direction`, the gradient of the value with respect to
+    the residual stream for fixed standard deviations; it changes at every LayerNorm.
     """
     for layer in reversed(range(model.config.n_layers)):
         name = f"decoder.layers.{layer}.ffn"
@@ -152,10 +152,10 @@ def _decompose(
             if module.b_o is not None:
                 added += float(direction @ to_array(module.b_o))
             yield "bias", layer, -1, added
-            through = (direction @ to_array(module.w_o)).reshape(module.n_heads, -1)
-            written = trace[f"{site}.hook_heads"][:, position]
+            head_directions = (direction @ to_array(module.w_o)).reshape(module.n_heads, -1)
+            head_outputs = trace[f"{site}.hook_heads"][:, position]
             for head in reversed(range(module.n_heads)):
-                yield kind, layer, head, float(through[head] @ written[head])
+                yield kind, layer, head, float(head_directions[head] @ head_outputs[head])
     yield "position", -1, -1, float(direction @ trace["decoder.embed.hook_positions"][position])
     yield "embedding", -1, -1, float(direction @ trace["decoder.embed.hook_tokens"][position])
 
@@ -163,15 +163,15 @@ def _decompose(
 def _through_norm(
     model: Transformer, trace: Trace, site: str, position: int, direction: Numbers
 ) -> tuple[Numbers, float]:
-    """Return the direction below the LayerNorm after `site`, and what its shift adds above.
+    """Return the direction before the LayerNorm after `site`, and the contribution of its shift β.
 
     The standard deviation of this pass is held fixed.
     """
     norm = add_and_norm(model, site).norm
     total = trace[f"{site}_norm.hook_sum"][position].astype(np.float64)
     gain, shift = to_array(norm.weight), to_array(norm.bias)
-    below = direction * gain / np.sqrt(total.var() + norm.eps)
-    return below - below.mean(), float(direction @ shift)
+    scaled = direction * gain / np.sqrt(total.var() + norm.eps)
+    return scaled - scaled.mean(), float(direction @ shift)
 
 
 @torch.inference_mode()
@@ -191,7 +191,7 @@ def _values_without_heads(
         states = model.decode(
             tgt.expand(len(chunk), -1),
             memory.expand(len(chunk), -1, -1),
-            hooks=_silence_at(chunk, position),
+            hooks=_ablation_hooks(chunk, position),
         )
         logits = model.project(states[:, -1:])[:, 0].double()
         reference = logits.mean(dim=-1) if against is None else logits[:, against]
@@ -200,17 +200,17 @@ def _values_without_heads(
     return dict(zip(KINDS, values, strict=True))
 
 
-def _silence_at(heads: list[tuple[str, int, int]], position: int) -> Hooks:
+def _ablation_hooks(heads: list[tuple[str, int, int]], position: int) -> Hooks:
     """Set the output of head n to 0 at the position in copy n."""
     sites: dict[str, list[tuple[int, int]]] = {}
     for copy, (kind, layer, head) in enumerate(heads):
         name = f"decoder.layers.{layer}.{KINDS[kind]}.hook_heads"
         sites.setdefault(name, []).append((copy, head))
 
-    def silence(x: Tensor, name: str) -> Tensor:
+    def ablate(x: Tensor, name: str) -> Tensor:
         changed = x.clone()
-        copies, numbers_of = zip(*sites[name], strict=True)
-        changed[list(copies), list(numbers_of), position] = 0
+        copies, head_numbers = zip(*sites[name], strict=True)
+        changed[list(copies), list(head_numbers), position] = 0
         return changed
 
-    return Hooks(dict.fromkeys(sites, silence))
+    return Hooks(dict.fromkeys(sites, ablate))

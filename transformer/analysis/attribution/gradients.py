@@ -1,15 +1,14 @@
 """Gradients of a translation's log-probability with respect to every weight and every embedding.
 
-∂ log p / ∂α is how the output begins to change if one weight changes, with everything above it
-following and the softmax below it not (the row then no longer sums to 1); times the weight it
-estimates, to first order, what the weight contributes. Gradient × embedding does the same for a
-token (Denil et al. 2014, "Extraction of Salient Sentences from Labelled Documents"; Simonyan et al.
-2014 use the gradient alone). For attention weights: Serrano and Smith 2019
-(https://arxiv.org/abs/1906.03731).
+∂ log p / ∂α is the change of the output per change of one weight, with all later computations, but
+without renormalising the weight's row. Multiplied by the weight, it is a first-order estimate of
+the weight's contribution. Gradient × embedding is the same for a token (Denil et al. 2014,
+"Extraction of Salient Sentences from Labelled Documents"; Simonyan et al. 2014 use the gradient
+alone). For attention weights: Serrano and Smith 2019 (https://arxiv.org/abs/1906.03731).
 
-Why this token rather than another? Then the difference of two tokens' logits is explained, which is
-that of their log-probabilities; `rival` resolves the other token (Yin and Neubig 2022,
-https://arxiv.org/abs/2202.10419, section 3).
+To explain why the model chose this token rather than another, the function is the difference of the
+two tokens' logits (which equals that of their log-probabilities); `rival` resolves the other token
+(Yin and Neubig 2022, https://arxiv.org/abs/2202.10419, section 3).
 """
 
 from __future__ import annotations
@@ -37,13 +36,13 @@ class Gradients:
     """Gradients of a log-probability, in nats.
 
     Attributes:
-        log_probability: of one output token, or the sum over all; with a rival, the token's less
+        log_probability: of one output token, or the sum over all; with a rival, the token's minus
             the rival's, which is the difference of their logits.
         weights: for "encoder", "decoder" and "cross" the gradient with respect to the weights of
-            every layer, (layers, heads, query, key); 0 where the mask leaves no weight.
+            every layer, (layers, heads, query, key); 0 at masked keys.
         times_weight: the same times the weights.
         source: gradient × embedding of each source token, (src,).
-        target: the same of each token that the decoder read, (tgt,), `<s>` first.
+        target: the same for each token of the decoder's input, (tgt,), `<s>` first.
     """
 
     log_probability: float
@@ -62,14 +61,14 @@ def gradients(
 ) -> Gradients:
     """Return gradients of log p of `trace.predicted_tokens[position]`, or of the whole translation.
 
-    One forward and one backward pass over the tokens of the trace; nothing else of the trace is
-    used. The model's parameters keep no gradient.
+    One forward and one backward pass over the tokens of the trace; its activations are not used.
+    The model's parameters keep no gradient.
 
     Args:
-        position: 0 is the first token written; None sums the log-probabilities of all.
+        position: 0 is the first output token; None sums the log-probabilities of all.
         hooks: those the trace was made with, if any.
         against: a rival of the token at `position`, an id or a candidate's piece (see `rival`):
-            then the gradients are of log p less the rival's.
+            then the gradients are of log p minus the rival's.
 
     Raises:
         ValueError: for a trace of another model, a position or rival that does not exist, or a
@@ -89,16 +88,19 @@ def gradients(
             value = value - logits[position].log_softmax(dim=-1)[rival(trace, position, against)]
         # Not backward(): the model is shared, so its parameters must not get a .grad.
         grads = torch.autograd.grad(value, list(recorded.values()), materialize_grads=True)
-    slopes = dict(zip(recorded, grads, strict=True))
+    gradients_by_site = dict(zip(recorded, grads, strict=True))
     with torch.no_grad():
-        products = {name: slopes[name] * recorded[name] for name in recorded}
+        products = {name: gradients_by_site[name] * recorded[name] for name in recorded}
         source, target = (products[name][0].sum(dim=-1).cpu().numpy() for name in EMBEDDINGS)
-    weights, times_weight = (_by_kind(sites, trace.n_layers) for sites in (slopes, products))
+    weights, times_weight = (
+        _by_kind(sites, trace.n_layers) for sites in (gradients_by_site, products)
+    )
     return Gradients(float(value.detach()), weights, times_weight, source, target)
 
 
 def _by_kind(by_site: Mapping[str, Tensor], n_layers: int) -> Mapping[str, Stacks]:
-    """Stack the sites of each kind of attention; the decoder's without future keys."""
+    """Stack the values at the hooks of each kind of attention; those of the decoder's masked keys
+    are set to 0."""
     stacks = {
         kind: torch.cat([by_site[name] for name in _sites(kind, n_layers)]) for kind in WEIGHTS
     }
@@ -145,8 +147,7 @@ def output_position(trace: Trace, position: int) -> int:
 
 
 def rival(trace: Trace, position: int, against: int | str) -> int:
-    """Return the id of a token that could have been written instead of
-    `trace.predicted_tokens[position]`.
+    """Return the id of a rival, another token to compare with `trace.predicted_tokens[position]`.
 
     Args:
         against: an id of the vocabulary, or a piece among the candidates of that step.
@@ -169,6 +170,6 @@ def rival(trace: Trace, position: int, against: int | str) -> int:
         raise ValueError(f"there is no token {against}; the ids are 0 to {last}")
     if against == chosen:
         raise ValueError(
-            f"token {against} is the one that was written; pass another one to compare it with"
+            f"token {against} is the predicted token; pass another one to compare it with"
         )
     return against

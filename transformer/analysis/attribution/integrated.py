@@ -7,8 +7,8 @@ features sum to f(x) − f(x′) (completeness), which does not hold for a gradi
 
 The features are the word embeddings of the source and of the target prefix. The baseline sets each
 of them to zero and keeps the positional encodings: a sentence of the same length whose words carry
-no information, so that no token gets credit for the mere existence of its position. No token of the
-vocabulary would do, as `<unk>` and `<pad>` have embeddings of their own.
+no information, so that no attribution is due to the positions. A token such as `<unk>` or `<pad>`
+would be no neutral baseline, because it has an embedding too.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Integrated:
     Attributes:
         source: of each source token, (src,).
         target: of each token of the target prefix, (position + 1,), `<s>` first.
-        value: f(x), the log-probability of the token, or its logit less the rival's.
+        value: f(x), the log-probability of the token, or its logit minus the rival's.
         baseline: f(x′), the same with zero embeddings.
         steps: number of points on the line.
     """
@@ -51,7 +51,7 @@ class Integrated:
 
     @property
     def gap(self) -> float:
-        """Sum of all attributions less f(x) − f(x′), nats; tends to fall with more steps."""
+        """Sum of all attributions minus (f(x) − f(x′)), nats; usually smaller with more steps."""
         return float(self.source.sum() + self.target.sum() - (self.value - self.baseline))
 
 
@@ -62,10 +62,10 @@ def integrated_gradients(
     against: int | str | None = None,
     steps: int = STEPS,
 ) -> Integrated:
-    """Attribute log p of `trace.predicted_tokens[position]`, or its logit less that of a rival.
+    """Attribute log p of `trace.predicted_tokens[position]`, or its logit minus that of a rival.
 
     Uses Gauss–Legendre quadrature, which needs fewer steps than equidistant points. Only the tokens
-    of the trace are read.
+    of the trace are used.
 
     Args:
         against: the rival, an id or one of the candidates' pieces (`rival`).
@@ -79,18 +79,20 @@ def integrated_gradients(
     if steps < 1:
         raise ValueError(f"steps must be at least 1, not {steps}")
     objective = _Objective(model, trace, position, against)
-    slopes = [torch.zeros_like(words[0]) for words in objective.words]
-    points, weights = (torch.from_numpy(values).to(slopes[0]) for values in _quadrature(steps))
-    chunk_size = max(1, MAX_TOKENS_PER_PASS // sum(map(len, slopes)))
+    gradient_sums = [torch.zeros_like(words[0]) for words in objective.words]
+    points, weights = (
+        torch.from_numpy(values).to(gradient_sums[0]) for values in _quadrature(steps)
+    )
+    chunk_size = max(1, MAX_TOKENS_PER_PASS // sum(map(len, gradient_sums)))
     for chunk, weight in zip(points.split(chunk_size), weights.split(chunk_size), strict=True):
         with torch.enable_grad():
             leaves = objective.scaled(chunk)
             grads = torch.autograd.grad(objective(leaves).sum(), leaves)
-        for slope, grad in zip(slopes, grads, strict=True):
-            slope += torch.einsum("n,nld->ld", weight, grad)
+        for gradient_sum, grad in zip(gradient_sums, grads, strict=True):
+            gradient_sum += torch.einsum("n,nld->ld", weight, grad)
     source, target = (
-        (slope * words[0]).sum(dim=-1).double().cpu().numpy()
-        for slope, words in zip(slopes, objective.words, strict=True)
+        (gradient_sum * words[0]).sum(dim=-1).double().cpu().numpy()
+        for gradient_sum, words in zip(gradient_sums, objective.words, strict=True)
     )
     with torch.no_grad():
         baseline, value = objective(objective.scaled(torch.tensor([0.0, 1.0]).to(points))).tolist()
@@ -107,8 +109,8 @@ class _Objective:
         self.chosen = trace.predicted_ids[output_position(trace, position)]
         self.rival = None if against is None else rival(trace, position, against)
         device = model.embedding.weight.device
-        read = (trace.src_ids, trace.tgt_ids[: position + 1])
-        self.ids = [torch.tensor([ids], device=device) for ids in read]
+        input_ids = (trace.src_ids, trace.tgt_ids[: position + 1])
+        self.ids = [torch.tensor([ids], device=device) for ids in input_ids]
         with torch.no_grad():
             self.words = [model.embed(ids) for ids in self.ids]
 

@@ -4,7 +4,7 @@ A head's output is Σ_j α_ij f(x_j) with f(x_j) = x_j W^V W^O of that head, so 
 short vector contributes little: Kobayashi et al. 2020, "Attention is Not Only a Weight"
 (https://arxiv.org/abs/2004.10102), section 3. The paper's attention has no biases, so the vectors
 of all keys and heads sum to the module's `hook_output`. In an imported model b^V is part of f(x_j),
-and b^O, which comes from no key, is left over.
+and b^O belongs to no key.
 
 Every function takes the model and a trace of it with all sites recorded. A trace made with hooks is
 used as recorded: replaced values and weights count, and the vectors of a scaled head are scaled
@@ -34,7 +34,7 @@ MAX_BLOCK_NUMBERS = 2**22
 def vectors(
     model: Transformer, trace: Trace, kind: str, layer: int
 ) -> Float[np.ndarray, "heads key d_model"]:
-    """Return f(x_j) of every head: what a query receives that attends only to key j.
+    """Return f(x_j) of every head, the head's contribution to a query with weight 1 on key j.
 
     Args:
         kind: "encoder", "decoder" or "cross", as in `trace.weights`.
@@ -42,15 +42,15 @@ def vectors(
 
     Raises:
         ValueError: for a kind or layer that does not exist, a trace of another model, or one in
-            which a hook replaced a head's output by something that does not come from its keys.
+            which a hook replaced a head's output by another vector.
         KeyError: for a trace without the values.
     """
     module, site = attention_module(model, trace, kind, layer)
     w_o = to_array(module.w_o).T.reshape(module.n_heads, -1, module.d_model)
-    sent: npt.NDArray[np.float32] = _gates(trace, kind, layer, site) * (
+    value_vectors: npt.NDArray[np.float32] = _gates(trace, kind, layer, site) * (
         trace[f"{site}.hook_value"] @ w_o
     )
-    return sent
+    return value_vectors
 
 
 def _gates(trace: Trace, kind: str, layer: int, site: str) -> Float[np.ndarray, "heads 1 1"]:
@@ -72,8 +72,8 @@ def _gates(trace: Trace, kind: str, layer: int, site: str) -> Float[np.ndarray, 
 def contributions(
     model: Transformer, trace: Trace, kind: str, layer: int
 ) -> Float[np.ndarray, "heads query key"]:
-    """Return ‖α_ij f(x_j)‖ of every head; shape as `trace.weights(kind, layer)`, errors as
-    `vectors`."""
+    """Return ‖α_ij f(x_j)‖ of every head; shape as `trace.weights(kind, layer)`. Raises the errors
+    of `vectors`."""
     lengths = np.linalg.norm(vectors(model, trace, kind, layer), axis=-1)
     return np.asarray(trace.weights(kind, layer) * lengths[:, None])
 
@@ -87,7 +87,7 @@ def summed_contributions(
     heads.
     """
     return np.concatenate(
-        [np.linalg.norm(sent, axis=-1) for sent in summed_vectors(model, trace, kind, layer)]
+        [np.linalg.norm(block, axis=-1) for block in summed_vectors(model, trace, kind, layer)]
     )
 
 
@@ -96,7 +96,7 @@ def summed_vectors(
 ) -> Iterator[Float[np.ndarray, "some key d_model"]]:
     """Yield Σ_h α_ij f(x_j) for blocks of queries.
 
-    Over the keys they sum to `hook_output`, less b^O if the model has one.
+    Over the keys they sum to `hook_output`, minus b^O if the model has one.
     """
     sent = np.ascontiguousarray(vectors(model, trace, kind, layer).transpose(1, 0, 2))
     weights = trace.weights(kind, layer).transpose(2, 1, 0)  # (key, query, heads)
@@ -109,8 +109,8 @@ def summed_vectors(
 def attention_module(
     model: Transformer, trace: Trace, kind: str, layer: int
 ) -> tuple[MultiHeadAttention, str]:
-    """Return the module of one kind and layer, and its name in model and trace; errors as
-    `vectors`."""
+    """Return the module of one kind and layer, and its name in model and trace. Raises the errors
+    of `vectors`."""
     trace.weights(kind, layer)
     check_same_model(model, trace)
     site = WEIGHTS[kind].format(layer % trace.depth(kind)).removesuffix(".hook_weights")
@@ -136,7 +136,7 @@ def check_same_model(model: Transformer, trace: Trace) -> None:
     model_config, trace_config = model.config.to_dict(), trace.config
     if model_config != trace_config:
         raise ValueError(
-            f"the trace is of a model with {_sizes(trace_config)}, the model given has "
+            f"the trace is of a model with {_sizes(trace_config)}, but the model has "
             f"{_sizes(model_config)}; pass the model that made the trace"
         )
 

@@ -1,13 +1,13 @@
-"""How much of the source's relevance a cross-attention map accounts for.
+"""Correlation of cross-attention maps with the relevance of source tokens.
 
 After Papi et al. 2025, "Cross-Attention is Half Explanation in Speech-to-Text Models" (arXiv
-2509.18010): Pearson's correlation between a map of cross-attention and a saliency map, of the
-source and of the encoder's output. In their speech models the mean over heads and layers reaches
-0.52 to 0.75 for the encoder's output, and about 0.5 for the source.
+2509.18010): Pearson's correlation of a cross-attention map with a saliency map of the source or of
+the encoder's output. In their speech models, attention averaged over heads and layers reaches 0.52
+to 0.75 for the encoder's output, and about 0.5 for the source.
 
-Relevance is measured by perturbation here: how far the log-probability of an output token changes
-when a source token becomes `<unk>` ("source"), or when the decoder may not attend to that position
-of the encoder's output ("memory"). Both maps are compared row by row with sum 1, without `</s>`.
+Relevance is measured by perturbation here: the change of an output token's log-probability when a
+source token becomes `<unk>` ("source"), or when the decoder may not attend to that position of the
+encoder's output ("memory"). Maps are compared without `</s>`, with every row divided by its sum.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ from transformer.inference.trace import Trace
 Perturbed = Literal["source", "memory"]
 PERTURBED: tuple[Perturbed, ...] = ("source", "memory")
 PUBLISHED_CORRELATIONS = 0.52, 0.75
-"""Lowest and highest model of the paper: correlation with the relevance of the encoder's output."""
+"""Lowest and highest correlation of the paper's models with the relevance of the encoder's
+output."""
 MIN_SOURCE_TOKENS, MAX_SOURCE_TOKENS = 4, 80
-"""Source tokens of a sentence in a corpus, without `</s>`: shorter maps have too few cells, longer
-ones take too long."""
+"""Range of source tokens, without `</s>`, of a measured sentence of a corpus: shorter maps have too
+few values to correlate, longer ones take too long."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +52,8 @@ class RelevanceCorrelation:
 
 
 def blanked_sources(translator: Translator, trace: Trace) -> Int[Tensor, "variant source"]:
-    """Return the source with each token but `</s>` replaced by `<unk>` in turn; unchanged last."""
+    """Return copies of the source, each with another token replaced by `<unk>` (never `</s>`); the
+    last copy is unchanged."""
     count = len(trace.src_ids) - 1
     sources = torch.tensor([trace.src_ids] * (count + 1), device=translator.device)
     sources[range(count), range(count)] = translator.model.config.unk_id
@@ -64,7 +66,7 @@ def perturbation_effects(
 ) -> Float[np.ndarray, "target source"]:
     """Return the change of each output token's log-probability, nats, per perturbed position.
 
-    The output before the token is given. `</s>` of the source is not perturbed and has no column.
+    The decoder is teacher-forced. `</s>` of the source is not perturbed and has no column.
 
     Args:
         perturbed: "source" replaces the token by `<unk>` and encodes again (blank-out, Abnar and
@@ -117,15 +119,15 @@ def relevance_correlation(
     )
 
 
-def explained_over_corpus(
+def relevance_correlations(
     translator: Translator, corpus: Corpus, progress: Progress = no_progress
 ) -> tuple[Float[np.ndarray, "perturbed sentence map"], pd.DataFrame]:
-    """Measure every sentence that is neither too short nor too long.
+    """Correlate attention with relevance for every sentence of a suitable length.
 
     Returns:
-        The correlations of each layer's mean and, last, of the mean over all, for "source" and
-        "memory"; and a table of their means: perturbed, layer (NaN for the mean over all),
-        correlation.
+        Correlations for "source" and "memory", each sentence, and each map: the mean over the heads
+        of each layer, and last the mean over all layers. A table of their means over sentences:
+        perturbed, layer (NaN for the mean over all layers), correlation.
     """
     rows = []
     pairs = encode_corpus(translator, corpus)
@@ -153,9 +155,9 @@ def explained_over_corpus(
 def _correlations(
     maps: Float[np.ndarray, "*maps target source"], reference: Float[np.ndarray, "target source"]
 ) -> Float[np.ndarray, "*maps"]:
-    """Pearson's r over all cells, with rows that sum to 1."""
-    first = _rows_to_one(maps).reshape(*maps.shape[:-2], -1)
-    second = _rows_to_one(reference).ravel()
+    """Return Pearson's r over all cells, with rows that sum to 1."""
+    first = _normalise_rows(maps).reshape(*maps.shape[:-2], -1)
+    second = _normalise_rows(reference).ravel()
     first = first - first.mean(axis=-1, keepdims=True)
     second = second - second.mean()
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -163,6 +165,7 @@ def _correlations(
         return np.asarray((first @ second) / lengths)
 
 
-def _rows_to_one(values: Float[np.ndarray, "*rows source"]) -> Float[np.ndarray, "*rows source"]:
+def _normalise_rows(values: Float[np.ndarray, "*rows source"]) -> Float[np.ndarray, "*rows source"]:
+    """Divide each row by its sum; a row of zeros stays zero."""
     total = values.sum(axis=-1, keepdims=True)
     return np.asarray(np.divide(values, total, out=np.zeros_like(values), where=total > 0))

@@ -1,15 +1,15 @@
 """Attention rollout: the product of the weights of all layers, from every output to the tokens.
 
 Abnar and Zuidema 2020, "Quantifying Attention Flow in Transformers"
-(https://arxiv.org/abs/2005.00928), section 3. A layer's matrix is r·I + (1 − r)·A: the residual
-connection keeps a share r of a position, attention mixes in the rest. They use r = 0.5; r = 0
-multiplies the raw weights. The rows of a product of such matrices sum to 1.
+(https://arxiv.org/abs/2005.00928), section 3. A layer's matrix is r·I + (1 − r)·A: a position keeps
+a share r by the residual connection, and the rest comes from attention. Abnar and Zuidema use r =
+0.5; r = 0 multiplies the raw weights. The rows of a product of such matrices sum to 1.
 
 `joint` extends this to an encoder–decoder: each decoder layer mixes twice, first the target tokens,
 then the memory, and keeps r each time. The part from the memory is traced through the encoder to
-the source tokens. As r is the same at every position, the target keeps r^layers of each, whatever
-the weights are: joint rollout tells which tokens contribute, not how much the source contributes
-compared with the prefix. `alti.joint` measures that.
+the source tokens. Since r is the same at every position, the share of the target prefix is r^layers
+for any weights. So joint rollout shows which tokens contribute, but not how much the source
+contributes compared with the prefix. `alti.joint` measures that.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class Relevance:
     """How much of each source and target token is in each decoder position, after every layer.
 
     A row of `source` and the same row of `target` together sum to 1; `[-1]` is the last layer. Row
-    i is the position that read `trace.tgt_tokens[i]` and wrote `trace.predicted_tokens[i]`.
+    i is the position with input `trace.tgt_tokens[i]` that predicts `trace.predicted_tokens[i]`.
 
     Attributes:
         source: (layers, tgt, src).
-        target: (layers, tgt, tgt), `<s>` the first column; no position reads a later one.
+        target: (layers, tgt, tgt), `<s>` is the first column; 0 for later positions.
     """
 
     source: Float[np.ndarray, "layers tgt src"]
@@ -81,7 +81,7 @@ def joint(trace: Trace, heads: Heads = "mean", residual: float = 0.5) -> Relevan
 
 
 def matrices(trace: Trace, kind: str, heads: Heads = "mean") -> Stack:
-    """Return one matrix per layer whose rows sum to 1, in double precision; errors as of
+    """Return one matrix per layer whose rows sum to 1, in double precision. Raises the errors of
     `encoder`."""
     layers = np.stack([trace.weights(kind, layer) for layer in range(trace.depth(kind))])
     if heads == "mean":
@@ -116,23 +116,25 @@ def roll(layers: Stack) -> Stack:
 
 def roll_joint(
     memory: Float[np.ndarray, "src src"],
-    within: Float[np.ndarray, "layers tgt tgt"],
-    across: Float[np.ndarray, "layers tgt src"],
-    own_share: Float[np.ndarray, "layers tgt"],
+    self_attention: Float[np.ndarray, "layers tgt tgt"],
+    cross_attention: Float[np.ndarray, "layers tgt src"],
+    residual_share: Float[np.ndarray, "layers tgt"],
 ) -> Relevance:
     """Multiply the mixing matrices of the decoder's sublayers.
 
     Args:
         memory: composition of each position of the memory; rows sum to 1.
-        within: each layer's mixing of target positions, residual included; rows sum to 1.
-        across, own_share: what cross-attention then takes from the memory, and what remains of the
-            position itself; a row of both sums to 1.
+        self_attention: each layer's mixing of target positions, residual included; rows sum to 1.
+        cross_attention, residual_share: the share of each memory position in the cross-attention's
+            output, and that of the residual connection; they sum to 1 for each position.
     """
-    from_source, from_target = np.zeros(across.shape[1:]), np.eye(within.shape[-1])
+    from_source, from_target = np.zeros(cross_attention.shape[1:]), np.eye(self_attention.shape[-1])
     source, target = [], []
-    for mixed, from_memory, remaining in zip(within, across, own_share[..., None], strict=True):
-        from_source = remaining * (mixed @ from_source) + from_memory @ memory
-        from_target = remaining * (mixed @ from_target)
+    for self_mixing, from_memory, remaining in zip(
+        self_attention, cross_attention, residual_share[..., None], strict=True
+    ):
+        from_source = remaining * (self_mixing @ from_source) + from_memory @ memory
+        from_target = remaining * (self_mixing @ from_target)
         source.append(from_source)
         target.append(from_target)
     return Relevance(np.stack(source), np.stack(target))

@@ -1,9 +1,9 @@
-"""Which tokens does an output token come from? Six methods over the same tokens.
+"""Attribution of an output token to source and target tokens, by six methods.
 
     token_attribution(model, trace, 3)         # pandas, a row per token of source and target prefix
     token_attribution(model, trace, 3, against="▁fille")  # why this token, and not that one?
     shares(token_attribution(model, trace, 3))  # every method normalized to sum to 1
-    source_share(model, trace)       # how much of each output token came from the source
+    source_share(model, trace)       # the source's share of each output token
 
 Rollout and flow (Abnar and Zuidema 2020) use the weights only, ALTI+ (Ferrando et al. 2022) also
 the values, value zeroing (Mohebbi et al. 2023) whole layers. These four explain the composition of
@@ -28,9 +28,9 @@ from transformer.inference.trace import Trace
 from transformer.model import Transformer
 
 VECTOR_METHODS = ("rollout", "flow", "alti", "zeroing")
-"""Methods that do not depend on the token that was written."""
+"""Methods that explain a vector; they do not depend on the predicted token."""
 TOKEN_METHODS = ("gradient", "integrated")
-"""Methods that do, and can compare it with a rival."""
+"""Methods that explain the predicted token, and can compare it with a rival."""
 METHODS = (*VECTOR_METHODS, *TOKEN_METHODS)
 
 
@@ -45,15 +45,16 @@ def token_attribution(
 
     One row for each source token, then one for each token of the target prefix, `<s>` first.
     Columns: side ("source" or "target"), position, token, and one for each method: rollout, alti
-    and zeroing are 0 to 1 and sum to 1; flow is 0 to 1 each; gradient × embedding and integrated
-    gradients are in nats. `table.attrs["integrated"]` holds how complete the last are: f of the
-    sentence, "value", and of zero embeddings, "baseline", the "gap" to their difference, and
+    and zeroing are 0 to 1 and sum to 1; each value of flow is 0 to 1; gradient × embedding and
+    integrated gradients are in nats. `table.attrs["integrated"]` tells how far the integrated
+    gradients are complete: the function's "value" for the sentence, its "baseline" for zero
+    embeddings, the "gap" between their difference and the sum of the scores, and the number of
     "steps".
 
     Args:
         methods: some of `METHODS`; default: all, or with a rival all that support one.
-        against: a rival of that token, an id or a candidate's piece (`rival`): then f is the
-            difference of the two logits.
+        against: a rival of that token, as an id or a candidate's piece (`gradients.rival`); the
+            explained function is then the difference of the two logits.
 
     Raises:
         ValueError: for a position, method or rival that does not exist, a rival with a method that
@@ -67,8 +68,8 @@ def token_attribution(
         against = rival(trace, position, against)
         for method in set(methods) & set(VECTOR_METHODS):
             raise ValueError(
-                f"{method} does not depend on the written token, so it cannot compare it with a "
-                f"rival; with a rival use {' or '.join(TOKEN_METHODS)}"
+                f"{method} does not depend on the predicted token, so it cannot compare it with a "
+                f"rival; use {' or '.join(TOKEN_METHODS)}"
             )
     prefix = trace.tgt_tokens[: position + 1]
     n_src = len(trace.src_tokens)
@@ -97,7 +98,7 @@ def _completeness(integrated: Integrated) -> dict[str, float]:
 def shares(table: pd.DataFrame) -> pd.DataFrame:
     """Return the table with each method divided by the sum of its absolute values.
 
-    Negative scores, those against the token, stay negative.
+    Scores keep their sign; a negative one speaks against the token.
     """
     table = table.copy()
     for method in set(METHODS) & set(table):
@@ -107,11 +108,11 @@ def shares(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def source_share(model: Transformer, trace: Trace) -> pd.DataFrame:
-    """Return how much of each output token came from the source, 0 to 1; the rest is from its
+    """Return the source's share of each output token, 0 to 1; the rest is that of the target
     prefix.
 
     One row for each output token: position, token, alti, and rollout, which is the same in every
-    row (see `rollout`). Errors as of `token_attribution`.
+    row (see `rollout`). Raises the errors of `token_attribution`.
     """
     return pd.DataFrame(
         {
@@ -126,15 +127,15 @@ def source_share(model: Transformer, trace: Trace) -> pd.DataFrame:
 def _method_scores(
     model: Transformer, trace: Trace, position: int, method: str, against: int | None
 ) -> tuple[Float[np.ndarray, " src"], Float[np.ndarray, " tgt"]]:
-    """Return one method's scores over the source and over all tokens that the decoder read."""
+    """Return one method's scores over the source and over all tokens of the decoder's input."""
     if method in ("rollout", "alti", "zeroing"):
         module = value_zeroing if method == "zeroing" else alti
-        mixed = rollout.joint(trace) if method == "rollout" else module.joint(model, trace)
-        return mixed.source[-1, position], mixed.target[-1, position]
+        scores = rollout.joint(trace) if method == "rollout" else module.joint(model, trace)
+        return scores.source[-1, position], scores.target[-1, position]
     if method == "flow":
         flows = flow.joint(trace, [position])
         return flows.source[0], flows.target[0]
     if method == "gradient":
-        slopes = gradients(model, trace, position, against=against)
-        return slopes.source, slopes.target
+        scores_by_side = gradients(model, trace, position, against=against)
+        return scores_by_side.source, scores_by_side.target
     raise ValueError(f"there is no method {method!r}; the methods are {', '.join(METHODS)}")

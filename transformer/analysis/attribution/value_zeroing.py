@@ -6,18 +6,17 @@ heads of one attention while its weights stay, and
 
     c_ij = 1 − cos(x̃_i, x̃_i without j),
 
-where x̃_i is the layer's output at position i. Weights, norms and ALTI end at attention or its
-LayerNorm; this includes the feed-forward network.
+where x̃_i is the layer's output at position i. Unlike weights, norms and ALTI, this includes the
+feed-forward network.
 
-Their layers are encoder layers. Here the decoder is measured too, for each of its two attentions,
+The paper measures encoder layers. Here the decoder is measured too, for each of its two attentions,
 up to the output of the decoder layer.
 
-`joint` multiplies the layers, as rollout does. A decoder layer has two attentions and a residual
-connection, and one output where the absence of each can be measured: a row holds how much the
-output turns without a source token, without a prefix token, and without the residual connection
-(also 1 − cos, added to the position itself), normalized to sum to 1. The last score is our
-addition. Without it only the part from attention would count, and after six layers nothing would be
-left of the prefix.
+`joint` multiplies the layers, as rollout does. For a decoder layer, a row has the change (1 − cos)
+of its output without each source token, without each prefix token, and without the residual
+connection (added to the position itself), normalized to sum to 1. The score of the residual
+connection is not in the paper; without it, almost nothing would remain of the prefix after six
+layers.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ def _output_changes(
     _, site = norms.attention_module(model, trace, kind, layer)
     norm, rest_of_layer = (
         norms.add_and_norm(model, site).norm,
-        _RestOfLayer(model, trace, kind, layer),
+        _LaterSublayers(model, trace, kind, layer),
     )
     total = torch.from_numpy(trace[f"{site}_norm.hook_sum"].copy()).to(model.embedding.weight)
     rows, first = [], 0
@@ -79,19 +78,23 @@ def _output_changes(
 
 
 def joint(model: Transformer, trace: Trace) -> Relevance:
-    """Return how much each source and prefix token changes each decoder position, over all layers.
+    """Return the share of each source and prefix token in each decoder position, over all layers.
 
-    Errors as of `scores`.
+    Raises the errors of `scores`.
     """
-    encoder, within = (
+    encoder, self_attention = (
         np.stack([_mixing(model, trace, kind, n) for n in range(trace.depth(kind))])
         for kind in ("encoder", "decoder")
     )
-    across = np.stack([scores(model, trace, "cross", n) for n in range(trace.depth("cross"))])
-    within_sums = within.sum(axis=-1, keepdims=True)
-    total = within_sums + across.sum(axis=-1, keepdims=True, dtype=np.float64)
+    cross_attention = np.stack(
+        [scores(model, trace, "cross", n) for n in range(trace.depth("cross"))]
+    )
+    within_sums = self_attention.sum(axis=-1, keepdims=True)
+    total = within_sums + cross_attention.sum(axis=-1, keepdims=True, dtype=np.float64)
     memory = roll(encoder / encoder.sum(axis=-1, keepdims=True))[-1]
-    return roll_joint(memory, within / within_sums, across / total, (within_sums / total)[..., 0])
+    return roll_joint(
+        memory, self_attention / within_sums, cross_attention / total, (within_sums / total)[..., 0]
+    )
 
 
 def _mixing(
@@ -104,7 +107,7 @@ def _mixing(
     return np.asarray(changes[:, :-1] + np.diag(changes[:, -1]))
 
 
-class _RestOfLayer:
+class _LaterSublayers:
     """The part of the layer above one attention, position by position."""
 
     def __init__(self, model: Transformer, trace: Trace, kind: str, layer: int) -> None:

@@ -9,7 +9,7 @@ edge. To first order, the change of a metric is
     score(u → v) = (clean output of u - corrupted output of u) · ∂metric / ∂(input of v),
 
 so one corrupted pass, one clean pass and one backward pass give all edges. Their models are
-pre-norm, where the output of u arrives in the input of v as it is. This one is post-norm: between u
+pre-norm, where the output of u reaches the input of v unchanged. This one is post-norm: between u
 and v the residual stream is normalized after every sublayer. The gradient at the input of v is
 therefore carried back through the layer normalizations between the two, with the outputs of the
 sublayers between them held at their clean values, as path patching holds them. So two things are
@@ -57,7 +57,7 @@ from transformer.model import Transformer
 MAX_EDGES = 8_000
 """Maximum number of edges: 4 layers of 8 heads have 5,965."""
 MAX_VALUES = 2**26
-"""Maximum numbers in the gradients of all inputs together (256 MB in float32)."""
+"""Maximum number of values in the gradients of all inputs together (256 MB in float32)."""
 
 Gradients = Float[Tensor, "inputs pairs length d_model"]
 
@@ -129,8 +129,8 @@ def _pass_with_gradients(
     with_gradient = [f"{OUTPUT.stack}.layers.{model.config.n_layers - 1}.ffn_norm.hook_output"]
     for stack in EMBEDDINGS:
         for sublayer in sublayers(model.config, stack):
-            ends = ["output"] if sublayer.kind == "ffn" else points
-            with_gradient += [f"{sublayer.path}.hook_{end}" for end in ends]
+            hooked = ["output"] if sublayer.kind == "ffn" else points
+            with_gradient += [f"{sublayer.path}.hook_{point}" for point in hooked]
 
     def keep(x: Tensor, name: str) -> Tensor:
         if name in embeddings:

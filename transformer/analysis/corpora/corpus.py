@@ -12,9 +12,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from transformer.analysis.corpora import own_sentences
+from transformer.analysis.corpora import bundled_sentences
+from transformer.analysis.corpora.bundled_sentences import LANGUAGES
 from transformer.analysis.corpora.gold import Gold, parse_links
-from transformer.analysis.corpora.own_sentences import LANGUAGES
 from transformer.run_config import TaskRun, parse
 from transformer.text import TASKS, CorpusError, TokenStore, Vocabulary, split
 from transformer.text.corpus import read_lines
@@ -22,10 +22,10 @@ from transformer.text.files import read_json
 from transformer.text.visible import is_blank
 
 MAX_SENTENCES = 5_000
-"""Sentences of one corpus at most: the data stored for each grows with the number of heads."""
+"""Maximum number of sentences of a corpus; memory grows with their number and that of heads."""
 
 DEFAULT_SENTENCES = 300
-"""Default number of sentences of the bundled corpus and of a run's validation set."""
+"""Default limit of sentences, for the bundled corpus and the validation pairs of a run."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class Corpus:
     """Sentences to measure over; `hash` identifies the content, whatever the name.
 
     Attributes:
-        target: language code of the translations of the bundled sentences, "fr" or "de"; "" for all
-            others.
+        target: language code of the translations of a bundled corpus, "fr" or "de"; "" for another
+            corpus.
     """
 
     name: str
@@ -79,52 +79,54 @@ class Corpus:
     def bundled(
         cls, n: int = DEFAULT_SENTENCES, *, symbols: bool = False, target: str = "fr"
     ) -> Corpus:
-        """Return the bundled sentences, at most `n`.
+        """Return at most `n` of the bundled sentences.
 
-        These are everyday sentences, followed for French by sentences of our grammar with exact
-        gold links. German has no grammar; there the sentences of `linked` follow.
+        Everyday sentences come first; then, for French, sentences of the built-in grammar with
+        exact gold links, and for German those of `linked`.
 
         Args:
-            symbols: only sentences of the grammar, written as its task does: "the black cat sleeps
-                .".
+            symbols: only sentences of the grammar, as in its task: "the black cat sleeps .".
             target: the language code, "fr" or "de".
 
         Raises:
             ValueError: for another language, or the grammar's symbols in German.
         """
-        own_sentences.check_language(target)
+        bundled_sentences.check_language(target)
         if symbols and target != "fr":
             raise ValueError(f'the grammar is English to French; it has no symbols in "{target}"')
-        pairs = [] if symbols else own_sentences.everyday(target)[:n]
+        pairs = [] if symbols else bundled_sentences.everyday(target)[:n]
         if target == "fr":
-            pairs += own_sentences.grammar_pairs(n - len(pairs), symbols=symbols)
+            pairs += bundled_sentences.grammar_pairs(n - len(pairs), symbols=symbols)
         else:
-            pairs += own_sentences.linked(target)[: n - len(pairs)]
+            pairs += bundled_sentences.linked(target)[: n - len(pairs)]
         return cls("bundled sentences", tuple(Sentence(*pair) for pair in pairs), target)
 
     @classmethod
     def linked(cls, target: str = "fr") -> Corpus:
-        """Return our sentences with human-made links to "fr" or "de"; errors as of
-        `own_sentences`."""
-        name = f"our sentences with human-made links, English to {LANGUAGES.get(target, target)}"
-        return cls(name, tuple(Sentence(*pair) for pair in own_sentences.linked(target)), target)
+        """Return the bundled sentences with human-made links, for "fr" or "de"."""
+        language = LANGUAGES.get(target, target)
+        name = f"bundled sentences with human-made links, English to {language}"
+        return cls(
+            name, tuple(Sentence(*pair) for pair in bundled_sentences.linked(target)), target
+        )
 
     @classmethod
     def named(cls, name: str) -> Corpus | None:
-        """Return one of `NAMES`, or None: "linked-de" is `linked("de")`, "ours-fr" is
-        `bundled()`."""
+        """Return a bundled corpus by its name in `NAMES`, or None: "linked-de" is `linked("de")`,
+        "bundled-fr" is `bundled()`."""
+        name = _OLD_NAMES.get(name, name)
         if name not in NAMES:
             return None
         kind, _, target = name.partition("-")
         return cls.linked(target) if kind == "linked" else cls.bundled(target=target)
 
     @classmethod
-    def of_run(cls, folder: str | os.PathLike[str], limit: int = DEFAULT_SENTENCES) -> Corpus:
+    def from_run(cls, folder: str | os.PathLike[str], limit: int = DEFAULT_SENTENCES) -> Corpus:
         """Return the first validation pairs of a training run, with gold links if its task has
         them.
 
         Raises:
-            CorpusError: if the folder is not a run, or its text is not prepared.
+            CorpusError: if the folder is not a run, or the run has not stored its pairs yet.
         """
         run = Path(folder)
         try:
@@ -136,26 +138,25 @@ class Corpus:
             )
         except (OSError, KeyError, TypeError, ValueError) as error:
             raise CorpusError(
-                f"{run} has no validation pairs to read: {error}; choose another corpus."
+                f"{run} has no readable validation pairs: {error}; choose another corpus."
             ) from error
         return cls("validation pairs of the run", tuple(sentences[:limit]))
 
     @classmethod
-    def of_lines(
+    def from_lines(
         cls, lines: Iterable[str], name: str, links: Iterable[str] | None = None
     ) -> Corpus:
-        """Read one sentence per line, or `source TAB target`, or these with a third column of
-        links.
+        """Read lines of `source`, `source TAB target` or `source TAB target TAB links`.
 
         Args:
-            name: what error messages call the text.
-            links: a line for each sentence in Pharaoh's format, "0-0 1-2": a source word and a
-                target word, counted from 0, where words are separated by spaces; "1?2" or "1p2" is
-                a possible link, not a sure one.
+            name: the name of the corpus, used in error messages.
+            links: a line of links per sentence, instead of the third column. Pharaoh's format,
+                "0-0 1-2": a source word and a target word, both counted from 0 and separated by
+                spaces; "1?2" or "1p2" is a possible link, not a sure one.
 
         Raises:
-            CorpusError: naming the line, for a blank line, one of another kind than the first, or
-                an invalid link; for a text without lines or with too many.
+            CorpusError: naming the line, for a blank line, an invalid link, or lines with and
+                without a tab; for a text without lines or with too many.
         """
         rows = [line.strip("\r\n") for line in islice(lines, MAX_SENTENCES + 1)]
         while rows and is_blank(rows[-1]):
@@ -181,22 +182,25 @@ class Corpus:
     def read(
         cls, path: str | os.PathLike[str], links: str | os.PathLike[str] | None = None
     ) -> Corpus:
-        """Read a file, also .gz, in the format of `of_lines`, and optionally a file of links.
+        """Read a file, also .gz, in the format of `from_lines`, and optionally a file of links.
 
         Raises:
-            CorpusError: as `of_lines`, and for a file that is missing or not UTF-8.
+            CorpusError: as `from_lines`, and for a file that is missing or not UTF-8.
         """
-        return cls.of_lines(
+        return cls.from_lines(
             read_lines(path), Path(path).name, None if links is None else read_lines(links)
         )
 
+    # Former names, used in programs copied from the app.
+    of_run, of_lines = from_run, from_lines
+
     def to_dict(self) -> dict[str, Any]:
         """Return a dictionary for JSON; `from_dict` reads it."""
-        return {"name": self.name, "target": self.target, "sentences": self._written}
+        return {"name": self.name, "target": self.target, "sentences": self._sentence_lists}
 
     @cached_property
-    def _written(self) -> list[list[Any]]:
-        """The sentences as lists, computed once for all measurements over them."""
+    def _sentence_lists(self) -> list[list[Any]]:
+        """The sentences as lists for JSON, computed once."""
         return [
             [s.source, s.target, None if s.gold is None else s.gold.to_list()]
             for s in self.sentences
@@ -212,15 +216,15 @@ class Corpus:
         return cls(values["name"], tuple(sentences), values.get("target", ""))
 
 
-NAMES = tuple(f"{kind}-{target}" for kind in ("ours", "linked") for target in LANGUAGES)
-"""The names that `Corpus.named` accepts: "ours-fr", "linked-de" and so on."""
+NAMES = tuple(f"{kind}-{target}" for kind in ("bundled", "linked") for target in LANGUAGES)
+"""The names that `Corpus.named` accepts: "bundled-fr", "linked-de" and so on."""
+_OLD_NAMES = {f"ours-{target}": f"bundled-{target}" for target in LANGUAGES}
 
 
-def own_corpus_for(target: str, n: int = DEFAULT_SENTENCES, *, symbols: bool = False) -> Corpus:
-    """Return our sentences for a model that writes the language code `target`, as `bundled`.
+def bundled_corpus_for(target: str, n: int = DEFAULT_SENTENCES, *, symbols: bool = False) -> Corpus:
+    """Return `Corpus.bundled` for a model that translates into the language code `target`.
 
-    For a language without translations they have none: French translations are of no use for a
-    model that writes Italian.
+    If `target` is not one of `LANGUAGES`, the sentences have no translations.
     """
     if target in LANGUAGES:
         return Corpus.bundled(n, symbols=symbols, target=target)
@@ -231,36 +235,37 @@ def own_corpus_for(target: str, n: int = DEFAULT_SENTENCES, *, symbols: bool = F
 def corpus_for(checkpoint: str | os.PathLike[str], vocabulary: Vocabulary) -> Corpus:
     """Return the default corpus of a checkpoint.
 
-    A run gets its own validation pairs, because it may not know English. Another checkpoint gets
-    our sentences with translations to the language that its model card names, or to French.
+    For the checkpoint of a run these are the run's validation pairs, because its source language
+    may not be English. For another checkpoint they are the bundled sentences with translations into
+    the target language of its model card, French by default.
     """
     from transformer.checkpoint import CheckpointError, load_languages  # imports torch
 
     run = Path(checkpoint).resolve().parent
     if Path(checkpoint).name == "checkpoint" and (run / "config.json").is_file():
-        return Corpus.of_run(run)
-    if vocabulary.unk_id in vocabulary.encode(own_sentences.everyday()[0][0]):
+        return Corpus.from_run(run)
+    if vocabulary.unk_id in vocabulary.encode(bundled_sentences.everyday()[0][0]):
         return Corpus.bundled(symbols=True)
     try:
         languages = load_languages(checkpoint)
     except CheckpointError:
         languages = None
-    return own_corpus_for(languages[1] if languages else "fr")
+    return bundled_corpus_for(languages[1] if languages else "fr")
 
 
 def _sentence_from_columns(columns: list[str], paired: bool) -> Sentence:
-    """Raise ValueError for a line of another kind than the first; the caller adds the line
-    number."""
+    """Return the sentence of a line. Raises ValueError, without the line number, for an invalid
+    line."""
     if is_blank(columns[0]):
         raise ValueError("the line has no sentence; every line needs one")
     if (len(columns) > 1) != paired:
-        tabs = "a tab, the first has none" if not paired else "no tab, the first has one"
-        raise ValueError(f"it has {tabs}; every line is a sentence, or every line is a pair")
+        tabs = "no tab, but the first line has" if paired else "a tab, but the first line has not"
+        raise ValueError(f"it has {tabs}; all lines need a tab, or none")
     if not paired:
         return Sentence(columns[0])
     source, target = columns[:2]
     if is_blank(target):
-        raise ValueError("there is nothing after the tab; a pair needs both sides")
+        raise ValueError("there is no text after the tab; a pair needs a source and a target")
     if len(columns) < 3 or not columns[2][:1].isdecimal():
         return Sentence(source, target)  # ignore a third column that does not hold links
     words = tuple(source.split()), tuple(target.split())
@@ -268,12 +273,12 @@ def _sentence_from_columns(columns: list[str], paired: bool) -> Sentence:
 
 
 def _task_sentences(run: TaskRun) -> list[Sentence]:
-    """Return the validation examples, generated again."""
+    """Return the validation examples of a task, generated from the run's seed."""
     _, valid = split(TASKS[run.task], seed=run.training.seed, **run.options)
     return [
         Sentence(e.src, e.tgt)
         if e.alignment is None
-        else Sentence(*own_sentences.grammar_pair(e, symbols=True))
+        else Sentence(*bundled_sentences.grammar_pair(e, symbols=True))
         for e in valid
     ]
 

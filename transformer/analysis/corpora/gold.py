@@ -60,9 +60,11 @@ class Gold:
     def from_list(cls, values: Sequence[Any]) -> Gold:
         """Restore links from `to_list`."""
         source, target, *links, dependencies = values
-        sure, possible = (frozenset((int(i), int(j)) for i, j in each) for each in links)
-        within = tuple((str(name), int(i), int(j)) for name, i, j in dependencies)
-        return cls(tuple(source), tuple(target), sure, possible, within)
+        sure, possible = (
+            frozenset((int(i), int(j)) for i, j in links_list) for links_list in links
+        )
+        typed_dependencies = tuple((str(name), int(i), int(j)) for name, i, j in dependencies)
+        return cls(tuple(source), tuple(target), sure, possible, typed_dependencies)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +99,7 @@ MAX_DIGITS = 6
 
 
 def parse_links(text: str) -> tuple[frozenset[Link], frozenset[Link]]:
-    """Return the sure and the possible links of a line in Pharaoh's format; see `Corpus.of_lines`.
+    """Return the sure and possible links of a line in Pharaoh's format; see `Corpus.from_lines`.
 
     Raises:
         ValueError: for a part that is not a link.
@@ -153,7 +155,7 @@ def words_of(pieces: Sequence[str], words: Sequence[str]) -> list[int] | None:
 def pieces_linked(
     source_pieces: Sequence[str], target_pieces: Sequence[str], gold: Gold
 ) -> Bool[np.ndarray, "target source"] | None:
-    """Return whether the words of two pieces are surely linked; None if the texts are not those of
+    """Return whether the words of two pieces have a sure link; None if the texts are not those of
     `gold`.
 
     The pieces end with `</s>` on both sides, which has no links.

@@ -47,12 +47,12 @@ def scaled_progress(progress: Progress, start: float, share: float) -> Progress:
 
 @dataclass(frozen=True)
 class Pair:
-    """A sentence pair as the model reads and writes it.
+    """The token ids of a sentence pair.
 
     Attributes:
         src: source ids, `</s>` last.
-        out: target ids; `</s>` last, unless a translation of the model's own was cut off.
-        own: whether `out` is the model's own greedy translation.
+        out: target ids; `</s>` last, except in a translation by the model that was cut off.
+        own: whether `out` is a greedy translation by the model.
     """
 
     src: list[int]
@@ -73,7 +73,7 @@ class NumberedBatch(Batch):
 def encode_corpus(
     translator: Translator, corpus: Corpus, progress: Progress = no_progress
 ) -> list[Pair]:
-    """Encode all sentences; a missing target is replaced by the model's own greedy translation.
+    """Encode all sentences; a missing target is replaced by the model's greedy translation.
 
     Raises:
         ValueError: naming the sentence, counted from 1, for a text that is too long.
@@ -96,9 +96,9 @@ def encode_corpus(
         outputs = decoder.run([sources[n] for n in part], Decoding(candidates=1))
         for number, output in zip(part, outputs, strict=True):
             targets[number] = output.decoded.ids
-    own = set(missing)
+    translated = set(missing)
     return [
-        Pair(src, out, number in own)
+        Pair(src, out, number in translated)
         for number, (src, out) in enumerate(zip(sources, targets, strict=True))
     ]
 
@@ -112,12 +112,12 @@ def batches(translator: Translator, pairs: Sequence[Pair]) -> Iterator[NumberedB
     group: list[int] = []
     longest = 0
     for number in order:
-        own = max(len(pairs[number].src), len(pairs[number].out))
-        longest = max(longest, own)
+        length = max(len(pairs[number].src), len(pairs[number].out))
+        longest = max(longest, length)
         too_much = (len(group) + 1) * translator.model.config.n_heads * longest**2 > MAX_WEIGHTS
         if group and (len(group) == MAX_ROWS or too_much):
             yield _batch(translator, group, pairs)
-            group, longest = [], own
+            group, longest = [], length
         group.append(number)
     if group:
         yield _batch(translator, group, pairs)
@@ -182,11 +182,11 @@ def losses(
         if memory is None:
             memory = model.encode(batch.src, mask, hooks)
         logits = model.project(model.decode(batch.tgt_in, memory, mask, hooks=hooks), hooks)
-    # One row per token, which is six times faster; padding has loss 0.
-    each = functional.cross_entropy(
+    # Flattened to one row per token, because that is six times faster; padding has loss 0.
+    token_losses = functional.cross_entropy(
         logits.flatten(0, 1), batch.tgt_out.flatten(), ignore_index=pad_id, reduction="none"
     )
-    return each.view(batch.tgt_out.shape).sum(dim=-1)
+    return token_losses.view(batch.tgt_out.shape).sum(dim=-1)
 
 
 def lengths(corpus: Sequence[NumberedBatch]) -> Float[np.ndarray, "sentence"]:

@@ -17,7 +17,7 @@ from transformer.text.corpus import read_lines
 N_COLUMNS = 10
 _ID = re.compile(r"\d{1,6}([-.]\d{1,6})?", re.ASCII)
 RELATIONS = {"nsubj": "subject", "obj": "object", "amod": "adjective", "advmod": "adverb"}
-"""Universal relation to the name that our own grammar uses; subtypes ("nsubj:pass") count too."""
+"""Name in the built-in grammar of each universal relation; subtypes ("nsubj:pass") count too."""
 
 
 @dataclass(frozen=True)

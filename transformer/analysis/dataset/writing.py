@@ -1,4 +1,4 @@
-"""Trace every sentence of a corpus by itself, and write one complete dataset or nothing."""
+"""Trace the sentences of a corpus one by one and write them as one dataset."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ ABOUT = "about.json"
 MAX_BYTES = 2**31
 """Maximum size of the weights before compression: 2 GB."""
 MAX_PAGE_BYTES = 2**27
-"""The same for a dataset that a page offers for download: 134 MB."""
+"""Maximum size of the weights of a dataset that a page offers for download: 134 MB."""
 PREVIEW_SENTENCES = 5
-"""Sentences that the page shows."""
+"""Number of sentences in the page's preview."""
 TRACING_SHARE = 0.9
 """Share of the time for tracing; the rest is for compressing the weights."""
 
@@ -51,8 +51,9 @@ def write_dataset(
 ) -> None:
     """Trace each sentence as `translator.trace(source, target or None, **options)` does.
 
-    A sentence with a target is scored; all others are translated. If it is cancelled or fails,
-    nothing is left at `out`; a killed process may leave a hidden folder next to it.
+    A sentence with a target is traced with that target; all others are translated. `out` is
+    complete or does not exist: cancelling or an error leaves nothing there, and a killed process
+    leaves at most a hidden folder next to it.
 
     Args:
         out: a folder, or a file "….zip" with the same files in it; it must not exist yet.
@@ -83,7 +84,7 @@ def write_dataset(
             _trace(translator, corpus, options, (tables, weights), progress)
             weights.finish(folder, scaled_progress(progress, TRACING_SHARE, 1 - TRACING_SHARE))
         if target.suffix == ".zip":
-            folder = _packed(folder, Path(work_folder) / "dataset.zip")
+            folder = _zip_folder(folder, Path(work_folder) / "dataset.zip")
         os.rename(folder, target)
     progress(1.0, "written")
 
@@ -91,10 +92,11 @@ def write_dataset(
 def _decoding(corpus: Corpus, options: dict[str, Any]) -> Decoding:
     """Validate the options. Raises ValueError for search options if targets are scored."""
     decoding = Decoding.of(options)
-    searched = [name for name in options if name != "candidates"]
-    if searched and any(sentence.target for sentence in corpus.sentences):
+    search_options = [name for name in options if name != "candidates"]
+    if search_options and any(sentence.target for sentence in corpus.sentences):
         raise ValueError(
-            f"{corpus.name} has targets, which are scored without a search: omit {searched[0]}"
+            f"{corpus.name} has targets, which are scored without a search: omit "
+            f"{search_options[0]}"
         )
     return decoding
 
@@ -117,7 +119,7 @@ def _trace(
     writers: tuple[Tables, WeightsWriter],
     progress: Progress,
 ) -> None:
-    """Trace all sentences one by one: without padding, none depends on its neighbours."""
+    """Trace all sentences one by one, so that no result depends on padding or other sentences."""
     n_layers = translator.model.config.n_layers
     sites = [name.format(layer) for name in WEIGHTS.values() for layer in range(n_layers)]
     tables, weights = writers
@@ -132,7 +134,7 @@ def _trace(
 def _about(
     translator: Translator, corpus: Corpus, heads: list[Head], decoding: Decoding
 ) -> dict[str, Any]:
-    """Return the origin of the dataset, and the meaning of its measure columns."""
+    """Return the content of about.json: how the dataset was made, and what its columns mean."""
     folder = translator.folder
     return {
         "format": FORMAT,
@@ -151,8 +153,8 @@ def _about(
     }
 
 
-def _packed(folder: Path, file: Path) -> Path:
-    """Pack all files of `folder` into one zip, uncompressed, because each is compressed already."""
+def _zip_folder(folder: Path, file: Path) -> Path:
+    """Store all files of `folder` in one zip without compressing them again."""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as packed:
         for path in sorted(folder.iterdir()):
             packed.write(path, path.name)
@@ -160,10 +162,10 @@ def _packed(folder: Path, file: Path) -> Path:
 
 
 def compute(request: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    """Write a dataset for a page, in its own process: a zip at `request["file"]`.
+    """Write a dataset for a page, in a separate process, as a zip file at `request["file"]`.
 
-    The result has "files", the size of each in bytes, "bytes", that of the zip, and "first", the
-    first sentences with their translations.
+    The result has "files", the size of each file in bytes, "bytes", the size of the zip, and
+    "first", the first sentences with their translations.
 
     Args:
         request: "checkpoint", its folder; "hash"; "corpus", as `Corpus.to_dict`; "heads", as

@@ -3,8 +3,8 @@
 The sentences of the corpus are resampled with replacement many times; the same resamples serve both
 systems of a comparison. An interval holds the middle 95 % of the differences.
 
-Among many figures some look large by chance. `BootstrapSamples.simultaneous_intervals` and
-`max_difference_interval` therefore give intervals that hold for all figures at once: every figure's
+Among many figures, some are large by chance. `BootstrapSamples.simultaneous_intervals` and
+`max_difference_interval` therefore give simultaneous intervals for all figures: every figure's
 deviation from its value is measured in its own standard errors, and 95 % of the resampled corpora
 must keep the largest of these deviations below the bound (the "max-t" bootstrap of multiple
 testing, as in Romano and Wolf 2005).
@@ -133,7 +133,7 @@ def max_difference_interval(
     The value is the maximum over the candidates of the minimum over the baselines of their
     differences. The interval holds for all these differences at once, so picking the best of each
     side does not make the result look more certain than it is. Both sides are compared within the
-    same resampled corpora, so what changes both alike does not count.
+    same resampled corpora, so a change that affects both equally does not count.
     """
     if baselines is None:
         baselines = BootstrapSamples(
@@ -168,7 +168,7 @@ def _standardized_distances(
 def _half_width(max_distances: Float[np.ndarray, "draw"], sentences: int) -> float:
     """Return the half-width of an interval in standard errors.
 
-    Resampled corpora of few sentences are too much alike, so the tail of the normal distribution is
+    Resampled corpora of few sentences differ too little, so the tail of the normal distribution is
     replaced by that of Student's t (Hesterberg 2015, from memory).
     """
     if sentences < 2:

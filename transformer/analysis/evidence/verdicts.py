@@ -28,11 +28,11 @@ class Effect:
     """The size of the effect that a claim is about.
 
     Attributes:
-        name: for example "rollout's correlation less that of raw weights".
+        name: for example "rollout's correlation minus that of raw weights".
         unit: of all the numbers, for example "points of AER".
         interval: the value with its bounds.
         floor: what the value must exceed for the claim to hold; with `below`, stay below.
-        n_comparisons: number of comparisons for which the interval holds at once
+        n_comparisons: number of comparisons for which the interval is simultaneous
             (`bootstrap.max_difference_interval`).
     """
 
@@ -95,7 +95,7 @@ this 1 time in 20 by chance (1 of the 6!/(3!·3!) orders), and would rarely be t
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence that a race tests: one entry ends better than another."""
+    """The claim of a race: one entry has a better final result than another."""
 
     text: str
     better: str
@@ -156,8 +156,8 @@ def results(outcomes: Iterable[Outcome], entries: Sequence[str]) -> pd.DataFrame
 
     Columns: "n", the number of finished seeds; `{measure}_mean`, `_sd` (sample standard deviation,
     NaN for one seed), `_min` and `_max` for loss and accuracy; "reached", the number of seeds that
-    had 95 % correct; "steps_mean", "steps_min" and "steps_max" until then, NaN unless every seed
-    did; "seconds_mean".
+    reached 95 % correct; "steps_mean", "steps_min" and "steps_max", the steps until then, NaN
+    unless every seed reached it; "seconds_mean".
 
     Raises:
         ValueError: for an outcome of another entry, or a seed that an entry has twice.

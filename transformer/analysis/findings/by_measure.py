@@ -1,5 +1,5 @@
-"""Findings that some head does what a measure says: every `PublishedClaim`, and positional
-heads."""
+"""Findings that a head with a high value of a measure exists: every `PublishedClaim`, and
+positional heads."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from transformer.measures.role_rules import POSITIONAL
 
 def _chart(kind: str, share: str, floor: float, by: str = "") -> Chart:
     """Return a chart of a share per head with a line at the floor."""
-    across, mark = f"{kind} head (layer.head)", (floor, f"{floor:.0%}")
-    return Chart("place", "share", across, share, by=by, mark=mark, joined=False, percent=True)
+    x_title, mark = f"{kind} head (layer.head)", (floor, f"{floor:.0%}")
+    return Chart("label", "share", x_title, share, by=by, mark=mark, joined=False, percent=True)
 
 
 def published(measure: Measure, claim: PublishedClaim) -> Published:
@@ -46,10 +46,10 @@ def published(measure: Measure, claim: PublishedClaim) -> Published:
         measure.name,
         claim.text,
         claim.source,
-        f"Of each {subject}: {measure.note[0].lower()}{measure.note[1:]} The effect is that of the "
-        f"head that has most. It holds if it is surely above {claim.floor:.0%}, and is refuted if "
-        "it is surely below; the interval is simultaneous over all these heads, for one of many is "
-        "easily good by chance.",
+        f"For each {subject}: {measure.note[0].lower()}{measure.note[1:]} The effect is the "
+        "greatest value of these heads. The claim holds if its whole 95% interval is above "
+        f"{claim.floor:.0%}, and is refuted if it is below. The interval is simultaneous over "
+        "these heads, because the best of many heads may have a high value by chance.",
         test,
         max_sentences=300,
         chart=_chart(claim.kind, measure.label, claim.floor),
@@ -70,7 +70,7 @@ def _test_claim(
     measurable = rows > 0
     require_sentences(
         int(measurable.sum()),
-        f"sentences that this can be measured over ({measure.missing_reason})",
+        f"sentences on which this measure is defined ({measure.missing_reason})",
     )
     values = measured.values[claim.kind][measure.name][..., measurable]
     layers = range(len(values)) if claim.layer is None else [claim.layer]
@@ -79,11 +79,11 @@ def _test_claim(
     n_heads = values.shape[1]
     heads = [(layer, head) for layer in layers for head in range(n_heads)]
     lines = [(short_name(*head, exact=True), *head) for head in heads]
-    table = pd.DataFrame(lines, columns=["place", "layer", "head"])
+    table = pd.DataFrame(lines, columns=["label", "layer", "head"])
     table["share"] = samples.values
     _add_bounds(table, samples)
     effect = Effect(
-        f"the greatest of all heads: {measure.label.lower()}",
+        f"greatest value of all heads: {measure.label.lower()}",
         "% of the rows",
         max_difference_interval(samples).scaled(100),
         100 * claim.floor,
@@ -91,7 +91,7 @@ def _test_claim(
     )
     value, low, high = interval_text(effect.interval, 0)
     best = table.nlargest(1, "share").iloc[0]
-    reason = f"The head that has most, {best.place}, has {value}% (95%: {low} to {high})."
+    reason = f"The greatest value is {value}% (95%: {low} to {high}), of head {best.label}."
     return Finding(table, effect, reason, int(measurable.sum()))
 
 
@@ -122,7 +122,7 @@ def _positional(translator: Translator, corpus: Corpus, progress: Progress) -> F
         lines.append((short_name(layer, head, exact=True), layer, head, offset, share, reach))
         hits.append(shares * counts)
         rows.append(counts)
-    table = pd.DataFrame(lines, columns=["place", "layer", "head", "offset", "share", "reach"])
+    table = pd.DataFrame(lines, columns=["label", "layer", "head", "offset", "share", "reach"])
     samples = BootstrapSamples.from_ratios(np.stack(hits), np.stack(rows))
     _add_bounds(table, samples)
     reachable = ((table["offset"] != 0) & (table.pop("reach") >= HALF)).to_numpy()
@@ -131,7 +131,7 @@ def _positional(translator: Translator, corpus: Corpus, progress: Progress) -> F
     table["role"] = np.select([table["positional"], possible], ["positional", "not shown"], "not")
     best = max_difference_interval(samples[reachable]) if reachable.any() else Interval(0, 0, 0)
     effect = Effect(
-        "the greatest share of rows that any encoder head has at one offset",
+        "greatest share of rows at one offset, over all encoder heads",
         "% of the rows",
         best.scaled(100),
         100 * POSITIONAL,
@@ -144,16 +144,16 @@ def _reason(table: pd.DataFrame, reachable: npt.NDArray[np.bool_], effect: Effec
     positional = table[table["positional"]]
     if len(positional):
         listed = ", ".join(
-            f"{row.place} ({row.offset:+d}, {row.share:.0%})" for row in positional.itertuples()
+            f"{row.label} ({row.offset:+d}, {row.share:.0%})" for row in positional.itertuples()
         )
         text = f"{len(positional)} of {len(table)} encoder heads are positional: {listed}"
     else:
-        text = f"None of {len(table)} encoder heads is surely positional"
+        text = f"None of {len(table)} encoder heads is shown to be positional"
         best = table[reachable].nlargest(1, "share")
         if len(best):
             value, low, high = interval_text(effect.interval, 0)
             text += (
-                f"; the nearest is {best.place.item()} with {value}% (95%: {low} to {high}) at "
+                f"; {best.label.item()} has the greatest share, {value}% (95%: {low} to {high}) at "
                 f"offset {best.offset.item():+d}"
             )
     return f"{text}.".replace("-", "−")
@@ -161,14 +161,14 @@ def _reason(table: pd.DataFrame, reachable: npt.NDArray[np.bool_], effect: Effec
 
 POSITIONAL_HEADS = Published(
     "positional",
-    "Some encoder heads look at one fixed place relative to each token, mostly its neighbour.",
+    "Some encoder heads attend to one fixed offset from each token, mostly to a neighbour.",
     "Voita et al. 2019, section 5.1",
-    "Of each encoder head the offset is taken at which most rows have their greatest weight, other "
-    "than 0, if at least half of the rows can reach it. The effect is the share of these rows in "
-    "the head that has most. It holds if that share is surely above 90%, Voita's own floor, and is "
-    "refuted if it is surely below; the interval is simultaneous over all heads, for one head of "
-    "many is easily good by chance. Offset 0 does not count: a head finds its own token by its "
-    "content as well.",
+    "For each encoder head, the most frequent offset of a row's greatest weight is determined, if "
+    "at least half of the rows can reach it. Offset 0 does not count, because a head can also find "
+    "its own token by content. The effect is the greatest share of rows at such an offset, over "
+    "all heads. The claim holds if its whole 95% interval is above 90%, the threshold of Voita et "
+    "al., and is refuted if it is below. The interval is simultaneous over the heads, because the "
+    "best of many heads may have a high value by chance.",
     _positional,
     max_sentences=300,
     chart=_chart("encoder", "rows at its offset", POSITIONAL, by="role"),

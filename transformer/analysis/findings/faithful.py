@@ -32,25 +32,25 @@ from transformer.measures.chart import Chart
 
 Scope = Literal["translation", "encoder"]
 METHODS = ("raw weights", "rollout", "ALTI", "value zeroing")
-"""In the order of `agreement`; over a whole translation ALTI is ALTI+."""
+"""The methods in the order of `agreement`; for scope "translation", ALTI stands for ALTI+."""
 MIN_PIECES, MAX_PIECES = 5, 80
-"""Range of source pieces, without `</s>`, of a measured sentence: fewer have no meaningful ranks,
-and the work grows with the square of the number."""
+"""Range of source pieces, without `</s>`, of a measured sentence: with fewer pieces ranks mean
+little, and the time grows with the square of the number."""
 
 
 def blank_out(translator: Translator, trace: Trace) -> Float[np.ndarray, "target source"]:
-    """Return the change of each output token's log-probability, nats, with a source token as
-    `<unk>`.
+    """Return the change of each output token's log-probability, nats, when a source token is
+    replaced by `<unk>`.
 
-    The output before the token is given. `</s>` of the source is not blanked out and has no column.
+    The decoder is teacher-forced. `</s>` of the source is not replaced and has no column.
     """
     return perturbation_effects(translator, trace, "source")
 
 
 @torch.inference_mode()
 def blank_out_memory(translator: Translator, trace: Trace) -> Float[np.ndarray, "source source"]:
-    """Return 1 − cos between each position of the memory and the same with another source token as
-    `<unk>`.
+    """Return the change, 1 − cos, of each position of the encoder's output when a source token is
+    replaced by `<unk>`.
 
     Uses the encoder only, as the published method does; `</s>` has neither row nor column.
     """
@@ -65,9 +65,9 @@ def agreement(
     """Return the rank correlation of each of `METHODS` with blank-out, for every suitable sentence.
 
     For each output token the source tokens are ranked by |`blank_out`| and by each method up to a
-    layer, and the rank correlations are averaged over the sentence's tokens. In the encoder, the
-    other positions are ranked for each position by `blank_out_memory`; the position itself is left
-    out, because every method ranks it first.
+    layer, and the rank correlations are averaged over the sentence's tokens. With scope "encoder",
+    each position of the encoder's output ranks the other positions by `blank_out_memory`; its own
+    position is left out, because every method ranks it first.
     """
     pairs = encode_corpus(translator, corpus)
     correlations = []
@@ -113,8 +113,8 @@ def _off_diagonal(square: Float[np.ndarray, "*many n n"]) -> Float[np.ndarray, "
 
 Test = Callable[[Translator, Corpus, Progress], Finding]
 FLOOR = 0.05
-"""A difference of rank correlations. In Abnar and Zuidema 2020, table 1, the differences are far
-larger: 0.42 for rollout in the last layer."""
+"""Smallest difference of rank correlations that matters. Those of Abnar and Zuidema 2020, table 1,
+are far larger: 0.42 for rollout in the last layer."""
 _RHO = "of Spearman's ρ"
 
 
@@ -155,7 +155,7 @@ def _beats_raw_weights(method: str, scope: Scope) -> Test:
             for n in (index, METHODS.index("raw weights"))
         ]
         effect = Effect(
-            f"correlation of {name} with blank-out, less that of raw weights",
+            f"correlation of {name} with blank-out minus that of raw weights",
             _RHO,
             max_difference_interval(*sides),
             FLOOR,
@@ -176,14 +176,14 @@ def _grows_with_depth(scope: Scope) -> Test:
     def test(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
         n_layers = translator.model.config.n_layers
         if n_layers < 2:
-            raise Untestable("This model has one layer, so that nothing can grow with depth.")
+            raise Untestable("This model has one layer; this finding compares layers.")
         correlations, table = _measured_correlations(translator, corpus, progress, scope)
         rolled = correlations[:, METHODS.index("rollout")]
         centred_layers = np.arange(n_layers) - (n_layers - 1) / 2
         rises = (n_layers - 1) * (rolled @ centred_layers) / (centred_layers @ centred_layers)
         effect = Effect(
-            "rise of rollout's correlation with blank-out from the first layer to the last, along "
-            "a straight line",
+            "rise of rollout's correlation with blank-out from the first layer to the last, of a "
+            "linear fit",
             _RHO,
             max_difference_interval(BootstrapSamples.from_sentence_values(rises[None])),
             FLOOR,
@@ -191,8 +191,7 @@ def _grows_with_depth(scope: Scope) -> Test:
         first, last = rolled[:, 0].mean(), rolled[:, -1].mean()
         reason = (
             f"Rollout's rank correlation with blank-out goes from {first:.2f} in layer 0 to "
-            f"{last:.2f} in layer {n_layers - 1}: along a straight line a rise of "
-            f"{format_effect(effect)}."
+            f"{last:.2f} in layer {n_layers - 1}; a linear fit rises by {format_effect(effect)}."
         )
         return Finding(table, effect, reason.replace("-0", "−0"), len(correlations))
 
@@ -200,29 +199,31 @@ def _grows_with_depth(scope: Scope) -> Test:
 
 
 _HOW: dict[Scope, str] = {
-    "translation": "Each source token in turn becomes <unk>, and the change of every output "
-    "token's log-probability is its blank-out score. For each output token the source tokens are "
-    "ranked by its size, and by each method: a layer's encoder–decoder weights (heads averaged), "
-    "value zeroing in that layer, rollout and ALTI+ from it down through decoder and encoder. ",
-    "encoder": "The encoder alone, as where the method comes from: each source token in turn "
-    "becomes <unk>, and how far it turns the encoder's output at every other place (1 − cos) is "
-    "its blank-out score. For each place the other tokens are ranked by it, and by each method: a "
-    "layer's weights (heads averaged), value zeroing in it, rollout and ALTI from it down. ",
+    "translation": "One source token at a time is replaced by <unk>; its blank-out score is the "
+    "size of the change of an output token's log-probability. For each output token the source "
+    "tokens are ranked by this score and by each method: a layer's encoder–decoder weights "
+    "averaged over heads, value zeroing in that layer, and rollout and ALTI+ from that layer down "
+    "to the source tokens. ",
+    "encoder": "Only the encoder is used, as by the method's authors. One source token at a time "
+    "is replaced by <unk>; its blank-out score is the change (1 − cos) of the encoder's output at "
+    "another position. For each position the other tokens are ranked by this score and by each "
+    "method: a layer's weights averaged over heads, value zeroing in that layer, and rollout and "
+    "ALTI from that layer down to the source tokens. ",
 }
 _RULE = (
     "Spearman's correlations are averaged over a sentence; the 95% interval is a paired bootstrap "
-    "over sentences. It holds if the effect is surely above 0.05, and is refuted if it is surely "
-    "below: a smaller one nobody would see."
+    "over sentences. The claim holds if the whole interval is above 0.05, the smallest effect that "
+    "matters, and is refuted if it is below."
 )
-_IN_LAST = "The effect is how much the correlation of {} exceeds that of raw weights, last layer. "
+_IN_LAST = "The effect is the correlation of {} minus that of raw weights, in the last layer. "
 _ABNAR = "Abnar & Zuidema 2020, section 4"
 
 
 def _published(
     name: str, claim: str, source: str, effect: str, test: Test, scope: Scope
 ) -> Published:
-    across = "layer of the decoder" if scope == "translation" else "layer of the encoder"
-    chart = Chart("layer", "correlation", across, "Spearman's with blank-out", by="method")
+    x_title = "layer of the decoder" if scope == "translation" else "layer of the encoder"
+    chart = Chart("layer", "correlation", x_title, "Spearman's ρ with blank-out", by="method")
     rule = f"{_HOW[scope]}{effect}{_RULE}"
     return Published(name, claim, source, rule, test, max_sentences=60, chart=chart, minutes=0.7)
 
@@ -230,7 +231,7 @@ def _published(
 ROLLOUT = _published(
     "rollout",
     "Rollout agrees with blank-out more than raw attention weights do, over a whole translation.",
-    f"{_ABNAR}; theirs is an encoder that classifies",
+    f"{_ABNAR}, for an encoder that classifies",
     _IN_LAST.format("rollout"),
     _beats_raw_weights("rollout", "translation"),
     "translation",
@@ -244,20 +245,20 @@ ENCODER_ROLLOUT = _published(
     "encoder",
 )
 _GROWS = (
-    "The effect is how much rollout's correlation rises from the first layer to the last, along "
-    "the straight line through a sentence's layers. "
+    "The effect is the rise of rollout's correlation from the first layer to the last, by a linear "
+    "fit over the layers. "
 )
 DEPTH = _published(
     "rollout-depth",
-    "Rollout agrees with blank-out more and more with depth, over a whole translation.",
-    f"{_ABNAR}; theirs is an encoder that classifies",
+    "Rollout agrees with blank-out better in higher layers, over a whole translation.",
+    f"{_ABNAR}, for an encoder that classifies",
     _GROWS,
     _grows_with_depth("translation"),
     "translation",
 )
 ENCODER_DEPTH = _published(
     "rollout-depth-encoder",
-    "Rollout agrees with blank-out more and more with depth, in the encoder.",
+    "Rollout agrees with blank-out better in higher layers, in the encoder.",
     _ABNAR,
     _GROWS,
     _grows_with_depth("encoder"),
@@ -266,7 +267,7 @@ ENCODER_DEPTH = _published(
 ALTI_PLUS = _published(
     "alti",
     "ALTI+ agrees with blank-out more than raw attention weights do.",
-    "after Ferrando et al. 2022, whose ALTI is held against gradients, and ALTI+",
+    "after Ferrando et al. 2022, who compare ALTI with gradients",
     _IN_LAST.format("ALTI+"),
     _beats_raw_weights("ALTI", "translation"),
     "translation",
@@ -274,7 +275,7 @@ ALTI_PLUS = _published(
 VALUE_ZEROING = _published(
     "value-zeroing",
     "Value zeroing agrees with blank-out more than raw attention weights do, in the encoder.",
-    "Mohebbi et al. 2023, their “faithfulness analysis”",
+    "Mohebbi et al. 2023, “faithfulness analysis”",
     _IN_LAST.format("value zeroing"),
     _beats_raw_weights("value zeroing", "encoder"),
     "encoder",

@@ -21,7 +21,8 @@ MIN_SENTENCES = 10
 
 
 class Untestable(ValueError):
-    """The reason why a finding cannot be tested on this checkpoint and corpus, as a sentence."""
+    """Raised if a finding cannot be tested on this checkpoint and corpus; the message is the reason
+    as a sentence."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +34,7 @@ class Finding:
             measured.
         effect: the size of the claimed effect, with its interval and floor; None if it could not be
             measured.
-        reason: the verdict with its numbers, a sentence; or why there is none.
+        reason: a sentence with the numbers behind the verdict, or why there is no verdict.
         sentences: number of sentences that were measured.
     """
 
@@ -69,10 +70,11 @@ class Published:
     """A claim of a paper, and how it is tested.
 
     Attributes:
-        rule: when it holds, in words; `test` implements it, and raises `Untestable`.
+        rule: description of the effect and of the verdict, which `test` computes; `test` raises
+            `Untestable`.
         max_sentences: maximum number of sentences that are measured, evenly spaced in the corpus.
         chart: how the figures are drawn.
-        minutes: approximate time on one core, for the checkpoint included in this app.
+        minutes: approximate time on one core, for a bundled checkpoint.
     """
 
     name: str
@@ -100,7 +102,7 @@ class Published:
         if len(sample) == len(corpus):
             return finding
         extent = f"{len(sample):,} of the corpus's {len(corpus):,} sentences"
-        return replace(finding, reason=f"{finding.reason} Measured on {extent}, taken evenly.")
+        return replace(finding, reason=f"{finding.reason} Measured on {extent}, evenly spaced.")
 
     def about(self) -> dict[str, Any]:
         """Return claim, source and rule, for a file."""
@@ -120,8 +122,8 @@ def require_sentences(count: int, unit: str = "sentences") -> None:
     """Raise `Untestable` if a corpus has fewer than `MIN_SENTENCES`."""
     if count < MIN_SENTENCES:
         raise Untestable(
-            f"The corpus has {count} {unit}, and an interval needs at least {MIN_SENTENCES}; "
-            "choose a longer corpus."
+            f"The corpus has {count} {unit}; a confidence interval needs at least {MIN_SENTENCES}. "
+            "Choose a larger corpus."
         )
 
 

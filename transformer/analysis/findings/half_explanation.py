@@ -1,4 +1,4 @@
-"""The finding that cross-attention accounts for only part of the relevance of the source."""
+"""Finding: cross-attention explains only part of the source's relevance (Papi et al. 2025)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from transformer.analysis.attribution.relevance import (
     MIN_SOURCE_TOKENS,
     PERTURBED,
     PUBLISHED_CORRELATIONS,
-    explained_over_corpus,
+    relevance_correlations,
 )
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.passes import Progress
@@ -26,7 +26,7 @@ _CEILING = PUBLISHED_CORRELATIONS[1]
 
 
 def _test(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
-    correlations, table = explained_over_corpus(translator, corpus, progress)
+    correlations, table = relevance_correlations(translator, corpus, progress)
     require_sentences(
         correlations.shape[1],
         f"sentences of {MIN_SOURCE_TOKENS} to {MAX_SOURCE_TOKENS} source tokens",
@@ -57,12 +57,12 @@ HALF_EXPLANATION = Published(
     "half-explanation",
     "Cross-attention, averaged over heads and layers, correlates with the relevance of the "
     f"encoder's output at no more than {_CEILING}.",
-    "Papi et al. 2025 (arXiv 2509.18010); theirs are speech models, from 0.52 to 0.75",
-    "Relevance is how far an output token's log-probability changes when a source token becomes "
-    "<unk> (source) or when the decoder may not attend to a position of the encoder's output "
-    "(memory). Pearson's correlation with the attention weights is taken over all output and "
-    "source tokens but </s>, with rows that sum to 1. It holds if the interval of the mean over "
-    f"sentences is below {_CEILING}, and is refuted if it is above.",
+    "Papi et al. 2025 (arXiv 2509.18010), in speech models, with 0.52 to 0.75",
+    "Relevance is the size of the change of an output token's log-probability when a source token "
+    "becomes <unk> (source), or when the decoder may not attend to a position of the encoder's "
+    "output (memory). Pearson's correlation with the attention weights is over all output tokens "
+    "and source tokens except </s>; every row is divided by its sum. The claim holds if the 95% "
+    f"interval of the mean over sentences is below {_CEILING}, and is refuted if it is above.",
     _test,
     max_sentences=60,
     chart=Chart(

@@ -1,7 +1,8 @@
-"""The finding that pruning tolerance grows during training (Michel et al. 2019, section 6).
+"""Finding: the longer a model is trained, the more heads it can lose (Michel et al. 2019, section
+6).
 
-The scores of early saves are stored with a checkpoint, as the counts that BLEU is computed from,
-not as weights.
+A checkpoint may be stored with the scores of earlier checkpoints of its run, as the counts that
+BLEU is computed from.
 """
 
 from __future__ import annotations
@@ -41,10 +42,10 @@ from transformer.measures.chart import Chart
 from transformer.text.files import atomic_path
 
 PRUNED_SHARE = 0.4
-"""Share of all heads that is removed; from some epoch on the paper's models tolerate this."""
+"""Share of all heads that is removed; late in training, the paper's models tolerate this."""
 MIN_BLEU = 1.0
 FLOOR = 1.0
-"""Points of the remaining share of BLEU: half a BLEU of fifty."""
+"""Smallest difference that matters, in percentage points of the full model's BLEU."""
 
 
 def pruning_over_training(
@@ -55,12 +56,12 @@ def pruning_over_training(
         pruning_over_training(load_saves("runs/mine"), Corpus.bundled(60)).reason
         saves = [(step, Translator.load(f"copies/{step}")) for step in (500, 1000, 2000)]
 
-    From each checkpoint the 40% least important heads are removed (gradient measure); the remaining
-    BLEU is divided by BLEU with all heads, against the corpus's targets.
+    From each checkpoint the 40% of heads with the least importance (by gradient) are removed; BLEU
+    against the corpus's targets is divided by BLEU with all heads.
 
     Raises:
-        Untestable: a ValueError, for fewer than two checkpoints that translate at all (BLEU of at
-            least 1), or a short corpus.
+        Untestable: a ValueError, for fewer than two checkpoints with a BLEU of at least 1, or a
+            short corpus.
     """
     require_sentences(len(corpus))
     return tolerance_finding(score_saves(saves, corpus, progress))
@@ -69,8 +70,8 @@ def pruning_over_training(
 def score_saves(
     saves: Sequence[tuple[int, Translator]], corpus: Corpus, progress: Progress = no_progress
 ) -> list[SavedScores]:
-    """Return BLEU of each save, by its step, with all heads and without the least important
-    ones."""
+    """Return BLEU of each checkpoint, sorted by step, with all heads and without the least
+    important ones."""
     scores = []
     for number, (step, translator) in enumerate(sorted(saves, key=lambda save: save[0])):
         progress(number / len(saves), f"pruning the checkpoint of step {step}")
@@ -85,10 +86,10 @@ def score_saves(
 
 
 def tolerance_finding(scores: Sequence[SavedScores]) -> Finding:
-    """Return the finding from the scores of each save.
+    """Return the finding from the scores of several checkpoints.
 
     Raises:
-        Untestable: if fewer than two of them translate at all.
+        Untestable: if fewer than two reach `MIN_BLEU`.
     """
     usable = [save for save in scores if save.full.score >= MIN_BLEU]
     if len(usable) < 2:
@@ -113,14 +114,15 @@ def tolerance_finding(scores: Sequence[SavedScores]) -> Finding:
     table.insert(2, "low", [interval.low for interval in intervals])
     table.insert(3, "high", [interval.high for interval in intervals])
     effect = Effect(
-        f"BLEU left without {PRUNED_SHARE:.0%} of the heads, the last checkpoint less the first",
+        f"share of BLEU that remains without {PRUNED_SHARE:.0%} of the heads, last checkpoint "
+        "minus first",
         "points",
         max_difference_interval(samples[-1:], samples[:1]).scaled(100),
         FLOOR,
     )
     first, last = table.iloc[0], table.iloc[-1]
     reason = (
-        f"Without {PRUNED_SHARE:.0%} of the heads {first.kept:.0%} of the BLEU is left at step "
+        f"Without {PRUNED_SHARE:.0%} of the heads, {first.kept:.0%} of BLEU remains at step "
         f"{first.step:.0f} and {last.kept:.0%} at step {last.step:.0f}: a "
         f"difference of {format_effect(effect, 0)}."
     )
@@ -128,12 +130,11 @@ def tolerance_finding(scores: Sequence[SavedScores]) -> Finding:
 
 
 def load_saves(run: str | os.PathLike[str]) -> list[tuple[int, Translator]]:
-    """Return the weights that a run stores, each with its step: a few early saves and the last
-    ones.
+    """Return the stored checkpoints of a run, each with its step.
 
-    A run from the command line stores the last five (`average` of its settings), `save_every` steps
-    apart, and those at one, two, four … times that step; a run from the Train page stores only the
-    last.
+    A run from the command line stores the last few (setting `average`, by default five),
+    `save_every` steps apart, and those at one, two, four … times that step. A run from the Train
+    page stores only the last.
 
     Raises:
         CheckpointError: a ValueError, if the run has no checkpoint yet.
@@ -154,24 +155,24 @@ def _test(translator: Translator, corpus: Corpus, progress: Progress) -> Finding
     if folder is not None and folder.name == "checkpoint" and (folder.parent / "weights").is_dir():
         return pruning_over_training(load_saves(folder.parent), corpus, progress)
     raise Untestable(
-        "This needs the model at several steps of its training, and this checkpoint is only the "
-        "last. A run from the command line can be tested in its own folder; from Python, pass "
-        "several checkpoints to analysis.findings.pruning_over_training."
+        "This needs checkpoints of several training steps, and here is only the last. A run of the "
+        "command line can be tested in its own folder; from Python, pass several checkpoints to "
+        "analysis.findings.pruning_over_training."
     )
 
 
 TOLERANCE = Published(
     "tolerance",
-    "The longer a model has trained, the more heads it can do without.",
+    "The longer a model has been trained, the more heads can be removed from it.",
     "Michel et al. 2019, section 6",
-    "From two or more checkpoints of one run the 40% of heads go that matter least (gradient "
-    "measure). The effect is by how many points the share of BLEU that is left is greater at the "
-    "last one than at the first (paired bootstrap over sentences). It holds if that is surely "
-    "above 1 point, and is refuted if it is surely below. A checkpoint may bring what its early "
-    "saves scored; its own sentences count then, whatever corpus is chosen.",
+    "From two or more checkpoints of one run, the 40% of heads with the least importance (by "
+    "gradient) are removed. The effect is the share of BLEU that remains at the last checkpoint "
+    "minus that at the first, in percentage points (paired bootstrap over sentences). The claim "
+    "holds if the whole 95% interval is above 1 point, and is refuted if it is below. If scores of "
+    "earlier checkpoints are stored with this one, they are used, and the chosen corpus is not.",
     _test,
     max_sentences=60,
-    chart=Chart("step", "kept", "step of training", "BLEU that is left", percent=True),
+    chart=Chart("step", "kept", "training step", "share of BLEU that remains", percent=True),
     minutes=0,
 )
 
@@ -183,7 +184,7 @@ MAX_BYTES = 1_000_000
 
 @dataclass(frozen=True, eq=False)
 class SavedScores:
-    """BLEU of one save's translations of a corpus, with all heads and without some."""
+    """BLEU of one checkpoint's translations of a corpus, with all heads and without some."""
 
     step: int
     full: BleuCounts
@@ -191,7 +192,7 @@ class SavedScores:
 
 
 def write_scores(path: str | os.PathLike[str], scores: Sequence[SavedScores]) -> None:
-    """Write a line for each save: its step and, for each sentence, the counts for BLEU."""
+    """Write a line for each checkpoint: its step and, for each sentence, the counts for BLEU."""
     lines = [
         {
             "step": save.step,
@@ -221,11 +222,11 @@ def read_scores(path: Path) -> list[SavedScores]:
         ]
         counts = {len(bleu.counts) for save in scores for bleu in (save.full, save.pruned)}
         if len(counts) != 1:
-            raise ValueError("its saves have different sentences")
+            raise ValueError("its lines have different numbers of sentences")
     except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise Untestable(
-            f"{path.name} in the checkpoint's folder cannot be used: it must have the counts of "
-            "pruning_over_training, a line for each save."
+            f"{path.name} in the checkpoint's folder cannot be used: it must have a line for each "
+            "checkpoint, as write_scores writes it."
         ) from error
     require_sentences(counts.pop())
     return sorted(scores, key=lambda save: save.step)

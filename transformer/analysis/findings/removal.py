@@ -1,4 +1,4 @@
-"""Findings about removing heads (Michel, Levy and Neubig 2019, arXiv:1905.10650)."""
+"""Findings about switching heads off (Michel, Levy and Neubig 2019, arXiv:1905.10650)."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from transformer.measures.naming import short_name
 
 SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)
 COMPARED_SHARE = 0.8
-"""Share of a kind's heads that is removed when kinds are compared, as in the paper (section 5)."""
+"""Share of a kind's heads that is switched off to compare kinds, as in the paper (section 5)."""
 FLOOR = 0.01
-"""Share of the loss: a head that costs less is not missed. The paper's BLEU would hardly change."""
+"""Relative growth of the loss that matters; below it, the paper's BLEU would hardly change."""
 _NAMES = {"encoder": "encoder", "decoder": "decoder", "cross": "encoder–decoder"}
 _OF_LOSS = "% of the loss"
 
@@ -69,28 +69,28 @@ def _single(translator: Translator, corpus: Corpus, progress: Progress) -> Findi
     table = _table(table, growths).sort_values("growth", ignore_index=True)
     table["kind"] = table["kind"].map(_NAMES)
     table["rank"] = range(1, len(table) + 1)
-    missed = {"yes": table["low"] > FLOOR, "no": table["high"] < FLOOR}
-    table["missed"] = np.select(list(missed.values()), list(missed), "not shown")
+    needed = {"yes": table["low"] > FLOOR, "no": table["high"] < FLOOR}
+    table["needed"] = np.select(list(needed.values()), list(needed), "not shown")
     median = BootstrapSamples(
         np.median(growths.values, keepdims=True),
         np.median(growths.samples, axis=0)[None],
         len(corpus),
     )
     effect = Effect(
-        "what half of the heads cost at most, each taken away alone",
+        "median growth of the loss without a single head",
         _OF_LOSS,
         max_difference_interval(median).scaled(100),
         100 * FLOOR,
         below=True,
     )
-    worst, counts = table.iloc[-1], table["missed"].value_counts()
+    worst, counts = table.iloc[-1], table["needed"].value_counts()
     yes, no, unknown = (int(counts.get(word, 0)) for word in ("yes", "no", "not shown"))
     name = short_name(worst["layer"], worst["head"], exact=True)
     reason = (
-        f"Half of the {len(table)} heads cost {format_effect(effect)} or less, taken away alone. "
-        f"Of single heads, all intervals taken at once, {yes} surely cost more than {FLOOR:.0%}, "
-        f"{no} surely less, {unknown} cannot be told; the worst is {worst.kind} {name} "
-        f"({100 * worst.growth:+.1f}%)."
+        f"Without one head, the loss grows by {format_effect(effect)} in the median over "
+        f"{len(table)} heads. By simultaneous intervals, {yes} heads cost more than {FLOOR:.0%}, "
+        f"{no} cost less, and for {unknown} this is not shown. The most important head is "
+        f"{worst.kind} {name} ({100 * worst.growth:+.1f}%)."
     )
     return Finding(table, effect, reason.replace("-", "−"), len(corpus))
 
@@ -113,8 +113,8 @@ def _kinds(translator: Translator, corpus: Corpus, progress: Progress) -> Findin
     table["kind"] = table["kind"].map(_NAMES)
     other_kinds = growths[[index["encoder"], index["decoder"]]]
     effect = Effect(
-        f"growth without {COMPARED_SHARE:.0%} of the encoder–decoder heads, less that without so "
-        "many of the worse of the other kinds",
+        f"growth without {COMPARED_SHARE:.0%} of the encoder–decoder heads minus the larger growth "
+        "of the other two kinds",
         _OF_LOSS,
         max_difference_interval(growths[[index["cross"]]], other_kinds).scaled(100),
         100 * FLOOR,
@@ -122,9 +122,9 @@ def _kinds(translator: Translator, corpus: Corpus, progress: Progress) -> Findin
     )
     cross, encoder, decoder = (100 * growths.values[index[kind]] for kind in ("cross", *KINDS[:2]))
     reason = (
-        f"Without {COMPARED_SHARE:.0%} of the encoder–decoder heads the loss grows by "
-        f"{cross:+.0f}%, without so many of the encoder's by {encoder:+.0f}% and of the decoder's "
-        f"by {decoder:+.0f}%: a lead of {format_effect(effect, 0)}."
+        f"Without {COMPARED_SHARE:.0%} of its heads the loss changes by {cross:+.0f}% for "
+        f"encoder–decoder attention, {encoder:+.0f}% for the encoder and {decoder:+.0f}% for the "
+        f"decoder: a difference of {format_effect(effect, 0)}."
     )
     return Finding(table, effect, reason.replace("-", "−"), len(corpus))
 
@@ -133,7 +133,7 @@ def _last_cross(translator: Translator, corpus: Corpus, progress: Progress) -> F
     require_sentences(len(corpus))
     config = translator.model.config
     if config.n_heads < 2:
-        raise Untestable("A layer of this model has one head only, so that none would go.")
+        raise Untestable("Each layer of this model has one head, so no head can be switched off.")
     values = _order(translator, corpus, progress).values
     groups, lines = [], []
     for kind in KINDS:
@@ -146,7 +146,7 @@ def _last_cross(translator: Translator, corpus: Corpus, progress: Progress) -> F
     last = lines.index(("cross", config.n_layers - 1, lines[-1][2]))
     other_groups = np.arange(len(lines)) != last
     effect = Effect(
-        "growth with one head left in the last encoder–decoder layer, less that in the worst of "
+        "growth with one head left in the last encoder–decoder layer minus the largest growth of "
         "the other layers",
         _OF_LOSS,
         max_difference_interval(growths[[last]], growths[other_groups]).scaled(100),
@@ -156,40 +156,41 @@ def _last_cross(translator: Translator, corpus: Corpus, progress: Progress) -> F
     order = np.argsort(-growths.values)
     worst, rank = next(n for n in order if n != last), int(np.flatnonzero(order == last)[0]) + 1
     reason = (
-        f"With one head left in it, the last encoder–decoder layer costs "
-        f"{100 * growths.values[last]:+.1f}% of the loss, place {rank} of {len(lines)} "
-        f"({_NAMES[lines[worst][0]]} layer {lines[worst][1]}: "
-        f"{100 * growths.values[worst]:+.1f}%): a lead of {format_effect(effect, 1)}."
+        f"With one head left in the last encoder–decoder layer the loss grows by "
+        f"{100 * growths.values[last]:+.1f}%, rank {rank} of {len(lines)} layers. The largest "
+        f"growth of the others is {100 * growths.values[worst]:+.1f}% "
+        f"({_NAMES[lines[worst][0]]} layer {lines[worst][1]}): a difference of "
+        f"{format_effect(effect, 1)}."
     )
     table["kind"] = table["kind"].map(_NAMES)
     return Finding(table, effect, reason.replace("-", "−"), len(corpus))
 
 
 def _order(translator: Translator, corpus: Corpus, progress: Progress) -> Importance:
-    """Return the gradient measure, about a fifth of the work."""
+    """Return gradient importance; it takes about a fifth of the time."""
     return gradient_importance(
         translator, corpus, progress=scaled_progress(progress, 0, 0.2)
     ).normalised()
 
 
-_GROWTH = "loss grown by"
-_SIZE = "A difference below 1% of the loss counts for none."
+_GROWTH = "growth of the loss"
+_SIZE = "The claim holds if the whole 95% interval is above 1%, and is refuted if it is below."
 
 SINGLE_HEADS = Published(
     "single",
-    "Most heads can be taken away, one at a time, without harm.",
+    "Most heads can be removed, one at a time, without harm.",
     "Michel et al. 2019, section 3.2",
-    "Each head is switched off alone; it would be missed if the loss grew by more than 1%, however "
-    "surely a smaller growth may be measured. The effect is what half of all heads cost at most "
-    "(the median head). It holds if that is surely below 1%, and is refuted if it is surely above "
-    "(bootstrap over sentences). Which single heads are missed is told with intervals that hold "
-    "for all heads at once. The paper counts BLEU, which moves later than loss.",
+    "Each head is switched off alone; it is needed if the loss grows by more than 1%. The effect "
+    "is the median growth over all heads. The claim holds if the whole 95% interval (bootstrap "
+    "over sentences) is below 1%, and is refuted if it is above. For the verdict on each single "
+    "head the intervals are simultaneous. The paper measures BLEU, which reacts later than the "
+    "loss.",
     _single,
     max_sentences=40,
     chart=Chart(
         "rank",
         "growth",
-        "heads, from the least missed",
+        "heads, by growth of the loss",
         _GROWTH,
         by="kind",
         mark=(FLOOR, "1%"),
@@ -200,17 +201,17 @@ SINGLE_HEADS = Published(
 )
 FRAGILE_KIND = Published(
     "fragile",
-    "Encoder–decoder heads are the most fragile kind.",
+    "Removing encoder–decoder heads does more harm than removing encoder or decoder heads.",
     "Michel et al. 2019, section 5",
-    "Of each kind alone the least important heads go (gradient measure on the same sentences), "
-    "20%, 40% and so on. The effect is by how much more of itself the loss has grown without 80% "
-    "of the encoder–decoder heads than without 80% of the encoder's, or of the decoder's, "
-    "whichever is worse, with an interval over both comparisons at once (paired bootstrap over "
-    f"sentences). {_SIZE}",
+    "For one kind of attention at a time, the least important 20%, 40% … of the heads are switched "
+    "off (importance by gradient, on the same sentences). The effect is the relative growth of the "
+    "loss without 80% of the encoder–decoder heads minus the larger growth without 80% of the "
+    "encoder's or of the decoder's heads, with a simultaneous interval over both comparisons "
+    f"(paired bootstrap over sentences). {_SIZE}",
     _kinds,
     max_sentences=60,
     chart=Chart(
-        "share", "growth", "share of the kind's heads that is off", _GROWTH, by="kind", percent=True
+        "share", "growth", "share of the heads switched off", _GROWTH, by="kind", percent=True
     ),
     minutes=0.4,
 )
@@ -218,10 +219,10 @@ LAST_CROSS = Published(
     "last-cross",
     "Of all layers, the last encoder–decoder attention needs its heads most.",
     "Michel et al. 2019, section 3.3",
-    "In one attention layer at a time all heads are switched off but the most important (gradient "
-    "measure). The effect is by how much more of itself the loss grows in the last "
-    "encoder–decoder layer than in the worst of all others, with an interval over all these "
-    f"comparisons at once (paired bootstrap over sentences). {_SIZE}",
+    "In one attention layer at a time, all heads except the most important one (by gradient) are "
+    "switched off. The effect is the relative growth of the loss for the last encoder–decoder "
+    "layer minus the largest growth for another layer, with a simultaneous interval over all these "
+    f"comparisons (paired bootstrap over sentences). {_SIZE}",
     _last_cross,
     max_sentences=60,
     chart=Chart("layer", "growth", "layer", _GROWTH, by="kind", percent=True),

@@ -1,5 +1,4 @@
-"""Findings that were measured on a checkpoint and saved in its folder, to be shown when it is
-opened.
+"""Findings that were measured on a checkpoint and are saved in its folder.
 
     python -m transformer analyse checkpoints/en-fr --what findings --sentences 300 --keep
 
@@ -75,7 +74,7 @@ def load_findings(
 ) -> dict[str, SavedFinding]:
     """Return the saved findings by name that are for these weights and the current rules.
 
-    Empty if the file is missing, or has contents that `save_findings` cannot have written.
+    Empty if the file is missing or invalid.
 
     Args:
         digest: the checkpoint's hash.

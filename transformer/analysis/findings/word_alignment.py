@@ -27,16 +27,16 @@ from transformer.measures.chart import Chart
 from transformer.measures.naming import short_name
 
 FLOOR = 1.0
-"""Points of the error rate that a difference must exceed."""
+"""Smallest difference of error rates that matters, in percentage points."""
 FEW_PAIRS = 500
 MIN_PAIRS = 100
-"""Minimum number of sentence pairs that the statistical aligner learns from. With few pairs it
-makes more errors, so a head that beats it then might not do so with more."""
+"""Minimum number of training pairs of the statistical aligner. With few pairs it makes more
+errors, so a head may be better than it for that reason only."""
 
 
 @dataclass(frozen=True, eq=False)
 class ScoredAligner:
-    """One aligner: its name, where it is drawn, and its counts of correct links."""
+    """One aligner: its name, method (`by`, `to`) and layer, and its counts of correct links."""
 
     name: str
     by: str
@@ -46,21 +46,24 @@ class ScoredAligner:
 
 
 def gold_leaderboard(
-    translator: Translator, corpus: Corpus, progress: Progress, ends: bool = False
+    translator: Translator, corpus: Corpus, progress: Progress, allow_unaligned: bool = False
 ) -> Leaderboard:
     """Return the leaderboard over the corpus's gold links.
+
+    Args:
+        allow_unaligned: as for `leaderboard`.
 
     Raises:
         Untestable: if there are too few.
     """
     if not corpus.n_gold:
         raise Untestable(
-            "The corpus has no gold links to compare with; choose our own "
-            "sentences, a run on the small grammar, or a file with a third column of links."
+            "The corpus has no gold links; choose the bundled sentences, a run on the French "
+            "grammar task, or a file with a third column of links."
         )
     require_sentences(corpus.n_gold, "sentences with gold links")
     try:
-        board = leaderboard(translator, corpus, progress, ends=ends)
+        board = leaderboard(translator, corpus, progress, allow_unaligned=allow_unaligned)
     except ValueError as error:
         raise Untestable(f"{error}.") from error
     require_sentences(board.n_sentences, "sentences with usable gold links")
@@ -68,7 +71,7 @@ def gold_leaderboard(
 
 
 def layer_aligners(board: Leaderboard) -> list[ScoredAligner]:
-    """Return all heads of each layer together, for every method."""
+    """Return an aligner for each layer and method, by the sum over its heads."""
     return [
         ScoredAligner(f"{by} of layer {n} ({to})", by, to, n, counts[:, n, -1])
         for (by, to), counts in _counts_by_method(board)
@@ -77,7 +80,7 @@ def layer_aligners(board: Leaderboard) -> list[ScoredAligner]:
 
 
 def head_aligners(board: Leaderboard) -> list[ScoredAligner]:
-    """Return every single head, for every method."""
+    """Return an aligner for each head and method."""
     return [
         ScoredAligner(
             f"head {short_name(n, head, exact=True)} by its {by} ({to})",
@@ -106,8 +109,8 @@ def compare_aligners(
     references: Sequence[ScoredAligner],
     extra: str = "",
 ) -> Finding:
-    """Return by how many points of AER the best of `candidates` is better than the best of
-    `references`."""
+    """Return the finding with the effect "AER of the best of `references` minus AER of the best of
+    `candidates`"."""
     accuracies = [
         board.counts.bootstrap_samples([aligner.counts for aligner in side])
         for side in (candidates, references)
@@ -127,8 +130,8 @@ def compare_aligners(
     )
     reason = (
         f"The best is {best[0]} with an error rate of {best[1]:.1%}, against "
-        f"{reference_best[1]:.1%} of {reference_best[0]}: {format_effect(effect, 1)} fewer "
-        f"errors{extra}."
+        f"{reference_best[1]:.1%} of {reference_best[0]}: a difference of "
+        f"{format_effect(effect, 1)}{extra}."
     )
     return Finding(_table(board, [*candidates, *references]), effect, reason, board.n_sentences)
 
@@ -161,7 +164,7 @@ def _diagonal(translator: Translator, corpus: Corpus, progress: Progress) -> Fin
     ]
     baseline = _baseline(board, "diagonal", "the diagonal")
     return compare_aligners(
-        board, "errors of the diagonal, less those of the best weights", candidates, [baseline]
+        board, "AER of the diagonal minus that of the best weights", candidates, [baseline]
     )
 
 
@@ -169,8 +172,8 @@ def _statistical(translator: Translator, corpus: Corpus, progress: Progress) -> 
     board = gold_leaderboard(translator, corpus, progress)
     if board.n_training_pairs < MIN_PAIRS:
         raise Untestable(
-            f"The statistical aligner would learn from {board.n_training_pairs} sentence pairs "
-            f"here and needs at least {MIN_PAIRS}; choose a corpus with more pairs."
+            f"The statistical aligner would be trained on {board.n_training_pairs} sentence pairs "
+            f"and needs at least {MIN_PAIRS}; choose a corpus with more pairs."
         )
     candidates = [
         aligner
@@ -178,22 +181,25 @@ def _statistical(translator: Translator, corpus: Corpus, progress: Progress) -> 
         if aligner.by == "weights"
     ]
     baseline = _baseline(board, "statistical", "the statistical aligner")
-    name = "errors of the statistical aligner, less those of the best weights"
-    note = f"; it learned from {board.n_training_pairs:,} pairs"
+    name = "AER of the statistical aligner minus that of the best weights"
+    note = f"; the aligner was trained on {board.n_training_pairs:,} pairs"
     if board.n_training_pairs < FEW_PAIRS:
-        note += ", which are few: from more it would err less"
+        note += ", and with more it would make fewer errors"
     return compare_aligners(board, name, candidates, [baseline], note)
 
 
 def _norms(to: str) -> Callable[[Translator, Corpus, Progress], Finding]:
     def test(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
-        board = gold_leaderboard(translator, corpus, progress, ends=True)
+        board = gold_leaderboard(translator, corpus, progress, allow_unaligned=True)
         aligners = [aligner for aligner in layer_aligners(board) if aligner.to == to]
         candidates, references = (
             [aligner for aligner in aligners if aligner.by == by] for by in ("norms", "weights")
         )
         return compare_aligners(
-            board, f"errors of weights, less those of norms, {to}", candidates, references
+            board,
+            f"AER of the best weights minus that of the best norms, {to}",
+            candidates,
+            references,
         )
 
     return test
@@ -202,14 +208,14 @@ def _norms(to: str) -> Callable[[Translator, Corpus, Progress], Finding]:
 def _low_layers(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
     n_layers = translator.model.config.n_layers
     if n_layers < 2:
-        raise Untestable("This model has one layer, so that there is no lower half of them.")
+        raise Untestable("This model has one layer; this finding compares layers.")
     board = gold_leaderboard(translator, corpus, progress)
     layers = layer_aligners(board)
     candidates = [
         aligner for aligner in layers if aligner.to == "input" and aligner.layer < n_layers // 2
     ]
     references = [aligner for aligner in layers if aligner not in candidates]
-    name = "errors of the best other layer, less those of the best lower one read at the input"
+    name = "AER of the best other layer minus that of the best lower layer at the input"
     return compare_aligners(board, name, candidates, references)
 
 
@@ -219,7 +225,7 @@ def _heads(translator: Translator, corpus: Corpus, progress: Progress) -> Findin
     candidates, references = (
         [aligner for aligner in heads if aligner.to == to] for to in ("input", "output")
     )
-    name = "errors of the best head read at the output, less those of the best at the input"
+    name = "AER of the best head at the output minus that of the best head at the input"
     return compare_aligners(board, name, candidates, references)
 
 
@@ -227,14 +233,14 @@ _CHART = Chart(
     "layer", "aer", "layer of the decoder", "alignment error rate", by="by", percent=True
 )
 _HOW = (
-    "Each target word is aligned with one source word and held against gold links: by a head, or "
-    "by all heads of a layer together, from the row that writes the word (“output”) or the next "
-    "one, which has just read it (“input”). "
+    "Each target word is aligned with one source word, by a head or by the sum over the heads of a "
+    "layer, and compared with gold links (alignment error rate, AER). The row is that of the "
+    "position that predicts the word (“output”) or that has it as its input (“input”). "
 )
 _RULE = (
-    "The 95% interval holds for all comparisons between the two sides at once (paired bootstrap "
-    "over sentences). It holds if the difference is surely above 1 point, and is refuted if it is "
-    "surely below."
+    "The 95% interval is simultaneous over all comparisons between the two sides (paired bootstrap "
+    "over sentences). The claim holds if the whole interval is above 1 percentage point, and is "
+    "refuted if it is below."
 )
 
 
@@ -253,59 +259,57 @@ def _published(
 
 DIAGONAL = _published(
     "alignment-diagonal",
-    "Attention weights line words up with their translations better than their places alone do.",
+    "Attention weights align words better than their positions alone do.",
     "Kobayashi et al. 2020, section 5; Chen et al. 2020, section 3",
-    "The effect is by how much the weights of the best head or layer err less than the diagonal, "
-    "which links words by their places and is hard to beat where two languages share their order. "
-    "(A word drawn by chance errs far more.)",
+    "The effect is the AER of the diagonal minus that of the weights of the best head or layer. "
+    "The diagonal links words at the same relative position; it is a strong baseline for "
+    "languages with a similar word order.",
     _diagonal,
 )
 STATISTICAL = _published(
     "alignment-statistical",
-    "Attention weights line words up better than a statistical aligner.",
-    "after Chen et al. 2020, where a module that is trained on such weights beats GIZA++",
-    "The effect is by how much the weights of the best head or layer err less than IBM model 1 "
-    "with the diagonal prior of Dyer et al. 2013, learned from the same sentences without their "
-    f"links; from {MIN_PAIRS} pairs on, and from others of our grammar where the sentences are "
-    "its. With few pairs it errs more.",
+    "Attention weights align words better than a statistical aligner.",
+    "after Chen et al. 2020, where a module trained on such weights is better than GIZA++",
+    "The effect is the AER of IBM model 1 with the diagonal prior of Dyer et al. 2013 minus that "
+    "of the weights of the best head or layer. IBM model 1 is trained on the same sentences "
+    f"without their links, at least {MIN_PAIRS} pairs; sentences of the built-in grammar are "
+    "added if the corpus has some. With few pairs it makes more errors.",
     _statistical,
     max_sentences=1000,
 )
 _KOBAYASHI = (
-    "The effect is by how much the norms of the best layer err less than the weights of the best "
-    "layer, both read at the {}. As in the authors' program a word that looks at </s> most has no "
-    "link."
+    "The effect is the AER of the weights of the best layer minus that of the norms of the best "
+    "layer, both at the {}. As in the authors' program, a word with its greatest score on </s> has "
+    "no link."
 )
 NORMS_INPUT = _published(
     "norms-input",
-    "Read at the input, the norms of what is moved, ‖α·f(x)‖, align words better than the weights.",
+    "At the input, the norms of the summed vectors, ‖α·f(x)‖, align words better than the weights.",
     "Kobayashi et al. 2020, section 5 (alignment with input)",
     _KOBAYASHI.format("input"),
     _norms("input"),
 )
 NORMS_OUTPUT = _published(
     "norms-output",
-    "Read at the output, the norms of what is moved align words better than the weights.",
+    "At the output, the norms of the summed vectors align words better than the weights.",
     "Kobayashi et al. 2020, section 5 (alignment with output)",
     _KOBAYASHI.format("output"),
     _norms("output"),
 )
 LOW_LAYERS = _published(
     "input-layers",
-    "All heads of a layer together align words best in low layers, read at the input.",
+    "The sum over a layer's heads aligns words best in low layers, at the input.",
     "Kobayashi et al. 2020, section 5; Chen et al. 2020, section 3",
-    "Heads are taken together, by weights or norms: one head of a layer that aligns well may be "
-    "drowned by its neighbours (the next finding takes them alone). The effect is by how much the "
-    "best of the lower half of the layers, read at the input, errs less than the best of all "
-    "other layers and readings.",
+    "Layers are compared by the sum of weights or norms over their heads; the next finding "
+    "compares single heads. The effect is the smallest AER of all other layers and rows minus that "
+    "of the best layer of the lower half at the input.",
     _low_layers,
 )
 INPUT_HEADS = _published(
     "input-heads",
-    "The single head that aligns words best does so where the decoder has just read the word.",
+    "The single head that aligns words best aligns the word at the decoder's input.",
     "Chen et al. 2020, section 3",
-    "Heads are taken alone, by weights or norms, as the leaderboard of the Heads lab does. The "
-    "effect is by how much the best head read at the input errs less than the best head read at "
-    "the output.",
+    "Single heads are compared by weights or norms, as in the leaderboard of the Heads lab. The "
+    "effect is the AER of the best head at the output minus that of the best head at the input.",
     _heads,
 )

@@ -50,7 +50,7 @@ class Reading:
     Attributes:
         gender: None if it cannot be decided.
         noun, article: positions in the words of the translation; -1 if there is none.
-        person: whether the noun is in our lists of words for people.
+        person: whether the noun is in the lists of words for people (`nouns`).
         reason: why it is not decided, one of `UNDECIDED`; "" if it is.
     """
 
@@ -62,7 +62,7 @@ class Reading:
 
 
 def check_language(code: str) -> None:
-    """Raise ValueError for a target language whose articles we do not know."""
+    """Raise ValueError for a target language whose articles are unknown."""
     if code not in LANGUAGES:
         names = " and ".join(language_name(known) for known in LANGUAGES)
         given = language_name(code) if code else "an unknown language"
@@ -80,13 +80,13 @@ def read_gender(language: str, words: Sequence[str], noun: int) -> Reading:
     """
     if noun < 0:
         return Reading(None, -1, -1, False, NOT_ALIGNED)
-    shows = noun_class(language, words[noun])
+    noun_gender = noun_class(language, words[noun])
     article = _article(language, words, noun)
-    known = shows is not None
-    if shows == "fixed":
+    known = noun_gender is not None
+    if noun_gender == "fixed":
         return Reading(None, noun, article, known, ONE_GENDER)
-    if shows == "masculine" or shows == "feminine":
-        return Reading(shows, noun, article, known)
+    if noun_gender == "masculine" or noun_gender == "feminine":
+        return Reading(noun_gender, noun, article, known)
     if article < 0:
         return Reading(None, noun, -1, known, NO_ARTICLE)
     form = words[article].casefold()
@@ -170,5 +170,5 @@ def read_translation(
     except ValueError:
         return None
     return ReadTranslation(
-        alignment.source, alignment.target, alignment.owners, alignment.scores[aligner.to]
+        alignment.source, alignment.target, alignment.word_of_piece, alignment.scores[aligner.to]
     )

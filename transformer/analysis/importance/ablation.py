@@ -1,4 +1,4 @@
-"""The change of a corpus's loss and BLEU without one head or several."""
+"""Ablation: the change of a corpus's loss and BLEU without one head or several heads."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ class Ablation:
         bleu: of its greedy translations against the corpus's targets, 0 to 100; None if not
             measured.
         groups: heads that were switched off together, in the order of the following attributes.
-        loss_changes, bleu_changes: without the heads minus with them, with intervals; harm raises
-            the loss and lowers BLEU.
+        loss_changes, bleu_changes: the value without each group minus the full model's, with
+            intervals. A useful head has a positive change of the loss and a negative one of BLEU.
     """
 
     loss: float
@@ -66,9 +66,9 @@ class Ablation:
     def to_frame(self) -> pd.DataFrame:
         """Return a row for each group.
 
-        Columns: off (how many heads), and kind, layer and head if each group is one head; loss,
-        loss_change, loss_low, loss_high, loss_sure (whether 0 is outside the interval), and the
-        same of bleu if measured.
+        Columns: off (number of heads switched off); kind, layer and head if each group is one head;
+        loss, loss_change, loss_low, loss_high, loss_sure (whether 0 is outside the interval); and
+        the same for bleu if it was measured.
         """
         table = pd.DataFrame({"off": [len(group) for group in self.groups]})
         if all(len(group) == 1 for group in self.groups):
@@ -191,7 +191,7 @@ def _bleu_without(
 
 
 def reference_texts(translator: Translator, corpus: Corpus) -> list[str]:
-    """Return the corpus's targets; the model's own translation for a sentence without one."""
+    """Return the corpus's targets; the model's translation for a sentence without one."""
     untranslated = [sentence.source for sentence in corpus.sentences if not sentence.target]
     translations = iter(
         translator.translate_batch(untranslated, candidates=1) if untranslated else []
@@ -209,9 +209,9 @@ def corpus_bleu(translator: Translator, corpus: Corpus, references: Sequence[str
 def without_heads(translator: Translator, heads: Iterable[Head]) -> Translator:
     """Return a new translator in which these heads write nothing: their columns of W^O are 0.
 
-    It translates as with `switched_off`, but can decode many sentences at full speed: hooks need
-    the whole decoder at every step. The given translator and its model are not changed. Raises
-    ValueError for a head that the model does not have.
+    Its translations are those with `switched_off`, but it decodes many sentences faster: with
+    hooks, every step runs the decoder over the whole output. The given translator and its model are
+    not changed. Raises ValueError for a head that the model does not have.
     """
     checked = check_heads(translator.model.config, heads)
     model = copy.deepcopy(translator.model)

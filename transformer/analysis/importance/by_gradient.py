@@ -1,13 +1,13 @@
-"""How much each head matters to a corpus, by the gradient of its gate (Michel et al. 2019).
+"""Importance of heads on a corpus: the gradient of each head's gate (Michel et al. 2019).
 
     gradient_importance(translator, corpus).to_frame()
-    both = gradient_importances(translator, corpus)     # {"sentence": …, "position": …}
+    variants = gradient_importances(translator, corpus)     # {"sentence": …, "position": …}
 
-Two variants of one formula, from the same pass. "sentence" is equation 2 of Michel et al. 2019,
-section 4.1: one gate per head, the absolute value of its gradient for each sentence. "position" is
-what their program computes: one gate per head and position, the absolute value of each of these
-gradients. If a head helps one word of a sentence and harms another, this cancels in the first and
-adds up in the second.
+There are two variants, computed in the same pass. "sentence" is equation 2 of Michel et al. 2019,
+section 4.1: one gate per head, and the absolute value of its gradient for each sentence. "position"
+is what the authors' program computes: one gate per head and position, and the absolute value of
+each of these gradients. If a head helps one word of a sentence and harms another, the two effects
+cancel in the first variant and add up in the second.
 
 `ablation` measures the actual change without a head; the gradient is an estimate from one pass.
 """
@@ -84,34 +84,32 @@ def gradient_importance(
     by: GateUnit = "sentence",
     progress: Progress = no_progress,
 ) -> Importance:
-    """Return one of `gradient_importances`: "sentence" (the equation) or "position" (the
-    program)."""
+    """Return one variant of `gradient_importances`."""
     return gradient_importances(translator, corpus, progress=progress)[by]
 
 
 def gradient_importances(
     translator: Translator, corpus: Corpus, *, progress: Progress = no_progress
 ) -> dict[GateUnit, Importance]:
-    """Return both variants of I_h = E_x |∂L(x)/∂ξ_h|, for gates ξ of 1 (Michel et al. 2019, eq. 2).
+    """Return both variants of I_h = E_x |∂L(x)/∂ξ_h| at ξ = 1 (Michel et al. 2019, equation 2).
 
-    "sentence": L(x) is the loss of a sentence in nats per token, so that long sentences count no
-    more than short ones; the mean is over sentences. "position": L(x) is the loss of a sentence in
-    nats, ξ_h,t gates the head's output at position t, and the mean of |∂L(x)/∂ξ_h,t| is over all
-    positions of the corpus: in their program the gradient of a head's output times the output,
-    summed within a position only (github.com/pmichel31415, according to copies of it; an early one
-    multiplies the two sums over the dimensions instead of summing products).
+    "sentence": L(x) is the loss of a sentence in nats per token, so that every sentence has the
+    same weight; the mean is over sentences. "position": L(x) is the loss of a sentence in nats,
+    ξ_h,t is a gate on the head's output at position t, and the mean of |∂L(x)/∂ξ_h,t| is over all
+    positions of the corpus. ∂L/∂ξ_h,t is the dot product of the head's output at t and its
+    gradient, as in the authors' program (github.com/pmichel31415, known from copies).
 
-    Raises ValueError naming the sentence, for a text that is too long.
+    Raises ValueError, naming the sentence, for a text that is too long.
     """
     done = 0
     sums: dict[GateUnit, dict[str, npt.NDArray[np.float64]]] = {by: {} for by in GATE_UNITS}
     positions: dict[str, int] = dict.fromkeys(KINDS, 0)
     for batch in batch_list(translator, encode_corpus(translator, corpus, progress)):
         progress(done / len(corpus), "measuring")
-        for name, slopes in position_slopes(translator.model, batch).items():
-            sentence_slopes = slopes.sum(dim=-1) / batch.n_tgt[:, None]
+        for name, gradients in position_gradients(translator.model, batch).items():
+            sentence_gradients = gradients.sum(dim=-1) / batch.n_tgt[:, None]
             for by, magnitudes in zip(
-                GATE_UNITS, (sentence_slopes.abs(), slopes.abs().sum(dim=-1)), strict=True
+                GATE_UNITS, (sentence_gradients.abs(), gradients.abs().sum(dim=-1)), strict=True
             ):
                 totals = magnitudes.sum(dim=0).double().cpu().numpy()
                 sums[by][name] = totals + sums[by].get(name, 0.0)
@@ -129,30 +127,29 @@ def gradient_importances(
     return {by: Importance({kind: stacked(by, kind) for kind in KINDS}) for by in GATE_UNITS}
 
 
-def position_slopes(
+def position_gradients(
     model: Transformer, batch: NumberedBatch
 ) -> dict[str, Float[Tensor, "rows heads query"]]:
-    """Return ∂L(x)/∂ξ_h,t of every sentence's loss in nats at ξ = 1, by the name of the heads'
-    hook.
+    """Return ∂L(x)/∂ξ_h,t of every sentence's loss in nats at ξ = 1, by hook name.
 
-    Each sentence and position has its own gate, so one backward pass gives the gradient for each;
-    summed over t they are the gradient of one gate for the whole sentence. Padding has gradient 0,
-    because no loss depends on it.
+    Each sentence and position has its own gate, so one backward pass gives all gradients; summed
+    over t they are the gradient of one gate for the whole sentence. Padding has gradient 0, because
+    no loss depends on it.
     """
-    like, n_heads = model.embedding.weight, model.config.n_heads
+    weight, n_heads = model.embedding.weight, model.config.n_heads
     gates = {}
     for kind in KINDS:
         n_query = (batch.src if kind == "encoder" else batch.tgt_in).shape[1]
         for layer in range(model.config.n_layers):
-            gate = like.new_ones(len(batch.numbers), n_heads, n_query, 1)
+            gate = weight.new_ones(len(batch.numbers), n_heads, n_query, 1)
             gates[site(kind, layer, "heads")] = gate.requires_grad_()
     with torch.enable_grad():
-        each = losses(
+        sentence_losses = losses(
             model, batch, Hooks({name: _scaling_hook(gate) for name, gate in gates.items()})
         )
         # Gradients of the gates only: the weights are shared and must not get a .grad.
-        slopes = torch.autograd.grad(each.sum(), list(gates.values()))
-    return {name: slope[..., 0] for name, slope in zip(gates, slopes, strict=True)}
+        gradients = torch.autograd.grad(sentence_losses.sum(), list(gates.values()))
+    return {name: gradient[..., 0] for name, gradient in zip(gates, gradients, strict=True)}
 
 
 def _scaling_hook(gate: Tensor) -> HookFn:

@@ -3,36 +3,59 @@
     translator = Translator.load("en-fr")
     trace = translator.trace("I am a student.")
     all_boxes = boxes(translator.model.config)   # every Box, in the order of computation
-    box = opened(trace, translator, "encoder.0.self_attn.softmax", head=2)
+    box = opened_box(trace, translator, "encoder.0.self_attn.softmax", head=2)
     panel = box.panel("weights")                 # a table: values, rows, columns, symbol
-    worked(panel, 3, 1)                          # how that number is computed, lines of LaTeX
+    worked_steps(panel, 3, 1)                    # how that number is computed, lines of LaTeX
     print(snippet(box, "en-fr", "weights", 3, 1))  # a program that prints it
 
-    shifted(translator, "I am a student.", "Je suis étudiant.")  # the training task
+    shifted_targets(translator, "I am a student.", "Je suis étudiant.")  # the training task
 
 A box is named by its location in the model: `encoder.embed.tokens`, `encoder.0.self_attn.query`,
 `decoder.5.cross_attn.norm`, `encoder.memory`, `output.logits`. Every number of a panel is computed
-from the trace and the weights, and compared with the hook that records it. Every number shown is
-derived from a weight, a token or a formula.
+from the trace and the weights, and compared with the hook that records it. Numbers that no hook
+records are computed from weights, tokens or a formula.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 from transformer.analysis.inside.figure_boxes import Box, boxes
-from transformer.analysis.inside.learning import shifted
-from transformer.analysis.inside.open_box import opened, snippet
-from transformer.analysis.inside.panels import Opened, Panel, worked
-from transformer.analysis.inside.side_experiments import Batched, Convolved, batched, convolved
+from transformer.analysis.inside.learning import shifted_targets
+from transformer.analysis.inside.open_box import opened_box, snippet
+from transformer.analysis.inside.panels import OpenedBox, Panel, worked_steps
+from transformer.analysis.inside.side_experiments import (
+    BatchedAttention,
+    FfnAsConvolution,
+    batched_attention,
+    ffn_as_convolution,
+)
 
 __all__ = [
-    "Batched",
+    "BatchedAttention",
     "Box",
-    "Convolved",
-    "Opened",
+    "FfnAsConvolution",
+    "OpenedBox",
     "Panel",
-    "batched",
+    "batched_attention",
     "boxes",
-    "convolved",
-    "opened",
-    "shifted",
+    "ffn_as_convolution",
+    "opened_box",
+    "shifted_targets",
     "snippet",
-    "worked",
+    "worked_steps",
 ]
+
+_OLD_NAMES: dict[str, Callable[..., Any]] = {
+    "batched": batched_attention,
+    "convolved": ffn_as_convolution,
+    "opened": opened_box,
+    "shifted": shifted_targets,
+    "worked": worked_steps,
+}
+
+
+def __getattr__(name: str) -> Callable[..., Any]:
+    """Return a function by its former name."""
+    if name in _OLD_NAMES:
+        return _OLD_NAMES[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -24,28 +24,28 @@ def mask(ctx: Context) -> list[Panel]:
     source = site(ctx, "scores")
     before = ctx.activation(source)
     causal = ctx.box.stack == "decoder" and ctx.box.block == "self_attn"
-    may = np.tri(*before.shape) if causal else np.ones(before.shape)
-    masked = np.where(may > 0, before, -np.inf)
+    allowed = np.tri(*before.shape) if causal else np.ones(before.shape)
+    masked = np.where(allowed > 0, before, -np.inf)
     lines = [
-        f"s = seen[{source!r}][{ctx.head}]",
-        f"may = torch.ones_like(s).bool(){'.tril()' if causal else ''}",
-        "masked = s.masked_fill(~may, -torch.inf)",
+        f"s = cache[{source!r}][{ctx.head}]",
+        f"allowed = torch.ones_like(s).bool(){'.tril()' if causal else ''}",
+        "masked = s.masked_fill(~allowed, -torch.inf)",
     ]
 
     def work(row: int, column: int) -> list[str]:
         reason = rf"{column} \le {row}" if causal else r"\text{no padding}"
-        if not may[row, column]:
+        if not allowed[row, column]:
             reason = rf"{column} > {row}"
-        term = rf"s'_{{{row},{column}}}" if may[row, column] else r"-\infty"
+        term = rf"s'_{{{row},{column}}}" if allowed[row, column] else r"-\infty"
         return [rf"s''_{{{row},{column}}} = {term}\quad ({reason})"]
 
     origin = source, f"{ctx.name}.scale"
     scaled = input_panel(ctx, "scaled", "Scores", "s'", origin, *axes(ctx))
-    symbol, may_code = r"\mathrm{mask}", program([source], lines[:2], "may[{r}, {c}]")
-    rule = plain(symbol, may)
-    allowed = pairs(ctx, "may", "May look", symbol, may, rule, may_code, "mask", "step")
-    code, title = program([source], lines, "masked[{r}, {c}]"), "Scores with the mask"
-    return [scaled, allowed, pairs(ctx, "masked", title, "s''", masked, work, code)]
+    symbol, mask_code = r"\mathrm{mask}", program([source], lines[:2], "allowed[{r}, {c}]")
+    rule = plain(symbol, allowed)
+    mask_panel = pairs(ctx, "allowed", "Mask", symbol, allowed, rule, mask_code, "mask", "step")
+    code, title = program([source], lines, "masked[{r}, {c}]"), "Masked scores"
+    return [scaled, mask_panel, pairs(ctx, "masked", title, "s''", masked, work, code)]
 
 
 def softmax(ctx: Context) -> list[Panel]:
@@ -53,35 +53,39 @@ def softmax(ctx: Context) -> list[Panel]:
     before = mask(ctx)[-1]
     masked = replace(before, role="input", origin=f"{ctx.name}.mask")
     s = masked.values
-    top = s.max(axis=-1, keepdims=True)
-    exp = np.exp(s - top)
+    row_max = s.max(axis=-1, keepdims=True)
+    exp = np.exp(s - row_max)
     shares = ctx.verified(exp / exp.sum(axis=-1, keepdims=True), ctx.box.site)
     sites, lines = before.code(0, 0).sites, before.code(0, 0).lines
     lines = (*lines, "e = (masked - masked.max(-1, keepdim=True).values).exp()")
 
     def power(row: int, column: int) -> list[str]:
-        difference = f"{number(s[row, column])} - {signed(top[row, 0])}"
+        difference = f"{number(s[row, column])} - {signed(row_max[row, 0])}"
         return [
             rf"e_{{{row},{column}}} = e^{{s''_{{{row},{column}}} - \max_k s''_{{{row},k}}}}",
             rf"= e^{{{difference}}}",
         ]
 
     def work(row: int, column: int) -> list[str]:
-        below = summed(exp[row], lambda k: rf"e^{{{number(s[row, k] - top[row, 0])}}}", "k")
-        above = rf"e^{{{number(s[row, column] - top[row, 0])}}}"
+        denominator = summed(
+            exp[row], lambda k: rf"e^{{{number(s[row, k] - row_max[row, 0])}}}", "k"
+        )
+        numerator = rf"e^{{{number(s[row, column] - row_max[row, 0])}}}"
         return [
             rf"w_{{{row},{column}}} = \frac{{e^{{s''_{{{row},{column}}} - M}}}}"
             rf"{{\sum_k e^{{s''_{{{row},k}} - M}}}},\quad M = \max_k s''_{{{row},k}}",
-            rf"M = {number(top[row, 0])}",
-            rf"= \frac{{{above}}}{{{below}}}",
+            rf"M = {number(row_max[row, 0])}",
+            rf"= \frac{{{numerator}}}{{{denominator}}}",
             rf"= \frac{{{number(exp[row, column])}}}{{{number(exp[row].sum())}}}",
         ]
 
     powers_code = program(sites, lines, "e[{r}, {c}]")
-    powers = pairs(ctx, "e", "Powers", "e^{s'' - M}", exp, power, powers_code, "share", "step")
+    powers = pairs(
+        ctx, "e", "Exponentials", "e^{s'' - M}", exp, power, powers_code, "share", "step"
+    )
     note = (
-        "M is the highest score of the row. Subtracting it changes no weight, because numerator "
-        "and denominator shrink alike; it keeps the powers from overflowing."
+        "M is the highest score of the row. Subtracting it divides numerator and denominator by "
+        "the same number, so the weights do not change; it prevents overflow of the exponential."
     )
     weights_code = program(sites, (*lines, "w = e / e.sum(-1, keepdim=True)"), "w[{r}, {c}]")
     weights = pairs(ctx, "weights", "Attention weights", "w", shares, work, weights_code, "share")
@@ -89,7 +93,7 @@ def softmax(ctx: Context) -> list[Panel]:
 
 
 def heads(ctx: Context) -> list[Panel]:
-    """Average the values by the weights."""
+    """Average the values, weighted by the attention weights."""
     source = site(ctx, "weights"), f"{ctx.name}.softmax"
     w = input_panel(ctx, "w", "Attention weights", "w", source, *axes(ctx), kind="share")
     v = head_panel(ctx, "value")
@@ -103,10 +107,10 @@ def heads(ctx: Context) -> list[Panel]:
 
     sites = [source[0], site(ctx, "value")]
     names = zip("wv", sites, strict=True)
-    lines = [f"{name} = seen[{hook!r}][{ctx.head}]" for name, hook in names]
+    lines = [f"{name} = cache[{hook!r}][{ctx.head}]" for name, hook in names]
     code = program(sites, [*lines, "head = w @ v"], "head[{r}, {c}]")
     symbol = rf"\mathrm{{head}}_{{{ctx.head}}}"
-    title = f"What head {ctx.head} hands on"
+    title = f"Output of head {ctx.head}"
     return [w, v, table("head", title, symbol, mixed, ctx.rows, ctx.head_axis, work, code)]
 
 
@@ -122,30 +126,37 @@ def concat(ctx: Context) -> list[Panel]:
             rf"{column} = {head} \cdot {d_k} + {inner}"
         ]
 
-    lines = [f"heads = seen[{source!r}]", "c = torch.cat(tuple(heads), dim=-1)"]
+    lines = [f"heads = cache[{source!r}]", "c = torch.cat(tuple(heads), dim=-1)"]
     code = program([source], lines, "c[{r}, {c}]")
     labels = tuple(f"head {h}, {i}" for h in range(ctx.config.n_heads) for i in range(d_k))
-    columns = Axis(labels, "head, and dimension of it")
+    columns = Axis(labels, "head, and dimension of its output")
     return [table("c", "All heads", "c", concatenated, ctx.rows, columns, work, code)]
 
 
 def output(ctx: Context) -> list[Panel]:
-    """Apply W^O, split by heads: each writes its own vector, and the vectors are summed."""
+    """Apply W^O, split by heads: each contributes a vector, and the vectors are summed."""
     head, d_k, n_heads = ctx.head, ctx.d_k, ctx.config.n_heads
     source = site(ctx, "heads"), f"{ctx.name}.heads"
     symbol = rf"\mathrm{{head}}_{{{head}}}"
-    title = f"What head {head} hands on"
+    title = f"Output of head {head}"
     head_output = input_panel(ctx, "head", title, symbol, source, ctx.rows, ctx.head_axis)
     w_o = array(ctx.block.w_o).T
-    cut = slice(head * d_k, (head + 1) * d_k)
-    pick = f"{ctx.expression()}.w_o.T[{cut.start}:{cut.stop}]"
+    head_rows = slice(head * d_k, (head + 1) * d_k)
+    rows_code = f"{ctx.expression()}.w_o.T[{head_rows.start}:{head_rows.stop}]"
     rows, origin = f"W^O, rows of head {head}", f"{ctx.path}.w_o"
     w = weight_panel(
-        "w", rows, f"W^O_{{{head}}}", w_o[cut], ctx.head_axis, ctx.model_axis, pick, origin
+        "w",
+        rows,
+        f"W^O_{{{head}}}",
+        w_o[head_rows],
+        ctx.head_axis,
+        ctx.model_axis,
+        rows_code,
+        origin,
     )
-    written = head_output.values @ w_o[cut]
-    each = ctx.trace[source[0]].astype(np.float64)
-    parts = np.stack([each[h] @ w_o[h * d_k : (h + 1) * d_k] for h in range(n_heads)])
+    contribution = head_output.values @ w_o[head_rows]
+    head_outputs = ctx.trace[source[0]].astype(np.float64)
+    parts = np.stack([head_outputs[h] @ w_o[h * d_k : (h + 1) * d_k] for h in range(n_heads)])
     biased = ctx.block.b_o is not None
     bias = array(ctx.block.b_o) if biased else np.zeros(ctx.config.d_model)
     total = ctx.verified(parts.sum(axis=0) + bias, ctx.box.site)
@@ -153,7 +164,7 @@ def output(ctx: Context) -> list[Panel]:
     def head_work(row: int, column: int) -> list[str]:
         return [
             rf"u_{{{row},{column}}} = \sum_i \mathrm{{head}}_{{{row},i}}\, W^O_{{i,{column}}}",
-            f"= {products(head_output.values[row], w_o[cut][:, column])}",
+            f"= {products(head_output.values[row], w_o[head_rows][:, column])}",
         ]
 
     def work(row: int, column: int) -> list[str]:
@@ -164,15 +175,15 @@ def output(ctx: Context) -> list[Panel]:
             f"= {summed(by_head, lambda h: signed(by_head[h]), 'h')}{added[1]}",
         ]
 
-    lines = [f"head = seen[{source[0]!r}][{head}]", f"u = head @ {pick}"]
-    alone = program([source[0]], lines, "u[{r}, {c}]")
+    lines = [f"head = cache[{source[0]!r}][{head}]", f"u = head @ {rows_code}"]
+    head_code = program([source[0]], lines, "u[{r}, {c}]")
     lines = [
-        f"c = torch.cat(tuple(seen[{source[0]!r}]), dim=-1)",
+        f"c = torch.cat(tuple(cache[{source[0]!r}]), dim=-1)",
         f"o = c @ {ctx.expression()}.w_o.T" + (f" + {ctx.expression()}.b_o" if biased else ""),
     ]
     code = program([source[0]], lines, "o[{r}, {c}]")
     head_symbol = f"{symbol}\\, W^O_{{{head}}}"
-    title = f"What head {head} writes"
+    title = f"Contribution of head {head}"
     return [
         head_output,
         w,
@@ -180,12 +191,12 @@ def output(ctx: Context) -> list[Panel]:
             "u",
             title,
             head_symbol,
-            written,
+            contribution,
             ctx.rows,
             ctx.model_axis,
             head_work,
-            alone,
+            head_code,
             role="step",
         ),
-        table("o", "All heads together", "o", total, ctx.rows, ctx.model_axis, work, code),
+        table("o", "Sum over the heads", "o", total, ctx.rows, ctx.model_axis, work, code),
     ]

@@ -48,34 +48,34 @@ def head_panel(ctx: Context, step: str) -> Panel:
 def projection(ctx: Context) -> list[Panel]:
     """Compute Q, K or V of the head: the tokens' vectors times its matrix (section 3.2.2)."""
     step = ctx.box.step
-    small, title = _LETTERS[step]
-    large = small.upper()
+    lower, title = _LETTERS[step]
+    upper = lower.upper()
     rows, source = (ctx.rows, ctx.before) if step == "query" else (ctx.keys, ctx.attended)
-    letter, read = ("m", "Memory") if source[1] == "encoder.memory" else ("x", "Input")
-    x = input_panel(ctx, letter, read, letter, source, rows, ctx.model_axis)
-    cut = slice(ctx.head * ctx.d_k, (ctx.head + 1) * ctx.d_k)
-    weight = array(getattr(ctx.block, f"w_{small}"))[cut].T
-    pick = f"{ctx.expression()}.w_{small}[{cut.start}:{cut.stop}].T"
-    symbol, origin = rf"W^{large}_{{{ctx.head}}}", f"{ctx.path}.w_{small}"
-    name = f"W^{large} of head {ctx.head}"
-    w = weight_panel("w", name, symbol, weight, ctx.model_axis, ctx.head_axis, pick, origin)
-    bias = array(ctx.block.bias(small))[cut]
+    letter, input_title = ("m", "Memory") if source[1] == "encoder.memory" else ("x", "Input")
+    x = input_panel(ctx, letter, input_title, letter, source, rows, ctx.model_axis)
+    head_rows = slice(ctx.head * ctx.d_k, (ctx.head + 1) * ctx.d_k)
+    weight = array(getattr(ctx.block, f"w_{lower}"))[head_rows].T
+    rows_code = f"{ctx.expression()}.w_{lower}[{head_rows.start}:{head_rows.stop}].T"
+    symbol, origin = rf"W^{upper}_{{{ctx.head}}}", f"{ctx.path}.w_{lower}"
+    name = f"W^{upper} of head {ctx.head}"
+    w = weight_panel("w", name, symbol, weight, ctx.model_axis, ctx.head_axis, rows_code, origin)
+    bias = array(ctx.block.bias(lower))[head_rows]
     projected = ctx.verified(x.values @ weight + bias, ctx.box.site)
     biased = ctx.config.biases
 
     def work(row: int, column: int) -> list[str]:
         added = (f" + b_{{{column}}}", f" + {signed(bias[column])}") if biased else ("", "")
         return [
-            rf"{small}_{{{row},{column}}} = \sum_i {letter}_{{{row},i}}\, W_{{i,{column}}}"
+            rf"{lower}_{{{row},{column}}} = \sum_i {letter}_{{{row},i}}\, W_{{i,{column}}}"
             + added[0],
             f"= {products(x.values[row], weight[:, column])}{added[1]}",
         ]
 
-    lines = [f"{letter} = seen[{source[0]!r}]", f"w = {pick}", f"{small} = {letter} @ w"]
+    lines = [f"{letter} = cache[{source[0]!r}]", f"w = {rows_code}", f"{lower} = {letter} @ w"]
     if biased:
-        lines[-1] += f" + {ctx.expression()}.bias({small!r})[{cut.start}:{cut.stop}]"
-    code = program([source[0]], lines, f"{small}[{{r}}, {{c}}]")
-    return [x, w, table(small, title, small, projected, rows, ctx.head_axis, work, code)]
+        lines[-1] += f" + {ctx.expression()}.bias({lower!r})[{head_rows.start}:{head_rows.stop}]"
+    code = program([source[0]], lines, f"{lower}[{{r}}, {{c}}]")
+    return [x, w, table(lower, title, lower, projected, rows, ctx.head_axis, work, code)]
 
 
 def scores(ctx: Context) -> list[Panel]:
@@ -128,10 +128,10 @@ def scale(ctx: Context) -> list[Panel]:
     if ctx.config.score != "scaled_dot":
         scaled = ctx.verified(s.values, ctx.box.site)
 
-        def same(row: int, column: int) -> list[str]:
+        def unscaled(row: int, column: int) -> list[str]:
             return [rf"s'_{{{row},{column}}} = s_{{{row},{column}}}"]
 
-        return [s, pairs(ctx, "scaled", "Scores, not scaled", "s'", scaled, same, s.code)]
+        return [s, pairs(ctx, "scaled", "Scores, not scaled", "s'", scaled, unscaled, s.code)]
     scaled = ctx.verified(s.values / ctx.d_k**0.5, ctx.box.site)
 
     def work(row: int, column: int) -> list[str]:
@@ -170,4 +170,4 @@ def _from_qk(ctx: Context, *lines: str) -> tuple[list[str], list[str]]:
     """Return hooks and lines of a program that starts from queries and keys."""
     sites = [site(ctx, "query"), site(ctx, "key")]
     names = zip("qk", sites, strict=True)
-    return sites, [*(f"{name} = seen[{hook!r}][{ctx.head}]" for name, hook in names), *lines]
+    return sites, [*(f"{name} = cache[{hook!r}][{ctx.head}]" for name, hook in names), *lines]

@@ -5,20 +5,22 @@ from __future__ import annotations
 from transformer.analysis.inside.box_texts import ADD_NORM, Text
 
 
-def _projection(step: str, title: str, letter: str, says: str, cross: str, length: str) -> Text:
+def _projection(
+    step: str, title: str, letter: str, explanation: str, cross_explanation: str, length: str
+) -> Text:
     source = "m" if step != "query" else "x"
-    small = letter.lower()
+    lower = letter.lower()
     return Text(
         step,
         title,
         "3.2.2",
         {
-            "decoder.cross_attn, biased": rf"{small} = {source}\,W^{letter}_h + b^{letter}_h",
-            "decoder.cross_attn": rf"{small} = {source}\,W^{letter}_h",
-            "biased": rf"{small} = x\,W^{letter}_h + b^{letter}_h",
-            "": rf"{small} = x\,W^{letter}_h",
+            "decoder.cross_attn, biased": rf"{lower} = {source}\,W^{letter}_h + b^{letter}_h",
+            "decoder.cross_attn": rf"{lower} = {source}\,W^{letter}_h",
+            "biased": rf"{lower} = x\,W^{letter}_h + b^{letter}_h",
+            "": rf"{lower} = x\,W^{letter}_h",
         },
-        {"decoder.cross_attn": f"{says} {cross}", "": says},
+        {"decoder.cross_attn": f"{explanation} {cross_explanation}", "": explanation},
         ("n_heads", length, "d_k"),
         f"{{module}}.hook_{step}",
         by_head=True,

@@ -1,8 +1,8 @@
 """BLEU computed step by step for one pair: n-grams, clipped counts, brevity penalty (Papineni et
 al. 2002).
 
-`sacrebleu` gives the same numbers, and tokenizes the texts. For a corpus the counts of all
-sentences are summed before the division (`training.evaluation`).
+The numbers are those of `sacrebleu`, whose tokenizer is used. For a corpus, the counts of all
+sentences are summed before the division (`training.quality`).
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from dataclasses import dataclass
 
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
-ORDERS = 4
-"""Longest n-gram that counts."""
+MAX_ORDER = 4
+"""Length of the longest n-grams that BLEU counts."""
 Gram = tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class NGramCounts:
-    """The n-grams of one n.
+    """Counts of the n-grams of one length.
 
     Attributes:
-        n: number of words in a gram.
-        matched: grams of the output that are also in the reference, each counted at most as often
-            as in the reference.
-        total: grams of the output.
-        smoothed: `matched`, or its replacement for 0: 1/2^k for the k-th order without a match.
-        grams: each different gram of the output, its count, and its clipped count.
+        n: number of words in an n-gram.
+        matched: number of the output's n-grams that are also in the reference, each counted at most
+            as often as it occurs there.
+        total: number of the output's n-grams.
+        smoothed: `matched`, or 1/2^k instead of 0 for the k-th length without a match.
+        grams: each different n-gram of the output, its count, and its clipped count.
     """
 
     n: int
@@ -40,17 +40,17 @@ class NGramCounts:
 
     @property
     def precision(self) -> float:
-        """0 to 1; 0 where there is no gram."""
+        """Share of the output's n-grams that are matched, 0 to 1; 0 if it has none."""
         return self.smoothed / self.total if self.total else 0.0
 
 
 @dataclass(frozen=True)
 class BleuByHand:
-    """The parts of the computation.
+    """BLEU of one pair, with every intermediate result.
 
     Attributes:
-        output, reference: the words that are counted.
-        orders: n = 1 to 4; those the output is too short for have `total` 0.
+        output, reference: the words of both texts.
+        orders: the counts for n = 1 to 4; `total` is 0 if the output has fewer than n words.
     """
 
     output: tuple[str, ...]
@@ -59,7 +59,7 @@ class BleuByHand:
 
     @property
     def counted(self) -> tuple[NGramCounts, ...]:
-        """The orders in the mean: those for which the output has grams."""
+        """The counts that enter the mean: those for which the output has n-grams."""
         return tuple(order for order in self.orders if order.total)
 
     @property
@@ -80,7 +80,7 @@ class BleuByHand:
 
     @property
     def score(self) -> float:
-        """0 to 100."""
+        """BLEU, 0 to 100."""
         return 100 * self.brevity * self.mean
 
 
@@ -96,11 +96,11 @@ def grams(tokens: Sequence[str], n: int) -> Counter[Gram]:
 
 
 def bleu(output: str, reference: str) -> BleuByHand:
-    """Compute BLEU of a sentence; an n without a match counts 1/2^k, or one miss would make it
-    0."""
+    """Compute BLEU of a sentence, with exponential smoothing: without it, one n-gram length without
+    a match would make the score 0."""
     output_words, reference_words = words(output), words(reference)
     orders, missed = [], 0
-    for n in range(1, ORDERS + 1):
+    for n in range(1, MAX_ORDER + 1):
         output_grams, reference_grams = grams(output_words, n), grams(reference_words, n)
         clipped_grams = tuple(
             (gram, count, min(count, reference_grams[gram])) for gram, count in output_grams.items()

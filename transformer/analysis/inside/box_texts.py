@@ -1,15 +1,15 @@
 """Titles and texts of the boxes: the paper's equation, and its explanation.
 
-Axes: "L" is the length of the block's own sequence, "K" that of the keys. If a text is a
-dictionary, its key is the model's score function, positions or activation, or the location of the
-box, else "".
+Axes: "L" is the length of the block's own sequence, "K" that of the keys. A text that depends on
+the model is a dictionary; its keys are described at `figure_boxes._select_text`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-Words = str | dict[str, str]
+TextByModel = str | dict[str, str]
+"""One text for all models, or texts by score function, positions, activation or location."""
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,8 @@ class Text:
     step: str
     title: str
     section: str
-    equation: Words
-    words: Words
+    equation: TextByModel
+    explanation: TextByModel
     axes: tuple[str, ...]
     site: str = ""
     by_head: bool = False

@@ -74,7 +74,7 @@ class Context:
         """The tokens of the box's own sequence."""
         if self.box.stack == "encoder":
             return Axis(self.trace.src_tokens, "source token")
-        return Axis(self.trace.tgt_tokens, "token the decoder has read")
+        return Axis(self.trace.tgt_tokens, "decoder input token")
 
     @property
     def keys(self) -> Axis:
@@ -165,7 +165,7 @@ def array(weight: Tensor | nn.Parameter) -> Array:
     return np.asarray(weight.detach().double().cpu().numpy())
 
 
-def through(x: Array, weight: Tensor | nn.Parameter) -> Array:
+def multiply_transposed(x: Array, weight: Tensor | nn.Parameter) -> Array:
     """Return x W^T in the model's own precision, which avoids copying a large matrix."""
     product = torch.from_numpy(x).to(weight.device, weight.dtype) @ weight.detach().T
     return array(product)
@@ -226,7 +226,7 @@ def input_panel(
     site, origin = source
     values = ctx.activation(site)
     inner = f"[{ctx.head}]" if ctx.trace[site].ndim == 3 else ""
-    code = program([site], [f"{name} = seen[{site!r}]{inner}"], f"{name}[{{r}}, {{c}}]")
+    code = program([site], [f"{name} = cache[{site!r}]{inner}"], f"{name}[{{r}}, {{c}}]")
     return table(
         name,
         title,

@@ -1,4 +1,4 @@
-"""DecoderLens: what the decoder writes when it reads an earlier layer of the encoder.
+"""DecoderLens: the translation when the decoder attends to an earlier layer of the encoder.
 
 Langedijk et al. 2023, "DecoderLens: Layerwise Interpretation of Encoder–Decoder Transformers"
 (arXiv 2310.03686). The decoder is unchanged; only the memory that it attends to changes. The model
@@ -32,10 +32,11 @@ class DecoderLens:
 
     Attributes:
         translations: the text that is decoded from each layer's output, (layers + 1).
-        reads, chosen: the tokens of the traced output that the decoder reads and writes, (tgt).
-        top_tokens: with that output given, the most probable tokens, (layers + 1, tgt, k).
-        top_probabilities: theirs, in the same order.
-        probability: of the token that the whole model wrote, (layers + 1, tgt).
+        reads, chosen: the tokens of the traced output, as the decoder's input and as predicted,
+            (tgt).
+        top_tokens: the most probable tokens, teacher-forced on that output, (layers + 1, tgt, k).
+        top_probabilities: their probabilities, in the same order.
+        probability: of the token that the full model predicted, (layers + 1, tgt).
     """
 
     translations: tuple[str, ...]
@@ -47,7 +48,7 @@ class DecoderLens:
 
     @property
     def mean_log_probability(self) -> npt.NDArray[np.float64]:
-        """Of the traced output, nats per token, for each layer, (layers + 1)."""
+        """Log-probability of the traced output, nats per token, for each layer, (layers + 1)."""
         smallest = np.finfo(np.float64).tiny
         return np.asarray(np.log(self.probability.clip(smallest)).mean(axis=1))
 
@@ -63,7 +64,7 @@ class DecoderLens:
 
 
 def with_encoder_layers(translator: Translator, count: int) -> Translator:
-    """Return a translator of its own whose encoder ends after `count` layers.
+    """Return a new translator whose encoder ends after `count` layers.
 
     With 0 the decoder attends to the embeddings. The given translator is not changed.
 
@@ -84,12 +85,12 @@ def decoder_lens(
     """Decode the traced sentence from every encoder layer.
 
     Args:
-        trace: gives the sentence, and the output whose probability is measured at each layer.
-        k: how many of the most probable tokens to keep.
+        trace: of the sentence; the probability of its output is measured at each layer.
+        k: number of most probable tokens to return.
         options: of the decoding, as in `Translator.translate`.
 
     Raises:
-        ValueError: for a trace without its sentence, or options that do not fit.
+        ValueError: for a trace without its sentence, or invalid options.
     """
     source, output = trace.translation.source, list(trace.predicted_ids)
     translations, tokens, shares, probability = [], [], [], []
@@ -118,9 +119,9 @@ def bleu_by_encoder_layer(
 ) -> pd.DataFrame:
     """BLEU of greedy translations decoded from the embeddings and from each encoder layer.
 
-    References are the corpus's targets, or the whole model's own translation of a sentence without
-    one. One row per layer: layer, bleu, and bleu_low and bleu_high, the bounds of the 95 % interval
-    over bootstrap samples of the sentences.
+    References are the corpus's targets, or the full model's translation of a sentence without one.
+    One row per layer: layer, bleu, and bleu_low and bleu_high, the bounds of the 95 % interval over
+    bootstrap samples of the sentences.
 
     Raises:
         ValueError: for a sentence that is too long.

@@ -13,56 +13,56 @@ def tokens(ctx: context.Context) -> list[Panel]:
     d_model, scaled = ctx.config.d_model, ctx.config.scale_embedding
     ids = np.array(ctx.trace.src_ids if ctx.ids == "src" else ctx.trace.tgt_ids)
     rows, columns = ctx.rows, ctx.model_axis
-    picked = context.array(ctx.model.embedding.weight[ids])
-    embeddings = ctx.verified(picked * ctx.config.embedding_scale, ctx.box.site)
-    pick = f"model.embedding.weight[{ctx.ids}[0]]"
+    token_rows = context.array(ctx.model.embedding.weight[ids])
+    embeddings = ctx.verified(token_rows * ctx.config.embedding_scale, ctx.box.site)
+    rows_code = f"model.embedding.weight[{ctx.ids}[0]]"
 
     def work(row: int, column: int) -> list[str]:
         if not scaled:
             return [rf"t_{{{row},{column}}} = E_{{{ids[row]},{column}}}"]
         return [
             rf"t_{{{row},{column}}} = \sqrt{{d_{{model}}}}\; E_{{{ids[row]},{column}}}",
-            rf"= \sqrt{{{d_model}}} \cdot {signed(picked[row, column])}",
+            rf"= \sqrt{{{d_model}}} \cdot {signed(token_rows[row, column])}",
         ]
 
     scale = f" * {d_model} ** 0.5" if scaled else ""
-    code = context.program([], [f"e = {pick}", f"t = e{scale}"], "t[{r}, {c}]")
+    code = context.program([], [f"e = {rows_code}", f"t = e{scale}"], "t[{r}, {c}]")
     title = f"Embeddings{' × √d_model' if scaled else ''}"
     return [
         context.weight_panel(
-            "e", "Rows of E", "E", picked, rows, columns, pick, "embedding.weight"
+            "e", "Rows of E", "E", token_rows, rows, columns, rows_code, "embedding.weight"
         ),
         context.table("t", title, "t", embeddings, rows, columns, work, code),
     ]
 
 
 def positions(ctx: context.Context) -> list[Panel]:
-    """Compute the positions by the closed form, from the learned table, or as zeros."""
+    """Compute the positional encodings: sinusoidal, learned, or zeros if the model has none."""
     rows, columns = ctx.rows, ctx.model_axis
     kind = ctx.config.positions
     length = len(rows.labels)
     if kind == "sinusoidal":
-        encodings = ctx.verified(_waves(length, ctx.config.d_model), ctx.box.site)
-        work, code = _by_wave(ctx.config.d_model, encodings)
+        encodings = ctx.verified(_sinusoids(length, ctx.config.d_model), ctx.box.site)
+        work, code = _sinusoid_steps(ctx.config.d_model, encodings)
         pe = context.table("pe", "Positional encodings", "PE", encodings, rows, columns, work, code)
         return [pe]
     encodings = ctx.verified(context.array(ctx.block.positions(length)), ctx.box.site)
     code = context.program([], [f"pe = {ctx.expression()}.positions({length})"], "pe[{r}, {c}]")
-    learns = kind == "learned"
-    title = "Learned positions" if learns else "No positions: zeros"
-    origin = f"{ctx.path}.positions.weight" if learns else ""
+    learned = kind == "learned"
+    title = "Learned positions" if learned else "No positions: zeros"
+    origin = f"{ctx.path}.positions.weight" if learned else ""
     work = plain("PE", encodings)
     return [context.table("pe", title, "PE", encodings, rows, columns, work, code, origin=origin)]
 
 
-def _waves(length: int, d_model: int) -> Array:
-    """Compute section 3.5 dimension by dimension: an even one is a sine, the next its cosine."""
+def _sinusoids(length: int, d_model: int) -> Array:
+    """Return the encodings of section 3.5: even dimensions are sines, odd ones cosines."""
     dimension = np.arange(d_model)
     angle = np.arange(length)[:, None] / 10000.0 ** ((dimension - dimension % 2) / d_model)
     return np.asarray(np.where(dimension % 2 == 0, np.sin(angle), np.cos(angle)))
 
 
-def _by_wave(d_model: int, encodings: Array) -> tuple[Work, context.CodeOf]:
+def _sinusoid_steps(d_model: int, encodings: Array) -> tuple[Work, context.CodeOf]:
     def work(row: int, column: int) -> list[str]:
         wave, even = ("sin" if column % 2 == 0 else "cos"), column - column % 2
         angle = row / 10000 ** (even / d_model)
@@ -98,12 +98,12 @@ def embedding_sum(ctx: context.Context) -> list[Panel]:
             rf"= {number(parts[0])} + {signed(parts[1])}",
         ]
 
-    lines = [f"t = seen[{sources[0][0]!r}]", f"pe = seen[{sources[1][0]!r}]", "x = t + pe"]
+    lines = [f"t = cache[{sources[0][0]!r}]", f"pe = cache[{sources[1][0]!r}]", "x = t + pe"]
     code = context.program([site for site, _ in sources], lines, "x[{r}, {c}]")
     return [
         t,
         pe,
-        context.table("x", "What the first layer reads", "x", total, rows, columns, work, code),
+        context.table("x", "Input of the first layer", "x", total, rows, columns, work, code),
     ]
 
 

@@ -14,10 +14,10 @@ from transformer.analysis.inside.context import (
     Context,
     array,
     input_panel,
+    multiply_transposed,
     numbered,
     program,
     table,
-    through,
 )
 from transformer.analysis.inside.panels import (
     Array,
@@ -37,7 +37,7 @@ MAX_UNITS = 16
 
 @dataclass(frozen=True)
 class ActivationFormula:
-    """The activation function between the two products: as a function, in LaTeX, and in PyTorch.
+    """The activation function of the network: as a function, in LaTeX, and in PyTorch.
 
     `before` is the title of its argument; `kind` is that of its results.
     """
@@ -80,11 +80,11 @@ def hidden(ctx: Context) -> list[Panel]:
     config, source, formula = ctx.config, ctx.before[0], ACTIVATIONS[ctx.config.activation]
     x = input_panel(ctx, "x", "Input", "x", ctx.before, ctx.rows, ctx.model_axis)
     w, b = ctx.block.w_1.weight, array(ctx.block.w_1.bias)
-    z = through(x.values, w) + b
+    z = multiply_transposed(x.values, w) + b
     activations = ctx.verified(formula.function(z), ctx.box.site)
     units = numbered(config.d_ff, "hidden unit")
     lines = [
-        f"x = seen[{source!r}]",
+        f"x = cache[{source!r}]",
         f"w_1 = {ctx.expression()}.w_1",
         "z = x @ w_1.weight.T + w_1.bias",
     ]
@@ -115,21 +115,30 @@ def hidden(ctx: Context) -> list[Panel]:
     lines.append(f"a = {formula.code}")
     code = program([source], lines, "a[{r}, {c}]")
     a = table("a", "Hidden units", "a", activations, ctx.rows, units, work, code, kind=formula.kind)
-    return [x, sums, _live(ctx, z, lines), _strongest(ctx, activations, lines), a]
+    return [x, sums, _active_units(ctx, z, lines), _strongest(ctx, activations, lines), a]
 
 
-def _live(ctx: Context, z: Array, lines: list[str]) -> Panel:
+def _active_units(ctx: Context, z: Array, lines: list[str]) -> Panel:
     """Return the share of units above 0 at each position."""
     counts = (z > 0).sum(axis=1)
-    live = counts[:, None] / z.shape[1]
+    active_share = counts[:, None] / z.shape[1]
 
     def work(row: int, column: int) -> list[str]:
         return [r"\frac{|\{u : a_u > 0\}|}{d_{ff}}", rf"= \frac{{{counts[row]}}}{{{z.shape[1]}}}"]
 
     code = program([ctx.before[0]], lines, "(a[{r}] > 0).float().mean()")
-    title, symbol = "Share of live units", r"\frac{|\{u : a_u > 0\}|}{d_{ff}}"
+    title, symbol = "Share of active units", r"\frac{|\{u : a_u > 0\}|}{d_{ff}}"
     return table(
-        "live", title, symbol, live, ctx.rows, SINGLE_AXIS, work, code, role="step", kind="share"
+        "live",
+        title,
+        symbol,
+        active_share,
+        ctx.rows,
+        SINGLE_AXIS,
+        work,
+        code,
+        role="step",
+        kind="share",
     )
 
 
@@ -168,7 +177,7 @@ def output(ctx: Context) -> list[Panel]:
     kind = ACTIVATIONS[ctx.config.activation].kind
     a = input_panel(ctx, "a", "Hidden units", "a", source, ctx.rows, units, kind=kind)
     w, b = ctx.block.w_2.weight, array(ctx.block.w_2.bias)
-    outputs = ctx.verified(through(a.values, w) + b, ctx.box.site)
+    outputs = ctx.verified(multiply_transposed(a.values, w) + b, ctx.box.site)
 
     def work(row: int, column: int) -> list[str]:
         return [
@@ -177,7 +186,7 @@ def output(ctx: Context) -> list[Panel]:
         ]
 
     lines = [
-        f"a = seen[{site!r}]",
+        f"a = cache[{site!r}]",
         f"w_2 = {ctx.expression()}.w_2",
         "y = a @ w_2.weight.T + w_2.bias",
     ]
@@ -190,6 +199,6 @@ def memory(ctx: Context) -> list[Panel]:
     """Return the last encoder layer's output, unchanged."""
     source = ctx.before
     values = ctx.verified(ctx.activation(source[0]), ctx.box.site)
-    code = program([source[0]], [f"m = seen[{source[0]!r}]"], "m[{r}, {c}]")
+    code = program([source[0]], [f"m = cache[{source[0]!r}]"], "m[{r}, {c}]")
     work, title = plain("m", values), "The memory"
     return [table("m", title, "m", values, ctx.rows, ctx.model_axis, work, code, origin=source[1])]

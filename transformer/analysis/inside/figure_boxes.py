@@ -13,7 +13,7 @@ from transformer.config import ModelConfig, did_you_mean
 
 @dataclass(frozen=True)
 class Box:
-    """One box of the figure; `opened` computes its numbers.
+    """One box of the figure; `opened_box` computes its numbers.
 
     Attributes:
         name: its location in the model, such as "encoder.0.self_attn.query".
@@ -23,13 +23,13 @@ class Box:
         layer: from 0; None outside the layers.
         block: the part of the stack: "embed", "self_attn", "cross_attn", "ffn", "memory" or
             "output". The sum and norm after a sublayer belong to its block.
-        by_head: whether it is opened for one head at a time.
+        by_head: whether its panels show one head at a time.
         section: of the paper.
         equation: LaTeX.
-        words: an explanation.
+        explanation: Markdown.
         axes: symbols of its output's axes, such as ("n_heads", "tgt", "d_k").
-        shape: the same with the numbers of the model: "n_heads × tgt × d_k = 8 × tgt × 32".
-        site: the hook that records the result; "" if there is none.
+        shape: the axes and their sizes in this model, "n_heads × tgt × d_k = 8 × tgt × 32".
+        site: name of the hook that records the output; "" if there is none.
         before, after: names of the previous and next box; "" at the ends.
     """
 
@@ -42,7 +42,7 @@ class Box:
     by_head: bool
     section: str
     equation: str
-    words: str
+    explanation: str
     axes: tuple[str, ...]
     shape: str
     site: str
@@ -53,9 +53,11 @@ class Box:
 @lru_cache(maxsize=32)
 def boxes(config: ModelConfig) -> tuple[Box, ...]:
     """Return every box, encoder first, then decoder and output."""
-    walk = list(_walk(config))
-    names = ["", *(box.name for box in walk), ""]
-    return tuple(replace(box, before=names[k], after=names[k + 2]) for k, box in enumerate(walk))
+    unlinked = list(_unlinked_boxes(config))
+    names = ["", *(box.name for box in unlinked), ""]
+    return tuple(
+        replace(box, before=names[k], after=names[k + 2]) for k, box in enumerate(unlinked)
+    )
 
 
 def box_named(config: ModelConfig, name: str) -> Box:
@@ -79,21 +81,24 @@ def written_shape(axes: Sequence[str], config: ModelConfig, **lengths: int) -> s
     return f"{' × '.join(axes)} = {' × '.join(str(sizes.get(axis, axis)) for axis in axes)}"
 
 
-def _walk(config: ModelConfig) -> Iterator[Box]:
+def _unlinked_boxes(config: ModelConfig) -> Iterator[Box]:
+    """Yield the boxes in order, without `before` and `after`."""
     for stack, length in (("encoder", "src"), ("decoder", "tgt")):
-        yield from _block(config, EMBED, stack, None, "embed", {"L": length})
+        yield from _block_boxes(config, EMBED, stack, None, "embed", {"L": length})
         for layer in range(config.n_layers):
             kinds = ["self_attn"] if stack == "encoder" else ["self_attn", "cross_attn"]
             for block in kinds:
                 keys = "src" if block == "cross_attn" else length
-                yield from _block(config, ATTENTION, stack, layer, block, {"L": length, "K": keys})
-            yield from _block(config, FEED_FORWARD, stack, layer, "ffn", {"L": length})
+                yield from _block_boxes(
+                    config, ATTENTION, stack, layer, block, {"L": length, "K": keys}
+                )
+            yield from _block_boxes(config, FEED_FORWARD, stack, layer, "ffn", {"L": length})
         if stack == "encoder":
-            yield from _block(config, MEMORY, stack, None, "memory", {"L": length})
-    yield from _block(config, OUTPUT, "output", None, "output", {"L": "tgt"})
+            yield from _block_boxes(config, MEMORY, stack, None, "memory", {"L": length})
+    yield from _block_boxes(config, OUTPUT, "output", None, "output", {"L": "tgt"})
 
 
-def _block(
+def _block_boxes(
     config: ModelConfig,
     texts: Sequence[Text],
     stack: str,
@@ -116,15 +121,15 @@ def _block(
             block=block,
             by_head=text.by_head,
             section=text.section,
-            equation=_chosen(text.equation, config, kind),
-            words=_chosen(text.words, config, kind),
+            equation=_select_text(text.equation, config, kind),
+            explanation=_select_text(text.explanation, config, kind),
             axes=axes,
             shape=written_shape(axes, config),
             site=text.site.format(module=module),
         )
 
 
-def _chosen(text: str | dict[str, str], config: ModelConfig, kind: str) -> str:
+def _select_text(text: str | dict[str, str], config: ModelConfig, kind: str) -> str:
     """Return the text for this model, or for this kind of attention."""
     if isinstance(text, str):
         return text

@@ -67,7 +67,7 @@ def apply_dropout(
         trace: of this model, with the sublayer's output and the following sum.
         sublayer: "encoder.layers.0.ffn" or an attention.
         p: the probability of a zero, 0 to 0.99.
-        seed: of the mask; another one is another training step.
+        seed: of the mask; each training step has another one.
 
     Raises:
         ValueError: for an invalid probability or row.
@@ -81,16 +81,16 @@ def apply_dropout(
     sublayer_output = sublayer_output[row]
     stream = torch.tensor(trace[f"{sublayer}_norm.hook_sum"])[row] - sublayer_output
     generator = torch.Generator().manual_seed(seed)
-    mask, *more = (torch.rand(1 + N_MASKS, len(sublayer_output), generator=generator) >= p) / (
-        1 - p
-    )
-    mean = torch.stack(more).mean(0)
-    after = model.get_submodule(f"{sublayer}_norm")
-    assert isinstance(after, AddAndNorm)
-    device = after.norm.weight.device
+    mask, *other_masks = (
+        torch.rand(1 + N_MASKS, len(sublayer_output), generator=generator) >= p
+    ) / (1 - p)
+    mean = torch.stack(other_masks).mean(0)
+    add_and_norm = model.get_submodule(f"{sublayer}_norm")
+    assert isinstance(add_and_norm, AddAndNorm)
+    device = add_and_norm.norm.weight.device
     with torch.no_grad():
         normed, normed_dropped = (
-            after.norm((stream + vector).to(device)).cpu()
+            add_and_norm.norm((stream + vector).to(device)).cpu()
             for vector in (sublayer_output, sublayer_output * mask)
         )
     return DropoutResult(
@@ -142,7 +142,8 @@ class SmoothingResult:
 
     @property
     def confident_loss(self) -> float:
-        """The loss of a model that gives the correct token all but a millionth, the rest evenly."""
+        """The loss of a model that gives the correct token a probability of 1 − 10⁻⁶ and the rest
+        equally to all others."""
         rest = 1e-6 / (len(self.probabilities) - 1)
         log = np.full(len(self.probabilities), np.log(rest))
         log[self.gold] = np.log1p(-1e-6)
@@ -174,11 +175,11 @@ def smooth_target(trace: Trace, row: int, *, smoothing: float) -> SmoothingResul
 
 
 @dataclass(frozen=True, eq=False)
-class Shifted:
+class ShiftedTargets:
     """One pair in training: outputs shifted right by one (sections 3 and 3.1).
 
     Attributes:
-        source: the tokens the encoder reads.
+        source: the encoder's input tokens.
         table: a row for each step t, from 1: "reads" (the decoder's input so far, a tuple that
             begins with `<s>`), "target" (the token to predict), "probability" (of the target),
             "loss" (−ln of it, nats), "guess" (the most probable token) and "guess_probability".
@@ -191,7 +192,9 @@ class Shifted:
     mean: float
 
 
-def shifted(translator: Translator, source: str, target: str | Sequence[int]) -> Shifted:
+def shifted_targets(
+    translator: Translator, source: str, target: str | Sequence[int]
+) -> ShiftedTargets:
     """Compute all steps of one pair at once, as in training: the input is the target (teacher
     forcing).
 
@@ -216,4 +219,4 @@ def shifted(translator: Translator, source: str, target: str | Sequence[int]) ->
         },
         index=pd.RangeIndex(1, len(rows) + 1, name="t"),
     )
-    return Shifted(trace.src_tokens, table, float(losses.sum()), float(losses.mean()))
+    return ShiftedTargets(trace.src_tokens, table, float(losses.sum()), float(losses.mean()))

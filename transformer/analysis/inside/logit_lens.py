@@ -33,8 +33,8 @@ class Lens:
     Attributes:
         sites: hooks of the states, from the embedding to the last layer.
         titles: the same in words: "embedding", "layer 0, self-attention", …
-        rows: labels of the decoder's positions, what it read: `<s>` y1 … yn.
-        chosen: what the model wrote at each position.
+        rows: the decoder's input tokens: `<s>` y1 … yn.
+        chosen: the token that the model predicted at each position.
         top_ids, top_probabilities: (sites, tgt, k), most probable first.
         top_tokens: the tokens of `top_ids`, nested in the same way.
         rank: of the chosen token, 1 is the most probable.
@@ -82,7 +82,7 @@ class Lens:
 def lens(trace: Trace, translator: Translator, k: int = 5) -> Lens:
     """Apply the output matrix to every state of the decoder.
 
-    At any time memory holds the logits of one site and `ROWS` positions.
+    Only the logits of one site and `ROWS` positions are in memory at a time.
 
     Args:
         k: how many of the most probable tokens to return.
@@ -119,7 +119,7 @@ def lens(trace: Trace, translator: Translator, k: int = 5) -> Lens:
 
 
 def _sites(n_layers: int) -> dict[str, str]:
-    """Return the hooks of complete decoder states, and what they follow."""
+    """Return the hooks of complete decoder states, and the names of the sublayers before them."""
     blocks = {"self_attn": "self-attention", "cross_attn": "cross-attention", "ffn": "feed-forward"}
     return {"decoder.embed.hook_output": "embedding"} | {
         f"decoder.layers.{layer}.{block}_norm.hook_output": f"layer {layer}, {title}"

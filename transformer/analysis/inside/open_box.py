@@ -14,13 +14,13 @@ from transformer.analysis.inside import (
 )
 from transformer.analysis.inside.context import Context
 from transformer.analysis.inside.figure_boxes import box_named, written_shape
-from transformer.analysis.inside.panels import Code, Opened, Panel
+from transformer.analysis.inside.panels import Code, OpenedBox, Panel
 from transformer.inference.trace import Trace
 from transformer.inference.translator import Translator
 
-_Maker = Callable[[Context], list[Panel]]
+_PanelFunction = Callable[[Context], list[Panel]]
 
-_STEPS: dict[str, _Maker] = {
+_STEPS: dict[str, _PanelFunction] = {
     "tokens": embedding.tokens,
     "positions": embedding.positions,
     "sum": embedding.embedding_sum,
@@ -41,23 +41,25 @@ _STEPS: dict[str, _Maker] = {
     "logits": prediction.logits,
     "choice": prediction.choice,
 }
-_BLOCK_STEPS: dict[tuple[str, str], _Maker] = {
+_BLOCK_STEPS: dict[tuple[str, str], _PanelFunction] = {
     ("ffn", "output"): feed_forward.output,
     ("output", "softmax"): prediction.softmax,
 }
 """Steps with a different meaning in this block."""
 
 
-def opened(trace: Trace, translator: Translator, box: str, head: int | None = None) -> Opened:
+def opened_box(
+    trace: Trace, translator: Translator, box: str, head: int | None = None
+) -> OpenedBox:
     """Return the panels of one box.
 
-    Recorded activations are shown as recorded; what no hook records is computed in float64 from the
-    trace and the weights. Every recorded activation is also computed, and the two are compared.
+    Recorded activations are shown as recorded; other numbers are computed in float64 from the trace
+    and the weights. Every recorded activation is also computed and compared with the recording.
 
     Args:
         trace: of this translator, with every site and without interventions.
         box: its name; see `boxes`.
-        head: which head the box shows, from 0; None is head 0. A box without heads shows none.
+        head: the head that the box shows, from 0; None is head 0. Ignored by a box without heads.
 
     Raises:
         ValueError: for a box or head that does not exist, or a trace that does not follow from the
@@ -67,22 +69,24 @@ def opened(trace: Trace, translator: Translator, box: str, head: int | None = No
     config = translator.model.config
     selected = box_named(config, box)
     if trace.config != config.to_dict():
-        raise ValueError("the trace is of a model with another configuration; use this model's")
+        raise ValueError(
+            "the trace is of a model with another configuration; use a trace of this model"
+        )
     if head is not None and not 0 <= head < config.n_heads:
         raise ValueError(f"there is no head {head}; the heads are 0 to {config.n_heads - 1}")
     ctx = Context(trace, translator.model, translator.vocabulary, selected, head or 0)
-    maker = _BLOCK_STEPS.get((selected.block, selected.step)) or _STEPS[selected.step]
+    panel_function = _BLOCK_STEPS.get((selected.block, selected.step)) or _STEPS[selected.step]
     lengths = {"src": len(trace.src_tokens), "tgt": len(trace.tgt_tokens)}
-    return Opened(
+    return OpenedBox(
         box=selected,
         head=ctx.head if selected.by_head else None,
         shape=written_shape(selected.axes, config, **lengths),
-        panels=tuple(maker(ctx)),
+        panels=tuple(panel_function(ctx)),
         trace=trace,
     )
 
 
-def snippet(opened: Opened, checkpoint: str, panel: str, row: int, column: int) -> str:
+def snippet(opened: OpenedBox, checkpoint: str, panel: str, row: int, column: int) -> str:
     """Return a PyTorch program of about ten lines that prints the number in this cell.
 
     It computes the number from the results of earlier boxes, or from the weights alone.
@@ -125,13 +129,13 @@ def _ids(code: Code, trace: Trace) -> list[str]:
 
 
 def _run(code: Code) -> list[str]:
-    """Return lines for one pass through the model that records what the program reads."""
+    """Return lines for one pass through the model that records the tensors the program needs."""
     if not code.sites:
         return []
     names = ", ".join(map(repr, code.sites))
     return [
-        "seen = {}",
+        "cache = {}",
         f"names = [{names}]",
-        "hooks = {name: lambda x, name: seen.update({name: x[0]}) for name in names}",
+        "hooks = {name: lambda x, name: cache.update({name: x[0]}) for name in names}",
         "model(src, tgt, hooks=Hooks(hooks))",
     ]

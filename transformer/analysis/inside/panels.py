@@ -1,4 +1,4 @@
-"""The contents of an opened box: tables of numbers, with the computation and code of each
+"""The contents of an opened box: tables of numbers, with the formula and the code of each
 number."""
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class Code:
     """How a program computes one number.
 
     Attributes:
-        sites: hooks whose tensors the lines read, as `seen["name"]`, without the batch dimension.
-        lines: statements that may use torch, `model`, `src`, `tgt` and `seen`.
+        sites: hooks whose tensors the lines read, as `cache["name"]`, without the batch dimension.
+        lines: statements that may use torch, `model`, `src`, `tgt` and `cache`.
         result: the expression for the number.
     """
 
@@ -51,7 +51,7 @@ class Panel:
             "count" (whole numbers).
         role: "input" was computed in another box, "weight" was learned, "step" is intermediate,
             "result" is the output of the box.
-        work: the computation of one cell except its last line; see `worked`.
+        work: the computation of one cell except its last line; see `worked_steps`.
         code: how a program computes it; see `snippet`.
         origin: the box that computes it, or the name of a weight; "" if it is computed here.
         note: an explanation, or "".
@@ -85,15 +85,15 @@ class Panel:
 
 
 @dataclass(frozen=True, eq=False)
-class Opened:
+class OpenedBox:
     """A box with its numbers.
 
     Attributes:
         head: the head that the panels show, from 0; None for a box without heads.
         shape: of the box's output, in symbols and numbers, such as "n_heads × tgt × d_k = 8 × 6 ×
             32".
-        panels: in reading order: inputs, weights, steps, result.
-        trace: the pass that they were read from.
+        panels: in the order inputs, weights, steps, result.
+        trace: the trace that they are computed from.
     """
 
     box: Box
@@ -124,10 +124,10 @@ Work = Callable[[int, int], list[str]]
 """Returns the lines of a computation except the last, which is the number of the cell."""
 
 MAX_TERMS = 4
-"""Summands that are written out; the others are combined into one number."""
+"""Number of summands that are written out; the others are combined into one number."""
 
 
-def worked(panel: Panel, row: int, column: int) -> list[str]:
+def worked_steps(panel: Panel, row: int, column: int) -> list[str]:
     """Return the computation of the number in this cell: a line with symbols, then lines with
     numbers.
 

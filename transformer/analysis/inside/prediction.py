@@ -15,8 +15,8 @@ from transformer.analysis.inside.context import (
     Context,
     array,
     input_panel,
+    multiply_transposed,
     table,
-    through,
 )
 from transformer.analysis.inside.panels import (
     Array,
@@ -33,7 +33,7 @@ N_TOP_TOKENS = 10
 """Tokens shown for each position."""
 
 _SITE = "hook_logits"
-_READ = f"z = seen[{_SITE!r}]"
+_READ = f"z = cache[{_SITE!r}]"
 _SHARES = ("e = (z - z.max(-1, keepdim=True).values).exp()", "p = e / e.sum(-1, keepdim=True)")
 
 Ids = npt.NDArray[np.int64]
@@ -46,7 +46,7 @@ def logits(ctx: Context) -> list[Panel]:
     embedding = ctx.model.embedding.weight
     bias = ctx.model.output_bias
     added = np.zeros(len(embedding)) if bias is None else array(bias)
-    z = ctx.verified(through(y.values, embedding) + added, ctx.box.site)
+    z = ctx.verified(multiply_transposed(y.values, embedding) + added, ctx.box.site)
     ids, best = _highest(z)
 
     def work(row: int, column: int) -> list[str]:
@@ -58,7 +58,7 @@ def logits(ctx: Context) -> list[Panel]:
         ]
 
     end = "" if bias is None else " + model.output_bias"
-    lines = (f"y = seen[{source[0]!r}]", f"z = y @ model.embedding.weight.T{end}")
+    lines = (f"y = cache[{source[0]!r}]", f"z = y @ model.embedding.weight.T{end}")
     code = _token_code((source[0],), lines, "z", ids)
     return [y, _ranked(ctx, "z", "Logits", "z", best, ids, work, code)]
 
@@ -66,21 +66,21 @@ def logits(ctx: Context) -> list[Panel]:
 def softmax(ctx: Context) -> list[Panel]:
     """Normalize the logits to probabilities."""
     z = ctx.activation(_SITE)
-    top = z.max(axis=1)
-    sums = np.exp(z - top[:, None]).sum(axis=1)
+    row_max = z.max(axis=1)
+    sums = np.exp(z - row_max[:, None]).sum(axis=1)
     ids, best = _highest(z)
-    probabilities = np.exp(best - top[:, None]) / sums[:, None]
+    probabilities = np.exp(best - row_max[:, None]) / sums[:, None]
 
     def same(row: int, column: int) -> list[str]:
         return [rf"z_{{{row},v}},\quad v = {ids[row, column]}"]
 
     def work(row: int, column: int) -> list[str]:
-        above = rf"e^{{{number(best[row, column] - top[row])}}}"
+        above = rf"e^{{{number(best[row, column] - row_max[row])}}}"
         return [
             rf"P(v) = \frac{{e^{{z_v - M}}}}{{\sum_u e^{{z_u - M}}}},\quad M = \max_u z_u,"
             rf"\quad v = {ids[row, column]}",
-            rf"M = {number(top[row])}",
-            rf"= \frac{{{above}}}{{{_below(ctx, row)}}}",
+            rf"M = {number(row_max[row])}",
+            rf"= \frac{{{above}}}{{{_denominator(ctx, row)}}}",
         ]
 
     logits_panel = _ranked(
@@ -97,18 +97,19 @@ def softmax(ctx: Context) -> list[Panel]:
 def choice(ctx: Context) -> list[Panel]:
     """Show the chosen token at each position: its probability and its rank."""
     z = ctx.activation(_SITE)
-    top = z.max(axis=1)
+    row_max = z.max(axis=1)
     ids = np.array(ctx.trace.predicted_ids)[:, None]
-    own = np.take_along_axis(z, ids, axis=1)
-    sums = np.exp(z - top[:, None]).sum(axis=1)
-    probabilities = np.exp(own - top[:, None]) / sums[:, None]
-    ranks = (z > own).sum(axis=1, keepdims=True) + 1.0
+    chosen_logits = np.take_along_axis(z, ids, axis=1)
+    sums = np.exp(z - row_max[:, None]).sum(axis=1)
+    probabilities = np.exp(chosen_logits - row_max[:, None]) / sums[:, None]
+    ranks = (z > chosen_logits).sum(axis=1, keepdims=True) + 1.0
 
     def work(row: int, column: int) -> list[str]:
         return [
             rf"P(y_{{{row + 1}}}) = \frac{{e^{{z_v - M}}}}{{\sum_u e^{{z_u - M}}}},"
             rf"\quad v = {ids[row, 0]}",
-            rf"= \frac{{e^{{{number(own[row, 0] - top[row])}}}}}{{{_below(ctx, row)}}}",
+            rf"= \frac{{e^{{{number(chosen_logits[row, 0] - row_max[row])}}}}}"
+            rf"{{{_denominator(ctx, row)}}}",
         ]
 
     def count(row: int, column: int) -> list[str]:
@@ -119,7 +120,7 @@ def choice(ctx: Context) -> list[Panel]:
     def ranking(row: int, column: int) -> Code:
         return Code((_SITE,), (_READ,), f"(z[{row}] > z[{row}, {ids[row, 0]}]).sum() + 1")
 
-    word = _ranked(ctx, "p", "The word taken", "P(y)", probabilities, ids, work, code)
+    word = _ranked(ctx, "p", "The chosen token", "P(y)", probabilities, ids, work, code)
     rank = _ranked(ctx, "rank", "Its rank", r"\mathrm{rank}", ranks, ids, count, ranking)
     note = "1 is the most probable. Greedy decoding takes it, but never <pad>, <s> or <unk>."
     return [replace(rank, kind="count", role="step", note=note), replace(word, kind="share")]
@@ -131,7 +132,7 @@ def _highest(z: Array) -> tuple[Ids, Array]:
     return ids, np.take_along_axis(z, ids, axis=1)
 
 
-def _below(ctx: Context, row: int) -> str:
+def _denominator(ctx: Context, row: int) -> str:
     """Return Σ e^(z − M) of one position, in LaTeX."""
     z = ctx.trace[_SITE][row].astype(np.float64)
     z -= z.max()
@@ -139,7 +140,8 @@ def _below(ctx: Context, row: int) -> str:
 
 
 def _token_code(sites: tuple[str, ...], lines: tuple[str, ...], name: str, ids: Ids) -> CodeOf:
-    """Return a program whose columns are ranks: it reads the column of the token instead."""
+    """Return the code of a table whose columns are ranks; it indexes by token id instead of
+    rank."""
     return lambda row, column: Code(sites, lines, f"{name}[{row}, {ids[row, column]}]")
 
 

@@ -40,7 +40,7 @@ class ShapeStep:
 
 
 @dataclass(frozen=True, eq=False)
-class Batched:
+class BatchedAttention:
     """One attention over several sentences.
 
     Attributes:
@@ -62,9 +62,9 @@ class Batched:
 _SITES = ("query", "key", "value", "scores", "weights", "heads", "output")
 
 
-def batched(
+def batched_attention(
     translator: Translator, sources: Sequence[str], targets: Sequence[str], attention: str
-) -> Batched:
+) -> BatchedAttention:
     """Run these pairs in one batch, as in training, and return one attention's tensors.
 
     Args:
@@ -90,7 +90,7 @@ def batched(
     first = [int((side[0] != config.pad_id).sum()) for side in (src, tgt, rows)]
     alone = _run(translator, src[:1, : first[0]], tgt[:1, : first[1]], attention)
     is_padding = keys == config.pad_id
-    return Batched(
+    return BatchedAttention(
         tokens=tuple(tuple(translator.vocabulary.tokens(row)) for row in keys.tolist()),
         steps=_steps(activations, mask),
         on_padding=float((activations["weights"] * is_padding[:, None, None, :]).max()),
@@ -137,7 +137,7 @@ Rows = Float[Tensor, "length d_model"]
 
 
 @dataclass(frozen=True, eq=False)
-class Convolved:
+class FfnAsConvolution:
     """One feed-forward network over one sentence, as two matrix products and as two convolutions.
 
     The convolutions have kernel size 1 (section 3.3).
@@ -148,7 +148,7 @@ class Convolved:
         convolved: the same by two `conv1d` with the same weights.
         kernels: shapes of the two kernels, (out, in, 1).
         max_difference: largest difference between the two.
-        alone: largest change of any row when it is convolved without its neighbours.
+        alone: largest change of a row when it is convolved without the other rows.
     """
 
     linear: Array
@@ -158,7 +158,7 @@ class Convolved:
     alone: float
 
 
-def convolved(model: Transformer, trace: Trace, block: str) -> Convolved:
+def ffn_as_convolution(model: Transformer, trace: Trace, block: str) -> FfnAsConvolution:
     """Apply two convolutions to the input of a feed-forward network, to all rows at once and row by
     row.
 
@@ -180,7 +180,7 @@ def convolved(model: Transformer, trace: Trace, block: str) -> Convolved:
         together = by_convolution(ffn, x)
         alone = torch.cat([by_convolution(ffn, row[None]) for row in x])
     linear = trace[f"{block}.hook_output"].astype("float64")
-    return Convolved(
+    return FfnAsConvolution(
         linear=linear,
         convolved=array(together),
         kernels=(tuple(_kernel(ffn.w_1).shape), tuple(_kernel(ffn.w_2).shape)),
@@ -218,12 +218,12 @@ class SharedMatrix:
     wrong_asymmetry: float
 
     @property
-    def moved(self) -> float:
-        """Mean over heads and rows of the weight that is on other keys than it should be."""
+    def moved_weight(self) -> float:
+        """Mean over heads and rows of the weight that has moved to other keys."""
         return float(np.abs(self.right - self.wrong).sum(-1).mean() / 2)
 
     @property
-    def own_place(self) -> tuple[float, float]:
+    def own_position_weight(self) -> tuple[float, float]:
         """Mean weight of a position on itself, right and wrong."""
         right, wrong = (
             float(np.diagonal(weights, axis1=1, axis2=2).mean())
@@ -235,8 +235,8 @@ class SharedMatrix:
 def keys_by_the_query_matrix(model: Transformer, trace: Trace, layer: int) -> SharedMatrix:
     """Compute head_i = Attention(Q W_i^Q, K W_i^Q, V W_i^V), where section 3.2.2 has K W_i^K.
 
-    In self-attention Q and K are the same rows, so every key equals its own query: the scores of
-    two positions are then symmetric, whatever was learned.
+    In self-attention Q and K are the same rows, so every key equals its query: the scores are then
+    symmetric for any learned weights.
 
     Args:
         trace: of this model, with queries and scores of the encoder's layer.

@@ -33,7 +33,7 @@ def add(ctx: Context) -> list[Panel]:
         ]
 
     sites = [ctx.before[0], source[0]]
-    lines = [f"x = seen[{sites[0]!r}]", f"o = seen[{sites[1]!r}]", "r = x + o"]
+    lines = [f"x = cache[{sites[0]!r}]", f"o = cache[{sites[1]!r}]", "r = x + o"]
     code = program(sites, lines, "r[{r}, {c}]")
     return [x, o, table("r", "Their sum", "r", total, ctx.rows, ctx.model_axis, work, code)]
 
@@ -51,7 +51,7 @@ def norm(ctx: Context) -> list[Panel]:
     hat = (r.values - mean) / np.sqrt(variance + epsilon)
     normed = ctx.verified(hat * gain + shift, ctx.box.site)
     lines = [
-        f"r = seen[{site!r}]",
+        f"r = cache[{site!r}]",
         "mean = r.mean(-1, keepdim=True)",
         "variance = ((r - mean) ** 2).mean(-1, keepdim=True)",
         f"hat = (r - mean) / (variance + {epsilon}) ** 0.5",
@@ -59,7 +59,7 @@ def norm(ctx: Context) -> list[Panel]:
         "y = hat * norm.weight + norm.bias",
     ]
 
-    def upright(row: int, column: int) -> list[str]:
+    def normalized(row: int, column: int) -> list[str]:
         inside = f"{number(r.values[row, column])} - {signed(mean[row, 0])}"
         root = rf"\sqrt{{{number(variance[row, 0])} + {number(epsilon)}}}"
         return [
@@ -69,7 +69,7 @@ def norm(ctx: Context) -> list[Panel]:
         ]
 
     def work(row: int, column: int) -> list[str]:
-        _, fraction = upright(row, column)
+        _, fraction = normalized(row, column)
         scaled = rf"\cdot {signed(gain[column])} + {signed(shift[column])}"
         return [
             rf"y_{{{row},{column}}} = \frac{{r_{{{row},{column}}} - \mu_{{{row}}}}}"
@@ -82,23 +82,29 @@ def norm(ctx: Context) -> list[Panel]:
         ]
 
     def line(name: str, title: str, symbol: str, values: Array, weight: str) -> Panel:
-        pick, origin = f"{ctx.expression(path)}.norm.{weight}[None]", f"{path}.norm.{weight}"
+        expression, origin = f"{ctx.expression(path)}.norm.{weight}[None]", f"{path}.norm.{weight}"
         return weight_panel(
-            name, title, symbol, values[None], SINGLE_AXIS, ctx.model_axis, pick, origin
+            name, title, symbol, values[None], SINGLE_AXIS, ctx.model_axis, expression, origin
         )
 
     def step(
-        name: str, title: str, symbol: str, values: Array, columns: Axis, how: Work, upto: int
+        name: str,
+        title: str,
+        symbol: str,
+        values: Array,
+        columns: Axis,
+        work_of_cell: Work,
+        n_lines: int,
     ) -> Panel:
-        code = program([site], lines[:upto], f"{name}[{{r}}, {{c}}]")
-        return table(name, title, symbol, values, rows, columns, how, code, role="step")
+        code = program([site], lines[:n_lines], f"{name}[{{r}}, {{c}}]")
+        return table(name, title, symbol, values, rows, columns, work_of_cell, code, role="step")
 
     code = program([site], lines, "y[{r}, {c}]")
     return [
         r,
         step("mean", "Mean", r"\mu", mean, SINGLE_AXIS, _mean(r.values), 2),
         step("variance", "Variance", r"\sigma^2", variance, SINGLE_AXIS, _variance(r.values), 3),
-        step("hat", "Mean 0, variance 1", r"\hat{x}", hat, ctx.model_axis, upright, 4),
+        step("hat", "Mean 0, variance 1", r"\hat{x}", hat, ctx.model_axis, normalized, 4),
         line("gain", "Gain γ", r"\gamma", gain, "weight"),
         line("shift", "Shift β", r"\beta", shift, "bias"),
         table("y", "Normed", "y", normed, rows, ctx.model_axis, work, code),

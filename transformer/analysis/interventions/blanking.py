@@ -1,10 +1,10 @@
-"""The weight of a cell, its norm, and the change of the output when it is blanked.
+"""The weight of a cell, its norm, and the change of the output when the weight is set to 0
+(blanked).
 
 Blanking sets a weight to 0 after the softmax and leaves the other weights of its row unchanged.
 That removes exactly the vector α·f(x) whose norm is compared with the weight (Kobayashi et al.
 2020), so the three can be compared. With `renormalise` the rest of the row is divided by its sum,
-as if the key were masked. Then the other keys get more weight and the change mixes both effects;
-next to a weight near 1 they get all of it.
+as if the key were masked. Then the other keys get more weight, and the change mixes both effects.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Cells:
 
     @property
     def other_effects(self) -> Float[np.ndarray, "cell"]:
-        """Change of all other tokens together; for the encoder, of all tokens."""
+        """Sum of the changes of all other tokens; for the encoder, of all tokens."""
         return np.asarray(self.total - np.nan_to_num(self.own_effect))
 
     def to_frame(self) -> pd.DataFrame:
@@ -85,8 +85,8 @@ class Cells:
     def correlations(self) -> dict[str, float]:
         """Return Spearman's rank correlations of weight, norm and absolute effect over the cells.
 
-        The effect is |change of the output's log-probability|: weight and norm say how much a cell
-        moves, not in which direction. NaN if one of them is constant.
+        The effect is |change of the output's log-probability|: weight and norm have no direction.
+        NaN if one of them is constant.
         """
         table = self.to_frame()
         table["effect"] = table.total.abs()

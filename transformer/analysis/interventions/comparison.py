@@ -24,9 +24,9 @@ class Comparison:
 
     Attributes:
         original: the sentence as the model translates it.
-        forced: the altered model forced to write the *original's* translation, so that row i means
-            the same in both: its probabilities and attention are compared.
-        translation: what the altered model writes freely.
+        forced: the altered model, teacher-forced on the *original's* translation, so that row i
+            belongs to the same token in both; its probabilities and attention are compared.
+        translation: the altered model's own translation.
     """
 
     original: Trace
@@ -35,15 +35,15 @@ class Comparison:
 
     @property
     def changed(self) -> bool:
-        """Whether the altered model writes a different translation."""
+        """Whether the altered model's translation differs."""
         return self.translation.ids != self.original.predicted_ids
 
     @cached_property
     def probabilities(self) -> pd.DataFrame:
         """A row for each token of the original's translation.
 
-        Columns: position, token, before and after (its probability given the original's tokens
-        before it), log_change (natural logarithm of after / before: negative is less probable).
+        Columns: position, token, before and after (its probability given the original's previous
+        tokens), log_change (natural logarithm of after / before: negative is less probable).
         """
         steps = zip(self.original.translation.steps, self.forced.translation.steps, strict=True)
         rows = [(a.position, a.chosen.token, a.probability, b.probability) for a, b in steps]
@@ -71,21 +71,27 @@ class Comparison:
         return pd.DataFrame(rows, columns=names.split())
 
     @cached_property
-    def overturned(self) -> tuple[int, ...]:
+    def changed_predictions(self) -> tuple[int, ...]:
         """Positions where another token is now the most probable."""
-        best = self.candidates[self.candidates["rank"] == 0]
-        return tuple(best.loc[best.token_before != best.token_after, "position"])
+        top_candidates = self.candidates[self.candidates["rank"] == 0]
+        return tuple(
+            top_candidates.loc[
+                top_candidates.token_before != top_candidates.token_after, "position"
+            ]
+        )
 
     def attention_rows(self, kind: str) -> Float[np.ndarray, "layers heads query"]:
-        """Return how far each row of attention moved: total variation, ½ Σ_j |a_ij − b_ij|, 0 to 1.
+        """Return the change of each attention row: total variation distance, ½ Σ_j |a_ij − b_ij|, 0
+        to 1.
 
         It is the share of a row's weight that is now on other keys. Raises ValueError for another
         kind, weights that were not recorded, or attention to a source whose tokens have changed.
         """
         if kind != "decoder" and self.original.src_ids != self.forced.src_ids:
             raise ValueError(
-                f"{kind} attention is over {len(self.original.src_ids)} source tokens before and "
-                f"{len(self.forced.src_ids)} others after; the decoder's own can be compared"
+                f"{kind} attention cannot be compared, because the source tokens have changed "
+                f"({len(self.original.src_ids)} before, {len(self.forced.src_ids)} after); decoder "
+                "self-attention can"
             )
         layers = range(self.original.n_layers)
         before, after = (
@@ -95,7 +101,7 @@ class Comparison:
         return np.asarray(np.abs(after - before).sum(axis=-1) / 2)
 
     def attention(self, kind: str) -> Float[np.ndarray, "layers heads"]:
-        """Return the mean of `attention_rows` over the queries: how far each head moved."""
+        """Return the mean of `attention_rows` over the queries."""
         return np.asarray(self.attention_rows(kind).mean(axis=-1))
 
 
@@ -149,9 +155,9 @@ def compare(
 
 
 def _free_prefix(forced: Translation) -> list[int]:
-    """Return how the model's free output begins, as far as the forced output shows it.
+    """Return the beginning of the model's own output, as far as it is known from the forced pass.
 
-    That is up to and including the first token that differs.
+    It ends with the first token that differs.
     """
     prefix: list[int] = []
     for step in forced.steps:

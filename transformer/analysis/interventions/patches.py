@@ -143,8 +143,8 @@ def patched(
     _check_positions(positions, current_values.shape[-2])
     _check_positions(sources, donor_values.shape[-2], "the donor's ")
     # Rows of decoder self-attention are as long as the output so far.
-    growing = re.fullmatch(r"decoder.*self_attn\.hook_(scores|weights)", name) is not None
-    if current_values.shape[-1] != donor_values.shape[-1] and not growing:
+    grows = re.fullmatch(r"decoder.*self_attn\.hook_(scores|weights)", name) is not None
+    if current_values.shape[-1] != donor_values.shape[-1] and not grows:
         raise ValueError(
             f"rows of {name} have width {donor_values.shape[-1]} in the donor's trace and "
             f"{current_values.shape[-1]} in this one; they must have the same width"
@@ -158,7 +158,7 @@ def patched(
         if of_source and len(present) < len(positions):
             raise ValueError(f"{name} has {x.shape[-2]} positions here, not {max(positions) + 1}")
         rows = values[..., present, :].to(x)
-        if growing:
+        if grows:
             rows = functional.pad(rows, (0, x.shape[-1] - rows.shape[-1]))  # cuts if negative
         changed, indices = (
             x.clone(),

@@ -4,16 +4,16 @@
     sweep.table                       # a row per patch: part, site, layer, head, position, restored
     sweep.map("stream", "encoder")    # names of the sites, and (site, position)
 
-Two sentences with the same number of pieces differ in one word. The model reads the corrupted one
-with one activation replaced by that of the clean run; how far does the answer return to the clean
-one? Meng et al. 2022 (arXiv:2202.05262, causal tracing) corrupt by noise, Wang et al. 2023
+Two sentences with the same number of pieces differ in one word. The model processes the corrupted
+one with one activation replaced by that of the clean run; the result is how far this restores the
+clean answer. Meng et al. 2022 (arXiv:2202.05262, causal tracing) corrupt by noise, Wang et al. 2023
 (arXiv:2211.00593) by another word, as here; the metric is the difference of two logits, as
 Heimersheim and Nanda 2024 (arXiv:2404.15255) advise. An activation that restores the answer is
 sufficient for it, given the rest; this direction (denoising) does not show that it is necessary.
 
-Both runs read the same target prefix, teacher-forced: what the translations of both sentences have
-in common, up to the first piece in which they differ. The two pieces that follow are the two
-answers. So the decoder's input is the same in both, and every difference comes from the encoder.
+Both runs have the same target prefix: the common beginning of the translations of both sentences.
+The two pieces that follow are the two answers. So the decoder's input is the same in both, and
+every difference comes from the encoder.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ class SitePatch:
 
     Attributes:
         part: "stream" is the residual stream after the embedding and after every sublayer,
-            "attention" and "ffn" what a sublayer adds to it, "heads" what one head passes to W^O.
+            "attention" and "ffn" the output of a sublayer, "heads" the output of one head before
+            W^O.
         site: the hook.
         stack, layer: where it is, layer -1 for the embedding.
         kind: of an attention, "" elsewhere.
@@ -74,7 +75,7 @@ class PatchingSweep:
 
     Attributes:
         clean_tokens, corrupted_tokens: of the source.
-        prefix_tokens: what the decoder reads.
+        prefix_tokens: the decoder's input.
         answers: the next piece of the clean sentence's translation, and that of the other.
         clean, corrupted: logit of the first answer minus that of the second, without a patch.
         table: a row for each patch: the fields of `SitePatch`, logit_difference, and restored,
@@ -130,7 +131,7 @@ def patching_sweep(
 ) -> PatchingSweep:
     """Patch every activation of the clean run into the corrupted one, and measure what is restored.
 
-    Many patches run side by side, as rows of one batch.
+    Many patches run as rows of one batch.
 
     Args:
         targets: translations of both to take the answers from; default: the model's own, greedy.
@@ -227,7 +228,7 @@ def _split_outputs(
 
 def _patches(model: Transformer, n_src: int, n_tgt: int) -> Iterator[SitePatch]:
     """Yield all patches, site by site in the model's order, the heads last."""
-    endings: dict[str, Part] = {
+    parts_by_module: dict[str, Part] = {
         "embed": "stream", "self_attn_norm": "stream", "cross_attn_norm": "stream",
         "ffn_norm": "stream", "self_attn": "attention", "cross_attn": "attention", "ffn": "ffn",
     }  # fmt: skip
@@ -238,7 +239,7 @@ def _patches(model: Transformer, n_src: int, n_tgt: int) -> Iterator[SitePatch]:
         layer = int(path[1]) if len(path) > 1 else -1
         kind = {"cross_attn": "cross", "self_attn": stack}.get(path[-1], "")
         for position in range(n_src if stack == "encoder" else n_tgt):
-            yield SitePatch(endings[path[-1]], name, stack, layer, kind, position=position)
+            yield SitePatch(parts_by_module[path[-1]], name, stack, layer, kind, position=position)
     for kind in KINDS:
         stack = "encoder" if kind == "encoder" else "decoder"
         for layer in range(model.config.n_layers):

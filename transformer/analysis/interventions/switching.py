@@ -109,10 +109,10 @@ def gated(config: ModelConfig, gates: Mapping[Head, float]) -> Hooks:
         for head in numbers:
             factors[head] = float(gates[kind, layer, head])
 
-        def turn_down(outputs: Tensor, _: str, factors: Tensor = factors) -> Tensor:
+        def scale(outputs: Tensor, _: str, factors: Tensor = factors) -> Tensor:
             return outputs * factors.to(outputs.dtype).to(outputs.device)
 
-        functions[site(kind, layer, "heads")] = turn_down
+        functions[site(kind, layer, "heads")] = scale
     return Hooks(functions, causal=True)
 
 
@@ -134,22 +134,23 @@ def uniform(config: ModelConfig, heads: Iterable[Head]) -> Hooks:
     functions: dict[str, HookFn] = {}
     for kind, layer, numbers in _by_attention(config, heads):
 
-        def even(scores: Tensor, _: str, numbers: list[int] = numbers) -> Tensor:
+        def zero_scores(scores: Tensor, _: str, numbers: list[int] = numbers) -> Tensor:
             changed = scores.clone()
             changed[:, numbers] = scores[:, numbers].masked_fill(scores[:, numbers] > -torch.inf, 0)
             return changed
 
-        functions[site(kind, layer, "scores")] = even
+        functions[site(kind, layer, "scores")] = zero_scores
     return Hooks(functions, causal=True)
 
 
 def to_mean(config: ModelConfig, heads: Iterable[Head], traces: Iterable[Trace]) -> Hooks:
     """Replace the output of heads, at every position, by their mean output over `traces`.
 
-    This removes what a head says about a position and keeps its constant part, which the layers
-    above have learned to expect; switching off removes both. The mean is over all positions of all
-    traces, so it is one vector per head and leaks nothing of the future into the decoder. Raises
-    ValueError for a head that the model does not have, no trace, or traces without the outputs.
+    This removes the part of a head's output that depends on the position and keeps the constant
+    part, which later layers have learned to expect; switching off removes both. The mean is over
+    all positions of all traces, so it is one vector per head and no information about later tokens.
+    Raises ValueError for a head that the model does not have, no trace, or traces without the
+    outputs.
     """
     recorded = list(traces)
     if not recorded:

@@ -10,7 +10,7 @@ from typing import Any
 
 from torch import Tensor
 
-from transformer.analysis.corpora.own_sentences import grammar_pairs
+from transformer.analysis.corpora.bundled_sentences import grammar_pairs
 from transformer.config import did_you_mean
 from transformer.hooks import Hooks
 from transformer.inference import Translator
@@ -44,9 +44,9 @@ def accuracy_at_length(
     correct.
 
     Args:
-        task: one of `LENGTH_TASKS`; options are its own, without `longest`.
-        length: from 1 to the maximum of the task's `longest`, whatever length the model was trained
-            on.
+        task: one of `LENGTH_TASKS`; `options` are those of the task except `longest`.
+        length: from 1 to the maximum of the task's `longest`; it may exceed the lengths in
+            training.
 
     Raises:
         ValueError: for another task, and for an invalid length or option.
@@ -91,7 +91,7 @@ def _examples_of_length(
 
 @lru_cache(maxsize=8)
 def sentences(n: int) -> tuple[Pair, ...]:
-    """Return `n` English sentences of our own grammar with their translations, in normal
+    """Return `n` English sentences of the built-in grammar with their translations, in normal
     spelling."""
     return tuple((source, target) for source, target, _ in grammar_pairs(n))
 
@@ -100,8 +100,8 @@ def shifted_log_probability(translator: Translator, pairs: Sequence[Pair], start
     """Return the log-probability (nats per target piece) of translations with shifted positions.
 
     The positions of both sides begin at `start` instead of 0; everything else is unchanged. For a
-    model that only used distances it would not depend on the start. Raises ValueError beyond the
-    last position that a model has learned.
+    model that uses only distances, the result does not depend on the start. Raises ValueError
+    beyond the last position that a model has learned.
     """
     model = translator.model
 
@@ -120,7 +120,7 @@ def shifted_log_probability(translator: Translator, pairs: Sequence[Pair], start
 
 
 def joined_log_probability(translator: Translator, pairs: Sequence[Pair]) -> tuple[int, float]:
-    """Return the source pieces and the log-probability of the pairs joined to one long text.
+    """Return the source pieces and the log-probability of the pairs concatenated to one text.
 
     The pieces include `</s>`; the log-probability of the translation is in nats per target piece.
     Raises ValueError for more than 512 pieces, or more than the model has positions.
@@ -136,7 +136,7 @@ def separate_log_probabilities(
     """Return the log-probability (nats per target piece) of the first `count` pairs, for each
     count.
 
-    Each pair is translated by itself, for comparison with `joined_log_probability`.
+    Each pair is scored separately, for comparison with `joined_log_probability`.
     """
     sources, targets = zip(*pairs, strict=True)
     outputs = translator.translate_batch(sources, targets=targets, candidates=1)
@@ -183,8 +183,8 @@ def places(request: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
 
     Args:
         request: "checkpoint", its folder; "hash"; "starts"; "moved", number of shifted sentences;
-            "counts", numbers of joined sentences; "french", whether the model writes French, else
-            its own translations replace ours.
+            "counts", numbers of joined sentences; "french", whether the model translates into
+            French; otherwise its own translations are scored.
 
     Raises:
         ValueError, OSError: for a checkpoint that has changed.
@@ -205,12 +205,12 @@ def places(request: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     for at, count in enumerate(counts):
         progress(0.7 + 0.2 * at / len(counts), "joining sentences")
         result["joined"].append(_value_or_error(joined_log_probability, translator, pairs[:count]))
-    progress(0.9, "taking them one by one")
+    progress(0.9, "scoring them one by one")
     return {**result, "apart": separate_log_probabilities(translator, pairs, counts)}
 
 
 def _translated(translator: Translator, pairs: tuple[Pair, ...]) -> tuple[Pair, ...]:
-    """Return the sources with the model's own translations instead of ours."""
+    """Return the sources with the model's translations as targets."""
     sources = [source for source, _ in pairs]
     outputs = translator.translate_batch(sources, method="greedy", candidates=1)
     return tuple(

@@ -1,4 +1,4 @@
-"""The formula of section 3.5 and what follows from it, in float64; and a common misprint.
+"""The formula of section 3.5 and its properties, in float64; and a common misprint.
 
 A pair is the sine and the cosine that share an i: dimensions 2i and 2i + 1.
 """
@@ -67,13 +67,13 @@ def distances(table: Table, max_distance: int) -> pd.DataFrame:
             f"the distance must be 0 to {len(table) - 1} for {len(table)} rows, not {max_distance}"
         )
     products = np.asarray(table, np.float64) @ np.asarray(table, np.float64).T
-    bands = [np.diagonal(products, k) for k in range(max_distance + 1)]
+    diagonals = [np.diagonal(products, k) for k in range(max_distance + 1)]
     return pd.DataFrame(
         {
             "k": range(max_distance + 1),
-            "mean": [band.mean() for band in bands],
-            "least": [band.min() for band in bands],
-            "most": [band.max() for band in bands],
+            "mean": [diagonal.mean() for diagonal in diagonals],
+            "least": [diagonal.min() for diagonal in diagonals],
+            "most": [diagonal.max() for diagonal in diagonals],
         }
     )
 

@@ -24,9 +24,10 @@ from transformer.model import Transformer
 from transformer.model.attention import split_heads
 
 PARTS = ("content-content", "content-position", "position-content", "position-position")
-"""The query's side first: "content-position" is a word that looks for a position."""
+"""The query's side first: "content-position" is the score of a query's content with a key's
+position."""
 PARTS_WITH_BIAS = (*PARTS, "bias-content", "bias-position")
-"""The same for a model with biases: "bias-position" is a head that always looks for a position."""
+"""The same for a model with biases: "bias-position" does not depend on the query."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +39,7 @@ class ScoreParts:
         tokens: of the positions, which are both queries and keys.
         parts: in the order of `names`; with `level` they sum to `scores`.
         scores: as computed by the model, `hook_scores`.
-        level: what is added to a whole row, which softmax ignores: q·b^K; 0 without biases.
+        level: q·b^K, the same for all keys of a row, so softmax ignores it; 0 without biases.
     """
 
     kind: str
@@ -54,7 +55,7 @@ class ScoreParts:
 
     @property
     def allowed(self) -> Bool[np.ndarray, "length length"]:
-        """Keys that a query may attend to: in the decoder none to its right."""
+        """Mask of the keys that a query may attend to; in the decoder no later ones."""
         length = len(self.tokens)
         all_pairs = np.ones((length, length), dtype=bool)
         return np.tril(all_pairs) if self.kind == "decoder" else all_pairs
@@ -67,7 +68,7 @@ class ScoreParts:
     def centred(self) -> Float[np.ndarray, "parts heads length length"]:
         """Return the parts without each row's mean over the allowed keys, NaN at masked keys.
 
-        Softmax ignores what is added to a whole row, so only this part matters.
+        Softmax ignores a number that is added to a whole row.
         """
         visible = np.where(self.allowed, self.parts, np.nan)
         return np.asarray(visible - np.nanmean(visible, axis=-1, keepdims=True))
@@ -118,13 +119,13 @@ def score_parts(model: Transformer, trace: Trace, kind: str = "encoder") -> Scor
     """
     if kind not in ("encoder", "decoder"):
         raise ValueError(
-            f"the split is of self-attention, 'encoder' or 'decoder', not {kind!r}: cross "
-            "attention's queries have been through a layer"
+            f"kind must be 'encoder' or 'decoder', not {kind!r}: the queries of cross-attention "
+            f"do not come directly from embeddings"
         )
     if model.config.score == "additive":
         raise ValueError(
-            "Additive scores cannot be split: v·tanh(q + k) is no sum of one part for each half "
-            "of q and k, as a dot product is."
+            "Additive scores cannot be split: unlike a dot product, v·tanh(q + k) is not a sum "
+            "of parts."
         )
     attention = getattr(model, kind).layers[0].self_attn
     inputs = [_exact(trace[f"{kind}.embed.hook_{site}"]) for site in ("tokens", "positions")]
@@ -151,5 +152,5 @@ def score_parts(model: Transformer, trace: Trace, kind: str = "encoder") -> Scor
 
 
 def _exact(site: np.ndarray) -> Tensor:
-    """Return one site in float64, as a batch of one."""
+    """Return the recorded tensor of one hook in float64, with a batch dimension of 1."""
     return torch.from_numpy(site.astype(np.float64))[None]

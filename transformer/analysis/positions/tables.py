@@ -43,7 +43,7 @@ def embedding_norms(trace: Trace, side: str) -> pd.DataFrame:
     """Return the norms of token embeddings and position vectors: a row for each position.
 
     Columns: position, token, embedding (‖E·√d_model‖, section 3.4), encoding (‖PE‖), cosine between
-    the two (0 where one of them is 0), sum (norm of the sum, which layer 0 reads).
+    the two (0 where one of them is 0), sum (norm of their sum, the input of layer 0).
 
     Raises:
         ValueError: for another side.
@@ -70,10 +70,10 @@ def embedding_norms(trace: Trace, side: str) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Fit:
-    """The closest sinusoid of each dimension.
+    """The closest sinusoid to each dimension of position vectors.
 
     Attributes:
-        wavelength: of the best one, in positions.
+        wavelength: of the closest sinusoid, in positions.
         r2: share of the dimension's variance over the positions that it explains, 0 to 1.
     """
 
@@ -84,9 +84,9 @@ class Fit:
 def sinusoid_fit(vectors: Float[np.ndarray, "length d_model"], steps: int = 200) -> Fit:
     """Fit a·sin(ωp) + b·cos(ωp) + c to each dimension by least squares.
 
-    ω is the best of `steps` wavelengths from 2 positions to 4 times the length. Four free
-    parameters explain much of a few points, whatever they are: compare with `noise_like(vectors)`.
-    Raises ValueError for fewer than 6 positions, which always fit.
+    ω is the best of `steps` wavelengths from 2 positions to 4 times the length. With four free
+    parameters, even random points fit partly: compare with `noise_like(vectors)`. Raises ValueError
+    for fewer than 6 positions, which always fit.
     """
     length, width = vectors.shape
     if length < 6:
@@ -133,10 +133,10 @@ class Reordered:
     Attributes:
         pieces: each piece once, in the order of the first sentence; for repeated pieces, the first
             occurrence in both.
-        cosines: for "with" and "without" positions, the cosine between each piece's encoder outputs
-            in the two sentences.
-        max_differences: for both, the largest absolute difference between those vectors.
-        translations: for both, the two translations.
+        cosines: by "with" and "without" (position vectors), the cosine between each piece's encoder
+            outputs in the two sentences.
+        max_differences: by the same keys, the largest absolute difference between those vectors.
+        translations: by the same keys, the translations of the two sentences.
     """
 
     pieces: tuple[str, ...]

@@ -1,14 +1,14 @@
 """Properties of a corpus's pieces that are independent of attention, and which pieces are related.
 
 Voita et al. 2019, section 5.2: a head's accuracy on a relation, for example from verb to subject,
-is how often its largest weight (`</s>` aside) is on the token at the other end. Subjects are mostly
-one or two positions before their verbs, so a head with a fixed offset would score too: the head
-must be at least 10% better than the most frequent offset. The paper does not say whether that is
-relative or in points; here it is 10 points, which is stricter.
+is the share of verbs whose largest weight (without `</s>`) is on the subject. Subjects are mostly
+one or two positions before their verbs, so a head with a fixed offset may have a high accuracy: a
+syntactic head must be at least 10% better than the most frequent offset. The paper does not say
+whether that is relative or in percentage points; here it is 10 points, which is stricter.
 
 A word may have several pieces: every row of its pieces counts, and a weight on any piece of the
-other word is a hit, for heads and for offsets alike. The pieces of one word, which Correia et al.
-2019 saw a head join, are treated the same way, without a grammar.
+related word is a hit, both for heads and for offsets. Attention between the pieces of one word
+(Correia et al. 2019) is measured in the same way; it needs no grammar.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from transformer.measures.rows import Rows
 from transformer.text import Vocabulary
 
 MARGIN = 0.10
-"""How much better than the best offset a head must be."""
+"""Minimum difference between the accuracy of a head and that of the best offset."""
 
 MIN_ROWS = 30
 """Minimum number of rows of a relation for a role."""
@@ -46,8 +46,8 @@ RELATIONS: dict[str, tuple[str, bool]] = {
     "verb_adverb": ("adverb", True),
     "adverb_verb": ("adverb", False),
 }
-"""Measure to the relation, as named in the gold dependencies, and whether its rows are those of the
-governor, which look for the dependent."""
+"""Relation in the gold dependencies for each measure, and whether its rows are those of the
+governor (columns are then dependents)."""
 
 SOURCE_RELATIONS = (*RELATIONS, PIECES)
 """All measures between two source tokens."""
@@ -56,31 +56,29 @@ Table = npt.NDArray[np.bool_]
 
 
 def relation_tables(pieces: Sequence[str], gold: Gold | None) -> dict[str, Table]:
-    """Return, for each of `SOURCE_RELATIONS` in the sentence, whether the column is what the row
-    looks for.
+    """Return, for each of `SOURCE_RELATIONS` in the sentence, whether the column is the related
+    word of the row.
 
     `pieces` are the source's, `</s>` last.
     """
     n = len(pieces)
     by_relation = {PIECES: same_word(pieces)}
-    owners = words_of(pieces[:-1], gold.source_words) if gold and gold.dependencies else None
-    if gold and owners is not None:
-        word = np.array([*owners, -1])
-        for name, (relation, down) in RELATIONS.items():
+    indices = words_of(pieces[:-1], gold.source_words) if gold and gold.dependencies else None
+    if gold and indices is not None:
+        word = np.array([*indices, -1])
+        for name, (relation, from_governor) in RELATIONS.items():
             table = np.zeros((n, n), dtype=bool)
             for label, governor, dependent in gold.dependencies:
                 if label == relation:
-                    row, column = (governor, dependent) if down else (dependent, governor)
+                    row, column = (governor, dependent) if from_governor else (dependent, governor)
                     table |= (word == row)[:, None] & (word == column)
             by_relation[name] = table
     return {name: table for name, table in by_relation.items() if table.any()}
 
 
 def best_offset(sentences: Iterable[Mapping[str, Table]], measure: str) -> tuple[int, float, int]:
-    """Return the offset that hits most often, its share of hits, and the number of rows.
-
-    Of equally good offsets the one nearest to 0, then the smaller, is used. (0, NaN, 0) without a
-    row.
+    """Return the offset with most hits, its share of hits, and the number of rows. Ties go to the
+    offset nearest to 0, then to the smaller one. (0, NaN, 0) without a row.
     """
     hits: Counter[int] = Counter()
     rows = 0
@@ -105,7 +103,7 @@ class CorpusTokens:
         rare: for every id, whether `FREQUENT` others are more frequent.
         aligned: for every sentence with gold links (target piece, source piece): whether their
             words are linked; None for the others.
-        within: for every sentence what its source tokens look for; see `relation_tables`.
+        within: for every sentence the related words of its source tokens; see `relation_tables`.
     """
 
     pieces: Pieces
@@ -129,14 +127,15 @@ class CorpusTokens:
             for sentence, pair in sentence_pairs
         ]
         ordered = vocabulary.pair is None
-        described, rare = Pieces.of(pieces), np.array(rarity(pieces, pairs, ordered=ordered))
-        ordered_ranks = np.sort(rare[~described.control])
-        threshold = ordered_ranks[FREQUENT] if len(ordered_ranks) > FREQUENT else rare.max() + 1
+        piece_classes = Pieces.of(pieces)
+        ranks = np.array(rarity(pieces, pairs, ordered=ordered))
+        sorted_ranks = np.sort(ranks[~piece_classes.control])
+        threshold = sorted_ranks[FREQUENT] if len(sorted_ranks) > FREQUENT else ranks.max() + 1
         within = [
             relation_tables([pieces[id] for id in pair.src], sentence.gold)
             for sentence, pair in sentence_pairs
         ]
-        return cls(described, rare, rare >= threshold, links, within)
+        return cls(piece_classes, ranks, ranks >= threshold, links, within)
 
     def rows(self, kind: str, batch: NumberedBatch) -> Rows:
         """Return the rows of one kind of attention in this batch."""
@@ -178,9 +177,9 @@ def rarity(pieces: Sequence[str], pairs: Sequence[Pair], *, ordered: bool = True
     """Return a number for every id, greater for rarer pieces.
 
     A learned vocabulary numbers its pieces from the most probable to the least (Kudo 2018), except
-    for bytes, which come first and encode what no piece covers; so the number tells how rare a
-    piece was in the training text. A vocabulary of given symbols, or an imported one, has no such
-    order (not `ordered`), and the corpus is counted instead.
+    for bytes, which come first and are used for characters without a piece. So the id is the rank
+    of a piece in the training text. If the ids are not `ordered` like this, as in a task's or an
+    imported vocabulary, the frequencies in the corpus are used instead.
     """
     if ordered and "<0x00>" in pieces:
         return [

@@ -69,8 +69,8 @@ class StrongestKeys:
         """Return the most common offset, the share of rows there, and the share that can reach it.
 
         With `backwards` j is counted from the other end, so that 0 is n - 1 - i. A row that cannot
-        reach the offset does not count, as in `measures.positional`; of equally common offsets the
-        one nearest to 0, then the smaller, is used.
+        reach the offset does not count, as in `measures.positional`; ties go to the offset nearest
+        to 0, then to the smaller one.
         """
         offsets = self._offsets(self.best[layer, head], backwards)
         values, counts = np.unique(offsets, return_counts=True)
@@ -114,11 +114,11 @@ class HeadMeasures:
     Attributes:
         pairs: the sentences as ids, in the order of the corpus.
         values: by kind and measure the mean over each sentence's rows, (layers, heads, sentences);
-            NaN where a sentence has no row that counts.
-        rows: by kind and measure how many rows of each sentence count.
+            NaN where a sentence has no applicable row.
+        rows: by kind and measure the number of applicable rows of each sentence.
         chance: by kind and measure the value of a head with uniform weights.
-        best_offsets: by measure of `SOURCE_RELATIONS` the offset that hits most often in the
-            encoder, and its share of hits; missing for a measure without a row.
+        best_offsets: by measure of `SOURCE_RELATIONS` the offset with most hits in the encoder, and
+            its share of hits; missing for a measure without a row.
         strongest_keys: by kind the keys with the largest weights.
     """
 
@@ -154,7 +154,7 @@ class HeadMeasures:
         return pd.DataFrame(lines, columns=["kind", "layer", "head", *names, *OFFSET_COLUMNS])
 
     def sentence_values(self, kind: str, layer: int, head: int, measure: str) -> Numbers:
-        """Return one head's measure on every sentence; NaN where no row counts.
+        """Return one head's measure on every sentence; NaN without an applicable row.
 
         For an `OffsetShare` it is the share of rows at the head's most common offset over the
         corpus.
@@ -175,7 +175,8 @@ class HeadMeasures:
         """Return the sentences (numbers from 0) with the largest values of the measure, and the
         values.
 
-        Of equal values the longer sentence comes first, because few rows agree more easily.
+        Of equal values the longer sentence comes first, because a few rows reach a high value more
+        easily.
         """
         values = self.sentence_values(kind, layer, head, measure)
         lengths = np.array([len(pair.src) + len(pair.out) for pair in self.pairs])
@@ -198,8 +199,8 @@ def measure_heads(
 ) -> HeadMeasures:
     """Compute all measures of all heads of all three kinds, in one pass over the corpus.
 
-    Missing targets are the model's own greedy translations. Raises ValueError for a sentence that
-    is too long.
+    Missing targets are replaced by the model's greedy translations. Raises ValueError for a
+    sentence that is too long.
     """
     n_missing = sum(not sentence.target for sentence in corpus.sentences)
     share = 0.6 * n_missing / len(corpus)  # approximate share of the time
@@ -229,7 +230,7 @@ class _Collector:
         self.heads = (config.n_layers, config.n_heads)
         self.values: dict[str, dict[str, Numbers]] = {}
         self.rows: dict[str, dict[str, Numbers]] = {}
-        self.even: dict[str, dict[str, Numbers]] = {}
+        self.uniform: dict[str, dict[str, Numbers]] = {}
         self.keys: dict[str, StrongestKeys] = {}
         self.measures = {
             kind: [measure for measure in ROW_MEASURES if kind in measure.kinds] for kind in WEIGHTS
@@ -244,7 +245,7 @@ class _Collector:
                 (src if kind == "encoder" else out),
                 (out if kind == "decoder" else src),
             )
-            self.values[kind], self.rows[kind], self.even[kind] = {}, {}, {}
+            self.values[kind], self.rows[kind], self.uniform[kind] = {}, {}, {}
             self.starts[kind] = np.cumsum(n_query) - n_query
             sentence = np.repeat(np.arange(len(pairs)), n_query)
             self.keys[kind] = StrongestKeys(
@@ -257,22 +258,22 @@ class _Collector:
 
     def begin(self, rows: Rows, numbers: list[int]) -> None:
         """Record which rows of a batch count, and the values of a head with uniform weights."""
-        kind, n, even = rows.kind, len(self.pairs), rows.uniform()
+        kind, n, uniform = rows.kind, len(self.pairs), rows.uniform()
         for measure in self.measures[kind]:
             if measure.name not in self.rows[kind]:
-                self.rows[kind][measure.name], self.even[kind][measure.name] = (
+                self.rows[kind][measure.name], self.uniform[kind][measure.name] = (
                     np.zeros(n),
                     np.zeros(n),
                 )
                 self.values[kind][measure.name] = np.full((*self.heads, n), np.nan)
             self.rows[kind][measure.name][numbers] = measure.applicable_rows(rows).sum(axis=-1)
-            self.even[kind][measure.name][numbers] = np.nan_to_num(measure.means(even)[:, 0])
+            self.uniform[kind][measure.name][numbers] = np.nan_to_num(measure.means(uniform)[:, 0])
 
     def keep(self, rows: Rows, layer: int, numbers: list[int]) -> Callable[[Tensor, str], None]:
         """Return the hook of one layer in one batch."""
         kind = rows.kind
 
-        def look(weights: Tensor, name: str) -> None:
+        def record(weights: Tensor, name: str) -> None:
             attention = RowWeights(rows, weights.float().cpu().numpy())
             for measure in self.measures[kind]:
                 self.values[kind][measure.name][layer][:, numbers] = measure.means(attention).T
@@ -281,15 +282,15 @@ class _Collector:
                 start, count = self.starts[kind][number], int(rows.n_query[row])
                 self.keys[kind].best[layer, :, start : start + count] = best[row, :, :count]
 
-        return look
+        return record
 
     def result(self, corpus: Corpus, tokens: CorpusTokens) -> HeadMeasures:
         chance = {
             kind: {
-                name: float((even * rows[name]).sum() / rows[name].sum())
+                name: float((uniform * rows[name]).sum() / rows[name].sum())
                 if rows[name].any()
                 else float("nan")
-                for name, even in self.even[kind].items()
+                for name, uniform in self.uniform[kind].items()
             }
             for kind, rows in self.rows.items()
         }

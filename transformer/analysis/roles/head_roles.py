@@ -1,7 +1,7 @@
 """The role of every head, from its measures over a corpus.
 
 The rules of *positional*, *backwards* and *sink* are those of `measures.role_rules`, which names
-roles on one sentence; here they are applied to all rows of a corpus together.
+roles on one sentence; here they are applied to all rows of a corpus.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ RULES: dict[str, str] = {
     "corpus align with the word that the row predicts, or with the word it has just read (Chen et "
     "al. 2020, section 3).",
     "syntactic": "For one relation (verb and subject, object or adverb; noun and adjective; either "
-    "direction), the greatest weight (</s> aside) is on the related word at least "
+    "direction), the greatest weight (without </s>) is on the related word at least "
     f"{MARGIN:.0%} of the rows more often than at the best fixed offset (Voita et al. 2019, "
     f"section 5.2); over at least {MIN_ROWS} rows.",
     "pieces": "For words of several tokens, the greatest weight is on another token of the same "
@@ -49,7 +49,8 @@ RULES: dict[str, str] = {
     "3.2). The decoder's first row, which has only one key, does not count.",
     "none": "No rule is met.",
 }
-"""Every role's rule, in the order in which they are tested: the first that is met names the head.
+"""The rule of every role, in the order in which they are tested; the first rule that is met
+determines the role.
 """
 
 ROLE_MEASURES = {
@@ -154,7 +155,7 @@ def _roles(
         offset, share, reach = strongest_keys.constant(layer, head, backwards=backwards)
         reachable = reach >= HALF and reach * len(strongest_keys.query) >= MIN_SENTENCE_ROWS
         if share >= POSITIONAL and reachable:
-            role_of = role_rules.backwards if backwards else role_rules.straight
+            role_of = role_rules.fixed_offset_from_end if backwards else role_rules.fixed_offset
             yield role_of(offset, share, kind, ("</s>",))
 
     def exceeds(name: str, twice: bool = False, rows: int = MIN_SENTENCE_ROWS) -> bool:
@@ -194,8 +195,8 @@ def _roles(
 
 
 def _relation_roles(measured: HeadMeasures, line: pd.Series) -> Iterator[Role]:
-    """Yield the relations an encoder head finds more often than the best offset, the clearest
-    first."""
+    """Yield the relations for which an encoder head is better than the best offset, the largest
+    difference first."""
     candidates: list[tuple[float, str]] = []
     for name in SOURCE_RELATIONS:
         if measured.rows["encoder"][name].sum() >= MIN_ROWS:

@@ -5,13 +5,13 @@
     result.weights(0)   # of the first sentence, from the vectors that are drawn: (query, key)
 
 After AttentionViz (Yeh et al. 2023, arXiv:2305.03210): a query should be near the keys it attends
-to. Two changes to the vectors leave every weight as it is: adding the same vector to all keys adds
-the same number to a whole row of scores, which softmax ignores; and queries can be multiplied by
-what keys are divided by. So the keys are shifted until both clouds have one centre, and the factor
-is the one that gives both the same spread, which minimizes the part of the squared distances that
-is not attention: |q - k|² = |q|² + |k|² - 2 q·k. (They search for their factor; this one has a
-closed form.) Then both are projected together onto their first two principal components, where they
-use t-SNE and UMAP.
+to. Two changes to the vectors do not change the weights: adding the same vector to all keys adds
+the same number to a whole row of scores, which softmax ignores; and queries can be multiplied by a
+factor if keys are divided by it. Here the keys are shifted so that both clouds have the same
+centre, and the factor gives both the same spread. That minimizes the first two terms of the squared
+distances, which are not part of the scores: |q - k|² = |q|² + |k|² - 2 q·k. (The paper searches for
+the factor; here it has a closed form.) Then both are projected onto their first two principal
+components; the paper uses t-SNE and UMAP.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from transformer.inference import Translator
 from transformer.inference.translator import load_unchanged
 
 MAX_POINTS = 3000
-"""Maximum number of points of one map: more are slow to draw and hide each other."""
+"""Maximum number of points of one map: more points are slow to draw and overlap."""
 Vectors = Float[np.ndarray, "point d_k"]
 Queries = Float[np.ndarray, "query d_k"]
 Keys = Float[np.ndarray, "key d_k"]
@@ -84,7 +84,7 @@ class QueryKeyMap:
         return self._plane[1]
 
     def weights(self, sentence: int) -> Float[np.ndarray, "query key"]:
-        """Return the head's attention, recomputed from the vectors that are drawn."""
+        """Return the head's attention weights, recomputed from `queries` and `keys`."""
         queries, keys = self._sentence_vectors(sentence, self.queries, self.keys)
         scores = self.score_scale * queries @ keys.T
         if self.kind == "decoder":  # later keys are masked (section 3.2.3)
@@ -95,9 +95,8 @@ class QueryKeyMap:
     def agreement(self) -> tuple[float, float]:
         """Return how well distance reflects attention, for the full vectors and on the plane.
 
-        It is the correlation of scores with minus the squared distances, both centred within their
-        rows. 1 if a row's nearest keys are those with its largest scores, in proportion; NaN if all
-        scores of each row are equal.
+        It is the correlation of the scores with the negative squared distances, both minus their
+        row means. NaN if all scores of each row are equal.
         """
         flat = self.points[: len(self.queries)], self.points[len(self.queries) :]
         pairs: list[list[npt.NDArray[np.float64]]] = [[], [], []]
@@ -130,7 +129,7 @@ class QueryKeyMap:
         return (queries[starts[0] : starts[0] + n_query], keys[starts[1] : starts[1] + n_key])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what is drawn as a dictionary for JSON.
+        """Return the data of the figure as a dictionary for JSON.
 
         Keys: "points", "explained", "agreement", "sentences" with "queries", "keys" (their tokens)
         and "weights".
@@ -158,7 +157,7 @@ def query_key_map(
     *,
     progress: Progress = no_progress,
 ) -> QueryKeyMap:
-    """Map one head over the first sentences of `corpus`, whole ones, up to `MAX_POINTS` points.
+    """Map one head over as many first sentences of `corpus` as have at most `MAX_POINTS` points.
 
     Raises:
         ValueError: for a head that does not exist, or a model whose scores are not dot products.
@@ -167,8 +166,8 @@ def query_key_map(
     check_heads(config, [(kind, layer, head)])
     if config.score == "additive":
         raise ValueError(
-            "this model scores by v·tanh(q + k), which distances cannot show; a map needs scores "
-            "that are dot products (scaled_dot or dot)"
+            "the scores of this model are v·tanh(q + k); a map needs dot products (scaled_dot "
+            "or dot)"
         )
     pairs = _first(encode_corpus(translator, corpus, progress), kind)
     vectors_by_sentence: dict[int, dict[str, Vectors]] = {}
@@ -251,15 +250,15 @@ def _first(pairs: list[Pair], kind: str) -> list[Pair]:
 
 
 def _factor(queries: Queries, keys: Keys) -> float:
-    """Return the factor that scales queries up and keys down to the same spread."""
-    spreads = [float(vectors.var(axis=0).sum()) for vectors in (queries, keys)]
-    return float((spreads[1] / spreads[0]) ** 0.25) if min(spreads) > 0 else 1.0
+    """Return the factor for queries, and divisor for keys, that gives both the same spread."""
+    variances = [float(vectors.var(axis=0).sum()) for vectors in (queries, keys)]
+    return float((variances[1] / variances[0]) ** 0.25) if min(variances) > 0 else 1.0
 
 
 def _tokens(
     translator: Translator, pairs: list[Pair]
 ) -> tuple[tuple[tuple[str, ...], ...], tuple[tuple[str, ...], ...]]:
-    """Return what the encoder and the decoder read in each sentence."""
+    """Return the input tokens of encoder and decoder for each sentence."""
     pieces, bos = translator.vocabulary.tokens, translator.model.config.bos_id
     sources = tuple(tuple(pieces(pair.src)) for pair in pairs)
     return sources, tuple(tuple(pieces([bos, *pair.out[:-1]])) for pair in pairs)

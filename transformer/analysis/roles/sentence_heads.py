@@ -1,4 +1,4 @@
-"""The most salient heads on one sentence: one that aligns, one that looks one word back, idle ones.
+"""The most salient heads on one sentence: an aligner, a previous-word head, and attention sinks.
 
 These are for a first impression and use this sentence only, except for an aligner that was measured
 against gold links (`alignment.aligner_head`); `head_roles` uses a whole corpus.
@@ -20,8 +20,8 @@ from transformer.measures.tokens import share
 from transformer.measures.words import merge, plain_words, rows_of_written
 
 MIN_SHARE = 0.5
-"""The minimum share for a salient head. More than half of a row's attention is more than all other
-tokens have together, and a head with uniform weights never reaches it over three tokens or more."""
+"""The minimum share for a salient head. A head with uniform weights over three or more tokens never
+reaches one half."""
 
 
 @runtime_checkable
@@ -36,22 +36,22 @@ class SalientHead:
     """A head, and what it does most clearly.
 
     Attributes:
-        pattern: it "aligns" words with their translations, looks one word "back", or "rests" on an
-            end of the sentence.
+        pattern: "aligner": it aligns words with their translations; "previous": it attends to the
+            previous word; "sink": to one end of the sentence.
         share: how clear the pattern is over the sentence, 0 to 1: by `alignment`, the mean of
             `word_before`, or the mean weight on that end.
-        word, attended_word: an example: the word of the query and the one it attends to; for a head
-            that rests "" and the token it rests on.
-        weight: between them; for a head that rests, `share`.
-        rows: the pieces of `word`; empty for a head that rests.
-        count, of: number of words with this pattern among the words that could have it; for heads
-            that rest, among all heads.
-        to: of an aligner: the row that a word is read from, "output", which writes the word, or
-            "input", which has just read it.
+        word, attended_word: an example: the word of the query and the one it attends to; for a
+            sink "" and the token at that end.
+        weight: between them; for a sink, `share`.
+        rows: the pieces of `word`; empty for a sink.
+        count, of: number of words with this pattern among the words that could have it; for
+            sinks, of heads among all heads.
+        to: of an aligner: the row that aligns a word, "output", which predicts it, or "input",
+            which has it as its input.
         measured: whether the aligner was selected by gold links, not on this sentence.
     """
 
-    pattern: Literal["aligns", "back", "rests"]
+    pattern: Literal["aligner", "previous", "sink"]
     kind: str
     layer: int
     head: int
@@ -72,11 +72,11 @@ def salient_heads(trace: Attended, aligner: AlignerHead | None = None) -> list[S
     A pattern is missing if no head reaches `MIN_SHARE`, or if fewer than two words could show it.
 
     Args:
-        aligner: the head that aligns words best by gold links. It is returned as the aligner,
-            however clear it is on this sentence.
+        aligner: the head that aligns words best by gold links. It is returned as the aligner even
+            if its share on this sentence is low.
     """
     aligns = _measured(trace, aligner) if aligner else _aligns(trace)
-    heads = (aligns, _back(trace), _rests(trace))
+    heads = (aligns, _previous_word(trace), _attention_sink(trace))
     return [head for head in heads if head is not None]
 
 
@@ -113,7 +113,7 @@ def word_before(
     weights: Float[np.ndarray, "heads word word"], labels: Sequence[str]
 ) -> Float[np.ndarray, "heads row"]:
     """Return the weight of every word on the previous word, without punctuation between them."""
-    rows = _after_a_word(labels)
+    rows = _rows_after_a_word(labels)
     return np.asarray(weights[:, rows, [row - 1 for row in rows]])
 
 
@@ -141,7 +141,7 @@ def _aligns(trace: Attended) -> SalientHead | None:
     )
     layer, head = divmod(best, len(word_weights[0]))
     return SalientHead(
-        "aligns", "cross", layer, head, float(shares[best]),
+        "aligner", "cross", layer, head, float(shares[best]),
         row_labels[target[row]], column_labels[source[column]],
         float(weights[best, row, column]), _pieces(rows, target[row]),
         int(clear.sum()), len(target),
@@ -167,18 +167,18 @@ def _measured(trace: Attended, aligner: AlignerHead) -> SalientHead | None:
     later = int(aligner.weights_to == "input")
     pieces = (min(at + later, len(rows) - 1) for at in _pieces(rows, target[row]))
     return SalientHead(
-        "aligns", "cross", aligner.layer, aligner.head, float(best.mean()),
+        "aligner", "cross", aligner.layer, aligner.head, float(best.mean()),
         row_labels[target[row]], column_labels[source[int(weights[row].argmax())]],
         float(best[row]), tuple(dict.fromkeys(pieces)), int((best >= MIN_SHARE).sum()), len(target),
         aligner.weights_to, True,
     )  # fmt: skip
 
 
-def _back(trace: Attended) -> SalientHead | None:
+def _previous_word(trace: Attended) -> SalientHead | None:
     best: SalientHead | None = None
     for kind, tokens in (("encoder", trace.src_tokens), ("decoder", trace.tgt_tokens)):
         numbers, labels = plain_words(tokens)
-        rows = _after_a_word(labels)
+        rows = _rows_after_a_word(labels)
         if len(rows) < 2:
             continue
         for layer, weights in _layers(trace, kind):
@@ -189,7 +189,7 @@ def _back(trace: Attended) -> SalientHead | None:
                 continue
             at = int(shares_by_word[head].argmax())
             best = SalientHead(
-                "back", kind, layer, head, float(shares[head]),
+                "previous", kind, layer, head, float(shares[head]),
                 labels[rows[at]], labels[rows[at] - 1], float(shares_by_word[head, at]),
                 _pieces(numbers, rows[at]), int((shares_by_word[head] >= MIN_SHARE).sum()),
                 len(rows),
@@ -197,7 +197,7 @@ def _back(trace: Attended) -> SalientHead | None:
     return best
 
 
-def _rests(trace: Attended) -> SalientHead | None:
+def _attention_sink(trace: Attended) -> SalientHead | None:
     """Check the source's end first; leave out the decoder's first row, which sees only `<s>`."""
     last, first = trace.src_tokens[-1:], trace.tgt_tokens[:1]  # an encoder alone has no target
     ends = [("encoder", -1, last), ("cross", -1, last), ("decoder", 0, first)]
@@ -213,12 +213,12 @@ def _rests(trace: Attended) -> SalientHead | None:
                 (column == -1, float(value), kind, layer, head, token)
                 for head, value in enumerate(shares)
             ]
-    resting = [candidate for candidate in candidates if candidate[1] >= MIN_SHARE]
-    if not resting:
+    salient = [candidate for candidate in candidates if candidate[1] >= MIN_SHARE]
+    if not salient:
         return None
-    _, top_share, kind, layer, head, token = max(resting, key=lambda candidate: candidate[:2])
+    _, top_share, kind, layer, head, token = max(salient, key=lambda candidate: candidate[:2])
     return SalientHead(
-        "rests",
+        "sink",
         kind,
         layer,
         head,
@@ -227,7 +227,7 @@ def _rests(trace: Attended) -> SalientHead | None:
         token,
         top_share,
         (),
-        len(resting),
+        len(salient),
         len(candidates),
     )
 
@@ -249,7 +249,7 @@ def _word_positions(labels: Sequence[str]) -> list[int]:
     return [number for number, label in enumerate(labels) if label]
 
 
-def _after_a_word(labels: Sequence[str]) -> list[int]:
+def _rows_after_a_word(labels: Sequence[str]) -> list[int]:
     words = set(_word_positions(labels))
     return [number for number in sorted(words) if number - 1 in words]
 

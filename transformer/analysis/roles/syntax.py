@@ -1,14 +1,14 @@
 """Syntactic heads, measured on human-made dependency trees.
 
-Voita et al. 2019, section 5.2: a head's accuracy on a relation is how often the strongest weight of
-one word (`<s>` and `</s>` aside) is on the word at the other end of the relation. A head that only
-counts positions would score too, so the most frequent offset between the two words is the baseline,
-and a head must be 10 points better.
+Voita et al. 2019, section 5.2: a head's accuracy on a relation, such as verb to object, is the
+share of verbs whose strongest weight (without `<s>` and `</s>`) is on their object. A positional
+head may reach some accuracy too, so the most frequent offset between the two words is the baseline,
+and a syntactic head must be 10 percentage points better.
 
 Unlike the paper, head and offset are chosen on one half of the sentences (the first, third, …) and
-measured on the other half: the best of 48 heads looks better than it is on the sentences it was
-chosen on. Decoder rows look only back, so only words whose other end is already written count
-there.
+measured on the other half, because the accuracy of the best of 48 heads is too high on the
+sentences it was chosen on. In the decoder, a relation counts only if the second word comes first in
+the sentence, since decoder self-attention sees only earlier positions.
 """
 
 from __future__ import annotations
@@ -48,25 +48,26 @@ RELATIONS: dict[str, tuple[str, bool]] = {
     "noun to adjective": ("adjective", True),
     "adjective to noun": ("adjective", False),
 }
-"""Relation of the tree, and whether the row is the governor's (it looks for the dependent)."""
+"""The relation in the tree, and whether the attention row is that of the governor (the column is
+then the dependent)."""
 
 Strongest = Integer[np.ndarray, "layers heads _"]  # layers, heads, query
-Arc = tuple[list[int], list[int]]  # token positions of the row's word and of the other end
+Arc = tuple[list[int], list[int]]  # token positions of the row's word and of the related word
 
 
 @dataclass(frozen=True)
 class SyntaxScore:
-    """The best head for one relation, and the best offset, on sentences they were not chosen on.
+    """The accuracies of the best head and of the best offset for one relation.
 
     Attributes:
-        stack: whose self-attention.
+        stack: the encoder's or the decoder's self-attention.
         relation: one of `RELATIONS`.
         layer, head: from 0.
-        accuracy: fraction of rows whose strongest weight is on the other end.
+        accuracy: fraction of rows whose strongest weight is on the related word.
         low, high: 95 % bootstrap interval over sentences of `accuracy - offset_accuracy`.
-        offset: positions from the row to the other end, of the best fixed offset.
-        offset_accuracy: of always looking at that offset.
-        rows: how many rows were measured.
+        offset: the best fixed offset from the row to the related word.
+        offset_accuracy: fraction of rows whose related word is at that offset.
+        rows: number of measured rows.
     """
 
     stack: Stack
@@ -101,7 +102,7 @@ def syntax_scores(
     Args:
         sources, targets: the same sentences in the model's two languages, in the same order.
 
-    Raises ValueError if the two do not have equally many sentences, or one is too long.
+    Raises ValueError if the numbers of sentences differ, or a sentence is too long.
     """
     if len(sources) != len(targets):
         raise ValueError(
@@ -117,14 +118,14 @@ def syntax_scores(
     scores = []
     for stack, trees in (("encoder", sources), ("decoder", targets)):
         ids = [pair.src if stack == "encoder" else pair.out for pair in pairs]
-        owners = [
+        words_by_sentence = [
             words_of(vocabulary.tokens(tokens[:-1]), tree.words)
             for tokens, tree in zip(ids, trees, strict=True)
         ]
         for relation in RELATIONS:
             arcs = [
                 [] if words is None else _arcs(tree, words, relation, stack)
-                for tree, words in zip(trees, owners, strict=True)
+                for tree, words in zip(trees, words_by_sentence, strict=True)
             ]
             score = _score(stack, relation, arcs, strongest[stack])
             if score is not None:
@@ -148,15 +149,15 @@ def _strongest_tokens(
 
     def record(stack: str, layer: int, batch: NumberedBatch) -> Callable[[Tensor, str], None]:
         keys = batch.src if stack == "encoder" else batch.tgt_in
-        hidden = torch.isin(keys, special.to(keys.device))[:, None, None]
+        is_special = torch.isin(keys, special.to(keys.device))[:, None, None]
 
-        def look(weights: Tensor, name: str) -> None:
-            best = weights.float().masked_fill(hidden, -1.0).argmax(-1).cpu().numpy()
+        def hook(weights: Tensor, name: str) -> None:
+            best = weights.float().masked_fill(is_special, -1.0).argmax(-1).cpu().numpy()
             for row, number in enumerate(batch.numbers):
                 table = strongest[stack][number]
                 table[layer] = best[row, :, : table.shape[-1]]
 
-        return look
+        return hook
 
     def hooks(batch: NumberedBatch) -> Hooks:
         return Hooks(
@@ -174,8 +175,8 @@ def _strongest_tokens(
 def _arcs(tree: Tree, words: Sequence[int], relation: str, stack: str) -> list[Arc]:
     """Return the rows and columns of every dependency of this relation.
 
-    Every token of a word is a row, and a weight on any token of the other word is a hit. A decoder
-    row has read the token before the one that it writes, hence the shift by one.
+    Every token of a word is a row, and a weight on any token of the related word is a hit. Decoder
+    positions are shifted by one, because the first is that of `<s>`.
     """
     name, from_governor = RELATIONS[relation]
     shift = 1 if stack == "decoder" else 0
@@ -183,9 +184,9 @@ def _arcs(tree: Tree, words: Sequence[int], relation: str, stack: str) -> list[A
     for position, word in enumerate(words):
         tokens.setdefault(word, []).append(position + shift)
     arcs = []
-    for called, governor, dependent in tree.dependencies:
+    for relation_name, governor, dependent in tree.dependencies:
         row, column = (governor, dependent) if from_governor else (dependent, governor)
-        if called != name or row not in tokens or column not in tokens:
+        if relation_name != name or row not in tokens or column not in tokens:
             continue
         if stack == "decoder" and column > row:
             continue
@@ -201,8 +202,8 @@ def _score(
     if rows[1::2].sum() < MIN_ROWS:
         return None
     hits = np.stack([_hits(each, table) for each, table in zip(arcs, strongest, strict=True)])
-    chosen = hits[::2].sum(0)
-    layer, head = (int(n) for n in np.unravel_index(chosen.argmax(), chosen.shape))
+    selection_hits = hits[::2].sum(0)
+    layer, head = (int(n) for n in np.unravel_index(selection_hits.argmax(), selection_hits.shape))
     offset = _best_offset(arcs[::2])
     head_hits = hits[1::2, layer, head]
     offset_hits = np.array([_offset_hits(each, offset) for each in arcs[1::2]], np.float64)
@@ -226,7 +227,7 @@ def _score(
 
 
 def _hits(arcs: Sequence[Arc], strongest: Strongest) -> Float[np.ndarray, "layers heads"]:
-    """Return how many rows of every head have their strongest weight on the other end."""
+    """Return how many rows of every head have their strongest weight on the related word."""
     total = np.zeros(strongest.shape[:2])
     for query, key in arcs:
         rows: npt.NDArray[np.int16] = strongest[:, :, [q for q in query if q < strongest.shape[2]]]
@@ -235,7 +236,7 @@ def _hits(arcs: Sequence[Arc], strongest: Strongest) -> Float[np.ndarray, "layer
 
 
 def _best_offset(sentences: Sequence[Sequence[Arc]]) -> int:
-    """Return the offset with most hits; of equal ones the nearest to 0."""
+    """Return the offset with most hits; ties go to the offset nearest to 0."""
     counts: Counter[int] = Counter()
     for arcs in sentences:
         for query, key in arcs:

@@ -1,7 +1,7 @@
 """Syntax scores stored with a checkpoint, so that pages can show them without the trees.
 
 `python -m benchmarks.syntax CHECKPOINT SOURCE.conllu.gz TARGET.conllu.gz --keep` writes
-`syntax.json`. It belongs to the weights that it was measured on.
+`syntax.json`. It is valid only for the weights that it was measured on.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _rounded(values: dict[str, str | float]) -> dict[str, str | float]:
 
 
 def _checked(values: dict[str, Any], config: ModelConfig) -> SyntaxScore:
-    """Raises ValueError, KeyError or TypeError for what `save_syntax_report` did not write."""
+    """Return a stored score. Raises ValueError, KeyError or TypeError if it is invalid."""
     score = SyntaxScore(**values)
     if score.stack not in ("encoder", "decoder") or score.relation not in RELATIONS:
         raise ValueError(f"unknown stack or relation: {score.stack!r}, {score.relation!r}")

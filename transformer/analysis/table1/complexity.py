@@ -1,4 +1,4 @@
-"""The paper's Table 1 (section 4): its formulas, and multiplications counted in real layers."""
+"""Table 1 of the paper (section 4): its formulas, and counted multiplications of real layers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ TABLE_1: Mapping[str, Order] = MappingProxyType(
         ),
     }
 )  # fmt: skip
-"""By the names of `model.rivals.RIVALS`, in the paper's order."""
+"""Rows by layer name, as in `model.rivals.RIVALS`, in the paper's order."""
 
 
 def separable(n: int, d: int, k: int) -> int:
@@ -83,10 +83,15 @@ def crossing(first: str, second: str, d: int, k: int, r: int) -> float:
 
     Each cost is c·n^p for sequences longer than r: the curves meet where n = (c₂/c₁)^(1/(p₁−p₂)).
     """
-    far = 2 * r + 2
+    long_length = 2 * r + 2
     costs = [TABLE_1[name].cost for name in (first, second)]
-    powers = [round(math.log2(cost(2 * far, d, k, r) / cost(far, d, k, r))) for cost in costs]
-    scales = [cost(far, d, k, r) / far**p for cost, p in zip(costs, powers, strict=True)]
+    powers = [
+        round(math.log2(cost(2 * long_length, d, k, r) / cost(long_length, d, k, r)))
+        for cost in costs
+    ]
+    scales = [
+        cost(long_length, d, k, r) / long_length**p for cost, p in zip(costs, powers, strict=True)
+    ]
     if powers[0] == powers[1]:
         return math.nan
     return float((scales[1] / scales[0]) ** (1 / (powers[0] - powers[1])))
@@ -135,12 +140,12 @@ def count(layer: str, n: int, d: int, k: int = 3, r: int = 15) -> Count:
     if layer not in RIVALS:
         raise ValueError(f"There is no layer {layer!r}; choose one of {', '.join(RIVALS)}.")
     module = RIVALS[layer](RivalConfig(d, k=k, r=r))
-    with torch.no_grad(), _Products(module) as products:
+    with torch.no_grad(), _MultiplicationCounter(module) as products:
         module(torch.zeros(1, n, d))
     return Count(layer, MappingProxyType(products.by))
 
 
-class _Products(TorchDispatchMode):
+class _MultiplicationCounter(TorchDispatchMode):
     """Counts matrix products by the weight they use."""
 
     def __init__(self, layer: nn.Module) -> None:
@@ -150,7 +155,7 @@ class _Products(TorchDispatchMode):
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """True, the default, imports torch's compiler: a second and 80 MB for nothing."""
+        """The default, True, would import torch's compiler, which takes a second and 80 MB."""
         return False
 
     def __torch_dispatch__(
@@ -159,15 +164,15 @@ class _Products(TorchDispatchMode):
         out = func(*args, **(kwargs or {}))
         flops = flop_registry.get(func._overloadpacket)
         if flops is not None:
-            name = self._named(args)
+            name = self._weight_name(args)
             n_products = flops(*args, **(kwargs or {}), out_val=out) // 2
             self.by[name] = self.by.get(name, 0) + n_products
         return out
 
-    def _named(self, args: Any) -> str:
+    def _weight_name(self, args: Any) -> str:
         """Return the name of the weight among the factors; a tensor with one axis is a bias."""
-        read = [a for a in args if isinstance(a, torch.Tensor) and a.dim() > 1]
-        return next((self._names[_storage(a)] for a in read if _storage(a) in self._names), "")
+        factors = [a for a in args if isinstance(a, torch.Tensor) and a.dim() > 1]
+        return next((self._names[_storage(a)] for a in factors if _storage(a) in self._names), "")
 
 
 def _storage(tensor: torch.Tensor) -> int:

@@ -58,9 +58,9 @@ def layers_needed(name: str, n: int, k: int = 3, r: int = 15) -> float:
     if n == 1:
         return 0
     expected = path_length(name, n, k, r)
-    if expected == math.inf:  # no connection: a few layers show it as well as many
+    if expected == math.inf:  # if there is no connection, a few layers show it
         return math.inf if not receptive_field(name, n, 3, k, r)[-1, 0] else math.nan
-    # One layer more than the formula says, so that the measurement can contradict it.
+    # One layer more than by the formula, so that the measurement could contradict it.
     reaching = receptive_field(name, n, min(int(expected) + 1, MAX_LAYERS), k, r)[:, 0].nonzero()
     return int(reaching[0]) if len(reaching) else math.nan
 

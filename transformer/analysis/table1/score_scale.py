@@ -1,8 +1,8 @@
-"""The effect of d_k on a softmax of dot products (section 3.2.1), measured.
+"""Measured effect of d_k on a softmax of dot products (section 3.2.1).
 
 Footnote 4 of the paper: if the components of q and k are independent with mean 0 and variance 1,
-q·k has mean 0 and variance d_k. A softmax of such large scores is almost a hard choice with tiny
-gradients; 1/√d_k makes the variance 1 for any d_k.
+q·k has mean 0 and variance d_k. A softmax of such large scores is almost one-hot and has tiny
+gradients; the factor 1/√d_k makes the variance 1 for any d_k.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from transformer.inference.trace import WEIGHTS, Trace
 KINDS: dict[Score, str] = {"scaled_dot": "q·k / √d_k", "dot": "q·k", "additive": "v·tanh(q + k)"}
 """The score functions of `model.attention.ScoreFunction`, as formulas."""
 WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
-N_KEYS = 32  # of a row, about a sentence
+N_KEYS = 32  # keys of a row, about the length of a sentence
 N_ROWS = 256
 SATURATION_THRESHOLD = 0.01
 """A softmax is counted as saturated if the norm of its Jacobian is below this. Over two equal
@@ -38,8 +38,7 @@ class ScoreSample:
 
     Attributes:
         scores, weights: of each key; the weights of a row sum to 1.
-        answers: ‖∂w_j/∂q‖ of each key j: the sensitivity of its weight to the query.
-        gradient: ‖∂w/∂q‖ of each row, over all its keys (Frobenius norm).
+        query_gradients: ‖∂w_j/∂q‖ of each key j: the sensitivity of its weight to the query.
     """
 
     scores: Rows
@@ -48,16 +47,18 @@ class ScoreSample:
 
     @property
     def gradient(self) -> Row:
+        """‖∂w/∂q‖ of each row, over all its keys (Frobenius norm)."""
         return np.asarray(np.sqrt((self.query_gradients**2).sum(axis=-1)))
 
 
 def draw(
     d_k: int, *, keys: int = N_KEYS, rows: int = N_ROWS, seed: int = 1
 ) -> dict[Score, ScoreSample]:
-    """Draw queries and keys with independent components of mean 0 and variance 1, for every score.
+    """Draw queries and keys with independent components of mean 0 and variance 1, and attend.
 
-    All three score the same queries and keys. The v of "additive" is drawn for each row as a new
-    layer initializes it, uniformly from -1/√d_k to 1/√d_k. Raises ValueError for a size below 1.
+    All score functions get the same queries and keys. The v of "additive" is drawn for each row
+    like the initial weights of a layer, uniformly from -1/√d_k to 1/√d_k. Raises ValueError for a
+    size below 1.
     """
     if min(d_k, keys, rows) < 1:
         raise ValueError(f"d_k, keys and rows must be at least 1, not {d_k}, {keys} and {rows}")
@@ -65,24 +66,26 @@ def draw(
     query = rng.standard_normal((rows, 1, d_k), np.float32)
     key = rng.standard_normal((rows, keys, d_k), np.float32)
     v = rng.uniform(-(d_k**-0.5), d_k**-0.5, (rows, d_k, 1)).astype(np.float32)
-    bent = np.tanh(query + key)
+    activation = np.tanh(query + key)
     product = (key @ query.swapaxes(1, 2))[..., 0].astype(np.float64)
     return {
-        "scaled_dot": _attended(product * d_k**-0.5, key, d_k**-0.5),
-        "dot": _attended(product, key, 1.0),
-        "additive": _attended(
-            (bent @ v)[..., 0].astype(np.float64), (1 - bent**2) * v.swapaxes(1, 2), 1.0
+        "scaled_dot": _sample(product * d_k**-0.5, key, d_k**-0.5),
+        "dot": _sample(product, key, 1.0),
+        "additive": _sample(
+            (activation @ v)[..., 0].astype(np.float64),
+            (1 - activation**2) * v.swapaxes(1, 2),
+            1.0,
         ),
     }
 
 
-def _attended(
-    scores: Rows, slopes: Float[np.ndarray, "rows keys d_k"], scale: float
+def _sample(
+    scores: Rows, score_gradients: Float[np.ndarray, "rows keys d_k"], scale: float
 ) -> ScoreSample:
-    """Apply softmax; `slopes` · `scale` is ∂s_j/∂q, and ∂w_j/∂q = w_j · (∂s_j/∂q - Σ_i w_i
-    ∂s_i/∂q)."""
+    """Apply softmax and compute ∂w_j/∂q = w_j · (∂s_j/∂q - Σ_i w_i ∂s_i/∂q), where ∂s_j/∂q is
+    `score_gradients` · `scale`."""
     weights = softmax(scores)
-    centred = slopes - weights[:, None, :].astype(np.float32) @ slopes
+    centred = score_gradients - weights[:, None, :].astype(np.float32) @ score_gradients
     squares = np.einsum("rkd,rkd->rk", centred, centred).astype(np.float64)
     return ScoreSample(scores, weights, scale * weights * np.sqrt(squares))
 
@@ -115,13 +118,13 @@ def entropy(weights: Float[np.ndarray, "*rows keys"]) -> Float[np.ndarray, "*row
 def measure(
     widths: Sequence[int] = WIDTHS, *, keys: int = N_KEYS, rows: int = N_ROWS, seed: int = 1
 ) -> pd.DataFrame:
-    """Measure every score function at every width over random rows: a row each.
+    """Measure every score function at every d_k over random rows; one table row for each pair.
 
     Columns: "d_k", "score"; "variance" of a row's scores (mean over rows) and "expected", the
     closed form; "largest", mean of the largest weight; "entropy", mean, bits; "jacobian", median of
-    the norm of the softmax's Jacobian; "still", share of rows where it is below
-    `SATURATION_THRESHOLD`; "gradient", median of the gradient's norm at q, with "gradient_low" and
-    "gradient_high", its quartiles, and "gradient_mean". Raises ValueError as `draw`.
+    the norm of the softmax's Jacobian; "saturated", share of rows where it is below
+    `SATURATION_THRESHOLD`; "gradient", median of ‖∂w/∂q‖, with "gradient_low" and "gradient_high",
+    its quartiles, and "gradient_mean". Raises ValueError as `draw` does.
     """
     lines = []
     for d_k in widths:
@@ -137,7 +140,7 @@ def measure(
                     "largest": sample.weights.max(axis=-1).mean(),
                     "entropy": entropy(sample.weights).mean(),
                     "jacobian": np.median(norms),
-                    "still": (norms < SATURATION_THRESHOLD).mean(),
+                    "saturated": (norms < SATURATION_THRESHOLD).mean(),
                     "gradient": middle,
                     "gradient_low": low,
                     "gradient_high": high,
@@ -150,21 +153,21 @@ def measure(
 def variance(kind: Score, d_k: int) -> float:
     """Return the expected variance of the scores in one row, for the numbers of `draw`.
 
-    For q·k it is |q|², d_k on average (footnote 4); scaled, 1. For v·tanh(q + k) it is d_k · E[v²]
-    times the variance of tanh(q + k) over k, and E[v²] = 1/(3·d_k), so d_k cancels.
+    For q·k it is ‖q‖², on average d_k (footnote 4); with the scale, 1. For v·tanh(q + k) it is
+    d_k · E[v²] times the variance of tanh(q + k) over k, and E[v²] = 1/(3·d_k), so d_k cancels.
     """
     if kind == "dot":
         return float(d_k)
     if kind == "scaled_dot":
         return 1.0
-    nodes, shares = np.polynomial.hermite_e.hermegauss(80)  # of a normal distribution
-    shares = shares / math.sqrt(2 * math.pi)
-    bent = np.tanh(nodes[:, None] + nodes)  # of q down, of k across
-    within = (bent**2) @ shares - (bent @ shares) ** 2
-    return float(shares @ within / 3)
+    nodes, quadrature = np.polynomial.hermite_e.hermegauss(80)
+    quadrature = quadrature / math.sqrt(2 * math.pi)  # the weights of a standard normal
+    activation = np.tanh(nodes[:, None] + nodes)  # rows: q, columns: k
+    variance_over_k = (activation**2) @ quadrature - (activation @ quadrature) ** 2
+    return float(quadrature @ variance_over_k / 3)
 
 
-VERSIONS = ("unscaled", "as it is", "scaled twice")
+VERSIONS = ("unscaled", "unchanged", "scaled twice")
 """Versions of each head in `heads`: its scores times √d_k, unchanged, and divided by √d_k."""
 
 
@@ -172,9 +175,9 @@ def heads(trace: Trace) -> pd.DataFrame:
     """Return statistics of the scores of a real model's heads, also with other scales.
 
     A row for each head and version of `VERSIONS`: "kind", "layer", "head", "version", "variance" of
-    a row's scores (mean over rows), "largest", "entropy", "jacobian", "still" as in `measure`, here
-    over the rows of this sentence with two keys or more. A model whose scores have no 1/√d_k is
-    already "unscaled"; then the other two divide by √d_k once and twice.
+    a row's scores (mean over rows), "largest", "entropy", "jacobian", "saturated" as in `measure`,
+    over this sentence's rows with at least two keys. The scores of a model without 1/√d_k are
+    "unscaled" as they are; the other two versions divide them by √d_k and by d_k.
 
     Args:
         trace: with the sites `hook_scores`.
@@ -194,11 +197,11 @@ def heads(trace: Trace) -> pd.DataFrame:
             for version, factor in zip(VERSIONS, factors, strict=True):
                 check_cancelled()
                 lines += [
-                    {"kind": kind, "layer": layer, "head": head, "version": version, **figures}
-                    for head, figures in enumerate(_figures(scores * factor))
+                    {"kind": kind, "layer": layer, "head": head, "version": version, **statistics}
+                    for head, statistics in enumerate(_statistics(scores * factor))
                 ]
     if not lines:
-        raise ValueError("this trace was recorded without scores: record the sites hook_scores")
+        raise ValueError("this trace was recorded without scores; record the sites hook_scores")
     return pd.DataFrame(lines)
 
 
@@ -215,7 +218,7 @@ def _allowed(
     return scores[:, np.isfinite(scores[0]).sum(axis=-1) > 1]
 
 
-def _figures(scores: Float[np.ndarray, "heads query key"]) -> list[dict[str, float]]:
+def _statistics(scores: Float[np.ndarray, "heads query key"]) -> list[dict[str, float]]:
     weights = softmax(scores)
     norms = jacobian(weights)
     spread = np.nanvar(np.where(np.isfinite(scores), scores, np.nan), axis=-1, ddof=1)
@@ -224,7 +227,7 @@ def _figures(scores: Float[np.ndarray, "heads query key"]) -> list[dict[str, flo
         "largest": weights.max(axis=-1).mean(axis=-1),
         "entropy": entropy(weights).mean(axis=-1),
         "jacobian": np.median(norms, axis=-1),
-        "still": (norms < SATURATION_THRESHOLD).mean(axis=-1),
+        "saturated": (norms < SATURATION_THRESHOLD).mean(axis=-1),
     }
     return [
         {name: float(values[head]) for name, values in table.items()} for head in range(len(scores))

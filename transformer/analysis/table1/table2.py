@@ -39,8 +39,8 @@ TABLE_2 = (
     Result("Transformer, base", "ours", 27.3, 38.1, 3.3e18, 3.3e18),
     Result("Transformer, big", "ours", 28.4, 41.8, 2.3e19, 2.3e19),
 )
-"""In the paper's order. The Transformer's cost is given once for both languages. 41.8 is from the
-table on arXiv; the proceedings' table, the abstract and section 6.1 have 41.0."""
+"""In the paper's order. The paper gives the Transformer's cost once for both languages. 41.8 is
+from the table on arXiv; the proceedings' table, the abstract and section 6.1 have 41.0."""
 
 
 def cost(hours: float, gpus: int = 8, each: float = P100) -> float:

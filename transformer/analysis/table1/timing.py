@@ -23,13 +23,14 @@ LENGTHS = tuple(2**power for power in range(7, 13))
 BUDGET = 15.0
 """Approximate CPU seconds for all layers and lengths together."""
 MAX_WAIT_FACTOR = 2.5
+"""Maximum elapsed time as a multiple of the budget."""
 MAX_MEMORY_BYTES = 200_000_000
 """Approximate memory of one pass in bytes; lengths that need more are left out."""
 Numbers = npt.NDArray[np.float64]
 PASSES = ("forward", "backward", "products")
 MAX_PASSES = 20
 """Maximum number of timed passes per layer and length."""
-FITTED = 256
+MIN_FITTED_LENGTH = 256
 """Slopes are fitted from this length on; for shorter sequences the overhead of a call dominates."""
 
 
@@ -80,7 +81,7 @@ def measure(d: int = 64, k: int = 3, r: int = 15, budget: float = BUDGET) -> Ite
     config = RivalConfig(d, k=k, r=r)
     layers = {name: RIVALS[name](config) for name in RIVALS}
     share = budget / (len(LENGTHS) * len(layers))
-    last = dict.fromkeys(layers, 0.0)  # of its last pass; infinite: it went as far as it can
+    last = dict.fromkeys(layers, 0.0)  # seconds of its last pass; infinite: stopped
     began, deadline = time.process_time(), time.perf_counter() + MAX_WAIT_FACTOR * budget
     for n in LENGTHS:
         for name, layer in layers.items():
@@ -120,25 +121,27 @@ def slope(n: Numbers, seconds: Numbers) -> Slope:
     if len(x) < 2:
         return Slope(math.nan, math.nan, len(x))
     x = x - x.mean()
-    steep = float(x @ y / (x @ x))
-    residuals = y - y.mean() - steep * x
+    fitted_slope = float(x @ y / (x @ x))
+    residuals = y - y.mean() - fitted_slope * x
     error = (
         math.sqrt(float(residuals @ residuals) / (len(x) - 2) / float(x @ x))
         if len(x) > 2
         else math.nan
     )
-    return Slope(steep, error, len(x))
+    return Slope(fitted_slope, error, len(x))
 
 
 def slopes(timings: list[Timing]) -> dict[str, dict[str, Slope]]:
-    """Return the slopes by layer and by `PASSES`, over lengths of at least `FITTED`.
+    """Return the slopes by layer and by `PASSES`, over lengths of at least `MIN_FITTED_LENGTH`.
 
     The seconds would have the slope of the multiplications if each multiplication took equally
     long.
     """
     by_layer: dict[str, dict[str, Slope]] = {}
     for name in RIVALS:
-        points = [timing for timing in timings if timing.layer == name and timing.n >= FITTED]
+        points = [
+            timing for timing in timings if timing.layer == name and timing.n >= MIN_FITTED_LENGTH
+        ]
         n = np.array([timing.n for timing in points], float)
         by_layer[name] = {
             pass_name: slope(n, np.array([getattr(timing, pass_name) for timing in points], float))

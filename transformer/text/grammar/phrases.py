@@ -198,9 +198,9 @@ _MERGED = {("à", "le"): "au", ("à", "les"): "aux", ("de", "le"): "du", ("de", 
 def french_surface(words: Words) -> Words:
     """Apply elision (l', n', qu'), then the contractions au, aux, du, des."""
     elided: Words = []
-    for word, after in zip(words, [*words[1:], Word(".", ())], strict=True):
-        cut = word.text in _ELIDED and starts_with_vowel(after.text)
-        if cut or (word.text == "ce" and after.text == "est"):
+    for word, next_word in zip(words, [*words[1:], Word(".", ())], strict=True):
+        elides = word.text in _ELIDED and starts_with_vowel(next_word.text)
+        if elides or (word.text == "ce" and next_word.text == "est"):
             word = Word(word.text[:-1] + "'", word.keys)
         elided.append(word)
     return list(_merge(elided))

@@ -21,7 +21,7 @@ from transformer.text.grammar.clauses import BE_FORMS
 from transformer.text.grammar.phrases import DEFINITE, SINGULAR, NounPhrases, OwnedPhrases, Words
 
 Sides = tuple[Words, Words]
-LEVELS = (1, 2, 3)  # statements; adjectives, owners and "not"; everything
+LEVELS = (1, 2, 3)  # statements; also adjectives, possessives and "not"; all forms
 
 
 @dataclass(frozen=True)
@@ -118,8 +118,8 @@ def _possible_subjects(pattern: p.Pattern, complement: p.Shape) -> Iterator[p.Sh
 
 @cache
 def kinds(level: int) -> tuple[Kind, ...]:
-    """Return all kinds up to a level: 1 has statements; 2 adds adjectives, owners and "not"; 3 has
-    everything. Raises ValueError for another level."""
+    """Return all kinds up to a level: 1 has statements; 2 adds adjectives, possessives and "not"; 3
+    has all forms. Raises ValueError for another level."""
     if level not in LEVELS:
         raise ValueError(f"The level is {level}; it must be 1, 2 or 3.")
     return tuple(kind for required_level, kind in _kinds() if required_level <= level)

@@ -134,8 +134,8 @@ ADDITION = Task(
     title="Add two numbers",
     group="arithmetic",
     explanation=(
-        "Two numbers, digit by digit, and their sum. A digit of the sum depends on the column "
-        "above it and on the carry from its right, which may come from far away."
+        "Two numbers, digit by digit, and their sum. A digit of the sum depends on its column and "
+        "on the carry from the right, which may come from far away."
     ),
     look_for=(
         "Two peaks of cross-attention at each step, one in each number, that move together along "

@@ -46,7 +46,7 @@ FRENCH = Task(
     options={"level": OptionRange(LEVELS[0], LEVELS[-1], LEVELS[-1])},
     training={"steps": 2000, "batch_tokens": 1024},
     strata=_strata,
-    meanings={"level": "1: statements; 2: adjectives, owners, not; 3: questions and everything"},
+    meanings={"level": "1: statements; 2: also adjectives, possessives, not; 3: all forms"},
 )
 
 TASKS = (FRENCH,)

@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Int
 
 BLANK = 0
-NOTHING = -1  # the tag of a position without a prediction
+NO_TAG = -1  # the tag of a position without a prediction
 DISTANCES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 
 
@@ -82,7 +82,7 @@ class Gap:
         choices = np.array([distance] if distance else self.distances)
         distances = choices[rng.integers(0, len(choices), count)]
         ids = np.full((count, self.length), BLANK)
-        tags = np.full((count, self.length), NOTHING)
+        tags = np.full((count, self.length), NO_TAG)
         rows = np.arange(count)
         for index in range(self.word):
             ids[rows, index] = 1 + self.word + letters[:, index]
@@ -90,15 +90,15 @@ class Gap:
             tags[rows, distances + index] = letters[:, index]
         return Tagged(ids, tags, distances)
 
-    def written(self, ids: Int[np.ndarray, " length"]) -> str:
+    def sequence_text(self, ids: Int[np.ndarray, " length"]) -> str:
         """Return a readable sequence: "c a f ·×5 1 2 3"; a run of blanks is shown by its length."""
         parts: list[str] = []
         for symbol, run in groupby(ids.tolist()):
             letter, count = symbol - 1 - self.word, len([*run])
-            label = self.spelled([letter]) if letter >= 0 else str(symbol)
+            label = self.tag_text([letter]) if letter >= 0 else str(symbol)
             parts += [f"·×{count}"] if symbol == BLANK else [label] * count
         return " ".join(parts)
 
-    def spelled(self, tags: Sequence[int]) -> str:
+    def tag_text(self, tags: Sequence[int]) -> str:
         """Return the letters of these tags: "c a f"."""
         return " ".join(ascii_lowercase[tag] for tag in tags)

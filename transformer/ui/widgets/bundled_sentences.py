@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from transformer.analysis.corpora import Corpus, own_corpus_for
-from transformer.analysis.corpora.own_sentences import LANGUAGES
+from transformer.analysis.corpora import Corpus, bundled_corpus_for
+from transformer.analysis.corpora.bundled_sentences import LANGUAGES
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 
@@ -40,7 +40,7 @@ def python_code(model: Model, limit: int, *, linked: bool = False) -> str:
         return f"Corpus.bundled({limit}, symbols=True)"
     if target not in LANGUAGES:
         texts = f"[s.source for s in Corpus.bundled({limit}).sentences]"
-        return f"Corpus.of_lines({texts}, 'bundled sentences')"
+        return f"Corpus.from_lines({texts}, 'bundled sentences')"
     return f"Corpus.bundled({limit}{'' if target == 'fr' else f', target={target!r}'})"
 
 
@@ -79,7 +79,7 @@ def _input_format(model: Model) -> str:
 
 @cached()
 def _bundled_corpus(limit: int, symbols: bool, target: str) -> Corpus:
-    return own_corpus_for(target, limit, symbols=symbols)
+    return bundled_corpus_for(target, limit, symbols=symbols)
 
 
 @cached()

@@ -76,7 +76,7 @@ def python_code(model: Model, corpus: Corpus) -> str:
     """Return a Python expression for the corpus of `choose`; it needs the name `Corpus`."""
     source = state.view().corpus or _sources(model)[0]
     if source == "run":
-        return f"Corpus.of_run({str(models.public_path(model.name).parent)!r}, {len(corpus)})"
+        return f"Corpus.from_run({str(models.public_path(model.name).parent)!r}, {len(corpus)})"
     if source == "upload":
         return f"Corpus.read({corpus.name!r}).first({len(corpus)})"
     return bundled_sentences.python_code(model, len(corpus), linked=source == "linked")
@@ -111,7 +111,7 @@ def _load(model: Model, source: str, owner: str, limit: int) -> Corpus | None:
 
 @cached("Reading the run's validation pairs …")
 def _of_run(folder: str, model: Model, limit: int) -> Corpus:
-    return Corpus.of_run(folder, limit)
+    return Corpus.from_run(folder, limit)
 
 
 @cached()
@@ -173,7 +173,7 @@ def corpus_of_upload(content: bytes, name: str) -> Corpus:
     """Return the corpus of an uploaded file or text with this name. Raises ValueError."""
     if len(content) > MAX_UPLOAD_BYTES:
         raise ValueError(f"{name} has {len(content):,} bytes; the maximum is {MAX_UPLOAD_BYTES:,}.")
-    return Corpus.of_lines(decode_text(content, name).split("\n"), name)
+    return Corpus.from_lines(decode_text(content, name).split("\n"), name)
 
 
 def _summary(corpus: Corpus, source: str) -> None:

@@ -29,7 +29,7 @@ def initial_explorer_state(
     if resolved["kind"] != "cross" or max(int(requested["layer"]), int(requested["head"])) >= 0:
         return resolved
     candidates = _notable_heads(cached_trace, measured)
-    aligner = next((notable for notable in candidates if notable.pattern == "aligns"), None)
+    aligner = next((notable for notable in candidates if notable.pattern == "aligner"), None)
     if aligner is None:
         return resolved
     return {**resolved, "layer": aligner.layer, "head": aligner.head, "word_row": aligner.to}
@@ -51,7 +51,7 @@ def _notable_heads(cached_trace: CachedTrace, measured: AlignerHead | None) -> l
 
 def _notice(notable: SalientHead, cached_trace: CachedTrace) -> Notice:
     tokens = [f"q{row}" for row in notable.rows]
-    if notable.pattern == "rests":
+    if notable.pattern == "sink":
         last = 0 if notable.kind == "decoder" else len(cached_trace.trace.src_tokens) - 1
         tokens = [f"k{last}"]
     state: State = {"view": "heads", "kind": notable.kind}
@@ -64,9 +64,9 @@ def _notice(notable: SalientHead, cached_trace: CachedTrace) -> Notice:
 
 def _text_parts(notable: SalientHead) -> Parts:
     counts = f"{notable.count} of {notable.of}"
-    if notable.pattern == "aligns" and notable.measured:
+    if notable.pattern == "aligner" and notable.measured:
         return _aligner_parts(notable)
-    if notable.pattern == "aligns":
+    if notable.pattern == "aligner":
         more = (
             f" with weight {_format_weight(notable.weight)}. {counts} words give their source word "
             "more than half:"
@@ -75,7 +75,7 @@ def _text_parts(notable: SalientHead) -> Parts:
             ("To write ", False), (notable.word, True), (", this head attends to ", False),
             (notable.attended_word, True), (more, False),
         )  # fmt: skip
-    if notable.pattern == "back":
+    if notable.pattern == "previous":
         more = (
             f", with weight {_format_weight(notable.weight)}. {counts} words give the previous "
             "word more than half:"

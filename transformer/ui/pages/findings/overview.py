@@ -290,7 +290,7 @@ def measured_over(values: Mapping[str, Any], when: float = 0) -> str:
     """Return the number of sentences and the corpus, after the date of `when` (seconds since 1970)
     unless it is 0."""
     count, name = values["measured"], frame.plain(values["corpus"]["name"])
-    sentences = f"{count:,} sentence{'' if count == 1 else 's'} of {name}"
+    sentences = f"{count:,} sentence{'' if count == 1 else 's'} ({name})"
     if not when:
         return sentences
     at = time.gmtime(when)

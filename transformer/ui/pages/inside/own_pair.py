@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from transformer.analysis.inside import shifted
+from transformer.analysis.inside import shifted_targets
 from transformer.analysis.inside.bleu_by_hand import BleuByHand, NGramCounts, bleu
 from transformer.text.visible import is_blank
 from transformer.ui import state
@@ -38,7 +38,7 @@ def shifted_right(model: Model) -> None:
     if is_blank(view.target):
         target = trace_cache.read(model, view).trace.translation.ids
         st.caption("Until you enter a translation, the model's own translation is used.")
-    example = shifted(model.translator, view.text, target)
+    example = shifted_targets(model.translator, view.text, target)
     st.html(f"Encoder input: {' '.join(map(_token, example.source))}")
     st.html(_table(example.table))
     st.latex(

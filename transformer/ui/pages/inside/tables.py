@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from transformer.analysis.inside import Opened, Panel, boxes, snippet, worked
+from transformer.analysis.inside import OpenedBox, Panel, boxes, snippet, worked_steps
 from transformer.figures.tensors import Table, tensor_data
 from transformer.ui import state
 from transformer.ui.pages.inside import Inside, stops
@@ -23,7 +23,7 @@ _tensors = component("tensors")
 Cell = tuple[int, int]
 
 
-def show(model: Model, stop: Stop, opened: Opened) -> None:
+def show(model: Model, stop: Stop, opened: OpenedBox) -> None:
     """Draw every table, and below the active one the computation of the selected number."""
     display_names.token_caption()
     name = state.view(Inside).panel  # an unknown name selects the box's result
@@ -129,7 +129,7 @@ def _table(stop: Stop, panel: Panel, selected: Panel, cell: Cell) -> None:
     _tensors(key=key, data=data, on_choice_change=select_cell)
 
 
-def _number(model: Model, opened: Opened, panel: Panel, cell: Cell) -> None:
+def _number(model: Model, opened: OpenedBox, panel: Panel, cell: Cell) -> None:
     """Draw the computation of the selected number, and Python code that prints it."""
     row, column = cell
     value = f"{panel.values[cell]:.6g}".replace("-", "−").replace("inf", "∞")
@@ -138,7 +138,7 @@ def _number(model: Model, opened: Opened, panel: Panel, cell: Cell) -> None:
     labels = " · ".join(frame.plain(name) for name in (*names, label) if name)
     with st.container(border=True, key="inside-number"):
         st.markdown(f"**This number: {value}** &nbsp; :gray[{labels}]")
-        st.latex(_aligned(list(map(display_names.latex, worked(panel, row, column)))))
+        st.latex(_aligned(list(map(display_names.latex, worked_steps(panel, row, column)))))
         display_names.python_code(
             "Python code that prints this number",
             snippet(opened, str(models.public_path(model.name)), panel.name, row, column),

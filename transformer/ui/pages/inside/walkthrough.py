@@ -9,7 +9,13 @@ import numpy as np
 import streamlit as st
 import torch
 
-from transformer.analysis.inside import Batched, Convolved, batched, convolved, opened
+from transformer.analysis.inside import (
+    BatchedAttention,
+    FfnAsConvolution,
+    batched_attention,
+    ffn_as_convolution,
+    opened_box,
+)
 from transformer.figures.box_layout import STOPS
 from transformer.inference import Trace
 from transformer.ui import state
@@ -34,7 +40,7 @@ def show(model: Model) -> None:
         figure.draw_figure_1(model, stop, trace)
     with box_column:
         _navigation_buttons(stop)
-        opened_box = opened(
+        tables_of_box = opened_box(
             trace, model.translator, stop.box.name, stop.head if stop.box.by_head else None
         )
         with st.container(key="inside-top"):
@@ -42,14 +48,14 @@ def show(model: Model) -> None:
         if stop.attention:
             figure.draw_figure_2(model, stop, trace)
         st.latex(stop.box.equation)
-        st.markdown(_symbols(stop.box.words))
+        st.markdown(_symbols(stop.box.explanation))
         if stop.name == STOPS[-1]:
             next_token(model, trace)
-        st.caption(f"Paper, section {stop.box.section}. Shape: {_symbols(opened_box.shape)}")
-        if opened_box.head is not None and model.n_heads > 1:
-            _head_choice(model, opened_box.head)
+        st.caption(f"Paper, section {stop.box.section}. Shape: {_symbols(tables_of_box.shape)}")
+        if tables_of_box.head is not None and model.n_heads > 1:
+            _head_choice(model, tables_of_box.head)
         _optional_views(model, stop, trace)
-        number_tables.show(model, stop, opened_box)
+        number_tables.show(model, stop, tables_of_box)
 
 
 def _title(stop: Stop) -> str:
@@ -146,7 +152,9 @@ def _optional_views(model: Model, stop: Stop, trace: Trace) -> None:
     """Draw the open box's toggle for another view, and that view if it is on."""
     if stop.box.block == "ffn":
         if st.toggle("Show as two convolutions", key="inside-convolutions"):
-            _convolutions(convolved(model.translator.model, trace, _module_name(stop)), trace, stop)
+            _convolutions(
+                ffn_as_convolution(model.translator.model, trace, _module_name(stop)), trace, stop
+            )
     elif stop.attention and st.toggle("Show as a batch: B sentences, h heads", key="inside-batch"):
         text = state.view().text
         other_examples = [example for example in model.about.examples if example != text]
@@ -158,7 +166,7 @@ def _module_name(stop: Stop) -> str:
     return f"{stop.box.stack}.layers.{stop.layer}.{stop.box.block}"
 
 
-def _convolutions(result: Convolved, trace: Trace, stop: Stop) -> None:
+def _convolutions(result: FfnAsConvolution, trace: Trace, stop: Stop) -> None:
     tokens = trace.src_tokens if stop.box.stack == "encoder" else trace.tgt_tokens
     row = min(max(state.view().row, 0), len(tokens) - 1)
     with st.container(border=True, key="inside-aside"):
@@ -190,13 +198,13 @@ def _convolutions(result: Convolved, trace: Trace, stop: Stop) -> None:
 
 
 @cached()
-def _batched(model: Model, sources: tuple[str, ...], attention: str) -> Batched:
+def _batched(model: Model, sources: tuple[str, ...], attention: str) -> BatchedAttention:
     translator = model.translator
     translations = [translation.text for translation in translator.translate_batch(sources)]
-    return batched(translator, sources, translations, attention)
+    return batched_attention(translator, sources, translations, attention)
 
 
-def _batch(batch: Batched) -> None:
+def _batch(batch: BatchedAttention) -> None:
     with st.container(border=True, key="inside-aside"):
         st.markdown(
             "Sentences are usually computed in batches. Then every tensor has additional axes: "

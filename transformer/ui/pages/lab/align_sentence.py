@@ -199,14 +199,14 @@ def _shifted_by_one(
         "to be off by one word."
     )
     view = state.view(Lab)
-    word_index = alignment.owners[min(view.step, len(alignment.owners) - 1)]
+    word_index = alignment.word_of_piece[min(view.step, len(alignment.word_of_piece) - 1)]
     st.selectbox(
         "Word",
-        sorted(set(alignment.owners)),
+        sorted(set(alignment.word_of_piece)),
         format_func=lambda j: f"{j}: {alignment.target[j]}",
         width=220,
         **controlled(
-            "shift-word", word_index, lambda j: state.change(step=alignment.owners.index(j))
+            "shift-word", word_index, lambda j: state.change(step=alignment.word_of_piece.index(j))
         ),
     )
     word = alignment.target[word_index]

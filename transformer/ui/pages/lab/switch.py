@@ -152,7 +152,7 @@ def _switch_off_fewest(model: Model) -> None:
 def _fewest_heads(model: Model, text: str) -> str:
     """Return heads in the form of the address field `off`, for a text that can be translated."""
     translator, config = model.translator, model.translator.model.config
-    importances = gradient_importances(translator, Corpus.of_lines([text], "one sentence"))[
+    importances = gradient_importances(translator, Corpus.from_lines([text], "one sentence"))[
         "sentence"
     ]
     heads = [head for head in reversed(importances.order()) if head[0] == "cross"][
@@ -206,7 +206,7 @@ def _show_changes(
                 table["before"].to_numpy(),
                 table["after"].to_numpy(),
                 x_title="probability",
-                marked=comparison.overturned,
+                marked=comparison.changed_predictions,
                 dark=dark(),
             ),
             "switch-pairs",
@@ -259,7 +259,7 @@ def _new_best_tokens(comparison: Comparison) -> None:
             f"{display_names.token(row['token_before'])} {row['probability_before']:.0%}",
             f"{display_names.token(row['token_after'])} {row['probability_after']:.0%}",
         )
-        for row in best[best["position"].isin(comparison.overturned)].to_dict("records")
+        for row in best[best["position"].isin(comparison.changed_predictions)].to_dict("records")
     ]
     if rows:
         tables.show(

@@ -102,13 +102,13 @@ def _figures(table: pd.DataFrame, d_k: int) -> None:
     rows = [
         (
             KINDS[row["score"]], f"{row['variance']:.3g}", f"{row['expected']:.3g}",
-            f"{row['largest']:.2f}", f"{row['entropy']:.2f}", f"{row['still']:.0%}",
+            f"{row['largest']:.2f}", f"{row['entropy']:.2f}", f"{row['saturated']:.0%}",
             f"{row['gradient']:.2g}", f"{row['gradient_mean']:.2g}",
         )
         for row in table.to_dict("records")
     ]  # fmt: skip
     tables.show(f"{N_ROWS} random queries over {N_KEYS} keys each, d_k {d_k}", columns, rows)
-    saturated = dict(zip(table["score"], table["still"], strict=True))
+    saturated = dict(zip(table["score"], table["saturated"], strict=True))
     st.markdown(
         f"At d_k = {d_k} the softmax of **q·k** is saturated in **{saturated['dot']:.0%}** of the "
         f"rows, that of **q·k / √d_k** in **{saturated['scaled_dot']:.0%}**. The mean gradient "
@@ -173,7 +173,7 @@ def _heads() -> None:
     look_for("Compare the three marks of a head: how much closer to 1 is it without the scaling?")
     table_of_kind = table[table["kind"] == state.view(Why).kind]
     names = {version: _version_name(version, model) for version in VERSIONS}
-    quantities = (("largest", "largest weight, mean"), ("still", "saturated rows"))
+    quantities = (("largest", "largest weight, mean"), ("saturated", "saturated rows"))
     for column, (name, title) in zip(st.columns(2), quantities, strict=True):
         with column:
             figure = _by_head(
@@ -186,7 +186,7 @@ def _heads() -> None:
     rows = [
         (
             names[str(version)], f"{row['variance']:.3g}", f"{row['largest']:.2f}",
-            f"{row['entropy']:.2f}", f"{row['still']:.0%}",
+            f"{row['entropy']:.2f}", f"{row['saturated']:.0%}",
         )
         for version, row in means.iterrows()
     ]  # fmt: skip
@@ -198,7 +198,7 @@ def _version_name(version: str, model: Model) -> str:
     scaled = model.translator.model.config.score == "scaled_dot"
     names = {
         "unscaled": "without 1/√d_k" if scaled else "as trained, without 1/√d_k",
-        "as it is": "as trained" if scaled else "divided by √d_k",
+        "unchanged": "as trained" if scaled else "divided by √d_k",
         "scaled twice": "divided by √d_k twice" if scaled else "divided by d_k",
     }
     return names[version]

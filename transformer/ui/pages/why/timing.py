@@ -10,7 +10,15 @@ import numpy as np
 import streamlit as st
 
 from transformer.analysis.table1.complexity import TABLE_1
-from transformer.analysis.table1.timing import FITTED, LENGTHS, PASSES, Slope, Timing, frame, slopes
+from transformer.analysis.table1.timing import (
+    LENGTHS,
+    MIN_FITTED_LENGTH,
+    PASSES,
+    Slope,
+    Timing,
+    frame,
+    slopes,
+)
 from transformer.figures.complexity import Law, laws
 from transformer.jobs import Computation, ComputationStatus
 from transformer.jobs.computation import timing_computation
@@ -130,13 +138,13 @@ def _figure(timings: list[Timing], fits: dict[str, dict[str, Slope]], direction:
     for name in EXPECTED_EXPONENTS:
         layer_timings = [timing for timing in timings if timing.layer == name]
         fit = fits[name][direction]
-        fitted_lengths = [timing.n for timing in layer_timings if timing.n >= FITTED]
+        fitted_lengths = [timing.n for timing in layer_timings if timing.n >= MIN_FITTED_LENGTH]
         if len(fitted_lengths) > 1:
             mean_log_time = np.mean(
                 [
                     np.log(getattr(timing, direction))
                     for timing in layer_timings
-                    if timing.n >= FITTED
+                    if timing.n >= MIN_FITTED_LENGTH
                 ]
             )
             line = [
@@ -174,7 +182,7 @@ def _table(fits: dict[str, dict[str, Slope]]) -> None:
                      "–" if math.isnan(multiplications) else f"{multiplications:.2f}",
                      *exponents, str(fit["forward"].lengths)])  # fmt: skip
     columns = ["Layer", "Table 1", "Multiplications", "Forward", "Backward", "Lengths"]
-    about = f"Slopes: the power of n, fitted from n = {FITTED} on, ± its standard error"
+    about = f"Slopes: the power of n, fitted from n = {MIN_FITTED_LENGTH} on, ± its standard error"
     tables.show(about, columns, rows)
     st.caption(
         "*Multiplications* is the slope of the number of multiplications in one forward pass, "

@@ -93,7 +93,7 @@ def missing_row(case: LessonCase) -> Question:
 
 def keys(case: LessonCase) -> Question:
     result = keys_by_the_query_matrix(case.model.translator.model, case.trace, 0)
-    with_keys, with_queries = result.own_place
+    with_keys, with_queries = result.own_position_weight
     return Question(
         options=(
             Option("$VW_i^V$ should be $VW_i^Q$", "Values have their own matrix: this is right."),
@@ -106,7 +106,8 @@ def keys(case: LessonCase) -> Question:
             "would be the same in both directions: if a token attended to another, the other would "
             "attend to it. In this model's first layer the scores of the two directions differ by "
             f"up to {result.right_asymmetry:.2g}; with the matrix of the queries by "
-            f"{result.wrong_asymmetry:.0e}, a rounding error. {percent(result.moved)} of each "
+            f"{result.wrong_asymmetry:.0e}, a rounding error. {percent(result.moved_weight)} of "
+            f"each "
             f"row's weight would move to other tokens, and a token would give itself "
             f"{percent(with_queries)} on average instead of {percent(with_keys)}."
         ),
