@@ -94,7 +94,7 @@ def test_a_masked_score_is_printed_as_minus_infinity(traced_model: TracedModel) 
 def test_snippets_work_with_the_included_model(
     en_fr: Translator, box: str, panel: str, row: int, column: int
 ) -> None:
-    opened_box = opened_box(en_fr.trace("I am a student."), en_fr, box, 5)
+    box_tables = opened_box(en_fr.trace("I am a student."), en_fr, box, 5)
     program = snippet(box_tables, EN_FR, panel, row, column)
     expected = box_tables.panel(panel).values[row, column]
     assert run_snippet(program) == pytest.approx(expected, rel=1e-4)
