@@ -221,7 +221,7 @@ def test_a_full_disk_is_reported_even_without_a_file(
         patched.setattr("transformer.jobs.lane_thread.write_json", full)
         key = ask("words")
         assert until(computing, key, "failed").reason == (
-            "it could not be made: No space left on device"
+            "it could not be computed: No space left on device"
         )
     assert ask("words") == key  # there is space again
     assert until(computing, key, "done")

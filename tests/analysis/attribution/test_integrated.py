@@ -139,7 +139,7 @@ def test_a_contrast_token_is_an_id_or_a_candidate(model: Transformer, trace: Tra
         rival(trace, POSITION, "▁nowhere")
     with pytest.raises(ValueError, match="there is no token 99999; the ids are 0 to"):
         rival(trace, POSITION, 99999)
-    with pytest.raises(ValueError, match="is the one that was written"):
+    with pytest.raises(ValueError, match="is the predicted token"):
         rival(trace, POSITION, own)
     with pytest.raises(ValueError, match="the positions are 0 to"):
         integrated_gradients(model, trace, 99)

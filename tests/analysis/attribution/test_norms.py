@@ -149,7 +149,7 @@ def test_invalid_arguments_are_refused(translator: Translator, trace: Trace) -> 
     last = norms.contributions(translator.model, trace, "cross", -1)
     assert (last == norms.contributions(translator.model, trace, "cross", 1)).all()
     other_model = Transformer(ModelConfig(vocab_size=320, d_model=32, n_layers=2, n_heads=4))
-    with pytest.raises(ValueError, match=r"d_model 64, n_layers 2.* given has d_model 32"):
+    with pytest.raises(ValueError, match=r"d_model 64, n_layers 2.*the model has d_model 32"):
         norms.contributions(other_model, trace, "cross", 0)
     few = translator.trace(TEXT, TARGET, names=[WEIGHTS["cross"].format(0)])
     with pytest.raises(KeyError, match=r"no 'decoder\.layers\.0\.cross_attn\.hook_value'"):
