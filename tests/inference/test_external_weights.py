@@ -157,7 +157,7 @@ def test_arrays_tensors_and_bfloat16_are_accepted(tmp_path: Any) -> None:
     ("weights", "message"),
     [
         ({}, "no attention weights: pass"),
-        ({"encoder": [rows(2, 4, 4)]}, "has 4 × 4 weights a head; its tokens are 5 × 5"),
+        ({"encoder": [rows(2, 4, 4)]}, "has 4 × 4 weights per head; its tokens are 5 × 5"),
         ({"encoder": [rows(2, 5, 5), rows(3, 5, 5)]}, "layer 1 has 3 heads, but layer 0 has 2"),
         ({"encoder": [rows(2, 5, 5) / 2]}, "sums to 0.500, not to 1: call model.eval()"),
         ({"encoder": [-rows(2, 5, 5)]}, "negative, infinite or NaN"),
@@ -168,7 +168,7 @@ def test_arrays_tensors_and_bfloat16_are_accepted(tmp_path: Any) -> None:
         ({"encoder": (None, None)}, "has no weights; load the transformers model"),
         (
             {"encoder": [rows(2, 5, 5)] * 2, "cross": [rows(3, 4, 5)] * 2},
-            "equally many heads, not encoder 2, cross 3",
+            "the same number of heads, not encoder 2, cross 3",
         ),
     ],
 )

@@ -136,9 +136,9 @@ def test_without_a_target_it_takes_what_the_model_generates(tokenizer: Any) -> N
 
 
 def test_unsupported_models_are_refused_in_one_sentence(tokenizer: Any) -> None:
-    with pytest.raises(ValueError, match="give one text and no target"):
+    with pytest.raises(ValueError, match="pass one text and no target"):
         Trace.of(seeded_model(bert), tokenizer, "the cat", target="le chat")
-    with pytest.raises(ValueError, match="the text must not be blank, and it is ' '"):
+    with pytest.raises(ValueError, match="the text must not be blank, but it is ' '"):
         Trace.of(seeded_model(bert), tokenizer, " ")
     with pytest.raises(ValueError, match=r"call model\.eval\(\) first"):
         Trace.of(bert(), tokenizer, "the cat")

@@ -168,7 +168,7 @@ def test_the_included_race_is_shown(visit: Visit, checkpoints: Path, tmp_path: P
 def test_without_an_included_race_one_can_be_started(visit: Visit) -> None:
     app = visit(PAGE, part="race")
     assert not messages(app)
-    assert "came with the app" not in words(app)
+    assert "Included with the app" not in words(app)
     assert "Start the race: layers" in [button.label for button in app.button]
 
 
