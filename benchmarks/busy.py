@@ -50,18 +50,18 @@ def sentence() -> str:
     return f"The {next(_NUMBERS)} boats of my neighbour were sold before the winter."
 
 
-def page(address: str, name: str, times: int) -> list[float]:
-    """Rerun this page with new sentences, which it translates, traces and draws."""
+def rerun_times(address: str, name: str, times: int) -> list[float]:
+    """Time reruns of this page with new sentences, which it translates, traces and draws."""
     with Session(address, name, f"text={quote(sentence())}") as session:
-        times_ = []
+        milliseconds = []
         for _ in range(times):
             session.query = f"text={quote(sentence())}"
-            times_.append(session.rerun())
-        return times_
+            milliseconds.append(session.rerun())
+        return milliseconds
 
 
-def translations(folder: Path, times: int) -> list[float]:
-    """Translate new sentences with the number of threads that the server uses."""
+def translation_times(folder: Path, times: int) -> list[float]:
+    """Time translations of new sentences with the number of threads that the server uses."""
     import torch
 
     from transformer import Translator
@@ -91,10 +91,10 @@ def main() -> None:
         served(options.checkpoints, HEADS_UP_RUNS=runs) as (address, _),
     ):
         workloads: dict[str, Callable[[], list[float]]] = {
-            "translate one sentence": lambda: translations(first, options.times),
-            "Translate: another sentence": lambda: page(address, "translate", options.times),
-            "Attention: another sentence": lambda: page(address, "attention", options.times),
-            "Heads lab: another sentence": lambda: page(address, "lab", options.times),
+            "translate one sentence": lambda: translation_times(first, options.times),
+            "Translate: another sentence": lambda: rerun_times(address, "translate", options.times),
+            "Attention: another sentence": lambda: rerun_times(address, "attention", options.times),
+            "Heads lab: another sentence": lambda: rerun_times(address, "lab", options.times),
         }
         quiet = {name: statistics.median(measure()) for name, measure in workloads.items()}
         print(f"{options.burners} busy processes on {cores()} cores, {options.times} times each")

@@ -5,11 +5,13 @@
 Each included run is trained again with its own settings and seed, and its weights are stored at the
 steps of its film. The attention of the new run is compared with the film; it is equal only in
 float32 and on the same type of machine. At every step the 24 connections with the largest scores
-are patched, at the last step all of them. The table has, for each step, the share of positions
-where the right token is the most probable one, the sum of the drawn effects, and Spearman's rank
-correlation of score and effect over the drawn connections, with and without signs; then, for the
-last step, the same over all connections, how many of the 24 largest effects are among the 24
-largest scores, and the largest effect of a connection between two heads.
+are patched, which the app draws; at the last step all connections are patched.
+
+The table has for each step: the share of positions where the right token is the most probable one,
+the sum of the 24 effects, and Spearman's rank correlation of score and effect over the 24
+connections, with signs and of absolute values. Below it, for the last step: the same correlations
+over all connections, how many of the 24 largest effects are among the 24 largest scores, and the
+largest effect of a connection between two heads.
 
 `--keep` writes the connections into the run's folder, where the Train page shows them, if the new
 run has the attention of the film at every step. Run it again when an included run is replaced.
@@ -89,7 +91,7 @@ def measure(shipped_path: Path, *, keep: bool) -> None:
         if keep and is_same:
             _keep(repeat, shipped)
         elif keep:
-            print("not kept: the film shows another run")
+            print("not written: the film shows another run")
 
 
 def _difference(shipped: RunFolder, repeat: RunFolder, step: int) -> float:
@@ -122,7 +124,7 @@ def _keep(repeat: RunFolder, shipped: RunFolder) -> None:
         old.unlink()
     for path in sorted(repeat.connections_path.glob("*.json")):
         (shipped.connections_path / path.name).write_bytes(path.read_bytes())
-    print(f"kept in {shipped.connections_path}")
+    print(f"written: {shipped.connections_path}")
 
 
 if __name__ == "__main__":

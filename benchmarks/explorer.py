@@ -72,7 +72,7 @@ HOVER = """() => {
 }"""
 
 
-def traced(translator: Translator, n: int) -> Trace:
+def trace_of_length(translator: Translator, n: int) -> Trace:
     """Return a trace of `n` source and `n` target tokens, repeated words of one token each."""
     text = "the house is old and the door is red but we like the house " * 64
     ids = translator.vocabulary.encode(text)[: n - 1]
@@ -106,7 +106,7 @@ def bertviz_problem(translator: Translator, folder: Path | None) -> str | None:
     """Return why BertViz cannot be measured; None if it can."""
     if model_view is None:
         return "it is not installed; pip install -r requirements-benchmarks.txt"
-    return missing_scripts(bertviz_page(traced(translator, LENGTHS[0])), folder)
+    return missing_scripts(bertviz_page(trace_of_length(translator, LENGTHS[0])), folder)
 
 
 def missing_scripts(html: str, folder: Path | None) -> str | None:
@@ -156,7 +156,7 @@ def median_time_to_paint(
     return median(times)
 
 
-def hover(browser: Browser, html: str) -> list[float]:
+def hover_times(browser: Browser, html: str) -> list[float]:
     """Return the response times of the Heads view to the pointer, sorted."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "page.html"
@@ -171,7 +171,7 @@ def hover(browser: Browser, html: str) -> list[float]:
     return times
 
 
-def row(n: int, ours: list[float], bertviz: list[float] | None) -> None:
+def print_row(n: int, ours: list[float], bertviz: list[float] | None) -> None:
     """Print a row: megabytes and milliseconds of both, and the ratios to ours."""
     text = f"{n:>6}  {ours[0]:>8.2f} {ours[1]:>8.0f}"
     if bertviz is None:
@@ -193,7 +193,7 @@ def main(arguments: Any) -> None:
     print(f"{'tokens':>6}  {'MB':>8} {'ms':>8}  {'MB':>9} {'ms':>9}  {'MB':>9} {'ms':>7}")
     with chromium() as browser:
         for n in LENGTHS:
-            trace = traced(translator, n)
+            trace = trace_of_length(translator, n)
             html = our_page(trace, "model")
             spent = median_time_to_paint(browser, html, OURS_DONE, arguments.rounds)
             ours, bertviz = [len(html) / 1e6, spent], None
@@ -203,10 +203,10 @@ def main(arguments: Any) -> None:
                 rounds = min(arguments.rounds, 3)
                 spent = median_time_to_paint(browser, bertviz_html, done, rounds, arguments.scripts)
                 bertviz = [len(bertviz_html) / 1e6, spent]
-            row(n, ours, bertviz)
+            print_row(n, ours, bertviz)
         print("\nHeads view: response to a move of the pointer, ms (a frame has 16.7)")
         for n in LENGTHS:
-            times = hover(browser, our_page(traced(translator, n), "heads"))
+            times = hover_times(browser, our_page(trace_of_length(translator, n), "heads"))
             print(f"{n:>6} tokens   median {median(times):5.1f}   max {times[-1]:5.1f}", flush=True)
 
 

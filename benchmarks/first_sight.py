@@ -37,7 +37,7 @@ HEADING = "h1"
 TURNS = 7
 GOAL_RATIO = 1.3
 
-# From the last letter to the frame after the one in which the first band of its translation grows.
+# Milliseconds from an input to the frame after its translation begins to appear.
 KEY = """(text) => new Promise((done) => {
   const views = [...document.querySelectorAll("*")].map((node) => node.shadowRoot);
   const root = views.find((view) => view && view.querySelector(".hu-glance"));
@@ -55,7 +55,7 @@ KEY = """(text) => new Promise((done) => {
 })"""
 
 
-def typed(page: Page, text: str) -> tuple[float, float]:
+def keystroke_times(page: Page, text: str) -> tuple[float, float]:
     """Return the milliseconds from the last letter to the animation, for the sentence without its
     last letter and for the whole sentence."""
     first = float(page.evaluate(KEY, text[:-1]))
@@ -108,7 +108,7 @@ def main(checkpoints: Path) -> None:
         page.locator(".hu-glance-word").first.wait_for()
         settled(page)
         page.evaluate(KEY, "Good morning.")
-        times = [time for text in SENTENCES for time in typed(page, text)]
+        times = [time for text in SENTENCES for time in keystroke_times(page, text)]
         report("from a keystroke to the animation", times, 300)
         page.context.close()
 

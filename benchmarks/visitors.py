@@ -58,7 +58,7 @@ def start_long_run(runs: Path, address: str) -> None:
 
 
 class _NoExecutor:
-    """An executor that takes no runs, as the server's workers do."""
+    """An executor that takes no runs: they are left to the server's workers."""
 
     def start(self) -> None: ...
     def wake(self) -> None: ...
