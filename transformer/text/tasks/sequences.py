@@ -91,7 +91,7 @@ COPY = Task(
         "The target is the source. This is the simplest thing a decoder must learn: attend to the "
         "next source symbol. Only its position shows which one that is."
     ),
-    look_for="A cross-attention head becomes a diagonal from the first symbol to the last.",
+    look_for="A cross-attention head forms a diagonal from the first symbol to the last.",
     symbols=_LETTERS,
     options={"longest": _LONGEST, "letters": OptionRange(2, 26, 10)},
     training={"steps": 500},
@@ -128,7 +128,7 @@ SORT = Task(
     ),
     look_for=(
         "No diagonal: cross-attention goes to the next letter of the alphabet, wherever it is. "
-        "In the first steps of training the letters are right but their order is not."
+        "In the first steps of training the letters are correct but their order is not."
     ),
     symbols=_LETTERS,
     options={"longest": OptionRange(1, 20, 8)},

@@ -39,13 +39,13 @@ INDUCTION = Task(
     explanation=(
         "The source is a random sequence of different letters, a bar, and one of these letters "
         "again; the target is the rest of the sequence after that letter. No letter has a usual "
-        "successor, so the model has to find where it stood before and write what came next."
+        "successor, so the model has to find its earlier occurrence and write what followed."
     ),
     look_for=(
         "Induction takes two steps: find the letter just written in the source, then attend to the "
         "letter after it. Choose “Matching score” and “Alignment (induction) score” in the charts: "
         "cross-attention heads of the first layer learn the first step, heads of the second layer "
-        "the second one. Language models need a previous-token head besides; compare its score."
+        "the second one. Language models also need a previous-token head; compare its score."
     ),
     symbols=(*ascii_lowercase, BAR),
     options={"max_letters": OptionRange(2, 20, 6)},

@@ -174,8 +174,8 @@ def later_positions(model: Model) -> None:
             "The bundled sentences have French references only, so for this model its own "
             "translations are used instead."
         )
-    if found := computed(_later_positions_computation(model), button="Measure later positions"):
-        _later_positions_chart(found)
+    if result := computed(_later_positions_computation(model), button="Measure later positions"):
+        _later_positions_chart(result)
 
 
 def _later_positions_computation(model: Model) -> Computation:

@@ -155,8 +155,10 @@ def distance(model: Model) -> None:
         products = rows[start : start + MAX_DISTANCE + 1] @ rows[start]
         max_error = max(max_error, float(np.abs(products - closed_form).max()))
         # Interleaved, so that no mark hides another.
-        shown = slice(number * 2, None, 2 * len(START_POSITIONS))
-        curves.append(Curve(f"measured from p = {start}", k[shown], products[shown], points=True))
+        interleaved = slice(number * 2, None, 2 * len(START_POSITIONS))
+        curves.append(
+            Curve(f"measured from p = {start}", k[interleaved], products[every_fourth], points=True)
+        )
     chart(
         lines(curves, x_title="distance k (positions)", y_title="dot product", dark=dark()),
         "positions-distance",
