@@ -28,9 +28,9 @@ SENTENCES = [
 ]
 LONG = " ".join(SENTENCES)
 PAUSE_MS = 300
-"""Milliseconds between the end of drawing and the next click; a person takes longer."""
+"""Milliseconds from a finished picture to the next click; people wait longer."""
 
-# From the click to the frame after the one in which the picture was drawn.
+# Milliseconds from the click to the frame that follows the new picture.
 CLICK = """([layer, head]) => new Promise((done) => {
   const views = [...document.querySelectorAll("*")].map((node) => node.shadowRoot);
   const root = views.find((view) => view && view.querySelector(".hu-thumb"));
@@ -44,7 +44,7 @@ CLICK = """([layer, head]) => new Promise((done) => {
 })"""
 
 
-# From the click on a head's switch to the sentence about the new translation, by its beginning.
+# Milliseconds from the click on a head's switch until a paragraph starts with `beginning`.
 SWITCH = """([head, beginning]) => new Promise((done) => {
   const views = [...document.querySelectorAll("*")].map((node) => node.shadowRoot);
   const root = views.find((view) => view && view.querySelector("[role=switch]"));

@@ -4,7 +4,7 @@
 
 All engines decode 20 tokens per sentence, from ids to ids, with d_model 256, 6+6 layers, 8 heads,
 d_ff 1024 and 8,000 tokens. Ours uses the checkpoint's weights, keeps the candidates of every step
-and verifies drafts; the others have random weights, for which they compute as much. The engines
+and verifies drafts; the others have random weights, which take the same time. The engines
 take turns in each round, so that other work on the machine affects all.
 
 Each engine runs in two processes, with one thread and with all, because two thread pools in one

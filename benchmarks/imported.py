@@ -108,7 +108,7 @@ def compare_speed(translator: Translator, model: MarianMTModel, rows: int, round
     return ", ".join(speeds)
 
 
-def peak(folder: Path) -> int:
+def peak_memory(folder: Path) -> int:
     """Return the peak memory in bytes of a process that opens the model and records one trace
     (Linux)."""
     lines = (
@@ -124,7 +124,7 @@ def peak(folder: Path) -> int:
     return int(done.stdout) * 1024
 
 
-def app(folder: Path, visits: int) -> None:
+def print_app_memory(folder: Path, visits: int) -> None:
     """Print the memory of the app's process with the model after visits to all pages."""
     counts = [str(count) for count in (visits // 4, visits)]
     print("the app with this model, all pages in turn:", flush=True)
@@ -147,12 +147,12 @@ def main() -> None:
         model = random_marian(folder / "marian")
         checkpoint = folder / "checkpoints" / "imported"
         import_seconds = seconds(lambda: import_folder(folder / "marian", checkpoint))
-        peak_bytes = peak(checkpoint)
+        peak_bytes = peak_memory(checkpoint)
         translator = Translator.load(checkpoint, "cpu", "fp32")
         load_seconds = seconds(lambda: Translator.load(checkpoint, "cpu", "fp32"))
         count = sum(weight.numel() for weight in translator.model.parameters())
         if options.visits:
-            app(checkpoint, options.visits)
+            print_app_memory(checkpoint, options.visits)
     print(f"{count / 1e6:.1f}M weights: import {import_seconds:.1f} s, load {load_seconds:.1f} s")
     print(f"peak memory of a process that loads it and traces once: {peak_bytes / 2**20:,.0f} MiB")
     for rows in (1, 32):

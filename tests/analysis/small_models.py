@@ -76,9 +76,9 @@ def trace_of_weights(
     cross = np.full((n_layers, n_heads, n_tgt, n_src), 1 / n_src) if cross is None else cross
     config = ModelConfig(vocab_size=99, d_model=n_heads, n_layers=n_layers, n_heads=n_heads)
     src, tgt = tuple(range(10, 10 + n_src)), tuple(range(30, 30 + n_tgt))
-    words, mots = tuple(map(str, src)), tuple(map(str, tgt))
+    src_words, tgt_words = tuple(map(str, src)), tuple(map(str, tgt))
     table = StepTable((), (), [], [], [])
-    done = Translation("", src, words, "", tgt, mots, True, 0.0, 0.0, "forced", table)
+    done = Translation("", src, src_words, "", tgt, tgt_words, True, 0.0, 0.0, "forced", table)
     weights = {
         WEIGHTS[kind].format(layer): layers[layer][None].astype(np.float32)
         for kind, layers in zip(KINDS, (encoder, decoder, cross), strict=True)
@@ -86,7 +86,7 @@ def trace_of_weights(
     }
     read = (config.bos_id, *tgt[:-1])
     labels = tuple(map(str, read))
-    return Trace(words, labels, mots, src, read, tgt, config.to_dict(), done, weights)
+    return Trace(src_words, labels, tgt_words, src, read, tgt, config.to_dict(), done, weights)
 
 
 def random_rows(seed: int, *shape: int, causal: bool = False) -> np.ndarray:

@@ -44,8 +44,8 @@ def _ready(page: Page) -> None:
     expect(page.locator(".hu-live-bar")).to_be_hidden()
 
 
-def _written(page: Page) -> str:
-    """Wait for the translation on the first page."""
+def _translation_when_finished(page: Page) -> str:
+    """Wait until the first page has translated; return the translated words."""
     expect(page.get_by_role("button", name="Play again")).to_be_visible()
     words = page.get_by_role("group", name=re.compile("Translated words")).get_by_role("button")
     return " ".join(words.all_inner_texts())
@@ -63,7 +63,7 @@ def test_a_sentence_is_translated_as_python_does(
     last = expected.split()[-1]
     words = page.get_by_role("group", name=re.compile("Translated words"))
     expect(words.get_by_role("button").last).to_have_text(last)
-    assert _written(page) == expected
+    assert _translation_when_finished(page) == expected
     assert "text=Who" in page.url
     page.get_by_role("button", name="Open this head").click()
     expect(page.get_by_role("tab", name="Heads", exact=True)).to_be_visible()
@@ -179,20 +179,20 @@ def test_a_truncated_or_damaged_model_and_missing_web_workers_are_reported(
         expect(page.get_by_text("does not support module workers").first).to_be_visible()
 
 
-NOT_KEPT = "this browser cannot store it"
+NOT_STORED = "this browser cannot store it"
 
 
-def _translates_without_keeping(page: Page, address: str, en_fr: Translator) -> None:
-    """Everything works, and one sentence says that the next visit fetches the model again."""
+def _expect_use_without_storage(page: Page, address: str, en_fr: Translator) -> None:
+    """Check that the pages work and report that the browser cannot store the model."""
     page.goto(f"{address}?text={TEXT.replace(' ', '+')}")
-    expect(page.get_by_role("status").filter(has_text=NOT_KEPT)).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text=NOT_STORED)).to_be_visible()
     words = page.get_by_role("group", name=re.compile("Translated words"))
     expected = en_fr.translate(TEXT, method="greedy").text
     expect(words.get_by_role("button").last).to_have_text(expected.split()[-1])
     page.get_by_role("link", name="Attention").click()
     expect(page.get_by_text("Pin a word")).to_be_visible()
     page.goto(f"{address}lessons/umbrella.html")
-    expect(page.get_by_role("status").filter(has_text=NOT_KEPT)).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text=NOT_STORED)).to_be_visible()
     page.locator(".hu-lesson-panel").wait_for(state="attached")
 
 
@@ -200,7 +200,7 @@ def test_full_storage_is_reported(address: str, new_page: NewPage, en_fr: Transl
     page = new_page(alone=True)
     quota = {"origin": address.rstrip("/"), "quotaSize": 1_000}
     page.context.new_cdp_session(page).send("Storage.overrideQuotaForOrigin", quota)
-    _translates_without_keeping(page, address, en_fr)
+    _expect_use_without_storage(page, address, en_fr)
 
 
 def test_forbidden_storage_is_reported(
@@ -218,7 +218,7 @@ def test_forbidden_storage_is_reported(
     try:
         page = context.new_page()
         page.set_default_timeout(PATIENCE)
-        _translates_without_keeping(page, address, en_fr)
+        _expect_use_without_storage(page, address, en_fr)
         refused = "() => { try { return localStorage.length } catch (error) { return error.name } }"
         assert page.evaluate(refused) == "SecurityError"
     finally:
@@ -279,7 +279,7 @@ def test_a_film_plays_from_its_first_step(address: str, new_page: NewPage) -> No
     page = new_page(alone=True)
     page.goto(f"{address}films/toy-reverse.html")
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
-    # The names that people read: numbers from 1, no signs.
+    # Heads are numbered from 1; special tokens such as <s> are not shown.
     heads = page.locator(".hu-mosaic [aria-label^=layer]")
     expect(heads.first).to_have_attribute("aria-label", re.compile("^layer 1, head 1"))
     expect(heads.last).to_have_attribute("aria-label", re.compile("^layer 2, head 4"))

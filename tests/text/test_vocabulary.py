@@ -33,8 +33,8 @@ def test_any_text_is_encoded_without_specials_and_ends_once(
     assert last == vocabulary.eos_id
     assert all(4 <= number < len(vocabulary) for number in body)
     # Decoding gives the normalised text, which encodes to the same ids.
-    once = vocabulary.decode([*body, last])
-    assert vocabulary.decode(vocabulary.encode(once)) == once
+    normalised = vocabulary.decode([*body, last])
+    assert vocabulary.decode(vocabulary.encode(normalised)) == normalised
 
 
 @given(text=WORDS)

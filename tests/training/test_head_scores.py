@@ -48,7 +48,7 @@ def test_one_head_is_chosen_for_the_whole_corpus() -> None:
     assert aligned_score([cross, cross], links) == pytest.approx(0.5)
 
 
-def test_the_token_just_read_is_a_row_later() -> None:
+def test_just_read_scores_use_the_next_row() -> None:
     cross = np.array([[0.9, 0.1, 0.0], [0.2, 0.8, 0.0], [0.3, 0.6, 0.1]])[None, None]
     links = {(0, 0), (1, 1)}
     assert aligned_score([cross], [links]) == pytest.approx((0.9 + 0.8) / 2)

@@ -41,8 +41,8 @@ def losses(run: RunFolder) -> list[tuple[int, float]]:
 
 
 @contextmanager
-def acting_at_step(step: int, act: Callable[[], object]) -> Iterator[None]:
-    """Within the block, act when the run writes the line of this step."""
+def call_at_step(step: int, act: Callable[[], object]) -> Iterator[None]:
+    """Within the block, call `act` when the run writes the metrics of this step."""
     append, then = RunFolder.append_metrics, at(step, act)
 
     def appended(run: RunFolder, line: Any) -> None:
@@ -57,7 +57,7 @@ def acting_at_step(step: int, act: Callable[[], object]) -> Iterator[None]:
 @pytest.mark.parametrize(
     "layer", ["recurrent", "convolutional", "restricted", "dilated", "lstm", "gru"]
 )
-def test_all_layers_get_as_many_weights(layer: str) -> None:
+def test_all_layer_types_have_equally_many_weights(layer: str) -> None:
     config = make_layer_run_config(settings={"layer": layer, "k": 7, "r": 17})
     standard = make_layer_run_config(settings={"layer": REFERENCE_LAYER})
     assert abs(config.layer.weights / standard.layer.weights - 1) < 0.02
@@ -114,7 +114,7 @@ def test_a_resumed_run_takes_the_same_steps(tmp_path: Path) -> None:
         make_run(tmp_path / name, layer="recurrent") for name in ("whole", "halved")
     )
     train_run(reference.path)
-    with acting_at_step(12, kill), pytest.raises(KilledError):
+    with call_at_step(12, kill), pytest.raises(KilledError):
         train_run(interrupted.path)
     assert losses(interrupted)[-1][0] == 12  # two steps past the last save
     assert train_run(interrupted.path) == "finished"
@@ -128,7 +128,7 @@ def test_run_stops_on_request_and_can_be_resumed(
 ) -> None:
     run = make_run(tmp_path / "run")
     monkeypatch.setattr("transformer.training.control_file.POLL_SECONDS", 0.0)
-    with acting_at_step(7, lambda: run.write_control(command="stop")):
+    with call_at_step(7, lambda: run.write_control(command="stop")):
         assert train_run(run.path) == "cancelled"
     state = run.state()
     assert state.pop("precision") == "fp32"

@@ -78,7 +78,8 @@ def test_invalid_conllu_is_refused(tmp_path: Path, text: str, reason: str) -> No
 
 
 def grammar_trees(corpus: Corpus) -> tuple[list[Tree], list[Tree]]:
-    """The grammar's sentences with their dependencies, and their translations without."""
+    """Return the trees of the grammar's sentences, and of their translations, which have no
+    dependencies."""
     sources, targets = [], []
     for number, sentence in enumerate(corpus.sentences):
         assert sentence.gold is not None
@@ -89,7 +90,7 @@ def grammar_trees(corpus: Corpus) -> tuple[list[Tree], list[Tree]]:
 
 
 def test_encoder_hits_equal_the_grammar_measures(translator: Translator) -> None:
-    """Independent code: `measures/grammar.py` counts rows of padded batches, by masks."""
+    """`measures/grammar.py` computes the same independently, with masks over padded batches."""
     bundled = Corpus.bundled(400)
     corpus = Corpus(
         "grammar", tuple(s for s in bundled.sentences if s.gold and s.gold.dependencies)[:80]
