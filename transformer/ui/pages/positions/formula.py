@@ -157,7 +157,7 @@ def distance(model: Model) -> None:
         # Interleaved, so that no mark hides another.
         interleaved = slice(number * 2, None, 2 * len(START_POSITIONS))
         curves.append(
-            Curve(f"measured from p = {start}", k[interleaved], products[every_fourth], points=True)
+            Curve(f"measured from p = {start}", k[interleaved], products[interleaved], points=True)
         )
     chart(
         lines(curves, x_title="distance k (positions)", y_title="dot product", dark=dark()),
