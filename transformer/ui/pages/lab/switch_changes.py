@@ -1,4 +1,4 @@
-"""Changes to heads, rows, tokens and activations: their address fields, hooks and widgets."""
+"""Changes to heads, rows, tokens and activations: their address fields and hooks."""
 
 from __future__ import annotations
 
@@ -25,13 +25,12 @@ from transformer.hooks import Hooks
 from transformer.inference import Trace
 from transformer.measures import naming
 from transformer.measures.head_codes import LETTERS, parse_heads
-from transformer.ui import state
 from transformer.ui.pages.lab import Lab
 from transformer.ui.services import trace_cache
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
-from transformer.ui.widgets import controls, display_names, frame
+from transformer.ui.widgets import display_names
 
 _KINDS = {letter: kind for kind, letter in LETTERS.items()}
 
@@ -306,122 +305,3 @@ def options_code(view: Lab) -> str:
     """Return the decoding options as keyword arguments of a Python example."""
     options = {k: v for k, v in view.decoding().items() if (k, v) != ("method", "greedy")}
     return "".join(f", {name}={value!r}" for name, value in options.items())
-
-
-REMOVED_KEY, SITE_KEY, POSITIONS_KEY, DONOR_POSITIONS_KEY = (
-    "switch-away",
-    "switch-site",
-    "switch-here",
-    "switch-there",
-)
-
-
-def more_changes(model: Model, cached_trace: CachedTrace) -> None:
-    """Draw two expanders whose widgets are bound to the address."""
-    view = state.view(Lab)
-    left, right = st.columns(2)
-    with left.expander("Remove source tokens", expanded=bool(view.away)):
-        _removal_controls(cached_trace.trace)
-    with right.expander("Patch activations from another sentence", expanded=bool(view.patch)):
-        _patch_controls(model, cached_trace)
-
-
-def _removal_controls(trace: Trace) -> None:
-    view = state.view(Lab)
-    tokens = trace.src_tokens
-    selected = [position for position in parse_positions(view.away) if position < len(tokens) - 1]
-    _token_choice(
-        "Source tokens",
-        tokens[:-1],
-        selected,
-        REMOVED_KEY,
-        lambda: state.change(away=positions_code(sorted(st.session_state[REMOVED_KEY]))),
-    )
-    controls.button_row("gone", labelled=False)
-
-
-def _patch_controls(model: Model, cached_trace: CachedTrace) -> None:
-    view = state.view(Lab)
-    st.text_input(
-        placeholder="Empty: the same sentence",
-        live="400ms",
-        **state.bound("other"),
-    )
-    sites = _site_labels(model)
-    patch = parse_patch(view.patch) or Patch(_default_site(model))
-    st.session_state[SITE_KEY] = patch.site if patch.site in sites else _default_site(model)
-    st.selectbox(
-        "Site: output of",
-        list(sites),
-        format_func=sites.__getitem__,
-        key=SITE_KEY,
-        on_change=_store_patch,
-    )
-    try:
-        donor = trace_cache.comparison(model, view).trace
-    except ValueError as error:
-        st.warning(frame.plain(frame.as_sentence(error)))
-        return
-    encoder = st.session_state[SITE_KEY].startswith("encoder")
-    for label, trace, chosen, key in (
-        ("Positions in this sentence", cached_trace.trace, patch.positions, POSITIONS_KEY),
-        ("Positions in the other sentence", donor, patch.donor_positions, DONOR_POSITIONS_KEY),
-    ):
-        tokens = trace.src_tokens if encoder else trace.tgt_tokens
-        _token_choice(label, tokens, [i for i in chosen if i < len(tokens)], key, _store_patch)
-    if len(patch.positions) != len(patch.donor_positions):
-        st.caption("Choose equally many tokens in both sentences; they are paired in order.")
-    elif not encoder:
-        st.caption("These are output tokens. A patch takes effect when the decoder reads them.")
-
-
-def _store_patch() -> None:
-    session = st.session_state
-    patch = Patch(
-        session[SITE_KEY],
-        tuple(session.get(POSITIONS_KEY, ())),
-        tuple(session.get(DONOR_POSITIONS_KEY, ())),
-    )
-    state.change(patch=patch.code())
-
-
-def _default_site(model: Model) -> str:
-    """Return the residual stream in the middle of the encoder."""
-    return f"encoder.layers.{(model.n_layers - 1) // 2}.ffn_norm.hook_output"
-
-
-def _site_labels(model: Model) -> dict[str, str]:
-    """Return labels of the residual stream after every sublayer, by hook name."""
-    names = {
-        "embed": "the embedding",
-        "self_attn_norm": "self-attention",
-        "cross_attn_norm": "cross-attention",
-        "ffn_norm": "the feed-forward network",
-    }
-    labels = {}
-    for name in model.translator.model.hook_names:
-        stack, *path = name.removesuffix(".hook_output").split(".")
-        if name.endswith(".hook_output") and path[-1] in names:
-            layer = f", {display_names.layer(int(path[1]))}" if len(path) > 1 else ""
-            labels[name] = f"{stack.capitalize()}{layer}: {names[path[-1]]}"
-    return labels
-
-
-def _token_choice(
-    label: str,
-    tokens: Sequence[str],
-    selected: Sequence[int],
-    key: str,
-    on_change: Callable[[], None],
-) -> None:
-    """Draw a menu of tokens, labelled with their positions; the view determines the selection."""
-    exactly = display_names.is_exact()
-    st.session_state[key] = list(selected)
-    st.multiselect(
-        label,
-        range(len(tokens)),
-        format_func=lambda position: position_label(position, tokens[position], exactly),
-        key=key,
-        on_change=on_change,
-        placeholder="Choose tokens",
-    )

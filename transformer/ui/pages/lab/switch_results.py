@@ -1,0 +1,262 @@
+"""What a change does: to the translation, its tokens and the attention of all heads."""
+
+from __future__ import annotations
+
+from difflib import SequenceMatcher
+from html import escape
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import streamlit as st
+
+from transformer.analysis.interventions.comparison import Comparison
+from transformer.figures import ExplorerData, explorer_page
+from transformer.figures.before_after import pairs
+from transformer.figures.state import KINDS
+from transformer.figures.switchboard import switchboard_data
+from transformer.inference.results import Translation
+from transformer.measures.naming import file_name
+from transformer.ui import state
+from transformer.ui.pages.lab import Lab
+from transformer.ui.pages.lab.attribution_head import escaped_token
+from transformer.ui.pages.lab.switch_changes import Plan, options_code
+from transformer.ui.services import models
+from transformer.ui.services.models import Model
+from transformer.ui.services.trace_cache import CachedTrace
+from transformer.ui.widgets import display_names, frame, tables
+from transformer.ui.widgets.charts import chart, dark
+from transformer.ui.widgets.tables import download
+from transformer.ui.widgets.views import component
+
+switchboard = component("switchboard")
+Shares = npt.NDArray[np.float32]
+_CHIP = "display:inline-block;padding:0 .4em;margin:.1em .15em;border-radius:5px;"
+_SAME = _CHIP + "background:#8882"
+_ADDED = _CHIP + "background:#00926a33;outline:2px solid #00926a;font-weight:600"
+_REMOVED = _CHIP + "outline:1px dashed #8889;text-decoration:line-through"
+
+
+def show_changes(
+    model: Model, cached_trace: CachedTrace, plan: Plan, comparison: Comparison, effect: str
+) -> None:
+    """Draw the effect as text, token by token, and for the attention of all heads."""
+    st.header("What changes")
+    st.markdown(effect)
+    st.html(_token_diff(comparison.original.translation, comparison.translation))
+    table = comparison.probabilities
+    tokens = display_names.tokens(table["token"].to_list())
+    left_column, right_column = st.columns([3, 2], gap="large")
+    with left_column:
+        st.markdown("**Probability of each token of the original translation**")
+        chart(
+            pairs(
+                tokens,
+                table["before"].to_numpy(),
+                table["after"].to_numpy(),
+                x_title="probability",
+                marked=comparison.changed_predictions,
+                dark=dark(),
+            ),
+            "switch-pairs",
+        )
+        st.caption(
+            "Each token is predicted from the original prefix, so that both can be compared. Bold: "
+            "another token is now the most probable."
+        )
+    with right_column:
+        _new_best_tokens(comparison)
+    _attention_grid(cached_trace, comparison)
+    _exports(model, plan, comparison)
+
+
+def _token_diff(original: Translation, altered: Translation) -> str:
+    """Return HTML of both token sequences, with removed tokens struck and added ones framed."""
+    matcher = SequenceMatcher(None, original.tokens, altered.tokens, autojunk=False)
+    lines: dict[str, list[str]] = {"Original": [], "Altered": []}
+    for operation, a, b, c, d in matcher.get_opcodes():
+        styles = (_SAME, _SAME) if operation == "equal" else (_REMOVED, _ADDED)
+        for name, style, tokens in (
+            ("Original", styles[0], original.tokens[a:b]),
+            ("Altered", styles[1], altered.tokens[c:d]),
+        ):
+            title = "" if operation == "equal" else "removed" if name == "Original" else "added"
+            lines[name] += [
+                f'<span style="{style}" title="{title}"><bdi>{_chip(token)}</bdi></span>'
+                for token in tokens
+            ]
+    return "".join(
+        f'<div style="margin:.3rem 0;line-height:1.9"><span style="display:inline-block;'
+        f'min-width:5.2rem;opacity:.75">{name}</span>{"".join(chips)}</div>'
+        for name, chips in lines.items()
+    )
+
+
+def _chip(token: str) -> str:
+    name = display_names.token(token)
+    if name.startswith("▁") and len(name) > 1:
+        return f'<span class="hu-word">▁</span>{escape(name[1:])}'
+    return escape(name)
+
+
+def _new_best_tokens(comparison: Comparison) -> None:
+    st.markdown("**Steps with a new most probable token**")
+    best = comparison.candidates[comparison.candidates["rank"] == 0]
+    rows = [
+        (
+            f"{display_names.number(int(row['position']))} {display_names.token(row['token'])}",
+            f"{display_names.token(row['token_before'])} {row['probability_before']:.0%}",
+            f"{display_names.token(row['token_after'])} {row['probability_after']:.0%}",
+        )
+        for row in best[best["position"].isin(comparison.changed_predictions)].to_dict("records")
+    ]
+    if rows:
+        tables.show(
+            "The most probable candidate at these steps of the original translation",
+            ("Step", "Before", "After"),
+            rows,
+        )
+    else:
+        st.caption("None: the most probable token is the same at every step.")
+
+
+def attention_changes(comparison: Comparison) -> dict[str, Shares]:
+    """Return every head's change in attention by kind, for kinds whose tokens are unchanged."""
+    same = comparison.original.src_ids == comparison.forced.src_ids
+    return {kind: comparison.attention(kind) for kind in KINDS if same or kind == "decoder"}
+
+
+def attention_change_table(shares: dict[str, Shares]) -> pd.DataFrame:
+    """Return one row per head: kind, layer, head, and the change in its attention."""
+    rows = [
+        (kind, layer, head, float(share))
+        for kind, by_head in shares.items()
+        for (layer, head), share in np.ndenumerate(by_head)
+    ]
+    return pd.DataFrame(rows, columns=["kind", "layer", "head", "moved"])
+
+
+def _attention_grid(cached_trace: CachedTrace, comparison: Comparison) -> None:
+    st.markdown("**Change in the attention of every head**, in percent")
+    view = state.view(Lab)
+    shares = attention_changes(comparison)
+    if len(shares) < len(KINDS):
+        st.caption(
+            "With tokens removed, only decoder self-attention is still over the same tokens."
+        )
+    explorer_state = cached_trace.side.resolved(view.explorer())
+    data = switchboard_data(
+        cached_trace.side,
+        KINDS,
+        view.off,
+        moved=shares,
+        chosen=(
+            str(explorer_state["kind"]),
+            int(explorer_state["layer"]),
+            int(explorer_state["head"]),
+        ),
+        large=view.size == "large",
+        exact=display_names.is_exact(),
+    )
+    switchboard(key="moved-heads", data=data, on_choice_change=_select_head)
+    table = attention_change_table(shares)
+    kind, layer, head, share = table.iloc[int(table["moved"].to_numpy().argmax())]
+    greatest = (
+        f"Greatest in {display_names.head(layer, head)} ({KINDS[kind]}): {share:.0%} of its "
+        "weight has moved, averaged over the rows."
+    )
+    st.caption(
+        (greatest if share >= 0.005 else "None: the change affects no later head.")
+        + " Click a head to see it below. Measured as total variation, ½ Σ |a − b|, along the "
+        "original translation."
+    )
+
+
+def _select_head() -> None:
+    choice = st.session_state["moved-heads"]["choice"]
+    kind, layer, head = (choice.get(name) for name in ("kind", "layer", "head"))
+    if kind in KINDS and isinstance(layer, int | float) and isinstance(head, int | float):
+        state.change(kind=kind, layer=int(layer), head=int(head), row=-1, column=-1)
+
+
+def _exports(model: Model, plan: Plan, comparison: Comparison) -> None:
+    view, source = state.view(Lab), comparison.original.source
+    with st.container(horizontal=True):
+        for label, name, table in (
+            ("Probabilities (.csv)", "probabilities", lambda: comparison.probabilities),
+            ("Candidates (.csv)", "candidates", lambda: comparison.candidates),
+            (
+                "Attention changes (.csv)",
+                "attention-moved",
+                lambda: attention_change_table(attention_changes(comparison)),
+            ),
+        ):
+            tables.csv(label, table, file_name(f"altered-{name}", model.name, source))
+        download(
+            "Comparison as web page (.html)",
+            lambda: explorer_page(
+                [
+                    ExplorerData(comparison.original, "original"),
+                    ExplorerData(comparison.forced, "altered"),
+                ],
+                {
+                    "view": "compare",
+                    "kind": view.kind,
+                    "layer": view.layer,
+                    "head": view.head,
+                    "exact": view.exact,
+                },
+                "Original and altered",
+            ),
+            file_name("altered", model.name, source) + ".html",
+        )
+    folder = str(models.public_path(model.name))
+    display_names.python_code("The same from Python", _program(model, folder, view, plan))
+
+
+def effect_sentence(plan: Plan, comparison: Comparison) -> str:
+    """Return a sentence on how the translation changes."""
+    *first, last = plan.descriptions
+    change = f"{', '.join(first)} and {last}" if first else last
+    change = change[0].upper() + change[1:]
+    table = comparison.probabilities
+    index = int((table["after"] - table["before"]).abs().to_numpy().argmax())
+    row = table.iloc[index]
+    token = escaped_token(str(row["token"]))
+    before, after = float(row["before"]), float(row["after"])
+    if abs(after - before) < 0.005:
+        effect = f"{change}, the probability of every token changes by less than 0.5 points"
+    else:
+        direction = "falls" if after < before else "rises"
+        effect = f"{change}, “{token}” {direction} from **{before:.0%}** to **{after:.0%}**"
+    text = frame.plain(comparison.translation.text) or "(empty)"
+    if comparison.original.translation.method == "forced":
+        return f"{effect}; without forced decoding, the changed model writes **{text}**"
+    if comparison.changed:
+        return f"{effect}; the translation becomes **{text}**"
+    return f"{effect}; the translation stays **{frame.plain(comparison.translation.text)}**"
+
+
+def _program(model: Model, folder: str, view: Lab, plan: Plan) -> str:
+    names = {"compare", *plan.imports, *(["combined"] if len(plan.lines) > 1 else [])}
+    options = options_code(view)
+    hooks = plan.lines[0] if len(plan.lines) == 1 else f"combined({', '.join(plan.lines)})"
+    altered_argument = ", altered=shorter" if plan.text is not None else ""
+    decoding = "" if view.method == "forced" else options
+    return "\n".join(
+        [
+            "from transformer import Translator",
+            f"from transformer.analysis.interventions import {', '.join(sorted(names))}",
+            "",
+            f"translator = Translator.load({folder!r})",
+            f"text = {view.text!r}",
+            "config = translator.model.config",
+            f"trace = translator.trace(text{options})",
+            *plan.program,
+            *([f"hooks = {hooks}"] if plan.lines else ["hooks = None"]),
+            f"found = compare(translator, text, hooks{altered_argument}, original=trace{decoding})",
+            "print(found.translation.text)",
+            "print(found.probabilities)  # of the original's tokens, before and after",
+            'print(found.attention("cross"))  # how far every head moved',
+        ]
+    )
