@@ -90,7 +90,7 @@ def test_a_pair_out_of_range_is_refused(
     tmp_path: Path, vocabulary: Vocabulary, pairs: Pairs, index: int
 ) -> None:
     store = TokenStore.build(tmp_path / "s", pairs, vocabulary)
-    with pytest.raises(IndexError, match=f"Pair {index} is outside the store's 0 to 199"):
+    with pytest.raises(IndexError, match=f"There is no pair {index}; the store has 0 to 199"):
         store.pair(index)
 
 

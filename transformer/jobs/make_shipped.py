@@ -1,6 +1,6 @@
 """Make a shipped run (`shipped.py`) from a training run: only the parts that pages display.
 
-pack("runs/reverse-3fa2c1", "checkpoints/runs/toy-reverse")
+make_shipped_run("runs/reverse-3fa2c1", "checkpoints/runs/toy-reverse")
 """
 
 from __future__ import annotations

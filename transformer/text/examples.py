@@ -98,7 +98,7 @@ class Examples:
     def pair(self, index: int) -> tuple[Ids, Ids]:
         """Return source and target ids, each ending in one `</s>`. Raises IndexError."""
         if not 0 <= index < len(self):
-            raise IndexError(f"Example {index} is outside the epoch's 0 to {len(self) - 1}.")
+            raise IndexError(f"There is no example {index}; the epoch has 0 to {len(self) - 1}.")
         first = int(self._firsts[index])
         last = first + int(self._sizes[index])
         if self._augmented is not None:
@@ -145,9 +145,11 @@ def _split_long_groups(
     return np.asarray(split_sizes)
 
 
-def _lengths(each: Lengths, firsts: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]) -> Lengths:
+def _lengths(
+    pair_lengths: Lengths, firsts: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]
+) -> Lengths:
     """Return the number of ids of each example: the sum of its parts without the inner `</s>`."""
-    return np.asarray(np.add.reduceat(each, firsts) - (sizes - 1), dtype=np.int32)
+    return np.asarray(np.add.reduceat(pair_lengths, firsts) - (sizes - 1), dtype=np.int32)
 
 
 def _concatenate(parts: list[Ids]) -> Ids:

@@ -120,7 +120,7 @@ class TokenStore:
         """Return source and target ids of pair `index`, both ending in `</s>`: read-only views of
         the file (uint16, or int32 for a vocabulary of more than 65,536). Raises IndexError."""
         if not 0 <= index < len(self):
-            raise IndexError(f"Pair {index} is outside the store's 0 to {len(self) - 1}.")
+            raise IndexError(f"There is no pair {index}; the store has 0 to {len(self) - 1}.")
         chunk = int(np.searchsorted(self._starts, index, side="right")) - 1
         row = index - int(self._starts[chunk])
         (src_offsets, src), (tgt_offsets, tgt) = self._src[chunk], self._tgt[chunk]
