@@ -10,7 +10,7 @@ import pytest
 
 from tests.jobs.conftest import IdleExecutor
 from tests.pages.conftest import Visit, component_data, measure, messages, visible_text
-from tests.training.test_connections import CONFIG
+from tests.training.conftest import COPY_RUN
 from transformer.jobs import Jobs, Limits
 from transformer.jobs.shipped import RUNS
 from transformer.training import evaluation_callback
@@ -26,7 +26,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
     """Return a run included with the app that still has its weights."""
     run = RunFolder(tmp_path / "checkpoints" / RUNS / "toy-copy")
     run.path.mkdir(parents=True)
-    run.write_config(CONFIG)
+    run.write_config(COPY_RUN)
     monkeypatch.setattr(evaluation_callback, "FREE_SECONDS", math.inf)
     assert train_run(run.path) == "finished"
     jobs = Jobs(

@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.training.conftest import QUICK, SMALL
+from tests.training.conftest import COPY_RUN
 from transformer.analysis.circuits import find_connections
 from transformer.checkpoint import load_checkpoint
-from transformer.config import ModelConfig, TrainingConfig
-from transformer.run_config import FilmRun, TaskRun
+from transformer.run_config import FilmRun
 from transformer.training import evaluation_callback, step_weights
 from transformer.training.connections import (
     compute,
@@ -26,20 +25,12 @@ from transformer.training.run import RunError, RunFolder
 from transformer.training.step_weights import StepWeights
 from transformer.training.train_folder import train_run
 
-CONFIG = TaskRun(
-    title="Copy",
-    task="copy",
-    options={"n_train": 200, "n_valid": 40, "longest": 4},
-    model=ModelConfig(vocab_size=30, **{**SMALL, "dropout": 0.0}),
-    training=TrainingConfig(**{**QUICK, "steps": 8, "average": 1}),
-)
-
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     """Return a run of 8 steps with a snapshot at 0, 1, 2, 4 and more."""
     run = RunFolder(tmp_path_factory.mktemp("trained"))
-    run.write_config(CONFIG)
+    run.write_config(COPY_RUN)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(evaluation_callback, "FREE_SECONDS", math.inf)
         assert train_run(run.path) == "finished"
@@ -54,10 +45,10 @@ def run(trained: RunFolder, tmp_path: Path) -> RunFolder:
 def test_weights_are_kept_at_every_snapshot(run: RunFolder) -> None:
     assert run.weight_steps() == run.snapshots() == list(range(9))
     final, _ = load_checkpoint(run.checkpoint_path)
-    loaded = StepWeights(run).load(CONFIG.model, 8)
+    loaded = StepWeights(run).load(COPY_RUN.model, 8)
     for name, weight in final.named_parameters():
         assert torch.equal(weight, loaded.get_parameter(name)), name
-    first = StepWeights(run).load(CONFIG.model, 0)
+    first = StepWeights(run).load(COPY_RUN.model, 0)
     assert not torch.equal(first.embedding.weight, loaded.embedding.weight)
 
 
@@ -66,7 +57,7 @@ def test_steps_are_thinned_and_large_models_left_out(
 ) -> None:
     monkeypatch.setattr(step_weights, "MAX_STEPS", 5)
     weights = StepWeights(run)
-    model = weights.load(CONFIG.model, 8)
+    model = weights.load(COPY_RUN.model, 8)
     weights.save(model, 16)
     assert len(weights.steps()) == 5
     assert {0, 16} < {*weights.steps()}
@@ -82,7 +73,7 @@ def test_connections_are_computed_once_and_stored(run: RunFolder) -> None:
     )
     assert list(first) == run.connection_steps() == [0, 8]
     assert "step 8" in stages
-    model = StepWeights(run).load(CONFIG.model, 8)
+    model = StepWeights(run).load(COPY_RUN.model, 8)
     expected = find_connections(model, held_out_pairs(run))
     stored = run.connections(8)
     assert stored["edges"] == len(expected.table)
@@ -129,11 +120,11 @@ def test_invalid_runs_are_refused_in_one_sentence(run: RunFolder) -> None:
     shutil.rmtree(run.checkpoint_path)
     with pytest.raises(RunError, match="were not kept; train a similar run"):
         run_connections(run.path)
-    large = replace(CONFIG.model, d_model=256, n_heads=8, n_layers=6, d_ff=1024)
-    run.write_config(replace(CONFIG, model=large))
+    large = replace(COPY_RUN.model, d_model=256, n_heads=8, n_layers=6, d_ff=1024)
+    run.write_config(replace(COPY_RUN, model=large))
     assert "parameters; connections are computed for models with at most" in why_unavailable(run)
-    many = replace(CONFIG.model, d_model=64, n_heads=16, n_layers=6, d_ff=8)
-    run.write_config(replace(CONFIG, model=many))
+    many = replace(COPY_RUN.model, d_model=64, n_heads=16, n_layers=6, d_ff=8)
+    run.write_config(replace(COPY_RUN, model=many))
     assert "connections between its heads; at most 8,000" in why_unavailable(run)
     run.write_config(FilmRun(title="A film", checkpoint="en-fr"))
     assert why_unavailable(run) == "the weights of this training were not kept, only its film"
