@@ -185,5 +185,5 @@ def test_additive_scores_are_reported(visit: Visit, tmp_path: Path, vocabulary: 
     save_checkpoint(folder / "additive", Transformer(config).eval(), vocabulary, "# A model\n")
     app = visit(PAGE, folder, **HEAD)
     assert not messages(app)
-    assert "the scores of this model are v·tanh(q + k)" in visible_text(app)
+    assert "This model scores by v·tanh(q + k)" in visible_text(app)
     assert not [element for element in app.button if element.label == "Draw the map"]
