@@ -84,20 +84,22 @@ def perfect_aligner(sentence: Corpus) -> Translator:
     return Translator(model, vocabulary)
 
 
-def test_an_aligner_with_fixed_weights_has_no_errors(sentence: Corpus, built: Translator) -> None:
-    table = leaderboard(built, sentence).table
+def test_an_aligner_with_fixed_weights_has_no_errors(
+    sentence: Corpus, perfect_aligner: Translator
+) -> None:
+    table = leaderboard(perfect_aligner, sentence).table
     best = line(table, "head", "weights", "input", 0, 0)
     assert best["aer"] == 0
     assert best["precision"] == best["recall"] == 1
     assert line(table, "head", "weights", "input", 0, 1)["aer"] == 1
     assert line(table, "head", "weights", "output", 0, 0)["aer"] > 0.5
-    roles = {(c.kind, c.head): c.role for c in head_roles(measure_heads(built, sentence))}
+    roles = {(c.kind, c.head): c.role for c in head_roles(measure_heads(perfect_aligner, sentence))}
     assert roles["cross", 0].text == "aligns the word it has just read"
     assert roles["cross", 1].group != "aligner"
 
 
 @pytest.fixture(scope="module")
-def sharp(translator: Translator) -> Translator:
+def sharp_translator(translator: Translator) -> Translator:
     """Return a copy whose heads attend to almost one piece only, sometimes `</s>`."""
     model = copy.deepcopy(translator.model).requires_grad_(False)
     for layer in model.decoder.layers:
@@ -119,21 +121,21 @@ def corpus_with_possible_links(pairs: list[tuple[str, str]]) -> Corpus:
 @pytest.mark.parametrize("to", ["output", "input"])
 @pytest.mark.parametrize("ends", [False, True])
 def test_leaderboard_errors_equal_those_of_single_traces(
-    sharp: Translator, mixed: Corpus, by: str, to: str, ends: bool
+    sharp_translator: Translator, corpus_with_possible_links: Corpus, by: str, to: str, ends: bool
 ) -> None:
     """Computed sentence by sentence with `norms` and set arithmetic, pooling the links of all
     sentences; with `ends` a word with its largest score on `</s>` has no link."""
-    board = leaderboard(sharp, mixed, allow_unaligned=ends)
+    board = leaderboard(sharp_translator, corpus_with_possible_links, allow_unaligned=ends)
     dropped = 0
     assert (board.n_sentences, board.left_out) == (3, ())
     predicted: dict[tuple[int, int], set[tuple[int, int]]] = {}
     sure, possible = set(), set()
-    for number, sentence in enumerate(mixed.sentences[:3]):
+    for number, sentence in enumerate(corpus_with_possible_links.sentences[:3]):
         gold = sentence.gold
         assert gold is not None
         sure |= {(100 * number + i, j) for i, j in gold.sure}
         possible |= {(100 * number + i, j) for i, j in gold.possible}
-        trace = sharp.trace(sentence.source, sentence.target)
+        trace = sharp_translator.trace(sentence.source, sentence.target)
         source = words_of(trace.src_tokens[:-1], gold.source_words)
         target = words_of(trace.predicted_tokens[:-1], gold.target_words)
         assert source
@@ -144,8 +146,8 @@ def test_leaderboard_errors_equal_those_of_single_traces(
                 scores = [*heads, heads.mean(0)]
             else:
                 scores = [
-                    *norms.contributions(sharp.model, trace, "cross", layer),
-                    norms.summed_contributions(sharp.model, trace, "cross", layer),
+                    *norms.contributions(sharp_translator.model, trace, "cross", layer),
+                    norms.summed_contributions(sharp_translator.model, trace, "cross", layer),
                 ]
             for head, table_of in enumerate(scores):
                 rows = table_of[1:] if to == "input" else table_of[:-1]
@@ -162,7 +164,7 @@ def test_leaderboard_errors_equal_those_of_single_traces(
                 )
     assert (dropped > 0) == ends
     for (layer, head), links in predicted.items():
-        single = head < sharp.model.config.n_heads
+        single = head < sharp_translator.model.config.n_heads
         row = line(
             board.table, "head" if single else "layer", by, to, layer, head if single else -1
         )
@@ -193,17 +195,21 @@ def test_predicting_and_reading_rows_are_compared() -> None:
     assert (targets.tolist(), best.tolist()) == ([0, 2], [[0, 2]])
 
 
-def test_sentences_with_unmatched_words_are_left_out(built: Translator) -> None:
+def test_sentences_with_unmatched_words_are_left_out(perfect_aligner: Translator) -> None:
     """In a vocabulary of symbols an unknown word is `<unk>`, which has no spelling."""
     corpus = Corpus.from_lines(["the cat sleeps .\tle chat dort .\t0-0", "zzz .\tle .\t0-0"], "x")
-    board = leaderboard(built, corpus)
+    board = leaderboard(perfect_aligner, corpus)
     assert (board.n_sentences, board.left_out) == (1, (1,))
     with pytest.raises(ValueError, match="in none of 1 sentences"):
-        leaderboard(built, Corpus("x", corpus.sentences[1:]))
+        leaderboard(perfect_aligner, Corpus("x", corpus.sentences[1:]))
     with pytest.raises(ValueError, match="has no gold links"):
-        leaderboard(built, Corpus.from_lines(["the cat\tle chat"], "x"))
+        leaderboard(perfect_aligner, Corpus.from_lines(["the cat\tle chat"], "x"))
 
 
-def test_only_the_requested_variants_are_computed(translator: Translator, mixed: Corpus) -> None:
-    table = leaderboard(translator, mixed, methods=(("weights", "input"),)).table
+def test_only_the_requested_variants_are_computed(
+    translator: Translator, corpus_with_possible_links: Corpus
+) -> None:
+    table = leaderboard(
+        translator, corpus_with_possible_links, methods=(("weights", "input"),)
+    ).table
     assert set(zip(table["by"], table["to"], strict=True)) == {("weights", "input"), ("", "")}
