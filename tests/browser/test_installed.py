@@ -18,7 +18,7 @@ from transformer import Translator
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = "I am a student."
-INTO_IT = ("app.py", "pages", "checkpoints", "limits.toml", ".streamlit")
+APP_FILES = ("app.py", "pages", "checkpoints", "limits.toml", ".streamlit")
 PIP = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
 
 
@@ -46,7 +46,7 @@ def commands(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return python.parent
 
 
-def every(path: Path) -> list[Path]:
+def files_below(path: Path) -> list[Path]:
     """Return the files below this folder, or this file, without Python's compiled files."""
     files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
     return [file for file in files if file.suffix != ".pyc"]
@@ -54,7 +54,7 @@ def every(path: Path) -> list[Path]:
 
 def test_the_wheel_has_exactly_the_files_of_the_checkout(wheel: Path) -> None:
     held = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
-    paths = [path for name in ("transformer", *INTO_IT) for path in every(ROOT / name)]
+    paths = [path for name in ("transformer", *APP_FILES) for path in files_below(ROOT / name)]
     tracked = [path.relative_to(ROOT).as_posix() for path in paths]
     expected = {n if n.startswith("transformer/") else f"transformer/app/{n}" for n in tracked}
     assert held == expected

@@ -18,11 +18,11 @@ from transformer.ui.widgets.lessons.course import BY_NAME, CORE
 
 pytestmark = pytest.mark.browser
 # The bottom of the card, and the top of the first picture of a view.
-ENDS = (
+CARD_BOTTOM = (
     "document.querySelector('[data-testid=\"stLayoutWrapper\"]:has(> .st-key-lesson)')"
     ".getBoundingClientRect().bottom"
 )
-BEGINS = """[...document.querySelectorAll('*')].map((one) => one.shadowRoot)
+PICTURE_TOP = """[...document.querySelectorAll('*')].map((one) => one.shadowRoot)
   .map((root) => root && root.querySelector('.hu-stage, .hu-view, svg'))
   .filter((one) => one && one.getBoundingClientRect().height > 0)
   .map((one) => one.getBoundingClientRect().top)[0]"""
@@ -43,7 +43,7 @@ def answer(page: Page) -> bool:
     if missing.count():
         return False
     (options.first if options.count() else element).click()
-    # Right or wrong, both with the answer.
+    # The message for a right or a wrong answer.
     expect(page.locator(".st-key-lesson").get_by_test_id("stAlert")).to_have_count(1)
     settled(page)
     return True
@@ -103,11 +103,11 @@ def test_the_card_stays_visible_and_leaves_space_for_the_picture(
     if width > 1100:
         map_ = bounding_box(page, ".st-key-inside-map")
         assert displayed["right"] <= map_["left"]
-        assert map_["top"] < 300  # which stays visible too, beside the box
+        assert map_["top"] < 300  # the map stays visible beside the box
         assert map_["right"] <= bounding_box(page, ".st-key-inside-top")["left"]
     else:
         box = box_of(page.locator('[data-testid="stLayoutWrapper"]:has(> .st-key-lesson)'))
-        assert box["y"] + box["height"] <= 0.55 * 900  # the rest is for the picture
+        assert box["y"] + box["height"] <= 0.55 * 900  # leaves space for the picture
 
 
 def test_inside_keeps_its_map_beside_the_box(shipped: str, page: Page) -> None:
@@ -117,7 +117,7 @@ def test_inside_keeps_its_map_beside_the_box(shipped: str, page: Page) -> None:
     at_first = bounding_box(page, ".st-key-inside-map")
     scroll(page, 600)
     later = bounding_box(page, ".st-key-inside-map")
-    assert later["top"] > at_first["top"] - 600 + 200  # it does not scroll
+    assert later["top"] > at_first["top"] - 600 + 200  # the map does not scroll
     assert 0 <= later["top"] < 300
 
 
@@ -190,7 +190,7 @@ def test_nothing_is_wider_than_the_window(shipped: str, new_page: NewPage, width
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def answered(page: Page) -> None:
+def answer_question(page: Page) -> None:
     settled(page)
     card = page.locator(".st-key-lesson")
     options = card.locator(".st-key-lesson-options button")
@@ -202,22 +202,24 @@ def answered(page: Page) -> None:
 def test_see_it_scrolls_the_picture_below_the_card(shipped: str, new_page: NewPage) -> None:
     page = new_page(390)
     page.goto(f"{shipped}/attention?lesson=back")
-    answered(page)
-    wait_until(page, f"({BEGINS}) > ({ENDS}) + 40")  # below other things
+    answer_question(page)
+    wait_until(page, f"({PICTURE_TOP}) > ({CARD_BOTTOM}) + 40")  # not directly below the card
     page.get_by_role("button", name="See it").click()
-    wait_until(page, f"Math.abs(({BEGINS}) - ({ENDS}) - 8) < 2")
-    assert page.evaluate(ENDS) < 0.6 * page.evaluate("innerHeight")  # and there is space for it
+    wait_until(page, f"Math.abs(({PICTURE_TOP}) - ({CARD_BOTTOM}) - 8) < 2")
+    assert page.evaluate(CARD_BOTTOM) < 0.6 * page.evaluate(
+        "innerHeight"
+    )  # leaves space for the picture
 
 
 def test_the_highlighted_element_is_scrolled_into_view(shipped: str, new_page: NewPage) -> None:
     page = new_page(390)
     page.goto(f"{shipped}/lessons?lesson=keys")
-    answered(page)
+    answer_question(page)
     page.get_by_role("button", name="See it").click()
     lit = page.locator(".hu-box[aria-current]").first
     expect(lit).to_be_in_viewport(ratio=1)
     box = box_of(lit)
-    assert box["y"] >= page.evaluate(ENDS)
+    assert box["y"] >= page.evaluate(CARD_BOTTOM)
 
 
 def test_on_a_wide_screen_everything_is_visible(shipped: str, page: Page) -> None:

@@ -22,9 +22,9 @@ from transformer.measures.role_rules import Role, roles
 
 STEPS = [0, 1, 2, 4, 8, 16, 32, 40, 64, 100]
 KEYS = [f"k{i}" for i in range(7)]
-ENDED = [*KEYS[:-1], "</s>"]
+KEYS_WITH_END = [*KEYS[:-1], "</s>"]
 ROWS = 6
-OF_TEN = ["▁a", "▁b", "▁c", "▁d", "▁e", "</s>"]
+SIX_TOKENS = ["▁a", "▁b", "▁c", "▁d", "▁e", "</s>"]
 
 
 def role(weights: np.ndarray, kind: str = "encoder", keys: list[str] | None = None) -> Role:
@@ -64,15 +64,15 @@ def test_nine_rows_in_ten_are_enough_and_eight_are_not() -> None:
 
 
 def test_a_head_in_reverse_order_reads_backwards() -> None:
-    head_role = role(turning(7, 7), "cross", ENDED)
+    head_role = role(turning(7, 7), "cross", KEYS_WITH_END)
     assert (head_role.group, head_role.text, head_role.share) == ("backwards", "reads backwards", 1)
     # Without </s> the end is the last token itself.
     assert role(np.eye(7)[::-1], "cross").text == "reads backwards"
-    late = role(np.eye(7)[::-1], "cross", ENDED)
+    late = role(np.eye(7)[::-1], "cross", KEYS_WITH_END)
     assert late.text == "reads backwards, one nearer the end"
     # In the decoder that would be the future.
     causal = np.tril(turning(7, 7) + 1e-3)
-    assert role(causal / causal.sum(-1, keepdims=True), "decoder", ENDED).group == "none"
+    assert role(causal / causal.sum(-1, keepdims=True), "decoder", KEYS_WITH_END).group == "none"
 
 
 @pytest.mark.parametrize(("position", "name"), [(0, "first"), (6, "last")])
@@ -80,15 +80,15 @@ def test_half_of_the_weight_on_either_end_is_a_sink(position: int, name: str) ->
     rest = np.random.default_rng(0).dirichlet(np.ones(5), 7)
     weights = np.insert(rest * 0.5, [0, 5], 0, axis=1)
     weights[:, position] = 0.5
-    head_role = role(weights, keys=ENDED)
+    head_role = role(weights, keys=KEYS_WITH_END)
     assert (head_role.group, head_role.short) == ("sink", name)
-    assert head_role.text == f"attends mostly to {ENDED[position]}, the {name} token"
+    assert head_role.text == f"attends mostly to {KEYS_WITH_END[position]}, the {name} token"
     if position == 0:
-        text = role(weights, keys=["▁w", *ENDED[1:]]).text
+        text = role(weights, keys=["▁w", *KEYS_WITH_END[1:]]).text
         assert text == "attends mostly to w, the first token"
     assert head_role.share == pytest.approx(0.5)
     weights[:, position] = 0.49
-    assert role(weights, keys=ENDED).group == "none"
+    assert role(weights, keys=KEYS_WITH_END).group == "none"
 
 
 def test_a_uniform_head_has_no_role() -> None:
@@ -104,14 +104,16 @@ def test_aligned_takes_precedence_over_other_roles() -> None:
     reverse = [(i, 5 - i) for i in range(6)]
     weights = turning(7, 7)
     weights[[1, 3]] = np.full(7, 1 / 7)  # two rows of six do not choose
-    head_role: Role = roles(weights[None], "cross", ENDED, reverse)[0]
+    head_role: Role = roles(weights[None], "cross", KEYS_WITH_END, reverse)[0]
     assert (head_role.group, head_role.short) == ("aligned", "align")
     assert head_role.text == "follows the alignment (the reversed diagonal)"
     assert head_role.share == pytest.approx((4 + 2 / 7) / 6)
-    assert role(weights, "cross", ENDED).group == "none"
-    diagonal: Role = roles(np.eye(7)[None], "cross", ENDED, [(i, i) for i in range(6)])[0]
+    assert role(weights, "cross", KEYS_WITH_END).group == "none"
+    diagonal: Role = roles(np.eye(7)[None], "cross", KEYS_WITH_END, [(i, i) for i in range(6)])[0]
     assert diagonal.text == "follows the alignment (the diagonal)"  # tested before a fixed offset
-    swapped: Role = roles(np.eye(7)[None], "cross", ENDED, [(0, 0), (1, 1), (3, 2), (2, 3)])[0]
+    swapped: Role = roles(
+        np.eye(7)[None], "cross", KEYS_WITH_END, [(0, 0), (1, 1), (3, 2), (2, 3)]
+    )[0]
     assert swapped.text == "follows the alignment"
     assert swapped.share == pytest.approx(0.5)
 
@@ -119,21 +121,21 @@ def test_aligned_takes_precedence_over_other_roles() -> None:
 def test_an_alignment_counts_for_cross_attention_over_three_rows_or_more() -> None:
     links = [(i, i) for i in range(6)]
     even = np.full((7, 7), 1 / 7)
-    assert roles(even[None], "cross", ENDED, links)[0].group == "none"
-    assert roles(np.eye(7)[None], "encoder", ENDED, links)[0].group == "positional"
+    assert roles(even[None], "cross", KEYS_WITH_END, links)[0].group == "none"
+    assert roles(np.eye(7)[None], "encoder", KEYS_WITH_END, links)[0].group == "positional"
     few = np.vstack([np.eye(7)[:2], even[2:]])
-    assert roles(few[None], "cross", ENDED, [(0, 0), (1, 1)])[0].group == "none"
+    assert roles(few[None], "cross", KEYS_WITH_END, [(0, 0), (1, 1)])[0].group == "none"
     beyond = [(40, 1), (1, 40)]  # of an alignment that does not fit the tokens
-    assert roles(even[None], "cross", ENDED, beyond)[0].group == "none"
+    assert roles(even[None], "cross", KEYS_WITH_END, beyond)[0].group == "none"
 
 
 def test_too_few_agreeing_rows_give_no_role() -> None:
     assert role(pointing(3, 3, 0)).group == "none"
     assert role(pointing(4, 4, 0)).group == "positional"
-    back = pointing(5, 5, -2)  # three can reach it
+    back = pointing(5, 5, -2)  # only three rows have a key two to the left
     back[:2] = np.eye(5)[[4, 2]]
     assert role(back).group == "none"
-    four_of_ten = pointing(10, 10, 6)  # four can, and there are ten
+    four_of_ten = pointing(10, 10, 6)  # only four of ten rows have a key six to the right
     four_of_ten[4:] = np.eye(10)[[1, 8, 2, 7, 0, 9]]
     assert role(four_of_ten, keys=[*"abcdefghij"]).group == "none"
 
@@ -157,14 +159,14 @@ def test_film_steps_are_denser_at_the_beginning() -> None:
         assert len(film_steps(range(0, 400, 7), limit)) == limit
 
 
-def opened(**more: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def unpacked_film(**more: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     header, parts = unpack(film_data(filmed(STEPS), LABELS, **more))
     return header, parts
 
 
 def test_frames_survive_packing_up_to_rounding() -> None:
     frames = filmed(STEPS)
-    header, parts = opened()
+    header, parts = unpacked_film()
     assert header["steps"] == STEPS
     for name in frames[0]:
         expected = np.stack([frames[step][name] for step in STEPS]).astype(np.float64)
@@ -178,14 +180,14 @@ def test_frames_survive_packing_up_to_rounding() -> None:
 
 
 def test_roles_are_packed_with_shares_and_change_with_the_head() -> None:
-    header, parts = opened()
+    header, parts = unpacked_film()
     texts = [header["roles"][code]["text"] for code in parts["role.0.encoder"].array[:, 1, 2]]
     assert texts == ["no recognised pattern"] * 7 + ["attends to the previous token"] * 3
     assert parts["share.0.encoder"].array[:, 1, 2].tolist() == [0] * 7 + [1] * 3
 
 
 def test_the_clearest_head_is_that_of_the_newest_step() -> None:
-    assert opened()[0]["probes"][0]["clearest"]["cross"] == [1, 2]
+    assert unpacked_film()[0]["probes"][0]["clearest"]["cross"] == [1, 2]
     frames = filmed(STEPS)
     early = unpack(film_data({step: frames[step] for step in STEPS[:3]}, LABELS))[0]
     weights = frames[2]["0.cross"].astype(float).max(axis=2).mean(axis=2)
@@ -230,12 +232,12 @@ def test_films_of_long_probes_have_fewer_steps(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_notes_belong_to_their_steps() -> None:
-    notes = opened(notes={4: "loss 2.1", 5: "of no frame"})[0]["notes"]
+    notes = unpacked_film(notes={4: "loss 2.1", 5: "of no frame"})[0]["notes"]
     assert notes == ["loss 2.1" if step == 4 else "" for step in STEPS]
 
 
 def test_the_state_is_complete_and_validated() -> None:
-    assert opened()[0]["start"] == FILM_DEFAULTS
+    assert unpacked_film()[0]["start"] == FILM_DEFAULTS
     assert film_state({"step": "320", "kind": "encoder", "layer": 1, "head": 2}) == {
         **FILM_DEFAULTS, "step": 320, "kind": "encoder", "layer": 1, "head": 2,
     }  # fmt: skip
@@ -267,7 +269,7 @@ def flat(share: float) -> np.ndarray:
 
 def captions_of(*pictures: np.ndarray, steps: tuple[int, ...] = (0, 10, 20, 30)) -> list[str]:
     weights = np.stack([np.stack([[frame, flat(0.3)]]) for frame in pictures])
-    frame_roles = roles(weights, "encoder", OF_TEN)
+    frame_roles = roles(weights, "encoder", SIX_TOKENS)
     return captions(weights, frame_roles, steps[: len(pictures)])
 
 
@@ -279,9 +281,9 @@ def test_captions_describe_the_first_frame_and_then_changes() -> None:
     assert last.startswith("At the end: the largest weight of a row is 40%")
     assert captions_of(flat(0.8), flat(0.3), flat(0.3))[1].startswith("More diffuse, from 55%")
     weights = np.stack([np.stack([[flat(0.3)]]), np.stack([[flat(0.8)]])])
-    frame_roles = roles(weights, "encoder", OF_TEN)
+    frame_roles = roles(weights, "encoder", SIX_TOKENS)
     running = captions(weights, frame_roles, [0, 10], ended=False)[-1]
-    assert running.startswith("Sharper, from 30%"), "a run that still learns is not at its end"
+    assert running.startswith("Sharper, from 30%"), "the run has not ended"
     assert captions_of(flat(0.3), steps=(5,))[0].startswith("First frame:")
 
 
@@ -289,11 +291,11 @@ def test_captions_count_heads_by_role() -> None:
     (one_caption,) = captions_of(pointing(ROWS, ROWS, -1))
     assert one_caption.endswith(
         "Of 2 heads 2 attend to a fixed offset."
-    )  # the other at its own place
+    )  # the other head attends to its own position, offset 0
     resting = np.zeros((ROWS, ROWS))
     resting[:, -1] = 1
     weights = np.stack([resting, np.full((ROWS, ROWS), 1 / ROWS)])[None, None]
-    frame_roles = roles(weights, "encoder", OF_TEN)
+    frame_roles = roles(weights, "encoder", SIX_TOKENS)
     assert [role.group for role in frame_roles.ravel().tolist()] == ["sink", "none"]
     (caption,) = captions(weights, frame_roles, [0])
     assert caption.endswith("Of 2 heads 1 attends to a sink.")
