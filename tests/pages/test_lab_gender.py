@@ -78,8 +78,8 @@ def test_the_figures_are_shown_with_their_intervals(visit: Visit, measured: Path
     assert "Of 400 occupations in WinoMT this model gives 320 a gender in French" in text
     assert "With *he* 90% are right, with *she* 30%" in text
     assert "In 25.0% of 60 minimal pairs" in text
-    assert "**0.31 nats**" in text
-    assert "**0.12** (0.02 to 0.20)" in text
+    assert "**+0.310 nats**" in text
+    assert "**+0.120** (+0.020 to +0.200)" in text
     first, second = charts(app)[-1]["data"]
     assert (first["name"], second["name"]) == ("nouns for people", "every aligned noun")
     assert list(numbers(first["y"])) == [0.6, 0.9, 0.3, 0.25]

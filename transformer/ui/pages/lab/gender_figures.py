@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from transformer.analysis.evidence.bootstrap import Interval
 from transformer.analysis.gender.measure import GenderReport
 from transformer.analysis.gender.pronoun_heads import PronounEffect
 from transformer.analysis.gender.report import NOUN_LABELS, score_table
@@ -121,16 +122,16 @@ def _undecided(report: GenderReport) -> None:
 def _effect(effect: PronounEffect) -> None:
     st.subheader("Does the article listen to the pronoun?")
     n = len(effect.heads)
+    unclear = "" if effect.intact.excludes_zero else ", which cannot be told from 0"
     st.markdown(
         f"Over {effect.pairs:,} minimal pairs with the same beginning of the translation, *she* "
-        "instead of *he* raises the log probability of the feminine article, against the "
-        f"masculine one, by **{effect.intact.value:.2f} nats** (95 %: {effect.intact.low:.2f} to "
-        f"{effect.intact.high:.2f}). Without the {n} heads that look at the pronoun most: "
-        f"**{effect.off.value:.2f}** ({effect.off.low:.2f} to {effect.off.high:.2f}); without "
-        f"{n} random heads: {effect.random.value:.2f} (10 draws: {effect.random.low:.2f} to "
-        f"{effect.random.high:.2f}). Another article becomes more probable in "
-        f"{effect.flipped:.0%} of the sentences without these heads, and in "
-        f"{effect.flipped_random:.0%} without random ones."
+        "instead of *he* changes the log probability of the feminine article, against the "
+        f"masculine one, by **{_nats(effect.intact.value)} nats** (95 %: "
+        f"{_range(effect.intact)}){unclear}. Without the {n} heads that look at the pronoun most: "
+        f"**{_nats(effect.off.value)}** ({_range(effect.off)}); without {n} random heads: "
+        f"{_nats(effect.random.value)} (10 draws: {_range(effect.random)}). Another article "
+        f"becomes more probable in {effect.flipped:.0%} of the sentences without these heads, and "
+        f"in {effect.flipped_random:.0%} without random ones."
     )
     tables.show(
         "Heads that look at the pronoun, chosen on other pairs",
@@ -146,3 +147,11 @@ def _effect(effect: PronounEffect) -> None:
             for head in effect.heads
         ],
     )
+
+
+def _nats(value: float) -> str:
+    return f"{value:+.3f}".replace("-", "−")
+
+
+def _range(interval: Interval) -> str:
+    return f"{_nats(interval.low)} to {_nats(interval.high)}"
