@@ -83,7 +83,7 @@ function rampOf(stops) {
 
 // The current theme's colours, as CSS colours or pixels: `ramp` for weights from 0 to 1, `diverging` for
 // differences from −1 to 1, `series` for heads.
-/** @param {HTMLElement} node @returns {Look} */
+/** @param {HTMLElement} node @returns {Theme} */
 export function colours(node) {
   const style = getComputedStyle(node);
   const get = (name) => style.getPropertyValue(name).trim();
@@ -114,7 +114,7 @@ export function colours(node) {
 }
 
 // The colours for print, independent of the screen's theme.
-/** @param {HTMLElement} position @returns {Look} */
+/** @param {HTMLElement} position @returns {Theme} */
 export function printColours(position) {
   const paper = el("div", { class: "hu hu-print" });
   position.append(paper);

@@ -14,15 +14,15 @@ const FROM = "attends from ↓";
 const TO = "attends to →";
 
 // `span` is the visible part: { row, column, rows, columns }.
-/** @param {Matrix} m @param {Span} span @param {Pen} pen @param {number} width @param {Look} look */
-export function layoutCells(m, span, pen, width, look, marginals) {
-  pen.font = `${LABEL_SIZE * look.size}px ${look.font}`;
+/** @param {Matrix} m @param {Span} span @param {Pen} pen @param {number} width @param {Theme} theme */
+export function layoutCells(m, span, pen, width, theme, marginals) {
+  pen.font = `${LABEL_SIZE * theme.size}px ${theme.font}`;
   const shown = m.rows.slice(span.row, span.row + span.rows);
   const heads = m.columns.slice(span.column, span.column + span.columns);
   const widths = shown.map((entry) => rowParts(entry).reduce((sum, part) => sum + tokenWidth(pen, part), 0));
   const minLeft = pen.measureText(FROM).width + 12;
-  const left = Math.ceil(Math.max(Math.min(Math.max(...widths) + 12, width * 0.36, 220 * look.size), minLeft));
-  const label = Math.min(Math.max(...heads.map((entry) => tokenWidth(pen, entry.text))), 110 * look.size);
+  const left = Math.ceil(Math.max(Math.min(Math.max(...widths) + 12, width * 0.36, 220 * theme.size), minLeft));
+  const label = Math.min(Math.max(...heads.map((entry) => tokenWidth(pen, entry.text))), 110 * theme.size);
   // Slanted labels extend beyond the last column.
   const lean = Math.ceil(label * 0.7);
   const sums = marginals && unevenSums(m); // not drawn if all are 1
@@ -47,9 +47,9 @@ export function layoutCells(m, span, pen, width, look, marginals) {
   return {
     span, left, top, cell, high, slant, marginals, sums,
     limit: label,
-    everyColumn: Math.ceil((13 * look.size) / cell), // label every n-th token
-    everyRow: Math.ceil((13 * look.size) / high),
-    size: look.size * (Math.min(cell, high) < 16 ? SMALL_LABEL_SIZE : LABEL_SIZE),
+    everyColumn: Math.ceil((13 * theme.size) / cell), // label every n-th token
+    everyRow: Math.ceil((13 * theme.size) / high),
+    size: theme.size * (Math.min(cell, high) < 16 ? SMALL_LABEL_SIZE : LABEL_SIZE),
     right: left + cell * span.columns,
     bottom: top + high * span.rows,
     height: top + high * span.rows + 2 + (marginals ? MARGINAL : 0),
@@ -81,12 +81,12 @@ export const cornerOf = (layout, cell) => [
 ];
 
 // `colour(row, column)` returns a level on the ramp, 0 to 255, or -1 for an empty cell.
-/** @param {Pen} pen @param {Matrix} m @param {any} layout @param {Look} look @param {any} colour @param {any} [more] */
-export function drawTable(pen, m, layout, look, colour, { ramp = look.ramp, css = look.css, cell = null, pinned = null } = {}) {
-  drawMask(pen, m, layout, look);
+/** @param {Pen} pen @param {Matrix} m @param {any} layout @param {Theme} theme @param {any} colour @param {any} [more] */
+export function drawTable(pen, m, layout, theme, colour, { ramp = theme.ramp, css = theme.css, cell = null, pinned = null } = {}) {
+  drawMask(pen, m, layout, theme);
   drawSquares(pen, m, layout, colour, ramp, css);
-  drawLabels(pen, m, layout, look, cell || pinned);
-  for (const [marked, ink] of [[pinned, look.choice], [cell, look.text]]) {
+  drawLabels(pen, m, layout, theme, cell || pinned);
+  for (const [marked, ink] of [[pinned, theme.choice], [cell, theme.text]]) {
     if (!marked || !inSpan(layout.span, marked)) continue;
     const [x, y] = cornerOf(layout, marked);
     pen.lineWidth = 2;
@@ -136,8 +136,8 @@ function drawSquares(pen, m, layout, colour, ramp, css) {
 }
 
 // Later positions are hatched: they are masked, which is not a weight of zero.
-/** @param {Pen} pen @param {Matrix} m @param {Look} look */
-function drawMask(pen, m, layout, look) {
+/** @param {Pen} pen @param {Matrix} m @param {Theme} theme */
+function drawMask(pen, m, layout, theme) {
   if (m.kind !== "decoder") return;
   const { span } = layout;
   pen.save();
@@ -151,15 +151,15 @@ function drawMask(pen, m, layout, look) {
     pen.rect(x, y, layout.right - x, layout.high);
     any = true;
   }
-  if (any) drawHatching(pen, layout, look);
+  if (any) drawHatching(pen, layout, theme);
   pen.restore();
 }
 
 // Hatch the pen's path, which becomes its clip.
-/** @param {Pen} pen @param {Look} look */
-export function drawHatching(pen, layout, look) {
+/** @param {Pen} pen @param {Theme} theme */
+export function drawHatching(pen, layout, theme) {
   pen.clip();
-  pen.strokeStyle = look.line;
+  pen.strokeStyle = theme.line;
   pen.lineWidth = 1;
   pen.beginPath();
   const [wide, high] = [layout.right - layout.left, layout.bottom - layout.top];
@@ -170,16 +170,16 @@ export function drawHatching(pen, layout, look) {
   pen.stroke();
 }
 
-/** @param {Pen} pen @param {Matrix} m @param {Look} look */
-function drawLabels(pen, m, layout, look, cell) {
+/** @param {Pen} pen @param {Matrix} m @param {Theme} theme */
+function drawLabels(pen, m, layout, theme, cell) {
   const { span } = layout;
-  const font = (bold) => `${bold ? "600 " : ""}${layout.size}px ${look.font}`;
+  const font = (bold) => `${bold ? "600 " : ""}${layout.size}px ${theme.font}`;
   pen.textBaseline = "middle";
   for (let r = 0; r < span.rows; r++) {
     const [row, chosen] = [r + span.row, cell && cell.row === r + span.row];
     if (r % layout.everyRow && !chosen) continue;
     pen.font = font(chosen);
-    drawRowLabel(pen, rowParts(m.rows[row]), layout.left - 8, layout.top + (r + 0.5) * layout.high, layout.left - 12, look, chosen);
+    drawRowLabel(pen, rowParts(m.rows[row]), layout.left - 8, layout.top + (r + 0.5) * layout.high, layout.left - 12, theme, chosen);
   }
   for (let c = 0; c < span.columns; c++) {
     const [column, chosen] = [c + span.column, cell && cell.column === c + span.column];
@@ -190,11 +190,11 @@ function drawLabels(pen, m, layout, look, cell) {
     const text = shorten(pen, m.columns[column].text, layout.limit + 4);
     if (layout.slant) pen.rotate(-layout.slant);
     else pen.translate(-tokenWidth(pen, text) / 2, -6);
-    drawToken(pen, text, 0, look, chosen, m.columns[column].dim);
+    drawToken(pen, text, 0, theme, chosen, m.columns[column].dim);
     pen.restore();
   }
-  pen.font = `${SMALL_LABEL_SIZE * look.size}px ${look.font}`;
-  pen.fillStyle = look.muted;
+  pen.font = `${SMALL_LABEL_SIZE * theme.size}px ${theme.font}`;
+  pen.fillStyle = theme.muted;
   pen.textAlign = "left";
   pen.fillText(TO, layout.left, 8);
   pen.textAlign = "right";

@@ -8,10 +8,10 @@ import { LABEL_SIZE } from "./lettering.js";
 import { greatestOf, shade } from "./matrix.js";
 
 /** @param {Pen} pen @param {any} layout @param {Matrix} m @param {Context} ctx @param {any} cell */
-export function paintSide(pen, layout, m, { state, look }, cell) {
+export function paintSide(pen, layout, m, { state, theme }, cell) {
   const greatest = m.rows.map((_, r) => greatestOf(m, r));
   const colour = (r, c) => shade(m.values[r * m.nColumns + c], state.scale, greatest[r]);
-  drawTable(pen, m, layout, look, colour, { cell });
+  drawTable(pen, m, layout, theme, colour, { cell });
 }
 
 // The greatest difference in the table and in each row.
@@ -26,17 +26,17 @@ function greatestDifferences(m) {
 }
 
 /** @param {Pen} pen @param {any} layout @param {any} given @param {Context} ctx @param {any} cell */
-export function paintDifferences(pen, layout, { m, rows, columns }, { state, look }, cell) {
+export function paintDifferences(pen, layout, { m, rows, columns }, { state, theme }, cell) {
   const greatest = greatestDifferences(m);
   const colour = (r, c) =>
     divergingLevel(m.values[r * m.nColumns + c], state.scale, state.scale === "row" ? greatest.rows[r] : greatest.all);
-  paintUnpaired(pen, layout, rows, columns, look);
-  drawTable(pen, m, layout, look, colour, { ramp: look.diverging, css: look.divergingCss, cell });
+  paintUnpaired(pen, layout, rows, columns, theme);
+  drawTable(pen, m, layout, theme, colour, { ramp: theme.diverging, css: theme.divergingCss, cell });
 }
 
 // Rows and columns that only one side has are hatched, to distinguish them from a difference of zero.
-/** @param {Pen} pen @param {Look} look */
-function paintUnpaired(pen, layout, rows, columns, look) {
+/** @param {Pen} pen @param {Theme} theme */
+function paintUnpaired(pen, layout, rows, columns, theme) {
   const lone = (pair) => pair.includes(null);
   if (![...rows, ...columns].some(lone)) return;
   const [wide, high] = [layout.right - layout.left, layout.bottom - layout.top];
@@ -44,20 +44,20 @@ function paintUnpaired(pen, layout, rows, columns, look) {
   pen.beginPath();
   rows.forEach((pair, r) => lone(pair) && pen.rect(layout.left, layout.top + r * layout.high, wide, layout.high));
   columns.forEach((pair, c) => lone(pair) && pen.rect(layout.left + c * layout.cell, layout.top, layout.cell, high));
-  drawHatching(pen, layout, look);
+  drawHatching(pen, layout, theme);
   pen.restore();
 }
 
 // Draw a thumbnail of differences on its canvas.
-/** @param {HTMLCanvasElement} canvas @param {number} width @param {number} greatest @param {Look} look */
-export function paintDifference(canvas, values, height, width, greatest, look) {
+/** @param {HTMLCanvasElement} canvas @param {number} width @param {number} greatest @param {Theme} theme */
+export function paintDifference(canvas, values, height, width, greatest, theme) {
   [canvas.width, canvas.height] = [Math.max(width, 1), Math.max(height, 1)];
   if (!values.length) return;
   const image = new ImageData(width, height);
   const pixels = new Uint32Array(image.data.buffer);
   values.forEach((value, i) => {
     const level = divergingLevel(value, "sqrt", greatest);
-    if (level >= 0) pixels[i] = look.diverging[level];
+    if (level >= 0) pixels[i] = theme.diverging[level];
   });
   canvas.getContext("2d").putImageData(image, 0, 0);
 }
@@ -95,7 +95,7 @@ export function makeDifferenceLegend() {
   const words = el("span", {});
   const node = el("div", { class: "hu-legend" }, bar.node, words);
   function draw(ctx, tables) {
-    bar.draw(ctx.look.diverging, differenceTicks(ctx.state.scale, greatestDifferences(tables.m).all));
+    bar.draw(ctx.theme.diverging, differenceTicks(ctx.state.scale, greatestDifferences(tables.m).all));
     words.textContent = differenceWords(ctx, tables);
   }
   return { node, draw };
@@ -104,8 +104,8 @@ export function makeDifferenceLegend() {
 // The three panels in a row, each with its heading, and the difference scale below the last.
 /** @param {Context} ctx */
 export function compareFigure(ctx, tables, panels) {
-  const { look, state } = ctx;
-  const [head, between, foot] = [30, 28, 48].map((length) => length * look.size);
+  const { theme, state } = ctx;
+  const [head, between, foot] = [30, 28, 48].map((length) => length * theme.size);
   const figures = panels.map((panel) => panel.stage.figure());
   const starts = figures.map((_, i) => figures.slice(0, i).reduce((sum, { width }) => sum + width + between, 0));
   const high = Math.max(...figures.map(({ height }) => height));
@@ -117,16 +117,16 @@ export function compareFigure(ctx, tables, panels) {
       figures.forEach((figure, i) => {
         pen.save();
         pen.translate(starts[i], 0);
-        pen.font = `600 ${LABEL_SIZE * look.size}px ${look.font}`;
+        pen.font = `600 ${LABEL_SIZE * theme.size}px ${theme.font}`;
         pen.textBaseline = "middle";
-        pen.fillStyle = look.text;
-        pen.fillText(panels[i].heading.textContent, 0, 12 * look.size);
+        pen.fillStyle = theme.text;
+        pen.fillText(panels[i].heading.textContent, 0, 12 * theme.size);
         pen.translate(0, head);
         figure.paint(pen);
         pen.restore();
       });
       const ticks = differenceTicks(state.scale, greatestDifferences(tables.m).all);
-      paintScale(pen, look, look.divergingCss, ticks, starts[2] + 30, head + high + 12 * look.size);
+      paintScale(pen, theme, theme.divergingCss, ticks, starts[2] + 30, head + high + 12 * theme.size);
     },
   };
 }

@@ -59,7 +59,7 @@ function compareView(ctx) {
     if (!tables) return;
     if (cell && (cell.row >= tables.m.nRows || cell.column >= tables.m.nColumns)) cell = null;
     for (const panel of panels) panel.draw();
-    legends[0].draw(ctx.look, ctx.state.scale);
+    legends[0].draw(ctx.theme, ctx.state.scale);
     legends[1].draw(ctx, tables);
   }
 
@@ -73,16 +73,16 @@ function compareView(ctx) {
   }
 
   function drawHeads() {
-    const { state, look, sides } = ctx;
+    const { state, theme, sides } = ctx;
     const { heads, height, width, greatest, key } = differences();
     const side = { ...sides[0], ...inBoth(sides, state.kind) };
     const of = (layer, head) => heads[layer * side.n_heads + head];
     const [layer, head] = [within(state.layer, side.depths[state.kind]), within(state.head, side.n_heads)];
-    mosaic.draw(side, state.kind, { layer, head }, look, {
+    mosaic.draw(side, state.kind, { layer, head }, theme, {
       label: "Difference of all heads",
       marked: layer === state.layer && head === state.head,
       described: (layer, head) => `differs by ${showMean(of(layer, head).mean)}`,
-      picture: (canvas, layer, head) => paintDifference(canvas, of(layer, head).picture, height, width, greatest, look),
+      picture: (canvas, layer, head) => paintDifference(canvas, of(layer, head).picture, height, width, greatest, theme),
       of: key,
     });
     drawList();
@@ -90,10 +90,10 @@ function compareView(ctx) {
 
   // Buttons for the heads that differ most; kept across redraws so that they keep the focus.
   function drawList() {
-    const { state, look } = ctx;
+    const { state, theme } = ctx;
     const { heads, pooled, key } = differences();
-    if (list.dataset.of !== `${key} ${look.key}`) {
-      list.dataset.of = `${key} ${look.key}`;
+    if (list.dataset.of !== `${key} ${theme.key}`) {
+      list.dataset.of = `${key} ${theme.key}`;
       const differing = heads.filter(({ mean }) => mean > MIN_SHOWN_DIFFERENCE).sort((one, other) => other.mean - one.mean);
       const from = pooled ? " (from the thumbnails)" : "";
       list.replaceChildren(
@@ -110,7 +110,7 @@ function compareView(ctx) {
   function headButton({ layer, head, mean }, share) {
     const button = el(
       "button", { type: "button", class: "hu-button", "data-head": `${layer}.${head}`, "aria-label": `${headName({ layer, head })}, differs by ${showMean(mean)}` },
-      `${shortName({ layer, head })} `, makeChip(showMean(mean), share, ctx.look),
+      `${shortName({ layer, head })} `, makeChip(showMean(mean), share, ctx.theme),
     );
     button.addEventListener("click", () => ctx.set({ layer, head, combine: "one" }));
     return button;
@@ -121,7 +121,7 @@ function compareView(ctx) {
     const table = () => [tables.a, tables.b, tables.m][which];
     const own = (at) => (at && which < 2 ? ownCell(tables, at, which) : at);
     const stage = makeStage({
-      plan: (pen, width) => layoutCells(table(), fullSpan(table()), pen, width, ctx.look, false),
+      plan: (pen, width) => layoutCells(table(), fullSpan(table()), pen, width, ctx.theme, false),
       paint: (pen, place) => (which < 2
         ? paintSide(pen, place, table(), ctx, own(cell))
         : paintDifferences(pen, place, tables, ctx, cell)),

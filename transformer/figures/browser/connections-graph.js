@@ -40,9 +40,9 @@ export function edgeName(data, edge) {
   return `${names[edge[0]]} → ${names[edge[1]]}${edge[2] < 3 ? ` (${HEAD_INPUTS[edge[2]]})` : ""}`;
 }
 
-/** @param {HTMLElement} root @param {Look} look */
-export function drawGraph(root, data, layout, now, look, { selected, select }) {
-  const size = look.size || 1;
+/** @param {HTMLElement} root @param {Theme} theme */
+export function drawGraph(root, data, layout, now, theme, { selected, select }) {
+  const size = theme.size || 1;
   const width = Math.max(root.clientWidth, 280);
   const [row, margin] = [ROW_HEIGHT * size, SIDE_MARGIN * size];
   const height = layout.rows * row;
@@ -66,16 +66,16 @@ export function drawGraph(root, data, layout, now, look, { selected, select }) {
     const side = edge[2] < 3 ? (edge[2] - 1) * radius * 0.7 : 0; // query left, key in the middle, value right
     picture.append(...connection(points[edge[0]], { x: end.x + side, y: end.y }, edge, {
       width: line(edge),
-      colour: inputColour(edge[2], look),
-      outline: i === selected ? look.text : "",
+      colour: inputColour(edge[2], theme),
+      outline: i === selected ? theme.text : "",
       faint: selected >= 0 && i !== selected,
       title: `${edgeName(data, edge)}: score ${numberText(edge[3], 3)}, effect ${numberText(edge[4], 3)}`,
       select: () => { if (i !== selected) select(i); },
     }));
   }
   const used = new Set(now.edges.flatMap((edge) => [edge[0], edge[1]]));
-  layout.places.forEach((place, i) => picture.append(...nodeOf(place, points[i], used.has(i), radius, look, size, layout.names[i])));
-  picture.append(...rowNames(layout, points, width, look, size));
+  layout.places.forEach((place, i) => picture.append(...nodeOf(place, points[i], used.has(i), radius, theme, size, layout.names[i])));
+  picture.append(...rowNames(layout, points, width, theme, size));
   root.replaceChildren(picture);
 }
 
@@ -95,11 +95,11 @@ function connection(from, to, edge, { width, colour, outline, faint, title, sele
   return [edgeSvg("path", { d, fill: "none", stroke: outline, "stroke-width": width + 4, class: "hu-edge-outline" }), seen, target];
 }
 
-/** @param {Look} look */
-function nodeOf(place, { x, y }, isUsed, radius, look, size, name) {
-  const stroke = isUsed ? look.text : look.faint;
-  const common = { fill: look.ground, stroke, "stroke-width": isUsed ? 1.6 : 1 };
-  const font = { x, y, "text-anchor": "middle", "dominant-baseline": "central", fill: isUsed ? look.text : look.muted, "pointer-events": "none" };
+/** @param {Theme} theme */
+function nodeOf(place, { x, y }, isUsed, radius, theme, size, name) {
+  const stroke = isUsed ? theme.text : theme.faint;
+  const common = { fill: theme.ground, stroke, "stroke-width": isUsed ? 1.6 : 1 };
+  const font = { x, y, "text-anchor": "middle", "dominant-baseline": "central", fill: isUsed ? theme.text : theme.muted, "pointer-events": "none" };
   const isHead = place.head >= 0;
   const wide = { source: 56, target: 56, output: 56, ffn: 36 }[place.kind] * size;
   const shape = isHead
@@ -111,18 +111,18 @@ function nodeOf(place, { x, y }, isUsed, radius, look, size, name) {
 }
 
 // The name of each stack and of each of its rows of heads, at its outer side.
-/** @param {Look} look */
-function rowNames(layout, points, width, look, size) {
+/** @param {Theme} theme */
+function rowNames(layout, points, width, theme, size) {
   const titles = { encoder: "self", decoder: "self", cross: "cross" };
   return layout.places.flatMap((place, i) => {
     if (["source", "target"].includes(place.kind)) {
       const name = place.stack ? "Decoder" : "Encoder";
-      return [edgeSvg("text", { x: place.stack ? width : 0, y: points[i].y, "text-anchor": place.stack ? "end" : "start", "dominant-baseline": "central", "font-size": 12 * size, "font-weight": 600, fill: look.text }, name)];
+      return [edgeSvg("text", { x: place.stack ? width : 0, y: points[i].y, "text-anchor": place.stack ? "end" : "start", "dominant-baseline": "central", "font-size": 12 * size, "font-weight": 600, fill: theme.text }, name)];
     }
     if (place.head !== 0) return [];
     const x = place.stack ? width : 0;
     const anchor = place.stack ? "end" : "start";
-    return [edgeSvg("text", { x, y: points[i].y, "text-anchor": anchor, "dominant-baseline": "central", "font-size": 11 * size, fill: look.muted },
+    return [edgeSvg("text", { x, y: points[i].y, "text-anchor": anchor, "dominant-baseline": "central", "font-size": 11 * size, fill: theme.muted },
       `${titles[place.kind]} ${counted(place.layer)}`)];
   });
 }

@@ -6,9 +6,9 @@ import { numberText } from "./numbers.js";
 const PLOT_SIDE = 250; // px
 const AXIS_SPACE = 36; // px left and below, for the axes
 
-/** @param {HTMLElement} root @param {Look} look */
-export function drawScatter(root, now, look, { selected, select, title }) {
-  const size = look.size || 1;
+/** @param {HTMLElement} root @param {Theme} theme */
+export function drawScatter(root, now, theme, { selected, select, title }) {
+  const size = theme.size || 1;
   const side = Math.min(PLOT_SIDE * size, Math.max(root.clientWidth, 180));
   const edge = AXIS_SPACE * size;
   const values = now.edges.flatMap((each) => [each[3], each[4]]);
@@ -21,7 +21,7 @@ export function drawScatter(root, now, look, { selected, select, title }) {
     viewBox: `0 0 ${side} ${side}`, width: side, height: side, role: "img",
     "aria-label": `Score against effect of ${now.edges.length} connections`,
   });
-  const line = (x1, y1, x2, y2, more) => edgeSvg("line", { x1, y1, x2, y2, stroke: look.faint, "stroke-width": 1, ...more });
+  const line = (x1, y1, x2, y2, more) => edgeSvg("line", { x1, y1, x2, y2, stroke: theme.faint, "stroke-width": 1, ...more });
   picture.append(
     line(x(low - pad), y(0), x(high + pad), y(0), {}),
     line(x(0), y(low - pad), x(0), y(high + pad), {}),
@@ -30,14 +30,14 @@ export function drawScatter(root, now, look, { selected, select, title }) {
   now.edges.forEach((each, i) => {
     const dot = edgeSvg("circle", {
       cx: x(each[3]), cy: y(each[4]), r: (i === selected ? 7 : 4.5) * size, class: "hu-edge-dot",
-      fill: inputColour(each[2], look), "fill-opacity": 0.85,
-      stroke: i === selected ? look.text : look.ground, "stroke-width": i === selected ? 2.5 : 1,
+      fill: inputColour(each[2], theme), "fill-opacity": 0.85,
+      stroke: i === selected ? theme.text : theme.ground, "stroke-width": i === selected ? 2.5 : 1,
     });
     dot.append(edgeSvg("title", {}, `${title(each)}: score ${numberText(each[3], 3)}, effect ${numberText(each[4], 3)}`));
     dot.addEventListener("pointerenter", () => { if (i !== selected) select(i); });
     picture.append(dot);
   });
-  const text = (words, attributes) => edgeSvg("text", { fill: look.muted, "font-size": 11 * size, ...attributes }, words);
+  const text = (words, attributes) => edgeSvg("text", { fill: theme.muted, "font-size": 11 * size, ...attributes }, words);
   const ends = [0, high].filter((value, i) => i === 0 || value > 1e-5);
   picture.append(
     ...ends.map((value) => text(numberText(value, 2), { x: x(value), y: side - edge + 14 * size, "text-anchor": value === 0 ? "middle" : "end" })),

@@ -11,5 +11,5 @@ export function edgeSvg(tag, attributes, text = "") {
 }
 
 // Blue, reddish purple and green of Okabe and Ito, which people with colour blindness can tell apart.
-/** @param {number} input @param {Look} look */
-export const inputColour = (input, look) => (input === 3 ? look.muted : look.series[[0, 3, 2][input]]);
+/** @param {number} input @param {Theme} theme */
+export const inputColour = (input, theme) => (input === 3 ? theme.muted : theme.series[[0, 3, 2][input]]);

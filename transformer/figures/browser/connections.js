@@ -117,7 +117,7 @@ export function connectionsView(root) {
     [empty.hidden, shown.hidden] = [any, !any];
     pane.dataset.size = state.size;
     if (!any) return;
-    const look = colours(pane);
+    const theme = colours(pane);
     const now = data.frames[frame];
     larger.draw();
     play.textContent = playing ? "Pause" : "Play";
@@ -133,12 +133,12 @@ export function connectionsView(root) {
     }));
     caption.setAttribute("aria-live", playing ? "off" : "polite");
     caption.textContent = stepCaption(data, now);
-    drawGraph(graph, data, layout, now, look, { selected, select });
-    legend.replaceChildren(...inputLegend(look));
+    drawGraph(graph, data, layout, now, theme, { selected, select });
+    legend.replaceChildren(...inputLegend(theme));
     detail.textContent = selected < 0 || !now.edges[selected]
       ? "Point at a connection to read its score and its effect."
       : `${edgeName(data, now.edges[selected])}: score ${numberText(now.edges[selected][3], 3)}, effect ${numberText(now.edges[selected][4], 3)}.`;
-    drawScatter(scatter, now, look, { selected, select, title: (edge) => edgeName(data, edge) });
+    drawScatter(scatter, now, theme, { selected, select, title: (edge) => edgeName(data, edge) });
     agreement.textContent = rankAgreement(now);
     rows.replaceChildren(...now.edges.map((edge, i) => tableRow(edge, i)));
   }
@@ -187,12 +187,12 @@ function rankAgreement(now) {
     : `Spearman's rank correlation of score and effect over ${count}: ${coefficient(now.rho)}, of their sizes without the sign: ${coefficient(now.rho_absolute)}. On the line, the estimate is exact.`;
 }
 
-function inputLegend(look) {
+function inputLegend(theme) {
   const mark = (text, colour, dashed) => {
     const line = el("span", { class: "hu-edge-mark", "aria-hidden": "true" });
     line.style.borderTop = `4px ${dashed ? "dashed" : "solid"} ${colour}`;
     return el("span", {}, line, text);
   };
   const inputs = ["to a query", "to a key", "to a value", "to a feed-forward network or the output"];
-  return [...inputs.map((text, i) => mark(text, inputColour(i, look), false)), mark("dashed: makes the output worse", look.muted, true)];
+  return [...inputs.map((text, i) => mark(text, inputColour(i, theme), false)), mark("dashed: makes the output worse", theme.muted, true)];
 }

@@ -12,7 +12,7 @@ import { unpack } from "./store.js";
 const CONTRIBUTION_REPORT_MS = 150; // ms without another key press, so that a held arrow key reports once
 
 export function contributionsView(container, report) {
-  let [header, parts, m, cell, over, look, shown] = [null, null, null, null, null, null, ""];
+  let [header, parts, m, cell, over, theme, shown] = [null, null, null, null, null, null, ""];
   let reporting = 0;
   const tables = [0, 1].map((which) => makeMoved(which));
   const readout = el("div", { class: "hu-contribution-cell", role: "status" });
@@ -42,7 +42,7 @@ export function contributionsView(container, report) {
   function redraw() {
     if (!header || !frame.isConnected || !frame.clientWidth) return;
     frame.dataset.size = header.large ? "large" : "normal";
-    look = colours(frame);
+    theme = colours(frame);
     for (const table of tables) table.draw();
     tell();
   }
@@ -106,9 +106,9 @@ export function contributionsView(container, report) {
   // One panel: title, table and colour scale.
   function makeMoved(which) {
     const stage = makeStage({
-      plan: (pen, width) => layoutCells(m, { row: 0, column: 0, rows: m.nRows, columns: m.nColumns }, pen, width, look, false),
-      paint: (pen, at) => drawTable(pen, m, at, look, colourOf(quantity(), parts), {
-        ...(quantity().signed ? { ramp: look.diverging, css: look.divergingCss } : {}), cell: over, pinned: cell,
+      plan: (pen, width) => layoutCells(m, { row: 0, column: 0, rows: m.nRows, columns: m.nColumns }, pen, width, theme, false),
+      paint: (pen, at) => drawTable(pen, m, at, theme, colourOf(quantity(), parts), {
+        ...(quantity().signed ? { ramp: theme.diverging, css: theme.divergingCss } : {}), cell: over, pinned: cell,
       }),
     });
     const quantity = () => header.quantities.find(({ name }) => name === header.shown[which]);
@@ -152,7 +152,7 @@ export function contributionsView(container, report) {
       const one = quantity();
       title.textContent = one.title;
       stage.draw(`${one.title}: ${m.nRows} rows, ${m.nColumns} columns. Use the arrow keys to select a cell; its values appear below.`);
-      const { ramp, ticks } = movedScale(one, look);
+      const { ramp, ticks } = movedScale(one, theme);
       bar.draw(ramp, ticks);
       words.textContent = `${one.unit}; colour by square root, so that small values are visible`;
       if (!over) stage.say(null);
@@ -182,9 +182,9 @@ function colourOf({ name, most, signed }, parts) {
   };
 }
 
-/** @param {any} given @param {Look} look */
-function movedScale({ most, signed }, look) {
+/** @param {any} given @param {Theme} theme */
+function movedScale({ most, signed }, theme) {
   const end = numberText(most, 2);
-  if (!signed) return { ramp: look.ramp, ticks: [[0, "0"], [0.5, numberText(most / 4, 2)], [1, end]] };
-  return { ramp: look.diverging, ticks: [[0, `−${end}`], [0.5, "0"], [1, end]] };
+  if (!signed) return { ramp: theme.ramp, ticks: [[0, "0"], [0.5, numberText(most / 4, 2)], [1, end]] };
+  return { ramp: theme.diverging, ticks: [[0, `−${end}`], [0.5, "0"], [1, end]] };
 }

@@ -149,7 +149,7 @@ function makeWeightRow(ctx, kind) {
       setIfNew(cell, "tabindex", j === (focusedIndex >= 0 ? focusedIndex : best) ? "0" : "-1");
       setIfNew(cell, "class", j === best ? "hu-weight hu-most" : "hu-weight");
       setIfNew(cell, "aria-label", `${tokenName(row.tokens[j])}: ${showWeight(weight, row.top)}`);
-      setIfNew(block, "style", `background: ${ctx.look.css(shade(weight, ctx.state.scale, maxWeight))}`);
+      setIfNew(block, "style", `background: ${ctx.theme.css(shade(weight, ctx.state.scale, maxWeight))}`);
       const weightText = weight >= 0.005 ? weight.toFixed(2) : "";
       if (number.textContent !== weightText) number.textContent = weightText;
     });
@@ -193,13 +193,13 @@ const strongestOf = ({ weights, seen }) => {
 /** @param {Context} ctx @param {Side} side @param {number} step @param {number} width */
 export function stepBlocks(ctx, side, step, note, width) {
   if (step >= side.steps.length) return [];
-  const { look } = ctx;
+  const { theme } = ctx;
   const line = (text, strong) => ({
     height: 24,
     paint: (pen) => {
       pen.textBaseline = "middle";
-      pen.font = `${strong ? 600 : 400} 13px ${look.font}`;
-      pen.fillStyle = strong ? look.text : look.muted;
+      pen.font = `${strong ? 600 : 400} 13px ${theme.font}`;
+      pen.fillStyle = strong ? theme.text : theme.muted;
       pen.fillText(shorten(pen, text, width), 0, 12);
     },
   });
@@ -207,13 +207,13 @@ export function stepBlocks(ctx, side, step, note, width) {
     height: 22,
     paint: (pen) => {
       pen.textBaseline = "middle";
-      pen.font = `${isChosen ? 600 : 400} 13px ${look.font}`;
-      drawRowLabel(pen, [token], 110, 11, 104, look, isChosen);
-      pen.fillStyle = look.soft;
+      pen.font = `${isChosen ? 600 : 400} 13px ${theme.font}`;
+      drawRowLabel(pen, [token], 110, 11, 104, theme, isChosen);
+      pen.fillStyle = theme.soft;
       pen.fillRect(118, 4, width - 200, 14);
-      pen.fillStyle = isChosen ? look.choice : look.accent;
+      pen.fillStyle = isChosen ? theme.choice : theme.accent;
       pen.fillRect(118, 4, (width - 200) * Math.min(p, 1), 14);
-      pen.fillStyle = look.text;
+      pen.fillStyle = theme.text;
       pen.fillText(chanceOf(p), width - 74, 11);
     },
   }));
@@ -226,7 +226,7 @@ export function stepBlocks(ctx, side, step, note, width) {
 
 /** @param {Context} ctx @param {number} width */
 function weightBlock(ctx, row, width) {
-  const { look, state } = ctx;
+  const { theme, state } = ctx;
   const across = Math.max(Math.floor(width / 62), 1);
   const maxWeight = Math.max(...row.weights.subarray(0, row.seen));
   const paint = (pen) => {
@@ -234,11 +234,11 @@ function weightBlock(ctx, row, width) {
     for (let j = 0; j < row.seen; j++) {
       pen.save();
       pen.translate((j % across) * 62, Math.floor(j / across) * 56);
-      pen.font = `12px ${look.font}`;
-      drawRowLabel(pen, [row.tokens[j]], 58, 10, 58, look, false);
-      pen.fillStyle = look.css(shade(row.weights[j], state.scale, maxWeight));
+      pen.font = `12px ${theme.font}`;
+      drawRowLabel(pen, [row.tokens[j]], 58, 10, 58, theme, false);
+      pen.fillStyle = theme.css(shade(row.weights[j], state.scale, maxWeight));
       pen.fillRect(0, 20, 58, 12);
-      pen.fillStyle = look.muted;
+      pen.fillStyle = theme.muted;
       pen.textAlign = "right";
       pen.fillText(row.weights[j].toFixed(2), 58, 41);
       pen.restore();

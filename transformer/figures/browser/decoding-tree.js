@@ -112,7 +112,7 @@ export function makeTree(ctx) {
     const pen = canvas.getContext("2d");
     pen.scale(ratio, ratio);
     pen.translate(-box.scrollLeft, -box.scrollTop);
-    paintTree(pen, tree, placed, ctx.look, chosen(tree), { left: box.scrollLeft, right: box.scrollLeft + width });
+    paintTree(pen, tree, placed, ctx.theme, chosen(tree), { left: box.scrollLeft, right: box.scrollLeft + width });
   }
 
   function reveal(i) {
@@ -184,7 +184,7 @@ export function makeTree(ctx) {
       paint: (pen) => {
         pen.translate(0, 12);
         pen.scale(small, small);
-        paintTree(pen, tree, placed, ctx.look, chosen(tree), { left: 0, right: placed.width });
+        paintTree(pen, tree, placed, ctx.theme, chosen(tree), { left: 0, right: placed.width });
       },
     };
   }
@@ -202,33 +202,33 @@ function neighbour(tree, placed, now, key) {
   return children.find((i) => tree.best[i]) ?? children.find((i) => tree.status[i] !== "discarded") ?? children[0];
 }
 
-/** @param {Pen} pen @param {Tree} tree @param {any} placed @param {Look} look @param {any} chosen @param {any} given */
-function paintTree(pen, tree, placed, look, chosen, { left, right }) {
+/** @param {Pen} pen @param {Tree} tree @param {any} placed @param {Theme} theme @param {any} chosen @param {any} given */
+function paintTree(pen, tree, placed, theme, chosen, { left, right }) {
   const { columns, columnPitch, wide } = placed;
   const from = within(Math.floor((left - wide) / columnPitch), columns.length);
   const to = within(Math.ceil(right / columnPitch), columns.length);
   const path = new Set(pathFromRoot(tree, chosen));
   pen.textBaseline = "middle";
-  pen.font = `${Math.round(SMALL_LABEL_SIZE * placed.scale)}px ${look.font}`;
+  pen.font = `${Math.round(SMALL_LABEL_SIZE * placed.scale)}px ${theme.font}`;
   for (let depth = Math.max(from, 1); depth <= to; depth++) {
-    pen.fillStyle = look.muted;
+    pen.fillStyle = theme.muted;
     pen.fillText(`step ${depth}`, 12 + depth * columnPitch, 10);
-    for (const i of columns[depth]) paintBranch(pen, tree, placed, look, i, path.has(i));
+    for (const i of columns[depth]) paintBranch(pen, tree, placed, theme, i, path.has(i));
   }
   for (let depth = from; depth <= to; depth++) {
-    for (const i of columns[depth]) paintNode(pen, tree, placed, look, i, i === chosen);
+    for (const i of columns[depth]) paintNode(pen, tree, placed, theme, i, i === chosen);
   }
 }
 
-/** @param {Pen} pen @param {Tree} tree @param {Look} look */
-function paintBranch(pen, tree, placed, look, i, onPath) {
+/** @param {Pen} pen @param {Tree} tree @param {Theme} theme */
+function paintBranch(pen, tree, placed, theme, i, onPath) {
   const parent = tree.parent[i];
   const [x1, y1] = [placed.xOf(parent) + placed.wide, placed.yOf(parent) + placed.high / 2];
   const [x2, y2] = [placed.xOf(i), placed.yOf(i) + placed.high / 2];
   const isDiscarded = tree.status[i] === "discarded";
   pen.globalAlpha = isDiscarded && !onPath ? 0.45 : 1;
   pen.lineWidth = tree.best[i] ? 3.5 : onPath ? 2 : isDiscarded ? 0.75 : 1.5;
-  pen.strokeStyle = onPath ? look.choice : tree.best[i] ? look.accent : look.faint;
+  pen.strokeStyle = onPath ? theme.choice : tree.best[i] ? theme.accent : theme.faint;
   pen.beginPath();
   pen.moveTo(x1, y1);
   pen.bezierCurveTo((x1 + x2) / 2, y1, (x1 + x2) / 2, y2, x2, y2);
@@ -236,39 +236,39 @@ function paintBranch(pen, tree, placed, look, i, onPath) {
   pen.globalAlpha = 1;
 }
 
-/** @param {Pen} pen @param {Tree} tree @param {Look} look */
-function paintNode(pen, tree, placed, look, i, isChosen) {
+/** @param {Pen} pen @param {Tree} tree @param {Theme} theme */
+function paintNode(pen, tree, placed, theme, i, isChosen) {
   const [x, y] = [placed.xOf(i), placed.yOf(i)];
   const { wide, high, scale } = placed;
   const [isDiscarded, ended, folded] = [tree.status[i] === "discarded", tree.status[i] === "finished", placed.hidden.get(i)];
   pen.globalAlpha = isDiscarded && !isChosen ? 0.6 : 1;
-  pen.fillStyle = isDiscarded ? look.ground : look.soft;
+  pen.fillStyle = isDiscarded ? theme.ground : theme.soft;
   pen.fillRect(x, y, wide, high);
   pen.lineWidth = isChosen ? 2.5 : ended || tree.best[i] ? 2 : 1;
-  pen.strokeStyle = isChosen ? look.choice : ended ? look.text : tree.best[i] ? look.accent : look.line;
+  pen.strokeStyle = isChosen ? theme.choice : ended ? theme.text : tree.best[i] ? theme.accent : theme.line;
   pen.strokeRect(x + 0.5, y + 0.5, wide - 1, high - 1);
-  pen.font = `${Math.round(SMALL_LABEL_SIZE * scale)}px ${look.font}`;
-  pen.fillStyle = look.muted;
+  pen.font = `${Math.round(SMALL_LABEL_SIZE * scale)}px ${theme.font}`;
+  pen.fillStyle = theme.muted;
   pen.textAlign = "right";
   const number = ended ? fixed(tree.score[i]).slice(0, 5) : tree.parent[i] === null ? "" : tree.probability[i].toFixed(2);
   pen.fillText(number, x + wide - 6, y + high / 2);
   pen.textAlign = "left";
-  if (folded) paintFolded(pen, look, `+${folded}`, x + wide + 3, y + high / 2);
-  pen.fillStyle = look.muted;
+  if (folded) paintFolded(pen, theme, `+${folded}`, x + wide + 3, y + high / 2);
+  pen.fillStyle = theme.muted;
   const room = wide - 16 - pen.measureText(number).width;
-  pen.font = `${tree.best[i] ? 600 : 400} ${Math.round(LABEL_SIZE * scale)}px ${look.font}`;
+  pen.font = `${tree.best[i] ? 600 : 400} ${Math.round(LABEL_SIZE * scale)}px ${theme.font}`;
   pen.save();
   pen.translate(0, y + high / 2);
-  drawToken(pen, shorten(pen, pieceName(tree.token[i]), room), x + 6, look, !isDiscarded);
+  drawToken(pen, shorten(pen, pieceName(tree.token[i]), room), x + 6, theme, !isDiscarded);
   pen.restore();
   pen.globalAlpha = 1;
 }
 
 // The number of collapsed discarded children, on a background over the branches.
-/** @param {Pen} pen @param {Look} look @param {string} text @param {number} x @param {number} y */
-function paintFolded(pen, look, text, x, y) {
-  pen.fillStyle = look.ground;
+/** @param {Pen} pen @param {Theme} theme @param {string} text @param {number} x @param {number} y */
+function paintFolded(pen, theme, text, x, y) {
+  pen.fillStyle = theme.ground;
   pen.fillRect(x, y - 7, pen.measureText(text).width + 4, 14);
-  pen.fillStyle = look.muted;
+  pen.fillStyle = theme.muted;
   pen.fillText(text, x + 2, y);
 }

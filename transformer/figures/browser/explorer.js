@@ -28,8 +28,8 @@ export function explorerView(root, report, views, live = false, forces = live) {
   /** @type {State} */
   let state = null;
   let visit = null;
-  /** @type {Look} */
-  let look = null;
+  /** @type {Theme} */
+  let theme = null;
   let defaults = null;
   let versus = ""; // what the second side is: "other" or "force"
   let exact = null; // the page's last setting
@@ -72,7 +72,7 @@ export function explorerView(root, report, views, live = false, forces = live) {
     views: Object.keys(views),
     get versus() { return versus; },
     get state() { return state; },
-    get look() { return look; },
+    get theme() { return theme; },
     get sides() { return store.sides; },
     get side() { return store.sides[0]; },
     get pairs() { return store.pairs; },
@@ -84,12 +84,12 @@ export function explorerView(root, report, views, live = false, forces = live) {
     title: () => titleOf(store.sides[0], state),
     // Runs `make()` with the colours for print.
     onPaper: (make) => {
-      const screen = look;
-      look = printColours(frame);
+      const screen = theme;
+      theme = printColours(frame);
       try {
         return make();
       } finally {
-        look = screen;
+        theme = screen;
       }
     },
   };
@@ -163,7 +163,7 @@ export function explorerView(root, report, views, live = false, forces = live) {
     const side = store.sides[0];
     state = fitted(state, side, ctx.views);
     nameExactly(state.exact);
-    look = colours(frame);
+    theme = colours(frame);
     frame.dataset.size = state.size;
     for (const tab of tabs.children) {
       const on = tab.dataset.view === state.view;
@@ -175,7 +175,7 @@ export function explorerView(root, report, views, live = false, forces = live) {
     const kinds = shown.kinds === false ? [] : side.kinds;
     controls.draw(state, shown.options || [], kinds, defaults);
     aside.hidden = !views[state.view].mosaic;
-    if (!aside.hidden) mosaic.draw(side, state.kind, state, look, { label: KINDS[state.kind] });
+    if (!aside.hidden) mosaic.draw(side, state.kind, state, theme, { label: KINDS[state.kind] });
     title.textContent = shown.title ? shown.title() : ctx.title();
     code.hidden = !state.exact;
     code.textContent = code.hidden ? "" : shown.code ? shown.code() : codeOf(state);

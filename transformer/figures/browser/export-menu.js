@@ -76,12 +76,12 @@ export function makeExportMenu(ctx, current) {
 // A figure with a title above and the sentence below.
 /** @param {Pen} pen @param {Context} ctx */
 function paintCaptioned(pen, figure, ctx, view) {
-  const { look } = ctx;
+  const { theme } = ctx;
   pen.textBaseline = "alphabetic";
   pen.textAlign = "left";
   for (const [text, y, font, ink] of [
-    [figure.title, 24, `600 16px ${look.font}`, look.text],
-    [underTitle(ctx, view), 43, `12px ${look.font}`, look.muted],
+    [figure.title, 24, `600 16px ${theme.font}`, theme.text],
+    [underTitle(ctx, view), 43, `12px ${theme.font}`, theme.muted],
   ]) {
     pen.font = font;
     pen.fillStyle = ink;
@@ -111,7 +111,7 @@ function pngOf(ctx, figure, view) {
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [Math.round(width * larger), Math.round(height * larger)];
   const pen = canvas.getContext("2d");
-  pen.fillStyle = ctx.look.ground;
+  pen.fillStyle = ctx.theme.ground;
   pen.fillRect(0, 0, canvas.width, canvas.height);
   pen.scale(larger, larger);
   paintCaptioned(pen, figure, ctx, view);
@@ -125,7 +125,7 @@ function pngOf(ctx, figure, view) {
 function svgOf(ctx, view) {
   return ctx.onPaper(() => {
     const figure = view.figure();
-    const pen = svgPen(...sizeOf(figure), ctx.look.ground);
+    const pen = svgPen(...sizeOf(figure), ctx.theme.ground);
     pen.describe(figure.title, underTitle(ctx, view));
     paintCaptioned(pen, figure, ctx, view);
     return new Blob([pen.text()], { type: "image/svg+xml" });

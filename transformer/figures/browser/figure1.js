@@ -71,11 +71,11 @@ export function figure1View(container, report) {
 
   // The thumbnails, redrawn when the theme changes.
   function paint() {
-    const look = colours(frame);
+    const theme = colours(frame);
     for (const picture of canvas.querySelectorAll("canvas")) {
       const part = parts.get(picture.dataset.part);
       const [rows, columns] = part.shape;
-      const ramp = header.signed.includes(picture.dataset.part) ? look.diverging : look.ramp;
+      const ramp = header.signed.includes(picture.dataset.part) ? theme.diverging : theme.ramp;
       [picture.width, picture.height] = [columns, rows];
       const image = new ImageData(columns, rows);
       new Uint32Array(image.data.buffer).set(Array.from(part.values, (level) => ramp[level]));

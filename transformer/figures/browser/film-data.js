@@ -115,13 +115,13 @@ export function reasonOf(role, rule) {
 }
 
 const ROLE_COLOURS = { aligned: 1, positional: 0, backwards: 2, sink: 4 };
-/** @param {Look} look */
-export const roleColour = (role, look) => (role.group === "none" ? look.line : look.series[ROLE_COLOURS[role.group]]);
+/** @param {Theme} theme */
+export const roleColour = (role, theme) => (role.group === "none" ? theme.line : theme.series[ROLE_COLOURS[role.group]]);
 
 // A short label below a thumbnail, in the role's colour.
-/** @param {Look} look */
-export function shortRole(role, look) {
+/** @param {Theme} theme */
+export function shortRole(role, theme) {
   const node = el("span", { class: "hu-role", "data-group": role.group }, role.short);
-  if (role.group !== "none") node.style.borderColor = roleColour(role, look);
+  if (role.group !== "none") node.style.borderColor = roleColour(role, theme);
   return node;
 }

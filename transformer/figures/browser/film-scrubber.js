@@ -39,7 +39,7 @@ export function makeScrubber({ go, toggle }) {
     go(mark ? Number(mark.dataset.frame) : within(Math.round(share * (count - 1)), count));
   });
 
-  function draw(film, frame, now, look, playing) {
+  function draw(film, frame, now, theme, playing) {
     [count, at] = [film.steps.length, frame];
     button.textContent = playing ? "Pause" : "Play";
     button.disabled = count < 2;
@@ -51,8 +51,8 @@ export function makeScrubber({ go, toggle }) {
     const steps = film.steps.join();
     if (steps !== tickedSteps) ticks.replaceChildren(...ticksOf(film.steps));
     const roles = film.steps.map((_, i) => film.role(now, i, now.layer, now.head));
-    const key = [steps, roles.map((role) => role.text), look.key, now.probe, now.kind, now.layer, now.head].join();
-    if (key !== drawnKey) strip.replaceChildren(...stretches(film, roles, look), ...marks(film, now, roles));
+    const key = [steps, roles.map((role) => role.text), theme.key, now.probe, now.kind, now.layer, now.head].join();
+    if (key !== drawnKey) strip.replaceChildren(...stretches(film, roles, theme), ...marks(film, now, roles));
     [drawnKey, tickedSteps] = [key, steps];
   }
 
@@ -64,8 +64,8 @@ const placeOf = (frame, count) => (count > 1 ? (100 * frame) / (count - 1) : 50)
 const edgeOf = (frame, count) => Math.min(Math.max(placeOf(frame - 0.5, count), 0), 100);
 
 // A bar for every run of frames in which the head has the same role.
-/** @param {Look} look */
-function stretches(film, roles, look) {
+/** @param {Theme} theme */
+function stretches(film, roles, theme) {
   const count = roles.length;
   const starts = roles.flatMap((role, i) => (i && roles[i - 1].code === role.code ? [] : [i]));
   return starts.map((from, i) => {
@@ -78,7 +78,7 @@ function stretches(film, roles, look) {
     const [left, right] = count > 1 ? [edgeOf(from, count), edgeOf(to, count)] : [0, 100];
     bar.style.left = `${left}%`;
     bar.style.width = `${right - left}%`;
-    bar.style.background = roleColour(roles[from], look);
+    bar.style.background = roleColour(roles[from], theme);
     return bar;
   });
 }
@@ -136,11 +136,11 @@ export function makeChanges(choose) {
     return el("li", {}, button);
   };
 
-  function draw(film, now, frame, look, playing) {
+  function draw(film, now, frame, theme, playing) {
     const role = film.role(now, frame, now.layer, now.head);
     roleText.setAttribute("aria-live", playing ? "off" : "polite");
     const swatch = el("span", { class: "hu-swatch", "aria-hidden": "true" });
-    swatch.style.background = roleColour(role, look);
+    swatch.style.background = roleColour(role, theme);
     const roleName = role.text;
     roleText.replaceChildren(swatch, el("strong", {}, `${sentenceCase(headName(now))}: ${roleName}. `), el("span", {}, reasonOf(role, film.rule)));
     const changes = film.changes(now);

@@ -26,25 +26,25 @@ export function filmView(root) {
   let state = null; // step -1 is the newest, head -1 the clearest
   let cell = { row: -1, column: -1, zoom: 0 };
   let now = null; // the state with -1 resolved
-  let [side, look, visit, frame, painted, name] = [null, null, null, 0, 0, ""];
+  let [side, theme, visit, frame, painted, name] = [null, null, null, 0, 0, ""];
   let [playing, framing, exact] = [0, 0, 1];
 
   /** @type {any} */
   const ctx = {
     set,
     get state() { return now; },
-    get look() { return look; },
+    get theme() { return theme; },
     get side() { return side; },
     get sides() { return [side]; },
     matrix: () => matrixOf(side, now),
     title: () => `Step ${stepName(film.steps[frame])} · ${headName(now)}`,
     onPaper: (make) => {
-      const screen = look;
-      look = printColours(pane);
+      const screen = theme;
+      theme = printColours(pane);
       try {
         return make();
       } finally {
-        look = screen;
+        theme = screen;
       }
     },
   };
@@ -137,23 +137,23 @@ export function filmView(root) {
     frame = frameOf(film.steps, state.step);
     now = { ...PLAIN_OPTIONS, exact, ...cell, ...film.resolveState(state) };
     side = film.side(now.probe, frame);
-    look = colours(pane);
+    theme = colours(pane);
     pane.dataset.size = state.size;
     controls.draw(now, [], side.kinds);
     probe.draw(film, now.probe);
     larger.draw();
-    scrubber.draw(film, frame, now, look, Boolean(playing));
+    scrubber.draw(film, frame, now, theme, Boolean(playing));
     caption.setAttribute("aria-live", playing ? "off" : "polite");
     caption.textContent = film.caption(now, frame);
     const role = (layer, head) => film.role(now, frame, layer, head);
-    mosaic.draw(side, now.kind, now, look, {
+    mosaic.draw(side, now.kind, now, theme, {
       label: KINDS[now.kind],
       of: `${painted} ${frame}`,
       described: (layer, head) => role(layer, head).text,
-      below: (layer, head) => shortRole(role(layer, head), look),
+      below: (layer, head) => shortRole(role(layer, head), theme),
     });
     title.textContent = ctx.title();
-    changes.draw(film, now, frame, look, Boolean(playing));
+    changes.draw(film, now, frame, theme, Boolean(playing));
     heat.draw();
     sheet.draw();
   }

@@ -29,9 +29,9 @@ export function headgridView(container, report) {
     const key = JSON.stringify(data.grids.map(({ name, label, rows, columns }) => [name, label, rows, columns]));
     if (key !== built) build();
     built = key;
-    const look = colours(frame);
-    data.grids.forEach((grid, which) => paint(grid, grids[which].cells, look));
-    bar.draw(look.ramp, data.ticks);
+    const theme = colours(frame);
+    data.grids.forEach((grid, which) => paint(grid, grids[which].cells, theme));
+    bar.draw(theme.ramp, data.ticks);
     words.textContent = data.legend;
   }
 
@@ -56,14 +56,14 @@ export function headgridView(container, report) {
     return { name, cells, node: el("section", {}, el("h2", {}, label), grid) };
   }
 
-  function paint(grid, cells, look) {
+  function paint(grid, cells, theme) {
     const [name, r, c] = data.chosen || [];
     let stop = cells[0][0]; // the cell that Tab focuses
     cells.forEach((line, i) => line.forEach((button, j) => {
       const level = grid.levels[i][j];
       const shade = level === null ? null : Math.round(255 * level);
-      button.style.background = shade === null ? "none" : look.css(shade);
-      button.style.color = shade === null ? look.muted : bright(look.ramp[shade]) ? "#000" : "#fff";
+      button.style.background = shade === null ? "none" : theme.css(shade);
+      button.style.color = shade === null ? theme.muted : bright(theme.ramp[shade]) ? "#000" : "#fff";
       button.textContent = grid.marks[i][j];
       button.title = grid.descriptions[i][j];
       button.setAttribute("aria-label", grid.descriptions[i][j]);

@@ -85,7 +85,7 @@ export function makeHeadChips(ctx) {
     built = key;
     listed.forEach((one, i) => {
       const index = on.findIndex((other) => headKey(other) === headKey(one));
-      const style = index < 0 ? { ink: ctx.look.line, dash: [] } : styles[index];
+      const style = index < 0 ? { ink: ctx.theme.line, dash: [] } : styles[index];
       const chip = chips.children[i];
       chip.setAttribute("aria-pressed", String(index >= 0));
       chip.title = `${headName(one)}${style.dash.length ? ", dashed" : ""}`;

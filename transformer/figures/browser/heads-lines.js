@@ -14,11 +14,11 @@ const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3], [16, 4], [10, 3, 2, 3, 2, 3]]
 
 // Line styles of heads. A head keeps its colour whichever others are shown; repeated colours differ in their
 // dashes.
-/** @param {Head[]} heads @param {Look} look */
-export function headStyles(heads, look) {
+/** @param {Head[]} heads @param {Theme} theme */
+export function headStyles(heads, theme) {
   const rounds = new Map();
   return heads.map(({ head }) => {
-    const ink = look.series[head % look.series.length];
+    const ink = theme.series[head % theme.series.length];
     const round = rounds.get(ink) ?? 0;
     rounds.set(ink, round + 1);
     return { ink, dash: DASHES[round] || [4 * round, 4], round };
@@ -54,23 +54,23 @@ export function strongestLines(matrices, limit) {
 }
 
 // Above the columns of tokens.
-/** @param {number} size of the tokens @param {Look} look */
-const headingFont = (size, look) => `${size > 14 ? 14 : SMALL_LABEL_SIZE}px ${look.font}`;
+/** @param {number} size of the tokens @param {Theme} theme */
+const headingFont = (size, theme) => `${size > 14 ? 14 : SMALL_LABEL_SIZE}px ${theme.font}`;
 
-/** @param {Matrix} m @param {Pen} pen @param {number} width @param {Look} look */
-export function layoutLines(m, count, pen, width, look, large) {
+/** @param {Matrix} m @param {Pen} pen @param {number} width @param {Theme} theme */
+export function layoutLines(m, count, pen, width, theme, large) {
   const longestSide = Math.max(m.nRows, m.nColumns);
   const minStep = large ? 20 : 12;
   const step = Math.floor(Math.min(Math.max(580 / longestSide, minStep), large ? 44 : 34));
   const size = step < 17 ? SMALL_LABEL_SIZE : large ? (step < 26 ? 15 : 18) : LABEL_SIZE;
-  pen.font = `600 ${size}px ${look.font}`; // bold, the wider of the two weights used
+  pen.font = `600 ${size}px ${theme.font}`; // bold, the wider of the two weights used
   const limit = Math.min(width * 0.34, large ? 320 : 230);
   const rows = m.rows.map((entry) => fitRowParts(pen, rowParts(entry), limit - 14));
   const columns = m.columns.map((entry) => shorten(pen, entry.text, limit - 14));
   const wide = (parts) => parts.reduce((sum, part) => sum + tokenWidth(pen, part), 0);
   const widest = (widths) => Math.ceil(Math.min(widths.reduce((a, b) => Math.max(a, b), 56) + 14, limit));
   const [tokens, right] = [rows.map(wide), width - widest(columns.map((text) => wide([text])))];
-  pen.font = headingFont(size, look);
+  pen.font = headingFont(size, theme);
   const left = widest([...tokens, pen.measureText(QUERY_HEADING).width]);
   const cell = Math.min(Math.max((right - left) * 0.4 / count, 3), 14);
   const zone = count === 1 ? Math.min((right - left) * 0.4, 92) : Math.min(cell * count, (right - left) * 0.45);
@@ -127,8 +127,8 @@ export const lineEnds = (layout, focus) => [
 
 // Draw the lines of the tokens of `focus`, and next to every token of the other side the weight that each head
 // gives it.
-/** @param {Pen} pen @param {Matrix[]} ms @param {Look} look */
-export function drawFocus(pen, ms, layout, styles, focus, look) {
+/** @param {Pen} pen @param {Matrix[]} ms @param {Theme} theme */
+export function drawFocus(pen, ms, layout, styles, focus, theme) {
   pen.textBaseline = "middle";
   drawLines(pen, ms[0], layout, styles, linesOf(ms, focus), lineEnds(layout, focus), { share: 1.25 });
   for (const [sums, side, parts] of [[focus.toKeys, "k", focus.queries.length], [focus.fromQueries, "q", focus.keys.length]]) {
@@ -137,7 +137,7 @@ export function drawFocus(pen, ms, layout, styles, focus, look) {
       const unseen = side === "k" ? focus.queries.every((row) => ms[0].masked(row, index)) : focus.keys.every((column) => ms[0].masked(index, column));
       if (unseen) return; // masked, which is not a weight of zero
       const weights = sums.map((of) => of[index]);
-      if (layout.count === 1) drawAmount(pen, layout, side, index, weights[0], parts, styles[0], look);
+      if (layout.count === 1) drawAmount(pen, layout, side, index, weights[0], parts, styles[0], theme);
       else drawBlocks(pen, layout, side, index, weights, parts, styles);
     });
   }
@@ -160,8 +160,8 @@ function linesOf(ms, { queries, keys }) {
 }
 
 // One head: a bar that grows towards the token, with the number.
-/** @param {Pen} pen @param {any} layout @param {any} side @param {any} index @param {number} weight @param {any} parts @param {any} given @param {Look} look */
-function drawAmount(pen, layout, side, index, weight, parts, { ink }, look) {
+/** @param {Pen} pen @param {any} layout @param {any} side @param {any} index @param {number} weight @param {any} parts @param {any} given @param {Theme} theme */
+function drawAmount(pen, layout, side, index, weight, parts, { ink }, theme) {
   const [y, high] = [middleOf(layout, index), Math.min(layout.step - 4, 13)];
   const number = 10 + layout.size * 2.1;
   const longest = Math.max(layout.zone - number, 6);
@@ -171,9 +171,9 @@ function drawAmount(pen, layout, side, index, weight, parts, { ink }, look) {
   if (length >= 0.5) pen.fillRect(side === "k" ? layout.right - layout.zone : layout.left + layout.zone - length, y - high / 2, length, high);
   if (weight < 0.005) return;
   pen.globalAlpha = 1;
-  pen.font = `${Math.min(layout.size, 12)}px ${look.font}`;
+  pen.font = `${Math.min(layout.size, 12)}px ${theme.font}`;
   pen.textAlign = side === "k" ? "right" : "left";
-  pen.fillStyle = look.text;
+  pen.fillStyle = theme.text;
   pen.fillText(weight.toFixed(2), side === "k" ? layout.right - 8 : layout.left + 8, y);
   pen.textAlign = "left";
 }
@@ -198,50 +198,50 @@ function drawBlocks(pen, layout, side, index, weights, parts, styles) {
 }
 
 // `marks` is { at, queries, keys }: the token under the pointer, and the pinned tokens.
-/** @param {Pen} pen @param {Matrix} m @param {Look} look */
-export function drawTokens(pen, m, layout, look, marks) {
-  const font = (bold) => `${bold ? "600 " : ""}${layout.size}px ${look.font}`;
+/** @param {Pen} pen @param {Matrix} m @param {Theme} theme */
+export function drawTokens(pen, m, layout, theme, marks) {
+  const font = (bold) => `${bold ? "600 " : ""}${layout.size}px ${theme.font}`;
   pen.textBaseline = "middle";
   const one = (side, entry, index, pinned) => {
     const at = marks.at?.side === side && marks.at.index === index;
     const y = middleOf(layout, index);
-    markToken(pen, layout, look, side, y, at, pinned);
+    markToken(pen, layout, theme, side, y, at, pinned);
     pen.font = font(at || pinned);
     pen.globalAlpha = entry.dim ? 0.5 : 1;
     if (side === "q") {
-      drawRowLabel(pen, layout.rows[index], layout.left - 7, y, Infinity, look, at || pinned);
+      drawRowLabel(pen, layout.rows[index], layout.left - 7, y, Infinity, theme, at || pinned);
     } else {
       pen.save();
       pen.translate(layout.right + 7, y);
-      drawToken(pen, layout.columns[index], 0, look, at || pinned);
+      drawToken(pen, layout.columns[index], 0, theme, at || pinned);
       pen.restore();
     }
     pen.globalAlpha = 1;
   };
   m.rows.forEach((entry, i) => one("q", entry, i, marks.queries.includes(i)));
   m.columns.forEach((entry, i) => one("k", entry, i, marks.keys.includes(i)));
-  pen.font = headingFont(layout.size, look);
-  pen.fillStyle = look.muted;
+  pen.font = headingFont(layout.size, theme);
+  pen.fillStyle = theme.muted;
   pen.textAlign = "right";
   pen.fillText(QUERY_HEADING, layout.left - 7, layout.top - 13);
   pen.textAlign = "left";
   pen.fillText("attends to", layout.right + 7, layout.top - 13);
 }
 
-/** @param {Pen} pen @param {Look} look @param {number} y */
-function markToken(pen, layout, look, side, y, at, pinned) {
+/** @param {Pen} pen @param {Theme} theme @param {number} y */
+function markToken(pen, layout, theme, side, y, at, pinned) {
   if (!at && !pinned) return;
   const [x, wide] = side === "q" ? [1, layout.left - 2] : [layout.right + 1, layout.width - layout.right - 2];
   const high = Math.min(layout.step - 1, layout.size + 11);
   pen.globalAlpha = pinned ? 0.22 : 1;
-  pen.fillStyle = pinned ? look.choice : look.soft;
+  pen.fillStyle = pinned ? theme.choice : theme.soft;
   pen.fillRect(x, y - high / 2, wide, high);
   pen.globalAlpha = 1;
-  pen.strokeStyle = pinned ? look.choice : look.faint;
+  pen.strokeStyle = pinned ? theme.choice : theme.faint;
   pen.lineWidth = at && pinned ? 2 : 1;
   if (at) pen.strokeRect(x, y - high / 2, wide, high);
   if (!pinned) return;
-  pen.fillStyle = look.choice;
+  pen.fillStyle = theme.choice;
   pen.fillRect(side === "q" ? layout.left - 4 : layout.right + 1, y - high / 2, 3, high);
 }
 
@@ -250,10 +250,10 @@ const LEGEND_CELL = [84, 20];
 const legendColumns = (width) => Math.max(Math.floor(width / LEGEND_CELL[0]), 1);
 export const legendHeight = (on, width) => 12 + LEGEND_CELL[1] * Math.ceil(on.length / legendColumns(width));
 
-/** @param {Pen} pen @param {number} width @param {Look} look */
-export function drawHeadLegend(pen, on, styles, width, top, look) {
+/** @param {Pen} pen @param {number} width @param {Theme} theme */
+export function drawHeadLegend(pen, on, styles, width, top, theme) {
   pen.save();
-  pen.font = `12px ${look.font}`;
+  pen.font = `12px ${theme.font}`;
   pen.textBaseline = "middle";
   on.forEach((one, i) => {
     const x = (i % legendColumns(width)) * LEGEND_CELL[0];
@@ -265,7 +265,7 @@ export function drawHeadLegend(pen, on, styles, width, top, look) {
     pen.moveTo(x, y);
     pen.lineTo(x + 22, y);
     pen.stroke();
-    pen.fillStyle = look.text;
+    pen.fillStyle = theme.text;
     pen.fillText(shortName(one), x + 28, y);
   });
   pen.restore();

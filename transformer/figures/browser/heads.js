@@ -34,7 +34,7 @@ function headsView(ctx) {
   const empty = el("p", { class: "hu-empty", role: "status" });
   const legend = el("figcaption", { class: "hu-legend" });
   const node = el("figure", { class: "hu-head hu-heads" }, chips.node, empty, reading, stage.node, legend);
-  const styles = () => headStyles(on, ctx.look);
+  const styles = () => headStyles(on, ctx.theme);
 
   // One head's table. Cached, since it takes time with 512 tokens and does not change with a click on a token.
   function matrix(one) {
@@ -90,22 +90,22 @@ function headsView(ctx) {
   }
 
   function plan(pen, width) {
-    const now = [drawn.of, width, ctx.look.font, ctx.state.size].join();
-    if (now !== plannedFor) planned = layoutLines(ms[0], on.length, pen, width, ctx.look, ctx.state.size === "large");
+    const now = [drawn.of, width, ctx.theme.font, ctx.state.size].join();
+    if (now !== plannedFor) planned = layoutLines(ms[0], on.length, pen, width, ctx.theme, ctx.state.size === "large");
     plannedFor = now;
     return planned;
   }
 
   function paintFront(pen, layout) {
     const focus = focused();
-    if (focus) drawFocus(pen, ms, layout, styles(), focus, ctx.look);
-    drawTokens(pen, ms[0], layout, ctx.look, { at, ...pinned() });
+    if (focus) drawFocus(pen, ms, layout, styles(), focus, ctx.theme);
+    drawTokens(pen, ms[0], layout, ctx.theme, { at, ...pinned() });
   }
 
   function paintBack() {
     const { placed } = stage;
     if (!placed) return;
-    const now = [plannedFor, canvas.width, canvas.height, ctx.look.key, ctx.look.series].join();
+    const now = [plannedFor, canvas.width, canvas.height, ctx.theme.key, ctx.theme.series].join();
     if (now === paintedFor) return;
     paintedFor = now;
     [back.width, back.height] = [canvas.width, canvas.height];
@@ -246,7 +246,7 @@ function headsView(ctx) {
         drawRest(pen, planned, focused() ? FADED_OPACITY : 1);
         pen.restore();
         paint(pen);
-        drawHeadLegend(pen, on, styles(), width, height, ctx.look);
+        drawHeadLegend(pen, on, styles(), width, height, ctx.theme);
       },
     };
   }

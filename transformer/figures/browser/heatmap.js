@@ -17,7 +17,7 @@ export function heatmapView(ctx) {
   let cell = null; // under the pointer
   let m = null;
   const stage = makeStage({
-    plan: (pen, width) => layoutCells(m, spanOf(m, ctx.state), pen, width, ctx.look, true),
+    plan: (pen, width) => layoutCells(m, spanOf(m, ctx.state), pen, width, ctx.theme, true),
     paint: (pen, layout) => paintHeatmap(pen, layout, m, ctx, cell),
   });
   const legend = makeLegend();
@@ -30,7 +30,7 @@ export function heatmapView(ctx) {
     if (!m.nRows || !m.nColumns) return;
     if (cell && (cell.row >= m.nRows || cell.column >= m.nColumns)) cell = null;
     stage.draw(`${ctx.title()}: ${m.nRows} rows, ${m.nColumns} columns. Use the arrow keys to read the weights.`);
-    legend.draw(ctx.look, ctx.state.scale);
+    legend.draw(ctx.theme, ctx.state.scale);
     showTooltip();
   }
 
@@ -88,7 +88,7 @@ export function heatmapView(ctx) {
     options: ["word_row", "special", "renormalise", "combine", "scale", "zoom"],
     keys: [["arrow keys", "read the weights, cell by cell"], ["+ and −", "zoom in, zoom out"], ["Esc", "deselect the cell"]],
     figure: () => (m && m.nRows && m.nColumns
-      ? withLegend({ title: ctx.title(), ...stage.figure() }, ctx.look, ctx.state.scale)
+      ? withLegend({ title: ctx.title(), ...stage.figure() }, ctx.theme, ctx.state.scale)
       : null),
     table: () => matrixTable(m, ctx.title()),
   };
@@ -124,13 +124,13 @@ function paintHeatmap(pen, layout, m, ctx, cell) {
   const greatest = m.rows.map((_, r) => greatestOf(m, r));
   const { scale } = ctx.state;
   const colour = (r, c) => shade(m.values[r * m.nColumns + c], scale, greatest[r]);
-  drawTable(pen, m, layout, ctx.look, colour, { cell, pinned: pinnedOf(m, ctx.state) });
-  if (layout.marginals) drawMarginals(pen, m, layout, ctx.look);
+  drawTable(pen, m, layout, ctx.theme, colour, { cell, pinned: pinnedOf(m, ctx.state) });
+  if (layout.marginals) drawMarginals(pen, m, layout, ctx.theme);
 }
 
 // Beside each row its sum, where that is not always 1; below each column its mean: how much goes there, over all rows.
-/** @param {Pen} pen @param {Matrix} m @param {Look} look */
-function drawMarginals(pen, m, layout, look) {
+/** @param {Pen} pen @param {Matrix} m @param {Theme} theme */
+function drawMarginals(pen, m, layout, theme) {
   const { span } = layout;
   const sums = new Float64Array(m.nRows);
   const means = new Float64Array(m.nColumns);
@@ -140,7 +140,7 @@ function drawMarginals(pen, m, layout, look) {
   });
   const length = MARGINAL - 16;
   const [greatestSum, greatestMean] = [Math.max(1, ...sums), Math.max(...means) || 1];
-  pen.fillStyle = look.muted;
+  pen.fillStyle = theme.muted;
   for (let r = 0; layout.sums && r < span.rows; r++) {
     const y = layout.top + r * layout.high;
     pen.fillRect(layout.right + 6, y + layout.high * 0.25, (length * sums[r + span.row]) / greatestSum, Math.max(layout.high * 0.5, 0.5));
@@ -149,7 +149,7 @@ function drawMarginals(pen, m, layout, look) {
     const x = layout.left + c * layout.cell;
     pen.fillRect(x + layout.cell * 0.25, layout.bottom + 5, Math.max(layout.cell * 0.5, 0.5), (length * means[c + span.column]) / greatestMean);
   }
-  pen.font = `${SMALL_LABEL_SIZE * look.size}px ${look.font}`;
+  pen.font = `${SMALL_LABEL_SIZE * theme.size}px ${theme.font}`;
   pen.textBaseline = "middle";
   if (layout.sums) pen.fillText("sum", layout.right + 6, layout.top - 8);
   pen.textAlign = "right";

@@ -23,9 +23,9 @@ export function makeLegend() {
   const bar = makeBar();
   const words = el("span", {});
   const node = el("figcaption", { class: "hu-legend" }, bar.node, words);
-  function draw(look, scale) {
+  function draw(theme, scale) {
     const legend = legendOf(scale);
-    bar.draw(look.ramp, legend.ticks);
+    bar.draw(theme.ramp, legend.ticks);
     words.textContent = legend.words;
   }
   return { node, draw };
@@ -46,19 +46,19 @@ export function makeBar() {
 }
 
 // The scale below an exported figure: returns a copy of `figure` that is LEGEND_HEIGHT higher.
-/** @param {Look} look @param {string} scale */
-export function withLegend(figure, look, scale) {
+/** @param {Theme} theme @param {string} scale */
+export function withLegend(figure, theme, scale) {
   const { ticks, words } = legendOf(scale);
   const [width, steps] = [200, 50];
   const paint = (pen) => {
     figure.paint(pen);
     const y = figure.height + 12;
     for (let i = 0; i < steps; i++) {
-      pen.fillStyle = look.css(Math.round((255 * i) / (steps - 1)));
+      pen.fillStyle = theme.css(Math.round((255 * i) / (steps - 1)));
       pen.fillRect((width * i) / steps, y, width / steps + 0.5, 10);
     }
-    pen.font = `${SMALL_LABEL_SIZE}px ${look.font}`;
-    pen.fillStyle = look.muted;
+    pen.font = `${SMALL_LABEL_SIZE}px ${theme.font}`;
+    pen.fillStyle = theme.muted;
     pen.textBaseline = "middle";
     pen.textAlign = "center";
     for (const [position, text] of ticks) pen.fillText(text, width * position, y + 20);
@@ -69,17 +69,17 @@ export function withLegend(figure, look, scale) {
 }
 
 // A colour scale with numbers below; `css` returns the colour of a level, 0 to 255.
-/** @param {Pen} pen @param {Look} look @param {number} x @param {number} y */
-export function paintScale(pen, look, css, ticks, x, y) {
-  const [width, height, steps] = [220 * look.size, 10 * look.size, 64];
+/** @param {Pen} pen @param {Theme} theme @param {number} x @param {number} y */
+export function paintScale(pen, theme, css, ticks, x, y) {
+  const [width, height, steps] = [220 * theme.size, 10 * theme.size, 64];
   for (let i = 0; i < steps; i++) {
     pen.fillStyle = css(Math.round((255 * i) / (steps - 1)));
     pen.fillRect(x + (i * width) / steps, y, width / steps + 0.5, height);
   }
-  pen.font = `${SMALL_LABEL_SIZE * look.size}px ${look.font}`;
-  pen.fillStyle = look.muted;
+  pen.font = `${SMALL_LABEL_SIZE * theme.size}px ${theme.font}`;
+  pen.fillStyle = theme.muted;
   pen.textAlign = "center";
   pen.textBaseline = "middle";
-  for (const [position, text] of ticks) pen.fillText(text, x + position * width, y + height + 10 * look.size);
+  for (const [position, text] of ticks) pen.fillText(text, x + position * width, y + height + 10 * theme.size);
   pen.textAlign = "left";
 }

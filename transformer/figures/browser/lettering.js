@@ -20,14 +20,14 @@ export function fitRowParts(pen, parts, limit) {
 }
 
 // Draws "read → written" right-aligned at x, at most `limit` pixels wide, the token read in a lighter colour.
-/** @param {Pen} pen @param {number} x @param {number} y @param {number} limit @param {Look} look */
-export function drawRowLabel(pen, parts, x, y, limit, look, chosen) {
+/** @param {Pen} pen @param {number} x @param {number} y @param {number} limit @param {Theme} theme */
+export function drawRowLabel(pen, parts, x, y, limit, theme, chosen) {
   parts = fitRowParts(pen, parts, limit);
   let at = x - parts.reduce((sum, part) => sum + tokenWidth(pen, part), 0);
   pen.save();
   pen.translate(0, y);
   parts.forEach((part, i) => {
-    drawToken(pen, part, at, look, chosen, i < parts.length - 1);
+    drawToken(pen, part, at, theme, chosen, i < parts.length - 1);
     at += tokenWidth(pen, part);
   });
   pen.restore();
@@ -43,16 +43,16 @@ export function tokenWidth(pen, text) {
   return beginsWord(text) ? STROKE + 1 + pen.measureText(text.slice(1)).width : pen.measureText(text).width;
 }
 
-/** @param {Pen} pen @param {string} text @param {number} x @param {Pick<Look, "text" | "muted" | "faint">} look */
-export function drawToken(pen, text, x, look, chosen, light = false) {
+/** @param {Pen} pen @param {string} text @param {number} x @param {Pick<Theme, "text" | "muted" | "faint">} theme */
+export function drawToken(pen, text, x, theme, chosen, light = false) {
   light ||= isSign(text) && text !== tokenName(text); // "end" stands for a special token, not a word
   text = tokenName(text);
   if (beginsWord(text)) {
-    pen.fillStyle = look.faint;
+    pen.fillStyle = theme.faint;
     pen.fillRect(x, 5, STROKE - 1, 1.5);
     [text, x] = [text.slice(1), x + STROKE + 1];
   }
-  pen.fillStyle = light && !chosen ? look.muted : look.text;
+  pen.fillStyle = light && !chosen ? theme.muted : theme.text;
   pen.fillText(text, x, 0);
 }
 

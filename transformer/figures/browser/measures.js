@@ -44,17 +44,17 @@ export const codeOfMeasure = (measure) => (measure in MEASURES
   : "trace.weights(kind, layer)");
 
 // A number on a background of its colour, at 0 to 1 on the ramp.
-/** @param {string} text @param {number} share @param {Look} look */
-export function makeChip(text, share, look) {
-  const [ground, ink] = chipColours(share, look);
+/** @param {string} text @param {number} share @param {Theme} theme */
+export function makeChip(text, share, theme) {
+  const [ground, ink] = chipColours(share, theme);
   return el("span", { class: "hu-chip-value", style: `background: ${ground}; color: ${ink}` }, text);
 }
 
-/** @param {number} share @param {Look} look */
-export function chipColours(share, look) {
-  const ground = look.css(Math.round(255 * Math.min(Math.max(share, 0), 1)));
-  const [t, g] = [look.text, look.ground].map((ink) => contrast(ink, ground));
-  return [ground, t >= g ? look.text : look.ground];
+/** @param {number} share @param {Theme} theme */
+export function chipColours(share, theme) {
+  const ground = theme.css(Math.round(255 * Math.min(Math.max(share, 0), 1)));
+  const [t, g] = [theme.text, theme.ground].map((ink) => contrast(ink, ground));
+  return [ground, t >= g ? theme.text : theme.ground];
 }
 
 // The contrast ratio of two colours "#rrggbb", 1 to 21: WCAG 2.2, "contrast ratio".

@@ -41,7 +41,7 @@ function modelView(ctx) {
   }
 
   function draw() {
-    const { side, state, look } = ctx;
+    const { side, state, theme } = ctx;
     const nodes = side.kinds.map((kind) => section(kind).node);
     if (nodes.length !== pictures.children.length || nodes.some((one, i) => one !== pictures.children[i])) {
       pictures.replaceChildren(...nodes);
@@ -49,7 +49,7 @@ function modelView(ctx) {
     pictures.style.setProperty("--hu-heads", side.n_heads);
     const top = topOf(side, state.measure);
     for (const kind of side.kinds) {
-      section(kind).mosaic.draw(side, kind, state, look, {
+      section(kind).mosaic.draw(side, kind, state, theme, {
         label: KINDS[kind],
         described: (layer, head) => measureTexts(side, kind, layer, head).join(", "),
         hover: true,
@@ -62,9 +62,9 @@ function modelView(ctx) {
   }
 
   function below(kind, layer, head, top) {
-    const { side, state, look } = ctx;
+    const { side, state, theme } = ctx;
     const value = valueOf(side, kind, state.measure, layer, head);
-    const lines = [makeChip(showMeasure(value), value / top, look)];
+    const lines = [makeChip(showMeasure(value), value / top, theme)];
     const { offset } = MEASURES[state.measure];
     if (offset) lines.push(el("span", {}, showOffset(valueOf(side, kind, offset, layer, head))));
     if (state.order === "measure") lines.unshift(el("span", { class: "hu-head-name" }, shortName({ layer, head })));
@@ -74,14 +74,14 @@ function modelView(ctx) {
   }
 
   function drawLegend(top) {
-    const { side, state, look } = ctx;
+    const { side, state, theme } = ctx;
     const measure = MEASURES[state.measure];
     bar.node.hidden = !measure;
     if (!measure) {
       words.textContent = "All heads of the model for this sentence: one row per query, one column per key, darker for more attention. Click a head to enlarge it.";
       return;
     }
-    bar.draw(look.ramp, measureTicks(top));
+    bar.draw(theme.ramp, measureTicks(top));
     const values = side.kinds.filter((kind) => hasMeasure(side, kind, state))
       .flatMap((kind) => side.measures[kind][state.measure].flat());
     const range = `${showMeasure(Math.min(...values))} to ${showMeasure(Math.max(...values))} ${measure.unit || "(share)"}`;
@@ -91,12 +91,12 @@ function modelView(ctx) {
 
   // The preview of the head under the pointer or with the focus.
   function preview(button) {
-    const { side, look } = ctx;
+    const { side, theme } = ctx;
     const kind = button.closest("section").dataset.kind;
     const [layer, head] = [button.dataset.layer, button.dataset.head].map(Number);
     const thumb = side.thumb(kind, layer, head);
     const canvas = el("canvas", {});
-    paintThumb(canvas, thumb, kind === "decoder", look.ramp);
+    paintThumb(canvas, thumb, kind === "decoder", theme.ramp);
     const longer = Math.max(thumb.width, thumb.height);
     canvas.style.width = `${(PREVIEW_PIXELS * thumb.width) / longer}px`;
     canvas.style.height = `${(PREVIEW_PIXELS * thumb.height) / longer}px`;
@@ -157,7 +157,7 @@ const EXPORT_LAYOUT = { side: 48, gap: 6, label: 22, between: 36, line: 14 };
 
 /** @param {Context} ctx */
 function modelFigure(ctx) {
-  const { side, state, look } = ctx;
+  const { side, state, theme } = ctx;
   const { side: cell, gap, label, between, line } = EXPORT_LAYOUT;
   const measure = MEASURES[state.measure];
   const lines = (kind) => (hasMeasure(side, kind, state) ? 1 + Number(Boolean(measure?.offset)) + Number(state.order === "measure") : 0);
@@ -165,35 +165,35 @@ function modelFigure(ctx) {
   const high = Math.max(...side.kinds.map((kind) => side.depths[kind] * (cell + gap + line * lines(kind))));
   return {
     title: measure ? `All heads: ${measure.label} (${measure.unit || "share"})` : "All heads",
-    width: look.size * (side.kinds.length * (wide + between) - between),
-    height: look.size * (44 + high + (measure ? 40 : 0)),
+    width: theme.size * (side.kinds.length * (wide + between) - between),
+    height: theme.size * (44 + high + (measure ? 40 : 0)),
     paint: (pen) => {
       side.kinds.forEach((kind, i) => {
         pen.save();
-        pen.scale(look.size, look.size);
+        pen.scale(theme.size, theme.size);
         pen.translate(i * (wide + between), 0);
         paintKind(pen, ctx, kind, cell + gap + line * lines(kind));
         pen.restore();
       });
       const ticks = measureTicks(topOf(side, state.measure));
-      if (measure) paintScale(pen, look, look.css, ticks, look.size * label, look.size * (52 + high));
+      if (measure) paintScale(pen, theme, theme.css, ticks, theme.size * label, theme.size * (52 + high));
     },
   };
 }
 
 /** @param {Pen} pen @param {Context} ctx @param {Kind} kind @param {number} step */
 function paintKind(pen, ctx, kind, step) {
-  const { side, state, look } = ctx;
+  const { side, state, theme } = ctx;
   const { side: cell, gap, label } = EXPORT_LAYOUT;
   const order = inOrder(side, kind, state);
-  const write = (text, x, y, ink = look.muted) => {
+  const write = (text, x, y, ink = theme.muted) => {
     pen.fillStyle = ink;
     pen.fillText(text, x, y);
   };
   pen.textBaseline = "middle";
-  pen.font = `600 ${LABEL_SIZE}px ${look.font}`;
-  write(KINDS[kind], label, 10, look.text);
-  pen.font = `${SMALL_LABEL_SIZE}px ${look.font}`;
+  pen.font = `600 ${LABEL_SIZE}px ${theme.font}`;
+  write(KINDS[kind], label, 10, theme.text);
+  pen.font = `${SMALL_LABEL_SIZE}px ${theme.font}`;
   pen.textAlign = "center";
   if (!order) {
     for (let head = 0; head < side.n_heads; head++) write(counted(head), label + head * (cell + gap) + cell / 2, 30);
@@ -203,9 +203,9 @@ function paintKind(pen, ctx, kind, step) {
   (order || allHeads(side, kind)).forEach(({ layer, head }, i) => {
     const [x, y] = [label + (i % side.n_heads) * (cell + gap), 42 + Math.floor(i / side.n_heads) * step];
     const canvas = document.createElement("canvas");
-    paintThumb(canvas, side.thumb(kind, layer, head), kind === "decoder", look.ramp);
+    paintThumb(canvas, side.thumb(kind, layer, head), kind === "decoder", theme.ramp);
     pen.drawImage(canvas, x, y, cell, cell);
-    pen.strokeStyle = look.line;
+    pen.strokeStyle = theme.line;
     pen.lineWidth = 1;
     pen.strokeRect(x, y, cell, cell);
     if (hasMeasure(side, kind, state)) paintMeasure(pen, ctx, { kind, layer, head }, x, y + cell);
@@ -214,13 +214,13 @@ function paintKind(pen, ctx, kind, step) {
 }
 
 /** @param {Pen} pen @param {Context} ctx @param {any} given @param {number} x @param {number} y */
-function paintMeasure(pen, { side, state, look }, { kind, layer, head }, x, y) {
+function paintMeasure(pen, { side, state, theme }, { kind, layer, head }, x, y) {
   const { side: cell, line } = EXPORT_LAYOUT;
   const value = valueOf(side, kind, state.measure, layer, head);
-  const [ground, ink] = chipColours(value / topOf(side, state.measure), look);
-  const name = state.order === "measure" ? [[shortName({ layer, head }), look.text, null]] : [];
+  const [ground, ink] = chipColours(value / topOf(side, state.measure), theme);
+  const name = state.order === "measure" ? [[shortName({ layer, head }), theme.text, null]] : [];
   const { offset: at } = MEASURES[state.measure];
-  const offset = at ? [[showOffset(valueOf(side, kind, at, layer, head)), look.muted, null]] : [];
+  const offset = at ? [[showOffset(valueOf(side, kind, at, layer, head)), theme.muted, null]] : [];
   [...name, [showMeasure(value), ink, ground], ...offset].forEach(([text, colour, behind], i) => {
     const middle = y + line * (i + 0.5);
     if (behind) {

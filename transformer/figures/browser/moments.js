@@ -112,15 +112,15 @@ export function momentsView(container) {
     if (!data || !frame.isConnected) return; // colours can only be read on the page
     [empty.hidden, body.hidden] = [Boolean(data.name), !data.name];
     if (!data.name) return;
-    const look = colours(frame);
+    const theme = colours(frame);
     const [rows, columns] = sizeOfMatrix(data);
     if (!entry) entry = greatestStep(data);
     entry = { row: within(entry.row, rows), column: within(entry.column, columns) };
-    const now = JSON.stringify([data, entry, look.key]);
+    const now = JSON.stringify([data, entry, theme.key]);
     if (now === shown) return; // unchanged data are not announced again
     shown = now;
     heading.textContent = `${data.name}, at step ${data.t}`;
-    for (const panel of panels) drawMatrix(panel, data.matrices[panel.name], entry, look);
+    for (const panel of panels) drawMatrix(panel, data.matrices[panel.name], entry, theme);
     lines.replaceChildren(...writtenOut(data, entry));
     const fullShape = data.shape.join(" × ");
     note.textContent = `The first ${rows} rows and ${columns} columns of ${fullShape}. g is the gradient as Adam saw it, after clipping; α is the learning rate of this step. ε is added outside the root, as in algorithm 1 of Kingma and Ba (2015) and in PyTorch; some texts add it inside.`;
@@ -150,12 +150,12 @@ function greatestStep({ matrices: { step } }) {
   return { row: best.row, column: best.column };
 }
 
-/** @param {any} given @param {any} values @param {any} entry @param {Look} look */
-function drawMatrix({ signed, canvas, bar }, values, entry, look) {
+/** @param {any} given @param {any} values @param {any} entry @param {Theme} theme */
+function drawMatrix({ signed, canvas, bar }, values, entry, theme) {
   const numbers = values.flat().filter((value) => value !== null);
   const maxAbs = Math.max(...numbers.map(Math.abs), 0);
   const share = (value) => (maxAbs ? value / maxAbs : 0);
-  const [ramp, css] = signed ? [look.diverging, look.divergingCss] : [look.ramp, look.css];
+  const [ramp, css] = signed ? [theme.diverging, theme.divergingCss] : [theme.ramp, theme.css];
   [canvas.width, canvas.height] = [values[0].length * EDGE, values.length * EDGE];
   canvas.style.aspectRatio = `${values[0].length} / ${values.length}`;
   const pen = canvas.getContext("2d");
@@ -164,7 +164,7 @@ function drawMatrix({ signed, canvas, bar }, values, entry, look) {
     pen.fillStyle = css(Math.round(255 * (signed ? (share(value) + 1) / 2 : share(value))));
     pen.fillRect(c * EDGE, r * EDGE, EDGE, EDGE);
   }));
-  for (const [ink, wide] of [[look.ground, 7], [look.text, 3]]) {
+  for (const [ink, wide] of [[theme.ground, 7], [theme.text, 3]]) {
     pen.strokeStyle = ink;
     pen.lineWidth = wide;
     pen.strokeRect(entry.column * EDGE + 1.5, entry.row * EDGE + 1.5, EDGE - 3, EDGE - 3);

@@ -20,14 +20,14 @@ export function makeMosaic(choose, open = choose) {
   // `hover`. `below(layer, head)` returns a node to put below the thumbnail. `order` is a list of heads to show
   // instead of all layers. `marked` is false if the selected head belongs to another mosaic. `picture(canvas,
   // layer, head)` draws other thumbnails than those of the weights, identified by `of`.
-  function draw(newSide, newKind, now, look, {
+  function draw(newSide, newKind, now, theme, {
     label = "", described = null, hover = false, below = null, order = null, marked = true, picture = null, of = "",
   } = {}) {
     [side, kind, chosen] = [newSide, newKind, now];
     const key = `${side.id} ${side.number} ${kind} ${Boolean(below)} ${order ? writeHeads(order) : ""}`;
-    const pictured = `${key} ${of} ${look.key}`;
+    const pictured = `${key} ${of} ${theme.key}`;
     if (shown !== key) build(label, order, Boolean(below));
-    if (painted !== pictured) paint(look, picture);
+    if (painted !== pictured) paint(theme, picture);
     [shown, painted] = [key, pictured];
     buttons.forEach((button, i) => {
       const { layer, head } = places[i];
@@ -71,11 +71,11 @@ export function makeMosaic(choose, open = choose) {
     });
   }
 
-  function paint(look, picture) {
+  function paint(theme, picture) {
     buttons.forEach((button, i) => {
       const { layer, head } = places[i];
       if (picture) picture(button.firstChild, layer, head);
-      else paintThumb(button.firstChild, side.thumb(kind, layer, head), kind === "decoder", look.ramp);
+      else paintThumb(button.firstChild, side.thumb(kind, layer, head), kind === "decoder", theme.ramp);
     });
   }
 

@@ -99,7 +99,7 @@ export function makePins(ctx) {
   }
 
   function draw() {
-    const { side, state, look } = ctx;
+    const { side, state, theme } = ctx;
     if (built !== side.id) build();
     built = side.id;
     const pinned = pinnedWord(side, state.pin);
@@ -115,15 +115,15 @@ export function makePins(ctx) {
     if (nodes.length !== grids.children.length || nodes.some((one, i) => one !== grids.children[i])) grids.replaceChildren(...nodes);
     grids.style.setProperty("--hu-heads", side.n_heads);
     for (const [kind, seen] of kinds) drawKind(pinned, kind, strongestAttention(side, pinned, kind, seen));
-    bar.draw(look.ramp, [[0, "0"], [0.5, "0.5"], [1, "1"]]);
+    bar.draw(theme.ramp, [[0, "0"], [0.5, "0.5"], [1, "1"]]);
     unseen.textContent = nodes.length ? KIND_NOT_SHOWN[pinned.of] : "";
     write(pinned, clearest(side, pinned, state.way));
   }
 
   function drawKind(pinned, kind, all) {
-    const { side, state, look } = ctx;
+    const { side, state, theme } = ctx;
     const of = ({ layer, head }) => all[layer * side.n_heads + head];
-    section(kind).mosaic.draw(side, kind, state, look, {
+    section(kind).mosaic.draw(side, kind, state, theme, {
       label: KINDS[kind],
       marked: kind === state.kind,
       of: `${state.pin} ${state.way}`,
@@ -131,7 +131,7 @@ export function makePins(ctx) {
       picture: (canvas, layer, head) => {
         [canvas.width, canvas.height] = [1, 1];
         const pen = canvas.getContext("2d");
-        pen.fillStyle = look.css(Math.round(255 * Math.min(of({ layer, head }).weight, 1)));
+        pen.fillStyle = theme.css(Math.round(255 * Math.min(of({ layer, head }).weight, 1)));
         pen.fillRect(0, 0, 1, 1);
       },
     });

@@ -52,7 +52,7 @@ export function makeStrips(ctx, lines, point) {
 
 /** @param {Context} ctx @param {Pen} pen @param {number} width */
 function planStrips(ctx, pen, lines, width) {
-  pen.font = `600 ${scaled(ctx, LABEL_SIZE)}px ${ctx.look.font}`;
+  pen.font = `600 ${scaled(ctx, LABEL_SIZE)}px ${ctx.theme.font}`;
   const widths = lines.map(({ parts }) => parts.reduce((sum, part) => sum + tokenWidth(pen, part), 0));
   const left = Math.ceil(Math.min(Math.max(...widths) + 12, width * 0.4, 260));
   const [count, high] = [lines[0].values.length, scaled(ctx, STRIP)];
@@ -62,12 +62,12 @@ function planStrips(ctx, pen, lines, width) {
 
 /** @param {Context} ctx @param {Pen} pen */
 function paintStrips(ctx, pen, layout, dimension) {
-  const { look } = ctx;
+  const { theme } = ctx;
   const { lines, left, top, high, pitch, count, cell } = layout;
   const right = left + cell * count;
   pen.textBaseline = "middle";
-  pen.font = `${scaled(ctx, SMALL_LABEL_SIZE)}px ${look.font}`;
-  pen.fillStyle = look.muted;
+  pen.font = `${scaled(ctx, SMALL_LABEL_SIZE)}px ${theme.font}`;
+  pen.fillStyle = theme.muted;
   pen.fillText("dimension 0", left, top / 2 - 2);
   if (right - left > 360) {
     const scales = [...new Set(lines.map(({ maxAbs }) => maxAbs))].map((maxAbs) => `±${maxAbs.toFixed(2)}`).join(" and ");
@@ -79,19 +79,19 @@ function paintStrips(ctx, pen, layout, dimension) {
   pen.textAlign = "left";
   lines.forEach(({ parts, values, maxAbs, strong }, i) => {
     const y = top + i * pitch;
-    pen.font = `${strong ? "600 " : ""}${scaled(ctx, LABEL_SIZE)}px ${look.font}`;
-    drawRowLabel(pen, parts, left - 8, y + high / 2, left - 10, look, strong);
+    pen.font = `${strong ? "600 " : ""}${scaled(ctx, LABEL_SIZE)}px ${theme.font}`;
+    drawRowLabel(pen, parts, left - 8, y + high / 2, left - 10, theme, strong);
     values.forEach((x, j) => {
-      pen.fillStyle = look.divergingCss(Math.round(127.5 * (1 + Math.max(Math.min(x / maxAbs, 1), -1))));
+      pen.fillStyle = theme.divergingCss(Math.round(127.5 * (1 + Math.max(Math.min(x / maxAbs, 1), -1))));
       pen.fillRect(left + j * cell, y, Math.max(cell - (cell >= 4 ? 1 : 0), 0.5), high);
     });
     pen.lineWidth = strong ? 1.5 : 1;
-    pen.strokeStyle = strong ? look.text : look.line;
+    pen.strokeStyle = strong ? theme.text : theme.line;
     pen.strokeRect(left - 0.5, y - 0.5, cell * count, high + 1);
   });
   if (dimension < 0) return;
   pen.lineWidth = 2;
-  pen.strokeStyle = look.choice;
+  pen.strokeStyle = theme.choice;
   pen.strokeRect(left + dimension * cell - 1, top - 3, Math.max(cell, 3) + 1, (lines.length - 1) * pitch + high + 6);
 }
 
@@ -137,7 +137,7 @@ export function makeKeyBars(ctx, working, choose) {
 
 /** @param {Context} ctx @param {Pen} pen @param {number} width */
 function planBars(ctx, pen, w, width) {
-  pen.font = `${scaled(ctx, LABEL_SIZE)}px ${ctx.look.font}`;
+  pen.font = `${scaled(ctx, LABEL_SIZE)}px ${ctx.theme.font}`;
   const left = Math.ceil(pen.measureText("weight").width + 14);
   const longest = Math.max(...w.labels.columns.names.map((text) => tokenWidth(pen, text)));
   const label = Math.min(longest, 110);
@@ -151,7 +151,7 @@ function planBars(ctx, pen, w, width) {
 
 /** @param {Context} ctx @param {Pen} pen */
 function paintBars(ctx, pen, layout, w, hovered) {
-  const { look } = ctx;
+  const { theme } = ctx;
   const { left, top, cell, band } = layout;
   const seen = w.scores.subarray(0, w.seen);
   const [high, low] = [Math.max(0, ...seen), Math.min(0, ...seen)];
@@ -161,30 +161,30 @@ function paintBars(ctx, pen, layout, w, hovered) {
   const largestShare = Math.max(...w.shares);
   const gap = cell >= 8 ? 2 : 0;
   drawKeyNames(ctx, pen, layout, w, hovered);
-  pen.font = `${scaled(ctx, LABEL_SIZE)}px ${look.font}`;
-  pen.fillStyle = look.muted;
+  pen.font = `${scaled(ctx, LABEL_SIZE)}px ${theme.font}`;
+  pen.fillStyle = theme.muted;
   pen.textAlign = "right";
   pen.fillText("score", left - 8, zero);
   pen.fillText("weight", left - 8, floor - 8);
-  pen.font = `${scaled(ctx, SMALL_LABEL_SIZE)}px ${look.font}`;
+  pen.font = `${scaled(ctx, SMALL_LABEL_SIZE)}px ${theme.font}`;
   pen.textAlign = "center";
   for (let j = 0; j < w.seen; j++) {
     const x = left + j * cell;
     const [rise, tall] = [w.scores[j] * perScore, ((band - 16) * w.shares[j]) / largestShare];
-    pen.fillStyle = look.divergingCss(rise < 0 ? 45 : 210);
+    pen.fillStyle = theme.divergingCss(rise < 0 ? 45 : 210);
     pen.fillRect(x, Math.min(zero, zero - rise), Math.max(cell - gap, 0.5), Math.max(Math.abs(rise), 0.5));
-    pen.fillStyle = j === w.column ? look.choice : look.accent;
+    pen.fillStyle = j === w.column ? theme.choice : theme.accent;
     pen.fillRect(x, floor - tall, Math.max(cell - gap, 0.5), Math.max(tall, 0.5));
     if (cell < scaled(ctx, 34)) continue;
-    pen.fillStyle = look.text;
+    pen.fillStyle = theme.text;
     pen.fillText(w.scores[j].toFixed(2).replace("-", "−"), x + (cell - gap) / 2, rise < 0 ? zero - rise + 8 : zero - rise - 8);
     pen.fillText(w.shares[j].toFixed(2), x + (cell - gap) / 2, floor - tall - 8);
   }
   pen.textAlign = "left";
-  if (w.seen < w.count) hatch(pen, left + w.seen * cell, top, (w.count - w.seen) * cell, floor - top, look.faint);
-  pen.fillStyle = look.line;
+  if (w.seen < w.count) hatch(pen, left + w.seen * cell, top, (w.count - w.seen) * cell, floor - top, theme.faint);
+  pen.fillStyle = theme.line;
   for (const y of [zero, floor]) pen.fillRect(left, y - 0.5, cell * w.count, 1);
-  for (const [at, ink] of [[w.column, look.choice], [hovered, look.text]]) {
+  for (const [at, ink] of [[w.column, theme.choice], [hovered, theme.text]]) {
     if (at < 0) continue;
     pen.lineWidth = 2;
     pen.strokeStyle = ink;
@@ -194,18 +194,18 @@ function paintBars(ctx, pen, layout, w, hovered) {
 
 /** @param {Context} ctx @param {Pen} pen */
 function drawKeyNames(ctx, pen, layout, w, hovered) {
-  const { look } = ctx;
+  const { theme } = ctx;
   pen.textBaseline = "middle";
   w.labels.columns.names.forEach((token, j) => {
     const chosen = j === w.column || j === hovered;
     if (!chosen && (j % layout.every || Math.abs(j - w.column) < layout.every)) return;
-    pen.font = `${chosen ? "600 " : ""}${scaled(ctx, LABEL_SIZE)}px ${look.font}`;
+    pen.font = `${chosen ? "600 " : ""}${scaled(ctx, LABEL_SIZE)}px ${theme.font}`;
     pen.save();
     pen.translate(layout.left + (j + 0.5) * layout.cell, layout.top - 10);
     const text = shorten(pen, token, layout.limit + 4);
     if (layout.slant) pen.rotate(-layout.slant);
     else pen.translate(-tokenWidth(pen, text) / 2, -4);
-    drawToken(pen, text, 0, look, chosen, j >= w.seen);
+    drawToken(pen, text, 0, theme, chosen, j >= w.seen);
     pen.restore();
   });
 }

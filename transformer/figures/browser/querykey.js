@@ -152,7 +152,7 @@ function workFigure(ctx, w, stages) {
     height += 30 + (picture ? picture.height + 6 : 0) + (steps[i].check ? 22 : 0);
     return start;
   });
-  const { text, muted, font } = ctx.look;
+  const { text, muted, font } = ctx.theme;
   const paint = (pen) => pictures.forEach((picture, i) => {
     pen.save();
     pen.translate(0, starts[i]);

@@ -43,10 +43,10 @@ export function switchboardView(container, report) {
     const key = JSON.stringify([header.kinds, header.n_layers, header.n_heads, header.moved, header.exact]);
     if (key !== built) build();
     built = key;
-    const look = colours(frame);
-    for (const grid of grids) header.moved ? drawMoved(grid, look) : drawSwitches(grid, look);
+    const theme = colours(frame);
+    for (const grid of grids) header.moved ? drawMoved(grid, theme) : drawSwitches(grid, theme);
     [top.hidden, legend.hidden] = [header.moved, !header.moved];
-    if (header.moved) bar.draw(look.ramp, [[0, "0"], [0.5, "25%"], [1, "100%"]]);
+    if (header.moved) bar.draw(theme.ramp, [[0, "0"], [0.5, "25%"], [1, "100%"]]);
     if (header.moved) return;
     const total = header.kinds.length * header.n_layers * header.n_heads;
     status.textContent = off.size
@@ -145,7 +145,7 @@ export function switchboardView(container, report) {
     report({ kind: kind.name, layer: row - 1, head: column - 1 });
   }
 
-  function drawSwitches(grid, look) {
+  function drawSwitches(grid, theme) {
     const { kind, cells } = grid;
     const thumbs = parts.get(`thumbs.${kind.name}`);
     const [, heads, height, width] = thumbs.shape;
@@ -155,24 +155,24 @@ export function switchboardView(container, report) {
       if (button.getAttribute("aria-checked") !== on) button.setAttribute("aria-checked", on);
     }));
     const { values = [], key = "" } = grid.painted ?? {};
-    if (key === look.key + thumbs.shape && values.every((value, n) => value === thumbs.values[n])) return;
-    grid.painted = { values: thumbs.values, key: look.key + thumbs.shape };
+    if (key === theme.key + thumbs.shape && values.every((value, n) => value === thumbs.values[n])) return;
+    grid.painted = { values: thumbs.values, key: theme.key + thumbs.shape };
     cells.forEach((line, row) => line.forEach((button, column) => {
       if (!row || !column) return;
       const start = ((row - 1) * heads + column - 1) * size;
-      paintThumb(button.firstChild, { values: thumbs.values.subarray(start, start + size), height, width }, kind.name === "decoder", look.ramp);
+      paintThumb(button.firstChild, { values: thumbs.values.subarray(start, start + size), height, width }, kind.name === "decoder", theme.ramp);
     }));
   }
 
-  function drawMoved({ kind, cells }, look) {
+  function drawMoved({ kind, cells }, theme) {
     const { values } = parts.get(`moved.${kind.name}`);
     const [name, layer, head] = header.chosen || [];
     cells.slice(1).forEach((line, l) => line.slice(1).forEach((button, h) => {
       const share = values[l * header.n_heads + h];
       const level = Math.round(255 * Math.sqrt(Math.min(share, 1)));
       const chosen = kind.name === name && l === layer && h === head;
-      button.style.background = look.css(level);
-      button.style.color = bright(look.ramp[level]) ? "#000" : "#fff";
+      button.style.background = theme.css(level);
+      button.style.color = bright(theme.ramp[level]) ? "#000" : "#fff";
       button.textContent = share >= 0.005 ? String(Math.round(100 * share)) : "";
       button.classList.toggle("hu-out", off.has(`${kind.letter}${l}.${h}`));
       button.setAttribute("aria-checked", String(chosen));

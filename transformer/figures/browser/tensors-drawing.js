@@ -12,9 +12,9 @@ const TABLE_ROW = 25;
 const OVERVIEW = [40, 84]; // minimum and maximum height of the overview
 
 /** @param {Pen} pen @param {number} width @param {any} given */
-export function planTensor(pen, width, { header, look, strongest, start, firstRow }) {
-  const size = look.size;
-  pen.font = `${LABEL_SIZE * size}px ${look.font}`;
+export function planTensor(pen, width, { header, theme, strongest, start, firstRow }) {
+  const size = theme.size;
+  pen.font = `${LABEL_SIZE * size}px ${theme.font}`;
   const labels = Math.max(...header.rows.map((label) => tokenWidth(pen, label)), 44 * size);
   const left = Math.ceil(Math.min(labels + 12, width * 0.3, 170 * size));
   const room = width - left - 2;
@@ -65,27 +65,27 @@ export function spotOf(plan, { small, row, at }) {
 }
 
 /** @param {Pen} pen @param {any} plan @param {any} given */
-export function paintTensor(pen, plan, { header, values, order, look, cell, over }) {
+export function paintTensor(pen, plan, { header, values, order, theme, cell, over }) {
   const level = levelOf(header);
-  const css = header.signed ? look.divergingCss : look.css;
-  if (plan.over) paintOverview(pen, plan, { header, values, order, look, level });
-  paintHeads(pen, plan, { header, order, look, cell });
+  const css = header.signed ? theme.divergingCss : theme.css;
+  if (plan.over) paintOverview(pen, plan, { header, values, order, theme, level });
+  paintHeads(pen, plan, { header, order, theme, cell });
   const gap = plan.cell >= 8 ? 1 : 0;
   for (let r = 0; r < plan.rows; r++) {
     const row = r + plan.firstRow;
     const y = plan.top + r * plan.high;
-    pen.font = `${cell?.row === row ? "600 " : ""}${LABEL_SIZE * plan.size}px ${look.font}`;
+    pen.font = `${cell?.row === row ? "600 " : ""}${LABEL_SIZE * plan.size}px ${theme.font}`;
     pen.textBaseline = "middle";
-    drawRowLabel(pen, [header.rows[row]], plan.left - 8, y + plan.high / 2, plan.left - 10, look, cell?.row === row);
-    pen.font = `${12 * plan.size}px ${look.font}`;
+    drawRowLabel(pen, [header.rows[row]], plan.left - 8, y + plan.high / 2, plan.left - 10, theme, cell?.row === row);
+    pen.font = `${12 * plan.size}px ${theme.font}`;
     pen.textAlign = "center";
     for (let c = 0; c < plan.count; c++) {
       const value = values[row * plan.columns + order[c + plan.start]];
       const x = plan.left + c * plan.cell;
       const at = level(value);
       if (at < 0) {
-        hatch(pen, x, y, plan.cell - gap, plan.high - gap, look.line);
-        pen.fillStyle = look.muted;
+        hatch(pen, x, y, plan.cell - gap, plan.high - gap, theme.line);
+        pen.fillStyle = theme.muted;
       } else {
         const colour = css(at);
         pen.fillStyle = colour;
@@ -97,8 +97,8 @@ export function paintTensor(pen, plan, { header, values, order, look, cell, over
     }
     pen.textAlign = "left";
   }
-  if (cell) frameCell(pen, plan, order, cell, look.choice, cell.here ? 3 : 1.5);
-  if (over && !over.small) frameCell(pen, plan, order, { row: over.row, column: order[over.at] }, look.text, 1.5);
+  if (cell) frameCell(pen, plan, order, cell, theme.choice, cell.here ? 3 : 1.5);
+  if (over && !over.small) frameCell(pen, plan, order, { row: over.row, column: order[over.at] }, theme.text, 1.5);
 }
 
 // Draw a cell's own label above its number.
@@ -126,8 +126,8 @@ function frameCell(pen, plan, order, cell, ink, wide) {
 
 // The overview: all columns and rows, one pixel per cell, scaled to fit. A frame marks the part enlarged below.
 /** @param {Pen} pen @param {any} plan @param {any} given */
-function paintOverview(pen, plan, { header, values, order, look, level }) {
-  const ramp = header.signed ? look.diverging : look.ramp;
+function paintOverview(pen, plan, { header, values, order, theme, level }) {
+  const ramp = header.signed ? theme.diverging : theme.ramp;
   const image = new ImageData(plan.columns, plan.all);
   const pixels = new Uint32Array(image.data.buffer);
   for (let r = 0; r < plan.all; r++) {
@@ -142,11 +142,11 @@ function paintOverview(pen, plan, { header, values, order, look, level }) {
   pen.imageSmoothingEnabled = plan.columns > plan.room;
   pen.drawImage(small, plan.left, 0, plan.room, plan.small);
   const [wide, high] = [plan.room / plan.columns, plan.small / plan.all];
-  pen.strokeStyle = look.text;
+  pen.strokeStyle = theme.text;
   pen.lineWidth = 2;
   pen.strokeRect(plan.left + plan.start * wide, plan.firstRow * high + 1, plan.count * wide, plan.rows * high - 2);
-  pen.font = `${SMALL_LABEL_SIZE * plan.size}px ${look.font}`;
-  pen.fillStyle = look.muted;
+  pen.font = `${SMALL_LABEL_SIZE * plan.size}px ${theme.font}`;
+  pen.fillStyle = theme.muted;
   pen.textBaseline = "middle";
   pen.textAlign = "right";
   pen.fillText(plan.columns > 999 && plan.left < 60 ? "all" : `all ${plan.columns}`, plan.left - 8, plan.small / 2);
@@ -154,20 +154,20 @@ function paintOverview(pen, plan, { header, values, order, look, level }) {
 }
 
 /** @param {Pen} pen @param {any} plan @param {any} given */
-function paintHeads(pen, plan, { header, order, look, cell }) {
+function paintHeads(pen, plan, { header, order, theme, cell }) {
   const at = cell ? order.indexOf(cell.column) - plan.start : -Infinity;
   pen.textBaseline = "middle";
   for (let c = 0; c < plan.count; c++) {
     const column = order[c + plan.start];
     const chosen = c === at;
     if (!chosen && (c % plan.every || Math.abs(c - at) < plan.every)) continue;
-    pen.font = `${chosen ? "600 " : ""}${SMALL_LABEL_SIZE * plan.size}px ${look.font}`;
+    pen.font = `${chosen ? "600 " : ""}${SMALL_LABEL_SIZE * plan.size}px ${theme.font}`;
     pen.save();
     pen.translate(plan.left + (c + 0.5) * plan.cell, plan.top - 9);
     const text = shorten(pen, columnName(header, column), plan.limit);
     if (plan.slant) pen.rotate(-Math.PI / 4);
     else pen.translate(-tokenWidth(pen, text) / 2, 0);
-    drawToken(pen, text, 0, look, chosen, !header.columns);
+    drawToken(pen, text, 0, theme, chosen, !header.columns);
     pen.restore();
   }
 }
@@ -190,10 +190,10 @@ function levelOf({ kind, most, signed }) {
 }
 
 // The legend: its colours, ticks as [position, text], and a line of text.
-/** @param {any} given @param {Look} look */
-export function scaleOf({ kind, most, signed }, look) {
+/** @param {any} given @param {Theme} theme */
+export function scaleOf({ kind, most, signed }, theme) {
   const end = numberText(most, 3);
-  if (signed) return { ramp: look.diverging, ticks: [[0, `−${end}`], [0.5, "0"], [1, end]], note: "" };
-  if (kind === "share") return { ramp: look.ramp, ticks: [0, 0.01, 0.1, 0.25, 0.5, 1].map((tick) => [Math.sqrt(tick), String(tick)]), note: "Colour by square root, so that small shares are visible." };
-  return { ramp: look.ramp, ticks: [[0, "0"], [1, end]], note: "" };
+  if (signed) return { ramp: theme.diverging, ticks: [[0, `−${end}`], [0.5, "0"], [1, end]], note: "" };
+  if (kind === "share") return { ramp: theme.ramp, ticks: [0, 0.01, 0.1, 0.25, 0.5, 1].map((tick) => [Math.sqrt(tick), String(tick)]), note: "Colour by square root, so that small shares are visible." };
+  return { ramp: theme.ramp, ticks: [[0, "0"], [1, end]], note: "" };
 }

@@ -16,11 +16,11 @@ const FRAME_STARTS = new Map();
 const TENSORS_SHOWN = new Set();
 
 export function tensorsView(container, report) {
-  let [header, values, order, cell, over, look] = [null, null, null, null, null, null];
+  let [header, values, order, cell, over, theme] = [null, null, null, null, null, null];
   let [reporting, dragged, shown, strongest, firstRow] = [0, false, "", false, 0];
   const stage = makeStage({
-    plan: (pen, width) => planTensor(pen, width, { header, look, strongest, start: startOf(), firstRow }),
-    paint: (pen, plan) => paintTensor(pen, plan, { header, values, order, look, cell, over }),
+    plan: (pen, width) => planTensor(pen, width, { header, theme, strongest, start: startOf(), firstRow }),
+    paint: (pen, plan) => paintTensor(pen, plan, { header, values, order, theme, cell, over }),
   });
   const { canvas } = stage;
   const bar = makeBar();
@@ -74,10 +74,10 @@ export function tensorsView(container, report) {
   function redraw() {
     if (!header || !frame.isConnected || !canvas.clientWidth) return;
     frame.dataset.size = header.large ? "large" : "normal";
-    look = colours(frame);
+    theme = colours(frame);
     const [rows, columns] = [header.rows.length, count()];
     stage.draw(`${header.title}: ${rows} by ${columns} numbers. Use the arrow keys to select one.`);
-    const { ramp, ticks, note } = scaleOf(header, look);
+    const { ramp, ticks, note } = scaleOf(header, theme);
     ranked.draw(header, values, cell);
     bar.draw(ramp, ticks);
     bar.node.hidden = !ticks.length;

@@ -66,7 +66,7 @@ interface Matrix {
 }
 
 // Colours of the current theme.
-interface Look {
+interface Theme {
   ramp: Pixels; css(level: number): string; diverging: Pixels; divergingCss(level: number): string;
   series: string[]; text: string; muted: string; faint: string; line: string; soft: string;
   ground: string; accent: string; choice: string; font: string; size: number; key: string;
@@ -90,7 +90,7 @@ interface Pairs { src_tokens: Pair[]; tgt_tokens: Pair[] }
 // The context of a view.
 interface Context {
   set(changes: Partial<State>): void;
-  store: { later: Map<string, () => Promise<Part>> }; live: boolean; forces: boolean; views: string[]; versus: string; state: State; look: Look;
+  store: { later: Map<string, () => Promise<Part>> }; live: boolean; forces: boolean; views: string[]; versus: string; state: State; theme: Theme;
   sides: Side[]; side: Side; pairs: Pairs;
   matrix(side?: Side, changes?: Partial<State>): Matrix | null;
   title(): string;
