@@ -30,7 +30,7 @@ class ActivationCache(Mapping[str, Tensor]):
 
     def __getitem__(self, name: str) -> Tensor:
         """Raises KeyError, with similar names, for a hook point that was not recorded."""
-        ours = canonical(name, self._n_layers)
+        ours = canonical(str(name), self._n_layers)
         if ours not in self._tensors:
             raise KeyError(f"the cache has no {name!r}{did_you_mean(ours, self._tensors)}")
         return self._tensors[ours]

@@ -103,7 +103,8 @@ class TraceTensors(Mapping[str, Array]):
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self._canonical(name) in self.tensors
 
-    def _canonical(self, name: str) -> str:
+    def _canonical(self, key: object) -> str:
+        name = str(key)
         stack, _, _ = name.partition(".")  # the stacks of a foreign model can differ in depth
         return canonical(name, layers_of(self.config, stack))
 

@@ -147,7 +147,7 @@ def test_the_benchmark_prints_all_variants_and_stores_the_best_head(
     monkeypatch.setattr("sys.argv", [*arguments, "--source", "them"])
     with pytest.raises(SystemExit):
         gold_alignments.main()
-    assert "name the source of each file" in capsys.readouterr().err
+    assert "give one source per" in capsys.readouterr().err
 
 
 def test_all_heads_are_stored_best_first(board: Leaderboard, folder: Path) -> None:
