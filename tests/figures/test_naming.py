@@ -107,7 +107,7 @@ def test_file_names_are_portable() -> None:
 def test_scripts_use_the_same_file_names() -> None:
     script = (
         f"const given = {json.dumps(FILES)};"
-        "console.log(JSON.stringify(given.map((each) => n.stampedName(...each))));"
+        "console.log(JSON.stringify(given.map((each) => n.exportName(...each))));"
     )
     assert run_script(script) == [naming.file_name(*parts) for parts in FILES]
 
