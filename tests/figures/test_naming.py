@@ -68,7 +68,7 @@ def test_exact_names_are_unchanged() -> None:
 def test_scripts_use_the_same_names(exact: bool) -> None:
     labels = {"tokens": TOKENS, "words": words(TOKENS)}
     script = (
-        f"n.nameExactly({json.dumps(exact)});"
+        f"n.setExactNames({json.dumps(exact)});"
         "const head = { layer: 3, head: 1 };"
         f"const names = n.pieceNames({json.dumps(labels)}).map(n.tokenName);"
         "console.log(JSON.stringify([names, n.headName(head), n.shortName(head)]));"

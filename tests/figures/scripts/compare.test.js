@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { alignEntries, compareTables, divergingLevel, piecePairs } from "../../../transformer/figures/browser/compare-tables.js";
-import { differingOf, forcedOf } from "../../../transformer/figures/browser/decoding.js";
+import { differingPositions, parseForced } from "../../../transformer/figures/browser/decoding.js";
 import { matrixOf } from "../../../transformer/figures/browser/matrix.js";
 import { random, side, STATE } from "./fixtures.js";
 
@@ -65,9 +65,9 @@ test("a scale of differences has its middle at zero and is the same on both side
 });
 
 test("a forced piece is read from the state, and what only one translation has is found", () => {
-  assert.equal(forcedOf({ ...STATE }), null);
-  assert.deepEqual(forcedOf({ ...STATE, force: "2:1234" }), { step: 2, id: 1234 });
+  assert.equal(parseForced({ ...STATE }), null);
+  assert.deepEqual(parseForced({ ...STATE, force: "2:1234" }), { step: 2, id: 1234 });
   const pairs = { tgt_tokens: [[0, 0], [1, 1], [2, null], [null, 2], [3, 3]] };
   const [one, other] = [{ predicted: { tokens: ["a", "b", "c", "</s>"] } }, { predicted: { tokens: ["a", "x", "c", "."] } }];
-  assert.deepEqual(differingOf(pairs, one, other).map((set) => [...set]), [[1, 3], [1, 3]]);
+  assert.deepEqual(differingPositions(pairs, one, other).map((set) => [...set]), [[1, 3], [1, 3]]);
 });

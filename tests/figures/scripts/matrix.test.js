@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { layoutCells, unevenSums } from "../../../transformer/figures/browser/cells.js";
 import { stepHead } from "../../../transformer/figures/browser/decoding-step.js";
 import { spanOf } from "../../../transformer/figures/browser/heatmap.js";
-import { headStyles, layoutLines, steepnessOf, strongestLines, tokenAt } from "../../../transformer/figures/browser/heads-lines.js";
+import { headStyles, layoutLines, lineExponent, strongestLines, tokenAt } from "../../../transformer/figures/browser/heads-lines.js";
 import { combined, greatestOf, matrixOf, parseHeads, shade, writeHeads } from "../../../transformer/figures/browser/matrix.js";
 import { near, random, side, STATE } from "./fixtures.js";
 
@@ -132,7 +132,7 @@ test("a token is found on its own side alone, and heads of one colour are dashed
   assert.equal(new Set(styles.map((one) => JSON.stringify(one))).size, 9);
   // Whichever others are on, a head keeps its colour.
   for (const [i, one] of heads.entries()) assert.equal(headStyles([one], look)[0].ink, styles[i].ink);
-  assert.deepEqual([0, 300, 3000, 1e6].map(steepnessOf), [0.5, 0.5, 0.9, 0.9]);
+  assert.deepEqual([0, 300, 3000, 1e6].map(lineExponent), [0.5, 0.5, 0.9, 0.9]);
 });
 
 test("what stands above short queries has room at the left edge", () => {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { cellNumber, chanceOf, fixed, numberText, showWeight, tensorNumber } from "../../../transformer/figures/browser/numbers.js";
-import { contrast, showMeasure, showOffset } from "../../../transformer/figures/browser/measures.js";
+import { contrast, formatMeasure, formatOffset } from "../../../transformer/figures/browser/measures.js";
 import { random } from "./fixtures.js";
 
 const DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
@@ -29,8 +29,8 @@ test("what is written", () => {
   assert.deepEqual([-Infinity, NaN, -0.25].map((x) => tensorNumber(x)), ["−∞", "not a number", "−0.25"]);
   assert.equal(fixed(-0.12345), "−0.1235");
   assert.deepEqual([3, -7, 0.004, 0.5, 12.34, 2000.4, -0.0004].map((x) => cellNumber(x, 20)), ["3", "−7", "0.0", "0.5", "12.3", "2000", "0.0"]);
-  assert.deepEqual([0.5, 12.34, 123.4].map(showMeasure), ["0.50", "12.3", "123"]);
-  assert.deepEqual([2, 0, -1].map(showOffset), ["+2", "0", "−1"]);
+  assert.deepEqual([0.5, 12.34, 123.4].map(formatMeasure), ["0.50", "12.3", "123"]);
+  assert.deepEqual([2, 0, -1].map(formatOffset), ["+2", "0", "−1"]);
 });
 
 test("nothing is said to be sure, or impossible, that is not", () => {

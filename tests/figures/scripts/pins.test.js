@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { clearest, strongestAttention, pinnable, pinnedTokens, pinnedWord, pinOf, attentionText, positionsIn } from "../../../transformer/figures/browser/pins.js";
+import { clearest, strongestAttention, pinnableWords, pinnedTokens, pinnedWord, pinOf, attentionText, positionsIn } from "../../../transformer/figures/browser/pins.js";
 import { labels, side, STATE } from "./fixtures.js";
 
 const plain = (made, words, names) => ({ ...made, plain: words, plain_labels: names });
@@ -11,14 +11,14 @@ const SRC = plain(labels(["▁the", "▁ca", "ts", "</s>"], [0, 1, 1, 2], [false
 const TGT = plain(labels(["<s>", "▁les", "▁chat", "s"], [0, 1, 2, 2], [true, false, false, false]), [0, 1, 2, 2], ["", "les", "chats"]);
 const NEXT = plain(labels(["▁les", "▁chat", "s", "</s>"], [0, 1, 1, 2], [false, false, false, true]), [0, 1, 1, 2], ["les", "chats", ""]);
 
-// The looks are numbers of their own, known by where they stand: head i of six, word w.
+// The weights are numbers of their own, known by where they stand: head i of six, word w.
 const level = (way, i, w) => 100 * (way === "to" ? 1 : 2) + 10 * i + w;
 const SIDE = {
   ...side(), src: SRC, tgt: TGT, predicted: NEXT,
   labels: (kind) => ({
     rows: kind === "encoder" ? SRC : TGT, columns: kind === "decoder" ? TGT : SRC, writes: kind === "encoder" ? null : NEXT,
   }),
-  looks: (_, way) => ({
+  pinWeights: (_, way) => ({
     top: 1000, words: 3, others: Uint16Array.from({ length: 18 }, (__, at) => at % 2),
     weights: Uint16Array.from({ length: 18 }, (__, at) => level(way, Math.floor(at / 3), at % 3)),
   }),
@@ -26,12 +26,12 @@ const SIDE = {
 const CATS = pinnedWord(SIDE, "s2");
 
 test("words can be pinned by any of their pieces, signs cannot", () => {
-  assert.deepEqual(pinnable(SIDE).map(({ of, label }) => of + label), ["sthe", "scats", "tles", "tchats"]);
+  assert.deepEqual(pinnableWords(SIDE).map(({ of, label }) => of + label), ["sthe", "scats", "tles", "tchats"]);
   assert.equal(CATS.label, "cats");
   assert.equal(pinOf(CATS), "s1");
   for (const pin of ["", "s3", "t0", "s9", "t99"]) assert.equal(pinnedWord(SIDE, pin), null);
   const reader = { ...SIDE, kinds: ["encoder"] };
-  assert.deepEqual(pinnable(reader).map(({ of }) => of), ["s", "s"]);
+  assert.deepEqual(pinnableWords(reader).map(({ of }) => of), ["s", "s"]);
 });
 
 test("a word of the sentence is never seen by the decoder's own attention, nor one of the translation by the encoder's", () => {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { layoutTree, writtenOf } from "../../../transformer/figures/browser/decoding-tree.js";
+import { layoutTree, hypothesisText } from "../../../transformer/figures/browser/decoding-tree.js";
 import { softmaxOf, workingOf } from "../../../transformer/figures/browser/querykey-working.js";
 import { makeStore, unpack } from "../../../transformer/figures/browser/store.js";
 import { near, random, side, STATE } from "./fixtures.js";
@@ -69,8 +69,8 @@ test("a tree's branches do not cross, and what is folded is counted at its paren
   }
   const folded = layoutTree(TREE, true, false);
   assert.deepEqual([folded.columns[2], [...folded.hidden]], [[4, 5], [[1, 1]]]);
-  assert.equal(writtenOf(TREE, 4), "a");
-  assert.equal(writtenOf(TREE, 5), "bd");
+  assert.equal(hypothesisText(TREE, 4), "a");
+  assert.equal(hypothesisText(TREE, 5), "bd");
 });
 
 // As figures/packing.py describes it: a magic word, a header, blocks filled up to eight bytes.

@@ -1,6 +1,6 @@
 // Helpers of all views. Text from outside reaches the page only through textContent.
 
-import { byteOf, isSign, tokenName } from "./naming.js";
+import { byteOf, isSpecialToken, tokenName } from "./naming.js";
 
 export const SVG = "http://www.w3.org/2000/svg";
 
@@ -32,13 +32,13 @@ export function tokenText(text) {
   } else {
     node.append(name);
   }
-  if (isSign(text)) node.classList.add("hu-special");
+  if (isSpecialToken(text)) node.classList.add("hu-special");
   if (byteOf(text)) node.title = `One byte (hexadecimal ${byteOf(text)}) of a character that has no token of its own; together with its neighbours it spells the character.`;
   return node;
 }
 
 // Run `change`, which alters the page above `node`, and scroll so that `node` stays where it was.
-export function inPlace(node, change) {
+export function keepPosition(node, change) {
   const before = node.getBoundingClientRect().top;
   change();
   const moved = node.getBoundingClientRect().top - before;
@@ -50,7 +50,7 @@ export function inPlace(node, change) {
   (scroller || document.scrollingElement).scrollBy(0, moved);
 }
 
-export const within = (value, count) => Math.min(Math.max(value, 0), count - 1);
+export const clampIndex = (value, count) => Math.min(Math.max(value, 0), count - 1);
 
 // Steps of the arrow keys as [right, down].
 export const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
@@ -64,7 +64,7 @@ function rgbOf(colour) {
 }
 
 // Whether a colour is bright, by the weights of Rec. 601; it decides between black and white text.
-export const bright = (pixel) => 0.299 * (pixel & 255) + 0.587 * ((pixel >> 8) & 255) + 0.114 * ((pixel >> 16) & 255) > 140;
+export const isBright = (pixel) => 0.299 * (pixel & 255) + 0.587 * ((pixel >> 8) & 255) + 0.114 * ((pixel >> 16) & 255) > 140;
 
 // 256 colours between the stops, each as a pixel of four bytes.
 function rampOf(stops) {
@@ -124,4 +124,4 @@ export function printColours(position) {
 }
 
 // Set an attribute only if it changes, since redundant writes are slow in long lists.
-export const setIfNew = (node, name, value) => { if (node.getAttribute(name) !== value) node.setAttribute(name, value); };
+export const setIfChanged = (node, name, value) => { if (node.getAttribute(name) !== value) node.setAttribute(name, value); };

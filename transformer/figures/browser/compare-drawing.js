@@ -50,7 +50,7 @@ function paintUnpaired(pen, layout, rows, columns, theme) {
 
 // Draw a thumbnail of differences on its canvas.
 /** @param {HTMLCanvasElement} canvas @param {number} width @param {number} greatest @param {Theme} theme */
-export function paintDifference(canvas, values, height, width, greatest, theme) {
+export function paintDifferenceThumb(canvas, values, height, width, greatest, theme) {
   [canvas.width, canvas.height] = [Math.max(width, 1), Math.max(height, 1)];
   if (!values.length) return;
   const image = new ImageData(width, height);

@@ -1,10 +1,10 @@
 // The Compare view: one head for two sentences, two checkpoints or a forced token, and the difference over the
 // common tokens.
 
-import { ARROWS, el, tokenText, within } from "./base.js";
+import { ARROWS, el, tokenText, clampIndex } from "./base.js";
 import { cellAt, cornerOf, layoutCells } from "./cells.js";
 import {
-  compareFigure, compareTable, makeDifferenceLegend, paintDifference, paintDifferences, paintSide,
+  compareFigure, compareTable, makeDifferenceLegend, paintDifferenceThumb, paintDifferences, paintSide,
 } from "./compare-drawing.js";
 import { compareTables, headDifferences, inBoth, piecePairs } from "./compare-tables.js";
 import { makeLegend } from "./legend.js";
@@ -77,12 +77,12 @@ function compareView(ctx) {
     const { heads, height, width, greatest, key } = differences();
     const side = { ...sides[0], ...inBoth(sides, state.kind) };
     const of = (layer, head) => heads[layer * side.n_heads + head];
-    const [layer, head] = [within(state.layer, side.depths[state.kind]), within(state.head, side.n_heads)];
+    const [layer, head] = [clampIndex(state.layer, side.depths[state.kind]), clampIndex(state.head, side.n_heads)];
     mosaic.draw(side, state.kind, { layer, head }, theme, {
       label: "Difference of all heads",
       marked: layer === state.layer && head === state.head,
       described: (layer, head) => `differs by ${showMean(of(layer, head).mean)}`,
-      picture: (canvas, layer, head) => paintDifference(canvas, of(layer, head).picture, height, width, greatest, theme),
+      picture: (canvas, layer, head) => paintDifferenceThumb(canvas, of(layer, head).picture, height, width, greatest, theme),
       of: key,
     });
     drawList();
@@ -162,7 +162,7 @@ function compareView(ctx) {
         const [right, down] = ARROWS[event.key];
         const { nRows, nColumns } = table();
         const at = own(cell);
-        const next = at ? { row: within(at.row + down, nRows), column: within(at.column + right, nColumns) } : { row: 0, column: 0 };
+        const next = at ? { row: clampIndex(at.row + down, nRows), column: clampIndex(at.column + right, nColumns) } : { row: 0, column: 0 };
         point(which < 2 ? commonCell(tables, next, which) : next);
       } else return;
       event.preventDefault();
@@ -202,7 +202,7 @@ function comparison(ctx, a, b) {
 /** @param {Context} ctx */
 function clampedNote({ sides, state }) {
   const [, b] = sides;
-  const [layer, head] = [within(state.layer, b.depths[state.kind]), within(state.head, b.n_heads)];
+  const [layer, head] = [clampIndex(state.layer, b.depths[state.kind]), clampIndex(state.head, b.n_heads)];
   if (layer === state.layer && head === state.head) return "";
   return `B has ${b.depths[state.kind]} layers of ${b.n_heads} heads; its ${headName({ layer, head })} is shown.`;
 }

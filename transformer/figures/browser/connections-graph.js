@@ -1,7 +1,7 @@
 // The graph of connections as SVG: the encoder on the left, the decoder on the right, information flows upwards.
 
-import { edgeSvg, inputColour } from "./connections-svg.js";
-import { counted, headName } from "./naming.js";
+import { svgElement, inputColour } from "./connections-svg.js";
+import { displayNumber, headName } from "./naming.js";
 import { numberText } from "./numbers.js";
 
 const ROW_HEIGHT = 46; // px between two rows
@@ -23,14 +23,14 @@ export function graphLayout(data) {
     const start = kind === "encoder" ? 1 + 2 * at.layer : base + 3 * at.layer;
     if (part === "ffn") return { ...at, kind: "ffn", row: start + (kind === "encoder" ? 1 : 2), text: "FFN" };
     const head = Number(part);
-    return { ...at, head, column: (head + 0.5) / heads, row: start + (kind === "cross" ? 1 : 0), text: counted(head) };
+    return { ...at, head, column: (head + 0.5) / heads, row: start + (kind === "cross" ? 1 : 0), text: displayNumber(head) };
   });
   return { places, rows: base + 3 * layers + 1, names: data.nodes.map((_, i) => nodeName(places[i])) };
 }
 
 function nodeName(place) {
   if (place.head >= 0) return `${HEAD_KINDS[place.kind]} ${headName({ layer: place.layer, head: place.head })}`;
-  if (place.kind === "ffn") return `${place.stack ? "decoder" : "encoder"} feed-forward network ${counted(place.layer)}`;
+  if (place.kind === "ffn") return `${place.stack ? "decoder" : "encoder"} feed-forward network ${displayNumber(place.layer)}`;
   return { source: "source embedding", target: "target embedding", output: "output" }[place.kind];
 }
 
@@ -53,7 +53,7 @@ export function drawGraph(root, data, layout, now, theme, { selected, select }) 
   });
   const points = layout.places.map(point);
   const greatest = Math.max(...data.frames.flatMap((frame) => frame.edges.map((edge) => Math.abs(edge[4]))), 1e-9);
-  const picture = edgeSvg("svg", {
+  const picture = svgElement("svg", {
     viewBox: `0 0 ${width} ${height}`, width, height, role: "img",
     "aria-label": `Graph of ${now.edges.length} connections at step ${now.step}; the list below has their names and values`,
   });
@@ -83,16 +83,16 @@ export function drawGraph(root, data, layout, now, theme, { selected, select }) 
 function connection(from, to, edge, { width, colour, outline, faint, title, select }) {
   const bend = Math.max((from.y - to.y) / 2, 12);
   const d = `M${from.x},${from.y} C${from.x},${from.y - bend} ${to.x},${to.y + bend} ${to.x},${to.y}`;
-  const seen = edgeSvg("path", {
+  const seen = svgElement("path", {
     d, fill: "none", stroke: colour, "stroke-width": width, "stroke-opacity": outline ? 1 : faint ? 0.25 : 0.75, class: "hu-edge",
     ...(edge[4] < 0 ? { "stroke-dasharray": `${Math.max(2 * width, 4)} ${Math.max(width, 3)}` } : {}),
   });
-  const target = edgeSvg("path", { d, fill: "none", stroke: "transparent", "stroke-width": Math.max(width, 10), class: "hu-edge-target" });
-  target.append(edgeSvg("title", {}, title));
+  const target = svgElement("path", { d, fill: "none", stroke: "transparent", "stroke-width": Math.max(width, 10), class: "hu-edge-target" });
+  target.append(svgElement("title", {}, title));
   target.addEventListener("pointerenter", select);
   target.addEventListener("click", select);
   if (!outline) return [seen, target];
-  return [edgeSvg("path", { d, fill: "none", stroke: outline, "stroke-width": width + 4, class: "hu-edge-outline" }), seen, target];
+  return [svgElement("path", { d, fill: "none", stroke: outline, "stroke-width": width + 4, class: "hu-edge-outline" }), seen, target];
 }
 
 /** @param {Theme} theme */
@@ -103,10 +103,10 @@ function nodeOf(place, { x, y }, isUsed, radius, theme, size, name) {
   const isHead = place.head >= 0;
   const wide = { source: 56, target: 56, output: 56, ffn: 36 }[place.kind] * size;
   const shape = isHead
-    ? edgeSvg("circle", { ...common, cx: x, cy: y, r: radius })
-    : edgeSvg("rect", { ...common, x: x - wide / 2, y: y - 10 * size, width: wide, height: 20 * size, rx: place.kind === "ffn" ? 3 : 9 * size });
-  shape.append(edgeSvg("title", {}, name));
-  const letters = edgeSvg("text", { ...font, "font-size": Math.min(11 * size, isHead ? radius * 1.2 : 99) }, place.text);
+    ? svgElement("circle", { ...common, cx: x, cy: y, r: radius })
+    : svgElement("rect", { ...common, x: x - wide / 2, y: y - 10 * size, width: wide, height: 20 * size, rx: place.kind === "ffn" ? 3 : 9 * size });
+  shape.append(svgElement("title", {}, name));
+  const letters = svgElement("text", { ...font, "font-size": Math.min(11 * size, isHead ? radius * 1.2 : 99) }, place.text);
   return [shape, letters];
 }
 
@@ -117,12 +117,12 @@ function rowNames(layout, points, width, theme, size) {
   return layout.places.flatMap((place, i) => {
     if (["source", "target"].includes(place.kind)) {
       const name = place.stack ? "Decoder" : "Encoder";
-      return [edgeSvg("text", { x: place.stack ? width : 0, y: points[i].y, "text-anchor": place.stack ? "end" : "start", "dominant-baseline": "central", "font-size": 12 * size, "font-weight": 600, fill: theme.text }, name)];
+      return [svgElement("text", { x: place.stack ? width : 0, y: points[i].y, "text-anchor": place.stack ? "end" : "start", "dominant-baseline": "central", "font-size": 12 * size, "font-weight": 600, fill: theme.text }, name)];
     }
     if (place.head !== 0) return [];
     const x = place.stack ? width : 0;
     const anchor = place.stack ? "end" : "start";
-    return [edgeSvg("text", { x, y: points[i].y, "text-anchor": anchor, "dominant-baseline": "central", "font-size": 11 * size, fill: theme.muted },
-      `${titles[place.kind]} ${counted(place.layer)}`)];
+    return [svgElement("text", { x, y: points[i].y, "text-anchor": anchor, "dominant-baseline": "central", "font-size": 11 * size, fill: theme.muted },
+      `${titles[place.kind]} ${displayNumber(place.layer)}`)];
   });
 }

@@ -1,6 +1,6 @@
 // The scatter plot of the film of connections: the score of each drawn edge against its true effect.
 
-import { edgeSvg, inputColour } from "./connections-svg.js";
+import { svgElement, inputColour } from "./connections-svg.js";
 import { numberText } from "./numbers.js";
 
 const PLOT_SIDE = 250; // px
@@ -17,27 +17,27 @@ export function drawScatter(root, now, theme, { selected, select, title }) {
   const at = (value) => ((value - low + pad) / (high - low + 2 * pad)) * (side - edge - 6);
   const x = (value) => edge + at(value);
   const y = (value) => side - edge - at(value);
-  const picture = edgeSvg("svg", {
+  const picture = svgElement("svg", {
     viewBox: `0 0 ${side} ${side}`, width: side, height: side, role: "img",
     "aria-label": `Score against effect of ${now.edges.length} connections`,
   });
-  const line = (x1, y1, x2, y2, more) => edgeSvg("line", { x1, y1, x2, y2, stroke: theme.faint, "stroke-width": 1, ...more });
+  const line = (x1, y1, x2, y2, more) => svgElement("line", { x1, y1, x2, y2, stroke: theme.faint, "stroke-width": 1, ...more });
   picture.append(
     line(x(low - pad), y(0), x(high + pad), y(0), {}),
     line(x(0), y(low - pad), x(0), y(high + pad), {}),
     line(x(low - pad), y(low - pad), x(high + pad), y(high + pad), { "stroke-dasharray": "4 4" }),
   );
   now.edges.forEach((each, i) => {
-    const dot = edgeSvg("circle", {
+    const dot = svgElement("circle", {
       cx: x(each[3]), cy: y(each[4]), r: (i === selected ? 7 : 4.5) * size, class: "hu-edge-dot",
       fill: inputColour(each[2], theme), "fill-opacity": 0.85,
       stroke: i === selected ? theme.text : theme.ground, "stroke-width": i === selected ? 2.5 : 1,
     });
-    dot.append(edgeSvg("title", {}, `${title(each)}: score ${numberText(each[3], 3)}, effect ${numberText(each[4], 3)}`));
+    dot.append(svgElement("title", {}, `${title(each)}: score ${numberText(each[3], 3)}, effect ${numberText(each[4], 3)}`));
     dot.addEventListener("pointerenter", () => { if (i !== selected) select(i); });
     picture.append(dot);
   });
-  const text = (words, attributes) => edgeSvg("text", { fill: theme.muted, "font-size": 11 * size, ...attributes }, words);
+  const text = (words, attributes) => svgElement("text", { fill: theme.muted, "font-size": 11 * size, ...attributes }, words);
   const ends = [0, high].filter((value, i) => i === 0 || value > 1e-5);
   picture.append(
     ...ends.map((value) => text(numberText(value, 2), { x: x(value), y: side - edge + 14 * size, "text-anchor": value === 0 ? "middle" : "end" })),

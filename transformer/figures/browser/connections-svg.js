@@ -3,7 +3,7 @@
 import { SVG } from "./base.js";
 
 /** @param {string} tag @param {Record<string, string | number>} attributes */
-export function edgeSvg(tag, attributes, text = "") {
+export function svgElement(tag, attributes, text = "") {
   const node = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, String(value));
   if (text) node.append(text);

@@ -6,7 +6,7 @@ import { inputColour } from "./connections-svg.js";
 import { drawGraph, edgeName, graphLayout } from "./connections-graph.js";
 import { drawScatter } from "./connections-scatter.js";
 import { makeLarger } from "./help.js";
-import { nameExactly } from "./naming.js";
+import { setExactNames } from "./naming.js";
 import { numberText } from "./numbers.js";
 
 const STEP_PACE = [250, 700]; // minimum and maximum ms per step
@@ -68,7 +68,7 @@ export function connectionsView(root) {
   function show(next) {
     const opens = !data || data.name !== next.name || !data.frames.length;
     data = next;
-    nameExactly(data.exact);
+    setExactNames(data.exact);
     layout = graphLayout(data);
     const last = Math.max(data.frames.length - 1, 0);
     if (opens) {

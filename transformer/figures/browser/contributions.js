@@ -2,7 +2,7 @@
 // values of that cell. `.show(bytes)` takes the data of figures/contributions.py; `report({ row, column })` is
 // called when a cell is selected, −1 for none.
 
-import { ARROWS, colours, el, tokenText, within } from "./base.js";
+import { ARROWS, colours, el, tokenText, clampIndex } from "./base.js";
 import { cellAt, cornerOf, drawTable, layoutCells } from "./cells.js";
 import { makeBar } from "./legend.js";
 import { numberText } from "./numbers.js";
@@ -134,7 +134,7 @@ export function contributionsView(container, report) {
       if (event.key === "Escape") choose(null);
       else if (event.key in ARROWS) {
         const [right, down] = ARROWS[event.key];
-        choose(cell ? { row: within(cell.row + down, m.nRows), column: within(cell.column + right, m.nColumns) } : { row: 0, column: 0 });
+        choose(cell ? { row: clampIndex(cell.row + down, m.nRows), column: clampIndex(cell.column + right, m.nColumns) } : { row: 0, column: 0 });
       } else return;
       event.preventDefault();
     });

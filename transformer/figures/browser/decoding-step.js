@@ -1,7 +1,7 @@
 // One decoding step: its attention and its candidates, in one panel per translation, the original and the one
 // with a forced token.
 
-import { ARROWS, el, setIfNew, tokenText, within } from "./base.js";
+import { ARROWS, el, setIfChanged, tokenText, clampIndex } from "./base.js";
 import { drawRowLabel, shorten } from "./lettering.js";
 import { shade } from "./matrix.js";
 import { headName, pieceName, tokenName } from "./naming.js";
@@ -146,10 +146,10 @@ function makeWeightRow(ctx, kind) {
       cell.hidden = j >= row.seen;
       if (cell.hidden) return;
       const weight = row.weights[j];
-      setIfNew(cell, "tabindex", j === (focusedIndex >= 0 ? focusedIndex : best) ? "0" : "-1");
-      setIfNew(cell, "class", j === best ? "hu-weight hu-most" : "hu-weight");
-      setIfNew(cell, "aria-label", `${tokenName(row.tokens[j])}: ${showWeight(weight, row.top)}`);
-      setIfNew(block, "style", `background: ${ctx.theme.css(shade(weight, ctx.state.scale, maxWeight))}`);
+      setIfChanged(cell, "tabindex", j === (focusedIndex >= 0 ? focusedIndex : best) ? "0" : "-1");
+      setIfChanged(cell, "class", j === best ? "hu-weight hu-most" : "hu-weight");
+      setIfChanged(cell, "aria-label", `${tokenName(row.tokens[j])}: ${showWeight(weight, row.top)}`);
+      setIfChanged(block, "style", `background: ${ctx.theme.css(shade(weight, ctx.state.scale, maxWeight))}`);
       const weightText = weight >= 0.005 ? weight.toFixed(2) : "";
       if (number.textContent !== weightText) number.textContent = weightText;
     });
@@ -176,7 +176,7 @@ function makeWeightRow(ctx, kind) {
     event.preventDefault();
     event.stopPropagation();
     event.target.tabIndex = -1;
-    const next = cells.children[within(at + step, now.seen)];
+    const next = cells.children[clampIndex(at + step, now.seen)];
     next.tabIndex = 0;
     next.focus();
   });

@@ -1,7 +1,7 @@
 // The beam search tree: a column per step, a box per token. Only the visible part is drawn, so that a wide beam
 // over a long sentence stays fast.
 
-import { ARROWS, el, tokenText, within } from "./base.js";
+import { ARROWS, el, tokenText, clampIndex } from "./base.js";
 import { drawToken, LABEL_SIZE, shorten, SMALL_LABEL_SIZE } from "./lettering.js";
 import { pieceName } from "./naming.js";
 import { chanceOf, fixed } from "./numbers.js";
@@ -50,7 +50,7 @@ const bestEnd = (tree) => tree.best.lastIndexOf(true);
 
 // The text of a hypothesis, without <s> and </s>.
 /** @param {Tree} tree */
-export function writtenOf(tree, node) {
+export function hypothesisText(tree, node) {
   const path = pathFromRoot(tree, node).slice(1);
   if (tree.status[node] === "finished") path.pop();
   return path.map((i) => tree.token[i]).join("").replaceAll("▁", " ").trim();
@@ -74,7 +74,7 @@ export function makeTree(ctx) {
   const title = el("h2", {});
   const node = el("section", { class: "hu-tree" }, title, none, body);
 
-  const chosen = (tree) => (ctx.state.node >= 0 ? within(ctx.state.node, tree.token.length) : bestEnd(tree));
+  const chosen = (tree) => (ctx.state.node >= 0 ? clampIndex(ctx.state.node, tree.token.length) : bestEnd(tree));
   const choose = (i) => ctx.set({ node: i });
 
   function draw() {
@@ -137,11 +137,11 @@ export function makeTree(ctx) {
     show?.addEventListener("click", () => ctx.set({ step }));
     branch.replaceChildren(
       el("div", { class: "hu-written" }, ...pathFromRoot(tree, now).map((i) => el("span", { class: "hu-piece" }, tokenText(pieceName(tree.token[i]))))),
-      el("bdi", { class: "hu-hypothesis" }, writtenOf(tree, now)),
+      el("bdi", { class: "hu-hypothesis" }, hypothesisText(tree, now)),
       el("dl", {}, ...pairs.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))), ...(show ? [show] : []));
     ends.replaceChildren(...ranked.map((i) => {
       const button = el("button", { type: "button", class: "hu-end", "aria-pressed": String(i === now) },
-        el("span", { class: "hu-number" }, fixed(tree.score[i])), el("bdi", {}, writtenOf(tree, i)));
+        el("span", { class: "hu-number" }, fixed(tree.score[i])), el("bdi", {}, hypothesisText(tree, i)));
       button.addEventListener("click", () => {
         const rank = ranked.indexOf(i);
         choose(i);
@@ -205,8 +205,8 @@ function neighbour(tree, placed, now, key) {
 /** @param {Pen} pen @param {Tree} tree @param {any} placed @param {Theme} theme @param {any} chosen @param {any} given */
 function paintTree(pen, tree, placed, theme, chosen, { left, right }) {
   const { columns, columnPitch, wide } = placed;
-  const from = within(Math.floor((left - wide) / columnPitch), columns.length);
-  const to = within(Math.ceil(right / columnPitch), columns.length);
+  const from = clampIndex(Math.floor((left - wide) / columnPitch), columns.length);
+  const to = clampIndex(Math.ceil(right / columnPitch), columns.length);
   const path = new Set(pathFromRoot(tree, chosen));
   pen.textBaseline = "middle";
   pen.font = `${Math.round(SMALL_LABEL_SIZE * placed.scale)}px ${theme.font}`;

@@ -1,10 +1,10 @@
 // The Decoding view: the translation token by token, with the decoder's input, its candidates and its
 // attention. A token can be forced; both translations are then shown side by side.
 
-import { el, setIfNew, tokenText, within } from "./base.js";
+import { el, setIfChanged, tokenText, clampIndex } from "./base.js";
 import { candidatesOf, makeStepPanel, rowsOf, stepBlocks, stepHead } from "./decoding-step.js";
 import { makeTree } from "./decoding-tree.js";
-import { headName, isExact, TOKENS_NOTE, tokenName } from "./naming.js";
+import { headName, hasExactNames, TOKENS_NOTE, tokenName } from "./naming.js";
 import { KINDS } from "./options.js";
 import { plainToken } from "./querykey-working.js";
 
@@ -12,7 +12,7 @@ const STEP_MS = 1000; // ms per step while playing
 
 // "2:1234" as { step, id }; null if nothing is forced.
 /** @param {State} state */
-export function forcedOf(state) {
+export function parseForced(state) {
   const [step, id] = state.force.split(":").map(Number);
   return state.force ? { step, id } : null;
 }
@@ -44,8 +44,8 @@ function decodingView(ctx) {
   });
 
   const count = () => Math.max(ctx.side.steps.length, alteredOf(ctx)?.steps.length || 0);
-  const at = () => within(ctx.state.step, count());
-  const go = (step) => ctx.set({ step: within(step, count()) });
+  const at = () => clampIndex(ctx.state.step, count());
+  const go = (step) => ctx.set({ step: clampIndex(step, count()) });
 
   function play() {
     if (at() === count() - 1) go(0);
@@ -67,7 +67,7 @@ function decodingView(ctx) {
     const { side } = ctx;
     if (!count()) return node.replaceChildren(empty);
     if (empty.isConnected) node.replaceChildren(...all);
-    const [step, forced, altered] = [at(), forcedOf(ctx.state), alteredOf(ctx)];
+    const [step, forced, altered] = [at(), parseForced(ctx.state), alteredOf(ctx)];
     player.draw(step, count(), Boolean(playing));
     line.hidden = !forced || !(altered || ctx.forces);
     forcedNote.hidden = line.hidden;
@@ -76,7 +76,7 @@ function decodingView(ctx) {
       : ctx.versus === "refused"
         ? "This token cannot be forced; the message above the tabs says why."
         : "Translating again with the token you chose …";
-    const differing = altered ? differingOf(ctx.pairs, side, altered) : [new Set(), new Set()];
+    const differing = altered ? differingPositions(ctx.pairs, side, altered) : [new Set(), new Set()];
     outputs[0].draw(side, altered ? "Original" : "", step, differing[0], -1);
     outputs[1].node.hidden = panels[1].node.hidden = !altered;
     both.classList.toggle("hu-two", Boolean(altered));
@@ -106,7 +106,7 @@ function decodingView(ctx) {
     draw,
     options: [],
     // Use the clearest head of each other kind, not the head with the same number.
-    turn: (kind) => ({ kind, ...stepHead(ctx, kind) }),
+    stateForKind: (kind) => ({ kind, ...stepHead(ctx, kind) }),
     keys: [
       ["← and →", "previous step, next step; Home and End: first and last step"],
       ["Space", "play or pause"],
@@ -119,7 +119,7 @@ function decodingView(ctx) {
       const writes = step < steps.length ? `: “${plainToken(predicted.names[step])}”` : "";
       return `Step ${step + 1} of ${count()}${writes}`;
     },
-    note: () => `For ${KINDS[ctx.state.kind].toLowerCase()}, the rows below show the selected head; for the other kinds, the head with the clearest pattern.${isExact() ? "" : ` ${TOKENS_NOTE}`}`,
+    note: () => `For ${KINDS[ctx.state.kind].toLowerCase()}, the rows below show the selected head; for the other kinds, the head with the clearest pattern.${hasExactNames() ? "" : ` ${TOKENS_NOTE}`}`,
     code: () => `trace.translation.steps[${at()}]`,
     figure: () => count() && decodingFigure(ctx, at(), tree),
     table: () => count() && decodingTable(ctx, at()),
@@ -181,10 +181,10 @@ function makeOutputRow(go) {
     label.textContent = name || "The decoder has read the filled tokens and predicts the marked one";
     [...chips.children].slice(1).forEach((chip, i) => {
       const state = i < step ? "read" : i === step ? "now" : "later";
-      setIfNew(chip, "data-state", state);
-      setIfNew(chip, "class", `hu-piece${differing.has(i) ? " hu-differing" : ""}${i === forced ? " hu-forced-token" : ""}`);
-      setIfNew(chip, "title", `step ${i + 1}${i === forced ? ", the token you forced" : ""}${differing.has(i) ? ", in this translation only" : ""}`);
-      setIfNew(chip, "aria-current", state === "now" ? "step" : "false");
+      setIfChanged(chip, "data-state", state);
+      setIfChanged(chip, "class", `hu-piece${differing.has(i) ? " hu-differing" : ""}${i === forced ? " hu-forced-token" : ""}`);
+      setIfChanged(chip, "title", `step ${i + 1}${i === forced ? ", the token you forced" : ""}${differing.has(i) ? ", in this translation only" : ""}`);
+      setIfChanged(chip, "aria-current", state === "now" ? "step" : "false");
     });
   }
   return { node, draw };
@@ -193,7 +193,7 @@ function makeOutputRow(go) {
 // For both translations, the output positions that have no partner in the other. The pairs are of decoder
 // inputs, which start with <s> and lack the last token.
 /** @param {Side} side */
-export function differingOf(pairs, side, altered) {
+export function differingPositions(pairs, side, altered) {
   const unpairedOf = (which) => new Set(pairs.tgt_tokens.filter((pair) => pair[1 - which] === null).map((pair) => pair[which] - 1));
   const unpaired = [unpairedOf(0), unpairedOf(1)];
   const [a, b] = [side.predicted.tokens, altered.predicted.tokens];

@@ -3,17 +3,17 @@
 // changed the state. `live`: a server answers reports with missing data; `forces`: it can translate again with
 // a forced token.
 
-import { colours, el, printColours, within } from "./base.js";
+import { colours, el, printColours, clampIndex } from "./base.js";
 import { listenForKeys, makeExact, makeHelp, makeLarger } from "./help.js";
 import { combined, matrixOf } from "./matrix.js";
-import { MEASURES, sinkOf } from "./measures.js";
+import { MEASURES, sinkNote } from "./measures.js";
 import { makeMosaic } from "./mosaic.js";
-import { headName, layerName, nameExactly, sentenceCase, shortName } from "./naming.js";
+import { headName, layerName, setExactNames, sentenceCase, shortName } from "./naming.js";
 import { KINDS, makeControls, TERMS } from "./options.js";
 import { makePins } from "./pins-panel.js";
 import { makeSheet } from "./sheet.js";
 import { makeStore } from "./store.js";
-import { makeNotices } from "./notable-heads.js";
+import { makeNotableHeads } from "./notable-heads.js";
 import { makeExportMenu } from "./export-menu.js";
 
 const REPORT_AFTER = 150; // ms without another change, so that a held arrow key reports once
@@ -45,7 +45,7 @@ export function explorerView(root, report, views, live = false, forces = live) {
     tabs.append(tab);
   }
   const tools = el("div", { class: "hu-tools" });
-  const controls = makeControls((changes) => set("kind" in changes ? view().turn?.(changes.kind) || changes : changes));
+  const controls = makeControls((changes) => set("kind" in changes ? view().stateForKind?.(changes.kind) || changes : changes));
   const mosaic = makeMosaic((layer, head) => (view().choose || set)({ layer, head }));
   const aside = el("section", { class: "hu-mosaic" }, mosaic.node);
   const title = el("h2", { class: "hu-title" });
@@ -54,7 +54,7 @@ export function explorerView(root, report, views, live = false, forces = live) {
   const panel = el("div", { class: "hu-view", role: "tabpanel" });
   const waiting = el("p", { class: "hu-waiting", role: "status", hidden: "" }, "Loading the weights of this layer …");
   const sheet = makeSheet(() => view());
-  const notices = makeNotices((changes) => set(changes));
+  const notices = makeNotableHeads((changes) => set(changes));
   const main = el("div", { class: "hu-main" }, el("header", {}, title, code), note, waiting, panel, sheet.node);
   const frame = el(
     "div", { class: "hu hu-explorer" },
@@ -162,7 +162,7 @@ export function explorerView(root, report, views, live = false, forces = live) {
     if (!state || !store.sides.length || !frame.isConnected) return;
     const side = store.sides[0];
     state = fitted(state, side, ctx.views);
-    nameExactly(state.exact);
+    setExactNames(state.exact);
     theme = colours(frame);
     frame.dataset.size = state.size;
     for (const tab of tabs.children) {
@@ -179,7 +179,7 @@ export function explorerView(root, report, views, live = false, forces = live) {
     title.textContent = shown.title ? shown.title() : ctx.title();
     code.hidden = !state.exact;
     code.textContent = code.hidden ? "" : shown.code ? shown.code() : codeOf(state);
-    note.textContent = shown.note ? shown.note() : sinkOf(side, state);
+    note.textContent = shown.note ? shown.note() : sinkNote(side, state);
     notices.draw();
     pins.draw();
     waiting.hidden = !views[state.view].mosaic || Boolean(side.weights(state.kind, state.layer, state.head));
@@ -228,8 +228,8 @@ function fitted(state, side, views) {
     ...state,
     view: views.includes(state.view) ? state.view : views[0],
     kind,
-    layer: within(state.layer, side.depths[kind]),
-    head: within(state.head, side.n_heads),
+    layer: clampIndex(state.layer, side.depths[kind]),
+    head: clampIndex(state.head, side.n_heads),
     measure: side.kinds.some((kind) => state.measure in side.measures[kind]) ? state.measure : "none",
   };
 }

@@ -45,7 +45,7 @@ export function pointAlong(path, share) {
 
 // Animate small vectors along these paths of the drawing `root`, in these colours; nothing if the browser asks
 // for reduced motion.
-export function sendVectors(root, ways, tints) {
+export function animateVectors(root, ways, tints) {
   if (globalThis.matchMedia?.("(prefers-reduced-motion: reduce)").matches) return;
   const startTime = performance.now();
   const vectors = ways.flatMap((path) => Array.from({ length: VECTORS_PER_ARROW }, (_, nth) => {

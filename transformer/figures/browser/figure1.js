@@ -2,9 +2,9 @@
 // is a button; the arrow keys follow the order of computation. `.show(bytes)` takes the data of
 // figures/figure1.py; `report({ box or layer })` is called when one is selected.
 
-import { colours, el, SVG, within } from "./base.js";
-import { sendVectors, pathsInto } from "./figure1-travel.js";
-import { counted, layerName, nameExactly } from "./naming.js";
+import { colours, el, SVG, clampIndex } from "./base.js";
+import { animateVectors, pathsInto } from "./figure1-travel.js";
+import { displayNumber, layerName, setExactNames } from "./naming.js";
 import { unpack } from "./store.js";
 
 const TOWARDS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }; // the figure is read upwards
@@ -17,7 +17,7 @@ export function figure1View(container, report) {
 
   function show(bytes) {
     ({ header, parts } = unpack(bytes));
-    nameExactly(header.exact);
+    setExactNames(header.exact);
     draw();
     if (arrived !== null && arrived !== header.opened) arrive();
     arrived = header.opened;
@@ -55,7 +55,7 @@ export function figure1View(container, report) {
     if (!root) return;
     const ramp = (header.signed.includes(header.opened) ? colours(frame).diverging : colours(frame).ramp);
     const levels = Array.from(parts.get(header.opened)?.values.slice(0, 5) || [64, 224, 128, 192, 32]);
-    sendVectors(root, pathsInto(drawing, header.opened), levels.map((level) => tintOf(ramp[level])));
+    animateVectors(root, pathsInto(drawing, header.opened), levels.map((level) => tintOf(ramp[level])));
   }
 
   function mark(id) {
@@ -103,7 +103,7 @@ export function figure1View(container, report) {
   function drawChooser(container, [count, chosen]) {
     const list = el("div", { class: "hu-layer-list" });
     for (let layer = 0; layer < count; layer++) {
-      const button = el("button", { type: "button", class: "hu-layer", "aria-pressed": String(layer === chosen), "aria-label": `Layer ${counted(layer)}` }, counted(layer));
+      const button = el("button", { type: "button", class: "hu-layer", "aria-pressed": String(layer === chosen), "aria-label": `Layer ${displayNumber(layer)}` }, displayNumber(layer));
       button.addEventListener("click", () => {
         for (const other of list.children) other.setAttribute("aria-pressed", String(other === button));
         report({ layer });
@@ -119,7 +119,7 @@ export function figure1View(container, report) {
     const ends = { Home: 0, End: header.boxes.length - 1 };
     if (!(event.key in TOWARDS) && !(event.key in ends)) return;
     event.preventDefault();
-    const next = ends[event.key] ?? within(at + TOWARDS[event.key], header.boxes.length);
+    const next = ends[event.key] ?? clampIndex(at + TOWARDS[event.key], header.boxes.length);
     if (next !== at) choose(header.boxes[next].id);
   });
   const resized = new ResizeObserver(() => {

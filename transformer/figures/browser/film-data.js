@@ -1,8 +1,8 @@
 // The film's frames, tokens and roles; unpacks what figures/film.py packs.
 
-import { el, within } from "./base.js";
-import { isExact } from "./naming.js";
-import { named } from "./store.js";
+import { el, clampIndex } from "./base.js";
+import { hasExactNames } from "./naming.js";
+import { withNames } from "./store.js";
 
 export const stepName = (step) => step.toLocaleString("en");
 export const inPercent = (share) => `${Math.floor(100 * share + 1e-3)} %`; // rounded down, with a tolerance for float32
@@ -31,13 +31,13 @@ export function makeFilm(header, parts) {
     const [, layers, heads] = shape(probe, kind);
     const chosen = state.layer >= 0 && state.head >= 0;
     const [layer, head] = chosen ? [state.layer, state.head] : clearest[kind];
-    return { ...state, probe, kind, layer: within(layer, layers), head: within(head, heads) };
+    return { ...state, probe, kind, layer: clampIndex(layer, layers), head: clampIndex(head, heads) };
   }
 
   // One frame of one sentence, in the form of an explorer side.
   function side(probe, frame) {
     const doc = probes[probe];
-    const [src, tgt, predicted] = [doc.src, doc.tgt, doc.predicted].map(named);
+    const [src, tgt, predicted] = [doc.src, doc.tgt, doc.predicted].map(withNames);
     const n_heads = shape(probe, doc.kinds[0])[2];
     const depths = Object.fromEntries(doc.kinds.map((kind) => [kind, shape(probe, kind)[1]]));
     const cells = (kind, layer, head) => {
@@ -48,7 +48,7 @@ export function makeFilm(header, parts) {
     };
     return {
       ...doc,
-      id: `film ${probe} ${Object.values(depths)} ${n_heads} ${doc.src.tokens.join(" ")} ${isExact()}`,
+      id: `film ${probe} ${Object.values(depths)} ${n_heads} ${doc.src.tokens.join(" ")} ${hasExactNames()}`,
       number: probe,
       depths,
       n_heads,

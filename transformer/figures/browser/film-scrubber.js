@@ -1,7 +1,7 @@
 // The film's controls: play, a slider over the steps, a strip with the selected head's role at each step, and
 // the list of changes.
 
-import { el, within } from "./base.js";
+import { el, clampIndex } from "./base.js";
 import { inPercent, reasonOf, roleColour, stepName } from "./film-data.js";
 import { headName, sentenceCase } from "./naming.js";
 
@@ -30,13 +30,13 @@ export function makeScrubber({ go, toggle }) {
     const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: count - 1 }[event.key];
     if (to === undefined) return;
     event.preventDefault();
-    go(within(to, count));
+    go(clampIndex(to, count));
   });
   strip.addEventListener("click", (event) => {
     const mark = event.target.closest("[data-frame]");
     const box = strip.getBoundingClientRect();
     const share = (event.clientX - box.left) / box.width;
-    go(mark ? Number(mark.dataset.frame) : within(Math.round(share * (count - 1)), count));
+    go(mark ? Number(mark.dataset.frame) : clampIndex(Math.round(share * (count - 1)), count));
   });
 
   function draw(film, frame, now, theme, playing) {

@@ -9,7 +9,7 @@ import { heatmapView } from "./heatmap.js";
 import { makeLarger } from "./help.js";
 import { matrixOf } from "./matrix.js";
 import { makeMosaic } from "./mosaic.js";
-import { headName, nameExactly } from "./naming.js";
+import { headName, setExactNames } from "./naming.js";
 import { KINDS, makeControls } from "./options.js";
 import { makeSheet } from "./sheet.js";
 import { unpack } from "./store.js";
@@ -77,7 +77,7 @@ export function filmView(root) {
     film = makeFilm(header, parts);
     painted += 1;
     exact = header.exact ?? 1;
-    nameExactly(exact);
+    setExactNames(exact);
     const opens = !state || visit !== header.visit || name !== header.name;
     if (opens) {
       visit = header.visit;

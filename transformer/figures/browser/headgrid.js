@@ -1,7 +1,7 @@
 // Grids with a number for every head, in which a cell can be selected. `.show(data)` takes the data of
 // figures/headgrid.py; `report({ grid, row, column })` is called when a cell is selected.
 
-import { ARROWS, bright, colours, el, within } from "./base.js";
+import { ARROWS, isBright, colours, el, clampIndex } from "./base.js";
 import { makeBar } from "./legend.js";
 
 export function headgridView(container, report) {
@@ -63,7 +63,7 @@ export function headgridView(container, report) {
       const level = grid.levels[i][j];
       const shade = level === null ? null : Math.round(255 * level);
       button.style.background = shade === null ? "none" : theme.css(shade);
-      button.style.color = shade === null ? theme.muted : bright(theme.ramp[shade]) ? "#000" : "#fff";
+      button.style.color = shade === null ? theme.muted : isBright(theme.ramp[shade]) ? "#000" : "#fff";
       button.textContent = grid.marks[i][j];
       button.title = grid.descriptions[i][j];
       button.setAttribute("aria-label", grid.descriptions[i][j]);
@@ -79,10 +79,10 @@ export function headgridView(container, report) {
     if (!(event.key in ARROWS)) return;
     const [right, down] = ARROWS[event.key];
     const at = cells.findIndex((line) => line.includes(event.target));
-    const line = cells[within(at + down, cells.length)];
+    const line = cells[clampIndex(at + down, cells.length)];
     event.preventDefault();
     event.stopPropagation();
-    line[within(cells[at].indexOf(event.target) + right, line.length)].focus();
+    line[clampIndex(cells[at].indexOf(event.target) + right, line.length)].focus();
   }
 
   function choose(name, r, c) {

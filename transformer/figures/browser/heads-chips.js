@@ -3,7 +3,7 @@
 
 import { el, SVG, tokenText } from "./base.js";
 import { parseHeads, writeHeads } from "./matrix.js";
-import { counted, headName, layerName, shortName } from "./naming.js";
+import { displayNumber, headName, layerName, shortName } from "./naming.js";
 import { showWeight } from "./numbers.js";
 
 // The heads shown. "" means only the selected one, "none" means none.
@@ -76,8 +76,8 @@ export function makeHeadChips(ctx) {
     const own = allOf(side, state.layer);
     const listed = [...own, ...on.filter(({ layer }) => layer !== state.layer)];
     const depth = side.depths[state.kind];
-    if (layers.length !== depth || layers.options[0].text !== counted(0)) {
-      layers.replaceChildren(...Array.from({ length: depth }, (_, i) => el("option", { value: i }, counted(i))));
+    if (layers.length !== depth || layers.options[0].text !== displayNumber(0)) {
+      layers.replaceChildren(...Array.from({ length: depth }, (_, i) => el("option", { value: i }, displayNumber(i))));
     }
     layers.value = String(state.layer);
     const key = `${side.id} ${writeHeads(listed)}`;
@@ -90,10 +90,10 @@ export function makeHeadChips(ctx) {
       chip.setAttribute("aria-pressed", String(index >= 0));
       chip.title = `${headName(one)}${style.dash.length ? ", dashed" : ""}`;
       chip.setAttribute("aria-label", chip.title);
-      chip.replaceChildren(swatch(style), one.layer === state.layer ? `H${counted(one.head)}` : shortName(one));
+      chip.replaceChildren(swatch(style), one.layer === state.layer ? `H${displayNumber(one.head)}` : shortName(one));
     });
     all.textContent = `all of ${layerName(state.layer)}`;
-    only.textContent = `only H${counted(state.head)}`;
+    only.textContent = `only H${displayNumber(state.head)}`;
     only.disabled = !state.heads;
     all.disabled = state.heads === writeHeads(own);
   }

@@ -86,7 +86,7 @@ export function layoutLines(m, count, pen, width, theme, large) {
 const middleOf = (layout, index) => layout.top + (index + 0.5) * layout.step;
 
 // With many lines, weak ones are fainter, or nothing else would be visible.
-export const steepnessOf = (count) => 0.5 + 0.4 * Math.min(Math.max(count - 300, 0) / 2700, 1);
+export const lineExponent = (count) => 0.5 + 0.4 * Math.min(Math.max(count - 300, 0) / 2700, 1);
 
 // The token at a point: { side: "q" or "k", index }, or null.
 /** @param {Matrix} m @param {number} x @param {number} y */

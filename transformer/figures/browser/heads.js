@@ -1,16 +1,16 @@
 // The Heads view, the default: queries left, keys right, a line for every weight, one colour per head (after
 // BertViz' head view: Vig 2019, https://aclanthology.org/P19-3007).
 
-import { ARROWS, el, inPlace, within } from "./base.js";
+import { ARROWS, el, keepPosition, clampIndex } from "./base.js";
 import {
   allOf, codeOfHeads, headKey, headsOn, makeHeadChips, readBetween, readFocus, tableOfHeads,
 } from "./heads-chips.js";
 import {
   drawFocus, drawHeadLegend, drawLines, drawTokens, FADED_OPACITY, headStyles, layoutLines, legendHeight,
-  lineEnds, MAX_LINES, steepnessOf, strongestLines, tokenAt,
+  lineEnds, MAX_LINES, lineExponent, strongestLines, tokenAt,
 } from "./heads-lines.js";
 import { writeHeads } from "./matrix.js";
-import { sinkOf } from "./measures.js";
+import { sinkNote } from "./measures.js";
 import { headName, layerName, sentenceCase, shortName } from "./naming.js";
 import { pinnedTokens, pinOf, wordAt } from "./pins.js";
 import { makeStage } from "./stage.js";
@@ -117,7 +117,7 @@ function headsView(ctx) {
   }
 
   const drawRest = (pen, layout, share = 1) =>
-    drawLines(pen, ms[0], layout, styles(), drawn.lines, lineEnds(layout, null), { steep: steepnessOf(drawn.lines.length), share });
+    drawLines(pen, ms[0], layout, styles(), drawn.lines, lineEnds(layout, null), { steep: lineExponent(drawn.lines.length), share });
 
   // The entries that the state pins, in this head or in all. Positions are those of pieces, so pins survive a
   // switch between words and pieces.
@@ -179,7 +179,7 @@ function headsView(ctx) {
     if (word) {
       const way = side === "q" ? "from" : "to";
       const again = ctx.state.pin === pinOf(word) && [way, "both"].includes(ctx.state.way);
-      inPlace(stage.node, () => ctx.set({ pin: again ? "" : pinOf(word), way, tokens: "" }));
+      keepPosition(stage.node, () => ctx.set({ pin: again ? "" : pinOf(word), way, tokens: "" }));
       return;
     }
     const names = members.map((position) => side + position);
@@ -215,7 +215,7 @@ function headsView(ctx) {
     else if (key in ARROWS || key === "Home" || key === "End") {
       const [right, down] = ARROWS[key] || [0, 0];
       const side = right ? (right > 0 ? "k" : "q") : at?.side || "q";
-      const index = { Home: 0, End: count(side) - 1 }[key] ?? within((at?.index ?? 0) + (at ? down : 0), count(side));
+      const index = { Home: 0, End: count(side) - 1 }[key] ?? clampIndex((at?.index ?? 0) + (at ? down : 0), count(side));
       point({ side, index });
       anchor.style.top = `${stage.placed.top + index * stage.placed.step}px`;
       anchor.scrollIntoView({ block: "nearest" });
@@ -260,7 +260,7 @@ function headsView(ctx) {
     code: () => codeOfHeads(ctx.side, headsOn(ctx.side, ctx.state), ctx.state.kind),
     note: () => {
       const [one, more] = headsOn(ctx.side, ctx.state);
-      return one && !more ? sinkOf(ctx.side, { ...ctx.state, ...one, combine: "one" }) : "";
+      return one && !more ? sinkNote(ctx.side, { ...ctx.state, ...one, combine: "one" }) : "";
     },
     options: ["word_row", "special", "renormalise"],
     keys: [

@@ -1,7 +1,7 @@
 // One head large, or several together: cells with their colour scale, a bar for every row and every
 // column, and a closer look at a part of a long sentence.
 
-import { ARROWS, el, tokenText, within } from "./base.js";
+import { ARROWS, el, tokenText, clampIndex } from "./base.js";
 import { cellAt, cornerOf, drawTable, inSpan, layoutCells, MARGINAL } from "./cells.js";
 import { makeLegend, withLegend } from "./legend.js";
 import { SMALL_LABEL_SIZE } from "./lettering.js";
@@ -65,17 +65,17 @@ export function heatmapView(ctx) {
   });
   canvas.addEventListener("dblclick", (event) => {
     const now = under(event);
-    if (now) ctx.set({ ...piecesOf(m, now), zoom: within(ctx.state.zoom + 1, MAX_ZOOM_STEPS + 1) });
+    if (now) ctx.set({ ...piecesOf(m, now), zoom: clampIndex(ctx.state.zoom + 1, MAX_ZOOM_STEPS + 1) });
   });
   canvas.addEventListener("keydown", (event) => {
     const pinned = pinnedOf(m, ctx.state);
     if (event.key === "Escape") ctx.set({ row: -1, column: -1, zoom: 0 });
     else if (event.key === "+" || event.key === "-") {
-      ctx.set({ zoom: within(ctx.state.zoom + (event.key === "+" ? 1 : -1), MAX_ZOOM_STEPS + 1) });
+      ctx.set({ zoom: clampIndex(ctx.state.zoom + (event.key === "+" ? 1 : -1), MAX_ZOOM_STEPS + 1) });
     } else if (event.key in ARROWS) {
       const [right, down] = ARROWS[event.key];
       ctx.set(pinned
-        ? piecesOf(m, { row: within(pinned.row + down, m.nRows), column: within(pinned.column + right, m.nColumns) })
+        ? piecesOf(m, { row: clampIndex(pinned.row + down, m.nRows), column: clampIndex(pinned.column + right, m.nColumns) })
         : piecesOf(m, { row: 0, column: 0 }));
     } else return;
     event.preventDefault();
@@ -113,7 +113,7 @@ export function spanOf(m, state) {
   const pinned = pinnedOf(m, state) || { row: 0, column: 0 };
   const part = (count, at) => {
     const size = Math.max(Math.min(count, 4), Math.ceil(count / 2 ** state.zoom));
-    return [within(at - Math.floor(size / 2), count - size + 1), size];
+    return [clampIndex(at - Math.floor(size / 2), count - size + 1), size];
   };
   const [[row, rows], [column, columns]] = [part(m.nRows, pinned.row), part(m.nColumns, pinned.column)];
   return { row, column, rows, columns };

@@ -1,6 +1,6 @@
 // Draws tokens with a pen, on a canvas or in SVG.
 
-import { isSign, tokenName } from "./naming.js";
+import { isSpecialToken, tokenName } from "./naming.js";
 
 export const LABEL_SIZE = 13;
 export const SMALL_LABEL_SIZE = 11;
@@ -45,7 +45,7 @@ export function tokenWidth(pen, text) {
 
 /** @param {Pen} pen @param {string} text @param {number} x @param {Pick<Theme, "text" | "muted" | "faint">} theme */
 export function drawToken(pen, text, x, theme, chosen, light = false) {
-  light ||= isSign(text) && text !== tokenName(text); // "end" stands for a special token, not a word
+  light ||= isSpecialToken(text) && text !== tokenName(text); // "end" stands for a special token, not a word
   text = tokenName(text);
   if (beginsWord(text)) {
     pen.fillStyle = theme.faint;

@@ -46,7 +46,7 @@ export function makeClient(site, onLoading, root = "") {
 }
 
 // Registers the service worker, which caches pages and scripts for offline use, where allowed.
-export function keepOffline(root = "") {
+export function registerServiceWorker(root = "") {
   navigator.serviceWorker?.register(`${root}service-worker.js`).catch(() => undefined);
 }
 

@@ -2,7 +2,7 @@
 // visitor's. The question prepared by Python is shown until the model has answered.
 
 import { el } from "./base.js";
-import { keepOffline, makeClient, problemOf } from "./live-client.js";
+import { registerServiceWorker, makeClient, problemOf } from "./live-client.js";
 import { explorePage, liveField } from "./live-explore.js";
 import { headsPage } from "./live-heads.js";
 import { makeLoading } from "./live-loading.js";
@@ -162,5 +162,5 @@ export function openLesson(tabs, site, lesson) {
   models.addEventListener("change", () => { model = models.value; own = null; ask(); });
   back.addEventListener("click", () => { own = null; ask(); });
   ask();
-  keepOffline(ROOT);
+  registerServiceWorker(ROOT);
 }

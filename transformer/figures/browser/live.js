@@ -3,7 +3,7 @@
 
 import { writeAddress } from "./address.js";
 import { el } from "./base.js";
-import { keepOffline, makeClient } from "./live-client.js";
+import { registerServiceWorker, makeClient } from "./live-client.js";
 import { explorePage } from "./live-explore.js";
 import { headsPage } from "./live-heads.js";
 import { homePage } from "./live-home.js";
@@ -96,5 +96,5 @@ export function openLive(tabs, site) {
   });
   addEventListener("popstate", draw);
   draw();
-  keepOffline();
+  registerServiceWorker();
 }

@@ -1,7 +1,7 @@
 // Labels, formatting and colours of the measures of a head.
 
 import { el } from "./base.js";
-import { isExact, tokenName } from "./naming.js";
+import { hasExactNames, tokenName } from "./naming.js";
 
 // Descriptions of the measures by name, as in `transformer.measures`: label, unit ("" is a share, 0 to 1),
 // note, and the name of its offset, if it has one. They come with the data.
@@ -15,7 +15,7 @@ export const valueOf = (side, kind, measure, layer, head) => side.measures[kind]
 
 // The end of the colour scale, the same for all kinds, so that they can be compared.
 /** @param {Side} side */
-export function topOf(side, measure) {
+export function scaleEnd(side, measure) {
   if (!(measure in MEASURES)) return 1;
   if (!MEASURES[measure].unit) return 1;
   const kinds = side.kinds.filter((kind) => measure in side.measures[kind]);
@@ -23,8 +23,8 @@ export function topOf(side, measure) {
 }
 
 // At most three digits, as there is little space below a thumbnail.
-export const showMeasure = (value) => (value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2));
-export const showOffset = (offset) => (offset > 0 ? `+${offset}` : String(offset).replace("-", "−"));
+export const formatMeasure = (value) => (value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2));
+export const formatOffset = (offset) => (offset > 0 ? `+${offset}` : String(offset).replace("-", "−"));
 
 const showShare = (share) => `${Math.round(100 * share)} %`;
 
@@ -33,8 +33,8 @@ const showShare = (share) => `${Math.round(100 * share)} %`;
 export function measureTexts(side, kind, layer, head) {
   return Object.entries(MEASURES).filter(([name]) => name in side.measures[kind]).flatMap(([name, { label, unit, offset }]) => {
     const value = valueOf(side, kind, name, layer, head);
-    if (unit) return [`${label.toLowerCase()} ${showMeasure(value)} ${unit}`];
-    const offsetText = offset && ` (${showOffset(valueOf(side, kind, offset, layer, head))})`;
+    if (unit) return [`${label.toLowerCase()} ${formatMeasure(value)} ${unit}`];
+    const offsetText = offset && ` (${formatOffset(valueOf(side, kind, offset, layer, head))})`;
     return value >= 0.1 ? [`${label.toLowerCase()}${offsetText} ${showShare(value)}`] : [];
   });
 }
@@ -69,14 +69,14 @@ export function contrast(one, other) {
 
 // The note about a head that gives most of its attention to the first or last token (attention sink).
 /** @param {Side} side @param {State} state */
-export function sinkOf(side, state) {
+export function sinkNote(side, state) {
   if (state.combine !== "one") return "";
   const { columns } = side.labels(state.kind);
   const values = side.measures[state.kind];
   for (const [name, at] of [["first", 0], ["last", columns.tokens.length - 1]]) {
     const share = values[name][state.layer][state.head];
     if (share >= 0.5 && columns.tokens.length > 2) {
-      return `Attention sink: ${Math.round(100 * share)} % of this head's attention goes to ${isExact() ? columns.tokens[at] : `“${tokenName(columns.tokens[at])}”`}, the ${name} token.`;
+      return `Attention sink: ${Math.round(100 * share)} % of this head's attention goes to ${hasExactNames() ? columns.tokens[at] : `“${tokenName(columns.tokens[at])}”`}, the ${name} token.`;
     }
   }
   return "";

@@ -5,12 +5,12 @@ import { el } from "./base.js";
 import { makeBar, paintScale } from "./legend.js";
 import { LABEL_SIZE, SMALL_LABEL_SIZE } from "./lettering.js";
 import {
-  chipColours, codeOfMeasure, makeChip, hasMeasure, MEASURES, measureTexts, showMeasure, showOffset, topOf,
+  chipColours, codeOfMeasure, makeChip, hasMeasure, MEASURES, measureTexts, formatMeasure, formatOffset, scaleEnd,
   valueOf,
 } from "./measures.js";
 import { allHeads } from "./matrix.js";
 import { makeMosaic, paintThumb } from "./mosaic.js";
-import { counted, headName, sentenceCase, shortName } from "./naming.js";
+import { displayNumber, headName, sentenceCase, shortName } from "./naming.js";
 import { KINDS } from "./options.js";
 
 const PREVIEW_PIXELS = 168; // pixels of the preview next to a head
@@ -47,7 +47,7 @@ function modelView(ctx) {
       pictures.replaceChildren(...nodes);
     }
     pictures.style.setProperty("--hu-heads", side.n_heads);
-    const top = topOf(side, state.measure);
+    const top = scaleEnd(side, state.measure);
     for (const kind of side.kinds) {
       section(kind).mosaic.draw(side, kind, state, theme, {
         label: KINDS[kind],
@@ -64,9 +64,9 @@ function modelView(ctx) {
   function below(kind, layer, head, top) {
     const { side, state, theme } = ctx;
     const value = valueOf(side, kind, state.measure, layer, head);
-    const lines = [makeChip(showMeasure(value), value / top, theme)];
+    const lines = [makeChip(formatMeasure(value), value / top, theme)];
     const { offset } = MEASURES[state.measure];
-    if (offset) lines.push(el("span", {}, showOffset(valueOf(side, kind, offset, layer, head))));
+    if (offset) lines.push(el("span", {}, formatOffset(valueOf(side, kind, offset, layer, head))));
     if (state.order === "measure") lines.unshift(el("span", { class: "hu-head-name" }, shortName({ layer, head })));
     const fragment = document.createDocumentFragment();
     fragment.append(...lines);
@@ -84,7 +84,7 @@ function modelView(ctx) {
     bar.draw(theme.ramp, measureTicks(top));
     const values = side.kinds.filter((kind) => hasMeasure(side, kind, state))
       .flatMap((kind) => side.measures[kind][state.measure].flat());
-    const range = `${showMeasure(Math.min(...values))} to ${showMeasure(Math.max(...values))} ${measure.unit || "(share)"}`;
+    const range = `${formatMeasure(Math.min(...values))} to ${formatMeasure(Math.max(...values))} ${measure.unit || "(share)"}`;
     const named = state.order === "measure" ? " “L3·H2” is layer 3, head 2." : "";
     words.replaceChildren(el("strong", {}, `${measure.label}, here ${range}. `), measure.note + named);
   }
@@ -150,7 +150,7 @@ function inOrder(side, kind, state) {
 }
 
 // Ticks of the scale: [position from 0 to 1, text].
-const measureTicks = (top) => [[0, "0"], [0.5, showMeasure(top / 2)], [1, showMeasure(top)]];
+const measureTicks = (top) => [[0, "0"], [0.5, formatMeasure(top / 2)], [1, formatMeasure(top)]];
 
 // The thumbnails as on screen, each kind with its name above, for export.
 const EXPORT_LAYOUT = { side: 48, gap: 6, label: 22, between: 36, line: 14 };
@@ -175,7 +175,7 @@ function modelFigure(ctx) {
         paintKind(pen, ctx, kind, cell + gap + line * lines(kind));
         pen.restore();
       });
-      const ticks = measureTicks(topOf(side, state.measure));
+      const ticks = measureTicks(scaleEnd(side, state.measure));
       if (measure) paintScale(pen, theme, theme.css, ticks, theme.size * label, theme.size * (52 + high));
     },
   };
@@ -196,8 +196,8 @@ function paintKind(pen, ctx, kind, step) {
   pen.font = `${SMALL_LABEL_SIZE}px ${theme.font}`;
   pen.textAlign = "center";
   if (!order) {
-    for (let head = 0; head < side.n_heads; head++) write(counted(head), label + head * (cell + gap) + cell / 2, 30);
-    for (let layer = 0; layer < side.depths[kind]; layer++) write(counted(layer), 8, 42 + layer * step + cell / 2);
+    for (let head = 0; head < side.n_heads; head++) write(displayNumber(head), label + head * (cell + gap) + cell / 2, 30);
+    for (let layer = 0; layer < side.depths[kind]; layer++) write(displayNumber(layer), 8, 42 + layer * step + cell / 2);
   }
   pen.imageSmoothingEnabled = false;
   (order || allHeads(side, kind)).forEach(({ layer, head }, i) => {
@@ -217,11 +217,11 @@ function paintKind(pen, ctx, kind, step) {
 function paintMeasure(pen, { side, state, theme }, { kind, layer, head }, x, y) {
   const { side: cell, line } = EXPORT_LAYOUT;
   const value = valueOf(side, kind, state.measure, layer, head);
-  const [ground, ink] = chipColours(value / topOf(side, state.measure), theme);
+  const [ground, ink] = chipColours(value / scaleEnd(side, state.measure), theme);
   const name = state.order === "measure" ? [[shortName({ layer, head }), theme.text, null]] : [];
   const { offset: at } = MEASURES[state.measure];
-  const offset = at ? [[showOffset(valueOf(side, kind, at, layer, head)), theme.muted, null]] : [];
-  [...name, [showMeasure(value), ink, ground], ...offset].forEach(([text, colour, behind], i) => {
+  const offset = at ? [[formatOffset(valueOf(side, kind, at, layer, head)), theme.muted, null]] : [];
+  [...name, [formatMeasure(value), ink, ground], ...offset].forEach(([text, colour, behind], i) => {
     const middle = y + line * (i + 0.5);
     if (behind) {
       pen.fillStyle = behind;

@@ -1,7 +1,7 @@
 // One corner of a weight matrix under Adam: the matrices of its last update, and that update written out for
 // one entry. `.show(data)` takes the data of figures/moments.py.
 
-import { ARROWS, colours, el, within } from "./base.js";
+import { ARROWS, colours, el, clampIndex } from "./base.js";
 import { makeBar } from "./legend.js";
 import { numberParts, numberText } from "./numbers.js";
 
@@ -93,8 +93,8 @@ export function momentsView(container) {
     const box = canvas.getBoundingClientRect();
     const [rows, columns] = sizeOfMatrix(data);
     return {
-      row: within(Math.floor(((event.clientY - box.top) / box.height) * rows), rows),
-      column: within(Math.floor(((event.clientX - box.left) / box.width) * columns), columns),
+      row: clampIndex(Math.floor(((event.clientY - box.top) / box.height) * rows), rows),
+      column: clampIndex(Math.floor(((event.clientX - box.left) / box.width) * columns), columns),
     };
   };
 
@@ -115,7 +115,7 @@ export function momentsView(container) {
     const theme = colours(frame);
     const [rows, columns] = sizeOfMatrix(data);
     if (!entry) entry = greatestStep(data);
-    entry = { row: within(entry.row, rows), column: within(entry.column, columns) };
+    entry = { row: clampIndex(entry.row, rows), column: clampIndex(entry.column, columns) };
     const now = JSON.stringify([data, entry, theme.key]);
     if (now === shown) return; // unchanged data are not announced again
     shown = now;
@@ -131,7 +131,7 @@ export function momentsView(container) {
     const [right, down] = ARROWS[event.key];
     const [rows, columns] = sizeOfMatrix(data);
     event.preventDefault();
-    choose({ row: within(entry.row + down, rows), column: within(entry.column + right, columns) });
+    choose({ row: clampIndex(entry.row + down, rows), column: clampIndex(entry.column + right, columns) });
   });
   const resized = new ResizeObserver(redraw); // colours of a theme that has changed
   resized.observe(frame);

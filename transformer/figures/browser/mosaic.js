@@ -1,9 +1,9 @@
 // Thumbnails of heads in rows of layers, one of them selected: a radio group with arrow keys. `choose(layer,
 // head)` is called when the selection changes, and `open(layer, head)` for a click or Enter, if those do more.
 
-import { ARROWS, el, within } from "./base.js";
+import { ARROWS, el, clampIndex } from "./base.js";
 import { allHeads, writeHeads } from "./matrix.js";
-import { counted, headName } from "./naming.js";
+import { displayNumber, headName } from "./naming.js";
 import { TERMS } from "./options.js";
 
 export function makeMosaic(choose, open = choose) {
@@ -61,12 +61,12 @@ export function makeMosaic(choose, open = choose) {
     if (!order) {
       grid.append(el("span", { class: "hu-corner", title: TERMS.layer }, "layer"));
       for (let h = 0; h < side.n_heads; h++) {
-        grid.append(el("span", { class: "hu-column", title: TERMS.head }, h ? counted(h) : `head ${counted(0)}`));
+        grid.append(el("span", { class: "hu-column", title: TERMS.head }, h ? displayNumber(h) : `head ${displayNumber(0)}`));
       }
     }
     buttons.forEach((button, i) => {
       const { layer, head } = places[i];
-      if (!order && head === 0) grid.append(el("span", { class: "hu-row" }, counted(layer)));
+      if (!order && head === 0) grid.append(el("span", { class: "hu-row" }, displayNumber(layer)));
       grid.append(captioned ? el("div", { class: "hu-pictured" }, button, el("div", { class: "hu-below" })) : button);
     });
   }
@@ -87,7 +87,7 @@ export function makeMosaic(choose, open = choose) {
     else if (event.key === "End") next = row * across + across - 1;
     else if (event.key in ARROWS) {
       const [right, down] = ARROWS[event.key];
-      next = within(row + down, Math.ceil(buttons.length / across)) * across + within(column + right, across);
+      next = clampIndex(row + down, Math.ceil(buttons.length / across)) * across + clampIndex(column + right, across);
     } else return;
     event.preventDefault();
     event.stopPropagation();

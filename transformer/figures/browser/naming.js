@@ -4,8 +4,8 @@
 let exact = true;
 
 // Whether names are exact, for all views of this script.
-export const nameExactly = (on) => { exact = Boolean(on); };
-export const isExact = () => exact;
+export const setExactNames = (on) => { exact = Boolean(on); };
+export const hasExactNames = () => exact;
 
 const CONTROL_NAMES = { "<s>": "start", "</s>": "end", "<unk>": "▯" };
 const BLANK = "␣"; // a piece that begins a word and has no letters
@@ -15,7 +15,7 @@ const CONTINUATION = "…"; // before a piece that continues a word
 /** @param {string} text */
 export const byteOf = (text) => /^<0x([0-9A-F]{2})>$/.exec(text)?.[1] ?? "";
 
-export const isSign = (text) => /^<\/?[a-z]+>$/.test(text);
+export const isSpecialToken = (text) => /^<\/?[a-z]+>$/.test(text);
 
 // The name of a piece or word without regard to what precedes it.
 /** @param {string} text */
@@ -42,14 +42,14 @@ export const pieceNames = ({ tokens, words }) =>
 
 // Readable numbers of layers and heads start from 1.
 /** @param {number} number */
-export const counted = (number) => String(exact ? number : number + 1);
+export const displayNumber = (number) => String(exact ? number : number + 1);
 /** @param {number} layer */
-export const layerName = (layer) => `layer ${counted(layer)}`;
+export const layerName = (layer) => `layer ${displayNumber(layer)}`;
 /** @param {Head} one */
-export const headName = ({ layer, head }) => `${layerName(layer)}, head ${counted(head)}`;
+export const headName = ({ layer, head }) => `${layerName(layer)}, head ${displayNumber(head)}`;
 // A short name, such as "L4·H2".
 /** @param {Head} one */
-export const shortName = ({ layer, head }) => `L${counted(layer)}·H${counted(head)}`;
+export const shortName = ({ layer, head }) => `L${displayNumber(layer)}·H${displayNumber(head)}`;
 
 // A file name without its ending: content, model, sentence and further parts, in characters that every file
 // system accepts.

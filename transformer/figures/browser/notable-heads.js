@@ -1,12 +1,12 @@
 // What to notice in this sentence, in a few lines; each opens the head that it describes.
 
 import { el } from "./base.js";
-import { headName, isExact } from "./naming.js";
+import { headName, hasExactNames } from "./naming.js";
 import { KINDS } from "./options.js";
 
 // `look(changes)` is called with the state that a line opens.
 /** @param {(changes: Partial<State>) => void} look */
-export function makeNotices(look) {
+export function makeNotableHeads(look) {
   const list = el("ul", {});
   const node = el("section", { class: "hu-notices", "aria-label": "What to notice in this sentence" }, list);
 
@@ -18,7 +18,7 @@ export function makeNotices(look) {
   const show = (newNotices) => { notices = newNotices; };
 
   function draw() {
-    const now = `${isExact()} ${JSON.stringify(notices)}`;
+    const now = `${hasExactNames()} ${JSON.stringify(notices)}`;
     if (now === written) return;
     written = now;
     node.hidden = !notices.length;

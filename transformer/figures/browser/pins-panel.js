@@ -1,12 +1,12 @@
 // The panel to pin a word: the words of both sentences as buttons, and for the pinned word all heads coloured
 // by their attention to or from it, strongest first.
 
-import { ARROWS, el, within } from "./base.js";
+import { ARROWS, el, clampIndex } from "./base.js";
 import { makeBar } from "./legend.js";
 import { makeMosaic } from "./mosaic.js";
 import { headName, sentenceCase } from "./naming.js";
 import { KINDS, TERMS } from "./options.js";
-import { clearest, strongestAttention, pinnable, pinnedWord, pinOf, attentionText, positionsIn } from "./pins.js";
+import { clearest, strongestAttention, pinnableWords, pinnedWord, pinOf, attentionText, positionsIn } from "./pins.js";
 
 /** @type {[State["way"], string][]} */
 const DIRECTIONS = [["both", "Both"], ["to", "Attention to it"], ["from", "Attention from it"]];
@@ -58,7 +58,7 @@ export function makePins(ctx) {
     if (!right && !(event.key in ends)) return;
     event.preventDefault();
     event.stopPropagation();
-    stop = ends[event.key] ?? within(buttons.indexOf(event.target) + right, buttons.length);
+    stop = ends[event.key] ?? clampIndex(buttons.indexOf(event.target) + right, buttons.length);
     buttons.forEach((button, i) => { button.tabIndex = i === stop ? 0 : -1; });
     buttons[stop].focus();
   });
@@ -79,7 +79,7 @@ export function makePins(ctx) {
 
   // Draw the words of the source and of its translation.
   function build() {
-    const all = pinnable(ctx.side);
+    const all = pinnableWords(ctx.side);
     const button = (one) => {
       const wordButton = el("button", { type: "button", class: "hu-pinword", "data-pin": pinOf(one) }, el("bdi", {}, one.label));
       if (one.members.length > 1) wordButton.title = `${one.members.length} tokens. ${COUNTING_NOTE}`;
@@ -95,7 +95,7 @@ export function makePins(ctx) {
       el("span", { class: "hu-pincaption" }, "Pin a word:"), el("span", { class: "hu-pinline" }, ...line("s")),
       ...(target.length ? [el("span", { "aria-hidden": "true" }, "→"), el("span", { class: "hu-pinline" }, ...target)] : []),
     );
-    stop = within(stop, Math.max(all.length, 1));
+    stop = clampIndex(stop, Math.max(all.length, 1));
   }
 
   function draw() {

@@ -8,7 +8,7 @@ import { allHeads } from "./matrix.js";
 
 // The words of the source ("s") and of the translation ("t"), in order.
 /** @param {Side} side @returns {Pinned[]} */
-export function pinnable(side) {
+export function pinnableWords(side) {
   const of = (which, { plain, plain_labels }) => plain_labels.flatMap((label, word) => (label
     ? [{ of: which, word, label, members: plain.flatMap((one, position) => (one === word ? [position] : [])) }]
     : []));
@@ -20,7 +20,7 @@ export function pinnable(side) {
 /** @param {Side} side @param {string} pin @returns {Pinned | null} */
 export function pinnedWord(side, pin) {
   const position = Number(pin.slice(1));
-  return pin ? pinnable(side).find((one) => one.of === pin[0] && one.members.includes(position)) ?? null : null;
+  return pin ? pinnableWords(side).find((one) => one.of === pin[0] && one.members.includes(position)) ?? null : null;
 }
 
 // The word of a row or column of a kind; null if it is not a word. A row of cross-attention belongs to the word
@@ -52,7 +52,7 @@ export function positionsIn(side, { of }, way) {
 /** @param {Side} side @param {Pinned} pinned @returns {Glance} */
 function glance(side, pinned, kind, ways, { layer, head }) {
   const all = ways.map((way) => {
-    const { weights, others, words, top } = side.looks(kind, way);
+    const { weights, others, words, top } = side.pinWeights(kind, way);
     // A row of cross-attention belongs to the token before, which the decoder has just read.
     const word = kind === "cross" && way === "from" ? side.predicted.plain[pinned.members[0] - 1] : pinned.word;
     const at = (layer * side.n_heads + head) * words + word;
@@ -85,8 +85,8 @@ export function pinnedTokens(side, { pin, way, kind }) {
     (one === "to" ? `k${position}` : `q${kind === "cross" ? position - 1 : position}`)));
 }
 
-// "parapluie looks at umbrella" as [text, whether it is a word of the sentences]; `whole` also says that a word
-// of the translation looks there before it is written.
+// "parapluie attends to umbrella" as [text, whether it is a word of the sentences]; `whole` also says that a word
+// of the translation attends there before it is written.
 /** @param {Glance} given @param {string} label @returns {[string, boolean][]} */
 export function attentionText({ way, other, kind, weight }, label, whole = false) {
   if (!(weight > 0)) return [["no other word", false]];

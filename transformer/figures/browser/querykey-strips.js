@@ -1,7 +1,7 @@
 // Drawing of the Query–key view: vectors as strips of coloured numbers, scores and weights of all keys as bars,
 // and lists of tokens to choose from.
 
-import { el, setIfNew, tokenText } from "./base.js";
+import { el, setIfChanged, tokenText } from "./base.js";
 import { drawRowLabel, drawToken, hatch, LABEL_SIZE, shorten, SMALL_LABEL_SIZE, tokenWidth } from "./lettering.js";
 import { fixed } from "./numbers.js";
 import { makeStage } from "./stage.js";
@@ -226,9 +226,9 @@ export function makeTokenList(label, choose) {
       }));
     }
     [...list.children].forEach((button, i) => {
-      setIfNew(button, "aria-checked", String(i === chosen));
-      setIfNew(button, "tabindex", i === chosen ? "0" : "-1");
-      setIfNew(button, "class", off(i) ? "hu-choice hu-off" : "hu-choice");
+      setIfChanged(button, "aria-checked", String(i === chosen));
+      setIfChanged(button, "tabindex", i === chosen ? "0" : "-1");
+      setIfChanged(button, "class", off(i) ? "hu-choice hu-off" : "hu-choice");
     });
     const { offsetTop, offsetHeight } = list.children[chosen];
     if (offsetTop < list.scrollTop || offsetTop + offsetHeight > list.scrollTop + list.clientHeight) list.scrollTop = offsetTop - 8;

@@ -1,8 +1,8 @@
 // The numbers of the Query–key view: one weight computed from the vectors of the trace, and the text of each
 // step.
 
-import { within } from "./base.js";
-import { isExact, tokenName } from "./naming.js";
+import { clampIndex } from "./base.js";
+import { hasExactNames, tokenName } from "./naming.js";
 import { fixed, showWeight } from "./numbers.js";
 
 const SHOWN_VALUES = 5; // number of values with a strip of their own
@@ -28,13 +28,13 @@ export function workingOf(side, state) {
   const [vectors, weights] = [side.vectors(kind, layer, head), side.weights(kind, layer, head)];
   if (!vectors || !weights) return null;
   const [count, d] = [vectors.scores.shape[1], vectors.query.shape[1]];
-  const row = within(state.row, vectors.scores.shape[0]);
+  const row = clampIndex(state.row, vectors.scores.shape[0]);
   const vector = (part, i) => part.values.subarray(i * d, (i + 1) * d);
   const seen = kind === "decoder" ? row + 1 : count;
   const scores = vectors.scores.values.subarray(row * count, (row + 1) * count);
   const shares = softmaxOf(scores, seen);
   const ranked = [...shares.keys()].slice(0, seen).sort((a, b) => shares[b] - shares[a]);
-  const column = state.column < 0 ? ranked[0] : within(state.column, count);
+  const column = state.column < 0 ? ranked[0] : clampIndex(state.column, count);
   const [q, k] = [vector(vectors.query, row), vector(vectors.key, column)];
   const product = side.score === "additive" ? q.map((x, i) => Math.tanh(x + k[i])) : Float64Array.from(q, (x, i) => x * k[i]);
   const dot = product.reduce((sum, x) => sum + x, 0);
@@ -63,7 +63,7 @@ export function workSteps(w, side) {
   const compare = (what, here, there) => ({ text: `${what} computed here ${fixed(here)}, in the trace ${fixed(there)}`, same: Math.abs(here - there) < MAX_ROUNDING_GAP * Math.max(1, Math.abs(there)) });
   const gap = greatestGap(w.shares, w.traced.weights);
   const outputGap = greatestGap(w.output, w.traced.output);
-  const words = isExact() ? "" : " There is one for each token, so tokens are shown here, not whole words; “…” marks a token that continues a word.";
+  const words = hasExactNames() ? "" : " There is one for each token, so tokens are shown here, not whole words; “…” marks a token that continues a word.";
   return [
     { title: ["The query of “", query, "”"], text: `This head multiplies the token's vector by its matrix W^Q and gets d_k = ${w.d} numbers: q. They are drawn in step 3, blue above zero, orange below.${words}` },
     { title: ["The key of “", key, "”"], text: `With another matrix, W^K, it computes as many numbers for every token that may be attended to: k.` },

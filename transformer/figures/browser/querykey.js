@@ -2,7 +2,7 @@
 // the softmax over all keys, and the weighted values. Everything is computed here from the vectors of the trace
 // and compared with the model's result.
 
-import { ARROWS, el, tokenText, within } from "./base.js";
+import { ARROWS, el, tokenText, clampIndex } from "./base.js";
 import { shorten } from "./lettering.js";
 import { headName, layerName, sentenceCase, tokenName } from "./naming.js";
 import { fixed } from "./numbers.js";
@@ -71,12 +71,12 @@ function queryKeyView(ctx) {
     event.preventDefault();
     event.stopPropagation();
     if (event.shiftKey && right) {
-      point(within(dimension + right, w.d));
+      point(clampIndex(dimension + right, w.d));
       strips.showTooltip(2);
     } else {
       const focused = node.getRootNode().activeElement;
-      const row = within(w.row + down, w.labels.rows.names.length);
-      ctx.set({ row, column: within(w.column + right, w.count) });
+      const row = clampIndex(w.row + down, w.labels.rows.names.length);
+      ctx.set({ row, column: clampIndex(w.column + right, w.count) });
       if (queries.node.contains(focused)) queries.focus();
       if (keys.node.contains(focused)) keys.focus();
     }

@@ -1,7 +1,7 @@
 // The view as a table of numbers below it, for screen readers and to read exact values.
 
 import { el, tokenText } from "./base.js";
-import { isExact, tokenName } from "./naming.js";
+import { hasExactNames, tokenName } from "./naming.js";
 
 const MAX_SHEET_ROWS = 2000;
 const MAX_SHEET_CELLS = 20000; // more cells take the browser seconds to lay out
@@ -57,7 +57,7 @@ function sheetOf({ caption, columns, rows }) {
 export function matrixTable(m, caption) {
   if (!m) return null;
   const digits = m.top > 255 ? 4 : 2; // digits that packing preserves
-  const named = (entry) => (isExact() ? `${entry.members[0]} ${entry.text}` : tokenName(entry.text));
+  const named = (entry) => (hasExactNames() ? `${entry.members[0]} ${entry.text}` : tokenName(entry.text));
   const writes = m.rows.some((row) => row.written !== null);
   return {
     caption: `${caption}: attention of each row's token to each column's`,

@@ -1,7 +1,7 @@
 // The explorer's data: labels and thumbnails of all heads, and the weights of the layers that have arrived.
 // Unpacks what figures/packing.py and figures/explorer_sides.py pack.
 
-import { isExact, pieceNames } from "./naming.js";
+import { hasExactNames, pieceNames } from "./naming.js";
 
 const ARRAYS = { u1: Uint8Array, u2: Uint16Array, f4: Float32Array };
 const VECTORS = ["query", "key", "value", "scores", "heads"];
@@ -65,11 +65,11 @@ export function makeStore(onArrive) {
 }
 
 // Labels with the current names of their pieces.
-export const named = (labels) => ({ ...labels, get names() { return pieceNames(labels); } });
+export const withNames = (labels) => ({ ...labels, get names() { return pieceNames(labels); } });
 
 /** @param {any} doc @param {number} number @param {(name: string) => Part | null} part @returns {Side} */
 function makeSide(doc, number, part) {
-  const [src, tgt, predicted] = [doc.src, doc.tgt, doc.predicted].map(named);
+  const [src, tgt, predicted] = [doc.src, doc.tgt, doc.predicted].map(withNames);
   const cachedWeights = new Map(); // weights of the heads shown so far, as numbers
 
   // Labels of queries and keys; `writes` are the tokens that decoder queries write.
@@ -108,7 +108,7 @@ function makeSide(doc, number, part) {
 
   // The strongest attention to every word ("to") or from it ("from") in every head of a kind, and the word at
   // the other end: as levels, for the heads of all layers in order.
-  function looks(kind, way) {
+  function pinWeights(kind, way) {
     const [strongest, otherWords] = ["", ".who"].map((more) => part(`${number}.pins.${kind}.${way}${more}`));
     return { weights: strongest.values, top: strongest.top, others: otherWords.values, words: strongest.shape[2] };
   }
@@ -120,7 +120,7 @@ function makeSide(doc, number, part) {
   }
 
   return {
-    ...doc, digest: doc.id, src, tgt, predicted, number, labels, weights, thumb, looks, vectors,
-    get id() { return `${doc.id}${isExact() ? " exact" : ""}`; }, // another id for the same content with other names
+    ...doc, digest: doc.id, src, tgt, predicted, number, labels, weights, thumb, pinWeights, vectors,
+    get id() { return `${doc.id}${hasExactNames() ? " exact" : ""}`; }, // another id for the same content with other names
   };
 }

@@ -2,10 +2,10 @@
 // show how much each head changed, they select one head. `.show(bytes)` takes the data of
 // figures/switchboard.py; `report` is called with { off } or { kind, layer, head }.
 
-import { ARROWS, bright, colours, el, within } from "./base.js";
+import { ARROWS, isBright, colours, el, clampIndex } from "./base.js";
 import { makeBar } from "./legend.js";
 import { paintThumb } from "./mosaic.js";
-import { counted, headName, isExact, layerName, nameExactly, shortName } from "./naming.js";
+import { displayNumber, headName, hasExactNames, layerName, setExactNames, shortName } from "./naming.js";
 import { unpack } from "./store.js";
 
 const KIND_KEYS = "Arrow keys move, Enter switches; the first cell is the whole kind, the edges are layers and columns.";
@@ -27,7 +27,7 @@ export function switchboardView(container, report) {
   function show(bytes) {
     const unpacked = unpack(bytes);
     [header, parts] = [unpacked.header, unpacked.parts];
-    nameExactly(header.exact);
+    setExactNames(header.exact);
     const at = sent.indexOf(header.off);
     if (at >= 0) sent.splice(0, at + 1);
     else {
@@ -65,7 +65,7 @@ export function switchboardView(container, report) {
   function makeGrid(kind) {
     const named = (row, column) => {
       if (!row && !column) return kind.label;
-      if (!row) return `${kind.label}, head ${counted(column - 1)} of every layer`;
+      if (!row) return `${kind.label}, head ${displayNumber(column - 1)} of every layer`;
       return `${kind.label}, ${column ? headName({ layer: row - 1, head: column - 1 }) : layerName(row - 1)}`;
     };
     const cells = Array.from({ length: header.n_layers + 1 }, (_, row) => Array.from({ length: header.n_heads + 1 }, (_, column) => {
@@ -91,12 +91,12 @@ export function switchboardView(container, report) {
     return { kind, cells, node: el("section", {}, el("h2", {}, kind.label), grid) };
   }
 
-  const edgeText = (row, column) => (!row && !column ? "all" : !row ? counted(column - 1) : !column ? counted(row - 1) : "");
+  const edgeText = (row, column) => (!row && !column ? "all" : !row ? displayNumber(column - 1) : !column ? displayNumber(row - 1) : "");
 
   // The heads that are off, in words or as in the address.
   function namesOff(heads) {
     const written = writeOff(heads, header);
-    if (isExact()) return written.replaceAll(",", ", ");
+    if (hasExactNames()) return written.replaceAll(",", ", ");
     const labels = Object.fromEntries(header.kinds.map(({ letter, label }) => [letter, label]));
     return written.split(",").map((one) => {
       const [layer, head] = one.slice(1).split(".").map(Number);
@@ -109,8 +109,8 @@ export function switchboardView(container, report) {
     const [right, down] = ARROWS[event.key];
     const row = cells.findIndex((line) => line.includes(event.target));
     const first = header.moved ? 1 : 0;
-    const next = cells[Math.max(within(row + down, cells.length), first)][
-      Math.max(within(cells[row].indexOf(event.target) + right, cells[row].length), first)];
+    const next = cells[Math.max(clampIndex(row + down, cells.length), first)][
+      Math.max(clampIndex(cells[row].indexOf(event.target) + right, cells[row].length), first)];
     event.preventDefault();
     event.stopPropagation();
     event.target.tabIndex = -1; // Tab returns to the last focused cell
@@ -172,7 +172,7 @@ export function switchboardView(container, report) {
       const level = Math.round(255 * Math.sqrt(Math.min(share, 1)));
       const chosen = kind.name === name && l === layer && h === head;
       button.style.background = theme.css(level);
-      button.style.color = bright(theme.ramp[level]) ? "#000" : "#fff";
+      button.style.color = isBright(theme.ramp[level]) ? "#000" : "#fff";
       button.textContent = share >= 0.005 ? String(Math.round(100 * share)) : "";
       button.classList.toggle("hu-out", off.has(`${kind.letter}${l}.${h}`));
       button.setAttribute("aria-checked", String(chosen));

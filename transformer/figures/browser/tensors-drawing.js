@@ -1,6 +1,6 @@
 // Layout and drawing of a table of numbers.
 
-import { within } from "./base.js";
+import { clampIndex } from "./base.js";
 import { drawRowLabel, drawToken, hatch, LABEL_SIZE, shorten, SMALL_LABEL_SIZE, tokenWidth } from "./lettering.js";
 import { cellNumber, numberText } from "./numbers.js";
 
@@ -51,7 +51,7 @@ export function planTensor(pen, width, { header, theme, strongest, start, firstR
 export function cellUnder(plan, x, y) {
   if (!plan || x < plan.left) return null;
   if (plan.over && y <= plan.small) {
-    return { small: true, row: within(Math.floor((y / plan.small) * plan.all), plan.all), at: within(Math.floor(((x - plan.left) / plan.room) * plan.columns), plan.columns) };
+    return { small: true, row: clampIndex(Math.floor((y / plan.small) * plan.all), plan.all), at: clampIndex(Math.floor(((x - plan.left) / plan.room) * plan.columns), plan.columns) };
   }
   const [row, at] = [Math.floor((y - plan.top) / plan.high), Math.floor((x - plan.left) / plan.cell)];
   if (row < 0 || row >= plan.rows || at >= plan.count) return null;

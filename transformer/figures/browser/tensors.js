@@ -2,7 +2,7 @@
 // twice: as an overview, and with the columns in a frame enlarged. `.show(bytes)` takes the data of
 // figures/tensors.py; `report({ row, column })` is called when a cell is selected.
 
-import { ARROWS, colours, el, tokenText, within } from "./base.js";
+import { ARROWS, colours, el, tokenText, clampIndex } from "./base.js";
 import { makeBar } from "./legend.js";
 import { cellNumber, tensorNumber } from "./numbers.js";
 import { makeStage } from "./stage.js";
@@ -137,7 +137,7 @@ export function tensorsView(container, report) {
     const [right, down] = ARROWS[event.key];
     event.preventDefault();
     const from = cell ? order.indexOf(cell.column) : -right;
-    const [row, at] = [within((cell?.row ?? 0) + down, header.rows.length), within(from + right, count())];
+    const [row, at] = [clampIndex((cell?.row ?? 0) + down, header.rows.length), clampIndex(from + right, count())];
     choose(row, order[at]);
     over = { row, at, small: false }; // shown in the tooltip and announced
     showTooltip();

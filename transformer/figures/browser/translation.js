@@ -2,7 +2,7 @@
 // probable next tokens, the chosen one. `.show(data)` takes the data of figures/steps.py.
 
 import { el, tokenText } from "./base.js";
-import { isExact, nameExactly } from "./naming.js";
+import { hasExactNames, setExactNames } from "./naming.js";
 import { chanceOf } from "./numbers.js";
 
 const FIRST_CANDIDATES = 3; // candidates of a step until the reader expands it
@@ -18,7 +18,7 @@ export function translationView(root, report) {
     const now = JSON.stringify(data);
     if (now === shown) return; // unchanged data keep what the reader has expanded
     shown = now;
-    nameExactly(!data.words);
+    setExactNames(!data.words);
     frame.replaceChildren(...(data.steps ? [stepTable(data.steps, data.live ? report : null)] : sentence(data)));
   }
 
@@ -55,7 +55,7 @@ function stepTable(steps, report) {
   };
   more.addEventListener("click", () => fill(more.getAttribute("aria-expanded") === "true" ? FIRST_CANDIDATES : maxCandidates));
   fill(FIRST_CANDIDATES);
-  const next = isExact() ? "Most probable next tokens" : "Alternatives";
+  const next = hasExactNames() ? "Most probable next tokens" : "Alternatives";
   const heads = ["Step", "Decoder input", next, "Chosen"];
   const row = el("tr", {}, ...heads.map((text) => el("th", { scope: "col" }, text)));
   if (maxCandidates > FIRST_CANDIDATES) row.children[2].append(" ", more);

@@ -43,7 +43,7 @@ interface Side {
   labels(kind: Kind): { rows: Labels; columns: Labels; writes: Labels | null };
   weights(kind: Kind, layer: number, head: number): Weights | null;
   thumb(kind: Kind, layer: number, head: number): Thumb;
-  looks(kind: Kind, way: "to" | "from"): { weights: Part["values"]; top: number; others: Part["values"]; words: number };
+  pinWeights(kind: Kind, way: "to" | "from"): { weights: Part["values"]; top: number; others: Part["values"]; words: number };
   vectors(kind: Kind, layer: number, head: number): Record<string, Part> | null;
 }
 
@@ -101,6 +101,6 @@ interface Context {
 interface View {
   node: HTMLElement; draw(): void; options?: string[]; kinds?: boolean; keys?: string[][];
   title?(): string; code?(): string; note?(): string; figure?(): Figure | null; table?(): Table | null;
-  choose?(head: Head): void; turn?(kind: Kind): Partial<State>; close?(): void;
+  choose?(head: Head): void; stateForKind?(kind: Kind): Partial<State>; close?(): void;
 }
 interface Tab { label: string; make(ctx: Context): View; mosaic?: boolean }

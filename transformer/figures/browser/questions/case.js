@@ -1,7 +1,7 @@
 // A lesson's sentence as one model translates it, and how a question names tokens, words and heads. Texts are
 // Markdown. The same as ui/widgets/lessons/lesson.py.
 
-import { headName, isSign, nameExactly, pieceName, tokenName } from "../naming.js";
+import { headName, isSpecialToken, setExactNames, pieceName, tokenName } from "../naming.js";
 import { mergeWords, plainWords, wordNumbers } from "../trace/words.js";
 
 /** @typedef {import("../model/translator.js").Trace} Trace */
@@ -30,7 +30,7 @@ export class LessonCase {
    */
   constructor(trace, { aligner = null, translate = null } = {}) {
     if (trace.predictedTokens.at(-1) !== "</s>") throw new NotShown("its translation does not end");
-    nameExactly(false);
+    setExactNames(false);
     this.trace = trace;
     this.text = trace.source;
     this.aligner = aligner;
@@ -104,7 +104,7 @@ const labelled = (labels) => labels.map((_, n) => n).filter((n) => labels[n]);
 /** @param {string[]} tokens */
 function namesOf(tokens) {
   const words = wordNumbers(tokens);
-  return tokens.map((token, i) => (isSign(token) ? tokenName(token) : pieceName(token, i === 0 || words[i] !== words[i - 1])));
+  return tokens.map((token, i) => (isSpecialToken(token) ? tokenName(token) : pieceName(token, i === 0 || words[i] !== words[i - 1])));
 }
 
 const code = (name) => `\`${name.replaceAll("`", "ˋ")}\``;

@@ -1,7 +1,7 @@
 // Measures of heads on one sentence: every measure of transformer/measures that needs no corpus. Each value is
 // a mean over the rows that count; a measure without such rows is left out.
 
-import { beginsWord, isControl, isPunctuation, isWritten } from "./words.js";
+import { beginsWord, isControl, isPunctuation, hasLetterOrDigit } from "./words.js";
 
 /** @typedef {import("../model/tensor.js").Tensor} Tensor */
 
@@ -86,7 +86,7 @@ function rowsOf(trace, kind) {
 // Whether each token is a complete word.
 function wholeWords(tokens) {
   const goesOn = (token) => token !== undefined && !beginsWord(token) && !isPunctuation(token) && !isControl(token);
-  return tokens.map((token, i) => beginsWord(token) && isWritten(token) && !goesOn(tokens[i + 1]));
+  return tokens.map((token, i) => beginsWord(token) && hasLetterOrDigit(token) && !goesOn(tokens[i + 1]));
 }
 
 // For each source token the number of its word, or null for punctuation and the end.

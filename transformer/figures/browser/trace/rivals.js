@@ -2,7 +2,7 @@
 // its word. The same as inference/rivals.py.
 
 import { softmax } from "../model/tensor.js";
-import { beginsWord, isControl, joinBytes, withoutBegin, wordNumbers } from "./words.js";
+import { beginsWord, isControl, joinBytes, withoutWordMark, wordNumbers } from "./words.js";
 
 /** @typedef {{ word: number, step: number, ids: number[], text: string, probability: number, first: number }} Rival */
 
@@ -17,7 +17,7 @@ export function rivalWords(translator, trace) {
   const words = wordNumbers(trace.predictedTokens);
   const began = firstPieces(trace, words).sort((a, b) => b.probability - a.probability).slice(0, MAX_RIVALS);
   const ended = began.map((rival) => writtenOut(translator, trace, rival)).sort((a, b) => b.probability - a.probability);
-  const texts = words.reduce((joined, word, i) => { joined[word] = (joined[word] ?? "") + trace.predictedTokens[i]; return joined; }, []).map((text) => joinBytes(withoutBegin(text)));
+  const texts = words.reduce((joined, word, i) => { joined[word] = (joined[word] ?? "") + trace.predictedTokens[i]; return joined; }, []).map((text) => joinBytes(withoutWordMark(text)));
   const plain = (text) => text.replaceAll("’", "'"); // words that differ only in the form of an apostrophe are equal
   const rivals = texts.map(() => []);
   for (const rival of ended) {
@@ -64,5 +64,5 @@ function writtenOut({ model, vocabulary }, trace, rival) {
     text += token;
     probability *= shares[best];
   }
-  return { ...rival, ids, text: joinBytes(withoutBegin(text)), probability };
+  return { ...rival, ids, text: joinBytes(withoutWordMark(text)), probability };
 }

@@ -14,7 +14,7 @@ export const isControl = (token) => CONTROL.has(token);
 export const beginsWord = (token) => token.startsWith(BEGIN);
 
 /** @param {string} text */
-export const withoutBegin = (text) => (text.startsWith(BEGIN) ? text.slice(1) : text);
+export const withoutWordMark = (text) => (text.startsWith(BEGIN) ? text.slice(1) : text);
 
 // Replaces runs of byte pieces by the characters that they spell. Incomplete characters and control characters
 // are written as ⟨C3⟩.
@@ -30,11 +30,11 @@ export function joinBytes(text) {
 
 // Punctuation between words; an apostrophe or a hyphen belongs to a word.
 /** @param {string} token */
-export const isPunctuation = (token) => /^(?:(?!['’-])\p{P})+$/u.test(withoutBegin(token));
+export const isPunctuation = (token) => /^(?:(?!['’-])\p{P})+$/u.test(withoutWordMark(token));
 
 // Whether a token has a letter or a digit.
 /** @param {string} token */
-export const isWritten = (token) => /[\p{L}\p{N}]/u.test(token);
+export const hasLetterOrDigit = (token) => /[\p{L}\p{N}]/u.test(token);
 
 // For each token the number of its word, from 0 and never falling.
 /** @param {string[]} tokens */
@@ -51,7 +51,7 @@ export function wordNumbers(tokens) {
 export function wordLabels(tokens) {
   const texts = [];
   wordNumbers(tokens).forEach((word, i) => { texts[word] = (texts[word] ?? "") + tokens[i]; });
-  return texts.map((text) => joinBytes(withoutBegin(text)) || text);
+  return texts.map((text) => joinBytes(withoutWordMark(text)) || text);
 }
 
 // As `wordNumbers` and `wordLabels`, but with punctuation before and after a word separated; what is not a word
@@ -66,7 +66,7 @@ export function plainWords(tokens) {
     numbers.push(labels.length - 1);
     if (!silent[i]) labels[labels.length - 1] += token;
   });
-  return { numbers, labels: labels.map((label) => withoutSigns(joinBytes(withoutBegin(label)))) };
+  return { numbers, labels: labels.map((label) => withoutSigns(joinBytes(withoutWordMark(label)))) };
 }
 
 function withoutSigns(label) {
