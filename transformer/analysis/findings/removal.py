@@ -87,9 +87,9 @@ def _single(translator: Translator, corpus: Corpus, progress: Progress) -> Findi
     yes, no, unknown = (int(counts.get(word, 0)) for word in ("yes", "no", "not shown"))
     name = short_name(worst["layer"], worst["head"], exact=True)
     reason = (
-        f"Without one head, the loss grows by {format_effect(effect)} in the median over "
-        f"{len(table)} heads. By simultaneous intervals, {yes} heads cost more than {FLOOR:.0%}, "
-        f"{no} cost less, and for {unknown} this is not shown. The most important head is "
+        f"Without one head, the median growth over {len(table)} heads is {format_effect(effect)}. "
+        f"By simultaneous intervals it is more than {FLOOR:.0%} for {yes} of them and less for "
+        f"{no}; for {unknown} neither is shown. The most important head is "
         f"{worst.kind} {name} ({100 * worst.growth:+.1f}%)."
     )
     return Finding(table, effect, reason.replace("-", "−"), len(corpus))
