@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { gapNear, textLinesOf, bandPath } from "../../../transformer/figures/browser/band-path.js";
+import { nearestGap, textLinesOf, bandPath } from "../../../transformer/figures/browser/band-path.js";
 
 const HIGH = 20;
-const box = (x, top, wide = 40) => ({ x, top, bottom: top + HIGH, wide });
+const box = (x, top, width = 40) => ({ x, top, bottom: top + HIGH, width });
 const read = [box(30, 0), box(80, 0), box(130, 0), box(40, 30), box(100, 30, 60), box(60, 60, 90)];
 const word = [box(50, 200), box(100, 200), box(60, 230, 80), box(130, 230)];
 
@@ -34,9 +34,9 @@ test("words of one line belong together", () => {
 
 test("the nearest gap lies between two words or beside all of them", () => {
   const [line] = textLinesOf(read);
-  assert.equal(gapNear(line, 54), 55);
-  assert.equal(gapNear(line, 0), 4);
-  assert.equal(gapNear(line, 500), 156);
+  assert.equal(nearestGap(line, 54), 55);
+  assert.equal(nearestGap(line, 0), 4);
+  assert.equal(nearestGap(line, 500), 156);
 });
 
 test("no band passes behind another word", () => {
@@ -46,7 +46,7 @@ test("no band passes behind another word", () => {
       const points = pointsOf(bandPath([from.x, from.bottom], [to.x, to.top], ...lines));
       for (const other of [...read, ...word].filter((one) => one !== from && one !== to)) {
         const behind = points.some(([x, y]) => (
-          y > other.top + 0.5 && y < other.bottom - 0.5 && Math.abs(x - other.x) < other.wide / 2
+          y > other.top + 0.5 && y < other.bottom - 0.5 && Math.abs(x - other.x) < other.width / 2
         ));
         assert.ok(!behind, `from ${from.x},${from.top} to ${to.x},${to.top} behind ${other.x},${other.top}`);
       }

@@ -96,11 +96,11 @@ test("the strongest lines are those that sorting all of them finds", () => {
   for (const limit of [0, 1, 7, 40, 1000]) {
     const ms = [0, 1].map(() => ({ nColumns: 6, values: Float32Array.from({ length: 36 }, () => (draw() < 0.2 ? 0 : draw() ** 4)) }));
     const all = ms.flatMap(({ values }) => [...values]).filter((weight) => weight > 0).sort((a, b) => b - a);
-    const { lines, left, below } = strongestLines(ms, limit);
+    const { lines, omitted, maxOmitted } = strongestLines(ms, limit);
     assert.deepEqual(lines.map(({ weight }) => weight).reverse(), all.slice(0, limit));
-    assert.equal(left, Math.max(all.length - limit, 0));
+    assert.equal(omitted, Math.max(all.length - limit, 0));
     assert.ok(lines.every(({ head, row, column, weight }) => ms[head].values[row * 6 + column] === weight));
-    if (left) assert.ok(below >= all[limit] && (!limit || below <= all[limit - 1]));
+    if (omitted) assert.ok(maxOmitted >= all[limit] && (!limit || maxOmitted <= all[limit - 1]));
   }
 });
 

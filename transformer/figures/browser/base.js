@@ -1,4 +1,4 @@
-// Helpers of all views. Text from outside reaches the page only through textContent.
+// Helpers of all views. Text that users or files provide is only ever set as textContent, never as HTML.
 
 import { byteOf, isSpecialToken, tokenName } from "./naming.js";
 
@@ -19,7 +19,7 @@ export function el(tag, attributes = {}, ...children) {
 export function download(blob, name) {
   const link = el("a", { href: URL.createObjectURL(blob), download: name });
   link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // late enough that the browser has read it
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // by then the browser has read it
 }
 
 // A token's display name: the "▁" that begins a word is faint. <bdi> keeps right-to-left text from reordering
@@ -43,7 +43,7 @@ export function keepPosition(node, change) {
   change();
   const moved = node.getBoundingClientRect().top - before;
   let scroller = node;
-  const scrolls = (one) => one.scrollHeight > one.clientHeight && /auto|scroll/.test(getComputedStyle(one).overflowY);
+  const scrolls = (element) => element.scrollHeight > element.clientHeight && /auto|scroll/.test(getComputedStyle(element).overflowY);
   while (scroller && !scrolls(scroller)) {
     scroller = scroller.parentElement || scroller.getRootNode().host;
   }
@@ -88,9 +88,9 @@ export function colours(node) {
   const style = getComputedStyle(node);
   const get = (name) => style.getPropertyValue(name).trim();
   const hex = (c) => c.toString(16).padStart(2, "0");
-  const one = (name) => `#${rgbOf(get(name)).map(hex).join("")}`;
+  const colour = (name) => `#${rgbOf(get(name)).map(hex).join("")}`;
   // Split at commas outside parentheses.
-  const stops = (name) => get(name).split(/,(?![^(]*\))/).map((colour) => rgbOf(colour.trim()));
+  const stops = (name) => get(name).split(/,(?![^(]*\))/).map((text) => rgbOf(text.trim()));
   const css = (ramp) => (i) => `#${[0, 8, 16].map((bits) => hex((ramp[i] >> bits) & 255)).join("")}`;
   const [ramp, diverging] = [rampOf(stops("--hu-ramp")), rampOf(stops("--hu-diverging"))];
   return {
@@ -99,14 +99,14 @@ export function colours(node) {
     diverging,
     divergingCss: css(diverging),
     series: stops("--hu-series").map((rgb) => `#${rgb.map(hex).join("")}`),
-    text: one("--hu-text"),
-    muted: one("--hu-muted"),
-    faint: one("--hu-faint"),
-    line: one("--hu-line"),
-    soft: one("--hu-soft"),
-    ground: one("--hu-ground"),
-    accent: one("--hu-accent"),
-    choice: one("--hu-choice"),
+    text: colour("--hu-text"),
+    muted: colour("--hu-muted"),
+    faint: colour("--hu-faint"),
+    line: colour("--hu-line"),
+    soft: colour("--hu-soft"),
+    ground: colour("--hu-ground"),
+    accent: colour("--hu-accent"),
+    choice: colour("--hu-choice"),
     font: style.fontFamily,
     size: Number(get("--hu-size")), // scale of text for a projector
     key: get("--hu-ramp") + get("--hu-text"),
@@ -114,13 +114,13 @@ export function colours(node) {
 }
 
 // The colours for print, independent of the screen's theme.
-/** @param {HTMLElement} position @returns {Theme} */
-export function printColours(position) {
+/** @param {HTMLElement} container @returns {Theme} */
+export function printColours(container) {
   const paper = el("div", { class: "hu hu-print" });
-  position.append(paper);
-  const printed = colours(paper);
+  container.append(paper);
+  const theme = colours(paper);
   paper.remove();
-  return printed;
+  return theme;
 }
 
 // Set an attribute only if it changes, since redundant writes are slow in long lists.

@@ -22,10 +22,10 @@ function greatestDifferences(m) {
     const row = Math.floor(i / m.nColumns);
     if (Math.abs(value) > rows[row]) rows[row] = Math.abs(value);
   });
-  return { rows, all: rows.reduce((limit, one) => Math.max(limit, one), MIN_SCALE_END) };
+  return { rows, all: rows.reduce((limit, value) => Math.max(limit, value), MIN_SCALE_END) };
 }
 
-/** @param {Pen} pen @param {any} layout @param {any} given @param {Context} ctx @param {any} cell */
+/** @param {Pen} pen @param {any} layout @param {any} tables @param {Context} ctx @param {any} cell */
 export function paintDifferences(pen, layout, { m, rows, columns }, { state, theme }, cell) {
   const greatest = greatestDifferences(m);
   const colour = (r, c) =>
@@ -37,13 +37,13 @@ export function paintDifferences(pen, layout, { m, rows, columns }, { state, the
 // Rows and columns that only one side has are hatched, to distinguish them from a difference of zero.
 /** @param {Pen} pen @param {Theme} theme */
 function paintUnpaired(pen, layout, rows, columns, theme) {
-  const lone = (pair) => pair.includes(null);
-  if (![...rows, ...columns].some(lone)) return;
-  const [wide, high] = [layout.right - layout.left, layout.bottom - layout.top];
+  const isUnpaired = (pair) => pair.includes(null);
+  if (![...rows, ...columns].some(isUnpaired)) return;
+  const [width, height] = [layout.right - layout.left, layout.bottom - layout.top];
   pen.save();
   pen.beginPath();
-  rows.forEach((pair, r) => lone(pair) && pen.rect(layout.left, layout.top + r * layout.high, wide, layout.high));
-  columns.forEach((pair, c) => lone(pair) && pen.rect(layout.left + c * layout.cell, layout.top, layout.cell, high));
+  rows.forEach((pair, r) => isUnpaired(pair) && pen.rect(layout.left, layout.top + r * layout.high, width, layout.high));
+  columns.forEach((pair, c) => isUnpaired(pair) && pen.rect(layout.left + c * layout.cell, layout.top, layout.cell, height));
   drawHatching(pen, layout, theme);
   pen.restore();
 }
@@ -77,26 +77,26 @@ function differenceTicks(scale, greatest) {
 
 const UNPAIRED_NOTE = "Hatched rows and columns are tokens that only A or only B has; they cannot be compared.";
 
-/** @param {Context} ctx @param {any} given */
-function differenceWords({ state }, { m, rows, columns }) {
+/** @param {Context} ctx @param {any} tables */
+function differenceCaption({ state }, { m, rows, columns }) {
   const scale = {
     sqrt: "colour by square root",
     linear: "linear colour scale",
     row: "colour relative to the row maximum",
   }[state.scale];
-  const lone = [...rows, ...columns].some((pair) => pair.includes(null));
-  const by = m.kind === "cross" ? ` Rows are paired by ${state.exact ? "the token read" : "the word written"}.` : "";
-  const words = state.exact ? "" : " Punctuation at the end of a word is ignored.";
-  return `B − A: blue where B attends more, orange where A does; ${scale}.${by}${words}${lone ? ` ${UNPAIRED_NOTE}` : ""}`;
+  const hasUnpaired = [...rows, ...columns].some((pair) => pair.includes(null));
+  const pairing = m.kind === "cross" ? ` Rows are paired by ${state.exact ? "the token read" : "the word written"}.` : "";
+  const punctuationNote = state.exact ? "" : " Punctuation at the end of a word is ignored.";
+  return `B − A: blue where B attends more, orange where A does; ${scale}.${pairing}${punctuationNote}${hasUnpaired ? ` ${UNPAIRED_NOTE}` : ""}`;
 }
 
 export function makeDifferenceLegend() {
   const bar = makeBar();
-  const words = el("span", {});
-  const node = el("div", { class: "hu-legend" }, bar.node, words);
+  const caption = el("span", {});
+  const node = el("div", { class: "hu-legend" }, bar.node, caption);
   function draw(ctx, tables) {
     bar.draw(ctx.theme.diverging, differenceTicks(ctx.state.scale, greatestDifferences(tables.m).all));
-    words.textContent = differenceWords(ctx, tables);
+    caption.textContent = differenceCaption(ctx, tables);
   }
   return { node, draw };
 }
@@ -105,14 +105,14 @@ export function makeDifferenceLegend() {
 /** @param {Context} ctx */
 export function compareFigure(ctx, tables, panels) {
   const { theme, state } = ctx;
-  const [head, between, foot] = [30, 28, 48].map((length) => length * theme.size);
+  const [headingHeight, gap, legendHeight] = [30, 28, 48].map((length) => length * theme.size);
   const figures = panels.map((panel) => panel.stage.figure());
-  const starts = figures.map((_, i) => figures.slice(0, i).reduce((sum, { width }) => sum + width + between, 0));
-  const high = Math.max(...figures.map(({ height }) => height));
+  const starts = figures.map((_, i) => figures.slice(0, i).reduce((sum, { width }) => sum + width + gap, 0));
+  const height = Math.max(...figures.map(({ height }) => height));
   return {
     title: `${ctx.title()}: A, B and B − A`,
     width: starts[2] + figures[2].width,
-    height: head + high + foot,
+    height: headingHeight + height + legendHeight,
     paint: (pen) => {
       figures.forEach((figure, i) => {
         pen.save();
@@ -121,27 +121,27 @@ export function compareFigure(ctx, tables, panels) {
         pen.textBaseline = "middle";
         pen.fillStyle = theme.text;
         pen.fillText(panels[i].heading.textContent, 0, 12 * theme.size);
-        pen.translate(0, head);
+        pen.translate(0, headingHeight);
         figure.paint(pen);
         pen.restore();
       });
       const ticks = differenceTicks(state.scale, greatestDifferences(tables.m).all);
-      paintScale(pen, theme, theme.divergingCss, ticks, starts[2] + 30, head + high + 12 * theme.size);
+      paintScale(pen, theme, theme.divergingCss, ticks, starts[2] + 30, headingHeight + height + 12 * theme.size);
     },
   };
 }
 
 // A table of every cell that A or B has, with both weights.
-/** @param {Context} ctx @param {any} given */
+/** @param {Context} ctx @param {any} tables */
 export function compareTable(ctx, { m, inA, inB }) {
   const digits = m.top > 255 ? 4 : 2;
   const number = (value) => (Number.isNaN(value) ? "" : value.toFixed(digits));
   const tableRows = [];
   m.rows.forEach((row, r) => m.columns.forEach((column, c) => {
-    const at = r * m.nColumns + c;
-    if (Number.isNaN(inA[at]) && Number.isNaN(inB[at])) return;
+    const index = r * m.nColumns + c;
+    if (Number.isNaN(inA[index]) && Number.isNaN(inB[index])) return;
     const writes = row.written === null ? "" : row.written;
-    tableRows.push([row.text, writes, column.text, number(inA[at]), number(inB[at]), number(m.values[at])]);
+    tableRows.push([row.text, writes, column.text, number(inA[index]), number(inB[index]), number(m.values[index])]);
   }));
   return { caption: `${ctx.title()}: A and B`, columns: ["query", "writes", "key", "A", "B", "B − A"], rows: tableRows };
 }

@@ -1,4 +1,6 @@
 // The graph of connections as SVG: the encoder on the left, the decoder on the right, information flows upwards.
+// An edge is [from, to, input, score, effect]: two nodes, the index of the input that it leads to (0 query, 1 key,
+// 2 value; 3 for the input of a feed-forward network or the output), the estimated score and the measured effect.
 
 import { svgElement, inputColour } from "./connections-svg.js";
 import { displayNumber, headName } from "./naming.js";
@@ -14,18 +16,18 @@ const HEAD_INPUTS = ["query", "key", "value"];
 export function graphLayout(data) {
   const { layers, heads } = data;
   const base = 2 * layers; // the first row of decoder heads
-  const places = data.nodes.map((node) => {
+  const positions = data.nodes.map((node) => {
     const [kind, layer, part] = node.split(".");
-    const at = { stack: kind === "source" || kind === "encoder" ? 0 : 1, column: 0.5, row: 0, kind, layer: Number(layer), head: -1, text: node };
-    if (kind === "target") return { ...at, row: base - 1 };
-    if (kind === "output") return { ...at, row: base + 3 * layers };
-    if (kind === "source") return at;
-    const start = kind === "encoder" ? 1 + 2 * at.layer : base + 3 * at.layer;
-    if (part === "ffn") return { ...at, kind: "ffn", row: start + (kind === "encoder" ? 1 : 2), text: "FFN" };
+    const common = { stack: kind === "source" || kind === "encoder" ? 0 : 1, column: 0.5, row: 0, kind, layer: Number(layer), head: -1, text: node };
+    if (kind === "target") return { ...common, row: base - 1 };
+    if (kind === "output") return { ...common, row: base + 3 * layers };
+    if (kind === "source") return common;
+    const start = kind === "encoder" ? 1 + 2 * common.layer : base + 3 * common.layer;
+    if (part === "ffn") return { ...common, kind: "ffn", row: start + (kind === "encoder" ? 1 : 2), text: "FFN" };
     const head = Number(part);
-    return { ...at, head, column: (head + 0.5) / heads, row: start + (kind === "cross" ? 1 : 0), text: displayNumber(head) };
+    return { ...common, head, column: (head + 0.5) / heads, row: start + (kind === "cross" ? 1 : 0), text: displayNumber(head) };
   });
-  return { places, rows: base + 3 * layers + 1, names: data.nodes.map((_, i) => nodeName(places[i])) };
+  return { positions, rows: base + 3 * layers + 1, names: data.nodes.map((_, i) => nodeName(positions[i])) };
 }
 
 function nodeName(place) {
@@ -41,31 +43,31 @@ export function edgeName(data, edge) {
 }
 
 /** @param {HTMLElement} root @param {Theme} theme */
-export function drawGraph(root, data, layout, now, theme, { selected, select }) {
+export function drawGraph(root, data, layout, current, theme, { selected, select }) {
   const size = theme.size || 1;
   const width = Math.max(root.clientWidth, 280);
   const [row, margin] = [ROW_HEIGHT * size, SIDE_MARGIN * size];
   const height = layout.rows * row;
   const half = (width - 2 * margin) / 2;
-  const point = ({ stack, column, row: at }) => ({
+  const point = ({ stack, column, row: rowIndex }) => ({
     x: margin + stack * half + half * (0.04 + 0.92 * column),
-    y: height - (at + 0.5) * row,
+    y: height - (rowIndex + 0.5) * row,
   });
-  const points = layout.places.map(point);
+  const points = layout.positions.map(point);
   const greatest = Math.max(...data.frames.flatMap((frame) => frame.edges.map((edge) => Math.abs(edge[4]))), 1e-9);
-  const picture = svgElement("svg", {
+  const svg = svgElement("svg", {
     viewBox: `0 0 ${width} ${height}`, width, height, role: "img",
-    "aria-label": `Graph of ${now.edges.length} connections at step ${now.step}; the list below has their names and values`,
+    "aria-label": `Graph of ${current.edges.length} connections at step ${current.step}; the list below has their names and values`,
   });
   const radius = Math.min(11 * size, (half * 0.92) / data.heads / 2 - 1);
-  const line = (edge) => Math.max((Math.abs(edge[4]) / greatest) * MAX_LINE * size, 0.6);
-  const order = now.edges.map((_, i) => i).sort((a, b) => Number(a === selected) - Number(b === selected) || line(now.edges[a]) - line(now.edges[b]));
-  for (const i of order) {
-    const edge = now.edges[i];
+  const lineWidth = (edge) => Math.max((Math.abs(edge[4]) / greatest) * MAX_LINE * size, 0.6);
+  const drawingOrder = current.edges.map((_, i) => i).sort((a, b) => Number(a === selected) - Number(b === selected) || lineWidth(current.edges[a]) - lineWidth(current.edges[b]));
+  for (const i of drawingOrder) {
+    const edge = current.edges[i];
     const end = points[edge[1]];
     const side = edge[2] < 3 ? (edge[2] - 1) * radius * 0.7 : 0; // query left, key in the middle, value right
-    picture.append(...connection(points[edge[0]], { x: end.x + side, y: end.y }, edge, {
-      width: line(edge),
+    svg.append(...connection(points[edge[0]], { x: end.x + side, y: end.y }, edge, {
+      width: lineWidth(edge),
       colour: inputColour(edge[2], theme),
       outline: i === selected ? theme.text : "",
       faint: selected >= 0 && i !== selected,
@@ -73,17 +75,17 @@ export function drawGraph(root, data, layout, now, theme, { selected, select }) 
       select: () => { if (i !== selected) select(i); },
     }));
   }
-  const used = new Set(now.edges.flatMap((edge) => [edge[0], edge[1]]));
-  layout.places.forEach((place, i) => picture.append(...nodeOf(place, points[i], used.has(i), radius, theme, size, layout.names[i])));
-  picture.append(...rowNames(layout, points, width, theme, size));
-  root.replaceChildren(picture);
+  const used = new Set(current.edges.flatMap((edge) => [edge[0], edge[1]]));
+  layout.positions.forEach((place, i) => svg.append(...nodeSvg(place, points[i], used.has(i), radius, theme, size, layout.names[i])));
+  svg.append(...rowNames(layout, points, width, theme, size));
+  root.replaceChildren(svg);
 }
 
-// A curve that leaves upwards and arrives from below, and a wider invisible one to point at.
+// A curve from the top of one node to the bottom of another, and a wider invisible one that receives the pointer.
 function connection(from, to, edge, { width, colour, outline, faint, title, select }) {
   const bend = Math.max((from.y - to.y) / 2, 12);
   const d = `M${from.x},${from.y} C${from.x},${from.y - bend} ${to.x},${to.y + bend} ${to.x},${to.y}`;
-  const seen = svgElement("path", {
+  const curve = svgElement("path", {
     d, fill: "none", stroke: colour, "stroke-width": width, "stroke-opacity": outline ? 1 : faint ? 0.25 : 0.75, class: "hu-edge",
     ...(edge[4] < 0 ? { "stroke-dasharray": `${Math.max(2 * width, 4)} ${Math.max(width, 3)}` } : {}),
   });
@@ -91,30 +93,30 @@ function connection(from, to, edge, { width, colour, outline, faint, title, sele
   target.append(svgElement("title", {}, title));
   target.addEventListener("pointerenter", select);
   target.addEventListener("click", select);
-  if (!outline) return [seen, target];
-  return [svgElement("path", { d, fill: "none", stroke: outline, "stroke-width": width + 4, class: "hu-edge-outline" }), seen, target];
+  if (!outline) return [curve, target];
+  return [svgElement("path", { d, fill: "none", stroke: outline, "stroke-width": width + 4, class: "hu-edge-outline" }), curve, target];
 }
 
 /** @param {Theme} theme */
-function nodeOf(place, { x, y }, isUsed, radius, theme, size, name) {
+function nodeSvg(place, { x, y }, isUsed, radius, theme, size, name) {
   const stroke = isUsed ? theme.text : theme.faint;
   const common = { fill: theme.ground, stroke, "stroke-width": isUsed ? 1.6 : 1 };
   const font = { x, y, "text-anchor": "middle", "dominant-baseline": "central", fill: isUsed ? theme.text : theme.muted, "pointer-events": "none" };
   const isHead = place.head >= 0;
-  const wide = { source: 56, target: 56, output: 56, ffn: 36 }[place.kind] * size;
+  const boxWidth = { source: 56, target: 56, output: 56, ffn: 36 }[place.kind] * size;
   const shape = isHead
     ? svgElement("circle", { ...common, cx: x, cy: y, r: radius })
-    : svgElement("rect", { ...common, x: x - wide / 2, y: y - 10 * size, width: wide, height: 20 * size, rx: place.kind === "ffn" ? 3 : 9 * size });
+    : svgElement("rect", { ...common, x: x - boxWidth / 2, y: y - 10 * size, width: boxWidth, height: 20 * size, rx: place.kind === "ffn" ? 3 : 9 * size });
   shape.append(svgElement("title", {}, name));
-  const letters = svgElement("text", { ...font, "font-size": Math.min(11 * size, isHead ? radius * 1.2 : 99) }, place.text);
-  return [shape, letters];
+  const label = svgElement("text", { ...font, "font-size": Math.min(11 * size, isHead ? radius * 1.2 : 99) }, place.text);
+  return [shape, label];
 }
 
 // The name of each stack and of each of its rows of heads, at its outer side.
 /** @param {Theme} theme */
 function rowNames(layout, points, width, theme, size) {
   const titles = { encoder: "self", decoder: "self", cross: "cross" };
-  return layout.places.flatMap((place, i) => {
+  return layout.positions.flatMap((place, i) => {
     if (["source", "target"].includes(place.kind)) {
       const name = place.stack ? "Decoder" : "Encoder";
       return [svgElement("text", { x: place.stack ? width : 0, y: points[i].y, "text-anchor": place.stack ? "end" : "start", "dominant-baseline": "central", "font-size": 12 * size, "font-weight": 600, fill: theme.text }, name)];

@@ -1,5 +1,5 @@
-// The film of connections: the strongest edges between heads at one training step, a slider over the steps, and the
-// estimated score of each edge beside its true effect. `.show(data)` takes the data of figures/connections.py.
+// The film of connections: the strongest edges between heads at one training step, a slider over the steps, and a
+// scatter plot of estimated scores and measured effects. `.show(data)` takes the data of figures/connections.py.
 
 import { colours, el } from "./base.js";
 import { inputColour } from "./connections-svg.js";
@@ -9,15 +9,15 @@ import { makeLarger } from "./help.js";
 import { setExactNames } from "./naming.js";
 import { numberText } from "./numbers.js";
 
-const STEP_PACE = [250, 700]; // minimum and maximum ms per step
-const WHOLE_LENGTH = 9000; // ms of the whole film
+const STEP_MS_RANGE = [250, 700]; // minimum and maximum ms per step
+const FILM_MS = 9000; // ms of the whole film
 const INPUT_TEXTS = ["query", "key", "value", "all it reads"];
-const keptSteps = new Map(); // the selected step by the name of the run, while the page is open
+const selectedSteps = new Map(); // the selected step by the name of the run, while the page is open
 
 export function connectionsView(root) {
   let data = null;
   let state = { size: "normal" };
-  let [frame, selected, playing, framing, layout] = [0, -1, 0, 0, null];
+  let [frame, selected, playing, redrawRequest, layout] = [0, -1, 0, 0, null];
 
   const ctx = /** @type {any} */ ({
     set: (changed) => { state = { ...state, ...changed }; redraw(); },
@@ -43,18 +43,18 @@ export function connectionsView(root) {
     el("div", { class: "hu-edge-table" }, el("table", { class: "hu-table hu-compact" },
       el("thead", {}, el("tr", {}, ...["From", "To", "Input", "Score", "Effect"].map((name) => el("th", { scope: "col" }, name)))), rows)));
   const empty = el("p", { class: "hu-empty", role: "status" }, "No connections yet. Compute them for a step first.");
-  const shown = el("div", {}, scrub, caption,
+  const content = el("div", {}, scrub, caption,
     el("div", { class: "hu-edge-split" },
       el("section", { "aria-label": "Graph of connections" }, graph, legend, detail),
       el("section", { "aria-label": "Score and effect" }, el("h3", { class: "hu-title" }, "Estimate against patching"), scatter, agreement, table)));
-  const pane = el("div", { class: "hu hu-explorer hu-film hu-connections" }, empty, shown);
+  const pane = el("div", { class: "hu hu-explorer hu-film hu-connections" }, empty, content);
   root.append(pane);
 
   play.addEventListener("click", () => (playing ? pause() : start()));
   range.addEventListener("input", () => {
-    const to = Number(range.value); // before `pause` draws the old step again
+    const to = Number(range.value); // read it before `pause` redraws, which resets the slider
     pause();
-    go(to);
+    goToFrame(to);
   });
   scrub.addEventListener("keydown", (event) => {
     if (event.target === range) return; // it handles its own keys
@@ -62,41 +62,41 @@ export function connectionsView(root) {
     if (to === undefined) return;
     event.preventDefault();
     pause();
-    go(to);
+    goToFrame(to);
   });
 
   function show(next) {
-    const opens = !data || data.name !== next.name || !data.frames.length;
+    const isNewRun = !data || data.name !== next.name || !data.frames.length;
     data = next;
     setExactNames(data.exact);
     layout = graphLayout(data);
     const last = Math.max(data.frames.length - 1, 0);
-    if (opens) {
+    if (isNewRun) {
       pause();
-      const before = data.frames.findIndex((each) => each.step === keptSteps.get(data.name));
-      frame = before < 0 ? last : before;
+      const savedFrame = data.frames.findIndex((each) => each.step === selectedSteps.get(data.name));
+      frame = savedFrame < 0 ? last : savedFrame;
     }
     frame = Math.min(frame, last);
     redraw();
   }
 
-  function go(number) {
+  function goToFrame(number) {
     frame = Math.min(Math.max(number, 0), data.frames.length - 1);
     selected = -1;
-    if (data.name) keptSteps.set(data.name, data.frames[frame].step);
+    if (data.name) selectedSteps.set(data.name, data.frames[frame].step);
     redraw();
   }
 
   function start() {
     if (data.frames.length < 2) return;
-    if (frame === data.frames.length - 1) go(0);
-    const pace = Math.min(Math.max(WHOLE_LENGTH / data.frames.length, STEP_PACE[0]), STEP_PACE[1]);
+    if (frame === data.frames.length - 1) goToFrame(0);
+    const stepMs = Math.min(Math.max(FILM_MS / data.frames.length, STEP_MS_RANGE[0]), STEP_MS_RANGE[1]);
     const next = () => {
-      go(frame + 1);
+      goToFrame(frame + 1);
       if (frame === data.frames.length - 1) return pause();
-      playing = setTimeout(next, pace);
+      playing = setTimeout(next, stepMs);
     };
-    playing = setTimeout(next, pace);
+    playing = setTimeout(next, stepMs);
     redraw();
   }
 
@@ -113,34 +113,34 @@ export function connectionsView(root) {
 
   function redraw() {
     if (!data || !pane.isConnected) return; // colours can only be read on the page
-    const any = data.frames.length > 0;
-    [empty.hidden, shown.hidden] = [any, !any];
+    const hasFrames = data.frames.length > 0;
+    [empty.hidden, content.hidden] = [hasFrames, !hasFrames];
     pane.dataset.size = state.size;
-    if (!any) return;
+    if (!hasFrames) return;
     const theme = colours(pane);
-    const now = data.frames[frame];
+    const current = data.frames[frame];
     larger.draw();
     play.textContent = playing ? "Pause" : "Play";
     play.disabled = data.frames.length < 2;
-    step.textContent = `Step ${now.step.toLocaleString("en")}`;
+    step.textContent = `Step ${current.step.toLocaleString("en")}`;
     note.textContent = `picture ${frame + 1} of ${data.frames.length} · bars: share of right tokens`;
     [range.max, range.value, range.disabled] = [data.frames.length - 1, frame, data.frames.length < 2];
-    range.setAttribute("aria-valuetext", `step ${now.step}`);
+    range.setAttribute("aria-valuetext", `step ${current.step}`);
     bars.replaceChildren(...data.frames.map((each, i) => {
       const bar = el("span", { "data-now": Number(i === frame), title: `Step ${each.step}: ${sharePercent(each.accuracy)} right` });
       bar.style.height = `${Math.max(100 * each.accuracy, 3)}%`;
       return bar;
     }));
     caption.setAttribute("aria-live", playing ? "off" : "polite");
-    caption.textContent = stepCaption(data, now);
-    drawGraph(graph, data, layout, now, theme, { selected, select });
+    caption.textContent = stepCaption(data, current);
+    drawGraph(graph, data, layout, current, theme, { selected, select });
     legend.replaceChildren(...inputLegend(theme));
-    detail.textContent = selected < 0 || !now.edges[selected]
+    detail.textContent = selected < 0 || !current.edges[selected]
       ? "Point at a connection to read its score and its effect."
-      : `${edgeName(data, now.edges[selected])}: score ${numberText(now.edges[selected][3], 3)}, effect ${numberText(now.edges[selected][4], 3)}.`;
-    drawScatter(scatter, now, theme, { selected, select, title: (edge) => edgeName(data, edge) });
-    agreement.textContent = rankAgreement(now);
-    rows.replaceChildren(...now.edges.map((edge, i) => tableRow(edge, i)));
+      : `${edgeName(data, current.edges[selected])}: score ${numberText(current.edges[selected][3], 3)}, effect ${numberText(current.edges[selected][4], 3)}.`;
+    drawScatter(scatter, current, theme, { selected, select, title: (edge) => edgeName(data, edge) });
+    agreement.textContent = rankAgreement(current);
+    rows.replaceChildren(...current.edges.map((edge, i) => tableRow(edge, i)));
   }
 
   function tableRow(edge, i) {
@@ -154,15 +154,15 @@ export function connectionsView(root) {
   }
 
   const resized = new ResizeObserver(() => {
-    cancelAnimationFrame(framing);
-    framing = requestAnimationFrame(redraw);
+    cancelAnimationFrame(redrawRequest);
+    redrawRequest = requestAnimationFrame(redraw);
   });
   resized.observe(pane);
   return {
     show,
     close: () => {
       resized.disconnect();
-      cancelAnimationFrame(framing);
+      cancelAnimationFrame(redrawRequest);
       clearTimeout(playing);
       playing = 0;
     },
@@ -171,28 +171,28 @@ export function connectionsView(root) {
 
 const sharePercent = (share) => `${Math.round(100 * share)} %`;
 
-function stepCaption(data, now) {
-  const strongest = now.edges.reduce((best, edge) => (!best || edge[4] > best[4] ? edge : best), null);
-  const right = `The right token comes first at ${sharePercent(now.accuracy)} of the positions.`;
+function stepCaption(data, current) {
+  const strongest = current.edges.reduce((best, edge) => (!best || edge[4] > best[4] ? edge : best), null);
+  const right = `The right token comes first at ${sharePercent(current.accuracy)} of the positions.`;
   return strongest && strongest[4] > 0.05
     ? `${right} Strongest connection: ${edgeName(data, strongest)}, effect ${numberText(strongest[4], 2)}.`
     : `${right} No connection changes the output by more than 0.05 yet.`;
 }
 
-function rankAgreement(now) {
-  const count = `the ${now.edges.length} drawn of ${now.total.toLocaleString("en")} connections`;
+function rankAgreement(current) {
+  const count = `the ${current.edges.length} drawn of ${current.total.toLocaleString("en")} connections`;
   const coefficient = (rho) => (rho === null ? "not defined" : rho.toFixed(2).replace("-", "−"));
-  return now.rho === null
+  return current.rho === null
     ? `Too few connections for a rank correlation over ${count}.`
-    : `Spearman's rank correlation of score and effect over ${count}: ${coefficient(now.rho)}, of their sizes without the sign: ${coefficient(now.rho_absolute)}. On the line, the estimate is exact.`;
+    : `Spearman's rank correlation of score and effect over ${count}: ${coefficient(current.rho)}, of their sizes without the sign: ${coefficient(current.rho_absolute)}. On the line, the estimate is exact.`;
 }
 
 function inputLegend(theme) {
-  const mark = (text, colour, dashed) => {
+  const legendEntry = (text, colour, dashed) => {
     const line = el("span", { class: "hu-edge-mark", "aria-hidden": "true" });
     line.style.borderTop = `4px ${dashed ? "dashed" : "solid"} ${colour}`;
     return el("span", {}, line, text);
   };
   const inputs = ["to a query", "to a key", "to a value", "to a feed-forward network or the output"];
-  return [...inputs.map((text, i) => mark(text, inputColour(i, theme), false)), mark("dashed: makes the output worse", theme.muted, true)];
+  return [...inputs.map((text, i) => legendEntry(text, inputColour(i, theme), false)), legendEntry("dashed: makes the output worse", theme.muted, true)];
 }

@@ -1,5 +1,5 @@
-// Two tables of one head: weights and what they contribute. They share pointer and selected cell, and show all
-// values of that cell. `.show(bytes)` takes the data of figures/contributions.py; `report({ row, column })` is
+// Two tables of one head: attention weights and contributions. They share the hovered and the selected cell, whose
+// values are all listed below. `.show(bytes)` takes the data of figures/contributions.py; `report({ row, column })` is
 // called when a cell is selected, −1 for none.
 
 import { ARROWS, colours, el, tokenText, clampIndex } from "./base.js";
@@ -12,9 +12,9 @@ import { unpack } from "./store.js";
 const CONTRIBUTION_REPORT_MS = 150; // ms without another key press, so that a held arrow key reports once
 
 export function contributionsView(container, report) {
-  let [header, parts, m, cell, over, theme, shown] = [null, null, null, null, null, null, ""];
+  let [header, parts, m, cell, hovered, theme, drawnKey] = [null, null, null, null, null, null, ""];
   let reporting = 0;
-  const tables = [0, 1].map((which) => makeMoved(which));
+  const tables = [0, 1].map((tableIndex) => makeTablePanel(tableIndex));
   const readout = el("div", { class: "hu-contribution-cell", role: "status" });
   const pair = el("div", { class: "hu-pair" }, ...tables.map(({ node }) => node));
   const frame = el("div", { class: "hu hu-explorer hu-contributions" }, pair, readout);
@@ -33,9 +33,9 @@ export function contributionsView(container, report) {
       nColumns: header.columns.length,
       masked: (row, column) => causal && column > row,
     };
-    const drawingKey = JSON.stringify([header.id, header.cell]);
-    if (drawingKey !== shown) cell = header.cell && { row: header.cell[0], column: header.cell[1] };
-    [shown, over] = [drawingKey, null];
+    const newKey = JSON.stringify([header.id, header.cell]);
+    if (newKey !== drawnKey) cell = header.cell && { row: header.cell[0], column: header.cell[1] };
+    [drawnKey, hovered] = [newKey, null];
     redraw();
   }
 
@@ -44,7 +44,7 @@ export function contributionsView(container, report) {
     frame.dataset.size = header.large ? "large" : "normal";
     theme = colours(frame);
     for (const table of tables) table.draw();
-    tell();
+    drawReadout();
   }
 
   const valueAt = (quantity, { row, column }) => parts.get(quantity.name).values[row * m.nColumns + column];
@@ -68,9 +68,9 @@ export function contributionsView(container, report) {
     return [tokenText(entry.text), ...writes, " attends to ", tokenText(m.columns[at.column].text)];
   }
 
-  // Caption below the tables: the cell under the pointer, or else the selected one.
-  function tell() {
-    const at = over || cell;
+  // Describe the hovered cell, or else the selected one, below the tables.
+  function drawReadout() {
+    const at = hovered || cell;
     if (!at) {
       readout.replaceChildren(el("span", { class: "hu-note" }, "Hover over a cell to see its values; click to select it. Arrow keys work too."));
       return;
@@ -89,7 +89,7 @@ export function contributionsView(container, report) {
     readout.replaceChildren(el("strong", {}, ...namesOf(at)), el("div", { class: "hu-facts" }, ...facts));
   }
 
-  function choose(next) {
+  function select(next) {
     cell = next;
     redraw();
     clearTimeout(reporting);
@@ -97,65 +97,65 @@ export function contributionsView(container, report) {
     reporting = setTimeout(() => report({ row, column }), CONTRIBUTION_REPORT_MS);
   }
 
-  function point(next) {
-    if (next?.row === over?.row && next?.column === over?.column) return;
-    over = next;
+  function hover(next) {
+    if (next?.row === hovered?.row && next?.column === hovered?.column) return;
+    hovered = next;
     redraw();
   }
 
   // One panel: title, table and colour scale.
-  function makeMoved(which) {
+  function makeTablePanel(tableIndex) {
     const stage = makeStage({
       plan: (pen, width) => layoutCells(m, { row: 0, column: 0, rows: m.nRows, columns: m.nColumns }, pen, width, theme, false),
       paint: (pen, at) => drawTable(pen, m, at, theme, colourOf(quantity(), parts), {
-        ...(quantity().signed ? { ramp: theme.diverging, css: theme.divergingCss } : {}), cell: over, pinned: cell,
+        ...(quantity().signed ? { ramp: theme.diverging, css: theme.divergingCss } : {}), cell: hovered, pinned: cell,
       }),
     });
-    const quantity = () => header.quantities.find(({ name }) => name === header.shown[which]);
+    const quantity = () => header.quantities.find(({ name }) => name === header.shown[tableIndex]);
     const title = el("h3", { class: "hu-title" });
     const bar = makeBar();
-    const words = el("span", {});
-    const node = el("figure", { class: "hu-head" }, title, stage.node, el("figcaption", { class: "hu-legend" }, bar.node, words));
+    const unitNote = el("span", {});
+    const node = el("figure", { class: "hu-head" }, title, stage.node, el("figcaption", { class: "hu-legend" }, bar.node, unitNote));
     const { canvas } = stage;
-    const under = (event) => (stage.placed ? cellAt(stage.placed, event.offsetX, event.offsetY) : null);
+    const cellUnderPointer = (event) => (stage.placed ? cellAt(stage.placed, event.offsetX, event.offsetY) : null);
     canvas.addEventListener("pointermove", (event) => {
-      point(under(event));
-      sayHere();
+      hover(cellUnderPointer(event));
+      showTooltip();
     });
     canvas.addEventListener("pointerleave", (event) => {
       stage.say(null);
-      if (event.pointerType === "mouse") point(null);
+      if (event.pointerType === "mouse") hover(null);
     });
     canvas.addEventListener("click", (event) => {
-      const now = under(event);
-      choose(now && now.row === cell?.row && now.column === cell?.column ? null : now);
+      const clicked = cellUnderPointer(event);
+      select(clicked && clicked.row === cell?.row && clicked.column === cell?.column ? null : clicked);
     });
     canvas.addEventListener("keydown", (event) => {
-      if (event.key === "Escape") choose(null);
+      if (event.key === "Escape") select(null);
       else if (event.key in ARROWS) {
         const [right, down] = ARROWS[event.key];
-        choose(cell ? { row: clampIndex(cell.row + down, m.nRows), column: clampIndex(cell.column + right, m.nColumns) } : { row: 0, column: 0 });
+        select(cell ? { row: clampIndex(cell.row + down, m.nRows), column: clampIndex(cell.column + right, m.nColumns) } : { row: 0, column: 0 });
       } else return;
       event.preventDefault();
     });
 
-    function sayHere() {
-      if (!over || !stage.placed) return stage.say(null);
-      const [x, y] = cornerOf(stage.placed, over);
-      const lines = m.masked(over.row, over.column)
+    function showTooltip() {
+      if (!hovered || !stage.placed) return stage.say(null);
+      const [x, y] = cornerOf(stage.placed, hovered);
+      const lines = m.masked(hovered.row, hovered.column)
         ? [el("strong", {}, "masked")]
-        : header.quantities.map((one) => el(one === quantity() ? "strong" : "span", {}, `${one.label} ${numberText(valueAt(one, over), 3)}`));
-      stage.say([...lines, el("span", {}, ...namesOf(over))], x + stage.placed.cell / 2, y, stage.placed.high);
+        : header.quantities.map((current) => el(current === quantity() ? "strong" : "span", {}, `${current.label} ${numberText(valueAt(current, hovered), 3)}`));
+      stage.say([...lines, el("span", {}, ...namesOf(hovered))], x + stage.placed.cell / 2, y, stage.placed.high);
     }
 
     function draw() {
-      const one = quantity();
-      title.textContent = one.title;
-      stage.draw(`${one.title}: ${m.nRows} rows, ${m.nColumns} columns. Use the arrow keys to select a cell; its values appear below.`);
-      const { ramp, ticks } = movedScale(one, theme);
+      const current = quantity();
+      title.textContent = current.title;
+      stage.draw(`${current.title}: ${m.nRows} rows, ${m.nColumns} columns. Use the arrow keys to select a cell; its values appear below.`);
+      const { ramp, ticks } = contributionScale(current, theme);
       bar.draw(ramp, ticks);
-      words.textContent = `${one.unit}; colour by square root, so that small values are visible`;
-      if (!over) stage.say(null);
+      unitNote.textContent = `${current.unit}; colour by square root, so that small values are visible`;
+      if (!hovered) stage.say(null);
     }
     return { node, draw };
   }
@@ -171,8 +171,8 @@ export function contributionsView(container, report) {
   };
 }
 
-// The colour level of a cell, 0 to 255: the square root of its share of the maximum; signed values go both ways
-// from the middle.
+// The colour level of a cell, 0 to 255: the square root of its share of the maximum; the middle level is
+// zero for signed values.
 function colourOf({ name, most, signed }, parts) {
   const { values, shape } = parts.get(name);
   return (row, column) => {
@@ -182,8 +182,8 @@ function colourOf({ name, most, signed }, parts) {
   };
 }
 
-/** @param {any} given @param {Theme} theme */
-function movedScale({ most, signed }, theme) {
+/** @param {any} quantity @param {Theme} theme */
+function contributionScale({ most, signed }, theme) {
   const end = numberText(most, 2);
   if (!signed) return { ramp: theme.ramp, ticks: [[0, "0"], [0.5, numberText(most / 4, 2)], [1, end]] };
   return { ramp: theme.diverging, ticks: [[0, `−${end}`], [0.5, "0"], [1, end]] };

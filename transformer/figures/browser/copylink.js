@@ -1,11 +1,11 @@
 // A button that copies the page's address and lists what it contains, and the button of saved views.
 // `.show(data)` takes `{ page, pages, large }`: the page's name, the addresses of all pages, and whether
-// everything is enlarged; null in a window whose size is not to be remembered.
+// everything is enlarged; null if the window's size must not be remembered.
 
 import { el } from "./base.js";
 import { makeSavedViews } from "./saved-views.js";
 
-const MESSAGE_MS = 6000; // ms
+const MESSAGE_MS = 6000; // until the message disappears
 const SIZE_COOKIE = "heads_up_size"; // read by ui/state.py when a session begins
 
 export function copylinkView(root) {
@@ -18,15 +18,15 @@ export function copylinkView(root) {
 
   button.addEventListener("click", async () => {
     const link = location.href;
-    const wasCopied = await copied(link, node);
-    say(wasCopied ? ["Copied a link to ", ...linkSummary(page, link)] : ["Copy this link: ", fieldOf(link)]);
+    const wasCopied = await copyText(link, node);
+    showMessage(wasCopied ? ["Copied a link to ", ...linkSummary(page, link)] : ["Copy this link: ", linkField(link)]);
     if (!wasCopied) message.querySelector("input").select();
   });
   node.addEventListener("keydown", (event) => {
-    if (event.key === "Escape") hush();
+    if (event.key === "Escape") hideMessage();
   });
 
-  function say(parts) {
+  function showMessage(parts) {
     clearTimeout(timer);
     message.replaceChildren(...parts);
     const { right, bottom } = button.getBoundingClientRect();
@@ -34,10 +34,10 @@ export function copylinkView(root) {
     const maxLeft = document.documentElement.clientWidth - message.offsetWidth - 8;
     message.style.left = `${Math.max(8, Math.min(right - message.offsetWidth, maxLeft))}px`;
     message.style.top = `${bottom + 8}px`;
-    if (!message.querySelector("input")) timer = setTimeout(hush, MESSAGE_MS);
+    if (!message.querySelector("input")) timer = setTimeout(hideMessage, MESSAGE_MS);
   }
 
-  function hush() {
+  function hideMessage() {
     clearTimeout(timer);
     message.hidePopover();
   }
@@ -53,7 +53,7 @@ export function copylinkView(root) {
   return {
     show,
     close() {
-      hush();
+      hideMessage();
       document.removeEventListener("click", skipToHeading, true);
     },
   };
@@ -83,22 +83,22 @@ export function linkSummary(page, link) {
   return [el("b", {}, page), ...parts.filter(Boolean).map((part) => `, ${part}`)];
 }
 
-const fieldOf = (link) => el("input", { type: "text", readonly: "", value: link, "aria-label": "The link" });
+const linkField = (link) => el("input", { type: "text", readonly: "", value: link, "aria-label": "The link" });
 
 // Copies `text`; returns whether it worked. Pages over plain http from another machine, as in a class, have no
 // `navigator.clipboard`, so a selection is copied instead.
-async function copied(text, container) {
+async function copyText(text, container) {
   try {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    const field = fieldOf(text);
-    const before = container.getRootNode().activeElement;
+    const field = linkField(text);
+    const focused = container.getRootNode().activeElement;
     container.append(field);
     field.select();
-    const done = document.execCommand("copy");
+    const wasCopied = document.execCommand("copy");
     field.remove();
-    before?.focus();
-    return done;
+    focused?.focus();
+    return wasCopied;
   }
 }

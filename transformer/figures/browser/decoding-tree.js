@@ -44,9 +44,9 @@ function pathFromRoot(tree, node) {
 }
 
 /** @param {Tree} tree */
-const endsOf = (tree) => [...tree.status.keys()].filter((i) => tree.status[i] === "finished").sort((a, b) => tree.score[b] - tree.score[a]);
+const finishedNodes = (tree) => [...tree.status.keys()].filter((i) => tree.status[i] === "finished").sort((a, b) => tree.score[b] - tree.score[a]);
 /** @param {Tree} tree */
-const bestEnd = (tree) => tree.best.lastIndexOf(true);
+const bestNode = (tree) => tree.best.lastIndexOf(true);
 
 // The text of a hypothesis, without <s> and </s>.
 /** @param {Tree} tree */
@@ -60,42 +60,42 @@ export function hypothesisText(tree, node) {
 export function makeTree(ctx) {
   let folded = null; // null: the default, by beam size
   let lastDrawn = ""; // the node and the layout that were drawn last
-  let placed = null;
+  let layout = null;
   const canvas = el("canvas", { "aria-hidden": "true" });
-  const field = el("div", { class: "hu-treefield" }, canvas);
-  const box = el("div", { class: "hu-treebox", tabindex: "0", role: "application", "aria-roledescription": "tree" }, field);
+  const treeArea = el("div", { class: "hu-treefield" }, canvas);
+  const viewport = el("div", { class: "hu-treebox", tabindex: "0", role: "application", "aria-roledescription": "tree" }, treeArea);
   const fold = el("button", { type: "button", class: "hu-button" });
-  const branch = el("div", { class: "hu-branch", role: "status" });
-  const ends = el("ol", { class: "hu-ends" });
+  const details = el("div", { class: "hu-branch", role: "status" });
+  const finishedList = el("ol", { class: "hu-ends" });
   const body = el("div", {},
     el("p", { class: "hu-label" }, "Each step keeps the best hypotheses so far, by score. Bold: the path to the returned translation. Framed: finished. Thin: discarded."),
-    fold, box, branch, el("h3", {}, "Finished, best score first"), ends);
-  const none = el("p", { class: "hu-label" }, "This translation was made without beam search. Choose beam search to see the search tree.");
+    fold, viewport, details, el("h3", {}, "Finished, best score first"), finishedList);
+  const noTreeNote = el("p", { class: "hu-label" }, "This translation was made without beam search. Choose beam search to see the search tree.");
   const title = el("h2", {});
-  const node = el("section", { class: "hu-tree" }, title, none, body);
+  const node = el("section", { class: "hu-tree" }, title, noTreeNote, body);
 
-  const chosen = (tree) => (ctx.state.node >= 0 ? clampIndex(ctx.state.node, tree.token.length) : bestEnd(tree));
-  const choose = (i) => ctx.set({ node: i });
+  const selectedNode = (tree) => (ctx.state.node >= 0 ? clampIndex(ctx.state.node, tree.token.length) : bestNode(tree));
+  const selectNode = (i) => ctx.set({ node: i });
 
   function draw() {
     const { tree } = ctx.side;
-    [none.hidden, body.hidden] = [Boolean(tree), !tree];
+    [noTreeNote.hidden, body.hidden] = [Boolean(tree), !tree];
     title.textContent = ctx.state.force ? "Beam search of the original translation" : "Beam search";
     if (!tree) return;
     folded ??= tree.beam_size > MAX_OPEN_HYPOTHESES;
-    const now = chosen(tree);
-    if (tree.status[now] === "discarded") folded = false; // the selected node must be visible
+    const selected = selectedNode(tree);
+    if (tree.status[selected] === "discarded") folded = false; // the selected node must be visible
     const discarded = tree.status.filter((status) => status === "discarded").length;
     fold.hidden = !discarded;
     fold.textContent = folded ? `+${discarded} discarded` : "Hide discarded hypotheses";
     fold.setAttribute("aria-pressed", String(!folded));
-    placed = layoutTree(tree, folded, ctx.state.size === "large");
-    field.style.width = `${placed.width}px`;
-    field.style.height = `${placed.height}px`;
-    box.setAttribute("aria-label", `Beam search tree with ${tree.token.length} tokens. Use the arrow keys to move through it.`);
-    describe(tree, now);
-    const key = `${ctx.side.id} ${now} ${folded} ${ctx.state.size}`;
-    if (key !== lastDrawn && ctx.state.node >= 0) reveal(now);
+    layout = layoutTree(tree, folded, ctx.state.size === "large");
+    treeArea.style.width = `${layout.width}px`;
+    treeArea.style.height = `${layout.height}px`;
+    viewport.setAttribute("aria-label", `Beam search tree with ${tree.token.length} tokens. Use the arrow keys to move through it.`);
+    describe(tree, selected);
+    const key = `${ctx.side.id} ${selected} ${folded} ${ctx.state.size}`;
+    if (key !== lastDrawn && ctx.state.node >= 0) scrollToNode(selected);
     lastDrawn = key;
     paint();
   }
@@ -103,7 +103,7 @@ export function makeTree(ctx) {
   // The visible part, on a canvas that stays in the viewport.
   function paint() {
     const { tree } = ctx.side;
-    const [width, height] = [Math.min(box.clientWidth, placed.width), Math.min(box.clientHeight, placed.height)];
+    const [width, height] = [Math.min(viewport.clientWidth, layout.width), Math.min(viewport.clientHeight, layout.height)];
     if (!width || !height) return;
     const ratio = globalThis.devicePixelRatio || 1;
     [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
@@ -111,41 +111,41 @@ export function makeTree(ctx) {
     canvas.style.height = `${height}px`;
     const pen = canvas.getContext("2d");
     pen.scale(ratio, ratio);
-    pen.translate(-box.scrollLeft, -box.scrollTop);
-    paintTree(pen, tree, placed, ctx.theme, chosen(tree), { left: box.scrollLeft, right: box.scrollLeft + width });
+    pen.translate(-viewport.scrollLeft, -viewport.scrollTop);
+    paintTree(pen, tree, layout, ctx.theme, selectedNode(tree), { left: viewport.scrollLeft, right: viewport.scrollLeft + width });
   }
 
-  function reveal(i) {
-    const [x, y] = [placed.xOf(i), placed.yOf(i)];
+  function scrollToNode(i) {
+    const [x, y] = [layout.xOf(i), layout.yOf(i)];
     const shift = (at, size, from, room) => (at - 40 < from ? at - 40 : at + size + 40 > from + room ? at + size + 40 - room : from);
-    box.scrollLeft = shift(x, placed.wide, box.scrollLeft, box.clientWidth);
-    box.scrollTop = shift(y, placed.high, box.scrollTop, box.clientHeight);
+    viewport.scrollLeft = shift(x, layout.wide, viewport.scrollLeft, viewport.clientWidth);
+    viewport.scrollTop = shift(y, layout.high, viewport.scrollTop, viewport.clientHeight);
   }
 
-  function describe(tree, now) {
-    const ranked = endsOf(tree);
-    const status = tree.status[now] === "finished" ? `finished: ${ranked.indexOf(now) + 1} of ${ranked.length} by score`
-      : tree.status[now] === "discarded" ? `discarded: not among the best ${tree.beam_size} of its step` : STATUSES.kept;
+  function describe(tree, selected) {
+    const ranked = finishedNodes(tree);
+    const status = tree.status[selected] === "finished" ? `finished: ${ranked.indexOf(selected) + 1} of ${ranked.length} by score`
+      : tree.status[selected] === "discarded" ? `discarded: not among the best ${tree.beam_size} of its step` : STATUSES.kept;
     const pairs = [
-      ["probability", chanceOf(tree.probability[now])],
-      ["total log-probability", fixed(tree.log_probability[now])],
-      ["score", fixed(tree.score[now])],
+      ["probability", chanceOf(tree.probability[selected])],
+      ["total log-probability", fixed(tree.log_probability[selected])],
+      ["score", fixed(tree.score[selected])],
       ["status", status],
     ];
-    const step = tree.depth[now] - 1;
-    const show = tree.best[now] && step >= 0 ? el("button", { type: "button", class: "hu-button" }, "Show this step") : null;
+    const step = tree.depth[selected] - 1;
+    const show = tree.best[selected] && step >= 0 ? el("button", { type: "button", class: "hu-button" }, "Show this step") : null;
     show?.addEventListener("click", () => ctx.set({ step }));
-    branch.replaceChildren(
-      el("div", { class: "hu-written" }, ...pathFromRoot(tree, now).map((i) => el("span", { class: "hu-piece" }, tokenText(pieceName(tree.token[i]))))),
-      el("bdi", { class: "hu-hypothesis" }, hypothesisText(tree, now)),
+    details.replaceChildren(
+      el("div", { class: "hu-written" }, ...pathFromRoot(tree, selected).map((i) => el("span", { class: "hu-piece" }, tokenText(pieceName(tree.token[i]))))),
+      el("bdi", { class: "hu-hypothesis" }, hypothesisText(tree, selected)),
       el("dl", {}, ...pairs.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))), ...(show ? [show] : []));
-    ends.replaceChildren(...ranked.map((i) => {
-      const button = el("button", { type: "button", class: "hu-end", "aria-pressed": String(i === now) },
+    finishedList.replaceChildren(...ranked.map((i) => {
+      const button = el("button", { type: "button", class: "hu-end", "aria-pressed": String(i === selected) },
         el("span", { class: "hu-number" }, fixed(tree.score[i])), el("bdi", {}, hypothesisText(tree, i)));
       button.addEventListener("click", () => {
         const rank = ranked.indexOf(i);
-        choose(i);
-        ends.children[rank]?.firstChild.focus();
+        selectNode(i);
+        finishedList.children[rank]?.firstChild.focus();
       });
       return el("li", {}, button);
     }));
@@ -154,37 +154,37 @@ export function makeTree(ctx) {
   fold.addEventListener("click", () => {
     folded = !folded;
     // A selected discarded node would expand it again.
-    if (folded && ctx.side.tree.status[chosen(ctx.side.tree)] === "discarded") choose(-1);
+    if (folded && ctx.side.tree.status[selectedNode(ctx.side.tree)] === "discarded") selectNode(-1);
     else draw();
   });
-  box.addEventListener("scroll", () => placed && ctx.side.tree && paint());
-  box.addEventListener("click", (event) => {
-    const area = box.getBoundingClientRect();
-    const x = event.clientX - area.left - box.clientLeft + box.scrollLeft;
-    const y = event.clientY - area.top - box.clientTop + box.scrollTop;
-    const hit = placed.columns.flat().find((i) =>
-      x >= placed.xOf(i) && x <= placed.xOf(i) + placed.wide && y >= placed.yOf(i) && y <= placed.yOf(i) + placed.high);
-    if (hit !== undefined) choose(hit);
+  viewport.addEventListener("scroll", () => layout && ctx.side.tree && paint());
+  viewport.addEventListener("click", (event) => {
+    const area = viewport.getBoundingClientRect();
+    const x = event.clientX - area.left - viewport.clientLeft + viewport.scrollLeft;
+    const y = event.clientY - area.top - viewport.clientTop + viewport.scrollTop;
+    const hit = layout.columns.flat().find((i) =>
+      x >= layout.xOf(i) && x <= layout.xOf(i) + layout.wide && y >= layout.yOf(i) && y <= layout.yOf(i) + layout.high);
+    if (hit !== undefined) selectNode(hit);
   });
-  box.addEventListener("keydown", (event) => {
+  viewport.addEventListener("keydown", (event) => {
     if (!(event.key in ARROWS)) return;
     event.preventDefault();
     event.stopPropagation();
-    const next = neighbour(ctx.side.tree, placed, chosen(ctx.side.tree), event.key);
-    if (next !== undefined && next !== null) choose(next);
+    const next = neighbour(ctx.side.tree, layout, selectedNode(ctx.side.tree), event.key);
+    if (next !== undefined && next !== null) selectNode(next);
   });
 
   // The whole tree scaled to this width; null without a tree.
   function figure(width) {
     const { tree } = ctx.side;
-    if (!tree || !placed) return null;
-    const small = Math.min(width / placed.width, 1);
+    if (!tree || !layout) return null;
+    const scale = Math.min(width / layout.width, 1);
     return {
-      height: placed.height * small + 12,
+      height: layout.height * scale + 12,
       paint: (pen) => {
         pen.translate(0, 12);
-        pen.scale(small, small);
-        paintTree(pen, tree, placed, ctx.theme, chosen(tree), { left: 0, right: placed.width });
+        pen.scale(scale, scale);
+        paintTree(pen, tree, layout, ctx.theme, selectedNode(tree), { left: 0, right: layout.width });
       },
     };
   }
@@ -194,37 +194,37 @@ export function makeTree(ctx) {
 
 // The target of an arrow key: the parent, the best child, or the next node of the same step.
 /** @param {Tree} tree */
-function neighbour(tree, placed, now, key) {
-  if (key === "ArrowLeft") return tree.parent[now];
-  const column = placed.columns[tree.depth[now]];
-  if (key === "ArrowUp" || key === "ArrowDown") return column[placed.rowOf.get(now) + ARROWS[key][1]];
-  const children = (placed.columns[tree.depth[now] + 1] || []).filter((i) => tree.parent[i] === now);
+function neighbour(tree, layout, node, key) {
+  if (key === "ArrowLeft") return tree.parent[node];
+  const column = layout.columns[tree.depth[node]];
+  if (key === "ArrowUp" || key === "ArrowDown") return column[layout.rowOf.get(node) + ARROWS[key][1]];
+  const children = (layout.columns[tree.depth[node] + 1] || []).filter((i) => tree.parent[i] === node);
   return children.find((i) => tree.best[i]) ?? children.find((i) => tree.status[i] !== "discarded") ?? children[0];
 }
 
-/** @param {Pen} pen @param {Tree} tree @param {any} placed @param {Theme} theme @param {any} chosen @param {any} given */
-function paintTree(pen, tree, placed, theme, chosen, { left, right }) {
-  const { columns, columnPitch, wide } = placed;
+/** @param {Pen} pen @param {Tree} tree @param {any} layout @param {Theme} theme @param {number} selected @param {any} area */
+function paintTree(pen, tree, layout, theme, selected, { left, right }) {
+  const { columns, columnPitch, wide } = layout;
   const from = clampIndex(Math.floor((left - wide) / columnPitch), columns.length);
   const to = clampIndex(Math.ceil(right / columnPitch), columns.length);
-  const path = new Set(pathFromRoot(tree, chosen));
+  const path = new Set(pathFromRoot(tree, selected));
   pen.textBaseline = "middle";
-  pen.font = `${Math.round(SMALL_LABEL_SIZE * placed.scale)}px ${theme.font}`;
+  pen.font = `${Math.round(SMALL_LABEL_SIZE * layout.scale)}px ${theme.font}`;
   for (let depth = Math.max(from, 1); depth <= to; depth++) {
     pen.fillStyle = theme.muted;
     pen.fillText(`step ${depth}`, 12 + depth * columnPitch, 10);
-    for (const i of columns[depth]) paintBranch(pen, tree, placed, theme, i, path.has(i));
+    for (const i of columns[depth]) paintBranch(pen, tree, layout, theme, i, path.has(i));
   }
   for (let depth = from; depth <= to; depth++) {
-    for (const i of columns[depth]) paintNode(pen, tree, placed, theme, i, i === chosen);
+    for (const i of columns[depth]) paintNode(pen, tree, layout, theme, i, i === selected);
   }
 }
 
 /** @param {Pen} pen @param {Tree} tree @param {Theme} theme */
-function paintBranch(pen, tree, placed, theme, i, onPath) {
+function paintBranch(pen, tree, layout, theme, i, onPath) {
   const parent = tree.parent[i];
-  const [x1, y1] = [placed.xOf(parent) + placed.wide, placed.yOf(parent) + placed.high / 2];
-  const [x2, y2] = [placed.xOf(i), placed.yOf(i) + placed.high / 2];
+  const [x1, y1] = [layout.xOf(parent) + layout.wide, layout.yOf(parent) + layout.high / 2];
+  const [x2, y2] = [layout.xOf(i), layout.yOf(i) + layout.high / 2];
   const isDiscarded = tree.status[i] === "discarded";
   pen.globalAlpha = isDiscarded && !onPath ? 0.45 : 1;
   pen.lineWidth = tree.best[i] ? 3.5 : onPath ? 2 : isDiscarded ? 0.75 : 1.5;
@@ -237,15 +237,15 @@ function paintBranch(pen, tree, placed, theme, i, onPath) {
 }
 
 /** @param {Pen} pen @param {Tree} tree @param {Theme} theme */
-function paintNode(pen, tree, placed, theme, i, isChosen) {
-  const [x, y] = [placed.xOf(i), placed.yOf(i)];
-  const { wide, high, scale } = placed;
-  const [isDiscarded, ended, folded] = [tree.status[i] === "discarded", tree.status[i] === "finished", placed.hidden.get(i)];
-  pen.globalAlpha = isDiscarded && !isChosen ? 0.6 : 1;
+function paintNode(pen, tree, layout, theme, i, isSelected) {
+  const [x, y] = [layout.xOf(i), layout.yOf(i)];
+  const { wide, high, scale } = layout;
+  const [isDiscarded, ended, folded] = [tree.status[i] === "discarded", tree.status[i] === "finished", layout.hidden.get(i)];
+  pen.globalAlpha = isDiscarded && !isSelected ? 0.6 : 1;
   pen.fillStyle = isDiscarded ? theme.ground : theme.soft;
   pen.fillRect(x, y, wide, high);
-  pen.lineWidth = isChosen ? 2.5 : ended || tree.best[i] ? 2 : 1;
-  pen.strokeStyle = isChosen ? theme.choice : ended ? theme.text : tree.best[i] ? theme.accent : theme.line;
+  pen.lineWidth = isSelected ? 2.5 : ended || tree.best[i] ? 2 : 1;
+  pen.strokeStyle = isSelected ? theme.choice : ended ? theme.text : tree.best[i] ? theme.accent : theme.line;
   pen.strokeRect(x + 0.5, y + 0.5, wide - 1, high - 1);
   pen.font = `${Math.round(SMALL_LABEL_SIZE * scale)}px ${theme.font}`;
   pen.fillStyle = theme.muted;

@@ -25,53 +25,53 @@ const alteredOf = (ctx) => (ctx.state.force && ctx.versus !== "other" && ctx.sid
 function decodingView(ctx) {
   let playing = 0;
   const force = ctx.forces ? (step, id) => ctx.set({ force: `${step}:${id}`, step }) : null;
-  const player = makePlayer((step) => { stop(); go(step); }, () => (playing ? stop() : play()));
-  const outputs = [makeOutputRow((step) => { stop(); go(step); }), makeOutputRow((step) => { stop(); go(step); })];
-  const back = el("button", { type: "button", class: "hu-button" }, "Back to the original");
+  const player = makePlayer((step) => { stop(); goToStep(step); }, () => (playing ? stop() : play()));
+  const outputs = [makeOutputRow((step) => { stop(); goToStep(step); }), makeOutputRow((step) => { stop(); goToStep(step); })];
+  const undoButton = el("button", { type: "button", class: "hu-button" }, "Back to the original");
   const forcedNote = el("p", { class: "hu-forced", role: "status", hidden: "" });
-  const line = el("div", { class: "hu-forcedline" }, forcedNote, back);
+  const forcedLine = el("div", { class: "hu-forcedline" }, forcedNote, undoButton);
   const panels = [makeStepPanel(ctx, force), makeStepPanel(ctx, null)];
-  const both = el("div", { class: "hu-both" }, ...panels.map(({ node }) => node));
+  const stepPanels = el("div", { class: "hu-both" }, ...panels.map(({ node }) => node));
   const tree = makeTree(ctx);
-  const stepped = el("section", { class: "hu-player", tabindex: "0", "aria-label": "The translation, step by step. Use the arrow keys to step, Space to play." },
-    player.node, line, ...outputs.map((row) => row.node));
-  const all = [stepped, both, tree.node];
+  const playerSection = el("section", { class: "hu-player", tabindex: "0", "aria-label": "The translation, step by step. Use the arrow keys to step, Space to play." },
+    player.node, forcedLine, ...outputs.map((row) => row.node));
+  const sections = [playerSection, stepPanels, tree.node];
   const empty = el("p", { class: "hu-empty" }, "This trace contains only attention weights, so its decoding steps are unknown.");
-  const node = el("div", { class: "hu-decoding" }, ...all);
-  back.addEventListener("click", () => {
+  const node = el("div", { class: "hu-decoding" }, ...sections);
+  undoButton.addEventListener("click", () => {
     ctx.set({ force: "" });
-    stepped.focus();
+    playerSection.focus();
   });
 
-  const count = () => Math.max(ctx.side.steps.length, alteredOf(ctx)?.steps.length || 0);
-  const at = () => clampIndex(ctx.state.step, count());
-  const go = (step) => ctx.set({ step: clampIndex(step, count()) });
+  const stepCount = () => Math.max(ctx.side.steps.length, alteredOf(ctx)?.steps.length || 0);
+  const currentStep = () => clampIndex(ctx.state.step, stepCount());
+  const goToStep = (step) => ctx.set({ step: clampIndex(step, stepCount()) });
 
   function play() {
-    if (at() === count() - 1) go(0);
+    if (currentStep() === stepCount() - 1) goToStep(0);
     playing = setInterval(() => {
-      // The view is not on the page, so nobody sees it.
-      if (!node.isConnected || at() === count() - 1) return stop();
-      go(at() + 1);
-      if (at() === count() - 1) stop();
+      // Stop when the view leaves the page.
+      if (!node.isConnected || currentStep() === stepCount() - 1) return stop();
+      goToStep(currentStep() + 1);
+      if (currentStep() === stepCount() - 1) stop();
     }, STEP_MS);
     draw();
   }
   function stop() {
     clearInterval(playing);
     playing = 0;
-    if (node.isConnected) player.draw(at(), count(), false);
+    if (node.isConnected) player.draw(currentStep(), stepCount(), false);
   }
 
   function draw() {
     const { side } = ctx;
-    if (!count()) return node.replaceChildren(empty);
-    if (empty.isConnected) node.replaceChildren(...all);
-    const [step, forced, altered] = [at(), parseForced(ctx.state), alteredOf(ctx)];
-    player.draw(step, count(), Boolean(playing));
-    line.hidden = !forced || !(altered || ctx.forces);
-    forcedNote.hidden = line.hidden;
-    if (!line.hidden) forcedNote.textContent = altered
+    if (!stepCount()) return node.replaceChildren(empty);
+    if (empty.isConnected) node.replaceChildren(...sections);
+    const [step, forced, altered] = [currentStep(), parseForced(ctx.state), alteredOf(ctx)];
+    player.draw(step, stepCount(), Boolean(playing));
+    forcedLine.hidden = !forced || !(altered || ctx.forces);
+    forcedNote.hidden = forcedLine.hidden;
+    if (!forcedLine.hidden) forcedNote.textContent = altered
       ? `In step ${forced.step + 1} you forced another token, and the model continued from it. Tokens that only one translation has are marked.`
       : ctx.versus === "refused"
         ? "This token cannot be forced; the message above the tabs says why."
@@ -79,7 +79,7 @@ function decodingView(ctx) {
     const differing = altered ? differingPositions(ctx.pairs, side, altered) : [new Set(), new Set()];
     outputs[0].draw(side, altered ? "Original" : "", step, differing[0], -1);
     outputs[1].node.hidden = panels[1].node.hidden = !altered;
-    both.classList.toggle("hu-two", Boolean(altered));
+    stepPanels.classList.toggle("hu-two", Boolean(altered));
     panels[0].draw(side, step, altered ? "Original" : "", false);
     if (altered) {
       outputs[1].draw(altered, "Altered", step, differing[1], forced.step);
@@ -90,7 +90,7 @@ function decodingView(ctx) {
 
   node.addEventListener("keydown", (event) => {
     const { key, target } = event;
-    const to = { ArrowLeft: at() - 1, ArrowRight: at() + 1, Home: 0, End: count() - 1 }[key];
+    const to = { ArrowLeft: currentStep() - 1, ArrowRight: currentStep() + 1, Home: 0, End: stepCount() - 1 }[key];
     // Sliders handle their own keys, and Space presses a button.
     const handledByElement = target.matches("input") ? key !== " " : key === " " && target.matches("button");
     if (handledByElement || (to === undefined && key !== " ")) return;
@@ -98,14 +98,14 @@ function decodingView(ctx) {
     event.stopPropagation();
     if (key === " ") return playing ? stop() : play();
     stop();
-    go(to);
+    goToStep(to);
   });
 
   return {
     node,
     draw,
     options: [],
-    // Use the clearest head of each other kind, not the head with the same number.
+    // For another kind, select its clearest head, not the head with the same number.
     stateForKind: (kind) => ({ kind, ...stepHead(ctx, kind) }),
     keys: [
       ["← and →", "previous step, next step; Home and End: first and last step"],
@@ -114,32 +114,32 @@ function decodingView(ctx) {
     ],
     title: () => {
       const { predicted, steps } = ctx.side;
-      const step = at();
-      if (!count()) return "Step by step";
+      const step = currentStep();
+      if (!stepCount()) return "Step by step";
       const writes = step < steps.length ? `: “${plainToken(predicted.names[step])}”` : "";
-      return `Step ${step + 1} of ${count()}${writes}`;
+      return `Step ${step + 1} of ${stepCount()}${writes}`;
     },
     note: () => `For ${KINDS[ctx.state.kind].toLowerCase()}, the rows below show the selected head; for the other kinds, the head with the clearest pattern.${hasExactNames() ? "" : ` ${TOKENS_NOTE}`}`,
-    code: () => `trace.translation.steps[${at()}]`,
-    figure: () => count() && decodingFigure(ctx, at(), tree),
-    table: () => count() && decodingTable(ctx, at()),
+    code: () => `trace.translation.steps[${currentStep()}]`,
+    figure: () => stepCount() && decodingFigure(ctx, currentStep(), tree),
+    table: () => stepCount() && decodingTable(ctx, currentStep()),
     close: stop,
   };
 }
 
 function makePlayer(go, toggle) {
-  let now = 0;
+  let shownStep = 0;
   let total = 0;
-  const button = (text, label, to) => {
-    const one = el("button", { type: "button", class: "hu-button", "aria-label": label, title: label }, text);
-    one.addEventListener("click", to);
-    return one;
+  const makeButton = (text, label, onClick) => {
+    const button = el("button", { type: "button", class: "hu-button", "aria-label": label, title: label }, text);
+    button.addEventListener("click", onClick);
+    return button;
   };
-  const first = button("|◀\ufe0e", "first step", () => go(0));
-  const before = button("◀\ufe0e", "previous step", () => go(now - 1));
-  const play = button("", "", toggle);
-  const after = button("▶\ufe0e", "next step", () => go(now + 1));
-  const last = button("▶\ufe0e|", "last step", () => go(total - 1));
+  const first = makeButton("|◀\ufe0e", "first step", () => go(0));
+  const before = makeButton("◀\ufe0e", "previous step", () => go(shownStep - 1));
+  const play = makeButton("", "", toggle);
+  const after = makeButton("▶\ufe0e", "next step", () => go(shownStep + 1));
+  const last = makeButton("▶\ufe0e|", "last step", () => go(total - 1));
   const slider = el("input", { type: "range", min: 1, "aria-label": "step" });
   const stepCounter = el("span", { class: "hu-place" });
   slider.addEventListener("input", () => go(Number(slider.value) - 1));
@@ -147,13 +147,13 @@ function makePlayer(go, toggle) {
   play.classList.add("hu-play");
 
   function draw(step, count, playing) {
-    [now, total] = [step, count];
+    [shownStep, total] = [step, count];
     play.textContent = playing ? "Pause" : "Play";
     play.setAttribute("aria-label", playing ? "pause" : "play");
     play.title = playing ? "pause" : "play, a step a second";
     // Not disabled, as a disabled button loses the focus.
-    for (const one of [first, before]) one.setAttribute("aria-disabled", String(step === 0));
-    for (const one of [after, last]) one.setAttribute("aria-disabled", String(step === count - 1));
+    for (const button of [first, before]) button.setAttribute("aria-disabled", String(step === 0));
+    for (const button of [after, last]) button.setAttribute("aria-disabled", String(step === count - 1));
     slider.max = count;
     slider.value = step + 1;
     slider.setAttribute("aria-valuetext", `step ${step + 1} of ${count}`);
@@ -163,7 +163,7 @@ function makePlayer(go, toggle) {
   return { node, draw };
 }
 
-// The output as tokens: those read, the one being written, those to come.
+// The output as tokens: those already read, the one predicted in this step, and later ones.
 function makeOutputRow(go) {
   const label = el("span", { class: "hu-label" });
   const chips = el("div", { class: "hu-written" });

@@ -2,27 +2,27 @@
 
 import { SVG } from "./base.js";
 
-const TRAVEL_MS = 850; // ms per vector
+const TRAVEL_MS = 850; // until a vector arrives
 const TRAVEL_INTERVAL_MS = 130; // ms between two vectors
-const VECTORS_PER_ARROW = 3; // vectors per arrow
-const TRAVEL_CELL = 4; // in units of the drawing
+const VECTORS_PER_ARROW = 3;
+const TRAVEL_CELL = 4; // size of a cell of a vector, in units of the drawing
 const TOUCH_DISTANCE = 1.5; // distance from a box's edge that counts as touching
 
 const touchesBox = ([x, y], [left, top, wide, high]) =>
   x >= left - TOUCH_DISTANCE && x <= left + wide + TOUCH_DISTANCE && y >= top - TOUCH_DISTANCE && y <= top + high + TOUCH_DISTANCE;
 const samePoint = ([x0, y0], [x1, y1]) => x0 === x1 && y0 === y1;
 
-// All paths into a box, as corners from the start: along an arrow and back through forks, or from the box just
-// below.
+// All paths into a box, each a list of corner points: along an arrow, followed back through forks to the box where it
+// starts, or from the box that touches this one from below.
 export function pathsInto({ boxes, arrows, residuals }, id) {
   const target = boxes[id];
   if (!target) return [];
   const inBox = (point) => Object.values(boxes).some((box) => touchesBox(point, box));
   const fullPath = (path) => {
-    const before = inBox(path[0]) ? null : arrows.find((one) => samePoint(one[one.length - 1], path[0]));
+    const before = inBox(path[0]) ? null : arrows.find((arrow) => samePoint(arrow[arrow.length - 1], path[0]));
     return before ? fullPath([...before.slice(0, -1), ...path]) : path;
   };
-  const ends = [...arrows, ...residuals].filter((one) => touchesBox(one[one.length - 1], target) && !touchesBox(one[0], target));
+  const ends = [...arrows, ...residuals].filter((arrow) => touchesBox(arrow[arrow.length - 1], target) && !touchesBox(arrow[0], target));
   const [left, top, wide, high] = target;
   const below = Object.values(boxes).filter(([x, y, w]) => x === left && w === wide && Math.abs(top + high - y) <= TOUCH_DISTANCE);
   const middle = left + wide / 2;
@@ -31,48 +31,48 @@ export function pathsInto({ boxes, arrows, residuals }, id) {
 
 // The point at this share of a path, 0 to 1.
 export function pointAlong(path, share) {
-  const legs = path.slice(1).map((to, i) => Math.hypot(to[0] - path[i][0], to[1] - path[i][1]));
-  let left = Math.min(Math.max(share, 0), 1) * legs.reduce((sum, leg) => sum + leg, 0);
-  for (let i = 0; i < legs.length; i++) {
-    if (left <= legs[i] && legs[i] > 0) {
-      const part = left / legs[i];
+  const lengths = path.slice(1).map((to, i) => Math.hypot(to[0] - path[i][0], to[1] - path[i][1]));
+  let remaining = Math.min(Math.max(share, 0), 1) * lengths.reduce((sum, length) => sum + length, 0);
+  for (let i = 0; i < lengths.length; i++) {
+    if (remaining <= lengths[i] && lengths[i] > 0) {
+      const part = remaining / lengths[i];
       return [0, 1].map((axis) => path[i][axis] + (path[i + 1][axis] - path[i][axis]) * part);
     }
-    left -= legs[i];
+    remaining -= lengths[i];
   }
   return path[path.length - 1];
 }
 
 // Animate small vectors along these paths of the drawing `root`, in these colours; nothing if the browser asks
 // for reduced motion.
-export function animateVectors(root, ways, tints) {
+export function animateVectors(root, paths, tints) {
   if (globalThis.matchMedia?.("(prefers-reduced-motion: reduce)").matches) return;
   const startTime = performance.now();
-  const vectors = ways.flatMap((path) => Array.from({ length: VECTORS_PER_ARROW }, (_, nth) => {
+  const vectors = paths.flatMap((path) => Array.from({ length: VECTORS_PER_ARROW }, (_, order) => {
     const node = document.createElementNS(SVG, "g");
     node.setAttribute("class", "hu-vector");
     tints.forEach((tint, i) => {
       const cell = document.createElementNS(SVG, "rect");
-      const at = { x: (i - tints.length / 2) * TRAVEL_CELL, y: -TRAVEL_CELL / 2, width: TRAVEL_CELL, height: TRAVEL_CELL, fill: tint };
-      for (const [name, value] of Object.entries(at)) cell.setAttribute(name, String(value));
+      const attributes = { x: (i - tints.length / 2) * TRAVEL_CELL, y: -TRAVEL_CELL / 2, width: TRAVEL_CELL, height: TRAVEL_CELL, fill: tint };
+      for (const [name, value] of Object.entries(attributes)) cell.setAttribute(name, String(value));
       node.append(cell);
     });
     root.append(node);
-    return { path, node, from: nth * TRAVEL_INTERVAL_MS };
+    return { path, node, from: order * TRAVEL_INTERVAL_MS };
   }));
-  const go = (time) => {
-    let left = 0;
+  const animate = (time) => {
+    let running = 0;
     for (const { path, node, from } of vectors) {
       const share = (time - startTime - from) / TRAVEL_MS;
       if (share >= 1 || !node.isConnected) {
         node.remove();
         continue;
       }
-      left += 1;
+      running += 1;
       node.setAttribute("visibility", share < 0 ? "hidden" : "visible");
       node.setAttribute("transform", `translate(${pointAlong(path, share).join(" ")})`);
     }
-    if (left) requestAnimationFrame(go);
+    if (running) requestAnimationFrame(animate);
   };
-  go(startTime);
+  animate(startTime);
 }

@@ -7,10 +7,10 @@ import { animateVectors, pathsInto } from "./figure1-travel.js";
 import { displayNumber, layerName, setExactNames } from "./naming.js";
 import { unpack } from "./store.js";
 
-const TOWARDS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }; // the figure is read upwards
+const ARROW_STEPS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }; // the figure is read upwards
 
 export function figure1View(container, report) {
-  let [header, parts, drawing, step, arrived] = [null, null, null, null, null];
+  let [header, parts, drawing, lastContent, lastOpened] = [null, null, null, null, null];
   const canvas = el("div", { class: "hu-figure1", role: "group" });
   const frame = el("div", { class: "hu hu-figure1-place" }, canvas);
   container.append(frame);
@@ -19,18 +19,18 @@ export function figure1View(container, report) {
     ({ header, parts } = unpack(bytes));
     setExactNames(header.exact);
     draw();
-    if (arrived !== null && arrived !== header.opened) arrive();
-    arrived = header.opened;
-    const [shown, container] = header.leads || [];
-    if (step && container && step !== container) bringIntoView(shown);
-    step = container;
+    if (lastOpened !== null && lastOpened !== header.opened) animateArrival();
+    lastOpened = header.opened;
+    const [className, content] = header.leads || [];
+    if (lastContent && content && lastContent !== content) scrollIntoView(className);
+    lastContent = content;
   }
 
   // Redraw everything; a focused button keeps the focus, on the open box.
   function draw() {
     if (!header || !frame.isConnected) return; // colours can only be read on the page
     const hadFocus = canvas.contains(frame.getRootNode().activeElement);
-    drawing = roomFor(header.drawings, frame.clientWidth);
+    drawing = drawingForWidth(header.drawings, frame.clientWidth);
     const [width, height] = drawing.size;
     frame.dataset.size = header.large ? "large" : "normal";
     canvas.setAttribute("aria-label", header.caption);
@@ -39,26 +39,26 @@ export function figure1View(container, report) {
     canvas.style.aspectRatio = `${width} / ${height}`;
     canvas.replaceChildren(
       drawArrows(drawing),
-      ...drawing.frames.map((container) => drawFrame(container, header.layers)),
-      ...Object.entries(drawing.words || {}).map(([name, container]) => drawWord(header.words[name], container)),
+      ...drawing.frames.map((area) => drawFrame(area, header.layers)),
+      ...Object.entries(drawing.words || {}).map(([name, area]) => drawWord(header.words[name], area)),
       ...header.boxes.map(drawBox),
       ...(drawing.chooser && header.layers[0] > 1 ? [drawChooser(drawing.chooser, header.layers)] : []),
     );
-    mark(header.opened);
-    paint();
+    markOpenBox(header.opened);
+    paintThumbnails();
     if (hadFocus) canvas.querySelector("[aria-current]")?.focus({ preventScroll: true });
   }
 
   // Animate vectors along the arrows, in the colours of the box's content.
-  function arrive() {
+  function animateArrival() {
     const root = canvas.querySelector("svg");
     if (!root) return;
     const ramp = (header.signed.includes(header.opened) ? colours(frame).diverging : colours(frame).ramp);
     const levels = Array.from(parts.get(header.opened)?.values.slice(0, 5) || [64, 224, 128, 192, 32]);
-    animateVectors(root, pathsInto(drawing, header.opened), levels.map((level) => tintOf(ramp[level])));
+    animateVectors(root, pathsInto(drawing, header.opened), levels.map((level) => cssColour(ramp[level])));
   }
 
-  function mark(id) {
+  function markOpenBox(id) {
     const buttons = [...canvas.querySelectorAll(".hu-box")];
     const exists = buttons.some((button) => button.dataset.box === id);
     buttons.forEach((button, i) => {
@@ -70,7 +70,7 @@ export function figure1View(container, report) {
   }
 
   // The thumbnails, redrawn when the theme changes.
-  function paint() {
+  function paintThumbnails() {
     const theme = colours(frame);
     for (const picture of canvas.querySelectorAll("canvas")) {
       const part = parts.get(picture.dataset.part);
@@ -83,24 +83,24 @@ export function figure1View(container, report) {
     }
   }
 
-  function choose(id) {
+  function openBox(id) {
     header.opened = id;
-    mark(id);
+    markOpenBox(id);
     canvas.querySelector("[aria-current]").focus({ preventScroll: true });
     report({ box: id });
   }
 
   function drawBox(box) {
     const words = el("span", { class: "hu-box-words" }, el("span", {}, box.label), box.hint ? el("small", {}, box.hint) : null);
-    const button = el("button", { type: "button", class: "hu-box", "data-box": box.id, "data-sort": box.sort, "data-form": formOf(drawing.boxes[box.id]), style: placed(drawing.boxes[box.id]) }, words);
+    const button = el("button", { type: "button", class: "hu-box", "data-box": box.id, "data-sort": box.sort, "data-form": boxForm(drawing.boxes[box.id]), style: areaStyle(drawing.boxes[box.id]) }, words);
     if (box.where) button.setAttribute("aria-label", [box.label, box.hint, box.where].filter(Boolean).join(", "));
     if (parts.has(box.id)) button.append(el("canvas", { "data-part": box.id, "aria-hidden": "true" }));
-    button.addEventListener("click", () => choose(box.id));
+    button.addEventListener("click", () => openBox(box.id));
     return button;
   }
 
   // The selector of the layer.
-  function drawChooser(container, [count, chosen]) {
+  function drawChooser(area, [count, chosen]) {
     const list = el("div", { class: "hu-layer-list" });
     for (let layer = 0; layer < count; layer++) {
       const button = el("button", { type: "button", class: "hu-layer", "aria-pressed": String(layer === chosen), "aria-label": `Layer ${displayNumber(layer)}` }, displayNumber(layer));
@@ -110,21 +110,21 @@ export function figure1View(container, report) {
       });
       list.append(button);
     }
-    return el("div", { class: "hu-layer-place", style: placed(container) }, el("div", { role: "group", "aria-label": "Layer" }, el("span", {}, `N = ${count} layers; shown is`), list));
+    return el("div", { class: "hu-layer-place", style: areaStyle(area) }, el("div", { role: "group", "aria-label": "Layer" }, el("span", {}, `N = ${count} layers; shown is`), list));
   }
 
   canvas.addEventListener("keydown", (event) => {
-    const at = header.boxes.findIndex((box) => box.id === event.target.dataset?.box);
-    if (at < 0 || event.ctrlKey || event.altKey || event.metaKey) return;
+    const index = header.boxes.findIndex((box) => box.id === event.target.dataset?.box);
+    if (index < 0 || event.ctrlKey || event.altKey || event.metaKey) return;
     const ends = { Home: 0, End: header.boxes.length - 1 };
-    if (!(event.key in TOWARDS) && !(event.key in ends)) return;
+    if (!(event.key in ARROW_STEPS) && !(event.key in ends)) return;
     event.preventDefault();
-    const next = ends[event.key] ?? clampIndex(at + TOWARDS[event.key], header.boxes.length);
-    if (next !== at) choose(header.boxes[next].id);
+    const next = ends[event.key] ?? clampIndex(index + ARROW_STEPS[event.key], header.boxes.length);
+    if (next !== index) openBox(header.boxes[next].id);
   });
   const resized = new ResizeObserver(() => {
     if (!header || !frame.isConnected) return;
-    if (roomFor(header.drawings, frame.clientWidth) === drawing) paint();
+    if (drawingForWidth(header.drawings, frame.clientWidth) === drawing) paintThumbnails();
     else draw();
   });
   resized.observe(frame);
@@ -133,37 +133,37 @@ export function figure1View(container, report) {
 }
 
 // A colour of a ramp as a CSS colour.
-const tintOf = (value) => `rgb(${value & 255} ${(value >> 8) & 255} ${(value >> 16) & 255})`;
+const cssColour = (value) => `rgb(${value & 255} ${(value >> 8) & 255} ${(value >> 16) & 255})`;
 
-const COVERED_PIXELS = 60; // pixels at the top that the navigation covers
+const NAVIGATION_HEIGHT = 60; // pixels at the top of the screen that the navigation covers
 
-// Scroll so that the opened content starts within the screen.
-function bringIntoView(className) {
+// Scroll to the first element of this class unless it starts within the screen.
+function scrollIntoView(className) {
   const element = document.querySelector(`.${className}`);
   const top = element?.getBoundingClientRect().top;
-  if (top < COVERED_PIXELS || top > globalThis.innerHeight * 0.7) element.scrollIntoView({ block: "start" });
+  if (top < NAVIGATION_HEIGHT || top > globalThis.innerHeight * 0.7) element.scrollIntoView({ block: "start" });
 }
 
-// Below this share of its size, a narrower drawing replaces it.
+// A drawing that would be scaled below this factor is replaced by a narrower one.
 const MIN_DRAWING_SCALE = 0.75;
-const roomFor = (drawings, width) => drawings.find(({ size }) => width >= size[0] * MIN_DRAWING_SCALE) || drawings[drawings.length - 1];
+const drawingForWidth = (drawings, width) => drawings.find(({ size }) => width >= size[0] * MIN_DRAWING_SCALE) || drawings[drawings.length - 1];
 
-const placed = ([x, y, w, h]) => `--x: ${x}; --y: ${y}; --w: ${w}; --h: ${h}`;
+const areaStyle = ([x, y, w, h]) => `--x: ${x}; --y: ${y}; --w: ${w}; --h: ${h}`;
 
-// How label and thumbnail of a box are arranged: side by side, in one line, or below each other.
-function formOf([, , wide, high]) {
+// How a box of this size arranges its label and thumbnail, as a value of `data-form` for figure1.css.
+function boxForm([, , wide, high]) {
   if (wide < 80 && high < 40) return "small";
   if (high < 30) return "flat";
   return wide < 110 ? "tall" : "wide";
 }
 
-function drawFrame(container, [count, chosen]) {
+function drawFrame(area, [count, chosen]) {
   const note = count > 1 ? `${count} ×, here ${layerName(chosen)}` : "1 ×";
-  return el("div", { class: "hu-layers", style: placed(container) }, el("span", {}, note));
+  return el("div", { class: "hu-layers", style: areaStyle(area) }, el("span", {}, note));
 }
 
 function drawWord(text, [x, y, wide]) {
-  return el("span", { class: "hu-figure1-word", style: placed([x - wide / 2, y - 9, wide, 18]), title: text }, text);
+  return el("span", { class: "hu-figure1-word", style: areaStyle([x - wide / 2, y - 9, wide, 18]), title: text }, text);
 }
 
 function drawArrows({ size: [width, height], arrows, residuals }) {
@@ -197,15 +197,15 @@ function roundedPath(points) {
 }
 
 function towards([x, y], [toX, toY]) {
-  const far = Math.hypot(toX - x, toY - y);
-  const share = Math.min(BEND / far, 0.5);
+  const distance = Math.hypot(toX - x, toY - y);
+  const share = Math.min(BEND / distance, 0.5);
   return [x + (toX - x) * share, y + (toY - y) * share];
 }
 
 function arrowHead(points) {
   const [[x0, y0], [x, y]] = points.slice(-2);
-  const far = Math.hypot(x - x0, y - y0);
-  const [dx, dy] = [(x - x0) / far, (y - y0) / far];
+  const distance = Math.hypot(x - x0, y - y0);
+  const [dx, dy] = [(x - x0) / distance, (y - y0) / distance];
   const wing = (side) => `${x - 6 * dx + side * 3.5 * dy} ${y - 6 * dy - side * 3.5 * dx}`;
   return `M${x} ${y}L${wing(1)}L${wing(-1)}Z`;
 }

@@ -10,9 +10,9 @@ export const inPercent = (share) => `${Math.floor(100 * share + 1e-3)} %`; // ro
 // The last frame up to `step`; -1 is the newest.
 export function frameOf(steps, step) {
   if (step < 0) return steps.length - 1;
-  let at = 0;
-  while (at + 1 < steps.length && steps[at + 1] <= step) at++;
-  return at;
+  let index = 0;
+  while (index + 1 < steps.length && steps[index + 1] <= step) index++;
+  return index;
 }
 
 export function makeFilm(header, parts) {
@@ -70,9 +70,9 @@ export function makeFilm(header, parts) {
   // { group, short, text, share } of a head at a frame.
   function role({ probe, kind }, frame, layer, head) {
     const [, layers, heads] = shape(probe, kind);
-    const at = (frame * layers + layer) * heads + head;
-    const code = parts.get(`role.${probe}.${kind}`).values[at];
-    return { ...header.roles[code], code, share: parts.get(`share.${probe}.${kind}`).values[at] };
+    const index = (frame * layers + layer) * heads + head;
+    const code = parts.get(`role.${probe}.${kind}`).values[index];
+    return { ...header.roles[code], code, share: parts.get(`share.${probe}.${kind}`).values[index] };
   }
 
   // Role changes between frames: { frame, step, layer, head, before, after }.
@@ -84,7 +84,7 @@ export function makeFilm(header, parts) {
     for (let frame = 1; frame < steps.length; frame++) {
       for (let layer = 0; layer < layers; layer++) {
         for (let head = 0; head < heads; head++) {
-          const [before, after] = [frame - 1, frame].map((one) => role({ probe, kind }, one, layer, head));
+          const [before, after] = [frame - 1, frame].map((frameIndex) => role({ probe, kind }, frameIndex, layer, head));
           if (before.code !== after.code) roleChanges.push({ frame, step: steps[frame], layer, head, before, after });
         }
       }

@@ -5,18 +5,18 @@ import { el } from "./base.js";
 
 const TYPING_DELAY_MS = 100; // ms after the last key
 
-// `ask()` is called for a new text to translate.
-export function makeField(ask) {
+// `onText()` is called for a new text to translate.
+export function makeField(onText) {
   const name = el("span", { class: "hu-label" });
   const area = el("textarea", { rows: 1, spellcheck: "false", autocapitalize: "sentences", "aria-describedby": "hu-glance-problem" });
   const label = el("label", { class: "hu-glance-field" }, name, area);
   const examples = el("div", { class: "hu-glance-examples", role: "group", "aria-label": "Sentences to try" });
   const problem = el("p", { class: "hu-glance-problem", id: "hu-glance-problem", role: "alert" });
   const node = el("div", {}, label, examples, problem);
-  let [timer, offered] = [0, ""];
+  let [timer, shownExamples] = [0, ""];
 
   area.addEventListener("input", () => {
-    grow();
+    fitHeight();
     clearTimeout(timer);
     timer = setTimeout(reportText, TYPING_DELAY_MS);
   });
@@ -30,43 +30,43 @@ export function makeField(ask) {
   function reportText() {
     clearTimeout(timer);
     timer = 0;
-    mark();
-    ask();
+    markExample();
+    onText();
   }
 
-  function grow() {
+  function fitHeight() {
     area.style.height = "auto";
     if (area.scrollHeight) area.style.height = `${area.scrollHeight + 4}px`;
   }
 
-  function mark() {
+  function markExample() {
     for (const button of examples.children) button.setAttribute("aria-pressed", String(button.textContent === area.value));
   }
 
-  // `fresh`: the text comes from the server and is not an answer to what was typed.
-  function draw(data, fresh) {
+  // `fromServer`: the text was set by the server, not typed here.
+  function draw(data, fromServer) {
     name.textContent = data.languages[0] ? `Your sentence, in ${data.reads}` : "Input";
     area.placeholder = data.hint;
     if (data.languages[0]) area.lang = data.languages[0];
-    if (fresh && !timer && area.value !== data.typed) area.value = data.typed;
-    if (JSON.stringify(data.examples) !== offered) {
-      offered = JSON.stringify(data.examples);
+    if (fromServer && !timer && area.value !== data.typed) area.value = data.typed;
+    if (JSON.stringify(data.examples) !== shownExamples) {
+      shownExamples = JSON.stringify(data.examples);
       examples.replaceChildren(...data.examples.map((text) => {
         const button = el("button", { type: "button", class: "hu-button" }, text);
         button.addEventListener("click", () => {
           area.value = text;
-          grow();
+          fitHeight();
           reportText();
         });
         return button;
       }));
     }
-    const unread = data.unknown.length ? `Not in the vocabulary: ${data.unknown.join(", ")}. The model reads “▯” (an unknown token) instead.` : "";
-    problem.textContent = data.problem || unread;
+    const unknownNote = data.unknown.length ? `Not in the vocabulary: ${data.unknown.join(", ")}. The model reads “▯” (an unknown token) instead.` : "";
+    problem.textContent = data.problem || unknownNote;
     area.setAttribute("aria-invalid", String(Boolean(data.problem)));
-    mark();
-    grow();
+    markExample();
+    fitHeight();
   }
 
-  return { node, area, draw, grow, close: () => clearTimeout(timer) };
+  return { node, area, draw, fitHeight, close: () => clearTimeout(timer) };
 }

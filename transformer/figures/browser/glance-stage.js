@@ -1,13 +1,13 @@
-// The stage of the first page: source words, the written words below, and bands that grow between them. Every
-// word has a colour; a written word has that of its main source word.
+// The first page's picture of a translation: source words, the target words below, and attention bands that grow
+// between them. Every source word has a colour; a target word has that of the source word with its greatest weight.
 
 import { colours, el, SVG } from "./base.js";
 import { bandsOf, wholePercent, strongest } from "./glance-playback.js";
 import { textLinesOf, bandPath } from "./band-path.js";
 
-const lettersOf = (count) => (count <= 5 ? "xl" : count <= 8 ? "l" : count <= 13 ? "m" : "s"); // font size by the number of words
-const UNITS = { xl: 30, l: 22, m: 15, s: 11 }; // px width of a band of weight 1
-const WRAPPED_UNIT = 7; // the same where lines wrap and bands pass between words
+const fontSizeFor = (count) => (count <= 5 ? "xl" : count <= 8 ? "l" : count <= 13 ? "m" : "s"); // font size by the number of words
+const BAND_WIDTHS = { xl: 30, l: 22, m: 15, s: 11 }; // px width of a band of weight 1
+const WRAPPED_BAND_WIDTH = 7; // the same where lines wrap and bands pass between words
 const MAX_WORDS_WITH_ALL_BANDS = 24; // with more words, only the strongest band of each word is drawn, except when hovering
 
 const svgNode = (tag, attributes) => {
@@ -21,7 +21,7 @@ export function makeGlanceStage({ go, point }) {
   const lines = svgNode("svg", { class: "hu-glance-lines", "aria-hidden": "true" });
   const rows = { read: makeRow(), word: makeRow() };
   const node = el("div", { class: "hu-glance-stage" }, lines, rows.read.node, el("div", { class: "hu-glance-gap" }), rows.word.node);
-  let [data, bands, over, size] = [null, [], null, "l"];
+  let [data, bands, hovered, size] = [null, [], null, "l"];
   let tiles = { read: [], word: [] };
 
   function makeRow() {
@@ -33,11 +33,11 @@ export function makeGlanceStage({ go, point }) {
   // Show another translation.
   function set(content) {
     data = content;
-    const hues = huesOf(node, content);
+    const hues = wordColours(node, content);
     const maxWords = Math.max(content.source.length, content.written.length);
-    size = lettersOf(maxWords);
+    size = fontSizeFor(maxWords);
     node.dataset.letters = size;
-    over = null;
+    hovered = null;
     rows.read.label.textContent = content.languages[0] ? content.reads : "It reads";
     rows.word.label.textContent = content.languages[1] ? content.writes : "It writes";
     rows.read.words.setAttribute("aria-label", "Source words. Use the arrow keys to move between them.");
@@ -50,7 +50,7 @@ export function makeGlanceStage({ go, point }) {
     };
     for (const row of ["read", "word"]) {
       rows[row].words.replaceChildren(...tiles[row]);
-      tiles[row].forEach((one, i) => { one.tabIndex = i ? -1 : 0; });
+      tiles[row].forEach((wordTile, i) => { wordTile.tabIndex = i ? -1 : 0; });
     }
     bands = bandsOf(content.written).map((band) => {
       const path = svgNode("path", { pathLength: "1", fill: "none" });
@@ -62,20 +62,20 @@ export function makeGlanceStage({ go, point }) {
   }
 
   function tile(row, i, text, hue, label) {
-    const one = el("button", { type: "button", class: "hu-glance-word", "aria-label": label }, el("bdi", {}, text));
-    one.style.setProperty("--hue", hue);
+    const button = el("button", { type: "button", class: "hu-glance-word", "aria-label": label }, el("bdi", {}, text));
+    button.style.setProperty("--hue", hue);
     const at = { row, i };
-    const look = (to) => () => {
-      over = to;
+    const hover = (word) => () => {
+      hovered = word;
       point();
     };
-    one.addEventListener("pointerenter", look(at));
-    one.addEventListener("pointerleave", look(null));
-    one.addEventListener("focus", () => one.matches(":focus-visible") && look(at)());
-    one.addEventListener("blur", look(null));
-    one.addEventListener("click", () => (row === "word" ? go(i) : look(at)()));
-    one.addEventListener("keydown", (event) => walk(event, row, i));
-    return one;
+    button.addEventListener("pointerenter", hover(at));
+    button.addEventListener("pointerleave", hover(null));
+    button.addEventListener("focus", () => button.matches(":focus-visible") && hover(at)());
+    button.addEventListener("blur", hover(null));
+    button.addEventListener("click", () => (row === "word" ? go(i) : hover(at)()));
+    button.addEventListener("keydown", (event) => walk(event, row, i));
+    return button;
   }
 
   function walk(event, row, i) {
@@ -90,7 +90,7 @@ export function makeGlanceStage({ go, point }) {
   }
 
   function focusOn(row, i) {
-    tiles[row].forEach((one, number) => { one.tabIndex = number === i ? 0 : -1; });
+    tiles[row].forEach((wordTile, number) => { wordTile.tabIndex = number === i ? 0 : -1; });
     tiles[row][i]?.focus();
   }
 
@@ -98,21 +98,21 @@ export function makeGlanceStage({ go, point }) {
   function place() {
     if (!data || !node.isConnected || !node.clientWidth) return;
     const frame = node.getBoundingClientRect();
-    const box = (one) => {
-      const bounds = one.getBoundingClientRect();
-      return { x: bounds.left - frame.left + bounds.width / 2, top: bounds.top - frame.top, bottom: bounds.bottom - frame.top, wide: bounds.width };
+    const box = (element) => {
+      const bounds = element.getBoundingClientRect();
+      return { x: bounds.left - frame.left + bounds.width / 2, top: bounds.top - frame.top, bottom: bounds.bottom - frame.top, width: bounds.width };
     };
     const boxes = { read: tiles.read.map(box), word: tiles.word.map(box) };
-    const lined = { read: textLinesOf(boxes.read), word: textLinesOf(boxes.word) };
-    const wraps = lined.read.length > 1 || lined.word.length > 1;
-    const unit = Math.min(wraps ? WRAPPED_UNIT : UNITS[size], node.clientWidth / 24);
-    const maxWords = bands.reduce((sums, { read, weight }) => sums.set(read, (sums.get(read) || 0) + weight), new Map());
+    const textLines = { read: textLinesOf(boxes.read), word: textLinesOf(boxes.word) };
+    const wraps = textLines.read.length > 1 || textLines.word.length > 1;
+    const unit = Math.min(wraps ? WRAPPED_BAND_WIDTH : BAND_WIDTHS[size], node.clientWidth / 24);
+    const totalWeights = bands.reduce((sums, { read, weight }) => sums.set(read, (sums.get(read) || 0) + weight), new Map());
     for (const { path, read, word, weight, above, below } of bands) {
       const [from, to] = [boxes.read[read], boxes.word[word]];
-      const tight = Math.min(1, (from.wide * 0.9) / (maxWords.get(read) * unit));
-      const [x, end] = [from.x + above * unit * tight, to.x + below * Math.min(unit, to.wide * 0.9)];
+      const scale = Math.min(1, (from.width * 0.9) / (totalWeights.get(read) * unit));
+      const [x, end] = [from.x + above * unit * scale, to.x + below * Math.min(unit, to.width * 0.9)];
       const [y, foot] = [from.bottom - 2, to.top + 2];
-      path.setAttribute("d", bandPath([x, y], [end, foot], lined.read, lined.word));
+      path.setAttribute("d", bandPath([x, y], [end, foot], textLines.read, textLines.word));
       path.style.strokeWidth = String(Math.max(weight * unit, 1.4));
     }
   }
@@ -123,36 +123,36 @@ export function makeGlanceStage({ go, point }) {
     if (!data) return;
     node.style.setProperty("--pace", `${Math.round(pace * 0.62)}ms`);
     const isComplete = step >= data.written.length;
-    const at = over || (isComplete ? null : { row: "word", i: step });
-    const looks = at && at.row === "word" ? data.written[at.i].looks : null;
+    const active = hovered || (isComplete ? null : { row: "word", i: step });
+    const activeWeights = active && active.row === "word" ? data.written[active.i].looks : null;
     const hasManyWords = data.written.length > MAX_WORDS_WITH_ALL_BANDS;
     for (const band of bands) {
-      const meant = at && band[at.row] === at.i;
-      const hidden = playing && band.word > step && !(over && meant);
-      const weaker = hasManyWords && band.read !== strongest(data.written[band.word].looks)[0];
-      const rest = at ? (over ? "faint" : band.word < step ? "past" : "faint") : hasManyWords ? "past" : "whole";
-      const state = hidden || (weaker && !meant) ? "away" : meant ? "now" : hasManyWords && at ? "faint" : rest;
+      const isActive = active && band[active.row] === active.i;
+      const hidden = playing && band.word > step && !(hovered && isActive);
+      const isOmitted = hasManyWords && band.read !== strongest(data.written[band.word].looks)[0];
+      const inactiveState = active ? (hovered ? "faint" : band.word < step ? "past" : "faint") : hasManyWords ? "past" : "whole";
+      const state = hidden || (isOmitted && !isActive) ? "away" : isActive ? "now" : hasManyWords && active ? "faint" : inactiveState;
       band.path.setAttribute("class", state);
     }
-    tiles.word.forEach((one, i) => {
-      one.classList.toggle("hu-not-written", playing && i > step);
-      one.classList.toggle("hu-later", !playing && !isComplete && i > step);
-      one.classList.toggle("hu-chosen", i === data.taken);
-      one.style.setProperty("--look", String(at?.row === "read" ? data.written[i].looks[at.i] : at?.row === "word" && at.i === i ? 1 : 0));
-      if (i === step) one.setAttribute("aria-current", "step");
-      else one.removeAttribute("aria-current");
+    tiles.word.forEach((wordTile, i) => {
+      wordTile.classList.toggle("hu-not-written", playing && i > step);
+      wordTile.classList.toggle("hu-later", !playing && !isComplete && i > step);
+      wordTile.classList.toggle("hu-chosen", i === data.taken);
+      wordTile.style.setProperty("--look", String(active?.row === "read" ? data.written[i].looks[active.i] : active?.row === "word" && active.i === i ? 1 : 0));
+      if (i === step) wordTile.setAttribute("aria-current", "step");
+      else wordTile.removeAttribute("aria-current");
     });
-    tiles.read.forEach((one, i) => {
-      one.style.setProperty("--look", String(looks ? looks[i] : at?.row === "read" && at.i === i ? 1 : 0));
+    tiles.read.forEach((wordTile, i) => {
+      wordTile.style.setProperty("--look", String(activeWeights ? activeWeights[i] : active?.row === "read" && active.i === i ? 1 : 0));
     });
   }
 
-  return { node, set, place, draw, focusOn, get over() { return over; } };
+  return { node, set, place, draw, focusOn, get hovered() { return hovered; } };
 }
 
 // A colour for each source word, legible on light and dark; a written word takes that of the source word with
 // its greatest weight.
-function huesOf(node, { source, written }) {
+function wordColours(node, { source, written }) {
   const { series } = colours(node);
   const read = source.map((_, i) => `color-mix(in srgb, ${series[i % series.length]} 72%, var(--hu-text))`);
   return { read, word: written.map(({ looks }) => read[strongest(looks)[0]] || "var(--hu-muted)") };

@@ -14,17 +14,17 @@ const FIRST_WORD_MS = 30; // ms until the first word after typing: one frame, fr
 const BUSY_AFTER = 500; // ms without an answer until the old translation is dimmed
 
 export function glanceView(root, report) {
-  let [data, step, pace, hurry] = [null, 0, 400, false];
-  let [timer, alternativesTimer, dimTimer, framing] = [0, 0, 0, 0];
+  let [data, step, pace, isFast] = [null, 0, 400, false]; // `isFast`: shorter pauses, while the visitor types
+  let [timer, alternativesTimer, dimTimer, layoutRequest] = [0, 0, 0, 0];
   let [number, pendingText] = [0, null]; // number of the last request, and its text until it is answered
   const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
   const field = makeField(() => ask());
-  const stage = makeGlanceStage({ go, point: () => draw() });
+  const stage = makeGlanceStage({ go: goToStep, point: () => draw() });
   const playback = makePlayback({
     take: (rival) => ask({ prefix: [...data.ids.slice(0, rival.step), ...rival.ids] }),
     undo: () => ask(),
     toggle: () => (timer ? pause() : play(step >= data.written.length ? 0 : step)),
-    go,
+    go: goToStep,
   });
   const legend = el("p", { class: "hu-note" });
   const body = el("div", { class: "hu-glance-body" }, stage.node, playback.node);
@@ -35,7 +35,7 @@ export function glanceView(root, report) {
     clearTimeout(alternativesTimer);
     number += 1;
     pendingText = rivals ? pendingText : field.area.value;
-    hurry = !rivals && frame.getRootNode().activeElement === field.area;
+    isFast = !rivals && frame.getRootNode().activeElement === field.area;
     if (!rivals) {
       clearTimeout(dimTimer);
       dimTimer = setTimeout(() => frame.classList.add("hu-busy"), BUSY_AFTER);
@@ -45,17 +45,17 @@ export function glanceView(root, report) {
   }
 
   function show(answer) {
-    const fresh = pendingText === null;
-    if (answer.number < number && !fresh) return; // an outdated answer
+    const fromServer = pendingText === null;
+    if (answer.number < number && !fromServer) return; // an outdated answer
     number = Math.max(number, answer.number);
-    if (answer.number >= number) settle();
+    if (answer.number >= number) endWaiting();
     const before = data;
     data = answer;
-    field.draw(data, fresh);
+    field.draw(data, fromServer);
     frame.classList.toggle("hu-glance-wrong", Boolean(data.problem));
     body.hidden = legend.hidden = !data.written;
     if (!data.written) return;
-    if (!before || pictureOf(before) !== pictureOf(data)) begin(before);
+    if (!before || contentKey(before) !== contentKey(data)) startPlayback(before);
     else draw();
     if (!data.known && !data.problem) {
       clearTimeout(alternativesTimer);
@@ -63,23 +63,23 @@ export function glanceView(root, report) {
     }
   }
 
-  function settle() {
+  function endWaiting() {
     pendingText = null;
     clearTimeout(dimTimer);
     frame.classList.remove("hu-busy");
   }
 
-  const pictureOf = (one) => JSON.stringify([one.source, one.taken, one.layer, one.head, (one.written || []).map(({ text, looks }) => [text, looks])]);
-  const textsOf = (one) => (one && one.written ? one.written.map(({ text }) => text) : []);
+  const contentKey = (content) => JSON.stringify([content.source, content.taken, content.layer, content.head, (content.written || []).map(({ text, looks }) => [text, looks])]);
+  const textsOf = (content) => (content && content.written ? content.written.map(({ text }) => text) : []);
 
   // A new translation starts at its first new word.
-  function begin(before) {
-    const look = el("button", { type: "button", class: "hu-open-head" }, "Open this head →");
-    look.addEventListener("click", () => report({ look: [data.layer, data.head] }));
-    legend.replaceChildren(...howToRead(data), look);
+  function startPlayback(before) {
+    const openHead = el("button", { type: "button", class: "hu-open-head" }, "Open this head →");
+    openHead.addEventListener("click", () => report({ look: [data.layer, data.head] }));
+    legend.replaceChildren(...legendNodes(data), openHead);
     stage.set(data);
     const texts = textsOf(data);
-    if (reducedMotion.matches || !texts.length) return go(texts.length);
+    if (reducedMotion.matches || !texts.length) return goToStep(texts.length);
     const first = firstNew(textsOf(before), texts);
     play(first < texts.length ? first : 0);
   }
@@ -87,26 +87,26 @@ export function glanceView(root, report) {
   function play(from) {
     clearTimeout(timer);
     step = from;
-    pace = paceOf(data.written.length, hurry);
-    timer = setTimeout(next, hurry ? FIRST_WORD_MS : pace);
+    pace = paceOf(data.written.length, isFast);
+    timer = setTimeout(next, isFast ? FIRST_WORD_MS : pace);
     draw(true);
   }
 
   function next() {
     step += 1;
     timer = step < data.written.length ? setTimeout(next, pace) : 0;
-    if (!timer) hurry = false;
+    if (!timer) isFast = false;
     draw(true);
   }
 
   function pause() {
     clearTimeout(timer);
     timer = 0;
-    hurry = false;
+    isFast = false;
     draw();
   }
 
-  function go(to) {
+  function goToStep(to) {
     step = Math.min(Math.max(to, 0), data.written.length);
     pause();
   }
@@ -115,14 +115,14 @@ export function glanceView(root, report) {
     if (!data || !data.written) return;
     frame.classList.toggle("hu-playing", Boolean(timer));
     stage.draw(step, Boolean(timer), pace);
-    if (advanced || !timer) playback.draw(data, step, Boolean(timer), hurry);
+    if (advanced || !timer) playback.draw(data, step, Boolean(timer), isFast);
   }
 
   const resized = new ResizeObserver(() => {
-    cancelAnimationFrame(framing);
-    framing = requestAnimationFrame(() => {
+    cancelAnimationFrame(layoutRequest);
+    layoutRequest = requestAnimationFrame(() => {
       stage.place();
-      field.grow();
+      field.fitHeight();
     });
   });
   resized.observe(stage.node);
@@ -131,29 +131,29 @@ export function glanceView(root, report) {
   return {
     show,
     close: () => {
-      for (const one of [timer, alternativesTimer, dimTimer]) clearTimeout(one);
+      for (const timeout of [timer, alternativesTimer, dimTimer]) clearTimeout(timeout);
       timer = 0;
       resized.disconnect();
-      cancelAnimationFrame(framing);
+      cancelAnimationFrame(layoutRequest);
       field.close();
     },
   };
 }
 
 // The caption: what a band means, which head is shown and why, and whether it is unsure about this sentence.
-function howToRead({ heads, to, measured, written }) {
+function legendNodes({ heads, to, measured, written }) {
   const sample = el("span", { class: "hu-glance-sample", "aria-hidden": "true" });
   const unsure = unsureWords(written);
   return [
     sample,
     "The wider a band, the more weight this head gives to that word. ",
-    ...whichHead(heads, measured),
+    ...headNote(heads, measured),
     to === "input" ? "It attends to the source of a word just after writing that word. " : "",
     unsure ? `On this sentence it is unsure about ${unsure} of ${written.length} ${written.length === 1 ? "word" : "words"}: their bands are thin. ` : "",
   ];
 }
 
-function whichHead(heads, measured) {
+function headNote(heads, measured) {
   if (heads < 2) return [];
   if (!measured) return [`No alignment was measured for this model. Of its ${heads} heads this one agrees most with the others on this sentence. `];
   const { right, sentences, source } = measured;

@@ -5,20 +5,20 @@ import { ARROWS, isBright, colours, el, clampIndex } from "./base.js";
 import { makeBar } from "./legend.js";
 
 export function headgridView(container, report) {
-  let [data, built, sent] = [null, "", []];
+  let [data, builtKey, pendingReports] = [null, "", []];
   let grids = []; // { name, cells }
   const bar = makeBar();
-  const words = el("span", {});
-  const legend = el("figcaption", { class: "hu-legend" }, bar.node, words);
+  const legendText = el("span", {});
+  const legend = el("figcaption", { class: "hu-legend" }, bar.node, legendText);
   const row = el("div", { class: "hu-kindrow" });
   const frame = el("div", { class: "hu hu-explorer hu-headgrid" }, row, legend);
   container.append(frame);
 
   function show(newData) {
-    // Ignore a late echo of an earlier report: the user has moved on.
-    const at = sent.indexOf(JSON.stringify(newData.chosen));
-    if (at >= 0) sent.splice(0, at + 1);
-    const chosen = sent.length ? data.chosen : newData.chosen;
+    // Ignore the server's answer to an earlier report when the user has already selected another cell.
+    const echoed = pendingReports.indexOf(JSON.stringify(newData.chosen));
+    if (echoed >= 0) pendingReports.splice(0, echoed + 1);
+    const chosen = pendingReports.length ? data.chosen : newData.chosen;
     data = { ...newData, chosen };
     redraw();
   }
@@ -27,30 +27,30 @@ export function headgridView(container, report) {
     if (!data || !frame.isConnected) return;
     frame.dataset.size = data.large ? "large" : "normal";
     const key = JSON.stringify(data.grids.map(({ name, label, rows, columns }) => [name, label, rows, columns]));
-    if (key !== built) build();
-    built = key;
+    if (key !== builtKey) build();
+    builtKey = key;
     const theme = colours(frame);
     data.grids.forEach((grid, which) => paint(grid, grids[which].cells, theme));
     bar.draw(theme.ramp, data.ticks);
-    words.textContent = data.legend;
+    legendText.textContent = data.legend;
   }
 
   function build() {
     row.style.setProperty("--hu-heads", Math.max(...data.grids.map(({ columns }) => columns.length)));
     row.style.setProperty("--hu-min-width", data.grids.length === 4 ? "40%" : "0%"); // two per row
-    grids = data.grids.map(make);
+    grids = data.grids.map(makeGrid);
     row.replaceChildren(...grids.map(({ node }) => node));
   }
 
-  function make({ name, label, rows, columns }) {
+  function makeGrid({ name, label, rows, columns }) {
     const cells = rows.map((_, r) => columns.map((__, c) => {
       const button = el("button", { type: "button", class: "hu-thumb", role: "radio", "data-cell": `${name} ${r} ${c}` });
-      button.addEventListener("click", () => choose(name, r, c));
+      button.addEventListener("click", () => select(name, r, c));
       return button;
     }));
     const grid = el("div", { class: "hu-grid", role: "radiogroup", "aria-label": `${label}: choose a head` },
       el("span", {}), ...columns.map((text) => el("span", { class: "hu-column" }, text)),
-      ...cells.flatMap((line, r) => [el("span", { class: "hu-row" }, rows[r]), ...line]));
+      ...cells.flatMap((cellRow, r) => [el("span", { class: "hu-row" }, rows[r]), ...cellRow]));
     grid.style.setProperty("--hu-heads", columns.length);
     grid.addEventListener("keydown", (event) => moveFocus(event, cells));
     return { name, cells, node: el("section", {}, el("h2", {}, label), grid) };
@@ -58,8 +58,8 @@ export function headgridView(container, report) {
 
   function paint(grid, cells, theme) {
     const [name, r, c] = data.chosen || [];
-    let stop = cells[0][0]; // the cell that Tab focuses
-    cells.forEach((line, i) => line.forEach((button, j) => {
+    let tabStop = cells[0][0]; // the cell that Tab focuses
+    cells.forEach((cellRow, i) => cellRow.forEach((button, j) => {
       const level = grid.levels[i][j];
       const shade = level === null ? null : Math.round(255 * level);
       button.style.background = shade === null ? "none" : theme.css(shade);
@@ -70,24 +70,24 @@ export function headgridView(container, report) {
       const chosen = grid.name === name && i === r && j === c;
       button.setAttribute("aria-checked", String(chosen));
       button.tabIndex = -1;
-      if (chosen) stop = button;
+      if (chosen) tabStop = button;
     }));
-    stop.tabIndex = 0;
+    tabStop.tabIndex = 0;
   }
 
   function moveFocus(event, cells) {
     if (!(event.key in ARROWS)) return;
     const [right, down] = ARROWS[event.key];
-    const at = cells.findIndex((line) => line.includes(event.target));
-    const line = cells[clampIndex(at + down, cells.length)];
+    const rowIndex = cells.findIndex((cellRow) => cellRow.includes(event.target));
+    const cellRow = cells[clampIndex(rowIndex + down, cells.length)];
     event.preventDefault();
     event.stopPropagation();
-    line[clampIndex(cells[at].indexOf(event.target) + right, line.length)].focus();
+    cellRow[clampIndex(cells[rowIndex].indexOf(event.target) + right, cellRow.length)].focus();
   }
 
-  function choose(name, r, c) {
+  function select(name, r, c) {
     data.chosen = [name, r, c];
-    sent.push(JSON.stringify(data.chosen));
+    pendingReports.push(JSON.stringify(data.chosen));
     redraw();
     report({ grid: name, row: r, column: c });
   }

@@ -17,36 +17,36 @@ import { makeStage } from "./stage.js";
 
 /** @param {Context} ctx @returns {View} */
 function headsView(ctx) {
-  let at = null; // token selected by pointer or arrow keys: { side: "q" or "k", index }
-  let [on, ms, drawn] = [[], [], null]; // heads shown, their tables, and the lines drawn without a focus
+  let hovered = null; // token selected by pointer or arrow keys: { side: "q" or "k", index }
+  let [heads, matrices, background] = [[], [], null]; // heads shown, their weights, and the lines drawn behind those of the focus
   const cachedMatrices = new Map();
-  let [keptFor, planned, plannedFor, paintedFor] = ["", null, "", ""];
-  const back = el("canvas", { class: "hu-lines", "aria-hidden": "true" }); // the lines without a focus; CSS fades them
+  let [cacheKey, layout, layoutKey, paintedKey] = ["", null, "", ""];
+  const backCanvas = el("canvas", { class: "hu-lines", "aria-hidden": "true" }); // all lines; faded while some have the focus
   const stage = makeStage({ plan, paint: paintFront });
   const { canvas } = stage;
   const anchor = el("span", { class: "hu-anchor", "aria-hidden": "true" });
-  stage.node.prepend(back);
+  stage.node.prepend(backCanvas);
   stage.node.append(anchor);
   const chips = makeHeadChips(ctx);
-  const words = el("div", { role: "status" });
-  const free = el("button", { type: "button", class: "hu-button" }, "Unpin");
-  const reading = el("div", { class: "hu-reading" }, words, free);
+  const readout = el("div", { role: "status" });
+  const unpinButton = el("button", { type: "button", class: "hu-button" }, "Unpin");
+  const reading = el("div", { class: "hu-reading" }, readout, unpinButton);
   const empty = el("p", { class: "hu-empty", role: "status" });
   const legend = el("figcaption", { class: "hu-legend" });
   const node = el("figure", { class: "hu-head hu-heads" }, chips.node, empty, reading, stage.node, legend);
-  const styles = () => headStyles(on, ctx.theme);
+  const styles = () => headStyles(heads, ctx.theme);
 
-  // One head's table. Cached, since it takes time with 512 tokens and does not change with a click on a token.
-  function matrix(one) {
+  // The matrix of one head. Cached, since it takes time with 512 tokens and does not change with a click on a token.
+  function matrix(head) {
     const { kind, exact, special, renormalise, word_row: row } = ctx.state;
-    const now = [ctx.side.id, kind, exact, special, renormalise, row].join();
-    if (now !== keptFor) {
+    const key = [ctx.side.id, kind, exact, special, renormalise, row].join();
+    if (key !== cacheKey) {
       cachedMatrices.clear();
-      at = null; // its index now belongs to another token
+      hovered = null; // its index now belongs to another token
     }
-    keptFor = now;
-    const name = headKey(one);
-    if (!cachedMatrices.has(name)) cachedMatrices.set(name, ctx.matrix(ctx.side, { combine: "one", ...one }));
+    cacheKey = key;
+    const name = headKey(head);
+    if (!cachedMatrices.has(name)) cachedMatrices.set(name, ctx.matrix(ctx.side, { combine: "one", ...head }));
     const cached = cachedMatrices.get(name);
     if (!cached) cachedMatrices.delete(name); // still loading
     return cached;
@@ -54,132 +54,132 @@ function headsView(ctx) {
 
   function draw() {
     const headList = headsOn(ctx.side, ctx.state);
-    const withMatrices = headList.map((one) => [one, matrix(one)]);
-    [on, ms] = [headList, withMatrices.map(([, m]) => m)];
-    chips.draw(on, styles());
-    const missing = withMatrices.filter(([, m]) => !m).map(([one]) => shortName(one));
-    const nothing = ms[0] && (!ms[0].nRows || !ms[0].nColumns);
-    const ready = on.length > 0 && !missing.length && !nothing;
-    empty.textContent = nothing ? "Nothing to draw: start and end are hidden."
+    const withMatrices = headList.map((head) => [head, matrix(head)]);
+    [heads, matrices] = [headList, withMatrices.map(([, m]) => m)];
+    chips.draw(heads, styles());
+    const missing = withMatrices.filter(([, m]) => !m).map(([head]) => shortName(head));
+    const isEmpty = matrices[0] && (!matrices[0].nRows || !matrices[0].nColumns);
+    const ready = heads.length > 0 && !missing.length && !isEmpty;
+    empty.textContent = isEmpty ? "Nothing to draw: start and end are hidden."
       : missing.length ? `Loading the weights of ${missing.join(", ")} …`
-        : on.length ? "" : "No head is selected. Choose one above, or click a thumbnail.";
+        : heads.length ? "" : "No head is selected. Choose one above, or click a thumbnail.";
     for (const part of [reading, stage.node, legend]) part.hidden = !ready;
     if (!ready) return;
-    const heads = `${keptFor} ${writeHeads(on)}`;
-    if (drawn?.of !== heads) drawn = { ...strongestLines(ms, MAX_LINES), of: heads };
+    const key = `${cacheKey} ${writeHeads(heads)}`;
+    if (background?.key !== key) background = { ...strongestLines(matrices, MAX_LINES), key };
     redraw();
     paintBack();
     writeLegend();
   }
 
-  // Redraw what depends on the pointer. This is fast, as the lines without a focus are kept.
+  // Redraw what depends on the pointer. This is fast, as the background canvas keeps its lines.
   function redraw() {
-    const [m] = ms;
+    const [m] = matrices;
     stage.draw(`${title()}: ${m.nRows} queries and ${m.nColumns} keys, lines by weight. Use the arrow keys to move through the tokens, Enter to pin one.`);
     const focus = focused();
     if (stage.placed) {
       const [from, to] = lineEnds(stage.placed, focus);
-      back.style.clipPath = `inset(0 ${stage.placed.width - to}px 0 ${from}px)`;
-      back.style.opacity = focus ? FADED_OPACITY : 1;
+      backCanvas.style.clipPath = `inset(0 ${stage.placed.width - to}px 0 ${from}px)`;
+      backCanvas.style.opacity = focus ? FADED_OPACITY : 1;
     }
-    canvas.style.cursor = at ? "pointer" : "default";
+    canvas.style.cursor = hovered ? "pointer" : "default";
     const pins = pinned();
-    free.hidden = !pins.any;
-    reading.classList.toggle("hu-tall", on.length > 4 || Boolean(pins.queries.length && pins.keys.length));
-    words.replaceChildren(...read(focus));
+    unpinButton.hidden = !pins.any;
+    reading.classList.toggle("hu-tall", heads.length > 4 || Boolean(pins.queries.length && pins.keys.length));
+    readout.replaceChildren(...readoutNodes(focus));
   }
 
   function plan(pen, width) {
-    const now = [drawn.of, width, ctx.theme.font, ctx.state.size].join();
-    if (now !== plannedFor) planned = layoutLines(ms[0], on.length, pen, width, ctx.theme, ctx.state.size === "large");
-    plannedFor = now;
-    return planned;
+    const newKey = [background.key, width, ctx.theme.font, ctx.state.size].join();
+    if (newKey !== layoutKey) layout = layoutLines(matrices[0], heads.length, pen, width, ctx.theme, ctx.state.size === "large");
+    layoutKey = newKey;
+    return layout;
   }
 
   function paintFront(pen, layout) {
     const focus = focused();
-    if (focus) drawFocus(pen, ms, layout, styles(), focus, ctx.theme);
-    drawTokens(pen, ms[0], layout, ctx.theme, { at, ...pinned() });
+    if (focus) drawFocus(pen, matrices, layout, styles(), focus, ctx.theme);
+    drawTokens(pen, matrices[0], layout, ctx.theme, { hovered, ...pinned() });
   }
 
   function paintBack() {
     const { placed } = stage;
     if (!placed) return;
-    const now = [plannedFor, canvas.width, canvas.height, ctx.theme.key, ctx.theme.series].join();
-    if (now === paintedFor) return;
-    paintedFor = now;
-    [back.width, back.height] = [canvas.width, canvas.height];
-    back.style.height = canvas.style.height;
-    const pen = back.getContext("2d");
+    const newKey = [layoutKey, canvas.width, canvas.height, ctx.theme.key, ctx.theme.series].join();
+    if (newKey === paintedKey) return;
+    paintedKey = newKey;
+    [backCanvas.width, backCanvas.height] = [canvas.width, canvas.height];
+    backCanvas.style.height = canvas.style.height;
+    const pen = backCanvas.getContext("2d");
     const ratio = canvas.width / placed.width;
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-    drawRest(pen, placed);
+    drawBackground(pen, placed);
   }
 
-  const drawRest = (pen, layout, share = 1) =>
-    drawLines(pen, ms[0], layout, styles(), drawn.lines, lineEnds(layout, null), { steep: lineExponent(drawn.lines.length), share });
+  const drawBackground = (pen, layout, opacity = 1) =>
+    drawLines(pen, matrices[0], layout, styles(), background.lines, lineEnds(layout, null), { exponent: lineExponent(background.lines.length), factor: opacity });
 
   // The entries that the state pins, in this head or in all. Positions are those of pieces, so pins survive a
   // switch between words and pieces.
   function pinned() {
     const pins = [...ctx.state.tokens.split(","), ...pinnedTokens(ctx.side, ctx.state)];
     const of = (side, list) => list.flatMap((entry, i) => (entry.members.some((p) => pins.includes(side + p)) ? [i] : []));
-    const [queries, keys] = [of("q", ms[0].rows), of("k", ms[0].columns)];
+    const [queries, keys] = [of("q", matrices[0].rows), of("k", matrices[0].columns)];
     return { queries, keys, any: queries.length + keys.length > 0 };
   }
 
-  // Whether the pointer is on the other side of a pinned token, which shows the weight between the two.
-  const between = (pins) => at && (at.side === "k" ? pins.queries : pins.keys).length > 0;
+  // Whether the hovered token is a key and a query is pinned, or the reverse: then the weight between the two is shown.
+  const isBetweenPins = (pins) => hovered && (hovered.side === "k" ? pins.queries : pins.keys).length > 0;
 
   // The tokens whose lines are highlighted, with sums over them; null if there are none. A token under the
   // pointer highlights its own lines, unless it is pinned or compared with pins of the other side.
   function focused() {
     const pins = pinned();
-    const alone = at && !between(pins) && !(at.side === "q" ? pins.queries : pins.keys).includes(at.index);
-    if (!alone && !pins.any) return null;
-    const queries = alone ? (at.side === "q" ? [at.index] : []) : pins.queries;
-    const keys = alone ? (at.side === "k" ? [at.index] : []) : pins.keys;
+    const hoveredOnly = hovered && !isBetweenPins(pins) && !(hovered.side === "q" ? pins.queries : pins.keys).includes(hovered.index);
+    if (!hoveredOnly && !pins.any) return null;
+    const queries = hoveredOnly ? (hovered.side === "q" ? [hovered.index] : []) : pins.queries;
+    const keys = hoveredOnly ? (hovered.side === "k" ? [hovered.index] : []) : pins.keys;
     const sum = (list, count, cell) => (list.length
-      ? ms.map((m) => Float64Array.from({ length: count }, (_, i) => list.reduce((total, j) => total + m.values[cell(m, i, j)], 0)))
+      ? matrices.map((m) => Float64Array.from({ length: count }, (_, i) => list.reduce((total, j) => total + m.values[cell(m, i, j)], 0)))
       : null);
     return {
       queries, keys,
-      toKeys: sum(queries, ms[0].nColumns, (m, column, row) => row * m.nColumns + column),
-      fromQueries: sum(keys, ms[0].nRows, (m, row, column) => row * m.nColumns + column),
+      toKeys: sum(queries, matrices[0].nColumns, (m, column, row) => row * m.nColumns + column),
+      fromQueries: sum(keys, matrices[0].nRows, (m, row, column) => row * m.nColumns + column),
     };
   }
 
-  function read(focus) {
+  function readoutNodes(focus) {
     if (!focus) return [el("p", { class: "hu-hint" }, ctx.state.exact
       ? "Hover over a token to follow its lines; click to pin it. Pinned tokens are summed."
       : "Hover over a word to follow its lines; click to pin it in all heads.")];
-    if (between(pinned())) return readBetween(ms, on, styles(), focus, at);
-    return readFocus(ms, on, styles(), focus);
+    if (isBetweenPins(pinned())) return readBetween(matrices, heads, styles(), focus, hovered);
+    return readFocus(matrices, heads, styles(), focus);
   }
 
   function writeLegend() {
-    const { left, below } = drawn;
+    const { omitted, maxOmitted } = background;
     const dashed = styles().some(({ round }) => round);
     legend.replaceChildren(...[
       `The stronger and wider a line, the greater the weight; small weights are exaggerated to stay visible.${dashed ? ` Dashed lines reuse a colour.` : ""}`,
-      left ? `${left.toLocaleString("en")} weaker lines with weights up to ${below.toPrecision(2)} are not drawn. Hover over a token to see all of its lines.` : "",
+      omitted ? `${omitted.toLocaleString("en")} weaker lines with weights up to ${maxOmitted.toPrecision(2)} are not drawn. Hover over a token to see all of its lines.` : "",
     ].filter(Boolean).map((text) => el("span", {}, text)));
   }
 
-  function point(next) {
-    if (!ms[0] || stage.node.hidden || (next?.side === at?.side && next?.index === at?.index)) return;
-    at = next;
+  function hover(next) {
+    if (!matrices[0] || stage.node.hidden || (next?.side === hovered?.side && next?.index === hovered?.index)) return;
+    hovered = next;
     redraw();
   }
 
   // Pins a whole word in every head; with exact names or `add`, a token in this head.
   function pin({ side, index }, add = false) {
-    const { members } = (side === "q" ? ms[0].rows : ms[0].columns)[index];
+    const { members } = (side === "q" ? matrices[0].rows : matrices[0].columns)[index];
     const word = ctx.state.exact || add ? null : wordAt(ctx.side, ctx.state.kind, side, members[0]);
     if (word) {
       const way = side === "q" ? "from" : "to";
-      const again = ctx.state.pin === pinOf(word) && [way, "both"].includes(ctx.state.way);
-      keepPosition(stage.node, () => ctx.set({ pin: again ? "" : pinOf(word), way, tokens: "" }));
+      const isPinned = ctx.state.pin === pinOf(word) && [way, "both"].includes(ctx.state.way);
+      keepPosition(stage.node, () => ctx.set({ pin: isPinned ? "" : pinOf(word), way, tokens: "" }));
       return;
     }
     const names = members.map((position) => side + position);
@@ -192,31 +192,31 @@ function headsView(ctx) {
     ctx.set({ tokens: (rest.length < old.length ? rest : [...old, names[0]]).join() });
   }
 
-  const under = (event) => (stage.placed ? tokenAt(stage.placed, ms[0], event.offsetX, event.offsetY) : null);
-  canvas.addEventListener("pointermove", (event) => event.pointerType !== "touch" && point(under(event)));
-  canvas.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && point(null));
-  canvas.addEventListener("blur", () => point(null));
+  const tokenUnderPointer = (event) => (stage.placed ? tokenAt(stage.placed, matrices[0], event.offsetX, event.offsetY) : null);
+  canvas.addEventListener("pointermove", (event) => event.pointerType !== "touch" && hover(tokenUnderPointer(event)));
+  canvas.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && hover(null));
+  canvas.addEventListener("blur", () => hover(null));
   canvas.addEventListener("click", (event) => {
-    const token = under(event);
-    if (event.pointerType === "touch") at = null; // a lifted finger no longer points
+    const token = tokenUnderPointer(event);
+    if (event.pointerType === "touch") hovered = null; // a lifted finger no longer points
     if (token) pin(token, event.shiftKey);
   });
-  free.addEventListener("click", () => {
+  unpinButton.addEventListener("click", () => {
     ctx.set({ tokens: "", pin: "" });
     canvas.focus({ preventScroll: true });
   });
   canvas.addEventListener("keydown", (event) => {
-    const count = (side) => (side === "q" ? ms[0].nRows : ms[0].nColumns);
+    const count = (side) => (side === "q" ? matrices[0].nRows : matrices[0].nColumns);
     const { key } = event;
-    if (key === "Escape" && (at || pinned().any)) {
-      at = null;
+    if (key === "Escape" && (hovered || pinned().any)) {
+      hovered = null;
       ctx.set({ tokens: "", pin: "" });
-    } else if ((key === "Enter" || key === " ") && at) pin(at, event.shiftKey);
+    } else if ((key === "Enter" || key === " ") && hovered) pin(hovered, event.shiftKey);
     else if (key in ARROWS || key === "Home" || key === "End") {
       const [right, down] = ARROWS[key] || [0, 0];
-      const side = right ? (right > 0 ? "k" : "q") : at?.side || "q";
-      const index = { Home: 0, End: count(side) - 1 }[key] ?? clampIndex((at?.index ?? 0) + (at ? down : 0), count(side));
-      point({ side, index });
+      const side = right ? (right > 0 ? "k" : "q") : hovered?.side || "q";
+      const index = { Home: 0, End: count(side) - 1 }[key] ?? clampIndex((hovered?.index ?? 0) + (hovered ? down : 0), count(side));
+      hover({ side, index });
       anchor.style.top = `${stage.placed.top + index * stage.placed.step}px`;
       anchor.scrollIntoView({ block: "nearest" });
     } else return;
@@ -225,9 +225,9 @@ function headsView(ctx) {
   });
 
   function title() {
-    if (on.length === 1) return sentenceCase(headName(on[0]));
-    if (on.length && writeHeads(on) === writeHeads(allOf(ctx.side, on[0].layer))) return `${sentenceCase(layerName(on[0].layer))}, all heads`;
-    return on.length ? `${on.length} heads: ${on.map(shortName).join(", ")}` : "No head";
+    if (heads.length === 1) return sentenceCase(headName(heads[0]));
+    if (heads.length && writeHeads(heads) === writeHeads(allOf(ctx.side, heads[0].layer))) return `${sentenceCase(layerName(heads[0].layer))}, all heads`;
+    return heads.length ? `${heads.length} heads: ${heads.map(shortName).join(", ")}` : "No head";
   }
 
   function figure() {
@@ -236,17 +236,17 @@ function headsView(ctx) {
     return {
       title: title(),
       width,
-      height: height + legendHeight(on, width),
+      height: height + legendHeight(heads, width),
       paint: (pen) => {
-        const [from, to] = lineEnds(planned, focused());
+        const [from, to] = lineEnds(layout, focused());
         pen.save();
         pen.beginPath();
         pen.rect(from, 0, to - from, height);
         pen.clip();
-        drawRest(pen, planned, focused() ? FADED_OPACITY : 1);
+        drawBackground(pen, layout, focused() ? FADED_OPACITY : 1);
         pen.restore();
         paint(pen);
-        drawHeadLegend(pen, on, styles(), width, height, ctx.theme);
+        drawHeadLegend(pen, heads, styles(), width, height, ctx.theme);
       },
     };
   }
@@ -255,12 +255,12 @@ function headsView(ctx) {
     node,
     draw,
     // A click on a thumbnail shows only its head; the buttons above select several.
-    choose: (one) => ctx.set({ ...one, heads: "" }),
-    title: () => { on = headsOn(ctx.side, ctx.state); return title(); },
+    choose: (head) => ctx.set({ ...head, heads: "" }),
+    title: () => { heads = headsOn(ctx.side, ctx.state); return title(); },
     code: () => codeOfHeads(ctx.side, headsOn(ctx.side, ctx.state), ctx.state.kind),
     note: () => {
-      const [one, more] = headsOn(ctx.side, ctx.state);
-      return one && !more ? sinkNote(ctx.side, { ...ctx.state, ...one, combine: "one" }) : "";
+      const [head, second] = headsOn(ctx.side, ctx.state);
+      return head && !second ? sinkNote(ctx.side, { ...ctx.state, ...head, combine: "one" }) : "";
     },
     options: ["word_row", "special", "renormalise"],
     keys: [
@@ -270,7 +270,7 @@ function headsView(ctx) {
       ["Esc", "unpin them"],
     ],
     figure,
-    table: () => (stage.node.hidden ? null : tableOfHeads(title(), on, ms, pinned())),
+    table: () => (stage.node.hidden ? null : tableOfHeads(title(), heads, matrices, pinned())),
   };
 }
 
