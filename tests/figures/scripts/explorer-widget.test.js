@@ -36,7 +36,7 @@ function opened(model) {
         view.ctx.state ||= { ...STATE };
         view.shown.push([...bytes]);
       },
-      turnTo: (state) => (view.ctx.state = state, view.turned.push(state)),
+      applyParams: (state) => (view.ctx.state = state, view.turned.push(state)),
       close: () => view.closed++,
     };
   };

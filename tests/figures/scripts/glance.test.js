@@ -3,21 +3,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { bandsOf, firstNew, leastConfident, paceOf, wholePercent, stepSentence, inSentence, strongest, unsureWords } from "../../../transformer/figures/browser/glance-playback.js";
+import { bandsOf, firstDifference, leastConfident, stepDuration, wholePercent, stepSentence, withoutPunctuation, strongest, unsureWords } from "../../../transformer/figures/browser/glance-playback.js";
 import { random } from "./fixtures.js";
 
 const word = (looks, p = 0.9, rest = 0, rivals = []) => ({ text: "w", p, looks, rest, rivals });
 
 test("the first new word is where two translations part", () => {
-  assert.equal(firstNew([], ["Je"]), 0);
-  assert.equal(firstNew(["Je", "suis"], ["Je", "vais"]), 1);
-  assert.equal(firstNew(["Je", "suis"], ["Je", "suis"]), 2);
-  assert.equal(firstNew(["Je", "suis"], ["Je"]), 1);
+  assert.equal(firstDifference([], ["Je"]), 0);
+  assert.equal(firstDifference(["Je", "suis"], ["Je", "vais"]), 1);
+  assert.equal(firstDifference(["Je", "suis"], ["Je", "suis"]), 2);
+  assert.equal(firstDifference(["Je", "suis"], ["Je"]), 1);
 });
 
 test("many words come faster, and faster still while somebody types", () => {
-  for (const count of [0, 1, 3, 10, 40, 200]) assert.ok(paceOf(count, true) < paceOf(count, false));
-  assert.ok(paceOf(30, false) < paceOf(3, false));
+  for (const count of [0, 1, 3, 10, 40, 200]) assert.ok(stepDuration(count, true) < stepDuration(count, false));
+  assert.ok(stepDuration(30, false) < stepDuration(3, false));
 });
 
 test("bands stand side by side: none lies on another, at either end", () => {
@@ -58,7 +58,7 @@ test("a sentence says where the head looks, and that it is unsure where it is", 
 
 test("numbers and words as people say them", () => {
   assert.deepEqual([1, 0.996, 0.734, 0.01, 0.004].map(wholePercent), ["100 %", "> 99 %", "73 %", "1 %", "< 1 %"]);
-  assert.deepEqual(["étudiant.", "?", "l'eau", "été)."].map(inSentence), ["étudiant", "?", "l'eau", "été"]);
+  assert.deepEqual(["étudiant.", "?", "l'eau", "été)."].map(withoutPunctuation), ["étudiant", "?", "l'eau", "été"]);
   assert.deepEqual(strongest([0.2, 0.5, 0.2]), [1, 0, 2]);
 });
 

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { cellNumber, chanceOf, fixed, numberText, showWeight, tensorNumber } from "../../../transformer/figures/browser/numbers.js";
+import { cellNumber, percentText, fixed, numberText, showWeight, tensorNumber } from "../../../transformer/figures/browser/numbers.js";
 import { contrast, formatMeasure, formatOffset } from "../../../transformer/figures/browser/measures.js";
 import { random } from "./fixtures.js";
 
@@ -34,8 +34,8 @@ test("what is written", () => {
 });
 
 test("nothing is said to be sure, or impossible, that is not", () => {
-  assert.deepEqual([1, 0.99996, 0.9, 0.0005, 0.00009, 0].map(chanceOf), ["100.0 %", "> 99.9 %", "90.0 %", "0.05 %", "< 0.01 %", "< 0.01 %"]);
-  for (let p = 0.0001; p < 1; p += 0.0001) assert.notEqual(chanceOf(p), "100.0 %");
+  assert.deepEqual([1, 0.99996, 0.9, 0.0005, 0.00009, 0].map(percentText), ["100.0 %", "> 99.9 %", "90.0 %", "0.05 %", "< 0.01 %", "< 0.01 %"]);
+  for (let p = 0.0001; p < 1; p += 0.0001) assert.notEqual(percentText(p), "100.0 %");
   assert.deepEqual([0.5, 0.00004, 0].map((w) => showWeight(w, 65535)), ["0.5000", "< 0.0001", "0.0000"]);
   assert.deepEqual([0.5, 0.004, 0].map((w) => showWeight(w, 255)), ["≈ 0.50", "< 0.01", "≈ 0.00"]);
 });

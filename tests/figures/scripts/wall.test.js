@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { pointsOf, wordsOf } from "../../../transformer/figures/browser/wall.js";
+import { pointsOf, progressText } from "../../../transformer/figures/browser/wall.js";
 
 test("a curve goes from left to right, and lower where the loss is", () => {
   const points = pointsOf([[10, 4], [20, 2], [30, 1]]);
@@ -16,6 +16,6 @@ test("one point, and a loss of nothing, have a place", () => {
 
 test("what is known of a run is said, and nothing else", () => {
   const card = { status: "running", step: 1200, right: 0.5, curve: [[1, 2.5], [1200, 0.126]] };
-  assert.equal(wordsOf(card), "step 1,200 · loss 0.13 · 50% correct");
-  assert.equal(wordsOf({ status: "queued, place 3", step: 0, right: null, curve: [] }), "queued, place 3");
+  assert.equal(progressText(card), "step 1,200 · loss 0.13 · 50% correct");
+  assert.equal(progressText({ status: "queued, place 3", step: 0, right: null, curve: [] }), "queued, place 3");
 });

@@ -16,8 +16,8 @@ export function writeAddress(state, defaults) {
 /** @param {string} href @param {string[]} pages */
 export function partsOf(href, pages) {
   const { origin, pathname, searchParams } = new URL(href);
-  const cut = pathname.lastIndexOf("/") + 1;
-  const last = pathname.slice(cut);
-  const page = pages.includes(last) ? last : "";
-  return { base: origin + (page || !last ? pathname.slice(0, cut) : `${pathname}/`), page, query: searchParams.toString() };
+  const pageStart = pathname.lastIndexOf("/") + 1;
+  const lastSegment = pathname.slice(pageStart);
+  const page = pages.includes(lastSegment) ? lastSegment : "";
+  return { base: origin + (page || !lastSegment ? pathname.slice(0, pageStart) : `${pathname}/`), page, query: searchParams.toString() };
 }

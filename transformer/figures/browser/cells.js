@@ -17,36 +17,36 @@ const TO = "attends to →";
 /** @param {Matrix} m @param {Span} span @param {Pen} pen @param {number} width @param {Theme} theme */
 export function layoutCells(m, span, pen, width, theme, marginals) {
   pen.font = `${LABEL_SIZE * theme.size}px ${theme.font}`;
-  const shown = m.rows.slice(span.row, span.row + span.rows);
-  const heads = m.columns.slice(span.column, span.column + span.columns);
-  const widths = shown.map((entry) => rowParts(entry).reduce((sum, part) => sum + tokenWidth(pen, part), 0));
+  const visibleRows = m.rows.slice(span.row, span.row + span.rows);
+  const visibleColumns = m.columns.slice(span.column, span.column + span.columns);
+  const widths = visibleRows.map((entry) => rowParts(entry).reduce((sum, part) => sum + tokenWidth(pen, part), 0));
   const minLeft = pen.measureText(FROM).width + 12;
   const left = Math.ceil(Math.max(Math.min(Math.max(...widths) + 12, width * 0.36, 220 * theme.size), minLeft));
-  const label = Math.min(Math.max(...heads.map((entry) => tokenWidth(pen, entry.text))), 110 * theme.size);
+  const labelWidth = Math.min(Math.max(...visibleColumns.map((entry) => tokenWidth(pen, entry.text))), 110 * theme.size);
   // Slanted labels extend beyond the last column.
-  const lean = Math.ceil(label * 0.7);
+  const slantOverhang = Math.ceil(labelWidth * 0.7);
   const sums = marginals && unevenSums(m); // not drawn if all are 1
-  const beside = sums ? MARGINAL : 0;
-  const free = (cell) => Math.max(beside, label <= cell - 8 ? 4 : cell >= 16 ? lean : 6);
+  const marginalWidth = sums ? MARGINAL : 0;
+  const rightMargin = (cell) => Math.max(marginalWidth, labelWidth <= cell - 8 ? 4 : cell >= 16 ? slantOverhang : 6);
   const maxCell = Math.min(LARGEST_CELL, Math.max(MAX_TABLE_HEIGHT / span.rows, 26));
   let cell = Math.min((width - left - 6) / span.columns, maxCell);
-  if (cell * span.columns + left + free(cell) > width) {
+  if (cell * span.columns + left + rightMargin(cell) > width) {
     // Use narrower cells, or upright labels, which need no extra width.
-    const upright = Math.min((width - left - Math.max(beside, 6)) / span.columns, 15.9);
-    cell = Math.max((width - left - free(cell)) / span.columns, upright);
+    const upright = Math.min((width - left - Math.max(marginalWidth, 6)) / span.columns, 15.9);
+    cell = Math.max((width - left - rightMargin(cell)) / span.columns, upright);
   }
   cell = Math.max(cell, 0.5);
   // Many queries and few keys: cells lower than wide, to fit a screen. Few queries and many keys: cells higher
   // than wide, to keep labels readable.
-  const room = Math.max(MAX_TABLE_HEIGHT / span.rows, 0.5);
-  let high = Math.max(Math.min(cell, room), Math.min(MIN_ROW_HEIGHT, room));
+  const maxRowHeight = Math.max(MAX_TABLE_HEIGHT / span.rows, 0.5);
+  let high = Math.max(Math.min(cell, maxRowHeight), Math.min(MIN_ROW_HEIGHT, maxRowHeight));
   if (cell >= 8) cell = Math.floor(cell);
   if (high >= 8) high = Math.floor(high);
-  const slant = label <= cell - 8 ? 0 : cell >= 16 ? Math.PI / 4 : Math.PI / 2;
-  const top = 22 + Math.ceil(slant === 0 ? 20 : label * Math.sin(slant) + 14);
+  const slant = labelWidth <= cell - 8 ? 0 : cell >= 16 ? Math.PI / 4 : Math.PI / 2;
+  const top = 22 + Math.ceil(slant === 0 ? 20 : labelWidth * Math.sin(slant) + 14);
   return {
     span, left, top, cell, high, slant, marginals, sums,
-    limit: label,
+    limit: labelWidth,
     everyColumn: Math.ceil((13 * theme.size) / cell), // label every n-th token
     everyRow: Math.ceil((13 * theme.size) / high),
     size: theme.size * (Math.min(cell, high) < 16 ? SMALL_LABEL_SIZE : LABEL_SIZE),
@@ -142,16 +142,16 @@ function drawMask(pen, m, layout, theme) {
   const { span } = layout;
   pen.save();
   pen.beginPath();
-  let any = false;
+  let hasMaskedCells = false;
   for (let row = span.row; row < span.row + span.rows; row++) {
-    let from = span.column + span.columns;
-    while (from > span.column && m.masked(row, from - 1)) from--;
-    if (from === span.column + span.columns) continue;
-    const [x, y] = cornerOf(layout, { row, column: from });
+    let firstMasked = span.column + span.columns;
+    while (firstMasked > span.column && m.masked(row, firstMasked - 1)) firstMasked--;
+    if (firstMasked === span.column + span.columns) continue;
+    const [x, y] = cornerOf(layout, { row, column: firstMasked });
     pen.rect(x, y, layout.right - x, layout.high);
-    any = true;
+    hasMaskedCells = true;
   }
-  if (any) drawHatching(pen, layout, theme);
+  if (hasMaskedCells) drawHatching(pen, layout, theme);
   pen.restore();
 }
 

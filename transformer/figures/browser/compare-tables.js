@@ -4,12 +4,12 @@ import { allHeads } from "./matrix.js";
 import { tokenName } from "./naming.js";
 
 // Pairs of equal pieces: { rows, columns }, each a list of [index in A, index in B], null where one lacks it.
-/** @param {Side[]} sides @param {Pairs} pairs @param {Kind} kind @param {boolean} byRead rows are named by what they read */
-export function piecePairs(sides, pairs, kind, byRead) {
+/** @param {Side[]} sides @param {Pairs} pairs @param {Kind} kind @param {boolean} rowsByInput rows are named by what they read */
+export function piecePairs(sides, pairs, kind, rowsByInput) {
   const { src_tokens: src, tgt_tokens: tgt } = pairs;
   if (kind === "encoder") return { rows: src, columns: src };
   if (kind === "decoder") return { rows: tgt, columns: tgt };
-  return { rows: byRead ? tgt : writtenPairs(sides, tgt), columns: src };
+  return { rows: rowsByInput ? tgt : writtenPairs(sides, tgt), columns: src };
 }
 
 // Rows of cross-attention are named by the token they write, one position before it is read.
@@ -52,13 +52,13 @@ export function compareTables(a, b, pairs) {
   const rows = alignEntries(a.rows, b.rows, pairs.rows);
   const columns = alignEntries(a.columns, b.columns, pairs.columns);
   const size = rows.length * columns.length;
-  const [inA, inB] = [a, b].map((one, which) => {
+  const [inA, inB] = [a, b].map((table, sideIndex) => {
     const values = new Float32Array(size).fill(NaN);
     rows.forEach((row, r) => {
-      if (row[which] === null) return;
+      if (row[sideIndex] === null) return;
       columns.forEach((column, c) => {
-        if (column[which] === null || one.masked(row[which], column[which])) return;
-        values[r * columns.length + c] = one.values[row[which] * one.nColumns + column[which]];
+        if (column[sideIndex] === null || table.masked(row[sideIndex], column[sideIndex])) return;
+        values[r * columns.length + c] = table.values[row[sideIndex] * table.nColumns + column[sideIndex]];
       });
     });
     return values;
@@ -82,13 +82,13 @@ export function compareTables(a, b, pairs) {
 function commonEntry([i, j], first, second) {
   if (j === null) return { ...first[i], text: `${tokenName(first[i].text)} (A)` };
   if (i === null) return { ...second[j], text: `${tokenName(second[j].text)} (B)` };
-  const common = (one, other) => (one === other ? one : `${one} / ${other.replace(/^▁(?=.)/, "")}`);
-  return { ...first[i], text: common(first[i].text, second[j].text), written: common(first[i].written, second[j].written) };
+  const joinTexts = (textA, textB) => (textA === textB ? textA : `${textA} / ${textB.replace(/^▁(?=.)/, "")}`);
+  return { ...first[i], text: joinTexts(first[i].text, second[j].text), written: joinTexts(first[i].written, second[j].written) };
 }
 
 // Number of layers and heads that both sides have.
 /** @param {Side[]} sides @param {Kind} kind @returns {Pick<Side, "depths" | "n_heads">} */
-export const inBoth = (sides, kind) => ({
+export const commonDimensions = (sides, kind) => ({
   depths: { ...sides[0].depths, [kind]: Math.min(...sides.map((side) => side.depths[kind])) },
   n_heads: Math.min(...sides.map((side) => side.n_heads)),
 });
@@ -98,21 +98,21 @@ export const inBoth = (sides, kind) => ({
 /** @param {Side[]} sides @param {Kind} kind */
 export function headDifferences(sides, pairs, kind) {
   const { rows, columns } = piecePairs(sides, pairs, kind, true);
-  const both = (list) => list.filter(([i, j]) => i !== null && j !== null);
-  const [columnPairs, rowPairs] = [both(columns), both(rows)];
+  const withoutGaps = (list) => list.filter(([i, j]) => i !== null && j !== null);
+  const [columnPairs, rowPairs] = [withoutGaps(columns), withoutGaps(rows)];
   const [height, width] = [rowPairs, columnPairs].map((list) => Math.min(list.length, MAX_THUMBNAIL_CELLS));
-  const lookups = sides.map((side, which) => {
+  const lookups = sides.map((side, sideIndex) => {
     const labels = side.labels(kind);
     const thumb = side.thumb(kind, 0, 0);
     return {
-      y: rowPairs.map((pair) => thumbnailIndex(pair[which], labels.rows.tokens.length, thumb.height)),
-      x: columnPairs.map((pair) => thumbnailIndex(pair[which], labels.columns.tokens.length, thumb.width)),
+      y: rowPairs.map((pair) => thumbnailIndex(pair[sideIndex], labels.rows.tokens.length, thumb.height)),
+      x: columnPairs.map((pair) => thumbnailIndex(pair[sideIndex], labels.columns.tokens.length, thumb.width)),
       width: thumb.width,
       pooled: Math.max(labels.rows.tokens.length, labels.columns.tokens.length) > MAX_THUMBNAIL_CELLS,
     };
   });
 
-  function one(layer, head) {
+  function headDifference(layer, head) {
     const [a, b] = sides.map((side) => side.thumb(kind, layer, head).values);
     const picture = new Float32Array(height * width).fill(NaN); // masked cells stay NaN
     let [sum, count] = [0, 0];
@@ -131,7 +131,7 @@ export function headDifferences(sides, pairs, kind) {
     return { layer, head, mean: count ? sum / count : 0, picture };
   }
 
-  const heads = allHeads(inBoth(sides, kind), kind).map(({ layer, head }) => one(layer, head));
+  const heads = allHeads(commonDimensions(sides, kind), kind).map(({ layer, head }) => headDifference(layer, head));
   let greatest = MIN_SCALE_END;
   for (const { picture } of heads) for (const value of picture) if (Math.abs(value) > greatest) greatest = Math.abs(value);
   return { heads, height, width, greatest, pooled: lookups.some(({ pooled }) => pooled) };

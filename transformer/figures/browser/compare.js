@@ -6,7 +6,7 @@ import { cellAt, cornerOf, layoutCells } from "./cells.js";
 import {
   compareFigure, compareTable, makeDifferenceLegend, paintDifferenceThumb, paintDifferences, paintSide,
 } from "./compare-drawing.js";
-import { compareTables, headDifferences, inBoth, piecePairs } from "./compare-tables.js";
+import { compareTables, headDifferences, commonDimensions, piecePairs } from "./compare-tables.js";
 import { makeLegend } from "./legend.js";
 import { makeChip } from "./measures.js";
 import { makeMosaic } from "./mosaic.js";
@@ -25,17 +25,17 @@ const ALL_HIDDEN = "Nothing to compare: all tokens of one side are hidden.";
 function compareView(ctx) {
   let tables = null; // both tables and their difference; null while loading
   let cell = null; // selected by pointer or keyboard, in the combined table
-  const empty = el("p", { class: "hu-waiting", role: "status" });
+  const message = el("p", { class: "hu-waiting", role: "status" });
   const texts = el("div", { class: "hu-texts" });
   const list = el("div", { class: "hu-most" });
   const mosaic = makeMosaic((layer, head) => ctx.set({ layer, head }));
   const mosaicTitle = el("h3", {}, "B − A, all heads");
-  const panels = [0, 1, 2].map((which) => comparePanel(which));
-  const shown = el("div", { class: "hu-panels" }, ...panels.map((panel) => panel.node));
+  const panels = [0, 1, 2].map((panelIndex) => comparePanel(panelIndex));
+  const panelRow = el("div", { class: "hu-panels" }, ...panels.map((panel) => panel.node));
   const legends = [makeLegend(), makeDifferenceLegend()];
-  const foot = el("div", { class: "hu-legends" }, ...legends.map((legend) => legend.node));
-  const top = el("div", { class: "hu-versus" }, el("div", { class: "hu-allheads" }, mosaicTitle, mosaic.node), el("div", {}, texts, list));
-  const node = el("div", { class: "hu-compare" }, top, empty, shown, foot);
+  const legendRow = el("div", { class: "hu-legends" }, ...legends.map((legend) => legend.node));
+  const overview = el("div", { class: "hu-versus" }, el("div", { class: "hu-allheads" }, mosaicTitle, mosaic.node), el("div", {}, texts, list));
+  const node = el("div", { class: "hu-compare" }, overview, message, panelRow, legendRow);
   const cachedDifferences = { key: "", value: null };
 
   // Differences of all heads of a kind, cached because they read every thumbnail.
@@ -49,10 +49,10 @@ function compareView(ctx) {
     const problem = compareProblem(ctx);
     const [a, b] = problem ? [null, null] : ctx.sides.map((side) => ctx.matrix(side));
     tables = problem ? null : comparison(ctx, a, b);
-    top.hidden = Boolean(problem);
-    empty.textContent = problem || (tables ? "" : a && b ? ALL_HIDDEN : LOADING);
-    empty.hidden = Boolean(tables);
-    for (const part of [shown, foot]) part.hidden = !tables;
+    overview.hidden = Boolean(problem);
+    message.textContent = problem || (tables ? "" : a && b ? ALL_HIDDEN : LOADING);
+    message.hidden = Boolean(tables);
+    for (const part of [panelRow, legendRow]) part.hidden = !tables;
     if (problem) return;
     drawTexts();
     drawHeads();
@@ -64,9 +64,9 @@ function compareView(ctx) {
   }
 
   function drawTexts() {
-    texts.replaceChildren(...ctx.sides.map((side, which) => el(
+    texts.replaceChildren(...ctx.sides.map((side, sideIndex) => el(
       "div", {},
-      el("h3", {}, sideTitle(side, which)),
+      el("h3", {}, sideTitle(side, sideIndex)),
       el("p", { dir: "auto" }, side.source),
       el("p", { class: "hu-muted", dir: "auto" }, side.text),
     )));
@@ -75,14 +75,14 @@ function compareView(ctx) {
   function drawHeads() {
     const { state, theme, sides } = ctx;
     const { heads, height, width, greatest, key } = differences();
-    const side = { ...sides[0], ...inBoth(sides, state.kind) };
-    const of = (layer, head) => heads[layer * side.n_heads + head];
+    const side = { ...sides[0], ...commonDimensions(sides, state.kind) };
+    const differenceOf = (layer, head) => heads[layer * side.n_heads + head];
     const [layer, head] = [clampIndex(state.layer, side.depths[state.kind]), clampIndex(state.head, side.n_heads)];
     mosaic.draw(side, state.kind, { layer, head }, theme, {
       label: "Difference of all heads",
       marked: layer === state.layer && head === state.head,
-      described: (layer, head) => `differs by ${showMean(of(layer, head).mean)}`,
-      picture: (canvas, layer, head) => paintDifferenceThumb(canvas, of(layer, head).picture, height, width, greatest, theme),
+      described: (layer, head) => `differs by ${showMean(differenceOf(layer, head).mean)}`,
+      picture: (canvas, layer, head) => paintDifferenceThumb(canvas, differenceOf(layer, head).picture, height, width, greatest, theme),
       of: key,
     });
     drawList();
@@ -94,11 +94,11 @@ function compareView(ctx) {
     const { heads, pooled, key } = differences();
     if (list.dataset.of !== `${key} ${theme.key}`) {
       list.dataset.of = `${key} ${theme.key}`;
-      const differing = heads.filter(({ mean }) => mean > MIN_SHOWN_DIFFERENCE).sort((one, other) => other.mean - one.mean);
+      const differing = heads.filter(({ mean }) => mean > MIN_SHOWN_DIFFERENCE).sort((a, b) => b.mean - a.mean);
       const from = pooled ? " (from the thumbnails)" : "";
       list.replaceChildren(
         el("p", {}, `${differing.length} of ${heads.length} heads differ`, differing.length ? `. Largest mean differences over the cells that both have${from}:` : "."),
-        el("div", { class: "hu-buttons" }, ...differing.slice(0, LISTED_HEADS).map((one) => headButton(one, one.mean / differing[0].mean))),
+        el("div", { class: "hu-buttons" }, ...differing.slice(0, LISTED_HEADS).map((entry) => headButton(entry, entry.mean / differing[0].mean))),
       );
     }
     for (const button of list.querySelectorAll("button")) {
@@ -117,13 +117,13 @@ function compareView(ctx) {
   }
 
   // One of the three panels: A, B and B − A.
-  function comparePanel(which) {
-    const table = () => [tables.a, tables.b, tables.m][which];
-    const own = (at) => (at && which < 2 ? ownCell(tables, at, which) : at);
+  function comparePanel(panelIndex) {
+    const table = () => [tables.a, tables.b, tables.m][panelIndex];
+    const cellInPanel = (at) => (at && panelIndex < 2 ? ownCell(tables, at, panelIndex) : at);
     const stage = makeStage({
       plan: (pen, width) => layoutCells(table(), fullSpan(table()), pen, width, ctx.theme, false),
-      paint: (pen, place) => (which < 2
-        ? paintSide(pen, place, table(), ctx, own(cell))
+      paint: (pen, place) => (panelIndex < 2
+        ? paintSide(pen, place, table(), ctx, cellInPanel(cell))
         : paintDifferences(pen, place, tables, ctx, cell)),
     });
     const heading = el("h3", {});
@@ -133,37 +133,37 @@ function compareView(ctx) {
       stage.draw(`${heading.textContent}: ${table().nRows} rows, ${table().nColumns} columns. Use the arrow keys to read the weights.`);
     }
     function draw() {
-      heading.textContent = which < 2 ? sideTitle(ctx.sides[which], which) : "B − A";
+      heading.textContent = panelIndex < 2 ? sideTitle(ctx.sides[panelIndex], panelIndex) : "B − A";
       paint();
-      stage.say(null);
+      stage.showTooltip(null);
     }
-    function point(next) {
+    function selectCell(next) {
       if (!tables || (next?.row === cell?.row && next?.column === cell?.column)) return;
       cell = next;
       for (const panel of panels) {
         panel.paint();
-        panel.stage.say(null);
+        panel.stage.showTooltip(null);
       }
-      const at = own(cell);
+      const at = cellInPanel(cell);
       if (!at) return;
       const [x, y] = cornerOf(stage.placed, at);
-      stage.say(describeDifference(tables, cell), x + stage.placed.cell / 2, y, stage.placed.high);
+      stage.showTooltip(describeDifference(tables, cell), x + stage.placed.cell / 2, y, stage.placed.high);
     }
 
     canvas.addEventListener("pointermove", (event) => {
       const at = stage.placed && cellAt(stage.placed, event.offsetX, event.offsetY);
-      point(at && (which < 2 ? commonCell(tables, at, which) : at));
+      selectCell(at && (panelIndex < 2 ? commonCell(tables, at, panelIndex) : at));
     });
-    canvas.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && point(null));
-    canvas.addEventListener("blur", () => point(null));
+    canvas.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && selectCell(null));
+    canvas.addEventListener("blur", () => selectCell(null));
     canvas.addEventListener("keydown", (event) => {
-      if (event.key === "Escape") point(null);
+      if (event.key === "Escape") selectCell(null);
       else if (event.key in ARROWS && tables) {
         const [right, down] = ARROWS[event.key];
         const { nRows, nColumns } = table();
-        const at = own(cell);
+        const at = cellInPanel(cell);
         const next = at ? { row: clampIndex(at.row + down, nRows), column: clampIndex(at.column + right, nColumns) } : { row: 0, column: 0 };
-        point(which < 2 ? commonCell(tables, next, which) : next);
+        selectCell(panelIndex < 2 ? commonCell(tables, next, panelIndex) : next);
       } else return;
       event.preventDefault();
       event.stopPropagation();
@@ -194,7 +194,7 @@ function compareProblem({ sides, pairs, state }) {
 // Null while weights are loading, or if no token is left.
 /** @param {Context} ctx */
 function comparison(ctx, a, b) {
-  if (!a || !b || [a, b].some((one) => !one.nRows || !one.nColumns)) return null;
+  if (!a || !b || [a, b].some((table) => !table.nRows || !table.nColumns)) return null;
   return compareTables(a, b, piecePairs(ctx.sides, ctx.pairs, ctx.state.kind, Boolean(ctx.state.exact) || ctx.state.word_row === "input"));
 }
 
@@ -208,8 +208,8 @@ function clampedNote({ sides, state }) {
 }
 
 /** @param {Side} side */
-const sideTitle = (side, which) => {
-  const letter = "AB"[which];
+const sideTitle = (side, sideIndex) => {
+  const letter = "AB"[sideIndex];
   return side.name && side.name !== letter ? `${letter}: ${side.name}` : letter;
 };
 
@@ -220,13 +220,13 @@ const showMean = (mean) => mean.toFixed(mean < 0.01 ? 4 : 3);
 const fullSpan = (m) => ({ row: 0, column: 0, rows: m.nRows, columns: m.nColumns });
 
 // Converts a cell of the combined table to one side's, null if it lacks it, and back.
-function ownCell({ rows, columns }, { row, column }, which) {
-  const at = { row: rows[row][which], column: columns[column][which] };
+function ownCell({ rows, columns }, { row, column }, sideIndex) {
+  const at = { row: rows[row][sideIndex], column: columns[column][sideIndex] };
   return at.row === null || at.column === null ? null : at;
 }
-const commonCell = ({ rows, columns }, at, which) => ({
-  row: rows.findIndex((pair) => pair[which] === at.row),
-  column: columns.findIndex((pair) => pair[which] === at.column),
+const commonCell = ({ rows, columns }, at, sideIndex) => ({
+  row: rows.findIndex((pair) => pair[sideIndex] === at.row),
+  column: columns.findIndex((pair) => pair[sideIndex] === at.column),
 });
 
 function describeDifference({ m, inA, inB }, { row, column }) {

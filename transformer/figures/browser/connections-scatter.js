@@ -3,23 +3,24 @@
 import { svgElement, inputColour } from "./connections-svg.js";
 import { numberText } from "./numbers.js";
 
+const [INPUT, SCORE, EFFECT] = [2, 3, 4]; // positions of an edge's fields
 const PLOT_SIDE = 250; // px
 const AXIS_SPACE = 36; // px left and below, for the axes
 
 /** @param {HTMLElement} root @param {Theme} theme */
-export function drawScatter(root, now, theme, { selected, select, title }) {
+export function drawScatter(root, frame, theme, { selected, select, title }) {
   const size = theme.size || 1;
   const side = Math.min(PLOT_SIDE * size, Math.max(root.clientWidth, 180));
-  const edge = AXIS_SPACE * size;
-  const values = now.edges.flatMap((each) => [each[3], each[4]]);
+  const axisSpace = AXIS_SPACE * size;
+  const values = frame.edges.flatMap((edge) => [edge[SCORE], edge[EFFECT]]);
   const [low, high] = [Math.min(0, ...values), Math.max(0, ...values, 1e-6)];
   const pad = (high - low) * 0.06;
-  const at = (value) => ((value - low + pad) / (high - low + 2 * pad)) * (side - edge - 6);
-  const x = (value) => edge + at(value);
-  const y = (value) => side - edge - at(value);
+  const at = (value) => ((value - low + pad) / (high - low + 2 * pad)) * (side - axisSpace - 6);
+  const x = (value) => axisSpace + at(value);
+  const y = (value) => side - axisSpace - at(value);
   const picture = svgElement("svg", {
     viewBox: `0 0 ${side} ${side}`, width: side, height: side, role: "img",
-    "aria-label": `Score against effect of ${now.edges.length} connections`,
+    "aria-label": `Score against effect of ${frame.edges.length} connections`,
   });
   const line = (x1, y1, x2, y2, more) => svgElement("line", { x1, y1, x2, y2, stroke: theme.faint, "stroke-width": 1, ...more });
   picture.append(
@@ -27,23 +28,23 @@ export function drawScatter(root, now, theme, { selected, select, title }) {
     line(x(0), y(low - pad), x(0), y(high + pad), {}),
     line(x(low - pad), y(low - pad), x(high + pad), y(high + pad), { "stroke-dasharray": "4 4" }),
   );
-  now.edges.forEach((each, i) => {
+  frame.edges.forEach((edge, i) => {
     const dot = svgElement("circle", {
-      cx: x(each[3]), cy: y(each[4]), r: (i === selected ? 7 : 4.5) * size, class: "hu-edge-dot",
-      fill: inputColour(each[2], theme), "fill-opacity": 0.85,
+      cx: x(edge[SCORE]), cy: y(edge[EFFECT]), r: (i === selected ? 7 : 4.5) * size, class: "hu-edge-dot",
+      fill: inputColour(edge[INPUT], theme), "fill-opacity": 0.85,
       stroke: i === selected ? theme.text : theme.ground, "stroke-width": i === selected ? 2.5 : 1,
     });
-    dot.append(svgElement("title", {}, `${title(each)}: score ${numberText(each[3], 3)}, effect ${numberText(each[4], 3)}`));
+    dot.append(svgElement("title", {}, `${title(edge)}: score ${numberText(edge[SCORE], 3)}, effect ${numberText(edge[EFFECT], 3)}`));
     dot.addEventListener("pointerenter", () => { if (i !== selected) select(i); });
     picture.append(dot);
   });
   const text = (words, attributes) => svgElement("text", { fill: theme.muted, "font-size": 11 * size, ...attributes }, words);
   const ends = [0, high].filter((value, i) => i === 0 || value > 1e-5);
   picture.append(
-    ...ends.map((value) => text(numberText(value, 2), { x: x(value), y: side - edge + 14 * size, "text-anchor": value === 0 ? "middle" : "end" })),
-    ...ends.map((value) => text(numberText(value, 2), { x: edge - 4, y: y(value), "text-anchor": "end", "dominant-baseline": "central" })),
-    text("score (estimate)", { x: (side + edge) / 2, y: side - 6, "text-anchor": "middle" }),
-    text("effect (patched)", { x: 11 * size, y: (side - edge) / 2, "text-anchor": "middle", transform: `rotate(-90 ${11 * size} ${(side - edge) / 2})` }),
+    ...ends.map((value) => text(numberText(value, 2), { x: x(value), y: side - axisSpace + 14 * size, "text-anchor": value === 0 ? "middle" : "end" })),
+    ...ends.map((value) => text(numberText(value, 2), { x: axisSpace - 4, y: y(value), "text-anchor": "end", "dominant-baseline": "central" })),
+    text("score (estimate)", { x: (side + axisSpace) / 2, y: side - 6, "text-anchor": "middle" }),
+    text("effect (patched)", { x: 11 * size, y: (side - axisSpace) / 2, "text-anchor": "middle", transform: `rotate(-90 ${11 * size} ${(side - axisSpace) / 2})` }),
   );
   root.replaceChildren(picture);
 }

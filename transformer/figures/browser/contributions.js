@@ -123,7 +123,7 @@ export function contributionsView(container, report) {
       showTooltip();
     });
     canvas.addEventListener("pointerleave", (event) => {
-      stage.say(null);
+      stage.showTooltip(null);
       if (event.pointerType === "mouse") hover(null);
     });
     canvas.addEventListener("click", (event) => {
@@ -140,12 +140,12 @@ export function contributionsView(container, report) {
     });
 
     function showTooltip() {
-      if (!hovered || !stage.placed) return stage.say(null);
+      if (!hovered || !stage.placed) return stage.showTooltip(null);
       const [x, y] = cornerOf(stage.placed, hovered);
       const lines = m.masked(hovered.row, hovered.column)
         ? [el("strong", {}, "masked")]
         : header.quantities.map((current) => el(current === quantity() ? "strong" : "span", {}, `${current.label} ${numberText(valueAt(current, hovered), 3)}`));
-      stage.say([...lines, el("span", {}, ...namesOf(hovered))], x + stage.placed.cell / 2, y, stage.placed.high);
+      stage.showTooltip([...lines, el("span", {}, ...namesOf(hovered))], x + stage.placed.cell / 2, y, stage.placed.high);
     }
 
     function draw() {
@@ -155,7 +155,7 @@ export function contributionsView(container, report) {
       const { ramp, ticks } = contributionScale(current, theme);
       bar.draw(ramp, ticks);
       unitNote.textContent = `${current.unit}; colour by square root, so that small values are visible`;
-      if (!hovered) stage.say(null);
+      if (!hovered) stage.showTooltip(null);
     }
     return { node, draw };
   }

@@ -5,7 +5,7 @@ import { ARROWS, el, setIfChanged, tokenText, clampIndex } from "./base.js";
 import { drawRowLabel, shorten } from "./lettering.js";
 import { shade } from "./matrix.js";
 import { headName, pieceName, tokenName } from "./naming.js";
-import { chanceOf, showWeight } from "./numbers.js";
+import { percentText, showWeight } from "./numbers.js";
 import { KINDS } from "./options.js";
 
 // The candidates of a step, best first; a chosen token that is not among them comes last.
@@ -14,7 +14,7 @@ export function candidatesOf(side, step) {
   const { candidates, chosen } = side.steps[step];
   const listed = candidates.map(([token, id, p]) => ({ token, id, p, isChosen: id === chosen[1] }));
   if (!listed.some(({ isChosen }) => isChosen)) listed.push({ token: chosen[0], id: chosen[1], p: chosen[2], isChosen: true });
-  return listed.map((one) => ({ ...one, token: pieceName(one.token) }));
+  return listed.map((candidate) => ({ ...candidate, token: pieceName(candidate.token) }));
 }
 
 const ROW_NAMES = {
@@ -84,27 +84,27 @@ export function makeStepPanel(ctx, force) {
 
   function fillCandidates(side, step, forced) {
     const focused = [...list.children].indexOf(list.getRootNode().activeElement);
-    list.replaceChildren(...candidatesOf(side, step).map((one) => candidateRow(one, forced, force && (() => force(step, one.id)))));
+    list.replaceChildren(...candidatesOf(side, step).map((candidate) => candidateRow(candidate, forced, force && (() => force(step, candidate.id)))));
     if (focused >= 0) list.children[Math.min(focused, list.children.length - 1)].focus();
   }
 
   return { node, draw };
 }
 
-function candidateRow({ token, id, p, isChosen }, forced, take) {
+function candidateRow({ token, id, p, isChosen }, forced, chooseToken) {
   const share = el("span", { class: "hu-share" });
   share.style.width = `${100 * Math.min(p, 1)}%`;
-  const note = isChosen ? (forced ? "yours" : "chosen") : take ? "choose this instead" : "";
-  const row = el(take && !isChosen ? "button" : "div", {
+  const note = isChosen ? (forced ? "yours" : "chosen") : chooseToken ? "choose this instead" : "";
+  const row = el(chooseToken && !isChosen ? "button" : "div", {
     class: isChosen ? "hu-candidate hu-chosen" : "hu-candidate",
     "data-id": id,
-    title: take || isChosen ? null : "To continue from this token, open this sentence in the app.",
+    title: chooseToken || isChosen ? null : "To continue from this token, open this sentence in the app.",
   },
     el("span", { class: "hu-name" }, tokenText(token)), el("span", { class: "hu-track" }, share),
-    el("span", { class: "hu-number" }, chanceOf(p)), el("span", { class: "hu-candidate-note" }, note));
-  if (take && !isChosen) {
+    el("span", { class: "hu-number" }, percentText(p)), el("span", { class: "hu-candidate-note" }, note));
+  if (chooseToken && !isChosen) {
     row.type = "button";
-    row.addEventListener("click", take);
+    row.addEventListener("click", chooseToken);
   } else {
     row.tabIndex = -1; // keeps the focus when its last button disappears
   }
@@ -116,28 +116,28 @@ function candidateRow({ token, id, p, isChosen }, forced, take) {
 function makeWeightRow(ctx, kind) {
   const title = el("h3", {});
   const readout = el("span", { class: "hu-read", role: "status" });
-  const open = el("button", { type: "button", class: "hu-link" }, "open in the heatmap");
+  const openButton = el("button", { type: "button", class: "hu-link" }, "open in the heatmap");
   const cells = el("div", { class: "hu-weights", role: "group" });
   const loading = el("p", { class: "hu-label" }, "loading …");
-  const node = el("div", { class: "hu-weightrow" }, el("div", { class: "hu-rowhead" }, title, readout, open), loading, cells);
-  let key = "";
-  let now = null;
+  const node = el("div", { class: "hu-weightrow" }, el("div", { class: "hu-rowhead" }, title, readout, openButton), loading, cells);
+  let builtSideId = "";
+  let drawnRow = null;
   let cellParts = []; // [cell, block, number] of each key
-  open.addEventListener("click", () => ctx.set({ view: "heatmap", kind, special: "shown", combine: "one", layer: now.layer, head: now.head, row: now.row, column: strongestOf(now) }));
+  openButton.addEventListener("click", () => ctx.set({ view: "heatmap", kind, special: "shown", combine: "one", layer: drawnRow.layer, head: drawnRow.head, row: drawnRow.row, column: strongestOf(drawnRow) }));
 
   function draw(side, row) {
-    now = row;
+    drawnRow = row;
     loading.hidden = Boolean(row.weights);
-    cells.hidden = open.hidden = !row.weights;
+    cells.hidden = openButton.hidden = !row.weights;
     title.replaceChildren(
       ROW_NAMES[kind], ...(kind === "encoder" && row.row !== null ? [", “", tokenText(side.src.names[row.row]), "”"] : []),
       el("span", { class: "hu-row-head" }, ` · ${headName(row)}`),
     );
     if (!row.weights) return;
-    if (key !== side.id) build(row.tokens);
-    key = side.id;
+    if (builtSideId !== side.id) build(row.tokens);
+    builtSideId = side.id;
     cells.setAttribute("aria-label", ROW_NAMES[kind]);
-    open.setAttribute("aria-label", `${KINDS[kind]} in the heatmap`);
+    openButton.setAttribute("aria-label", `${KINDS[kind]} in the heatmap`);
     const [maxWeight, best] = [Math.max(...row.weights.subarray(0, row.seen)), strongestOf(row)];
     const focused = cells.getRootNode().activeElement;
     const focusedIndex = cells.contains(focused) ? cellParts.findIndex(([cell]) => cell === focused) : -1;
@@ -153,22 +153,22 @@ function makeWeightRow(ctx, kind) {
       const weightText = weight >= 0.005 ? weight.toFixed(2) : "";
       if (number.textContent !== weightText) number.textContent = weightText;
     });
-    read(focusedIndex >= 0 ? focusedIndex : -1);
+    showReadout(focusedIndex >= 0 ? focusedIndex : -1);
   }
 
   function build(tokens) {
     cellParts = tokens.map((token, j) => {
       const [block, number] = [el("span", { class: "hu-block" }), el("span", { class: "hu-number" })];
       const cell = el("div", { class: "hu-weight", role: "img" }, el("span", { class: "hu-name" }, tokenText(token)), block, number);
-      cell.addEventListener("pointerenter", () => read(j));
-      cell.addEventListener("focus", () => read(j));
+      cell.addEventListener("pointerenter", () => showReadout(j));
+      cell.addEventListener("focus", () => showReadout(j));
       return [cell, block, number];
     });
     cells.replaceChildren(...cellParts.map(([cell]) => cell));
   }
-  const read = (j) => readout.replaceChildren(...(j < 0 || j >= now.seen ? [] : [tokenText(now.tokens[j]), ` ${showWeight(now.weights[j], now.top)}`]));
-  cells.addEventListener("pointerleave", () => read(-1));
-  cells.addEventListener("focusout", () => read(-1));
+  const showReadout = (j) => readout.replaceChildren(...(j < 0 || j >= drawnRow.seen ? [] : [tokenText(drawnRow.tokens[j]), ` ${showWeight(drawnRow.weights[j], drawnRow.top)}`]));
+  cells.addEventListener("pointerleave", () => showReadout(-1));
+  cells.addEventListener("focusout", () => showReadout(-1));
   cells.addEventListener("keydown", (event) => {
     const at = [...cells.children].indexOf(event.target);
     const step = event.key in ARROWS ? ARROWS[event.key][0] : 0;
@@ -176,7 +176,7 @@ function makeWeightRow(ctx, kind) {
     event.preventDefault();
     event.stopPropagation();
     event.target.tabIndex = -1;
-    const next = cells.children[clampIndex(at + step, now.seen)];
+    const next = cells.children[clampIndex(at + step, drawnRow.seen)];
     next.tabIndex = 0;
     next.focus();
   });
@@ -214,7 +214,7 @@ export function stepBlocks(ctx, side, step, note, width) {
       pen.fillStyle = isChosen ? theme.choice : theme.accent;
       pen.fillRect(118, 4, (width - 200) * Math.min(p, 1), 14);
       pen.fillStyle = theme.text;
-      pen.fillText(chanceOf(p), width - 74, 11);
+      pen.fillText(percentText(p), width - 74, 11);
     },
   }));
   const rows = rowsOf(ctx, side, step).filter(({ weights }) => weights).flatMap((row) => [

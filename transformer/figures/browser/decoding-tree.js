@@ -4,7 +4,7 @@
 import { ARROWS, el, tokenText, clampIndex } from "./base.js";
 import { drawToken, LABEL_SIZE, shorten, SMALL_LABEL_SIZE } from "./lettering.js";
 import { pieceName } from "./naming.js";
-import { chanceOf, fixed } from "./numbers.js";
+import { percentText, fixed } from "./numbers.js";
 
 const MAX_OPEN_HYPOTHESES = 4; // with more hypotheses, discarded ones are collapsed at first
 const STATUSES = { kept: "kept in the beam", finished: "finished", discarded: "discarded" };
@@ -127,7 +127,7 @@ export function makeTree(ctx) {
     const status = tree.status[selected] === "finished" ? `finished: ${ranked.indexOf(selected) + 1} of ${ranked.length} by score`
       : tree.status[selected] === "discarded" ? `discarded: not among the best ${tree.beam_size} of its step` : STATUSES.kept;
     const pairs = [
-      ["probability", chanceOf(tree.probability[selected])],
+      ["probability", percentText(tree.probability[selected])],
       ["total log-probability", fixed(tree.log_probability[selected])],
       ["score", fixed(tree.score[selected])],
       ["status", status],

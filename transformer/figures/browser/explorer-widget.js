@@ -10,13 +10,13 @@ const payload = ({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, b
 
 /** @param {Record<string, Tab>} views */
 export function explorerWidget(views, makeView = explorerView) {
-  /** @param {{ model: any, el: HTMLElement }} given */
+  /** @param {{ model: any, el: HTMLElement }} widget */
   function render({ model, el: container }) {
     /** @type {any} */
-    let shown = null; // the state drawn, as known to Python
+    let knownState = null; // the state that Python knows
     let reporting = false; // the model also notifies about traits that are set here
     const report = (state) => {
-      shown = state;
+      knownState = state;
       reporting = true;
       for (const name of TRAITS) model.set(name, state[name]);
       reporting = false;
@@ -26,23 +26,23 @@ export function explorerWidget(views, makeView = explorerView) {
     container.querySelector(".hu").classList.add("hu-file", "hu-widget"); // its own colours, light or dark
     const show = () => {
       view.show(payload(model.get("_data")));
-      shown ||= { ...view.ctx.state };
+      knownState ||= { ...view.ctx.state };
     };
-    const follow = () => {
+    const applyTraits = () => {
       if (reporting) return;
-      const set = Object.fromEntries(TRAITS.map((name) => [name, model.get(name)]));
-      if (TRAITS.some((name) => set[name] !== shown[name])) {
-        shown = { ...view.ctx.state, ...set };
-        view.turnTo(shown);
+      const traits = Object.fromEntries(TRAITS.map((name) => [name, model.get(name)]));
+      if (TRAITS.some((name) => traits[name] !== knownState[name])) {
+        knownState = { ...view.ctx.state, ...traits };
+        view.applyParams(knownState);
       }
     };
     show();
-    follow(); // a second display starts with the current state
+    applyTraits(); // a second display starts with the current state
     model.on("change:_data", show);
-    for (const name of TRAITS) model.on(`change:${name}`, follow);
+    for (const name of TRAITS) model.on(`change:${name}`, applyTraits);
     return () => {
       model.off("change:_data", show);
-      for (const name of TRAITS) model.off(`change:${name}`, follow);
+      for (const name of TRAITS) model.off(`change:${name}`, applyTraits);
       view.close();
     };
   }

@@ -16,8 +16,8 @@ import { makeStore } from "./store.js";
 import { makeNotableHeads } from "./notable-heads.js";
 import { makeExportMenu } from "./export-menu.js";
 
-const REPORT_AFTER = 150; // ms without another change, so that a held arrow key reports once
-const MAX_LED_REPORT_DELAY = 3000; // maximum random delay if nothing is missing, so that a class does not report all at once
+const REPORT_DELAY_MS = 150; // ms without another change, so that a held arrow key reports once
+const MAX_TEACHER_REPORT_DELAY_MS = 3000; // maximum random delay if nothing is missing, so that a class does not report all at once
 
 /**
  * @param {HTMLElement | ShadowRoot} root
@@ -27,14 +27,14 @@ const MAX_LED_REPORT_DELAY = 3000; // maximum random delay if nothing is missing
 export function explorerView(root, report, views, live = false, forces = live) {
   /** @type {State} */
   let state = null;
-  let visit = null;
+  let visitNumber = null;
   /** @type {Theme} */
   let theme = null;
   let defaults = null;
   let versus = ""; // what the second side is: "other" or "force"
   let exact = null; // the page's last setting
-  let reporting = 0;
-  let framing = 0;
+  let reportTimer = 0;
+  let frameRequest = 0;
   const openViews = new Map(); // views, created when first opened
   const store = makeStore(() => redraw());
 
@@ -78,12 +78,12 @@ export function explorerView(root, report, views, live = false, forces = live) {
     get pairs() { return store.pairs; },
     // The current table of numbers; null while loading.
     matrix: (side = store.sides[0], changes = {}) => {
-      const now = { ...state, ...changes };
-      return matrixOf(side, now, combined(side, fitted(now, side, ctx.views)));
+      const changedState = { ...state, ...changes };
+      return matrixOf(side, changedState, combined(side, clippedState(changedState, side, ctx.views)));
     },
     title: () => titleOf(store.sides[0], state),
     // Runs `make()` with the colours for print.
-    onPaper: (make) => {
+    withPrintColours: (make) => {
       const screen = theme;
       theme = printColours(frame);
       try {
@@ -95,11 +95,11 @@ export function explorerView(root, report, views, live = false, forces = live) {
   };
   const pins = makePins(ctx);
   frame.prepend(pins.node);
-  const take = makeExportMenu(ctx, () => view());
+  const exportMenu = makeExportMenu(ctx, () => view());
   const help = makeHelp(ctx, () => view());
-  const larger = makeLarger(ctx);
-  const exactly = makeExact(ctx);
-  tools.append(take.node, ...(live ? [] : [exactly.node, larger.node]), help.button); // the app has these for the whole page
+  const largerButton = makeLarger(ctx);
+  const exactButton = makeExact(ctx);
+  tools.append(exportMenu.node, ...(live ? [] : [exactButton.node, largerButton.node]), help.button); // the app has these for the whole page
   frame.append(help.dialog);
   listenForKeys(frame, ctx, help, () => tabs.querySelector("[aria-selected=true]").focus());
 
@@ -108,16 +108,16 @@ export function explorerView(root, report, views, live = false, forces = live) {
     return openViews.get(state.view);
   }
 
-  // `fill(store, header)` registers the parts of a file that are unpacked later.
-  function show(bytes, fill = null) {
-    const before = store.sides[0]?.source;
+  // `registerParts(store, header)` registers the parts of a file that are unpacked later.
+  function show(bytes, registerParts = null) {
+    const previousSource = store.sides[0]?.source;
     const { header } = store.take(bytes);
-    fill?.(store, header);
+    registerParts?.(store, header);
     resized.observe(frame);
-    if (!state || visit !== header.visit) {
-      visit = header.visit;
+    if (!state || visitNumber !== header.visit) {
+      visitNumber = header.visit;
       state = { ...header.defaults, ...header.start };
-    } else if (state.pin && before !== header.sides[0].source) {
+    } else if (state.pin && previousSource !== header.sides[0].source) {
       set({ pin: "" }); // it would now be another word
     }
     ({ defaults, versus } = header);
@@ -127,7 +127,7 @@ export function explorerView(root, report, views, live = false, forces = live) {
     Object.assign(MEASURES, header.measures);
     Object.assign(TERMS, header.terms);
     const labels = Object.entries(header.measures).map(([name, { label }]) => [name, label]);
-    controls.offer("measure", { none: "none", ...Object.fromEntries(labels) });
+    controls.setChoices("measure", { none: "none", ...Object.fromEntries(labels) });
     notices.show(header.notices);
     redraw();
   }
@@ -135,57 +135,57 @@ export function explorerView(root, report, views, live = false, forces = live) {
   function set(changes) {
     state = { ...state, ...changes };
     redraw();
-    reportAfter(REPORT_AFTER);
+    scheduleReport(REPORT_DELAY_MS);
   }
 
-  function reportAfter(quiet) {
-    clearTimeout(reporting);
-    reporting = setTimeout(() => report({ ...state }, defaults), quiet);
+  function scheduleReport(delayMs) {
+    clearTimeout(reportTimer);
+    reportTimer = setTimeout(() => report({ ...state }, defaults), delayMs);
   }
 
   // Draw the state of an address at once, keeping the visitor's own size and exactness. Null: another view is
   // loading, so a pending report would be outdated.
   /** @param {Record<string, string> | null} params */
-  function turnTo(params) {
-    clearTimeout(reporting);
+  function applyParams(params) {
+    clearTimeout(reportTimer);
     if (!params) return;
-    const led = Object.entries(params).filter(([name]) => name in defaults);
-    const read = led.map(([name, written]) => [name, typeof defaults[name] === "number" ? Number(written) : written]);
-    state = { ...defaults, ...Object.fromEntries(read), size: state.size, exact: state.exact };
+    const knownParams = Object.entries(params).filter(([name]) => name in defaults);
+    const parsedParams = knownParams.map(([name, text]) => [name, typeof defaults[name] === "number" ? Number(text) : text]);
+    state = { ...defaults, ...Object.fromEntries(parsedParams), size: state.size, exact: state.exact };
     redraw();
     const hasMosaic = views[state.view].mosaic && waiting.hidden;
-    reportAfter(REPORT_AFTER + (hasMosaic ? Math.random() * MAX_LED_REPORT_DELAY : 0));
+    scheduleReport(REPORT_DELAY_MS + (hasMosaic ? Math.random() * MAX_TEACHER_REPORT_DELAY_MS : 0));
   }
 
   function redraw() {
     // Without a place in the page it has no colours and no width.
     if (!state || !store.sides.length || !frame.isConnected) return;
     const side = store.sides[0];
-    state = fitted(state, side, ctx.views);
+    state = clippedState(state, side, ctx.views);
     setExactNames(state.exact);
     theme = colours(frame);
     frame.dataset.size = state.size;
     for (const tab of tabs.children) {
-      const on = tab.dataset.view === state.view;
-      tab.setAttribute("aria-selected", String(on));
-      tab.tabIndex = on ? 0 : -1;
+      const isSelected = tab.dataset.view === state.view;
+      tab.setAttribute("aria-selected", String(isSelected));
+      tab.tabIndex = isSelected ? 0 : -1;
     }
-    const shown = view();
-    if (panel.firstChild !== shown.node) panel.replaceChildren(shown.node);
-    const kinds = shown.kinds === false ? [] : side.kinds;
-    controls.draw(state, shown.options || [], kinds, defaults);
+    const currentView = view();
+    if (panel.firstChild !== currentView.node) panel.replaceChildren(currentView.node);
+    const kinds = currentView.kinds === false ? [] : side.kinds;
+    controls.draw(state, currentView.options || [], kinds, defaults);
     aside.hidden = !views[state.view].mosaic;
     if (!aside.hidden) mosaic.draw(side, state.kind, state, theme, { label: KINDS[state.kind] });
-    title.textContent = shown.title ? shown.title() : ctx.title();
+    title.textContent = currentView.title ? currentView.title() : ctx.title();
     code.hidden = !state.exact;
-    code.textContent = code.hidden ? "" : shown.code ? shown.code() : codeOf(state);
-    note.textContent = shown.note ? shown.note() : sinkNote(side, state);
+    code.textContent = code.hidden ? "" : currentView.code ? currentView.code() : codeOf(state);
+    note.textContent = currentView.note ? currentView.note() : sinkNote(side, state);
     notices.draw();
     pins.draw();
     waiting.hidden = !views[state.view].mosaic || Boolean(side.weights(state.kind, state.layer, state.head));
-    shown.draw();
-    larger.draw();
-    exactly.draw();
+    currentView.draw();
+    largerButton.draw();
+    exactButton.draw();
     sheet.draw();
   }
 
@@ -200,29 +200,29 @@ export function explorerView(root, report, views, live = false, forces = live) {
 
   // Redraw at most once a frame while the window is resized.
   const resized = new ResizeObserver(() => {
-    cancelAnimationFrame(framing);
-    framing = requestAnimationFrame(redraw);
+    cancelAnimationFrame(frameRequest);
+    frameRequest = requestAnimationFrame(redraw);
   });
 
   return {
     show,
-    turnTo,
+    applyParams,
     store,
     ctx,
     close: () => {
       resized.disconnect();
-      cancelAnimationFrame(framing);
-      clearTimeout(reporting);
-      take.close();
+      cancelAnimationFrame(frameRequest);
+      clearTimeout(reportTimer);
+      exportMenu.close();
       sheet.close();
-      for (const one of openViews.values()) one.close?.();
+      for (const openView of openViews.values()) openView.close?.();
     },
   };
 }
 
 // The state clipped to what this sentence and model have.
 /** @param {State} state @param {Side} side */
-function fitted(state, side, views) {
+function clippedState(state, side, views) {
   const kind = side.kinds.includes(state.kind) ? state.kind : side.kinds[side.kinds.length - 1];
   return {
     ...state,

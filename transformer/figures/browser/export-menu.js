@@ -13,20 +13,20 @@ const MAX_PIXELS = 1e8; // browsers cannot draw on a larger canvas
 const EXPORT_TOP = 54; // pixels above the figure for the title
 const EXPORT_MARGIN = 16;
 
-// The menu in the toolbar. `current()` is the view shown.
+// The menu in the toolbar. `currentView()` returns the view shown.
 /** @param {Context} ctx */
-export function makeExportMenu(ctx, current) {
+export function makeExportMenu(ctx, currentView) {
   const formats = {
-    png: { label: "Image (PNG)", of: (figure) => pngOf(ctx, figure, current()), from: "figure" },
-    svg: { label: "Vector image (SVG)", of: () => svgOf(ctx, current()), from: "figure" },
-    csv: { label: "Table (CSV)", of: (table) => csvOf(table), from: "table" },
+    png: { label: "Image (PNG)", render: (figure) => pngOf(ctx, figure, currentView()), source: "figure" },
+    svg: { label: "Vector image (SVG)", render: () => svgOf(ctx, currentView()), source: "figure" },
+    csv: { label: "Table (CSV)", render: (table) => csvOf(table), source: "table" },
   };
-  const items = Object.entries(formats).map(([ending, { label, of, from }]) => {
-    const button = el("button", { type: "button", "data-from": from }, label);
+  const items = Object.entries(formats).map(([ending, { label, render, source }]) => {
+    const button = el("button", { type: "button", "data-from": source }, label);
     button.addEventListener("click", () => {
       close();
-      const content = current()[from]();
-      if (content) download(of(content), `${fileName(ctx)}.${ending}`);
+      const content = currentView()[source]();
+      if (content) download(render(content), `${fileName(ctx)}.${ending}`);
     });
     return button;
   });
@@ -35,12 +35,12 @@ export function makeExportMenu(ctx, current) {
   const node = el("div", { class: "hu-export" }, button, menu);
 
   function open() {
-    const has = { figure: current().figure?.(), table: current().table?.() };
-    for (const item of items) item.disabled = !has[item.dataset.from];
+    const content = { figure: currentView().figure?.(), table: currentView().table?.() };
+    for (const item of items) item.disabled = !content[item.dataset.from];
     menu.hidden = false;
     button.setAttribute("aria-expanded", "true");
     items.find((item) => !item.disabled)?.focus();
-    addEventListener("pointerdown", leave);
+    addEventListener("pointerdown", closeOutside);
   }
 
   function close() {
@@ -48,10 +48,10 @@ export function makeExportMenu(ctx, current) {
     const hadFocus = node.contains(node.getRootNode().activeElement);
     menu.hidden = true;
     button.setAttribute("aria-expanded", "false");
-    removeEventListener("pointerdown", leave);
+    removeEventListener("pointerdown", closeOutside);
     if (hadFocus) button.focus();
   }
-  const leave = (event) => { if (!event.composedPath().includes(node)) close(); };
+  const closeOutside = (event) => { if (!event.composedPath().includes(node)) close(); };
 
   button.addEventListener("click", () => (menu.hidden ? open() : close()));
   node.addEventListener("focusout", (event) => {
@@ -81,7 +81,7 @@ function paintCaptioned(pen, figure, ctx, view) {
   pen.textAlign = "left";
   for (const [text, y, font, ink] of [
     [figure.title, 24, `600 16px ${theme.font}`, theme.text],
-    [underTitle(ctx, view), 43, `12px ${theme.font}`, theme.muted],
+    [captionOf(ctx, view), 43, `12px ${theme.font}`, theme.muted],
   ]) {
     pen.font = font;
     pen.fillStyle = ink;
@@ -93,40 +93,40 @@ function paintCaptioned(pen, figure, ctx, view) {
 
 // The caption: the kind of attention, if the view shows one, the sentence or both sentences, and the model.
 /** @param {Context} ctx @param {any} view */
-function underTitle({ sides, state }, view) {
+function captionOf({ sides, state }, view) {
   const shownSides = state.view === "compare" ? sides : sides.slice(0, 1);
   const sentences = shownSides.map((side) => `${side.source} → ${side.text}`).join(" | ");
   const models = [...new Set(shownSides.map((side) => side.model))].filter(Boolean).join(" | ");
   return [view.kinds === false ? "" : KINDS[state.kind], sentences, models].filter(Boolean).join(" · ");
 }
 
-const sizeOf = ({ width, height }) =>
+const exportSize = ({ width, height }) =>
   [width + 2 * EXPORT_MARGIN, height + EXPORT_TOP + EXPORT_MARGIN].map(Math.ceil);
 
-// In the screen's colours.
+// A PNG in the screen's colours.
 /** @param {Context} ctx */
 function pngOf(ctx, figure, view) {
-  const [width, height] = sizeOf(figure);
-  const larger = Math.min(PNG_SCALE, MAX_CANVAS_HEIGHT / width, MAX_CANVAS_HEIGHT / height, Math.sqrt(MAX_PIXELS / (width * height)));
+  const [width, height] = exportSize(figure);
+  const scale = Math.min(PNG_SCALE, MAX_CANVAS_HEIGHT / width, MAX_CANVAS_HEIGHT / height, Math.sqrt(MAX_PIXELS / (width * height)));
   const canvas = document.createElement("canvas");
-  [canvas.width, canvas.height] = [Math.round(width * larger), Math.round(height * larger)];
+  [canvas.width, canvas.height] = [Math.round(width * scale), Math.round(height * scale)];
   const pen = canvas.getContext("2d");
   pen.fillStyle = ctx.theme.ground;
   pen.fillRect(0, 0, canvas.width, canvas.height);
-  pen.scale(larger, larger);
+  pen.scale(scale, scale);
   paintCaptioned(pen, figure, ctx, view);
   // Not toBlob, which Chrome may delay for seconds until it is idle.
   const bytes = atob(canvas.toDataURL("image/png").split(",")[1]);
   return new Blob([Uint8Array.from(bytes, (letter) => letter.charCodeAt(0))], { type: "image/png" });
 }
 
-// In the colours for print.
+// An SVG in the colours for print.
 /** @param {Context} ctx */
 function svgOf(ctx, view) {
-  return ctx.onPaper(() => {
+  return ctx.withPrintColours(() => {
     const figure = view.figure();
-    const pen = svgPen(...sizeOf(figure), ctx.theme.ground);
-    pen.describe(figure.title, underTitle(ctx, view));
+    const pen = svgPen(...exportSize(figure), ctx.theme.ground);
+    pen.describe(figure.title, captionOf(ctx, view));
     paintCaptioned(pen, figure, ctx, view);
     return new Blob([pen.text()], { type: "image/svg+xml" });
   });

@@ -1,7 +1,7 @@
 // A view in an HTML file: the data are in the page, and selections are not reported.
 
-export function openFile(make, data) {
-  const view = make(document.body, () => {});
+export function openFile(makeView, data) {
+  const view = makeView(document.body, () => {});
   document.querySelector(".hu").classList.add("hu-file");
   view.show(data);
 }

@@ -13,17 +13,17 @@ export function makeScrubber({ go, toggle }) {
   const button = el("button", { type: "button", class: "hu-button hu-play" }, "Play");
   const step = el("strong", { class: "hu-step" });
   const note = el("span", { class: "hu-step-note" });
-  const newest = el("button", { type: "button", class: "hu-button hu-newest" }, "Latest");
+  const latestButton = el("button", { type: "button", class: "hu-button hu-newest" }, "Latest");
   const strip = el("div", { class: "hu-strip" });
   const range = el("input", { type: "range", min: 0, step: 1, "aria-label": "Step of training" });
   const ticks = el("div", { class: "hu-frames", "aria-hidden": "true" });
   const track = el("div", { class: "hu-track-place" }, strip, range, ticks);
   const node = el("section", { class: "hu-scrub", "aria-label": "Steps of training" },
-    el("div", { class: "hu-scrub-line" }, button, step, note, newest), track);
+    el("div", { class: "hu-scrub-line" }, button, step, note, latestButton), track);
   let [count, at, drawnKey, tickedSteps] = [0, 0, "", ""];
 
   button.addEventListener("click", toggle);
-  newest.addEventListener("click", () => { go(count - 1); range.focus({ preventScroll: true }); });
+  latestButton.addEventListener("click", () => { go(count - 1); range.focus({ preventScroll: true }); });
   range.addEventListener("input", () => go(Number(range.value)));
   node.addEventListener("keydown", (event) => {
     if (event.target === range) return; // it handles its own keys
@@ -39,20 +39,20 @@ export function makeScrubber({ go, toggle }) {
     go(mark ? Number(mark.dataset.frame) : clampIndex(Math.round(share * (count - 1)), count));
   });
 
-  function draw(film, frame, now, theme, playing) {
+  function draw(film, frame, state, theme, playing) {
     [count, at] = [film.steps.length, frame];
     button.textContent = playing ? "Pause" : "Play";
     button.disabled = count < 2;
     step.textContent = `Step ${stepName(film.steps[frame])}`;
     note.textContent = [`picture ${frame + 1} of ${count}`, film.notes[frame]].filter(Boolean).join(" · ");
-    newest.hidden = frame === count - 1 || playing;
+    latestButton.hidden = frame === count - 1 || playing;
     [range.max, range.value, range.disabled] = [count - 1, frame, count < 2];
     range.setAttribute("aria-valuetext", `step ${film.steps[frame]}`);
     const steps = film.steps.join();
     if (steps !== tickedSteps) ticks.replaceChildren(...ticksOf(film.steps));
-    const roles = film.steps.map((_, i) => film.role(now, i, now.layer, now.head));
-    const key = [steps, roles.map((role) => role.text), theme.key, now.probe, now.kind, now.layer, now.head].join();
-    if (key !== drawnKey) strip.replaceChildren(...stretches(film, roles, theme), ...marks(film, now, roles));
+    const roles = film.steps.map((_, i) => film.role(state, i, state.layer, state.head));
+    const key = [steps, roles.map((role) => role.text), theme.key, state.probe, state.kind, state.layer, state.head].join();
+    if (key !== drawnKey) strip.replaceChildren(...roleBars(film, roles, theme), ...changeMarks(film, state, roles));
     [drawnKey, tickedSteps] = [key, steps];
   }
 
@@ -60,12 +60,12 @@ export function makeScrubber({ go, toggle }) {
 }
 
 // Positions on the slider in percent: that of a frame, and the middle between it and the one before.
-const placeOf = (frame, count) => (count > 1 ? (100 * frame) / (count - 1) : 50);
-const edgeOf = (frame, count) => Math.min(Math.max(placeOf(frame - 0.5, count), 0), 100);
+const framePercent = (frame, count) => (count > 1 ? (100 * frame) / (count - 1) : 50);
+const barEdgePercent = (frame, count) => Math.min(Math.max(framePercent(frame - 0.5, count), 0), 100);
 
 // A bar for every run of frames in which the head has the same role.
 /** @param {Theme} theme */
-function stretches(film, roles, theme) {
+function roleBars(film, roles, theme) {
   const count = roles.length;
   const starts = roles.flatMap((role, i) => (i && roles[i - 1].code === role.code ? [] : [i]));
   return starts.map((from, i) => {
@@ -75,7 +75,7 @@ function stretches(film, roles, theme) {
       class: "hu-stretch", "data-group": roles[from].group,
       title: `${roles[from].text}, steps ${stepName(film.steps[from])} to ${stepName(film.steps[to - 1])}. ${reasonOf(clearestRole, film.rule)}`,
     });
-    const [left, right] = count > 1 ? [edgeOf(from, count), edgeOf(to, count)] : [0, 100];
+    const [left, right] = count > 1 ? [barEdgePercent(from, count), barEdgePercent(to, count)] : [0, 100];
     bar.style.left = `${left}%`;
     bar.style.width = `${right - left}%`;
     bar.style.background = roleColour(roles[from], theme);
@@ -84,21 +84,21 @@ function stretches(film, roles, theme) {
 }
 
 // A marker where the selected head changes, and a small tick where another head of its kind does.
-function marks(film, now, roles) {
-  const all = film.changes(now);
-  const mine = ({ layer, head }) => layer === now.layer && head === now.head;
+function changeMarks(film, state, roles) {
+  const changes = film.changes(state);
+  const isSelected = ({ layer, head }) => layer === state.layer && head === state.head;
   const others = new Map();
-  for (const change of all.filter((one) => !mine(one))) others.set(change.frame, (others.get(change.frame) || 0) + 1);
-  const placed = (frame, attributes) => {
+  for (const other of changes.filter((change) => !isSelected(change))) others.set(other.frame, (others.get(other.frame) || 0) + 1);
+  const markerAt = (frame, attributes) => {
     const node = el("span", { "data-frame": frame, ...attributes });
-    node.style.left = `${placeOf(frame, roles.length)}%`;
+    node.style.left = `${framePercent(frame, roles.length)}%`;
     return node;
   };
   return [
-    ...[...others].map(([frame, many]) => placed(frame, {
-      class: "hu-other-change", title: `${many} other ${many > 1 ? "heads change" : "head changes"} at step ${stepName(film.steps[frame])}`,
+    ...[...others].map(([frame, count]) => markerAt(frame, {
+      class: "hu-other-change", title: `${count} other ${count > 1 ? "heads change" : "head changes"} at step ${stepName(film.steps[frame])}`,
     })),
-    ...all.filter(mine).map((change) => placed(change.frame, {
+    ...changes.filter(isSelected).map((change) => markerAt(change.frame, {
       class: "hu-mark", title: `${changeText(change)}. ${reasonOf(change.after.group === "none" ? change.before : change.after, film.rule)}`,
     })),
   ];
@@ -110,7 +110,7 @@ function ticksOf(steps) {
   const frames = Array.from({ length: count }, (_, i) => (count > 1 ? Math.round((i * (steps.length - 1)) / (count - 1)) : 0));
   return frames.map((frame) => {
     const node = el("span", {}, stepName(steps[frame]));
-    node.style.left = `${placeOf(frame, steps.length)}%`;
+    node.style.left = `${framePercent(frame, steps.length)}%`;
     return node;
   });
 }
@@ -122,13 +122,13 @@ const changeText = ({ layer, head, before, after, step }) =>
 // head })` is called when a change is clicked.
 export function makeChanges(choose) {
   const roleText = el("p", { class: "hu-role-now", role: "status" });
-  const mine = el("ul", { class: "hu-changes" });
+  const headChangeList = el("ul", { class: "hu-changes" });
   const summary = el("summary", {});
   const list = el("ul", { class: "hu-changes" });
   const rule = el("p", { class: "hu-note" });
-  const all = el("details", { class: "hu-all-changes" }, summary, rule, list);
-  const node = el("section", { class: "hu-changed", "aria-label": "When heads change" }, mine, all);
-  let shown = "";
+  const allChanges = el("details", { class: "hu-all-changes" }, summary, rule, list);
+  const node = el("section", { class: "hu-changed", "aria-label": "When heads change" }, headChangeList, allChanges);
+  let drawnKey = "";
 
   const item = (change) => {
     const button = el("button", { type: "button", "data-frame": change.frame }, changeText(change));
@@ -136,23 +136,23 @@ export function makeChanges(choose) {
     return el("li", {}, button);
   };
 
-  function draw(film, now, frame, theme, playing) {
-    const role = film.role(now, frame, now.layer, now.head);
+  function draw(film, state, frame, theme, playing) {
+    const role = film.role(state, frame, state.layer, state.head);
     roleText.setAttribute("aria-live", playing ? "off" : "polite");
     const swatch = el("span", { class: "hu-swatch", "aria-hidden": "true" });
     swatch.style.background = roleColour(role, theme);
     const roleName = role.text;
-    roleText.replaceChildren(swatch, el("strong", {}, `${sentenceCase(headName(now))}: ${roleName}. `), el("span", {}, reasonOf(role, film.rule)));
-    const changes = film.changes(now);
-    const key = [film.steps.join(), now.probe, now.kind, now.layer, now.head, ...changes.map(changeText)].join();
-    if (key === shown) return;
-    shown = key;
-    const own = changes.filter(({ layer, head }) => layer === now.layer && head === now.head);
-    mine.replaceChildren(...own.slice(0, MAX_LISTED_CHANGES).map(item));
+    roleText.replaceChildren(swatch, el("strong", {}, `${sentenceCase(headName(state))}: ${roleName}. `), el("span", {}, reasonOf(role, film.rule)));
+    const changes = film.changes(state);
+    const key = [film.steps.join(), state.probe, state.kind, state.layer, state.head, ...changes.map(changeText)].join();
+    if (key === drawnKey) return;
+    drawnKey = key;
+    const changesOfHead = changes.filter(({ layer, head }) => layer === state.layer && head === state.head);
+    headChangeList.replaceChildren(...changesOfHead.slice(0, MAX_LISTED_CHANGES).map(item));
     summary.textContent = `All heads: ${changes.length} ${changes.length === 1 ? "change" : "changes"}`;
     rule.textContent = `These rules look at this sentence only. A head follows the alignment if at least ${inPercent(film.rule.aligned)} of its weight is on the tokens that the task aligns with each output token. Otherwise it is positional if at least ${inPercent(film.rule.positional)} of the rows have their greatest weight at one offset (Voita et al. 2019), reads backwards if that holds counted from the end, and attends to a sink if at least ${inPercent(film.rule.sink)} of its weight is on the first or the last token (Clark et al. 2019). An offset counts from ${film.rule.rows} rows on, and only if half of all rows can reach it.`;
     list.replaceChildren(...changes.slice(0, MAX_LISTED_CHANGES).map(item));
   }
 
-  return { now: roleText, node, draw };
+  return { roleText, node, draw };
 }

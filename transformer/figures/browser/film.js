@@ -15,8 +15,8 @@ import { makeSheet } from "./sheet.js";
 import { unpack } from "./store.js";
 import { makeExportMenu } from "./export-menu.js";
 
-const FILM_LENGTH = 9000; // ms of the whole film
-const FILM_PACE = [90, 450]; // minimum and maximum ms per step
+const FILM_DURATION_MS = 9000; // ms of the whole film
+const FRAME_DURATION_MS = [90, 450]; // minimum and maximum ms per step
 const PLAIN_OPTIONS = { special: "shown", renormalise: 0, combine: "one", heads: "", scale: "sqrt" };
 
 const selections = new Map(); // the viewer's selection by the name of the run, while the page is open
@@ -25,20 +25,20 @@ export function filmView(root) {
   let film = null;
   let state = null; // step -1 is the newest, head -1 the clearest
   let cell = { row: -1, column: -1, zoom: 0 };
-  let now = null; // the state with -1 resolved
-  let [side, theme, visit, frame, painted, name] = [null, null, null, 0, 0, ""];
-  let [playing, framing, exact] = [0, 0, 1];
+  let resolvedState = null; // the state with -1 resolved
+  let [side, theme, visit, frame, filmVersion, name] = [null, null, null, 0, 0, ""];
+  let [playTimer, frameRequest, exact] = [0, 0, 1];
 
   /** @type {any} */
   const ctx = {
     set,
-    get state() { return now; },
+    get state() { return resolvedState; },
     get theme() { return theme; },
     get side() { return side; },
     get sides() { return [side]; },
-    matrix: () => matrixOf(side, now),
-    title: () => `Step ${stepName(film.steps[frame])} · ${headName(now)}`,
-    onPaper: (make) => {
+    matrix: () => matrixOf(side, resolvedState),
+    title: () => `Step ${stepName(film.steps[frame])} · ${headName(resolvedState)}`,
+    withPrintColours: (make) => {
       const screen = theme;
       theme = printColours(pane);
       try {
@@ -49,37 +49,37 @@ export function filmView(root) {
     },
   };
   const controls = makeControls(set);
-  const probe = makeProbes((number) => set({ probe: number }));
-  const take = makeExportMenu(ctx, () => heat);
+  const probeSelector = makeProbes((number) => set({ probe: number }));
+  const exportMenu = makeExportMenu(ctx, () => heatmap);
   const larger = makeLarger(ctx, "Larger film"); // the page has its own "Larger" button
-  const scrubber = makeScrubber({ go, toggle: () => (playing ? pause() : play()) });
+  const scrubber = makeScrubber({ go: goToFrame, toggle: () => (playTimer ? pause() : play()) });
   const mosaic = makeMosaic((layer, head) => set({ layer, head }));
-  const heat = heatmapView(ctx);
+  const heatmap = heatmapView(ctx);
   const caption = el("p", { class: "hu-caption", role: "status" });
   const title = el("h3", { class: "hu-title" });
-  const changes = makeChanges((changed) => set(changed));
-  const sheet = makeSheet(() => heat);
-  const tools = el("div", { class: "hu-tools" }, take.node, larger.node);
-  const main = el("div", { class: "hu-main" }, el("header", {}, title, tools), heat.node, sheet.node);
-  const words = el("section", { class: "hu-words" }, caption, changes.now);
-  const empty = el("p", { class: "hu-empty", role: "status" }, "No picture yet. The first one appears before the first training step.");
-  const shown = el(
+  const changes = makeChanges((values) => set(values));
+  const sheet = makeSheet(() => heatmap);
+  const tools = el("div", { class: "hu-tools" }, exportMenu.node, larger.node);
+  const main = el("div", { class: "hu-main" }, el("header", {}, title, tools), heatmap.node, sheet.node);
+  const summary = el("section", { class: "hu-words" }, caption, changes.roleText);
+  const emptyMessage = el("p", { class: "hu-empty", role: "status" }, "No picture yet. The first one appears before the first training step.");
+  const body = el(
     "div", { class: "hu-film-body" },
-    el("div", { class: "hu-top" }, el("div", { class: "hu-controls" }, controls.node, probe.node)),
+    el("div", { class: "hu-top" }, el("div", { class: "hu-controls" }, controls.node, probeSelector.node)),
     scrubber.node,
-    el("div", { class: "hu-split" }, el("section", { class: "hu-mosaic" }, mosaic.node), words, main, changes.node),
+    el("div", { class: "hu-split" }, el("section", { class: "hu-mosaic" }, mosaic.node), summary, main, changes.node),
   );
-  const pane = el("div", { class: "hu hu-explorer hu-film" }, empty, shown);
+  const pane = el("div", { class: "hu hu-explorer hu-film" }, emptyMessage, body);
   root.append(pane);
 
   function show(bytes) {
     const { header, parts } = unpack(bytes);
     film = makeFilm(header, parts);
-    painted += 1;
+    filmVersion += 1;
     exact = header.exact ?? 1;
     setExactNames(exact);
-    const opens = !state || visit !== header.visit || name !== header.name;
-    if (opens) {
+    const isNewFilm = !state || visit !== header.visit || name !== header.name;
+    if (isNewFilm) {
       visit = header.visit;
       name = header.name;
       state = (name && selections.get(name)) || header.start;
@@ -87,20 +87,20 @@ export function filmView(root) {
       pause();
     }
     redraw();
-    if (opens && header.play && !matchMedia("(prefers-reduced-motion: reduce)").matches) play();
+    if (isNewFilm && header.play && !matchMedia("(prefers-reduced-motion: reduce)").matches) play();
   }
 
-  function set(changed) {
-    for (const [name, value] of Object.entries(changed)) {
+  function set(values) {
+    for (const [name, value] of Object.entries(values)) {
       if (name in cell) cell[name] = value;
       else if (name in state) state = { ...state, [name]: value };
     }
-    if ("kind" in changed || "probe" in changed) cell = { row: -1, column: -1, zoom: 0 };
+    if ("kind" in values || "probe" in values) cell = { row: -1, column: -1, zoom: 0 };
     redraw();
   }
 
   // Go to a frame; the last one counts as "the newest" and follows newer ones.
-  function go(number) {
+  function goToFrame(number) {
     pause();
     set({ step: stepOf(number) });
   }
@@ -109,66 +109,66 @@ export function filmView(root) {
   function play() {
     if (film.steps.length < 2) return;
     if (frame === film.steps.length - 1) state = { ...state, step: film.steps[0] };
-    playing = setTimeout(next, pace());
+    playTimer = setTimeout(next, frameDuration());
     redraw();
   }
-  const pace = () => Math.min(Math.max(FILM_LENGTH / film.steps.length, FILM_PACE[0]), FILM_PACE[1]);
+  const frameDuration = () => Math.min(Math.max(FILM_DURATION_MS / film.steps.length, FRAME_DURATION_MS[0]), FRAME_DURATION_MS[1]);
 
   function next() {
     state = { ...state, step: stepOf(frame + 1) };
     if (state.step === -1) return pause();
-    playing = setTimeout(next, pace());
+    playTimer = setTimeout(next, frameDuration());
     redraw();
   }
 
   function pause() {
-    if (!playing) return;
-    clearTimeout(playing);
-    playing = 0;
+    if (!playTimer) return;
+    clearTimeout(playTimer);
+    playTimer = 0;
     redraw();
   }
 
   function redraw() {
     if (!film || !pane.isConnected) return; // colours can only be read on the page
-    const any = film.steps.length > 0 && film.choices.length > 0;
-    [empty.hidden, shown.hidden] = [any, !any];
-    if (!any) return;
+    const hasFrames = film.steps.length > 0 && film.choices.length > 0;
+    [emptyMessage.hidden, body.hidden] = [hasFrames, !hasFrames];
+    if (!hasFrames) return;
     if (name) selections.set(name, state);
     frame = frameOf(film.steps, state.step);
-    now = { ...PLAIN_OPTIONS, exact, ...cell, ...film.resolveState(state) };
-    side = film.side(now.probe, frame);
+    resolvedState = { ...PLAIN_OPTIONS, exact, ...cell, ...film.resolveState(state) };
+    side = film.side(resolvedState.probe, frame);
     theme = colours(pane);
     pane.dataset.size = state.size;
-    controls.draw(now, [], side.kinds);
-    probe.draw(film, now.probe);
+    controls.draw(resolvedState, [], side.kinds);
+    probeSelector.draw(film, resolvedState.probe);
     larger.draw();
-    scrubber.draw(film, frame, now, theme, Boolean(playing));
-    caption.setAttribute("aria-live", playing ? "off" : "polite");
-    caption.textContent = film.caption(now, frame);
-    const role = (layer, head) => film.role(now, frame, layer, head);
-    mosaic.draw(side, now.kind, now, theme, {
-      label: KINDS[now.kind],
-      of: `${painted} ${frame}`,
+    scrubber.draw(film, frame, resolvedState, theme, Boolean(playTimer));
+    caption.setAttribute("aria-live", playTimer ? "off" : "polite");
+    caption.textContent = film.caption(resolvedState, frame);
+    const role = (layer, head) => film.role(resolvedState, frame, layer, head);
+    mosaic.draw(side, resolvedState.kind, resolvedState, theme, {
+      label: KINDS[resolvedState.kind],
+      of: `${filmVersion} ${frame}`,
       described: (layer, head) => role(layer, head).text,
       below: (layer, head) => shortRole(role(layer, head), theme),
     });
     title.textContent = ctx.title();
-    changes.draw(film, now, frame, theme, Boolean(playing));
-    heat.draw();
+    changes.draw(film, resolvedState, frame, theme, Boolean(playTimer));
+    heatmap.draw();
     sheet.draw();
   }
 
   pane.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey) return;
     const { target, key } = event;
-    if (key === " " && !target.closest("button, select, summary, canvas")) (playing ? pause : play)();
+    if (key === " " && !target.closest("button, select, summary, canvas")) (playTimer ? pause : play)();
     else if (key === "p" && !target.closest("select")) set({ size: state.size === "large" ? "normal" : "large" });
     else return;
     event.preventDefault();
   });
   const resized = new ResizeObserver(() => {
-    cancelAnimationFrame(framing);
-    framing = requestAnimationFrame(redraw);
+    cancelAnimationFrame(frameRequest);
+    frameRequest = requestAnimationFrame(redraw);
   });
   resized.observe(pane);
 
@@ -176,10 +176,10 @@ export function filmView(root) {
     show,
     close: () => {
       resized.disconnect();
-      cancelAnimationFrame(framing);
-      clearTimeout(playing);
-      playing = 0;
-      take.close();
+      cancelAnimationFrame(frameRequest);
+      clearTimeout(playTimer);
+      playTimer = 0;
+      exportMenu.close();
       sheet.close();
     },
   };

@@ -4,7 +4,7 @@
 
 import { partsOf } from "./address.js";
 import { el } from "./base.js";
-import { LED_EVENT } from "./mount.js";
+import { TEACHER_VIEW_EVENT } from "./mount.js";
 
 const CLASS_OVER_CODE = 4001; // close code of class_news.py: no more messages will come
 const RERUN_WAIT_MS = 150; // ms to wait for a rerun that may already be under way
@@ -15,54 +15,54 @@ export function followView(root, report) {
   const dot = el("i", { "aria-hidden": "true" });
   const node = el("p", { class: "hu hu-follow" }, dot, message);
   root.append(node);
-  let [view, news, socket, timer, requestTimer, wait, requestedKey] = [null, null, null, 0, 0, RETRY_MS[0], ""];
+  let [view, classMessage, socket, timer, requestTimer, retryDelay, requestedKey] = [null, null, null, 0, 0, RETRY_MS[0], ""];
 
-  function open() {
+  function connect() {
     const url = partsOf(location.href, view.pages).base.replace(/^http/, "ws").replace(/\/$/, "") + view.path;
     socket = new WebSocket(url);
     socket.addEventListener("message", (event) => {
       if (event.target !== socket) return;
-      wait = RETRY_MS[0];
-      news = JSON.parse(event.data);
+      retryDelay = RETRY_MS[0];
+      classMessage = JSON.parse(event.data);
       update();
     });
     socket.addEventListener("close", ({ code, target }) => {
       if (target !== socket) return; // an outdated connection
       if (code === CLASS_OVER_CODE) return report({});
-      timer = setTimeout(open, wait * (1 + Math.random()));
-      wait = Math.min(2 * wait, RETRY_MS[1]);
+      timer = setTimeout(connect, retryDelay * (1 + Math.random()));
+      retryDelay = Math.min(2 * retryDelay, RETRY_MS[1]);
     });
   }
 
   function update() {
-    message.textContent = filled(view.text, news || {});
-    if (!news) return;
+    message.textContent = fillNumbers(view.text, classMessage || {});
+    if (!classMessage) return;
     if (view.teaches) {
       // Another teacher has taken over, or has asked, closed or shown a question.
-      if (news.state === view.standing && news.questions === view.questions) return;
+      if (classMessage.state === view.standing && classMessage.questions === view.questions) return;
       clearTimeout(requestTimer);
-      requestTimer = setTimeout(ask, RERUN_WAIT_MS);
+      requestTimer = setTimeout(requestRerun, RERUN_WAIT_MS);
       return;
     }
-    const follows = news.state === "follows";
-    const same = ["shown", "leads", "race", "questions"].every((name) => news[name] === view[name]);
-    if (news.state === view.standing && same) {
-      if (!follows || news.number === view.number) return;
-      if (isHeadAlone(view, news) && drawLedView(news.params)) {
-        Object.assign(view, { number: news.number, params: news.params });
+    const follows = classMessage.state === "follows";
+    const isUnchanged = ["shown", "leads", "race", "questions"].every((name) => classMessage[name] === view[name]);
+    if (classMessage.state === view.standing && isUnchanged) {
+      if (!follows || classMessage.number === view.number) return;
+      if (onlyHeadDiffers(view, classMessage) && drawTeacherView(classMessage.params)) {
+        Object.assign(view, { number: classMessage.number, params: classMessage.params });
         return;
       }
     }
-    const nextKey = JSON.stringify([news.state, news.shown, news.leads, news.race, news.questions, follows && news.number]);
+    const nextKey = JSON.stringify([classMessage.state, classMessage.shown, classMessage.leads, classMessage.race, classMessage.questions, follows && classMessage.number]);
     if (nextKey === requestedKey) return;
     requestedKey = nextKey;
-    const own = news.state !== view.standing && view.standing !== "alone";
+    const standingChanged = classMessage.state !== view.standing && view.standing !== "alone";
     clearTimeout(requestTimer);
-    requestTimer = setTimeout(ask, own ? RERUN_WAIT_MS : 0);
+    requestTimer = setTimeout(requestRerun, standingChanged ? RERUN_WAIT_MS : 0);
   }
 
-  function ask() {
-    drawLedView(null);
+  function requestRerun() {
+    drawTeacherView(null);
     report({});
   }
 
@@ -71,30 +71,30 @@ export function followView(root, report) {
     requestedKey = "";
     clearTimeout(requestTimer);
     node.dataset.standing = view.standing;
-    if (!socket) open();
+    if (!socket) connect();
     update();
   }
 
   function close() {
-    const left = socket;
+    const oldSocket = socket;
     socket = null;
     clearTimeout(timer);
     clearTimeout(requestTimer);
     // Do not close a connection that is still opening: that logs an error in the console.
-    if (left?.readyState === WebSocket.CONNECTING) left.addEventListener("open", () => left.close());
-    else left?.close();
+    if (oldSocket?.readyState === WebSocket.CONNECTING) oldSocket.addEventListener("open", () => oldSocket.close());
+    else oldSocket?.close();
   }
 
   return { show, close };
 }
 
 // Whether the explorer on this page can draw it from the data it has.
-export function isHeadAlone(view, { page, params }) {
-  const rest = (all) => JSON.stringify(Object.entries(all).filter(([name]) => !view.explored.includes(name)).sort());
-  return page === view.page && "layer" in params && "head" in params && rest(params) === rest(view.params);
+export function onlyHeadDiffers(view, { page, params }) {
+  const otherParams = (all) => JSON.stringify(Object.entries(all).filter(([name]) => !view.explored.includes(name)).sort());
+  return page === view.page && "layer" in params && "head" in params && otherParams(params) === otherParams(view.params);
 }
 
 // The text with the message's numbers filled in; "…" while there are none.
-export const filled = (text, news) => text.replace(/\{(\w+)\}/g, (_, name) => String(news[name] ?? "…"));
+export const fillNumbers = (text, classMessage) => text.replace(/\{(\w+)\}/g, (_, name) => String(classMessage[name] ?? "…"));
 
-const drawLedView = (params) => !document.dispatchEvent(new CustomEvent(LED_EVENT, { detail: params, cancelable: true }));
+const drawTeacherView = (params) => !document.dispatchEvent(new CustomEvent(TEACHER_VIEW_EVENT, { detail: params, cancelable: true }));

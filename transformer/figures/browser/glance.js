@@ -6,7 +6,7 @@
 import { writeAddress } from "./address.js";
 import { el } from "./base.js";
 import { makeField } from "./glance-field.js";
-import { firstNew, makePlayback, paceOf, unsureWords, wholePercent } from "./glance-playback.js";
+import { firstDifference, makePlayback, stepDuration, unsureWords, wholePercent } from "./glance-playback.js";
 import { makeGlanceStage } from "./glance-stage.js";
 
 const RIVALS_AFTER = 350; // ms until the alternatives of a new translation are requested
@@ -80,14 +80,14 @@ export function glanceView(root, report) {
     stage.set(data);
     const texts = textsOf(data);
     if (reducedMotion.matches || !texts.length) return goToStep(texts.length);
-    const first = firstNew(textsOf(before), texts);
+    const first = firstDifference(textsOf(before), texts);
     play(first < texts.length ? first : 0);
   }
 
   function play(from) {
     clearTimeout(timer);
     step = from;
-    pace = paceOf(data.written.length, isFast);
+    pace = stepDuration(data.written.length, isFast);
     timer = setTimeout(next, isFast ? FIRST_WORD_MS : pace);
     draw(true);
   }

@@ -10,13 +10,13 @@ import { showWeight } from "./numbers.js";
 /** @param {Side} side @param {State} state */
 export function headsOn(side, state) {
   if (!state.heads) return [{ layer: state.layer, head: state.head }];
-  const byKey = new Map(parseHeads(state.heads, side, state.kind).map((one) => [headKey(one), one]));
+  const byKey = new Map(parseHeads(state.heads, side, state.kind).map((head) => [headKey(head), head]));
   return [...byKey.values()];
 }
 
 export const headKey = ({ layer, head }) => `${layer}.${head}`;
 /** @param {Side} side @param {number} layer */
-export const allOf = (side, layer) => Array.from({ length: side.n_heads }, (_, head) => ({ layer, head }));
+export const headsOfLayer = (side, layer) => Array.from({ length: side.n_heads }, (_, head) => ({ layer, head }));
 
 // The heads as text for the state; the selected head alone is "", so that it follows the selection.
 /** @param {State} state */
@@ -28,12 +28,12 @@ function writtenHeads(heads, state) {
 // A sample of a head's line: colour and dashes.
 function swatch({ ink, dash }) {
   const line = document.createElementNS(SVG, "line");
-  const drawn = document.createElementNS(SVG, "svg");
-  const put = (node, values) => Object.entries(values).forEach(([name, value]) => node.setAttribute(name, value));
-  put(line, { x1: 0, x2: 22, y1: 4, y2: 4, stroke: ink, "stroke-width": 4, "stroke-dasharray": dash.join(" ") });
-  put(drawn, { class: "hu-swatch", viewBox: "0 0 22 8", "aria-hidden": "true" });
-  drawn.append(line);
-  return drawn;
+  const svg = document.createElementNS(SVG, "svg");
+  const setAttributes = (node, values) => Object.entries(values).forEach(([name, value]) => node.setAttribute(name, value));
+  setAttributes(line, { x1: 0, x2: 22, y1: 4, y2: 4, stroke: ink, "stroke-width": 4, "stroke-dasharray": dash.join(" ") });
+  setAttributes(svg, { class: "hu-swatch", viewBox: "0 0 22 8", "aria-hidden": "true" });
+  svg.append(line);
+  return svg;
 }
 
 // `ctx.set` is called with the changes.
@@ -48,133 +48,133 @@ export function makeHeadChips(ctx) {
     el("label", { class: "hu-option" }, el("span", {}, "Heads of layer"), layers),
     el("div", { class: "hu-headset" }, chips, el("div", { class: "hu-sets" }, all, only)),
   );
-  let built = "";
+  let builtKey = "";
 
   layers.addEventListener("change", () => ctx.set({ layer: Number(layers.value) }));
-  all.addEventListener("click", () => ctx.set({ heads: writtenHeads(allOf(ctx.side, ctx.state.layer), ctx.state) }));
+  all.addEventListener("click", () => ctx.set({ heads: writtenHeads(headsOfLayer(ctx.side, ctx.state.layer), ctx.state) }));
   only.addEventListener("click", () => ctx.set({ heads: "" }));
 
-  function toggle(one) {
-    const on = headsOn(ctx.side, ctx.state);
-    const rest = on.filter((other) => headKey(other) !== headKey(one));
-    ctx.set({ heads: writtenHeads(rest.length < on.length ? rest : [...on, one], ctx.state) });
+  function toggle(chipHead) {
+    const shownHeads = headsOn(ctx.side, ctx.state);
+    const remaining = shownHeads.filter((shownHead) => headKey(shownHead) !== headKey(chipHead));
+    ctx.set({ heads: writtenHeads(remaining.length < shownHeads.length ? remaining : [...shownHeads, chipHead], ctx.state) });
   }
 
   function build(listed) {
     const hadFocus = chips.contains(chips.getRootNode().activeElement);
-    chips.replaceChildren(...listed.map((one) => {
-      const chip = el("button", { type: "button", class: "hu-headchip", "data-head": headKey(one) });
-      chip.addEventListener("click", () => toggle(one));
+    chips.replaceChildren(...listed.map((chipHead) => {
+      const chip = el("button", { type: "button", class: "hu-headchip", "data-head": headKey(chipHead) });
+      chip.addEventListener("click", () => toggle(chipHead));
       return chip;
     }));
     if (hadFocus) chips.firstChild.focus(); // the focused button may have been removed
   }
 
-  // `on` are the heads shown, `styles` their line styles.
-  function draw(on, styles) {
+  // `shownHeads` are drawn with the line styles `styles`.
+  function draw(shownHeads, styles) {
     const { side, state } = ctx;
-    const own = allOf(side, state.layer);
-    const listed = [...own, ...on.filter(({ layer }) => layer !== state.layer)];
+    const layerHeads = headsOfLayer(side, state.layer);
+    const listed = [...layerHeads, ...shownHeads.filter(({ layer }) => layer !== state.layer)];
     const depth = side.depths[state.kind];
     if (layers.length !== depth || layers.options[0].text !== displayNumber(0)) {
       layers.replaceChildren(...Array.from({ length: depth }, (_, i) => el("option", { value: i }, displayNumber(i))));
     }
     layers.value = String(state.layer);
     const key = `${side.id} ${writeHeads(listed)}`;
-    if (key !== built) build(listed);
-    built = key;
-    listed.forEach((one, i) => {
-      const index = on.findIndex((other) => headKey(other) === headKey(one));
+    if (key !== builtKey) build(listed);
+    builtKey = key;
+    listed.forEach((chipHead, i) => {
+      const index = shownHeads.findIndex((shownHead) => headKey(shownHead) === headKey(chipHead));
       const style = index < 0 ? { ink: ctx.theme.line, dash: [] } : styles[index];
       const chip = chips.children[i];
       chip.setAttribute("aria-pressed", String(index >= 0));
-      chip.title = `${headName(one)}${style.dash.length ? ", dashed" : ""}`;
+      chip.title = `${headName(chipHead)}${style.dash.length ? ", dashed" : ""}`;
       chip.setAttribute("aria-label", chip.title);
-      chip.replaceChildren(swatch(style), one.layer === state.layer ? `H${displayNumber(one.head)}` : shortName(one));
+      chip.replaceChildren(swatch(style), chipHead.layer === state.layer ? `H${displayNumber(chipHead.head)}` : shortName(chipHead));
     });
     all.textContent = `all of ${layerName(state.layer)}`;
     only.textContent = `only H${displayNumber(state.head)}`;
     only.disabled = !state.heads;
-    all.disabled = state.heads === writeHeads(own);
+    all.disabled = state.heads === writeHeads(layerHeads);
   }
 
   return { node, draw };
 }
 
 // A token in text: the token read, and the token written next.
-const spoken = (entry) => [tokenText(entry.text), ...(entry.written === null ? [] : [" → ", tokenText(entry.written)])];
+const tokenNodes = (entry) => [tokenText(entry.text), ...(entry.written === null ? [] : [" → ", tokenText(entry.written)])];
 
-function spokenList(entries) {
-  const few = entries.slice(0, 4).flatMap((entry, i) => [i ? ", " : "", ...spoken(entry)]);
-  return entries.length > 4 ? [...few, ` and ${entries.length - 4} more`] : few;
+function tokenListNodes(entries) {
+  const listedNodes = entries.slice(0, 4).flatMap((entry, i) => [i ? ", " : "", ...tokenNodes(entry)]);
+  return entries.length > 4 ? [...listedNodes, ` and ${entries.length - 4} more`] : listedNodes;
 }
 
-const amount = (style, weight, top, name, ...rest) => el(
+const weightNode = (style, weight, top, name, ...rest) => el(
   "span", { class: "hu-amount" }, ...(style ? [swatch(style)] : []), el("span", { class: "hu-amount-value" }, showWeight(weight, top)), ...rest, ...(name ? [` ${name}`] : []),
 );
 
 // The text about the focused tokens: their strongest lines.
-/** @param {Matrix[]} ms @param {any} on @param {any} styles @param {any} given */
-export function readFocus(ms, on, styles, { queries, keys, toKeys, fromQueries }) {
+/** @param {Matrix[]} matrices @param {any} shownHeads @param {any} styles @param {any} tokens */
+export function describeFocus(matrices, shownHeads, styles, { queries, keys, toKeys, fromQueries }) {
   const paragraphs = [];
   const limit = toKeys && fromQueries ? 2 : 3;
-  for (const [mine, sums, others, verb, all] of [
-    [queries, toKeys, ms[0].columns, "attends most to", "together attend most to"],
-    [keys, fromQueries, ms[0].rows, "gets most attention from", "together get most attention from"],
+  for (const [indices, sums, others, verb, jointVerb] of [
+    [queries, toKeys, matrices[0].columns, "attends most to", "together attend most to"],
+    [keys, fromQueries, matrices[0].rows, "gets most attention from", "together get most attention from"],
   ]) {
     if (!sums) continue;
-    const names = mine.map((index) => (sums === toKeys ? ms[0].rows : ms[0].columns)[index]);
-    const amounts = sums.flatMap((of, head) => Array.from(of, (weight, index) => ({ weight, head, index })));
+    const names = indices.map((index) => (sums === toKeys ? matrices[0].rows : matrices[0].columns)[index]);
+    const amounts = sums.flatMap((tokenSums, head) => Array.from(tokenSums, (weight, index) => ({ weight, head, index })));
     amounts.sort((a, b) => b.weight - a.weight);
     const strongest = amounts.slice(0, limit).filter(({ weight }) => weight > 0);
     paragraphs.push(el(
-      "p", {}, el("strong", {}, ...spokenList(names)), ` ${mine.length > 1 ? `(sum of ${mine.length}) ${all}` : verb} `,
+      "p", {}, el("strong", {}, ...tokenListNodes(names)), ` ${indices.length > 1 ? `(sum of ${indices.length}) ${jointVerb}` : verb} `,
       ...strongest.map(({ weight, head, index }) =>
-        amount(on.length > 1 && styles[head], weight, ms[head].top, "", " ", ...spoken(others[index]), on.length > 1 ? ` (${shortName(on[head])})` : "")),
+        weightNode(shownHeads.length > 1 && styles[head], weight, matrices[head].top, "", " ", ...tokenNodes(others[index]), shownHeads.length > 1 ? ` (${shortName(shownHeads[head])})` : "")),
     ));
   }
   return paragraphs;
 }
 
 // The text about the pinned tokens and one token of the other side: the weight in every head.
-/** @param {Matrix[]} ms @param {any} on @param {any} styles @param {any} focus @param {any} given */
-export function readBetween(ms, on, styles, focus, { side, index }) {
+/** @param {Matrix[]} matrices @param {any} shownHeads @param {any} styles @param {any} focus @param {any} tokens */
+export function describePair(matrices, shownHeads, styles, focus, { side, index }) {
   const [pins, sums] = side === "k" ? [focus.queries, focus.toKeys] : [focus.keys, focus.fromQueries];
-  const [rows, columns] = [ms[0].rows, ms[0].columns];
-  const one = [side === "k" ? columns[index] : rows[index]];
-  const many = pins.map((pin) => (side === "k" ? rows : columns)[pin]);
-  const [from, to] = side === "k" ? [many, one] : [one, many];
-  const masked = pins.every((pin) => (side === "k" ? ms[0].masked(pin, index) : ms[0].masked(index, pin)));
+  const [rows, columns] = [matrices[0].rows, matrices[0].columns];
+  const targetEntries = [side === "k" ? columns[index] : rows[index]];
+  const pinnedEntries = pins.map((pin) => (side === "k" ? rows : columns)[pin]);
+  const [from, to] = side === "k" ? [pinnedEntries, targetEntries] : [targetEntries, pinnedEntries];
+  const masked = pins.every((pin) => (side === "k" ? matrices[0].masked(pin, index) : matrices[0].masked(index, pin)));
   const weights = masked
     ? ["masked: no attention to later tokens"]
-    : sums.map((of, head) => amount(styles[head], of[index], ms[head].top, shortName(on[head])));
+    : sums.map((tokenSums, head) => weightNode(styles[head], tokenSums[index], matrices[head].top, shortName(shownHeads[head])));
   return [el(
-    "p", {}, el("strong", {}, ...spokenList(from)), from.length > 1 ? " attend to " : " attends to ", el("strong", {}, ...spokenList(to)),
+    "p", {}, el("strong", {}, ...tokenListNodes(from)), from.length > 1 ? " attend to " : " attends to ", el("strong", {}, ...tokenListNodes(to)),
     pins.length > 1 ? `, sum of ${pins.length}: ` : ": ", ...weights,
   )];
 }
 
 /** @param {Side} side @param {Kind} kind */
-export function codeOfHeads(side, on, kind) {
-  const [one] = on;
-  if (!one || on.some(({ layer }) => layer !== one.layer)) return "";
-  const weights = `trace.weights("${kind}", layer=${one.layer})`;
-  if (on.length === 1) return `${weights}[${one.head}]`;
-  return on.length === side.n_heads ? weights : `${weights}[[${on.map(({ head }) => head).join(", ")}]]`;
+export function codeOfHeads(side, shownHeads, kind) {
+  const [firstHead] = shownHeads;
+  if (!firstHead || shownHeads.some(({ layer }) => layer !== firstHead.layer)) return "";
+  const weights = `trace.weights("${kind}", layer=${firstHead.layer})`;
+  if (shownHeads.length === 1) return `${weights}[${firstHead.head}]`;
+  return shownHeads.length === side.n_heads ? weights : `${weights}[[${shownHeads.map(({ head }) => head).join(", ")}]]`;
 }
 
 // The weights of the heads shown, or only those of the pinned tokens. Positions distinguish repeated tokens.
 // Rows are created on demand, as there may be a million.
-/** @param {string} caption @param {Matrix[]} ms */
-export function tableOfHeads(caption, on, ms, pins) {
-  const [m] = ms;
+/** @param {string} caption @param {Matrix[]} matrices */
+export function tableOfHeads(caption, shownHeads, matrices, pins) {
+  const [m] = matrices;
   const writes = m.rows.some(({ written }) => written !== null);
   function* cells() {
-    for (const [i, { layer, head }] of on.entries()) {
+    for (const [i, { layer, head }] of shownHeads.entries()) {
       for (const [r, row] of m.rows.entries()) {
         for (const [c, column] of m.columns.entries()) {
           if (m.masked(r, c) || (pins.any && !pins.queries.includes(r) && !pins.keys.includes(c))) continue;
-          const weight = Number(ms[i].values[r * m.nColumns + c].toPrecision(5));
+          const weight = Number(matrices[i].values[r * m.nColumns + c].toPrecision(5));
           yield [row.text, ...(writes ? [row.written] : []), column.text, layer, head, weight, row.members[0], column.members[0]];
         }
       }

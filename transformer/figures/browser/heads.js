@@ -3,7 +3,7 @@
 
 import { ARROWS, el, keepPosition, clampIndex } from "./base.js";
 import {
-  allOf, codeOfHeads, headKey, headsOn, makeHeadChips, readBetween, readFocus, tableOfHeads,
+  headsOfLayer, codeOfHeads, headKey, headsOn, makeHeadChips, describePair, describeFocus, tableOfHeads,
 } from "./heads-chips.js";
 import {
   drawFocus, drawHeadLegend, drawLines, drawTokens, FADED_OPACITY, headStyles, layoutLines, legendHeight,
@@ -153,8 +153,8 @@ function headsView(ctx) {
     if (!focus) return [el("p", { class: "hu-hint" }, ctx.state.exact
       ? "Hover over a token to follow its lines; click to pin it. Pinned tokens are summed."
       : "Hover over a word to follow its lines; click to pin it in all heads.")];
-    if (isBetweenPins(pinned())) return readBetween(matrices, heads, styles(), focus, hovered);
-    return readFocus(matrices, heads, styles(), focus);
+    if (isBetweenPins(pinned())) return describePair(matrices, heads, styles(), focus, hovered);
+    return describeFocus(matrices, heads, styles(), focus);
   }
 
   function writeLegend() {
@@ -226,7 +226,7 @@ function headsView(ctx) {
 
   function title() {
     if (heads.length === 1) return sentenceCase(headName(heads[0]));
-    if (heads.length && writeHeads(heads) === writeHeads(allOf(ctx.side, heads[0].layer))) return `${sentenceCase(layerName(heads[0].layer))}, all heads`;
+    if (heads.length && writeHeads(heads) === writeHeads(headsOfLayer(ctx.side, heads[0].layer))) return `${sentenceCase(layerName(heads[0].layer))}, all heads`;
     return heads.length ? `${heads.length} heads: ${heads.map(shortName).join(", ")}` : "No head";
   }
 

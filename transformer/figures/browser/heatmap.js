@@ -1,5 +1,5 @@
-// One head large, or several together: cells with their colour scale, a bar for every row and every
-// column, and a closer look at a part of a long sentence.
+// The Heatmap view: the weights of one head, or of several combined, with their colour scale, bars for row sums
+// and column means, and zoom for long sentences.
 
 import { ARROWS, el, tokenText, clampIndex } from "./base.js";
 import { cellAt, cornerOf, drawTable, inSpan, layoutCells, MARGINAL } from "./cells.js";
@@ -34,38 +34,38 @@ export function heatmapView(ctx) {
     showTooltip();
   }
 
-  // What is said is of the cell under the pointer, else of the pinned one.
+  // The tooltip describes the cell under the pointer, or else the pinned cell.
   function showTooltip() {
     const described = cell || pinnedOf(m, ctx.state);
     const { placed } = stage;
-    if (!described || !placed || !inSpan(placed.span, described)) return stage.say(null);
+    if (!described || !placed || !inSpan(placed.span, described)) return stage.showTooltip(null);
     const entry = m.rows[described.row];
     const masked = m.masked(described.row, described.column);
     const weight = m.values[described.row * m.nColumns + described.column];
     const [x, y] = cornerOf(placed, described);
-    stage.say([
+    stage.showTooltip([
       el("strong", {}, masked ? "masked" : showWeight(weight, m.top)),
       el("span", {}, tokenText(entry.text), ...(entry.written === null ? [] : [" → ", tokenText(entry.written)])),
       el("span", {}, masked ? "masked, a later token: " : "attends to ", tokenText(m.columns[described.column].text)),
     ], x + placed.cell / 2, y, placed.high);
   }
 
-  function point(next) {
+  function setHoveredCell(next) {
     if (!m || (next?.row === cell?.row && next?.column === cell?.column)) return;
     cell = next;
     draw();
   }
-  const under = (event) => (stage.placed ? cellAt(stage.placed, event.offsetX, event.offsetY) : null);
-  canvas.addEventListener("pointermove", (event) => point(under(event)));
-  canvas.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && point(null));
+  const cellUnder = (event) => (stage.placed ? cellAt(stage.placed, event.offsetX, event.offsetY) : null);
+  canvas.addEventListener("pointermove", (event) => setHoveredCell(cellUnder(event)));
+  canvas.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && setHoveredCell(null));
   canvas.addEventListener("click", (event) => {
-    const [now, old] = [under(event), pinnedOf(m, ctx.state)];
-    const same = now && old && now.row === old.row && now.column === old.column;
-    ctx.set(now && !same ? piecesOf(m, now) : { row: -1, column: -1 });
+    const [clicked, pinned] = [cellUnder(event), pinnedOf(m, ctx.state)];
+    const isPinned = clicked && pinned && clicked.row === pinned.row && clicked.column === pinned.column;
+    ctx.set(clicked && !isPinned ? firstPositions(m, clicked) : { row: -1, column: -1 });
   });
   canvas.addEventListener("dblclick", (event) => {
-    const now = under(event);
-    if (now) ctx.set({ ...piecesOf(m, now), zoom: clampIndex(ctx.state.zoom + 1, MAX_ZOOM_STEPS + 1) });
+    const clicked = cellUnder(event);
+    if (clicked) ctx.set({ ...firstPositions(m, clicked), zoom: clampIndex(ctx.state.zoom + 1, MAX_ZOOM_STEPS + 1) });
   });
   canvas.addEventListener("keydown", (event) => {
     const pinned = pinnedOf(m, ctx.state);
@@ -75,8 +75,8 @@ export function heatmapView(ctx) {
     } else if (event.key in ARROWS) {
       const [right, down] = ARROWS[event.key];
       ctx.set(pinned
-        ? piecesOf(m, { row: clampIndex(pinned.row + down, m.nRows), column: clampIndex(pinned.column + right, m.nColumns) })
-        : piecesOf(m, { row: 0, column: 0 }));
+        ? firstPositions(m, { row: clampIndex(pinned.row + down, m.nRows), column: clampIndex(pinned.column + right, m.nColumns) })
+        : firstPositions(m, { row: 0, column: 0 }));
     } else return;
     event.preventDefault();
     event.stopPropagation();
@@ -94,7 +94,7 @@ export function heatmapView(ctx) {
   };
 }
 
-// The cell that the state pins, by the places of its pieces; null if it pins none that is here.
+// The pinned cell, found by the token positions in the state; null if this table has no such cell.
 /** @param {Matrix} m @param {State} state */
 function pinnedOf(m, state) {
   if (!m) return null;
@@ -103,19 +103,19 @@ function pinnedOf(m, state) {
   return row >= 0 && column >= 0 ? { row, column } : null;
 }
 
-// The other way round: the first pieces of a cell.
+// The positions of a cell's first tokens, as stored in the state: the inverse of `pinnedOf`.
 /** @param {Matrix} m @param {Cell} cell */
-const piecesOf = (m, { row, column }) => ({ row: m.rows[row].members[0], column: m.columns[column].members[0] });
+const firstPositions = (m, { row, column }) => ({ row: m.rows[row].members[0], column: m.columns[column].members[0] });
 
 // The visible part: all of it, or a half, a quarter … around the pinned cell.
 /** @param {Matrix} m @param {State} state */
 export function spanOf(m, state) {
   const pinned = pinnedOf(m, state) || { row: 0, column: 0 };
-  const part = (count, at) => {
+  const visibleRange = (count, at) => {
     const size = Math.max(Math.min(count, 4), Math.ceil(count / 2 ** state.zoom));
     return [clampIndex(at - Math.floor(size / 2), count - size + 1), size];
   };
-  const [[row, rows], [column, columns]] = [part(m.nRows, pinned.row), part(m.nColumns, pinned.column)];
+  const [[row, rows], [column, columns]] = [visibleRange(m.nRows, pinned.row), visibleRange(m.nColumns, pinned.column)];
   return { row, column, rows, columns };
 }
 
@@ -128,7 +128,7 @@ function paintHeatmap(pen, layout, m, ctx, cell) {
   if (layout.marginals) drawMarginals(pen, m, layout, ctx.theme);
 }
 
-// Beside each row its sum, where that is not always 1; below each column its mean: how much goes there, over all rows.
+// Draws the sum of each row next to it, unless all sums are 1, and the mean weight of each column below it.
 /** @param {Pen} pen @param {Matrix} m @param {Theme} theme */
 function drawMarginals(pen, m, layout, theme) {
   const { span } = layout;

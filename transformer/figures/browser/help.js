@@ -29,7 +29,7 @@ const SHORTCUTS = [
 ];
 
 /** @param {Context} ctx */
-export function makeHelp(ctx, current) {
+export function makeHelp(ctx, currentView) {
   const body = el("div", { class: "hu-help-body", tabindex: "0" });
   const close = el("button", { type: "button", class: "hu-button" }, "Close");
   const dialog = el("dialog", { class: "hu-help", "aria-label": "Help" }, body, close);
@@ -41,7 +41,7 @@ export function makeHelp(ctx, current) {
     body.replaceChildren(
       el("h2", {}, "How to read the picture"), helpTerms([...HELP_TEXTS, ...Object.entries(KINDS).map(([kind, label]) => [label, TERMS[kind]])], "dfn"),
       el("h2", {}, "Keys"), helpTerms(general, "kbd"),
-      ...((current().keys || []).length ? [el("h2", {}, "Keys in this view"), helpTerms(current().keys, "kbd")] : []),
+      ...((currentView().keys || []).length ? [el("h2", {}, "Keys in this view"), helpTerms(currentView().keys, "kbd")] : []),
     );
     dialog.showModal(); // keeps the focus inside and restores it when closed
     body.scrollTop = 0;

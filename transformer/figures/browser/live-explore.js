@@ -13,12 +13,12 @@ export function explorePage(container, context) {
   const field = liveField("Your sentence");
   const other = liveField("Compare with another sentence");
   const beam = el("input", { type: "checkbox" });
-  const altered = el("p", { class: "hu-live-note" });
+  const changedHeadsNote = el("p", { class: "hu-live-note" });
   const problem = el("p", { class: "hu-live-problem", role: "alert" });
   const root = el("div", {});
   container.append(
     el("div", { class: "hu hu-file hu-live-form" },
-      ...(context.lesson ? [] : [field.node, other.node, el("label", { class: "hu-live-check" }, beam, ` Beam search, beam size ${BEAM}`)]), altered, problem),
+      ...(context.lesson ? [] : [field.node, other.node, el("label", { class: "hu-live-check" }, beam, ` Beam search, beam size ${BEAM}`)]), changedHeadsNote, problem),
     root,
   );
   const view = explorerView(root, (state, { size: _, ...linked }) => {
@@ -28,7 +28,7 @@ export function explorePage(container, context) {
   root.firstElementChild.classList.add("hu-file");
   let [visit, lastRequest] = [0, ""];
 
-  const question = () => {
+  const requestFields = () => {
     const query = context.params();
     const [other, off] = [query.get("other") ?? "", query.get("off") ?? ""];
     const compared = (other || off) && query.get("view") === "compare"; // then these are side B, not the forced token
@@ -39,27 +39,27 @@ export function explorePage(container, context) {
   };
 
   async function draw() {
-    const now = question();
-    field.set(now.text, context.about);
-    other.set(now.other, context.about);
-    beam.checked = now.beam > 1;
-    altered.hidden = !now.off || Boolean(now.force);
-    altered.replaceChildren("Side B is the same sentence with heads changed: ", el("code", {}, now.off), ". ", allOn());
-    if (lastRequest === JSON.stringify(now)) return;
-    const rest = (one) => JSON.stringify({ ...one, text: "", other: "", force: "" });
-    const again = lastRequest !== "" && rest(now) === rest(JSON.parse(lastRequest)) && view.ctx.state?.force === (context.params().get("force") ?? "");
-    lastRequest = JSON.stringify(now);
-    problem.textContent = problemOf(now.text);
+    const request = requestFields();
+    field.set(request.text, context.about);
+    other.set(request.other, context.about);
+    beam.checked = request.beam > 1;
+    changedHeadsNote.hidden = !request.off || Boolean(request.force);
+    changedHeadsNote.replaceChildren("Side B is the same sentence with heads changed: ", el("code", {}, request.off), ". ", resetButton());
+    if (lastRequest === JSON.stringify(request)) return;
+    const settingsOf = (fields) => JSON.stringify({ ...fields, text: "", other: "", force: "" });
+    const sameSettings = lastRequest !== "" && settingsOf(request) === settingsOf(JSON.parse(lastRequest)) && view.ctx.state?.force === (context.params().get("force") ?? "");
+    lastRequest = JSON.stringify(request);
+    problem.textContent = problemOf(request.text);
     if (problem.textContent) return;
     try {
-      if (!again) visit += 1;
-      const answer = await context.ask("explore", { ...now, start: startOf(context), visit });
+      if (!sameSettings) visit += 1;
+      const answer = await context.ask("explore", { ...request, start: startOf(context), visit });
       if (!answer) return;
       problem.textContent = answer.refused;
       view.show(answer.bytes, (store, header) => {
         for (const meta of header.later) {
           store.later.set(meta.name, async () => {
-            const part = await context.ask("part", { ...now, name: meta.name });
+            const part = await context.ask("part", { ...request, name: meta.name });
             return arrayOf(meta, new Uint8Array(part.values.buffer));
           });
         }
@@ -69,7 +69,7 @@ export function explorePage(container, context) {
     }
   }
 
-  function allOn() {
+  function resetButton() {
     const button = el("button", { type: "button", class: "hu-button" }, "All heads as trained");
     button.addEventListener("click", () => change({ off: null, how: null }));
     return button;
@@ -84,8 +84,8 @@ export function explorePage(container, context) {
 // The explorer's state in the address, with a number where the default is one.
 function startOf({ params, site }) {
   const { defaults } = site.explorer;
-  const known = Object.entries(defaults).filter(([name]) => params().has(name));
-  return Object.fromEntries(known.map(([name, value]) => [name, typeof value === "number" ? Number(params().get(name)) || 0 : params().get(name)]));
+  const setParams = Object.entries(defaults).filter(([name]) => params().has(name));
+  return Object.fromEntries(setParams.map(([name, value]) => [name, typeof value === "number" ? Number(params().get(name)) || 0 : params().get(name)]));
 }
 
 // A sentence field: `onText(callback)` registers a callback for its text, called after a short pause.
@@ -102,8 +102,8 @@ export function liveField(label) {
       area.placeholder = hint;
       if (!timer && area.value !== text) area.value = text;
     },
-    onText(heard) {
-      const reportText = () => { timer = 0; heard(area.value.trim()); };
+    onText(callback) {
+      const reportText = () => { timer = 0; callback(area.value.trim()); };
       area.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(reportText, EXPLORE_DELAY_MS); });
       area.addEventListener("keydown", (event) => {
         if (event.key !== "Enter" || event.isComposing) return;

@@ -6,43 +6,43 @@ import { problemOf } from "./live-client.js";
 export function homePage(container, context) {
   const view = glanceView(container, answer);
   container.firstElementChild.classList.add("hu-file"); // independent of the page's theme, light or dark
-  let shown = ""; // model and text of the last request
-  let calls = 0; // ignores answers to earlier requests
-  let picture = {}; // the last translation, which stays visible while another text cannot be translated
+  let lastRequest = ""; // model and text of the last request
+  let requestCount = 0; // ignores answers to earlier requests
+  let lastTranslation = {}; // the last translation, which stays visible while another text cannot be translated
 
   // The data around a translation, as in ui/pages/home/glance.py.
-  function withContext(text, more) {
+  function viewData(text, fields) {
     const { reads, writes, languages, hint, examples, measured } = context.about;
     return {
       number: 0, problem: "", typed: text, prefix: [], known: true, unknown: [], reads, writes, languages, hint, examples, measured,
-      model: context.model === Object.keys(context.site.models)[0] ? "" : context.model, first: examples[0], text, ...more,
+      model: context.model === Object.keys(context.site.models)[0] ? "" : context.model, first: examples[0], text, ...fields,
     };
   }
 
   // Handles the view's requests: a translation, the alternatives, or opening a head.
-  /** @param {any} asked */
+  /** @param {any} request */
   async function answer({ look, text, number = 0, prefix = [], rivals = false }) {
     if (look) return context.go("attention", { kind: "cross", layer: String(look[0]), head: String(look[1]) });
-    shown = `${context.model} ${text}`;
-    const call = ++calls;
+    lastRequest = `${context.model} ${text}`;
+    const requestNumber = ++requestCount;
     const problem = problemOf(text);
-    if (problem) return view.show(withContext(text, { ...picture, number, problem }));
+    if (problem) return view.show(viewData(text, { ...lastTranslation, number, problem }));
     try {
       const reply = await context.ask("glance", { model: context.model, text, prefix, rivals });
-      if (!reply || call !== calls) return;
-      picture = { text, prefix, known: rivals, ...reply };
-      view.show(withContext(text, { ...picture, number }));
+      if (!reply || requestNumber !== requestCount) return;
+      lastTranslation = { text, prefix, known: rivals, ...reply };
+      view.show(viewData(text, { ...lastTranslation, number }));
     } catch (error) {
-      if (call === calls) view.show(withContext(text, { ...picture, number, problem: error.message }));
+      if (requestNumber === requestCount) view.show(viewData(text, { ...lastTranslation, number, problem: error.message }));
     }
   }
 
   function draw() {
     const text = context.text;
-    if (shown === `${context.model} ${text}`) return;
+    if (lastRequest === `${context.model} ${text}`) return;
     const prepared = context.about.first; // the first example, prepared with the site and available before the model
-    if (text === prepared.text) picture = { known: true, ...prepared };
-    view.show(withContext(text, text === prepared.text ? picture : {}));
+    if (text === prepared.text) lastTranslation = { known: true, ...prepared };
+    view.show(viewData(text, text === prepared.text ? lastTranslation : {}));
     answer({ text });
   }
   return { draw };

@@ -16,17 +16,17 @@ const LIVE_PAGES = {
 };
 const SHARED = ["model", "text"]; // fields kept when the page changes
 
-/** @param {Record<string, Tab>} tabs the explorer's views @param {any} site what Python wrote */
+/** @param {Record<string, Tab>} tabs the explorer's views @param {any} site the data of the site that Python writes */
 export function openLive(tabs, site) {
   const container = document.getElementById("hu-live");
   const nav = el("nav", { class: "hu-live-nav", "aria-label": "Pages" });
-  const models = el("select", { class: "hu-live-model", "aria-label": "Languages" },
+  const modelSelect = el("select", { class: "hu-live-model", "aria-label": "Languages" },
     ...Object.entries(site.models).map(([name, { label }]) => el("option", { value: name }, label)));
   const progress = makeLoading();
   const body = el("div", { class: "hu-live-body" });
-  container.append(el("div", { class: "hu-live-top" }, nav, el("label", { class: "hu-live-languages" }, models)), progress.node, body);
+  container.append(el("div", { class: "hu-live-top" }, nav, el("label", { class: "hu-live-languages" }, modelSelect)), progress.node, body);
 
-  const client = makeClient(site, loading);
+  const client = makeClient(site, showProgress);
   const pages = new Map();
   const ready = new Set();
   const params = () => new URLSearchParams(location.search);
@@ -52,24 +52,24 @@ export function openLive(tabs, site) {
   // Open another page, keeping only the shared fields.
   /** @param {string} page @param {Record<string, string>} fields */
   function go(page, fields = {}) {
-    const before = Object.fromEntries([...params().keys()].map((name) => [name, SHARED.includes(name) ? params().get(name) : null]));
-    write({ ...before, page, ...fields }, true);
+    const clearedFields = Object.fromEntries([...params().keys()].map((name) => [name, SHARED.includes(name) ? params().get(name) : null]));
+    write({ ...clearedFields, page, ...fields }, true);
     draw();
     scrollTo(0, 0);
   }
   context.write = write;
   context.link = writeAddress;
 
-  function loading(update) {
+  function showProgress(update) {
     if (update.ready) ready.add(update.model);
     if (update.model === context.model) progress.show(update);
   }
 
   function draw() {
     const name = LIVE_PAGES[params().get("page") ?? ""] ? params().get("page") ?? "" : "";
-    models.value = context.model;
+    modelSelect.value = context.model;
     nav.replaceChildren(...Object.entries(LIVE_PAGES).map(([page, { title }]) => {
-      const linkParams = new URLSearchParams(SHARED.filter((one) => params().has(one)).map((one) => [one, params().get(one)]));
+      const linkParams = new URLSearchParams(SHARED.filter((field) => params().has(field)).map((field) => [field, params().get(field)]));
       if (page) linkParams.set("page", page);
       const link = el("a", { href: linkParams.size ? `?${linkParams}` : location.pathname, "aria-current": page === name ? "page" : null }, title);
       link.addEventListener("click", (event) => {
@@ -90,8 +90,8 @@ export function openLive(tabs, site) {
     if (!context.ready) client.ask("load", { model: context.model }).catch(progress.problem);
   }
 
-  models.addEventListener("change", () => {
-    write({ model: models.value === Object.keys(site.models)[0] ? null : models.value, text: null });
+  modelSelect.addEventListener("change", () => {
+    write({ model: modelSelect.value === Object.keys(site.models)[0] ? null : modelSelect.value, text: null });
     draw();
   });
   addEventListener("popstate", draw);

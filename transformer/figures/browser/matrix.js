@@ -5,7 +5,7 @@
 /** @param {string} text @param {Side} side @param {Kind} kind */
 export function parseHeads(text, side, kind) {
   return text.split(",").filter(Boolean)
-    .map((one) => one.split(".").map(Number))
+    .map((code) => code.split(".").map(Number))
     .filter(([layer, head]) => layer < side.depths[kind] && head < side.n_heads)
     .map(([layer, head]) => ({ layer, head }));
 }
@@ -22,8 +22,8 @@ export const allHeads = (side, kind) => Array.from({ length: side.depths[kind] *
 /** @param {Side} side @param {State} state */
 export function combined(side, state) {
   if (state.combine === "one") return [{ layer: state.layer, head: state.head }];
-  const set = parseHeads(state.heads, side, state.kind);
-  if (set.length) return set;
+  const listedHeads = parseHeads(state.heads, side, state.kind);
+  if (listedHeads.length) return listedHeads;
   return Array.from({ length: side.n_heads }, (_, head) => ({ layer: state.layer, head }));
 }
 
@@ -34,9 +34,9 @@ function entries(tokens, writes, state) {
   const special = writes ? writes.special : tokens.special;
   let entryList;
   if (!state.exact) {
-    const by = writes || tokens;
-    entryList = by.word_labels.map((text) => ({ text, written: null, special: false, members: [] }));
-    by.words.forEach((word, position) => {
+    const labelSource = writes || tokens;
+    entryList = labelSource.word_labels.map((text) => ({ text, written: null, special: false, members: [] }));
+    labelSource.words.forEach((word, position) => {
       entryList[word].members.push(position);
       entryList[word].special ||= special[position];
     });
@@ -64,16 +64,16 @@ export function matrixOf(side, state, heads = combined(side, state)) {
   // word that it writes next, or by the one that it has just read.
   const byWritten = kind === "cross" && (state.exact || state.word_row !== "input") ? labels.writes : null;
   const rows = kind === "decoder" && state.exact
-    ? written(entries(labels.rows, null, state), labels.writes)
+    ? withWrittenTokens(entries(labels.rows, null, state), labels.writes)
     : entries(labels.rows, byWritten, state);
   const columns = entries(labels.columns, null, state);
   const width = labels.columns.tokens.length;
-  const all = blend(headWeights.map(({ values }) => values), state.combine === "max");
+  const blended = blend(headWeights.map(({ values }) => values), state.combine === "max");
   const values = new Float32Array(rows.length * columns.length);
   rows.forEach((row, r) => {
     columns.forEach((column, c) => {
       let sum = 0;
-      for (const i of row.members) for (const j of column.members) sum += all[i * width + j];
+      for (const i of row.members) for (const j of column.members) sum += blended[i * width + j];
       values[r * columns.length + c] = sum / row.members.length;
     });
   });
@@ -91,15 +91,15 @@ export function matrixOf(side, state, heads = combined(side, state)) {
   };
 }
 
-const written = (rows, writes) =>
+const withWrittenTokens = (rows, writes) =>
   rows.map((row) => ({ ...row, written: writes.tokens[row.members[0]] }));
 
-function blend(many, greatest) {
-  if (many.length === 1) return many[0];
-  const blended = new Float32Array(many[0].length);
-  for (const values of many) {
+function blend(tables, useMaximum) {
+  if (tables.length === 1) return tables[0];
+  const blended = new Float32Array(tables[0].length);
+  for (const values of tables) {
     for (let i = 0; i < blended.length; i++) {
-      blended[i] = greatest ? Math.max(blended[i], values[i]) : blended[i] + values[i] / many.length;
+      blended[i] = useMaximum ? Math.max(blended[i], values[i]) : blended[i] + values[i] / tables.length;
     }
   }
   return blended;
@@ -113,7 +113,7 @@ function renormalise(values, width) {
   }
 }
 
-// The level of a weight on the colour scale, 0 to 255. `most` is the row's maximum.
+// The level of a weight on the colour scale, 0 to 255. `maxWeight` is the row's maximum.
 export function shade(weight, scale, maxWeight) {
   const share = scale === "row" ? (maxWeight > 0 ? weight / maxWeight : 0) : scale === "linear" ? weight : Math.sqrt(weight);
   return Math.round(255 * Math.min(Math.max(share, 0), 1));

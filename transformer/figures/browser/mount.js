@@ -3,7 +3,7 @@
 
 // Event in a class: its detail has the parameters of the teacher's view, which a view draws at once and then
 // cancels the event; null stops pending reports.
-export const LED_EVENT = "heads-up-led";
+export const TEACHER_VIEW_EVENT = "heads-up-led";
 const QUEUE = Symbol.for("heads-up-turn"); // property of the document that all views share
 
 // `make(place, report, setState)` creates the view. `report(choice)` sends an event, even if equal to the last
@@ -31,12 +31,12 @@ export function mounted(make) {
 // is sent.
 function inOwnMessage(send) {
   const sendAlone = () =>
-    new Promise((sent) => {
+    new Promise((resolve) => {
       setTimeout(() => {
         try {
           send();
         } finally {
-          setTimeout(sent);
+          setTimeout(resolve);
         }
       });
     });

@@ -12,27 +12,27 @@ export function numberParts(value, digits = 4) {
   return { sign, text: trimmed(head), power: exponent.replace("+", "").replace("-", "−") };
 }
 
-const RAISED = { "−": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
+const SUPERSCRIPTS = { "−": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
 
-// The same in plain text.
+// A number as plain text, with the digits of `numberParts`.
 export function numberText(value, digits = 4) {
   const { sign, text, power } = numberParts(value, digits);
-  return `${sign}${text}${power === null ? "" : `·10${[...power].map((letter) => RAISED[letter]).join("")}`}`;
+  return `${sign}${text}${power === null ? "" : `·10${[...power].map((letter) => SUPERSCRIPTS[letter]).join("")}`}`;
 }
 
-// With a typographic minus and few digits: −0.12; −∞ for masked scores.
+// An element of a tensor with few digits and a typographic minus, such as −0.12; −∞ for masked scores.
 export function tensorNumber(value, digits = 3) {
   if (value === -Infinity) return "−∞";
   if (Number.isNaN(value)) return "not a number";
   return numberText(value, digits);
 }
 
-// A number short enough for a cell; `most` is the greatest in its table.
-export function cellNumber(value, most) {
+// A number short enough for a cell; `tableMax` is the greatest absolute value in its table.
+export function cellNumber(value, tableMax) {
   const size = Math.abs(value);
   if (value === -Infinity) return "−∞";
   if (Number.isInteger(value) && size < 10000) return String(value).replace("-", "−");
-  const digits = most >= 100 ? 0 : most >= 10 ? 1 : most >= 0.2 ? 2 : 3;
+  const digits = tableMax >= 100 ? 0 : tableMax >= 10 ? 1 : tableMax >= 0.2 ? 2 : 3;
   const text = size >= 1000 ? numberText(value, 2) : value.toFixed(digits);
   return text.replace("-", "−").replace(/^−(0\.?0*)$/, "$1");
 }
@@ -45,12 +45,12 @@ export function showWeight(weight, top) {
   return weight > 0 && weight < 0.005 ? "< 0.01" : `≈ ${weight.toFixed(2)}`;
 }
 
-// Two significant digits, but 100 % or 0 % only if exact.
-export function chanceOf(p) {
+// A probability in percent with two significant digits, but 100 % or 0 % only if exact.
+export function percentText(p) {
   if (p >= 0.9995 && p < 1) return "> 99.9 %";
   if (p < 0.0001) return "< 0.01 %";
   return p < 0.001 ? `${(100 * p).toFixed(2)} %` : `${(100 * p).toFixed(1)} %`;
 }
 
-// Four digits, with a typographic minus.
+// A number with four decimals and a typographic minus.
 export const fixed = (x) => x.toFixed(4).replace("-", "−");

@@ -18,8 +18,8 @@ const OPTIONS = {
   zoom: { label: "Zoom", choices: { 0: "all", 1: "×2", 2: "×4", 3: "×8", 4: "×16", 5: "×32", 6: "×64" } },
 };
 
-// Always shown. Other options are one click away, unless they are set or there is only one.
-const FIRST = ["measure", "order", "zoom"];
+// Options that are always shown. “More options” shows the others, unless they are set or there is only one.
+const ALWAYS_SHOWN = ["measure", "order", "zoom"];
 
 // `set(changes)` is called with the user's changes.
 export function makeControls(set) {
@@ -37,13 +37,13 @@ export function makeControls(set) {
     });
     selects.set(name, el("label", { class: "hu-option" }, el("span", {}, label), select));
   }
-  let shown = "";
+  let drawnKinds = "";
 
   /** @param {State} state @param {State} defaults */
-  function draw(state, available, present, defaults = state) {
-    if (present.join() !== shown) {
-      shown = present.join();
-      kinds.replaceChildren(...present.map((kind) => {
+  function draw(state, viewOptions, availableKinds, defaults = state) {
+    if (availableKinds.join() !== drawnKinds) {
+      drawnKinds = availableKinds.join();
+      kinds.replaceChildren(...availableKinds.map((kind) => {
         const button = el("button", { type: "button", "data-kind": kind, title: TERMS[kind] }, KINDS[kind]);
         button.addEventListener("click", () => set({ kind }));
         return button;
@@ -52,27 +52,27 @@ export function makeControls(set) {
     for (const button of kinds.children) {
       button.setAttribute("aria-pressed", String(button.dataset.kind === state.kind));
     }
-    kinds.hidden = present.length < 2;
+    kinds.hidden = availableKinds.length < 2;
     const unusable = { renormalise: state.special !== "hidden", word_row: state.kind !== "cross" || state.exact };
-    const usable = available.filter((name) => !unusable[name]);
-    const unset = usable.filter((name) => !FIRST.includes(name) && state[name] === defaults[name]);
-    const rest = unset.length > 1 ? unset : [];
-    const visible = usable.filter((name) => state.more || !rest.includes(name));
-    more.hidden = !rest.length;
+    const usable = viewOptions.filter((name) => !unusable[name]);
+    const unset = usable.filter((name) => !ALWAYS_SHOWN.includes(name) && state[name] === defaults[name]);
+    const extraOptions = unset.length > 1 ? unset : [];
+    const visible = usable.filter((name) => state.more || !extraOptions.includes(name));
+    more.hidden = !extraOptions.length;
     more.setAttribute("aria-expanded", String(Boolean(state.more)));
     more.textContent = state.more ? "Fewer options" : "More options";
     const nodes = visible.map((name) => selects.get(name));
     // Update only what changed: an open list would close, and the focus would be lost.
-    if (nodes.length !== options.children.length || nodes.some((one, i) => one !== options.children[i])) {
+    if (nodes.length !== options.children.length || nodes.some((node, i) => node !== options.children[i])) {
       options.replaceChildren(...nodes);
     }
     for (const name of visible) selects.get(name).querySelector("select").value = String(state[name]);
   }
 
   // Set the choices of an option, which come with the data.
-  const offer = (name, choices) => selects.get(name).querySelector("select").replaceChildren(...optionsOf(choices));
+  const setChoices = (name, choices) => selects.get(name).querySelector("select").replaceChildren(...optionsOf(choices));
 
-  return { node, draw, offer };
+  return { node, draw, setChoices };
 }
 
 const optionsOf = (choices) => Object.entries(choices).map(([value, text]) => el("option", { value }, text));

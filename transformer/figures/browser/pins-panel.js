@@ -19,26 +19,26 @@ const COUNTING_NOTE = "For a word of several tokens, weights to them are summed 
 /** @param {Context} ctx */
 export function makePins(ctx) {
   const words = el("div", { class: "hu-pinwords", role: "toolbar", "aria-label": "Pin a word" });
-  const ways = el("div", { class: "hu-directions", role: "group", "aria-label": "Direction" });
+  const directions = el("div", { class: "hu-directions", role: "group", "aria-label": "Direction" });
   const unpinButton = el("button", { type: "button", class: "hu-button" }, "Unpin");
   const result = el("p", { class: "hu-pin-result", role: "status" });
   const grids = el("div", { class: "hu-kindrow" });
   const bar = makeBar();
   const list = el("ol", { class: "hu-clearest" });
-  const unseen = el("p", { class: "hu-note" });
+  const notShownNote = el("p", { class: "hu-note" });
   const pinnedPanel = el("div", { class: "hu-pinned" },
-    el("div", { class: "hu-pinhead" }, result, ways, unpinButton),
+    el("div", { class: "hu-pinhead" }, result, directions, unpinButton),
     el("div", { class: "hu-pinbody" },
-      el("div", {}, grids, el("div", { class: "hu-pinscale" }, bar.node, el("span", {}, "greatest weight between it and another word")), unseen),
+      el("div", {}, grids, el("div", { class: "hu-pinscale" }, bar.node, el("span", {}, "greatest weight between it and another word")), notShownNote),
       el("section", {}, el("h2", {}, "Strongest first"), list)));
   const node = el("section", { class: "hu-pins", "aria-label": "A word in every head" }, words, pinnedPanel);
   const sections = new Map(); // kind → { mosaic, node }
-  let [built, stop] = ["", 0]; // the sentences shown, and the button that Tab focuses
+  let [builtSideId, tabStop] = ["", 0]; // the side whose words are drawn, and the index of the button that Tab focuses
 
   for (const [way, label] of DIRECTIONS) {
     const button = el("button", { type: "button", "data-way": way }, label);
     button.addEventListener("click", () => ctx.set({ way }));
-    ways.append(button);
+    directions.append(button);
   }
   const unpin = () => {
     ctx.set({ pin: "" });
@@ -58,9 +58,9 @@ export function makePins(ctx) {
     if (!right && !(event.key in ends)) return;
     event.preventDefault();
     event.stopPropagation();
-    stop = ends[event.key] ?? clampIndex(buttons.indexOf(event.target) + right, buttons.length);
-    buttons.forEach((button, i) => { button.tabIndex = i === stop ? 0 : -1; });
-    buttons[stop].focus();
+    tabStop = ends[event.key] ?? clampIndex(buttons.indexOf(event.target) + right, buttons.length);
+    buttons.forEach((button, i) => { button.tabIndex = i === tabStop ? 0 : -1; });
+    buttons[tabStop].focus();
   });
 
   // Open a head in the Heads view, or stay in the view that already enlarges it.
@@ -79,76 +79,76 @@ export function makePins(ctx) {
 
   // Draw the words of the source and of its translation.
   function build() {
-    const all = pinnableWords(ctx.side);
-    const button = (one) => {
-      const wordButton = el("button", { type: "button", class: "hu-pinword", "data-pin": pinOf(one) }, el("bdi", {}, one.label));
-      if (one.members.length > 1) wordButton.title = `${one.members.length} tokens. ${COUNTING_NOTE}`;
+    const sideWords = pinnableWords(ctx.side);
+    const button = (word) => {
+      const wordButton = el("button", { type: "button", class: "hu-pinword", "data-pin": pinOf(word) }, el("bdi", {}, word.label));
+      if (word.members.length > 1) wordButton.title = `${word.members.length} tokens. ${COUNTING_NOTE}`;
       wordButton.addEventListener("click", () => {
-        stop = all.findIndex((other) => pinOf(other) === pinOf(one));
-        ctx.set({ pin: wordButton.getAttribute("aria-pressed") === "true" ? "" : pinOf(one) });
+        tabStop = sideWords.findIndex((other) => pinOf(other) === pinOf(word));
+        ctx.set({ pin: wordButton.getAttribute("aria-pressed") === "true" ? "" : pinOf(word) });
       });
       return wordButton;
     };
-    const line = (of) => all.filter((one) => one.of === of).map(button);
+    const line = (of) => sideWords.filter((word) => word.of === of).map(button);
     const target = line("t");
     words.replaceChildren(
       el("span", { class: "hu-pincaption" }, "Pin a word:"), el("span", { class: "hu-pinline" }, ...line("s")),
       ...(target.length ? [el("span", { "aria-hidden": "true" }, "→"), el("span", { class: "hu-pinline" }, ...target)] : []),
     );
-    stop = clampIndex(stop, Math.max(all.length, 1));
+    tabStop = clampIndex(tabStop, Math.max(sideWords.length, 1));
   }
 
   function draw() {
     const { side, state, theme } = ctx;
-    if (built !== side.id) build();
-    built = side.id;
+    if (builtSideId !== side.id) build();
+    builtSideId = side.id;
     const pinned = pinnedWord(side, state.pin);
     words.querySelectorAll("button").forEach((button, i) => {
       button.setAttribute("aria-pressed", String(pinned !== null && button.dataset.pin === pinOf(pinned)));
-      button.tabIndex = i === stop ? 0 : -1;
+      button.tabIndex = i === tabStop ? 0 : -1;
     });
     pinnedPanel.hidden = !pinned;
     if (!pinned) return;
-    for (const button of ways.children) button.setAttribute("aria-pressed", String(button.dataset.way === state.way));
+    for (const button of directions.children) button.setAttribute("aria-pressed", String(button.dataset.way === state.way));
     const kinds = positionsIn(side, pinned, state.way);
     const nodes = kinds.map(([kind]) => section(kind).node);
-    if (nodes.length !== grids.children.length || nodes.some((one, i) => one !== grids.children[i])) grids.replaceChildren(...nodes);
+    if (nodes.length !== grids.children.length || nodes.some((node, i) => node !== grids.children[i])) grids.replaceChildren(...nodes);
     grids.style.setProperty("--hu-heads", side.n_heads);
-    for (const [kind, seen] of kinds) drawKind(pinned, kind, strongestAttention(side, pinned, kind, seen));
+    for (const [kind, positions] of kinds) drawKind(pinned, kind, strongestAttention(side, pinned, kind, positions));
     bar.draw(theme.ramp, [[0, "0"], [0.5, "0.5"], [1, "1"]]);
-    unseen.textContent = nodes.length ? KIND_NOT_SHOWN[pinned.of] : "";
-    write(pinned, clearest(side, pinned, state.way));
+    notShownNote.textContent = nodes.length ? KIND_NOT_SHOWN[pinned.of] : "";
+    drawResult(pinned, clearest(side, pinned, state.way));
   }
 
-  function drawKind(pinned, kind, all) {
+  function drawKind(pinned, kind, headWeights) {
     const { side, state, theme } = ctx;
-    const of = ({ layer, head }) => all[layer * side.n_heads + head];
+    const weightOf = ({ layer, head }) => headWeights[layer * side.n_heads + head];
     section(kind).mosaic.draw(side, kind, state, theme, {
       label: KINDS[kind],
       marked: kind === state.kind,
       of: `${state.pin} ${state.way}`,
-      described: (layer, head) => inWords(of({ layer, head }), pinned),
+      described: (layer, head) => description(weightOf({ layer, head }), pinned),
       picture: (canvas, layer, head) => {
         [canvas.width, canvas.height] = [1, 1];
         const pen = canvas.getContext("2d");
-        pen.fillStyle = theme.css(Math.round(255 * Math.min(of({ layer, head }).weight, 1)));
+        pen.fillStyle = theme.css(Math.round(255 * Math.min(weightOf({ layer, head }).weight, 1)));
         pen.fillRect(0, 0, 1, 1);
       },
     });
   }
 
-  const inWords = (one, { label }) => `${attentionText(one, label).map(([text]) => text).join(" ")}${one.weight > 0 ? `, ${shownWeight(one)}` : ""}`;
+  const description = (headWeight, { label }) => `${attentionText(headWeight, label).map(([text]) => text).join(" ")}${headWeight.weight > 0 ? `, ${weightText(headWeight)}` : ""}`;
 
-  function write(pinned, best) {
+  function drawResult(pinned, strongestHeads) {
     result.title = COUNTING_NOTE;
-    result.replaceChildren(...(best.length
-      ? [...attentionNodes(best[0], pinned, true), ` with ${shownWeight(best[0])} of its attention, in ${headName(best[0])}.`]
+    result.replaceChildren(...(strongestHeads.length
+      ? [...attentionNodes(strongestHeads[0], pinned, true), ` with ${weightText(strongestHeads[0])} of its attention, in ${headName(strongestHeads[0])}.`]
       : ["There is no attention between ", el("strong", {}, el("bdi", {}, pinned.label)), " and another word in this direction. Choose the other direction."]));
-    list.replaceChildren(...best.map((one) => {
-      const button = el("button", { type: "button", "data-head": `${one.kind} ${one.layer}.${one.head}` },
-        el("span", { class: "hu-pinweight" }, shownWeight(one)),
-        el("span", {}, el("strong", {}, sentenceCase(headName(one))), ` · ${KINDS[one.kind]}`, el("br"), ...attentionNodes(one, pinned)));
-      button.addEventListener("click", () => open(one));
+    list.replaceChildren(...strongestHeads.map((headWeight) => {
+      const button = el("button", { type: "button", "data-head": `${headWeight.kind} ${headWeight.layer}.${headWeight.head}` },
+        el("span", { class: "hu-pinweight" }, weightText(headWeight)),
+        el("span", {}, el("strong", {}, sentenceCase(headName(headWeight))), ` · ${KINDS[headWeight.kind]}`, el("br"), ...attentionNodes(headWeight, pinned)));
+      button.addEventListener("click", () => open(headWeight));
       return el("li", {}, button);
     }));
   }
@@ -157,8 +157,8 @@ export function makePins(ctx) {
 }
 
 // 1 only if exact.
-const shownWeight = ({ weight }) => (weight >= 0.9995 && weight < 1 ? "> 0.999" : weight.toFixed(3));
+const weightText = ({ weight }) => (weight >= 0.9995 && weight < 1 ? "> 0.999" : weight.toFixed(3));
 
 // Words separated by spaces, each isolated from the direction of its letters.
-const attentionNodes = (one, { label }, whole = false) => attentionText(one, label, whole).flatMap(([text, word], i) =>
+const attentionNodes = (headWeight, { label }, wholeSentence = false) => attentionText(headWeight, label, wholeSentence).flatMap(([text, word], i) =>
   [...(i ? [" "] : []), word ? el("em", {}, el("bdi", {}, text)) : text]);

@@ -15,27 +15,27 @@ const scaled = (ctx, size) => Math.round(size * (ctx.state.size === "large" ? 1.
 // colour. `point(dimension)` is called when the pointer moves to another dimension.
 /** @param {Context} ctx */
 export function makeStrips(ctx, lines, point) {
-  let shown = -1;
+  let selectedDimension = -1;
   const stage = makeStage({
     plan: (pen, width) => planStrips(ctx, pen, lines(), width),
-    paint: (pen, layout) => paintStrips(ctx, pen, layout, shown),
+    paint: (pen, layout) => paintStrips(ctx, pen, layout, selectedDimension),
   });
   const { canvas } = stage;
 
   function draw(dimension, label) {
-    shown = dimension;
-    if (dimension < 0) stage.say(null);
+    selectedDimension = dimension;
+    if (dimension < 0) stage.showTooltip(null);
     stage.draw(label);
   }
   // The tooltip of the selected dimension, in one of the lines.
   function showTooltip(number) {
     const { placed } = stage;
     const line = placed?.lines[number];
-    if (!line || shown < 0) return stage.say(null);
-    stage.say([
-      el("strong", {}, fixed(line.values[shown])),
-      el("span", {}, `${line.name}, dimension ${shown}`),
-    ], placed.left + (shown + 0.5) * placed.cell, placed.top + number * placed.pitch, placed.high);
+    if (!line || selectedDimension < 0) return stage.showTooltip(null);
+    stage.showTooltip([
+      el("strong", {}, fixed(line.values[selectedDimension])),
+      el("span", {}, `${line.name}, dimension ${selectedDimension}`),
+    ], placed.left + (selectedDimension + 0.5) * placed.cell, placed.top + number * placed.pitch, placed.high);
   }
   canvas.addEventListener("pointermove", (event) => {
     const { placed } = stage;
@@ -110,17 +110,17 @@ export function makeKeyBars(ctx, working, choose) {
     if (hovered >= working().count) hovered = -1;
     stage.draw(label);
   };
-  const under = (event) => {
+  const keyUnder = (event) => {
     const at = Math.floor((event.offsetX - stage.placed.left) / stage.placed.cell);
     return at >= 0 && at < working().count ? at : -1;
   };
   canvas.addEventListener("pointermove", (event) => {
-    hovered = under(event);
+    hovered = keyUnder(event);
     draw(description);
-    if (hovered < 0) return stage.say(null);
+    if (hovered < 0) return stage.showTooltip(null);
     const w = working();
     const masked = hovered >= w.seen;
-    stage.say([
+    stage.showTooltip([
       el("strong", {}, tokenText(w.labels.columns.names[hovered])),
       el("span", {}, masked ? "masked: −∞" : `score ${fixed(w.scores[hovered])}`),
       el("span", {}, `weight ${fixed(w.shares[hovered])}`),
@@ -128,10 +128,10 @@ export function makeKeyBars(ctx, working, choose) {
   });
   canvas.addEventListener("pointerleave", () => {
     hovered = -1;
-    stage.say(null);
+    stage.showTooltip(null);
     draw(description);
   });
-  canvas.addEventListener("click", (event) => under(event) >= 0 && choose(under(event)));
+  canvas.addEventListener("click", (event) => keyUnder(event) >= 0 && choose(keyUnder(event)));
   return { node: stage.node, draw, figure: stage.figure };
 }
 
@@ -153,11 +153,11 @@ function planBars(ctx, pen, w, width) {
 function paintBars(ctx, pen, layout, w, hovered) {
   const { theme } = ctx;
   const { left, top, cell, band } = layout;
-  const seen = w.scores.subarray(0, w.seen);
-  const [high, low] = [Math.max(0, ...seen), Math.min(0, ...seen)];
+  const visibleScores = w.scores.subarray(0, w.seen);
+  const [high, low] = [Math.max(0, ...visibleScores), Math.min(0, ...visibleScores)];
   const perScore = (band - 14) / (high - low || 1);
   const zero = top + 12 + high * perScore;
-  const floor = top + 2 * band + 26; // baseline of the weights' bars
+  const baseline = top + 2 * band + 26; // baseline of the weights' bars
   const largestShare = Math.max(...w.shares);
   const gap = cell >= 8 ? 2 : 0;
   drawKeyNames(ctx, pen, layout, w, hovered);
@@ -165,30 +165,30 @@ function paintBars(ctx, pen, layout, w, hovered) {
   pen.fillStyle = theme.muted;
   pen.textAlign = "right";
   pen.fillText("score", left - 8, zero);
-  pen.fillText("weight", left - 8, floor - 8);
+  pen.fillText("weight", left - 8, baseline - 8);
   pen.font = `${scaled(ctx, SMALL_LABEL_SIZE)}px ${theme.font}`;
   pen.textAlign = "center";
   for (let j = 0; j < w.seen; j++) {
     const x = left + j * cell;
-    const [rise, tall] = [w.scores[j] * perScore, ((band - 16) * w.shares[j]) / largestShare];
-    pen.fillStyle = theme.divergingCss(rise < 0 ? 45 : 210);
-    pen.fillRect(x, Math.min(zero, zero - rise), Math.max(cell - gap, 0.5), Math.max(Math.abs(rise), 0.5));
+    const [scoreHeight, barHeight] = [w.scores[j] * perScore, ((band - 16) * w.shares[j]) / largestShare];
+    pen.fillStyle = theme.divergingCss(scoreHeight < 0 ? 45 : 210);
+    pen.fillRect(x, Math.min(zero, zero - scoreHeight), Math.max(cell - gap, 0.5), Math.max(Math.abs(scoreHeight), 0.5));
     pen.fillStyle = j === w.column ? theme.choice : theme.accent;
-    pen.fillRect(x, floor - tall, Math.max(cell - gap, 0.5), Math.max(tall, 0.5));
+    pen.fillRect(x, baseline - barHeight, Math.max(cell - gap, 0.5), Math.max(barHeight, 0.5));
     if (cell < scaled(ctx, 34)) continue;
     pen.fillStyle = theme.text;
-    pen.fillText(w.scores[j].toFixed(2).replace("-", "−"), x + (cell - gap) / 2, rise < 0 ? zero - rise + 8 : zero - rise - 8);
-    pen.fillText(w.shares[j].toFixed(2), x + (cell - gap) / 2, floor - tall - 8);
+    pen.fillText(w.scores[j].toFixed(2).replace("-", "−"), x + (cell - gap) / 2, scoreHeight < 0 ? zero - scoreHeight + 8 : zero - scoreHeight - 8);
+    pen.fillText(w.shares[j].toFixed(2), x + (cell - gap) / 2, baseline - barHeight - 8);
   }
   pen.textAlign = "left";
-  if (w.seen < w.count) hatch(pen, left + w.seen * cell, top, (w.count - w.seen) * cell, floor - top, theme.faint);
+  if (w.seen < w.count) hatch(pen, left + w.seen * cell, top, (w.count - w.seen) * cell, baseline - top, theme.faint);
   pen.fillStyle = theme.line;
-  for (const y of [zero, floor]) pen.fillRect(left, y - 0.5, cell * w.count, 1);
+  for (const y of [zero, baseline]) pen.fillRect(left, y - 0.5, cell * w.count, 1);
   for (const [at, ink] of [[w.column, theme.choice], [hovered, theme.text]]) {
     if (at < 0) continue;
     pen.lineWidth = 2;
     pen.strokeStyle = ink;
-    pen.strokeRect(left + at * cell - 1, top - 3, Math.max(cell - gap, 2) + 2, floor - top + 6);
+    pen.strokeRect(left + at * cell - 1, top - 3, Math.max(cell - gap, 2) + 2, baseline - top + 6);
   }
 }
 
@@ -210,14 +210,14 @@ function drawKeyNames(ctx, pen, layout, w, hovered) {
   });
 }
 
-// Tokens as radio buttons that wrap. `off(i)` draws one as masked, `writes` adds the token written next.
+// Tokens as radio buttons that wrap. `isMasked(i)` is whether token i is masked; `writes` has the token that each one writes next.
 export function makeTokenList(label, choose) {
   const list = el("div", { class: "hu-choices", role: "radiogroup", "aria-label": label });
   const node = el("div", {}, el("span", { class: "hu-label" }, label), list);
-  let shown = "";
-  function draw(key, tokens, chosen, off, writes = null) {
-    if (key !== shown) {
-      shown = key;
+  let drawnKey = "";
+  function draw(key, tokens, chosen, isMasked, writes = null) {
+    if (key !== drawnKey) {
+      drawnKey = key;
       list.replaceChildren(...tokens.map((token, i) => {
         const button = el("button", { type: "button", role: "radio", class: "hu-choice" }, tokenText(token));
         if (writes) button.append(el("span", { class: "hu-next" }, " → ", tokenText(writes[i])));
@@ -228,7 +228,7 @@ export function makeTokenList(label, choose) {
     [...list.children].forEach((button, i) => {
       setIfChanged(button, "aria-checked", String(i === chosen));
       setIfChanged(button, "tabindex", i === chosen ? "0" : "-1");
-      setIfChanged(button, "class", off(i) ? "hu-choice hu-off" : "hu-choice");
+      setIfChanged(button, "class", isMasked(i) ? "hu-choice hu-off" : "hu-choice");
     });
     const { offsetTop, offsetHeight } = list.children[chosen];
     if (offsetTop < list.scrollTop || offsetTop + offsetHeight > list.scrollTop + list.clientHeight) list.scrollTop = offsetTop - 8;

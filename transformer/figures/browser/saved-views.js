@@ -47,17 +47,17 @@ export function viewsOf(text, pages) {
   }
   if (content?.format !== FORMAT || !Array.isArray(content.views)) throw new Error(`This file is not a list of views; its format must be “${FORMAT}”.`);
   if (content.views.length > MAX_VIEWS) throw new Error(`This list has ${content.views.length} views; at most ${MAX_VIEWS} can be saved.`);
-  return content.views.map((one, number) => checkedView(one, number + 1, pages));
+  return content.views.map((view, index) => checkedView(view, index + 1, pages));
 }
 
-function checkedView(one, number, pages) {
+function checkedView(view, number, pages) {
   for (const [name, maxCharacters] of Object.entries(MAX_CHARACTERS)) {
-    if (typeof one?.[name] !== "string") throw new Error(`View ${number} of this list has no ${name}.`);
-    if (one[name].length > maxCharacters) throw new Error(`The ${name} of view ${number} has ${one[name].length} characters; at most ${maxCharacters} can be saved.`);
+    if (typeof view?.[name] !== "string") throw new Error(`View ${number} of this list has no ${name}.`);
+    if (view[name].length > maxCharacters) throw new Error(`The ${name} of view ${number} has ${view[name].length} characters; at most ${maxCharacters} can be saved.`);
   }
-  if (!pages.includes(one.page)) throw new Error(`View ${number} of this list belongs to a page that this app does not have.`);
-  const { page, title, note, day } = one;
-  return { page, query: new URLSearchParams(one.query).toString(), title, note, day };
+  if (!pages.includes(view.page)) throw new Error(`View ${number} of this list belongs to a page that this app does not have.`);
+  const { page, title, note, day } = view;
+  return { page, query: new URLSearchParams(view.query).toString(), title, note, day };
 }
 
 /** @param {string} base @param {Pick<SavedView, "page" | "query">} view */
@@ -66,8 +66,8 @@ export const addressOf = (base, { page, query }) => base + page + (query && `?${
 // The list with this view first; a view of the same address moves to the front.
 /** @param {SavedView[]} views @param {SavedView} view */
 export function withView(views, view) {
-  const same = ({ page, query }) => page === view.page && query === view.query;
-  return [views.find(same) || view, ...views.filter((one) => !same(one))].slice(0, MAX_VIEWS);
+  const hasSameAddress = ({ page, query }) => page === view.page && query === view.query;
+  return [views.find(hasSameAddress) || view, ...views.filter((saved) => !hasSameAddress(saved))].slice(0, MAX_VIEWS);
 }
 
 // The list with the view at `index` moved by `step`.
@@ -82,23 +82,23 @@ const EMPTY = "There are no saved views yet. Save this view to find it here agai
 // Accessed on use: where storage is forbidden, even reading the property throws.
 const storage = { getItem: (name) => localStorage.getItem(name), setItem: (name, value) => localStorage.setItem(name, value) };
 
-// `.button` opens `.dialog`. `titled()` returns the name of the current view.
-export function makeSavedViews(titled) {
+// `.button` opens `.dialog`. `currentTitle()` returns the name of the current view.
+export function makeSavedViews(currentTitle) {
   let pages = [""];
   let views = [];
   const status = el("p", { class: "hu-saved-message", role: "status" });
   const list = el("ol", { class: "hu-saved-list" });
   const actionButton = (label, run, title = "") => {
-    const one = el("button", { type: "button", class: "hu-saved-act", title: title || null }, label);
-    one.addEventListener("click", run);
-    return one;
+    const button = el("button", { type: "button", class: "hu-saved-act", title: title || null }, label);
+    button.addEventListener("click", run);
+    return button;
   };
   const [save, html, json] = [actionButton("Save this view", add), actionButton("Export as HTML", exportHtml), actionButton("Export as JSON", exportJson)];
-  const acts = el("div", { class: "hu-saved-acts" }, save, html, json,
-    actionButton("Import JSON …", choose, "Adds the views of an exported JSON file to this list"), actionButton("Close", () => dialog.close()));
+  const buttons = el("div", { class: "hu-saved-acts" }, save, html, json,
+    actionButton("Import JSON …", chooseFile, "Adds the views of an exported JSON file to this list"), actionButton("Close", () => dialog.close()));
   const dialog = el("dialog", { class: "hu-saved", "aria-label": "Saved views" },
     el("h2", {}, "Saved views"), el("p", { class: "hu-saved-about" }, "Stored only in this browser; they are not sent to the server."),
-    acts, status, list);
+    buttons, status, list);
   const button = el("button", { type: "button", class: "hu-link-button hu-saved-button", "aria-label": "Saved", title: "Saved views: save the current view with a note, or export the list" }, el("span", { class: "hu-saved-mark", "aria-hidden": "true" }));
   save.classList.add("hu-saved-first");
 
@@ -113,19 +113,19 @@ export function makeSavedViews(titled) {
   function add() {
     const { page, query } = partsOf(location.href, pages);
     if (views.length >= MAX_VIEWS) return showStatus(`${MAX_VIEWS} views are saved already; remove one first.`);
-    setViews(withView(views, { page, query, title: titled().slice(0, 200), note: "", day: new Date().toISOString().slice(0, 10) }));
+    setViews(withView(views, { page, query, title: currentTitle().slice(0, 200), note: "", day: new Date().toISOString().slice(0, 10) }));
     list.querySelector("textarea")?.focus();
     return undefined;
   }
 
   // Not inserted in the page, where file inputs belong to the page itself.
-  function choose() {
+  function chooseFile() {
     const file = el("input", { type: "file", accept: ".json,application/json" });
-    file.addEventListener("change", async () => file.files[0] && open(await file.files[0].text()));
+    file.addEventListener("change", async () => file.files[0] && importViews(await file.files[0].text()));
     file.click();
   }
 
-  function open(text) {
+  function importViews(text) {
     try {
       const imported = viewsOf(text, pages);
       setViews(imported.reduceRight(withView, views));
@@ -135,8 +135,8 @@ export function makeSavedViews(titled) {
     }
   }
 
-  function setViews(now) {
-    views = now;
+  function setViews(newViews) {
+    views = newViews;
     showStatus(storeViews(storage, views) ? "" : "This browser does not allow storage for this page; export the list as JSON before you leave.");
     draw();
   }
@@ -152,7 +152,7 @@ export function makeSavedViews(titled) {
 
   function entry(view, index) {
     const change = (name) => (event) => {
-      views = views.map((one, i) => (i === index ? { ...one, [name]: event.target.value } : one));
+      views = views.map((saved, i) => (i === index ? { ...saved, [name]: event.target.value } : saved));
       if (!storeViews(storage, views)) showStatus("This browser does not allow storage for this page.");
     };
     const title = el("input", { type: "text", value: view.title, maxlength: 200, "aria-label": "Name of the view" });
@@ -161,10 +161,10 @@ export function makeSavedViews(titled) {
     title.addEventListener("input", change("title"));
     note.addEventListener("input", change("note"));
     const move = (label, step, name) => {
-      const one = actionButton(label, () => setViews(movedView(views, index, step)), name);
-      one.setAttribute("aria-label", `${name}: ${view.title}`);
-      one.disabled = index + step < 0 || index + step >= views.length;
-      return one;
+      const button = actionButton(label, () => setViews(movedView(views, index, step)), name);
+      button.setAttribute("aria-label", `${name}: ${view.title}`);
+      button.disabled = index + step < 0 || index + step >= views.length;
+      return button;
     };
     const remove = actionButton("✕", () => setViews(views.filter((_, i) => i !== index)), "Remove");
     remove.setAttribute("aria-label", `Remove: ${view.title}`);
@@ -173,15 +173,15 @@ export function makeSavedViews(titled) {
     return el("li", {}, el("div", { class: "hu-saved-row" }, title, link, move("↑", -1, "Up"), move("↓", 1, "Down"), remove), note);
   }
 
-  const named = (end) => `heads-up-views-${new Date().toISOString().slice(0, 10)}.${end}`;
+  const exportFileName = (end) => `heads-up-views-${new Date().toISOString().slice(0, 10)}.${end}`;
   function exportJson() {
-    download(new Blob([jsonOf(views)], { type: "application/json" }), named("json"));
+    download(new Blob([jsonOf(views)], { type: "application/json" }), exportFileName("json"));
   }
   function exportHtml() {
-    download(new Blob([pageOf(views, partsOf(location.href, pages).base)], { type: "text/html" }), named("html"));
+    download(new Blob([pageOf(views, partsOf(location.href, pages).base)], { type: "text/html" }), exportFileName("html"));
   }
 
-  return { button, dialog, show: (known) => { pages = known; } };
+  return { button, dialog, show: (pageNames) => { pages = pageNames; } };
 }
 
 // An HTML page with a link and a note for each view. User input becomes text, never HTML.

@@ -16,11 +16,11 @@ export function seeitView(root) {
     if (!picture || !scroller) return;
     // The card scrolls until it sticks; measure it in that position.
     scroller.scrollTop += picture.getBoundingClientRect().top - scroller.getBoundingClientRect().top;
-    const below = card.parentElement.getBoundingClientRect().bottom;
-    scroller.scrollTop += picture.getBoundingClientRect().top - below - 8;
+    const cardBottom = card.parentElement.getBoundingClientRect().bottom;
+    scroller.scrollTop += picture.getBoundingClientRect().top - cardBottom - 8;
     const view = /** @type {any} */ (picture.getRootNode());
     const chosen = view.querySelector("[aria-current]")?.getBoundingClientRect();
-    if (chosen && chosen.bottom > innerHeight - 8) scroller.scrollTop += chosen.top - (below + innerHeight) / 2;
+    if (chosen && chosen.bottom > innerHeight - 8) scroller.scrollTop += chosen.top - (cardBottom + innerHeight) / 2;
   });
   return { show: () => {}, close: () => {} };
 }
@@ -29,8 +29,8 @@ export function seeitView(root) {
 function pictureAfter(card) {
   for (const candidate of document.querySelectorAll(PICTURES)) {
     if (!(card.compareDocumentPosition(candidate) & Node.DOCUMENT_POSITION_FOLLOWING) || card.contains(candidate)) continue;
-    const within = [candidate, ...candidate.querySelectorAll("*")].find((node) => node.shadowRoot)?.shadowRoot.querySelector(STAGE);
-    const target = within || candidate;
+    const figureInView = [candidate, ...candidate.querySelectorAll("*")].find((node) => node.shadowRoot)?.shadowRoot.querySelector(STAGE);
+    const target = figureInView || candidate;
     if (target.getBoundingClientRect().height > 0) return target;
   }
   return null;

@@ -9,28 +9,28 @@ export const NUMBER_PATTERN = /^[-+]?\d+(\.\d+)?(e[-+]?\d+)?$/;
 const TABLE_DELAY_MS = 120; // ms without a change until the table is updated
 
 // The table is created when opened, and updated while open.
-export function makeSheet(current) {
+export function makeSheet(currentView) {
   const container = el("div", { class: "hu-sheet-place", tabindex: "0", role: "region", "aria-label": "As a table" });
   const node = el("details", { class: "hu-sheet" }, el("summary", {}, "As a table"), container);
-  let shown = null;
-  let waiting = 0;
+  let shownKey = null;
+  let updateTimer = 0;
 
   function fill() {
-    const table = node.open ? current().table?.() : null;
-    const now = table && JSON.stringify(table);
-    if (now === shown) return;
-    shown = now;
+    const table = node.open ? currentView().table?.() : null;
+    const tableKey = table && JSON.stringify(table);
+    if (tableKey === shownKey) return;
+    shownKey = tableKey;
     container.replaceChildren(...(table ? sheetOf(table) : []));
   }
   node.addEventListener("toggle", fill);
 
   function draw() {
-    node.hidden = !current().table;
-    clearTimeout(waiting);
-    if (node.open) waiting = setTimeout(fill, TABLE_DELAY_MS);
+    node.hidden = !currentView().table;
+    clearTimeout(updateTimer);
+    if (node.open) updateTimer = setTimeout(fill, TABLE_DELAY_MS);
   }
 
-  return { node, draw, close: () => clearTimeout(waiting) };
+  return { node, draw, close: () => clearTimeout(updateTimer) };
 }
 
 function sheetOf({ caption, columns, rows }) {
@@ -46,9 +46,9 @@ function sheetOf({ caption, columns, rows }) {
       ...others.map((value) => el("td", { class: NUMBER_PATTERN.test(value) ? "hu-figure" : null }, cell(value))),
     ))),
   );
-  const left = rows.length - count;
-  const more = left && el("p", { class: "hu-note" }, `${left} more rows are in the exported table (CSV).`);
-  return left ? [table, more] : [table];
+  const omittedRows = rows.length - count;
+  const more = omittedRows && el("p", { class: "hu-note" }, `${omittedRows} more rows are in the exported table (CSV).`);
+  return omittedRows ? [table, more] : [table];
 }
 
 // A matrix as on screen: a row per query, a column per key. With exact names, the numbers before tokens are
@@ -57,13 +57,13 @@ function sheetOf({ caption, columns, rows }) {
 export function matrixTable(m, caption) {
   if (!m) return null;
   const digits = m.top > 255 ? 4 : 2; // digits that packing preserves
-  const named = (entry) => (hasExactNames() ? `${entry.members[0]} ${entry.text}` : tokenName(entry.text));
+  const entryName = (entry) => (hasExactNames() ? `${entry.members[0]} ${entry.text}` : tokenName(entry.text));
   const writes = m.rows.some((row) => row.written !== null);
   return {
     caption: `${caption}: attention of each row's token to each column's`,
-    columns: ["attends from", ...(writes ? ["writes"] : []), ...m.columns.map(named)],
+    columns: ["attends from", ...(writes ? ["writes"] : []), ...m.columns.map(entryName)],
     rows: m.rows.map((row, r) => [
-      named(row),
+      entryName(row),
       ...(writes ? [row.written] : []),
       ...m.columns.map((_, c) => (m.masked(r, c) ? "masked" : m.values[r * m.nColumns + c].toFixed(digits))),
     ]),

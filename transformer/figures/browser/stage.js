@@ -32,14 +32,14 @@ export function makeStage({ plan, paint }) {
   }
 
   // Show a few lines next to the point (x, y) of the canvas, which covers `side` pixels; null hides them.
-  function say(lines, x = 0, y = 0, side = 0) {
+  function showTooltip(lines, x = 0, y = 0, side = 0) {
     tip.hidden = !lines;
     if (!lines) return;
     tip.replaceChildren(...lines);
-    const beside = Math.min(Math.max(x - tip.offsetWidth / 2, 0), canvas.clientWidth - tip.offsetWidth);
-    const above = y - tip.offsetHeight - 8;
-    tip.style.left = `${Math.max(beside, 0)}px`;
-    tip.style.top = `${above >= 0 ? above : y + side + 8}px`;
+    const tipLeft = Math.min(Math.max(x - tip.offsetWidth / 2, 0), canvas.clientWidth - tip.offsetWidth);
+    const tipTop = y - tip.offsetHeight - 8;
+    tip.style.left = `${Math.max(tipLeft, 0)}px`;
+    tip.style.top = `${tipTop >= 0 ? tipTop : y + side + 8}px`;
   }
 
   // For export: { width, height, paint(pen) }.
@@ -49,5 +49,5 @@ export function makeStage({ plan, paint }) {
     return { width, height: Math.ceil(planned.height), paint: (pen) => paint(pen, planned) };
   }
 
-  return { node, canvas, draw, say, figure, get placed() { return placed; } };
+  return { node, canvas, draw, showTooltip, figure, get placed() { return placed; } };
 }

@@ -11,16 +11,16 @@ const NO_XML = /[^\t\n\r -\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
 export function svgPen(width, height, ground) {
   const root = document.createElementNS(SVG, "svg");
   const ruler = document.createElement("canvas").getContext("2d");
-  const lettering = document.createElement("span").style;
+  const fontStyle = document.createElement("span").style;
   const initial = {
     fillStyle: "#000000", strokeStyle: "#000000", lineWidth: 1, globalAlpha: 1, lineCap: "butt",
     font: "10px sans-serif", textAlign: "left", textBaseline: "alphabetic", dash: [], clip: null,
     matrix: new DOMMatrix(),
   };
-  let now = { ...initial };
+  let penState = { ...initial };
   let path = "";
   let clips = 0;
-  const saved = [];
+  const savedStates = [];
   const round = (x) => String(Math.round(x * 1000) / 1000);
 
   function add(tag, attributes, text) {
@@ -29,12 +29,12 @@ export function svgPen(width, height, ground) {
       if (value !== null) node.setAttribute(name, value);
     }
     if (text !== undefined) node.textContent = text;
-    turn(node);
-    if (now.globalAlpha < 1) node.setAttribute("opacity", round(now.globalAlpha));
-    if (now.clip) {
+    setTransform(node);
+    if (penState.globalAlpha < 1) node.setAttribute("opacity", round(penState.globalAlpha));
+    if (penState.clip) {
       // Wrapped in a group, as the clip was set in its own coordinate system.
       const group = document.createElementNS(SVG, "g");
-      group.setAttribute("clip-path", `url(#${now.clip})`);
+      group.setAttribute("clip-path", `url(#${penState.clip})`);
       group.append(node);
       root.append(group);
     } else {
@@ -43,28 +43,28 @@ export function svgPen(width, height, ground) {
     return node;
   }
 
-  function turn(node) {
-    const { a, b, c, d, e, f } = now.matrix;
-    if (!now.matrix.isIdentity) node.setAttribute("transform", `matrix(${[a, b, c, d, e, f].map(round).join(" ")})`);
+  function setTransform(node) {
+    const { a, b, c, d, e, f } = penState.matrix;
+    if (!penState.matrix.isIdentity) node.setAttribute("transform", `matrix(${[a, b, c, d, e, f].map(round).join(" ")})`);
   }
 
-  const line = () => ({
+  const strokeAttributes = () => ({
     fill: "none",
-    stroke: now.strokeStyle,
-    "stroke-width": round(now.lineWidth),
-    "stroke-linecap": now.lineCap === "butt" ? null : now.lineCap,
-    "stroke-dasharray": now.dash.length ? now.dash.join(" ") : null,
+    stroke: penState.strokeStyle,
+    "stroke-width": round(penState.lineWidth),
+    "stroke-linecap": penState.lineCap === "butt" ? null : penState.lineCap,
+    "stroke-dasharray": penState.dash.length ? penState.dash.join(" ") : null,
   });
-  const box = (x, y, w, h) => ({ x: round(x), y: round(y), width: round(w), height: round(h) });
+  const boxAttributes = (x, y, w, h) => ({ x: round(x), y: round(y), width: round(w), height: round(h) });
 
   /** @type {any} */
   const pen = {
-    save: () => saved.push({ ...now }),
-    restore: () => { now = saved.pop() || { ...initial }; },
-    translate: (x, y) => { now.matrix = now.matrix.translate(x, y); },
-    rotate: (angle) => { now.matrix = now.matrix.rotate((angle * 180) / Math.PI); },
-    scale: (x, y) => { now.matrix = now.matrix.scale(x, y); },
-    setLineDash: (dash) => { now.dash = dash; },
+    save: () => savedStates.push({ ...penState }),
+    restore: () => { penState = savedStates.pop() || { ...initial }; },
+    translate: (x, y) => { penState.matrix = penState.matrix.translate(x, y); },
+    rotate: (angle) => { penState.matrix = penState.matrix.rotate((angle * 180) / Math.PI); },
+    scale: (x, y) => { penState.matrix = penState.matrix.scale(x, y); },
+    setLineDash: (dash) => { penState.dash = dash; },
     beginPath: () => { path = ""; },
     closePath: () => { path += "Z"; },
     moveTo: (x, y) => { path += `M${round(x)} ${round(y)}`; },
@@ -79,46 +79,46 @@ export function svgPen(width, height, ground) {
       clip.id = `clip-${clips++}`;
       const shape = document.createElementNS(SVG, "path");
       shape.setAttribute("d", path);
-      turn(shape);
-      if (now.clip) clip.setAttribute("clip-path", `url(#${now.clip})`); // intersected with the previous clip
+      setTransform(shape);
+      if (penState.clip) clip.setAttribute("clip-path", `url(#${penState.clip})`); // intersected with the previous clip
       clip.append(shape);
       root.append(clip);
-      now.clip = clip.id;
+      penState.clip = clip.id;
     },
-    fill: () => add("path", { d: path, fill: now.fillStyle }),
-    stroke: () => add("path", { d: path, ...line() }),
+    fill: () => add("path", { d: path, fill: penState.fillStyle }),
+    stroke: () => add("path", { d: path, ...strokeAttributes() }),
     clearRect: () => {},
-    fillRect: (x, y, w, h) => add("rect", { ...box(x, y, w, h), fill: now.fillStyle }),
-    strokeRect: (x, y, w, h) => add("rect", { ...box(x, y, w, h), ...line() }),
+    fillRect: (x, y, w, h) => add("rect", { ...boxAttributes(x, y, w, h), fill: penState.fillStyle }),
+    strokeRect: (x, y, w, h) => add("rect", { ...boxAttributes(x, y, w, h), ...strokeAttributes() }),
     measureText: (text) => {
-      ruler.font = now.font;
+      ruler.font = penState.font;
       return ruler.measureText(text);
     },
     fillText: (text, x, y) => {
-      ruler.font = now.font;
-      ruler.textBaseline = /** @type {CanvasTextBaseline} */ (now.textBaseline);
+      ruler.font = penState.font;
+      ruler.textBaseline = /** @type {CanvasTextBaseline} */ (penState.textBaseline);
       const node = add("text", {
         x: round(x),
         // On the baseline: drawing programs support no other.
         y: round(y - (ruler.measureText("x").alphabeticBaseline || 0)),
-        fill: now.fillStyle,
-        "text-anchor": { left: null, center: "middle", right: "end" }[now.textAlign],
+        fill: penState.fillStyle,
+        "text-anchor": { left: null, center: "middle", right: "end" }[penState.textAlign],
         "xml:space": "preserve",
       }, text);
-      // Each property separately, for the same reason: programs do not parse the shorthand.
-      lettering.font = now.font;
+      // Each property separately: drawing programs do not parse the `font` shorthand.
+      fontStyle.font = penState.font;
       for (const name of ["font-family", "font-size", "font-weight"]) {
-        node.setAttribute(name, lettering.getPropertyValue(name));
+        node.setAttribute(name, fontStyle.getPropertyValue(name));
       }
     },
     drawImage: (canvas, x, y, w, h) => {
-      const image = add("image", { ...box(x, y, w, h), preserveAspectRatio: "none" });
+      const image = add("image", { ...boxAttributes(x, y, w, h), preserveAspectRatio: "none" });
       image.setAttribute("href", canvas.toDataURL());
       image.style.imageRendering = "pixelated";
     },
   };
   for (const name of ["fillStyle", "strokeStyle", "lineWidth", "globalAlpha", "lineCap", "font", "textAlign", "textBaseline"]) {
-    Object.defineProperty(pen, name, { get: () => now[name], set: (value) => { now[name] = value; } });
+    Object.defineProperty(pen, name, { get: () => penState[name], set: (value) => { penState[name] = value; } });
   }
 
   for (const [name, value] of Object.entries({ xmlns: SVG, width, height, viewBox: `0 0 ${width} ${height}` })) {

@@ -11,9 +11,9 @@ import { unpack } from "./store.js";
 const KIND_KEYS = "Arrow keys move, Enter switches; the first cell is the whole kind, the edges are layers and columns.";
 
 export function switchboardView(container, report) {
-  let [header, parts, built] = [null, null, ""];
+  let [header, parts, builtKey] = [null, null, ""];
   let off = new Set(); // "e3.2"
-  let sent = []; // reports that have not come back yet
+  let pendingReports = []; // reports that have not come back yet
   const status = el("p", { class: "hu-note", role: "status" });
   const allOn = el("button", { type: "button", class: "hu-button" }, "All on");
   const bar = makeBar();
@@ -28,11 +28,11 @@ export function switchboardView(container, report) {
     const unpacked = unpack(bytes);
     [header, parts] = [unpacked.header, unpacked.parts];
     setExactNames(header.exact);
-    const at = sent.indexOf(header.off);
-    if (at >= 0) sent.splice(0, at + 1);
+    const at = pendingReports.indexOf(header.off);
+    if (at >= 0) pendingReports.splice(0, at + 1);
     else {
       off = readOff(header.off, header);
-      sent = [];
+      pendingReports = [];
     }
     redraw();
   }
@@ -41,8 +41,8 @@ export function switchboardView(container, report) {
     if (!header || !frame.isConnected) return;
     frame.dataset.size = header.large ? "large" : "normal";
     const key = JSON.stringify([header.kinds, header.n_layers, header.n_heads, header.moved, header.exact]);
-    if (key !== built) build();
-    built = key;
+    if (key !== builtKey) build();
+    builtKey = key;
     const theme = colours(frame);
     for (const grid of grids) header.moved ? drawMoved(grid, theme) : drawSwitches(grid, theme);
     [top.hidden, legend.hidden] = [header.moved, !header.moved];
@@ -63,7 +63,7 @@ export function switchboardView(container, report) {
 
   // Row 0 and column 0 are the edges: a head is at { row: layer + 1, column: head + 1 }.
   function makeGrid(kind) {
-    const named = (row, column) => {
+    const labelOf = (row, column) => {
       if (!row && !column) return kind.label;
       if (!row) return `${kind.label}, head ${displayNumber(column - 1)} of every layer`;
       return `${kind.label}, ${column ? headName({ layer: row - 1, head: column - 1 }) : layerName(row - 1)}`;
@@ -75,8 +75,8 @@ export function switchboardView(container, report) {
         type: "button",
         class: head ? "hu-thumb" : "hu-edge",
         role: header.moved ? "radio" : "switch",
-        "aria-label": named(row, column),
-        title: named(row, column),
+        "aria-label": labelOf(row, column),
+        title: labelOf(row, column),
         "data-head": head ? `${kind.letter}${row - 1}.${column - 1}` : null,
         tabindex: row === 1 && column === 1 ? "0" : "-1",
       }, head && !header.moved ? el("canvas", { "aria-hidden": "true" }) : edgeText(row, column));
@@ -98,16 +98,16 @@ export function switchboardView(container, report) {
     const written = writeOff(heads, header);
     if (hasExactNames()) return written.replaceAll(",", ", ");
     const labels = Object.fromEntries(header.kinds.map(({ letter, label }) => [letter, label]));
-    return written.split(",").map((one) => {
-      const [layer, head] = one.slice(1).split(".").map(Number);
-      return `${labels[one[0]]} ${head === undefined ? layerName(layer) : shortName({ layer, head })}`;
+    return written.split(",").map((code) => {
+      const [layer, head] = code.slice(1).split(".").map(Number);
+      return `${labels[code[0]]} ${head === undefined ? layerName(layer) : shortName({ layer, head })}`;
     }).join(", ");
   }
 
   function moveFocus(event, cells) {
     if (!(event.key in ARROWS)) return;
     const [right, down] = ARROWS[event.key];
-    const row = cells.findIndex((line) => line.includes(event.target));
+    const row = cells.findIndex((rowCells) => rowCells.includes(event.target));
     const first = header.moved ? 1 : 0;
     const next = cells[Math.max(clampIndex(row + down, cells.length), first)][
       Math.max(clampIndex(cells[row].indexOf(event.target) + right, cells[row].length), first)];
@@ -134,7 +134,7 @@ export function switchboardView(container, report) {
 
   function reportOff() {
     const written = writeOff(off, header);
-    sent.push(written);
+    pendingReports.push(written);
     report({ off: written });
     redraw();
   }
@@ -150,14 +150,14 @@ export function switchboardView(container, report) {
     const thumbs = parts.get(`thumbs.${kind.name}`);
     const [, heads, height, width] = thumbs.shape;
     const size = height * width;
-    cells.forEach((line, row) => line.forEach((button, column) => {
+    cells.forEach((rowCells, row) => rowCells.forEach((button, column) => {
       const on = String(headsAt(kind, row, column).some((head) => !off.has(head)));
       if (button.getAttribute("aria-checked") !== on) button.setAttribute("aria-checked", on);
     }));
     const { values = [], key = "" } = grid.painted ?? {};
     if (key === theme.key + thumbs.shape && values.every((value, n) => value === thumbs.values[n])) return;
     grid.painted = { values: thumbs.values, key: theme.key + thumbs.shape };
-    cells.forEach((line, row) => line.forEach((button, column) => {
+    cells.forEach((rowCells, row) => rowCells.forEach((button, column) => {
       if (!row || !column) return;
       const start = ((row - 1) * heads + column - 1) * size;
       paintThumb(button.firstChild, { values: thumbs.values.subarray(start, start + size), height, width }, kind.name === "decoder", theme.ramp);
@@ -167,7 +167,7 @@ export function switchboardView(container, report) {
   function drawMoved({ kind, cells }, theme) {
     const { values } = parts.get(`moved.${kind.name}`);
     const [name, layer, head] = header.chosen || [];
-    cells.slice(1).forEach((line, l) => line.slice(1).forEach((button, h) => {
+    cells.slice(1).forEach((rowCells, l) => rowCells.slice(1).forEach((button, h) => {
       const share = values[l * header.n_heads + h];
       const level = Math.round(255 * Math.sqrt(Math.min(share, 1)));
       const chosen = kind.name === name && l === layer && h === head;
@@ -193,10 +193,10 @@ export function switchboardView(container, report) {
 // "e3.2,c5" as a set of heads, and back; a complete layer is written as "c5".
 export function readOff(text, { n_layers, n_heads }) {
   const heads = new Set();
-  for (const one of text.split(",").filter(Boolean)) {
-    const [layer, head] = one.slice(1).split(".").map(Number);
+  for (const code of text.split(",").filter(Boolean)) {
+    const [layer, head] = code.slice(1).split(".").map(Number);
     if (layer >= n_layers) continue;
-    for (let h = 0; h < n_heads; h++) if (head === undefined || head === h) heads.add(`${one[0]}${layer}.${h}`);
+    for (let h = 0; h < n_heads; h++) if (head === undefined || head === h) heads.add(`${code[0]}${layer}.${h}`);
   }
   return heads;
 }

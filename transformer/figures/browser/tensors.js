@@ -91,13 +91,13 @@ export function tensorsView(container, report) {
   const under = (event) => cellUnder(stage.placed, event.offsetX, event.offsetY);
 
   function showTooltip() {
-    if (!over) return stage.say(null);
+    if (!over) return stage.showTooltip(null);
     const value = values[over.row * count() + order[over.at]];
     const column = columnName(header, order[over.at]);
     const line = (axis, label) => (axis ? el("span", {}, `${axis} `, tokenText(label)) : null);
     const [x, y, high] = spotOf(stage.placed, over);
     const label = header.cells ? el("span", {}, tokenText(header.cells[over.row][order[over.at]])) : null;
-    stage.say([el("strong", {}, tensorNumber(value, 5)), label, line(header.row_axis, header.rows[over.row]), line(header.column_axis, column)].filter(Boolean), x, y, high);
+    stage.showTooltip([el("strong", {}, tensorNumber(value, 5)), label, line(header.row_axis, header.rows[over.row]), line(header.column_axis, column)].filter(Boolean), x, y, high);
   }
 
   function choose(row, column) {

@@ -3,7 +3,7 @@
 
 import { el, tokenText } from "./base.js";
 import { hasExactNames, setExactNames } from "./naming.js";
-import { chanceOf } from "./numbers.js";
+import { percentText } from "./numbers.js";
 
 const FIRST_CANDIDATES = 3; // candidates of a step until the reader expands it
 const MAX_INPUT_TOKENS = 9; // maximum tokens of the decoder's input, the last ones
@@ -87,7 +87,7 @@ function stepRow(step, count, report) {
 function notesOf({ last, forced, tail }) {
   const notes = [
     forced ? "you chose it" : null, last ? "the end" : null,
-    tail === undefined ? null : `from the tail: more probable tokens have ${chanceOf(tail)} of the probability`,
+    tail === undefined ? null : `from the tail: more probable tokens have ${percentText(tail)} of the probability`,
   ];
   return notes.filter(Boolean).map((text) => el("span", { class: "hu-label" }, text));
 }
@@ -108,7 +108,7 @@ function bar(one, taken, take) {
     { class: taken ? "hu-candidate hu-this" : "hu-candidate", type: takes ? "button" : null, title: takes ? "choose this instead" : null },
     el("span", { class: "hu-name" }, tokenText(token)),
     el("span", { class: "hu-track" }, share),
-    el("span", { class: "hu-number" }, chanceOf(probability)),
+    el("span", { class: "hu-number" }, percentText(probability)),
   );
   if (takes) row.addEventListener("click", () => take(one));
   return row;

@@ -94,7 +94,7 @@ interface Context {
   sides: Side[]; side: Side; pairs: Pairs;
   matrix(side?: Side, changes?: Partial<State>): Matrix | null;
   title(): string;
-  onPaper<T>(make: () => T): T;
+  withPrintColours<T>(make: () => T): T;
 }
 
 // A view of the explorer and its constructor: `EXPLORER` of figures/views.py.

@@ -8,7 +8,7 @@ const RETRY_DELAYS_MS = [300, 1500, 6000]; // ms between retries after a network
 // Mounts the view whose script is at `path`, and adds its style where the view is drawn.
 /** @param {string} path @param {string[]} pages */
 export async function servedView(path, pages) {
-  const { default: draw, STYLE } = await fetched(partsOf(location.href, pages).base + path);
+  const { default: draw, STYLE } = await importWithRetries(partsOf(location.href, pages).base + path);
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(STYLE);
   return (view) => {
@@ -19,14 +19,14 @@ export async function servedView(path, pages) {
 }
 
 // A browser may cache a failed import, so each retry uses another address.
-/** @param {string} url @param {(url: string) => Promise<any>} load @param {number[]} waits */
-export async function fetched(url, load = (at) => import(at), waits = RETRY_DELAYS_MS) {
-  for (const [count, wait] of waits.entries()) {
+/** @param {string} url @param {(url: string) => Promise<any>} load @param {number[]} delays */
+export async function importWithRetries(url, load = (at) => import(at), delays = RETRY_DELAYS_MS) {
+  for (const [count, delay] of delays.entries()) {
     try {
       return await load(count ? `${url}?${count}` : url);
     } catch {
-      await new Promise((done) => setTimeout(done, wait));
+      await new Promise((resolve) => setTimeout(resolve, delay));
     }
   }
-  return load(`${url}?${waits.length}`);
+  return load(`${url}?${delays.length}`);
 }

@@ -6,8 +6,8 @@ import { colours, el, SVG } from "./base.js";
 import { paintThumb } from "./mosaic.js";
 import { unpack } from "./store.js";
 
-const FADE = 700; // ms to fade from one picture of a head to the next
-const LARGE = 2; // number of enlarged cards
+const FADE_MS = 700; // ms to fade from one picture of a head to the next
+const MAX_ENLARGED = 2; // number of enlarged cards
 const ORDERS = {
   name: ["Name", (a, b) => a.who.localeCompare(b.who)],
   far: ["Most steps", (a, b) => b.share - a.share],
@@ -16,10 +16,10 @@ const ORDERS = {
 };
 
 export function wallView(container, report) {
-  let [cards, heads, large, order] = [[], new Map(), [], "name"];
-  const shown = new Map(); // the levels that each run's head shows now, by name
+  let [cards, heads, enlarged, order] = [[], new Map(), [], "name"];
+  const shownLevels = new Map(); // the levels that each run's head shows now, by name
   const drawnCards = new Map(); // the elements of each card
-  const calm = matchMedia("(prefers-reduced-motion: reduce)");
+  const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
   const sorts = el("div", { class: "hu-wall-sorts", role: "group", "aria-label": "Sort the runs" });
   for (const [key, [label]] of Object.entries(ORDERS)) {
     const button = el("button", { type: "button", class: "hu-button", "data-order": key }, label);
@@ -30,17 +30,17 @@ export function wallView(container, report) {
     sorts.append(button);
   }
   const hint = el("p", { class: "hu-note" }, "The curve shows the loss, from zero; the picture shows a head: the stronger the colour, the more attention. Click a run to enlarge it, and another to compare the two.");
-  const front = el("div", { class: "hu-wall-front" });
-  const rest = el("div", { class: "hu-wall-rest" });
-  const frame = el("div", { class: "hu hu-wall" }, sorts, hint, front, rest);
+  const enlargedCards = el("div", { class: "hu-wall-front" });
+  const otherCards = el("div", { class: "hu-wall-rest" });
+  const frame = el("div", { class: "hu hu-wall" }, sorts, hint, enlargedCards, otherCards);
   container.append(frame);
-  let [began, fading] = [0, 0];
+  let [fadeStart, fadeRequest] = [0, 0];
 
   function show(bytes) {
     const { header, parts } = unpack(bytes);
     cards = header.cards;
     heads = parts;
-    large = large.filter((name) => cards.some((card) => card.name === name));
+    enlarged = enlarged.filter((name) => cards.some((card) => card.name === name));
     draw();
   }
 
@@ -49,29 +49,29 @@ export function wallView(container, report) {
     for (const button of sorts.children) button.setAttribute("aria-pressed", String(button.dataset.order === order));
     const sorted = [...cards].sort(ORDERS[order][1]);
     for (const name of [...drawnCards.keys()]) if (!cards.some((card) => card.name === name)) drawnCards.delete(name);
-    sorted.forEach(fill);
-    front.replaceChildren(...large.map((name) => drawnCards.get(name).node));
-    rest.replaceChildren(...sorted.filter(({ name }) => !large.includes(name)).map(({ name }) => drawnCards.get(name).node));
-    front.hidden = !large.length;
-    move();
+    sorted.forEach(updateCard);
+    enlargedCards.replaceChildren(...enlarged.map((name) => drawnCards.get(name).node));
+    otherCards.replaceChildren(...sorted.filter(({ name }) => !enlarged.includes(name)).map(({ name }) => drawnCards.get(name).node));
+    enlargedCards.hidden = !enlarged.length;
+    fadeHeads();
   }
 
-  function fill(card) {
-    if (!drawnCards.has(card.name)) drawnCards.set(card.name, make(card.name));
+  function updateCard(card) {
+    if (!drawnCards.has(card.name)) drawnCards.set(card.name, makeCard(card.name));
     const { node, button, who, title, canvas, curve, progress, ends } = drawnCards.get(card.name);
-    const isLarge = large.includes(card.name);
+    const isLarge = enlarged.includes(card.name);
     node.dataset.status = card.status;
     button.setAttribute("aria-pressed", String(isLarge));
     who.textContent = card.who;
     title.textContent = card.title;
     canvas.setAttribute("aria-label", card.head);
     canvas.hidden = !heads.has(card.name);
-    progress.textContent = wordsOf(card);
-    ends.textContent = `${card.head}. ${lossWords(card.curve)}.`;
+    progress.textContent = progressText(card);
+    ends.textContent = `${card.head}. ${lossText(card.curve)}.`;
     drawCurve(curve, card.curve);
   }
 
-  function make(name) {
+  function makeCard(name) {
     const [who, title, progress] = [el("b", {}), el("span", { class: "hu-wall-title" }), el("span", { class: "hu-wall-progress" })];
     const canvas = el("canvas", { role: "img", "aria-label": "Its clearest head" });
     const ends = el("span", { class: "hu-wall-ends" });
@@ -79,7 +79,7 @@ export function wallView(container, report) {
     curve.setAttribute("role", "img");
     const button = el("button", { type: "button", class: "hu-wall-card" }, who, title, el("span", { class: "hu-wall-pictures" }, canvas, curve), progress, ends);
     button.addEventListener("click", () => {
-      large = large.includes(name) ? large.filter((one) => one !== name) : [...large, name].slice(-LARGE);
+      enlarged = enlarged.includes(name) ? enlarged.filter((other) => other !== name) : [...enlarged, name].slice(-MAX_ENLARGED);
       draw();
       button.focus({ preventScroll: true });
     });
@@ -89,36 +89,36 @@ export function wallView(container, report) {
   }
 
   // Fade every head from its current picture to the newest.
-  function move() {
-    cancelAnimationFrame(fading);
-    const ways = cards.filter(({ name }) => heads.has(name)).map(({ name }) => {
+  function fadeHeads() {
+    cancelAnimationFrame(fadeRequest);
+    const fades = cards.filter(({ name }) => heads.has(name)).map(({ name }) => {
       const head = heads.get(name);
-      const before = shown.get(name);
+      const before = shownLevels.get(name);
       const from = before && before.length === head.values.length ? Float32Array.from(before) : null;
       return { name, head, from };
     });
-    began = 0;
+    fadeStart = 0;
     const step = (now) => {
-      began ||= now;
-      const share = calm.matches ? 1 : Math.min((now - began) / FADE, 1);
+      fadeStart ||= now;
+      const share = reducedMotion.matches ? 1 : Math.min((now - fadeStart) / FADE_MS, 1);
       const { ramp } = colours(frame);
-      for (const { name, head, from } of ways) {
+      for (const { name, head, from } of fades) {
         const values = from && share < 1 ? from.map((value, i) => value + share * (head.values[i] - value)) : head.values;
-        shown.set(name, values);
+        shownLevels.set(name, values);
         const [height, width] = head.shape;
         paintThumb(drawnCards.get(name).canvas, { values: Uint8Array.from(values), height, width }, false, ramp);
       }
-      if (share < 1 && ways.some(({ from }) => from)) fading = requestAnimationFrame(step);
+      if (share < 1 && fades.some(({ from }) => from)) fadeRequest = requestAnimationFrame(step);
     };
-    fading = requestAnimationFrame(step);
+    fadeRequest = requestAnimationFrame(step);
   }
 
-  return { show, close: () => cancelAnimationFrame(fading) };
+  return { show, close: () => cancelAnimationFrame(fadeRequest) };
 }
 
 const lossOf = ({ curve }) => (curve.length ? curve[curve.length - 1][1] : Infinity);
 
-export function wordsOf({ status, step, right, curve }) {
+export function progressText({ status, step, right, curve }) {
   const parts = [status === "running" ? `step ${step.toLocaleString("en")}` : status];
   if (curve.length) parts.push(`loss ${curve[curve.length - 1][1].toFixed(2)}`);
   if (right !== null) parts.push(`${Math.round(100 * right)}% correct`);
@@ -135,7 +135,7 @@ export function pointsOf(curve) {
   ]);
 }
 
-const lossWords = (curve) => {
+const lossText = (curve) => {
   if (!curve.length) return "No loss yet";
   const [[first, high], [last, low]] = [curve[0], curve[curve.length - 1]];
   return `Loss ${high.toFixed(2)} at step ${first}, ${low.toFixed(2)} at step ${last}`;
@@ -146,7 +146,7 @@ function drawCurve(svg, curve) {
   svg.setAttribute("preserveAspectRatio", "none");
   svg.toggleAttribute("hidden", !curve.length);
   if (!curve.length) return;
-  svg.setAttribute("aria-label", lossWords(curve));
+  svg.setAttribute("aria-label", lossText(curve));
   const line = document.createElementNS(SVG, "polyline");
   line.setAttribute("points", pointsOf(curve).map(([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`).join(" "));
   const title = document.createElementNS(SVG, "title");

@@ -7,17 +7,17 @@ const worker = self;
 const VERSION = "";
 const FILES = [];
 const MODELS = "models/";
-const NAME = `heads-up-site-${VERSION}`;
+const CACHE_NAME = `heads-up-site-${VERSION}`;
 
 worker.addEventListener("install", (/** @type {any} */ event) => {
   const files = FILES.map((file) => new Request(file, { cache: "reload" }));
-  event.waitUntil(caches.open(NAME).then((cache) => cache.addAll(files)).then(() => worker.skipWaiting()));
+  event.waitUntil(caches.open(CACHE_NAME).then((cache) => cache.addAll(files)).then(() => worker.skipWaiting()));
 });
 
 worker.addEventListener("activate", (/** @type {any} */ event) => {
-  const old = (name) => name.startsWith("heads-up-site-") && name !== NAME;
+  const isOldCache = (name) => name.startsWith("heads-up-site-") && name !== CACHE_NAME;
   event.waitUntil(caches.keys()
-    .then((names) => Promise.all(names.filter(old).map((name) => caches.delete(name))))
+    .then((names) => Promise.all(names.filter(isOldCache).map((name) => caches.delete(name))))
     .then(() => worker.clients.claim()));
 });
 
@@ -26,13 +26,13 @@ worker.addEventListener("fetch", (/** @type {any} */ event) => {
   const scope = new URL(worker.registration.scope);
   const path = url.pathname.slice(scope.pathname.length);
   if (event.request.method !== "GET" || url.origin !== scope.origin || path.startsWith(MODELS)) return;
-  event.respondWith(answer(event.request, path === "" ? "index.html" : path));
+  event.respondWith(respond(event.request, path === "" ? "index.html" : path));
 });
 
-async function answer(request, path) {
-  const cache = await caches.open(NAME);
-  const kept = await cache.match(path, { ignoreSearch: true });
-  if (kept) return kept;
+async function respond(request, path) {
+  const cache = await caches.open(CACHE_NAME);
+  const cached = await cache.match(path, { ignoreSearch: true });
+  if (cached) return cached;
   const response = await fetch(request);
   if (response.ok && response.status === 200) await cache.put(path, response.clone()).catch(() => undefined); // such as a film
   return response;

@@ -10,23 +10,23 @@
 export const atSite = (hooks, name, tensor) => hooks?.[name]?.(tensor, name) ?? tensor;
 
 // Combines sets of hooks; hooks of the same site run one after the other.
-/** @param {(Hooks | null)[]} several @returns {Hooks} */
-export function together(...several) {
+/** @param {(Hooks | null)[]} hookSets @returns {Hooks} */
+export function combineHooks(...hookSets) {
   /** @type {Hooks} */
-  const all = {};
-  for (const hooks of several) {
+  const combinedHooks = {};
+  for (const hooks of hookSets) {
     for (const [name, fn] of Object.entries(hooks ?? {})) {
-      const before = all[name];
-      all[name] = !before ? fn : (tensor, site) => {
-        const seen = before(tensor, site) ?? tensor;
-        return fn(seen, site) ?? seen;
+      const earlierHook = combinedHooks[name];
+      combinedHooks[name] = !earlierHook ? fn : (tensor, site) => {
+        const changedTensor = earlierHook(tensor, site) ?? tensor;
+        return fn(changedTensor, site) ?? changedTensor;
       };
     }
   }
-  return all;
+  return combinedHooks;
 }
 
-// Hooks that record every site of one pass in `found`, by name.
+// Hooks that record every site of one pass in `recorded`, by name.
 /** @param {Record<string, Tensor>} recorded @param {string[]} names @returns {Hooks} */
 export const recordInto = (recorded, names) =>
   Object.fromEntries(names.map((name) => [name, (tensor) => { recorded[name] = tensor; return undefined; }]));
@@ -47,32 +47,32 @@ const IN_NORM = (name) => [`${name}.hook_sum`, `${name}.hook_output`];
 /** @param {any} config */
 export function siteNames({ n_layers }) {
   const layers = (side, parts) => Array.from({ length: n_layers }, (_, i) => parts(`${side}.layers.${i}`)).flat();
-  const begin = (side) => ["tokens", "positions", "output"].map((point) => `${side}.embed.hook_${point}`);
-  const own = (name) => [...IN_ATTENTION(`${name}.self_attn`), ...IN_NORM(`${name}.self_attn_norm`)];
-  const cross = (name) => [...IN_ATTENTION(`${name}.cross_attn`), ...IN_NORM(`${name}.cross_attn_norm`)];
-  const last = (name) => [`${name}.ffn.hook_hidden`, `${name}.ffn.hook_output`, ...IN_NORM(`${name}.ffn_norm`)];
+  const embedding = (side) => ["tokens", "positions", "output"].map((point) => `${side}.embed.hook_${point}`);
+  const selfAttention = (name) => [...IN_ATTENTION(`${name}.self_attn`), ...IN_NORM(`${name}.self_attn_norm`)];
+  const crossAttention = (name) => [...IN_ATTENTION(`${name}.cross_attn`), ...IN_NORM(`${name}.cross_attn_norm`)];
+  const feedForward = (name) => [`${name}.ffn.hook_hidden`, `${name}.ffn.hook_output`, ...IN_NORM(`${name}.ffn_norm`)];
   return [
-    ...begin("encoder"), ...layers("encoder", (name) => [...own(name), ...last(name)]), "encoder.hook_memory",
-    ...begin("decoder"), ...layers("decoder", (name) => [...own(name), ...cross(name), ...last(name)]), "hook_logits",
+    ...embedding("encoder"), ...layers("encoder", (name) => [...selfAttention(name), ...feedForward(name)]), "encoder.hook_memory",
+    ...embedding("decoder"), ...layers("decoder", (name) => [...selfAttention(name), ...crossAttention(name), ...feedForward(name)]), "hook_logits",
   ];
 }
 
 // Switches heads off: their outputs are 0 where W^O reads them.
 /** @param {HeadName[]} heads */
-export const switchedOff = (heads) => forEach(heads, "heads", (row) => row.fill(0));
+export const switchedOff = (heads) => changeHeads(heads, "heads", (row) => row.fill(0));
 
 // Makes heads uniform: all their scores are 0 before the mask.
 /** @param {HeadName[]} heads */
-export const uniform = (heads) => forEach(heads, "scores", (row) => row.fill(0));
+export const uniform = (heads) => changeHeads(heads, "scores", (row) => row.fill(0));
 
 // Replaces heads by their mean output over a trace.
 /** @param {HeadName[]} heads @param {Record<string, Tensor>} sites those of the trace, with the heads' outputs */
 export function toMean(heads, sites) {
-  return forEach(heads, "heads", (rows, { kind, layer, head }, size) => {
+  return changeHeads(heads, "heads", (rows, { kind, layer, head }, size) => {
     const [, length] = sites[siteOf(kind, layer, "heads")].shape;
-    const known = sites[siteOf(kind, layer, "heads")].values.subarray(head * length * size, (head + 1) * length * size);
+    const headOutputs = sites[siteOf(kind, layer, "heads")].values.subarray(head * length * size, (head + 1) * length * size);
     const mean = new Float32Array(size);
-    known.forEach((value, i) => { mean[i % size] += value / length; });
+    headOutputs.forEach((value, i) => { mean[i % size] += value / length; });
     for (let i = 0; i < rows.length; i++) rows[i] = mean[i % size];
   });
 }
@@ -80,8 +80,8 @@ export function toMean(heads, sites) {
 // Calls `change(values of one head, head, width of a row)` on a copy of the tensor at this point of each
 // attention.
 /** @param {HeadName[]} heads @param {string} point @param {(rows: Float32Array, head: HeadName, width: number) => unknown} change */
-function forEach(heads, point, change) {
-  return together(...heads.map((headName) => ({
+function changeHeads(heads, point, change) {
+  return combineHooks(...heads.map((headName) => ({
     [siteOf(headName.kind, headName.layer, point)]: (tensor) => {
       const changed = tensor.clone();
       const [, length, width] = changed.shape;

@@ -19,7 +19,7 @@ export class AddAndNorm {
     this.bias = weight(`${name}.norm.bias`);
   }
 
-  /** @param {Tensor} x @param {Tensor} sublayer what the sublayer made of x */
+  /** @param {Tensor} x @param {Tensor} sublayer the sublayer's output for x */
   forward(x, sublayer, hooks) {
     const sum = atSite(hooks, `${this.name}.hook_sum`, add(x, sublayer));
     return atSite(hooks, `${this.name}.hook_output`, layerNorm(sum, this.gain, this.bias));
@@ -72,8 +72,8 @@ export class EncoderLayer {
 
   /** @param {Tensor} x */
   forward(x, hooks) {
-    const own = this.selfAttention.keysAndValues(x, hooks);
-    x = this.selfAttentionNorm.forward(x, this.selfAttention.forward(x, own, false, hooks), hooks);
+    const keysAndValues = this.selfAttention.keysAndValues(x, hooks);
+    x = this.selfAttentionNorm.forward(x, this.selfAttention.forward(x, keysAndValues, false, hooks), hooks);
     return this.feedForwardNorm.forward(x, this.feedForward.forward(x, hooks), hooks);
   }
 }

@@ -36,13 +36,13 @@ const READERS = {
   F32: (buffer, values) => values.set(new Float32Array(buffer)),
   F16: (buffer, values) => {
     const bits = new Uint16Array(buffer);
-    for (let i = 0; i < bits.length; i++) values[i] = HALF[bits[i]];
+    for (let i = 0; i < bits.length; i++) values[i] = FLOAT16_VALUES[bits[i]];
   },
   BF16: (buffer, values) => values.set(new Float32Array(Uint32Array.from(new Uint16Array(buffer), (bits) => bits << 16).buffer)),
 };
 
 // Every float16 as a number: sign, five bits of exponent, ten of fraction (IEEE 754).
-const HALF = Float32Array.from({ length: 65536 }, (_, bits) => {
+const FLOAT16_VALUES = Float32Array.from({ length: 65536 }, (_, bits) => {
   const [sign, exponent, fraction] = [bits >> 15 ? -1 : 1, (bits >> 10) & 31, bits & 1023];
   if (exponent === 31) return fraction ? NaN : sign * Infinity;
   return sign * (exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : 2 ** -14 * (fraction / 1024));

@@ -41,11 +41,11 @@ function multiply(x, w, y, rows, n, m) {
     for (let i = 0; i < rows; i++) {
       let [a, b, c, d] = [0, 0, 0, 0];
       for (let k = 0, at = i * n; k < n; k++, at++) {
-        const one = x[at];
-        a += one * w[w0 + k];
-        b += one * w[w1 + k];
-        c += one * w[w2 + k];
-        d += one * w[w3 + k];
+        const xValue = x[at];
+        a += xValue * w[w0 + k];
+        b += xValue * w[w1 + k];
+        c += xValue * w[w2 + k];
+        d += xValue * w[w3 + k];
       }
       const to = i * m + j;
       y[to] = a;
@@ -86,17 +86,17 @@ export function layerNorm(x, gain, bias, epsilon = 1e-5) {
 // Softmax of one row in place; −Infinity becomes 0.
 /** @param {Float32Array} row */
 export function softmax(row) {
-  const top = row.reduce((a, b) => Math.max(a, b), -Infinity);
+  const max = row.reduce((a, b) => Math.max(a, b), -Infinity);
   let sum = 0;
-  for (let i = 0; i < row.length; i++) sum += row[i] = Math.exp(row[i] - top);
+  for (let i = 0; i < row.length; i++) sum += row[i] = Math.exp(row[i] - max);
   for (let i = 0; i < row.length; i++) row[i] /= sum;
 }
 
 // The natural logarithm of the softmax.
 /** @param {Float32Array} row */
 export function logSoftmax(row) {
-  const top = row.reduce((a, b) => Math.max(a, b), -Infinity);
-  const log = top + Math.log(row.reduce((sum, value) => sum + Math.exp(value - top), 0));
+  const max = row.reduce((a, b) => Math.max(a, b), -Infinity);
+  const log = max + Math.log(row.reduce((sum, value) => sum + Math.exp(value - max), 0));
   return row.map((value) => value - log);
 }
 

@@ -1,7 +1,7 @@
 // Translates text and returns everything the model computed.
 
 import { beamSearch, lengthPenalty } from "./beam.js";
-import { recordInto, siteNames, siteOf, together } from "./hooks.js";
+import { recordInto, siteNames, siteOf, combineHooks } from "./hooks.js";
 import { fastProducts } from "./kernel.js";
 import { readSafetensors } from "./safetensors.js";
 import { greedy } from "./search.js";
@@ -15,7 +15,7 @@ const EXTRA_LENGTH = 50; // an output may be 50 pieces longer than its input (se
 export class BadText extends Error {}
 
 /**
- * A translation and the pass that made it: `sites` are the tensors by the names of siteNames.
+ * A translation and what the model computed for it: `sites` has the tensors by the names of siteNames.
  * @typedef {{
  *   source: string, text: string, srcTokens: string[], tgtTokens: string[], predictedTokens: string[],
  *   srcIds: number[], ids: number[], finished: boolean, logProbability: number, score: number,
@@ -27,7 +27,7 @@ export class BadText extends Error {}
  */
 
 export class Translator {
-  /** @param {any} config of the checkpoint @param {Uint8Array} weights model.safetensors @param {Uint8Array} vocabulary vocabulary.model @param {boolean} fast whether to use SIMD where there is */
+  /** @param {any} config of the checkpoint @param {Uint8Array} weights model.safetensors @param {Uint8Array} vocabulary vocabulary.model @param {boolean} fast use SIMD if the browser supports it */
   constructor(config, weights, vocabulary, fast = true) {
     this.vocabulary = new Vocabulary(vocabulary);
     const allocate = fast ? fastProducts(2.1 * weights.length) : null; // each number is twice as long in float32
@@ -62,27 +62,27 @@ export class Translator {
     const limit = Math.min(srcIds.length + EXTRA_LENGTH, maxPositions);
     /** @type {Record<string, import("./tensor.js").Tensor>} */
     const sites = {};
-    const recording = together(hooks, recordInto(sites, names ?? siteNames(config).filter((name) => name !== "hook_logits")));
+    const recording = combineHooks(hooks, recordInto(sites, names ?? siteNames(config).filter((name) => name !== "hook_logits")));
     const memory = model.encode(srcIds, recording);
     yield [];
     /** @type {typeof beamSearch} */
     const search = beamSize > 1 ? beamSearch : greedy;
     const result = yield* search(model, memory, { limit, prefix, beamSize, alpha, candidates, hooks });
     const { ids } = result;
-    const read = [config.bos_id, ...ids.slice(0, -1)];
-    const pass = model.decode(read, model.start(memory, recording), recording);
+    const tgtIds = [config.bos_id, ...ids.slice(0, -1)];
+    const pass = model.decode(tgtIds, model.start(memory, recording), recording);
     if (names?.includes("hook_logits")) model.project(pass.states, recording);
     const logProbability = result.logProbabilities.reduce((a, b) => a + b, 0);
-    const named = (id, probability) => ({ token: vocabulary.pieces[id].text, id, probability });
+    const candidateOf = (id, probability) => ({ token: vocabulary.pieces[id].text, id, probability });
     return {
       source: text, text: vocabulary.decode(ids), srcIds, ids,
-      srcTokens: vocabulary.tokens(srcIds), tgtTokens: vocabulary.tokens(read), predictedTokens: vocabulary.tokens(ids),
+      srcTokens: vocabulary.tokens(srcIds), tgtTokens: vocabulary.tokens(tgtIds), predictedTokens: vocabulary.tokens(ids),
       finished: ids.at(-1) === config.eos_id,
       logProbability,
       score: logProbability / lengthPenalty(ids.length, alpha),
       steps: result.candidates.map((row, i) => ({
-        candidates: row.ids.map((id, j) => named(id, row.probabilities[j])),
-        chosen: named(ids[i], Math.exp(result.logProbabilities[i])),
+        candidates: row.ids.map((id, j) => candidateOf(id, row.probabilities[j])),
+        chosen: candidateOf(ids[i], Math.exp(result.logProbabilities[i])),
       })),
       tree: result.tree ? { ...result.tree, token: vocabulary.tokens(result.tree.id) } : null,
       caches: result.caches, config, sites,

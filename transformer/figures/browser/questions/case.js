@@ -76,13 +76,13 @@ class TraceWords {
     return layersOf(this.trace).map((layer) => {
       const weights = this.trace.weights("cross", layer);
       const [heads, rows] = weights.shape;
-      const moved = weights.clone();
+      const shiftedWeights = weights.clone();
       if (to === "input") {
         for (let h = 0; h < heads; h++) {
-          for (let i = 0; i + 1 < rows; i++) moved.row(h * rows + i).set(weights.row(h * rows + i + 1));
+          for (let i = 0; i + 1 < rows; i++) shiftedWeights.row(h * rows + i).set(weights.row(h * rows + i + 1));
         }
       }
-      const merged = mergeWords(moved, this.targetWords.numbers, this.sourceWords.numbers);
+      const merged = mergeWords(shiftedWeights, this.targetWords.numbers, this.sourceWords.numbers);
       const [, count] = merged.shape;
       return Array.from({ length: heads }, (_, h) => this.targetPositions.map((i) => this.sourcePositions.map((j) => merged.row(h * count + i)[j])));
     });
@@ -136,6 +136,6 @@ export const greatestAt = (values) => Array.from(values).reduce((best, value, i)
 /** @param {ArrayLike<number>} values positions by descending value; equal values keep their order */
 export const descending = (values) => Array.from(values, (_, i) => i).sort((a, b) => values[b] - values[a] || a - b);
 // The first four of these positions, without repetition, in sentence order.
-/** @param {number[]} places */
-export const firstFour = (places) => [...new Set(places)].slice(0, 4).sort((a, b) => a - b);
+/** @param {number[]} positions */
+export const firstFour = (positions) => [...new Set(positions)].slice(0, 4).sort((a, b) => a - b);
 export const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -14,7 +14,7 @@ const MIN_SINK_RATIO = 3; // and how many times the weight under uniform attenti
 
 // Find a head that attends to the previous word.
 /** @param {LessonCase} lesson */
-export function back(lesson) {
+export function previousWord(lesson) {
   const shares = previousWordShares(lesson);
   const flatShares = Object.fromEntries(Object.entries(shares).map(([kind, layers]) => [kind, layers.flat()]));
   const top = (kind) => Math.max(0, ...flatShares[kind]);
@@ -35,7 +35,7 @@ export function back(lesson) {
 
 // Whether this head attends to the previous word.
 /** @param {LessonCase} lesson @param {{ kind: string, layer: number, head: number }} fields @returns {Check} */
-export function checkBack(lesson, { kind, layer, head }) {
+export function checkPreviousWord(lesson, { kind, layer, head }) {
   const shares = previousWordShares(lesson);
   if (!(kind in shares)) {
     return { right: false, text: "The selected head belongs to cross-attention, where no word has a previous one. Choose the encoder above the picture." };
@@ -61,18 +61,18 @@ function previousWordShares({ trace }) {
 
 // Which token is the sink of a head that attends to a token without a word in it?
 /** @param {LessonCase} lesson */
-export function rest(lesson) {
+export function attentionSink(lesson) {
   const { trace } = lesson;
   const tokens = trace.srcTokens;
-  const spoken = tokens.map((_, n) => n).filter((n) => !/^<.*>$/.test(tokens[n]) && /\p{L}/u.test(tokens[n]));
-  if (spoken.length < 3) throw new NotShown("its sentence is shorter than three words");
+  const wordTokens = tokens.map((_, n) => n).filter((n) => !/^<.*>$/.test(tokens[n]) && /\p{L}/u.test(tokens[n]));
+  if (wordTokens.length < 3) throw new NotShown("its sentence is shorter than three words");
   let sinkHead = { share: 0, kind: "encoder", layer: 0, head: 0 };
   for (const kind of ["encoder", "cross"]) {
     for (const layer of layersOf(trace)) {
       for (const head of headsOf(trace)) {
         const row = meanRow(trace, kind, layer, head);
         tokens.forEach((_, column) => {
-          if (!spoken.includes(column) && row[column] > sinkHead.share) sinkHead = { share: row[column], kind, layer, head };
+          if (!wordTokens.includes(column) && row[column] > sinkHead.share) sinkHead = { share: row[column], kind, layer, head };
         });
       }
     }
@@ -80,11 +80,11 @@ export function rest(lesson) {
   const { share, kind, layer, head } = sinkHead;
   const row = meanRow(trace, kind, layer, head);
   const [column, uniform] = [greatestAt(row), 1 / tokens.length];
-  if (spoken.includes(column) || share < Math.max(MIN_SINK_SHARE, MIN_SINK_RATIO * uniform)) {
+  if (wordTokens.includes(column) || share < Math.max(MIN_SINK_SHARE, MIN_SINK_RATIO * uniform)) {
     throw new NotShown("none of its heads gives most of its attention to one such token");
   }
-  const longest = spoken.reduce((a, b) => ([...tokens[b]].length > [...tokens[a]].length ? b : a));
-  const options = firstFour([column, longest, spoken[0], tokens.length - 1, ...descending(row)]);
+  const longest = wordTokens.reduce((a, b) => ([...tokens[b]].length > [...tokens[a]].length ? b : a));
+  const options = firstFour([column, longest, wordTokens[0], tokens.length - 1, ...descending(row)]);
   return question({
     exhibit: lesson.tokens(tokens),
     options: options.map((n) => option(lesson.token(tokens, n), `${lesson.token(tokens, n)} gets ${roundedPercent(row[n])}.`)),
@@ -103,7 +103,7 @@ function meanRow(trace, kind, layer, head) {
 
 // How much attention can a later word get?
 /** @param {LessonCase} lesson */
-export function ahead(lesson) {
+export function laterWord(lesson) {
   const { trace, words } = lesson;
   if (words.target.length < 3) throw new NotShown("its translation is shorter than three words");
   const largest = largestLater(trace);
@@ -126,12 +126,12 @@ export function ahead(lesson) {
 export function largestLater(trace) {
   const later = layersOf(trace).flatMap((layer) => headsOf(trace).flatMap((head) =>
     rowsOf(trace, "decoder", layer, head).flatMap((row, i) => Array.from(row.subarray(i + 1)))));
-  return later.reduce((most, weight) => Math.max(most, weight), 0);
+  return later.reduce((largest, weight) => Math.max(largest, weight), 0);
 }
 
 // Two neighbouring words of the translation whose source words are in the opposite order.
 /** @param {LessonCase} lesson */
-export function crossing(lesson) {
+export function crossingWords(lesson) {
   const { words, trace } = lesson;
   if (Math.min(words.target.length, words.source.length) < 3) throw new NotShown("its sentence or its translation is shorter than three words");
   const heads = words.cross.flat();
@@ -141,21 +141,21 @@ export function crossing(lesson) {
     const best = weights.map(greatestAt);
     const clear = (word) => pairs[word][best[word]] && weights[word][best[word]] >= CLEAR;
     const targetWord = words.target.findIndex((_, word) => word > 0 && clear(word) && clear(word - 1) && best[word] < best[word - 1]);
-    if (targetWord > 0) return reordered(lesson, weights, Math.floor(number / trace.config.n_heads), number % trace.config.n_heads, targetWord);
+    if (targetWord > 0) return reorderingQuestion(lesson, weights, Math.floor(number / trace.config.n_heads), number % trace.config.n_heads, targetWord);
   }
   throw new NotShown("no head shows two neighbouring words in the opposite order");
 }
 
-function reordered(lesson, weights, layer, head, targetWord) {
+function reorderingQuestion(lesson, weights, layer, head, targetWord) {
   const { source, target } = lesson.words;
-  const [before, now] = [greatestAt(weights[targetWord - 1]), greatestAt(weights[targetWord])];
-  const options = firstFour([now, before, before + 1, before - 1, now - 1, now + 1, 0].filter((n) => n >= 0 && n < source.length));
+  const [previousSourceWord, sourceWord] = [greatestAt(weights[targetWord - 1]), greatestAt(weights[targetWord])];
+  const options = firstFour([sourceWord, previousSourceWord, previousSourceWord + 1, previousSourceWord - 1, sourceWord - 1, sourceWord + 1, 0].filter((n) => n >= 0 && n < source.length));
   return question({
     exhibit: `${escaped(lesson.text)}  →  ${withBold(target, targetWord)}`,
     options: options.map((n) => option(escaped(source[n]), `${bold(source[n])} gets ${roundedPercent(weights[targetWord][n])} there.`)),
-    correct: options.indexOf(now),
-    answer: `${bold(source[now])}, with ${roundedPercent(weights[targetWord][now])} of ${lesson.headName(layer, head)}. For the word before, ` +
-      `${bold(target[targetWord - 1])}, it was ${bold(source[before])}. The two languages order these words differently, so the lines cross. The model had no ` +
+    correct: options.indexOf(sourceWord),
+    answer: `${bold(source[sourceWord])}, with ${roundedPercent(weights[targetWord][sourceWord])} of ${lesson.headName(layer, head)}. For the word before, ` +
+      `${bold(target[targetWord - 1])}, it was ${bold(source[previousSourceWord])}. The two languages order these words differently, so the lines cross. The model had no ` +
       "dictionary and no grammar: it learned both from pairs of sentences.",
     answerFields: { view: "heads", kind: "cross", layer, head, tokens: `${lesson.words.rows(targetWord - 1)},${lesson.words.rows(targetWord)}` },
   });
@@ -163,28 +163,28 @@ function reordered(lesson, weights, layer, head, targetWord) {
 
 // Switch off heads until the translation changes.
 /** @param {LessonCase} lesson */
-export async function off({ text, trace, translate }) {
+export async function ablation({ text, trace, translate }) {
   const { n_layers, n_heads } = trace.config;
   // Whole layers of cross-attention: they change a translation soonest, with few translations.
-  let [without, altered] = ["", ""];
-  for (let layer = n_layers - 1; layer >= 0 && !without; layer--) {
-    altered = await translate(text, `c${layer}`);
-    if (altered !== trace.text) without = `c${layer}`;
+  let [removedLayer, translation] = ["", ""];
+  for (let layer = n_layers - 1; layer >= 0 && !removedLayer; layer--) {
+    translation = await translate(text, `c${layer}`);
+    if (translation !== trace.text) removedLayer = `c${layer}`;
   }
-  if (!without) throw new NotShown("its translation stays the same without any one layer");
-  const result = altered ? bold(altered.replace(/\.+$/, "")) : "empty";
+  if (!removedLayer) throw new NotShown("its translation stays the same without any one layer");
+  const result = translation ? bold(translation.replace(/\.+$/, "")) : "empty";
   return question({
     exhibit: `With all ${3 * n_layers * n_heads} heads: ${escaped(trace.text)}`,
     answer: `One whole layer is enough: without its ${n_heads} cross-attention heads the translation is ${result}. A head with a clear pattern is not ` +
       "always a head that is needed: other heads may do the same work. To find out whether a head matters, remove it and compare the outputs.",
     startFields: { off: "" },
-    answerFields: { off: without },
+    answerFields: { off: removedLayer },
   });
 }
 
 // Whether the translation has changed without these heads, "e3.2,c5".
 /** @param {LessonCase} lesson @param {{ off: string, count: number }} fields `count` is how many heads those are @returns {Promise<Check>} */
-export async function checkOff({ text, trace, translate }, { off: heads, count }) {
+export async function checkAblation({ text, trace, translate }, { off: heads, count }) {
   if (!count) return { right: false, text: "No head is switched off yet. Click a head, or the name of a layer." };
   const translation = await translate(text, heads);
   const start = `Without ${count} head${count === 1 ? "" : "s"} the translation`;

@@ -1,7 +1,7 @@
 // The lessons whose question is about a sentence, by their names in addresses.
 
 import { meeting, row, steps, umbrella } from "./first.js";
-import { ahead, back, checkBack, checkOff, crossing, off, rest } from "./heads.js";
+import { ablation, attentionSink, checkAblation, checkPreviousWord, crossingWords, laterWord, previousWord } from "./heads.js";
 import { infinity, lengths, memory, missing, norm, notSelf, units, value } from "./numbers.js";
 
 /** @typedef {import("./case.js").LessonCase} LessonCase */
@@ -9,9 +9,9 @@ import { infinity, lengths, memory, missing, norm, notSelf, units, value } from 
 
 /** @type {Record<string, (lesson: LessonCase) => Question | Promise<Question>>} */
 export const QUESTIONS = {
-  umbrella, row, steps, meeting, back, rest, ahead, crossing, off, value, lengths, norm, missing, infinity, memory, self: notSelf, units,
+  umbrella, row, steps, meeting, back: previousWord, rest: attentionSink, ahead: laterWord, crossing: crossingWords, off: ablation, value, lengths, norm, missing, infinity, memory, self: notSelf, units,
 };
 
 // For lessons with something to find: whether these fields of the page show it.
 /** @type {Record<string, (lesson: LessonCase, fields: any) => import("./heads.js").Check | Promise<import("./heads.js").Check>>} */
-export const CHECKS = { back: checkBack, off: checkOff };
+export const CHECKS = { back: checkPreviousWord, off: checkAblation };

@@ -28,32 +28,32 @@ const headsOf = (trace) => Array.from({ length: trace.config.n_heads }, (_, head
  * @param {{ fixed: any, start: any, visit: number, versus?: string, names?: string[], model: string, id: string, aligner?: any }} options
  */
 export function explorerData(traces, { fixed, start, visit, versus = "", names = ["", ""], model, id, aligner = null }) {
-  const sides = traces.map((trace, i) => ({ ...document(trace), name: names[i], model, id: `${id}.${i}` }));
+  const sides = traces.map((trace, i) => ({ ...sideDocument(trace), name: names[i], model, id: `${id}.${i}` }));
   const [first, second] = traces;
   const headNotices = notices(first, aligner);
   const pairs = second && {
     src_tokens: alignTokens(first.srcTokens, second.srcTokens), tgt_tokens: alignTokens(first.tgtTokens, second.tgtTokens),
   };
-  const measureNames = new Set(sides.flatMap(({ measures }) => Object.values(measures).flatMap((each) => Object.keys(each))));
+  const measureNames = new Set(sides.flatMap(({ measures }) => Object.values(measures).flatMap((byName) => Object.keys(byName))));
   const header = {
     sides, pairs: pairs ?? null, defaults: fixed.defaults, terms: fixed.terms,
     measures: Object.fromEntries(Object.entries(fixed.measures).filter(([name]) => measureNames.has(name))),
-    start: resolved(first, { ...fixed.defaults, ...start }, headNotices), visit, versus, exact: Number(start.exact ?? 0),
+    start: startState(first, { ...fixed.defaults, ...start }, headNotices), visit, versus, exact: Number(start.exact ?? 0),
     notices: headNotices.map(({ segments, look }) => ({ segments, look })), later: traces.flatMap(laterParts),
   };
-  return pack(header, traces.flatMap((trace, i) => KINDS.flatMap((kind) => [thumbs(trace, kind), ...pins(trace, kind)]).map(prefixed(i))));
+  return pack(header, traces.flatMap((trace, i) => KINDS.flatMap((kind) => [thumbnailPart(trace, kind), ...pinParts(trace, kind)]).map(withSidePrefix(i))));
 }
 
 // A part by its name: "0.weights.cross.5" or "1.query.encoder.0.3".
 /** @param {Trace[]} traces @param {string} name @returns {PackedPart} */
 export function partOf(traces, name) {
-  const [side, what, kind, layer, head] = name.split(".");
+  const [side, vector, kind, layer, head] = name.split(".");
   const [trace, number] = [traces[Number(side)], Number(layer)];
-  if (what === "weights") {
+  if (vector === "weights") {
     const weights = trace.weights(kind, number);
     return { ...quantize(name, weights, isFine(trace, kind) ? FINE : COARSE) };
   }
-  const { shape, values } = trace.sites[siteOf(kind, number, what)];
+  const { shape, values } = trace.sites[siteOf(kind, number, vector)];
   const size = values.length / shape[0];
   return { name, type: "f4", shape: shape.slice(1), top: 0, values: values.slice(Number(head) * size, (Number(head) + 1) * size) };
 }
@@ -64,28 +64,28 @@ function laterParts(trace, side) {
     const fine = isFine(trace, kind);
     return [
       { name: `${side}.weights.${kind}.${layer}`, type: fine ? "u2" : "u1", shape, top: fine ? FINE : COARSE },
-      ...headsOf(trace).flatMap((head) => VECTORS.map((what) => ({
-        name: `${side}.${what}.${kind}.${layer}.${head}`, type: "f4", shape: trace.sites[siteOf(kind, layer, what)].shape.slice(1), top: 0,
+      ...headsOf(trace).flatMap((head) => VECTORS.map((vector) => ({
+        name: `${side}.${vector}.${kind}.${layer}.${head}`, type: "f4", shape: trace.sites[siteOf(kind, layer, vector)].shape.slice(1), top: 0,
       }))),
     ];
   }));
 }
 
 const isFine = (trace, kind) => trace.weights(kind, 0).values.length * trace.config.n_layers <= FINE_LIMIT;
-const prefixed = (side) => (part) => ({ ...part, name: `${side}.${part.name}` });
+const withSidePrefix = (side) => (part) => ({ ...part, name: `${side}.${part.name}` });
 
 // Labels, measures and steps.
 /** @param {Trace} trace */
-function document(trace) {
+function sideDocument(trace) {
   const { n_heads, n_layers, d_model, score } = trace.config;
-  const row = ({ token, id, probability }) => [token, id, probability];
+  const candidateRow = ({ token, id, probability }) => [token, id, probability];
   return {
     source: trace.source, text: trace.text, kinds: KINDS, depths: Object.fromEntries(KINDS.map((kind) => [kind, n_layers])),
     n_heads, d_k: d_model / n_heads, score,
     src: labelsOf(trace.srcTokens), tgt: labelsOf(trace.tgtTokens), predicted: labelsOf(trace.predictedTokens),
     measures: Object.fromEntries(KINDS.map((kind) => [kind, byMeasure(layersOf(trace).map((layer) => measuresOf(trace, kind, layer)))])),
     clearest: Object.fromEntries(KINDS.map((kind) => [kind, clearest(trace, kind)])),
-    steps: trace.steps.map(({ candidates, chosen }) => ({ candidates: candidates.map(row), chosen: row(chosen) })),
+    steps: trace.steps.map(({ candidates, chosen }) => ({ candidates: candidates.map(candidateRow), chosen: candidateRow(chosen) })),
     tree: trace.tree,
   };
 }
@@ -94,7 +94,7 @@ const byMeasure = (layers) => Object.fromEntries(Object.keys(layers[0]).map((nam
 
 // The state with the clearest head if none is selected; in cross-attention, the aligner head.
 /** @param {Trace} trace @param {import("./sentence-heads.js").HeadNotice[]} headNotices */
-function resolved(trace, state, headNotices) {
+function startState(trace, state, headNotices) {
   const kind = KINDS.includes(state.kind) ? state.kind : "cross";
   if (Math.max(state.layer, state.head) >= 0) return { ...state, kind, layer: Math.max(state.layer, 0), head: Math.max(state.head, 0) };
   const aligns = kind === "cross" && headNotices.find(({ what }) => what === "aligns");
@@ -106,7 +106,7 @@ function resolved(trace, state, headNotices) {
 // The head with the sharpest pattern: the largest mean over columns of a column's greatest weight.
 /** @param {Trace} trace @returns {[number, number]} layer and head */
 export function clearest(trace, kind) {
-  let [best, top] = [/** @type {[number, number]} */ ([0, 0]), -1];
+  let [best, maxScore] = [/** @type {[number, number]} */ ([0, 0]), -1];
   for (const layer of layersOf(trace)) {
     const { shape: [heads, rows, columns], values } = trace.weights(kind, layer);
     for (let h = 0; h < heads; h++) {
@@ -116,14 +116,14 @@ export function clearest(trace, kind) {
         for (let i = 0; i < rows; i++) maxWeight = Math.max(maxWeight, values[(h * rows + i) * columns + j]);
         sum += maxWeight;
       }
-      if (sum > top) [best, top] = [[layer, h], sum];
+      if (sum > maxScore) [best, maxScore] = [[layer, h], sum];
     }
   }
   return best;
 }
 
 // Thumbnails of all heads of a kind, (layers, heads, height, width).
-function thumbs(trace, kind) {
+function thumbnailPart(trace, kind) {
   return quantize(`thumbs.${kind}`, stacked(layersOf(trace).map((layer) => pool(trace.weights(kind, layer), MAX_THUMBNAIL_CELLS))), COARSE);
 }
 
@@ -136,7 +136,7 @@ function stacked(tensors) {
 // The values that colour every head when a word is pinned: the strongest attention to and from every word, and
 // the word at the other end. A row of cross-attention belongs to the word that it writes.
 /** @param {Trace} trace @returns {PackedPart[]} */
-function pins(trace, kind) {
+function pinParts(trace, kind) {
   const rows = plainWords({ encoder: trace.srcTokens, decoder: trace.tgtTokens, cross: trace.predictedTokens }[kind]);
   const columns = plainWords(kind === "decoder" ? trace.tgtTokens : trace.srcTokens);
   const [m, n] = [rows.labels.length, columns.labels.length];

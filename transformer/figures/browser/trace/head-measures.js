@@ -13,16 +13,16 @@ export function measuresOf(trace, kind, layer) {
   const values = {};
   for (const [name, { kinds, counts, value }] of Object.entries(MEASURES)) {
     /** @type {number[]} */
-    const counted = Array.from({ length: rows.queries }, (_, i) => i).filter((i) => counts(i, rows));
-    if (!kinds.includes(kind) || !counted.length) continue;
-    const mean = (head) => counted.reduce((sum, i) => sum + value(weights.row(head * rows.queries + i), i, rows), 0) / counted.length;
+    const countedRows = Array.from({ length: rows.queries }, (_, i) => i).filter((i) => counts(i, rows));
+    if (!kinds.includes(kind) || !countedRows.length) continue;
+    const mean = (head) => countedRows.reduce((sum, i) => sum + value(weights.row(head * rows.queries + i), i, rows), 0) / countedRows.length;
     values[name] = Array.from({ length: rows.heads }, (_, head) => rounded(mean(head)));
   }
   for (const [name, offset, backwards] of OFFSETS) {
     if (backwards && kind === "decoder") continue;
-    const each = Array.from({ length: rows.heads }, (_, head) => commonOffset(weights, head, rows, backwards));
-    values[name] = each.map(({ share }) => rounded(share));
-    values[offset] = each.map((one) => one.offset);
+    const offsets = Array.from({ length: rows.heads }, (_, head) => commonOffset(weights, head, rows, backwards));
+    values[name] = offsets.map(({ share }) => rounded(share));
+    values[offset] = offsets.map(({ offset: mostCommon }) => mostCommon);
   }
   return Object.fromEntries(ORDER.filter((name) => name in values).map((name) => [name, values[name]]));
 }
@@ -35,12 +35,12 @@ const ORDER = [
 const OFFSETS = [["positional", "offset", false], ["backwards", "backwards_offset", true]];
 const [SELF, EVERY] = [["encoder", "decoder"], ["encoder", "decoder", "cross"]];
 const always = () => true;
-const sum = (row, wanted) => row.reduce((total, weight, j) => (wanted(j) ? total + weight : total), 0);
+const sum = (row, isCounted) => row.reduce((total, weight, j) => (isCounted(j) ? total + weight : total), 0);
 
 /** @type {Record<string, { kinds: string[], counts(i: number, rows: any): boolean, value(row: Float32Array, i: number, rows: any): number }>} */
 const MEASURES = {
   entropy: { kinds: EVERY, counts: always, value: (row) => row.reduce((bits, w) => (w > 0 ? bits - w * Math.log2(w) : bits), 0) },
-  distance: { kinds: EVERY, counts: always, value: (row, i) => row.reduce((far, w, j) => far + w * Math.abs(i - j), 0) },
+  distance: { kinds: EVERY, counts: always, value: (row, i) => row.reduce((total, w, j) => total + w * Math.abs(i - j), 0) },
   confidence: { kinds: EVERY, counts: always, value: greatest },
   previous: { kinds: SELF, counts: (i) => i > 0, value: (row, i) => row[i - 1] },
   itself: { kinds: SELF, counts: always, value: (row, i) => row[i] },
@@ -85,8 +85,8 @@ function rowsOf(trace, kind) {
 
 // Whether each token is a complete word.
 function wholeWords(tokens) {
-  const goesOn = (token) => token !== undefined && !beginsWord(token) && !isPunctuation(token) && !isControl(token);
-  return tokens.map((token, i) => beginsWord(token) && hasLetterOrDigit(token) && !goesOn(tokens[i + 1]));
+  const continuesWord = (token) => token !== undefined && !beginsWord(token) && !isPunctuation(token) && !isControl(token);
+  return tokens.map((token, i) => beginsWord(token) && hasLetterOrDigit(token) && !continuesWord(tokens[i + 1]));
 }
 
 // For each source token the number of its word, or null for punctuation and the end.
@@ -116,6 +116,6 @@ function commonOffset(weights, head, { queries, keys }, backwards) {
   }
   const nearest = [...counts.keys()].sort((a, b) => Math.abs(a) - Math.abs(b) || a - b);
   const offset = nearest.reduce((a, b) => (counts.get(b) > counts.get(a) ? b : a));
-  const reach = Math.min(queries, keys.length - offset) - Math.max(0, -offset);
-  return { offset, share: counts.get(offset) / reach };
+  const reachableRows = Math.min(queries, keys.length - offset) - Math.max(0, -offset);
+  return { offset, share: counts.get(offset) / reachableRows };
 }

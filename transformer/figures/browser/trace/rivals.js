@@ -15,16 +15,16 @@ const MAX_RIVALS_PER_WORD = 3; // maximum number of alternatives of a word
 /** @param {import("../model/translator.js").Translator} translator @param {import("../model/translator.js").Trace} trace @returns {Rival[][]} */
 export function rivalWords(translator, trace) {
   const words = wordNumbers(trace.predictedTokens);
-  const began = firstPieces(trace, words).sort((a, b) => b.probability - a.probability).slice(0, MAX_RIVALS);
-  const ended = began.map((rival) => writtenOut(translator, trace, rival)).sort((a, b) => b.probability - a.probability);
+  const firstCandidates = firstPieces(trace, words).sort((a, b) => b.probability - a.probability).slice(0, MAX_RIVALS);
+  const completedRivals = firstCandidates.map((rival) => completeWord(translator, trace, rival)).sort((a, b) => b.probability - a.probability);
   const texts = words.reduce((joined, word, i) => { joined[word] = (joined[word] ?? "") + trace.predictedTokens[i]; return joined; }, []).map((text) => joinBytes(withoutWordMark(text)));
-  const plain = (text) => text.replaceAll("’", "'"); // words that differ only in the form of an apostrophe are equal
+  const withPlainApostrophe = (text) => text.replaceAll("’", "'"); // words that differ only in the form of an apostrophe are equal
   const rivals = texts.map(() => []);
-  for (const rival of ended) {
-    const known = [texts[rival.word], ...rivals[rival.word].map(({ text }) => text)].map(plain);
-    if (rival.probability >= MIN_PROBABILITY && rivals[rival.word].length < MAX_RIVALS_PER_WORD && !known.includes(plain(rival.text))) rivals[rival.word].push(rival);
+  for (const rival of completedRivals) {
+    const knownTexts = [texts[rival.word], ...rivals[rival.word].map(({ text }) => text)].map(withPlainApostrophe);
+    if (rival.probability >= MIN_PROBABILITY && rivals[rival.word].length < MAX_RIVALS_PER_WORD && !knownTexts.includes(withPlainApostrophe(rival.text))) rivals[rival.word].push(rival);
   }
-  return rivals.map((each) => each.sort((a, b) => b.first - a.first));
+  return rivals.map((wordRivals) => wordRivals.sort((a, b) => b.first - a.first));
 }
 
 // First pieces that differ, with the pieces that they share with the word. A piece that begins no word would
@@ -32,37 +32,37 @@ export function rivalWords(translator, trace) {
 function firstPieces(trace, words) {
   return trace.steps.flatMap(({ candidates, chosen }, step) => {
     if (isControl(chosen.token)) return [];
-    const close = candidates.filter(({ id, token, probability }) => id !== chosen.id && !isControl(token) && probability >= MIN_PROBABILITY);
-    return close.map(({ id, token, probability }) => {
-      const goesOn = !beginsWord(token);
-      const at = goesOn && step ? words[step - 1] : words[step];
-      const shared = goesOn ? words.map((_, i) => i).filter((i) => i < step && words[i] === at) : [];
+    const likelyCandidates = candidates.filter(({ id, token, probability }) => id !== chosen.id && !isControl(token) && probability >= MIN_PROBABILITY);
+    return likelyCandidates.map(({ id, token, probability }) => {
+      const continuesWord = !beginsWord(token);
+      const wordNumber = continuesWord && step ? words[step - 1] : words[step];
+      const sharedSteps = continuesWord ? words.map((_, i) => i).filter((i) => i < step && words[i] === wordNumber) : [];
       // Only the word's own pieces; those of the word before are written already.
-      const share = at === words[step] ? shared.reduce((p, i) => p * trace.steps[i].chosen.probability, 1) : 1;
-      return { word: words[step], step, ids: [id], text: shared.map((i) => trace.predictedTokens[i]).join("") + token, probability: probability * share, first: probability };
+      const share = wordNumber === words[step] ? sharedSteps.reduce((p, i) => p * trace.steps[i].chosen.probability, 1) : 1;
+      return { word: words[step], step, ids: [id], text: sharedSteps.map((i) => trace.predictedTokens[i]).join("") + token, probability: probability * share, first: probability };
     });
   });
 }
 
 // The alternative completed to the end of its word.
 /** @param {import("../model/translator.js").Translator} translator @param {import("../model/translator.js").Trace} trace @param {Rival} rival */
-function writtenOut({ model, vocabulary }, trace, rival) {
+function completeWord({ model, vocabulary }, trace, rival) {
   const { pad_id, bos_id, unk_id } = model.config;
   let { ids, text, probability } = rival;
   for (let cache = trace.caches[rival.step], pieces = 0; pieces < MAX_FURTHER_PIECES; pieces++) {
     const step = model.decode([ids[ids.length - 1]], cache);
     cache = step.cache;
-    const shares = model.project(step.states).values;
-    softmax(shares);
+    const probabilities = model.project(step.states).values;
+    softmax(probabilities);
     let best = -1;
-    shares.forEach((share, id) => {
-      if (id !== pad_id && id !== bos_id && id !== unk_id && (best < 0 || share > shares[best])) best = id;
+    probabilities.forEach((share, id) => {
+      if (id !== pad_id && id !== bos_id && id !== unk_id && (best < 0 || share > probabilities[best])) best = id;
     });
     const token = vocabulary.pieces[best].text;
     if (isControl(token) || beginsWord(token)) break;
     ids = [...ids, best];
     text += token;
-    probability *= shares[best];
+    probability *= probabilities[best];
   }
   return { ...rival, ids, text: joinBytes(withoutWordMark(text)), probability };
 }
