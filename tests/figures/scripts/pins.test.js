@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { clearest, strongestAttention, pinnableWords, pinnedTokens, pinnedWord, pinOf, attentionText, positionsIn } from "../../../transformer/figures/browser/pins.js";
+import { strongestHeads, strongestAttention, pinnableWords, pinnedTokens, pinnedWord, pinOf, attentionText, positionsIn } from "../../../transformer/figures/browser/pins.js";
 import { labels, side, STATE } from "./fixtures.js";
 
 const plain = (made, words, names) => ({ ...made, plain: words, plain_labels: names });
@@ -45,7 +45,7 @@ test("the stronger of the two ways counts, and the clearest come first", () => {
   assert.equal(all.length, 6);
   assert.deepEqual(all.map(({ way }) => way), Array(6).fill("from"));
   assert.ok(Math.abs(all[3].weight - 0.231 ** 2) < 1e-12);
-  const best = clearest(SIDE, CATS, "to", 3);
+  const best = strongestHeads(SIDE, CATS, "to", 3);
   assert.deepEqual(best.map(({ kind, layer, head }) => [kind, layer, head]), [["encoder", 1, 2], ["cross", 1, 2], ["encoder", 1, 1]]);
 });
 

@@ -104,8 +104,8 @@ test("bytes are unpacked to the arrays that they hold, and levels to weights", (
   assert.equal(found.header.sides[0].id, "é");
   for (const { name, values } of parts) assert.deepEqual(found.parts.get(name).values, values);
   const store = makeStore(() => {});
-  assert.equal(store.take(bytes).same, false);
-  assert.equal(store.take(bytes).same, true);
+  assert.equal(store.load(bytes).isSameTrace, false);
+  assert.equal(store.load(bytes).isSameTrace, true);
   const { values } = store.sides[0].weights("cross", 1, 0);
   values.forEach((weight, i) => assert.ok(near(weight, (levels[i] / 65535) ** 2)));
   assert.equal(store.sides[0].weights("cross", 0, 0), null);
@@ -114,7 +114,7 @@ test("bytes are unpacked to the arrays that they hold, and levels to weights", (
 test("what a file holds is unpacked once, when it is first missed, and then drawn", async () => {
   const drawn = [];
   const store = makeStore(() => drawn.push("again"));
-  store.take(packed({ sides: [{ id: "a" }], pairs: null }, []));
+  store.load(packed({ sides: [{ id: "a" }], pairs: null }, []));
   let brought = 0;
   store.later.set("0.weights.cross.0", () => {
     brought++;

@@ -111,7 +111,7 @@ export function explorerView(root, report, views, live = false, forces = live) {
   // `registerParts(store, header)` registers the parts of a file that are unpacked later.
   function show(bytes, registerParts = null) {
     const previousSource = store.sides[0]?.source;
-    const { header } = store.take(bytes);
+    const { header } = store.load(bytes);
     registerParts?.(store, header);
     resized.observe(frame);
     if (!state || visitNumber !== header.visit) {

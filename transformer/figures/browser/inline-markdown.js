@@ -11,21 +11,21 @@ const COMMANDS = {
 /** @param {string} markdown @returns {(Node | string)[]} */
 export function markdownNodes(markdown) {
   const root = el("span");
-  let [place, at] = [root, 0];
+  let [parent, offset] = [root, 0];
   const toggle = (tag) => {
-    if (place.localName === tag) place = place.parentNode;
-    else place = place.appendChild(el(tag));
+    if (parent.localName === tag) parent = parent.parentNode;
+    else parent = parent.appendChild(el(tag));
   };
   for (const mark of markdown.matchAll(MARKS)) {
     const [whole, sign, code, formula, bold] = mark;
-    place.append(markdown.slice(at, mark.index));
-    at = mark.index + whole.length;
-    if (sign) place.append(sign);
-    else if (code !== undefined) place.append(el("code", {}, code));
-    else if (formula !== undefined) place.append(el("span", { class: "math" }, ...formulaNodes(formula)));
+    parent.append(markdown.slice(offset, mark.index));
+    offset = mark.index + whole.length;
+    if (sign) parent.append(sign);
+    else if (code !== undefined) parent.append(el("code", {}, code));
+    else if (formula !== undefined) parent.append(el("span", { class: "math" }, ...formulaNodes(formula)));
     else toggle(bold ? "b" : "i");
   }
-  place.append(markdown.slice(at));
+  parent.append(markdown.slice(offset));
   return [...root.childNodes];
 }
 
@@ -33,21 +33,21 @@ export function markdownNodes(markdown) {
 /** @param {string} latex @returns {(Node | string)[]} */
 function formulaNodes(latex) {
   const tokens = latex.match(/\\(?:[a-zA-Z]+|,)\s*|[^]/gu) ?? [];
-  const group = () => {
+  const nodesToBrace = () => {
     const nodes = [];
-    while (tokens.length && tokens[0] !== "}") nodes.push(...one());
+    while (tokens.length && tokens[0] !== "}") nodes.push(...nextNodes());
     tokens.shift();
     return nodes;
   };
-  const one = () => {
+  const nextNodes = () => {
     const token = tokens.shift() ?? "";
-    if (token === "{") return group();
-    if (token === "_" || token === "^") return [el(token === "_" ? "sub" : "sup", {}, ...one())];
+    if (token === "{") return nodesToBrace();
+    if (token === "_" || token === "^") return [el(token === "_" ? "sub" : "sup", {}, ...nextNodes())];
     if (!token.startsWith("\\")) return [token];
     const name = token.slice(1).trim();
-    if (name === "sqrt") return ["√(", ...one(), ")"];
-    if (name === "hat") return [...one(), "\u0302"];
+    if (name === "sqrt") return ["√(", ...nextNodes(), ")"];
+    if (name === "hat") return [...nextNodes(), "\u0302"];
     return [COMMANDS[name] ?? name];
   };
-  return group();
+  return nodesToBrace();
 }

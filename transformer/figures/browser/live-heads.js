@@ -13,52 +13,52 @@ const OFF_METHODS = {
 
 export function headsPage(container, context) {
   const field = liveField("Your sentence");
-  const how = el("select", {}, ...Object.entries(OFF_METHODS).map(([value, label]) => el("option", { value }, label)));
+  const offMethod = el("select", {}, ...Object.entries(OFF_METHODS).map(([value, label]) => el("option", { value }, label)));
   const problem = el("p", { class: "hu-live-problem", role: "alert" });
   const results = el("div", { class: "hu-live-results", "aria-live": "polite" });
   const root = el("div", {});
   container.append(
-    el("div", { class: "hu hu-file hu-live-form" }, ...(context.lesson ? [] : [field.node, el("label", { class: "hu-live-check" }, "Switched-off heads have ", how)]), problem),
+    el("div", { class: "hu hu-file hu-live-form" }, ...(context.lesson ? [] : [field.node, el("label", { class: "hu-live-check" }, "Switched-off heads have ", offMethod)]), problem),
     results, root,
   );
   const board = switchboardView(root, ({ off }) => change({ off: off || null }));
   root.firstElementChild.classList.add("hu-file");
   let lastRequest = "";
 
-  const question = () => ({
+  const currentRequest = () => ({
     model: context.model, text: context.text, off: context.params().get("off") ?? "", how: context.params().get("how") ?? "off",
   });
 
   async function draw() {
-    const now = question();
-    field.set(now.text, context.about);
-    how.value = now.how in OFF_METHODS ? now.how : "off";
-    if (lastRequest === JSON.stringify(now)) return;
-    lastRequest = JSON.stringify(now);
-    problem.textContent = problemOf(now.text);
+    const request = currentRequest();
+    field.set(request.text, context.about);
+    offMethod.value = request.how in OFF_METHODS ? request.how : "off";
+    if (lastRequest === JSON.stringify(request)) return;
+    lastRequest = JSON.stringify(request);
+    problem.textContent = problemOf(request.text);
     if (problem.textContent) return;
     try {
-      const answer = await context.ask("heads", { ...now, how: how.value });
-      if (!answer) return;
-      board.show(answer.board);
-      results.replaceChildren(...written(now, answer));
+      const result = await context.ask("heads", { ...request, how: offMethod.value });
+      if (!result) return;
+      board.show(result.board);
+      results.replaceChildren(...resultNodes(request, result));
     } catch (error) {
       problem.textContent = error.message;
     }
   }
 
-  function written({ off }, { plain, altered }) {
+  function resultNodes({ off }, { plain, altered }) {
     const block = (title, { text, finished }) => el("section", {},
       el("h3", {}, title), el("p", { lang: context.about.languages[1] || null }, text || "(nothing)", finished ? "" : " … (it never ends)"));
     if (!off) return [block("As trained", plain)];
     const compare = el("button", { type: "button", class: "hu-button" }, "Compare every head with and without →");
-    compare.addEventListener("click", () => context.go("attention", { off, ...(how.value === "off" ? {} : { how: how.value }), view: "compare" }));
+    compare.addEventListener("click", () => context.go("attention", { off, ...(offMethod.value === "off" ? {} : { how: offMethod.value }), view: "compare" }));
     const same = el("p", { class: "hu-live-note" }, plain.text === altered.text ? "The translation stays the same." : "The translation has changed.");
     return [block("As trained", plain), block("With these heads changed", altered), el("section", {}, same, compare)];
   }
 
   const change = (fields) => { context.write(fields); draw(); };
   field.onText((text) => change({ text }));
-  how.addEventListener("change", () => change({ how: how.value === "off" ? null : how.value }));
+  offMethod.addEventListener("change", () => change({ how: offMethod.value === "off" ? null : offMethod.value }));
   return { draw };
 }

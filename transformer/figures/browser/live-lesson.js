@@ -10,7 +10,7 @@ import { markdownNodes } from "./inline-markdown.js";
 
 const ROOT = "../"; // path from a lesson's page to the site's folder
 const PANELS = { explore: explorePage, heads: headsPage };
-const ADDRESS = { explore: "attention", heads: "heads" }; // the panels' names on the first page
+const PAGE_NAMES = { explore: "attention", heads: "heads" }; // the panels' names on the first page
 
 /** @typedef {import("./questions/case.js").Question} Question */
 
@@ -18,57 +18,57 @@ const ADDRESS = { explore: "attention", heads: "heads" }; // the panels' names o
  * @param {Record<string, Tab>} tabs the explorer's views
  * @param {any} site what Python wrote about the models
  * @param {{ name: string, model: string, text: string, texts: string[], question: Question, fields: any, panel: string, find: boolean }} lesson
- *   the sentences to try in turn; the prepared question, of one of them; the view that shows the answer, and whether
- *   something is to be found in it
+ *   texts: the sentences to try, one after the other; question: the prepared question, about `text`; panel: the view that
+ *   shows the answer; find: whether the visitor must find something in that view
  */
 export function openLesson(tabs, site, lesson) {
   const params = new URLSearchParams(location.search);
-  const first = lesson.model;
-  let model = site.models[params.get("model")] ? params.get("model") : first;
-  let own = params.get("text"); // the visitor's sentence; null for a sentence of the lesson
-  let shown = { model: first, text: lesson.text, question: lesson.question };
-  let [panel, call] = [null, 0];
+  const lessonModel = lesson.model;
+  let model = site.models[params.get("model")] ? params.get("model") : lessonModel;
+  let visitorText = params.get("text"); // the visitor's sentence; null for a sentence of the lesson
+  let current = { model: lessonModel, text: lesson.text, question: lesson.question };
+  let [panel, requestCount] = [null, 0];
 
   const progress = makeLoading();
-  const client = makeClient(site, (news) => { if (news.model === model) progress.show(news); }, ROOT);
+  const client = makeClient(site, (loading) => { if (loading.model === model) progress.show(loading); }, ROOT);
   const field = liveField("Ask about your own sentence");
   const models = el("select", { class: "hu-live-model", "aria-label": "Languages" },
     ...Object.entries(site.models).map(([name, { label }]) => el("option", { value: name }, label)));
-  const back = el("button", { type: "button", class: "hu-button" }, "Ask about the lesson's sentence");
+  const lessonButton = el("button", { type: "button", class: "hu-button" }, "Ask about the lesson's sentence");
   const problem = el("p", { class: "hu-live-problem", role: "alert" });
   document.getElementById("hu-live").replaceChildren(
-    el("div", { class: "hu hu-file hu-live-form" }, field.node, el("div", { class: "hu-live-top" }, models, back), progress.node, problem),
+    el("div", { class: "hu hu-file hu-live-form" }, field.node, el("div", { class: "hu-live-top" }, models, lessonButton), progress.node, problem),
   );
   const [exhibit, answers] = ["hu-exhibit", "hu-answers"].map((id) => document.getElementById(id));
 
   function draw() {
     models.value = model;
-    field.set(own ?? shown.text, site.models[model]);
-    back.hidden = own === null;
-    const address = new URLSearchParams([["model", model === first ? "" : model], ["text", own]].filter(([, value]) => value));
+    field.set(visitorText ?? current.text, site.models[model]);
+    lessonButton.hidden = visitorText === null;
+    const address = new URLSearchParams([["model", model === lessonModel ? "" : model], ["text", visitorText]].filter(([, value]) => value));
     history.replaceState(history.state, "", location.pathname + (address.size ? `?${address}` : ""));
-    for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll(".way a"))) link.search = model === first ? "" : `?model=${encodeURIComponent(model)}`;
+    for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll(".way a"))) link.search = model === lessonModel ? "" : `?model=${encodeURIComponent(model)}`;
   }
 
   async function ask() {
-    const request = ++call;
-    problem.textContent = own === null ? "" : problemOf(own);
+    const request = ++requestCount;
+    problem.textContent = visitorText === null ? "" : problemOf(visitorText);
     draw();
     if (problem.textContent) return;
     try {
-      const reply = await client.ask("lesson", { model, lesson: lesson.name, texts: own === null ? lesson.texts : [own] });
-      if (!reply || request !== call) return;
+      const reply = await client.ask("lesson", { model, lesson: lesson.name, texts: visitorText === null ? lesson.texts : [visitorText] });
+      if (!reply || request !== requestCount) return;
       if (reply.missing) {
-        const subject = own === null ? "This model" : "This sentence";
-        problem.textContent = `${subject} does not show what the lesson asks about: ${reply.missing}. The question below is still about “${shown.text}”.`;
+        const subject = visitorText === null ? "This model" : "This sentence";
+        problem.textContent = `${subject} does not show what the lesson asks about: ${reply.missing}. The question below is still about “${current.text}”.`;
         return;
       }
-      const before = JSON.stringify(shown);
-      shown = { model, ...reply };
+      const before = JSON.stringify(current);
+      current = { model, ...reply };
       draw();
-      if (!panel || before !== JSON.stringify(shown)) show();
+      if (!panel || before !== JSON.stringify(current)) show();
     } catch (error) {
-      if (request !== call) return;
+      if (request !== requestCount) return;
       if (error.badText) problem.textContent = error.message;
       else progress.problem(error);
     }
@@ -76,31 +76,31 @@ export function openLesson(tabs, site, lesson) {
 
   // Draw the question, its choices and the link to the view; an open answer stays open.
   function show() {
-    const { question } = shown;
+    const { question } = current;
     exhibit.replaceChildren(...markdownNodes(question.exhibit));
     exhibit.hidden = !question.exhibit;
     const open = [...answers.querySelectorAll("details")].map((one) => one.open);
     panel = lesson.panel ? makePanel() : { node: null, link: [] };
-    const details = [...question.options.map(guess), lookDetails()];
+    const details = [...question.options.map(optionDetails), solutionDetails()];
     answers.replaceChildren(...(lesson.find ? [panel.node] : []), ...details);
     if (open.length === details.length) details.forEach((one, i) => { one.open = open[i]; });
   }
 
-  function guess({ label, feedback }, number) {
-    const right = number === shown.question.correct;
+  function optionDetails({ label, feedback }, number) {
+    const right = number === current.question.correct;
     return el("details", { name: "guess" }, el("summary", {}, ...markdownNodes(label)),
-      el("p", {}, el("b", {}, right ? "✓ Correct." : "✗ Incorrect."), " ", ...markdownNodes(feedback || shown.question.answer)));
+      el("p", {}, el("b", {}, right ? "✓ Correct." : "✗ Incorrect."), " ", ...markdownNodes(feedback || current.question.answer)));
   }
 
-  function lookDetails() {
-    const { question } = shown;
+  function solutionDetails() {
+    const { question } = current;
     const node = el("details", { class: "look" }, el("summary", {}, "Show the answer"), el("p", {}, ...markdownNodes(question.answer)), ...panel.link);
     if (panel.node && !lesson.find) {
       node.append(panel.node);
       node.addEventListener("toggle", () => node.open && panel.draw());
     } else if (panel.node) {
       const button = el("button", { type: "button", class: "hu-button" }, "Show it above");
-      button.addEventListener("click", () => panel.turn(question.answerFields));
+      button.addEventListener("click", () => panel.openState(question.answerFields));
       node.append(button);
     }
     return node;
@@ -108,7 +108,7 @@ export function openLesson(tabs, site, lesson) {
 
   // The explorer or the switchboard within the lesson; its state is not part of the lesson's address.
   function makePanel() {
-    const { model, text, question } = shown;
+    const { model, text, question } = current;
     const node = el("div", { class: "hu-lesson-panel" });
     const container = el("div");
     const fields = new URLSearchParams();
@@ -118,7 +118,7 @@ export function openLesson(tabs, site, lesson) {
         else fields.set(name, String(value));
       }
     };
-    const alone = () => `${ROOT}index.html?${new URLSearchParams({ page: ADDRESS[lesson.panel], ...Object.fromEntries(fields), model, text })}`;
+    const ownPageUrl = () => `${ROOT}index.html?${new URLSearchParams({ page: PAGE_NAMES[lesson.panel], ...Object.fromEntries(fields), model, text })}`;
     const context = {
       tabs, site, ask: client.ask, lesson: true, number: 0, model, text, about: site.models[model],
       params: () => fields, write: set,
@@ -126,30 +126,30 @@ export function openLesson(tabs, site, lesson) {
       go: (page, more) => location.assign(`${ROOT}index.html?${new URLSearchParams({ page, model, text, ...more })}`),
     };
     const page = PANELS[lesson.panel](container, context);
-    const turn = (changes) => {
+    const openState = (changes) => {
       for (const name of [...fields.keys()]) fields.delete(name);
       set({ ...lesson.fields, ...changes });
       context.number += 1;
       page.draw();
     };
     set({ ...lesson.fields, ...(lesson.find ? question.startFields : question.answerFields) });
-    const link = [el("p", {}, el("a", { href: alone() }, `Open “${text}” in its own page`))];
+    const link = [el("p", {}, el("a", { href: ownPageUrl() }, `Open “${text}” in its own page`))];
     node.append(container);
     if (lesson.find) {
-      node.append(checkParts(fields));
+      node.append(checkControls(fields));
       page.draw();
     }
-    return { node, link, draw: page.draw, turn };
+    return { node, link, draw: page.draw, openState };
   }
 
   // The button that checks whether the selection in the panel solves the lesson.
-  function checkParts(fields) {
+  function checkControls(fields) {
     const button = el("button", { type: "button", class: "hu-button" }, "Check");
     const status = el("p", { role: "status" });
     button.addEventListener("click", async () => {
       const chosen = { kind: fields.get("kind") ?? "cross", layer: Number(fields.get("layer") ?? 0), head: Number(fields.get("head") ?? 0), off: fields.get("off") ?? "" };
       try {
-        const reply = await client.ask("check", { model: shown.model, text: shown.text, lesson: lesson.name, fields: chosen });
+        const reply = await client.ask("check", { model: current.model, text: current.text, lesson: lesson.name, fields: chosen });
         if (reply) status.replaceChildren(el("b", {}, reply.right ? "✓ Correct." : "✗ Not yet."), " ", ...markdownNodes(reply.text));
       } catch (error) {
         status.textContent = error.message;
@@ -158,9 +158,9 @@ export function openLesson(tabs, site, lesson) {
     return el("div", { class: "hu hu-file hu-lesson-check" }, button, status);
   }
 
-  field.onText((typed) => { own = typed; ask(); });
-  models.addEventListener("change", () => { model = models.value; own = null; ask(); });
-  back.addEventListener("click", () => { own = null; ask(); });
+  field.onText((typed) => { visitorText = typed; ask(); });
+  models.addEventListener("change", () => { model = models.value; visitorText = null; ask(); });
+  lessonButton.addEventListener("click", () => { visitorText = null; ask(); });
   ask();
   registerServiceWorker(ROOT);
 }

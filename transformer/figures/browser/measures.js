@@ -28,7 +28,7 @@ export const formatOffset = (offset) => (offset > 0 ? `+${offset}` : String(offs
 
 const showShare = (share) => `${Math.round(100 * share)} %`;
 
-// A head in words: measures with a unit, its offsets, and shares of at least a tenth.
+// The measures of a head as text; shares below a tenth are left out.
 /** @param {Side} side @param {Kind} kind @param {number} layer @param {number} head */
 export function measureTexts(side, kind, layer, head) {
   return Object.entries(MEASURES).filter(([name]) => name in side.measures[kind]).flatMap(([name, { label, unit, offset }]) => {
@@ -58,12 +58,12 @@ export function chipColours(share, theme) {
 }
 
 // The contrast ratio of two colours "#rrggbb", 1 to 21: WCAG 2.2, "contrast ratio".
-export function contrast(one, other) {
-  const light = (colour) => [1, 3, 5].reduce((sum, at, i) => {
+export function contrast(colourA, colourB) {
+  const luminance = (colour) => [1, 3, 5].reduce((sum, at, i) => {
     const c = parseInt(colour.slice(at, at + 2), 16) / 255;
     return sum + [0.2126, 0.7152, 0.0722][i] * (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
   }, 0.05);
-  const [a, b] = [light(one), light(other)];
+  const [a, b] = [luminance(colourA), luminance(colourB)];
   return Math.max(a, b) / Math.min(a, b);
 }
 

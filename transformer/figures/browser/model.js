@@ -18,11 +18,11 @@ const PREVIEW_PIXELS = 168; // pixels of the preview next to a head
 /** @param {Context} ctx @returns {View} */
 function modelView(ctx) {
   const pictures = el("div", { class: "hu-kindrow" });
-  const tip = el("div", { class: "hu-tip hu-preview", "aria-hidden": "true", hidden: "" }); // the buttons have the same text
+  const previewBox = el("div", { class: "hu-tip hu-preview", "aria-hidden": "true", hidden: "" }); // the buttons have the same text
   const bar = makeBar();
-  const words = el("span", {});
-  const legend = el("div", { class: "hu-legend" }, bar.node, words);
-  const node = el("div", { class: "hu-model" }, el("div", { class: "hu-stage" }, pictures, tip), legend);
+  const legendText = el("span", {});
+  const legend = el("div", { class: "hu-legend" }, bar.node, legendText);
+  const node = el("div", { class: "hu-model" }, el("div", { class: "hu-stage" }, pictures, previewBox), legend);
   const sections = new Map(); // kind → heading and mosaic
 
   function section(kind) {
@@ -30,7 +30,7 @@ function modelView(ctx) {
       const mosaic = makeMosaic(
         (layer, head) => ctx.set({ kind, layer, head }),
         (layer, head) => {
-          hide();
+          hidePreview();
           ctx.set({ kind, layer, head, view: "heatmap" });
         },
       );
@@ -43,7 +43,7 @@ function modelView(ctx) {
   function draw() {
     const { side, state, theme } = ctx;
     const nodes = side.kinds.map((kind) => section(kind).node);
-    if (nodes.length !== pictures.children.length || nodes.some((one, i) => one !== pictures.children[i])) {
+    if (nodes.length !== pictures.children.length || nodes.some((section, i) => section !== pictures.children[i])) {
       pictures.replaceChildren(...nodes);
     }
     pictures.style.setProperty("--hu-heads", side.n_heads);
@@ -53,15 +53,15 @@ function modelView(ctx) {
         label: KINDS[kind],
         described: (layer, head) => measureTexts(side, kind, layer, head).join(", "),
         hover: true,
-        below: hasMeasure(side, kind, state) ? (layer, head) => below(kind, layer, head, top) : null,
-        order: inOrder(side, kind, state),
+        below: hasMeasure(side, kind, state) ? (layer, head) => captionOf(kind, layer, head, top) : null,
+        order: sortedHeads(side, kind, state),
         marked: kind === state.kind,
       });
     }
     drawLegend(top);
   }
 
-  function below(kind, layer, head, top) {
+  function captionOf(kind, layer, head, top) {
     const { side, state, theme } = ctx;
     const value = valueOf(side, kind, state.measure, layer, head);
     const lines = [makeChip(formatMeasure(value), value / top, theme)];
@@ -78,15 +78,15 @@ function modelView(ctx) {
     const measure = MEASURES[state.measure];
     bar.node.hidden = !measure;
     if (!measure) {
-      words.textContent = "All heads of the model for this sentence: one row per query, one column per key, darker for more attention. Click a head to enlarge it.";
+      legendText.textContent = "All heads of the model for this sentence: one row per query, one column per key, darker for more attention. Click a head to enlarge it.";
       return;
     }
     bar.draw(theme.ramp, measureTicks(top));
     const values = side.kinds.filter((kind) => hasMeasure(side, kind, state))
       .flatMap((kind) => side.measures[kind][state.measure].flat());
     const range = `${formatMeasure(Math.min(...values))} to ${formatMeasure(Math.max(...values))} ${measure.unit || "(share)"}`;
-    const named = state.order === "measure" ? " “L3·H2” is layer 3, head 2." : "";
-    words.replaceChildren(el("strong", {}, `${measure.label}, here ${range}. `), measure.note + named);
+    const nameNote = state.order === "measure" ? " “L3·H2” is layer 3, head 2." : "";
+    legendText.replaceChildren(el("strong", {}, `${measure.label}, here ${range}. `), measure.note + nameNote);
   }
 
   // The preview of the head under the pointer or with the focus.
@@ -100,32 +100,32 @@ function modelView(ctx) {
     const longer = Math.max(thumb.width, thumb.height);
     canvas.style.width = `${(PREVIEW_PIXELS * thumb.width) / longer}px`;
     canvas.style.height = `${(PREVIEW_PIXELS * thumb.height) / longer}px`;
-    tip.replaceChildren(
+    previewBox.replaceChildren(
       canvas,
       el("strong", {}, sentenceCase(headName({ layer, head }))),
       ...measureTexts(side, kind, layer, head).map((line) => el("span", {}, line)),
     );
-    tip.hidden = false;
+    previewBox.hidden = false;
     const [at, all] = [button.getBoundingClientRect(), pictures.getBoundingClientRect()];
     // Place it next to the head, without covering the neighbours above and below.
-    const right = at.right + 12 + tip.offsetWidth <= all.right;
-    const left = right ? at.right - all.left + 12 : at.left - all.left - 12 - tip.offsetWidth;
-    const maxTop = Math.max(all.height - tip.offsetHeight, 0);
-    tip.style.left = `${Math.min(Math.max(left, 0), Math.max(all.width - tip.offsetWidth, 0))}px`;
-    tip.style.top = `${Math.min(Math.max(at.top - all.top + at.height / 2 - tip.offsetHeight / 2, 0), maxTop)}px`;
+    const right = at.right + 12 + previewBox.offsetWidth <= all.right;
+    const left = right ? at.right - all.left + 12 : at.left - all.left - 12 - previewBox.offsetWidth;
+    const maxTop = Math.max(all.height - previewBox.offsetHeight, 0);
+    previewBox.style.left = `${Math.min(Math.max(left, 0), Math.max(all.width - previewBox.offsetWidth, 0))}px`;
+    previewBox.style.top = `${Math.min(Math.max(at.top - all.top + at.height / 2 - previewBox.offsetHeight / 2, 0), maxTop)}px`;
   }
-  const hide = () => { tip.hidden = true; };
+  const hidePreview = () => { previewBox.hidden = true; };
   const headAt = (event) => event.target.closest?.(".hu-thumb");
   pictures.addEventListener("pointerover", (event) => {
     if (event.pointerType === "touch") return; // a tap opens the head directly
     const button = headAt(event);
     if (button) preview(button);
-    else hide();
+    else hidePreview();
   });
-  pictures.addEventListener("pointerleave", hide);
+  pictures.addEventListener("pointerleave", hidePreview);
   pictures.addEventListener("focusin", (event) => headAt(event)?.matches(":focus-visible") && preview(headAt(event)));
-  pictures.addEventListener("focusout", hide);
-  pictures.addEventListener("keydown", (event) => event.key === "Escape" && hide());
+  pictures.addEventListener("focusout", hidePreview);
+  pictures.addEventListener("keydown", (event) => event.key === "Escape" && hidePreview());
 
   return {
     node,
@@ -143,10 +143,10 @@ function modelView(ctx) {
 
 // The heads of a kind sorted by the measure, greatest first; null for the order of layers.
 /** @param {Side} side @param {Kind} kind @param {State} state */
-function inOrder(side, kind, state) {
+function sortedHeads(side, kind, state) {
   if (state.order !== "measure" || !hasMeasure(side, kind, state)) return null;
-  const of = ({ layer, head }) => valueOf(side, kind, state.measure, layer, head);
-  return allHeads(side, kind).sort((a, b) => of(b) - of(a));
+  const measureOf = ({ layer, head }) => valueOf(side, kind, state.measure, layer, head);
+  return allHeads(side, kind).sort((a, b) => measureOf(b) - measureOf(a));
 }
 
 // Ticks of the scale: [position from 0 to 1, text].
@@ -185,7 +185,7 @@ function modelFigure(ctx) {
 function paintKind(pen, ctx, kind, step) {
   const { side, state, theme } = ctx;
   const { side: cell, gap, label } = EXPORT_LAYOUT;
-  const order = inOrder(side, kind, state);
+  const order = sortedHeads(side, kind, state);
   const write = (text, x, y, ink = theme.muted) => {
     pen.fillStyle = ink;
     pen.fillText(text, x, y);
@@ -221,10 +221,10 @@ function paintMeasure(pen, { side, state, theme }, { kind, layer, head }, x, y) 
   const name = state.order === "measure" ? [[shortName({ layer, head }), theme.text, null]] : [];
   const { offset: at } = MEASURES[state.measure];
   const offset = at ? [[formatOffset(valueOf(side, kind, at, layer, head)), theme.muted, null]] : [];
-  [...name, [formatMeasure(value), ink, ground], ...offset].forEach(([text, colour, behind], i) => {
+  [...name, [formatMeasure(value), ink, ground], ...offset].forEach(([text, colour, background], i) => {
     const middle = y + line * (i + 0.5);
-    if (behind) {
-      pen.fillStyle = behind;
+    if (background) {
+      pen.fillStyle = background;
       pen.fillRect(x, middle - line / 2, cell, line);
     }
     pen.fillStyle = colour;
@@ -234,10 +234,10 @@ function paintMeasure(pen, { side, state, theme }, { kind, layer, head }, x, y) 
 
 /** @param {Context} ctx */
 function modelTable({ side, state }) {
-  const each = Object.entries(MEASURES);
-  const names = each.flatMap(([name, { offset }]) => (offset ? [offset, name] : [name]));
-  const units = Object.fromEntries(each.map(([name, { unit }]) => [name, unit && ` (${unit})`]));
-  const rows = side.kinds.flatMap((kind) => (inOrder(side, kind, state) || allHeads(side, kind)).map(({ layer, head }) => [
+  const entries = Object.entries(MEASURES);
+  const names = entries.flatMap(([name, { offset }]) => (offset ? [offset, name] : [name]));
+  const units = Object.fromEntries(entries.map(([name, { unit }]) => [name, unit && ` (${unit})`]));
+  const rows = side.kinds.flatMap((kind) => (sortedHeads(side, kind, state) || allHeads(side, kind)).map(({ layer, head }) => [
     kind, layer, head,
     ...names.map((name) => (name in side.measures[kind] ? valueOf(side, kind, name, layer, head) : "")),
   ]));

@@ -5,7 +5,7 @@ import { ARROWS, colours, el, clampIndex } from "./base.js";
 import { makeBar } from "./legend.js";
 import { numberParts, numberText } from "./numbers.js";
 
-// Formulas in MathML, with readable numbers.
+// Elements of MathML formulas.
 const MATHML = "http://www.w3.org/1998/Math/MathML";
 
 function ml(tag, ...children) {
@@ -19,10 +19,10 @@ const mo = (text) => ml("mo", text);
 const mn = (text) => ml("mn", text);
 const row = (...parts) => ml("mrow", ...parts);
 const sub = (base, index) => ml("msub", base, index);
-const over = (above, below) => ml("mfrac", above, below);
+const fraction = (above, below) => ml("mfrac", above, below);
 const root = (inner) => ml("msqrt", inner);
 const hat = (base) => ml("mover", base, mo("^"));
-const before = () => row(mi("t"), mo("−"), mn("1")); // the index t − 1
+const previousIndex = () => row(mi("t"), mo("−"), mn("1")); // the index t − 1
 const bracketed = (inner) => row(mo("("), inner, mo(")"));
 
 // The number in a formula; negative numbers after an operator get brackets.
@@ -47,12 +47,12 @@ function equation(...sides) {
 const theta = () => mi("θ");
 const withT = (base) => sub(base, mi("t"));
 /** @param {Matrix} m */
-const stepFormula = (m, v, epsilon, alpha) => row(alpha, mo("·"), over(m, row(root(v), mo("+"), epsilon)));
+const stepFormula = (m, v, epsilon, alpha) => row(alpha, mo("·"), fraction(m, row(root(v), mo("+"), epsilon)));
 
 // Name, symbol, description, and whether values are signed.
 /** @type {[string, () => Element, string, boolean][]} */
 const MATRICES = [
-  ["before", () => sub(theta(), before()), "the weights before", true],
+  ["before", () => sub(theta(), previousIndex()), "the weights before", true],
   ["gradient", () => withT(mi("g")), "the gradient, clipped", true],
   ["m", () => withT(mi("m")), "mean of the gradients", true],
   ["v", () => withT(mi("v")), "mean of their squares", false],
@@ -61,22 +61,22 @@ const MATRICES = [
   ["step", () => stepFormula(withT(hat(mi("m"))), withT(hat(mi("v"))), mi("ε"), mi("α")), "the step taken", true],
   ["value", () => withT(theta()), "the weights after", true],
 ];
-const EDGE = 16; // canvas pixels per cell
+const CELL_PIXELS = 16; // canvas pixels per cell
 
 export function momentsView(container) {
   let data = null;
   let entry = null; // { row, column }
-  let shown = "";
+  let drawnKey = "";
   const heading = el("h3", { class: "hu-title" });
   const grid = el("div", { class: "hu-matrices", tabindex: "0", role: "application", "aria-label": "Matrices of Adam's update. Use the arrow keys to select an entry." });
-  const panels = MATRICES.map(([name, symbol, words, signed]) => {
+  const panels = MATRICES.map(([name, symbol, description, signed]) => {
     const canvas = el("canvas", { class: "hu-matrix", "data-matrix": name, "aria-hidden": "true" });
     const bar = makeBar();
     const math = ml("math", symbol());
-    const node = el("figure", { class: "hu-panel" }, el("figcaption", {}, math, " ", el("span", {}, words)), canvas, bar.node);
-    canvas.addEventListener("pointerdown", (event) => choose(under(canvas, event)));
+    const node = el("figure", { class: "hu-panel" }, el("figcaption", {}, math, " ", el("span", {}, description)), canvas, bar.node);
+    canvas.addEventListener("pointerdown", (event) => select(entryUnderPointer(canvas, event)));
     canvas.addEventListener("pointermove", (event) => {
-      const { row: r, column: c } = under(canvas, event);
+      const { row: r, column: c } = entryUnderPointer(canvas, event);
       canvas.title = `row ${r}, column ${c}: ${numberText(data.matrices[name][r][c])}`;
     });
     grid.append(node);
@@ -89,7 +89,7 @@ export function momentsView(container) {
   const frame = el("div", { class: "hu hu-explorer hu-moments" }, empty, body);
   container.append(frame);
 
-  const under = (canvas, event) => {
+  const entryUnderPointer = (canvas, event) => {
     const box = canvas.getBoundingClientRect();
     const [rows, columns] = sizeOfMatrix(data);
     return {
@@ -98,12 +98,12 @@ export function momentsView(container) {
     };
   };
 
-  function show(given) {
-    data = given;
+  function show(newData) {
+    data = newData;
     redraw();
   }
 
-  function choose(next) {
+  function select(next) {
     entry = next;
     redraw();
   }
@@ -116,12 +116,12 @@ export function momentsView(container) {
     const [rows, columns] = sizeOfMatrix(data);
     if (!entry) entry = greatestStep(data);
     entry = { row: clampIndex(entry.row, rows), column: clampIndex(entry.column, columns) };
-    const now = JSON.stringify([data, entry, theme.key]);
-    if (now === shown) return; // unchanged data are not announced again
-    shown = now;
+    const newKey = JSON.stringify([data, entry, theme.key]);
+    if (newKey === drawnKey) return; // unchanged data are not announced again
+    drawnKey = newKey;
     heading.textContent = `${data.name}, at step ${data.t}`;
     for (const panel of panels) drawMatrix(panel, data.matrices[panel.name], entry, theme);
-    lines.replaceChildren(...writtenOut(data, entry));
+    lines.replaceChildren(...updateEquations(data, entry));
     const fullShape = data.shape.join(" × ");
     note.textContent = `The first ${rows} rows and ${columns} columns of ${fullShape}. g is the gradient as Adam saw it, after clipping; α is the learning rate of this step. ε is added outside the root, as in algorithm 1 of Kingma and Ba (2015) and in PyTorch; some texts add it inside.`;
   }
@@ -131,7 +131,7 @@ export function momentsView(container) {
     const [right, down] = ARROWS[event.key];
     const [rows, columns] = sizeOfMatrix(data);
     event.preventDefault();
-    choose({ row: clampIndex(entry.row + down, rows), column: clampIndex(entry.column + right, columns) });
+    select({ row: clampIndex(entry.row + down, rows), column: clampIndex(entry.column + right, columns) });
   });
   const resized = new ResizeObserver(redraw); // colours of a theme that has changed
   resized.observe(frame);
@@ -150,62 +150,62 @@ function greatestStep({ matrices: { step } }) {
   return { row: best.row, column: best.column };
 }
 
-/** @param {any} given @param {any} values @param {any} entry @param {Theme} theme */
+/** @param {any} panel @param {any} values @param {any} entry @param {Theme} theme */
 function drawMatrix({ signed, canvas, bar }, values, entry, theme) {
   const numbers = values.flat().filter((value) => value !== null);
   const maxAbs = Math.max(...numbers.map(Math.abs), 0);
   const share = (value) => (maxAbs ? value / maxAbs : 0);
   const [ramp, css] = signed ? [theme.diverging, theme.divergingCss] : [theme.ramp, theme.css];
-  [canvas.width, canvas.height] = [values[0].length * EDGE, values.length * EDGE];
+  [canvas.width, canvas.height] = [values[0].length * CELL_PIXELS, values.length * CELL_PIXELS];
   canvas.style.aspectRatio = `${values[0].length} / ${values.length}`;
   const pen = canvas.getContext("2d");
   values.forEach((line, r) => line.forEach((value, c) => {
     if (value === null) return; // NaN and infinity stay empty
     pen.fillStyle = css(Math.round(255 * (signed ? (share(value) + 1) / 2 : share(value))));
-    pen.fillRect(c * EDGE, r * EDGE, EDGE, EDGE);
+    pen.fillRect(c * CELL_PIXELS, r * CELL_PIXELS, CELL_PIXELS, CELL_PIXELS);
   }));
   for (const [ink, wide] of [[theme.ground, 7], [theme.text, 3]]) {
     pen.strokeStyle = ink;
     pen.lineWidth = wide;
-    pen.strokeRect(entry.column * EDGE + 1.5, entry.row * EDGE + 1.5, EDGE - 3, EDGE - 3);
+    pen.strokeRect(entry.column * CELL_PIXELS + 1.5, entry.row * CELL_PIXELS + 1.5, CELL_PIXELS - 3, CELL_PIXELS - 3);
   }
   const end = numberText(maxAbs, 2);
   bar.draw(ramp, signed ? [[0, maxAbs ? `−${end}` : ""], [0.5, "0"], [1, end]] : [[0, "0"], [1, end]]);
 }
 
 // The update of one entry, in symbols and numbers.
-function writtenOut({ matrices, t, learning_rate: alpha, beta1, beta2, epsilon }, { row: r, column: c }) {
-  const of = Object.fromEntries(Object.entries(matrices).map(([name, rows]) => [name, rows[r][c]]));
+function updateEquations({ matrices, t, learning_rate: alpha, beta1, beta2, epsilon }, { row: r, column: c }) {
+  const entryValues = Object.fromEntries(Object.entries(matrices).map(([name, rows]) => [name, rows[r][c]]));
   const [m, v, g] = ["m", "v", "g"].map((letter) => () => withT(mi(letter)));
   const [mHat, vHat] = [() => withT(hat(mi("m"))), () => withT(hat(mi("v")))];
   const beta = (index) => sub(mi("β"), mn(index));
   // The previous moment, computed from the current one; before the first step it was 0.
-  const was = (now, decay, news) => (t === 1 ? 0 : now === null || news === null ? null : (now - (1 - decay) * news) / decay);
-  const square = of.gradient === null ? null : of.gradient ** 2;
-  const moving = (letter, index, decay, now, news, squared) => equation(
+  const previousMoment = (moment, decay, newValue) => (t === 1 ? 0 : moment === null || newValue === null ? null : (moment - (1 - decay) * newValue) / decay);
+  const square = entryValues.gradient === null ? null : entryValues.gradient ** 2;
+  const momentEquation = (letter, index, decay, moment, newValue, squared) => equation(
     withT(mi(letter)),
-    row(beta(index), mo("·"), sub(mi(letter), before()), mo("+"), bracketed(row(mn("1"), mo("−"), beta(index))), mo("·"), squared ? ml("msubsup", mi("g"), mi("t"), mn("2")) : g()),
-    row(mn(String(decay)), mo("·"), numeral(was(now, decay, news), { after: true }), mo("+"), mn(String(round(1 - decay))), mo("·"), numeral(news, { after: true })),
-    numeral(now),
+    row(beta(index), mo("·"), sub(mi(letter), previousIndex()), mo("+"), bracketed(row(mn("1"), mo("−"), beta(index))), mo("·"), squared ? ml("msubsup", mi("g"), mi("t"), mn("2")) : g()),
+    row(mn(String(decay)), mo("·"), numeral(previousMoment(moment, decay, newValue), { after: true }), mo("+"), mn(String(round(1 - decay))), mo("·"), numeral(newValue, { after: true })),
+    numeral(moment),
   );
-  const corrected = (left, top, index, decay, now, then) => equation(
+  const correctionEquation = (left, top, index, decay, moment, result) => equation(
     left,
-    over(top, row(mn("1"), mo("−"), ml("msubsup", mi("β"), mn(index), mi("t")))),
-    over(numeral(now), row(mn("1"), mo("−"), ml("msup", mn(String(decay)), mn(String(t))))),
-    numeral(then),
+    fraction(top, row(mn("1"), mo("−"), ml("msubsup", mi("β"), mn(index), mi("t")))),
+    fraction(numeral(moment), row(mn("1"), mo("−"), ml("msup", mn(String(decay)), mn(String(t))))),
+    numeral(result),
   );
   return [
     el("h4", {}, `Row ${r}, column ${c}, written out`),
-    moving("m", "1", beta1, of.m, of.gradient, false),
-    moving("v", "2", beta2, of.v, square, true),
-    corrected(mHat(), m(), "1", beta1, of.m, of.m_hat),
-    corrected(vHat(), v(), "2", beta2, of.v, of.v_hat),
+    momentEquation("m", "1", beta1, entryValues.m, entryValues.gradient, false),
+    momentEquation("v", "2", beta2, entryValues.v, square, true),
+    correctionEquation(mHat(), m(), "1", beta1, entryValues.m, entryValues.m_hat),
+    correctionEquation(vHat(), v(), "2", beta2, entryValues.v, entryValues.v_hat),
     equation(
       withT(theta()),
-      row(sub(theta(), before()), mo("−"), stepFormula(mHat(), vHat(), mi("ε"), mi("α"))),
-      row(numeral(of.before, { digits: 7 }), mo("−"), stepFormula(numeral(of.m_hat), numeral(of.v_hat), numeral(epsilon), numeral(alpha))),
-      row(numeral(of.before, { digits: 7 }), mo("−"), numeral(of.step, { after: true })),
-      numeral(of.value, { digits: 7 }),
+      row(sub(theta(), previousIndex()), mo("−"), stepFormula(mHat(), vHat(), mi("ε"), mi("α"))),
+      row(numeral(entryValues.before, { digits: 7 }), mo("−"), stepFormula(numeral(entryValues.m_hat), numeral(entryValues.v_hat), numeral(epsilon), numeral(alpha))),
+      row(numeral(entryValues.before, { digits: 7 }), mo("−"), numeral(entryValues.step, { after: true })),
+      numeral(entryValues.value, { digits: 7 }),
     ),
   ];
 }

@@ -10,28 +10,28 @@ export function makeMosaic(choose, open = choose) {
   const grid = el("div", { class: "hu-grid", role: "radiogroup" });
   let buttons = []; // in the order on screen, like `places`
   let places = [];
-  let shown = "";
-  let painted = "";
+  let builtKey = "";
+  let paintedKey = "";
   let side = null;
   let kind = /** @type {Kind} */ ("cross");
-  let chosen = { layer: 0, head: 0 };
+  let selected = { layer: 0, head: 0 };
 
   // `described(layer, head)` is announced after the name, and is the tooltip unless the view has its own on
   // `hover`. `below(layer, head)` returns a node to put below the thumbnail. `order` is a list of heads to show
   // instead of all layers. `marked` is false if the selected head belongs to another mosaic. `picture(canvas,
   // layer, head)` draws other thumbnails than those of the weights, identified by `of`.
-  function draw(newSide, newKind, now, theme, {
+  function draw(newSide, newKind, selection, theme, {
     label = "", described = null, hover = false, below = null, order = null, marked = true, picture = null, of = "",
   } = {}) {
-    [side, kind, chosen] = [newSide, newKind, now];
+    [side, kind, selected] = [newSide, newKind, selection];
     const key = `${side.id} ${side.number} ${kind} ${Boolean(below)} ${order ? writeHeads(order) : ""}`;
-    const pictured = `${key} ${of} ${theme.key}`;
-    if (shown !== key) build(label, order, Boolean(below));
-    if (painted !== pictured) paint(theme, picture);
-    [shown, painted] = [key, pictured];
+    const pictureKey = `${key} ${of} ${theme.key}`;
+    if (builtKey !== key) build(label, order, Boolean(below));
+    if (paintedKey !== pictureKey) paint(theme, picture);
+    [builtKey, paintedKey] = [key, pictureKey];
     buttons.forEach((button, i) => {
       const { layer, head } = places[i];
-      const isSelected = layer === chosen.layer && head === chosen.head;
+      const isSelected = layer === selected.layer && head === selected.head;
       button.setAttribute("aria-checked", String(isSelected && marked));
       button.tabIndex = isSelected ? 0 : -1; // Tab focuses the selected one; arrow keys move on
       const more = described ? described(layer, head) : "";
@@ -80,14 +80,14 @@ export function makeMosaic(choose, open = choose) {
   }
 
   grid.addEventListener("keydown", (event) => {
-    const [across, at] = [side.n_heads, buttons.indexOf(event.target)];
-    const [row, column] = [Math.floor(at / across), at % across];
+    const [columnCount, at] = [side.n_heads, buttons.indexOf(event.target)];
+    const [row, column] = [Math.floor(at / columnCount), at % columnCount];
     let next;
-    if (event.key === "Home") next = row * across;
-    else if (event.key === "End") next = row * across + across - 1;
+    if (event.key === "Home") next = row * columnCount;
+    else if (event.key === "End") next = row * columnCount + columnCount - 1;
     else if (event.key in ARROWS) {
       const [right, down] = ARROWS[event.key];
-      next = clampIndex(row + down, Math.ceil(buttons.length / across)) * across + clampIndex(column + right, across);
+      next = clampIndex(row + down, Math.ceil(buttons.length / columnCount)) * columnCount + clampIndex(column + right, columnCount);
     } else return;
     event.preventDefault();
     event.stopPropagation();

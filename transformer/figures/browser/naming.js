@@ -1,10 +1,10 @@
 // Names of tokens, layers and heads. Exact names are the model's: pieces, special tokens and numbers from 0.
-// Readable names have no special signs, and numbers start from 1. The same as measures/naming.py.
+// Readable names have no markers such as “▁”, and numbers start from 1. The same as measures/naming.py.
 
 let exact = true;
 
 // Whether names are exact, for all views of this script.
-export const setExactNames = (on) => { exact = Boolean(on); };
+export const setExactNames = (isExact) => { exact = Boolean(isExact); };
 export const hasExactNames = () => exact;
 
 const CONTROL_NAMES = { "<s>": "start", "</s>": "end", "<unk>": "▯" };
@@ -25,8 +25,7 @@ export function tokenName(text) {
   return CONTROL_NAMES[text] ?? (text.startsWith("▁") ? text.slice(1) || BLANK : text);
 }
 
-// The name of a single piece, which shows whether it continues a word. Special tokens keep their signs as an
-// output.
+// The name of a single piece, which shows whether it continues a word. Special tokens keep their exact names.
 /** @param {string} text */
 export function pieceName(text, begins = text.startsWith("▁")) {
   if (exact || text in CONTROL_NAMES) return text;
@@ -45,10 +44,10 @@ export const pieceNames = ({ tokens, words }) =>
 export const displayNumber = (number) => String(exact ? number : number + 1);
 /** @param {number} layer */
 export const layerName = (layer) => `layer ${displayNumber(layer)}`;
-/** @param {Head} one */
+/** @param {Head} head */
 export const headName = ({ layer, head }) => `${layerName(layer)}, head ${displayNumber(head)}`;
 // A short name, such as "L4·H2".
-/** @param {Head} one */
+/** @param {Head} head */
 export const shortName = ({ layer, head }) => `L${displayNumber(layer)}·H${displayNumber(head)}`;
 
 // A file name without its ending: content, model, sentence and further parts, in characters that every file

@@ -1,30 +1,30 @@
-// What to notice in this sentence, in a few lines; each opens the head that it describes.
+// The list of heads worth noticing in this sentence; a button opens each.
 
 import { el } from "./base.js";
 import { headName, hasExactNames } from "./naming.js";
 import { KINDS } from "./options.js";
 
-// `look(changes)` is called with the state that a line opens.
-/** @param {(changes: Partial<State>) => void} look */
-export function makeNotableHeads(look) {
+// `openState(changes)` is called with the state of the explorer that shows the head.
+/** @param {(changes: Partial<State>) => void} openState */
+export function makeNotableHeads(openState) {
   const list = el("ul", {});
   const node = el("section", { class: "hu-notices", "aria-label": "What to notice in this sentence" }, list);
 
   /** @type {Notice[]} */
-  let notices = [];
-  let written = "";
+  let notableHeads = [];
+  let drawnKey = "";
 
-  /** @param {Notice[]} newNotices */
-  const show = (newNotices) => { notices = newNotices; };
+  /** @param {Notice[]} newHeads */
+  const show = (newHeads) => { notableHeads = newHeads; };
 
   function draw() {
-    const now = `${hasExactNames()} ${JSON.stringify(notices)}`;
-    if (now === written) return;
-    written = now;
-    node.hidden = !notices.length;
-    list.replaceChildren(...notices.map(({ segments, look: changes }) => {
+    const newKey = `${hasExactNames()} ${JSON.stringify(notableHeads)}`;
+    if (newKey === drawnKey) return;
+    drawnKey = newKey;
+    node.hidden = !notableHeads.length;
+    list.replaceChildren(...notableHeads.map(({ segments, look: changes }) => {
       const button = el("button", { type: "button" }, `${KINDS[changes.kind]}, ${headName(/** @type {any} */ (changes))}`);
-      button.addEventListener("click", () => look(changes));
+      button.addEventListener("click", () => openState(changes));
       const text = segments.map(([part, word]) => (word ? el("strong", {}, el("bdi", {}, part)) : part));
       return el("li", {}, ...text, " ", button);
     }));

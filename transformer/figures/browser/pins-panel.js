@@ -6,7 +6,7 @@ import { makeBar } from "./legend.js";
 import { makeMosaic } from "./mosaic.js";
 import { headName, sentenceCase } from "./naming.js";
 import { KINDS, TERMS } from "./options.js";
-import { clearest, strongestAttention, pinnableWords, pinnedWord, pinOf, attentionText, positionsIn } from "./pins.js";
+import { strongestHeads, strongestAttention, pinnableWords, pinnedWord, pinOf, attentionText, positionsIn } from "./pins.js";
 
 /** @type {[State["way"], string][]} */
 const DIRECTIONS = [["both", "Both"], ["to", "Attention to it"], ["from", "Attention from it"]];
@@ -117,7 +117,7 @@ export function makePins(ctx) {
     for (const [kind, positions] of kinds) drawKind(pinned, kind, strongestAttention(side, pinned, kind, positions));
     bar.draw(theme.ramp, [[0, "0"], [0.5, "0.5"], [1, "1"]]);
     notShownNote.textContent = nodes.length ? KIND_NOT_SHOWN[pinned.of] : "";
-    drawResult(pinned, clearest(side, pinned, state.way));
+    drawResult(pinned, strongestHeads(side, pinned, state.way));
   }
 
   function drawKind(pinned, kind, headWeights) {

@@ -4,13 +4,13 @@
 import { allHeads } from "./matrix.js";
 
 /** @typedef {{ of: "s" | "t", word: number, label: string, members: number[] }} Pinned */
-/** @typedef {{ kind: Kind, layer: number, head: number, weight: number, way: "to" | "from", other: string }} Glance */
+/** @typedef {{ kind: Kind, layer: number, head: number, weight: number, way: "to" | "from", other: string }} PinAttention */
 
 // The words of the source ("s") and of the translation ("t"), in order.
 /** @param {Side} side @returns {Pinned[]} */
 export function pinnableWords(side) {
   const of = (which, { plain, plain_labels }) => plain_labels.flatMap((label, word) => (label
-    ? [{ of: which, word, label, members: plain.flatMap((one, position) => (one === word ? [position] : [])) }]
+    ? [{ of: which, word, label, members: plain.flatMap((number, position) => (number === word ? [position] : [])) }]
     : []));
   const target = side.kinds.some((kind) => kind !== "encoder") ? of("t", side.tgt) : [];
   return [...of("s", side.src), ...target];
@@ -20,7 +20,7 @@ export function pinnableWords(side) {
 /** @param {Side} side @param {string} pin @returns {Pinned | null} */
 export function pinnedWord(side, pin) {
   const position = Number(pin.slice(1));
-  return pin ? pinnableWords(side).find((one) => one.of === pin[0] && one.members.includes(position)) ?? null : null;
+  return pin ? pinnableWords(side).find((pinned) => pinned.of === pin[0] && pinned.members.includes(position)) ?? null : null;
 }
 
 // The word of a row or column of a kind; null if it is not a word. A row of cross-attention belongs to the word
@@ -36,21 +36,21 @@ export function wordAt(side, kind, which, position) {
 export const pinOf = ({ of, members }) => `${of}${members[0]}`;
 
 // How a kind of attention contains the word: as a column that gets attention, as a row that gives it.
-const SEEN = {
+const WAYS_BY_KIND = {
   s: { encoder: ["to", "from"], cross: ["to"] },
   t: { decoder: ["to", "from"], cross: ["from"] },
 };
 /** @param {Side} side @param {Pinned} pinned @param {State["way"]} way @returns {[Kind, ("to" | "from")[]][]} */
 export function positionsIn(side, { of }, way) {
   return side.kinds.flatMap((kind) => {
-    const ways = (SEEN[of][kind] || []).filter((one) => way === "both" || one === way);
+    const ways = (WAYS_BY_KIND[of][kind] || []).filter((possible) => way === "both" || possible === way);
     return ways.length ? [[kind, ways]] : [];
   });
 }
 
 // The strongest attention of one head: to the word, from it, or the stronger of the two.
-/** @param {Side} side @param {Pinned} pinned @returns {Glance} */
-function glance(side, pinned, kind, ways, { layer, head }) {
+/** @param {Side} side @param {Pinned} pinned @returns {PinAttention} */
+function headAttention(side, pinned, kind, ways, { layer, head }) {
   const all = ways.map((way) => {
     const { weights, others, words, top } = side.pinWeights(kind, way);
     // A row of cross-attention belongs to the token before, which the decoder has just read.
@@ -60,36 +60,36 @@ function glance(side, pinned, kind, ways, { layer, head }) {
     const labels = way === "from" ? columns : kind === "cross" ? writes : rows;
     return { kind, layer, head, way, weight: (weights[at] / top) ** 2, other: labels.plain_labels[others[at]] };
   });
-  return all.reduce((best, one) => (one.weight > best.weight ? one : best));
+  return all.reduce((best, attention) => (attention.weight > best.weight ? attention : best));
 }
 
 // All heads of a kind, layer by layer.
 /** @param {Side} side @param {Pinned} pinned @param {Kind} kind @param {("to" | "from")[]} ways */
 export function strongestAttention(side, pinned, kind, ways) {
-  return allHeads(side, kind).map((one) => glance(side, pinned, kind, ways, one));
+  return allHeads(side, kind).map((head) => headAttention(side, pinned, kind, ways, head));
 }
 
-// The head with the strongest attention of all kinds; heads without any are left out.
+// The heads of all kinds with the strongest attention to or from the word, at most `limit` with a weight above 0.
 /** @param {Side} side @param {Pinned} pinned @param {State["way"]} way */
-export function clearest(side, pinned, way, most = 5) {
+export function strongestHeads(side, pinned, way, limit = 5) {
   return positionsIn(side, pinned, way).flatMap(([kind, ways]) => strongestAttention(side, pinned, kind, ways))
-    .filter(({ weight }) => weight > 0).sort((a, b) => b.weight - a.weight).slice(0, most);
+    .filter(({ weight }) => weight > 0).sort((a, b) => b.weight - a.weight).slice(0, limit);
 }
 
 // The rows ("q…") and columns ("k…") of a kind that the pinned word stands for.
 /** @param {Side} side @param {State} state */
 export function pinnedTokens(side, { pin, way, kind }) {
   const pinned = pinnedWord(side, pin);
-  const [, ways] = pinned ? positionsIn(side, pinned, way).find(([one]) => one === kind) || [] : [];
-  return (ways || []).flatMap((one) => pinned.members.map((position) =>
-    (one === "to" ? `k${position}` : `q${kind === "cross" ? position - 1 : position}`)));
+  const [, ways] = pinned ? positionsIn(side, pinned, way).find(([otherKind]) => otherKind === kind) || [] : [];
+  return (ways || []).flatMap((direction) => pinned.members.map((position) =>
+    (direction === "to" ? `k${position}` : `q${kind === "cross" ? position - 1 : position}`)));
 }
 
 // "parapluie attends to umbrella" as [text, whether it is a word of the sentences]; `whole` also says that a word
 // of the translation attends there before it is written.
-/** @param {Glance} given @param {string} label @returns {[string, boolean][]} */
+/** @param {PinAttention} attention @param {string} label @returns {[string, boolean][]} */
 export function attentionText({ way, other, kind, weight }, label, whole = false) {
   if (!(weight > 0)) return [["no other word", false]];
-  const looks = whole && kind === "cross" ? "attends, when it is written, to" : "attends to";
-  return way === "to" ? [[other, true], [looks, false], [label, true]] : [[label, true], [looks, false], [other, true]];
+  const verb = whole && kind === "cross" ? "attends, when it is written, to" : "attends to";
+  return way === "to" ? [[other, true], [verb, false], [label, true]] : [[label, true], [verb, false], [other, true]];
 }

@@ -5,7 +5,7 @@ import { clampIndex } from "./base.js";
 import { hasExactNames, tokenName } from "./naming.js";
 import { fixed, showWeight } from "./numbers.js";
 
-const SHOWN_VALUES = 5; // number of values with a strip of their own
+const MAX_VALUE_STRIPS = 5; // values drawn as a strip of their own; the others are summed
 const MAX_ROUNDING_GAP = 1e-3; // a larger difference is not explained by float32 and packing
 
 export const plainToken = (text) => tokenName(text).replace(/^▁(?=.)/, "");
@@ -38,7 +38,7 @@ export function workingOf(side, state) {
   const [q, k] = [vector(vectors.query, row), vector(vectors.key, column)];
   const product = side.score === "additive" ? q.map((x, i) => Math.tanh(x + k[i])) : Float64Array.from(q, (x, i) => x * k[i]);
   const dot = product.reduce((sum, x) => sum + x, 0);
-  const listed = [...new Set([...ranked.slice(0, SHOWN_VALUES), ...(column < seen ? [column] : [])])];
+  const listed = [...new Set([...ranked.slice(0, MAX_VALUE_STRIPS), ...(column < seen ? [column] : [])])];
   const weightedValue = (j) => Float64Array.from(vector(vectors.value, j), (x) => x * shares[j]);
   const sumOf = (keys) => keys.map(weightedValue).reduce((sum, line) => sum.map((x, i) => x + line[i]), new Float64Array(d));
   const others = ranked.filter((j) => !listed.includes(j));
@@ -60,32 +60,32 @@ export function workSteps(w, side) {
   const [query, key] = [{ token: w.labels.rows.names[w.row] }, { token: w.labels.columns.names[w.column] }];
   const [traced, share] = [w.scores[w.column], w.shares[w.column]];
   const masked = w.column >= w.seen;
-  const compare = (what, here, there) => ({ text: `${what} computed here ${fixed(here)}, in the trace ${fixed(there)}`, same: Math.abs(here - there) < MAX_ROUNDING_GAP * Math.max(1, Math.abs(there)) });
+  const checkOf = (what, here, there) => ({ text: `${what} computed here ${fixed(here)}, in the trace ${fixed(there)}`, matches: Math.abs(here - there) < MAX_ROUNDING_GAP * Math.max(1, Math.abs(there)) });
   const gap = greatestGap(w.shares, w.traced.weights);
   const outputGap = greatestGap(w.output, w.traced.output);
   const words = hasExactNames() ? "" : " There is one for each token, so tokens are shown here, not whole words; “…” marks a token that continues a word.";
   return [
     { title: ["The query of “", query, "”"], text: `This head multiplies the token's vector by its matrix W^Q and gets d_k = ${w.d} numbers: q. They are drawn in step 3, blue above zero, orange below.${words}` },
     { title: ["The key of “", key, "”"], text: `With another matrix, W^K, it computes as many numbers for every token that may be attended to: k.` },
-    ...comparing(w, side, traced, compare),
+    ...scoreSteps(w, side, traced, checkOf),
     {
       title: masked ? ["Mask: −∞, so the weight is 0"] : ["Softmax over all keys: a weight of ", fixed(share)],
       text: (w.kind === "decoder"
         ? `A token cannot attend to later tokens, which are not written yet: ${w.count - w.seen ? `${w.count - w.seen} keys get the score −∞ (hatched).` : "none here, since this is the last."} `
         : "No key is masked here: the whole source is visible. ") + "Then the exponential of each score is divided by their sum, so that the weights of the row sum to 1.",
-      check: { text: `softmax computed here ${fixed(share)}, in the trace ${showWeight(w.traced.weights[w.column], w.traced.top)}; greatest difference in the row ${gap.toExponential(0)}`, same: gap < Math.max(MAX_ROUNDING_GAP, 2 / w.traced.top) },
+      check: { text: `softmax computed here ${fixed(share)}, in the trace ${showWeight(w.traced.weights[w.column], w.traced.top)}; greatest difference in the row ${gap.toExponential(0)}`, matches: gap < Math.max(MAX_ROUNDING_GAP, 2 / w.traced.top) },
     },
     {
       title: ["The weighted sum of the values: the output for “", query, "”"],
       text: `Every key has a value, v: what it passes on if attended to. Each is multiplied by its weight α: a row here is α·v of one key. Their sum is the output of the head.`,
-      check: { text: `Σ α·v computed here and in the trace: greatest difference ${outputGap.toExponential(0)}`, same: outputGap < MAX_ROUNDING_GAP * maxAbsOf([w.traced.output]) + MAX_ROUNDING_GAP },
+      check: { text: `Σ α·v computed here and in the trace: greatest difference ${outputGap.toExponential(0)}`, matches: outputGap < MAX_ROUNDING_GAP * maxAbsOf([w.traced.output]) + MAX_ROUNDING_GAP },
     },
   ];
 }
 
 // Steps 3 and 4 depend on the model's score function.
 /** @param {Side} side */
-function comparing(w, side, traced, compare) {
+function scoreSteps(w, side, traced, checkOf) {
   if (side.score === "additive") {
     return [
       { title: ["Add q and k, then apply tanh"], text: "This model uses an additive score, vᵀ·tanh(W q + U k) (Bahdanau et al. 2015), instead of a product. W and U are the projections W^Q and W^K, so the strip shows tanh(q + k)." },
@@ -94,12 +94,12 @@ function comparing(w, side, traced, compare) {
   }
   const multiply = { title: ["Dot product: q·k = ", fixed(w.dot)], text: "The product is large where both numbers are large and have the same sign; opposite signs lower the score." };
   if (side.score === "dot") {
-    return [multiply, { title: ["The score is q·k itself"], text: "This model was trained without the division by √d_k, so there is nothing to divide.", check: compare("q·k", w.dot, traced) }];
+    return [multiply, { title: ["The score is q·k itself"], text: "This model was trained without the division by √d_k, so there is nothing to divide.", check: checkOf("q·k", w.dot, traced) }];
   }
   const root = Math.sqrt(w.d);
   return [multiply, {
     title: [`Divide by √d_k = √${w.d} = ${fixed(root)}: the score is `, fixed(w.score)],
     text: "The more numbers are added, the larger the sums, and softmax would give nearly all weight to one key. The division prevents that.",
-    check: compare("q·k/√d_k", w.score, traced),
+    check: checkOf("q·k/√d_k", w.score, traced),
   }];
 }

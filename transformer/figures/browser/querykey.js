@@ -12,13 +12,13 @@ import { maxAbsOf, plainToken, workingOf, workSteps } from "./querykey-working.j
 
 /** @param {Context} ctx @returns {View} */
 function queryKeyView(ctx) {
-  let w = null;
+  let w = null; // the calculation, from `workingOf`
   let dimension = -1; // dimension under the pointer, highlighted in all strips
   // The contents of a file are known before they are unpacked.
-  const present = [...ctx.store.later.keys()].map((name) => name.match(/^0\.query\.(\w+)\.(\d+)\./)).filter(Boolean);
+  const storedVectors = [...ctx.store.later.keys()].map((name) => name.match(/^0\.query\.(\w+)\.(\d+)\./)).filter(Boolean);
 
-  const strips = makeStrips(ctx, () => pairLines(w, ctx.side), point);
-  const values = makeStrips(ctx, () => valueLines(w), point);
+  const strips = makeStrips(ctx, () => pairLines(w, ctx.side), highlight);
+  const values = makeStrips(ctx, () => valueLines(w), highlight);
   const bars = makeKeyBars(ctx, () => w, (column) => ctx.set({ row: w.row, column }));
   const queries = makeTokenList("Query", (row) => ctx.set({ row, column: -1 }));
   const keys = makeTokenList("Key", (column) => ctx.set({ row: w.row, column }));
@@ -29,16 +29,16 @@ function queryKeyView(ctx) {
   const empty = el("div", { class: "hu-empty", role: "status", hidden: "" });
   const node = el("div", { class: "hu-querykey" }, empty, body);
   const nodes = [null, null, strips.node, null, bars.node, values.node];
-  const parts = nodes.map((place) => {
-    const one = { title: el("h3", {}), text: el("p", {}), check: el("p", { class: "hu-check" }) };
-    steps.append(el("li", {}, one.title, one.text, place, one.check));
-    return one;
+  const parts = nodes.map((picture) => {
+    const part = { title: el("h3", {}), text: el("p", {}), check: el("p", { class: "hu-check" }) };
+    steps.append(el("li", {}, part.title, part.text, picture, part.check));
+    return part;
   });
 
   function draw() {
     w = workingOf(ctx.side, ctx.state);
     [empty.hidden, body.hidden] = [Boolean(w), !w];
-    if (!w) return empty.replaceChildren(...missingNotice(ctx, present));
+    if (!w) return empty.replaceChildren(...missingNotice(ctx, storedVectors));
     if (dimension >= w.d) dimension = -1;
     const { rows, columns, writes } = w.labels;
     queries.draw(`${ctx.side.id} ${w.kind}`, rows.names, w.row, () => false, writes?.names);
@@ -46,8 +46,8 @@ function queryKeyView(ctx) {
     workSteps(w, ctx.side).forEach(({ title, text, check }, i) => {
       parts[i].title.replaceChildren(...title.map((part) => (part.token === undefined ? part : tokenText(part.token))));
       parts[i].text.textContent = text;
-      parts[i].check.replaceChildren(...(check ? [el("b", {}, check.same ? "✓ " : "≠ "), check.text] : []));
-      parts[i].check.classList.toggle("hu-differs", Boolean(check && !check.same));
+      parts[i].check.replaceChildren(...(check ? [el("b", {}, check.matches ? "✓ " : "≠ "), check.text] : []));
+      parts[i].check.classList.toggle("hu-differs", Boolean(check && !check.matches));
     });
     drawPlots();
   }
@@ -59,7 +59,7 @@ function queryKeyView(ctx) {
     values.draw(dimension, `The weighted values of the strongest keys and their sum, ${w.d} numbers each.`);
   }
 
-  function point(next) {
+  function highlight(next) {
     if (next === dimension) return;
     dimension = next;
     drawPlots();
@@ -71,7 +71,7 @@ function queryKeyView(ctx) {
     event.preventDefault();
     event.stopPropagation();
     if (event.shiftKey && right) {
-      point(clampIndex(dimension + right, w.d));
+      highlight(clampIndex(dimension + right, w.d));
       strips.showTooltip(2);
     } else {
       const focused = node.getRootNode().activeElement;
@@ -102,11 +102,11 @@ const SITE_NAMES = {
 
 // The reason why nothing is shown, with a link to where data are available.
 /** @param {Context} ctx */
-function missingNotice(ctx, present) {
-  const hasThisHead = present.some(([, kind, layer]) => kind === ctx.state.kind && Number(layer) === ctx.state.layer);
+function missingNotice(ctx, storedVectors) {
+  const hasThisHead = storedVectors.some(([, kind, layer]) => kind === ctx.state.kind && Number(layer) === ctx.state.layer);
   if (ctx.live || hasThisHead) return ["Loading the vectors of this head …"];
-  if (!present.length) return ["This file does not contain the vectors of the heads, to keep it small. The app shows them for every head."];
-  const [, kind, layer] = present[0];
+  if (!storedVectors.length) return ["This file does not contain the vectors of the heads, to keep it small. The app shows them for every head."];
+  const [, kind, layer] = storedVectors[0];
   const go = el("button", { type: "button", class: "hu-button" }, `Show ${layerName(Number(layer))}, ${KINDS[kind]}`);
   go.addEventListener("click", () => ctx.set({ kind, layer: Number(layer) }));
   return [el("p", {}, `Queries, keys and values are many numbers: this file holds those of ${layerName(Number(layer))}, ${KINDS[kind]} only.`), go];
@@ -182,7 +182,7 @@ function workFigure(ctx, w, stages) {
 function workTable(w, ctx) {
   const { rows, columns } = w.labels;
   const combined = ctx.side.score === "additive" ? "tanh(q + k)" : "q × k";
-  const pair = `“${tokenName(rows.names[w.row])}” asks “${tokenName(columns.names[w.column])}”`;
+  const pair = `“${tokenName(rows.names[w.row])}” attends to “${tokenName(columns.names[w.column])}”`;
   return {
     caption: `${sentenceCase(headName(ctx.state))}, ${KINDS[w.kind]}: ${pair}`,
     columns: ["dimension", "q", "k", combined, "v", "Σ α·v", "key", "score", "weight here", "weight in the trace"],

@@ -28,18 +28,18 @@ export function makeStore(onArrive) {
   const parts = new Map();
   const later = new Map();
 
-  function take(bytes) {
-    const { header, parts: news } = unpack(bytes);
-    const same = sides.length === header.sides.length &&
+  function load(bytes) {
+    const { header, parts: newParts } = unpack(bytes);
+    const isSameTrace = sides.length === header.sides.length &&
       sides.every((side, i) => side.digest === header.sides[i].id);
-    if (!same) {
+    if (!isSameTrace) {
       parts.clear();
       later.clear();
     }
-    for (const [name, part] of news) parts.set(name, part);
-    if (!same) sides = header.sides.map((doc, number) => makeSide(doc, number, part));
+    for (const [name, part] of newParts) parts.set(name, part);
+    if (!isSameTrace) sides = header.sides.map((doc, number) => makeSide(doc, number, part));
     pairs = header.pairs;
-    return { header, same };
+    return { header, isSameTrace };
   }
 
   // An array by name, or null while it is missing.
@@ -57,7 +57,7 @@ export function makeStore(onArrive) {
   }
 
   return {
-    take,
+    load,
     later,
     get sides() { return sides; },
     get pairs() { return pairs; },
@@ -115,8 +115,8 @@ function makeSide(doc, number, part) {
 
   // { query, key, value, scores, heads } of one head, each { values, shape }; null if missing.
   function vectors(kind, layer, head) {
-    const arrays = VECTORS.map((what) => part(`${number}.${what}.${kind}.${layer}.${head}`));
-    return arrays.every(Boolean) ? Object.fromEntries(VECTORS.map((what, i) => [what, arrays[i]])) : null;
+    const arrays = VECTORS.map((vectorName) => part(`${number}.${vectorName}.${kind}.${layer}.${head}`));
+    return arrays.every(Boolean) ? Object.fromEntries(VECTORS.map((vectorName, i) => [vectorName, arrays[i]])) : null;
   }
 
   return {

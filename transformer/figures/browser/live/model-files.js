@@ -1,7 +1,7 @@
 // Large files, fetched once and stored in the browser's Cache storage. Stored files are checked like fetched
 // ones: a truncated or changed file is fetched again and never used.
 
-export const CACHE_NAME = "heads-up-models"; // the cache's name
+export const CACHE_NAME = "heads-up-models";
 
 /**
  * @param {{ path: string, bytes: number, sha256: string }} file its path below the site's own
@@ -47,7 +47,7 @@ async function download(url, file, progress) {
     for (const reader = response.body.getReader(); ;) {
       const { done, value } = await reader.read();
       if (done) break;
-      if (loaded + value.length > bytes.length) return new Uint8Array(loaded + value.length); // too long, which `faultOf` reports
+      if (loaded + value.length > bytes.length) return new Uint8Array(loaded + value.length); // too long, which `problemOf` reports
       bytes.set(value, loaded);
       loaded += value.length;
       progress(loaded);

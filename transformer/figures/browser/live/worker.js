@@ -1,5 +1,5 @@
 // The model in a worker, so that the page never freezes. It loads a model, answers the page's requests, and
-// cancels requests that a newer one of the same kind replaces.  A request is { id, kind, model, … }; the answer
+// cancels requests that a newer one of the same kind replaces. A request is { id, kind, model, … }; the answer
 // is { id, result } or { id, problem }, a sentence. While a model is loading it sends { loading: { model,
 // loaded, bytes } }.
 
@@ -16,7 +16,7 @@ import { fetchFile } from "./model-files.js";
 const MAX_TRACES = 6;
 const LETTERS = { e: "encoder", d: "decoder", c: "cross" };
 const MAX_THUMBNAIL_CELLS = 24; // maximum height and width of a head's thumbnail
-const CHANGES = { off: switchedOff, uniform, mean: toMean };
+const HOOKS = { off: switchedOff, uniform, mean: toMean };
 
 /** @type {any} */
 let site = null; // data from Python for all sentences: the models and their files, names of kinds, the explorer's fixed header
@@ -25,15 +25,15 @@ const translators = new Map();
 /** @type {Map<string, import("../model/translator.js").Trace>} */
 const traces = new Map(); // by request, the newest last
 /** @type {Map<string, number>} */
-const newest = new Map(); // id of the last request of each kind
+const lastRequestIds = new Map(); // id of the last request of each kind
 
 class Superseded extends Error {}
 
 self.addEventListener("message", async ({ data }) => {
   if (data.site) { site = data.site; return; }
-  newest.set(data.kind, data.id);
+  lastRequestIds.set(data.kind, data.id);
   try {
-    const { result, transfer = [] } = await answers[data.kind](data);
+    const { result, transfer = [] } = await handlers[data.kind](data);
     self.postMessage({ id: data.id, result }, { transfer });
   } catch (error) {
     if (error instanceof Superseded) self.postMessage({ id: data.id, superseded: true });
@@ -41,56 +41,56 @@ self.addEventListener("message", async ({ data }) => {
   }
 });
 
-const answers = {
-  async load(question) {
-    await translator(question.model);
+const handlers = {
+  async load(request) {
+    await getTranslator(request.model);
     return { result: true };
   },
 
   // The translation for the first page, with alternatives if they are requested.
-  async glance(question) {
-    const engine = await translator(question.model);
-    const trace = await traced(engine, question);
-    const rivals = question.rivals ? rivalWords(engine, trace) : [];
-    const { aligner } = site.models[question.model];
-    return { result: { ...glanceData(trace, { rivals, taken: question.prefix?.length ?? 0, aligner }), unknown: unknownWords(engine, question.text) } };
+  async glance(request) {
+    const engine = await getTranslator(request.model);
+    const trace = await getTrace(engine, request);
+    const rivals = request.rivals ? rivalWords(engine, trace) : [];
+    const { aligner } = site.models[request.model];
+    return { result: { ...glanceData(trace, { rivals, taken: request.prefix?.length ?? 0, aligner }), unknown: unknownWords(engine, request.text) } };
   },
 
   // The explorer's bytes, and why a token cannot be forced. A second side has another text, a forced token, or
   // changed heads.
-  async explore(question) {
-    const engine = await translator(question.model);
-    const { sides, traces, versus, refused } = await tracedSides(engine, question);
+  async explore(request) {
+    const engine = await getTranslator(request.model);
+    const { sides, traces, versus, refused } = await getTraces(engine, request);
     const names = traces.length > 1 ? sides[1].off ? ["as trained", "heads changed"] : ["A", "B"] : ["", ""];
     const bytes = explorerData(traces, {
-      fixed: site.explorer, start: question.start, visit: question.visit, versus, names,
-      model: question.model, id: JSON.stringify([question.model, sides, question.beam, question.how]), aligner: site.models[question.model].aligner,
+      fixed: site.explorer, start: request.start, visit: request.visit, versus, names,
+      model: request.model, id: JSON.stringify([request.model, sides, request.beam, request.how]), aligner: site.models[request.model].aligner,
     });
     return { result: { bytes, refused }, transfer: [bytes.buffer] };
   },
 
   // Weights of a layer or vectors of a head, for a view that needs them.
-  async part(question) {
-    const engine = await translator(question.model);
-    const { traces } = await tracedSides(engine, question, "explore");
-    return { result: partOf(traces, question.name) };
+  async part(request) {
+    const engine = await getTranslator(request.model);
+    const { traces } = await getTraces(engine, request, "explore");
+    return { result: partOf(traces, request.name) };
   },
 
   // The switchboard, and the translation with and without the changed heads.
-  async heads(question) {
-    const engine = await translator(question.model);
-    const plain = await traced(engine, { ...question, off: "" });
-    const altered = question.off ? await traced(engine, question) : plain;
+  async heads(request) {
+    const engine = await getTranslator(request.model);
+    const original = await getTrace(engine, { ...request, off: "" });
+    const altered = request.off ? await getTrace(engine, request) : original;
     const summary = ({ text, score, finished }) => ({ text, score, finished });
-    return { result: { board: switchboard(plain, question.off), plain: summary(plain), altered: summary(altered) } };
+    return { result: { board: switchboard(original, request.off), plain: summary(original), altered: summary(altered) } };
   },
 
   // A lesson's question about the first of these texts that shows its phenomenon, or why none does.
-  async lesson(question) {
+  async lesson(request) {
     let missing = "";
-    for (const text of question.texts) {
+    for (const text of request.texts) {
       try {
-        return { result: { text, question: await QUESTIONS[question.lesson](await lessonCase({ ...question, text })) } };
+        return { result: { text, question: await QUESTIONS[request.lesson](await lessonCase({ ...request, text })) } };
       } catch (error) {
         if (!(error instanceof NotShown)) throw error;
         missing ||= error.message;
@@ -100,23 +100,23 @@ const answers = {
   },
 
   // Whether the selection in a view solves the lesson.
-  async check(question) {
-    const lesson = await lessonCase(question);
-    const count = new Set(headsOf(question.fields.off, lesson.trace.config).map((head) => JSON.stringify(head))).size;
-    return { result: await CHECKS[question.lesson](lesson, { ...question.fields, count }) };
+  async check(request) {
+    const lesson = await lessonCase(request);
+    const count = new Set(headsOf(request.fields.off, lesson.trace.config).map((head) => JSON.stringify(head))).size;
+    return { result: await CHECKS[request.lesson](lesson, { ...request.fields, count }) };
   },
 };
 
 // A lesson's sentence with its translation; it can also translate other texts and switch heads off.
-async function lessonCase(question) {
-  const engine = await translator(question.model);
-  const translate = async (text, off = "") => (await traced(engine, { ...question, text, off })).text;
-  return new LessonCase(await traced(engine, question), { aligner: site.models[question.model].aligner, translate });
+async function lessonCase(request) {
+  const engine = await getTranslator(request.model);
+  const translate = async (text, off = "") => (await getTrace(engine, { ...request, text, off })).text;
+  return new LessonCase(await getTrace(engine, request), { aligner: site.models[request.model].aligner, translate });
 }
 
 // The model, loaded once; a failed attempt can be repeated.
 /** @param {string} name */
-function translator(name) {
+function getTranslator(name) {
   if (!translators.has(name)) {
     const loading = loadTranslator(name);
     loading.catch(() => translators.delete(name));
@@ -147,16 +147,16 @@ async function loadTranslator(name) {
 }
 
 // The trace for a request: cached, or computed step by step, with a check for messages between steps.
-/** @param {Translator} engine @param {any} question @param {string} kind whose newer questions end this one */
-async function traced(engine, question, kind = question.kind) {
-  const { model, text, prefix = [], beam = 1, off = "", how = "off" } = question;
+/** @param {Translator} engine @param {any} request @param {string} kind the kind of request whose newer ones cancel this one */
+async function getTrace(engine, request, kind = request.kind) {
+  const { model, text, prefix = [], beam = 1, off = "", how = "off" } = request;
   const key = JSON.stringify([model, text, prefix, beam, off, off && how]);
   if (!traces.has(key)) {
     const heads = headsOf(off, engine.model.config);
     let hooks = null;
     if (heads.length) {
-      const mean = how === "mean" ? (await traced(engine, { ...question, off: "" }, kind)).sites : {};
-      hooks = CHANGES[how](heads, mean);
+      const mean = how === "mean" ? (await getTrace(engine, { ...request, off: "" }, kind)).sites : {};
+      hooks = HOOKS[how](heads, mean);
     }
     const steps = engine.trace(text, { prefix, beamSize: beam, hooks });
     for (;;) {
@@ -166,7 +166,7 @@ async function traced(engine, question, kind = question.kind) {
         break;
       }
       await nextMessages();
-      if (kind === question.kind && newest.get(kind) !== question.id) throw new Superseded();
+      if (kind === request.kind && lastRequestIds.get(kind) !== request.id) throw new Superseded();
     }
   }
   const cached = traces.get(key);
@@ -177,11 +177,11 @@ async function traced(engine, question, kind = question.kind) {
 }
 
 // The traces that the explorer shows: the sentence, and the one to compare with.
-/** @param {Translator} engine @param {any} question @param {string} kind */
-async function tracedSides(engine, question, kind = question.kind) {
-  const { text, other, off, force = "" } = question;
+/** @param {Translator} engine @param {any} request @param {string} kind */
+async function getTraces(engine, request, kind = request.kind) {
+  const { text, other, off, force = "" } = request;
   const first = { text, off: "" };
-  const traces = [await traced(engine, { ...question, ...first }, kind)];
+  const traces = [await getTrace(engine, { ...request, ...first }, kind)];
   const second = force ? { text, off: "", prefix: [] } : other ? { text: other, off: "" } : off ? { text, off } : null;
   if (!second) return { sides: [first], traces, versus: "", refused: "" };
   if ("prefix" in second) {
@@ -191,7 +191,7 @@ async function tracedSides(engine, question, kind = question.kind) {
       return { sides: [first], traces, versus: "refused", refused: `That token cannot be forced: ${error.message}` };
     }
   }
-  traces.push(await traced(engine, { ...question, ...second }, kind));
+  traces.push(await getTrace(engine, { ...request, ...second }, kind));
   return { sides: [first, second], traces, versus: "prefix" in second ? "force" : "other", refused: "" };
 }
 
@@ -206,11 +206,11 @@ function nextMessages() {
 
 // Heads as in the address, "e3.2,c5": encoder layer 3, head 2, and all heads of cross-attention layer 5.
 function headsOf(off, { n_layers, n_heads }) {
-  return off.split(",").filter(Boolean).flatMap((one) => {
-    const [layer, head] = one.slice(1).split(".").map(Number);
+  return off.split(",").filter(Boolean).flatMap((part) => {
+    const [layer, head] = part.slice(1).split(".").map(Number);
     const numbers = head === undefined ? Array.from({ length: n_heads }, (_, i) => i) : [head];
-    const known = one[0] in LETTERS && layer < n_layers;
-    return known ? numbers.filter((number) => number < n_heads).map((number) => ({ kind: LETTERS[one[0]], layer, head: number })) : [];
+    const known = part[0] in LETTERS && layer < n_layers;
+    return known ? numbers.filter((number) => number < n_heads).map((number) => ({ kind: LETTERS[part[0]], layer, head: number })) : [];
   });
 }
 
@@ -220,8 +220,8 @@ function switchboard(trace, off) {
   const kinds = Object.entries(LETTERS).map(([letter, name]) => ({ name, letter, label: site.kinds[name] }));
   const parts = kinds.map(({ name }) => {
     const small = Array.from({ length: n_layers }, (_, layer) => pool(trace.weights(name, layer), MAX_THUMBNAIL_CELLS));
-    const values = new Float32Array(small.reduce((sum, one) => sum + one.values.length, 0));
-    small.forEach((one, i) => values.set(one.values, i * one.values.length));
+    const values = new Float32Array(small.reduce((sum, part) => sum + part.values.length, 0));
+    small.forEach((part, i) => values.set(part.values, i * part.values.length));
     return quantize(`thumbs.${name}`, { shape: [n_layers, ...small[0].shape], values }, 255);
   });
   return pack({ kinds, n_layers, n_heads, off, moved: false, chosen: null, large: false, exact: false }, parts);

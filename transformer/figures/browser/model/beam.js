@@ -7,7 +7,9 @@ import { logSoftmax } from "./tensor.js";
 /** @param {number} length @param {number} alpha */
 export const lengthPenalty = (length, alpha) => ((5 + length) / 6) ** alpha;
 
-// Keeps the `beamSize` best hypotheses at every step. Of all their continuations the 2·beamSize best become // nodes of the tree; among the first beamSize of them `</s>` finishes a hypothesis, and the best of the others stay in the beam.
+// Keeps the `beamSize` best hypotheses at every step. Of all their continuations the 2·beamSize best become
+// nodes of the tree; among the first beamSize of them `</s>` finishes a hypothesis, and the best of the others stay in
+// the beam.
 // The tokens of `prefix` come first: the trunk of the tree, with one hypothesis.
 /**
  * @param {import("./transformer.js").Transformer} model
@@ -20,7 +22,7 @@ export function* beamSearch(model, memory, { limit, prefix = [], beamSize = 4, a
   const nodes = [root];
   let alive = [root];
   const finished = [];
-  while (!done()) {
+  while (!canStop()) {
     const depth = alive[0].depth + 1;
     const pairs = [];
     for (const parent of alive) {
@@ -41,9 +43,9 @@ export function* beamSearch(model, memory, { limit, prefix = [], beamSize = 4, a
       } else if (alive.length < beamSize) { node.status = "kept"; alive.push(node); }
       nodes.push(node);
     });
-    yield pathTo(best()).map(({ id }) => id);
+    yield pathTo(bestHypothesis()).map(({ id }) => id);
   }
-  const path = pathTo(best());
+  const path = pathTo(bestHypothesis());
   return {
     ids: path.map(({ id }) => id),
     logProbabilities: path.map(({ log }) => log),
@@ -54,7 +56,7 @@ export function* beamSearch(model, memory, { limit, prefix = [], beamSize = 4, a
 
   // Whether the search can stop: no hypothesis is live, all are at the limit, enough are finished, or none can
   // win, as its log probability only falls and no later length penalty exceeds `bound`.
-  function done() {
+  function canStop() {
     if (!alive.length || alive[0].depth >= limit || finished.length >= beamSize) return true;
     if (!finished.length) return false;
     const bound = Math.max(lengthPenalty(alive[0].depth + 1, alpha), lengthPenalty(limit, alpha));
@@ -62,7 +64,7 @@ export function* beamSearch(model, memory, { limit, prefix = [], beamSize = 4, a
   }
 
   // The best finished hypothesis, or else the best live one.
-  function best() {
+  function bestHypothesis() {
     return (finished.length ? finished : alive).reduce((a, b) => (b.score > a.score ? b : a));
   }
 }

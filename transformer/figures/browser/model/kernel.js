@@ -16,18 +16,18 @@ export function fastProducts(bytes) {
     const memory = new WebAssembly.Memory({ initial: Math.ceil((SCRATCH + bytes + 16) / PAGE) });
     const { exports } = new WebAssembly.Instance(new WebAssembly.Module(moduleBytes()), { env: { memory } });
     const plainMultiply = products.multiply;
-    let used = SCRATCH;
+    let nextFree = SCRATCH;
     const allocate = (count) => {
-      const array = new Float32Array(memory.buffer, used, count);
-      used += Math.ceil(count / 4) * 16;
+      const array = new Float32Array(memory.buffer, nextFree, count);
+      nextFree += Math.ceil(count / 4) * 16;
       return array;
     };
     products.multiply = (x, w, y, rows, n, m) => {
-      const [from, to] = [0, rows * n * 4];
-      if (w.buffer !== memory.buffer || n % 4 || m % 4 || to + rows * m * 4 > SCRATCH) return plainMultiply(x, w, y, rows, n, m);
-      new Float32Array(memory.buffer, from, rows * n).set(x);
-      /** @type {any} */ (exports).multiply(from, w.byteOffset, to, rows, n, m);
-      y.set(new Float32Array(memory.buffer, to, rows * m));
+      const [inputAddress, outputAddress] = [0, rows * n * 4];
+      if (w.buffer !== memory.buffer || n % 4 || m % 4 || outputAddress + rows * m * 4 > SCRATCH) return plainMultiply(x, w, y, rows, n, m);
+      new Float32Array(memory.buffer, inputAddress, rows * n).set(x);
+      /** @type {any} */ (exports).multiply(inputAddress, w.byteOffset, outputAddress, rows, n, m);
+      y.set(new Float32Array(memory.buffer, outputAddress, rows * m));
     };
     return allocate;
   } catch {
@@ -43,32 +43,32 @@ function moduleBytes() {
   const get = (local) => [0x20, local];
   const set = (local, ...value) => [...value.flat(), 0x21, local];
   const number = (value) => [0x41, ...signed(value)];
-  const plus = (a, b) => [...a, ...b, 0x6a];
+  const add = (a, b) => [...a, ...b, 0x6a];
   const times4 = (a) => [...a, ...number(2), 0x74];
   const loop = (...body) => [0x03, 0x40, ...body.flat(), 0x0b];
   const repeatWhile = (a, b) => [...get(a), ...get(b), 0x49, 0x0d, 0]; // a < b
   const load = (address) => [...address, 0xfd, 0x00, 2, 0];
-  const multiplyAdd = (sum, w) => set(sum, get(sum), get(XK), load(plus(get(w), get(K))), [0xfd, 0xe6, 1], [0xfd, 0xe4, 1]);
+  const multiplyAdd = (sum, w) => set(sum, get(sum), get(XK), load(add(get(w), get(K))), [0xfd, 0xe6, 1], [0xfd, 0xe4, 1]);
   const total = (sum) => [0, 1, 2, 3].flatMap((lane) => [...get(sum), 0xfd, 0x1f, lane, ...(lane ? [0x92] : [])]);
   const body = [
     set(N, times4(get(N))), // from here on in bytes
     loop( // rows of w, four at a time
-      set(W1, plus(get(W), get(N))), set(W2, plus(get(W1), get(N))), set(W3, plus(get(W2), get(N))),
+      set(W1, add(get(W), get(N))), set(W2, add(get(W1), get(N))), set(W3, add(get(W2), get(N))),
       set(XI, get(X)), set(YI, get(Y)), set(I, number(0)),
       loop( // rows of x
         SUMS.flatMap((sum) => set(sum, [0xfd, 0x0c, ...Array(16).fill(0)])),
         set(K, number(0)),
         loop( // four numbers of each
-          set(XK, load(plus(get(XI), get(K)))),
+          set(XK, load(add(get(XI), get(K)))),
           multiplyAdd(SUMS[0], W), multiplyAdd(SUMS[1], W1), multiplyAdd(SUMS[2], W2), multiplyAdd(SUMS[3], W3),
-          set(K, plus(get(K), number(16))), repeatWhile(K, N),
+          set(K, add(get(K), number(16))), repeatWhile(K, N),
         ),
         SUMS.flatMap((sum, place) => [...get(YI), ...total(sum), 0x38, 2, 4 * place]),
-        set(XI, plus(get(XI), get(N))), set(YI, plus(get(YI), times4(get(M)))),
-        set(I, plus(get(I), number(1))), repeatWhile(I, ROWS),
+        set(XI, add(get(XI), get(N))), set(YI, add(get(YI), times4(get(M)))),
+        set(I, add(get(I), number(1))), repeatWhile(I, ROWS),
       ),
-      set(W, plus(get(W3), get(N))), set(Y, plus(get(Y), number(16))),
-      set(J, plus(get(J), number(4))), repeatWhile(J, M),
+      set(W, add(get(W3), get(N))), set(Y, add(get(Y), number(16))),
+      set(J, add(get(J), number(4))), repeatWhile(J, M),
     ),
   ].flat();
   const code = [2, 8, 0x7f, 5, 0x7b, ...body, 0x0b]; // eight more integers, five vectors

@@ -2,7 +2,8 @@
 // full-width letter to a plain one), then single spaces, written "▁", one of them before the text.
 //
 // The table is a double-array trie over UTF-8 bytes (Aoe 1989, as darts-clone lays it out) and the
-// replacements, each ended by a zero byte. Of all entries that the text begins with the longest is taken.
+// replacements, each ended by a zero byte. At every position the longest matching entry is
+// replaced.
 
 const SPACE = "▁";
 
@@ -20,19 +21,19 @@ export class Normalizer {
     const bytes = new TextEncoder().encode(text);
     const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
     const { dummyPrefix, singleSpaces } = this.options;
-    let written = "";
+    let normalized = "";
     let afterSpace = singleSpaces;
     for (let at = 0; at < bytes.length;) {
       const { length, replacement } = this.longestEntry(bytes, at);
-      const plain = replacement.length === 1 && replacement[0] < 128; // the common case
-      let part = plain ? String.fromCharCode(replacement[0]) : decoder.decode(replacement);
+      const isAscii = replacement.length === 1 && replacement[0] < 128; // the common case
+      let part = isAscii ? String.fromCharCode(replacement[0]) : decoder.decode(replacement);
       at += length;
       if (afterSpace && singleSpaces) part = part.replace(/^ +/, "");
       if (part) afterSpace = singleSpaces && part.endsWith(" ");
-      written += part;
+      normalized += part;
     }
-    written = ((dummyPrefix ? " " : "") + written).replaceAll(" ", SPACE);
-    return singleSpaces ? written.replace(/▁+$/, "") : written;
+    normalized = ((dummyPrefix ? " " : "") + normalized).replaceAll(" ", SPACE);
+    return singleSpaces ? normalized.replace(/▁+$/, "") : normalized;
   }
 
   // The longest entry of the table at this position of the text; otherwise the character itself.

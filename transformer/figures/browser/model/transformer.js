@@ -14,9 +14,9 @@ const DEFAULTS = {
 };
 
 export class Transformer {
-  /** @param {any} given a checkpoint's config.json @param {Record<string, Tensor>} weights by name */
-  constructor(given, weights) {
-    const config = { ...DEFAULTS, ...given };
+  /** @param {any} settings a checkpoint's config.json @param {Record<string, Tensor>} weights by name */
+  constructor(settings, weights) {
+    const config = { ...DEFAULTS, ...settings };
     this.config = config;
     const weight = (name) => {
       if (!weights[name]) throw new Error(`The model file has no weights called ${name}.`);

@@ -38,11 +38,11 @@ export class Vocabulary {
     this.end = trainer[42] ?? 2;
     this.tree = { id: -1, next: new Map() }; // trie of ordinary pieces
     this.bytes = new Map(); // ids of the pieces <0x00> … <0xFF>, by byte
-    let least = Infinity;
+    let minScore = Infinity;
     pieces.forEach(({ text, score, kind }, id) => {
       if (kind === BYTE) this.bytes.set(parseInt(text.slice(3, 5), 16), id);
       if (kind !== NORMAL) return;
-      least = Math.min(least, score);
+      minScore = Math.min(minScore, score);
       let node = this.tree;
       for (const letter of text) {
         if (!node.next.has(letter)) node.next.set(letter, { id: -1, next: new Map() });
@@ -50,7 +50,7 @@ export class Vocabulary {
       }
       node.id = id;
     });
-    this.unknownScore = Math.fround(least - UNKNOWN_PENALTY);
+    this.unknownScore = Math.fround(minScore - UNKNOWN_PENALTY);
   }
 
   // The ids of a text, `</s>` last: the segmentation with the greatest product of piece probabilities, found
@@ -60,16 +60,16 @@ export class Vocabulary {
     const letters = [...this.normalizer.normalize(text)];
     const best = letters.map(() => null); // last piece of the best segmentation of the first i + 1 letters
     for (let from = 0; from < letters.length; from++) {
-      const before = from ? best[from - 1].score : 0;
-      const propose = (to, id, character) => {
-        const score = Math.fround(character + before);
+      const prefixScore = from ? best[from - 1].score : 0;
+      const consider = (to, id, pieceScore) => {
+        const score = Math.fround(pieceScore + prefixScore);
         if (!best[to] || score > best[to].score) best[to] = { id, from, score };
       };
       let node = this.tree;
       for (let to = from; to < letters.length; to++) {
         node = node.next.get(letters[to]);
-        if (node && node.id >= 0) propose(to, node.id, this.pieces[node.id].score);
-        else if (to === from) propose(to, this.unknown, this.unknownScore);
+        if (node && node.id >= 0) consider(to, node.id, this.pieces[node.id].score);
+        else if (to === from) consider(to, this.unknown, this.unknownScore);
         if (!node) break;
       }
     }
@@ -87,16 +87,16 @@ export class Vocabulary {
   /** @param {number[]} ids */
   decode(ids) {
     const stop = ids.indexOf(this.end);
-    let [text, run] = ["", []];
-    const finishRun = () => { text += charactersOf(run).map((one) => one.text ?? "�").join(""); run = []; };
+    let [text, byteRun] = ["", []];
+    const finishBytes = () => { text += charactersOf(byteRun).map((character) => character.text ?? "�").join(""); byteRun = []; };
     for (const id of stop < 0 ? ids : ids.slice(0, stop)) {
       const { text: piece, kind } = this.pieces[id];
-      if (kind === BYTE) { run.push(parseInt(piece.slice(3, 5), 16)); continue; }
-      finishRun();
+      if (kind === BYTE) { byteRun.push(parseInt(piece.slice(3, 5), 16)); continue; }
+      finishBytes();
       if (kind === UNKNOWN) text += " ⁇ ";
       else if (kind !== CONTROL) text += (text ? piece : piece.replace(/^▁/, "")).replaceAll("▁", " ");
     }
-    finishRun();
+    finishBytes();
     return text;
   }
 
@@ -118,7 +118,7 @@ export function charactersOf(bytes) {
   const characters = [];
   for (let at = 0; at < bytes.length;) {
     const prefixes = [1, 2, 3, 4].map((length) => bytes.slice(at, at + length));
-    const character = prefixes.find((some) => decodeStrictly(some) !== null) ?? [bytes[at]];
+    const character = prefixes.find((prefix) => decodeStrictly(prefix) !== null) ?? [bytes[at]];
     characters.push({ text: decodeStrictly(character), bytes: character });
     at += character.length;
   }

@@ -6,7 +6,7 @@ import { siteOf } from "../model/hooks.js";
 
 /** @typedef {import("./case.js").LessonCase} LessonCase */
 
-const OWNED = "umbrella";
+const POSSESSED = "umbrella";
 const OTHER_OWNER = { her: "his", his: "her" };
 
 // Which source word does the aligner head link to the translation's possessive?
@@ -14,21 +14,21 @@ const OTHER_OWNER = { her: "his", his: "her" };
 export async function umbrella(lesson) {
   const { words, text } = lesson;
   const owner = words.source.findIndex((word) => Object.hasOwn(OTHER_OWNER, word));
-  if (owner < 0 || !words.source.includes(OWNED)) throw new NotShown("its sentence names no owner of an umbrella");
+  if (owner < 0 || !words.source.includes(POSSESSED)) throw new NotShown("its sentence names no owner of an umbrella");
   for (const { layer, head, to } of aligners(lesson)) {
     const weights = words.crossHeads(to)[layer][head];
     if (!weights.length) break;
     const targetWord = greatestAt(weights.map((row) => row[owner]));
     const row = weights[targetWord];
     if (greatestAt(row) !== owner || row[owner] < CLEAR) continue;
-    const options = firstFour([owner, words.source.indexOf(OWNED), ...descending(row)]);
+    const options = firstFour([owner, words.source.indexOf(POSSESSED), ...descending(row)]);
     const read = words.firstRow(targetWord) + Number(to === "input");
     return question({
       exhibit: `${escaped(text)}  →  ${withBold(words.target, targetWord)}`,
       options: options.map((n) => option(escaped(words.source[n]), `This head gives ${bold(words.source[n])} ${roundedPercent(row[n])} there.`)),
       correct: options.indexOf(owner),
       answer: `The head (${lesson.headName(layer, head)}) links ${bold(words.target[targetWord])} to ${bold(words.source[owner])} with ` +
-        `${roundedPercent(row[owner])} of its attention. ${await withOtherOwner(lesson, words.source[owner])}`,
+        `${roundedPercent(row[owner])} of its attention. ${await otherOwnerNote(lesson, words.source[owner])}`,
       answerFields: { view: "heads", kind: "cross", layer, head, pin: "", way: "from", tokens: `q${read}`, word_row: to },
     });
   }
@@ -51,17 +51,17 @@ function aligners({ aligner, words }) {
 /** @param {number[][][]} heads [head][target word][source word] */
 export function alignment(heads) {
   const [m, n] = [heads[0].length, heads[0][0]?.length ?? 0];
-  const common = Array.from({ length: m }, (_, i) => Array.from({ length: n }, (_, j) => heads.reduce((sum, one) => sum + one[i][j], 0) / heads.length));
-  const pairs = common.map((row, i) => row.map((weight, j) =>
-    weight > 0 && j === greatestAt(row) && i === greatestAt(common.map((other) => other[j]))));
+  const meanWeights = Array.from({ length: m }, (_, i) => Array.from({ length: n }, (_, j) => heads.reduce((sum, weights) => sum + weights[i][j], 0) / heads.length));
+  const pairs = meanWeights.map((row, i) => row.map((weight, j) =>
+    weight > 0 && j === greatestAt(row) && i === greatestAt(meanWeights.map((other) => other[j]))));
   const maxPairs = Math.max(Math.min(m, n), 1);
-  const shares = heads.map((one) => one.reduce((sum, row, i) => row.reduce((all, weight, j) => all + (pairs[i][j] ? weight : 0), sum), 0) / maxPairs);
+  const shares = heads.map((weights) => weights.reduce((sum, row, i) => row.reduce((all, weight, j) => all + (pairs[i][j] ? weight : 0), sum), 0) / maxPairs);
   return { shares, pairs };
 }
 
 // What the model writes if the owner of the umbrella changes.
 /** @param {LessonCase} lesson */
-async function withOtherOwner({ text, trace, translate }, owner) {
+async function otherOwnerNote({ text, trace, translate }, owner) {
   const translation = await translate(text.replaceAll(` ${owner} `, ` ${OTHER_OWNER[owner]} `));
   const change = `Replace ${bold(owner)} by ${bold(OTHER_OWNER[owner])}, and the translation`;
   return translation === trace.text
@@ -83,7 +83,7 @@ export function row(lesson) {
   const { layer, head, targetWord } = closest;
   const sums = ["encoder", "decoder", "cross"].flatMap((kind) => layersOf(trace).flatMap((i) => headsOf(trace).flatMap((h) =>
     rowsOf(trace, kind, i, h).map((weights) => weights.reduce((sum, weight) => sum + weight, 0)))));
-  const error = sums.reduce((maxPairs, sum) => Math.max(maxPairs, Math.abs(sum - 1)), 0);
+  const error = sums.reduce((largest, sum) => Math.max(largest, Math.abs(sum - 1)), 0);
   if (error > 1e-3) throw new NotShown("the weights of its rows do not sum to 1");
   const weights = rowsOf(trace, "cross", layer, head)[words.firstRow(targetWord)];
   const best = greatestAt(weights);
@@ -126,15 +126,15 @@ export function steps(lesson) {
 /** @param {LessonCase} lesson */
 export function meeting(lesson) {
   const { words, trace } = lesson;
-  const { layer, head, targetWord } = undecided(lesson);
-  const at = words.firstRow(targetWord);
+  const { layer, head, targetWord } = headNear75Percent(lesson);
+  const row = words.firstRow(targetWord);
   const { shape, values } = trace.sites[siteOf("cross", layer, "scores")];
-  const start = (head * shape[1] + at) * shape[2];
+  const start = (head * shape[1] + row) * shape[2];
   const scores = Array.from(values.subarray(start, start + shape[2]));
-  const powers = scores.map((score) => Math.exp(score - Math.max(...scores)));
-  const weights = powers.map((power) => power / powers.reduce((a, b) => a + b));
-  const own = rowsOf(trace, "cross", layer, head)[at];
-  if (weights.some((weight, n) => Math.abs(weight - own[n]) > 1e-4)) throw new NotShown("its weights are not the softmax of its scores");
+  const exponentials = scores.map((score) => Math.exp(score - Math.max(...scores)));
+  const weights = exponentials.map((exponential) => exponential / exponentials.reduce((a, b) => a + b));
+  const traceWeights = rowsOf(trace, "cross", layer, head)[row];
+  if (weights.some((weight, n) => Math.abs(weight - traceWeights[n]) > 1e-4)) throw new NotShown("its weights are not the softmax of its scores");
   const [best, second] = descending(scores);
   const gap = scores[best] - scores[second];
   const listed = scores.map((score, n) => `${lesson.token(trace.srcTokens, n)} ${score.toFixed(1)}`).join(" · ");
@@ -150,13 +150,13 @@ export function meeting(lesson) {
     answer: `${lesson.token(trace.srcTokens, best)} gets ${share}. The softmax raises e to the power of each score and divides by the sum. The score ` +
       `of ${lesson.token(trace.srcTokens, second)} is lower by ${gap.toFixed(1)}, so its weight is e^${gap.toFixed(1)} ≈ ${Math.exp(gap).toFixed(0)} ` +
       "times smaller. The page shows every step: query times key, division by √d_k, softmax.",
-    answerFields: { view: "query-key", kind: "cross", layer, head, row: at, column: best },
+    answerFields: { view: "query-key", kind: "cross", layer, head, row, column: best },
   });
 }
 
 // Layer, head and target word whose largest weight is on a word and closest to 75 %.
 /** @param {LessonCase} lesson */
-function undecided({ trace, words }) {
+function headNear75Percent({ trace, words }) {
   let closest = { distance: Infinity, layer: 0, head: 0, targetWord: 0 };
   for (const layer of layersOf(trace)) {
     for (const targetWord of words.target.keys()) {
@@ -165,7 +165,7 @@ function undecided({ trace, words }) {
         const best = greatestAt(weights);
         if (!/^\p{L}+$/u.test(trace.srcTokens[best].replace(/^▁+|▁+$/g, ""))) continue;
         const distance = Math.abs(weights[best] - 0.75);
-        const first = [distance - closest.distance, layer - closest.layer, head - closest.head, targetWord - closest.targetWord].find((one) => one !== 0) ?? 0;
+        const first = [distance - closest.distance, layer - closest.layer, head - closest.head, targetWord - closest.targetWord].find((difference) => difference !== 0) ?? 0;
         if (first < 0) closest = { distance, layer, head, targetWord };
       }
     }

@@ -37,8 +37,8 @@ const significant = (number) => String(Number(number.toPrecision(3)));
 export function norm(lesson) {
   const { trace } = lesson;
   const total = Array.from(trace.sites["encoder.layers.0.self_attn_norm.hook_sum"].row(0));
-  const middle = mean(total);
-  const variance = mean(total.map((value) => (value - middle) ** 2));
+  const meanValue = mean(total);
+  const variance = mean(total.map((value) => (value - meanValue) ** 2));
   return question({
     options: [
       option("Over the words of the sentence", "LayerNorm never mixes positions."),
@@ -47,7 +47,7 @@ export function norm(lesson) {
     ],
     correct: 1,
     answer: `Over the ${total.length} numbers of one vector. In the first encoder layer the vector of ${lesson.token(trace.srcTokens, 0)} has mean ` +
-      `${middle.toFixed(3)} and variance ${variance.toFixed(3)} before the norm, and 0 and 1 after it. Then each dimension is multiplied by a learned gain ` +
+      `${meanValue.toFixed(3)} and variance ${variance.toFixed(3)} before the norm, and 0 and 1 after it. Then each dimension is multiplied by a learned gain ` +
       "γ, and a learned bias β is added.",
   });
 }
@@ -131,7 +131,7 @@ export function memory({ trace }) {
 /** @param {LessonCase} lesson */
 export function notSelf({ trace }) {
   const [, rows, columns] = trace.weights("cross", 0).shape;
-  const own = trace.weights("decoder", 0).shape[2];
+  const decoderLength = trace.weights("decoder", 0).shape[2];
   return question({
     options: [
       option("*encoder's*: it attends to the decoder's output", "It does attend to the encoder's output, the memory."),
@@ -141,7 +141,7 @@ export function notSelf({ trace }) {
     correct: 2,
     answer: `*self*. The picture is ${rows} × ${columns}: a row for each of the ${rows} target tokens, a column for each of the ${columns} source tokens. It is ` +
       "cross-attention. A self-attention matrix is always square, with the same tokens on both sides: that of the decoder is " +
-      `${own} × ${own}, and empty above the diagonal because of the mask.`,
+      `${decoderLength} × ${decoderLength}, and empty above the diagonal because of the mask.`,
   });
 }
 
