@@ -4,71 +4,71 @@ import { clampIndex } from "./base.js";
 import { drawRowLabel, drawToken, hatch, LABEL_SIZE, shorten, SMALL_LABEL_SIZE, tokenWidth } from "./lettering.js";
 import { cellNumber, numberText } from "./numbers.js";
 
-const READ_CELL = 44; // pixels for a number
-const LABEL_CELL = 56; // pixels for a number below a token
-const SEEN_CELL = 13; // minimum pixels of a distinguishable cell
+const NUMBER_CELL = 44; // minimum pixels of a cell with a number
+const LABEL_CELL = 56; // minimum pixels of a cell with a token and a number
+const COLOUR_CELL = 13; // minimum pixels of a cell with a colour only
 const TABLE_ROWS = 16; // maximum number of enlarged rows
-const TABLE_ROW = 25;
-const OVERVIEW = [40, 84]; // minimum and maximum height of the overview
+const TABLE_ROW_HEIGHT = 25;
+const OVERVIEW_HEIGHTS = [40, 84]; // minimum and maximum height of the overview
 
-/** @param {Pen} pen @param {number} width @param {any} given */
-export function planTensor(pen, width, { header, theme, strongest, start, firstRow }) {
+/** @param {Pen} pen @param {number} width @param {any} options */
+export function planTensor(pen, width, { header, theme, start, firstRow }) {
   const size = theme.size;
   pen.font = `${LABEL_SIZE * size}px ${theme.font}`;
   const labels = Math.max(...header.rows.map((label) => tokenWidth(pen, label)), 44 * size);
   const left = Math.ceil(Math.min(labels + 12, width * 0.3, 170 * size));
   const room = width - left - 2;
   const columns = header.columns_count;
-  const tokens = Boolean(header.columns);
-  const names = tokens ? Math.min(Math.max(...header.columns.map((label) => tokenWidth(pen, label))), 90 * size) : 0;
+  const hasTokens = Boolean(header.columns);
+  const longestName = hasTokens ? Math.min(Math.max(...header.columns.map((label) => tokenWidth(pen, label))), 90 * size) : 0;
   // Cells need space for their numbers; without numbers they only need to be distinguishable.
-  const least = header.cells ? LABEL_CELL : READ_CELL;
-  const fits = room / columns >= (header.cells || columns > 48 ? least * size : SEEN_CELL);
+  const minCell = header.cells ? LABEL_CELL : NUMBER_CELL;
+  const fits = room / columns >= (header.cells || columns > 48 ? minCell * size : COLOUR_CELL);
   const rows = Math.min(header.rows.length, TABLE_ROWS);
-  const over = !fits || rows < header.rows.length;
-  const count = fits ? columns : Math.max(Math.floor(room / (least * size)), 3);
-  const cell = Math.min(room / count, (header.cells ? 110 : tokens ? 74 : 62) * size);
+  const hasOverview = !fits || rows < header.rows.length;
+  const count = fits ? columns : Math.max(Math.floor(room / (minCell * size)), 3);
+  const cell = Math.min(room / count, (header.cells ? 110 : hasTokens ? 74 : 62) * size);
   const from = Math.min(Math.max(start, 0), columns - count);
-  const slant = tokens && names > cell - 8;
-  const small = over ? Math.min(Math.max(header.rows.length * 9, OVERVIEW[0]), OVERVIEW[1]) : 0;
-  const every = Math.max(Math.ceil((tokens ? 15 : 26) * size / cell), 1);
-  const heads = slant ? Math.ceil(names * 0.72 + 14) : 18 * size;
-  const high = Math.round((header.cells ? 38 : TABLE_ROW) * size);
-  const top = (over ? small + 10 : 0) + heads;
+  const slant = hasTokens && longestName > cell - 8;
+  const overviewHeight = hasOverview ? Math.min(Math.max(header.rows.length * 9, OVERVIEW_HEIGHTS[0]), OVERVIEW_HEIGHTS[1]) : 0;
+  const labelInterval = Math.max(Math.ceil((hasTokens ? 15 : 26) * size / cell), 1);
+  const headingHeight = slant ? Math.ceil(longestName * 0.72 + 14) : 18 * size;
+  const rowHeight = Math.round((header.cells ? 38 : TABLE_ROW_HEIGHT) * size);
+  const top = (hasOverview ? overviewHeight + 10 : 0) + headingHeight;
   return {
-    left, room, columns, over, count, cell, start: from, slant, small, top, high, rows, strongest,
+    left, room, columns, hasOverview, count, cell, start: from, slant, overviewHeight, top, high: rowHeight, rows,
     firstRow: Math.min(firstRow, header.rows.length - rows),
-    all: header.rows.length,
-    limit: slant ? names : tokens ? cell - 4 : cell * every,
-    numbers: cell >= READ_CELL * size * 0.9,
-    every,
-    height: top + rows * high + 2,
+    rowCount: header.rows.length,
+    limit: slant ? longestName : hasTokens ? cell - 4 : cell * labelInterval,
+    numbers: cell >= NUMBER_CELL * size * 0.9,
+    labelInterval,
+    height: top + rows * rowHeight + 2,
     size,
   };
 }
 
-// The cell at a point: { row, at (its index among the sorted columns), small }.
+// The cell at a point: { row, at, inOverview }; `at` is its index among the sorted columns.
 export function cellUnder(plan, x, y) {
   if (!plan || x < plan.left) return null;
-  if (plan.over && y <= plan.small) {
-    return { small: true, row: clampIndex(Math.floor((y / plan.small) * plan.all), plan.all), at: clampIndex(Math.floor(((x - plan.left) / plan.room) * plan.columns), plan.columns) };
+  if (plan.hasOverview && y <= plan.overviewHeight) {
+    return { inOverview: true, row: clampIndex(Math.floor((y / plan.overviewHeight) * plan.rowCount), plan.rowCount), at: clampIndex(Math.floor(((x - plan.left) / plan.room) * plan.columns), plan.columns) };
   }
   const [row, at] = [Math.floor((y - plan.top) / plan.high), Math.floor((x - plan.left) / plan.cell)];
   if (row < 0 || row >= plan.rows || at >= plan.count) return null;
-  return { small: false, row: row + plan.firstRow, at: at + plan.start };
+  return { inOverview: false, row: row + plan.firstRow, at: at + plan.start };
 }
 
 // The middle, top and height of a cell, for the tooltip.
-export function spotOf(plan, { small, row, at }) {
-  if (small) return [plan.left + ((at + 0.5) / plan.columns) * plan.room, 0, plan.small];
+export function spotOf(plan, { inOverview, row, at }) {
+  if (inOverview) return [plan.left + ((at + 0.5) / plan.columns) * plan.room, 0, plan.overviewHeight];
   return [plan.left + (at - plan.start + 0.5) * plan.cell, plan.top + (row - plan.firstRow) * plan.high, plan.high];
 }
 
-/** @param {Pen} pen @param {any} plan @param {any} given */
-export function paintTensor(pen, plan, { header, values, order, theme, cell, over }) {
+/** @param {Pen} pen @param {any} plan @param {any} options */
+export function paintTensor(pen, plan, { header, values, order, theme, cell, hovered }) {
   const level = levelOf(header);
   const css = header.signed ? theme.divergingCss : theme.css;
-  if (plan.over) paintOverview(pen, plan, { header, values, order, theme, level });
+  if (plan.hasOverview) paintOverview(pen, plan, { header, values, order, theme, level });
   paintHeads(pen, plan, { header, order, theme, cell });
   const gap = plan.cell >= 8 ? 1 : 0;
   for (let r = 0; r < plan.rows; r++) {
@@ -98,7 +98,7 @@ export function paintTensor(pen, plan, { header, values, order, theme, cell, ove
     pen.textAlign = "left";
   }
   if (cell) frameCell(pen, plan, order, cell, theme.choice, cell.here ? 3 : 1.5);
-  if (over && !over.small) frameCell(pen, plan, order, { row: over.row, column: order[over.at] }, theme.text, 1.5);
+  if (hovered && !hovered.inOverview) frameCell(pen, plan, order, { row: hovered.row, column: order[hovered.at] }, theme.text, 1.5);
 }
 
 // Draw a cell's own label above its number.
@@ -125,23 +125,23 @@ function frameCell(pen, plan, order, cell, ink, wide) {
 }
 
 // The overview: all columns and rows, one pixel per cell, scaled to fit. A frame marks the part enlarged below.
-/** @param {Pen} pen @param {any} plan @param {any} given */
+/** @param {Pen} pen @param {any} plan @param {any} options */
 function paintOverview(pen, plan, { header, values, order, theme, level }) {
   const ramp = header.signed ? theme.diverging : theme.ramp;
-  const image = new ImageData(plan.columns, plan.all);
+  const image = new ImageData(plan.columns, plan.rowCount);
   const pixels = new Uint32Array(image.data.buffer);
-  for (let r = 0; r < plan.all; r++) {
+  for (let r = 0; r < plan.rowCount; r++) {
     for (let c = 0; c < plan.columns; c++) {
       const at = level(values[r * plan.columns + order[c]]);
       if (at >= 0) pixels[r * plan.columns + c] = ramp[at];
     }
   }
-  const small = document.createElement("canvas");
-  [small.width, small.height] = [plan.columns, plan.all];
-  small.getContext("2d").putImageData(image, 0, 0);
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [plan.columns, plan.rowCount];
+  canvas.getContext("2d").putImageData(image, 0, 0);
   pen.imageSmoothingEnabled = plan.columns > plan.room;
-  pen.drawImage(small, plan.left, 0, plan.room, plan.small);
-  const [wide, high] = [plan.room / plan.columns, plan.small / plan.all];
+  pen.drawImage(canvas, plan.left, 0, plan.room, plan.overviewHeight);
+  const [wide, high] = [plan.room / plan.columns, plan.overviewHeight / plan.rowCount];
   pen.strokeStyle = theme.text;
   pen.lineWidth = 2;
   pen.strokeRect(plan.left + plan.start * wide, plan.firstRow * high + 1, plan.count * wide, plan.rows * high - 2);
@@ -149,18 +149,18 @@ function paintOverview(pen, plan, { header, values, order, theme, level }) {
   pen.fillStyle = theme.muted;
   pen.textBaseline = "middle";
   pen.textAlign = "right";
-  pen.fillText(plan.columns > 999 && plan.left < 60 ? "all" : `all ${plan.columns}`, plan.left - 8, plan.small / 2);
+  pen.fillText(plan.columns > 999 && plan.left < 60 ? "all" : `all ${plan.columns}`, plan.left - 8, plan.overviewHeight / 2);
   pen.textAlign = "left";
 }
 
-/** @param {Pen} pen @param {any} plan @param {any} given */
+/** @param {Pen} pen @param {any} plan @param {any} options */
 function paintHeads(pen, plan, { header, order, theme, cell }) {
   const at = cell ? order.indexOf(cell.column) - plan.start : -Infinity;
   pen.textBaseline = "middle";
   for (let c = 0; c < plan.count; c++) {
     const column = order[c + plan.start];
     const chosen = c === at;
-    if (!chosen && (c % plan.every || Math.abs(c - at) < plan.every)) continue;
+    if (!chosen && (c % plan.labelInterval || Math.abs(c - at) < plan.labelInterval)) continue;
     pen.font = `${chosen ? "600 " : ""}${SMALL_LABEL_SIZE * plan.size}px ${theme.font}`;
     pen.save();
     pen.translate(plan.left + (c + 0.5) * plan.cell, plan.top - 9);
@@ -181,7 +181,7 @@ function inkOn(colour) {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.2 ? "#000000" : "#ffffff";
 }
 
-// The level of a number on the colour scale, 0 to 255, or -1 for none.
+// A function that returns the level of a number on the colour scale, 0 to 255, or -1 for NaN and infinity.
 function levelOf({ kind, most, signed }) {
   const top = most || 1;
   if (signed) return (value) => (Number.isFinite(value) ? Math.round(127.5 * (1 + Math.max(Math.min(value / top, 1), -1))) : -1);
@@ -190,7 +190,7 @@ function levelOf({ kind, most, signed }) {
 }
 
 // The legend: its colours, ticks as [position, text], and a line of text.
-/** @param {any} given @param {Theme} theme */
+/** @param {any} options @param {Theme} theme */
 export function scaleOf({ kind, most, signed }, theme) {
   const end = numberText(most, 3);
   if (signed) return { ramp: theme.diverging, ticks: [[0, `−${end}`], [0.5, "0"], [1, end]], note: "" };

@@ -13,48 +13,48 @@ const TENSOR_REPORT_MS = 150; // ms without another key press, so that a held ar
 
 // Tables of equal width show the same columns: where every view's frame begins, by number of columns.
 const FRAME_STARTS = new Map();
-const TENSORS_SHOWN = new Set();
+const SHOWN_VIEWS = new Set();
 
 export function tensorsView(container, report) {
-  let [header, values, order, cell, over, theme] = [null, null, null, null, null, null];
-  let [reporting, dragged, shown, strongest, firstRow] = [0, false, "", false, 0];
+  let [header, values, order, cell, hovered, theme] = [null, null, null, null, null, null];
+  let [reporting, isDragging, drawnCell, strongestFirst, firstRow] = [0, false, "", false, 0];
   const stage = makeStage({
-    plan: (pen, width) => planTensor(pen, width, { header, theme, strongest, start: startOf(), firstRow }),
-    paint: (pen, plan) => paintTensor(pen, plan, { header, values, order, theme, cell, over }),
+    plan: (pen, width) => planTensor(pen, width, { header, theme, start: startOf(), firstRow }),
+    paint: (pen, plan) => paintTensor(pen, plan, { header, values, order, theme, cell, hovered }),
   });
   const { canvas } = stage;
   const bar = makeBar();
-  const words = el("span", {});
-  const sorting = el("button", { type: "button", class: "hu-button", "aria-pressed": "false" }, "Strongest columns first");
-  const ranked = makeRanked((row, column) => choose(row, column));
-  const node = el("figure", { class: "hu-head" }, stage.node, ranked.node, el("figcaption", { class: "hu-legend" }, bar.node, words, sorting));
+  const legendText = el("span", {});
+  const sortButton = el("button", { type: "button", class: "hu-button", "aria-pressed": "false" }, "Strongest columns first");
+  const ranked = makeRanked((row, column) => select(row, column));
+  const node = el("figure", { class: "hu-head" }, stage.node, ranked.node, el("figcaption", { class: "hu-legend" }, bar.node, legendText, sortButton));
   const frame = el("div", { class: "hu hu-explorer hu-tensors" }, node);
   container.append(frame);
 
   const count = () => header.columns_count;
   const key = () => `${header.column_axis} ${count()}`;
-  const startOf = () => (strongest ? strongStart : FRAME_STARTS.get(key()) || 0);
-  let strongStart = 0;
+  const startOf = () => (strongestFirst ? sortedStart : FRAME_STARTS.get(key()) || 0);
+  let sortedStart = 0;
 
   function show(bytes) {
     const { header: newHeader, parts } = unpack(bytes);
     const same = header && header.id === newHeader.id;
     header = newHeader;
     values = parts.get("values").values;
-    if (!same) [strongest, strongStart, firstRow, over] = [false, 0, 0, null];
-    order = orderOf(values, header, strongest);
-    const moved = JSON.stringify(header.cell) !== shown;
-    shown = JSON.stringify(header.cell);
-    if (moved) cell = header.cell && { ...header.cell };
-    TENSORS_SHOWN.add(self);
+    if (!same) [strongestFirst, sortedStart, firstRow, hovered] = [false, 0, 0, null];
+    order = orderOf(values, header, strongestFirst);
+    const cellChanged = JSON.stringify(header.cell) !== drawnCell;
+    drawnCell = JSON.stringify(header.cell);
+    if (cellChanged) cell = header.cell && { ...header.cell };
+    SHOWN_VIEWS.add(view);
     redraw();
-    if (cell && (moved || !same)) revealCell();
+    if (cell && (cellChanged || !same)) revealCell();
   }
 
   // Move the frame to the selected cell.
   function revealCell() {
     const plan = stage.placed;
-    if (!cell || !plan?.over) return;
+    if (!cell || !plan?.hasOverview) return;
     const at = order.indexOf(cell.column);
     if (at < plan.start || at >= plan.start + plan.count) moveFrame(at - Math.floor(plan.count / 2));
     if (cell.row < plan.firstRow || cell.row >= plan.firstRow + plan.rows) {
@@ -66,9 +66,9 @@ export function tensorsView(container, report) {
   function moveFrame(start) {
     const plan = stage.placed;
     const clamped = Math.min(Math.max(start, 0), count() - plan.count);
-    if (strongest) strongStart = clamped;
+    if (strongestFirst) sortedStart = clamped;
     else FRAME_STARTS.set(key(), clamped);
-    for (const other of strongest ? [self] : TENSORS_SHOWN) other.follow(key());
+    for (const other of strongestFirst ? [view] : SHOWN_VIEWS) other.redrawIf(key());
   }
 
   function redraw() {
@@ -81,26 +81,26 @@ export function tensorsView(container, report) {
     ranked.draw(header, values, cell);
     bar.draw(ramp, ticks);
     bar.node.hidden = !ticks.length;
-    sorting.setAttribute("aria-label", `Strongest columns first: ${header.title}`);
-    words.textContent = stage.placed.over ? `${note} Small: all ${columns} columns. The framed part is enlarged below; click or drag the frame.` : note;
-    sorting.hidden = !stage.placed.over;
-    sorting.setAttribute("aria-pressed", String(strongest));
+    sortButton.setAttribute("aria-label", `Strongest columns first: ${header.title}`);
+    legendText.textContent = stage.placed.hasOverview ? `${note} Small: all ${columns} columns. The framed part is enlarged below; click or drag the frame.` : note;
+    sortButton.hidden = !stage.placed.hasOverview;
+    sortButton.setAttribute("aria-pressed", String(strongestFirst));
     showTooltip();
   }
 
-  const under = (event) => cellUnder(stage.placed, event.offsetX, event.offsetY);
+  const cellUnderPointer = (event) => cellUnder(stage.placed, event.offsetX, event.offsetY);
 
   function showTooltip() {
-    if (!over) return stage.showTooltip(null);
-    const value = values[over.row * count() + order[over.at]];
-    const column = columnName(header, order[over.at]);
+    if (!hovered) return stage.showTooltip(null);
+    const value = values[hovered.row * count() + order[hovered.at]];
+    const column = columnName(header, order[hovered.at]);
     const line = (axis, label) => (axis ? el("span", {}, `${axis} `, tokenText(label)) : null);
-    const [x, y, high] = spotOf(stage.placed, over);
-    const label = header.cells ? el("span", {}, tokenText(header.cells[over.row][order[over.at]])) : null;
-    stage.showTooltip([el("strong", {}, tensorNumber(value, 5)), label, line(header.row_axis, header.rows[over.row]), line(header.column_axis, column)].filter(Boolean), x, y, high);
+    const [x, y, high] = spotOf(stage.placed, hovered);
+    const label = header.cells ? el("span", {}, tokenText(header.cells[hovered.row][order[hovered.at]])) : null;
+    stage.showTooltip([el("strong", {}, tensorNumber(value, 5)), label, line(header.row_axis, header.rows[hovered.row]), line(header.column_axis, column)].filter(Boolean), x, y, high);
   }
 
-  function choose(row, column) {
+  function select(row, column) {
     cell = { row, column, here: true };
     redraw();
     revealCell();
@@ -109,28 +109,28 @@ export function tensorsView(container, report) {
   }
 
   canvas.addEventListener("pointerdown", (event) => {
-    const target = under(event);
+    const target = cellUnderPointer(event);
     if (!target) return;
-    dragged = target.small;
-    if (dragged) {
+    isDragging = target.inOverview;
+    if (isDragging) {
       canvas.setPointerCapture(event.pointerId);
       moveFrame(target.at - Math.floor(stage.placed.count / 2));
-      firstRow = rowsAround(target.row);
+      firstRow = firstRowAround(target.row);
       redraw();
     }
   });
-  const rowsAround = (row) => Math.min(Math.max(row - Math.floor(stage.placed.rows / 2), 0), header.rows.length - stage.placed.rows);
+  const firstRowAround = (row) => Math.min(Math.max(row - Math.floor(stage.placed.rows / 2), 0), header.rows.length - stage.placed.rows);
   canvas.addEventListener("pointermove", (event) => {
-    const target = under(event);
-    if (dragged && target?.small) moveFrame(target.at - Math.floor(stage.placed.count / 2));
-    over = target;
+    const target = cellUnderPointer(event);
+    if (isDragging && target?.inOverview) moveFrame(target.at - Math.floor(stage.placed.count / 2));
+    hovered = target;
     redraw();
   });
-  for (const name of ["pointerup", "pointercancel"]) canvas.addEventListener(name, () => { dragged = false; });
-  canvas.addEventListener("pointerleave", () => { over = null; redraw(); });
+  for (const name of ["pointerup", "pointercancel"]) canvas.addEventListener(name, () => { isDragging = false; });
+  canvas.addEventListener("pointerleave", () => { hovered = null; redraw(); });
   canvas.addEventListener("click", (event) => {
-    const target = under(event);
-    if (target && !target.small) choose(target.row, order[target.at]);
+    const target = cellUnderPointer(event);
+    if (target && !target.inOverview) select(target.row, order[target.at]);
   });
   canvas.addEventListener("keydown", (event) => {
     if (!(event.key in ARROWS) || !header) return;
@@ -138,37 +138,37 @@ export function tensorsView(container, report) {
     event.preventDefault();
     const from = cell ? order.indexOf(cell.column) : -right;
     const [row, at] = [clampIndex((cell?.row ?? 0) + down, header.rows.length), clampIndex(from + right, count())];
-    choose(row, order[at]);
-    over = { row, at, small: false }; // shown in the tooltip and announced
+    select(row, order[at]);
+    hovered = { row, at, inOverview: false }; // shown in the tooltip and announced
     showTooltip();
   });
-  canvas.addEventListener("blur", () => { over = null; redraw(); });
-  sorting.addEventListener("click", () => {
-    strongest = !strongest;
-    strongStart = 0;
-    order = orderOf(values, header, strongest);
+  canvas.addEventListener("blur", () => { hovered = null; redraw(); });
+  sortButton.addEventListener("click", () => {
+    strongestFirst = !strongestFirst;
+    sortedStart = 0;
+    order = orderOf(values, header, strongestFirst);
     redraw();
-    if (!strongest) revealCell();
+    if (!strongestFirst) revealCell();
   });
   const resized = new ResizeObserver(redraw);
   resized.observe(frame);
 
-  const self = { follow: (other) => header && key() === other && redraw() };
+  const view = { redrawIf: (other) => header && key() === other && redraw() };
   return {
     show,
     close: () => {
       resized.disconnect();
       clearTimeout(reporting);
-      TENSORS_SHOWN.delete(self);
+      SHOWN_VIEWS.delete(view);
     },
   };
 }
 
 // The order of columns: as given, or by the greatest number.
-export function orderOf(values, header, strongest) {
+export function orderOf(values, header, strongestFirst) {
   const columns = header.columns_count;
   const columnOrder = Array.from({ length: columns }, (_, i) => i);
-  if (!strongest) return columnOrder;
+  if (!strongestFirst) return columnOrder;
   const maxAbs = new Float64Array(columns);
   values.forEach((value, i) => {
     if (Number.isFinite(value)) maxAbs[i % columns] = Math.max(maxAbs[i % columns], Math.abs(value));
@@ -177,7 +177,7 @@ export function orderOf(values, header, strongest) {
 }
 
 // The selected row's values as bars, greatest first: what the model would predict at this position.
-export function makeRanked(choose) {
+export function makeRanked(select) {
   const title = el("p", { class: "hu-note" });
   const list = el("div", { class: "hu-ranked", role: "group" });
   const node = el("div", { class: "hu-ranked-place", hidden: "" }, title, list);
@@ -199,7 +199,7 @@ export function makeRanked(choose) {
         el("span", { class: "hu-ranked-name" }, tokenText(header.cells[row][column])),
         el("span", { class: "hu-ranked-bar" }, el("span", { style: `width: ${Math.max(wide, 0.5)}%` })),
         el("span", { class: "hu-ranked-value" }, header.kind === "share" ? percent(value) : cellNumber(value, high)));
-      button.addEventListener("click", () => choose(row, column));
+      button.addEventListener("click", () => select(row, column));
       return button;
     }));
   }

@@ -10,14 +10,14 @@ const MAX_INPUT_TOKENS = 9; // maximum tokens of the decoder's input, the last o
 
 // `report({ step, id })` is called to force a candidate, `report({ step })` to show a step's attention.
 export function translationView(root, report) {
-  let shown = "";
+  let drawnKey = "";
   const frame = el("div", { class: "hu hu-translation" });
   root.append(frame);
 
   function show(data) {
-    const now = JSON.stringify(data);
-    if (now === shown) return; // unchanged data keep what the reader has expanded
-    shown = now;
+    const newKey = JSON.stringify(data);
+    if (newKey === drawnKey) return; // unchanged data keep what the reader has expanded
+    drawnKey = newKey;
     setExactNames(!data.words);
     frame.replaceChildren(...(data.steps ? [stepTable(data.steps, data.live ? report : null)] : sentence(data)));
   }
@@ -29,11 +29,11 @@ function sentence(data) {
   return [
     el("span", { class: "hu-label" }, "Translation"),
     el("p", { class: "hu-text", dir: "auto", lang: data.language || null }, data.text),
-    ...(data.words ? [] : [pieces("The model reads", data.source_tokens), pieces("and writes", data.tokens)]),
+    ...(data.words ? [] : [tokenLine("The model reads", data.source_tokens), tokenLine("and writes", data.tokens)]),
   ];
 }
 
-function pieces(label, tokens) {
+function tokenLine(label, tokens) {
   return el(
     "p",
     { class: "hu-pieces" },
@@ -47,27 +47,27 @@ const chip = (text) => el("span", { class: "hu-chip" }, tokenText(text));
 function stepTable(steps, report) {
   const body = el("tbody");
   const maxCandidates = Math.max(...steps.map((step) => step.candidates.length));
-  const more = el("button", { type: "button", class: "hu-more", "aria-expanded": "false" });
+  const toggle = el("button", { type: "button", class: "hu-more", "aria-expanded": "false" });
   const fill = (count) => {
-    more.textContent = count > FIRST_CANDIDATES ? "fewer candidates" : `all ${maxCandidates} candidates`;
-    more.setAttribute("aria-expanded", String(count > FIRST_CANDIDATES));
+    toggle.textContent = count > FIRST_CANDIDATES ? "fewer candidates" : `all ${maxCandidates} candidates`;
+    toggle.setAttribute("aria-expanded", String(count > FIRST_CANDIDATES));
     body.replaceChildren(...steps.map((step) => stepRow(step, count, report)));
   };
-  more.addEventListener("click", () => fill(more.getAttribute("aria-expanded") === "true" ? FIRST_CANDIDATES : maxCandidates));
+  toggle.addEventListener("click", () => fill(toggle.getAttribute("aria-expanded") === "true" ? FIRST_CANDIDATES : maxCandidates));
   fill(FIRST_CANDIDATES);
   const next = hasExactNames() ? "Most probable next tokens" : "Alternatives";
   const heads = ["Step", "Decoder input", next, "Chosen"];
   const row = el("tr", {}, ...heads.map((text) => el("th", { scope: "col" }, text)));
-  if (maxCandidates > FIRST_CANDIDATES) row.children[2].append(" ", more);
+  if (maxCandidates > FIRST_CANDIDATES) row.children[2].append(" ", toggle);
   return el("table", { class: "hu-steps" }, el("thead", {}, row), body);
 }
 
 function stepRow(step, count, report) {
   const listed = step.candidates.slice(0, count);
-  const taken = (one) => one.id === step.chosen.id && one.step === step.chosen.step;
-  const take = report && step.takes && ((one) => report({ step: one.step ?? step.step - 1, id: one.id }));
-  const rows = listed.map((candidate) => bar(candidate, taken(candidate), take));
-  if (!listed.some(taken)) rows.push(bar(step.chosen, true, take));
+  const isChosen = (candidate) => candidate.id === step.chosen.id && candidate.step === step.chosen.step;
+  const force = report && step.takes && ((candidate) => report({ step: candidate.step ?? step.step - 1, id: candidate.id }));
+  const rows = listed.map((candidate) => candidateRow(candidate, isChosen(candidate), force));
+  if (!listed.some(isChosen)) rows.push(candidateRow(step.chosen, true, force));
   const input = step.input.slice(-MAX_INPUT_TOKENS).map(chip);
   if (step.input.length > MAX_INPUT_TOKENS) {
     const rest = step.input.length - MAX_INPUT_TOKENS;
@@ -79,7 +79,7 @@ function stepRow(step, count, report) {
     el("th", { scope: "row" }, String(step.step)),
     el("td", { class: "hu-input" }, ...input),
     el("td", { class: "hu-candidates" }, ...rows),
-    el("td", { class: "hu-chosen" }, chip(step.chosen.token), ...notesOf(step), report ? lookButton(step, report) : null),
+    el("td", { class: "hu-chosen" }, chip(step.chosen.token), ...notesOf(step), report ? attentionButton(step, report) : null),
   );
 }
 
@@ -92,24 +92,24 @@ function notesOf({ last, forced, tail }) {
   return notes.filter(Boolean).map((text) => el("span", { class: "hu-label" }, text));
 }
 
-function lookButton({ step, first }, report) {
+function attentionButton({ step, first }, report) {
   const button = el("button", { type: "button", class: "hu-more", "aria-label": `Attention in step ${step}` }, "attention");
   button.addEventListener("click", () => report({ step: first ?? step - 1 }));
   return button;
 }
 
-function bar(one, taken, take) {
-  const { token, probability } = one;
+function candidateRow(candidate, isChosen, force) {
+  const { token, probability } = candidate;
   const share = el("span", { class: "hu-share" });
   share.style.width = `${100 * probability}%`;
-  const takes = take && !taken;
+  const canForce = force && !isChosen;
   const row = el(
-    takes ? "button" : "div",
-    { class: taken ? "hu-candidate hu-this" : "hu-candidate", type: takes ? "button" : null, title: takes ? "choose this instead" : null },
+    canForce ? "button" : "div",
+    { class: isChosen ? "hu-candidate hu-this" : "hu-candidate", type: canForce ? "button" : null, title: canForce ? "choose this instead" : null },
     el("span", { class: "hu-name" }, tokenText(token)),
     el("span", { class: "hu-track" }, share),
     el("span", { class: "hu-number" }, percentText(probability)),
   );
-  if (takes) row.addEventListener("click", () => take(one));
+  if (canForce) row.addEventListener("click", () => force(candidate));
   return row;
 }

@@ -15,21 +15,21 @@ const BLANK = "▯"; // shown for an unknown word
  *   taken: pieces that the translation was made to begin with; aligner: the head to show, else one that `headNearestMean` finds
  */
 export function glanceData(trace, { rivals = [], taken = 0, aligner = null } = {}) {
-  const [read, wrote] = [wordNumbers(trace.srcTokens), wordNumbers(trace.predictedTokens)];
-  const count = wrote.length ? wrote[wrote.length - 1] + 1 - Number(trace.predictedTokens.at(-1) === "</s>") : 0;
+  const [sourceWords, targetWords] = [wordNumbers(trace.srcTokens), wordNumbers(trace.predictedTokens)];
+  const count = targetWords.length ? targetWords[targetWords.length - 1] + 1 - Number(trace.predictedTokens.at(-1) === "</s>") : 0;
   const to = aligner?.weights_to ?? "output";
-  const merged = Array.from({ length: trace.config.n_layers }, (_, layer) => byWord(trace.weights("cross", layer), to, trace.predictedTokens, read));
+  const merged = Array.from({ length: trace.config.n_layers }, (_, layer) => byWord(trace.weights("cross", layer), to, trace.predictedTokens, sourceWords));
   const [, words, sources] = merged[0].shape;
-  const [layer, number] = aligner ? [aligner.layer, aligner.head] : headNearestMean(merged, count);
-  const row = (word) => [...merged[layer].row(number * words + word)].map((weight) => Math.round(weight * 1e4) / 1e4);
+  const [layer, head] = aligner ? [aligner.layer, aligner.head] : headNearestMean(merged, count);
+  const row = (word) => [...merged[layer].row(head * words + word)].map((weight) => Math.round(weight * 1e4) / 1e4);
   const labels = wordLabels(trace.predictedTokens);
   return {
     source: typedWords(trace.source, wordLabels(trace.srcTokens).slice(0, -1)),
-    heads: trace.config.n_layers * trace.config.n_heads, layer, head: number, to, ids: trace.ids,
-    taken: taken > 0 && taken <= wrote.length ? wrote[taken - 1] : -1,
+    heads: trace.config.n_layers * trace.config.n_heads, layer, head, to, ids: trace.ids,
+    taken: taken > 0 && taken <= targetWords.length ? targetWords[taken - 1] : -1,
     written: Array.from({ length: count }, (_, word) => ({
       text: labels[word].replaceAll("<unk>", BLANK),
-      p: trace.steps[decidingStep(trace.steps, wrote, word)].chosen.probability,
+      p: trace.steps[decidingStep(trace.steps, targetWords, word)].chosen.probability,
       looks: row(word).slice(0, sources - 1), rest: row(word)[sources - 1],
       rivals: (rivals[word] ?? []).map(({ text, first, step, ids }) => ({ text, p: first, step, ids })),
     })),
@@ -41,27 +41,27 @@ export function glanceData(trace, { rivals = [], taken = 0, aligner = null } = {
 /** @param {Trace["steps"]} steps @param {number[]} words the number of the word that each step writes */
 export function decidingStep(steps, words, word) {
   const closest = ({ candidates, chosen }) => Math.max(0, ...candidates.filter(({ id, token }) => id !== chosen.id && !isControl(token)).map(({ probability }) => probability));
-  const own = steps.map((_, i) => i).filter((i) => words[i] === word);
-  return own.reduce((a, b) => (closest(steps[b]) > closest(steps[a]) ? b : a));
+  const wordSteps = steps.map((_, i) => i).filter((i) => words[i] === word);
+  return wordSteps.reduce((a, b) => (closest(steps[b]) > closest(steps[a]) ? b : a));
 }
 
 // Weights between words: summed over the pieces of a source word, averaged over the rows of a written word
 // without those of punctuation, which attends elsewhere. With `to` "input" a token has the next row, which
 // reads it.
-/** @param {Tensor} weights @param {string} to @param {string[]} tokens @param {number[]} read */
-function byWord(weights, to, tokens, read) {
+/** @param {Tensor} weights @param {string} to @param {string[]} tokens @param {number[]} sourceWords */
+function byWord(weights, to, tokens, sourceWords) {
   const [heads, rows] = weights.shape;
-  const wrote = wordNumbers(tokens);
-  const [m, n] = [wrote[rows - 1] + 1, read[read.length - 1] + 1];
+  const targetWords = wordNumbers(tokens);
+  const [m, n] = [targetWords[rows - 1] + 1, sourceWords[sourceWords.length - 1] + 1];
   const merged = new Tensor([heads, m, n]);
   for (let word = 0; word < m; word++) {
-    const all = wrote.map((_, i) => i).filter((i) => wrote[i] === word);
+    const all = targetWords.map((_, i) => i).filter((i) => targetWords[i] === word);
     const letters = all.filter((i) => !isPunctuation(tokens[i]));
     const members = letters.length ? letters : all;
     for (let h = 0; h < heads; h++) {
       for (const i of members) {
         const row = weights.row(h * rows + (to === "input" ? Math.min(i + 1, rows - 1) : i));
-        row.forEach((weight, j) => { merged.values[(h * m + word) * n + read[j]] += weight / members.length; });
+        row.forEach((weight, j) => { merged.values[(h * m + word) * n + sourceWords[j]] += weight / members.length; });
       }
     }
   }
@@ -71,21 +71,21 @@ function byWord(weights, to, tokens, read) {
 // Layer and head that agree most with the mean of all heads: the largest sum of products of its weights with
 // the mean's. It only chooses the head to show first.
 function headNearestMean(layers, count) {
-  const [heads, words, sources] = layers[0].shape;
-  const each = layers.flatMap(({ values }, layer) => Array.from({ length: heads }, (_, head) => ({ place: [layer, head], values, start: head * words * sources })));
-  const mean = (at) => each.reduce((sum, { values, start }) => sum + values[start + at], 0) / each.length;
-  const marks = each.map(() => 0);
+  const [headCount, words, sources] = layers[0].shape;
+  const candidates = layers.flatMap(({ values }, layer) => Array.from({ length: headCount }, (_, head) => ({ position: [layer, head], values, start: head * words * sources })));
+  const mean = (at) => candidates.reduce((sum, { values, start }) => sum + values[start + at], 0) / candidates.length;
+  const scores = candidates.map(() => 0);
   for (let word = 0; word < count; word++) {
     for (let j = 0; j < sources - 1; j++) {
-      const common = mean(word * sources + j);
-      each.forEach(({ values, start }, i) => { marks[i] += values[start + word * sources + j] * common; });
+      const meanWeight = mean(word * sources + j);
+      candidates.forEach(({ values, start }, i) => { scores[i] += values[start + word * sources + j] * meanWeight; });
     }
   }
-  return each[marks.indexOf(Math.max(...marks))].place;
+  return candidates[scores.indexOf(Math.max(...scores))].position;
 }
 
 // The words as the visitor typed them, if their number matches the model's words.
 function typedWords(text, labels) {
-  const own = text.trim().split(/\s+/u);
-  return own.length === labels.length ? own : labels.map((label) => label.replaceAll("<unk>", BLANK));
+  const typed = text.trim().split(/\s+/u);
+  return typed.length === labels.length ? typed : labels.map((label) => label.replaceAll("<unk>", BLANK));
 }

@@ -15,15 +15,15 @@ const ENDS = { "</s>": "the end-of-sentence token", "<s>": "the start token" };
 // `aligner`: the head that best aligns words by manual links; it is the one shown, however clear it is.
 /** @param {Trace} trace @param {Aligner | null} aligner @returns {HeadNotice[]} */
 export function notices(trace, aligner) {
-  const aligns = aligner ? measuredAligner(trace, aligner) : aligning(trace);
+  const aligns = aligner ? measuredAligner(trace, aligner) : clearestAligner(trace);
   return [aligns, previousWordHead(trace), sinkHeads(trace)].filter((headNotice) => headNotice !== null);
 }
 
 /** @param {string} kind @param {number[]} position layer and head @returns {HeadNotice} */
 const notice = (what, segments, kind, position, tokens, to = "output") =>
   ({ what, segments, look: { view: "heads", kind, layer: position[0], head: position[1], ...(kind === "cross" ? { word_row: to } : {}), heads: "", combine: "one", tokens, pin: "" } });
-const written = (weight) => (weight >= 0.995 && weight < 1 ? "more than 0.99" : weight.toFixed(2));
-const spoken = (labels) => labels.map((_, i) => i).filter((i) => labels[i]);
+const weightText = (weight) => (weight >= 0.995 && weight < 1 ? "more than 0.99" : weight.toFixed(2));
+const wordIndices = (labels) => labels.map((_, i) => i).filter((i) => labels[i]);
 const piecesOf = (numbers, word) => numbers.map((number, i) => (number === word ? `q${i}` : "")).filter(Boolean).join(",");
 
 // Layer and head of all heads of a kind.
@@ -32,9 +32,9 @@ const heads = (trace) => Array.from({ length: trace.config.n_layers * trace.conf
 
 // Written and source words that are each other's strongest in the mean of all heads, and the head that gives
 // these pairs the most weight.
-function aligning(trace) {
+function clearestAligner(trace) {
   const [rows, columns] = [plainWords(trace.predictedTokens), plainWords(trace.srcTokens)];
-  const [target, source] = [spoken(rows.labels), spoken(columns.labels)];
+  const [target, source] = [wordIndices(rows.labels), wordIndices(columns.labels)];
   if (Math.min(target.length, source.length) < 2) return null;
   const { at, best, shares, pairs } = alignment(trace, rows, columns, target, source);
   if (shares[best] < CLEAR) return null;
@@ -45,7 +45,7 @@ function aligning(trace) {
   const [i, j] = clear.reduce((a, b) => (length(b) > length(a) || (length(b) === length(a) && weight(b) > weight(a)) ? b : a));
   return notice("aligns", [
     ["To write ", false], [rows.labels[target[i]], true], [", this head attends to ", false], [columns.labels[source[j]], true],
-    [` with weight ${written(weight([i, j]))}. ${clear.length} of ${target.length} words give their source word more than half:`, false],
+    [` with weight ${weightText(weight([i, j]))}. ${clear.length} of ${target.length} words give their source word more than half:`, false],
   ], "cross", heads(trace)[best], piecesOf(rows.numbers, target[i]));
 }
 
@@ -53,35 +53,35 @@ function aligning(trace) {
 /** @param {Trace} trace @param {Aligner} aligner */
 function measuredAligner(trace, { layer, head, weights_to: to }) {
   const [rows, columns] = [plainWords(trace.predictedTokens), plainWords(trace.srcTokens)];
-  const [target, source] = [spoken(rows.labels), spoken(columns.labels)];
+  const [target, source] = [wordIndices(rows.labels), wordIndices(columns.labels)];
   if (Math.min(target.length, source.length) < 2) return null;
-  const { values, n } = ownWords(trace.weights("cross", layer), head, to, rows.numbers, columns.numbers);
-  const looks = target.map((word) => source.map((other) => values[word * n + other]));
-  const best = looks.map((row) => Math.max(...row));
+  const { values, n } = headWordWeights(trace.weights("cross", layer), head, to, rows.numbers, columns.numbers);
+  const weights = target.map((word) => source.map((other) => values[word * n + other]));
+  const best = weights.map((row) => Math.max(...row));
   const clear = best.filter((weight) => weight >= CLEAR).length;
   // Among the clearest words, a long one: nouns and names rather than articles.
-  const mark = (i) => [Number(best[i] >= CLEAR), [...rows.labels[target[i]]].length, best[i]];
+  const rankOf = (i) => [Number(best[i] >= CLEAR), [...rows.labels[target[i]]].length, best[i]];
   const greater = (a, b) => a.reduce((decided, value, i) => decided || Math.sign(value - b[i]), 0) > 0;
-  const row = target.map((_, i) => i).reduce((a, b) => (greater(mark(b), mark(a)) ? b : a));
+  const row = target.map((_, i) => i).reduce((a, b) => (greater(rankOf(b), rankOf(a)) ? b : a));
   const pieces = rows.numbers.map((_, i) => i).filter((i) => rows.numbers[i] === target[row]);
   const readRows = [...new Set(pieces.map((i) => Math.min(i + Number(to === "input"), rows.numbers.length - 1)))];
   const unsure = target.length - clear;
-  const how = !unsure ? "Every target word gives more than half of its weight to one source word."
+  const clarity = !unsure ? "Every target word gives more than half of its weight to one source word."
     : clear ? `It is uncertain for ${unsure} of the ${target.length} target words: less than half each.`
     : "It is uncertain on this sentence: no target word gives half of its weight to one source word.";
   return notice("aligns", [
     [to === "input" ? "After writing " : "To write ", false], [rows.labels[target[row]], true], [", this head attends most to ", false],
-    [columns.labels[source[looks[row].indexOf(best[row])]], true],
-    [` with ${written(best[row])} of its attention. ${how} On human-made links it is the best aligner of this model:`, false],
+    [columns.labels[source[weights[row].indexOf(best[row])]], true],
+    [` with ${weightText(best[row])} of its attention. ${clarity} On human-made links it is the best aligner of this model:`, false],
   ], "cross", [layer, head], readRows.map((i) => `q${i}`).join(","), to);
 }
 
 // The weights of one head between words; with `to` "input" a token has the next row, which reads it.
-function ownWords(weights, head, to, rowWords, columnWords) {
+function headWordWeights(weights, head, to, rowWords, columnWords) {
   const [, rows, columns] = weights.shape;
-  const moved = new Tensor([1, rows, columns]);
-  for (let i = 0; i < rows; i++) moved.row(i).set(weights.row(head * rows + (to === "input" ? Math.min(i + 1, rows - 1) : i)));
-  const { values, shape } = mergeWords(moved, rowWords, columnWords);
+  const shifted = new Tensor([1, rows, columns]);
+  for (let i = 0; i < rows; i++) shifted.row(i).set(weights.row(head * rows + (to === "input" ? Math.min(i + 1, rows - 1) : i)));
+  const { values, shape } = mergeWords(shifted, rowWords, columnWords);
   return { values, n: shape[2] };
 }
 
@@ -100,9 +100,9 @@ function alignment(trace, rows, columns, target, source) {
 // Pairs in which each is the other's strongest.
 /** @param {number[][]} table @returns {[number, number][]} */
 function strongestPairs(table) {
-  const first = (numbers) => numbers.indexOf(Math.max(...numbers));
-  const pairs = table.map((row, i) => /** @type {[number, number]} */ ([i, first(row)]));
-  return pairs.filter(([i, j]) => table[i][j] > 0 && first(table.map((row) => row[j])) === i);
+  const indexOfMax = (numbers) => numbers.indexOf(Math.max(...numbers));
+  const pairs = table.map((row, i) => /** @type {[number, number]} */ ([i, indexOfMax(row)]));
+  return pairs.filter(([i, j]) => table[i][j] > 0 && indexOfMax(table.map((row) => row[j])) === i);
 }
 
 // The head whose words attend most to the word before, without punctuation between them.
@@ -110,24 +110,24 @@ function previousWordHead(trace) {
   let best = null;
   for (const [kind, tokens] of [["encoder", trace.srcTokens], ["decoder", trace.tgtTokens]]) {
     const { numbers, labels } = plainWords(tokens);
-    const rows = spoken(labels).filter((i) => labels[i - 1]);
+    const rows = wordIndices(labels).filter((i) => labels[i - 1]);
     if (rows.length < 2) continue;
     for (let layer = 0; layer < trace.config.n_layers; layer++) {
       const { shape: [count, words], values } = mergeWords(trace.weights(kind, layer), numbers, numbers);
       for (let head = 0; head < count; head++) {
-        const looks = rows.map((i) => values[(head * words + i) * words + i - 1]);
-        const share = looks.reduce((a, b) => a + b) / rows.length;
+        const weights = rows.map((i) => values[(head * words + i) * words + i - 1]);
+        const share = weights.reduce((a, b) => a + b) / rows.length;
         if (share < CLEAR || (best && share <= best.share)) continue;
-        best = { share, kind, place: [layer, head], looks, rows, labels, numbers };
+        best = { share, kind, place: [layer, head], weights, rows, labels, numbers };
       }
     }
   }
   if (!best) return null;
-  const { looks, rows, labels, numbers } = best;
-  const strongest = looks.indexOf(Math.max(...looks));
-  return notice("back", [
+  const { weights, rows, labels, numbers } = best;
+  const strongest = weights.indexOf(Math.max(...weights));
+  return notice("previous-word", [
     [labels[rows[strongest]], true], [" attends to the previous word, ", false], [labels[rows[strongest] - 1], true],
-    [`, with weight ${written(looks[strongest])}. ${looks.filter((look) => look >= CLEAR).length} of ${rows.length} words give the previous word more than half:`, false],
+    [`, with weight ${weightText(weights[strongest])}. ${weights.filter((weight) => weight >= CLEAR).length} of ${rows.length} words give the previous word more than half:`, false],
   ], best.kind, best.place, piecesOf(numbers, rows[strongest]));
 }
 
@@ -150,7 +150,7 @@ function sinkHeads(trace) {
   const clear = sinks.filter(({ share }) => share >= CLEAR);
   if (!clear.length) return null;
   const best = clear.reduce((a, b) => (Number(b.last) - Number(a.last) || b.share - a.share) > 0 ? b : a);
-  return notice("rests", [[
-    `${clear.length} of ${sinks.length} heads attend mostly to a sink: they give most of their weight to ${ENDS[best.token] ?? "punctuation"}. This one gives it ${written(best.share)}:`, false,
+  return notice("sink", [[
+    `${clear.length} of ${sinks.length} heads attend mostly to a sink: they give most of their weight to ${ENDS[best.token] ?? "punctuation"}. This one gives it ${weightText(best.share)}:`, false,
   ]], best.kind, best.place, `k${best.column}`);
 }

@@ -22,9 +22,9 @@ export const withoutWordMark = (text) => (text.startsWith(BEGIN) ? text.slice(1)
 export function joinBytes(text) {
   return text.replace(/(?:<0x[0-9A-F]{2}>)+/g, (run) => {
     const bytes = run.match(/[0-9A-F]{2}(?=>)/g).map((hex) => parseInt(hex, 16));
-    const shown = ({ text: letter }) => letter !== null && !/[\p{C}\p{Zl}\p{Zp}]/u.test(letter);
+    const isPrintable = ({ text: letter }) => letter !== null && !/[\p{C}\p{Zl}\p{Zp}]/u.test(letter);
     const hex = (byte) => `⟨${byte.toString(16).toUpperCase().padStart(2, "0")}⟩`;
-    return charactersOf(bytes).map((one) => (shown(one) ? one.text : one.bytes.map(hex).join(""))).join("");
+    return charactersOf(bytes).map((character) => (isPrintable(character) ? character.text : character.bytes.map(hex).join(""))).join("");
   });
 }
 
@@ -59,17 +59,17 @@ export function wordLabels(tokens) {
 /** @param {string[]} tokens @returns {{ numbers: number[], labels: string[] }} */
 export function plainWords(tokens) {
   const [numbers, labels] = [[], []];
-  const silent = tokens.map((token) => isControl(token) || isPunctuation(token));
+  const isSeparate = tokens.map((token) => isControl(token) || isPunctuation(token));
   const words = wordNumbers(tokens);
   tokens.forEach((token, i) => {
-    if (i === 0 || words[i] !== words[i - 1] || silent[i] || silent[i - 1]) labels.push("");
+    if (i === 0 || words[i] !== words[i - 1] || isSeparate[i] || isSeparate[i - 1]) labels.push("");
     numbers.push(labels.length - 1);
-    if (!silent[i]) labels[labels.length - 1] += token;
+    if (!isSeparate[i]) labels[labels.length - 1] += token;
   });
-  return { numbers, labels: labels.map((label) => withoutSigns(joinBytes(withoutWordMark(label)))) };
+  return { numbers, labels: labels.map((label) => trimPunctuation(joinBytes(withoutWordMark(label)))) };
 }
 
-function withoutSigns(label) {
+function trimPunctuation(label) {
   const letters = [...label];
   let [start, end] = [0, letters.length];
   while (start < end && isPunctuation(letters[start])) start++;
