@@ -30,10 +30,10 @@ export function graphLayout(data) {
   return { positions, rows: base + 3 * layers + 1, names: data.nodes.map((_, i) => nodeName(positions[i])) };
 }
 
-function nodeName(place) {
-  if (place.head >= 0) return `${HEAD_KINDS[place.kind]} ${headName({ layer: place.layer, head: place.head })}`;
-  if (place.kind === "ffn") return `${place.stack ? "decoder" : "encoder"} feed-forward network ${displayNumber(place.layer)}`;
-  return { source: "source embedding", target: "target embedding", output: "output" }[place.kind];
+function nodeName(node) {
+  if (node.head >= 0) return `${HEAD_KINDS[node.kind]} ${headName({ layer: node.layer, head: node.head })}`;
+  if (node.kind === "ffn") return `${node.stack ? "decoder" : "encoder"} feed-forward network ${displayNumber(node.layer)}`;
+  return { source: "source embedding", target: "target embedding", output: "output" }[node.kind];
 }
 
 // "cross-attention layer 2, head 1 → output", and the input of a head.
@@ -54,13 +54,13 @@ export function drawGraph(root, data, layout, current, theme, { selected, select
     y: height - (rowIndex + 0.5) * row,
   });
   const points = layout.positions.map(point);
-  const greatest = Math.max(...data.frames.flatMap((frame) => frame.edges.map((edge) => Math.abs(edge[4]))), 1e-9);
+  const maxEffect = Math.max(...data.frames.flatMap((frame) => frame.edges.map((edge) => Math.abs(edge[4]))), 1e-9);
   const svg = svgElement("svg", {
     viewBox: `0 0 ${width} ${height}`, width, height, role: "img",
     "aria-label": `Graph of ${current.edges.length} connections at step ${current.step}; the list below has their names and values`,
   });
   const radius = Math.min(11 * size, (half * 0.92) / data.heads / 2 - 1);
-  const lineWidth = (edge) => Math.max((Math.abs(edge[4]) / greatest) * MAX_LINE * size, 0.6);
+  const lineWidth = (edge) => Math.max((Math.abs(edge[4]) / maxEffect) * MAX_LINE * size, 0.6);
   const drawingOrder = current.edges.map((_, i) => i).sort((a, b) => Number(a === selected) - Number(b === selected) || lineWidth(current.edges[a]) - lineWidth(current.edges[b]));
   for (const i of drawingOrder) {
     const edge = current.edges[i];
@@ -75,8 +75,8 @@ export function drawGraph(root, data, layout, current, theme, { selected, select
       select: () => { if (i !== selected) select(i); },
     }));
   }
-  const used = new Set(current.edges.flatMap((edge) => [edge[0], edge[1]]));
-  layout.positions.forEach((place, i) => svg.append(...nodeSvg(place, points[i], used.has(i), radius, theme, size, layout.names[i])));
+  const nodesWithEdges = new Set(current.edges.flatMap((edge) => [edge[0], edge[1]]));
+  layout.positions.forEach((node, i) => svg.append(...nodeSvg(node, points[i], nodesWithEdges.has(i), radius, theme, size, layout.names[i])));
   svg.append(...rowNames(layout, points, width, theme, size));
   root.replaceChildren(svg);
 }
@@ -98,17 +98,17 @@ function connection(from, to, edge, { width, colour, outline, faint, title, sele
 }
 
 /** @param {Theme} theme */
-function nodeSvg(place, { x, y }, isUsed, radius, theme, size, name) {
+function nodeSvg(node, { x, y }, isUsed, radius, theme, size, name) {
   const stroke = isUsed ? theme.text : theme.faint;
   const common = { fill: theme.ground, stroke, "stroke-width": isUsed ? 1.6 : 1 };
   const font = { x, y, "text-anchor": "middle", "dominant-baseline": "central", fill: isUsed ? theme.text : theme.muted, "pointer-events": "none" };
-  const isHead = place.head >= 0;
-  const boxWidth = { source: 56, target: 56, output: 56, ffn: 36 }[place.kind] * size;
+  const isHead = node.head >= 0;
+  const boxWidth = { source: 56, target: 56, output: 56, ffn: 36 }[node.kind] * size;
   const shape = isHead
     ? svgElement("circle", { ...common, cx: x, cy: y, r: radius })
-    : svgElement("rect", { ...common, x: x - boxWidth / 2, y: y - 10 * size, width: boxWidth, height: 20 * size, rx: place.kind === "ffn" ? 3 : 9 * size });
+    : svgElement("rect", { ...common, x: x - boxWidth / 2, y: y - 10 * size, width: boxWidth, height: 20 * size, rx: node.kind === "ffn" ? 3 : 9 * size });
   shape.append(svgElement("title", {}, name));
-  const label = svgElement("text", { ...font, "font-size": Math.min(11 * size, isHead ? radius * 1.2 : 99) }, place.text);
+  const label = svgElement("text", { ...font, "font-size": Math.min(11 * size, isHead ? radius * 1.2 : 99) }, node.text);
   return [shape, label];
 }
 
@@ -116,15 +116,15 @@ function nodeSvg(place, { x, y }, isUsed, radius, theme, size, name) {
 /** @param {Theme} theme */
 function rowNames(layout, points, width, theme, size) {
   const titles = { encoder: "self", decoder: "self", cross: "cross" };
-  return layout.positions.flatMap((place, i) => {
-    if (["source", "target"].includes(place.kind)) {
-      const name = place.stack ? "Decoder" : "Encoder";
-      return [svgElement("text", { x: place.stack ? width : 0, y: points[i].y, "text-anchor": place.stack ? "end" : "start", "dominant-baseline": "central", "font-size": 12 * size, "font-weight": 600, fill: theme.text }, name)];
+  return layout.positions.flatMap((node, i) => {
+    if (["source", "target"].includes(node.kind)) {
+      const name = node.stack ? "Decoder" : "Encoder";
+      return [svgElement("text", { x: node.stack ? width : 0, y: points[i].y, "text-anchor": node.stack ? "end" : "start", "dominant-baseline": "central", "font-size": 12 * size, "font-weight": 600, fill: theme.text }, name)];
     }
-    if (place.head !== 0) return [];
-    const x = place.stack ? width : 0;
-    const anchor = place.stack ? "end" : "start";
+    if (node.head !== 0) return [];
+    const x = node.stack ? width : 0;
+    const anchor = node.stack ? "end" : "start";
     return [svgElement("text", { x, y: points[i].y, "text-anchor": anchor, "dominant-baseline": "central", "font-size": 11 * size, fill: theme.muted },
-      `${titles[place.kind]} ${displayNumber(place.layer)}`)];
+      `${titles[node.kind]} ${displayNumber(node.layer)}`)];
   });
 }

@@ -1,4 +1,5 @@
-// The film's frames, tokens and roles; unpacks what figures/film.py packs.
+// The film's frames, tokens and roles; unpacks what figures/film.py packs. Its sentences are called probes; a state
+// refers to one by its index.
 
 import { el, clampIndex } from "./base.js";
 import { hasExactNames } from "./naming.js";
@@ -17,15 +18,15 @@ export function frameOf(steps, step) {
 
 export function makeFilm(header, parts) {
   const { steps, probes, rule } = header;
-  const choices = probes.flatMap((doc, number) => (doc.kinds.length ? [number] : []));
+  const drawable = probes.flatMap((doc, number) => (doc.kinds.length ? [number] : []));
   const shape = (probe, kind) => parts.get(`${probe}.${kind}`).shape;
   const lengthOf = (number) => probes[number].src.tokens.length + probes[number].tgt.tokens.length;
-  const longest = choices.reduce((best, number) => (lengthOf(number) > lengthOf(best) ? number : best), choices[0]);
-  const cachedChanges = new Map();
+  const longestSentence = drawable.reduce((best, number) => (lengthOf(number) > lengthOf(best) ? number : best), drawable[0]);
+  const cachedChanges = new Map(); // by sentence and kind
 
   // Resolve a state to an existing sentence, kind and head.
   function resolveState(state) {
-    const probe = choices.includes(state.probe) ? state.probe : longest;
+    const probe = drawable.includes(state.probe) ? state.probe : longestSentence;
     const { kinds, clearest } = probes[probe];
     const kind = kinds.includes(state.kind) ? state.kind : kinds[kinds.length - 1];
     const [, layers, heads] = shape(probe, kind);
@@ -34,7 +35,7 @@ export function makeFilm(header, parts) {
     return { ...state, probe, kind, layer: clampIndex(layer, layers), head: clampIndex(head, heads) };
   }
 
-  // One frame of one sentence, in the form of an explorer side.
+  // One frame of one sentence, as a `Side` of the explorer.
   function side(probe, frame) {
     const doc = probes[probe];
     const [src, tgt, predicted] = [doc.src, doc.tgt, doc.predicted].map(withNames);
@@ -98,7 +99,7 @@ export function makeFilm(header, parts) {
   const plain = (tokens) => tokens.word_labels.filter((_, word) => !tokens.special[tokens.words.indexOf(word)]).join(" ");
   const sentence = (number) => `${plain(probes[number].src)} → ${plain(probes[number].predicted)}`;
 
-  return { steps, notes: header.notes, choices, rule, resolveState, side, role, changes, sentence, caption };
+  return { steps, notes: header.notes, choices: drawable, rule, resolveState, side, role, changes, sentence, caption };
 }
 
 // Why a head has its role, with the number.

@@ -30,7 +30,7 @@ export function headgridView(container, report) {
     if (key !== builtKey) build();
     builtKey = key;
     const theme = colours(frame);
-    data.grids.forEach((grid, which) => paint(grid, grids[which].cells, theme));
+    data.grids.forEach((grid, index) => paint(grid, grids[index].cells, theme));
     bar.draw(theme.ramp, data.ticks);
     legendText.textContent = data.legend;
   }

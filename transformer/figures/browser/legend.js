@@ -21,12 +21,12 @@ export function legendOf(scale) {
 
 export function makeLegend() {
   const bar = makeBar();
-  const words = el("span", {});
-  const node = el("figcaption", { class: "hu-legend" }, bar.node, words);
+  const caption = el("span", {});
+  const node = el("figcaption", { class: "hu-legend" }, bar.node, caption);
   function draw(theme, scale) {
     const legend = legendOf(scale);
     bar.draw(theme.ramp, legend.ticks);
-    words.textContent = legend.words;
+    caption.textContent = legend.words;
   }
   return { node, draw };
 }

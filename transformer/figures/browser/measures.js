@@ -59,8 +59,8 @@ export function chipColours(share, theme) {
 
 // The contrast ratio of two colours "#rrggbb", 1 to 21: WCAG 2.2, "contrast ratio".
 export function contrast(colourA, colourB) {
-  const luminance = (colour) => [1, 3, 5].reduce((sum, at, i) => {
-    const c = parseInt(colour.slice(at, at + 2), 16) / 255;
+  const luminance = (colour) => [1, 3, 5].reduce((sum, start, i) => {
+    const c = parseInt(colour.slice(start, start + 2), 16) / 255;
     return sum + [0.2126, 0.7152, 0.0722][i] * (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
   }, 0.05);
   const [a, b] = [luminance(colourA), luminance(colourB)];
@@ -73,10 +73,10 @@ export function sinkNote(side, state) {
   if (state.combine !== "one") return "";
   const { columns } = side.labels(state.kind);
   const values = side.measures[state.kind];
-  for (const [name, at] of [["first", 0], ["last", columns.tokens.length - 1]]) {
+  for (const [name, column] of [["first", 0], ["last", columns.tokens.length - 1]]) {
     const share = values[name][state.layer][state.head];
     if (share >= 0.5 && columns.tokens.length > 2) {
-      return `Attention sink: ${Math.round(100 * share)} % of this head's attention goes to ${hasExactNames() ? columns.tokens[at] : `“${tokenName(columns.tokens[at])}”`}, the ${name} token.`;
+      return `Attention sink: ${Math.round(100 * share)} % of this head's attention goes to ${hasExactNames() ? columns.tokens[column] : `“${tokenName(columns.tokens[column])}”`}, the ${name} token.`;
     }
   }
   return "";

@@ -106,13 +106,13 @@ function modelView(ctx) {
       ...measureTexts(side, kind, layer, head).map((line) => el("span", {}, line)),
     );
     previewBox.hidden = false;
-    const [at, all] = [button.getBoundingClientRect(), pictures.getBoundingClientRect()];
+    const [box, area] = [button.getBoundingClientRect(), pictures.getBoundingClientRect()];
     // Place it next to the head, without covering the neighbours above and below.
-    const right = at.right + 12 + previewBox.offsetWidth <= all.right;
-    const left = right ? at.right - all.left + 12 : at.left - all.left - 12 - previewBox.offsetWidth;
-    const maxTop = Math.max(all.height - previewBox.offsetHeight, 0);
-    previewBox.style.left = `${Math.min(Math.max(left, 0), Math.max(all.width - previewBox.offsetWidth, 0))}px`;
-    previewBox.style.top = `${Math.min(Math.max(at.top - all.top + at.height / 2 - previewBox.offsetHeight / 2, 0), maxTop)}px`;
+    const right = box.right + 12 + previewBox.offsetWidth <= area.right;
+    const left = right ? box.right - area.left + 12 : box.left - area.left - 12 - previewBox.offsetWidth;
+    const maxTop = Math.max(area.height - previewBox.offsetHeight, 0);
+    previewBox.style.left = `${Math.min(Math.max(left, 0), Math.max(area.width - previewBox.offsetWidth, 0))}px`;
+    previewBox.style.top = `${Math.min(Math.max(box.top - area.top + box.height / 2 - previewBox.offsetHeight / 2, 0), maxTop)}px`;
   }
   const hidePreview = () => { previewBox.hidden = true; };
   const headAt = (event) => event.target.closest?.(".hu-thumb");
@@ -219,8 +219,8 @@ function paintMeasure(pen, { side, state, theme }, { kind, layer, head }, x, y) 
   const value = valueOf(side, kind, state.measure, layer, head);
   const [ground, ink] = chipColours(value / scaleEnd(side, state.measure), theme);
   const name = state.order === "measure" ? [[shortName({ layer, head }), theme.text, null]] : [];
-  const { offset: at } = MEASURES[state.measure];
-  const offset = at ? [[formatOffset(valueOf(side, kind, at, layer, head)), theme.muted, null]] : [];
+  const { offset: offsetName } = MEASURES[state.measure];
+  const offset = offsetName ? [[formatOffset(valueOf(side, kind, offsetName, layer, head)), theme.muted, null]] : [];
   [...name, [formatMeasure(value), ink, ground], ...offset].forEach(([text, colour, background], i) => {
     const middle = y + line * (i + 0.5);
     if (background) {

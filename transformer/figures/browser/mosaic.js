@@ -16,10 +16,10 @@ export function makeMosaic(choose, open = choose) {
   let kind = /** @type {Kind} */ ("cross");
   let selected = { layer: 0, head: 0 };
 
-  // `described(layer, head)` is announced after the name, and is the tooltip unless the view has its own on
-  // `hover`. `below(layer, head)` returns a node to put below the thumbnail. `order` is a list of heads to show
-  // instead of all layers. `marked` is false if the selected head belongs to another mosaic. `picture(canvas,
-  // layer, head)` draws other thumbnails than those of the weights, identified by `of`.
+  // `described(layer, head)` is announced after the name. It is also the tooltip unless `hover` says that the view
+  // shows its own. `below(layer, head)` returns a node to put below the thumbnail. `order` is a list of heads to show
+  // instead of all layers. `marked` is false if another mosaic has the selected head. `picture(canvas,
+  // layer, head)` draws other thumbnails than those of the weights; they are redrawn when `of` changes.
   function draw(newSide, newKind, selection, theme, {
     label = "", described = null, hover = false, below = null, order = null, marked = true, picture = null, of = "",
   } = {}) {
@@ -80,8 +80,8 @@ export function makeMosaic(choose, open = choose) {
   }
 
   grid.addEventListener("keydown", (event) => {
-    const [columnCount, at] = [side.n_heads, buttons.indexOf(event.target)];
-    const [row, column] = [Math.floor(at / columnCount), at % columnCount];
+    const [columnCount, index] = [side.n_heads, buttons.indexOf(event.target)];
+    const [row, column] = [Math.floor(index / columnCount), index % columnCount];
     let next;
     if (event.key === "Home") next = row * columnCount;
     else if (event.key === "End") next = row * columnCount + columnCount - 1;

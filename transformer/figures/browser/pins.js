@@ -55,10 +55,10 @@ function headAttention(side, pinned, kind, ways, { layer, head }) {
     const { weights, others, words, top } = side.pinWeights(kind, way);
     // A row of cross-attention belongs to the token before, which the decoder has just read.
     const word = kind === "cross" && way === "from" ? side.predicted.plain[pinned.members[0] - 1] : pinned.word;
-    const at = (layer * side.n_heads + head) * words + word;
+    const index = (layer * side.n_heads + head) * words + word;
     const { rows, columns, writes } = side.labels(kind);
     const labels = way === "from" ? columns : kind === "cross" ? writes : rows;
-    return { kind, layer, head, way, weight: (weights[at] / top) ** 2, other: labels.plain_labels[others[at]] };
+    return { kind, layer, head, way, weight: (weights[index] / top) ** 2, other: labels.plain_labels[others[index]] };
   });
   return all.reduce((best, attention) => (attention.weight > best.weight ? attention : best));
 }

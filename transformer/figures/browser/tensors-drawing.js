@@ -40,14 +40,15 @@ export function planTensor(pen, width, { header, theme, start, firstRow }) {
     firstRow: Math.min(firstRow, header.rows.length - rows),
     rowCount: header.rows.length,
     limit: slant ? longestName : hasTokens ? cell - 4 : cell * labelInterval,
-    numbers: cell >= NUMBER_CELL * size * 0.9,
+    showsNumbers: cell >= NUMBER_CELL * size * 0.9,
     labelInterval,
     height: top + rows * rowHeight + 2,
     size,
   };
 }
 
-// The cell at a point: { row, at, inOverview }; `at` is its index among the sorted columns.
+// The cell at a point: { row, at, inOverview }; `at` is the position of its column in the order of
+// display.
 export function cellUnder(plan, x, y) {
   if (!plan || x < plan.left) return null;
   if (plan.hasOverview && y <= plan.overviewHeight) {
@@ -59,7 +60,7 @@ export function cellUnder(plan, x, y) {
 }
 
 // The middle, top and height of a cell, for the tooltip.
-export function spotOf(plan, { inOverview, row, at }) {
+export function tooltipAnchor(plan, { inOverview, row, at }) {
   if (inOverview) return [plan.left + ((at + 0.5) / plan.columns) * plan.room, 0, plan.overviewHeight];
   return [plan.left + (at - plan.start + 0.5) * plan.cell, plan.top + (row - plan.firstRow) * plan.high, plan.high];
 }
@@ -69,7 +70,7 @@ export function paintTensor(pen, plan, { header, values, order, theme, cell, hov
   const level = levelOf(header);
   const css = header.signed ? theme.divergingCss : theme.css;
   if (plan.hasOverview) paintOverview(pen, plan, { header, values, order, theme, level });
-  paintHeads(pen, plan, { header, order, theme, cell });
+  paintColumnNames(pen, plan, { header, order, theme, cell });
   const gap = plan.cell >= 8 ? 1 : 0;
   for (let r = 0; r < plan.rows; r++) {
     const row = r + plan.firstRow;
@@ -82,22 +83,22 @@ export function paintTensor(pen, plan, { header, values, order, theme, cell, hov
     for (let c = 0; c < plan.count; c++) {
       const value = values[row * plan.columns + order[c + plan.start]];
       const x = plan.left + c * plan.cell;
-      const at = level(value);
-      if (at < 0) {
+      const colourLevel = level(value);
+      if (colourLevel < 0) {
         hatch(pen, x, y, plan.cell - gap, plan.high - gap, theme.line);
         pen.fillStyle = theme.muted;
       } else {
-        const colour = css(at);
+        const colour = css(colourLevel);
         pen.fillStyle = colour;
         pen.fillRect(x, y, plan.cell - gap, plan.high - gap);
-        pen.fillStyle = inkOn(colour);
+        pen.fillStyle = textColourOn(colour);
       }
       if (header.cells) paintLabel(pen, plan, header.cells[row][order[c + plan.start]], x, y);
-      if (plan.numbers) pen.fillText(cellNumber(value, header.most), x + (plan.cell - gap) / 2, y + (header.cells ? plan.high * 0.74 : plan.high / 2 + 0.5));
+      if (plan.showsNumbers) pen.fillText(cellNumber(value, header.most), x + (plan.cell - gap) / 2, y + (header.cells ? plan.high * 0.74 : plan.high / 2 + 0.5));
     }
     pen.textAlign = "left";
   }
-  if (cell) frameCell(pen, plan, order, cell, theme.choice, cell.here ? 3 : 1.5);
+  if (cell) frameCell(pen, plan, order, cell, theme.choice, cell.here ? 3 : 1.5); // `here`: selected in this table, not in another
   if (hovered && !hovered.inOverview) frameCell(pen, plan, order, { row: hovered.row, column: order[hovered.at] }, theme.text, 1.5);
 }
 
@@ -116,11 +117,11 @@ function paintLabel(pen, plan, text, x, y) {
 }
 
 /** @param {Pen} pen */
-function frameCell(pen, plan, order, cell, ink, wide) {
+function frameCell(pen, plan, order, cell, ink, lineWidth) {
   const [c, r] = [order.indexOf(cell.column) - plan.start, cell.row - plan.firstRow];
   if (c < 0 || c >= plan.count || r < 0 || r >= plan.rows) return;
   pen.strokeStyle = ink;
-  pen.lineWidth = wide;
+  pen.lineWidth = lineWidth;
   pen.strokeRect(plan.left + c * plan.cell - 0.5, plan.top + r * plan.high - 0.5, plan.cell, plan.high);
 }
 
@@ -132,8 +133,8 @@ function paintOverview(pen, plan, { header, values, order, theme, level }) {
   const pixels = new Uint32Array(image.data.buffer);
   for (let r = 0; r < plan.rowCount; r++) {
     for (let c = 0; c < plan.columns; c++) {
-      const at = level(values[r * plan.columns + order[c]]);
-      if (at >= 0) pixels[r * plan.columns + c] = ramp[at];
+      const colourLevel = level(values[r * plan.columns + order[c]]);
+      if (colourLevel >= 0) pixels[r * plan.columns + c] = ramp[colourLevel];
     }
   }
   const canvas = document.createElement("canvas");
@@ -141,10 +142,10 @@ function paintOverview(pen, plan, { header, values, order, theme, level }) {
   canvas.getContext("2d").putImageData(image, 0, 0);
   pen.imageSmoothingEnabled = plan.columns > plan.room;
   pen.drawImage(canvas, plan.left, 0, plan.room, plan.overviewHeight);
-  const [wide, high] = [plan.room / plan.columns, plan.overviewHeight / plan.rowCount];
+  const [cellWidth, cellHeight] = [plan.room / plan.columns, plan.overviewHeight / plan.rowCount];
   pen.strokeStyle = theme.text;
   pen.lineWidth = 2;
-  pen.strokeRect(plan.left + plan.start * wide, plan.firstRow * high + 1, plan.count * wide, plan.rows * high - 2);
+  pen.strokeRect(plan.left + plan.start * cellWidth, plan.firstRow * cellHeight + 1, plan.count * cellWidth, plan.rows * cellHeight - 2);
   pen.font = `${SMALL_LABEL_SIZE * plan.size}px ${theme.font}`;
   pen.fillStyle = theme.muted;
   pen.textBaseline = "middle";
@@ -154,20 +155,20 @@ function paintOverview(pen, plan, { header, values, order, theme, level }) {
 }
 
 /** @param {Pen} pen @param {any} plan @param {any} options */
-function paintHeads(pen, plan, { header, order, theme, cell }) {
-  const at = cell ? order.indexOf(cell.column) - plan.start : -Infinity;
+function paintColumnNames(pen, plan, { header, order, theme, cell }) {
+  const selected = cell ? order.indexOf(cell.column) - plan.start : -Infinity;
   pen.textBaseline = "middle";
   for (let c = 0; c < plan.count; c++) {
     const column = order[c + plan.start];
-    const chosen = c === at;
-    if (!chosen && (c % plan.labelInterval || Math.abs(c - at) < plan.labelInterval)) continue;
-    pen.font = `${chosen ? "600 " : ""}${SMALL_LABEL_SIZE * plan.size}px ${theme.font}`;
+    const isSelected = c === selected;
+    if (!isSelected && (c % plan.labelInterval || Math.abs(c - selected) < plan.labelInterval)) continue;
+    pen.font = `${isSelected ? "600 " : ""}${SMALL_LABEL_SIZE * plan.size}px ${theme.font}`;
     pen.save();
     pen.translate(plan.left + (c + 0.5) * plan.cell, plan.top - 9);
     const text = shorten(pen, columnName(header, column), plan.limit);
     if (plan.slant) pen.rotate(-Math.PI / 4);
     else pen.translate(-tokenWidth(pen, text) / 2, 0);
-    drawToken(pen, text, 0, theme, chosen, !header.columns);
+    drawToken(pen, text, 0, theme, isSelected, !header.columns);
     pen.restore();
   }
 }
@@ -176,7 +177,7 @@ function paintHeads(pen, plan, { header, order, theme, cell }) {
 export const columnName = (header, column) => (header.columns ? header.columns[column] : String(column + (header.first || 0)));
 
 // Black or white, whichever has more contrast on this colour.
-function inkOn(colour) {
+function textColourOn(colour) {
   const [r, g, b] = [1, 3, 5].map((at) => (parseInt(colour.slice(at, at + 2), 16) / 255) ** 2.2);
   return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.2 ? "#000000" : "#ffffff";
 }

@@ -7,7 +7,7 @@ import { makeBar } from "./legend.js";
 import { cellNumber, tensorNumber } from "./numbers.js";
 import { makeStage } from "./stage.js";
 import { unpack } from "./store.js";
-import { cellUnder, columnName, paintTensor, planTensor, scaleOf, spotOf } from "./tensors-drawing.js";
+import { cellUnder, columnName, paintTensor, planTensor, scaleOf, tooltipAnchor } from "./tensors-drawing.js";
 
 const TENSOR_REPORT_MS = 150; // ms without another key press, so that a held arrow key reports once
 
@@ -95,7 +95,7 @@ export function tensorsView(container, report) {
     const value = values[hovered.row * count() + order[hovered.at]];
     const column = columnName(header, order[hovered.at]);
     const line = (axis, label) => (axis ? el("span", {}, `${axis} `, tokenText(label)) : null);
-    const [x, y, high] = spotOf(stage.placed, hovered);
+    const [x, y, high] = tooltipAnchor(stage.placed, hovered);
     const label = header.cells ? el("span", {}, tokenText(header.cells[hovered.row][order[hovered.at]])) : null;
     stage.showTooltip([el("strong", {}, tensorNumber(value, 5)), label, line(header.row_axis, header.rows[hovered.row]), line(header.column_axis, column)].filter(Boolean), x, y, high);
   }

@@ -66,8 +66,8 @@ function stepRow(step, count, report) {
   const listed = step.candidates.slice(0, count);
   const isChosen = (candidate) => candidate.id === step.chosen.id && candidate.step === step.chosen.step;
   const force = report && step.takes && ((candidate) => report({ step: candidate.step ?? step.step - 1, id: candidate.id }));
-  const rows = listed.map((candidate) => candidateRow(candidate, isChosen(candidate), force));
-  if (!listed.some(isChosen)) rows.push(candidateRow(step.chosen, true, force));
+  const rows = listed.map((candidate) => candidateBar(candidate, isChosen(candidate), force));
+  if (!listed.some(isChosen)) rows.push(candidateBar(step.chosen, true, force));
   const input = step.input.slice(-MAX_INPUT_TOKENS).map(chip);
   if (step.input.length > MAX_INPUT_TOKENS) {
     const rest = step.input.length - MAX_INPUT_TOKENS;
@@ -98,7 +98,7 @@ function attentionButton({ step, first }, report) {
   return button;
 }
 
-function candidateRow(candidate, isChosen, force) {
+function candidateBar(candidate, isChosen, force) {
   const { token, probability } = candidate;
   const share = el("span", { class: "hu-share" });
   share.style.width = `${100 * probability}%`;

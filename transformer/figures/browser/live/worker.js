@@ -209,8 +209,8 @@ function headsOf(off, { n_layers, n_heads }) {
   return off.split(",").filter(Boolean).flatMap((part) => {
     const [layer, head] = part.slice(1).split(".").map(Number);
     const numbers = head === undefined ? Array.from({ length: n_heads }, (_, i) => i) : [head];
-    const known = part[0] in LETTERS && layer < n_layers;
-    return known ? numbers.filter((number) => number < n_heads).map((number) => ({ kind: LETTERS[part[0]], layer, head: number })) : [];
+    const exists = part[0] in LETTERS && layer < n_layers;
+    return exists ? numbers.filter((number) => number < n_heads).map((number) => ({ kind: LETTERS[part[0]], layer, head: number })) : [];
   });
 }
 
@@ -219,10 +219,10 @@ function switchboard(trace, off) {
   const { n_layers, n_heads } = trace.config;
   const kinds = Object.entries(LETTERS).map(([letter, name]) => ({ name, letter, label: site.kinds[name] }));
   const parts = kinds.map(({ name }) => {
-    const small = Array.from({ length: n_layers }, (_, layer) => pool(trace.weights(name, layer), MAX_THUMBNAIL_CELLS));
-    const values = new Float32Array(small.reduce((sum, part) => sum + part.values.length, 0));
-    small.forEach((part, i) => values.set(part.values, i * part.values.length));
-    return quantize(`thumbs.${name}`, { shape: [n_layers, ...small[0].shape], values }, 255);
+    const pooled = Array.from({ length: n_layers }, (_, layer) => pool(trace.weights(name, layer), MAX_THUMBNAIL_CELLS));
+    const values = new Float32Array(pooled.reduce((sum, part) => sum + part.values.length, 0));
+    pooled.forEach((part, i) => values.set(part.values, i * part.values.length));
+    return quantize(`thumbs.${name}`, { shape: [n_layers, ...pooled[0].shape], values }, 255);
   });
   return pack({ kinds, n_layers, n_heads, off, moved: false, chosen: null, large: false, exact: false }, parts);
 }

@@ -5,14 +5,15 @@ import { Tensor } from "../model/tensor.js";
 import { isControl, isPunctuation, wordLabels, wordNumbers } from "./words.js";
 
 /** @typedef {import("../model/translator.js").Trace} Trace */
-/** @typedef {{ layer: number, head: number, weights_to: string }} Aligner the row that a word is looked up in: "output" or "input" */
+/** @typedef {{ layer: number, head: number, weights_to: string }} Aligner weights_to: whether a target word's weights are in the row that writes it ("output") or reads it ("input") */
 
 const BLANK = "▯"; // shown for an unknown word
 
 /**
  * @param {Trace} trace
  * @param {{ rivals?: import("./rivals.js").Rival[][], taken?: number, aligner?: Aligner | null }} [options]
- *   taken: pieces that the translation was made to begin with; aligner: the head to show, else one that `headNearestMean` finds
+ *   rivals: the alternatives of each word; taken: number of forced pieces at the start of the translation; aligner: the
+ *   head to show; without one, `headNearestMean` chooses it
  */
 export function glanceData(trace, { rivals = [], taken = 0, aligner = null } = {}) {
   const [sourceWords, targetWords] = [wordNumbers(trace.srcTokens), wordNumbers(trace.predictedTokens)];
