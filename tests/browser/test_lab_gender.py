@@ -1,4 +1,4 @@
-"""A minimal pair in the browser, with the shipped model, on a phone."""
+"""A minimal pair in the browser, with the shipped model: typed, intervened on, on a phone."""
 
 from __future__ import annotations
 
@@ -6,9 +6,34 @@ import pytest
 from playwright.sync_api import expect
 
 from benchmarks.browser import settled
+from tests.browser.app_pages import wait_for_address
 from tests.browser.conftest import NewPage
 
 pytestmark = pytest.mark.browser
+
+
+PAIR = "The farmer helped the doctor because he was tired."
+
+
+def test_a_typed_pair_and_the_intervention_survive_a_reload(
+    shipped: str, new_page: NewPage
+) -> None:
+    page = new_page(1400, "light")
+    page.goto(f"{shipped}/lab?lab=job")
+    text = page.get_by_label("Sentence with he or she")
+    text.fill(PAIR)
+    text.press("Enter")
+    expect(page.get_by_text(PAIR.replace(" he ", " she "))).to_be_visible()
+    page.get_by_role("button", name="Switch these heads off").click()
+    expect(page.get_by_role("heading", name="Without these heads")).to_be_visible()
+    wait_for_address(page, "/lab", model="en-fr", lab="job", pair=PAIR, silent="1")
+    page.reload()
+    expect(page.get_by_role("heading", name="Without these heads")).to_be_visible()
+    expect(text).to_have_value(PAIR)
+    expect(page.get_by_role("button", name="Switch these heads on")).to_be_visible()
+    text.fill("Good evening.")
+    text.press("Enter")
+    expect(page.get_by_text("The sentence has no pronoun; it needs he, she")).to_be_visible()
 
 
 def test_it_fits_a_phone_in_dark_mode(shipped: str, new_page: NewPage) -> None:

@@ -49,7 +49,7 @@ def test_both_sentences_are_translated_and_read(visit: Visit, measured: Path) ->
         for word in translator.translate(source, candidates=1).text.split():
             assert word.strip(".,!?") in text
     assert "The pronoun" in text
-    assert "These heads look at the pronoun most over WinoMT" in text
+    assert "These heads attend most to the pronoun over WinoMT" in text
 
 
 def test_the_button_switches_the_heads_off_and_on(visit: Visit, measured: Path) -> None:
@@ -116,7 +116,7 @@ def test_a_model_without_an_aligner_or_figures_says_so(
     (folder / "tiny" / "winomt.json").unlink()
     app = opened(visit, folder)
     assert "has not been evaluated on WinoMT" in shown(app)
-    assert "These heads look at the pronoun most in this pair" in shown(app)
+    assert "These heads attend most to the pronoun in this pair" in shown(app)
 
 
 def test_another_language_pair_says_what_is_needed(

@@ -127,7 +127,7 @@ class Lab(View):
     to: str = field("output", "Row", choices=ROW_LABELS)
     links: str = field(form=LINKS_FORM)
     pair: str = field(EXAMPLES[0], "Sentence with he or she")
-    silent: int = field(0, "Switch off the heads that look at the pronoun", bounds=(0, 1))
+    silent: int = field(0, "Switch off the heads that attend to the pronoun", bounds=(0, 1))
 
     @property
     def experiment(self) -> str:

@@ -203,12 +203,12 @@ def _looking_heads(model: Model, pair: MinimalPair) -> list[Head]:
 
 
 def _heads(pair: MinimalPair, heads: Sequence[Head], *, from_figures: bool) -> None:
-    st.subheader("Who looks at the pronoun?")
+    st.subheader("Which heads attend to the pronoun?")
     st.markdown(
         (
-            "These heads look at the pronoun most over WinoMT: "
+            "These heads attend most to the pronoun over WinoMT: "
             if from_figures
-            else "These heads look at the pronoun most in this pair: "
+            else "These heads attend most to the pronoun in this pair: "
         )
         + "in the encoder from the occupation, in cross-attention while the article is written. "
         "The last column is a word next to the pronoun, for comparison."

@@ -120,21 +120,21 @@ def _undecided(report: GenderReport) -> None:
 
 
 def _effect(effect: PronounEffect) -> None:
-    st.subheader("Does the article listen to the pronoun?")
+    st.subheader("Does the article depend on the pronoun?")
     n = len(effect.heads)
     unclear = "" if effect.intact.excludes_zero else ", which cannot be told from 0"
     st.markdown(
         f"Over {effect.pairs:,} minimal pairs with the same beginning of the translation, *she* "
         "instead of *he* changes the log probability of the feminine article, against the "
         f"masculine one, by **{_nats(effect.intact.value)} nats** (95 %: "
-        f"{_range(effect.intact)}){unclear}. Without the {n} heads that look at the pronoun most: "
+        f"{_range(effect.intact)}){unclear}. Without the {n} heads that attend most to it: "
         f"**{_nats(effect.off.value)}** ({_range(effect.off)}); without {n} random heads: "
         f"{_nats(effect.random.value)} (10 draws: {_range(effect.random)}). Another article "
         f"becomes more probable in {effect.flipped:.0%} of the sentences without these heads, and "
         f"in {effect.flipped_random:.0%} without random ones."
     )
     tables.show(
-        "Heads that look at the pronoun, chosen on other pairs",
+        "Heads that attend to the pronoun, chosen on other pairs",
         ["Head", "Weight on it", "On a word next to it", "Difference, 95 %", "She − he, 95 %"],
         [
             [
