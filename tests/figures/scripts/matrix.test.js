@@ -7,18 +7,18 @@ import { layoutCells, unevenSums } from "../../../transformer/figures/browser/ce
 import { stepHead } from "../../../transformer/figures/browser/decoding-step.js";
 import { spanOf } from "../../../transformer/figures/browser/heatmap.js";
 import { headStyles, layoutLines, lineExponent, strongestLines, tokenAt } from "../../../transformer/figures/browser/heads-lines.js";
-import { combined, greatestOf, matrixOf, parseHeads, shade, writeHeads } from "../../../transformer/figures/browser/matrix.js";
+import { combinedHeads, greatestOf, matrixOf, parseHeads, shade, writeHeads } from "../../../transformer/figures/browser/matrix.js";
 import { near, random, side, STATE } from "./fixtures.js";
 
 const SIDE = side();
 const at = (kind, layer, head, r, c) => SIDE.weights(kind, layer, head).values[4 * r + c];
 
 test("heads are written and read back, those of other models left out", () => {
-  const all = combined(SIDE, { ...STATE, combine: "mean", layer: 1 });
+  const all = combinedHeads(SIDE, { ...STATE, combine: "mean", layer: 1 });
   assert.equal(writeHeads(all), "1.0,1.1,1.2");
   assert.deepEqual(parseHeads(writeHeads(all), SIDE, "cross"), all);
   assert.deepEqual(parseHeads("9.0,0.2,1.7,", SIDE, "cross"), [{ layer: 0, head: 2 }]);
-  assert.deepEqual(combined(SIDE, { ...STATE, combine: "max", heads: "1.2" }), [{ layer: 1, head: 2 }]);
+  assert.deepEqual(combinedHeads(SIDE, { ...STATE, combine: "max", heads: "1.2" }), [{ layer: 1, head: 2 }]);
 });
 
 test("several heads are their mean or the greatest of them", () => {

@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { partsOf } from "../../../transformer/figures/browser/address.js";
 import {
-  addressOf, jsonOf, storeViews, storedViews, MAX_VIEWS, movedView, viewsOf, withView,
+  addressOf, jsonOf, storeViews, storedViews, MAX_VIEWS, movedView, parseViews, withView,
 } from "../../../transformer/figures/browser/saved-views.js";
 
 const PAGES = ["", "attention", "lab"];
@@ -24,7 +24,7 @@ test("an address is taken apart and put together again, wherever the app stands"
 
 test("what is written is read again", () => {
   const views = [view("text=%3Cb%3E"), view("", { page: "", note: "a\n“b” </script>" })];
-  assert.deepEqual(viewsOf(jsonOf(views), PAGES), views);
+  assert.deepEqual(parseViews(jsonOf(views), PAGES), views);
 });
 
 test("an invalid list is refused with a message", () => {
@@ -37,11 +37,11 @@ test("an invalid list is refused with a message", () => {
     [written(view("", { note: "x".repeat(2001) })), "has 2001 characters; at most 2000"],
     [written(...Array.from({ length: MAX_VIEWS + 1 }, () => view(""))), `has ${MAX_VIEWS + 1} views; at most ${MAX_VIEWS}`],
   ];
-  for (const [text, said] of cases) assert.throws(() => viewsOf(text, PAGES), (error) => error.message.includes(said), said);
+  for (const [text, said] of cases) assert.throws(() => parseViews(text, PAGES), (error) => error.message.includes(said), said);
 });
 
 test("a query stays a query", () => {
-  const [one] = viewsOf(written(view("text=a#b\" onclick=\"x&y=é")), PAGES);
+  const [one] = parseViews(written(view("text=a#b\" onclick=\"x&y=é")), PAGES);
   assert.equal(new URL(addressOf("http://a/", one)).origin, "http://a");
   assert.equal(new URL(addressOf("http://a/", one)).hash, "");
 });

@@ -9,9 +9,9 @@ const LARGEST_CELL = 60;
 const MIN_ROW_HEIGHT = 16; // minimum height of a labelled row
 const MAX_TABLE_HEIGHT = 620; // so that a short sentence with a long translation fits a screen
 export const DIMMED_OPACITY = 0.35; // opacity of special tokens when they are dimmed
-export const MARGINAL = 46; // pixels of the marginal bars
-const FROM = "attends from ↓";
-const TO = "attends to →";
+export const MARGINAL_SIZE = 46; // pixels of the marginal bars
+const QUERY_AXIS_LABEL = "attends from ↓";
+const KEY_AXIS_LABEL = "attends to →";
 
 // `span` is the visible part: { row, column, rows, columns }.
 /** @param {Matrix} m @param {Span} span @param {Pen} pen @param {number} width @param {Theme} theme */
@@ -20,13 +20,13 @@ export function layoutCells(m, span, pen, width, theme, marginals) {
   const visibleRows = m.rows.slice(span.row, span.row + span.rows);
   const visibleColumns = m.columns.slice(span.column, span.column + span.columns);
   const widths = visibleRows.map((entry) => rowParts(entry).reduce((sum, part) => sum + tokenWidth(pen, part), 0));
-  const minLeft = pen.measureText(FROM).width + 12;
+  const minLeft = pen.measureText(QUERY_AXIS_LABEL).width + 12;
   const left = Math.ceil(Math.max(Math.min(Math.max(...widths) + 12, width * 0.36, 220 * theme.size), minLeft));
   const labelWidth = Math.min(Math.max(...visibleColumns.map((entry) => tokenWidth(pen, entry.text))), 110 * theme.size);
   // Slanted labels extend beyond the last column.
   const slantOverhang = Math.ceil(labelWidth * 0.7);
   const sums = marginals && unevenSums(m); // not drawn if all are 1
-  const marginalWidth = sums ? MARGINAL : 0;
+  const marginalWidth = sums ? MARGINAL_SIZE : 0;
   const rightMargin = (cell) => Math.max(marginalWidth, labelWidth <= cell - 8 ? 4 : cell >= 16 ? slantOverhang : 6);
   const maxCell = Math.min(LARGEST_CELL, Math.max(MAX_TABLE_HEIGHT / span.rows, 26));
   let cell = Math.min((width - left - 6) / span.columns, maxCell);
@@ -52,7 +52,7 @@ export function layoutCells(m, span, pen, width, theme, marginals) {
     size: theme.size * (Math.min(cell, high) < 16 ? SMALL_LABEL_SIZE : LABEL_SIZE),
     right: left + cell * span.columns,
     bottom: top + high * span.rows,
-    height: top + high * span.rows + 2 + (marginals ? MARGINAL : 0),
+    height: top + high * span.rows + 2 + (marginals ? MARGINAL_SIZE : 0),
   };
 }
 
@@ -196,8 +196,8 @@ function drawLabels(pen, m, layout, theme, cell) {
   pen.font = `${SMALL_LABEL_SIZE * theme.size}px ${theme.font}`;
   pen.fillStyle = theme.muted;
   pen.textAlign = "left";
-  pen.fillText(TO, layout.left, 8);
+  pen.fillText(KEY_AXIS_LABEL, layout.left, 8);
   pen.textAlign = "right";
-  pen.fillText(FROM, layout.left - 8, layout.top - 8);
+  pen.fillText(QUERY_AXIS_LABEL, layout.left - 8, layout.top - 8);
   pen.textAlign = "left";
 }

@@ -146,12 +146,12 @@ function compareView(ctx) {
       }
       const at = cellInPanel(cell);
       if (!at) return;
-      const [x, y] = cornerOf(stage.placed, at);
-      stage.showTooltip(describeDifference(tables, cell), x + stage.placed.cell / 2, y, stage.placed.high);
+      const [x, y] = cornerOf(stage.layout, at);
+      stage.showTooltip(describeDifference(tables, cell), x + stage.layout.cell / 2, y, stage.layout.high);
     }
 
     canvas.addEventListener("pointermove", (event) => {
-      const at = stage.placed && cellAt(stage.placed, event.offsetX, event.offsetY);
+      const at = stage.layout && cellAt(stage.layout, event.offsetX, event.offsetY);
       selectCell(at && (panelIndex < 2 ? commonCell(tables, at, panelIndex) : at));
     });
     canvas.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && selectCell(null));

@@ -1,4 +1,4 @@
-// The scatter plot of the film of connections: the score of each drawn edge against its true effect.
+// The scatter plot of the film of connections: the score of each drawn edge against the effect measured by patching.
 
 import { svgElement, inputColour } from "./connections-svg.js";
 import { numberText } from "./numbers.js";
@@ -15,9 +15,9 @@ export function drawScatter(root, frame, theme, { selected, select, title }) {
   const values = frame.edges.flatMap((edge) => [edge[SCORE], edge[EFFECT]]);
   const [low, high] = [Math.min(0, ...values), Math.max(0, ...values, 1e-6)];
   const pad = (high - low) * 0.06;
-  const at = (value) => ((value - low + pad) / (high - low + 2 * pad)) * (side - axisSpace - 6);
-  const x = (value) => axisSpace + at(value);
-  const y = (value) => side - axisSpace - at(value);
+  const plotOffset = (value) => ((value - low + pad) / (high - low + 2 * pad)) * (side - axisSpace - 6);
+  const x = (value) => axisSpace + plotOffset(value);
+  const y = (value) => side - axisSpace - plotOffset(value);
   const picture = svgElement("svg", {
     viewBox: `0 0 ${side} ${side}`, width: side, height: side, role: "img",
     "aria-label": `Score against effect of ${frame.edges.length} connections`,

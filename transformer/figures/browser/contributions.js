@@ -117,7 +117,7 @@ export function contributionsView(container, report) {
     const unitNote = el("span", {});
     const node = el("figure", { class: "hu-head" }, title, stage.node, el("figcaption", { class: "hu-legend" }, bar.node, unitNote));
     const { canvas } = stage;
-    const cellUnderPointer = (event) => (stage.placed ? cellAt(stage.placed, event.offsetX, event.offsetY) : null);
+    const cellUnderPointer = (event) => (stage.layout ? cellAt(stage.layout, event.offsetX, event.offsetY) : null);
     canvas.addEventListener("pointermove", (event) => {
       hover(cellUnderPointer(event));
       showTooltip();
@@ -140,12 +140,12 @@ export function contributionsView(container, report) {
     });
 
     function showTooltip() {
-      if (!hovered || !stage.placed) return stage.showTooltip(null);
-      const [x, y] = cornerOf(stage.placed, hovered);
+      if (!hovered || !stage.layout) return stage.showTooltip(null);
+      const [x, y] = cornerOf(stage.layout, hovered);
       const lines = m.masked(hovered.row, hovered.column)
         ? [el("strong", {}, "masked")]
         : header.quantities.map((current) => el(current === quantity() ? "strong" : "span", {}, `${current.label} ${numberText(valueAt(current, hovered), 3)}`));
-      stage.showTooltip([...lines, el("span", {}, ...namesOf(hovered))], x + stage.placed.cell / 2, y, stage.placed.high);
+      stage.showTooltip([...lines, el("span", {}, ...namesOf(hovered))], x + stage.layout.cell / 2, y, stage.layout.high);
     }
 
     function draw() {

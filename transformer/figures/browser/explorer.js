@@ -5,7 +5,7 @@
 
 import { colours, el, printColours, clampIndex } from "./base.js";
 import { listenForKeys, makeExact, makeHelp, makeLarger } from "./help.js";
-import { combined, matrixOf } from "./matrix.js";
+import { combinedHeads, matrixOf } from "./matrix.js";
 import { MEASURES, sinkNote } from "./measures.js";
 import { makeMosaic } from "./mosaic.js";
 import { headName, layerName, setExactNames, sentenceCase, shortName } from "./naming.js";
@@ -79,7 +79,7 @@ export function explorerView(root, report, views, live = false, forces = live) {
     // The current table of numbers; null while loading.
     matrix: (side = store.sides[0], changes = {}) => {
       const changedState = { ...state, ...changes };
-      return matrixOf(side, changedState, combined(side, clippedState(changedState, side, ctx.views)));
+      return matrixOf(side, changedState, combinedHeads(side, clippedState(changedState, side, ctx.views)));
     },
     title: () => titleOf(store.sides[0], state),
     // Runs `make()` with the colours for print.
@@ -237,7 +237,7 @@ function clippedState(state, side, views) {
 /** @param {Side} side @param {State} state */
 function titleOf(side, state) {
   if (state.combine === "one") return sentenceCase(headName(state));
-  const heads = combined(side, state);
+  const heads = combinedHeads(side, state);
   const name = state.combine === "mean" ? "Mean" : "Maximum";
   const of = state.heads
     ? heads.map(shortName).join(", ")

@@ -77,9 +77,9 @@ function headsView(ctx) {
     const [m] = matrices;
     stage.draw(`${title()}: ${m.nRows} queries and ${m.nColumns} keys, lines by weight. Use the arrow keys to move through the tokens, Enter to pin one.`);
     const focus = focused();
-    if (stage.placed) {
-      const [from, to] = lineEnds(stage.placed, focus);
-      backCanvas.style.clipPath = `inset(0 ${stage.placed.width - to}px 0 ${from}px)`;
+    if (stage.layout) {
+      const [from, to] = lineEnds(stage.layout, focus);
+      backCanvas.style.clipPath = `inset(0 ${stage.layout.width - to}px 0 ${from}px)`;
       backCanvas.style.opacity = focus ? FADED_OPACITY : 1;
     }
     canvas.style.cursor = hovered ? "pointer" : "default";
@@ -103,17 +103,17 @@ function headsView(ctx) {
   }
 
   function paintBack() {
-    const { placed } = stage;
-    if (!placed) return;
+    const { layout } = stage;
+    if (!layout) return;
     const newKey = [layoutKey, canvas.width, canvas.height, ctx.theme.key, ctx.theme.series].join();
     if (newKey === paintedKey) return;
     paintedKey = newKey;
     [backCanvas.width, backCanvas.height] = [canvas.width, canvas.height];
     backCanvas.style.height = canvas.style.height;
     const pen = backCanvas.getContext("2d");
-    const ratio = canvas.width / placed.width;
+    const ratio = canvas.width / layout.width;
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-    drawBackground(pen, placed);
+    drawBackground(pen, layout);
   }
 
   const drawBackground = (pen, layout, opacity = 1) =>
@@ -192,7 +192,7 @@ function headsView(ctx) {
     ctx.set({ tokens: (rest.length < old.length ? rest : [...old, names[0]]).join() });
   }
 
-  const tokenUnderPointer = (event) => (stage.placed ? tokenAt(stage.placed, matrices[0], event.offsetX, event.offsetY) : null);
+  const tokenUnderPointer = (event) => (stage.layout ? tokenAt(stage.layout, matrices[0], event.offsetX, event.offsetY) : null);
   canvas.addEventListener("pointermove", (event) => event.pointerType !== "touch" && hover(tokenUnderPointer(event)));
   canvas.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && hover(null));
   canvas.addEventListener("blur", () => hover(null));
@@ -217,7 +217,7 @@ function headsView(ctx) {
       const side = right ? (right > 0 ? "k" : "q") : hovered?.side || "q";
       const index = { Home: 0, End: count(side) - 1 }[key] ?? clampIndex((hovered?.index ?? 0) + (hovered ? down : 0), count(side));
       hover({ side, index });
-      anchor.style.top = `${stage.placed.top + index * stage.placed.step}px`;
+      anchor.style.top = `${stage.layout.top + index * stage.layout.step}px`;
       anchor.scrollIntoView({ block: "nearest" });
     } else return;
     event.preventDefault();

@@ -2,7 +2,7 @@
 // and column means, and zoom for long sentences.
 
 import { ARROWS, el, tokenText, clampIndex } from "./base.js";
-import { cellAt, cornerOf, drawTable, inSpan, layoutCells, MARGINAL } from "./cells.js";
+import { cellAt, cornerOf, drawTable, inSpan, layoutCells, MARGINAL_SIZE } from "./cells.js";
 import { makeLegend, withLegend } from "./legend.js";
 import { SMALL_LABEL_SIZE } from "./lettering.js";
 import { greatestOf, shade } from "./matrix.js";
@@ -37,17 +37,17 @@ export function heatmapView(ctx) {
   // The tooltip describes the cell under the pointer, or else the pinned cell.
   function showTooltip() {
     const described = cell || pinnedOf(m, ctx.state);
-    const { placed } = stage;
-    if (!described || !placed || !inSpan(placed.span, described)) return stage.showTooltip(null);
+    const { layout } = stage;
+    if (!described || !layout || !inSpan(layout.span, described)) return stage.showTooltip(null);
     const entry = m.rows[described.row];
     const masked = m.masked(described.row, described.column);
     const weight = m.values[described.row * m.nColumns + described.column];
-    const [x, y] = cornerOf(placed, described);
+    const [x, y] = cornerOf(layout, described);
     stage.showTooltip([
       el("strong", {}, masked ? "masked" : showWeight(weight, m.top)),
       el("span", {}, tokenText(entry.text), ...(entry.written === null ? [] : [" → ", tokenText(entry.written)])),
       el("span", {}, masked ? "masked, a later token: " : "attends to ", tokenText(m.columns[described.column].text)),
-    ], x + placed.cell / 2, y, placed.high);
+    ], x + layout.cell / 2, y, layout.high);
   }
 
   function setHoveredCell(next) {
@@ -55,7 +55,7 @@ export function heatmapView(ctx) {
     cell = next;
     draw();
   }
-  const cellUnder = (event) => (stage.placed ? cellAt(stage.placed, event.offsetX, event.offsetY) : null);
+  const cellUnder = (event) => (stage.layout ? cellAt(stage.layout, event.offsetX, event.offsetY) : null);
   canvas.addEventListener("pointermove", (event) => setHoveredCell(cellUnder(event)));
   canvas.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && setHoveredCell(null));
   canvas.addEventListener("click", (event) => {
@@ -138,7 +138,7 @@ function drawMarginals(pen, m, layout, theme) {
     sums[Math.floor(i / m.nColumns)] += weight;
     means[i % m.nColumns] += weight / m.nRows;
   });
-  const length = MARGINAL - 16;
+  const length = MARGINAL_SIZE - 16;
   const [greatestSum, greatestMean] = [Math.max(1, ...sums), Math.max(...means) || 1];
   pen.fillStyle = theme.muted;
   for (let r = 0; layout.sums && r < span.rows; r++) {

@@ -34,13 +34,13 @@ export function drawRowLabel(pen, parts, x, y, limit, theme, chosen) {
 }
 
 // "▁" is a full letter wide in most fonts, so a short stroke is drawn instead.
-const STROKE = 5;
+const STROKE_WIDTH = 5;
 const beginsWord = (text) => text.length > 1 && text.startsWith("▁");
 
 /** @param {Pen} pen @param {string} text */
 export function tokenWidth(pen, text) {
   text = tokenName(text);
-  return beginsWord(text) ? STROKE + 1 + pen.measureText(text.slice(1)).width : pen.measureText(text).width;
+  return beginsWord(text) ? STROKE_WIDTH + 1 + pen.measureText(text.slice(1)).width : pen.measureText(text).width;
 }
 
 /** @param {Pen} pen @param {string} text @param {number} x @param {Pick<Theme, "text" | "muted" | "faint">} theme */
@@ -49,8 +49,8 @@ export function drawToken(pen, text, x, theme, chosen, light = false) {
   text = tokenName(text);
   if (beginsWord(text)) {
     pen.fillStyle = theme.faint;
-    pen.fillRect(x, 5, STROKE - 1, 1.5);
-    [text, x] = [text.slice(1), x + STROKE + 1];
+    pen.fillRect(x, 5, STROKE_WIDTH - 1, 1.5);
+    [text, x] = [text.slice(1), x + STROKE_WIDTH + 1];
   }
   pen.fillStyle = light && !chosen ? theme.muted : theme.text;
   pen.fillText(text, x, 0);

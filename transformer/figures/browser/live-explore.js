@@ -5,7 +5,7 @@ import { explorerView } from "./explorer.js";
 import { problemOf } from "./live-client.js";
 import { arrayOf } from "./store.js";
 
-const BEAM = 4; // beam size of the paper
+const BEAM_SIZE = 4; // beam size of the paper
 const EXPLORE_DELAY_MS = 250; // ms after the last key
 
 // `context.lesson`: the sentence and the state come from a lesson; `context.number` counts its requests.
@@ -18,7 +18,7 @@ export function explorePage(container, context) {
   const root = el("div", {});
   container.append(
     el("div", { class: "hu hu-file hu-live-form" },
-      ...(context.lesson ? [] : [field.node, other.node, el("label", { class: "hu-live-check" }, beam, ` Beam search, beam size ${BEAM}`)]), changedHeadsNote, problem),
+      ...(context.lesson ? [] : [field.node, other.node, el("label", { class: "hu-live-check" }, beam, ` Beam search, beam size ${BEAM_SIZE}`)]), changedHeadsNote, problem),
     root,
   );
   const view = explorerView(root, (state, { size: _, ...linked }) => {
@@ -34,14 +34,14 @@ export function explorePage(container, context) {
     const compared = (other || off) && query.get("view") === "compare"; // then these are side B, not the forced token
     return {
       model: context.model, text: context.text, other, off, how: query.get("how") ?? "off",
-      number: context.number ?? 0, force: compared ? "" : query.get("force") ?? "", beam: query.get("method") === "beam" ? BEAM : 1,
+      number: context.number ?? 0, force: compared ? "" : query.get("force") ?? "", beam: query.get("method") === "beam" ? BEAM_SIZE : 1,
     };
   };
 
   async function draw() {
     const request = requestFields();
-    field.set(request.text, context.about);
-    other.set(request.other, context.about);
+    field.set(request.text, context.modelInfo);
+    other.set(request.other, context.modelInfo);
     beam.checked = request.beam > 1;
     changedHeadsNote.hidden = !request.off || Boolean(request.force);
     changedHeadsNote.replaceChildren("Side B is the same sentence with heads changed: ", el("code", {}, request.off), ". ", resetButton());

@@ -31,7 +31,7 @@ export function headsPage(container, context) {
 
   async function draw() {
     const request = currentRequest();
-    field.set(request.text, context.about);
+    field.set(request.text, context.modelInfo);
     offMethod.value = request.how in OFF_METHODS ? request.how : "off";
     if (lastRequest === JSON.stringify(request)) return;
     lastRequest = JSON.stringify(request);
@@ -49,10 +49,10 @@ export function headsPage(container, context) {
 
   function resultNodes({ off }, { plain, altered }) {
     const block = (title, { text, finished }) => el("section", {},
-      el("h3", {}, title), el("p", { lang: context.about.languages[1] || null }, text || "(nothing)", finished ? "" : " … (it never ends)"));
+      el("h3", {}, title), el("p", { lang: context.modelInfo.languages[1] || null }, text || "(nothing)", finished ? "" : " … (it never ends)"));
     if (!off) return [block("As trained", plain)];
     const compare = el("button", { type: "button", class: "hu-button" }, "Compare every head with and without →");
-    compare.addEventListener("click", () => context.go("attention", { off, ...(offMethod.value === "off" ? {} : { how: offMethod.value }), view: "compare" }));
+    compare.addEventListener("click", () => context.openPage("attention", { off, ...(offMethod.value === "off" ? {} : { how: offMethod.value }), view: "compare" }));
     const same = el("p", { class: "hu-live-note" }, plain.text === altered.text ? "The translation stays the same." : "The translation has changed.");
     return [block("As trained", plain), block("With these heads changed", altered), el("section", {}, same, compare)];
   }

@@ -12,7 +12,7 @@ export function homePage(container, context) {
 
   // The data around a translation, as in ui/pages/home/glance.py.
   function viewData(text, fields) {
-    const { reads, writes, languages, hint, examples, measured } = context.about;
+    const { reads, writes, languages, hint, examples, measured } = context.modelInfo;
     return {
       number: 0, problem: "", typed: text, prefix: [], known: true, unknown: [], reads, writes, languages, hint, examples, measured,
       model: context.model === Object.keys(context.site.models)[0] ? "" : context.model, first: examples[0], text, ...fields,
@@ -22,7 +22,7 @@ export function homePage(container, context) {
   // Handles the view's requests: a translation, the alternatives, or opening a head.
   /** @param {any} request */
   async function answer({ look, text, number = 0, prefix = [], rivals = false }) {
-    if (look) return context.go("attention", { kind: "cross", layer: String(look[0]), head: String(look[1]) });
+    if (look) return context.openPage("attention", { kind: "cross", layer: String(look[0]), head: String(look[1]) });
     lastRequest = `${context.model} ${text}`;
     const requestNumber = ++requestCount;
     const problem = problemOf(text);
@@ -40,7 +40,7 @@ export function homePage(container, context) {
   function draw() {
     const text = context.text;
     if (lastRequest === `${context.model} ${text}`) return;
-    const prepared = context.about.first; // the first example, prepared with the site and available before the model
+    const prepared = context.modelInfo.first; // the first example, prepared with the site and available before the model
     if (text === prepared.text) lastTranslation = { known: true, ...prepared };
     view.show(viewData(text, text === prepared.text ? lastTranslation : {}));
     answer({ text });

@@ -14,7 +14,7 @@ const LIVE_PAGES = {
   attention: { title: "Attention", make: explorePage },
   heads: { title: "Switch heads off", make: headsPage },
 };
-const SHARED = ["model", "text"]; // fields kept when the page changes
+const SHARED_FIELDS = ["model", "text"]; // fields kept when the page changes
 
 /** @param {Record<string, Tab>} tabs the explorer's views @param {any} site the data of the site that Python writes */
 export function openLive(tabs, site) {
@@ -32,10 +32,10 @@ export function openLive(tabs, site) {
   const params = () => new URLSearchParams(location.search);
 
   const context = {
-    tabs, site, ask: client.ask, go, params,
+    tabs, site, ask: client.ask, openPage, params,
     get model() { return site.models[params().get("model")] ? params().get("model") : Object.keys(site.models)[0]; },
-    get about() { return site.models[context.model]; },
-    get text() { return params().get("text") ?? context.about.examples[0]; },
+    get modelInfo() { return site.models[context.model]; },
+    get text() { return params().get("text") ?? context.modelInfo.examples[0]; },
     get ready() { return ready.has(context.model); },
   };
 
@@ -51,8 +51,8 @@ export function openLive(tabs, site) {
 
   // Open another page, keeping only the shared fields.
   /** @param {string} page @param {Record<string, string>} fields */
-  function go(page, fields = {}) {
-    const clearedFields = Object.fromEntries([...params().keys()].map((name) => [name, SHARED.includes(name) ? params().get(name) : null]));
+  function openPage(page, fields = {}) {
+    const clearedFields = Object.fromEntries([...params().keys()].map((name) => [name, SHARED_FIELDS.includes(name) ? params().get(name) : null]));
     write({ ...clearedFields, page, ...fields }, true);
     draw();
     scrollTo(0, 0);
@@ -69,13 +69,13 @@ export function openLive(tabs, site) {
     const name = LIVE_PAGES[params().get("page") ?? ""] ? params().get("page") ?? "" : "";
     modelSelect.value = context.model;
     nav.replaceChildren(...Object.entries(LIVE_PAGES).map(([page, { title }]) => {
-      const linkParams = new URLSearchParams(SHARED.filter((field) => params().has(field)).map((field) => [field, params().get(field)]));
+      const linkParams = new URLSearchParams(SHARED_FIELDS.filter((field) => params().has(field)).map((field) => [field, params().get(field)]));
       if (page) linkParams.set("page", page);
       const link = el("a", { href: linkParams.size ? `?${linkParams}` : location.pathname, "aria-current": page === name ? "page" : null }, title);
       link.addEventListener("click", (event) => {
         if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
         event.preventDefault();
-        go(page);
+        openPage(page);
       });
       return link;
     }), el("a", { href: "course.html" }, "Course"));

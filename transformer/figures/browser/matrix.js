@@ -1,5 +1,5 @@
-// From the weights of heads to the table that a view draws: combine heads, merge pieces into words, leave out
-// special tokens, renormalise rows.
+// Computes the table that a view draws from the weights of heads: combines heads, merges pieces into words,
+// removes special tokens and renormalises rows.
 
 // Parse heads such as "3.2,3.4" (layer.head); "" is none. Heads that the model lacks are left out.
 /** @param {string} text @param {Side} side @param {Kind} kind */
@@ -20,7 +20,7 @@ export const allHeads = (side, kind) => Array.from({ length: side.depths[kind] *
 
 // The heads that the state combines: the selected one, the set, or all of the selected layer.
 /** @param {Side} side @param {State} state */
-export function combined(side, state) {
+export function combinedHeads(side, state) {
   if (state.combine === "one") return [{ layer: state.layer, head: state.head }];
   const listedHeads = parseHeads(state.heads, side, state.kind);
   if (listedHeads.length) return listedHeads;
@@ -55,13 +55,13 @@ function entries(tokens, writes, state) {
 // { kind, rows, columns, nRows, nColumns, values, top, masked(row, column) }, or null while the weights are
 // loading. `heads` are combined by mean or maximum.
 /** @param {Side} side @param {State} state @param {Head[]} [heads] @returns {Matrix | null} */
-export function matrixOf(side, state, heads = combined(side, state)) {
+export function matrixOf(side, state, heads = combinedHeads(side, state)) {
   const { kind } = state;
   const headWeights = heads.map(({ layer, head }) => side.weights(kind, layer, head));
   if (!headWeights.length || headWeights.some((weights) => !weights)) return null;
   const labels = side.labels(kind);
-  // In decoder self-attention rows and columns are the same pieces. A row of cross-attention is named by the
-  // word that it writes next, or by the one that it has just read.
+  // In decoder self-attention rows and columns are the same pieces. A row of cross-attention is labelled with
+  // the word that the decoder predicts there, or with the word that it has just read.
   const byWritten = kind === "cross" && (state.exact || state.word_row !== "input") ? labels.writes : null;
   const rows = kind === "decoder" && state.exact
     ? withWrittenTokens(entries(labels.rows, null, state), labels.writes)

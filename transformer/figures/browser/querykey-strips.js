@@ -6,8 +6,8 @@ import { drawRowLabel, drawToken, hatch, LABEL_SIZE, shorten, SMALL_LABEL_SIZE, 
 import { fixed } from "./numbers.js";
 import { makeStage } from "./stage.js";
 
-const STRIP = 26; // height in pixels
-const BAND = 74; // height of the scores and of the weights
+const STRIP_HEIGHT = 26; // height in pixels
+const BAR_AREA_HEIGHT = 74; // height of the scores and of the weights
 /** @param {Context} ctx */
 const scaled = (ctx, size) => Math.round(size * (ctx.state.size === "large" ? 1.35 : 1));
 
@@ -29,19 +29,19 @@ export function makeStrips(ctx, lines, point) {
   }
   // The tooltip of the selected dimension, in one of the lines.
   function showTooltip(number) {
-    const { placed } = stage;
-    const line = placed?.lines[number];
+    const { layout } = stage;
+    const line = layout?.lines[number];
     if (!line || selectedDimension < 0) return stage.showTooltip(null);
     stage.showTooltip([
       el("strong", {}, fixed(line.values[selectedDimension])),
       el("span", {}, `${line.name}, dimension ${selectedDimension}`),
-    ], placed.left + (selectedDimension + 0.5) * placed.cell, placed.top + number * placed.pitch, placed.high);
+    ], layout.left + (selectedDimension + 0.5) * layout.cell, layout.top + number * layout.pitch, layout.high);
   }
   canvas.addEventListener("pointermove", (event) => {
-    const { placed } = stage;
-    const at = Math.floor((event.offsetX - placed.left) / placed.cell);
-    const line = Math.floor((event.offsetY - placed.top) / placed.pitch);
-    const inside = at >= 0 && at < placed.count && line >= 0 && line < placed.lines.length;
+    const { layout } = stage;
+    const at = Math.floor((event.offsetX - layout.left) / layout.cell);
+    const line = Math.floor((event.offsetY - layout.top) / layout.pitch);
+    const inside = at >= 0 && at < layout.count && line >= 0 && line < layout.lines.length;
     point(inside ? at : -1);
     showTooltip(inside ? line : -1);
   });
@@ -55,7 +55,7 @@ function planStrips(ctx, pen, lines, width) {
   pen.font = `600 ${scaled(ctx, LABEL_SIZE)}px ${ctx.theme.font}`;
   const widths = lines.map(({ parts }) => parts.reduce((sum, part) => sum + tokenWidth(pen, part), 0));
   const left = Math.ceil(Math.min(Math.max(...widths) + 12, width * 0.4, 260));
-  const [count, high] = [lines[0].values.length, scaled(ctx, STRIP)];
+  const [count, high] = [lines[0].values.length, scaled(ctx, STRIP_HEIGHT)];
   const [top, pitch] = [scaled(ctx, 16), high + 8];
   return { lines, left, top, high, pitch, count, cell: (width - left - 2) / count, height: top + lines.length * pitch };
 }
@@ -111,7 +111,7 @@ export function makeKeyBars(ctx, working, choose) {
     stage.draw(label);
   };
   const keyUnder = (event) => {
-    const at = Math.floor((event.offsetX - stage.placed.left) / stage.placed.cell);
+    const at = Math.floor((event.offsetX - stage.layout.left) / stage.layout.cell);
     return at >= 0 && at < working().count ? at : -1;
   };
   canvas.addEventListener("pointermove", (event) => {
@@ -124,7 +124,7 @@ export function makeKeyBars(ctx, working, choose) {
       el("strong", {}, tokenText(w.labels.columns.names[hovered])),
       el("span", {}, masked ? "masked: −∞" : `score ${fixed(w.scores[hovered])}`),
       el("span", {}, `weight ${fixed(w.shares[hovered])}`),
-    ], stage.placed.left + (hovered + 0.5) * stage.placed.cell, stage.placed.top, BAND);
+    ], stage.layout.left + (hovered + 0.5) * stage.layout.cell, stage.layout.top, BAR_AREA_HEIGHT);
   });
   canvas.addEventListener("pointerleave", () => {
     hovered = -1;
@@ -145,19 +145,19 @@ function planBars(ctx, pen, w, width) {
   const slant = label <= cell - 8 ? 0 : cell >= 16 ? Math.PI / 4 : Math.PI / 2;
   if (slant) cell = Math.min(cell, (width - left - (cell >= 16 ? label * 0.7 : 6)) / w.count);
   const top = Math.ceil(slant === 0 ? 24 : label * Math.sin(slant) + 20);
-  const band = scaled(ctx, BAND);
-  return { left, top, cell, slant, band, limit: label, every: Math.ceil(scaled(ctx, 13) / cell), height: top + 2 * band + 34 };
+  const barAreaHeight = scaled(ctx, BAR_AREA_HEIGHT);
+  return { left, top, cell, slant, barAreaHeight, limit: label, every: Math.ceil(scaled(ctx, 13) / cell), height: top + 2 * barAreaHeight + 34 };
 }
 
 /** @param {Context} ctx @param {Pen} pen */
 function paintBars(ctx, pen, layout, w, hovered) {
   const { theme } = ctx;
-  const { left, top, cell, band } = layout;
+  const { left, top, cell, barAreaHeight } = layout;
   const visibleScores = w.scores.subarray(0, w.seen);
   const [high, low] = [Math.max(0, ...visibleScores), Math.min(0, ...visibleScores)];
-  const perScore = (band - 14) / (high - low || 1);
+  const perScore = (barAreaHeight - 14) / (high - low || 1);
   const zero = top + 12 + high * perScore;
-  const baseline = top + 2 * band + 26; // baseline of the weights' bars
+  const baseline = top + 2 * barAreaHeight + 26; // baseline of the weights' bars
   const largestShare = Math.max(...w.shares);
   const gap = cell >= 8 ? 2 : 0;
   drawKeyNames(ctx, pen, layout, w, hovered);
@@ -170,7 +170,7 @@ function paintBars(ctx, pen, layout, w, hovered) {
   pen.textAlign = "center";
   for (let j = 0; j < w.seen; j++) {
     const x = left + j * cell;
-    const [scoreHeight, barHeight] = [w.scores[j] * perScore, ((band - 16) * w.shares[j]) / largestShare];
+    const [scoreHeight, barHeight] = [w.scores[j] * perScore, ((barAreaHeight - 16) * w.shares[j]) / largestShare];
     pen.fillStyle = theme.divergingCss(scoreHeight < 0 ? 45 : 210);
     pen.fillRect(x, Math.min(zero, zero - scoreHeight), Math.max(cell - gap, 0.5), Math.max(Math.abs(scoreHeight), 0.5));
     pen.fillStyle = j === w.column ? theme.choice : theme.accent;

@@ -10,23 +10,23 @@ import { download, el } from "./base.js";
 export const FORMAT = "heads-up views 1";
 export const MAX_VIEWS = 100;
 const MAX_CHARACTERS = { query: 8000, title: 200, note: 2000, day: 10 };
-const STORE = "heads-up.views";
+const STORAGE_KEY = "heads-up.views";
 
 // The stored list; empty if the browser stores nothing or something invalid.
 /** @param {Pick<Storage, "getItem">} storage @param {string[]} pages @returns {SavedView[]} */
 export function storedViews(storage, pages) {
   try {
-    return viewsOf(storage.getItem(STORE) || "", pages);
+    return parseViews(storage.getItem(STORAGE_KEY) || "", pages);
   } catch {
     return [];
   }
 }
 
-// Whether it could be stored.
+// Stores the list. Returns false if the browser does not allow it.
 /** @param {Pick<Storage, "setItem">} storage @param {SavedView[]} views */
 export function storeViews(storage, views) {
   try {
-    storage.setItem(STORE, jsonOf(views));
+    storage.setItem(STORAGE_KEY, jsonOf(views));
     return true;
   } catch {
     return false;
@@ -36,9 +36,9 @@ export function storeViews(storage, views) {
 /** @param {SavedView[]} views */
 export const jsonOf = (views) => `${JSON.stringify({ format: FORMAT, views }, null, 2)}\n`;
 
-// Parses a text of `jsonOf`. Throws an Error with a sentence about what is wrong.
+// Parses the text that `jsonOf` writes. Throws an Error whose message says what is wrong.
 /** @param {string} text @param {string[]} pages @returns {SavedView[]} */
-export function viewsOf(text, pages) {
+export function parseViews(text, pages) {
   let content = null;
   try {
     content = JSON.parse(text);
@@ -77,7 +77,7 @@ export function movedView(views, index, step) {
   return [...otherViews.slice(0, index + step), views[index], ...otherViews.slice(index + step)];
 }
 
-const EMPTY = "There are no saved views yet. Save this view to find it here again in this browser.";
+const EMPTY_NOTE = "There are no saved views yet. Save this view to find it here again in this browser.";
 
 // Accessed on use: where storage is forbidden, even reading the property throws.
 const storage = { getItem: (name) => localStorage.getItem(name), setItem: (name, value) => localStorage.setItem(name, value) };
@@ -127,7 +127,7 @@ export function makeSavedViews(currentTitle) {
 
   function importViews(text) {
     try {
-      const imported = viewsOf(text, pages);
+      const imported = parseViews(text, pages);
       setViews(imported.reduceRight(withView, views));
       showStatus(`${imported.length} view${imported.length === 1 ? "" : "s"} opened.`);
     } catch (error) {
@@ -147,7 +147,7 @@ export function makeSavedViews(currentTitle) {
 
   function draw() {
     html.disabled = json.disabled = !views.length;
-    list.replaceChildren(...(views.length ? views.map(entry) : [el("li", { class: "hu-saved-empty" }, EMPTY)]));
+    list.replaceChildren(...(views.length ? views.map(entry) : [el("li", { class: "hu-saved-empty" }, EMPTY_NOTE)]));
   }
 
   function entry(view, index) {

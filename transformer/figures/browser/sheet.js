@@ -47,8 +47,8 @@ function sheetOf({ caption, columns, rows }) {
     ))),
   );
   const omittedRows = rows.length - count;
-  const more = omittedRows && el("p", { class: "hu-note" }, `${omittedRows} more rows are in the exported table (CSV).`);
-  return omittedRows ? [table, more] : [table];
+  const omittedNote = omittedRows && el("p", { class: "hu-note" }, `${omittedRows} more rows are in the exported table (CSV).`);
+  return omittedRows ? [table, omittedNote] : [table];
 }
 
 // A matrix as on screen: a row per query, a column per key. With exact names, the numbers before tokens are

@@ -11,15 +11,15 @@ export function makeStage({ plan, paint }) {
   const canvas = el("canvas", { class: "hu-canvas", tabindex: "0", role: "application", "aria-roledescription": "picture" });
   const tip = el("div", { class: "hu-tip", role: "status", hidden: "" });
   const node = el("div", { class: "hu-stage" }, canvas, tip);
-  let placed = null;
+  let layout = null;
 
   function draw(label) {
     const width = canvas.clientWidth;
     if (!width) return;
     canvas.setAttribute("aria-label", label);
     const pen = canvas.getContext("2d");
-    placed = plan(pen, width);
-    const height = Math.ceil(placed.height);
+    layout = plan(pen, width);
+    const height = Math.ceil(layout.height);
     const ratio = Math.min(globalThis.devicePixelRatio || 1, MAX_CANVAS_HEIGHT / height);
     const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];
     if (canvas.width !== wide || canvas.height !== high) {
@@ -28,7 +28,7 @@ export function makeStage({ plan, paint }) {
     }
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, width, height);
-    paint(pen, placed);
+    paint(pen, layout);
   }
 
   // Show a few lines next to the point (x, y) of the canvas, which covers `side` pixels; null hides them.
@@ -49,5 +49,5 @@ export function makeStage({ plan, paint }) {
     return { width, height: Math.ceil(planned.height), paint: (pen) => paint(pen, planned) };
   }
 
-  return { node, canvas, draw, showTooltip, figure, get placed() { return placed; } };
+  return { node, canvas, draw, showTooltip, figure, get layout() { return layout; } };
 }

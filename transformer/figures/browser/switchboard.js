@@ -12,7 +12,7 @@ const KIND_KEYS = "Arrow keys move, Enter switches; the first cell is the whole 
 
 export function switchboardView(container, report) {
   let [header, parts, builtKey] = [null, null, ""];
-  let off = new Set(); // "e3.2"
+  let headsOff = new Set(); // "e3.2"
   let pendingReports = []; // reports that have not come back yet
   const status = el("p", { class: "hu-note", role: "status" });
   const allOn = el("button", { type: "button", class: "hu-button" }, "All on");
@@ -31,7 +31,7 @@ export function switchboardView(container, report) {
     const at = pendingReports.indexOf(header.off);
     if (at >= 0) pendingReports.splice(0, at + 1);
     else {
-      off = readOff(header.off, header);
+      headsOff = readOff(header.off, header);
       pendingReports = [];
     }
     redraw();
@@ -49,10 +49,10 @@ export function switchboardView(container, report) {
     if (header.moved) bar.draw(theme.ramp, [[0, "0"], [0.5, "25%"], [1, "100%"]]);
     if (header.moved) return;
     const total = header.kinds.length * header.n_layers * header.n_heads;
-    status.textContent = off.size
-      ? `${off.size} of ${total} heads off: ${namesOff(off)}`
+    status.textContent = headsOff.size
+      ? `${headsOff.size} of ${total} heads off: ${namesOff(headsOff)}`
       : "All heads are on. Click one to switch it off, a number to the left or above for a whole layer or column, or “all” for the kind.";
-    allOn.disabled = !off.size;
+    allOn.disabled = !headsOff.size;
   }
 
   function build() {
@@ -127,13 +127,13 @@ export function switchboardView(container, report) {
 
   function toggle(kind, row, column) {
     const heads = headsAt(kind, row, column);
-    const all = heads.every((head) => off.has(head));
-    for (const head of heads) all ? off.delete(head) : off.add(head);
+    const all = heads.every((head) => headsOff.has(head));
+    for (const head of heads) all ? headsOff.delete(head) : headsOff.add(head);
     reportOff();
   }
 
   function reportOff() {
-    const written = writeOff(off, header);
+    const written = writeOff(headsOff, header);
     pendingReports.push(written);
     report({ off: written });
     redraw();
@@ -151,8 +151,8 @@ export function switchboardView(container, report) {
     const [, heads, height, width] = thumbs.shape;
     const size = height * width;
     cells.forEach((rowCells, row) => rowCells.forEach((button, column) => {
-      const on = String(headsAt(kind, row, column).some((head) => !off.has(head)));
-      if (button.getAttribute("aria-checked") !== on) button.setAttribute("aria-checked", on);
+      const isOnText = String(headsAt(kind, row, column).some((head) => !headsOff.has(head)));
+      if (button.getAttribute("aria-checked") !== isOnText) button.setAttribute("aria-checked", isOnText);
     }));
     const { values = [], key = "" } = grid.painted ?? {};
     if (key === theme.key + thumbs.shape && values.every((value, n) => value === thumbs.values[n])) return;
@@ -174,15 +174,15 @@ export function switchboardView(container, report) {
       button.style.background = theme.css(level);
       button.style.color = isBright(theme.ramp[level]) ? "#000" : "#fff";
       button.textContent = share >= 0.005 ? String(Math.round(100 * share)) : "";
-      button.classList.toggle("hu-out", off.has(`${kind.letter}${l}.${h}`));
+      button.classList.toggle("hu-out", headsOff.has(`${kind.letter}${l}.${h}`));
       button.setAttribute("aria-checked", String(chosen));
-      button.title = `${kind.label}, ${headName({ layer: l, head: h })}: ${(100 * share).toFixed(1)}%${off.has(`${kind.letter}${l}.${h}`) ? ", off" : ""}`;
+      button.title = `${kind.label}, ${headName({ layer: l, head: h })}: ${(100 * share).toFixed(1)}%${headsOff.has(`${kind.letter}${l}.${h}`) ? ", off" : ""}`;
       button.setAttribute("aria-label", button.title);
     }));
   }
 
   allOn.addEventListener("click", () => {
-    off = new Set();
+    headsOff = new Set();
     reportOff();
   });
   const resized = new ResizeObserver(redraw); // the theme's colours may have changed
@@ -201,11 +201,11 @@ export function readOff(text, { n_layers, n_heads }) {
   return heads;
 }
 
-export function writeOff(off, { kinds, n_layers, n_heads }) {
+export function writeOff(headsOff, { kinds, n_layers, n_heads }) {
   const written = [];
   for (const { letter } of kinds) {
     for (let layer = 0; layer < n_layers; layer++) {
-      const heads = Array.from({ length: n_heads }, (_, head) => `${letter}${layer}.${head}`).filter((head) => off.has(head));
+      const heads = Array.from({ length: n_heads }, (_, head) => `${letter}${layer}.${head}`).filter((head) => headsOff.has(head));
       written.push(...(heads.length === n_heads ? [`${letter}${layer}`] : heads));
     }
   }

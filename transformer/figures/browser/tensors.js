@@ -53,7 +53,7 @@ export function tensorsView(container, report) {
 
   // Move the frame to the selected cell.
   function revealCell() {
-    const plan = stage.placed;
+    const plan = stage.layout;
     if (!cell || !plan?.hasOverview) return;
     const at = order.indexOf(cell.column);
     if (at < plan.start || at >= plan.start + plan.count) moveFrame(at - Math.floor(plan.count / 2));
@@ -64,7 +64,7 @@ export function tensorsView(container, report) {
   }
 
   function moveFrame(start) {
-    const plan = stage.placed;
+    const plan = stage.layout;
     const clamped = Math.min(Math.max(start, 0), count() - plan.count);
     if (strongestFirst) sortedStart = clamped;
     else FRAME_STARTS.set(key(), clamped);
@@ -82,20 +82,20 @@ export function tensorsView(container, report) {
     bar.draw(ramp, ticks);
     bar.node.hidden = !ticks.length;
     sortButton.setAttribute("aria-label", `Strongest columns first: ${header.title}`);
-    legendText.textContent = stage.placed.hasOverview ? `${note} Small: all ${columns} columns. The framed part is enlarged below; click or drag the frame.` : note;
-    sortButton.hidden = !stage.placed.hasOverview;
+    legendText.textContent = stage.layout.hasOverview ? `${note} Small: all ${columns} columns. The framed part is enlarged below; click or drag the frame.` : note;
+    sortButton.hidden = !stage.layout.hasOverview;
     sortButton.setAttribute("aria-pressed", String(strongestFirst));
     showTooltip();
   }
 
-  const cellUnderPointer = (event) => cellUnder(stage.placed, event.offsetX, event.offsetY);
+  const cellUnderPointer = (event) => cellUnder(stage.layout, event.offsetX, event.offsetY);
 
   function showTooltip() {
     if (!hovered) return stage.showTooltip(null);
     const value = values[hovered.row * count() + order[hovered.at]];
     const column = columnName(header, order[hovered.at]);
     const line = (axis, label) => (axis ? el("span", {}, `${axis} `, tokenText(label)) : null);
-    const [x, y, high] = tooltipAnchor(stage.placed, hovered);
+    const [x, y, high] = tooltipAnchor(stage.layout, hovered);
     const label = header.cells ? el("span", {}, tokenText(header.cells[hovered.row][order[hovered.at]])) : null;
     stage.showTooltip([el("strong", {}, tensorNumber(value, 5)), label, line(header.row_axis, header.rows[hovered.row]), line(header.column_axis, column)].filter(Boolean), x, y, high);
   }
@@ -114,15 +114,15 @@ export function tensorsView(container, report) {
     isDragging = target.inOverview;
     if (isDragging) {
       canvas.setPointerCapture(event.pointerId);
-      moveFrame(target.at - Math.floor(stage.placed.count / 2));
+      moveFrame(target.at - Math.floor(stage.layout.count / 2));
       firstRow = firstRowAround(target.row);
       redraw();
     }
   });
-  const firstRowAround = (row) => Math.min(Math.max(row - Math.floor(stage.placed.rows / 2), 0), header.rows.length - stage.placed.rows);
+  const firstRowAround = (row) => Math.min(Math.max(row - Math.floor(stage.layout.rows / 2), 0), header.rows.length - stage.layout.rows);
   canvas.addEventListener("pointermove", (event) => {
     const target = cellUnderPointer(event);
-    if (isDragging && target?.inOverview) moveFrame(target.at - Math.floor(stage.placed.count / 2));
+    if (isDragging && target?.inOverview) moveFrame(target.at - Math.floor(stage.layout.count / 2));
     hovered = target;
     redraw();
   });

@@ -32,7 +32,7 @@ export class MultiHeadAttention {
     return { key: atSite(hooks, `${this.name}.hook_key`, key), value: atSite(hooks, `${this.name}.hook_value`, value) };
   }
 
-  // `causal`: query i may attend to keys up to its own position; the last query belongs to the last key.
+  // `causal`: query i may attend to keys up to its own position; the last query is at the position of the last key.
   /** @param {Tensor} x @param {KeysAndValues} memory @param {boolean} causal @param {any} hooks */
   forward(x, { key, value }, causal, hooks) {
     const query = atSite(hooks, `${this.name}.hook_query`, splitHeads(linear(x, this.wQ, this.bQ), this.config.n_heads));

@@ -39,25 +39,25 @@ export const siteOf = (kind, layer, point) => `${SITES[kind].replace("#", String
 
 /** @typedef {{ kind: string, layer: number, head: number }} HeadName */
 
-const ATTENTION = ["query", "key", "value", "scores", "weights", "heads", "output"];
-const IN_ATTENTION = (name) => ATTENTION.map((point) => `${name}.hook_${point}`);
-const IN_NORM = (name) => [`${name}.hook_sum`, `${name}.hook_output`];
+const ATTENTION_POINTS = ["query", "key", "value", "scores", "weights", "heads", "output"];
+const attentionSites = (name) => ATTENTION_POINTS.map((point) => `${name}.hook_${point}`);
+const normSites = (name) => [`${name}.hook_sum`, `${name}.hook_output`];
 
 // Every site of a model, in the order in which it computes them.
 /** @param {any} config */
 export function siteNames({ n_layers }) {
   const layers = (side, parts) => Array.from({ length: n_layers }, (_, i) => parts(`${side}.layers.${i}`)).flat();
   const embedding = (side) => ["tokens", "positions", "output"].map((point) => `${side}.embed.hook_${point}`);
-  const selfAttention = (name) => [...IN_ATTENTION(`${name}.self_attn`), ...IN_NORM(`${name}.self_attn_norm`)];
-  const crossAttention = (name) => [...IN_ATTENTION(`${name}.cross_attn`), ...IN_NORM(`${name}.cross_attn_norm`)];
-  const feedForward = (name) => [`${name}.ffn.hook_hidden`, `${name}.ffn.hook_output`, ...IN_NORM(`${name}.ffn_norm`)];
+  const selfAttention = (name) => [...attentionSites(`${name}.self_attn`), ...normSites(`${name}.self_attn_norm`)];
+  const crossAttention = (name) => [...attentionSites(`${name}.cross_attn`), ...normSites(`${name}.cross_attn_norm`)];
+  const feedForward = (name) => [`${name}.ffn.hook_hidden`, `${name}.ffn.hook_output`, ...normSites(`${name}.ffn_norm`)];
   return [
     ...embedding("encoder"), ...layers("encoder", (name) => [...selfAttention(name), ...feedForward(name)]), "encoder.hook_memory",
     ...embedding("decoder"), ...layers("decoder", (name) => [...selfAttention(name), ...crossAttention(name), ...feedForward(name)]), "hook_logits",
   ];
 }
 
-// Switches heads off: their outputs are 0 where W^O reads them.
+// Switches heads off: sets their outputs, the input of W^O, to 0.
 /** @param {HeadName[]} heads */
 export const switchedOff = (heads) => changeHeads(heads, "heads", (row) => row.fill(0));
 
@@ -66,7 +66,7 @@ export const switchedOff = (heads) => changeHeads(heads, "heads", (row) => row.f
 export const uniform = (heads) => changeHeads(heads, "scores", (row) => row.fill(0));
 
 // Replaces heads by their mean output over a trace.
-/** @param {HeadName[]} heads @param {Record<string, Tensor>} sites those of the trace, with the heads' outputs */
+/** @param {HeadName[]} heads @param {Record<string, Tensor>} sites the tensors of the trace, including the heads' outputs */
 export function toMean(heads, sites) {
   return changeHeads(heads, "heads", (rows, { kind, layer, head }, size) => {
     const [, length] = sites[siteOf(kind, layer, "heads")].shape;

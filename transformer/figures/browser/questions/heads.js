@@ -9,8 +9,8 @@ import { mergeWords, plainWords } from "../trace/words.js";
 /** @typedef {{ right: boolean, text: string }} Check whether the answer was found, and an explanation */
 
 const STACKS = { encoder: "encoder", decoder: "decoder", cross: "cross-attention" };
-const MIN_SINK_SHARE = 0.4; // mean weight that a sink token must get from the head that the lesson shows,
-const MIN_SINK_RATIO = 3; // and how many times the weight under uniform attention that must be
+const MIN_SINK_SHARE = 0.4; // minimum mean weight of a sink token in the head that the lesson shows
+const MIN_SINK_RATIO = 3; // minimum ratio of this weight to that of uniform attention
 
 // Find a head that attends to the previous word.
 /** @param {LessonCase} lesson */
@@ -22,13 +22,13 @@ export function previousWord(lesson) {
   if (top(kind) < CLEAR) throw new NotShown("none of its heads attends to the previous word on most words");
   const { n_heads } = lesson.trace.config;
   const headOf = (number) => ({ layer: Math.floor(number / n_heads), head: number % n_heads });
-  const [best, least] = [greatestAt(flatShares[kind]), greatestAt(flatShares[kind].map((share) => -share))].map(headOf);
+  const [best, weakest] = [greatestAt(flatShares[kind]), greatestAt(flatShares[kind].map((share) => -share))].map(headOf);
   const all = Object.values(flatShares).flat();
   return question({
     answer: `${all.filter((share) => share >= CLEAR).length} of the ${all.length} heads in encoder and decoder give the previous word more than half ` +
       `of their attention. The clearest is ${lesson.headName(best.layer, best.head)} of the ${STACKS[kind]}, with ${roundedPercent(top(kind))}. It was not ` +
       "programmed: training found it useful. With so few words some heads may match by chance; the Heads lab measures a whole corpus.",
-    startFields: { view: "model", kind, ...least },
+    startFields: { view: "model", kind, ...weakest },
     answerFields: { view: "heatmap", kind, ...best },
   });
 }

@@ -151,9 +151,9 @@ function pinParts(trace, kind) {
         for (let j = 0; j < n; j++) {
           if (!rows.labels[i] || !columns.labels[j] || (kind !== "cross" && i === j)) continue;
           const weight = merged.values[(h * m + i) * n + j];
-          const [atTo, atFrom] = [(layer * heads + h) * n + j, (layer * heads + h) * m + i];
-          if (weight > to.values[atTo]) [to.values[atTo], toWords[atTo]] = [weight, i];
-          if (weight > from.values[atFrom]) [from.values[atFrom], fromWords[atFrom]] = [weight, j];
+          const [toIndex, fromIndex] = [(layer * heads + h) * n + j, (layer * heads + h) * m + i];
+          if (weight > to.values[toIndex]) [to.values[toIndex], toWords[toIndex]] = [weight, i];
+          if (weight > from.values[fromIndex]) [from.values[fromIndex], fromWords[fromIndex]] = [weight, j];
         }
       }
     }

@@ -33,28 +33,28 @@ const ORDER = [
   "first", "last", "punctuation", "delimiters", "duplicate", "pieces",
 ];
 const OFFSETS = [["positional", "offset", false], ["backwards", "backwards_offset", true]];
-const [SELF, EVERY] = [["encoder", "decoder"], ["encoder", "decoder", "cross"]];
+const [SELF_ATTENTION, ALL_KINDS] = [["encoder", "decoder"], ["encoder", "decoder", "cross"]];
 const always = () => true;
 const sum = (row, isCounted) => row.reduce((total, weight, j) => (isCounted(j) ? total + weight : total), 0);
 
 /** @type {Record<string, { kinds: string[], counts(i: number, rows: any): boolean, value(row: Float32Array, i: number, rows: any): number }>} */
 const MEASURES = {
-  entropy: { kinds: EVERY, counts: always, value: (row) => row.reduce((bits, w) => (w > 0 ? bits - w * Math.log2(w) : bits), 0) },
-  distance: { kinds: EVERY, counts: always, value: (row, i) => row.reduce((total, w, j) => total + w * Math.abs(i - j), 0) },
-  confidence: { kinds: EVERY, counts: always, value: greatest },
-  previous: { kinds: SELF, counts: (i) => i > 0, value: (row, i) => row[i - 1] },
-  itself: { kinds: SELF, counts: always, value: (row, i) => row[i] },
+  entropy: { kinds: ALL_KINDS, counts: always, value: (row) => row.reduce((bits, w) => (w > 0 ? bits - w * Math.log2(w) : bits), 0) },
+  distance: { kinds: ALL_KINDS, counts: always, value: (row, i) => row.reduce((total, w, j) => total + w * Math.abs(i - j), 0) },
+  confidence: { kinds: ALL_KINDS, counts: always, value: greatest },
+  previous: { kinds: SELF_ATTENTION, counts: (i) => i > 0, value: (row, i) => row[i - 1] },
+  itself: { kinds: SELF_ATTENTION, counts: always, value: (row, i) => row[i] },
   next: { kinds: ["encoder"], counts: (i, { queries }) => i + 1 < queries, value: (row, i) => row[i + 1] },
-  first: { kinds: EVERY, counts: always, value: (row) => row[0] },
-  last: { kinds: EVERY, counts: always, value: (row) => row[row.length - 1] },
-  punctuation: { kinds: EVERY, counts: always, value: (row, _, { punctuation }) => sum(row, (j) => punctuation[j]) },
+  first: { kinds: ALL_KINDS, counts: always, value: (row) => row[0] },
+  last: { kinds: ALL_KINDS, counts: always, value: (row) => row[row.length - 1] },
+  punctuation: { kinds: ALL_KINDS, counts: always, value: (row, _, { punctuation }) => sum(row, (j) => punctuation[j]) },
   delimiters: {
-    kinds: EVERY, counts: (i, { kind }) => kind !== "decoder" || i > 0,
+    kinds: ALL_KINDS, counts: (i, { kind }) => kind !== "decoder" || i > 0,
     value: (row, i, rows) => sum(row, (j) => (rows.seen(i, j) && rows.control[j]) || rows.punctuation[j]),
   },
   duplicate: {
-    kinds: EVERY, counts: (i, rows) => rows.keys.some((_, j) => isSame(i, j, rows)),
-    value: (row, i, rows) => sum(row, (j) => isSame(i, j, rows)),
+    kinds: ALL_KINDS, counts: (i, rows) => rows.keys.some((_, j) => isDuplicate(i, j, rows)),
+    value: (row, i, rows) => sum(row, (j) => isDuplicate(i, j, rows)),
   },
   pieces: {
     kinds: ["encoder"], counts: (i, rows) => rows.keys.some((_, j) => sameWord(i, j, rows)),
@@ -74,10 +74,10 @@ function greatest(row, i, rows) {
 // Tokens of rows and columns, and the token that each row writes next (in the encoder, the token itself).
 function rowsOf(trace, kind) {
   const [queries, keys] = [kind === "encoder" ? trace.srcTokens : trace.tgtTokens, kind === "decoder" ? trace.tgtTokens : trace.srcTokens];
-  const own = kind === "cross" ? trace.predictedTokens : queries;
+  const rowTokens = kind === "cross" ? trace.predictedTokens : queries;
   return {
-    kind, keys, own, queries: queries.length, heads: trace.config.n_heads,
-    ownWhole: wholeWords(own), keyWhole: wholeWords(keys), words: wordsOf(keys),
+    kind, keys, rowTokens, queries: queries.length, heads: trace.config.n_heads,
+    rowIsWholeWord: wholeWords(rowTokens), keyIsWholeWord: wholeWords(keys), words: wordsOf(keys),
     control: keys.map(isControl), punctuation: keys.map(isPunctuation),
     seen: (i, j) => kind !== "decoder" || j <= i,
   };
@@ -101,8 +101,8 @@ function wordsOf(tokens) {
 const sameWord = (i, j, { words }) => i !== j && words[i] !== null && words[i] === words[j];
 
 // The position of the row's word in the source; in self-attention, its other occurrences.
-function isSame(i, j, rows) {
-  const same = rows.own[i] === rows.keys[j] && rows.seen(i, j) && rows.ownWhole[i] && rows.keyWhole[j];
+function isDuplicate(i, j, rows) {
+  const same = rows.rowTokens[i] === rows.keys[j] && rows.seen(i, j) && rows.rowIsWholeWord[i] && rows.keyIsWholeWord[j];
   return same && (rows.kind === "cross" || i !== j);
 }
 

@@ -8,7 +8,7 @@ export function alignTokens(first, second) {
   /** @type {TokenPair[]} */
   const pairs = [];
   let [i, j] = [0, 0];
-  for (const [endI, endJ] of [...matches(first, second), [first.length, second.length]]) {
+  for (const [endI, endJ] of [...matchedTokens(first, second), [first.length, second.length]]) {
     for (; i < endI; i++) pairs.push([i, null]);
     for (; j < endJ; j++) pairs.push([null, j]);
     pairs.push([endI, endJ]);
@@ -17,24 +17,24 @@ export function alignTokens(first, second) {
   return pairs.slice(0, -1);
 }
 
-function matches(first, second) {
+function matchedTokens(first, second) {
   const [n, m] = [first.length, second.length];
-  const pair = Math.min(n, m) + 1; // worth more than all neighbours together, each of which is worth 1
-  const table = (value) => Array.from({ length: n + 1 }, () => Array(m + 1).fill(value));
-  const [best, paired] = [table(0), table(-1)];
+  const pairScore = Math.min(n, m) + 1; // worth more than all neighbours together, each of which is worth 1
+  const scoreTable = (value) => Array.from({ length: n + 1 }, () => Array(m + 1).fill(value));
+  const [best, paired] = [scoreTable(0), scoreTable(-1)];
   for (let i = n - 1; i >= 0; i--) {
     for (let j = m - 1; j >= 0; j--) {
       best[i][j] = Math.max(best[i + 1][j], best[i][j + 1]);
       if (first[i] !== second[j]) continue;
-      paired[i][j] = pair + Math.max(best[i + 1][j + 1], paired[i + 1][j + 1] + 1);
+      paired[i][j] = pairScore + Math.max(best[i + 1][j + 1], paired[i + 1][j + 1] + 1);
       best[i][j] = Math.max(best[i][j], paired[i][j]);
     }
   }
   const matched = [];
   for (let [i, j] = [0, 0]; i < n && j < m;) {
     const [a, b] = matched[matched.length - 1] ?? [-2, -2];
-    const neighbour = Number(a === i - 1 && b === j - 1);
-    if (paired[i][j] >= 0 && paired[i][j] + neighbour >= best[i][j]) matched.push([i++, j++]);
+    const adjacentBonus = Number(a === i - 1 && b === j - 1);
+    if (paired[i][j] >= 0 && paired[i][j] + adjacentBonus >= best[i][j]) matched.push([i++, j++]);
     else if (best[i + 1][j] === best[i][j]) i++;
     else j++;
   }
