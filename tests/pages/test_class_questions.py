@@ -120,7 +120,7 @@ def test_a_question_before_and_after_a_lesson(visit: Visit) -> None:
     assert votes["low_95"].unique() == pytest.approx([interval.low])
     assert sorted(zip(answers["before"], answers["after"], strict=True)) == [(1, 1), (2, 1)]
     assert "Ann" not in votes.to_csv() + answers.to_csv()
-    press(teacher, "Put away")
+    press(teacher, "Hide")
     assert "row sum to" not in text(rerun(ann))
     assert "50 % before" in text(teacher)  # the teacher's page keeps it
 

@@ -106,7 +106,7 @@ def controls(classroom: Classroom, status: QuestionStatus) -> None:
         if status.is_shown:
             current = measured.current
             if current is not None and current.number == number:
-                _button("Put away", f"away-{number}", measured.put_away)
+                _button("Hide", f"away-{number}", measured.put_away)
             return
         if status.is_open:
             _button("Close", f"close-{number}", measured.close, number)
