@@ -51,7 +51,7 @@ def test_a_class_is_opened_and_joined(classes: Classes) -> None:
         ("bob", "Student 2"),
     ]
     assert classes.class_of("ann") is classes.class_of("teacher") is opened
-    assert classes.class_of("nobody") is None
+    assert classes.class_of("unknown") is None
     assert classes.class_of("") is None
     assert opened.is_teacher("teacher")
     assert not opened.is_teacher("ann")
@@ -64,9 +64,9 @@ def test_a_class_is_opened_and_joined(classes: Classes) -> None:
 def test_only_the_token_opens_a_class(classes: Classes) -> None:
     for wrong in ("", TOKEN[:-1], TOKEN + "x", TOKEN.upper(), "\udcff", "x" * 10**6):
         with pytest.raises(ClassroomError, match="not the teacher's token"):
-            classes.open(wrong, f"somebody {wrong[:3]}", address=wrong[:2])
+            classes.open(wrong, f"user {wrong[:3]}", address=wrong[:2])
     with pytest.raises(ClassroomError, match="not the teacher's token"):
-        Classes("").open("", "somebody")  # without a token no class opens
+        Classes("").open("", "another user")  # without a token no class opens
 
 
 def test_leaving_and_ending_delete_everything(classes: Classes) -> None:

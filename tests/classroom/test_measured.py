@@ -187,7 +187,7 @@ def test_the_number_of_questions_is_limited(classroom: Classroom) -> None:
 
 
 def test_answers_of_five_hundred_seats_are_matched(classroom: Classroom) -> None:
-    """Every seat is matched with itself, whatever the order of the answers."""
+    """Every seat is matched with itself, in any order of the answers."""
     before = {f"seat {n}": n % 3 for n in range(500)}
     after = {name: 1 if n % 2 else option for n, (name, option) in enumerate(before.items())}
     for name in before:

@@ -136,7 +136,7 @@ def test_computations_run_one_at_a_time_and_can_be_cancelled(
     )
     assert computing.status(quick, "me") == ComputationStatus(quick, "waiting", requests_ahead=1)
     assert ask("long", "you") == long
-    computing.cancel(long, "somebody")
+    computing.cancel(long, "visitor")
     computing.cancel(long, "me")
     assert computing.status(long, "you").is_requester  # another visitor still waits for it
     computing.cancel(long, "you")

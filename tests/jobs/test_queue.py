@@ -192,7 +192,7 @@ def test_only_the_owner_controls_a_run_and_everybody_sees_it(make_idle_jobs: Mak
     assert jobs.run(name).title == "mine"
     for owner in ("", "x" * 201):
         with pytest.raises(JobError, match="needs an owner"):
-            begin(jobs, "nobody's", owner)
+            begin(jobs, "unowned", owner)
 
 
 def test_a_command_line_run_is_listed_without_an_owner(

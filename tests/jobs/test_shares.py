@@ -32,7 +32,7 @@ def test_an_address_gets_half_of_the_queue_and_newcomers_one_position() -> None:
         == "all"
     )
     assert exceeded_quota(requesters, Requester("a race", "C"), 10, count=2) == "all"
-    assert exceeded_quota(requesters, Requester("nobody knows from where"), 10) == "all"
+    assert exceeded_quota(requesters, Requester("unknown origin"), 10) == "all"
     assert (
         exceeded_quota([Requester("v", f"{n}") for n in range(20)], Requester("first", "new"), 10)
         == "all"
@@ -107,7 +107,7 @@ def test_one_visitor_cannot_fill_the_queue() -> None:
     for number in range(CAPACITY // 2):
         put(line, f"b{number}", f"visitor {number}")
     with pytest.raises(JobError, match=f"{CAPACITY} measurements are in progress"):
-        put(line, "more", "from nobody knows where")
+        put(line, "more", "of unknown origin")
     put(line, "new", "newcomer", "C")
     assert line.requests_ahead("new") <= 1 + len(
         Counter(request.requester.group for request in line.requests())

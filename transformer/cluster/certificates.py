@@ -1,6 +1,6 @@
 """`python -m transformer.cluster.certificates FOLDER`: TLS keys for all machines of a cluster.
 
-Anyone who has the three files can join the cluster and run programs on its machines; nobody else
+Anyone who has the three files can join the cluster and run programs on its machines; no one else
 can connect to it.
 """
 

@@ -1,6 +1,6 @@
 """Functions that run on a worker of the cluster, for training runs and computations.
 
-The app calls these functions with the name of a reservation, which stands for one run or one
+The app calls these functions with the name of a reservation, which is for one run or one
 computation. Its files are in one folder, which is deleted when the reservation ends. A reservation
 that was not used for `LEASE_SECONDS` ends, since the app must have exited.
 """

@@ -133,7 +133,7 @@ class ClusterRuns:
             raise
 
     async def _train(self, worker: str, reservation: str, claim: ClaimedRun) -> None:
-        """Train the run on the worker and release the claim, whatever happens."""
+        """Train the run on the worker and always release the claim."""
         error: Exception | None = None
         interrupted = True
         self._claimed[reservation] = asyncio.current_task()
