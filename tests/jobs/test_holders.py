@@ -83,7 +83,7 @@ def test_a_shared_run_cannot_be_changed_but_left(make_idle_jobs: MakeIdleJobs) -
     jobs.submit(run_config(), "bob", reuse=True)
     for who in ("ann", "bob"):
         for change in ({"command": "pause"}, {"command": "stop"}, {"learning_rate_factor": 2.0}):
-            with pytest.raises(JobError, match="another process holds this run too"):
+            with pytest.raises(JobError, match="one other visitor has this run too"):
                 jobs.control(name, who, **change)  # type: ignore[arg-type]
     jobs.control(name, "ann", save=True)
     jobs.delete(name, "ann")

@@ -229,7 +229,7 @@ def find_same_run(
 def check_sole_holder(info: RunInfo, visitor: str) -> None:
     """Raise JobError if other visitors hold the run too, with their number."""
     if count := len({*info.holders} - {visitor}):
-        who = "somebody else has" if count == 1 else f"{count} others have"
+        who = "one other visitor has" if count == 1 else f"{count} other visitors have"
         raise JobError(
             f"{who} this run too, so it cannot be changed; train one with another seed to "
             f"control it alone"
