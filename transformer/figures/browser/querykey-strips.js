@@ -47,7 +47,7 @@ export function makeStrips(ctx, lines, point) {
   });
   canvas.addEventListener("pointerleave", () => point(-1));
   canvas.addEventListener("blur", () => point(-1));
-  return { node: stage.node, draw, tell: showTooltip, figure: stage.figure };
+  return { node: stage.node, draw, showTooltip, figure: stage.figure };
 }
 
 /** @param {Context} ctx @param {Pen} pen @param {number} width */
