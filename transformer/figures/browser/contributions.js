@@ -70,23 +70,23 @@ export function contributionsView(container, report) {
 
   // Describe the hovered cell, or else the selected one, below the tables.
   function drawReadout() {
-    const at = hovered || cell;
-    if (!at) {
+    const shownCell = hovered || cell;
+    if (!shownCell) {
       readout.replaceChildren(el("span", { class: "hu-note" }, "Hover over a cell to see its values; click to select it. Arrow keys work too."));
       return;
     }
-    if (m.masked(at.row, at.column)) {
-      readout.replaceChildren(el("strong", {}, ...namesOf(at)), el("span", {}, "Masked: it cannot attend to later tokens."));
+    if (m.masked(shownCell.row, shownCell.column)) {
+      readout.replaceChildren(el("strong", {}, ...namesOf(shownCell)), el("span", {}, "Masked: it cannot attend to later tokens."));
       return;
     }
     const facts = header.quantities.map((quantity) => {
-      const [rank, count] = rankOf(quantity, at);
+      const [rank, count] = rankOf(quantity, shownCell);
       return el("div", { class: "hu-fact" },
         el("span", {}, quantity.label),
-        el("strong", {}, numberText(valueAt(quantity, at), 3)),
+        el("strong", {}, numberText(valueAt(quantity, shownCell), 3)),
         el("span", {}, `${rank} of ${count}`));
     });
-    readout.replaceChildren(el("strong", {}, ...namesOf(at)), el("div", { class: "hu-facts" }, ...facts));
+    readout.replaceChildren(el("strong", {}, ...namesOf(shownCell)), el("div", { class: "hu-facts" }, ...facts));
   }
 
   function select(next) {

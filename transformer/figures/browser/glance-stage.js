@@ -64,16 +64,16 @@ export function makeGlanceStage({ go, point }) {
   function tile(row, i, text, hue, label) {
     const button = el("button", { type: "button", class: "hu-glance-word", "aria-label": label }, el("bdi", {}, text));
     button.style.setProperty("--hue", hue);
-    const at = { row, i };
+    const target = { row, i };
     const hover = (word) => () => {
       hovered = word;
       point();
     };
-    button.addEventListener("pointerenter", hover(at));
+    button.addEventListener("pointerenter", hover(target));
     button.addEventListener("pointerleave", hover(null));
-    button.addEventListener("focus", () => button.matches(":focus-visible") && hover(at)());
+    button.addEventListener("focus", () => button.matches(":focus-visible") && hover(target)());
     button.addEventListener("blur", hover(null));
-    button.addEventListener("click", () => (row === "word" ? go(i) : hover(at)()));
+    button.addEventListener("click", () => (row === "word" ? go(i) : hover(target)()));
     button.addEventListener("keydown", (event) => walk(event, row, i));
     return button;
   }

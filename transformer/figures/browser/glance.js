@@ -9,14 +9,15 @@ import { makeField } from "./glance-field.js";
 import { firstDifference, makePlayback, stepDuration, unsureWords, wholePercent } from "./glance-playback.js";
 import { makeGlanceStage } from "./glance-stage.js";
 
-const RIVALS_AFTER = 350; // ms until the alternatives of a new translation are requested
+const ALTERNATIVES_DELAY_MS = 350; // ms until the alternatives of a new translation are requested
 const FIRST_WORD_MS = 30; // ms until the first word after typing: one frame, from which its band grows
-const BUSY_AFTER = 500; // ms without an answer until the old translation is dimmed
+const DIM_DELAY_MS = 500; // ms without an answer until the old translation is dimmed
 
 export function glanceView(root, report) {
-  let [data, step, pace, isFast] = [null, 0, 400, false]; // `isFast`: shorter pauses, while the visitor types
+  let [data, step, msPerWord, isFast] = [null, 0, 400, false]; // `isFast`: shorter pauses, while the visitor types
   let [timer, alternativesTimer, dimTimer, layoutRequest] = [0, 0, 0, 0];
   let [number, pendingText] = [0, null]; // number of the last request, and its text until it is answered
+  // A request's `rivals` are the alternatives of every word; they take longer than the translation.
   const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
   const field = makeField(() => ask());
   const stage = makeGlanceStage({ go: goToStep, point: () => draw() });
@@ -38,7 +39,7 @@ export function glanceView(root, report) {
     isFast = !rivals && frame.getRootNode().activeElement === field.area;
     if (!rivals) {
       clearTimeout(dimTimer);
-      dimTimer = setTimeout(() => frame.classList.add("hu-busy"), BUSY_AFTER);
+      dimTimer = setTimeout(() => frame.classList.add("hu-busy"), DIM_DELAY_MS);
       if (pendingText.trim()) writeAddress(/** @type {any} */ ({ model: data.model, text: pendingText }), { model: "", text: data.first });
     }
     report({ text: rivals ? data.text : pendingText, number, prefix, rivals });
@@ -59,7 +60,7 @@ export function glanceView(root, report) {
     else draw();
     if (!data.known && !data.problem) {
       clearTimeout(alternativesTimer);
-      alternativesTimer = setTimeout(() => pendingText === null && ask({ prefix: data.prefix, rivals: true }), RIVALS_AFTER);
+      alternativesTimer = setTimeout(() => pendingText === null && ask({ prefix: data.prefix, rivals: true }), ALTERNATIVES_DELAY_MS);
     }
   }
 
@@ -87,14 +88,14 @@ export function glanceView(root, report) {
   function play(from) {
     clearTimeout(timer);
     step = from;
-    pace = stepDuration(data.written.length, isFast);
-    timer = setTimeout(next, isFast ? FIRST_WORD_MS : pace);
+    msPerWord = stepDuration(data.written.length, isFast);
+    timer = setTimeout(next, isFast ? FIRST_WORD_MS : msPerWord);
     draw(true);
   }
 
   function next() {
     step += 1;
-    timer = step < data.written.length ? setTimeout(next, pace) : 0;
+    timer = step < data.written.length ? setTimeout(next, msPerWord) : 0;
     if (!timer) isFast = false;
     draw(true);
   }
@@ -114,7 +115,7 @@ export function glanceView(root, report) {
   function draw(advanced = false) {
     if (!data || !data.written) return;
     frame.classList.toggle("hu-playing", Boolean(timer));
-    stage.draw(step, Boolean(timer), pace);
+    stage.draw(step, Boolean(timer), msPerWord);
     if (advanced || !timer) playback.draw(data, step, Boolean(timer), isFast);
   }
 

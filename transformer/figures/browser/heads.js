@@ -123,8 +123,8 @@ function headsView(ctx) {
   // switch between words and pieces.
   function pinned() {
     const pins = [...ctx.state.tokens.split(","), ...pinnedTokens(ctx.side, ctx.state)];
-    const of = (side, list) => list.flatMap((entry, i) => (entry.members.some((p) => pins.includes(side + p)) ? [i] : []));
-    const [queries, keys] = [of("q", matrices[0].rows), of("k", matrices[0].columns)];
+    const pinnedIndices = (side, list) => list.flatMap((entry, i) => (entry.members.some((p) => pins.includes(side + p)) ? [i] : []));
+    const [queries, keys] = [pinnedIndices("q", matrices[0].rows), pinnedIndices("k", matrices[0].columns)];
     return { queries, keys, any: queries.length + keys.length > 0 };
   }
 

@@ -31,19 +31,19 @@ export function openLesson(tabs, site, lesson) {
 
   const progress = makeLoading();
   const client = makeClient(site, (loading) => { if (loading.model === model) progress.show(loading); }, ROOT);
-  const field = liveField("Ask about your own sentence");
+  const textField = liveField("Ask about your own sentence");
   const models = el("select", { class: "hu-live-model", "aria-label": "Languages" },
     ...Object.entries(site.models).map(([name, { label }]) => el("option", { value: name }, label)));
   const lessonButton = el("button", { type: "button", class: "hu-button" }, "Ask about the lesson's sentence");
   const problem = el("p", { class: "hu-live-problem", role: "alert" });
   document.getElementById("hu-live").replaceChildren(
-    el("div", { class: "hu hu-file hu-live-form" }, field.node, el("div", { class: "hu-live-top" }, models, lessonButton), progress.node, problem),
+    el("div", { class: "hu hu-file hu-live-form" }, textField.node, el("div", { class: "hu-live-top" }, models, lessonButton), progress.node, problem),
   );
   const [exhibit, answers] = ["hu-exhibit", "hu-answers"].map((id) => document.getElementById(id));
 
   function draw() {
     models.value = model;
-    field.set(visitorText ?? current.text, site.models[model]);
+    textField.set(visitorText ?? current.text, site.models[model]);
     lessonButton.hidden = visitorText === null;
     const address = new URLSearchParams([["model", model === lessonModel ? "" : model], ["text", visitorText]].filter(([, value]) => value));
     history.replaceState(history.state, "", location.pathname + (address.size ? `?${address}` : ""));
@@ -158,7 +158,7 @@ export function openLesson(tabs, site, lesson) {
     return el("div", { class: "hu hu-file hu-lesson-check" }, button, status);
   }
 
-  field.onText((typed) => { visitorText = typed; ask(); });
+  textField.onText((typed) => { visitorText = typed; ask(); });
   models.addEventListener("change", () => { model = models.value; visitorText = null; ask(); });
   lessonButton.addEventListener("click", () => { visitorText = null; ask(); });
   ask();

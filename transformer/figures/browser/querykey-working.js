@@ -21,7 +21,9 @@ export function softmaxOf(scores, count) {
 export const maxAbsOf = (lines) => lines.reduce((most, line) => line.reduce((a, x) => Math.max(a, Math.abs(x)), most), 0) || 1;
 const greatestGap = (a, b) => a.reduce((gap, x, i) => Math.max(gap, Math.abs(x - b[i])), 0);
 
-// The calculation for the query and key of the state; null while data are missing.
+// The calculation for the query and key of the state; null while data are missing. `seen` is the number of keys that
+// are not masked, `listed` the keys whose weighted values are drawn one by one, `others` the rest, `traced` the model's
+// own result.
 /** @param {Side} side @param {State} state */
 export function workingOf(side, state) {
   const { kind, layer, head } = state;

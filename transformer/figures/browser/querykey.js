@@ -107,9 +107,9 @@ function missingNotice(ctx, storedVectors) {
   if (ctx.live || hasThisHead) return ["Loading the vectors of this head …"];
   if (!storedVectors.length) return ["This file does not contain the vectors of the heads, to keep it small. The app shows them for every head."];
   const [, kind, layer] = storedVectors[0];
-  const go = el("button", { type: "button", class: "hu-button" }, `Show ${layerName(Number(layer))}, ${KINDS[kind]}`);
-  go.addEventListener("click", () => ctx.set({ kind, layer: Number(layer) }));
-  return [el("p", {}, `Queries, keys and values are many numbers: this file holds those of ${layerName(Number(layer))}, ${KINDS[kind]} only.`), go];
+  const showButton = el("button", { type: "button", class: "hu-button" }, `Show ${layerName(Number(layer))}, ${KINDS[kind]}`);
+  showButton.addEventListener("click", () => ctx.set({ kind, layer: Number(layer) }));
+  return [el("p", {}, `Queries, keys and values are many numbers: this file holds those of ${layerName(Number(layer))}, ${KINDS[kind]} only.`), showButton];
 }
 
 // The strips of query, key and their combination. Query and key share a scale; the combination has its own.

@@ -37,7 +37,7 @@ export function makeStore(onArrive) {
       later.clear();
     }
     for (const [name, part] of newParts) parts.set(name, part);
-    if (!isSameTrace) sides = header.sides.map((doc, number) => makeSide(doc, number, part));
+    if (!isSameTrace) sides = header.sides.map((sideHeader, number) => makeSide(sideHeader, number, part));
     pairs = header.pairs;
     return { header, isSameTrace };
   }
@@ -67,9 +67,9 @@ export function makeStore(onArrive) {
 // Labels with the current names of their pieces.
 export const withNames = (labels) => ({ ...labels, get names() { return pieceNames(labels); } });
 
-/** @param {any} doc @param {number} number @param {(name: string) => Part | null} part @returns {Side} */
-function makeSide(doc, number, part) {
-  const [src, tgt, predicted] = [doc.src, doc.tgt, doc.predicted].map(withNames);
+/** @param {any} sideHeader @param {number} number @param {(name: string) => Part | null} part @returns {Side} */
+function makeSide(sideHeader, number, part) {
+  const [src, tgt, predicted] = [sideHeader.src, sideHeader.tgt, sideHeader.predicted].map(withNames);
   const cachedWeights = new Map(); // weights of the heads shown so far, as numbers
 
   // Labels of queries and keys; `writes` are the tokens that decoder queries write.
@@ -109,7 +109,7 @@ function makeSide(doc, number, part) {
   // The strongest attention to every word ("to") or from it ("from") in every head of a kind, and the word at
   // the other end: as levels, for the heads of all layers in order.
   function pinWeights(kind, way) {
-    const [strongest, otherWords] = ["", ".who"].map((more) => part(`${number}.pins.${kind}.${way}${more}`));
+    const [strongest, otherWords] = ["", ".who"].map((suffix) => part(`${number}.pins.${kind}.${way}${suffix}`));
     return { weights: strongest.values, top: strongest.top, others: otherWords.values, words: strongest.shape[2] };
   }
 
@@ -120,7 +120,7 @@ function makeSide(doc, number, part) {
   }
 
   return {
-    ...doc, digest: doc.id, src, tgt, predicted, number, labels, weights, thumb, pinWeights, vectors,
-    get id() { return `${doc.id}${hasExactNames() ? " exact" : ""}`; }, // another id for the same content with other names
+    ...sideHeader, digest: sideHeader.id, src, tgt, predicted, number, labels, weights, thumb, pinWeights, vectors,
+    get id() { return `${sideHeader.id}${hasExactNames() ? " exact" : ""}`; }, // another id for the same content with other names
   };
 }

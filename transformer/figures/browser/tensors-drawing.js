@@ -47,8 +47,7 @@ export function planTensor(pen, width, { header, theme, start, firstRow }) {
   };
 }
 
-// The cell at a point: { row, at, inOverview }; `at` is the position of its column in the order of
-// display.
+// The cell at a point: { row, at, inOverview }; `at` is the position of its column on screen.
 export function cellUnder(plan, x, y) {
   if (!plan || x < plan.left) return null;
   if (plan.hasOverview && y <= plan.overviewHeight) {

@@ -31,24 +31,24 @@ export function tensorsView(container, report) {
   const frame = el("div", { class: "hu hu-explorer hu-tensors" }, node);
   container.append(frame);
 
-  const count = () => header.columns_count;
-  const key = () => `${header.column_axis} ${count()}`;
-  const startOf = () => (strongestFirst ? sortedStart : FRAME_STARTS.get(key()) || 0);
+  const columnCount = () => header.columns_count;
+  const columnsKey = () => `${header.column_axis} ${columnCount()}`;
+  const startOf = () => (strongestFirst ? sortedStart : FRAME_STARTS.get(columnsKey()) || 0);
   let sortedStart = 0;
 
   function show(bytes) {
     const { header: newHeader, parts } = unpack(bytes);
-    const same = header && header.id === newHeader.id;
+    const isSameTable = header && header.id === newHeader.id;
     header = newHeader;
     values = parts.get("values").values;
-    if (!same) [strongestFirst, sortedStart, firstRow, hovered] = [false, 0, 0, null];
+    if (!isSameTable) [strongestFirst, sortedStart, firstRow, hovered] = [false, 0, 0, null];
     order = orderOf(values, header, strongestFirst);
     const cellChanged = JSON.stringify(header.cell) !== drawnCell;
     drawnCell = JSON.stringify(header.cell);
     if (cellChanged) cell = header.cell && { ...header.cell };
     SHOWN_VIEWS.add(view);
     redraw();
-    if (cell && (cellChanged || !same)) revealCell();
+    if (cell && (cellChanged || !isSameTable)) revealCell();
   }
 
   // Move the frame to the selected cell.
@@ -65,17 +65,17 @@ export function tensorsView(container, report) {
 
   function moveFrame(start) {
     const plan = stage.layout;
-    const clamped = Math.min(Math.max(start, 0), count() - plan.count);
+    const clamped = Math.min(Math.max(start, 0), columnCount() - plan.count);
     if (strongestFirst) sortedStart = clamped;
-    else FRAME_STARTS.set(key(), clamped);
-    for (const other of strongestFirst ? [view] : SHOWN_VIEWS) other.redrawIf(key());
+    else FRAME_STARTS.set(columnsKey(), clamped);
+    for (const other of strongestFirst ? [view] : SHOWN_VIEWS) other.redrawIf(columnsKey());
   }
 
   function redraw() {
     if (!header || !frame.isConnected || !canvas.clientWidth) return;
     frame.dataset.size = header.large ? "large" : "normal";
     theme = colours(frame);
-    const [rows, columns] = [header.rows.length, count()];
+    const [rows, columns] = [header.rows.length, columnCount()];
     stage.draw(`${header.title}: ${rows} by ${columns} numbers. Use the arrow keys to select one.`);
     const { ramp, ticks, note } = scaleOf(header, theme);
     ranked.draw(header, values, cell);
@@ -92,7 +92,7 @@ export function tensorsView(container, report) {
 
   function showTooltip() {
     if (!hovered) return stage.showTooltip(null);
-    const value = values[hovered.row * count() + order[hovered.at]];
+    const value = values[hovered.row * columnCount() + order[hovered.at]];
     const column = columnName(header, order[hovered.at]);
     const line = (axis, label) => (axis ? el("span", {}, `${axis} `, tokenText(label)) : null);
     const [x, y, high] = tooltipAnchor(stage.layout, hovered);
@@ -137,7 +137,7 @@ export function tensorsView(container, report) {
     const [right, down] = ARROWS[event.key];
     event.preventDefault();
     const from = cell ? order.indexOf(cell.column) : -right;
-    const [row, at] = [clampIndex((cell?.row ?? 0) + down, header.rows.length), clampIndex(from + right, count())];
+    const [row, at] = [clampIndex((cell?.row ?? 0) + down, header.rows.length), clampIndex(from + right, columnCount())];
     select(row, order[at]);
     hovered = { row, at, inOverview: false }; // shown in the tooltip and announced
     showTooltip();
@@ -153,7 +153,7 @@ export function tensorsView(container, report) {
   const resized = new ResizeObserver(redraw);
   resized.observe(frame);
 
-  const view = { redrawIf: (other) => header && key() === other && redraw() };
+  const view = { redrawIf: (other) => header && columnsKey() === other && redraw() };
   return {
     show,
     close: () => {
@@ -193,11 +193,11 @@ export function makeRanked(select) {
     const [low, high] = [shares ? 0 : Math.min(...rowValues), Math.max(...rowValues)];
     title.replaceChildren(`Position ${row + (header.first || 0)}, after `, tokenText(header.rows[row]), shares ? "" : ". Bars start at the smallest of these.");
     list.replaceChildren(...Array.from(rowValues, (value, column) => {
-      const wide = (100 * (value - low)) / (high - low || 1);
+      const width = (100 * (value - low)) / (high - low || 1);
       const chosen = cell?.here && cell.column === column;
       const button = el("button", { type: "button", class: "hu-ranked-row", "aria-pressed": String(Boolean(chosen)) },
         el("span", { class: "hu-ranked-name" }, tokenText(header.cells[row][column])),
-        el("span", { class: "hu-ranked-bar" }, el("span", { style: `width: ${Math.max(wide, 0.5)}%` })),
+        el("span", { class: "hu-ranked-bar" }, el("span", { style: `width: ${Math.max(width, 0.5)}%` })),
         el("span", { class: "hu-ranked-value" }, header.kind === "share" ? percent(value) : cellNumber(value, high)));
       button.addEventListener("click", () => select(row, column));
       return button;

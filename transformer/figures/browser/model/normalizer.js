@@ -23,11 +23,11 @@ export class Normalizer {
     const { dummyPrefix, singleSpaces } = this.options;
     let normalized = "";
     let afterSpace = singleSpaces;
-    for (let at = 0; at < bytes.length;) {
-      const { length, replacement } = this.longestEntry(bytes, at);
+    for (let offset = 0; offset < bytes.length;) {
+      const { length, replacement } = this.longestEntry(bytes, offset);
       const isAscii = replacement.length === 1 && replacement[0] < 128; // the common case
       let part = isAscii ? String.fromCharCode(replacement[0]) : decoder.decode(replacement);
-      at += length;
+      offset += length;
       if (afterSpace && singleSpaces) part = part.replace(/^ +/, "");
       if (part) afterSpace = singleSpaces && part.endsWith(" ");
       normalized += part;

@@ -116,11 +116,11 @@ export class Vocabulary {
 /** @param {number[]} bytes @returns {{ text: string | null, bytes: number[] }[]} */
 export function charactersOf(bytes) {
   const characters = [];
-  for (let at = 0; at < bytes.length;) {
-    const prefixes = [1, 2, 3, 4].map((length) => bytes.slice(at, at + length));
-    const character = prefixes.find((prefix) => decodeStrictly(prefix) !== null) ?? [bytes[at]];
+  for (let start = 0; start < bytes.length;) {
+    const prefixes = [1, 2, 3, 4].map((length) => bytes.slice(start, start + length));
+    const character = prefixes.find((prefix) => decodeStrictly(prefix) !== null) ?? [bytes[start]];
     characters.push({ text: decodeStrictly(character), bytes: character });
-    at += character.length;
+    start += character.length;
   }
   return characters;
 }

@@ -97,7 +97,7 @@ const byMeasure = (layers) => Object.fromEntries(Object.keys(layers[0]).map((nam
 function startState(trace, state, headNotices) {
   const kind = KINDS.includes(state.kind) ? state.kind : "cross";
   if (Math.max(state.layer, state.head) >= 0) return { ...state, kind, layer: Math.max(state.layer, 0), head: Math.max(state.head, 0) };
-  const aligns = kind === "cross" && headNotices.find(({ what }) => what === "aligns");
+  const aligns = kind === "cross" && headNotices.find(({ role }) => role === "aligns");
   if (aligns) return { ...state, kind, layer: aligns.look.layer, head: aligns.look.head, word_row: aligns.look.word_row };
   const [layer, head] = clearest(trace, kind);
   return { ...state, kind, layer, head };

@@ -37,15 +37,15 @@ export function pack(header, parts) {
 /** @param {{ shape: number[], values: Float32Array }} weights (heads, rows, columns) */
 export function pool({ shape: [heads, rows, columns], values }, limit) {
   const [height, width] = [Math.min(rows, limit), Math.min(columns, limit)];
-  const small = new Float32Array(heads * height * width);
+  const pooled = new Float32Array(heads * height * width);
   const cell = (i, count, cells) => (count > limit ? Math.min(Math.floor(((i + 1) * cells - 1) / count), cells - 1) : i);
   for (let h = 0; h < heads; h++) {
     for (let i = 0; i < rows; i++) {
       for (let j = 0; j < columns; j++) {
-        const at = (h * height + cell(i, rows, height)) * width + cell(j, columns, width);
-        small[at] = Math.max(small[at], values[(h * rows + i) * columns + j]);
+        const index = (h * height + cell(i, rows, height)) * width + cell(j, columns, width);
+        pooled[index] = Math.max(pooled[index], values[(h * rows + i) * columns + j]);
       }
     }
   }
-  return { shape: [heads, height, width], values: small };
+  return { shape: [heads, height, width], values: pooled };
 }

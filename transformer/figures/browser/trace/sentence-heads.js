@@ -5,7 +5,7 @@ import { Tensor } from "../model/tensor.js";
 import { isControl, mergeWords, plainWords } from "./words.js";
 
 /** @typedef {import("../model/translator.js").Trace} Trace */
-/** @typedef {{ what: string, segments: [string, boolean][], look: any }} HeadNotice */
+/** @typedef {{ role: string, segments: [string, boolean][], look: any }} HeadNotice */
 
 const CLEAR = 0.5; // minimum weight of a notable head: more than all other tokens together
 const ENDS = { "</s>": "the end-of-sentence token", "<s>": "the start token" };
@@ -20,8 +20,8 @@ export function notices(trace, aligner) {
 }
 
 /** @param {string} kind @param {number[]} position layer and head @returns {HeadNotice} */
-const notice = (what, segments, kind, position, tokens, to = "output") =>
-  ({ what, segments, look: { view: "heads", kind, layer: position[0], head: position[1], ...(kind === "cross" ? { word_row: to } : {}), heads: "", combine: "one", tokens, pin: "" } });
+const notice = (role, segments, kind, position, tokens, to = "output") =>
+  ({ role, segments, look: { view: "heads", kind, layer: position[0], head: position[1], ...(kind === "cross" ? { word_row: to } : {}), heads: "", combine: "one", tokens, pin: "" } });
 const weightText = (weight) => (weight >= 0.995 && weight < 1 ? "more than 0.99" : weight.toFixed(2));
 const wordIndices = (labels) => labels.map((_, i) => i).filter((i) => labels[i]);
 const piecesOf = (numbers, word) => numbers.map((number, i) => (number === word ? `q${i}` : "")).filter(Boolean).join(",");
@@ -30,15 +30,14 @@ const piecesOf = (numbers, word) => numbers.map((number, i) => (number === word 
 /** @param {Trace} trace @returns {[number, number][]} */
 const heads = (trace) => Array.from({ length: trace.config.n_layers * trace.config.n_heads }, (_, i) => /** @type {[number, number]} */ ([Math.floor(i / trace.config.n_heads), i % trace.config.n_heads]));
 
-// Written and source words that are each other's strongest in the mean of all heads, and the head that gives
-// these pairs the most weight.
+// The head that gives the most weight to word pairs that are each other's strongest in the mean of all heads.
 function clearestAligner(trace) {
   const [rows, columns] = [plainWords(trace.predictedTokens), plainWords(trace.srcTokens)];
   const [target, source] = [wordIndices(rows.labels), wordIndices(columns.labels)];
   if (Math.min(target.length, source.length) < 2) return null;
-  const { at, best, shares, pairs } = alignment(trace, rows, columns, target, source);
+  const { weightAt, best, shares, pairs } = alignment(trace, rows, columns, target, source);
   if (shares[best] < CLEAR) return null;
-  const weight = ([i, j]) => at(best, target[i], source[j]);
+  const weight = ([i, j]) => weightAt(best, target[i], source[j]);
   const clear = pairs.filter((pair) => weight(pair) >= CLEAR);
   // Prefer long words: nouns and names rather than articles.
   const length = ([, j]) => [...columns.labels[source[j]]].length;
@@ -85,16 +84,18 @@ function headWordWeights(weights, head, to, rowWords, columnWords) {
   return { values, n: shape[2] };
 }
 
+// Weights between words, the pairs that are each other's strongest in the mean of all heads, and each head's mean weight
+// on these pairs.
 function alignment(trace, rows, columns, target, source) {
   const layers = Array.from({ length: trace.config.n_layers }, (_, layer) => mergeWords(trace.weights("cross", layer), rows.numbers, columns.numbers));
-  const count = trace.config.n_heads;
+  const headCount = trace.config.n_heads;
   const [m, n] = [rows.labels.length, columns.labels.length];
-  const at = (number, i, j) => layers[Math.floor(number / count)].values[((number % count) * m + i) * n + j];
-  const all = heads(trace).map((_, number) => number);
-  const mean = target.map((i) => source.map((j) => all.reduce((sum, number) => sum + at(number, i, j), 0) / all.length));
+  const weightAt = (number, i, j) => layers[Math.floor(number / headCount)].values[((number % headCount) * m + i) * n + j];
+  const headNumbers = heads(trace).map((_, number) => number);
+  const mean = target.map((i) => source.map((j) => headNumbers.reduce((sum, number) => sum + weightAt(number, i, j), 0) / headNumbers.length));
   const pairs = strongestPairs(mean);
-  const shares = all.map((number) => pairs.reduce((sum, [i, j]) => sum + at(number, target[i], source[j]), 0) / Math.min(target.length, source.length));
-  return { at, shares, pairs, best: shares.indexOf(Math.max(...shares)) };
+  const shares = headNumbers.map((number) => pairs.reduce((sum, [i, j]) => sum + weightAt(number, target[i], source[j]), 0) / Math.min(target.length, source.length));
+  return { weightAt, shares, pairs, best: shares.indexOf(Math.max(...shares)) };
 }
 
 // Pairs in which each is the other's strongest.
@@ -118,7 +119,7 @@ function previousWordHead(trace) {
         const weights = rows.map((i) => values[(head * words + i) * words + i - 1]);
         const share = weights.reduce((a, b) => a + b) / rows.length;
         if (share < CLEAR || (best && share <= best.share)) continue;
-        best = { share, kind, place: [layer, head], weights, rows, labels, numbers };
+        best = { share, kind, position: [layer, head], weights, rows, labels, numbers };
       }
     }
   }
@@ -128,7 +129,7 @@ function previousWordHead(trace) {
   return notice("previous-word", [
     [labels[rows[strongest]], true], [" attends to the previous word, ", false], [labels[rows[strongest] - 1], true],
     [`, with weight ${weightText(weights[strongest])}. ${weights.filter((weight) => weight >= CLEAR).length} of ${rows.length} words give the previous word more than half:`, false],
-  ], best.kind, best.place, piecesOf(numbers, rows[strongest]));
+  ], best.kind, best.position, piecesOf(numbers, rows[strongest]));
 }
 
 // Attention sinks: heads that give most of their attention to an end of the sentence. The source's end is
@@ -144,7 +145,7 @@ function sinkHeads(trace) {
       const weights = trace.weights(kind, layer);
       let sum = 0;
       for (let i = from; i < rows; i++) sum += weights.row(head * rows + i)[column];
-      sinks.push({ share: sum / (rows - from), kind, place: [layer, head], token: tokens[column], column, last: kind !== "decoder" });
+      sinks.push({ share: sum / (rows - from), kind, position: [layer, head], token: tokens[column], column, last: kind !== "decoder" });
     }
   }
   const clear = sinks.filter(({ share }) => share >= CLEAR);
@@ -152,5 +153,5 @@ function sinkHeads(trace) {
   const best = clear.reduce((a, b) => (Number(b.last) - Number(a.last) || b.share - a.share) > 0 ? b : a);
   return notice("sink", [[
     `${clear.length} of ${sinks.length} heads attend mostly to a sink: they give most of their weight to ${ENDS[best.token] ?? "punctuation"}. This one gives it ${weightText(best.share)}:`, false,
-  ]], best.kind, best.place, `k${best.column}`);
+  ]], best.kind, best.position, `k${best.column}`);
 }
