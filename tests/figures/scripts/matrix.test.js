@@ -7,7 +7,7 @@ import { layoutCells, unevenSums } from "../../../transformer/figures/browser/ce
 import { stepHead } from "../../../transformer/figures/browser/decoding-step.js";
 import { spanOf } from "../../../transformer/figures/browser/heatmap.js";
 import { headStyles, layoutLines, lineExponent, strongestLines, tokenAt } from "../../../transformer/figures/browser/heads-lines.js";
-import { combinedHeads, greatestOf, matrixOf, parseHeads, shade, writeHeads } from "../../../transformer/figures/browser/matrix.js";
+import { combinedHeads, maxOfRow, matrixOf, parseHeads, shade, writeHeads } from "../../../transformer/figures/browser/matrix.js";
 import { near, random, side, STATE } from "./fixtures.js";
 
 const SIDE = side();
@@ -30,7 +30,7 @@ test("several heads are their mean or the greatest of them", () => {
       assert.ok(near(mean.values[4 * r + c], (heads[0] + heads[1] + heads[2]) / 3));
       assert.equal(most.values[4 * r + c], Math.max(...heads));
     }
-    assert.equal(greatestOf(most, r), Math.max(...most.values.subarray(4 * r, 4 * r + 4)));
+    assert.equal(maxOfRow(most, r), Math.max(...most.values.subarray(4 * r, 4 * r + 4)));
   }
 });
 

@@ -5,11 +5,11 @@ import { drawHatching, drawTable } from "./cells.js";
 import { divergingLevel, MIN_SCALE_END } from "./compare-tables.js";
 import { makeBar, paintScale } from "./legend.js";
 import { LABEL_SIZE } from "./lettering.js";
-import { greatestOf, shade } from "./matrix.js";
+import { maxOfRow, shade } from "./matrix.js";
 
 /** @param {Pen} pen @param {any} layout @param {Matrix} m @param {Context} ctx @param {any} cell */
 export function paintSide(pen, layout, m, { state, theme }, cell) {
-  const greatest = m.rows.map((_, r) => greatestOf(m, r));
+  const greatest = m.rows.map((_, r) => maxOfRow(m, r));
   const colour = (r, c) => shade(m.values[r * m.nColumns + c], state.scale, greatest[r]);
   drawTable(pen, m, layout, theme, colour, { cell });
 }

@@ -31,8 +31,9 @@ export function stepHead({ side, state }, kind) {
   return { layer, head };
 }
 
-// The rows of attention of a step, each in its own head: [{ kind, row, seen, weights, top, tokens, layer, head
-// }]. `weights` is null while loading. The last row is that of the source token with the greatest weight.
+// The rows of attention of a step, each of its own head: { kind, row, visibleKeys, weights, top, tokens, layer,
+// head }. `visibleKeys` is the number of keys that the row may attend to; `weights` is null while loading. The last
+// row is that of the source token with the greatest weight.
 /** @param {Context} ctx @param {Side} side @param {number} step */
 export function rowsOf(ctx, side, step) {
   let strongestSource = null;
@@ -43,7 +44,7 @@ export function rowsOf(ctx, side, step) {
     const headWeights = layer < side.depths[kind] && head < side.n_heads ? side.weights(kind, layer, head) : null;
     const { names: tokens } = side.labels(kind).columns;
     const row = kind === "encoder" ? strongestSource : step;
-    const weightRow = { kind, layer, head, row, tokens, seen: kind === "decoder" ? step + 1 : tokens.length, weights: null, top: 0 };
+    const weightRow = { kind, layer, head, row, tokens, visibleKeys: kind === "decoder" ? step + 1 : tokens.length, weights: null, top: 0 };
     if (headWeights && row !== null) {
       weightRow.weights = headWeights.values.subarray(row * tokens.length, (row + 1) * tokens.length);
       weightRow.top = headWeights.top;
@@ -138,12 +139,12 @@ function makeWeightRow(ctx, kind) {
     builtSideId = side.id;
     cells.setAttribute("aria-label", ROW_NAMES[kind]);
     openButton.setAttribute("aria-label", `${KINDS[kind]} in the heatmap`);
-    const [maxWeight, best] = [Math.max(...row.weights.subarray(0, row.seen)), strongestOf(row)];
+    const [maxWeight, best] = [Math.max(...row.weights.subarray(0, row.visibleKeys)), strongestOf(row)];
     const focused = cells.getRootNode().activeElement;
     const focusedIndex = cells.contains(focused) ? cellParts.findIndex(([cell]) => cell === focused) : -1;
     // A long row has many cells, so only changes are written.
     cellParts.forEach(([cell, block, number], j) => {
-      cell.hidden = j >= row.seen;
+      cell.hidden = j >= row.visibleKeys;
       if (cell.hidden) return;
       const weight = row.weights[j];
       setIfChanged(cell, "tabindex", j === (focusedIndex >= 0 ? focusedIndex : best) ? "0" : "-1");
@@ -166,7 +167,7 @@ function makeWeightRow(ctx, kind) {
     });
     cells.replaceChildren(...cellParts.map(([cell]) => cell));
   }
-  const showReadout = (j) => readout.replaceChildren(...(j < 0 || j >= drawnRow.seen ? [] : [tokenText(drawnRow.tokens[j]), ` ${showWeight(drawnRow.weights[j], drawnRow.top)}`]));
+  const showReadout = (j) => readout.replaceChildren(...(j < 0 || j >= drawnRow.visibleKeys ? [] : [tokenText(drawnRow.tokens[j]), ` ${showWeight(drawnRow.weights[j], drawnRow.top)}`]));
   cells.addEventListener("pointerleave", () => showReadout(-1));
   cells.addEventListener("focusout", () => showReadout(-1));
   cells.addEventListener("keydown", (event) => {
@@ -176,7 +177,7 @@ function makeWeightRow(ctx, kind) {
     event.preventDefault();
     event.stopPropagation();
     event.target.tabIndex = -1;
-    const next = cells.children[clampIndex(at + step, drawnRow.seen)];
+    const next = cells.children[clampIndex(at + step, drawnRow.visibleKeys)];
     next.tabIndex = 0;
     next.focus();
   });
@@ -184,8 +185,8 @@ function makeWeightRow(ctx, kind) {
   return { node, draw };
 }
 
-const strongestOf = ({ weights, seen }) => {
-  const part = weights.subarray(0, seen);
+const strongestOf = ({ weights, visibleKeys }) => {
+  const part = weights.subarray(0, visibleKeys);
   return part.indexOf(Math.max(...part));
 };
 
@@ -228,10 +229,10 @@ export function stepBlocks(ctx, side, step, note, width) {
 function weightBlock(ctx, row, width) {
   const { theme, state } = ctx;
   const across = Math.max(Math.floor(width / 62), 1);
-  const maxWeight = Math.max(...row.weights.subarray(0, row.seen));
+  const maxWeight = Math.max(...row.weights.subarray(0, row.visibleKeys));
   const paint = (pen) => {
     pen.textBaseline = "middle";
-    for (let j = 0; j < row.seen; j++) {
+    for (let j = 0; j < row.visibleKeys; j++) {
       pen.save();
       pen.translate((j % across) * 62, Math.floor(j / across) * 56);
       pen.font = `12px ${theme.font}`;
@@ -244,5 +245,5 @@ function weightBlock(ctx, row, width) {
       pen.restore();
     }
   };
-  return { height: Math.ceil(row.seen / across) * 56, paint };
+  return { height: Math.ceil(row.visibleKeys / across) * 56, paint };
 }

@@ -236,8 +236,8 @@ function decodingFigure(ctx, step, tree) {
 function decodingTable(ctx, step) {
   const rows = shownSides(ctx).filter(([side]) => step < side.steps.length).flatMap(([side, name]) => [
     ...candidatesOf(side, step).map(({ token, p, isChosen }, i) => [name, "candidate", i + 1, token, p, isChosen ? "chosen" : ""]),
-    ...rowsOf(ctx, side, step).filter(({ weights }) => weights).flatMap(({ kind, layer, head, row, seen, tokens, weights }) =>
-      tokens.slice(0, seen).map((token, j) => [name, `${KINDS[kind]}, ${headName({ layer, head })}, row ${row}`, j, token, weights[j], ""])),
+    ...rowsOf(ctx, side, step).filter(({ weights }) => weights).flatMap(({ kind, layer, head, row, visibleKeys, tokens, weights }) =>
+      tokens.slice(0, visibleKeys).map((token, j) => [name, `${KINDS[kind]}, ${headName({ layer, head })}, row ${row}`, j, token, weights[j], ""])),
   ]);
   const { tree } = ctx.side;
   const branches = tree ? tree.token.map((token, i) =>

@@ -20,14 +20,14 @@ export function makeScrubber({ go, toggle }) {
   const track = el("div", { class: "hu-track-place" }, strip, range, ticks);
   const node = el("section", { class: "hu-scrub", "aria-label": "Steps of training" },
     el("div", { class: "hu-scrub-line" }, button, step, note, latestButton), track);
-  let [count, at, drawnKey, tickedSteps] = [0, 0, "", ""];
+  let [count, currentFrame, drawnKey, tickedSteps] = [0, 0, "", ""];
 
   button.addEventListener("click", toggle);
   latestButton.addEventListener("click", () => { go(count - 1); range.focus({ preventScroll: true }); });
   range.addEventListener("input", () => go(Number(range.value)));
   node.addEventListener("keydown", (event) => {
     if (event.target === range) return; // it handles its own keys
-    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: count - 1 }[event.key];
+    const to = { ArrowLeft: currentFrame - 1, ArrowRight: currentFrame + 1, Home: 0, End: count - 1 }[event.key];
     if (to === undefined) return;
     event.preventDefault();
     go(clampIndex(to, count));
@@ -40,7 +40,7 @@ export function makeScrubber({ go, toggle }) {
   });
 
   function draw(film, frame, state, theme, playing) {
-    [count, at] = [film.steps.length, frame];
+    [count, currentFrame] = [film.steps.length, frame];
     button.textContent = playing ? "Pause" : "Play";
     button.disabled = count < 2;
     step.textContent = `Step ${stepName(film.steps[frame])}`;

@@ -19,8 +19,8 @@ export function firstDifference(before, after) {
 }
 
 // Duration of a step in ms, given the number of steps.
-export function stepDuration(count, hurry) {
-  const [totalMs, minMs, maxMs] = hurry ? TYPING_DURATIONS : PLAY_DURATIONS;
+export function stepDuration(count, isTyping) {
+  const [totalMs, minMs, maxMs] = isTyping ? TYPING_DURATIONS : PLAY_DURATIONS;
   return Math.min(Math.max(totalMs / Math.max(count, 1), minMs), maxMs);
 }
 
@@ -33,16 +33,16 @@ export function bandsOf(written, minWeight = MIN_BAND_WEIGHT) {
   const bands = written.flatMap(({ looks: weights }, word) => (
     weights.map((weight, read) => ({ read, word, weight, above: 0, below: 0 })).filter(({ weight }) => weight >= minWeight)
   ));
-  const spread = (group, end) => {
-    let at = -group.reduce((sum, { weight }) => sum + weight, 0) / 2;
+  const setOffsets = (group, offsetName) => {
+    let start = -group.reduce((sum, { weight }) => sum + weight, 0) / 2;
     for (const band of group) {
-      band[end] = at + band.weight / 2;
-      at += band.weight;
+      band[offsetName] = start + band.weight / 2;
+      start += band.weight;
     }
   };
-  const groups = (by) => [...new Set(bands.map((band) => band[by]))].map((which) => bands.filter((band) => band[by] === which));
-  for (const group of groups("word")) spread(group.sort((a, b) => a.read - b.read), "below");
-  for (const group of groups("read")) spread(group.sort((a, b) => a.word - b.word), "above");
+  const groupsBy = (key) => [...new Set(bands.map((band) => band[key]))].map((index) => bands.filter((band) => band[key] === index));
+  for (const group of groupsBy("word")) setOffsets(group.sort((a, b) => a.read - b.read), "below");
+  for (const group of groupsBy("read")) setOffsets(group.sort((a, b) => a.word - b.word), "above");
   return bands;
 }
 
@@ -89,9 +89,9 @@ export function leastConfident(written, taken = -1) {
   return index;
 }
 
-// `take(rival)` forces an alternative, `undo()` removes it; `toggle()` plays or pauses, `go(step)` shows a
+// `force(rival)` forces an alternative, `undo()` removes it; `toggle()` plays or pauses, `go(step)` shows a
 // step.
-export function makePlayback({ take, undo, toggle, go }) {
+export function makePlayback({ force, undo, toggle, go }) {
   const step = el("span", { class: "hu-label" });
   const sentence = el("p", { class: "hu-glance-sentence" });
   const alternatives = el("div", { class: "hu-glance-close" });
@@ -156,7 +156,7 @@ export function makePlayback({ take, undo, toggle, go }) {
         share.style.width = `${Math.max(100 * rival.p, 2)}%`;
         const chip = el("button", { type: "button", class: "hu-glance-rival", "aria-label": `Write ${withoutPunctuation(rival.text)} instead, ${wholePercent(rival.p)}` },
           el("bdi", {}, withoutPunctuation(rival.text)), el("span", { class: "hu-label" }, wholePercent(rival.p)), share);
-        chip.addEventListener("click", () => take(rival));
+        chip.addEventListener("click", () => force(rival));
         return chip;
       }),
       el("span", { class: "hu-label hu-glance-compared" }, PERCENTAGES_NOTE),

@@ -22,7 +22,7 @@ export function glanceView(root, report) {
   const field = makeField(() => ask());
   const stage = makeGlanceStage({ go: goToStep, point: () => draw() });
   const playback = makePlayback({
-    take: (rival) => ask({ prefix: [...data.ids.slice(0, rival.step), ...rival.ids] }),
+    force: (rival) => ask({ prefix: [...data.ids.slice(0, rival.step), ...rival.ids] }),
     undo: () => ask(),
     toggle: () => (timer ? pause() : play(step >= data.written.length ? 0 : step)),
     go: goToStep,

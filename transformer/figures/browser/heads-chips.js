@@ -41,18 +41,18 @@ function swatch({ ink, dash }) {
 export function makeHeadChips(ctx) {
   const layers = el("select", {});
   const chips = el("div", { class: "hu-chips", role: "group", "aria-label": "Heads that are shown" });
-  const all = el("button", { type: "button", class: "hu-button" });
-  const only = el("button", { type: "button", class: "hu-button" });
+  const allButton = el("button", { type: "button", class: "hu-button" });
+  const onlyButton = el("button", { type: "button", class: "hu-button" });
   const node = el(
     "div", { class: "hu-headrow" },
     el("label", { class: "hu-option" }, el("span", {}, "Heads of layer"), layers),
-    el("div", { class: "hu-headset" }, chips, el("div", { class: "hu-sets" }, all, only)),
+    el("div", { class: "hu-headset" }, chips, el("div", { class: "hu-sets" }, allButton, onlyButton)),
   );
   let builtKey = "";
 
   layers.addEventListener("change", () => ctx.set({ layer: Number(layers.value) }));
-  all.addEventListener("click", () => ctx.set({ heads: writtenHeads(headsOfLayer(ctx.side, ctx.state.layer), ctx.state) }));
-  only.addEventListener("click", () => ctx.set({ heads: "" }));
+  allButton.addEventListener("click", () => ctx.set({ heads: writtenHeads(headsOfLayer(ctx.side, ctx.state.layer), ctx.state) }));
+  onlyButton.addEventListener("click", () => ctx.set({ heads: "" }));
 
   function toggle(chipHead) {
     const shownHeads = headsOn(ctx.side, ctx.state);
@@ -92,16 +92,16 @@ export function makeHeadChips(ctx) {
       chip.setAttribute("aria-label", chip.title);
       chip.replaceChildren(swatch(style), chipHead.layer === state.layer ? `H${displayNumber(chipHead.head)}` : shortName(chipHead));
     });
-    all.textContent = `all of ${layerName(state.layer)}`;
-    only.textContent = `only H${displayNumber(state.head)}`;
-    only.disabled = !state.heads;
-    all.disabled = state.heads === writeHeads(layerHeads);
+    allButton.textContent = `all of ${layerName(state.layer)}`;
+    onlyButton.textContent = `only H${displayNumber(state.head)}`;
+    onlyButton.disabled = !state.heads;
+    allButton.disabled = state.heads === writeHeads(layerHeads);
   }
 
   return { node, draw };
 }
 
-// A token in text: the token read, and the token written next.
+// The label of a row or column as nodes: the token read and, where known, the token written next.
 const tokenNodes = (entry) => [tokenText(entry.text), ...(entry.written === null ? [] : [" → ", tokenText(entry.written)])];
 
 function tokenListNodes(entries) {
@@ -118,19 +118,19 @@ const weightNode = (style, weight, top, name, ...rest) => el(
 export function describeFocus(matrices, shownHeads, styles, { queries, keys, toKeys, fromQueries }) {
   const paragraphs = [];
   const limit = toKeys && fromQueries ? 2 : 3;
-  for (const [indices, sums, others, verb, jointVerb] of [
+  for (const [indices, sums, otherEntries, verb, jointVerb] of [
     [queries, toKeys, matrices[0].columns, "attends most to", "together attend most to"],
     [keys, fromQueries, matrices[0].rows, "gets most attention from", "together get most attention from"],
   ]) {
     if (!sums) continue;
-    const names = indices.map((index) => (sums === toKeys ? matrices[0].rows : matrices[0].columns)[index]);
+    const focusedEntries = indices.map((index) => (sums === toKeys ? matrices[0].rows : matrices[0].columns)[index]);
     const amounts = sums.flatMap((tokenSums, head) => Array.from(tokenSums, (weight, index) => ({ weight, head, index })));
     amounts.sort((a, b) => b.weight - a.weight);
     const strongest = amounts.slice(0, limit).filter(({ weight }) => weight > 0);
     paragraphs.push(el(
-      "p", {}, el("strong", {}, ...tokenListNodes(names)), ` ${indices.length > 1 ? `(sum of ${indices.length}) ${jointVerb}` : verb} `,
+      "p", {}, el("strong", {}, ...tokenListNodes(focusedEntries)), ` ${indices.length > 1 ? `(sum of ${indices.length}) ${jointVerb}` : verb} `,
       ...strongest.map(({ weight, head, index }) =>
-        weightNode(shownHeads.length > 1 && styles[head], weight, matrices[head].top, "", " ", ...tokenNodes(others[index]), shownHeads.length > 1 ? ` (${shortName(shownHeads[head])})` : "")),
+        weightNode(shownHeads.length > 1 && styles[head], weight, matrices[head].top, "", " ", ...tokenNodes(otherEntries[index]), shownHeads.length > 1 ? ` (${shortName(shownHeads[head])})` : "")),
     ));
   }
   return paragraphs;

@@ -5,7 +5,7 @@ import { ARROWS, el, tokenText, clampIndex } from "./base.js";
 import { cellAt, cornerOf, drawTable, inSpan, layoutCells, MARGINAL_SIZE } from "./cells.js";
 import { makeLegend, withLegend } from "./legend.js";
 import { SMALL_LABEL_SIZE } from "./lettering.js";
-import { greatestOf, shade } from "./matrix.js";
+import { maxOfRow, shade } from "./matrix.js";
 import { showWeight } from "./numbers.js";
 import { matrixTable } from "./sheet.js";
 import { makeStage } from "./stage.js";
@@ -121,9 +121,9 @@ export function spanOf(m, state) {
 
 /** @param {Pen} pen @param {Matrix} m @param {Context} ctx */
 function paintHeatmap(pen, layout, m, ctx, cell) {
-  const greatest = m.rows.map((_, r) => greatestOf(m, r));
+  const rowMaxima = m.rows.map((_, r) => maxOfRow(m, r));
   const { scale } = ctx.state;
-  const colour = (r, c) => shade(m.values[r * m.nColumns + c], scale, greatest[r]);
+  const colour = (r, c) => shade(m.values[r * m.nColumns + c], scale, rowMaxima[r]);
   drawTable(pen, m, layout, ctx.theme, colour, { cell, pinned: pinnedOf(m, ctx.state) });
   if (layout.marginals) drawMarginals(pen, m, layout, ctx.theme);
 }

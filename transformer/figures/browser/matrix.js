@@ -121,7 +121,7 @@ export function shade(weight, scale, maxWeight) {
 
 // The greatest weight of a row.
 /** @param {Matrix} m */
-export function greatestOf(m, row) {
+export function maxOfRow(m, row) {
   let maxWeight = 0;
   for (let c = 0; c < m.nColumns; c++) maxWeight = Math.max(maxWeight, m.values[row * m.nColumns + c]);
   return maxWeight;

@@ -210,7 +210,8 @@ function drawKeyNames(ctx, pen, layout, w, hovered) {
   });
 }
 
-// Tokens as radio buttons that wrap. `isMasked(i)` is whether token i is masked; `writes` has the token that each one writes next.
+// Tokens as radio buttons that wrap. `isMasked(i)` is whether token i is masked; `writes` has the token that
+// each one writes next.
 export function makeTokenList(label, choose) {
   const list = el("div", { class: "hu-choices", role: "radiogroup", "aria-label": label });
   const node = el("div", {}, el("span", { class: "hu-label" }, label), list);

@@ -118,7 +118,7 @@ export function makeSavedViews(currentTitle) {
     return undefined;
   }
 
-  // Not inserted in the page, where file inputs belong to the page itself.
+  // Opens the browser's file dialog. The input is not added to the page, which needs no file input otherwise.
   function chooseFile() {
     const file = el("input", { type: "file", accept: ".json,application/json" });
     file.addEventListener("change", async () => file.files[0] && importViews(await file.files[0].text()));

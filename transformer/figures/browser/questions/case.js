@@ -62,15 +62,15 @@ class TraceWords {
     this.trace = trace;
     this.sourceWords = plainWords(trace.srcTokens);
     this.targetWords = plainWords(trace.predictedTokens);
-    this.sourcePositions = labelled(this.sourceWords.labels);
-    this.targetPositions = labelled(this.targetWords.labels);
+    this.sourcePositions = numbersWithLabel(this.sourceWords.labels);
+    this.targetPositions = numbersWithLabel(this.targetWords.labels);
     this.source = this.sourcePositions.map((n) => this.sourceWords.labels[n]);
     this.target = this.targetPositions.map((n) => this.targetWords.labels[n]);
     this.cross = this.crossHeads("output");
   }
 
-  // Weights of every head, [layer][head][target word][source word]. With `to` "input" a token is looked up in the next
-  // row, which reads it.
+  // Weights of every head, [layer][head][target word][source word]. If `to` is "input", the weights of a
+  // token are those of the next row, where the decoder reads the token.
   /** @param {string} to @returns {number[][][][]} */
   crossHeads(to) {
     return layersOf(this.trace).map((layer) => {
@@ -99,7 +99,7 @@ class TraceWords {
   }
 }
 
-const labelled = (labels) => labels.map((_, n) => n).filter((n) => labels[n]);
+const numbersWithLabel = (labels) => labels.map((_, n) => n).filter((n) => labels[n]);
 
 /** @param {string[]} tokens */
 function namesOf(tokens) {
@@ -128,13 +128,13 @@ export const bold = (text) => `**${escaped(text)}**`;
 export const percent = (share) => `${(100 * share).toFixed(1)} %`;
 // A share in whole percent, easy to guess; never "100 %" for less than all.
 export const roundedPercent = (share) => (share >= 0.995 && share < 1 ? "more than 99 %" : `${(100 * share).toFixed(0)} %`);
-// "3e-07"
-export const tiny = (number) => number.toExponential(0).replace(/e([+-])(\d)$/, "e$10$2");
+// A small number in exponent notation with one digit, such as "3e-07", as Python formats it.
+export const exponentText = (number) => number.toExponential(0).replace(/e([+-])(\d)$/, "e$10$2");
 
 /** @param {ArrayLike<number>} values */
-export const greatestAt = (values) => Array.from(values).reduce((best, value, i) => (value > values[best] ? i : best), 0);
+export const argmax = (values) => Array.from(values).reduce((best, value, i) => (value > values[best] ? i : best), 0);
 /** @param {ArrayLike<number>} values positions by descending value; equal values keep their order */
-export const descending = (values) => Array.from(values, (_, i) => i).sort((a, b) => values[b] - values[a] || a - b);
+export const argsortDescending = (values) => Array.from(values, (_, i) => i).sort((a, b) => values[b] - values[a] || a - b);
 // The first four of these positions, without repetition, in sentence order.
 /** @param {number[]} positions */
 export const firstFour = (positions) => [...new Set(positions)].slice(0, 4).sort((a, b) => a - b);

@@ -1,7 +1,7 @@
 // Questions about one sentence: word alignment, weights that sum to 1, decoding steps, softmax. The same as
 // ui/widgets/lessons/first_questions.py.
 
-import { bold, CLEAR, escaped, descending, firstFour, greatestAt, headsOf, layersOf, NotShown, option, question, roundedPercent, rowsOf, tiny } from "./case.js";
+import { bold, CLEAR, escaped, argsortDescending, firstFour, argmax, headsOf, layersOf, NotShown, option, question, roundedPercent, rowsOf, exponentText } from "./case.js";
 import { siteOf } from "../model/hooks.js";
 
 /** @typedef {import("./case.js").LessonCase} LessonCase */
@@ -18,10 +18,10 @@ export async function umbrella(lesson) {
   for (const { layer, head, to } of aligners(lesson)) {
     const weights = words.crossHeads(to)[layer][head];
     if (!weights.length) break;
-    const targetWord = greatestAt(weights.map((row) => row[owner]));
+    const targetWord = argmax(weights.map((row) => row[owner]));
     const row = weights[targetWord];
-    if (greatestAt(row) !== owner || row[owner] < CLEAR) continue;
-    const options = firstFour([owner, words.source.indexOf(POSSESSED), ...descending(row)]);
+    if (argmax(row) !== owner || row[owner] < CLEAR) continue;
+    const options = firstFour([owner, words.source.indexOf(POSSESSED), ...argsortDescending(row)]);
     const read = words.firstRow(targetWord) + Number(to === "input");
     return question({
       exhibit: `${escaped(text)}  →  ${withBold(words.target, targetWord)}`,
@@ -53,7 +53,7 @@ export function alignment(heads) {
   const [m, n] = [heads[0].length, heads[0][0]?.length ?? 0];
   const meanWeights = Array.from({ length: m }, (_, i) => Array.from({ length: n }, (_, j) => heads.reduce((sum, weights) => sum + weights[i][j], 0) / heads.length));
   const pairs = meanWeights.map((row, i) => row.map((weight, j) =>
-    weight > 0 && j === greatestAt(row) && i === greatestAt(meanWeights.map((other) => other[j]))));
+    weight > 0 && j === argmax(row) && i === argmax(meanWeights.map((other) => other[j]))));
   const maxPairs = Math.max(Math.min(m, n), 1);
   const shares = heads.map((weights) => weights.reduce((sum, row, i) => row.reduce((all, weight, j) => all + (pairs[i][j] ? weight : 0), sum), 0) / maxPairs);
   return { shares, pairs };
@@ -86,7 +86,7 @@ export function row(lesson) {
   const error = sums.reduce((largest, sum) => Math.max(largest, Math.abs(sum - 1)), 0);
   if (error > 1e-3) throw new NotShown("the weights of its rows do not sum to 1");
   const weights = rowsOf(trace, "cross", layer, head)[words.firstRow(targetWord)];
-  const best = greatestAt(weights);
+  const best = argmax(weights);
   const listed = Array.from(weights, (weight, n) => `${lesson.token(trace.srcTokens, n)} ${n === best ? "?" : `${(100 * weight).toFixed(1)} %`}`);
   return question({
     exhibit: `One head, writing ${bold(words.target[targetWord])}: ${listed.join(" · ")}`,
@@ -96,7 +96,7 @@ export function row(lesson) {
       option("100 %, in every row of every head"),
     ],
     correct: 2,
-    answer: `All ${sums.length.toLocaleString("en")} rows of this model's heads sum to 1, up to a rounding error of ${tiny(error)}. So the missing ` +
+    answer: `All ${sums.length.toLocaleString("en")} rows of this model's heads sum to 1, up to a rounding error of ${exponentText(error)}. So the missing ` +
       `number is ${(100 * weights[best]).toFixed(1)} %: weight given to one token is taken from the others.`,
     answerFields: { view: "heatmap", kind: "cross", layer, head, pin: "", way: "from", tokens: words.rows(targetWord) },
   });
@@ -135,7 +135,7 @@ export function meeting(lesson) {
   const weights = exponentials.map((exponential) => exponential / exponentials.reduce((a, b) => a + b));
   const traceWeights = rowsOf(trace, "cross", layer, head)[row];
   if (weights.some((weight, n) => Math.abs(weight - traceWeights[n]) > 1e-4)) throw new NotShown("its weights are not the softmax of its scores");
-  const [best, second] = descending(scores);
+  const [best, second] = argsortDescending(scores);
   const gap = scores[best] - scores[second];
   const listed = scores.map((score, n) => `${lesson.token(trace.srcTokens, n)} ${score.toFixed(1)}`).join(" · ");
   const share = roundedPercent(weights[best]);
@@ -162,7 +162,7 @@ function headNear75Percent({ trace, words }) {
     for (const targetWord of words.target.keys()) {
       for (const head of headsOf(trace)) {
         const weights = rowsOf(trace, "cross", layer, head)[words.firstRow(targetWord)];
-        const best = greatestAt(weights);
+        const best = argmax(weights);
         if (!/^\p{L}+$/u.test(trace.srcTokens[best].replace(/^▁+|▁+$/g, ""))) continue;
         const distance = Math.abs(weights[best] - 0.75);
         const first = [distance - closest.distance, layer - closest.layer, head - closest.head, targetWord - closest.targetWord].find((difference) => difference !== 0) ?? 0;

@@ -1,7 +1,7 @@
 // Questions about heads: patterns, attention sinks, the mask, reordering, ablation. The same as
 // ui/widgets/lessons/head_questions.py.
 
-import { bold, CLEAR, escaped, descending, firstFour, greatestAt, headsOf, layersOf, mean, NotShown, option, question, roundedPercent, rowsOf } from "./case.js";
+import { bold, CLEAR, escaped, argsortDescending, firstFour, argmax, headsOf, layersOf, mean, NotShown, option, question, roundedPercent, rowsOf } from "./case.js";
 import { alignment, withBold } from "./first.js";
 import { mergeWords, plainWords } from "../trace/words.js";
 
@@ -22,7 +22,7 @@ export function previousWord(lesson) {
   if (top(kind) < CLEAR) throw new NotShown("none of its heads attends to the previous word on most words");
   const { n_heads } = lesson.trace.config;
   const headOf = (number) => ({ layer: Math.floor(number / n_heads), head: number % n_heads });
-  const [best, weakest] = [greatestAt(flatShares[kind]), greatestAt(flatShares[kind].map((share) => -share))].map(headOf);
+  const [best, weakest] = [argmax(flatShares[kind]), argmax(flatShares[kind].map((share) => -share))].map(headOf);
   const all = Object.values(flatShares).flat();
   return question({
     answer: `${all.filter((share) => share >= CLEAR).length} of the ${all.length} heads in encoder and decoder give the previous word more than half ` +
@@ -59,7 +59,7 @@ function previousWordShares({ trace }) {
   return { encoder: sharesOf("encoder", trace.srcTokens), decoder: sharesOf("decoder", trace.tgtTokens) };
 }
 
-// Which token is the sink of a head that attends to a token without a word in it?
+// Which token is the attention sink of a head? The sink is a token without letters, such as </s> or a full stop.
 /** @param {LessonCase} lesson */
 export function attentionSink(lesson) {
   const { trace } = lesson;
@@ -79,12 +79,12 @@ export function attentionSink(lesson) {
   }
   const { share, kind, layer, head } = sinkHead;
   const row = meanRow(trace, kind, layer, head);
-  const [column, uniform] = [greatestAt(row), 1 / tokens.length];
+  const [column, uniform] = [argmax(row), 1 / tokens.length];
   if (wordTokens.includes(column) || share < Math.max(MIN_SINK_SHARE, MIN_SINK_RATIO * uniform)) {
     throw new NotShown("none of its heads gives most of its attention to one such token");
   }
   const longest = wordTokens.reduce((a, b) => ([...tokens[b]].length > [...tokens[a]].length ? b : a));
-  const options = firstFour([column, longest, wordTokens[0], tokens.length - 1, ...descending(row)]);
+  const options = firstFour([column, longest, wordTokens[0], tokens.length - 1, ...argsortDescending(row)]);
   return question({
     exhibit: lesson.tokens(tokens),
     options: options.map((n) => option(lesson.token(tokens, n), `${lesson.token(tokens, n)} gets ${roundedPercent(row[n])}.`)),
@@ -136,9 +136,9 @@ export function crossingWords(lesson) {
   if (Math.min(words.target.length, words.source.length) < 3) throw new NotShown("its sentence or its translation is shorter than three words");
   const heads = words.cross.flat();
   const { shares, pairs } = alignment(heads);
-  for (const number of descending(shares)) {
+  for (const number of argsortDescending(shares)) {
     const weights = heads[number];
-    const best = weights.map(greatestAt);
+    const best = weights.map(argmax);
     const clear = (word) => pairs[word][best[word]] && weights[word][best[word]] >= CLEAR;
     const targetWord = words.target.findIndex((_, word) => word > 0 && clear(word) && clear(word - 1) && best[word] < best[word - 1]);
     if (targetWord > 0) return reorderingQuestion(lesson, weights, Math.floor(number / trace.config.n_heads), number % trace.config.n_heads, targetWord);
@@ -148,7 +148,7 @@ export function crossingWords(lesson) {
 
 function reorderingQuestion(lesson, weights, layer, head, targetWord) {
   const { source, target } = lesson.words;
-  const [previousSourceWord, sourceWord] = [greatestAt(weights[targetWord - 1]), greatestAt(weights[targetWord])];
+  const [previousSourceWord, sourceWord] = [argmax(weights[targetWord - 1]), argmax(weights[targetWord])];
   const options = firstFour([sourceWord, previousSourceWord, previousSourceWord + 1, previousSourceWord - 1, sourceWord - 1, sourceWord + 1, 0].filter((n) => n >= 0 && n < source.length));
   return question({
     exhibit: `${escaped(lesson.text)}  →  ${withBold(target, targetWord)}`,

@@ -1,7 +1,7 @@
 // Questions whose answers are figures of the model on a sentence: embeddings, LayerNorm, values, the mask, shapes. The
 // same as ui/widgets/lessons/mathematics.py and mistakes.py.
 
-import { descending, layersOf, mean, option, percent, question, rowsOf, tiny } from "./case.js";
+import { argsortDescending, layersOf, mean, option, percent, question, rowsOf, exponentText } from "./case.js";
 import { largestLater } from "./heads.js";
 import { siteOf } from "../model/hooks.js";
 import { clearest } from "../trace/explorer-data.js";
@@ -59,7 +59,7 @@ export function value(lesson) {
   const [layer, head] = clearest(trace, "cross");
   const row = Math.min(VALUE_ROW, trace.tgtTokens.length - 1);
   const weights = Array.from(rowsOf(trace, "cross", layer, head)[row]);
-  const [best] = descending(weights);
+  const [best] = argsortDescending(weights);
   const [values, outputs] = ["value", "heads"].map((point) => trace.sites[siteOf("cross", layer, point)]);
   const [, count, size] = values.shape;
   const output = Array.from(outputs.row(head * outputs.shape[1] + row));
@@ -74,7 +74,7 @@ export function value(lesson) {
     answer: `The **weight** is one number for a query and a key: in ${lesson.headName(layer, head)} the row of ${lesson.token(trace.tgtTokens, row)} gives ` +
       `${lesson.token(trace.srcTokens, best)} ${percent(weights[best])}. The **value** of that token is a vector, $x W_i^V$: ${size} numbers, the same for ` +
       `every query. The output of the head is the sum of all values, each multiplied by its weight. Recomputed from the ${weights.length} values of this row ` +
-      `it equals the model's output up to ${tiny(Math.max(error, 1e-7))}.`,
+      `it equals the model's output up to ${exponentText(Math.max(error, 1e-7))}.`,
     answerFields: { layer, head, row },
   });
 }

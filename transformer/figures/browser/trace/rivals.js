@@ -1,10 +1,10 @@
-// Alternative words. A piece that came close is forced, and the most probable pieces follow it to the end of
-// its word. The same as inference/rivals.py.
+// Finds alternatives to the words of a translation: forces a probable piece that was not chosen, and completes
+// its word greedily. The same as inference/rivals.py.
 
 import { softmax } from "../model/tensor.js";
 import { beginsWord, isControl, joinBytes, withoutWordMark, wordNumbers } from "./words.js";
 
-/** @typedef {{ word: number, step: number, ids: number[], text: string, probability: number, first: number }} Rival */
+/** @typedef {{ word: number, step: number, ids: number[], text: string, probability: number, first: number }} Rival `first` is the probability of the first piece that differs */
 
 const MAX_FURTHER_PIECES = 8; // maximum number of further pieces
 const MAX_RIVALS = 16; // maximum number of alternatives of one translation, the most probable
@@ -27,8 +27,8 @@ export function rivalWords(translator, trace) {
   return rivals.map((wordRivals) => wordRivals.sort((a, b) => b.first - a.first));
 }
 
-// First pieces that differ, with the pieces that they share with the word. A piece that begins no word would
-// continue the word before.
+// Returns a rival for every probable piece that was not chosen. Its text begins with the pieces of the word that
+// were written before it; a piece that does not begin a word continues the previous word.
 function firstPieces(trace, words) {
   return trace.steps.flatMap(({ candidates, chosen }, step) => {
     if (isControl(chosen.token)) return [];
@@ -37,9 +37,9 @@ function firstPieces(trace, words) {
       const continuesWord = !beginsWord(token);
       const wordNumber = continuesWord && step ? words[step - 1] : words[step];
       const sharedSteps = continuesWord ? words.map((_, i) => i).filter((i) => i < step && words[i] === wordNumber) : [];
-      // Only the word's own pieces; those of the word before are written already.
-      const share = wordNumber === words[step] ? sharedSteps.reduce((p, i) => p * trace.steps[i].chosen.probability, 1) : 1;
-      return { word: words[step], step, ids: [id], text: sharedSteps.map((i) => trace.predictedTokens[i]).join("") + token, probability: probability * share, first: probability };
+      // Multiply the probabilities of the earlier pieces of this word, but not those of the previous word.
+      const prefixProbability = wordNumber === words[step] ? sharedSteps.reduce((p, i) => p * trace.steps[i].chosen.probability, 1) : 1;
+      return { word: words[step], step, ids: [id], text: sharedSteps.map((i) => trace.predictedTokens[i]).join("") + token, probability: probability * prefixProbability, first: probability };
     });
   });
 }
@@ -54,15 +54,15 @@ function completeWord({ model, vocabulary }, trace, rival) {
     cache = step.cache;
     const probabilities = model.project(step.states).values;
     softmax(probabilities);
-    let best = -1;
-    probabilities.forEach((share, id) => {
-      if (id !== pad_id && id !== bos_id && id !== unk_id && (best < 0 || share > probabilities[best])) best = id;
+    let bestId = -1;
+    probabilities.forEach((probabilityOfId, id) => {
+      if (id !== pad_id && id !== bos_id && id !== unk_id && (bestId < 0 || probabilityOfId > probabilities[bestId])) bestId = id;
     });
-    const token = vocabulary.pieces[best].text;
+    const token = vocabulary.pieces[bestId].text;
     if (isControl(token) || beginsWord(token)) break;
-    ids = [...ids, best];
+    ids = [...ids, bestId];
     text += token;
-    probability *= probabilities[best];
+    probability *= probabilities[bestId];
   }
   return { ...rival, ids, text: joinBytes(withoutWordMark(text)), probability };
 }

@@ -19,23 +19,24 @@ export function alignTokens(first, second) {
 
 function matchedTokens(first, second) {
   const [n, m] = [first.length, second.length];
-  const pairScore = Math.min(n, m) + 1; // worth more than all neighbours together, each of which is worth 1
+  const pairScore = Math.min(n, m) + 1; // more than all bonuses of 1 for adjacent pairs together
   const scoreTable = (value) => Array.from({ length: n + 1 }, () => Array(m + 1).fill(value));
-  const [best, paired] = [scoreTable(0), scoreTable(-1)];
+  // Scores of the best alignment from (i, j) to the end: any, and those that pair i with j (-1 if they differ).
+  const [bestScores, pairedScores] = [scoreTable(0), scoreTable(-1)];
   for (let i = n - 1; i >= 0; i--) {
     for (let j = m - 1; j >= 0; j--) {
-      best[i][j] = Math.max(best[i + 1][j], best[i][j + 1]);
+      bestScores[i][j] = Math.max(bestScores[i + 1][j], bestScores[i][j + 1]);
       if (first[i] !== second[j]) continue;
-      paired[i][j] = pairScore + Math.max(best[i + 1][j + 1], paired[i + 1][j + 1] + 1);
-      best[i][j] = Math.max(best[i][j], paired[i][j]);
+      pairedScores[i][j] = pairScore + Math.max(bestScores[i + 1][j + 1], pairedScores[i + 1][j + 1] + 1);
+      bestScores[i][j] = Math.max(bestScores[i][j], pairedScores[i][j]);
     }
   }
   const matched = [];
   for (let [i, j] = [0, 0]; i < n && j < m;) {
     const [a, b] = matched[matched.length - 1] ?? [-2, -2];
     const adjacentBonus = Number(a === i - 1 && b === j - 1);
-    if (paired[i][j] >= 0 && paired[i][j] + adjacentBonus >= best[i][j]) matched.push([i++, j++]);
-    else if (best[i + 1][j] === best[i][j]) i++;
+    if (pairedScores[i][j] >= 0 && pairedScores[i][j] + adjacentBonus >= bestScores[i][j]) matched.push([i++, j++]);
+    else if (bestScores[i + 1][j] === bestScores[i][j]) i++;
     else j++;
   }
   return matched;
