@@ -14,7 +14,7 @@ const STATUSES = { kept: "kept in the beam", finished: "finished", discarded: "d
 /** @param {Tree} tree */
 export function layoutTree(tree, folded, large) {
   const scale = large ? 1.35 : 1;
-  const [wide, high, columnPitch, rowPitch] = [104, 26, 136, 34].map((x) => Math.round(x * scale));
+  const [boxWidth, boxHeight, columnPitch, rowPitch] = [104, 26, 136, 34].map((x) => Math.round(x * scale));
   const columns = [];
   const rowOf = new Map();
   const hidden = new Map(); // node → its discarded children that are collapsed
@@ -28,8 +28,8 @@ export function layoutTree(tree, folded, large) {
     column.forEach((i, row) => rowOf.set(i, row));
   }
   return {
-    columns, rowOf, hidden, wide, high, columnPitch, rowPitch, scale,
-    width: (columns.length - 1) * columnPitch + wide + 24,
+    columns, rowOf, hidden, boxWidth, boxHeight, columnPitch, rowPitch, scale,
+    width: (columns.length - 1) * columnPitch + boxWidth + 24,
     height: Math.max(...columns.map((column) => column.length)) * rowPitch + 30,
     xOf: (i) => 12 + tree.depth[i] * columnPitch,
     yOf: (i) => 24 + rowOf.get(i) * rowPitch,
@@ -64,12 +64,12 @@ export function makeTree(ctx) {
   const canvas = el("canvas", { "aria-hidden": "true" });
   const treeArea = el("div", { class: "hu-treefield" }, canvas);
   const viewport = el("div", { class: "hu-treebox", tabindex: "0", role: "application", "aria-roledescription": "tree" }, treeArea);
-  const fold = el("button", { type: "button", class: "hu-button" });
+  const foldButton = el("button", { type: "button", class: "hu-button" });
   const details = el("div", { class: "hu-branch", role: "status" });
   const finishedList = el("ol", { class: "hu-ends" });
   const body = el("div", {},
     el("p", { class: "hu-label" }, "Each step keeps the best hypotheses so far, by score. Bold: the path to the returned translation. Framed: finished. Thin: discarded."),
-    fold, viewport, details, el("h3", {}, "Finished, best score first"), finishedList);
+    foldButton, viewport, details, el("h3", {}, "Finished, best score first"), finishedList);
   const noTreeNote = el("p", { class: "hu-label" }, "This translation was made without beam search. Choose beam search to see the search tree.");
   const title = el("h2", {});
   const node = el("section", { class: "hu-tree" }, title, noTreeNote, body);
@@ -86,9 +86,9 @@ export function makeTree(ctx) {
     const selected = selectedNode(tree);
     if (tree.status[selected] === "discarded") folded = false; // the selected node must be visible
     const discarded = tree.status.filter((status) => status === "discarded").length;
-    fold.hidden = !discarded;
-    fold.textContent = folded ? `+${discarded} discarded` : "Hide discarded hypotheses";
-    fold.setAttribute("aria-pressed", String(!folded));
+    foldButton.hidden = !discarded;
+    foldButton.textContent = folded ? `+${discarded} discarded` : "Hide discarded hypotheses";
+    foldButton.setAttribute("aria-pressed", String(!folded));
     layout = layoutTree(tree, folded, ctx.state.size === "large");
     treeArea.style.width = `${layout.width}px`;
     treeArea.style.height = `${layout.height}px`;
@@ -117,9 +117,9 @@ export function makeTree(ctx) {
 
   function scrollToNode(i) {
     const [x, y] = [layout.xOf(i), layout.yOf(i)];
-    const shift = (at, size, from, room) => (at - 40 < from ? at - 40 : at + size + 40 > from + room ? at + size + 40 - room : from);
-    viewport.scrollLeft = shift(x, layout.wide, viewport.scrollLeft, viewport.clientWidth);
-    viewport.scrollTop = shift(y, layout.high, viewport.scrollTop, viewport.clientHeight);
+    const scrolled = (start, size, scroll, visible) => (start - 40 < scroll ? start - 40 : start + size + 40 > scroll + visible ? start + size + 40 - visible : scroll);
+    viewport.scrollLeft = scrolled(x, layout.boxWidth, viewport.scrollLeft, viewport.clientWidth);
+    viewport.scrollTop = scrolled(y, layout.boxHeight, viewport.scrollTop, viewport.clientHeight);
   }
 
   function describe(tree, selected) {
@@ -151,7 +151,7 @@ export function makeTree(ctx) {
     }));
   }
 
-  fold.addEventListener("click", () => {
+  foldButton.addEventListener("click", () => {
     folded = !folded;
     // A selected discarded node would expand it again.
     if (folded && ctx.side.tree.status[selectedNode(ctx.side.tree)] === "discarded") selectNode(-1);
@@ -163,7 +163,7 @@ export function makeTree(ctx) {
     const x = event.clientX - area.left - viewport.clientLeft + viewport.scrollLeft;
     const y = event.clientY - area.top - viewport.clientTop + viewport.scrollTop;
     const hit = layout.columns.flat().find((i) =>
-      x >= layout.xOf(i) && x <= layout.xOf(i) + layout.wide && y >= layout.yOf(i) && y <= layout.yOf(i) + layout.high);
+      x >= layout.xOf(i) && x <= layout.xOf(i) + layout.boxWidth && y >= layout.yOf(i) && y <= layout.yOf(i) + layout.boxHeight);
     if (hit !== undefined) selectNode(hit);
   });
   viewport.addEventListener("keydown", (event) => {
@@ -204,8 +204,8 @@ function neighbour(tree, layout, node, key) {
 
 /** @param {Pen} pen @param {Tree} tree @param {any} layout @param {Theme} theme @param {number} selected @param {any} area */
 function paintTree(pen, tree, layout, theme, selected, { left, right }) {
-  const { columns, columnPitch, wide } = layout;
-  const from = clampIndex(Math.floor((left - wide) / columnPitch), columns.length);
+  const { columns, columnPitch, boxWidth } = layout;
+  const from = clampIndex(Math.floor((left - boxWidth) / columnPitch), columns.length);
   const to = clampIndex(Math.ceil(right / columnPitch), columns.length);
   const path = new Set(pathFromRoot(tree, selected));
   pen.textBaseline = "middle";
@@ -223,8 +223,8 @@ function paintTree(pen, tree, layout, theme, selected, { left, right }) {
 /** @param {Pen} pen @param {Tree} tree @param {Theme} theme */
 function paintBranch(pen, tree, layout, theme, i, onPath) {
   const parent = tree.parent[i];
-  const [x1, y1] = [layout.xOf(parent) + layout.wide, layout.yOf(parent) + layout.high / 2];
-  const [x2, y2] = [layout.xOf(i), layout.yOf(i) + layout.high / 2];
+  const [x1, y1] = [layout.xOf(parent) + layout.boxWidth, layout.yOf(parent) + layout.boxHeight / 2];
+  const [x2, y2] = [layout.xOf(i), layout.yOf(i) + layout.boxHeight / 2];
   const isDiscarded = tree.status[i] === "discarded";
   pen.globalAlpha = isDiscarded && !onPath ? 0.45 : 1;
   pen.lineWidth = tree.best[i] ? 3.5 : onPath ? 2 : isDiscarded ? 0.75 : 1.5;
@@ -239,27 +239,27 @@ function paintBranch(pen, tree, layout, theme, i, onPath) {
 /** @param {Pen} pen @param {Tree} tree @param {Theme} theme */
 function paintNode(pen, tree, layout, theme, i, isSelected) {
   const [x, y] = [layout.xOf(i), layout.yOf(i)];
-  const { wide, high, scale } = layout;
-  const [isDiscarded, ended, folded] = [tree.status[i] === "discarded", tree.status[i] === "finished", layout.hidden.get(i)];
+  const { boxWidth, boxHeight, scale } = layout;
+  const [isDiscarded, ended, foldedCount] = [tree.status[i] === "discarded", tree.status[i] === "finished", layout.hidden.get(i)];
   pen.globalAlpha = isDiscarded && !isSelected ? 0.6 : 1;
   pen.fillStyle = isDiscarded ? theme.ground : theme.soft;
-  pen.fillRect(x, y, wide, high);
+  pen.fillRect(x, y, boxWidth, boxHeight);
   pen.lineWidth = isSelected ? 2.5 : ended || tree.best[i] ? 2 : 1;
   pen.strokeStyle = isSelected ? theme.choice : ended ? theme.text : tree.best[i] ? theme.accent : theme.line;
-  pen.strokeRect(x + 0.5, y + 0.5, wide - 1, high - 1);
+  pen.strokeRect(x + 0.5, y + 0.5, boxWidth - 1, boxHeight - 1);
   pen.font = `${Math.round(SMALL_LABEL_SIZE * scale)}px ${theme.font}`;
   pen.fillStyle = theme.muted;
   pen.textAlign = "right";
   const number = ended ? fixed(tree.score[i]).slice(0, 5) : tree.parent[i] === null ? "" : tree.probability[i].toFixed(2);
-  pen.fillText(number, x + wide - 6, y + high / 2);
+  pen.fillText(number, x + boxWidth - 6, y + boxHeight / 2);
   pen.textAlign = "left";
-  if (folded) paintFolded(pen, theme, `+${folded}`, x + wide + 3, y + high / 2);
+  if (foldedCount) paintFolded(pen, theme, `+${foldedCount}`, x + boxWidth + 3, y + boxHeight / 2);
   pen.fillStyle = theme.muted;
-  const room = wide - 16 - pen.measureText(number).width;
+  const maxTextWidth = boxWidth - 16 - pen.measureText(number).width;
   pen.font = `${tree.best[i] ? 600 : 400} ${Math.round(LABEL_SIZE * scale)}px ${theme.font}`;
   pen.save();
-  pen.translate(0, y + high / 2);
-  drawToken(pen, shorten(pen, pieceName(tree.token[i]), room), x + 6, theme, !isDiscarded);
+  pen.translate(0, y + boxHeight / 2);
+  drawToken(pen, shorten(pen, pieceName(tree.token[i]), maxTextWidth), x + 6, theme, !isDiscarded);
   pen.restore();
   pen.globalAlpha = 1;
 }

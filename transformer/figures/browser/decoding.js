@@ -194,7 +194,7 @@ function makeOutputRow(go) {
 // inputs, which start with <s> and lack the last token.
 /** @param {Side} side */
 export function differingPositions(pairs, side, altered) {
-  const unpairedOf = (which) => new Set(pairs.tgt_tokens.filter((pair) => pair[1 - which] === null).map((pair) => pair[which] - 1));
+  const unpairedOf = (index) => new Set(pairs.tgt_tokens.filter((pair) => pair[1 - index] === null).map((pair) => pair[index] - 1));
   const unpaired = [unpairedOf(0), unpairedOf(1)];
   const [a, b] = [side.predicted.tokens, altered.predicted.tokens];
   if (a[a.length - 1] !== b[b.length - 1]) {

@@ -8,8 +8,8 @@ const VECTORS_PER_ARROW = 3;
 const TRAVEL_CELL = 4; // size of a cell of a vector, in units of the drawing
 const TOUCH_DISTANCE = 1.5; // distance from a box's edge that counts as touching
 
-const touchesBox = ([x, y], [left, top, wide, high]) =>
-  x >= left - TOUCH_DISTANCE && x <= left + wide + TOUCH_DISTANCE && y >= top - TOUCH_DISTANCE && y <= top + high + TOUCH_DISTANCE;
+const touchesBox = ([x, y], [left, top, width, height]) =>
+  x >= left - TOUCH_DISTANCE && x <= left + width + TOUCH_DISTANCE && y >= top - TOUCH_DISTANCE && y <= top + height + TOUCH_DISTANCE;
 const samePoint = ([x0, y0], [x1, y1]) => x0 === x1 && y0 === y1;
 
 // All paths into a box, each a list of corner points: along an arrow, followed back through forks to the box where it
@@ -23,10 +23,10 @@ export function pathsInto({ boxes, arrows, residuals }, id) {
     return before ? fullPath([...before.slice(0, -1), ...path]) : path;
   };
   const ends = [...arrows, ...residuals].filter((arrow) => touchesBox(arrow[arrow.length - 1], target) && !touchesBox(arrow[0], target));
-  const [left, top, wide, high] = target;
-  const below = Object.values(boxes).filter(([x, y, w]) => x === left && w === wide && Math.abs(top + high - y) <= TOUCH_DISTANCE);
-  const middle = left + wide / 2;
-  return [...ends.map(fullPath), ...below.map(([, y, , h]) => [[middle, y + h / 2], [middle, top + high / 2]])];
+  const [left, top, width, height] = target;
+  const below = Object.values(boxes).filter(([x, y, w]) => x === left && w === width && Math.abs(top + height - y) <= TOUCH_DISTANCE);
+  const middle = left + width / 2;
+  return [...ends.map(fullPath), ...below.map(([, y, , h]) => [[middle, y + h / 2], [middle, top + height / 2]])];
 }
 
 // The point at this share of a path, 0 to 1.

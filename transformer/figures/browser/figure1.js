@@ -151,10 +151,10 @@ const drawingForWidth = (drawings, width) => drawings.find(({ size }) => width >
 const areaStyle = ([x, y, w, h]) => `--x: ${x}; --y: ${y}; --w: ${w}; --h: ${h}`;
 
 // How a box of this size arranges its label and thumbnail, as a value of `data-form` for figure1.css.
-function boxForm([, , wide, high]) {
-  if (wide < 80 && high < 40) return "small";
-  if (high < 30) return "flat";
-  return wide < 110 ? "tall" : "wide";
+function boxForm([, , width, height]) {
+  if (width < 80 && height < 40) return "small";
+  if (height < 30) return "flat";
+  return width < 110 ? "tall" : "wide";
 }
 
 function drawFrame(area, [count, chosen]) {
@@ -162,8 +162,8 @@ function drawFrame(area, [count, chosen]) {
   return el("div", { class: "hu-layers", style: areaStyle(area) }, el("span", {}, note));
 }
 
-function drawWord(text, [x, y, wide]) {
-  return el("span", { class: "hu-figure1-word", style: areaStyle([x - wide / 2, y - 9, wide, 18]), title: text }, text);
+function drawWord(text, [x, y, width]) {
+  return el("span", { class: "hu-figure1-word", style: areaStyle([x - width / 2, y - 9, width, 18]), title: text }, text);
 }
 
 function drawArrows({ size: [width, height], arrows, residuals }) {

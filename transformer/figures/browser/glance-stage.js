@@ -22,7 +22,7 @@ export function makeGlanceStage({ go, point }) {
   const rows = { read: makeRow(), word: makeRow() };
   const node = el("div", { class: "hu-glance-stage" }, lines, rows.read.node, el("div", { class: "hu-glance-gap" }), rows.word.node);
   let [data, bands, hovered, size] = [null, [], null, "l"];
-  let tiles = { read: [], word: [] };
+  let tiles = { read: [], word: [] }; // `read`: the source words, `word`: the target words
 
   function makeRow() {
     const label = el("span", { class: "hu-label" });
@@ -110,9 +110,9 @@ export function makeGlanceStage({ go, point }) {
     for (const { path, read, word, weight, above, below } of bands) {
       const [from, to] = [boxes.read[read], boxes.word[word]];
       const scale = Math.min(1, (from.width * 0.9) / (totalWeights.get(read) * unit));
-      const [x, end] = [from.x + above * unit * scale, to.x + below * Math.min(unit, to.width * 0.9)];
-      const [y, foot] = [from.bottom - 2, to.top + 2];
-      path.setAttribute("d", bandPath([x, y], [end, foot], textLines.read, textLines.word));
+      const [x, endX] = [from.x + above * unit * scale, to.x + below * Math.min(unit, to.width * 0.9)];
+      const [y, endY] = [from.bottom - 2, to.top + 2];
+      path.setAttribute("d", bandPath([x, y], [endX, endY], textLines.read, textLines.word));
       path.style.strokeWidth = String(Math.max(weight * unit, 1.4));
     }
   }

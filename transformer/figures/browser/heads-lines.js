@@ -162,13 +162,13 @@ function linesOf(ms, { queries, keys }) {
 // One head: a bar that grows towards the token, with the number.
 /** @param {Pen} pen @param {any} layout @param {any} side @param {any} index @param {number} weight @param {number} tokenCount @param {any} style @param {Theme} theme */
 function drawAmount(pen, layout, side, index, weight, tokenCount, { ink }, theme) {
-  const [y, high] = [middleOf(layout, index), Math.min(layout.step - 4, 13)];
+  const [y, height] = [middleOf(layout, index), Math.min(layout.step - 4, 13)];
   const number = 10 + layout.size * 2.1;
   const longest = Math.max(layout.amountWidth - number, 6);
   const length = (longest * Math.min(weight, tokenCount)) / tokenCount;
   pen.fillStyle = ink;
   pen.globalAlpha = 0.9;
-  if (length >= 0.5) pen.fillRect(side === "k" ? layout.right - layout.amountWidth : layout.left + layout.amountWidth - length, y - high / 2, length, high);
+  if (length >= 0.5) pen.fillRect(side === "k" ? layout.right - layout.amountWidth : layout.left + layout.amountWidth - length, y - height / 2, length, height);
   if (weight < 0.005) return;
   pen.globalAlpha = 1;
   pen.font = `${Math.min(layout.size, 12)}px ${theme.font}`;
@@ -182,17 +182,17 @@ function drawAmount(pen, layout, side, index, weight, tokenCount, { ink }, theme
 // are cut into slices.
 /** @param {Pen} pen */
 function drawBlocks(pen, layout, side, index, weights, tokenCount, styles) {
-  const [y, high] = [middleOf(layout, index), Math.min(layout.step - 3, 16)];
+  const [y, height] = [middleOf(layout, index), Math.min(layout.step - 3, 16)];
   const cell = layout.amountWidth / weights.length;
   const start = side === "k" ? layout.right - layout.amountWidth - 4 : layout.left + 4;
   const gap = cell > 5 ? 1.5 : 0.5;
   weights.forEach((weight, i) => {
     const slices = styles[i].round + 1;
-    const slice = high / slices;
+    const slice = height / slices;
     pen.globalAlpha = Math.max(Math.sqrt(Math.min(weight / tokenCount, 1)), 0.05);
     pen.fillStyle = styles[i].ink;
     for (let s = 0; s < slices; s++) {
-      pen.fillRect(start + i * cell, y - high / 2 + s * slice, cell - gap, slice - (slices > 1 ? 1 : 0));
+      pen.fillRect(start + i * cell, y - height / 2 + s * slice, cell - gap, slice - (slices > 1 ? 1 : 0));
     }
   });
 }

@@ -16,7 +16,7 @@ const PAGE_NAMES = { explore: "attention", heads: "heads" }; // the panels' name
 
 /**
  * @param {Record<string, Tab>} tabs the explorer's views
- * @param {any} site what Python wrote about the models
+ * @param {any} site the site's models and their files
  * @param {{ name: string, model: string, text: string, texts: string[], question: Question, fields: any, panel: string, find: boolean }} lesson
  *   texts: the sentences to try, one after the other; question: the prepared question, about `text`; panel: the view that
  *   shows the answer; find: whether the visitor must find something in that view
@@ -63,10 +63,10 @@ export function openLesson(tabs, site, lesson) {
         problem.textContent = `${subject} does not show what the lesson asks about: ${reply.missing}. The question below is still about “${current.text}”.`;
         return;
       }
-      const before = JSON.stringify(current);
+      const previousKey = JSON.stringify(current);
       current = { model, ...reply };
       draw();
-      if (!panel || before !== JSON.stringify(current)) show();
+      if (!panel || previousKey !== JSON.stringify(current)) show();
     } catch (error) {
       if (request !== requestCount) return;
       if (error.badText) problem.textContent = error.message;
@@ -79,11 +79,11 @@ export function openLesson(tabs, site, lesson) {
     const { question } = current;
     exhibit.replaceChildren(...markdownNodes(question.exhibit));
     exhibit.hidden = !question.exhibit;
-    const open = [...answers.querySelectorAll("details")].map((one) => one.open);
+    const open = [...answers.querySelectorAll("details")].map((element) => element.open);
     panel = lesson.panel ? makePanel() : { node: null, link: [] };
     const details = [...question.options.map(optionDetails), solutionDetails()];
     answers.replaceChildren(...(lesson.find ? [panel.node] : []), ...details);
-    if (open.length === details.length) details.forEach((one, i) => { one.open = open[i]; });
+    if (open.length === details.length) details.forEach((element, i) => { element.open = open[i]; });
   }
 
   function optionDetails({ label, feedback }, number) {

@@ -153,30 +153,30 @@ function sortedHeads(side, kind, state) {
 const measureTicks = (top) => [[0, "0"], [0.5, formatMeasure(top / 2)], [1, formatMeasure(top)]];
 
 // The thumbnails as on screen, each kind with its name above, for export.
-const EXPORT_LAYOUT = { side: 48, gap: 6, label: 22, between: 36, line: 14 };
+const EXPORT_LAYOUT = { side: 48, gap: 6, label: 22, kindGap: 36, line: 14 };
 
 /** @param {Context} ctx */
 function modelFigure(ctx) {
   const { side, state, theme } = ctx;
-  const { side: cell, gap, label, between, line } = EXPORT_LAYOUT;
+  const { side: cell, gap, label, kindGap, line } = EXPORT_LAYOUT;
   const measure = MEASURES[state.measure];
   const lines = (kind) => (hasMeasure(side, kind, state) ? 1 + Number(Boolean(measure?.offset)) + Number(state.order === "measure") : 0);
-  const wide = label + side.n_heads * (cell + gap);
-  const high = Math.max(...side.kinds.map((kind) => side.depths[kind] * (cell + gap + line * lines(kind))));
+  const gridWidth = label + side.n_heads * (cell + gap);
+  const gridHeight = Math.max(...side.kinds.map((kind) => side.depths[kind] * (cell + gap + line * lines(kind))));
   return {
     title: measure ? `All heads: ${measure.label} (${measure.unit || "share"})` : "All heads",
-    width: theme.size * (side.kinds.length * (wide + between) - between),
-    height: theme.size * (44 + high + (measure ? 40 : 0)),
+    width: theme.size * (side.kinds.length * (gridWidth + kindGap) - kindGap),
+    height: theme.size * (44 + gridHeight + (measure ? 40 : 0)),
     paint: (pen) => {
       side.kinds.forEach((kind, i) => {
         pen.save();
         pen.scale(theme.size, theme.size);
-        pen.translate(i * (wide + between), 0);
+        pen.translate(i * (gridWidth + kindGap), 0);
         paintKind(pen, ctx, kind, cell + gap + line * lines(kind));
         pen.restore();
       });
       const ticks = measureTicks(scaleEnd(side, state.measure));
-      if (measure) paintScale(pen, theme, theme.css, ticks, theme.size * label, theme.size * (52 + high));
+      if (measure) paintScale(pen, theme, theme.css, ticks, theme.size * label, theme.size * (52 + gridHeight));
     },
   };
 }

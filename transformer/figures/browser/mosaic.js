@@ -34,9 +34,9 @@ export function makeMosaic(choose, open = choose) {
       const isSelected = layer === selected.layer && head === selected.head;
       button.setAttribute("aria-checked", String(isSelected && marked));
       button.tabIndex = isSelected ? 0 : -1; // Tab focuses the selected one; arrow keys move on
-      const more = described ? described(layer, head) : "";
-      if (hover) button.setAttribute("aria-description", more);
-      else button.title = `${headName(places[i])}${more && `: ${more}`}`;
+      const description = described ? described(layer, head) : "";
+      if (hover) button.setAttribute("aria-description", description);
+      else button.title = `${headName(places[i])}${description && `: ${description}`}`;
       if (below) button.nextSibling.replaceChildren(below(layer, head));
     });
   }

@@ -9,11 +9,11 @@ import { allHeads } from "./matrix.js";
 // The words of the source ("s") and of the translation ("t"), in order.
 /** @param {Side} side @returns {Pinned[]} */
 export function pinnableWords(side) {
-  const of = (which, { plain, plain_labels }) => plain_labels.flatMap((label, word) => (label
+  const wordsOf = (which, { plain, plain_labels }) => plain_labels.flatMap((label, word) => (label
     ? [{ of: which, word, label, members: plain.flatMap((number, position) => (number === word ? [position] : [])) }]
     : []));
-  const target = side.kinds.some((kind) => kind !== "encoder") ? of("t", side.tgt) : [];
-  return [...of("s", side.src), ...target];
+  const target = side.kinds.some((kind) => kind !== "encoder") ? wordsOf("t", side.tgt) : [];
+  return [...wordsOf("s", side.src), ...target];
 }
 
 // The pinned word of the state, found by any of its pieces; null if there is none.
@@ -28,8 +28,8 @@ export function pinnedWord(side, pin) {
 /** @param {Side} side @param {Kind} kind @param {"q" | "k"} which @param {number} position */
 export function wordAt(side, kind, which, position) {
   const source = kind === "encoder" || (kind === "cross" && which === "k");
-  const at = kind === "cross" && which === "q" ? position + 1 : position;
-  return pinnedWord(side, `${source ? "s" : "t"}${at}`);
+  const readPosition = kind === "cross" && which === "q" ? position + 1 : position;
+  return pinnedWord(side, `${source ? "s" : "t"}${readPosition}`);
 }
 
 /** @param {Pinned} pinned */

@@ -134,8 +134,8 @@ function valueLines(w) {
   });
   if (w.others.length) {
     const share = w.others.reduce((sum, j) => sum + w.shares[j], 0).toFixed(2);
-    const rest = w.others.length > 1 ? `${w.others.length} others` : "1 other";
-    lines.push({ parts: [`${share} · ${rest}`], name: `${rest} together`, values: w.rest, maxAbs });
+    const othersText = w.others.length > 1 ? `${w.others.length} others` : "1 other";
+    lines.push({ parts: [`${share} · ${othersText}`], name: `${othersText} together`, values: w.rest, maxAbs });
   }
   return [...lines, { parts: ["sum"], name: "Σ α·v", values: w.output, maxAbs, strong: true }];
 }

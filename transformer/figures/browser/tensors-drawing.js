@@ -17,17 +17,17 @@ export function planTensor(pen, width, { header, theme, start, firstRow }) {
   pen.font = `${LABEL_SIZE * size}px ${theme.font}`;
   const labels = Math.max(...header.rows.map((label) => tokenWidth(pen, label)), 44 * size);
   const left = Math.ceil(Math.min(labels + 12, width * 0.3, 170 * size));
-  const room = width - left - 2;
+  const tableWidth = width - left - 2;
   const columns = header.columns_count;
   const hasTokens = Boolean(header.columns);
   const longestName = hasTokens ? Math.min(Math.max(...header.columns.map((label) => tokenWidth(pen, label))), 90 * size) : 0;
   // Cells need space for their numbers; without numbers they only need to be distinguishable.
   const minCell = header.cells ? LABEL_CELL : NUMBER_CELL;
-  const fits = room / columns >= (header.cells || columns > 48 ? minCell * size : COLOUR_CELL);
+  const fits = tableWidth / columns >= (header.cells || columns > 48 ? minCell * size : COLOUR_CELL);
   const rows = Math.min(header.rows.length, TABLE_ROWS);
   const hasOverview = !fits || rows < header.rows.length;
-  const count = fits ? columns : Math.max(Math.floor(room / (minCell * size)), 3);
-  const cell = Math.min(room / count, (header.cells ? 110 : hasTokens ? 74 : 62) * size);
+  const count = fits ? columns : Math.max(Math.floor(tableWidth / (minCell * size)), 3);
+  const cell = Math.min(tableWidth / count, (header.cells ? 110 : hasTokens ? 74 : 62) * size);
   const from = Math.min(Math.max(start, 0), columns - count);
   const slant = hasTokens && longestName > cell - 8;
   const overviewHeight = hasOverview ? Math.min(Math.max(header.rows.length * 9, OVERVIEW_HEIGHTS[0]), OVERVIEW_HEIGHTS[1]) : 0;
@@ -36,7 +36,7 @@ export function planTensor(pen, width, { header, theme, start, firstRow }) {
   const rowHeight = Math.round((header.cells ? 38 : TABLE_ROW_HEIGHT) * size);
   const top = (hasOverview ? overviewHeight + 10 : 0) + headingHeight;
   return {
-    left, room, columns, hasOverview, count, cell, start: from, slant, overviewHeight, top, high: rowHeight, rows,
+    left, tableWidth, columns, hasOverview, count, cell, start: from, slant, overviewHeight, top, high: rowHeight, rows,
     firstRow: Math.min(firstRow, header.rows.length - rows),
     rowCount: header.rows.length,
     limit: slant ? longestName : hasTokens ? cell - 4 : cell * labelInterval,
@@ -51,7 +51,7 @@ export function planTensor(pen, width, { header, theme, start, firstRow }) {
 export function cellUnder(plan, x, y) {
   if (!plan || x < plan.left) return null;
   if (plan.hasOverview && y <= plan.overviewHeight) {
-    return { inOverview: true, row: clampIndex(Math.floor((y / plan.overviewHeight) * plan.rowCount), plan.rowCount), at: clampIndex(Math.floor(((x - plan.left) / plan.room) * plan.columns), plan.columns) };
+    return { inOverview: true, row: clampIndex(Math.floor((y / plan.overviewHeight) * plan.rowCount), plan.rowCount), at: clampIndex(Math.floor(((x - plan.left) / plan.tableWidth) * plan.columns), plan.columns) };
   }
   const [row, at] = [Math.floor((y - plan.top) / plan.high), Math.floor((x - plan.left) / plan.cell)];
   if (row < 0 || row >= plan.rows || at >= plan.count) return null;
@@ -60,7 +60,7 @@ export function cellUnder(plan, x, y) {
 
 // The middle, top and height of a cell, for the tooltip.
 export function tooltipAnchor(plan, { inOverview, row, at }) {
-  if (inOverview) return [plan.left + ((at + 0.5) / plan.columns) * plan.room, 0, plan.overviewHeight];
+  if (inOverview) return [plan.left + ((at + 0.5) / plan.columns) * plan.tableWidth, 0, plan.overviewHeight];
   return [plan.left + (at - plan.start + 0.5) * plan.cell, plan.top + (row - plan.firstRow) * plan.high, plan.high];
 }
 
@@ -139,9 +139,9 @@ function paintOverview(pen, plan, { header, values, order, theme, level }) {
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [plan.columns, plan.rowCount];
   canvas.getContext("2d").putImageData(image, 0, 0);
-  pen.imageSmoothingEnabled = plan.columns > plan.room;
-  pen.drawImage(canvas, plan.left, 0, plan.room, plan.overviewHeight);
-  const [cellWidth, cellHeight] = [plan.room / plan.columns, plan.overviewHeight / plan.rowCount];
+  pen.imageSmoothingEnabled = plan.columns > plan.tableWidth;
+  pen.drawImage(canvas, plan.left, 0, plan.tableWidth, plan.overviewHeight);
+  const [cellWidth, cellHeight] = [plan.tableWidth / plan.columns, plan.overviewHeight / plan.rowCount];
   pen.strokeStyle = theme.text;
   pen.lineWidth = 2;
   pen.strokeRect(plan.left + plan.start * cellWidth, plan.firstRow * cellHeight + 1, plan.count * cellWidth, plan.rows * cellHeight - 2);
@@ -177,7 +177,7 @@ export const columnName = (header, column) => (header.columns ? header.columns[c
 
 // Black or white, whichever has more contrast on this colour.
 function textColourOn(colour) {
-  const [r, g, b] = [1, 3, 5].map((at) => (parseInt(colour.slice(at, at + 2), 16) / 255) ** 2.2);
+  const [r, g, b] = [1, 3, 5].map((start) => (parseInt(colour.slice(start, start + 2), 16) / 255) ** 2.2);
   return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.2 ? "#000000" : "#ffffff";
 }
 

@@ -55,8 +55,8 @@ export function tensorsView(container, report) {
   function revealCell() {
     const plan = stage.layout;
     if (!cell || !plan?.hasOverview) return;
-    const at = order.indexOf(cell.column);
-    if (at < plan.start || at >= plan.start + plan.count) moveFrame(at - Math.floor(plan.count / 2));
+    const position = order.indexOf(cell.column);
+    if (position < plan.start || position >= plan.start + plan.count) moveFrame(position - Math.floor(plan.count / 2));
     if (cell.row < plan.firstRow || cell.row >= plan.firstRow + plan.rows) {
       firstRow = Math.min(Math.max(cell.row - Math.floor(plan.rows / 2), 0), header.rows.length - plan.rows);
       redraw();

@@ -70,8 +70,8 @@ function stepRow(step, count, report) {
   if (!listed.some(isChosen)) rows.push(candidateBar(step.chosen, true, force));
   const input = step.input.slice(-MAX_INPUT_TOKENS).map(chip);
   if (step.input.length > MAX_INPUT_TOKENS) {
-    const rest = step.input.length - MAX_INPUT_TOKENS;
-    input.unshift(chip(step.input[0]), el("span", { class: "hu-label" }, rest > 1 ? `… ${rest - 1} more …` : ""));
+    const omitted = step.input.length - MAX_INPUT_TOKENS;
+    input.unshift(chip(step.input[0]), el("span", { class: "hu-label" }, omitted > 1 ? `… ${omitted - 1} more …` : ""));
   }
   return el(
     "tr",

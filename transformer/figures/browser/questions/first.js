@@ -22,14 +22,14 @@ export async function umbrella(lesson) {
     const row = weights[targetWord];
     if (argmax(row) !== owner || row[owner] < CLEAR) continue;
     const options = firstFour([owner, words.source.indexOf(POSSESSED), ...argsortDescending(row)]);
-    const read = words.firstRow(targetWord) + Number(to === "input");
+    const queryRow = words.firstRow(targetWord) + Number(to === "input");
     return question({
       exhibit: `${escaped(text)}  →  ${withBold(words.target, targetWord)}`,
       options: options.map((n) => option(escaped(words.source[n]), `This head gives ${bold(words.source[n])} ${roundedPercent(row[n])} there.`)),
       correct: options.indexOf(owner),
       answer: `The head (${lesson.headName(layer, head)}) links ${bold(words.target[targetWord])} to ${bold(words.source[owner])} with ` +
         `${roundedPercent(row[owner])} of its attention. ${await otherOwnerNote(lesson, words.source[owner])}`,
-      answerFields: { view: "heads", kind: "cross", layer, head, pin: "", way: "from", tokens: `q${read}`, word_row: to },
+      answerFields: { view: "heads", kind: "cross", layer, head, pin: "", way: "from", tokens: `q${queryRow}`, word_row: to },
     });
   }
   throw new NotShown("its aligner head links no word of the translation to the owner");
@@ -165,8 +165,8 @@ function headNear75Percent({ trace, words }) {
         const best = argmax(weights);
         if (!/^\p{L}+$/u.test(trace.srcTokens[best].replace(/^▁+|▁+$/g, ""))) continue;
         const distance = Math.abs(weights[best] - 0.75);
-        const first = [distance - closest.distance, layer - closest.layer, head - closest.head, targetWord - closest.targetWord].find((difference) => difference !== 0) ?? 0;
-        if (first < 0) closest = { distance, layer, head, targetWord };
+        const order = [distance - closest.distance, layer - closest.layer, head - closest.head, targetWord - closest.targetWord].find((difference) => difference !== 0) ?? 0;
+        if (order < 0) closest = { distance, layer, head, targetWord };
       }
     }
   }

@@ -15,7 +15,7 @@ const meanLength = (tensor) => mean(Array.from({ length: tensor.shape[0] }, (_, 
 /** @param {LessonCase} lesson */
 export function lengths({ trace }) {
   const { d_model } = trace.config;
-  const [scaled, position] = ["tokens", "positions"].map((what) => meanLength(trace.sites[`encoder.embed.hook_${what}`]));
+  const [scaled, position] = ["tokens", "positions"].map((part) => meanLength(trace.sites[`encoder.embed.hook_${part}`]));
   const factor = significant(Math.sqrt(d_model));
   return question({
     options: [
@@ -36,9 +36,9 @@ const significant = (number) => String(Number(number.toPrecision(3)));
 /** @param {LessonCase} lesson */
 export function norm(lesson) {
   const { trace } = lesson;
-  const total = Array.from(trace.sites["encoder.layers.0.self_attn_norm.hook_sum"].row(0));
-  const meanValue = mean(total);
-  const variance = mean(total.map((value) => (value - meanValue) ** 2));
+  const sums = Array.from(trace.sites["encoder.layers.0.self_attn_norm.hook_sum"].row(0));
+  const meanValue = mean(sums);
+  const variance = mean(sums.map((value) => (value - meanValue) ** 2));
   return question({
     options: [
       option("Over the words of the sentence", "LayerNorm never mixes positions."),
@@ -46,7 +46,7 @@ export function norm(lesson) {
       option("Over all sentences in the batch", "That is batch normalisation. Here no sentence changes another one."),
     ],
     correct: 1,
-    answer: `Over the ${total.length} numbers of one vector. In the first encoder layer the vector of ${lesson.token(trace.srcTokens, 0)} has mean ` +
+    answer: `Over the ${sums.length} numbers of one vector. In the first encoder layer the vector of ${lesson.token(trace.srcTokens, 0)} has mean ` +
       `${meanValue.toFixed(3)} and variance ${variance.toFixed(3)} before the norm, and 0 and 1 after it. Then each dimension is multiplied by a learned gain ` +
       "γ, and a learned bias β is added.",
   });

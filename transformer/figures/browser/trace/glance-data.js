@@ -74,7 +74,7 @@ function byWord(weights, to, tokens, sourceWords) {
 function headNearestMean(layers, count) {
   const [headCount, words, sources] = layers[0].shape;
   const candidates = layers.flatMap(({ values }, layer) => Array.from({ length: headCount }, (_, head) => ({ position: [layer, head], values, start: head * words * sources })));
-  const mean = (at) => candidates.reduce((sum, { values, start }) => sum + values[start + at], 0) / candidates.length;
+  const mean = (index) => candidates.reduce((sum, { values, start }) => sum + values[start + index], 0) / candidates.length;
   const scores = candidates.map(() => 0);
   for (let word = 0; word < count; word++) {
     for (let j = 0; j < sources - 1; j++) {
