@@ -59,7 +59,7 @@ export function makeScrubber({ go, toggle }) {
   return { node, draw };
 }
 
-// Positions on the slider in percent: that of a frame, and the middle between it and the one before.
+// Positions on the slider in percent: of a frame, and halfway between a frame and the previous one.
 const framePercent = (frame, count) => (count > 1 ? (100 * frame) / (count - 1) : 50);
 const barEdgePercent = (frame, count) => Math.min(Math.max(framePercent(frame - 0.5, count), 0), 100);
 

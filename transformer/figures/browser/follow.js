@@ -1,6 +1,6 @@
 // The status line of a class, and the connection that receives the teacher's view from the server. Another head
-// of the same sentence is drawn at once; for anything else the page is rerun, and the server knows what to
-// draw.
+// of the same sentence is drawn at once; any other change requests a rerun of the page, in which the server draws
+// it.
 
 import { partsOf } from "./address.js";
 import { el } from "./base.js";
@@ -8,7 +8,7 @@ import { TEACHER_VIEW_EVENT } from "./mount.js";
 
 const CLASS_OVER_CODE = 4001; // close code of class_news.py: no more messages will come
 const RERUN_WAIT_MS = 150; // ms to wait for a rerun that may already be under way
-const RETRY_MS = [500, 5000]; // ms until reconnecting: first, and at most
+const RETRY_MS = [500, 5000]; // ms until reconnecting: initial and maximum delay
 
 export function followView(root, report) {
   const message = el("span", { role: "status" });

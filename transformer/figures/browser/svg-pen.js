@@ -1,5 +1,5 @@
-// A pen that writes SVG: the subset of a canvas's 2D context that our drawing uses. Views draw a second time
-// with it for export as vectors.
+// A pen that writes SVG: the subset of a canvas's 2D context that our drawing uses. Views use it
+// instead of the canvas to export their picture as SVG.
 
 import { SVG } from "./base.js";
 
@@ -99,7 +99,7 @@ export function svgPen(width, height, ground) {
       ruler.textBaseline = /** @type {CanvasTextBaseline} */ (penState.textBaseline);
       const node = add("text", {
         x: round(x),
-        // On the baseline: drawing programs support no other.
+        // Place the text by its baseline: drawing programs do not support `dominant-baseline`.
         y: round(y - (ruler.measureText("x").alphabeticBaseline || 0)),
         fill: penState.fillStyle,
         "text-anchor": { left: null, center: "middle", right: "end" }[penState.textAlign],

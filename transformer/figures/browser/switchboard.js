@@ -1,6 +1,6 @@
-// All heads of all kinds as small buttons. As a switchboard, each head, layer, column and kind is a switch; to
-// show how much each head changed, they select one head. `.show(bytes)` takes the data of
-// figures/switchboard.py; `report` is called with { off } or { kind, layer, head }.
+// All heads of all kinds as small buttons. In the switchboard, each button switches a head, layer, column or kind
+// on or off; where the view shows how much each head has changed, a button selects its head. `.show(bytes)` takes
+// the data of figures/switchboard.py; `report` is called with { off } or { kind, layer, head }.
 
 import { ARROWS, isBright, colours, el, clampIndex } from "./base.js";
 import { makeBar } from "./legend.js";
@@ -13,7 +13,7 @@ const KIND_KEYS = "Arrow keys move, Enter switches; the first cell is the whole 
 export function switchboardView(container, report) {
   let [header, parts, builtKey] = [null, null, ""];
   let headsOff = new Set(); // "e3.2"
-  let pendingReports = []; // reports that have not come back yet
+  let pendingReports = []; // reported values that the server has not sent back yet
   const status = el("p", { class: "hu-note", role: "status" });
   const allOn = el("button", { type: "button", class: "hu-button" }, "All on");
   const bar = makeBar();
