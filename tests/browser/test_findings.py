@@ -37,7 +37,7 @@ def test_a_finding_is_run_survives_a_reload_and_can_be_cancelled(app: str, page:
     with page.expect_download() as download:
         page.get_by_role("link", name="Figures (.csv)").click()
     head = download.value.path().read_text().splitlines()[0]
-    assert head.startswith("place,layer,head,offset,share,low,high,positional")
+    assert head.startswith("label,layer,head,offset,share,low,high,positional,role")
     settled(page)
     # With other sentences, the row keeps the latest result, with its date and sentences.
     page.goto(f"{app}/findings?sentences=10")

@@ -50,7 +50,7 @@ INK = """(ink) => {
 
 def drawn_heads(page: Page) -> set[int]:
     """Return which colours of heads are drawn."""
-    series = page.evaluate("view.ctx.look.series")
+    series = page.evaluate("view.ctx.theme.series")
     return {at for at, ink in enumerate(series) if sum(page.evaluate(INK, ink)) > 50}
 
 
@@ -69,7 +69,7 @@ def test_heads_that_are_on_are_drawn_in_their_colours(
     chip.nth(0).click()
     assert state(page, "heads") == "1.2,1.0"
     assert drawn_heads(page) == {0, 2}  # a head keeps its colour when another is added
-    stroke = page.evaluate("view.ctx.look.series[0]")
+    stroke = page.evaluate("view.ctx.theme.series[0]")
     expect(chip.nth(0).locator("line")).to_have_attribute("stroke", stroke)
     option(page, "Heads of layer").select_option("2")
     assert state(page, "heads") == "1.2,1.0"
@@ -107,7 +107,7 @@ def test_beyond_the_colours_lines_are_dashed(page: Page, tmp_path: Path) -> None
     open_heads_view(
         page, tmp_path, fake_trace(SRC, TGT, layers=1, heads=10, cross=hot), layer=0, heads=names
     )
-    rows = page.evaluate(INK, page.evaluate("view.ctx.look.series[0]"))
+    rows = page.evaluate(INK, page.evaluate("view.ctx.theme.series[0]"))
     middle = len(rows) // 2
     solid, dashed = max(rows[:middle]), max(rows[middle:])
     assert 0.4 * solid < dashed < 0.8 * solid

@@ -203,7 +203,7 @@ def _looking_heads(model: Model, pair: MinimalPair) -> list[Head]:
 
 
 def _heads(pair: MinimalPair, heads: Sequence[Head], *, from_figures: bool) -> None:
-    st.subheader("Which heads attend to the pronoun?")
+    st.header("Which heads attend to the pronoun?")
     st.markdown(
         (
             "These heads attend most to the pronoun over WinoMT: "
@@ -247,7 +247,7 @@ def _mean(weights: np.ndarray) -> np.ndarray:
 
 
 def _without_heads(model: Model, pair: MinimalPair, heads: Sequence[Head]) -> None:
-    st.subheader("Without these heads")
+    st.header("Without these heads")
     off = _cached_pair(model, state.view(Lab).pair, tuple(heads))
     _translations(off, ", heads off")
     before = [pair.genders(n) for n in range(len(pair.occupations))]
