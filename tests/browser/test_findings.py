@@ -42,7 +42,7 @@ def test_a_finding_is_run_survives_a_reload_and_can_be_cancelled(app: str, page:
     # With other sentences, the row keeps the latest result, with its date and sentences.
     page.goto(f"{app}/findings?sentences=10")
     expect(page.get_by_text(f"0 of {len(FINDINGS)} {run_over}")).to_be_visible()
-    today = time.strftime("%b %Y, 11 sentences of", time.gmtime())
+    today = time.strftime("%b %Y, 11 sentences (", time.gmtime())
     expect(page.get_by_text(today)).to_have_count(0)
     page.get_by_text("Show figures").click()
     expect(page.get_by_text(today)).to_have_count(1)

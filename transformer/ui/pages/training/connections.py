@@ -39,7 +39,9 @@ _connections = component("connections")
 
 def show(info: RunInfo, folder: JobFolder) -> None:
     """Draw the film of the run's connections, a button to compute it, or why there is none."""
-    st.header("Connections as they formed", help=ABOUT)
+    st.header("Connections as they formed")
+    with st.expander("How connections are measured"):
+        st.markdown(ABOUT)
     if info.live:
         st.caption("The connections between heads can be computed as soon as the run has ended.")
         return
