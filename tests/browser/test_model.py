@@ -177,7 +177,7 @@ def test_the_positional_head_has_its_offset(page: Page, tmp_path: Path) -> None:
     head(page, "encoder", 1, 2).hover()
     tip = page.locator(".hu-preview")
     expect(tip).to_contain_text("fixed offset (−1) 100 %")
-    expect(tip).to_contain_text(f"the first token {round(100 * 2 / len(SRC))} %")
+    expect(tip).to_contain_text(f"first token {round(100 * 2 / len(SRC))} %")
     box, wide = box_of(tip), box_of(page.locator(".hu-model"))
     assert box["x"] >= wide["x"]
     assert box["x"] + box["width"] <= wide["x"] + wide["width"] + 1

@@ -120,7 +120,7 @@ export function openLesson(tabs, site, lesson) {
     };
     const ownPageUrl = () => `${ROOT}index.html?${new URLSearchParams({ page: PAGE_NAMES[lesson.panel], ...Object.fromEntries(fields), model, text })}`;
     const context = {
-      tabs, site, ask: client.ask, lesson: true, number: 0, model, text, about: site.models[model],
+      tabs, site, ask: client.ask, lesson: true, number: 0, model, text, modelInfo: site.models[model],
       params: () => fields, write: set,
       link: (state, linked) => set(Object.fromEntries(Object.keys(linked).map((name) => [name, state[name] === linked[name] ? null : state[name]]))),
       go: (page, more) => location.assign(`${ROOT}index.html?${new URLSearchParams({ page, model, text, ...more })}`),
