@@ -23,8 +23,8 @@ def return_freed_memory() -> bool:
     """Bound what a server with many threads keeps of freed memory (`python -m benchmarks.memory`).
 
     By default glibc gives every script thread one of eight arenas per processor, and each keeps
-    what its largest rerun has freed. With two arenas, and every block above 1 MB in a mapping of
-    its own, freed tensors return to the system. Returns whether the allocator accepted it.
+    what its largest rerun has freed. With two arenas, and every block above 128 kB in a mapping
+    of its own, freed tensors return to the system. Returns whether the allocator accepted it.
     """
     return _set_options({_ARENA_MAX: 2, _MMAP_THRESHOLD: 1 << 17})
 

@@ -26,13 +26,13 @@ from transformer.analysis.alignment.leaderboard import (
     ScoreKind,
     TargetRow,
 )
+from transformer.analysis.stored_results import read_result
 from transformer.checkpoint import checkpoint_hash
 from transformer.config import ModelConfig
-from transformer.text.files import read_json, write_json
+from transformer.text.files import write_json
 
 ALIGNER = "aligner.json"
 """Name of the file in a checkpoint's folder."""
-MAX_BYTES = 50_000
 MAX_TEXT = 300
 METHODS = tuple(f"{by}-{to}" for by, to in ALIGNMENT_METHODS)
 
@@ -210,11 +210,7 @@ def load_aligner_head(
     """
     path = Path(folder) / ALIGNER
     try:
-        if path.stat().st_size > MAX_BYTES:
-            return None
-        values = read_json(path)
-        if values["checkpoint"] != digest:
-            return None
+        values = read_result(path, digest)
         layer, head = int(values["layer"]), int(values["head"])
         if not (0 <= layer < config.n_layers and 0 <= head < config.n_heads):
             return None

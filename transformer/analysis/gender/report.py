@@ -21,13 +21,13 @@ from transformer.analysis.gender.nouns import LANGUAGES
 from transformer.analysis.gender.pronoun_heads import KINDS, PronounEffect, PronounHead
 from transformer.analysis.gender.readings import UNDECIDED
 from transformer.analysis.gender.scores import SCORES, Score
+from transformer.analysis.stored_results import read_result
 from transformer.checkpoint import checkpoint_hash
 from transformer.config import ModelConfig
-from transformer.text.files import read_json, write_json
+from transformer.text.files import write_json
 
 GENDER_FILE = "winomt.json"
 NOUN_LABELS = {"person": "nouns for people", "any": "every aligned noun"}
-_MAX_BYTES = 50_000
 _MAX_SOURCE_LENGTH = 300
 _SHARES = "right", "right_off", "right_random", "flipped", "flipped_random"
 
@@ -63,11 +63,7 @@ def load_gender_report(
     """
     path = Path(folder) / GENDER_FILE
     try:
-        if path.stat().st_size > _MAX_BYTES:
-            return None
-        values = read_json(path)
-        if values["checkpoint"] != digest:
-            return None
+        values = read_result(path, digest)
         effect = values["effect"]
         scores = values["scores"]
         return GenderReport(

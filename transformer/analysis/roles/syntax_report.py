@@ -15,12 +15,12 @@ from typing import Any
 import pandas as pd
 
 from transformer.analysis.roles.syntax import RELATIONS, SyntaxScore
+from transformer.analysis.stored_results import read_result
 from transformer.checkpoint import checkpoint_hash
 from transformer.config import ModelConfig
-from transformer.text.files import read_json, write_json
+from transformer.text.files import write_json
 
 SYNTAX_FILE = "syntax.json"
-_MAX_BYTES = 50_000
 _MAX_SOURCE_LENGTH = 300
 
 
@@ -88,11 +88,9 @@ def load_syntax_report(
     """
     path = Path(folder) / SYNTAX_FILE
     try:
-        if path.stat().st_size > _MAX_BYTES:
-            return None
-        values = read_json(path)
+        values = read_result(path, digest)
         source = values["source"]
-        if values["checkpoint"] != digest or not isinstance(source, str):
+        if not isinstance(source, str):
             return None
         scores = tuple(_checked(one, config) for one in values["scores"])
         return SyntaxReport(source[:_MAX_SOURCE_LENGTH], int(values["sentences"]), scores)

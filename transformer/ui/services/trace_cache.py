@@ -56,7 +56,7 @@ class RerunCancellation:
         self._until = time.thread_time() + MAX_CPU_SECONDS
 
     def __call__(self) -> None:
-        """Raises ValueError after `SECONDS`, or the exception that stops an outdated rerun."""
+        """Raise ValueError after `MAX_CPU_SECONDS`, or stop an outdated rerun."""
         if time.thread_time() > self._until:
             raise ValueError(
                 f"This took more than {MAX_CPU_SECONDS} seconds of CPU time, the limit for a page; "
