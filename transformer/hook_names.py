@@ -26,7 +26,9 @@ _ATTENTION = {
     "hook_z": "hook_heads",
 }
 _BLOCK = {
-    **{f"attn.{theirs}": f"self_attn.{ours}" for theirs, ours in _ATTENTION.items()},
+    **{
+        f"attn.{lens_name}": f"self_attn.{hook_name}" for lens_name, hook_name in _ATTENTION.items()
+    },
     "hook_attn_out": "self_attn.hook_output",
     "mlp.hook_post": "ffn.hook_hidden",
     "hook_mlp_out": "ffn.hook_output",
@@ -34,7 +36,10 @@ _BLOCK = {
 }
 _DECODER_BLOCK = {
     **_BLOCK,
-    **{f"cross_attn.{theirs}": f"cross_attn.{ours}" for theirs, ours in _ATTENTION.items()},
+    **{
+        f"cross_attn.{lens_name}": f"cross_attn.{hook_name}"
+        for lens_name, hook_name in _ATTENTION.items()
+    },
     "hook_cross_attn_out": "cross_attn.hook_output",
 }
 _EMBED = {"hook_embed": "embed.hook_tokens", "hook_pos_embed": "embed.hook_positions"}
@@ -42,28 +47,33 @@ _EMBED = {"hook_embed": "embed.hook_tokens", "hook_pos_embed": "embed.hook_posit
 
 @cache
 def aliases(n_layers: int) -> Mapping[str, str]:
-    """Return TransformerLens' names for a model of this depth, each with our hook point name.
+    """Return TransformerLens' names for a model of this depth, each with its hook point name.
 
     `hook_resid_mid` is missing: for post-norm models, TransformerLens uses it for different tensors
     in its encoder-decoder classes and in its BERT class.
     """
     names: dict[str, str] = {}
     for stack, block in (("encoder", _BLOCK), ("decoder", _DECODER_BLOCK)):
-        names |= {f"{stack}.{theirs}": f"{stack}.{ours}" for theirs, ours in _EMBED.items()}
+        names |= {
+            f"{stack}.{lens_name}": f"{stack}.{hook_name}"
+            for lens_name, hook_name in _EMBED.items()
+        }
         stream = f"{stack}.embed.hook_output"
         for layer in range(n_layers):
             path = f"{stack}.blocks.{layer}."
             names[f"{path}hook_resid_pre"] = stream
             stream = f"{stack}.layers.{layer}.ffn_norm.hook_output"
             names |= {
-                path + theirs: f"{stack}.layers.{layer}.{ours}" for theirs, ours in block.items()
+                path + lens_name: f"{stack}.layers.{layer}.{hook_name}"
+                for lens_name, hook_name in block.items()
             }
     return MappingProxyType(names)
 
 
 def from_first_layer(name: str, n_layers: int) -> str:
-    """Return a name or pattern with its negative layer replaced by the one it stands for:
-    `decoder.layers.-1` is the last layer. Beyond the first layer the name stays as it is."""
+    """Return a name or pattern with its negative layer counted from the first one.
+
+    `decoder.layers.-1` is the last layer. A number beyond the first layer is not replaced."""
 
     def replaced(match: re.Match[str]) -> str:
         layer = n_layers - int(match[2])
@@ -73,19 +83,20 @@ def from_first_layer(name: str, n_layers: int) -> str:
 
 
 def canonical(name: str, n_layers: int) -> str:
-    """Return our name of a hook point, given it, an alias, or one of them with a negative layer."""
+    """Return the hook point's name in this package, from that name or an alias.
+
+    Either may have a negative layer."""
     name = from_first_layer(name, n_layers)
     return aliases(n_layers).get(name, name)
 
 
 def matching(pattern: str, hook_names: Sequence[str]) -> list[str]:
-    """Return our names of the hook points that match a name or pattern, in the order of
-    `hook_names`.
+    """Return the hook points that match a name or pattern, in the order of `hook_names`.
 
     Args:
-        pattern: our name or an alias; `*`, `?` and `[…]` match as in `fnmatch`, `*` dots as well.
-            A negative layer counts from the last (`from_first_layer`).
-        hook_names: all hook points of the model, by our names.
+        pattern: a hook point's name or an alias; `*`, `?` and `[…]` match as in `fnmatch`, and `*`
+            matches dots as well. A negative layer counts from the last (`from_first_layer`).
+        hook_names: all hook points of the model.
 
     Raises:
         ValueError: if no hook point matches; the message has similar names.
@@ -95,7 +106,9 @@ def matching(pattern: str, hook_names: Sequence[str]) -> list[str]:
     if pattern in alias_names and alias_names[pattern] in hook_names:
         return [alias_names[pattern]]
     matches = {name for name in hook_names if name == pattern or fnmatchcase(name, pattern)}
-    matches |= {ours for alias, ours in alias_names.items() if fnmatchcase(alias, pattern)}
+    matches |= {
+        hook_name for alias, hook_name in alias_names.items() if fnmatchcase(alias, pattern)
+    }
     matched = [name for name in hook_names if name in matches]
     if not matched:
         raise ValueError(
@@ -106,7 +119,7 @@ def matching(pattern: str, hook_names: Sequence[str]) -> list[str]:
 
 def select(names_filter: NamesFilter, hook_names: Sequence[str]) -> tuple[str, ...]:
     """Return the hook points that a filter accepts: those of a list in its order, else in that of
-    `hook_names`. A function is called with our name and every alias; one True is enough.
+    `hook_names`. A function is called with the name and every alias; one True is enough.
 
     Raises:
         ValueError: for a name or pattern that matches nothing, or a function that accepts nothing.
@@ -119,7 +132,9 @@ def select(names_filter: NamesFilter, hook_names: Sequence[str]) -> tuple[str, .
             dict.fromkeys(name for pattern in patterns for name in matching(pattern, hook_names))
         )
     accepted = {name for name in hook_names if names_filter(name)}
-    accepted |= {ours for alias, ours in aliases(_depth(hook_names)).items() if names_filter(alias)}
+    accepted |= {
+        hook_name for alias, hook_name in aliases(_depth(hook_names)).items() if names_filter(alias)
+    }
     if not accepted:
         raise ValueError("the filter accepts no hook point; model.hook_names lists them all")
     return tuple(name for name in hook_names if name in accepted)
@@ -130,9 +145,9 @@ def _depth(hook_names: Iterable[str]) -> int:
     return max((int(match[1]) + 1 for match in layers if match), default=0)
 
 
-def _hint(pattern: str, hook_names: Sequence[str], theirs: Mapping[str, str]) -> str:
+def _hint(pattern: str, hook_names: Sequence[str], alias_names: Mapping[str, str]) -> str:
     """Return similar names, or where all names are listed."""
-    names = list(theirs) if ".blocks." in pattern else list(hook_names)
+    names = list(alias_names) if ".blocks." in pattern else list(hook_names)
     if re.search(r"[*?[]", pattern):
         names = list(dict.fromkeys(re.sub(r"\.\d+\.", ".*.", name) for name in names))
     return did_you_mean(pattern, names) or "; model.hook_names lists them all"

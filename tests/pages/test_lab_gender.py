@@ -91,7 +91,7 @@ def test_the_figures_are_shown_with_their_intervals(visit: Visit, measured: Path
     ("pair", "reason"),
     [
         ("The doctor thanked the nurse.", "The sentence has no pronoun; it needs he, she"),
-        ("She was late.", "The sentence has no occupation that we know; use two"),
+        ("She was late.", "The sentence has no known occupation; use two"),
         ("", "The sentence has no pronoun"),
         ("The nurse <b>said</b> she " + "very " * 900, "The text has"),
     ],

@@ -221,7 +221,8 @@ class Trace(TraceTensors):
 
     @classmethod
     def load_npz(cls, path: str | os.PathLike[str]) -> Trace:
-        """Read a file of `save_npz`. Raises FileNotFoundError, or ValueError for any other file."""
+        """Read a file that `save_npz` wrote. Raises FileNotFoundError, or ValueError for any other
+        file."""
         return cls._of(*trace_files.read_npz(path))
 
     def to_json(self, names: Iterable[str] | None = None) -> str:
@@ -232,7 +233,7 @@ class Trace(TraceTensors):
 
     @classmethod
     def from_json(cls, text: str) -> Trace:
-        """Read the output of `to_json`. Raises ValueError for any other text."""
+        """Read what `to_json` returned. Raises ValueError for any other text."""
         return cls._of(*trace_files.from_text(text))
 
     def _header(self) -> dict[str, Any]:
@@ -253,7 +254,7 @@ class Trace(TraceTensors):
 
     def _stacked_weights(self) -> dict[str, tuple[tuple[str, ...], Array]]:
         """Return dimensions and weights of each kind whose layers were all recorded. Raises
-        ValueError if there is none."""
+        ValueError if no kind has them."""
         stacked = {}
         for kind, name_pattern in WEIGHTS.items():
             names = [name_pattern.format(layer) for layer in range(self.depth(kind))]

@@ -136,8 +136,10 @@ def test_a_step_is_the_row_that_writes_the_article(en_fr: Translator) -> None:
     vocabulary = en_fr.vocabulary
     sentence = OccupationSentence("male", 4, 4, TEXT.format("he"), "nurse")
     ids = vocabulary.encode("une table", target=True)
-    owners = (0, *([1] * (len(ids) - 2)))
-    words = ReadTranslation(tuple(sentence.words), ("une", "table"), owners, np.zeros((2, 9)))
+    word_of_token = (0, *([1] * (len(ids) - 2)))
+    words = ReadTranslation(
+        tuple(sentence.words), ("une", "table"), word_of_token, np.zeros((2, 9))
+    )
     step = article_step(en_fr, "fr", sentence, words, ids, 0)
     assert step is not None
     tokens = vocabulary.tokens(step.pair.src)
@@ -171,7 +173,7 @@ def test_a_pair_translates_both_sentences(en_fr: Translator) -> None:
     ("language", "text", "reason"),
     [
         ("fr", "The doctor thanked the nurse.", "has no pronoun; it needs he, she"),
-        ("fr", "She was late.", "has no occupation that we know; use two"),
+        ("fr", "She was late.", "has no known occupation; use two"),
         ("ja", "The doctor said she was late.", "French and German, not in Japanese"),
         ("fr", "", "has no pronoun"),
     ],

@@ -28,7 +28,7 @@ from transformer.analysis.gender.sentences import OccupationSentence, minimal_pa
 from transformer.inference import Translator
 
 READINGS = ("person", "any")
-"""Which nouns count: those in our lists of words for people, or every aligned noun."""
+"""Which nouns count: those in the lists of words for people (`nouns`), or every aligned noun."""
 CHUNK = 256
 """Number of sentences that are traced at once."""
 
@@ -41,9 +41,9 @@ class GenderReport:
         source: who made the sentences, and under which licence.
         language: code of the target language.
         sentences, pairs: how many sentences, and minimal pairs among them, were translated.
-        person, other: how many occupations have a decided gender: with a noun from our lists, and
-            with another noun.
-        undecided: how many have not, by reason.
+        person, other: number of occupations with a decided gender, translated by a noun from the
+            lists of words for people, and by another noun.
+        undecided: number of occupations without, by reason.
         scores: by the nouns that count, one of `READINGS`.
         effect: of the pronoun on the article; None if too few pairs have one.
     """
@@ -137,20 +137,23 @@ def _article_steps(
     readings: Sequence[Reading],
     pairs: Sequence[tuple[int, int]],
 ) -> list[tuple[ArticleStep, ArticleStep]]:
-    """Return pairs with the beginning of one translation, in turn that of "he" and of "she"."""
+    """Return the steps of both sentences of each pair, with the same forced beginning.
+
+    The beginning is the translation of the "he" sentence and of the "she" sentence in turn.
+    """
     steps = []
     for number, pair in enumerate(pairs):
         for base in pair if number % 2 == 0 else pair[::-1]:
             translated = translations[base]
             if translated is None:
                 continue
-            both = [
+            pair_steps = [
                 article_step(
                     translator, language, sentences[n], *translated, readings[base].article
                 )
                 for n in pair
             ]
-            if both[0] is not None and both[1] is not None:
-                steps.append((both[0], both[1]))
+            if pair_steps[0] is not None and pair_steps[1] is not None:
+                steps.append((pair_steps[0], pair_steps[1]))
                 break
     return steps

@@ -64,7 +64,7 @@ class PairSide:
 
 @dataclass(frozen=True, eq=False)
 class MinimalPair:
-    """Both sentences; `occupations` are their words for people, in order."""
+    """The sentence with "he" and with "she"; `occupations` are its words for people, in order."""
 
     occupations: tuple[str, ...]
     he: PairSide
@@ -77,10 +77,10 @@ class MinimalPair:
     def heads(self, count: int = N_HEADS) -> list[Head]:
         """Return the heads that look most at the pronoun, by the weight above that of the words
         next to it, as a mean over the occupations and both sentences."""
-        both = np.concatenate([self.he.weights, self.she.weights])
-        known = ~np.isnan(both).any((-1, -2, -3))  # (occupation, kind)
-        excess = np.where(known[:, :, None, None], both[..., 0] - both[..., 1], 0)
-        mean = excess.sum(0) / np.maximum(known.sum(0), 1)[:, None, None]
+        weights = np.concatenate([self.he.weights, self.she.weights])
+        measured = ~np.isnan(weights).any((-1, -2, -3))  # (occupation, kind)
+        excess = np.where(measured[:, :, None, None], weights[..., 0] - weights[..., 1], 0)
+        mean = excess.sum(0) / np.maximum(measured.sum(0), 1)[:, None, None]
         order = np.argsort(-mean, axis=None, kind="stable")[:count]
         return [
             (KINDS[kind], int(layer), int(head))
@@ -111,7 +111,7 @@ def minimal_pair(
     occupations = [occupations_in(side)[:MAX_OCCUPATIONS] for side in sides]
     if not occupations[0]:
         raise ValueError(
-            "the sentence has no occupation that we know; use two, such as doctor and nurse, as in "
+            "the sentence has no known occupation; use two, such as doctor and nurse, as in "
             f'"{EXAMPLES[0]}"'
         )
     config = translator.model.config
@@ -119,8 +119,8 @@ def minimal_pair(
     names = list(dict.fromkeys([*sites, *aligner_sites(aligner)]))
     traces = translator.trace_batch(sides, names=names, hooks=hooks, candidates=1)
     he, she = (
-        _side(translator, aligner, language, trace, [(first, last) for _, first, last in found])
-        for trace, found in zip(traces, occupations, strict=True)
+        _side(translator, aligner, language, trace, [(first, last) for _, first, last in spans])
+        for trace, spans in zip(traces, occupations, strict=True)
     )
     return MinimalPair(tuple(name for name, _, _ in occupations[0]), he, she)
 
@@ -153,29 +153,34 @@ def _weights(
 ) -> Float[np.ndarray, "kind layer head 2"]:
     weights = np.full((len(KINDS), trace.n_layers, trace.n_heads, 2), np.nan)
     words = WORD.findall(trace.source)
-    owners = words_of(trace.src_tokens[:-1], words)
-    if owners is None or translation is None:
+    word_of_token = words_of(trace.src_tokens[:-1], words)
+    if word_of_token is None or translation is None:
         return weights
     pronoun = pronoun_positions(words)[0]
     first, last = occupation
-    columns = [_positions(owners, pronoun, pronoun)]
+    columns = [_positions(word_of_token, pronoun, pronoun)]
     columns += [
-        _positions(owners, word, word)
+        _positions(word_of_token, word, word)
         for word in (pronoun - 1, pronoun + 1)
         if 0 <= word < len(words) and not first <= word <= last
     ]
     target_word = reading.article if reading.article >= 0 else reading.noun
     rows = [
-        _positions(owners, first, last),
-        _positions(translation.owners, target_word, target_word)[:1] if target_word >= 0 else [],
+        _positions(word_of_token, first, last),
+        _positions(translation.word_of_token, target_word, target_word)[:1]
+        if target_word >= 0
+        else [],
     ]
     for kind, name in enumerate(KINDS):
         if rows[kind]:
             table = trace.all_weights(name)[:, :, rows[kind]].mean(2)  # (layer, head, source)
-            on = [table[..., each].sum(-1) for each in columns]
-            weights[kind] = np.stack([on[0], np.mean(on[1:] or [0 * on[0]], axis=0)], axis=-1)
+            column_weights = [table[..., each].sum(-1) for each in columns]
+            weights[kind] = np.stack(
+                [column_weights[0], np.mean(column_weights[1:] or [0 * column_weights[0]], axis=0)],
+                axis=-1,
+            )
     return weights
 
 
-def _positions(owners: Sequence[int], first: int, last: int) -> list[int]:
-    return [n for n, owner in enumerate(owners) if first <= owner <= last]
+def _positions(word_of_token: Sequence[int], first: int, last: int) -> list[int]:
+    return [n for n, owner in enumerate(word_of_token) if first <= owner <= last]

@@ -2,7 +2,8 @@
 
 A noun shows the gender of the person ("boulanger", "boulangère"), or leaves it to the article ("le
 secrétaire", "la secrétaire"), or has one grammatical gender for everybody ("la victime", "die
-Person"), which says nothing about the person. The lists are ours; they are not complete.
+Person"), which says nothing about the person. The lists were made for this package and are not
+complete.
 """
 
 from __future__ import annotations
@@ -117,10 +118,10 @@ def _german_forms(noun: str, shows: NounClass) -> list[str]:
 
 
 def noun_class(language: str, word: str) -> NounClass | None:
-    """Return what a word for a person shows; None for a word that the lists do not have."""
-    known = nouns(language).get(word.casefold())
-    if known is not None or language != "de" or not word[:1].isupper():
-        return known
+    """Return what a word for a person shows; None for a word that is not in the lists."""
+    listed_class = nouns(language).get(word.casefold())
+    if listed_class is not None or language != "de" or not word[:1].isupper():
+        return listed_class
     if word.endswith(("frau", "frauen")):
         return "feminine"
     return "masculine" if word.endswith("mann") else None
@@ -169,14 +170,15 @@ elle elles en est et été être eu il ils j' je l' la le les leur lui m' me mai
 par parce pas pour pourrait qu' que qui s' sa sans se ses si son sont sur t' te tu un une vous y
 était avait plus moins très"""
 FUNCTION_WORDS = frozenset(_FRENCH_FUNCTION_WORDS.split())
-"""French words that are no noun."""
+"""French words that are not nouns."""
 _GERMAN_FUNCTION_WORDS = "er es sie ihr wir ich du dass weil wenn als und aber was wer"
 GERMAN_PRONOUNS = frozenset(_GERMAN_FUNCTION_WORDS.split())
-"""German words that are no noun although they may be capitalized at the beginning."""
+"""German words that are not nouns, although they may be capitalized in a sentence."""
 
 
 def may_be_noun(language: str, word: str) -> bool:
-    """Return whether an aligned word is worth looking at: German nouns are capitalized."""
+    """Return whether an aligned word can be a noun: a capitalized word in German, a word that is
+    not an article or function word in French."""
     folded = word.casefold().replace("’", "'")
     if not word[:1].isalpha() or folded in ARTICLES[language]:
         return False
@@ -186,10 +188,10 @@ def may_be_noun(language: str, word: str) -> bool:
 
 
 def counterpart(language: str, article: str, first: bool) -> tuple[str, str] | None:
-    """Return the masculine and the feminine form of an article in its place; None if unknown.
+    """Return the masculine and the feminine form of an article; None if unknown.
 
     Args:
-        article: as it is written; both forms keep its capital letter.
+        article: in upper or lower case; both forms keep its capital letter.
         first: whether it is the first word of the sentence.
     """
     folded = article.casefold()
@@ -199,11 +201,11 @@ def counterpart(language: str, article: str, first: bool) -> tuple[str, str] | N
     }
     if folded not in table:
         return None
-    other = table[folded]
+    counterpart_form = table[folded]
     feminine = ("la", "une") if language == "fr" else ("die", "eine", "einer")
     # "der" is feminine only where its counterpart is "dem".
-    is_feminine = folded in feminine or (folded == "der" and other == "dem")
-    pair = (other, folded) if is_feminine else (folded, other)
+    is_feminine = folded in feminine or (folded == "der" and counterpart_form == "dem")
+    pair = (counterpart_form, folded) if is_feminine else (folded, counterpart_form)
     if article[:1].isupper():
         return pair[0].capitalize(), pair[1].capitalize()
     return pair

@@ -61,7 +61,7 @@ class ArticleStep:
         pair: source ids, and the ids of the beginning and the article.
         masculine, feminine: token ids of the two forms of the article.
         occupation, pronoun: source positions of their tokens.
-        neighbours: of the tokens of each word next to the pronoun.
+        neighbours: source positions of the tokens of each word next to the pronoun.
     """
 
     pair: Pair
@@ -80,35 +80,35 @@ def article_step(
     ids: Sequence[int],
     article: int,
 ) -> ArticleStep | None:
-    """Return the step that writes an article, for a sentence; None if there is no such step.
+    """Return the step that writes an article, for a sentence.
 
-    There is none if the article or its other form is not a single token, or if the sentence's
-    tokens do not match its words.
+    Return None if the article or its other form is not a single token, or if the sentence's tokens
+    do not match its words.
 
     Args:
         translation, ids: the translation whose beginning is forced, perhaps of the other sentence
             of the pair, and its token ids.
-        article: position of the article in its words; -1 if there is none.
+        article: position of the article in its words; -1 if it has no article.
     """
     if article < 0:
         return None
     forms = counterpart(language, translation.words[article], article == 0)
-    tokens = [n for n, owner in enumerate(translation.owners) if owner == article]
+    tokens = [n for n, owner in enumerate(translation.word_of_token) if owner == article]
     if forms is None or len(tokens) != 1:
         return None
     form_ids = [_single_token(translator, form) for form in forms]
     vocabulary = translator.vocabulary
     src = vocabulary.encode(sentence.text)
-    owners = words_of(vocabulary.tokens(src[:-1]), sentence.words)
-    if None in form_ids or ids[tokens[0]] not in form_ids or owners is None:
+    word_of_token = words_of(vocabulary.tokens(src[:-1]), sentence.words)
+    if None in form_ids or ids[tokens[0]] not in form_ids or word_of_token is None:
         return None
     masculine, feminine = (int(form or 0) for form in form_ids)
 
     def positions(word: int) -> tuple[int, ...]:
-        return tuple(n for n, owner in enumerate(owners) if owner == word)
+        return tuple(n for n, owner in enumerate(word_of_token) if owner == word)
 
     pronoun = pronoun_positions(sentence.words)[0]
-    beside = [
+    neighbours = [
         word
         for word in (pronoun - 1, pronoun + 1)
         if not sentence.first <= word <= sentence.last and positions(word)
@@ -120,7 +120,7 @@ def article_step(
         feminine,
         tuple(position for word in occupation for position in word),
         positions(pronoun),
-        tuple(positions(word) for word in beside),
+        tuple(positions(word) for word in neighbours),
     )
 
 
@@ -166,8 +166,8 @@ class PronounEffect:
             as many random heads off, and the range of its draws instead of an interval.
         right, right_off, right_random: share of pairs whose more probable article is masculine
             with "he" and feminine with "she".
-        flipped, flipped_random: share of sentences in which the more probable article is another
-            one without the heads.
+        flipped, flipped_random: share of sentences whose more probable article changes when the
+            heads are switched off.
     """
 
     pairs: int
@@ -243,16 +243,20 @@ def pronoun_weights(
     weights = np.zeros((len(KINDS), config.n_layers, config.n_heads, 2, len(steps)))
 
     def record(kind: int, layer: int, batch: NumberedBatch) -> Callable[[Tensor, str], None]:
-        def look(values: Tensor, name: str) -> None:
+        def record_weights(values: Tensor, name: str) -> None:
             for row, number in enumerate(batch.numbers):
                 step = steps[number]
                 rows = list(step.occupation) if kind == 0 else [len(step.pair.out) - 1]
-                looked = values[row, :, rows].float().mean(1).cpu().numpy()  # (heads, source)
-                beside = [looked[:, list(word)].sum(-1) for word in step.neighbours]
-                weights[kind, layer, :, 0, number] = looked[:, list(step.pronoun)].sum(-1)
-                weights[kind, layer, :, 1, number] = np.mean(beside, axis=0) if beside else 0
+                mean_weights = values[row, :, rows].float().mean(1).cpu().numpy()  # (heads, source)
+                neighbour_weights = [
+                    mean_weights[:, list(word)].sum(-1) for word in step.neighbours
+                ]
+                weights[kind, layer, :, 0, number] = mean_weights[:, list(step.pronoun)].sum(-1)
+                weights[kind, layer, :, 1, number] = (
+                    np.mean(neighbour_weights, axis=0) if neighbour_weights else 0
+                )
 
-        return look
+        return record_weights
 
     def hooks(batch: NumberedBatch) -> Hooks:
         return Hooks(
@@ -312,11 +316,11 @@ def _random_heads(translator: Translator, chosen: Sequence[Head], seed: int) -> 
     for _ in range(N_RANDOM):
         heads: list[Head] = []
         for kind in KINDS:
-            others = [
+            candidates = [
                 head for head in all_heads(translator.model.config, [kind]) if head not in chosen
             ]
-            count = min(sum(head[0] == kind for head in chosen), len(others))
-            heads += [others[n] for n in rng.choice(len(others), count, replace=False)]
+            count = min(sum(head[0] == kind for head in chosen), len(candidates))
+            heads += [candidates[n] for n in rng.choice(len(candidates), count, replace=False)]
         draws.append(heads)
     return draws
 

@@ -3,7 +3,7 @@
 1. The occupation's noun is the target word that the aligner head links with it. Of several, a noun
    from the lists of `nouns` comes first, then the one with the largest score.
 2. If that noun is in the lists and its form shows a gender ("infirmière", "Lehrerin"), it decides.
-3. If it has one gender for everybody ("la victime", "die Person"), nothing is decided.
+3. If it has one gender for everybody ("la victime", "die Person"), the gender is undecided.
 4. Otherwise the article directly before it decides, or the one before an adjective, unless it
    shows no gender ("l'", "les", German "der" after the first word).
 
@@ -40,7 +40,7 @@ SAME_FORM = "the article shows no gender"
 UNDECIDED = (NOT_ALIGNED, ONE_GENDER, NO_ARTICLE, SAME_FORM)
 """Reasons why a gender cannot be decided."""
 MAX_ADJECTIVES = 1
-"""Number of words between article and noun at most."""
+"""Maximum number of words between article and noun."""
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,9 @@ class Reading:
 
     Attributes:
         gender: None if it cannot be decided.
-        noun, article: positions in the words of the translation; -1 if there is none.
+        noun, article: positions in the words of the translation; -1 if it has no such word.
         person: whether the noun is in the lists of words for people (`nouns`).
-        reason: why it is not decided, one of `UNDECIDED`; "" if it is.
+        reason: why the gender is not decided, one of `UNDECIDED`; "" if it is decided.
     """
 
     gender: Gender | None
@@ -64,10 +64,10 @@ class Reading:
 def check_language(code: str) -> None:
     """Raise ValueError for a target language whose articles are unknown."""
     if code not in LANGUAGES:
-        names = " and ".join(language_name(known) for known in LANGUAGES)
-        given = language_name(code) if code else "an unknown language"
+        names = " and ".join(language_name(supported) for supported in LANGUAGES)
+        language = language_name(code) if code else "an unknown language"
         raise ValueError(
-            f"the gender of a translated occupation can be read in {names}, not in {given}"
+            f"the gender of a translated occupation can be read in {names}, not in {language}"
         )
 
 
@@ -82,25 +82,27 @@ def read_gender(language: str, words: Sequence[str], noun: int) -> Reading:
         return Reading(None, -1, -1, False, NOT_ALIGNED)
     noun_gender = noun_class(language, words[noun])
     article = _article(language, words, noun)
-    known = noun_gender is not None
+    listed = noun_gender is not None
     if noun_gender == "fixed":
-        return Reading(None, noun, article, known, ONE_GENDER)
+        return Reading(None, noun, article, listed, ONE_GENDER)
     if noun_gender == "masculine" or noun_gender == "feminine":
-        return Reading(noun_gender, noun, article, known)
+        return Reading(noun_gender, noun, article, listed)
     if article < 0:
-        return Reading(None, noun, -1, known, NO_ARTICLE)
+        return Reading(None, noun, -1, listed, NO_ARTICLE)
     form = words[article].casefold()
     gender = ARTICLES[language][form]
     if language == "de" and form == "der" and article == 0:
         gender = "masculine"  # the subject of a sentence
-    return Reading(gender, noun, article, known, "" if gender else SAME_FORM)
+    return Reading(gender, noun, article, listed, "" if gender else SAME_FORM)
 
 
 def _article(language: str, words: Sequence[str], noun: int) -> int:
-    for at in range(noun - 1, max(noun - 2 - MAX_ADJECTIVES, -1), -1):
-        if words[at].casefold() in ARTICLES[language]:
-            return at
-        if not words[at][:1].isalpha() or not (language == "de" or may_be_noun("fr", words[at])):
+    for position in range(noun - 1, max(noun - 2 - MAX_ADJECTIVES, -1), -1):
+        if words[position].casefold() in ARTICLES[language]:
+            return position
+        if not words[position][:1].isalpha() or not (
+            language == "de" or may_be_noun("fr", words[position])
+        ):
             break
     return -1
 
@@ -121,14 +123,16 @@ def aligned_noun(
         -1 if no noun is linked with it.
     """
     linked: list[int] = [
-        at
-        for at in np.flatnonzero(np.isin(scores.argmax(-1), list(occupation))).tolist()
-        if may_be_noun(language, words[at])
+        position
+        for position in np.flatnonzero(np.isin(scores.argmax(-1), list(occupation))).tolist()
+        if may_be_noun(language, words[position])
     ]
     if not linked:
         return -1
-    known = [at for at in linked if noun_class(language, words[at]) is not None]
-    return max(known or linked, key=lambda at: (scores[at, list(occupation)].max(), -at))
+    listed = [position for position in linked if noun_class(language, words[position]) is not None]
+    return max(
+        listed or linked, key=lambda position: (scores[position, list(occupation)].max(), -position)
+    )
 
 
 @dataclass(frozen=True)
@@ -136,14 +140,14 @@ class ReadTranslation:
     """A translation split into words, with its alignment.
 
     Attributes:
-        source, words: the words of both sides.
-        owners: the word of every token of the translation, without `</s>`.
+        source, words: the words of the sentence and of its translation.
+        word_of_token: the word's position for each token of the translation, without `</s>`.
         scores: of the aligner head, (word of the translation, source word).
     """
 
     source: tuple[str, ...]
     words: tuple[str, ...]
-    owners: tuple[int, ...]
+    word_of_token: tuple[int, ...]
     scores: Float[np.ndarray, "target source"]
 
     def reading(self, language: str, first: int, last: int) -> Reading:

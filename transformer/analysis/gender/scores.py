@@ -6,7 +6,7 @@ sentences where the pronoun agrees with the stereotype minus that where it does 
 2025 (https://arxiv.org/abs/2505.08546) ask how often both sentences of a minimal pair are right
 (minimal pair accuracy).
 
-All shares are of what can be decided: undecided occupations are counted apart, and not as errors.
+All shares are of the decided occupations: undecided ones are counted separately, not as errors.
 Sentences of a minimal pair share most words, so the bootstrap draws pairs and not sentences.
 """
 
@@ -99,7 +99,7 @@ def pair_accuracy(pairs: PairCounts) -> Shares:
 
 
 def changed(pairs: PairCounts) -> Shares:
-    """Return the share of decided pairs in which the pronoun changes the gender at all."""
+    """Return the share of decided pairs in which the pronoun changes the gender."""
     differs = pairs[..., 0, 1, :].sum(-1) + pairs[..., 1, 0, :].sum(-1)
     return _share(differs, pairs[..., :2, :2, :].sum((-1, -2, -3)))
 
@@ -121,7 +121,7 @@ SCORES: Mapping[str, str] = {
     "stereotype_kept": "Stereotype kept",
     "they": "Masculine, they",
 }
-_OF_SENTENCES: Mapping[str, Callable[[Counts], Shares]] = {
+_SENTENCE_FORMULAS: Mapping[str, Callable[[Counts], Shares]] = {
     "accuracy": accuracy,
     "male": accuracy_of(0),
     "female": accuracy_of(1),
@@ -129,7 +129,7 @@ _OF_SENTENCES: Mapping[str, Callable[[Counts], Shares]] = {
     "stereotype_gap": stereotype_gap,
     "they": masculine_with_they,
 }
-_OF_PAIRS: Mapping[str, Callable[[PairCounts], Shares]] = {
+_PAIR_FORMULAS: Mapping[str, Callable[[PairCounts], Shares]] = {
     "changed": changed,
     "pair_accuracy": pair_accuracy,
     "stereotype_kept": stereotype_kept,
@@ -160,21 +160,21 @@ def gender_scores(
         genders_of = GENDERS.index(genders[he]), GENDERS.index(genders[she])
         pair_counts[number, *genders_of, column] += 1
     scores = {
-        **{name: _score(name, counts, formula) for name, formula in _OF_SENTENCES.items()},
-        **{name: _score(name, pair_counts, formula) for name, formula in _OF_PAIRS.items()},
+        **{name: _score(name, counts, formula) for name, formula in _SENTENCE_FORMULAS.items()},
+        **{name: _score(name, pair_counts, formula) for name, formula in _PAIR_FORMULAS.items()},
     }
     return [score for name in SCORES if (score := scores[name]) is not None]
 
 
 def _clusters(n_sentences: int, pairs: Sequence[tuple[int, int]]) -> list[int]:
-    """Return a number for each sentence that both sentences of a pair share."""
+    """Return a cluster number for each sentence; the two sentences of a pair have the same one."""
     cluster = {number: pair for pair, numbers in enumerate(pairs) for number in numbers}
     free = iter(range(len(pairs), len(pairs) + n_sentences))
     return [cluster[n] if n in cluster else next(free) for n in range(n_sentences)]
 
 
 def _stereotypical(sentence: OccupationSentence) -> int:
-    """Return 0 if the pronoun agrees with the stereotype, 1 if not, 2 if there is none."""
+    """Return 0 if the pronoun agrees with the stereotype, 1 if not, 2 without a stereotype."""
     if sentence.stereotype is None or sentence.gold == "neutral":
         return 2
     return 0 if sentence.stereotype == sentence.gold else 1

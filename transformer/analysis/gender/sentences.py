@@ -55,13 +55,13 @@ STEREOTYPES: dict[str, Gold] = {
 Labor, 2017), as Zhao et al. 2018 used them for WinoBias; the pro-stereotypical part of WinoMT
 (github.com/gabrielStanovsky/mt_gender, `data/aggregates/en_pro.txt`) has the same 40 labels."""
 
-_OTHERS = """actor, architect, artist, bartender, boss, buyer, chef, chemist, client, colleague,
-customer, dancer, dentist, director, doctor, electrician, employee, engineer, firefighter, friend,
-guest, inspector, instructor, journalist, judge, neighbor, neighbour, officer, owner, painter,
-passenger, patient, pharmacist, pilot, plumber, police officer, president, professor, programmer,
-psychologist, scientist, singer, soldier, specialist, student, surgeon, technician, therapist,
-visitor, waiter, witness, worker"""
-OCCUPATIONS = (*STEREOTYPES, *_OTHERS.replace("\n", " ").split(", "))
+_WITHOUT_STEREOTYPE = """actor, architect, artist, bartender, boss, buyer, chef, chemist, client,
+colleague, customer, dancer, dentist, director, doctor, electrician, employee, engineer,
+firefighter, friend, guest, inspector, instructor, journalist, judge, neighbor, neighbour, officer,
+owner, painter, passenger, patient, pharmacist, pilot, plumber, police officer, president,
+professor, programmer, psychologist, scientist, singer, soldier, specialist, student, surgeon,
+technician, therapist, visitor, waiter, witness, worker"""
+OCCUPATIONS = (*STEREOTYPES, *_WITHOUT_STEREOTYPE.replace("\n", " ").split(", "))
 """Words for people that are recognized in an English sentence."""
 
 EXAMPLES = (
@@ -71,7 +71,7 @@ EXAMPLES = (
     "The lawyer wrote to the baker because he needed help.",
     "The engineer met the librarian after she had closed the door.",
 )
-"""Sentences of our own."""
+"""Example sentences, written for this package."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class OccupationSentence:
         gold: gender of the pronoun: "male" (he), "female" (she), or "neutral" (they).
         first, last: the occupation's words, as positions in `words`.
         text: the sentence.
-        occupation: as the file has it.
+        occupation: as written in the file.
     """
 
     gold: Gold
@@ -117,30 +117,30 @@ def read_winomt(path: str | os.PathLike[str]) -> list[OccupationSentence]:
     return sentences
 
 
-def _sentence(line: str, place: str) -> OccupationSentence:
+def _sentence(line: str, where: str) -> OccupationSentence:
     columns = line.split("\t")
     if len(columns) != N_COLUMNS:
         raise CorpusError(
-            f"{place}: {len(columns)} columns; WinoMT has {N_COLUMNS}, separated by tabs: gender, "
+            f"{where}: {len(columns)} columns; WinoMT has {N_COLUMNS}, separated by tabs: gender, "
             "position, sentence and occupation."
         )
     gold, position, text, occupation = (column.strip() for column in columns)
     if gold not in ("male", "female", "neutral"):
         raise CorpusError(
-            f"{place}: the gender is {gold[:20]!r}; it must be male, female or neutral."
+            f"{where}: the gender is {gold[:20]!r}; it must be male, female or neutral."
         )
     if len(text) > MAX_CHARACTERS:
         raise CorpusError(
-            f"{place}: the sentence has {len(text)} characters; the maximum is {MAX_CHARACTERS}."
+            f"{where}: the sentence has {len(text)} characters; the maximum is {MAX_CHARACTERS}."
         )
     spaced = text.split()
     if not (position.isascii() and position.isdigit() and int(position[:6]) < len(spaced)):
         raise CorpusError(
-            f"{place}: the position is {position[:20]!r}; it must be a word of the sentence, from "
+            f"{where}: the position is {position[:20]!r}; it must be a word of the sentence, from "
             f"0 to {len(spaced) - 1}."
         )
     if gold != "neutral" and not has_pronoun(text):
-        raise CorpusError(f"{place}: the sentence has no pronoun such as he, she, his or her.")
+        raise CorpusError(f"{where}: the sentence has no pronoun such as he, she, his or her.")
     first = len(WORD.findall(" ".join(spaced[: int(position)])))
     last = first + max(len(WORD.findall(occupation)), 1) - 1
     checked: Gold = "male" if gold == "male" else "female" if gold == "female" else "neutral"
@@ -175,10 +175,10 @@ def with_pronoun(text: str, gold: Gold) -> str:
         word = match[0].casefold()
         if (word in ("he", "him", "his", "himself")) == (gold == "male"):
             return match[0]
-        other = _her_to_male(text[match.end() :]) if word == "her" else _SWAPS[word]
+        replacement = _her_to_male(text[match.end() :]) if word == "her" else _SWAPS[word]
         if word == "his" and not _before_noun(text[match.end() :]):
-            other = "hers"
-        return other.capitalize() if match[0][0].isupper() else other
+            replacement = "hers"
+        return replacement.capitalize() if match[0][0].isupper() else replacement
 
     return _PRONOUN.sub(replaced, text)
 
@@ -207,7 +207,7 @@ def minimal_pairs(sentences: Sequence[OccupationSentence]) -> list[tuple[int, in
 
 
 def _case_of(match: re.Match[str]) -> str:
-    """Replace a pronoun by its case: "her" may be that of "him" or "his"."""
+    """Return a tag for the pronoun's case; "her" has the tag of both "him" and "his"."""
     word = match[0].casefold()
     return "<S>" if word in ("he", "she") else "<R>" if word.endswith("self") else "<O>"
 
