@@ -16,7 +16,7 @@ from statistics import median
 import psutil
 from playwright.sync_api import Page
 
-from benchmarks.browser import ROOT, chromium, served, settled, wait_until
+from benchmarks.browser import ROOT, app_server, chromium, wait_for_script_run, wait_until
 from transformer import Translator
 
 SENTENCES = [
@@ -28,7 +28,7 @@ SENTENCES = [
 ]
 LONG = " ".join(SENTENCES)
 PAUSE_MS = 300
-"""Milliseconds from a finished picture to the next click; people wait longer."""
+"""Milliseconds to wait between a finished picture and the next click; people wait longer."""
 
 # Milliseconds from the click to the frame that follows the new picture.
 CLICK = """([layer, head]) => new Promise((done) => {
@@ -76,7 +76,7 @@ def translate(page: Page, text: str) -> float:
     steps = page.locator(".hu-steps tbody tr")
     before = page.locator(".hu-text").first.inner_text()
 
-    def act() -> None:
+    def submit() -> None:
         box.fill(text)
         box.press("Enter")
         wait_until(
@@ -88,19 +88,19 @@ def translate(page: Page, text: str) -> float:
         )
         steps.first.wait_for()
 
-    return milliseconds(act)
+    return milliseconds(submit)
 
 
-def in_python(folder: Path) -> None:
+def report_in_python(folder: Path) -> None:
     translator = Translator.load(folder, device="cpu")
     translator.trace(SENTENCES[0])
-    all_sites, weights_only = [], []
+    all_tensors, weights_only = [], []
     names = [name for name in translator.model.hook_names if name.endswith("hook_weights")]
     for text in SENTENCES * 3:
-        all_sites.append(milliseconds(lambda text=text: translator.trace(text)))
+        all_tensors.append(milliseconds(lambda text=text: translator.trace(text)))
         weights_only.append(milliseconds(lambda text=text: translator.trace(text, names=names)))
     tokens = median(len(translator.translate(text).tokens) for text in SENTENCES)
-    report(f"translate and trace all tensors ({tokens:.0f} output tokens)", all_sites, 150)
+    report(f"translate and trace all tensors ({tokens:.0f} output tokens)", all_tensors, 150)
     report("translate and trace what the pages show", weights_only)
 
 
@@ -108,38 +108,38 @@ def main(checkpoints: Path) -> None:
     folders = sorted(path.parent for path in checkpoints.glob("*/config.json"))
     if not folders:
         sys.exit(f"There is no checkpoint in {checkpoints}.")
-    in_python(folders[0])
+    report_in_python(folders[0])
     with chromium() as browser:
         start = time.perf_counter()
-        with served(checkpoints) as (address, server):
+        with app_server(checkpoints) as (address, server):
             ready = 1000 * (time.perf_counter() - start)
             report("start the server", [ready])
             page = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()
             page.goto(f"{address}/translate")
             page.locator(".hu-steps").wait_for()
-            settled(page)
+            wait_for_script_run(page)
             report(
                 "type a sentence, read its steps (browser)", [translate(page, s) for s in SENTENCES]
             )
             for suffix, text in (("", SENTENCES[0]), (" (long text)", LONG)):
                 page.goto(f"{address}/attention?text={text}&kind=encoder&exact=1")
                 page.locator(".hu-thumb").first.wait_for()
-                settled(page)
+                wait_for_script_run(page)
                 clicks = [page.evaluate(CLICK, [n % 6, n % 8]) for n in range(1, 20)]
                 report(f"choose another head, click to picture{suffix}", clicks, 150)
-                settled(page)
+                wait_for_script_run(page)
             page.goto(f"{address}/lab?lab=switch&text={SENTENCES[0]}")
             switch_times = []
             for n in range(27):
                 page.get_by_text("Nothing is changed").wait_for()
                 page.locator("[data-head]").first.wait_for()
-                settled(page)
+                wait_for_script_run(page)
                 page.wait_for_timeout(PAUSE_MS)
                 head = f"{'edc'[n % 3]}{n // 3 % 6}.{n % 8}"
                 switch_times.append(page.evaluate(SWITCH, [head, "Without"]))
                 page.get_by_role("button", name="All on").click()
             report("switch a head off, click to the new translation", switch_times, 150)
-            settled(page)
+            wait_for_script_run(page)
             process = psutil.Process(server.pid)
             peak = max(
                 int(line.split()[1])

@@ -18,7 +18,7 @@ from typing import Any
 from playwright.sync_api import Browser, Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[1]
-QUIET = "notRunning"
+IDLE_SCRIPT_STATE = "notRunning"
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -31,7 +31,7 @@ FLAGS = [
 
 
 @contextmanager
-def served(
+def app_server(
     checkpoints: Path, *, log: Path | None = None, script: Path = Path("app.py"), **env: str
 ) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     """Start the app with `streamlit run`; yield its address and its process.
@@ -41,18 +41,18 @@ def served(
         script: another app to start instead.
     """
     command = [sys.executable, "-m", "streamlit", "run", str(script)]
-    with started(command, log=log, HEADS_UP_CHECKPOINTS=str(checkpoints), **env) as server:
+    with streamlit_server(command, log=log, HEADS_UP_CHECKPOINTS=str(checkpoints), **env) as server:
         yield server
 
 
 @contextmanager
-def started(
+def streamlit_server(
     command: Sequence[str], *, log: Path | None = None, folder: Path = ROOT, **env: str
 ) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """Start a Streamlit server with this command in this folder, as `served` does."""
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        port = free.getsockname()[1]
+    """Start a Streamlit server with this command in this folder, as `app_server` does."""
+    with socket.socket() as probe_socket:
+        probe_socket.bind(("localhost", 0))
+        port = probe_socket.getsockname()[1]
     error_log = log.open("wb") if log else None
     server = subprocess.Popen(
         [*command, "--server.headless", "true", "--server.port", str(port)],
@@ -115,9 +115,9 @@ def chromium(*flags: str) -> Iterator[Browser]:
         browser.close()
 
 
-def settled(page: Page) -> None:
+def wait_for_script_run(page: Page) -> None:
     """Wait until the script run of the page has ended."""
-    page.locator(f"[data-test-script-state={QUIET}]").wait_for()
+    page.locator(f"[data-test-script-state={IDLE_SCRIPT_STATE}]").wait_for()
 
 
 RECORD_APPEARANCE = """(() => {
@@ -145,12 +145,12 @@ def time_to_appear(browser: Browser, address: str, selector: str, mbit: float = 
         protocol = context.new_cdp_session(page)
         protocol.send("Network.emulateNetworkConditions", {"offline": False, "latency": 40, **line})
     page.goto(address)
-    spent = float(page.evaluate("window.seen"))
+    milliseconds = float(page.evaluate("window.seen"))
     context.close()
-    return spent
+    return milliseconds
 
 
-UNFOLDED = """(text) => {
+EXPANDER_IS_OPEN = """(text) => {
   const label = (node) => node.querySelector("summary")?.innerText ?? "";
   const expanders = [...document.querySelectorAll("details")];
   const expander = expanders.find((node) => label(node).includes(text));
@@ -158,11 +158,11 @@ UNFOLDED = """(text) => {
 }"""
 
 
-def unfold(page: Page, text: str) -> None:
+def open_expander(page: Page, text: str) -> None:
     """Open the expander with this text and wait for its animation to end: a click on a moving page
     may hit something else."""
     page.get_by_text(text).click()
-    wait_until(page, UNFOLDED, text)
+    wait_until(page, EXPANDER_IS_OPEN, text)
 
 
 def wait_until(page: Page, script: str, arg: Any = None, timeout: float = 180) -> None:

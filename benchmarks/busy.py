@@ -23,7 +23,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from benchmarks.browser import ROOT, served
+from benchmarks.browser import ROOT, app_server
 from benchmarks.sessions import Session
 from transformer.jobs.limits import cores
 
@@ -33,7 +33,7 @@ _NUMBERS = itertools.count(11)
 
 
 @contextmanager
-def burning(count: int) -> Iterator[None]:
+def busy_processes(count: int) -> Iterator[None]:
     """Run this many processes that occupy a core each."""
     burners = [subprocess.Popen([sys.executable, "-c", BURN]) for _ in range(count)]
     try:
@@ -88,7 +88,7 @@ def main() -> None:
     first = min(path.parent for path in options.checkpoints.glob("*/config.json"))
     with (
         tempfile.TemporaryDirectory() as runs,
-        served(options.checkpoints, HEADS_UP_RUNS=runs) as (address, _),
+        app_server(options.checkpoints, HEADS_UP_RUNS=runs) as (address, _),
     ):
         workloads: dict[str, Callable[[], list[float]]] = {
             "translate one sentence": lambda: translation_times(first, options.times),
@@ -96,16 +96,16 @@ def main() -> None:
             "Attention: another sentence": lambda: rerun_times(address, "attention", options.times),
             "Heads lab: another sentence": lambda: rerun_times(address, "lab", options.times),
         }
-        quiet = {name: statistics.median(measure()) for name, measure in workloads.items()}
+        idle = {name: statistics.median(measure()) for name, measure in workloads.items()}
         print(f"{options.burners} busy processes on {cores()} cores, {options.times} times each")
         print(f"{'':<32} {'quiet p50':>10} {'busy p50':>10} {'busy p99':>10} {'times':>7}")
-        with burning(options.burners):
+        with busy_processes(options.burners):
             for name, measure in workloads.items():
                 busy = measure()
                 p99 = float(np.percentile(busy, 99))
                 print(
-                    f"{name:<32} {quiet[name]:10.0f} {statistics.median(busy):10.0f} {p99:10.0f} "
-                    f"{p99 / quiet[name]:7.1f}   (goal: at most {GOAL_RATIO:g})",
+                    f"{name:<32} {idle[name]:10.0f} {statistics.median(busy):10.0f} {p99:10.0f} "
+                    f"{p99 / idle[name]:7.1f}   (goal: at most {GOAL_RATIO:g})",
                     flush=True,
                 )
 

@@ -26,7 +26,7 @@ from pathlib import Path
 import psutil
 from playwright.sync_api import Browser, Locator, Page
 
-from benchmarks.browser import ROOT, chromium, served, unfold
+from benchmarks.browser import ROOT, app_server, chromium, open_expander
 from benchmarks.class_sessions import TOKEN, Outsider, Student, Teacher
 from transformer.ui.address import EXAMPLES
 
@@ -60,7 +60,7 @@ def open_class(browser: Browser, address: str) -> tuple[Page, str]:
     page = browser.new_context().new_page()
     page.set_default_timeout(120_000)
     page.goto(f"{address}/class")
-    unfold(page, "For teachers: open a class")
+    open_expander(page, "For teachers: open a class")
     page.get_by_label("Token").fill(TOKEN)
     page.get_by_role("button", name="Open a class").click()
     return page, page.locator(".st-key-class-code").inner_text().replace(" ", "").strip()
@@ -157,18 +157,18 @@ class BrowserLesson(MeasuredLesson):
         for page in [self.teacher, *self.browsers]:
             changes = page.evaluate("window.changes")
             seconds = [at / 1e3 - changed_at for at, content in changes if content == screen]
-            later = [time for time in seconds if time >= 0]
+            arrivals = [time for time in seconds if time >= 0]
             place_times = times.setdefault("teacher" if page is self.teacher else "browser", [])
-            place_times += [1000 * later[0]] if later else []
-            self.late += not later
+            place_times += [1000 * arrivals[0]] if arrivals else []
+            self.late += not arrivals
         return changed_at, times
 
     def round(self) -> None:
         page = self.teacher
         self.change("page", lambda: press(page.get_by_role("link", name="Attention", exact=True)))
         for number in (1, 2):
-            pill = page.locator("[data-testid=stButtonGroup] button").nth(number)
-            self.change("sentence", partial(press, pill))
+            sentence_button = page.locator("[data-testid=stButtonGroup] button").nth(number)
+            self.change("sentence", partial(press, sentence_button))
             for _ in range(4):
                 cells = page.locator(".hu-mosaic [role=radio][aria-checked=false]")
                 self.change("head", partial(press, cells.nth(random.randrange(cells.count()))))
@@ -193,18 +193,18 @@ def join_students(address: str, code: str, count: int) -> list[Student]:
 
 def run_lesson(lesson: MeasuredLesson, address: str, code: str, minutes: float) -> None:
     """Run the lesson for this long, close its sessions and print the times."""
-    alone = Outsider(address, code)
-    alone.start()
+    outsider = Outsider(address, code)
+    outsider.start()
     end = time.monotonic() + 60 * minutes
     while time.monotonic() < end:
         lesson.round()
-    alone.close()
+    outsider.close()
     for student in lesson.students:
         student.close()
     for kind, times_by_place in lesson.times.items():
         for screen, times in times_by_place.items():
             report(f"another {kind}, from the click to {SCREENS[screen]}", times, FOLLOW_GOAL_MS)
-    report("another head, a student alone (script run)", alone.times, HEAD_GOAL_MS)
+    report("another head, a student alone (script run)", outsider.times, HEAD_GOAL_MS)
     errors = [text for student in lesson.students for text in student.errors]
     print(f"{'changes that did not arrive within the pause':<58} {lesson.late:8d}")
     print(f"{'pages that showed another view than the teacher':<58} {len(errors):8d}")
@@ -217,7 +217,7 @@ def main(students: int, minutes: float, checkpoints: Path) -> None:
         limits = Path(folder) / "limits.toml"
         limits.write_text(f'teacher_token = "{TOKEN}"\nclass_members = {students + 1}\n')
         environment = {"HEADS_UP_RUNS": f"{folder}/runs", "HEADS_UP_LIMITS": str(limits)}
-        with served(checkpoints, **environment) as (address, server):
+        with app_server(checkpoints, **environment) as (address, server):
             memory = psutil.Process(server.pid).memory_info
             print(f"{students} students, {minutes:g} minutes each; ms", end="")
             print(f"{'median':>39} {'p95':>8} {'max':>8} {'times':>6}")

@@ -32,25 +32,25 @@ STEPS = 150
 _TIMEOUT_SECONDS = 180.0
 
 
-class Machines:
+class DaskCluster:
     """Starts a Dask scheduler and workers; `close` kills all of them."""
 
     def __init__(self, folder: Path, scheme: str = "tcp", keys: Path | None = None) -> None:
         self.folder, self.scheme, self.keys = folder, scheme, keys
         self.port = free_port()
-        self.started: list[subprocess.Popen[bytes]] = []
+        self.processes: list[subprocess.Popen[bytes]] = []
 
     @property
     def address(self) -> str:
         return f"{self.scheme}://127.0.0.1:{self.port}"
 
-    def scheduler(self) -> subprocess.Popen[bytes]:
+    def start_scheduler(self) -> subprocess.Popen[bytes]:
         arguments = ["--host", self.address.rpartition(":")[0], "--port", str(self.port)]
         process = self._start("scheduler", *arguments, "--no-dashboard", "--no-show")
         self.wait(self._listens)
         return process
 
-    def worker(self, capacity: int = 1) -> subprocess.Popen[bytes]:
+    def start_worker(self, capacity: int = 1) -> subprocess.Popen[bytes]:
         """Start a worker without a nanny, so that killing the process kills the worker."""
         host = self.address.rpartition(":")[0]
         resources = ["--nthreads", "1", "--resources", f"run={capacity}", "--no-nanny"]
@@ -69,7 +69,7 @@ class Machines:
         return (self.folder / "dask.log").read_text("utf-8", "replace")[-4000:]
 
     def close(self) -> None:
-        for process in reversed(self.started):
+        for process in reversed(self.processes):
             process.send_signal(signal.SIGKILL)
             process.wait()
 
@@ -90,14 +90,14 @@ class Machines:
                 stderr=log,
                 env={**os.environ, "PYTHONPATH": str(IMPORT_ROOT), "OMP_NUM_THREADS": "1"},
             )
-        self.started.append(process)
+        self.processes.append(process)
         return process
 
 
 def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
+    with socket.socket() as probe_socket:
+        probe_socket.bind(("127.0.0.1", 0))
+        port: int = probe_socket.getsockname()[1]
         return port
 
 
@@ -107,19 +107,19 @@ def measure(jobs: Jobs, workers: int, runs: int) -> tuple[float, float]:
     while jobs.warm_workers() < workers:
         time.sleep(0.05)
     time.sleep(8)  # a worker may report ready while its process is still starting
-    began = time.perf_counter()
+    start = time.perf_counter()
     for number in range(runs):
         jobs.submit(make_run_config("reverse", settings={"steps": STEPS, "seed": number}), "ann")
-    first = 0.0
+    first_metrics = 0.0
     while True:
-        infos = jobs.runs()
-        elapsed = time.perf_counter() - began
-        if not first and any(info.step for info in infos):
-            first = elapsed
-        if any(info.status in ("failed", "cancelled") for info in infos):
-            raise RuntimeError(next(info.reason for info in infos if info.status != "finished"))
-        if all(info.status == "finished" for info in infos):
-            return first, elapsed
+        run_infos = jobs.runs()
+        elapsed = time.perf_counter() - start
+        if not first_metrics and any(info.step for info in run_infos):
+            first_metrics = elapsed
+        if any(info.status in ("failed", "cancelled") for info in run_infos):
+            raise RuntimeError(next(info.reason for info in run_infos if info.status != "finished"))
+        if all(info.status == "finished" for info in run_infos):
+            return first_metrics, elapsed
         time.sleep(0.05)
 
 
@@ -130,17 +130,17 @@ def measure_processes(workers: int, runs: int) -> tuple[float, float]:
 
 def measure_dask(workers: int, runs: int) -> tuple[float, float]:
     with tempfile.TemporaryDirectory() as folder:
-        machines = Machines(Path(folder))
-        machines.scheduler()
+        cluster = DaskCluster(Path(folder))
+        cluster.start_scheduler()
         for _ in range(workers):
-            machines.worker()
-        limits = Limits(executor="dask", scheduler=machines.address)
+            cluster.start_worker()
+        limits = Limits(executor="dask", scheduler=cluster.address)
         try:
             with Jobs(Path(folder) / "runs", limits, executor=for_runs(TRAINER)) as jobs:
                 return measure(jobs, workers, runs)
         finally:
             services.close_all()
-            machines.close()
+            cluster.close()
 
 
 def main() -> None:
@@ -149,14 +149,15 @@ def main() -> None:
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4])
     options = parser.parse_args()
     print(f"{cores()} cores; {options.runs} runs of {STEPS} steps of the task reverse")
-    slowest = 0.0
+    first_row_seconds = 0.0
     for workers in options.workers:
         for name, run in (("the app's own", measure_processes), ("with Dask", measure_dask)):
-            first, end = run(workers, options.runs)
-            slowest = slowest or end
+            first_metrics_seconds, total_seconds = run(workers, options.runs)
+            first_row_seconds = first_row_seconds or total_seconds
             print(
-                f"{workers} {name:<14} first metrics after {first:4.1f} s, "
-                f"{60 * options.runs / end:5.1f} runs/minute, {slowest / end:.2f} × the first row"
+                f"{workers} {name:<14} first metrics after {first_metrics_seconds:4.1f} s, "
+                f"{60 * options.runs / total_seconds:5.1f} runs/minute, "
+                f"{first_row_seconds / total_seconds:.2f} × the first row"
             )
 
 

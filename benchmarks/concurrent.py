@@ -25,7 +25,7 @@ from urllib.parse import urlencode
 
 import torch
 
-from benchmarks.browser import ROOT, served
+from benchmarks.browser import ROOT, app_server
 from benchmarks.sessions import Session
 from transformer import Translator
 from transformer.analysis.corpora.bundled_sentences import grammar_pairs
@@ -108,7 +108,7 @@ def translate_on_pages(
 
     with (
         tempfile.TemporaryDirectory() as runs,
-        served(checkpoints, HEADS_UP_RUNS=runs) as (address, _),
+        app_server(checkpoints, HEADS_UP_RUNS=runs) as (address, _),
         ThreadPoolExecutor(at_once) as pool,
     ):
         return [*pool.map(lambda text: translate(address, text), sources)]
@@ -121,9 +121,9 @@ def main() -> int:
     parser.add_argument("checkpoints", nargs="?", type=Path, default=ROOT / "checkpoints")
     parser.add_argument("--at-once", type=int, default=8, help="threads, and sessions")
     parser.add_argument("--earlier", type=Path, help="a checkpoint to compare with")
-    chosen = parser.parse_args()
+    options = parser.parse_args()
     torch.set_num_threads(1)  # as the app does
-    folder, sources, equal = chosen.checkpoints / MODEL, texts(COUNT), True
+    folder, sources, equal = options.checkpoints / MODEL, texts(COUNT), True
     print(f"{len(sources)} texts of which differ from the reference{'text':>30} tokens     log p")
     views = {name: View(method=name) for name in ("greedy", "beam")}
     expected = {
@@ -132,21 +132,21 @@ def main() -> int:
     }
     for name, view in views.items():
         for number, outputs in enumerate(
-            translate_concurrently(folder, sources, view, chosen.at_once), 1
+            translate_concurrently(folder, sources, view, options.at_once), 1
         ):
-            label = f"{name}: {chosen.at_once} threads, {('first', 'second')[number - 1]} request"
+            label = f"{name}: {options.at_once} threads, {('first', 'second')[number - 1]} request"
             equal &= compare_outputs(label, outputs, expected[name])
-        outputs = translate_on_pages(chosen.checkpoints, sources, view, chosen.at_once)
+        outputs = translate_on_pages(options.checkpoints, sources, view, options.at_once)
         equal &= compare_outputs(
-            f"{name}: {chosen.at_once} sessions on Translate", outputs, expected[name]
+            f"{name}: {options.at_once} sessions on Translate", outputs, expected[name]
         )
 
     print("What changes a translation:")
     view, reference = views["greedy"], expected["greedy"]
-    spaced = [text.replace(" .", ".").replace(" ?", "?") for text in sources]
+    without_space = [text.replace(" .", ".").replace(" ?", "?") for text in sources]
     compare_outputs(
         "no space before the full stop",
-        translate_alone(Translator.load(folder), spaced, view),
+        translate_alone(Translator.load(folder), without_space, view),
         reference,
     )
     for precision in ("fp32", "auto", "bf16"):
@@ -157,8 +157,8 @@ def main() -> int:
         "two threads", translate_alone(Translator.load(folder, "cpu"), sources, view), reference
     )
     torch.set_num_threads(1)
-    if chosen.earlier:
-        outputs = translate_alone(Translator.load(chosen.earlier, "cpu"), sources, view)
+    if options.earlier:
+        outputs = translate_alone(Translator.load(options.earlier, "cpu"), sources, view)
         compare_outputs("another checkpoint", outputs, reference)
     return 0 if equal else 1
 

@@ -31,22 +31,20 @@ LIST_SAMPLE = 100_000  # pairs from which the memory of Python lists is estimate
 def words() -> list[str]:
     """Return 6,000 invented words of one to three syllables."""
     syllables = [c + v for c in "bcdfghjklmnprstvz" for v in ("a", "e", "i", "o", "u", "on", "el")]
-    chooser = random.Random(1)
-    return [
-        "".join(chooser.choices(syllables, k=chooser.choice((1, 2, 2, 3)))) for _ in range(6000)
-    ]
+    rng = random.Random(1)
+    return ["".join(rng.choices(syllables, k=rng.choice((1, 2, 2, 3)))) for _ in range(6000)]
 
 
 def stream(n_pairs: int) -> Iterator[tuple[str, str]]:
     """Yield pairs, the same in every call; word frequencies follow Zipf's law."""
-    vocabulary, chooser = words(), random.Random(2)
+    vocabulary, rng = words(), random.Random(2)
     weights = [1 / rank for rank in range(1, len(vocabulary) + 1)]
-    pool = chooser.choices(vocabulary, weights, k=1 << 20)
+    pool = rng.choices(vocabulary, weights, k=1 << 20)
     for _ in range(n_pairs):
-        length, start = chooser.randint(4, 30), chooser.randrange(len(pool) - 64)
-        middle = start + length
-        end = middle + max(4, length + chooser.randint(-3, 3))
-        yield " ".join(pool[start:middle]), " ".join(pool[middle:end])
+        length, start = rng.randint(4, 30), rng.randrange(len(pool) - 64)
+        target_start = start + length
+        end = target_start + max(4, length + rng.randint(-3, 3))
+        yield " ".join(pool[start:target_start]), " ".join(pool[target_start:end])
 
 
 class Stages:
@@ -58,9 +56,10 @@ class Stages:
 
     def end(self, name: str) -> None:
         seconds = time.perf_counter() - self.began
-        anonymous, backed, peak = memory()
+        anonymous, file_backed, peak = memory()
         print(
-            f"{name:<42} {seconds:8.1f} {anonymous:10,.0f} {backed:12,.0f} {peak:8,.0f}", flush=True
+            f"{name:<42} {seconds:8.1f} {anonymous:10,.0f} {file_backed:12,.0f} {peak:8,.0f}",
+            flush=True,
         )
         self.began = time.perf_counter()
 
@@ -73,10 +72,10 @@ def memory() -> tuple[float, float, float]:
         resident = psutil.Process().memory_info().rss / 1e6
         return resident, float("nan"), float("nan")
     fields = dict(line.split(":", 1) for line in status.read_text().splitlines())
-    anonymous, backed, peak = (
+    anonymous, file_backed, peak = (
         int(fields[name].split()[0]) * 1024 / 1e6 for name in ("RssAnon", "RssFile", "VmHWM")
     )
-    return anonymous, backed, peak
+    return anonymous, file_backed, peak
 
 
 def main() -> None:
@@ -107,8 +106,8 @@ def main() -> None:
             (store.pair(n)[0].tolist(), store.pair(n)[1].tolist())
             for n in range(min(LIST_SAMPLE, len(store)))
         ]
-        share = (memory()[0] - before) * len(store) / len(rows)
-        print(f"as Python lists the same ids would need about {share:,.0f} MB")
+        list_megabytes = (memory()[0] - before) * len(store) / len(rows)
+        print(f"as Python lists the same ids would need about {list_megabytes:,.0f} MB")
 
 
 if __name__ == "__main__":

@@ -69,7 +69,7 @@ SENTENCES = [
     "If it rains tomorrow, the game will be on Sunday.",
 ]
 
-Work = Callable[[], object]
+Workload = Callable[[], object]
 
 
 def decode_ours(decoder: SequenceDecoder, sources: list[list[int]], beam_size: int = 1) -> None:
@@ -89,7 +89,7 @@ def trace_ours(decoder: SequenceDecoder, source: list[int]) -> None:
     assert len(recording.finished()) == len(decoder.model.hook_names)
 
 
-def one_by_one(sources: list[list[int]], run: Callable[[list[list[int]]], object]) -> Work:
+def one_by_one(sources: list[list[int]], run: Callable[[list[list[int]]], object]) -> Workload:
     return lambda: [run([source]) for source in sources]
 
 
@@ -97,7 +97,7 @@ def repeat_to_32(sources: list[list[int]]) -> list[list[int]]:
     return [sources[i % len(sources)] for i in range(32)]
 
 
-def our_workloads(model: Transformer, sources: list[list[int]]) -> dict[tuple[str, str], Work]:
+def our_workloads(model: Transformer, sources: list[list[int]]) -> dict[tuple[str, str], Workload]:
     decoder, exact, batch = (
         SequenceDecoder(model),
         SequenceDecoder(model, "fp32"),
@@ -117,7 +117,9 @@ def our_workloads(model: Transformer, sources: list[list[int]]) -> dict[tuple[st
     }
 
 
-def marian_workloads(model: Transformer, sources: list[list[int]]) -> dict[tuple[str, str], Work]:
+def marian_workloads(
+    model: Transformer, sources: list[list[int]]
+) -> dict[tuple[str, str], Workload]:
     from benchmarks import peers
 
     hf, batch = peers.marian(model.config), repeat_to_32(sources)
@@ -132,7 +134,7 @@ def marian_workloads(model: Transformer, sources: list[list[int]]) -> dict[tuple
 
 def ctranslate_workloads(
     model: Transformer, sources: list[list[int]]
-) -> dict[tuple[str, str], Work]:
+) -> dict[tuple[str, str], Workload]:
     from benchmarks import peers
 
     with tempfile.TemporaryDirectory() as folder:
@@ -162,9 +164,9 @@ def serve(engine: str, checkpoint: Path) -> None:
     print("ready", flush=True)
     for line in sys.stdin:
         group, _, name = line.strip().partition("|")
-        begun = time.perf_counter()
+        start = time.perf_counter()
         workloads[group, name]()
-        print(time.perf_counter() - begun, flush=True)
+        print(time.perf_counter() - start, flush=True)
 
 
 Times = dict[tuple[str, str, int], list[float]]
@@ -211,9 +213,9 @@ def text_to_trace(translator: Translator, rounds: int) -> str:
     for _ in range(rounds + 1):
         for text in SENTENCES:
             for times, call in ((plain, translator.translate), (traced, translator.trace)):
-                begun = time.perf_counter()
+                start = time.perf_counter()
                 call(text)
-                times.append(time.perf_counter() - begun)
+                times.append(time.perf_counter() - start)
     skip = len(SENTENCES)
     alone, with_trace = statistics.median(plain[skip:]), statistics.median(traced[skip:])
     ratio = statistics.median(b / a for a, b in zip(plain[skip:], traced[skip:], strict=True))

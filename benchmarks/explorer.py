@@ -40,7 +40,7 @@ SCRIPTS = {"require": "require.js", "d3": "d3.min.js", "jquery": "jquery.min.js"
 TIMEOUT_MS = 180_000
 
 # Records the second frame after `done` is first true. Runs before the page's own scripts.
-WATCH = """(() => {
+RECORD_PAINT = """(() => {
   const find = (node, selector) => node.querySelectorAll(selector);
   const look = () => {
     if (document.body && (%s)) {
@@ -135,7 +135,7 @@ def time_to_paint(
 
     if scripts:
         page.route(re.compile("^https:"), serve_script)
-    page.add_init_script(WATCH % done)
+    page.add_init_script(RECORD_PAINT % done)
     page.goto(file.as_uri(), timeout=TIMEOUT_MS, wait_until="commit")
     page.wait_for_function("window.painted", timeout=TIMEOUT_MS)
     return float(page.evaluate("window.painted")), page
@@ -150,8 +150,8 @@ def median_time_to_paint(
         file.write_text(html, encoding="utf-8")
         times = []
         for _ in range(rounds):
-            spent, page = time_to_paint(browser, file, done, scripts)
-            times.append(spent)
+            milliseconds, page = time_to_paint(browser, file, done, scripts)
+            times.append(milliseconds)
             page.context.close()
     return median(times)
 

@@ -26,7 +26,7 @@ from transformer.inference.fast.fast_backend import FastBackend
 from transformer.inference.options import Decoding
 from transformer.inference.translator import Translator
 
-WORK = {
+WORKLOADS = {
     "one sentence": (1, Decoding()),
     "one, beam size 4": (1, Decoding(beam_size=4)),
     "32 sentences": (32, Decoding()),
@@ -78,19 +78,19 @@ def main() -> None:
     best: dict[tuple[str, str], float] = {}
     for number in range(-1, chosen.rounds):  # the first round does not count
         for variant, change in VARIANTS.items():
-            for work, (rows, options) in WORK.items():
+            for workload, (rows, options) in WORKLOADS.items():
                 batch = [sources[(number + 1 + row) % len(sources)] for row in range(rows)]
-                best_of(best, (variant, work), decoders["fp32"], change, batch, options, number)
-        for work in ("32 sentences", "32, beam size 4"):
+                best_of(best, (variant, workload), decoders["fp32"], change, batch, options, number)
+        for workload in ("32 sentences", "32, beam size 4"):
             batch = [sources[(number + 1 + row) % len(sources)] for row in range(32)]
-            key, change = ("bfloat16 if faster", work), VARIANTS[ALL]
-            best_of(best, key, decoders["auto"], change, batch, WORK[work][1], number)
-    print(f"{'milliseconds':<32}" + "".join(f"{work:>20}" for work in WORK))
+            key, change = ("bfloat16 if faster", workload), VARIANTS[ALL]
+            best_of(best, key, decoders["auto"], change, batch, WORKLOADS[workload][1], number)
+    print(f"{'milliseconds':<32}" + "".join(f"{workload:>20}" for workload in WORKLOADS))
     for variant in [*VARIANTS, "bfloat16 if faster"]:
         cells = []
-        for work in WORK:
-            seconds = best.get((variant, work))
-            ratio = "" if seconds is None else f"{seconds / best[ALL, work]:.2f}×"
+        for workload in WORKLOADS:
+            seconds = best.get((variant, workload))
+            ratio = "" if seconds is None else f"{seconds / best[ALL, workload]:.2f}×"
             cells.append("" if seconds is None else f"{1000 * seconds:.1f} ({ratio})")
         print(f"{variant:<32}" + "".join(f"{cell:>20}" for cell in cells))
 

@@ -20,7 +20,7 @@ from statistics import median
 
 from playwright.sync_api import Browser, Page
 
-from benchmarks.browser import ROOT, chromium, served, settled, time_to_appear
+from benchmarks.browser import ROOT, app_server, chromium, time_to_appear, wait_for_script_run
 
 SENTENCES = (
     "The black cat sleeps under the table.",
@@ -74,18 +74,18 @@ def bare_page() -> Iterator[str]:
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "bare.py"
         script.write_text('import streamlit as st\nst.title("Here")\n', encoding="utf-8")
-        with served(Path(folder), script=script) as (address, _):
+        with app_server(Path(folder), script=script) as (address, _):
             yield address
 
 
 def report_opening(
-    browser: Browser, app: str, bare: str, turns: int = TURNS, mbit: float = 0
+    browser: Browser, app: str, bare_address: str, turns: int = TURNS, mbit: float = 0
 ) -> None:
     """Report how long a new visitor waits for the app's heading and animation, and for the heading
     of the bare page; `mbit` as in `time_to_appear`."""
     times: dict[str, list[float]] = {"animation": [], "heading": [], "bare": []}
     for _ in range(turns):
-        times["bare"].append(time_to_appear(browser, bare, HEADING, mbit))
+        times["bare"].append(time_to_appear(browser, bare_address, HEADING, mbit))
         times["heading"].append(time_to_appear(browser, app, HEADING, mbit))
         times["animation"].append(time_to_appear(browser, app, ANIMATION, mbit))
     rate = f", at {mbit:g} Mbit/s" if mbit else ""
@@ -98,7 +98,7 @@ def report_opening(
 
 
 def main(checkpoints: Path) -> None:
-    with served(checkpoints) as (address, _), bare_page() as bare, chromium() as browser:
+    with app_server(checkpoints) as (address, _), bare_page() as bare, chromium() as browser:
         report("open the app, first visitor", [time_to_appear(browser, address, ANIMATION)])
         time_to_appear(browser, bare, HEADING)
         report_opening(browser, address, bare)
@@ -106,7 +106,7 @@ def main(checkpoints: Path) -> None:
         page = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()
         page.goto(address)
         page.locator(".hu-glance-word").first.wait_for()
-        settled(page)
+        wait_for_script_run(page)
         page.evaluate(KEY, "Good morning.")
         times = [time for text in SENTENCES for time in keystroke_times(page, text)]
         report("from a keystroke to the animation", times, 300)

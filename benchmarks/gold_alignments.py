@@ -86,13 +86,13 @@ def run(options: argparse.Namespace) -> None:
     names = [name_of(path) for path in options.gold]
     sources = options.source or [source_of(name) for name in names]
     translator = Translator.load(options.checkpoint, "cpu")
-    boards, corpora = [], [Corpus.read(path) for path in options.gold]
+    leaderboards, corpora = [], [Corpus.read(path) for path in options.gold]
     for name, corpus in zip(names, corpora, strict=True):
         board = leaderboard(translator, corpus)
-        boards.append(board)
+        leaderboards.append(board)
         print(f"\n{name}: {board.n_sentences} sentence pairs, {len(board.left_out)} left out")
         print(format_table(board, all_heads=options.all))
-    aligner = choose_aligner_head(boards, names, sources)
+    aligner = choose_aligner_head(leaderboards, names, sources)
     print("\n" + describe_aligner(aligner))
     if options.card:
         bundled = corpus_for(options.checkpoint, translator.vocabulary)
@@ -105,21 +105,21 @@ def run(options: argparse.Namespace) -> None:
 def format_table(board: Leaderboard, *, all_heads: bool) -> str:
     """Return the table: a row per head (counted from 1) with four methods, then the baselines."""
     heads = board.table[board.table["aligner"] == "head"]
-    wide = heads.pivot_table(index=["layer", "head"], columns=["by", "to"], values="aer")[
+    rates_by_head = heads.pivot_table(index=["layer", "head"], columns=["by", "to"], values="aer")[
         list(ALIGNMENT_METHODS)
     ]
-    wide = wide.loc[wide.min(axis=1).sort_values(kind="stable").index]
+    rates_by_head = rates_by_head.loc[rates_by_head.min(axis=1).sort_values(kind="stable").index]
     lines = [f"{'AER, %':30}" + "".join(f"{f'{by}, {to}':>17}" for by, to in ALIGNMENT_METHODS)]
-    selected = wide if all_heads else wide.head(N_BEST)
+    selected = rates_by_head if all_heads else rates_by_head.head(N_BEST)
     for head, row in zip(selected.index.tolist(), selected.to_numpy(), strict=True):
         name = f"layer {head[0] + 1}, head {head[1] + 1}"
         lines.append(f"{name:30}" + "".join(f"{100 * rate:17.1f}" for rate in row))
-    rates = board.table.set_index("aligner")["aer"]
-    layers = board.table[board.table["aligner"] == "layer"].iloc[0]
-    name = f"layer {int(layers['layer']) + 1}, all its heads together"
-    method = f"{layers['by']}, {layers['to']}"
-    lines.append(f"{name:30}{100 * layers['aer']:17.1f}  ({method})")
-    lines += [f"{label:30}{100 * rates[name]:17.1f}" for name, label in BASELINES.items()]
+    baseline_rates = board.table.set_index("aligner")["aer"]
+    best_layer = board.table[board.table["aligner"] == "layer"].iloc[0]
+    name = f"layer {int(best_layer['layer']) + 1}, all its heads together"
+    method = f"{best_layer['by']}, {best_layer['to']}"
+    lines.append(f"{name:30}{100 * best_layer['aer']:17.1f}  ({method})")
+    lines += [f"{label:30}{100 * baseline_rates[name]:17.1f}" for name, label in BASELINES.items()]
     return "\n".join(lines)
 
 

@@ -96,13 +96,13 @@ def compare_speed(translator: Translator, model: MarianMTModel, rows: int, round
     """Return the tokens per second of both, which take turns; the first turn is not counted."""
     src = torch.randint(2, PIECES - 1, (rows, 13))
     src[:, -1] = 0
-    contestants: dict[str, Callable[[], object]] = {
+    decoders: dict[str, Callable[[], object]] = {
         "ours": lambda: decode_ours(translator, src.tolist()),
         "transformers": lambda: decode_with_transformers(model, src),
     }
-    times: dict[str, list[float]] = {name: [] for name in contestants}
+    times: dict[str, list[float]] = {name: [] for name in decoders}
     for _ in range(rounds + 1):
-        for name, run in contestants.items():
+        for name, run in decoders.items():
             times[name].append(seconds(run))
     speeds = (f"{n} {rows * TOKENS / statistics.median(t[1:]):,.0f}" for n, t in times.items())
     return ", ".join(speeds)

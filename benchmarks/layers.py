@@ -46,15 +46,15 @@ def main() -> None:
           .fillna("").to_string())  # fmt: skip
     print(f"\nslopes from n = {MIN_FITTED_LENGTH} on, with their standard errors")
     print(f"{'':<16} {'Table 1':>8} {'counted':>8} {'forward':>14} {'backward':>14}")
-    for name, law in slopes(timings).items():
-        forward, backward = (written(law[direction]) for direction in PASSES[:2])
-        counted = f"{law['products'].slope:.2f}"
+    for name, fit in slopes(timings).items():
+        forward, backward = (slope_text(fit[direction]) for direction in PASSES[:2])
+        counted = f"{fit['products'].slope:.2f}"
         print(f"{name:<16} {POWERS[name]:>8} {counted:>8} {forward:>14} {backward:>14}")
     if options.csv:
         table.to_csv(options.csv, index=False)
 
 
-def written(law: Slope) -> str:
+def slope_text(law: Slope) -> str:
     return f"{law.slope:.2f} ± {law.error:.2f}"
 
 

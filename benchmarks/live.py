@@ -49,8 +49,8 @@ def main() -> None:
 def run_in_process(name: str, seed: int) -> dict[str, Any]:
     """Train once in a new process; return its times and accuracy."""
     command = [sys.executable, "-m", "benchmarks.live", "--one", f"{name}:{seed}"]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    result: dict[str, Any] = json.loads(done.stdout)
+    process = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    result: dict[str, Any] = json.loads(process.stdout)
     return result
 
 
@@ -74,17 +74,18 @@ def run_ours(task: str, seed: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         run = RunFolder(Path(folder) / task)
         run.write_config(make_run_config(task, settings={"seed": seed}))
-        began = time.process_time()
+        cpu_start = time.process_time()
         if train_run(run.path) != "finished":
             sys.exit(run.state()["reason"])
-        busy = time.process_time() - began
+        cpu_seconds = time.process_time() - cpu_start
         evaluations = [line for line in run.metrics() if "sequence_accuracy" in line]
-    met = [line for line in evaluations if line["sequence_accuracy"] >= GOALS[task]]
+    goal_evaluations = [line for line in evaluations if line["sequence_accuracy"] >= GOALS[task]]
+    goal_step = goal_evaluations[0]["step"] if goal_evaluations else 0
     return {
-        "seconds": met[0]["elapsed"] if met else NEVER,
-        "step": met[0]["step"] if met else 0,
+        "seconds": goal_evaluations[0]["elapsed"] if goal_evaluations else NEVER,
+        "step": goal_step,
         "last": evaluations[-1]["sequence_accuracy"],
-        "busy": busy * (met[0]["step"] if met else NEVER) / evaluations[-1]["step"],
+        "busy": cpu_seconds * (goal_step or NEVER) / evaluations[-1]["step"],
     }
 
 
@@ -104,7 +105,7 @@ def run_peer(seed: int) -> dict[str, Any]:
     run_config = make_run_config("reverse", settings={"seed": seed})
     shape, config = run_config.model, run_config.training
     torch.manual_seed(seed)
-    torch.backends.mha.set_fastpath_enabled(False)  # a prototype that emits warnings
+    torch.backends.mha.set_fastpath_enabled(False)  # it is a prototype and emits warnings
 
     with tempfile.TemporaryDirectory() as folder:
         run = RunFolder(folder)
@@ -125,8 +126,8 @@ def run_peer(seed: int) -> dict[str, Any]:
             return float(((predictions == held_out.tgt_out) | padding).all(1).float().mean())
 
         result: dict[str, Any] = {"seconds": NEVER, "step": 0, "last": 0.0}
-        began, step, epoch = time.perf_counter(), 0, 0
-        began_busy = time.process_time()
+        start, step, epoch = time.perf_counter(), 0, 0
+        cpu_start = time.process_time()
         while step < config.steps:
             for indices in epoch_plan(data.train, config.batch_tokens, seed, epoch):
                 batch = make_batch(data.train, indices, **ids)
@@ -152,12 +153,12 @@ def run_peer(seed: int) -> dict[str, Any]:
                 if step % (config.steps // 40) == 0 and result["seconds"] == NEVER:
                     result["last"] = accuracy()
                     if result["last"] >= GOALS["reverse"]:
-                        result |= {"seconds": time.perf_counter() - began, "step": step}
+                        result |= {"seconds": time.perf_counter() - start, "step": step}
                 if step == config.steps:
                     break
             epoch += 1
-        busy = time.process_time() - began_busy
-        return result | {"last": accuracy(), "busy": busy * result["step"] / config.steps}
+        cpu_seconds = time.process_time() - cpu_start
+        return result | {"last": accuracy(), "busy": cpu_seconds * result["step"] / config.steps}
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ from transformer.ui.services import memory_cache, trace_cache
 from transformer.ui.shell.registry import HOME
 from transformer.ui.streamlit_fixes import install
 
-PARTS: list[tuple[str, dict[str, str]]] = [
+PAGE_ADDRESSES: list[tuple[str, dict[str, str]]] = [
     (HOME, {}),
     ("pages/translate.py", {}),
     ("pages/translate.py", {"method": "beam", "beam_size": "4"}),
@@ -51,7 +51,7 @@ PARTS: list[tuple[str, dict[str, str]]] = [
 
 def digits(count: int) -> str:
     """Return a number with this many digits and no obvious pattern."""
-    return "".join(str((7 * at + at * at // 3) % 10) for at in range(count))
+    return "".join(str((7 * position + position * position // 3) % 10) for position in range(count))
 
 
 class CountedCancellation(trace_cache.RerunCancellation):
@@ -73,19 +73,19 @@ def open_page(page: str, params: dict[str, str], text: str) -> tuple[float, int,
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=3000)
     if page != HOME:
         app.switch_page(page)
-    changed = text[:-1] + str((int(text[-1]) + 1) % 10)
+    other_text = text[:-1] + str((int(text[-1]) + 1) % 10)
     for name, value in {"text": text, **params}.items():
-        app.query_params[name] = value.format(other=changed)
-    CountedCancellation.total, began = 0, time.process_time()
+        app.query_params[name] = value.format(other=other_text)
+    CountedCancellation.total, start = 0, time.process_time()
     app.run()
-    spent = time.process_time() - began
+    cpu_seconds = time.process_time() - start
     if app.exception:
         raise RuntimeError(f"{page} {params}: {app.exception[0].message}")
     page_text = "\n".join(box.value for box in [*app.warning, *app.error, *app.info])
     page_text += "\n".join(component.proto.json for component in app.get("bidi_component"))
     ended = "ended" if "seconds of CPU time, the limit for a page" in page_text else ""
     refused = "refused" if "can be translated at once" in page_text else ""
-    return spent, CountedCancellation.total, ended or refused
+    return cpu_seconds, CountedCancellation.total, ended or refused
 
 
 def main() -> None:
@@ -94,10 +94,10 @@ def main() -> None:
     )
     parser.add_argument("--digits", type=int, nargs="+", default=[300, 500, 800])
     parser.add_argument("--only", default="", help="pages whose file name contains this")
-    chosen = parser.parse_args()
+    options = parser.parse_args()
     os.chdir(ROOT)
     install()
-    print(f"{'page':<52}", *(f"{count:>7} digits      " for count in chosen.digits))
+    print(f"{'page':<52}", *(f"{count:>7} digits      " for count in options.digits))
     with (
         tempfile.TemporaryDirectory() as runs,
         patch("transformer.ui.shell.page.RerunCancellation", CountedCancellation),
@@ -105,14 +105,14 @@ def main() -> None:
     ):
         os.environ["HEADS_UP_RUNS"] = runs
         open_page(HOME, {}, "A first sentence 1")  # loads the model
-        for page, params in PARTS:
-            if chosen.only not in page:
+        for page, params in PAGE_ADDRESSES:
+            if options.only not in page:
                 continue
             settings = (f"{name}={value}" for name, value in params.items() if "{" not in value)
             print(f"{' '.join([page.removeprefix('pages/'), *settings]):<52}", end="", flush=True)
-            for count in chosen.digits:
-                spent, checks, ended = open_page(page, params, digits(count))
-                print(f" {spent:6.1f} s {checks:5} {ended:<7}", end="", flush=True)
+            for count in options.digits:
+                cpu_seconds, checks, ended = open_page(page, params, digits(count))
+                print(f" {cpu_seconds:6.1f} s {checks:5} {ended:<7}", end="", flush=True)
             print(flush=True)
         services.close_all()
 

@@ -31,7 +31,7 @@ from urllib.parse import urlencode
 import psutil
 from streamlit.testing.v1 import AppTest
 
-from benchmarks.browser import served
+from benchmarks.browser import app_server
 from benchmarks.sessions import Session
 from transformer.figures.views import EXPLORER
 from transformer.jobs import services
@@ -121,7 +121,7 @@ def at_once(visitors: int, counts: list[int]) -> None:
     """Print a server's memory after each of these numbers of visits, and its peak so far."""
     with (
         tempfile.TemporaryDirectory() as runs,
-        served(ROOT / "checkpoints", HEADS_UP_RUNS=runs) as (address, server),
+        app_server(ROOT / "checkpoints", HEADS_UP_RUNS=runs) as (address, server),
         ThreadPoolExecutor(visitors) as pool,
         peak_of(psutil.Process(server.pid)) as peak,
     ):

@@ -30,15 +30,15 @@ def products_alone(
     read = [(weight, len(ids)) for ids in sources for weight in _encoder_side_weights(model)]
     positions = 1 + (steps - 1) * beam_size  # all hypotheses share the first position, `<s>`
     written = [(weight, positions) for _ in sources for weight in _decoder_side_weights(model)]
-    works: list[tuple[Product, Tensor, Tensor]] = []
+    products: list[tuple[Product, Tensor, Tensor]] = []
     fastest: dict[tuple[int, ...], Product] = {}
     for weight, rows in read + written:
         x = torch.ones(rows, weight.shape[1])
         shape = (rows, *weight.shape)
         if shape not in fastest:
             fastest[shape] = _faster(x, weight)
-        works.append((fastest[shape], x, weight))
-    return torch.inference_mode()(lambda: [product(x, weight) for product, x, weight in works])
+        products.append((fastest[shape], x, weight))
+    return torch.inference_mode()(lambda: [product(x, weight) for product, x, weight in products])
 
 
 def _encoder_side_weights(model: Transformer) -> list[Tensor]:

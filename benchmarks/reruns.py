@@ -22,7 +22,7 @@ from urllib.parse import urlencode
 
 import psutil
 
-from benchmarks.browser import ROOT, served
+from benchmarks.browser import ROOT, app_server
 from benchmarks.sessions import Session
 from transformer.ui.shell.registry import PAGES, path
 
@@ -50,13 +50,14 @@ def measure_page(address: str, server: psutil.Process, page: str) -> None:
     with Session(address, page) as session:
         for number in range(2 * len(SENTENCES)):
             rerun_with_sentence(session, number)
-        before, sent = server.cpu_times(), session.received
-        new_sentence = [rerun_with_sentence(session, number) for number in range(RERUNS)]
-        after, sent = server.cpu_times(), session.received - sent
-        same = [session.rerun() for _ in range(RERUNS)]
+        before, received_before = server.cpu_times(), session.received
+        new_sentence_times = [rerun_with_sentence(session, number) for number in range(RERUNS)]
+        after, sent = server.cpu_times(), session.received - received_before
+        unchanged_times = [session.rerun() for _ in range(RERUNS)]
     cpu_ms = 1000 * (after.user + after.system - before.user - before.system) / RERUNS
     print(
-        f"{'/' + page:<12} {statistics.median(same):8.0f} {statistics.median(new_sentence):8.0f} "
+        f"{'/' + page:<12} {statistics.median(unchanged_times):8.0f} "
+        f"{statistics.median(new_sentence_times):8.0f} "
         f"{cpu_ms:8.0f} {sent / RERUNS / 1000:8.1f}",
         flush=True,
     )
@@ -69,9 +70,9 @@ def rerun_regularly(address: str, seconds: float, start: threading.Barrier) -> l
         for number in range(2 * len(SENTENCES)):
             rerun_with_sentence(session, number)
         start.wait()
-        begin = time.monotonic() + random.uniform(0, INTERVAL)
+        start_time = time.monotonic() + random.uniform(0, INTERVAL)
         for number in range(round(seconds / INTERVAL)):
-            time.sleep(max(0.0, begin + number * INTERVAL - time.monotonic()))
+            time.sleep(max(0.0, start_time + number * INTERVAL - time.monotonic()))
             times.append(rerun_with_sentence(session, number))
     return times
 
@@ -92,7 +93,7 @@ def measure_sessions(address: str, seconds: float) -> None:
 def main(checkpoints: Path, seconds: float) -> None:
     with (
         tempfile.TemporaryDirectory() as runs,
-        served(checkpoints, HEADS_UP_RUNS=runs) as (address, process),
+        app_server(checkpoints, HEADS_UP_RUNS=runs) as (address, process),
     ):
         server = psutil.Process(process.pid)
         print("rerun of   no change, ms   another sentence: ms, CPU ms, kB sent")

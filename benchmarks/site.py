@@ -37,7 +37,7 @@ SENTENCES = (
     "We did not know that they were here today.",
     "He says that she has bought a new car.",
 )
-"""Of 11 or 12 tokens each; every second input changes a word, so that nothing is cached."""
+"""Sentences of 11 or 12 tokens; every second input changes a word, so that nothing is cached."""
 SLOW_MBIT = 20
 """Mbit/s of the slow server."""
 

@@ -22,7 +22,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.busy import burning
+from benchmarks.busy import busy_processes
 
 ROOT = Path(__file__).resolve().parents[1]
 POLICIES = ("default", "PASSIVE")
@@ -148,7 +148,7 @@ def main() -> None:
     ]
     try:
         table("without added load", processes, chosen.seconds)
-        with burning(chosen.burners):
+        with busy_processes(chosen.burners):
             table(f"with {chosen.burners} busy processes", processes, chosen.seconds)
     finally:
         for timed_process in processes:

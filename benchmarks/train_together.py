@@ -61,12 +61,12 @@ def main() -> None:
     ends = []
     for workers in options.workers:
         with tempfile.TemporaryDirectory() as folder:
-            first, everybody, end = measure(options.race, options.students, workers, Path(folder))
+            first, all_trained, end = measure(options.race, options.students, workers, Path(folder))
         ends.append(end)
-        verdict = "within" if everybody <= GOAL_SECONDS else "over"
+        verdict = "within" if all_trained <= GOAL_SECONDS else "over"
         print(
             f"{workers} at once: the first student has a model after {first:5.1f} s, all after "
-            f"{everybody:5.1f} s ({verdict} {GOAL_SECONDS:.0f} s); all runs end after "
+            f"{all_trained:5.1f} s ({verdict} {GOAL_SECONDS:.0f} s); all runs end after "
             f"{end:5.1f} s, {ends[0] / end:.2f} times as fast as the first row"
         )
 

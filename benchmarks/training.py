@@ -76,7 +76,7 @@ class Engine:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--only", choices=("ours", "peer"), help="half of the table")
+    parser.add_argument("--only", choices=("ours", "peer"), help="one half of the table")
     parser.add_argument("--processor-time", action="store_true", help="of all threads")
     options = parser.parse_args()
     clock = "process_time" if options.processor_time else "perf_counter"
@@ -86,9 +86,9 @@ def main() -> None:
     seconds: dict[tuple[str, str, str], list[float]] = {key: [] for key in chosen}
     for round_ in range(-2, options.rounds):  # two rounds to warm up caches and allocators
         for key in chosen:
-            took = engines[key[:2]].step(key[2])
+            elapsed = engines[key[:2]].step(key[2])
             if round_ >= 0:
-                seconds[key].append(took)
+                seconds[key].append(elapsed)
     threads = next(iter(engines.values())).ready["threads"]
     print(
         f"{threads} threads, {options.rounds} rounds, {PAIRS} pairs of {LENGTH} + {LENGTH} tokens"

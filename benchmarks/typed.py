@@ -114,9 +114,9 @@ def report_typed(translator: Translator, language: str, beam: int) -> None:
         ("all in upper case", str.upper),
     ):
         typed = translate([change(text) for text in EVERYDAY])
-        same = [plain(a) == plain(b) for a, b in zip(reference, typed, strict=True)]
-        print(f"  {name}: {sum(same)} of {len(same)} translations unchanged")
-        changed = [n for n, equal in enumerate(same) if not equal]
+        unchanged = [plain(a) == plain(b) for a, b in zip(reference, typed, strict=True)]
+        print(f"  {name}: {sum(unchanged)} of {len(unchanged)} translations unchanged")
+        changed = [n for n, equal in enumerate(unchanged) if not equal]
         for n in changed[:3]:
             print(f"      {reference[n]}  ->  {typed[n]}")
     for source, output in zip(GREETINGS, translate(list(GREETINGS)), strict=True):

@@ -26,7 +26,7 @@ from urllib.parse import quote
 from playwright.sync_api import Browser, Page
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
-from benchmarks.browser import ROOT, chromium, served, wait_until
+from benchmarks.browser import ROOT, app_server, chromium, wait_until
 from benchmarks.sessions import Session
 from transformer.jobs import Jobs, Limits
 from transformer.jobs.folder import JobFolder
@@ -35,7 +35,7 @@ from transformer.training.recipe import make_run_config
 
 AT_ONCE = 30  # visitors who click Train
 BROWSERS = 6  # visitors among them with a real browser
-READERS = 4  # visitors who use pages at the same time
+READING_VISITORS = 4  # visitors who use pages at the same time
 CHOICES = 40  # widget changes per visitor
 PAUSE = 0.25  # seconds between two changes of one visitor
 GOAL_MS = 100.0
@@ -100,10 +100,10 @@ def move_a_slider(address: str) -> list[float]:
     return times
 
 
-def together(visit: Callable[[str], list[float]], address: str) -> list[float]:
-    """Let all readers visit at the same time; return all their times."""
-    with ThreadPoolExecutor(READERS) as pool:
-        return [ms for times in pool.map(visit, [address] * READERS) for ms in times]
+def visit_at_once(visit: Callable[[str], list[float]], address: str) -> list[float]:
+    """Call `visit` for all reading visitors at the same time; return all their times."""
+    with ThreadPoolExecutor(READING_VISITORS) as pool:
+        return [ms for times in pool.map(visit, [address] * READING_VISITORS) for ms in times]
 
 
 def report(label: str, times: list[float]) -> None:
@@ -118,9 +118,9 @@ def report(label: str, times: list[float]) -> None:
 def click_train(session: Session, start: threading.Barrier) -> tuple[str, str, float]:
     """Click Train; return the run's name, the page's text and the milliseconds since the click."""
     start.wait()
-    spent = session.click("Train")
+    milliseconds = session.click("Train")
     name = re.search(r"run=([\w.-]+)", session.query)
-    return name[1] if name else "", session.text, spent
+    return name[1] if name else "", session.text, milliseconds
 
 
 def click_in_browsers(pages: list[Page]) -> list[tuple[str, str]]:
@@ -157,12 +157,12 @@ def train_at_once(browser: Browser, address: str, runs: Path) -> None:
     texts = [text for _, text, _ in clicked] + [text for _, text in in_browsers]
     folders = [JobFolder(runs / name) for name in set(names) - {""}]
     runs_created = [info for folder in folders if (info := read_run_info(folder))]
-    informed = sum(bool(re.search(RUN_STATUS, text)) for text in texts)
+    n_informed = sum(bool(re.search(RUN_STATUS, text)) for text in texts)
     print(f"{'clicked Train at once':<52} {AT_ONCE:8d}   ({BROWSERS} in a browser)")
-    holders = sum(len(info.holders) for info in runs_created)
+    n_owners = sum(len(info.holders) for info in runs_created)
     print(f"{'runs created (equal requests share one)':<52} {len(runs_created):8d}")
-    print(f"{'visitors who own one of them':<52} {holders:8d}")
-    print(f"{'visitors who see their queue position or a step':<52} {informed:8d}")
+    print(f"{'visitors who own one of them':<52} {n_owners:8d}")
+    print(f"{'visitors who see their queue position or a step':<52} {n_informed:8d}")
     print(f"{'from the click to the page, median, ms':<52} {_median(clicked):8.0f}")
     for session in sessions:
         session.__exit__(None, None, None)
@@ -178,19 +178,23 @@ def main(checkpoints: Path) -> None:
         # With an explicit number all workers start, also for runs that no page has queued.
         limits.write_text(f"workers = {Limits().processes}\n")
         environment = {"HEADS_UP_RUNS": str(runs), "HEADS_UP_LIMITS": str(limits)}
-        with served(checkpoints, **environment) as (address, _):
+        with app_server(checkpoints, **environment) as (address, _):
             with Session(address, "attention"), Session(address, "translate"):
                 pass  # load the model
-            print(f"{f'{READERS} visitors, ms':<52} {'median':>8} {'p95':>8} {'max':>8}")
-            report("choose another head, no run trains", together(choose_heads, address))
-            report("move a slider (translates), no run trains", together(move_a_slider, address))
+            print(f"{f'{READING_VISITORS} visitors, ms':<52} {'median':>8} {'p95':>8} {'max':>8}")
+            report("choose another head, no run trains", visit_at_once(choose_heads, address))
+            report(
+                "move a slider (translates), no run trains", visit_at_once(move_a_slider, address)
+            )
             for number in range(1, Limits().processes + 1):
                 start_long_run(runs, address)
                 condition = "a run trains" if number == 1 else f"{number} runs train"
-                report(f"choose another head, while {condition}", together(choose_heads, address))
+                report(
+                    f"choose another head, while {condition}", visit_at_once(choose_heads, address)
+                )
                 report(
                     f"move a slider (translates), while {condition}",
-                    together(move_a_slider, address),
+                    visit_at_once(move_a_slider, address),
                 )
             train_at_once(browser, address, runs)
         while any(JobFolder(path).is_held for path in runs.iterdir() if path.is_dir()):

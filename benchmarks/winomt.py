@@ -103,14 +103,14 @@ def print_report(report: GenderReport) -> None:
             f"{head.neighbours:.3f} (difference {head.low:.3f} to {head.high:.3f}), she - he "
             f"{head.she_minus_he:+.3f} ({head.she_low:+.3f} to {head.she_high:+.3f})"
         )
-    for name, each, right in (
+    for name, size, both_right in (
         ("all heads", effect.intact, effect.right),
         ("without these heads", effect.off, effect.right_off),
         ("without random heads", effect.random, effect.right_random),
     ):
         print(
-            f"  effect of the pronoun, {name}: {each.value:+.3f} nats [{each.low:+.3f}, "
-            f"{each.high:+.3f}]; both articles right {right:.1%}"
+            f"  effect of the pronoun, {name}: {size.value:+.3f} nats [{size.low:+.3f}, "
+            f"{size.high:+.3f}]; both articles right {both_right:.1%}"
         )
     print(
         f"  other article without these heads {effect.flipped:.1%}, without random heads "

@@ -17,7 +17,7 @@ from pictures import ROOT, VARIANTS, compress, open_page
 from PIL import Image
 from playwright.sync_api import Browser
 
-from benchmarks.browser import chromium, served
+from benchmarks.browser import app_server, chromium
 from transformer.ui.shell.registry import PAGES, path
 
 SHEET = (
@@ -47,7 +47,7 @@ def main(names: list[str]) -> None:
     folder.mkdir(exist_ok=True)
     with (
         tempfile.TemporaryDirectory() as runs,
-        served(ROOT / "checkpoints", HEADS_UP_RUNS=runs) as (address, _),
+        app_server(ROOT / "checkpoints", HEADS_UP_RUNS=runs) as (address, _),
         chromium() as browser,
     ):
         for name in names or [path(file) or "home" for file in PAGES]:

@@ -23,7 +23,7 @@ from playwright.sync_api import Browser, Page
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.browser import chromium, http_server, served, settled, wait_until  # noqa: E402
+from benchmarks.browser import app_server, chromium, http_server, wait_for_script_run, wait_until  # noqa: E402
 from transformer.ui.site import write_site  # noqa: E402
 
 RAIN = "text=If it rains, we will stay at home."
@@ -88,7 +88,7 @@ def open_page(browser: Browser, address: str, variant: Mapping[str, Any]) -> Pag
     page = browser.new_context(**variant, reduced_motion="reduce").new_page()  # no animation
     page.goto(address)
     page.get_by_role("heading", level=1).wait_for()
-    settled(page)
+    wait_for_script_run(page)
     page.evaluate("document.fonts.ready")
     # Charts and tables are drawn after the script run.
     wait_until(page, "!document.querySelector('[data-testid=stSkeleton]')")
@@ -106,7 +106,7 @@ def train(browser: Browser, address: str, target: Path) -> None:
     page.mouse.move(0, 0)  # no tooltip
     page.get_by_text("finished", exact=True).wait_for(timeout=300_000)
     page.locator(".hu-thumb").first.wait_for()
-    settled(page)
+    wait_for_script_run(page)
     page.wait_for_timeout(1000)  # the curves are complete
     page.screenshot(path=target, animations="disabled")
     context.close()
@@ -160,7 +160,7 @@ def main(checkpoints: Path) -> None:
         sys.exit(f"There is no checkpoint in {checkpoints}.")
     with (
         tempfile.TemporaryDirectory() as runs,
-        served(checkpoints, HEADS_UP_RUNS=runs) as (address, _),
+        app_server(checkpoints, HEADS_UP_RUNS=runs) as (address, _),
         chromium() as browser,
     ):
         for name, path in PAGES.items():

@@ -16,7 +16,7 @@ TEXT_ARGUMENTS = {
     "click": 0,
     "fill": 0,
     "slide": 0,
-    "unfold": 1,
+    "open_expander": 1,
 }
 """Functions that find an element by its text, and the index of this argument."""
 
@@ -53,7 +53,8 @@ def test_searched_texts_exist_in_the_app(file: Path, app_source: str) -> None:
 
 def test_texts_are_found_in_calls() -> None:
     source = (
-        'page.get_by_role("button", name="Train").click()\nunfold(page, "For teachers")\nf("x")'
+        'page.get_by_role("button", name="Train").click()\n'
+        'open_expander(page, "For teachers")\nf("x")'
     )
     assert {*searched_texts(source)} == {"Train", "For teachers"}
 

@@ -18,7 +18,7 @@ import psutil
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 
-from benchmarks.browser import served
+from benchmarks.browser import app_server
 from benchmarks.sessions import Session
 from tests.attack.random_input import WidgetIds, random_payload
 from tests.attack.short_runs import config, losses, small_checkpoint
@@ -48,7 +48,7 @@ def start_attack(folder: Path) -> Iterator[Attack]:
     jobs = idle_jobs(root, disk_free=1)
     run = jobs.submit(config(10**8, save_every=10**6), "somebody")
     log = folder / "server.log"
-    with served(folder / "checkpoints", log=log, HEADS_UP_RUNS=str(root)) as (address, process):
+    with app_server(folder / "checkpoints", log=log, HEADS_UP_RUNS=str(root)) as (address, process):
         ids = {page: widget_ids(address, page) for page in ("train", "translate", "attention")}
         bystander = Visitor(address, log)
         server = Server(address, process.pid, jobs, run)

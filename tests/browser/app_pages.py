@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
-from benchmarks.browser import settled, wait_until
+from benchmarks.browser import wait_for_script_run, wait_until
 
 TEXT = "The baker hides books."
 GRAVE = ("serious", "critical")
@@ -33,7 +33,7 @@ def wait_for_address(page: Page, path: str, **params: str) -> None:
         }""",
         arg=[path, params],
     )
-    settled(page)
+    wait_for_script_run(page)
 
 
 def open_inside(app: str, page: Page, **params: str) -> Page:
@@ -43,7 +43,7 @@ def open_inside(app: str, page: Page, **params: str) -> Page:
     )
     page.goto(f"{app}/inside?{query}")
     page.locator(".hu-box").first.wait_for()
-    settled(page)
+    wait_for_script_run(page)
     return page
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Dialog, Error, Page, expect
 
-from benchmarks.browser import ROOT, chromium, served
+from benchmarks.browser import ROOT, app_server, chromium
 from tests.browser import decoding_page
 from tests.browser import heads_page as heads_view
 from transformer import Translator
@@ -91,7 +91,7 @@ class Windows:
 @pytest.fixture(scope="session")
 def app(checkpoints: Path) -> Iterator[str]:
     """Return the address of the app with the tiny checkpoint."""
-    with served(checkpoints, HEADS_UP_RUNS=str(checkpoints.parent / "runs")) as (address, _):
+    with app_server(checkpoints, HEADS_UP_RUNS=str(checkpoints.parent / "runs")) as (address, _):
         yield address
 
 
@@ -100,7 +100,7 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Return the address of the app with the bundled checkpoints; the tiny one gives every sentence
     the same translation."""
     runs = tmp_path_factory.mktemp("shipped") / "runs"
-    with served(ROOT / "checkpoints", HEADS_UP_RUNS=str(runs)) as (address, _):
+    with app_server(ROOT / "checkpoints", HEADS_UP_RUNS=str(runs)) as (address, _):
         yield address
 
 

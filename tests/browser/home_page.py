@@ -6,7 +6,7 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
-from benchmarks.browser import ROOT, settled
+from benchmarks.browser import ROOT, wait_for_script_run
 from transformer import Translator
 from transformer.analysis.alignment.aligner_head import load_aligner_head
 from transformer.checkpoint import checkpoint_hash
@@ -36,7 +36,7 @@ def expected_glance(translator: Translator, text: str) -> dict[str, Any]:
 def open_home(page: Page, app: str, query: str = "") -> Page:
     page.goto(f"{app}/{query}")
     expect(tile(page, 0)).to_be_attached()
-    settled(page)
+    wait_for_script_run(page)
     return page
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.browser import settled
+from benchmarks.browser import wait_for_script_run
 from tests.browser.app_pages import violations_of, wait_for_address
 from tests.browser.conftest import NewPage, Windows
 from tests.browser.explorer_file import box_of
@@ -34,14 +34,14 @@ def open_page(page: Page, address: str) -> Page:
     expect(page.get_by_role("heading", level=1)).to_have_css(
         "font-size", re.compile("33.6px|28.8px")
     )
-    settled(page)
+    wait_for_script_run(page)
     return page
 
 
 def larger(page: Page, size: str = "20.8px") -> None:
     page.get_by_role("button", name="Larger").click()
     expect(page.locator("html")).to_have_css("font-size", size)
-    settled(page)
+    wait_for_script_run(page)
 
 
 @pytest.mark.parametrize("path", ["translate", "attention", "findings"])
@@ -65,7 +65,7 @@ def test_the_larger_size_applies_to_everything_and_is_not_in_links(
     assert "size" not in page.url
     page.get_by_role("link", name="Why self-attention", exact=True).click()
     page.get_by_role("heading", name="Why self-attention", level=1).wait_for()
-    settled(page)
+    wait_for_script_run(page)
     assert page.get_by_role("heading", level=1).evaluate(LETTERS) == pytest.approx(after[0])
     assert "size" not in page.url
     larger(page, "16px")
@@ -131,12 +131,12 @@ def test_a_page_remembers_its_own_fields_and_other_pages_lack_them(app: str, pag
     page.goto(f"{app}/positions?text={TEXT}&topic=shift&shift=3")
     go(page, "Why self-attention")
     wait_for_address(page, "/why", text=TEXT)
-    settled(page)
+    wait_for_script_run(page)
     page.get_by_role("radio", name="Paths").click()
     wait_for_address(page, "/why", text=TEXT, part="paths")
     go(page, "Positions")
     wait_for_address(page, "/positions", text=TEXT, topic="shift", shift="3")
-    settled(page)
+    wait_for_script_run(page)
     page.go_back()
     wait_for_address(page, "/why", text=TEXT, part="paths")
 
@@ -179,7 +179,7 @@ def test_button_names_are_unique_and_heading_levels_complete(shipped: str, page:
     for path in NAMED:
         page.goto(f"{shipped}/{path}")
         page.get_by_role("heading", level=1).wait_for()
-        settled(page)
+        wait_for_script_run(page)
         page.wait_for_timeout(1000)  # elements that the browser draws itself
         tree = page.locator("body").aria_snapshot()
         names = Counter(re.findall(r"- '?(button(?: \"(?:[^\"\\]|\\.)*\")?)", tree))
@@ -196,7 +196,7 @@ def test_no_page_has_a_serious_accessibility_violation(
     page = new_page(scheme=scheme)
     for path in PATHS:
         page.goto(f"{app}/{path}")
-        settled(page)
+        wait_for_script_run(page)
         page.get_by_role("heading", level=1).wait_for()
         assert not violations_of(page, colours=scheme == "dark"), path
 

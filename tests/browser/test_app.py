@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.browser import served, settled
+from benchmarks.browser import app_server, wait_for_script_run
 from tests.browser.app_pages import TEXT, address, wait_for_address
 from tests.browser.conftest import NewPage
 from transformer import Translator
@@ -72,7 +72,7 @@ def test_a_head_chosen_in_the_mosaic_is_shown_and_goes_into_the_address(
 
 def test_the_back_button_leaves_the_first_visited_page(shipped: str, page: Page) -> None:
     page.goto(shipped)
-    settled(page)
+    wait_for_script_run(page)
     page.get_by_role("link", name="Translate", exact=True).click()
     wait_for_address(page, "/translate", model="en-fr")
     page.go_back()
@@ -108,21 +108,21 @@ def test_an_address_shows_another_browser_the_same(app: str, new_page: NewPage, 
     first = new_page()
     first.goto(f"{app}/attention?text={TEXT}&{state}")
     expect(first.get_by_role("tab", selected=True)).to_be_visible()
-    settled(first)
+    wait_for_script_run(first)
     # Change something and change it back, so that the browser has written the address itself.
     first.get_by_role("tab", selected=True).focus()
     first.keyboard.press("ArrowRight")
     first.wait_for_timeout(400)
-    settled(first)
+    wait_for_script_run(first)
     first.get_by_role("tab", selected=True).focus()
     first.keyboard.press("ArrowLeft")
     first.wait_for_timeout(400)
-    settled(first)
+    wait_for_script_run(first)
     assert address(first)[1].items() >= expected.items() - {("view", "heads")}
     second = new_page()
     second.goto(first.url)
     expect(second.get_by_role("tab", selected=True)).to_be_visible()
-    settled(second)
+    wait_for_script_run(second)
     assert address(second) == address(first)
     displayed = [page.locator(".hu-explorer").inner_text() for page in (first, second)]
     assert displayed[0] == displayed[1]
@@ -159,7 +159,7 @@ def test_the_current_view_can_be_exported(
 ) -> None:
     page.goto(f"{app}/attention?text={TEXT}&view=query-key&kind=encoder&layer=1&head=2&exact=1")
     expect(page.locator(".hu-title")).to_be_visible()
-    settled(page)
+    wait_for_script_run(page)
     with page.expect_download() as download:
         page.get_by_role("link", name="Export as web page").click()
     file = tmp_path / download.value.suggested_filename
@@ -201,13 +201,13 @@ def test_the_sentence_stays_when_the_page_changes(app: str, page: Page) -> None:
 def test_leaving_a_page_while_typing_opens_the_new_page(app: str, page: Page) -> None:
     page.goto(f"{app}/attention")
     expect(page.locator(".hu-thumb").first).to_be_visible()
-    settled(page)
+    wait_for_script_run(page)
     page.get_by_label("English").fill(TEXT)
     # A real click lasts. An instant one can overtake the text on its way to the server, and
     # Streamlit then reruns the page that was left.
     page.get_by_role("link", name="Translate", exact=True).click(delay=100)
     expect(page.locator(".hu-steps")).to_be_visible()
-    settled(page)
+    wait_for_script_run(page)
     assert address(page)[0] == "/translate"
 
 
@@ -219,7 +219,7 @@ def test_a_phone_shows_every_page_without_scrolling_sideways(
     for path in ("", f"translate?text={TEXT}", f"attention?text={TEXT}"):
         page.goto(f"{app}/{path}")
         expect(page.locator(".hu").first).to_be_visible()
-        settled(page)
+        wait_for_script_run(page)
         wide = page.evaluate(
             "[document.documentElement, document.querySelector('[data-testid=stMain]')]"
             ".map((node) => node.scrollWidth)"
@@ -246,7 +246,7 @@ def test_hostile_text_stays_text(app: str, page: Page, translator: Translator, t
 
 
 def test_a_deep_link_opens_on_a_server_that_has_just_started(checkpoints: Path, page: Page) -> None:
-    with served(checkpoints) as (fresh, _):
+    with app_server(checkpoints) as (fresh, _):
         fields = "view=heatmap&kind=decoder&layer=1&head=1&exact=1"
         page.goto(f"{fresh}/attention?text=A+pilot+sells+bread.&{fields}")
         expect(page.locator(".hu-code")).to_have_text('trace.weights("decoder", layer=1)[1]')

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.browser import ROOT, served, settled, unfold, wait_until
+from benchmarks.browser import ROOT, app_server, open_expander, wait_for_script_run, wait_until
 from tests.browser.conftest import NewPage
 from transformer.ui.widgets.lessons.first_questions import OTHER_OWNER
 
@@ -29,7 +29,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     limits = folder / "limits.toml"
     limits.write_text(f'teacher_token = "{TOKEN}"\n')
     environment = {"HEADS_UP_LIMITS": str(limits), "HEADS_UP_RUNS": str(folder / "runs")}
-    with served(ROOT / "checkpoints", **environment) as (at, _):
+    with app_server(ROOT / "checkpoints", **environment) as (at, _):
         yield at
 
 
@@ -38,7 +38,7 @@ def classroom(address: str, new_page: NewPage) -> Iterator[ClassPages]:
     """Open a class with Ann, on a phone, and Bob, who gave no name."""
     teacher, ann, bob = new_page(), new_page(390, "dark"), new_page()
     teacher.goto(f"{address}/class")
-    unfold(teacher, "For teachers: open a class")
+    open_expander(teacher, "For teachers: open a class")
     teacher.get_by_label("Token", exact=True).fill(TOKEN)
     teacher.get_by_label("Your name, as students will see it").fill("Ms Curie")
     teacher.get_by_role("button", name="Open a class").click()
@@ -101,7 +101,7 @@ def test_pages_and_heads_are_followed_until_a_student_opens_another_page(
     expect(teacher.locator(".hu-follow")).to_have_text("Leading 1 of 2")
     to(teacher, "Inside")
     expect(ann.get_by_role("heading", level=1)).to_have_text("Inside")
-    settled(bob)
+    wait_for_script_run(bob)
     assert heading(bob) == "Positions"
     bob.get_by_role("button", name="Follow again").click()
     expect(bob.get_by_role("heading", level=1)).to_have_text("Inside")
@@ -113,7 +113,7 @@ def test_pages_and_heads_are_followed_until_a_student_opens_another_page(
     for page in (ann, bob):
         expect(page.locator(".hu-follow")).to_have_text("In the class of Ms Curie")
     to(teacher, "Translate")
-    settled(teacher)
+    wait_for_script_run(teacher)
     assert (heading(ann), heading(bob)) == ("Inside", "Inside")
     teacher.get_by_role("button", name="Lead the class").click()
     expect(ann.get_by_role("heading", level=1)).to_have_text("Translate")

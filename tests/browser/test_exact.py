@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.browser import settled
+from benchmarks.browser import wait_for_script_run
 from tests.browser.app_pages import TEXT
 from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import open_explorer
@@ -28,10 +28,10 @@ def test_the_toggle_is_kept_from_page_to_page(app: str, page: Page, translator: 
     chosen = page.locator(".hu-chosen .hu-chip")
     expect(chosen).to_have_text(translator.translate(TEXT).text.split())
     expect(page.locator(".hu-pieces")).to_have_count(0)
-    settled(page)
+    wait_for_script_run(page)
     page.get_by_test_id("stCheckbox").filter(has_text="Show tokens").locator("label").click()
     expect(chosen).to_have_text(list(translator.translate(TEXT).tokens))
-    settled(page)
+    wait_for_script_run(page)
     page.get_by_role("link", name="Attention", exact=True).click()
     expect(page.locator(".hu-code")).to_contain_text("trace.weights")
     assert "exact=1" in page.url
@@ -74,7 +74,7 @@ def test_text_that_a_field_cuts_is_shown_below_it(
         page.goto(f"{app}/translate?text={text.replace(' ', '+')}")
         field = page.get_by_role("textbox", name="English").first
         expect(field).to_have_value(text)
-        settled(page)
+        wait_for_script_run(page)
         cut = field.evaluate("(node) => node.scrollWidth > node.clientWidth")
         full_text = page.get_by_test_id("stCaptionContainer").get_by_text(text, exact=True)
         assert full_text.filter(visible=True).count() == (text in below)

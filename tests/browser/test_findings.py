@@ -8,7 +8,7 @@ import time
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.browser import settled
+from benchmarks.browser import wait_for_script_run
 from tests.browser.conftest import NewPage
 from transformer.analysis.findings import FINDINGS
 
@@ -19,14 +19,14 @@ def test_a_finding_is_run_survives_a_reload_and_can_be_cancelled(app: str, page:
     page.goto(f"{app}/findings?sentences=11")
     run_over = "measured over these sentences."
     expect(page.get_by_text(f"0 of {len(FINDINGS)} {run_over}")).to_be_visible()
-    settled(page)
+    wait_for_script_run(page)
     expect(page.get_by_text("not measured yet")).to_have_count(len(FINDINGS))
     page.get_by_role("button", name="Some encoder heads attend to one fixed offset").click()
     expect(page).to_have_url(re.compile("finding=positional"))
     page.get_by_role("button", name="Run", exact=True).click()
     refuted = page.get_by_text(re.compile("Refuted$"))  # an icon precedes it
     expect(refuted.first).to_be_visible()
-    settled(page)
+    wait_for_script_run(page)
     page.reload()
     expect(page.get_by_text(f"1 of {len(FINDINGS)} {run_over}")).to_be_visible()
     expect(page.get_by_text("None of 8 encoder heads is shown to be positional")).to_be_visible()
@@ -38,7 +38,7 @@ def test_a_finding_is_run_survives_a_reload_and_can_be_cancelled(app: str, page:
         page.get_by_role("link", name="Figures (.csv)").click()
     head = download.value.path().read_text().splitlines()[0]
     assert head.startswith("label,layer,head,offset,share,low,high,positional,role")
-    settled(page)
+    wait_for_script_run(page)
     # With other sentences, the row keeps the latest result, with its date and sentences.
     page.goto(f"{app}/findings?sentences=10")
     expect(page.get_by_text(f"0 of {len(FINDINGS)} {run_over}")).to_be_visible()
@@ -47,7 +47,7 @@ def test_a_finding_is_run_survives_a_reload_and_can_be_cancelled(app: str, page:
     page.get_by_text("Show figures").click()
     expect(page.get_by_text(today)).to_have_count(1)
     expect(refuted).to_have_count(2)
-    settled(page)
+    wait_for_script_run(page)
     page.get_by_role("button", name="Run all").click()
     page.get_by_role("button", name="Cancel all").click()
     # The first of them may have finished before it could be cancelled.
@@ -60,11 +60,11 @@ def test_a_finding_is_run_survives_a_reload_and_can_be_cancelled(app: str, page:
 def test_pruned_heads_open_in_the_switchboard(app: str, new_page: NewPage) -> None:
     page = new_page(width=390, scheme="dark")
     page.goto(f"{app}/lab?lab=matter&sentences=4&text=She+paints.&less_cross=8&less_decoder=1")
-    settled(page)
+    wait_for_script_run(page)
     page.get_by_role("button", name="Measure the heads").click()
     expect(page.get_by_text("Without 9 heads:")).to_be_visible()
     expect(page.get_by_text("nats per token").first).to_be_visible()
-    settled(page)
+    wait_for_script_run(page)
     wide = page.evaluate("document.querySelector('.stMain').scrollWidth")
     assert wide <= 390
     page.get_by_role("button", name="Show what changed").click()

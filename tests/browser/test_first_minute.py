@@ -7,7 +7,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from benchmarks.browser import settled, wait_until
+from benchmarks.browser import wait_for_script_run, wait_until
 from tests.browser.home_page import expected_words, open_home, show_all_words, tile, words
 from transformer import Translator
 from transformer.figures.glossary import TERMS
@@ -57,7 +57,7 @@ def test_a_newcomers_first_minute(shipped: str, page: Page, en_fr: Translator) -
     page.get_by_role("button", name="Open this head").click()  # 1: all heads
     wait_until(page, "location.pathname === '/attention'")
     expect(page.get_by_label("English")).to_have_value(TEXT)
-    settled(page)
+    wait_for_script_run(page)
     assert not re.search(JARGON, read(page), re.I)
     page.locator(".hu-pinwords").get_by_role("button", name="umbrella", exact=True).click()  # 2
     first = page.locator(".hu-clearest button").first

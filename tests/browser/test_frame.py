@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.browser import settled
+from benchmarks.browser import wait_for_script_run
 from tests.browser.conftest import NewPage
 from transformer.ui.shell.registry import PAGES, path
 
@@ -37,7 +37,7 @@ PATHS = [
 def open_page(page: Page, address: str) -> Page:
     page.goto(address)
     page.get_by_role("heading", level=1).wait_for()
-    settled(page)
+    wait_for_script_run(page)
     return page
 
 
@@ -64,12 +64,12 @@ def test_the_larger_size_is_kept_when_an_address_is_opened(app: str, new_page: N
     page = open_page(new_page(1400, alone=True), f"{app}/translate")
     page.get_by_role("button", name="Larger").click()
     expect(page.locator("html")).to_have_css("font-size", LARGE)
-    settled(page)
+    wait_for_script_run(page)
     open_page(page, f"{app}/attention?layer=1&head=1")
     expect(page.locator("html")).to_have_css("font-size", LARGE)
     page.get_by_role("button", name="Larger").click()
     expect(page.locator("html")).to_have_css("font-size", "16px")
-    settled(page)
+    wait_for_script_run(page)
     open_page(page, f"{app}/translate")
     expect(page.locator("html")).to_have_css("font-size", "16px")
 
@@ -78,7 +78,7 @@ def test_the_larger_size_does_not_cut_the_models_name(shipped: str, new_page: Ne
     page = open_page(new_page(1400, alone=True), f"{shipped}/translate?model=en-fr")
     page.get_by_role("button", name="Larger").click()
     expect(page.locator("html")).to_have_css("font-size", LARGE)
-    settled(page)
+    wait_for_script_run(page)
     name = page.locator(".st-key-navigation-bar .stSelectbox input")
     expect(name).to_have_value(re.compile("en-fr"))
     assert name.evaluate("(node) => node.scrollWidth <= node.clientWidth")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from benchmarks.browser import settled
+from benchmarks.browser import wait_for_script_run
 from tests.browser.app_pages import TEXT, address, open_inside
 from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import box_of, on_screen
@@ -32,7 +32,7 @@ def top(page: Page) -> Locator:
 
 def heading(page: Page, words: str) -> None:
     expect(top(page)).to_have_text(words)
-    settled(page)
+    wait_for_script_run(page)
 
 
 def test_boxes_are_navigated_by_pointer_keys_and_buttons(app: str, page: Page) -> None:
@@ -71,7 +71,7 @@ def test_an_attention_block_opens_figure_2_with_its_head_and_layer(app: str, pag
     heading(page, "Softmax · decoder, layer 1, cross-attention")
     page.get_by_role("radio", name="3", exact=True).click()
     expect(box(page, "decoder.cross_attn")).to_contain_text("head 3")
-    settled(page)
+    wait_for_script_run(page)
     expected = {"text": TEXT, "box": "decoder.cross_attn.softmax", "layer": "1", "head": "3"}
     assert {name: address(page)[1][name] for name in expected} == expected
 
@@ -86,7 +86,7 @@ def test_a_clicked_number_is_computed_step_by_step(app: str, page: Page, checkpo
         page.keyboard.press(key)
     message = page.locator(".st-key-inside-number")
     expect(message).to_contain_text(f"{weights[1, -1, -1]:.4g}"[:6])
-    settled(page)
+    wait_for_script_run(page)
     last = str(len(weights[0]) - 1)
     fields = address(page)[1]
     assert (fields["panel"], fields["row"], fields["column"]) == ("weights", last, last)
@@ -101,7 +101,7 @@ def test_it_fits_a_phone(app: str, new_page: NewPage, section: str, scheme: str)
     page = new_page(width=390, scheme=scheme)
     page.goto(f"{app}/inside?text={TEXT}&section={section}&box=decoder.self_attn.mask")
     page.locator(".hu-box, .hu-shifted, .js-plotly-plot").first.wait_for()
-    settled(page)
+    wait_for_script_run(page)
     assert page.evaluate("document.querySelector('.stMain').scrollWidth <= innerWidth")
     if section == "walk":
         above = box_of(box(page, "encoder.memory"))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.browser import settled, wait_until
+from benchmarks.browser import wait_for_script_run, wait_until
 from tests.browser.app_pages import open_inside
 from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import box_of, on_screen
@@ -40,7 +40,7 @@ def test_nothing_is_wider_than_the_window(app: str, new_page: NewPage, width: in
     ):
         page.goto(f"{app}/{path}")
         expect(page.get_by_role("heading", level=1)).to_be_visible()
-        settled(page)
+        wait_for_script_run(page)
         expect(page.locator(".katex").first).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
@@ -56,7 +56,7 @@ def test_a_new_mask_drops_other_units(app: str, page: Page) -> None:
 
 def next_box(page: Page) -> None:
     page.get_by_role("button", name="Next →").click()
-    settled(page)
+    wait_for_script_run(page)
 
 
 def test_vectors_move_along_the_arrows_on_navigation(app: str, new_page: NewPage) -> None:

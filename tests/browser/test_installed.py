@@ -13,7 +13,7 @@ from urllib.parse import quote_plus
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.browser import started
+from benchmarks.browser import streamlit_server
 from transformer import Translator
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,7 +66,7 @@ def test_the_command_serves_the_app_from_any_folder(
     home, work_folder = tmp_path / "home", tmp_path / "here"
     home.mkdir()
     work_folder.mkdir()
-    with started(
+    with streamlit_server(
         [str(commands / "heads-up")],
         folder=work_folder,
         HOME=str(home),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.browser import settled
+from benchmarks.browser import wait_for_script_run
 from tests.browser.app_pages import wait_for_address
 from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import box_of
@@ -25,7 +25,7 @@ FIELDS = {"lab": "moves", "text": TEXT, "kind": "encoder", "layer": "1", "head":
 def open_lab(app: str, page: Page, **more: str) -> None:
     page.goto(f"{app}/lab?" + "&".join(f"{k}={v}" for k, v in {**FIELDS, **more}.items()))
     expect(page.locator(".hu-contributions .hu-canvas")).to_have_count(2)
-    settled(page)
+    wait_for_script_run(page)
 
 
 def test_a_cell_shows_all_its_numbers_and_is_stored_in_the_address(

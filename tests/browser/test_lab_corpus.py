@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
-from benchmarks.browser import settled, wait_until
+from benchmarks.browser import wait_for_script_run, wait_until
 from tests.browser.app_pages import wait_for_address
 from tests.browser.conftest import NewPage
 from transformer.figures.headgrid import Grid, headgrid_data, headgrid_page
@@ -40,7 +40,7 @@ def test_a_file_is_uploaded_traced_and_downloaded(app: str, page: Page, tmp_path
     expect(page.get_by_role("progressbar")).to_be_visible()
     download_link = page.get_by_role("link", name="Download")
     expect(download_link).to_be_visible()
-    settled(page)
+    wait_for_script_run(page)
     wait_for_address(page, "/lab", lab="dataset", corpus="upload", traced="c1.2")
     with page.expect_download() as download:
         download_link.click()
@@ -64,7 +64,7 @@ def test_head_roles_fit_a_phone_in_dark_mode(app: str, new_page: NewPage) -> Non
     page.goto(f"{app}/lab?lab=dataset&sentences=3")
     page.get_by_role("button", name="Trace all sentences").click()
     expect(page.get_by_role("link", name="Download")).to_be_visible()
-    settled(page)
+    wait_for_script_run(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
@@ -112,14 +112,14 @@ def test_a_computation_survives_a_reload_and_its_heads_can_be_selected(
     expect(page.get_by_role("progressbar")).to_be_visible()
     page.reload()
     expect(page.locator(".hu-thumb")).to_have_count(24)
-    settled(page)
+    wait_for_script_run(page)
     page.locator('[data-cell="encoder 1 2"]').click()
     expect(
         page.get_by_role("heading", name="Encoder self-attention, layer 1, head 2")
     ).to_be_visible()
     wait_for_address(page, "/lab", **FIELDS, kind="encoder", layer="1", head="2")
     expect(page.locator('[data-cell="encoder 1 2"]')).to_have_attribute("aria-checked", "true")
-    settled(page)
+    wait_for_script_run(page)
     page.reload()
     expect(
         page.get_by_role("heading", name="Encoder self-attention, layer 1, head 2")
@@ -134,10 +134,10 @@ def test_alignment_fits_a_phone_in_dark_mode(app: str, new_page: NewPage) -> Non
     page = new_page(390, "dark")
     page.goto(f"{app}/lab?lab=align&sentences=3&text=She hides.&method=forced&target=Elle cache.")
     expect(page.get_by_text("This sentence has no gold links yet")).to_be_visible()
-    settled(page)
+    wait_for_script_run(page)
     page.get_by_role("button", name="0: She").click()
     expect(page.get_by_text("Agreement of this head on this sentence")).to_be_visible()
-    settled(page)
+    wait_for_script_run(page)
     assert "links=0-0" in page.url
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
@@ -157,14 +157,14 @@ def test_a_patching_sweep_survives_a_reload(shipped: str, page: Page) -> None:
     expect(page.get_by_role("progressbar")).to_be_visible()
     page.reload()
     expect(page.locator(".js-plotly-plot")).to_have_count(2)
-    settled(page)
+    wait_for_script_run(page)
     expect(page.get_by_text("the clean sentence gives")).to_be_visible()
     encoder = page.locator(".js-plotly-plot").first
     encoder.locator(".nsewdrag").hover()
     expect(encoder.locator(".hoverlayer .hovertext")).to_contain_text("restored")
     page.get_by_role("radio", name="Heads", exact=True).click()
     expect(page.locator(".js-plotly-plot")).to_have_count(3)
-    settled(page)
+    wait_for_script_run(page)
     assert "swept=heads" in page.url
     with page.expect_download() as file:
         page.get_by_role("link", name="All patches (.csv)").click()
@@ -176,12 +176,12 @@ def test_a_clicked_point_is_linked(app: str, page: Page) -> None:
     page.get_by_role("button", name="Draw the map").click()
     points = page.locator(".js-plotly-plot .scatterlayer .point")
     expect(points.first).to_be_visible()
-    settled(page)
+    wait_for_script_run(page)
     expect(page.get_by_text("Click a disc")).to_be_visible()
     points.first.click(force=True)
     expect(page.locator('span[title$="%"]').first).to_be_visible()
     wait_until(page, "/point=[qk]\\d+\\.\\d+/.test(location.search)")
     expect(page.locator(".js-plotly-plot .scatterlayer .js-line").first).to_be_attached()
-    settled(page)
+    wait_for_script_run(page)
     page.reload()
     expect(page.locator('span[title$="%"]').first).to_be_visible()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from benchmarks.browser import settled
+from benchmarks.browser import wait_for_script_run
 from tests.browser.app_pages import wait_for_address
 from tests.browser.conftest import NewPage
 
@@ -42,5 +42,5 @@ def test_it_fits_a_phone_in_dark_mode(shipped: str, new_page: NewPage) -> None:
     expect(page.get_by_role("heading", name="Without these heads")).to_be_visible()
     page.get_by_text("What the data is, and what it cannot show").click()
     expect(page.get_by_text("Two genders, because the data has two")).to_be_visible()
-    settled(page)
+    wait_for_script_run(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from benchmarks.browser import settled, wait_until
+from benchmarks.browser import wait_for_script_run, wait_until
 from tests.browser.app_pages import address
 from tests.browser.conftest import NewPage
 
@@ -20,7 +20,7 @@ QUERY = "text=She hides books.&method=forced&target=Elle cache des livres.&exact
 def open_lab(app: str, page: Page, more: str = "") -> None:
     page.goto(f"{app}/lab?lab=switch&{QUERY}{more}")
     expect(page.locator(".hu-thumb canvas")).to_have_count(24)
-    settled(page)
+    wait_for_script_run(page)
 
 
 def head(page: Page, name: str) -> Locator:
@@ -33,7 +33,7 @@ def off(page: Page, expected: str) -> None:
         "(off) => (new URLSearchParams(location.search).get('off') ?? '') === off",
         arg=expected,
     )
-    settled(page)
+    wait_for_script_run(page)
 
 
 def test_heads_are_switched_by_pointer_and_keys_and_restored(app: str, page: Page) -> None:
@@ -73,7 +73,7 @@ def test_the_most_changed_head_is_shown_below(app: str, page: Page) -> None:
     expect(moved).to_have_count(24)
     page.get_by_role("radio", name=re.compile("Cross-attention, layer 1, head 2")).click()
     wait_until(page, "() => /\\blayer=1\\b.*\\bhead=2\\b/.test(location.search)")
-    settled(page)
+    wait_for_script_run(page)
     selected = {"kind": "cross", **address(page)[1]}
     assert {"kind": "cross", "layer": "1", "head": "2"}.items() <= selected.items()
     expect(page.locator(".hu-contributions .hu-stage canvas")).to_have_count(4)
@@ -83,7 +83,7 @@ def test_it_fits_a_phone_in_dark_mode(app: str, new_page: NewPage) -> None:
     page = new_page(390, "dark")
     open_lab(app, page, "&off=c0.1&away=1&paint=c1.0.1:1x40,2x60&row=1&column=1&blank=all")
     expect(page.get_by_text("cells of this head")).to_be_visible()
-    settled(page)
+    wait_for_script_run(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     crossed = head(page, "c0.1").evaluate("(node) => getComputedStyle(node, '::after').content")
     assert crossed == '""'

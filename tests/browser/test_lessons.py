@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.browser import settled, unfold, wait_until
+from benchmarks.browser import open_expander, wait_for_script_run, wait_until
 from tests.browser.app_pages import violations_of
 from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import box_of
@@ -31,7 +31,7 @@ PICTURE_TOP = """[...document.querySelectorAll('*')].map((one) => one.shadowRoot
 def card(page: Page, number: int) -> None:
     """Wait until this lesson is fully drawn."""
     expect(page.locator(".st-key-lesson")).to_contain_text(f"Lesson {number} of {len(CORE)}")
-    settled(page)
+    wait_for_script_run(page)
 
 
 def answer(page: Page) -> bool:
@@ -45,7 +45,7 @@ def answer(page: Page) -> bool:
     (options.first if options.count() else element).click()
     # The message for a right or a wrong answer.
     expect(page.locator(".st-key-lesson").get_by_test_id("stAlert")).to_have_count(1)
-    settled(page)
+    wait_for_script_run(page)
     return True
 
 
@@ -113,7 +113,7 @@ def test_the_card_stays_visible_and_leaves_space_for_the_picture(
 def test_inside_keeps_its_map_beside_the_box(shipped: str, page: Page) -> None:
     page.goto(f"{shipped}/inside?box=encoder.ffn.hidden&layer=0")
     page.locator(".st-key-inside-map").wait_for()
-    settled(page)
+    wait_for_script_run(page)
     at_first = bounding_box(page, ".st-key-inside-map")
     scroll(page, 600)
     later = bounding_box(page, ".st-key-inside-map")
@@ -129,7 +129,7 @@ def test_no_accessibility_violation_before_and_after_a_guess(
     for name in ("umbrella", "cosine"):
         page.goto(f"{shipped}/lessons?lesson={name}")
         page.locator(".st-key-lesson").wait_for()
-        settled(page)
+        wait_for_script_run(page)
         assert not violations_of(page, colours=scheme == "dark"), name
         answer(page)
         page.mouse.move(0, 0)
@@ -137,7 +137,7 @@ def test_no_accessibility_violation_before_and_after_a_guess(
         assert not violations_of(page, colours=scheme == "dark"), name
     page.goto(f"{shipped}/lessons?lesson=end")
     expect(page.get_by_role("heading", name="End of the course")).to_be_visible()
-    settled(page)
+    wait_for_script_run(page)
     assert not violations_of(page, colours=scheme == "dark")
 
 
@@ -160,7 +160,7 @@ def test_a_sheet_is_a_page_that_prints(shipped: str, page: Page, tmp_path: Path)
     page.locator(".st-key-lesson").wait_for()
     with page.expect_download() as single:
         page.get_by_role("link", name="Print", exact=True).click()
-    unfold(page, "All lessons")
+    open_expander(page, "All lessons")
     with page.expect_download() as all_lessons:
         page.get_by_role("link", name="Course", exact=True).click()
     for download, count in ((single.value, 1), (all_lessons.value, len(CORE))):
@@ -186,17 +186,17 @@ def test_nothing_is_wider_than_the_window(shipped: str, new_page: NewPage, width
     for where in ("lessons", "lessons?lesson=end", "lessons?lesson=keys", "attention?lesson=back"):
         page.goto(f"{shipped}/{where}")
         expect(page.get_by_role("heading", level=1)).to_be_visible()
-        settled(page)
+        wait_for_script_run(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def answer_question(page: Page) -> None:
-    settled(page)
+    wait_for_script_run(page)
     card = page.locator(".st-key-lesson")
     options = card.locator(".st-key-lesson-options button")
     options.or_(card.get_by_role("button", name="Show the answer")).first.click()
     expect(card.get_by_test_id("stAlert")).to_have_count(1)
-    settled(page)
+    wait_for_script_run(page)
 
 
 def test_see_it_scrolls_the_picture_below_the_card(shipped: str, new_page: NewPage) -> None:
@@ -225,5 +225,5 @@ def test_the_highlighted_element_is_scrolled_into_view(shipped: str, new_page: N
 def test_on_a_wide_screen_everything_is_visible(shipped: str, page: Page) -> None:
     page.goto(f"{shipped}/attention?lesson=back")
     expect(page.locator(".st-key-lesson")).to_be_visible()
-    settled(page)
+    wait_for_script_run(page)
     expect(page.get_by_role("button", name="See it")).to_have_count(0)

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from benchmarks.browser import settled
+from benchmarks.browser import wait_for_script_run
 from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import on_screen
 from tests.figures.fake_traces import GRID
 from transformer import figures
 from transformer.figures import module, style
 from transformer.figures.headgrid import headgrid_data
-from transformer.figures.views import COMPONENTS, served
+from transformer.figures.views import COMPONENTS, served_script
 from transformer.ui.shell.view_scripts import FOLDER, path
 
 pytestmark = pytest.mark.browser
@@ -135,15 +135,15 @@ def test_a_script_is_requested_once_and_not_resent_with_data(app: str, new_page:
     page.on("websocket", connected)
     page.goto(f"{app}/attention?text=Hello.")
     page.locator(".hu-mosaic [role=radio]").first.wait_for()
-    settled(page)
+    wait_for_script_run(page)
     sizes.clear()
     page.goto(f"{app}/attention?text=Good night.")
     expect(page.get_by_label("English")).to_have_value("Good night.")
     page.locator(".hu-mosaic [role=radio]").first.wait_for()
-    settled(page)
+    wait_for_script_run(page)
     explorers = [url for url in requests if "/explorer-" in url]
     assert {url.removeprefix(f"{app}/") for url in explorers} == {path("explorer")}
-    assert 0 < sum(sizes) < len(served("explorer"))
+    assert 0 < sum(sizes) < len(served_script("explorer"))
 
 
 def test_a_failed_script_is_requested_again(app: str, new_page: NewPage) -> None:

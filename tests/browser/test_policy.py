@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.browser import settled, wait_until
+from benchmarks.browser import wait_for_script_run, wait_until
 from tests.browser.conftest import NewPage
 from transformer.ui.shell.registry import PAGES, path
 from transformer.ui.shell.visitor import COOKIE, ID
@@ -27,7 +27,7 @@ def test_no_page_violates_the_policy(app: str, new_page: NewPage) -> None:
     for file in PAGES:
         page.goto(f"{app}/{path(file)}")
         page.get_by_role("heading", level=1).wait_for()
-        settled(page)
+        wait_for_script_run(page)
         # Requests after the page has loaded.
         expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
         assert page.evaluate("broken") == [], file

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from benchmarks.browser import settled, wait_until
+from benchmarks.browser import wait_for_script_run, wait_until
 from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import box_of
 
@@ -48,7 +48,7 @@ def test_hovering_over_a_number_shows_it(app: str, page: Page) -> None:
     page.goto(f"{app}/positions?topic=shift&shift=0")
     drawn = chart(page, "positions-shift")
     expect(drawn).to_be_visible()
-    settled(page)
+    wait_for_script_run(page)
     drawn.scroll_into_view_if_needed()
     box = box_of(drawn.locator(".nsewdrag"))
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
@@ -74,7 +74,7 @@ def test_it_fits_a_phone_in_dark_mode(app: str, new_page: NewPage) -> None:
     for name in ("matrix", "shift", "added", "parts", "slip"):
         page.goto(f"{app}/positions?topic={name}&text=<b>x</b>")
         expect(page.locator(".js-plotly-plot").first).to_be_visible()
-        settled(page)
+        wait_for_script_run(page)
         wide = page.evaluate(
             "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
         )
@@ -98,7 +98,7 @@ def test_word_order_clocks_and_an_old_address(app: str, page: Page) -> None:
     topic(page, "Sinusoids")
     page.wait_for_url(re.compile("topic=clocks"))
     assert {hand["name"] for hand in hands(page)} == {"hu-turn"}
-    settled(page)
+    wait_for_script_run(page)
     wait_until(page, f"() => !({TURNING})()")  # the animation ends
     before = [hand["turned"] for hand in hands(page)]
     page.get_by_role("button", name="Replay").click()
@@ -116,5 +116,5 @@ def test_reduced_motion_shows_the_last_position(app: str, new_page: NewPage) -> 
     clock_hands = hands(page)
     assert {hand["name"] for hand in clock_hands} == {"none"}
     assert all(hand["turned"].startswith("matrix") for hand in clock_hands)
-    settled(page)
+    wait_for_script_run(page)
     assert page.evaluate("document.querySelector('.stMain').scrollWidth") <= 390

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from benchmarks.browser import settled
+from benchmarks.browser import wait_for_script_run
 from tests.browser.conftest import NewPage
 from transformer.ui.shell.registry import PAGES, path
 
@@ -30,9 +30,9 @@ def test_security_md_lists_everything_that_the_app_keeps_in_a_browser(
     page = new_page(alone=True)
     page.goto(f"{app}/attention")
     page.get_by_role("heading", level=1).wait_for()
-    settled(page)
+    wait_for_script_run(page)
     page.get_by_role("button", name="Larger").click()
-    settled(page)
+    wait_for_script_run(page)
     page.get_by_role("button", name="Saved", exact=True).click()
     sheet = page.get_by_role("dialog", name="Saved views")
     sheet.get_by_role("button", name="Save this view").click()
@@ -40,7 +40,7 @@ def test_security_md_lists_everything_that_the_app_keeps_in_a_browser(
     for file in PAGES:
         page.goto(f"{app}/{path(file)}")
         page.get_by_role("heading", level=1).wait_for()
-        settled(page)
+        wait_for_script_run(page)
     cookies = {cookie["name"]: cookie for cookie in page.context.cookies()}
     stored = page.evaluate(STORED)
     assert {"heads_up_visitor", "heads_up_size"} <= cookies.keys()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from benchmarks.browser import served, settled, wait_until
+from benchmarks.browser import app_server, wait_for_script_run, wait_until
 from tests.browser.conftest import NewPage
 from transformer import Translator
 from transformer.training.run import RunFolder
@@ -43,7 +43,7 @@ def begin(page: Page, app: str, steps: int) -> str:
     expect(page.get_by_role("button", name="Reset to 600")).to_be_visible()
     expect(page.get_by_text(re.compile(f"{steps:,} steps · about"))).to_be_visible()
     # The estimate's last rerun of the form would otherwise be drawn into the next page.
-    settled(page)
+    wait_for_script_run(page)
     button(page, "Train").click()
     page.wait_for_url(re.compile(r"run=reverse"))
     return page.url.split("run=")[1].split("&")[0]
@@ -84,7 +84,7 @@ def test_from_the_click_to_a_translation_with_the_finished_model(
     expect(badge(page, "finished")).to_be_visible()
     page.get_by_role("link", name="All runs").click()
     expect(page.get_by_role("heading", name="Your runs")).to_be_visible()
-    settled(page)
+    wait_for_script_run(page)
 
 
 def test_pause_resume_learning_rate_stop_and_delete(app: str, page: Page, runs: Path) -> None:
@@ -122,7 +122,7 @@ def test_a_run_belongs_to_its_visitor_in_every_tab(app: str, page: Page, new_pag
     reloaded = page.context.new_page()
     page.close()
     reloaded.goto(f"{app}/train")
-    settled(reloaded)
+    wait_for_script_run(reloaded)
     reloaded.get_by_role("link", name="Reverse a sequence").first.click()  # the newest of theirs
     reloaded.wait_for_url(f"**/train?run={name}")  # a link to the current page
     stop(reloaded)
@@ -149,7 +149,7 @@ def test_own_pairs_train_on_a_phone_in_dark_mode(app: str, new_page: NewPage) ->
     steps.fill("20000")
     steps.press("Enter")
     expect(page.get_by_text(re.compile("20,000 steps · "))).to_be_visible()
-    settled(page)
+    wait_for_script_run(page)
     button(page, "Train").click()
     expect(page.locator(".st-key-figures")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -186,8 +186,8 @@ def test_a_run_survives_a_server_restart_and_keeps_its_owner(
 ) -> None:
     runs = tmp_path / "runs"
     with (
-        served(checkpoints, HEADS_UP_RUNS=str(runs)) as (first, leaving),
-        served(checkpoints, HEADS_UP_RUNS=str(runs)) as (second, _),
+        app_server(checkpoints, HEADS_UP_RUNS=str(runs)) as (first, leaving),
+        app_server(checkpoints, HEADS_UP_RUNS=str(runs)) as (second, _),
     ):
         page, stranger = new_page(), new_page()
         name = begin(page, first, 20_000)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from benchmarks.browser import settled, wait_until
+from benchmarks.browser import wait_for_script_run, wait_until
 from tests.browser.conftest import NewPage
 
 pytestmark = pytest.mark.browser
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 def turn(page: Page, on: bool) -> None:
     page.get_by_text("Show tokens", exact=True).click()
     wait_until(page, "(on) => location.search.includes('exact=1') === on", on)
-    settled(page)
+    wait_for_script_run(page)
 
 
 def test_typed_text_survives_a_click_during_a_rerun(app: str, new_page: NewPage) -> None:
@@ -36,7 +36,7 @@ def test_typed_text_survives_a_click_during_a_rerun(app: str, new_page: NewPage)
 def test_a_double_click_on_an_example_selects_it(app: str, page: Page) -> None:
     page.goto(f"{app}/attention")
     page.locator(".hu-mosaic [role=radio]").first.wait_for()
-    settled(page)
+    wait_for_script_run(page)
     field, examples = page.get_by_label("English"), page.get_by_role("radiogroup", name="Examples")
     option = examples.get_by_role("radio", checked=False).first
     text = option.inner_text()
@@ -46,7 +46,7 @@ def test_a_double_click_on_an_example_selects_it(app: str, page: Page) -> None:
     field.fill("She reads.")
     field.press("Enter")
     expect(examples.get_by_role("radio", checked=True)).to_have_count(0)
-    settled(page)
+    wait_for_script_run(page)
     expect(field).to_have_value("She reads.")
 
 
@@ -54,18 +54,18 @@ def test_a_sentence_typed_again_after_an_example_stays(shipped: str, page: Page)
     """The browser's next message also has the example's layer and head, which the app has set."""
     page.goto(f"{shipped}/lab?lab=switch&text=She reads.")
     page.locator("[data-head]").first.wait_for()
-    settled(page)
+    wait_for_script_run(page)
     field = page.get_by_label("English")
 
     def write() -> None:
         field.fill("I am a student.")  # the first example, the default of the address
         field.press("Enter")
         wait_until(page, "() => !location.search.includes('text=')", timeout=60)
-        settled(page)
+        wait_for_script_run(page)
         expect(field).to_have_value("I am a student.")
 
     write()
     page.get_by_text("She has never seen the sea.").first.click()
     wait_until(page, "() => location.search.includes('the+sea')", timeout=60)
-    settled(page)
+    wait_for_script_run(page)
     write()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.browser import settled, unfold, wait_until
+from benchmarks.browser import open_expander, wait_for_script_run, wait_until
 from tests.browser.conftest import NewPage
 
 pytestmark = pytest.mark.browser
@@ -59,7 +59,7 @@ def test_a_measurement_survives_a_reload_and_its_owner_stops_it(app: str, page: 
     expect(page.get_by_role("button", name="Measure again")).to_be_visible()
     expect(page.locator(".js-plotly-plot")).to_have_count(2)
     assert sheet(page, "Slopes")[2][:2] == ["Recurrent", "1"]
-    unfold(page, "Every measurement")
+    open_expander(page, "Every measurement")
     with page.expect_download() as download:
         page.get_by_role("link", name="Table (CSV)").click()
     text = download.value.path().read_text()
@@ -71,7 +71,7 @@ def test_on_a_phone_nothing_is_wider_than_the_page(app: str, new_page: NewPage, 
     page = new_page(390, "dark")
     page.goto(f"{app}/why?part={part}")
     expect(page.get_by_role("slider").first).to_be_visible()
-    settled(page)
+    wait_for_script_run(page)
     wide = page.evaluate("document.scrollingElement.scrollWidth")
     assert wide <= 390
 

@@ -7,27 +7,27 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.cluster import Machines
+from benchmarks.cluster import DaskCluster
 from transformer.jobs import services
 
 
 @pytest.fixture
-def machines(tmp_path: Path) -> Iterator[Machines]:
+def machines(tmp_path: Path) -> Iterator[DaskCluster]:
     """A running scheduler without workers."""
     yield from _running(tmp_path)
 
 
 @pytest.fixture(scope="module")
-def steady(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
+def steady(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskCluster]:
     """A scheduler and one worker, for tests that do not change them."""
     for machines in _running(tmp_path_factory.mktemp("machines")):
-        machines.worker()
+        machines.start_worker()
         yield machines
 
 
-def _running(folder: Path) -> Iterator[Machines]:
-    machines = Machines(folder)
-    machines.scheduler()
+def _running(folder: Path) -> Iterator[DaskCluster]:
+    machines = DaskCluster(folder)
+    machines.start_scheduler()
     yield machines
     services.close_all()
     machines.close()

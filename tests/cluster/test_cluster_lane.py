@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.cluster import Machines
+from benchmarks.cluster import DaskCluster
 from tests.jobs.requests import CORPUS, TIMEOUT_SECONDS, fake_computation, half_way, until
 from transformer.checkpoint import checkpoint_hash
 from transformer.cluster import for_lanes
@@ -22,13 +22,13 @@ from transformer.jobs.processes import LaneProcess
 
 
 @pytest.fixture
-def computing(steady: Machines, tmp_path: Path) -> Iterator[ComputationService]:
+def computing(steady: DaskCluster, tmp_path: Path) -> Iterator[ComputationService]:
     with _computing(steady, tmp_path) as service:
         yield service
 
 
 @contextmanager
-def _computing(machines: Machines, folder: Path) -> Iterator[ComputationService]:
+def _computing(machines: DaskCluster, folder: Path) -> Iterator[ComputationService]:
     limits = Limits(executor="dask", scheduler=machines.address, nice=0)
     with ComputationService(folder / "runs", limits, executor=for_lanes) as service:
         machines.wait(lambda: _workers(service) == 1)
@@ -36,7 +36,7 @@ def _computing(machines: Machines, folder: Path) -> Iterator[ComputationService]
 
 
 def test_reports_and_datasets_equal_local_ones(
-    steady: Machines, computing: ComputationService, checkpoints: Path, tmp_path: Path
+    steady: DaskCluster, computing: ComputationService, checkpoints: Path, tmp_path: Path
 ) -> None:
     folder = checkpoints / "tiny"
     computation = report_computation(folder, checkpoint_hash(folder), "heads", CORPUS)
@@ -71,8 +71,8 @@ def test_progress_is_received_and_cancelling_is_sent(
     assert time.monotonic() < began + TIMEOUT_SECONDS / 2  # it did not wait for the 600 seconds
 
 
-def test_losing_the_last_machine_is_the_reason(machines: Machines, tmp_path: Path) -> None:
-    doomed = machines.worker()
+def test_losing_the_last_machine_is_the_reason(machines: DaskCluster, tmp_path: Path) -> None:
+    doomed = machines.start_worker()
     with _computing(machines, tmp_path) as computing:
         key = computing.submit(fake_computation(tmp_path, "long"), visitor="ann")
         half_way(computing, key)
@@ -80,7 +80,7 @@ def test_losing_the_last_machine_is_the_reason(machines: Machines, tmp_path: Pat
         reason = until(computing, key, "failed").reason
         assert "--resources" in reason  # no worker is left
         assert reason.endswith("try again")
-        machines.worker()
+        machines.start_worker()
         machines.wait(lambda: _workers(computing) == 1)
         until(
             computing, computing.submit(fake_computation(tmp_path, "quick"), visitor="ann"), "done"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.cluster import Machines
+from benchmarks.cluster import DaskCluster
 from tests.jobs.conftest import FAKE_TRAINER, run_config, until, warm
 from transformer.checkpoint import load_checkpoint
 from transformer.cluster import for_runs
@@ -26,16 +26,16 @@ from transformer.training.recipe import make_run_config
 SMALL = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "precision": "fp32"}
 
 
-def cluster_jobs(machines: Machines, trainer: str = FAKE_TRAINER, keys: str = "") -> Jobs:
+def cluster_jobs(machines: DaskCluster, trainer: str = FAKE_TRAINER, keys: str = "") -> Jobs:
     limits = Limits(executor="dask", scheduler=machines.address, cluster_keys=keys, nice=0)
     return Jobs(machines.folder / "runs", limits, executor=for_runs(trainer))
 
 
 def test_eight_runs_survive_a_killed_worker_and_scheduler(
-    machines: Machines,
+    machines: DaskCluster,
 ) -> None:
-    doomed = machines.worker()
-    machines.worker()
+    doomed = machines.start_worker()
+    machines.start_worker()
     with cluster_jobs(machines) as jobs:
         warm(jobs, 2)
         names = [jobs.submit(run_config(20, 0.05), f"visitor {n}") for n in range(8)]
@@ -47,11 +47,11 @@ def test_eight_runs_survive_a_killed_worker_and_scheduler(
             until(jobs, name, "finished")
         assert sum(jobs.folder(name).job().get("losses", 0) for name in first) == 1
 
-        machines.started[0].kill()
+        machines.processes[0].kill()
         machines.wait(lambda: "does not answer" in jobs.startup_error())
         assert {info.status for info in jobs.runs()} == {"finished", "queued"}
-        machines.scheduler()
-        machines.worker(capacity=2)
+        machines.start_scheduler()
+        machines.start_worker(capacity=2)
         for name in names:
             until(jobs, name, "finished")
             folder = jobs.folder(name)
@@ -61,7 +61,7 @@ def test_eight_runs_survive_a_killed_worker_and_scheduler(
             assert len({*starts}) == len(starts) >= 1 + folder.job().get("losses", 0)
 
 
-def test_a_run_is_paused_resumed_stopped_and_deleted(steady: Machines) -> None:
+def test_a_run_is_paused_resumed_stopped_and_deleted(steady: DaskCluster) -> None:
     with cluster_jobs(steady) as jobs:
         warm(jobs)
         name = jobs.submit(run_config(400, 0.02), "ann")
@@ -81,7 +81,7 @@ def test_a_run_is_paused_resumed_stopped_and_deleted(steady: Machines) -> None:
         steady.wait(lambda: not [*visits.glob("*/*/heads-up/runs/*/config.json")])
 
 
-def test_runs_are_saved_when_the_app_ends(steady: Machines) -> None:
+def test_runs_are_saved_when_the_app_ends(steady: DaskCluster) -> None:
     with cluster_jobs(steady) as jobs:
         warm(jobs)
         name = jobs.submit(run_config(400, 0.02), "ann")
@@ -92,7 +92,7 @@ def test_runs_are_saved_when_the_app_ends(steady: Machines) -> None:
         assert jobs.folder(name).saved_step() >= 7
 
 
-def test_a_trained_run_has_all_files_that_pages_show(steady: Machines) -> None:
+def test_a_trained_run_has_all_files_that_pages_show(steady: DaskCluster) -> None:
     with cluster_jobs(steady, TRAINER) as jobs:
         warm(jobs)
         config = make_run_config(
@@ -116,15 +116,15 @@ def test_a_trained_run_has_all_files_that_pages_show(steady: Machines) -> None:
 
 
 def test_without_a_scheduler_or_worker_runs_wait_with_a_reason(tmp_path: Path) -> None:
-    machines = Machines(tmp_path)
+    machines = DaskCluster(tmp_path)
     with cluster_jobs(machines) as jobs:
         name = jobs.submit(run_config(), "ann")
         machines.wait(lambda: "does not answer" in jobs.startup_error())
         assert jobs.run(name).status == "queued"
-        machines.scheduler()
+        machines.start_scheduler()
         try:
             machines.wait(lambda: "--resources" in jobs.startup_error())
-            machines.worker()
+            machines.start_worker()
             until(jobs, name, "finished")
             assert jobs.startup_error() == ""
         finally:
@@ -168,10 +168,10 @@ def test_tls_runs_work_and_strangers_are_rejected(
     assert stat.S_IMODE((tmp_path / "ours" / "key.pem").stat().st_mode) == 0o600
     assert main([str(tmp_path / "ours")]) == 1  # keys in use are not replaced
     assert "already exists" in capsys.readouterr().err
-    machines = Machines(tmp_path, "tls", tmp_path / "ours")
+    machines = DaskCluster(tmp_path, "tls", tmp_path / "ours")
     try:
-        machines.scheduler()
-        machines.worker()
+        machines.start_scheduler()
+        machines.start_worker()
         with cluster_jobs(machines, keys=str(tmp_path / "ours")) as jobs:
             until(jobs, jobs.submit(run_config(), "ann"), "finished")
         with cluster_jobs(machines, keys=str(tmp_path / "theirs")) as jobs:

@@ -16,7 +16,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
-from benchmarks.browser import served
+from benchmarks.browser import app_server
 from benchmarks.sessions import Session, open_socket
 from transformer.ui.shell.class_news import CLASS_OVER_CODE, MAX_TABS, PATH
 from transformer.ui.shell.visitor import COOKIE, new_id
@@ -30,7 +30,7 @@ def server(checkpoints: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
     folder = tmp_path_factory.mktemp("news")
     (folder / "limits.toml").write_text(f'teacher_token = "{TOKEN}"\n')
     environment = {"HEADS_UP_LIMITS": f"{folder}/limits.toml", "HEADS_UP_RUNS": f"{folder}/runs"}
-    with served(checkpoints, **environment) as running_server:
+    with app_server(checkpoints, **environment) as running_server:
         yield running_server
 
 
@@ -149,7 +149,7 @@ def test_open_sockets_do_not_delay_the_shutdown(checkpoints: Path, tmp_path: Pat
         "HEADS_UP_LIMITS": f"{tmp_path}/limits.toml",
         "HEADS_UP_RUNS": f"{tmp_path}/runs",
     }
-    with served(checkpoints, **environment) as (address, process):
+    with app_server(checkpoints, **environment) as (address, process):
         ann = student(address, open_class(address)[1])
         with open_socket(address, PATH, ann) as socket:
             receive(socket)

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 import streamlit as st
 
-from benchmarks.browser import served
+from benchmarks.browser import app_server
 from benchmarks.sessions import Session
 from transformer.ui.shell import downloads
 
@@ -88,7 +88,10 @@ def test_offers_disappear_with_their_session(session: dict[str, object], clock: 
 
 @pytest.fixture(scope="module")
 def address(checkpoints: Path) -> Iterator[str]:
-    with served(checkpoints, HEADS_UP_RUNS=str(checkpoints.parent / "runs-downloads")) as (at, _):
+    with app_server(checkpoints, HEADS_UP_RUNS=str(checkpoints.parent / "runs-downloads")) as (
+        at,
+        _,
+    ):
         yield at
 
 

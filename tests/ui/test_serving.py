@@ -18,7 +18,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin
 
-from benchmarks.browser import served
+from benchmarks.browser import app_server
 from benchmarks.sessions import Session
 from transformer.jobs import services
 from transformer.jobs.folder import JobFolder
@@ -46,7 +46,7 @@ def address(checkpoints: Path) -> Iterator[str]:
         "STREAMLIT_SERVER_ADDRESS": "0.0.0.0",
         "STREAMLIT_SERVER_ALLOWED_HOSTS": "class.example.org 192.168.1.20",
     }
-    with served(checkpoints, **settings) as (at, _):
+    with app_server(checkpoints, **settings) as (at, _):
         yield at
 
 
@@ -150,13 +150,13 @@ def test_queued_runs_resume_after_a_restart_without_visitors(
     run = waiting(tmp_path / "runs", STEPS)
     for number in (signal.SIGKILL, signal.SIGTERM):
         step = run.last_step()
-        with served(checkpoints, **environment) as (_, process):
+        with app_server(checkpoints, **environment) as (_, process):
             until(run, "running", step + 10)
             process.send_signal(number)
             process.wait(30)
     assert until(run, "queued").step >= 20  # a stopping server waits until its runs are saved
     behind = waiting(tmp_path / "runs", 5)
-    with served(checkpoints, **environment):
+    with app_server(checkpoints, **environment):
         assert until(run, "finished").step == STEPS
         until(behind, "finished")
     losses = [line["step"] for line in run.metrics() if "loss" in line]

@@ -12,7 +12,7 @@ import pytest
 import streamlit as st
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from benchmarks.browser import served
+from benchmarks.browser import app_server
 from benchmarks.sessions import Session
 from transformer.analysis.corpora import Corpus
 from transformer.jobs import services
@@ -36,7 +36,7 @@ def until(true: Callable[[], bool]) -> None:
 def test_clearing_the_caches_stops_no_process(checkpoints: Path, tmp_path: Path) -> None:
     """Any browser may send it; it once stopped all training, when cached objects were released."""
     with (
-        served(checkpoints, HEADS_UP_RUNS=str(tmp_path / "runs")) as (address, process),
+        app_server(checkpoints, HEADS_UP_RUNS=str(tmp_path / "runs")) as (address, process),
         Session(address, "train") as visitor,
     ):
         until(lambda: any("jobs.worker" in line for line in workers(process.pid).values()))

@@ -9,7 +9,7 @@ import pytest
 from starlette.applications import Starlette
 
 from tests.ui.conftest import exchange_messages
-from transformer.figures.views import COMPONENTS, loader, served
+from transformer.figures.views import COMPONENTS, loader, served_script
 from transformer.ui.shell.view_scripts import CACHE_CONTROL, FOLDER, path, route
 
 
@@ -24,23 +24,23 @@ def ask(name: str, prefix: str = "", **more: Any) -> tuple[int, dict[bytes, byte
 @pytest.mark.parametrize("view", COMPONENTS)
 def test_a_view_script_is_sent_plain_and_compressed(view: str) -> None:
     status, headers, body = ask(f"/{path(view)}")
-    assert (status, body) == (200, served(view))
+    assert (status, body) == (200, served_script(view))
     assert headers[b"content-type"] == b"text/javascript; charset=utf-8"
     assert headers[b"cache-control"] == CACHE_CONTROL.encode()
     status, headers, body = ask(f"/{path(view)}", headers=[(b"accept-encoding", b"br, gzip")])
     assert headers[b"content-encoding"] == b"gzip"
     assert headers[b"content-length"] == str(len(body)).encode()
-    assert (status, gzip.decompress(body)) == (200, served(view))
+    assert (status, gzip.decompress(body)) == (200, served_script(view))
 
 
 def test_it_is_below_the_base_path() -> None:
-    assert ask(f"/tools/heads-up/{path('glance')}", "/tools/heads-up")[2] == served("glance")
+    assert ask(f"/tools/heads-up/{path('glance')}", "/tools/heads-up")[2] == served_script("glance")
 
 
 def test_a_head_request_gets_the_length() -> None:
     status, headers, _ = ask(f"/{path('glance')}", method="HEAD")
     assert status == 200
-    assert headers[b"content-length"] == str(len(served("glance"))).encode()
+    assert headers[b"content-length"] == str(len(served_script("glance"))).encode()
 
 
 @pytest.mark.parametrize(
@@ -57,4 +57,4 @@ def test_the_component_loader_is_short_and_names_the_script() -> None:
     for view in COMPONENTS:
         script = loader(path(view), ["", "attention"])
         assert path(view) in script
-        assert len(script) < min(3000, len(served(view)) / 4)
+        assert len(script) < min(3000, len(served_script(view)) / 4)

@@ -86,7 +86,7 @@ def style(view: str) -> str:
 
 
 @cache
-def served(view: str) -> bytes:
+def served_script(view: str) -> bytes:
     """Return `module(view)` and its style as the one script that `loader` fetches."""
     return f"{module(view)}export const STYLE = {json.dumps(style(view))};\n".encode()
 

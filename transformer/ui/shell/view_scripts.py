@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from transformer.figures.views import COMPONENTS, served
+from transformer.figures.views import COMPONENTS, served_script
 
 FOLDER = "_views"
 CACHE_CONTROL = "public, max-age=31536000, immutable"
@@ -30,7 +30,7 @@ def route(prefix: str) -> Route:
 @cache
 def path(view: str) -> str:
     """Return where the script of one of `COMPONENTS` is, below the app's own path."""
-    return f"{FOLDER}/{view}-{hashlib.blake2b(served(view), digest_size=8).hexdigest()}.js"
+    return f"{FOLDER}/{view}-{hashlib.blake2b(served_script(view), digest_size=8).hexdigest()}.js"
 
 
 async def _script(request: Request) -> Response:
@@ -48,6 +48,6 @@ async def _script(request: Request) -> Response:
 def _compressed() -> dict[str, bytes]:
     """Return every script by its file name, gzipped."""
     return {
-        path(view).removeprefix(f"{FOLDER}/"): gzip.compress(served(view), mtime=0)
+        path(view).removeprefix(f"{FOLDER}/"): gzip.compress(served_script(view), mtime=0)
         for view in COMPONENTS
     }
