@@ -28,10 +28,10 @@ def _checkpoint(model: Model) -> None:
                 trace_files.controls()
     cached_trace = trace_cache.read(model, state.view())
     translated.markdown(f"**{frame.plain(cached_trace.trace.text)}**")
-    second, versus = comparison.load_second(model, cached_trace)
-    explorer.show(model, cached_trace, second, versus)
+    second, second_kind = comparison.load_second(model, cached_trace)
+    explorer.show(model, cached_trace, second, second_kind)
     relevance.show(model, cached_trace)
-    explorer.export_buttons(model, cached_trace, second, versus)
+    explorer.export_buttons(model, cached_trace, second, second_kind)
 
 
 with page.page("pages/attention.py") as model:

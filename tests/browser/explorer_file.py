@@ -59,9 +59,9 @@ def box_of(drawn: Locator) -> FloatRect:
 
 def table(page: Page) -> tuple[list[str], list[list[str]]]:
     """Return head and rows of the table below the view."""
-    page.locator(".hu-sheet").evaluate("(node) => { node.open = true; }")
-    page.locator(".hu-sheet table").wait_for()
-    heads, *rows = page.locator(".hu-sheet table").evaluate(
+    page.locator(".hu-data-table").evaluate("(node) => { node.open = true; }")
+    page.locator(".hu-data-table table").wait_for()
+    heads, *rows = page.locator(".hu-data-table table").evaluate(
         "(node) => [...node.rows].map((row) => [...row.cells].map((cell) => cell.textContent))"
     )
     return heads, rows

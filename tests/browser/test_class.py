@@ -59,7 +59,7 @@ def classroom(address: str, new_page: NewPage) -> Iterator[ClassPages]:
     teacher.get_by_role("button", name="End the class", exact=True).click()
     for page in (ann, bob):  # pushed, without a request
         expect(page.get_by_text("The class has ended")).to_be_visible()
-        expect(page.locator(".hu-follow")).to_have_count(0)
+        expect(page.locator(".hu-class-status")).to_have_count(0)
 
 
 def to(page: Page, name: str) -> None:
@@ -72,7 +72,7 @@ def heading(page: Page) -> str:
 
 
 def standing(page: Page) -> str:
-    return page.locator(".hu-follow").inner_text()
+    return page.locator(".hu-class-status").inner_text()
 
 
 def test_pages_and_heads_are_followed_until_a_student_opens_another_page(
@@ -82,8 +82,8 @@ def test_pages_and_heads_are_followed_until_a_student_opens_another_page(
     to(teacher, "Attention")
     for page in (ann, bob):
         page.locator(".hu-explorer").wait_for()
-        expect(page.locator(".hu-follow")).to_have_text("Following Ms Curie")
-    expect(teacher.locator(".hu-follow")).to_have_text("Leading 2 of 2")
+        expect(page.locator(".hu-class-status")).to_have_text("Following Ms Curie")
+    expect(teacher.locator(".hu-class-status")).to_have_text("Leading 2 of 2")
 
     for layer, head in ((2, 3), (5, 0)):
         teacher.locator(".hu-mosaic [role=radio]").nth(8 * layer + head).click()
@@ -95,23 +95,23 @@ def test_pages_and_heads_are_followed_until_a_student_opens_another_page(
         expect(page.get_by_label("English")).to_have_value("She has never seen the sea.")
 
     to(bob, "Positions")
-    expect(bob.locator(".hu-follow")).to_have_text(
+    expect(bob.locator(".hu-class-status")).to_have_text(
         "Exploring on your own; Ms Curie is at Attention"
     )
-    expect(teacher.locator(".hu-follow")).to_have_text("Leading 1 of 2")
+    expect(teacher.locator(".hu-class-status")).to_have_text("Leading 1 of 2")
     to(teacher, "Inside")
     expect(ann.get_by_role("heading", level=1)).to_have_text("Inside")
     wait_for_script_run(bob)
     assert heading(bob) == "Positions"
     bob.get_by_role("button", name="Follow again").click()
     expect(bob.get_by_role("heading", level=1)).to_have_text("Inside")
-    expect(bob.locator(".hu-follow")).to_have_text("Following Ms Curie")
+    expect(bob.locator(".hu-class-status")).to_have_text("Following Ms Curie")
 
     ann.reload()  # a closed laptop or a lost network: back in the class's current view
     expect(ann.get_by_role("heading", level=1)).to_have_text("Inside")
     teacher.get_by_role("button", name="Stop leading").click()
     for page in (ann, bob):
-        expect(page.locator(".hu-follow")).to_have_text("In the class of Ms Curie")
+        expect(page.locator(".hu-class-status")).to_have_text("In the class of Ms Curie")
     to(teacher, "Translate")
     wait_for_script_run(teacher)
     assert (heading(ann), heading(bob)) == ("Inside", "Inside")
@@ -125,7 +125,7 @@ def test_selecting_a_head_stops_following_too(classroom: ClassPages) -> None:
     for page in (teacher, ann, bob):
         page.locator(".hu-explorer").wait_for()
     bob.locator(".hu-mosaic [role=radio]").nth(3).click()
-    expect(bob.locator(".hu-follow")).to_contain_text("Exploring on your own")
+    expect(bob.locator(".hu-class-status")).to_contain_text("Exploring on your own")
     teacher.locator(".hu-mosaic [role=radio]").nth(12).click()
     expect(ann.locator(".hu-title")).to_have_text("Layer 2, head 5")
     expect(bob.locator(".hu-title")).to_have_text("Layer 1, head 4")
@@ -210,11 +210,11 @@ def test_a_question_before_and_after_with_two_teachers_and_a_projector(
     expect(teacher.get_by_text("Closed and sealed. Answers: before 2.")).to_be_visible()
 
     colleague.get_by_role("button", name="Lead the class").first.click()
-    expect(teacher.locator(".hu-follow")).to_have_text("Mr Bohr is leading 2 of 2")
+    expect(teacher.locator(".hu-class-status")).to_have_text("Mr Bohr is leading 2 of 2")
     to(colleague, "Positions")
     for page in (ann, bob, projector):
         expect(page.get_by_role("heading", level=1)).to_have_text("Positions")
-    expect(projector.locator(".hu-follow")).to_contain_text("2 joined")
+    expect(projector.locator(".hu-class-status")).to_contain_text("2 joined")
     expect(projector.locator(".st-key-class-line button")).to_have_count(0)
 
     teacher.get_by_role("button", name="Ask again").click()

@@ -79,7 +79,8 @@ def test_a_model_with_fewer_layers_shows_its_last_layer(page: Page, tmp_path: Pa
 def test_with_one_side_there_is_nothing_to_compare(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, A, view="compare")
     expect(page.locator(".hu-compare")).to_contain_text("Choose something to compare with above")
-    expect(page.locator(":is(.hu-compare canvas, .hu-option, .hu-sheet):visible")).to_have_count(0)
+    parts = page.locator(":is(.hu-compare canvas, .hu-option, .hu-data-table):visible")
+    expect(parts).to_have_count(0)
     page.get_by_role("button", name="Export").click()
     expect(page.get_by_role("button", name="SVG")).to_be_disabled()
     page.get_by_role("tab", name="Heatmap").click()

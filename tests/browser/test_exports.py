@@ -289,5 +289,5 @@ def test_every_view_can_be_exported_and_has_a_table(page: Page, tmp_path: Path) 
         _, path = download(page, CSV, tmp_path)
         lines = list(csv.reader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline="")))
         assert [len(line) for line in lines] == [len(heads)] * (len(rows) + 1), name
-        page.locator(".hu-sheet summary").click()
-        expect(page.locator(".hu-sheet table")).to_have_count(0)
+        page.locator(".hu-data-table summary").click()
+        expect(page.locator(".hu-data-table table")).to_have_count(0)

@@ -52,7 +52,7 @@ def check_step(page: Page, step: int, kind: str = "cross", layer: int = 1, head:
     expect(page.locator(".hu-step")).to_have_text(f"Step {step}")
     expect(page.locator(".hu-title")).to_have_text(f"Step {step} · layer {layer}, head {head}")
     table(page)
-    expect(page.locator(".hu-sheet caption")).to_contain_text(f"Step {step} · layer {layer}")
+    expect(page.locator(".hu-data-table caption")).to_contain_text(f"Step {step} · layer {layer}")
     expected = FRAMES[step][f"0.{kind}"][layer, head].astype(float)
     displayed = weights(page)
     # A level is 1/255 of a square root, and two digits are shown.
@@ -269,7 +269,7 @@ def test_sentences_and_kinds_are_chosen(page: Page, tmp_path: Path) -> None:
     check_step(page, 100, "encoder")
     page.get_by_role("combobox", name="Sentence").select_option("1")
     heads, rows = table(page)
-    expect(page.locator(".hu-sheet tbody tr")).to_have_count(5)
+    expect(page.locator(".hu-data-table tbody tr")).to_have_count(5)
     heads, rows = table(page)
     assert heads[1:] == [f"{i} {token}" for i, token in enumerate(LABELS[1]["src"])]
     assert len(rows) == 5
@@ -304,7 +304,7 @@ def test_it_fits_and_can_be_scrubbed(
             assert box["x"] >= 0
             assert box["x"] + box["width"] <= width
     # The scrubber stays visible while the large picture is viewed.
-    page.locator(".hu-sheet").scroll_into_view_if_needed()
+    page.locator(".hu-data-table").scroll_into_view_if_needed()
     expect(slider(page)).to_be_in_viewport()
 
 

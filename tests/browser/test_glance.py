@@ -18,7 +18,7 @@ from tests.browser.home_page import (
     words,
 )
 from transformer import Translator
-from transformer.inference.rivals import rival_words
+from transformer.inference.alternatives import word_alternatives
 
 pytestmark = pytest.mark.browser
 
@@ -120,12 +120,12 @@ def test_an_alternative_is_forced_and_the_rest_translated_again(
 ) -> None:
     page = open_home(new_page(**CALM), shipped, f"?text={TEXT}")
     trace = en_fr.trace(TEXT, method="greedy")
-    rivals = rival_words(en_fr, trace.translation)
-    word = next(i for i, alternatives in enumerate(rivals) if alternatives)
-    candidate = rivals[word][0]
+    by_word = word_alternatives(en_fr, trace.translation)
+    word = next(i for i, alternatives in enumerate(by_word) if alternatives)
+    candidate = by_word[word][0]
     tile(page, word).click()
-    chips = page.locator(".hu-glance-rival")
-    expect(chips).to_have_count(len(rivals[word]))
+    chips = page.locator(".hu-glance-alternative")
+    expect(chips).to_have_count(len(by_word[word]))
     chips.first.click()
     prefix = (*trace.translation.ids[: candidate.step], *candidate.ids)
     expect(page.get_by_role("button", name="Back to the model's own words")).to_be_visible()

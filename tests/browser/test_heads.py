@@ -141,7 +141,7 @@ def test_masked_positions_have_no_line(heads: Page) -> None:
     assert quantities(heads) == []
     heads.locator(".hu-canvas").press("Escape")
     heads.get_by_text("As a table").click()
-    expect(heads.locator(".hu-sheet tbody tr")).to_have_count(6 * 7 // 2)
+    expect(heads.locator(".hu-data-table tbody tr")).to_have_count(6 * 7 // 2)
 
 
 def test_tokens_are_plain_text_and_repeated_ones_are_distinct(page: Page, tmp_path: Path) -> None:

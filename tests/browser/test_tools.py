@@ -33,20 +33,20 @@ pytestmark = pytest.mark.browser
 
 def test_the_table_is_built_when_opened_and_follows_the_view(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, TRACE, kind="encoder", layer=1, head=1)
-    cells = page.locator(".hu-sheet td")
+    cells = page.locator(".hu-data-table td")
     assert cells.count() == 0
-    page.locator(".hu-sheet summary").press("Enter")
+    page.locator(".hu-data-table summary").press("Enter")
     expect(cells).to_have_count(8 * 8)
-    expect(page.locator(".hu-sheet caption")).to_contain_text("Layer 1, head 1")
-    assert page.locator(".hu-sheet thead th[scope=col]").count() == 9
-    assert page.locator(".hu-sheet tbody th[scope=row]").count() == 8
+    expect(page.locator(".hu-data-table caption")).to_contain_text("Layer 1, head 1")
+    assert page.locator(".hu-data-table thead th[scope=col]").count() == 9
+    assert page.locator(".hu-data-table tbody th[scope=row]").count() == 8
     page.keyboard.press("h")
-    expect(page.locator(".hu-sheet caption")).to_contain_text("Layer 1, head 2")
+    expect(page.locator(".hu-data-table caption")).to_contain_text("Layer 1, head 2")
     np.testing.assert_allclose(weights(page), TRACE.weights("encoder", 1)[2], atol=6e-5)
-    page.locator(".hu-sheet summary").press("Enter")
+    page.locator(".hu-data-table summary").press("Enter")
     page.keyboard.press("h")
-    page.locator(".hu-sheet summary").press("Enter")
-    expect(page.locator(".hu-sheet caption")).to_contain_text("Layer 1, head 3")
+    page.locator(".hu-data-table summary").press("Enter")
+    expect(page.locator(".hu-data-table caption")).to_contain_text("Layer 1, head 3")
 
 
 def test_a_long_table_is_cut_with_a_note(page: Page, tmp_path: Path) -> None:
@@ -56,7 +56,7 @@ def test_a_long_table_is_cut_with_a_note(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, trace, kind="encoder")
     _, rows = table(page)
     assert len(rows) == 20000 // (n + 1)
-    expect(page.locator(".hu-sheet-place > p")).to_contain_text(f"{n - len(rows)} more rows")
+    expect(page.locator(".hu-data-table-scroll > p")).to_contain_text(f"{n - len(rows)} more rows")
     _, path = download(page, CSV, tmp_path)
     assert len(path.read_text("utf-8-sig").splitlines()) == n + 1
 
@@ -101,7 +101,8 @@ def test_help_menu_and_table_fit_a_phone(new_page: NewPage, tmp_path: Path, sche
     page = open_explorer(new_page(390, scheme), tmp_path, TRACE, size="large")
     table(page)
     page.get_by_role("button", name="Export").click()
-    for box in (page.locator(".hu-menu").bounding_box(), page.locator(".hu-sheet").bounding_box()):
+    for part in (".hu-menu", ".hu-data-table"):
+        box = page.locator(part).bounding_box()
         assert box
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= 390

@@ -71,7 +71,7 @@ def test_each_kind_shows_its_own_weights(page: Page, tmp_path: Path) -> None:
     np.testing.assert_allclose(weights(page), head("encoder", 2, 3), atol=6e-5)
     page.get_by_role("button", name="Decoder self-attention").click()
     expect(page.locator(".hu-code")).to_have_text('trace.weights("decoder", layer=2)[3]')
-    expect(page.locator(".hu-sheet tbody tr")).to_have_count(5)
+    expect(page.locator(".hu-data-table tbody tr")).to_have_count(5)
     displayed, expected = weights(page), head("decoder", 2, 3)
     future = np.triu(np.ones((5, 5), bool), 1)
     assert np.isnan(displayed[future]).all()
@@ -235,7 +235,7 @@ def test_hostile_tokens_are_text(
 ) -> None:
     page = open_explorer(new_page(width, scheme), tmp_path, TRACE, kind="encoder")
     table(page)
-    heads = page.locator(".hu-sheet thead th")
+    heads = page.locator(".hu-data-table thead th")
     expect(heads).to_have_text(["attends from", *(f"{i} {text}" for i, text in enumerate(SRC))])
     assert page.locator(".hu script, .hu b").count() == 0
     assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -48,7 +48,7 @@ def test_tokens_are_merged_to_words(page: Page, tmp_path: Path) -> None:
     np.testing.assert_allclose(weights(page), expected, atol=1e-4)
     np.testing.assert_allclose(weights(page).sum(axis=1), 1, atol=3e-4)
     page.get_by_role("button", name="Encoder self-attention", exact=True).click()
-    expect(page.locator(".hu-sheet tbody tr")).to_have_count(4)
+    expect(page.locator(".hu-data-table tbody tr")).to_have_count(4)
     expected = merged(head("encoder", 1, 3, trace), columns, columns)
     np.testing.assert_allclose(weights(page), expected, atol=1e-4)
 
@@ -58,7 +58,7 @@ def test_special_tokens_are_hidden_and_rows_renormalised(page: Page, tmp_path: P
     expected = head("cross", 2, 1)[:4, :7]  # "</s>" is the last output and the last source token
     np.testing.assert_allclose(weights(page), expected, atol=6e-5)
     page.get_by_role("combobox", name="Rows").select_option("1")
-    expect(page.locator(".hu-sheet tbody td").nth(1)).not_to_have_text(f"{expected[0, 0]:.4f}")
+    expect(page.locator(".hu-data-table tbody td").nth(1)).not_to_have_text(f"{expected[0, 0]:.4f}")
     expected = expected / expected.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(weights(page), expected, atol=1e-4)
 

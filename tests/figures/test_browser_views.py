@@ -18,7 +18,7 @@ from transformer.figures.explorer_sides import fixed_header, query_key_vectors
 from transformer.figures.glance import glance_data
 from transformer.figures.packing import Part, unpack, weights_of
 from transformer.figures.state import state_of
-from transformer.inference.rivals import rival_words
+from transformer.inference.alternatives import word_alternatives
 from transformer.inference.translator import Translator
 from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.widgets.notable_heads import head_notices, initial_explorer_state
@@ -43,7 +43,7 @@ def test_views_get_the_same_data_as_in_python(pair: str, tmp_path: Path) -> None
         second = readings[(index + 1) % len(readings)]
         sides = [ExplorerData(side.trace, "", "m") for side in (reading, second)]
         expected = explorer_data(
-            sides, initial_explorer_state(reading, state_of({})), [], visit=3, versus="other",
+            sides, initial_explorer_state(reading, state_of({})), [], visit=3, second_kind="other",
             notices=head_notices(reading),
         )  # fmt: skip
         expected_header, parts = unpack(expected)
@@ -73,8 +73,8 @@ def test_views_get_the_same_data_as_in_python(pair: str, tmp_path: Path) -> None
         for side, part in zip(got["later"], expected_parts, strict=True):
             array = np.array(side["values"], dtype=part.array.dtype).reshape(side["shape"])
             _close_parts(Part(side["name"], array, side["top"]), part, part.name)
-        rivals = rival_words(translator, reading.trace.translation)
-        _close(got["glance"], glance_data(reading.trace, rivals, 1), "glance")
+        alternatives = word_alternatives(translator, reading.trace.translation)
+        _close(got["glance"], glance_data(reading.trace, alternatives, 1), "glance")
         _close(got["aligned"], glance_data(reading.trace, aligner=ALIGNER), "glance")
 
 

@@ -16,8 +16,8 @@ from transformer.figures import steps_data
 from transformer.figures.glance import UNKNOWN_WORD, glance_data, head_nearest_mean
 from transformer.figures.steps import word_steps
 from transformer.inference import Trace
+from transformer.inference.alternatives import word_alternatives
 from transformer.inference.results import Candidate, Step
-from transformer.inference.rivals import rival_words
 from transformer.measures.words import words
 
 SRC = ("▁The", "▁um", "brella", ".", "</s>")
@@ -90,10 +90,10 @@ def test_typed_words_are_shown_if_their_number_matches() -> None:
 
 
 def test_forced_words_and_alternatives() -> None:
-    rival = SimpleNamespace(step=1, ids=(7, 8), text="toit.", probability=0.1, first=0.2)
-    data = glance_data(translated_trace(), [(), (rival,)], n_forced=3)
+    alternative = SimpleNamespace(step=1, ids=(7, 8), text="toit.", probability=0.1, first=0.2)
+    data = glance_data(translated_trace(), [(), (alternative,)], n_forced=3)
     assert data["taken"] == 1
-    assert [word["rivals"] for word in data["written"]] == [
+    assert [word["alternatives"] for word in data["written"]] == [
         [],
         [{"text": "toit.", "p": 0.2, "step": 1, "ids": [7, 8]}],
     ]
@@ -116,7 +116,7 @@ def trace(checkpoints: Path) -> Trace:
 
 def test_against_a_real_trace(trace: Trace, checkpoints: Path) -> None:
     translator = Translator.load(checkpoints / "tiny", device="cpu")
-    data = glance_data(trace, rival_words(translator, trace.translation))
+    data = glance_data(trace, word_alternatives(translator, trace.translation))
     assert data["heads"] == trace.n_layers * trace.n_heads
     assert data["ids"] == list(trace.translation.ids)
     ends = trace.predicted_tokens[-1] == "</s>"
@@ -131,21 +131,21 @@ def test_against_a_real_trace(trace: Trace, checkpoints: Path) -> None:
 def test_in_a_greedy_translation_no_alternative_is_more_probable(
     text: str, checkpoints: Path
 ) -> None:
-    """A product over tokens could: a word of two tokens seemed less probable than a rival of
+    """A product over tokens could: a word of two tokens seemed less probable than an alternative of
     one."""
     translator = Translator.load(checkpoints / "tiny", device="cpu")
     trace = translator.trace(text, method="greedy", max_len=20)
-    rivals = rival_words(translator, trace.translation, min_probability=1e-4)
-    data = glance_data(trace, rivals)
-    assert any(entry["rivals"] for entry in data["written"])
+    alternatives = word_alternatives(translator, trace.translation, min_probability=1e-4)
+    data = glance_data(trace, alternatives)
+    assert any(entry["alternatives"] for entry in data["written"])
     for word in data["written"]:
-        assert all(rival["p"] <= word["p"] for rival in word["rivals"])
+        assert all(alternative["p"] <= word["p"] for alternative in word["alternatives"])
     numbers = words(trace.predicted_tokens)
     for step in word_steps(data, trace.translation.steps, numbers)["steps"]:
         assert step["candidates"][0] == step["chosen"]
 
 
-def test_bytes_are_joined_in_words_and_in_rivals() -> None:
+def test_bytes_are_joined_in_words_and_in_alternatives() -> None:
     tokens = ("<s>", "▁", "<0xC3>", "<0x89>", "teins", "▁la", "<0xE2>", ".")
     trace = fake_trace(SRC, tokens, layers=2, heads=3, source="The umbrella.")
     trace.translation.ids = tuple(range(len(trace.predicted_tokens)))

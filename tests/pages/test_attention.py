@@ -69,7 +69,7 @@ def test_a_second_sentence_is_compared(visit: Visit) -> None:
         "She hides books.",
         "A pilot finds bread.",
     ]
-    assert header["versus"] == "other"
+    assert header["second_kind"] == "other"
     next(element for element in app.button if element.label == "Stop comparing").click().run()
     assert len(component_data(app)[0]["sides"]) == 1
     assert view(app).other == ""
@@ -79,7 +79,7 @@ def test_compare_opens_with_a_default_second_sentence(visit: Visit) -> None:
     app = visit("pages/attention.py", text="The dog sleeps.", view="compare")
     header = component_data(app)[0]
     first, second = (side["source"].split() for side in header["sides"])
-    assert header["versus"] == "other"
+    assert header["second_kind"] == "other"
     assert sum(a != b for a, b in zip(first, second, strict=True)) == 1
     assert view(app).other == ""  # nothing was selected
     assert len(component_data(visit("pages/attention.py", text="The dog sleeps."))[0]["sides"]) == 1
@@ -133,7 +133,7 @@ def test_a_forced_piece_changes_the_second_side(visit: Visit) -> None:
     token, piece, _ = first["steps"][1]["candidates"][1]
     header = component_data(visit("pages/attention.py", view="decoding", force=f"1:{piece}"))[0]
     original, altered = header["sides"]
-    assert header["versus"] == "force"
+    assert header["second_kind"] == "force"
     assert original == first
     assert altered["predicted"]["tokens"][:2] == [first["predicted"]["tokens"][0], token]
     app = visit("pages/attention.py", view="decoding", force="999:5")
@@ -194,7 +194,7 @@ def test_two_traces_are_compared(visit: Visit, checkpoints: Path, tmp_path: Path
         app.file_uploader(key=key).upload("t.npz", content).run()
     header = component_data(app)[0]
     assert [side["source"] for side in header["sides"]] == texts
-    assert header["versus"] == "other"
+    assert header["second_kind"] == "other"
 
 
 def test_a_trace_may_have_more_layers_than_the_checkpoint(

@@ -45,7 +45,7 @@ def explorer_data(
     parts: Sequence[Part],
     *,
     visit: int = 0,
-    versus: str = "",
+    second_kind: str = "",
     later: Sequence[Part] = (),
     names: Sequence[str] = (),
     notices: Sequence[Notice] = (),
@@ -58,7 +58,7 @@ def explorer_data(
         start: the initial state, or where it differs from `state.DEFAULTS`. A view that is already
             on screen keeps its own state until `visit` changes.
         parts: weights of layers and vectors of heads, named by `prefixed`.
-        versus: what the second side is: "other" (sentence or checkpoint) or "force" (a forced
+        second_kind: what the second side is: "other" (sentence or checkpoint) or "force" (a forced
             token); "refused" if it could not be computed.
         names: names of the sides, instead of their own.
         notices: what to notice in the first side's sentence.
@@ -75,7 +75,7 @@ def explorer_data(
         **header(sides, state_of(start), names),
         "visit": visit,
         "exact": int(state_of(start)["exact"] if exact is None else exact),
-        "versus": versus,
+        "second_kind": second_kind,
         "notices": [notice.data() for notice in notices],
         "later": [part.meta() for part in later],
     }

@@ -1,5 +1,5 @@
 """A translation in whole words, for `glance.js`: each with its attention to the source, its
-probability and the runner-up words."""
+probability and the alternative words."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ UNKNOWN_WORD = "▯"
 
 
 @runtime_checkable
-class RivalLike(Protocol):
-    """A runner-up word; `inference.rivals.Rival` satisfies it."""
+class AlternativeLike(Protocol):
+    """An alternative word; `inference.alternatives.Alternative` satisfies it."""
 
     @property
     def step(self) -> int: ...
@@ -51,7 +51,7 @@ class AlignerLike(Protocol):
 
 def glance_data(
     traced: Traced,
-    rivals: Iterable[Sequence[RivalLike]] = (),
+    alternatives: Iterable[Sequence[AlternativeLike]] = (),
     n_forced: int = 0,
     aligner: AlignerLike | None = None,
 ) -> dict[str, Any]:
@@ -63,11 +63,11 @@ def glance_data(
 
     Words are compared by the pieces in which they differ, because the model chooses pieces and a
     product over pieces falls with their number. So a word's probability `p` is that of its piece at
-    the step where another piece came closest (`deciding_step`), and a rival's is that of the first
-    piece that differs.
+    the step where another piece came closest (`deciding_step`), and an alternative's is that of the
+    first piece that differs.
 
     Args:
-        rivals: the runner-up words of each word.
+        alternatives: the alternatives of each word.
         n_forced: number of pieces that were forced at the start of the translation; the last of
             them belongs to the word that the reader chose.
         aligner: the head to show; without one, `head_nearest_mean` of this sentence.
@@ -76,8 +76,8 @@ def glance_data(
         `source`: the source words; `heads`, `layer`, `head`: number of heads, and the one shown;
         `to`: which row belongs to a word, "output" or "input"; `ids`: ids of the translation;
         `taken`: index of the word that the reader chose, or -1; `written`: for each word `text`,
-        `p`, `looks` (a weight for each source word), `rest`, and `rivals` (each with `text`, `p`,
-        and the `step` and `ids` that choose it).
+        `p`, `looks` (a weight for each source word), `rest`, and `alternatives` (each with `text`,
+        `p`, and the `step` and `ids` that choose it).
     """
     translation = traced.translation
     read, written = words(traced.src_tokens), words(traced.predicted_tokens)
@@ -88,7 +88,7 @@ def glance_data(
     merged = _by_word(rows_of_written(weights, to), traced.predicted_tokens, read)[:, :, :count]
     looks, rest = merged[..., :-1], merged[..., -1]
     layer, head = (aligner.layer, aligner.head) if aligner else head_nearest_mean(looks)
-    labels, rivals_by_word = word_labels(traced.predicted_tokens), [*rivals]
+    labels, alternatives_by_word = word_labels(traced.predicted_tokens), [*alternatives]
     return {
         "source": _source(translation.source, word_labels(traced.src_tokens)[:-1]),
         "heads": int(weights.shape[0] * weights.shape[1]),
@@ -105,9 +105,11 @@ def glance_data(
                 ),
                 "looks": np.round(looks[layer, head, number], 4).tolist(),
                 "rest": round(float(rest[layer, head, number]), 4),
-                "rivals": [
+                "alternatives": [
                     {"text": r.text, "p": r.first, "step": r.step, "ids": list(r.ids)}
-                    for r in (rivals_by_word[number] if number < len(rivals_by_word) else ())
+                    for r in (
+                        alternatives_by_word[number] if number < len(alternatives_by_word) else ()
+                    )
                 ],
             }
             for number in range(count)
@@ -119,8 +121,8 @@ def deciding_step(steps: Sequence[Any], words_of_steps: Sequence[int], word: int
     """Return the step of a word at which another piece came closest: where the best piece that was
     not chosen has its greatest probability.
 
-    In a greedy translation no rival's first differing piece is more probable than the piece chosen
-    at this step.
+    In a greedy translation no alternative's first differing piece is more probable than the piece
+    chosen at this step.
 
     Args:
         steps: decoding steps with `candidates`, `chosen` and `probability`.

@@ -104,12 +104,12 @@ def word_steps(
     forced: int = -1,
     tails: Mapping[int, float] | None = None,
 ) -> dict[str, Any]:
-    """Return the table of steps in whole words: the words before, the runner-up words and the
+    """Return the table of steps in whole words: the words before, their alternatives and the
     chosen word. Probabilities are those of pieces, as in `glance.glance_data`, because products
     over different numbers of pieces cannot be compared.
 
     Args:
-        glance: `glance.glance_data` of the translation, with its rivals.
+        glance: `glance.glance_data` of the translation, with its alternatives.
         pieces: the decoding steps.
         words: the index of each step's word.
         live, forced, tails: as in `steps_data`, by decoding steps.
@@ -124,10 +124,10 @@ def word_steps(
             "step": own_steps[0],
         }
         chosen = {**own_piece, "probability": min(word["p"], 1.0)}
-        rivals = [
+        alternatives = [
             {"token": n["text"], "id": n["ids"][0], "step": n["step"],
              "probability": min(n["p"], 1.0)}
-            for n in word["rivals"]
+            for n in word["alternatives"]
         ]  # fmt: skip
         from_tail = [(tails or {})[step] for step in own_steps if step in (tails or {})]
         rows.append(
@@ -135,7 +135,7 @@ def word_steps(
                 "step": number + 1,
                 "first": own_steps[0],
                 "input": list(read),
-                "candidates": sorted([chosen, *rivals], key=lambda n: -n["probability"]),
+                "candidates": sorted([chosen, *alternatives], key=lambda n: -n["probability"]),
                 "chosen": chosen,
                 "last": False,
                 **({"forced": True} if forced in own_steps else {}),

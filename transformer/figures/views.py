@@ -30,7 +30,7 @@ COMPONENTS = (
     "headgrid",
     "copylink",
     "seeit",
-    "follow",
+    "classroom",
     "wall",
     "connections",
 )

@@ -31,7 +31,7 @@ from transformer.figures.site_pages import (
 )
 from transformer.figures.state import KINDS
 from transformer.figures.steps import word_steps
-from transformer.inference.rivals import rival_words
+from transformer.inference.alternatives import word_alternatives
 from transformer.jobs import shipped
 from transformer.measures.words import words
 from transformer.text.files import new_folder
@@ -214,7 +214,7 @@ def _view(ready: PreparedLesson) -> str:
     trace, view = LessonCase(model, ready.text).trace, ready.view_for(answered=True)
     if lesson.page == TRANSLATE:
         glance = glance_data(
-            trace, rival_words(model.translator, trace.translation), aligner=model.aligner
+            trace, word_alternatives(model.translator, trace.translation), aligner=model.aligner
         )
         numbers = words(trace.predicted_tokens)
         return translation_page(word_steps(glance, trace.translation.steps, numbers), trace.source)

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { bandsOf, firstDifference, leastConfident, stepDuration, wholePercent, stepSentence, withoutPunctuation, strongest, unsureWords } from "../../../transformer/figures/browser/glance-playback.js";
 import { random } from "./fixtures.js";
 
-const word = (looks, p = 0.9, rest = 0, rivals = []) => ({ text: "w", p, looks, rest, rivals });
+const word = (looks, p = 0.9, rest = 0, alternatives = []) => ({ text: "w", p, looks, rest, alternatives });
 
 test("the first new word is where two translations part", () => {
   assert.equal(firstDifference([], ["Je"]), 0);
@@ -62,7 +62,7 @@ test("numbers and words as people say them", () => {
   assert.deepEqual(strongest([0.2, 0.5, 0.2]), [1, 0, 2]);
 });
 
-test("the least sure word is one that has rivals and was its own choice", () => {
+test("the least sure word is one that has alternatives and was its own choice", () => {
   const written = [word([1], 0.2), word([1], 0.6, 0, [{}]), word([1], 0.4, 0, [{}])];
   assert.equal(leastConfident(written), 2);
   assert.equal(leastConfident(written, 2), 1);

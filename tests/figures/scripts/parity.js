@@ -7,9 +7,9 @@ import { finish, Translator } from "../../../transformer/figures/browser/model/t
 import { Vocabulary } from "../../../transformer/figures/browser/model/vocabulary.js";
 import { LessonCase, NotShown } from "../../../transformer/figures/browser/questions/case.js";
 import { CHECKS, QUESTIONS } from "../../../transformer/figures/browser/questions/questions.js";
-import { explorerData, partOf } from "../../../transformer/figures/browser/trace/explorer-data.js";
+import { explorerData, explorerPart } from "../../../transformer/figures/browser/trace/explorer-data.js";
 import { glanceData } from "../../../transformer/figures/browser/trace/glance-data.js";
-import { rivalWords } from "../../../transformer/figures/browser/trace/rivals.js";
+import { wordAlternatives } from "../../../transformer/figures/browser/trace/alternatives.js";
 
 const [what, folder, checkpoint, products] = Deno.args;
 const json = (file) => JSON.parse(Deno.readTextFileSync(file));
@@ -65,7 +65,7 @@ const run = {
     return found;
   },
 
-  // What the views are given, of each text: the explorer's bytes in base 64, the glance with its rivals.
+  // What the views are given, of each text: the explorer's bytes in base 64, the glance with its alternatives.
   views() {
     const parts = ["model.safetensors", "vocabulary.model"].map((file) => Deno.readFileSync(`${checkpoint}/${file}`));
     const translator = new Translator(json(`${checkpoint}/config.json`), parts[0], parts[1]);
@@ -73,12 +73,12 @@ const run = {
     const traces = texts.map((text) => finish(translator.trace(text)));
     return traces.map((trace, i) => {
       const both = [trace, traces[(i + 1) % traces.length]];
-      const bytes = explorerData(both, { fixed, start: {}, visit: 3, versus: "other", model: "m", id: String(i) });
+      const bytes = explorerData(both, { fixed, start: {}, visit: 3, secondKind: "other", model: "m", id: String(i) });
       const measured = explorerData([trace], { fixed, start: {}, visit: 3, model: "m", id: "a", aligner });
-      const later = ["0.weights.cross.2", "1.weights.decoder.0", "0.scores.encoder.1.3", "1.value.cross.0.1"].map((name) => partOf(both, name));
+      const later = ["0.weights.cross.2", "1.weights.decoder.0", "0.scores.encoder.1.3", "1.value.cross.0.1"].map((name) => explorerPart(both, name));
       return {
         explorer: bytes.toBase64(), measured: measured.toBase64(), later: later.map((part) => ({ ...part, values: [...part.values] })),
-        glance: glanceData(trace, { rivals: rivalWords(translator, trace), taken: 1 }),
+        glance: glanceData(trace, { alternatives: wordAlternatives(translator, trace), taken: 1 }),
         aligned: glanceData(trace, { aligner }),
       };
     });

@@ -3,7 +3,7 @@
 
 import {
   drawRowLabel, drawToken, LABEL_SIZE, rowParts, shorten, SMALL_LABEL_SIZE, tokenWidth,
-} from "./lettering.js";
+} from "./token-labels.js";
 
 const LARGEST_CELL = 60;
 const MIN_ROW_HEIGHT = 16; // minimum height of a labelled row
@@ -29,30 +29,30 @@ export function layoutCells(m, span, pen, width, theme, marginals) {
   const marginalWidth = sums ? MARGINAL_SIZE : 0;
   const rightMargin = (cell) => Math.max(marginalWidth, labelWidth <= cell - 8 ? 4 : cell >= 16 ? slantOverhang : 6);
   const maxCell = Math.min(LARGEST_CELL, Math.max(MAX_TABLE_HEIGHT / span.rows, 26));
-  let cell = Math.min((width - left - 6) / span.columns, maxCell);
-  if (cell * span.columns + left + rightMargin(cell) > width) {
+  let cellWidth = Math.min((width - left - 6) / span.columns, maxCell);
+  if (cellWidth * span.columns + left + rightMargin(cellWidth) > width) {
     // Use narrower cells, or upright labels, which need no extra width.
     const upright = Math.min((width - left - Math.max(marginalWidth, 6)) / span.columns, 15.9);
-    cell = Math.max((width - left - rightMargin(cell)) / span.columns, upright);
+    cellWidth = Math.max((width - left - rightMargin(cellWidth)) / span.columns, upright);
   }
-  cell = Math.max(cell, 0.5);
+  cellWidth = Math.max(cellWidth, 0.5);
   // Many queries and few keys: cells lower than wide, to fit a screen. Few queries and many keys: cells higher
   // than wide, to keep labels readable.
   const maxRowHeight = Math.max(MAX_TABLE_HEIGHT / span.rows, 0.5);
-  let high = Math.max(Math.min(cell, maxRowHeight), Math.min(MIN_ROW_HEIGHT, maxRowHeight));
-  if (cell >= 8) cell = Math.floor(cell);
-  if (high >= 8) high = Math.floor(high);
-  const slant = labelWidth <= cell - 8 ? 0 : cell >= 16 ? Math.PI / 4 : Math.PI / 2;
+  let cellHeight = Math.max(Math.min(cellWidth, maxRowHeight), Math.min(MIN_ROW_HEIGHT, maxRowHeight));
+  if (cellWidth >= 8) cellWidth = Math.floor(cellWidth);
+  if (cellHeight >= 8) cellHeight = Math.floor(cellHeight);
+  const slant = labelWidth <= cellWidth - 8 ? 0 : cellWidth >= 16 ? Math.PI / 4 : Math.PI / 2;
   const top = 22 + Math.ceil(slant === 0 ? 20 : labelWidth * Math.sin(slant) + 14);
   return {
-    span, left, top, cell, high, slant, marginals, sums,
+    span, left, top, cellWidth, cellHeight, slant, marginals, sums,
     limit: labelWidth,
-    everyColumn: Math.ceil((13 * theme.size) / cell), // label every n-th token
-    everyRow: Math.ceil((13 * theme.size) / high),
-    size: theme.size * (Math.min(cell, high) < 16 ? SMALL_LABEL_SIZE : LABEL_SIZE),
-    right: left + cell * span.columns,
-    bottom: top + high * span.rows,
-    height: top + high * span.rows + 2 + (marginals ? MARGINAL_SIZE : 0),
+    everyColumn: Math.ceil((13 * theme.size) / cellWidth), // label every n-th token
+    everyRow: Math.ceil((13 * theme.size) / cellHeight),
+    size: theme.size * (Math.min(cellWidth, cellHeight) < 16 ? SMALL_LABEL_SIZE : LABEL_SIZE),
+    right: left + cellWidth * span.columns,
+    bottom: top + cellHeight * span.rows,
+    height: top + cellHeight * span.rows + 2 + (marginals ? MARGINAL_SIZE : 0),
   };
 }
 
@@ -67,8 +67,8 @@ export function unevenSums(m) {
 }
 
 export function cellAt(layout, x, y) {
-  const column = Math.floor((x - layout.left) / layout.cell);
-  const row = Math.floor((y - layout.top) / layout.high);
+  const column = Math.floor((x - layout.left) / layout.cellWidth);
+  const row = Math.floor((y - layout.top) / layout.cellHeight);
   const { span } = layout;
   const inside = column >= 0 && row >= 0 && column < span.columns && row < span.rows;
   return inside ? { row: row + span.row, column: column + span.column } : null;
@@ -76,8 +76,8 @@ export function cellAt(layout, x, y) {
 
 // The top left corner of a cell.
 export const cornerOf = (layout, cell) => [
-  layout.left + (cell.column - layout.span.column) * layout.cell,
-  layout.top + (cell.row - layout.span.row) * layout.high,
+  layout.left + (cell.column - layout.span.column) * layout.cellWidth,
+  layout.top + (cell.row - layout.span.row) * layout.cellHeight,
 ];
 
 // `colour(row, column)` returns a level on the ramp, 0 to 255, or -1 for an empty cell.
@@ -91,7 +91,7 @@ export function drawTable(pen, m, layout, theme, colour, { ramp = theme.ramp, cs
     const [x, y] = cornerOf(layout, marked);
     pen.lineWidth = 2;
     pen.strokeStyle = ink;
-    pen.strokeRect(x - 0.5, y - 0.5, Math.max(layout.cell, 3), Math.max(layout.high, 3));
+    pen.strokeRect(x - 0.5, y - 0.5, Math.max(layout.cellWidth, 3), Math.max(layout.cellHeight, 3));
   }
 }
 
@@ -102,7 +102,7 @@ export const inSpan = (span, { row, column }) =>
 /** @param {Pen} pen @param {Matrix} m @param {Pixels} ramp */
 function drawSquares(pen, m, layout, colour, ramp, css) {
   const { span } = layout;
-  const gap = Math.min(layout.cell, layout.high) >= 12 ? 1 : 0;
+  const gap = Math.min(layout.cellWidth, layout.cellHeight) >= 12 ? 1 : 0;
   if (!gap) {
     // Too many cells for rectangles: draw one pixel per cell and enlarge without smoothing.
     const image = new ImageData(span.columns, span.rows);
@@ -119,7 +119,7 @@ function drawSquares(pen, m, layout, colour, ramp, css) {
     [small.width, small.height] = [span.columns, span.rows];
     small.getContext("2d").putImageData(image, 0, 0);
     pen.imageSmoothingEnabled = false;
-    pen.drawImage(small, layout.left, layout.top, layout.cell * span.columns, layout.high * span.rows);
+    pen.drawImage(small, layout.left, layout.top, layout.cellWidth * span.columns, layout.cellHeight * span.rows);
     return;
   }
   for (let row = span.row; row < span.row + span.rows; row++) {
@@ -129,7 +129,7 @@ function drawSquares(pen, m, layout, colour, ramp, css) {
       pen.fillStyle = css(level);
       pen.globalAlpha = m.rows[row].dim || m.columns[column].dim ? DIMMED_OPACITY : 1;
       const [x, y] = cornerOf(layout, { row, column });
-      pen.fillRect(x, y, layout.cell - gap, layout.high - gap);
+      pen.fillRect(x, y, layout.cellWidth - gap, layout.cellHeight - gap);
     }
   }
   pen.globalAlpha = 1;
@@ -148,7 +148,7 @@ function drawMask(pen, m, layout, theme) {
     while (firstMasked > span.column && m.masked(row, firstMasked - 1)) firstMasked--;
     if (firstMasked === span.column + span.columns) continue;
     const [x, y] = cornerOf(layout, { row, column: firstMasked });
-    pen.rect(x, y, layout.right - x, layout.high);
+    pen.rect(x, y, layout.right - x, layout.cellHeight);
     hasMaskedCells = true;
   }
   if (hasMaskedCells) drawHatching(pen, layout, theme);
@@ -162,10 +162,10 @@ export function drawHatching(pen, layout, theme) {
   pen.strokeStyle = theme.line;
   pen.lineWidth = 1;
   pen.beginPath();
-  const [wide, high] = [layout.right - layout.left, layout.bottom - layout.top];
-  for (let d = -high; d < wide; d += 7) {
-    pen.moveTo(layout.left + d, layout.top + high);
-    pen.lineTo(layout.left + d + high, layout.top);
+  const [width, height] = [layout.right - layout.left, layout.bottom - layout.top];
+  for (let d = -height; d < width; d += 7) {
+    pen.moveTo(layout.left + d, layout.top + height);
+    pen.lineTo(layout.left + d + height, layout.top);
   }
   pen.stroke();
 }
@@ -179,14 +179,14 @@ function drawLabels(pen, m, layout, theme, cell) {
     const [row, chosen] = [r + span.row, cell && cell.row === r + span.row];
     if (r % layout.everyRow && !chosen) continue;
     pen.font = font(chosen);
-    drawRowLabel(pen, rowParts(m.rows[row]), layout.left - 8, layout.top + (r + 0.5) * layout.high, layout.left - 12, theme, chosen);
+    drawRowLabel(pen, rowParts(m.rows[row]), layout.left - 8, layout.top + (r + 0.5) * layout.cellHeight, layout.left - 12, theme, chosen);
   }
   for (let c = 0; c < span.columns; c++) {
     const [column, chosen] = [c + span.column, cell && cell.column === c + span.column];
     if (c % layout.everyColumn && !chosen) continue;
     pen.font = font(chosen);
     pen.save();
-    pen.translate(layout.left + (c + 0.5) * layout.cell, layout.top - 6);
+    pen.translate(layout.left + (c + 0.5) * layout.cellWidth, layout.top - 6);
     const text = shorten(pen, m.columns[column].text, layout.limit + 4);
     if (layout.slant) pen.rotate(-layout.slant);
     else pen.translate(-tokenWidth(pen, text) / 2, -6);

@@ -4,7 +4,7 @@ import { el } from "./base.js";
 import { drawHatching, drawTable } from "./cells.js";
 import { divergingLevel, MIN_SCALE_END } from "./compare-tables.js";
 import { makeBar, paintScale } from "./legend.js";
-import { LABEL_SIZE } from "./lettering.js";
+import { LABEL_SIZE } from "./token-labels.js";
 import { maxOfRow, shade } from "./matrix.js";
 
 /** @param {Pen} pen @param {any} layout @param {Matrix} m @param {Context} ctx @param {any} cell */
@@ -42,8 +42,8 @@ function paintUnpaired(pen, layout, rows, columns, theme) {
   const [width, height] = [layout.right - layout.left, layout.bottom - layout.top];
   pen.save();
   pen.beginPath();
-  rows.forEach((pair, r) => isUnpaired(pair) && pen.rect(layout.left, layout.top + r * layout.high, width, layout.high));
-  columns.forEach((pair, c) => isUnpaired(pair) && pen.rect(layout.left + c * layout.cell, layout.top, layout.cell, height));
+  rows.forEach((pair, r) => isUnpaired(pair) && pen.rect(layout.left, layout.top + r * layout.cellHeight, width, layout.cellHeight));
+  columns.forEach((pair, c) => isUnpaired(pair) && pen.rect(layout.left + c * layout.cellWidth, layout.top, layout.cellWidth, height));
   drawHatching(pen, layout, theme);
   pen.restore();
 }

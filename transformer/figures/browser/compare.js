@@ -34,7 +34,7 @@ function compareView(ctx) {
   const panelRow = el("div", { class: "hu-panels" }, ...panels.map((panel) => panel.node));
   const legends = [makeLegend(), makeDifferenceLegend()];
   const legendRow = el("div", { class: "hu-legends" }, ...legends.map((legend) => legend.node));
-  const overview = el("div", { class: "hu-versus" }, el("div", { class: "hu-allheads" }, mosaicTitle, mosaic.node), el("div", {}, texts, list));
+  const overview = el("div", { class: "hu-comparison" }, el("div", { class: "hu-allheads" }, mosaicTitle, mosaic.node), el("div", {}, texts, list));
   const node = el("div", { class: "hu-compare" }, overview, message, panelRow, legendRow);
   const cachedDifferences = { key: "", value: null };
 
@@ -147,7 +147,7 @@ function compareView(ctx) {
       const at = cellInPanel(cell);
       if (!at) return;
       const [x, y] = cornerOf(stage.layout, at);
-      stage.showTooltip(describeDifference(tables, cell), x + stage.layout.cell / 2, y, stage.layout.high);
+      stage.showTooltip(describeDifference(tables, cell), x + stage.layout.cellWidth / 2, y, stage.layout.cellHeight);
     }
 
     canvas.addEventListener("pointermove", (event) => {

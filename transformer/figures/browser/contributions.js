@@ -145,7 +145,7 @@ export function contributionsView(container, report) {
       const lines = m.masked(hovered.row, hovered.column)
         ? [el("strong", {}, "masked")]
         : header.quantities.map((current) => el(current === quantity() ? "strong" : "span", {}, `${current.label} ${numberText(valueAt(current, hovered), 3)}`));
-      stage.showTooltip([...lines, el("span", {}, ...namesOf(hovered))], x + stage.layout.cell / 2, y, stage.layout.high);
+      stage.showTooltip([...lines, el("span", {}, ...namesOf(hovered))], x + stage.layout.cellWidth / 2, y, stage.layout.cellHeight);
     }
 
     function draw() {

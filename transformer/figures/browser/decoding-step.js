@@ -2,7 +2,7 @@
 // with a forced token.
 
 import { ARROWS, el, setIfChanged, tokenText, clampIndex } from "./base.js";
-import { drawRowLabel, shorten } from "./lettering.js";
+import { drawRowLabel, shorten } from "./token-labels.js";
 import { shade } from "./matrix.js";
 import { headName, pieceName, tokenName } from "./naming.js";
 import { percentText, showWeight } from "./numbers.js";

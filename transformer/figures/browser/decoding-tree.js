@@ -2,7 +2,7 @@
 // over a long sentence stays fast.
 
 import { ARROWS, el, tokenText, clampIndex } from "./base.js";
-import { drawToken, LABEL_SIZE, shorten, SMALL_LABEL_SIZE } from "./lettering.js";
+import { drawToken, LABEL_SIZE, shorten, SMALL_LABEL_SIZE } from "./token-labels.js";
 import { pieceName } from "./naming.js";
 import { percentText, fixed } from "./numbers.js";
 

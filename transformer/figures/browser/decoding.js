@@ -19,7 +19,7 @@ export function parseForced(state) {
 
 // The second translation, if it has the forced token.
 /** @param {Context} ctx */
-const alteredOf = (ctx) => (ctx.state.force && ctx.versus !== "other" && ctx.sides[1]) || null;
+const alteredOf = (ctx) => (ctx.state.force && ctx.secondKind !== "other" && ctx.sides[1]) || null;
 
 /** @param {Context} ctx @returns {View} */
 function decodingView(ctx) {
@@ -73,7 +73,7 @@ function decodingView(ctx) {
     forcedNote.hidden = forcedLine.hidden;
     if (!forcedLine.hidden) forcedNote.textContent = altered
       ? `In step ${forced.step + 1} you forced another token, and the model continued from it. Tokens that only one translation has are marked.`
-      : ctx.versus === "refused"
+      : ctx.secondKind === "refused"
         ? "This token cannot be forced; the message above the tabs says why."
         : "Translating again with the token you chose …";
     const differing = altered ? differingPositions(ctx.pairs, side, altered) : [new Set(), new Set()];

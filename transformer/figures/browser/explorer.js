@@ -11,7 +11,7 @@ import { makeMosaic } from "./mosaic.js";
 import { headName, layerName, setExactNames, sentenceCase, shortName } from "./naming.js";
 import { KINDS, makeControls, TERMS } from "./options.js";
 import { makePins } from "./pins-panel.js";
-import { makeSheet } from "./sheet.js";
+import { makeSheet } from "./data-table.js";
 import { makeStore } from "./store.js";
 import { makeNotableHeads } from "./notable-heads.js";
 import { makeExportMenu } from "./export-menu.js";
@@ -31,7 +31,7 @@ export function explorerView(root, report, views, live = false, forces = live) {
   /** @type {Theme} */
   let theme = null;
   let defaults = null;
-  let versus = ""; // what the second side is: "other" or "force"
+  let secondKind = ""; // what the second side is: "other" or "force"
   let exact = null; // the page's last setting
   let reportTimer = 0;
   let frameRequest = 0;
@@ -70,7 +70,7 @@ export function explorerView(root, report, views, live = false, forces = live) {
     live,
     forces,
     views: Object.keys(views),
-    get versus() { return versus; },
+    get secondKind() { return secondKind; },
     get state() { return state; },
     get theme() { return theme; },
     get sides() { return store.sides; },
@@ -120,7 +120,7 @@ export function explorerView(root, report, views, live = false, forces = live) {
     } else if (state.pin && previousSource !== header.sides[0].source) {
       set({ pin: "" }); // it would now be another word
     }
-    ({ defaults, versus } = header);
+    ({ defaults, second_kind: secondKind } = header);
     // The page's switch has changed. (A change made here is reported to the page, which sends it back.)
     if (header.exact !== exact) state = { ...state, exact: header.exact };
     exact = header.exact;

@@ -1,10 +1,10 @@
 // Export: the view as PNG, SVG or CSV.
 
 import { download, el } from "./base.js";
-import { shorten } from "./lettering.js";
+import { shorten } from "./token-labels.js";
 import { shortName, exportName } from "./naming.js";
 import { KINDS } from "./options.js";
-import { NUMBER_PATTERN } from "./sheet.js";
+import { NUMBER_PATTERN } from "./data-table.js";
 import { MAX_CANVAS_HEIGHT } from "./stage.js";
 import { svgPen } from "./svg-pen.js";
 

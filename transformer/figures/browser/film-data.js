@@ -1,5 +1,5 @@
-// The film's frames, tokens and roles; unpacks what figures/film.py packs. Its sentences are called probes; a state
-// refers to one by its index.
+// The film's frames, tokens and roles; unpacks what figures/film.py packs. Its sentences are called probes; `probe` is
+// the index of one.
 
 import { el, clampIndex } from "./base.js";
 import { hasExactNames } from "./naming.js";
@@ -18,10 +18,10 @@ export function frameOf(steps, step) {
 
 export function makeFilm(header, parts) {
   const { steps, probes, rule } = header;
-  const drawable = probes.flatMap((doc, number) => (doc.kinds.length ? [number] : []));
+  const drawable = probes.flatMap(({ kinds }, index) => (kinds.length ? [index] : []));
   const shape = (probe, kind) => parts.get(`${probe}.${kind}`).shape;
-  const lengthOf = (number) => probes[number].src.tokens.length + probes[number].tgt.tokens.length;
-  const longestSentence = drawable.reduce((best, number) => (lengthOf(number) > lengthOf(best) ? number : best), drawable[0]);
+  const lengthOf = (index) => probes[index].src.tokens.length + probes[index].tgt.tokens.length;
+  const longestSentence = drawable.reduce((best, index) => (lengthOf(index) > lengthOf(best) ? index : best), drawable[0]);
   const cachedChanges = new Map(); // by sentence and kind
 
   // Resolve a state to an existing sentence, kind and head.
@@ -37,10 +37,10 @@ export function makeFilm(header, parts) {
 
   // One frame of one sentence, as a `Side` of the explorer.
   function side(probe, frame) {
-    const doc = probes[probe];
-    const [src, tgt, predicted] = [doc.src, doc.tgt, doc.predicted].map(withNames);
-    const n_heads = shape(probe, doc.kinds[0])[2];
-    const depths = Object.fromEntries(doc.kinds.map((kind) => [kind, shape(probe, kind)[1]]));
+    const sentence = probes[probe];
+    const [src, tgt, predicted] = [sentence.src, sentence.tgt, sentence.predicted].map(withNames);
+    const n_heads = shape(probe, sentence.kinds[0])[2];
+    const depths = Object.fromEntries(sentence.kinds.map((kind) => [kind, shape(probe, kind)[1]]));
     const cells = (kind, layer, head) => {
       const [, layers, heads, rows, columns] = shape(probe, kind);
       const start = ((frame * layers + layer) * heads + head) * rows * columns;
@@ -48,13 +48,13 @@ export function makeFilm(header, parts) {
       return { values: values.subarray(start, start + rows * columns), height: rows, width: columns, top };
     };
     return {
-      ...doc,
-      id: `film ${probe} ${Object.values(depths)} ${n_heads} ${doc.src.tokens.join(" ")} ${hasExactNames()}`,
+      ...sentence,
+      id: `film ${probe} ${Object.values(depths)} ${n_heads} ${sentence.src.tokens.join(" ")} ${hasExactNames()}`,
       number: probe,
       depths,
       n_heads,
-      source: `Step ${stepName(steps[frame])}: ${plain(doc.src)}`,
-      text: plain(doc.predicted),
+      source: `Step ${stepName(steps[frame])}: ${plain(sentence.src)}`,
+      text: plain(sentence.predicted),
       labels: (kind) => ({
         rows: kind === "encoder" ? src : tgt,
         columns: kind === "decoder" ? tgt : src,
@@ -97,12 +97,12 @@ export function makeFilm(header, parts) {
   // The caption of a frame.
   const caption = ({ probe, kind }, frame) => probes[probe].captions[kind][frame];
   const plain = (tokens) => tokens.word_labels.filter((_, word) => !tokens.special[tokens.words.indexOf(word)]).join(" ");
-  const sentence = (number) => `${plain(probes[number].src)} → ${plain(probes[number].predicted)}`;
+  const translationText = (index) => `${plain(probes[index].src)} → ${plain(probes[index].predicted)}`;
 
-  return { steps, notes: header.notes, choices: drawable, rule, resolveState, side, role, changes, sentence, caption };
+  return { steps, notes: header.notes, choices: drawable, rule, resolveState, side, role, changes, translationText, caption };
 }
 
-// Why a head has its role, with the number.
+// Why a head has its role, with its share.
 export function reasonOf(role, rule) {
   const [rows, sink] = [inPercent(rule.positional), inPercent(rule.sink)];
   const share = inPercent(role.share);

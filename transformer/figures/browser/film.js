@@ -11,7 +11,7 @@ import { matrixOf } from "./matrix.js";
 import { makeMosaic } from "./mosaic.js";
 import { headName, setExactNames } from "./naming.js";
 import { KINDS, makeControls } from "./options.js";
-import { makeSheet } from "./sheet.js";
+import { makeSheet } from "./data-table.js";
 import { unpack } from "./store.js";
 import { makeExportMenu } from "./export-menu.js";
 
@@ -192,7 +192,7 @@ function makeProbes(choose) {
   let shownOptions = "";
   select.addEventListener("change", () => choose(Number(select.value)));
   function draw(film, chosen) {
-    const texts = film.choices.map((number) => [number, film.sentence(number)]);
+    const texts = film.choices.map((number) => [number, film.translationText(number)]);
     if (JSON.stringify(texts) !== shownOptions) {
       shownOptions = JSON.stringify(texts);
       select.replaceChildren(...texts.map(([value, text]) => el("option", { value }, text)));

@@ -84,12 +84,12 @@ function attendedWords(weights, endWeight) {
 export function leastConfident(written, taken = -1) {
   let index = -1;
   written.forEach((word, i) => {
-    if (i !== taken && word.rivals.length && (index < 0 || word.p < written[index].p)) index = i;
+    if (i !== taken && word.alternatives.length && (index < 0 || word.p < written[index].p)) index = i;
   });
   return index;
 }
 
-// `force(rival)` forces an alternative, `undo()` removes it; `toggle()` plays or pauses, `go(step)` shows a
+// `force(alternative)` forces an alternative, `undo()` removes it; `toggle()` plays or pauses, `go(step)` shows a
 // step.
 export function makePlayback({ force, undo, toggle, go }) {
   const step = el("span", { class: "hu-label" });
@@ -147,16 +147,16 @@ export function makePlayback({ force, undo, toggle, go }) {
 
   function alternativeChips(data, describedWord, isComplete) {
     if (describedWord < 0 || !data.known) return [];
-    const wordRivals = data.written[describedWord].rivals;
-    if (!wordRivals.length) return [el("span", { class: "hu-label" }, "No strong alternative.")];
+    const alternativesOfWord = data.written[describedWord].alternatives;
+    if (!alternativesOfWord.length) return [el("span", { class: "hu-label" }, "No strong alternative.")];
     return [
       el("span", { class: "hu-label", title: PERCENTAGES_NOTE }, isComplete ? "Choose another word; the model continues from it:" : "Alternatives:"),
-      ...wordRivals.map((rival) => {
+      ...alternativesOfWord.map((alternative) => {
         const share = el("span", { class: "hu-glance-share" });
-        share.style.width = `${Math.max(100 * rival.p, 2)}%`;
-        const chip = el("button", { type: "button", class: "hu-glance-rival", "aria-label": `Write ${withoutPunctuation(rival.text)} instead, ${wholePercent(rival.p)}` },
-          el("bdi", {}, withoutPunctuation(rival.text)), el("span", { class: "hu-label" }, wholePercent(rival.p)), share);
-        chip.addEventListener("click", () => force(rival));
+        share.style.width = `${Math.max(100 * alternative.p, 2)}%`;
+        const chip = el("button", { type: "button", class: "hu-glance-alternative", "aria-label": `Write ${withoutPunctuation(alternative.text)} instead, ${wholePercent(alternative.p)}` },
+          el("bdi", {}, withoutPunctuation(alternative.text)), el("span", { class: "hu-label" }, wholePercent(alternative.p)), share);
+        chip.addEventListener("click", () => force(alternative));
         return chip;
       }),
       el("span", { class: "hu-label hu-glance-compared" }, PERCENTAGES_NOTE),

@@ -1,6 +1,6 @@
 // The first page: a text field, and below it the translation word by word, with bands from the source words
 // with attention. `.show(data)` takes the data of figures/glance.py and ui/pages/home/glance.py; `report({
-// text, number, prefix, rivals })` requests another translation, `report({ look: [layer, head] })` opens that
+// text, number, prefix, with_alternatives })` requests another translation, `report({ look: [layer, head] })` opens that
 // head in the explorer.
 
 import { writeAddress } from "./address.js";
@@ -17,12 +17,12 @@ export function glanceView(root, report) {
   let [data, step, msPerWord, isFast] = [null, 0, 400, false]; // `isFast`: shorter pauses, while the visitor types
   let [timer, alternativesTimer, dimTimer, layoutRequest] = [0, 0, 0, 0];
   let [number, pendingText] = [0, null]; // number of the last request, and its text until it is answered
-  // A request's `rivals` are the alternatives of every word; they take longer than the translation.
+  // The alternatives of every word are requested separately: they take longer than the translation.
   const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
   const field = makeField(() => ask());
   const stage = makeGlanceStage({ go: goToStep, point: () => draw() });
   const playback = makePlayback({
-    force: (rival) => ask({ prefix: [...data.ids.slice(0, rival.step), ...rival.ids] }),
+    force: (alternative) => ask({ prefix: [...data.ids.slice(0, alternative.step), ...alternative.ids] }),
     undo: () => ask(),
     toggle: () => (timer ? pause() : play(step >= data.written.length ? 0 : step)),
     go: goToStep,
@@ -32,17 +32,17 @@ export function glanceView(root, report) {
   const frame = el("div", { class: "hu hu-glance" }, field.node, body, legend);
   root.append(frame);
 
-  function ask({ prefix = [], rivals = false } = {}) {
+  function ask({ prefix = [], withAlternatives = false } = {}) {
     clearTimeout(alternativesTimer);
     number += 1;
-    pendingText = rivals ? pendingText : field.area.value;
-    isFast = !rivals && frame.getRootNode().activeElement === field.area;
-    if (!rivals) {
+    pendingText = withAlternatives ? pendingText : field.area.value;
+    isFast = !withAlternatives && frame.getRootNode().activeElement === field.area;
+    if (!withAlternatives) {
       clearTimeout(dimTimer);
       dimTimer = setTimeout(() => frame.classList.add("hu-busy"), DIM_DELAY_MS);
       if (pendingText.trim()) writeAddress(/** @type {any} */ ({ model: data.model, text: pendingText }), { model: "", text: data.first });
     }
-    report({ text: rivals ? data.text : pendingText, number, prefix, rivals });
+    report({ text: withAlternatives ? data.text : pendingText, number, prefix, with_alternatives: withAlternatives });
   }
 
   function show(answer) {
@@ -60,7 +60,7 @@ export function glanceView(root, report) {
     else draw();
     if (!data.known && !data.problem) {
       clearTimeout(alternativesTimer);
-      alternativesTimer = setTimeout(() => pendingText === null && ask({ prefix: data.prefix, rivals: true }), ALTERNATIVES_DELAY_MS);
+      alternativesTimer = setTimeout(() => pendingText === null && ask({ prefix: data.prefix, withAlternatives: true }), ALTERNATIVES_DELAY_MS);
     }
   }
 

@@ -4,7 +4,7 @@
 import { DIMMED_OPACITY } from "./cells.js";
 import {
   drawRowLabel, drawToken, fitRowParts, LABEL_SIZE, rowParts, shorten, SMALL_LABEL_SIZE, tokenWidth,
-} from "./lettering.js";
+} from "./token-labels.js";
 import { shortName } from "./naming.js";
 
 export const MAX_LINES = 4000; // more lines would be unreadable and slow

@@ -4,10 +4,10 @@
 import { ARROWS, el, tokenText, clampIndex } from "./base.js";
 import { cellAt, cornerOf, drawTable, inSpan, layoutCells, MARGINAL_SIZE } from "./cells.js";
 import { makeLegend, withLegend } from "./legend.js";
-import { SMALL_LABEL_SIZE } from "./lettering.js";
+import { SMALL_LABEL_SIZE } from "./token-labels.js";
 import { maxOfRow, shade } from "./matrix.js";
 import { showWeight } from "./numbers.js";
-import { matrixTable } from "./sheet.js";
+import { matrixTable } from "./data-table.js";
 import { makeStage } from "./stage.js";
 
 const MAX_ZOOM_STEPS = 6; // doublings, at most
@@ -47,7 +47,7 @@ export function heatmapView(ctx) {
       el("strong", {}, masked ? "masked" : showWeight(weight, m.top)),
       el("span", {}, tokenText(entry.text), ...(entry.written === null ? [] : [" → ", tokenText(entry.written)])),
       el("span", {}, masked ? "masked, a later token: " : "attends to ", tokenText(m.columns[described.column].text)),
-    ], x + layout.cell / 2, y, layout.high);
+    ], x + layout.cellWidth / 2, y, layout.cellHeight);
   }
 
   function setHoveredCell(next) {
@@ -142,12 +142,12 @@ function drawMarginals(pen, m, layout, theme) {
   const [greatestSum, greatestMean] = [Math.max(1, ...sums), Math.max(...means) || 1];
   pen.fillStyle = theme.muted;
   for (let r = 0; layout.sums && r < span.rows; r++) {
-    const y = layout.top + r * layout.high;
-    pen.fillRect(layout.right + 6, y + layout.high * 0.25, (length * sums[r + span.row]) / greatestSum, Math.max(layout.high * 0.5, 0.5));
+    const y = layout.top + r * layout.cellHeight;
+    pen.fillRect(layout.right + 6, y + layout.cellHeight * 0.25, (length * sums[r + span.row]) / greatestSum, Math.max(layout.cellHeight * 0.5, 0.5));
   }
   for (let c = 0; c < span.columns; c++) {
-    const x = layout.left + c * layout.cell;
-    pen.fillRect(x + layout.cell * 0.25, layout.bottom + 5, Math.max(layout.cell * 0.5, 0.5), (length * means[c + span.column]) / greatestMean);
+    const x = layout.left + c * layout.cellWidth;
+    pen.fillRect(x + layout.cellWidth * 0.25, layout.bottom + 5, Math.max(layout.cellWidth * 0.5, 0.5), (length * means[c + span.column]) / greatestMean);
   }
   pen.font = `${SMALL_LABEL_SIZE * theme.size}px ${theme.font}`;
   pen.textBaseline = "middle";

@@ -1,7 +1,7 @@
 // The colour scale of weights, on the page and in exported pictures.
 
 import { el } from "./base.js";
-import { SMALL_LABEL_SIZE } from "./lettering.js";
+import { SMALL_LABEL_SIZE } from "./token-labels.js";
 
 const LEGEND_HEIGHT = 52; // of the exported scale
 

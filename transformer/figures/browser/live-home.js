@@ -21,16 +21,16 @@ export function homePage(container, context) {
 
   // Handles the view's requests: a translation, the alternatives, or opening a head.
   /** @param {any} request */
-  async function answer({ look, text, number = 0, prefix = [], rivals = false }) {
+  async function answer({ look, text, number = 0, prefix = [], with_alternatives = false }) {
     if (look) return context.openPage("attention", { kind: "cross", layer: String(look[0]), head: String(look[1]) });
     lastRequest = `${context.model} ${text}`;
     const requestNumber = ++requestCount;
     const problem = problemOf(text);
     if (problem) return view.show(viewData(text, { ...lastTranslation, number, problem }));
     try {
-      const reply = await context.ask("glance", { model: context.model, text, prefix, rivals });
+      const reply = await context.ask("glance", { model: context.model, text, prefix, with_alternatives });
       if (!reply || requestNumber !== requestCount) return;
-      lastTranslation = { text, prefix, known: rivals, ...reply };
+      lastTranslation = { text, prefix, known: with_alternatives, ...reply };
       view.show(viewData(text, { ...lastTranslation, number }));
     } catch (error) {
       if (requestNumber === requestCount) view.show(viewData(text, { ...lastTranslation, number, problem: error.message }));

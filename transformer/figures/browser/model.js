@@ -3,7 +3,7 @@
 
 import { el } from "./base.js";
 import { makeBar, paintScale } from "./legend.js";
-import { LABEL_SIZE, SMALL_LABEL_SIZE } from "./lettering.js";
+import { LABEL_SIZE, SMALL_LABEL_SIZE } from "./token-labels.js";
 import {
   chipColours, codeOfMeasure, makeChip, hasMeasure, MEASURES, measureTexts, formatMeasure, formatOffset, scaleEnd,
   valueOf,

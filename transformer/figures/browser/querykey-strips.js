@@ -2,7 +2,7 @@
 // and lists of tokens to choose from.
 
 import { el, setIfChanged, tokenText } from "./base.js";
-import { drawRowLabel, drawToken, hatch, LABEL_SIZE, shorten, SMALL_LABEL_SIZE, tokenWidth } from "./lettering.js";
+import { drawRowLabel, drawToken, hatch, LABEL_SIZE, shorten, SMALL_LABEL_SIZE, tokenWidth } from "./token-labels.js";
 import { fixed } from "./numbers.js";
 import { makeStage } from "./stage.js";
 
@@ -35,11 +35,11 @@ export function makeStrips(ctx, lines, point) {
     stage.showTooltip([
       el("strong", {}, fixed(line.values[selectedDimension])),
       el("span", {}, `${line.name}, dimension ${selectedDimension}`),
-    ], layout.left + (selectedDimension + 0.5) * layout.cell, layout.top + number * layout.pitch, layout.high);
+    ], layout.left + (selectedDimension + 0.5) * layout.cellWidth, layout.top + number * layout.pitch, layout.stripHeight);
   }
   canvas.addEventListener("pointermove", (event) => {
     const { layout } = stage;
-    const at = Math.floor((event.offsetX - layout.left) / layout.cell);
+    const at = Math.floor((event.offsetX - layout.left) / layout.cellWidth);
     const line = Math.floor((event.offsetY - layout.top) / layout.pitch);
     const inside = at >= 0 && at < layout.count && line >= 0 && line < layout.lines.length;
     point(inside ? at : -1);
@@ -55,16 +55,16 @@ function planStrips(ctx, pen, lines, width) {
   pen.font = `600 ${scaled(ctx, LABEL_SIZE)}px ${ctx.theme.font}`;
   const widths = lines.map(({ parts }) => parts.reduce((sum, part) => sum + tokenWidth(pen, part), 0));
   const left = Math.ceil(Math.min(Math.max(...widths) + 12, width * 0.4, 260));
-  const [count, high] = [lines[0].values.length, scaled(ctx, STRIP_HEIGHT)];
-  const [top, pitch] = [scaled(ctx, 16), high + 8];
-  return { lines, left, top, high, pitch, count, cell: (width - left - 2) / count, height: top + lines.length * pitch };
+  const [count, stripHeight] = [lines[0].values.length, scaled(ctx, STRIP_HEIGHT)];
+  const [top, pitch] = [scaled(ctx, 16), stripHeight + 8];
+  return { lines, left, top, stripHeight, pitch, count, cellWidth: (width - left - 2) / count, height: top + lines.length * pitch };
 }
 
 /** @param {Context} ctx @param {Pen} pen */
 function paintStrips(ctx, pen, layout, dimension) {
   const { theme } = ctx;
-  const { lines, left, top, high, pitch, count, cell } = layout;
-  const right = left + cell * count;
+  const { lines, left, top, stripHeight, pitch, count, cellWidth } = layout;
+  const right = left + cellWidth * count;
   pen.textBaseline = "middle";
   pen.font = `${scaled(ctx, SMALL_LABEL_SIZE)}px ${theme.font}`;
   pen.fillStyle = theme.muted;
@@ -80,19 +80,19 @@ function paintStrips(ctx, pen, layout, dimension) {
   lines.forEach(({ parts, values, maxAbs, strong }, i) => {
     const y = top + i * pitch;
     pen.font = `${strong ? "600 " : ""}${scaled(ctx, LABEL_SIZE)}px ${theme.font}`;
-    drawRowLabel(pen, parts, left - 8, y + high / 2, left - 10, theme, strong);
+    drawRowLabel(pen, parts, left - 8, y + stripHeight / 2, left - 10, theme, strong);
     values.forEach((x, j) => {
       pen.fillStyle = theme.divergingCss(Math.round(127.5 * (1 + Math.max(Math.min(x / maxAbs, 1), -1))));
-      pen.fillRect(left + j * cell, y, Math.max(cell - (cell >= 4 ? 1 : 0), 0.5), high);
+      pen.fillRect(left + j * cellWidth, y, Math.max(cellWidth - (cellWidth >= 4 ? 1 : 0), 0.5), stripHeight);
     });
     pen.lineWidth = strong ? 1.5 : 1;
     pen.strokeStyle = strong ? theme.text : theme.line;
-    pen.strokeRect(left - 0.5, y - 0.5, cell * count, high + 1);
+    pen.strokeRect(left - 0.5, y - 0.5, cellWidth * count, stripHeight + 1);
   });
   if (dimension < 0) return;
   pen.lineWidth = 2;
   pen.strokeStyle = theme.choice;
-  pen.strokeRect(left + dimension * cell - 1, top - 3, Math.max(cell, 3) + 1, (lines.length - 1) * pitch + high + 6);
+  pen.strokeRect(left + dimension * cellWidth - 1, top - 3, Math.max(cellWidth, 3) + 1, (lines.length - 1) * pitch + stripHeight + 6);
 }
 
 // All keys side by side: each score above or below zero, and its weight beneath. A click selects a key.
@@ -111,7 +111,7 @@ export function makeKeyBars(ctx, working, choose) {
     stage.draw(label);
   };
   const keyUnder = (event) => {
-    const at = Math.floor((event.offsetX - stage.layout.left) / stage.layout.cell);
+    const at = Math.floor((event.offsetX - stage.layout.left) / stage.layout.cellWidth);
     return at >= 0 && at < working().count ? at : -1;
   };
   canvas.addEventListener("pointermove", (event) => {
@@ -119,12 +119,12 @@ export function makeKeyBars(ctx, working, choose) {
     draw(description);
     if (hovered < 0) return stage.showTooltip(null);
     const w = working();
-    const masked = hovered >= w.seen;
+    const masked = hovered >= w.visibleCount;
     stage.showTooltip([
       el("strong", {}, tokenText(w.labels.columns.names[hovered])),
       el("span", {}, masked ? "masked: −∞" : `score ${fixed(w.scores[hovered])}`),
       el("span", {}, `weight ${fixed(w.shares[hovered])}`),
-    ], stage.layout.left + (hovered + 0.5) * stage.layout.cell, stage.layout.top, BAR_AREA_HEIGHT);
+    ], stage.layout.left + (hovered + 0.5) * stage.layout.cellWidth, stage.layout.top, BAR_AREA_HEIGHT);
   });
   canvas.addEventListener("pointerleave", () => {
     hovered = -1;
@@ -141,25 +141,25 @@ function planBars(ctx, pen, w, width) {
   const left = Math.ceil(pen.measureText("weight").width + 14);
   const longest = Math.max(...w.labels.columns.names.map((text) => tokenWidth(pen, text)));
   const label = Math.min(longest, 110);
-  let cell = Math.min((width - left - 6) / w.count, 64);
-  const slant = label <= cell - 8 ? 0 : cell >= 16 ? Math.PI / 4 : Math.PI / 2;
-  if (slant) cell = Math.min(cell, (width - left - (cell >= 16 ? label * 0.7 : 6)) / w.count);
+  let cellWidth = Math.min((width - left - 6) / w.count, 64);
+  const slant = label <= cellWidth - 8 ? 0 : cellWidth >= 16 ? Math.PI / 4 : Math.PI / 2;
+  if (slant) cellWidth = Math.min(cellWidth, (width - left - (cellWidth >= 16 ? label * 0.7 : 6)) / w.count);
   const top = Math.ceil(slant === 0 ? 24 : label * Math.sin(slant) + 20);
   const barAreaHeight = scaled(ctx, BAR_AREA_HEIGHT);
-  return { left, top, cell, slant, barAreaHeight, limit: label, every: Math.ceil(scaled(ctx, 13) / cell), height: top + 2 * barAreaHeight + 34 };
+  return { left, top, cellWidth, slant, barAreaHeight, limit: label, every: Math.ceil(scaled(ctx, 13) / cellWidth), height: top + 2 * barAreaHeight + 34 };
 }
 
 /** @param {Context} ctx @param {Pen} pen */
 function paintBars(ctx, pen, layout, w, hovered) {
   const { theme } = ctx;
-  const { left, top, cell, barAreaHeight } = layout;
-  const visibleScores = w.scores.subarray(0, w.seen);
-  const [high, low] = [Math.max(0, ...visibleScores), Math.min(0, ...visibleScores)];
-  const perScore = (barAreaHeight - 14) / (high - low || 1);
-  const zero = top + 12 + high * perScore;
+  const { left, top, cellWidth, barAreaHeight } = layout;
+  const visibleScores = w.scores.subarray(0, w.visibleCount);
+  const [maxScore, minScore] = [Math.max(0, ...visibleScores), Math.min(0, ...visibleScores)];
+  const perScore = (barAreaHeight - 14) / (maxScore - minScore || 1);
+  const zero = top + 12 + maxScore * perScore;
   const baseline = top + 2 * barAreaHeight + 26; // baseline of the weights' bars
   const largestShare = Math.max(...w.shares);
-  const gap = cell >= 8 ? 2 : 0;
+  const gap = cellWidth >= 8 ? 2 : 0;
   drawKeyNames(ctx, pen, layout, w, hovered);
   pen.font = `${scaled(ctx, LABEL_SIZE)}px ${theme.font}`;
   pen.fillStyle = theme.muted;
@@ -168,27 +168,27 @@ function paintBars(ctx, pen, layout, w, hovered) {
   pen.fillText("weight", left - 8, baseline - 8);
   pen.font = `${scaled(ctx, SMALL_LABEL_SIZE)}px ${theme.font}`;
   pen.textAlign = "center";
-  for (let j = 0; j < w.seen; j++) {
-    const x = left + j * cell;
+  for (let j = 0; j < w.visibleCount; j++) {
+    const x = left + j * cellWidth;
     const [scoreHeight, barHeight] = [w.scores[j] * perScore, ((barAreaHeight - 16) * w.shares[j]) / largestShare];
     pen.fillStyle = theme.divergingCss(scoreHeight < 0 ? 45 : 210);
-    pen.fillRect(x, Math.min(zero, zero - scoreHeight), Math.max(cell - gap, 0.5), Math.max(Math.abs(scoreHeight), 0.5));
+    pen.fillRect(x, Math.min(zero, zero - scoreHeight), Math.max(cellWidth - gap, 0.5), Math.max(Math.abs(scoreHeight), 0.5));
     pen.fillStyle = j === w.column ? theme.choice : theme.accent;
-    pen.fillRect(x, baseline - barHeight, Math.max(cell - gap, 0.5), Math.max(barHeight, 0.5));
-    if (cell < scaled(ctx, 34)) continue;
+    pen.fillRect(x, baseline - barHeight, Math.max(cellWidth - gap, 0.5), Math.max(barHeight, 0.5));
+    if (cellWidth < scaled(ctx, 34)) continue;
     pen.fillStyle = theme.text;
-    pen.fillText(w.scores[j].toFixed(2).replace("-", "−"), x + (cell - gap) / 2, scoreHeight < 0 ? zero - scoreHeight + 8 : zero - scoreHeight - 8);
-    pen.fillText(w.shares[j].toFixed(2), x + (cell - gap) / 2, baseline - barHeight - 8);
+    pen.fillText(w.scores[j].toFixed(2).replace("-", "−"), x + (cellWidth - gap) / 2, scoreHeight < 0 ? zero - scoreHeight + 8 : zero - scoreHeight - 8);
+    pen.fillText(w.shares[j].toFixed(2), x + (cellWidth - gap) / 2, baseline - barHeight - 8);
   }
   pen.textAlign = "left";
-  if (w.seen < w.count) hatch(pen, left + w.seen * cell, top, (w.count - w.seen) * cell, baseline - top, theme.faint);
+  if (w.visibleCount < w.count) hatch(pen, left + w.visibleCount * cellWidth, top, (w.count - w.visibleCount) * cellWidth, baseline - top, theme.faint);
   pen.fillStyle = theme.line;
-  for (const y of [zero, baseline]) pen.fillRect(left, y - 0.5, cell * w.count, 1);
+  for (const y of [zero, baseline]) pen.fillRect(left, y - 0.5, cellWidth * w.count, 1);
   for (const [at, ink] of [[w.column, theme.choice], [hovered, theme.text]]) {
     if (at < 0) continue;
     pen.lineWidth = 2;
     pen.strokeStyle = ink;
-    pen.strokeRect(left + at * cell - 1, top - 3, Math.max(cell - gap, 2) + 2, baseline - top + 6);
+    pen.strokeRect(left + at * cellWidth - 1, top - 3, Math.max(cellWidth - gap, 2) + 2, baseline - top + 6);
   }
 }
 
@@ -201,11 +201,11 @@ function drawKeyNames(ctx, pen, layout, w, hovered) {
     if (!chosen && (j % layout.every || Math.abs(j - w.column) < layout.every)) return;
     pen.font = `${chosen ? "600 " : ""}${scaled(ctx, LABEL_SIZE)}px ${theme.font}`;
     pen.save();
-    pen.translate(layout.left + (j + 0.5) * layout.cell, layout.top - 10);
+    pen.translate(layout.left + (j + 0.5) * layout.cellWidth, layout.top - 10);
     const text = shorten(pen, token, layout.limit + 4);
     if (layout.slant) pen.rotate(-layout.slant);
     else pen.translate(-tokenWidth(pen, text) / 2, -4);
-    drawToken(pen, text, 0, theme, chosen, j >= w.seen);
+    drawToken(pen, text, 0, theme, chosen, j >= w.visibleCount);
     pen.restore();
   });
 }

@@ -21,7 +21,7 @@ export function softmaxOf(scores, count) {
 export const maxAbsOf = (lines) => lines.reduce((most, line) => line.reduce((a, x) => Math.max(a, Math.abs(x)), most), 0) || 1;
 const greatestGap = (a, b) => a.reduce((gap, x, i) => Math.max(gap, Math.abs(x - b[i])), 0);
 
-// The calculation for the query and key of the state; null while data are missing. `seen` is the number of keys that
+// The calculation for the query and key of the state; null while data are missing. `visibleCount` is the number of keys that
 // are not masked, `listed` the keys whose weighted values are drawn one by one, `others` the rest, `traced` the model's
 // own result.
 /** @param {Side} side @param {State} state */
@@ -32,20 +32,20 @@ export function workingOf(side, state) {
   const [count, d] = [vectors.scores.shape[1], vectors.query.shape[1]];
   const row = clampIndex(state.row, vectors.scores.shape[0]);
   const vector = (part, i) => part.values.subarray(i * d, (i + 1) * d);
-  const seen = kind === "decoder" ? row + 1 : count;
+  const visibleCount = kind === "decoder" ? row + 1 : count;
   const scores = vectors.scores.values.subarray(row * count, (row + 1) * count);
-  const shares = softmaxOf(scores, seen);
-  const ranked = [...shares.keys()].slice(0, seen).sort((a, b) => shares[b] - shares[a]);
+  const shares = softmaxOf(scores, visibleCount);
+  const ranked = [...shares.keys()].slice(0, visibleCount).sort((a, b) => shares[b] - shares[a]);
   const column = state.column < 0 ? ranked[0] : clampIndex(state.column, count);
   const [q, k] = [vector(vectors.query, row), vector(vectors.key, column)];
   const product = side.score === "additive" ? q.map((x, i) => Math.tanh(x + k[i])) : Float64Array.from(q, (x, i) => x * k[i]);
   const dot = product.reduce((sum, x) => sum + x, 0);
-  const listed = [...new Set([...ranked.slice(0, MAX_VALUE_STRIPS), ...(column < seen ? [column] : [])])];
+  const listed = [...new Set([...ranked.slice(0, MAX_VALUE_STRIPS), ...(column < visibleCount ? [column] : [])])];
   const weightedValue = (j) => Float64Array.from(vector(vectors.value, j), (x) => x * shares[j]);
   const sumOf = (keys) => keys.map(weightedValue).reduce((sum, line) => sum.map((x, i) => x + line[i]), new Float64Array(d));
   const others = ranked.filter((j) => !listed.includes(j));
   return {
-    kind, d, row, column, count, seen, scores, shares, q, k, product, dot, listed, others,
+    kind, d, row, column, count, visibleCount, scores, shares, q, k, product, dot, listed, others,
     score: side.score === "scaled_dot" ? dot / Math.sqrt(d) : dot,
     value: (j) => vector(vectors.value, j),
     parts: listed.map(weightedValue),
@@ -61,7 +61,7 @@ export function workingOf(side, state) {
 export function workSteps(w, side) {
   const [query, key] = [{ token: w.labels.rows.names[w.row] }, { token: w.labels.columns.names[w.column] }];
   const [traced, share] = [w.scores[w.column], w.shares[w.column]];
-  const masked = w.column >= w.seen;
+  const masked = w.column >= w.visibleCount;
   const checkOf = (what, here, there) => ({ text: `${what} computed here ${fixed(here)}, in the trace ${fixed(there)}`, matches: Math.abs(here - there) < MAX_ROUNDING_GAP * Math.max(1, Math.abs(there)) });
   const gap = greatestGap(w.shares, w.traced.weights);
   const outputGap = greatestGap(w.output, w.traced.output);
@@ -73,7 +73,7 @@ export function workSteps(w, side) {
     {
       title: masked ? ["Mask: −∞, so the weight is 0"] : ["Softmax over all keys: a weight of ", fixed(share)],
       text: (w.kind === "decoder"
-        ? `A token cannot attend to later tokens, which are not written yet: ${w.count - w.seen ? `${w.count - w.seen} keys get the score −∞ (hatched).` : "none here, since this is the last."} `
+        ? `A token cannot attend to later tokens, which are not written yet: ${w.count - w.visibleCount ? `${w.count - w.visibleCount} keys get the score −∞ (hatched).` : "none here, since this is the last."} `
         : "No key is masked here: the whole source is visible. ") + "Then the exponential of each score is divided by their sum, so that the weights of the row sum to 1.",
       check: { text: `softmax computed here ${fixed(share)}, in the trace ${showWeight(w.traced.weights[w.column], w.traced.top)}; greatest difference in the row ${gap.toExponential(0)}`, matches: gap < Math.max(MAX_ROUNDING_GAP, 2 / w.traced.top) },
     },

@@ -3,7 +3,7 @@
 // and compared with the model's result.
 
 import { ARROWS, el, tokenText, clampIndex } from "./base.js";
-import { shorten } from "./lettering.js";
+import { shorten } from "./token-labels.js";
 import { headName, layerName, sentenceCase, tokenName } from "./naming.js";
 import { fixed } from "./numbers.js";
 import { KINDS } from "./options.js";
@@ -42,7 +42,7 @@ function queryKeyView(ctx) {
     if (dimension >= w.d) dimension = -1;
     const { rows, columns, writes } = w.labels;
     queries.draw(`${ctx.side.id} ${w.kind}`, rows.names, w.row, () => false, writes?.names);
-    keys.draw(`${ctx.side.id} ${w.kind}`, columns.names, w.column, (j) => j >= w.seen);
+    keys.draw(`${ctx.side.id} ${w.kind}`, columns.names, w.column, (j) => j >= w.visibleCount);
     workSteps(w, ctx.side).forEach(({ title, text, check }, i) => {
       parts[i].title.replaceChildren(...title.map((part) => (part.token === undefined ? part : tokenText(part.token))));
       parts[i].text.textContent = text;
@@ -189,7 +189,7 @@ function workTable(w, ctx) {
     rows: [
       ...Array.from(w.q, (x, i) => [i, x, w.k[i], w.product[i], w.value(w.column)[i], w.output[i], "", "", "", ""]),
       ...columns.names.map((token, j) =>
-        ["", "", "", "", "", "", token, j < w.seen ? w.scores[j] : "−∞", w.shares[j], w.traced.weights[j]]),
+        ["", "", "", "", "", "", token, j < w.visibleCount ? w.scores[j] : "−∞", w.shares[j], w.traced.weights[j]]),
     ],
   };
 }

@@ -21,9 +21,9 @@ export function makeStage({ plan, paint }) {
     layout = plan(pen, width);
     const height = Math.ceil(layout.height);
     const ratio = Math.min(globalThis.devicePixelRatio || 1, MAX_CANVAS_HEIGHT / height);
-    const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];
-    if (canvas.width !== wide || canvas.height !== high) {
-      [canvas.width, canvas.height] = [wide, high];
+    const [pixelWidth, pixelHeight] = [Math.round(width * ratio), Math.round(height * ratio)];
+    if (canvas.width !== pixelWidth || canvas.height !== pixelHeight) {
+      [canvas.width, canvas.height] = [pixelWidth, pixelHeight];
       canvas.style.height = `${height}px`;
     }
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);

@@ -151,8 +151,8 @@ export function switchboardView(container, report) {
     const [, heads, height, width] = thumbs.shape;
     const size = height * width;
     cells.forEach((rowCells, row) => rowCells.forEach((button, column) => {
-      const isOnText = String(headsAt(kind, row, column).some((head) => !headsOff.has(head)));
-      if (button.getAttribute("aria-checked") !== isOnText) button.setAttribute("aria-checked", isOnText);
+      const ariaChecked = String(headsAt(kind, row, column).some((head) => !headsOff.has(head)));
+      if (button.getAttribute("aria-checked") !== ariaChecked) button.setAttribute("aria-checked", ariaChecked);
     }));
     const { values = [], key = "" } = grid.painted ?? {};
     if (key === theme.key + thumbs.shape && values.every((value, n) => value === thumbs.values[n])) return;

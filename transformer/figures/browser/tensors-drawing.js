@@ -1,7 +1,7 @@
 // Layout and drawing of a table of numbers.
 
 import { clampIndex } from "./base.js";
-import { drawRowLabel, drawToken, hatch, LABEL_SIZE, shorten, SMALL_LABEL_SIZE, tokenWidth } from "./lettering.js";
+import { drawRowLabel, drawToken, hatch, LABEL_SIZE, shorten, SMALL_LABEL_SIZE, tokenWidth } from "./token-labels.js";
 import { cellNumber, numberText } from "./numbers.js";
 
 const NUMBER_CELL = 44; // minimum pixels of a cell with a number
@@ -27,41 +27,41 @@ export function planTensor(pen, width, { header, theme, start, firstRow }) {
   const rows = Math.min(header.rows.length, TABLE_ROWS);
   const hasOverview = !fits || rows < header.rows.length;
   const count = fits ? columns : Math.max(Math.floor(tableWidth / (minCell * size)), 3);
-  const cell = Math.min(tableWidth / count, (header.cells ? 110 : hasTokens ? 74 : 62) * size);
-  const from = Math.min(Math.max(start, 0), columns - count);
-  const slant = hasTokens && longestName > cell - 8;
+  const cellWidth = Math.min(tableWidth / count, (header.cells ? 110 : hasTokens ? 74 : 62) * size);
+  const firstColumn = Math.min(Math.max(start, 0), columns - count);
+  const slant = hasTokens && longestName > cellWidth - 8;
   const overviewHeight = hasOverview ? Math.min(Math.max(header.rows.length * 9, OVERVIEW_HEIGHTS[0]), OVERVIEW_HEIGHTS[1]) : 0;
-  const labelInterval = Math.max(Math.ceil((hasTokens ? 15 : 26) * size / cell), 1);
+  const labelInterval = Math.max(Math.ceil((hasTokens ? 15 : 26) * size / cellWidth), 1);
   const headingHeight = slant ? Math.ceil(longestName * 0.72 + 14) : 18 * size;
   const rowHeight = Math.round((header.cells ? 38 : TABLE_ROW_HEIGHT) * size);
   const top = (hasOverview ? overviewHeight + 10 : 0) + headingHeight;
   return {
-    left, tableWidth, columns, hasOverview, count, cell, start: from, slant, overviewHeight, top, high: rowHeight, rows,
+    left, tableWidth, columns, hasOverview, count, cellWidth, firstColumn, slant, overviewHeight, top, rowHeight, rows,
     firstRow: Math.min(firstRow, header.rows.length - rows),
     rowCount: header.rows.length,
-    limit: slant ? longestName : hasTokens ? cell - 4 : cell * labelInterval,
-    showsNumbers: cell >= NUMBER_CELL * size * 0.9,
+    limit: slant ? longestName : hasTokens ? cellWidth - 4 : cellWidth * labelInterval,
+    showsNumbers: cellWidth >= NUMBER_CELL * size * 0.9,
     labelInterval,
     height: top + rows * rowHeight + 2,
     size,
   };
 }
 
-// The cell at a point: { row, at, inOverview }; `at` is the position of its column on screen.
+// The cell at a point: { row, position, inOverview }; `position` is that of its column on screen.
 export function cellUnder(plan, x, y) {
   if (!plan || x < plan.left) return null;
   if (plan.hasOverview && y <= plan.overviewHeight) {
-    return { inOverview: true, row: clampIndex(Math.floor((y / plan.overviewHeight) * plan.rowCount), plan.rowCount), at: clampIndex(Math.floor(((x - plan.left) / plan.tableWidth) * plan.columns), plan.columns) };
+    return { inOverview: true, row: clampIndex(Math.floor((y / plan.overviewHeight) * plan.rowCount), plan.rowCount), position: clampIndex(Math.floor(((x - plan.left) / plan.tableWidth) * plan.columns), plan.columns) };
   }
-  const [row, at] = [Math.floor((y - plan.top) / plan.high), Math.floor((x - plan.left) / plan.cell)];
-  if (row < 0 || row >= plan.rows || at >= plan.count) return null;
-  return { inOverview: false, row: row + plan.firstRow, at: at + plan.start };
+  const [row, position] = [Math.floor((y - plan.top) / plan.rowHeight), Math.floor((x - plan.left) / plan.cellWidth)];
+  if (row < 0 || row >= plan.rows || position >= plan.count) return null;
+  return { inOverview: false, row: row + plan.firstRow, position: position + plan.firstColumn };
 }
 
 // The middle, top and height of a cell, for the tooltip.
-export function tooltipAnchor(plan, { inOverview, row, at }) {
-  if (inOverview) return [plan.left + ((at + 0.5) / plan.columns) * plan.tableWidth, 0, plan.overviewHeight];
-  return [plan.left + (at - plan.start + 0.5) * plan.cell, plan.top + (row - plan.firstRow) * plan.high, plan.high];
+export function tooltipAnchor(plan, { inOverview, row, position }) {
+  if (inOverview) return [plan.left + ((position + 0.5) / plan.columns) * plan.tableWidth, 0, plan.overviewHeight];
+  return [plan.left + (position - plan.firstColumn + 0.5) * plan.cellWidth, plan.top + (row - plan.firstRow) * plan.rowHeight, plan.rowHeight];
 }
 
 /** @param {Pen} pen @param {any} plan @param {any} options */
@@ -70,35 +70,35 @@ export function paintTensor(pen, plan, { header, values, order, theme, cell, hov
   const css = header.signed ? theme.divergingCss : theme.css;
   if (plan.hasOverview) paintOverview(pen, plan, { header, values, order, theme, level });
   paintColumnNames(pen, plan, { header, order, theme, cell });
-  const gap = plan.cell >= 8 ? 1 : 0;
+  const gap = plan.cellWidth >= 8 ? 1 : 0;
   for (let r = 0; r < plan.rows; r++) {
     const row = r + plan.firstRow;
-    const y = plan.top + r * plan.high;
+    const y = plan.top + r * plan.rowHeight;
     pen.font = `${cell?.row === row ? "600 " : ""}${LABEL_SIZE * plan.size}px ${theme.font}`;
     pen.textBaseline = "middle";
-    drawRowLabel(pen, [header.rows[row]], plan.left - 8, y + plan.high / 2, plan.left - 10, theme, cell?.row === row);
+    drawRowLabel(pen, [header.rows[row]], plan.left - 8, y + plan.rowHeight / 2, plan.left - 10, theme, cell?.row === row);
     pen.font = `${12 * plan.size}px ${theme.font}`;
     pen.textAlign = "center";
     for (let c = 0; c < plan.count; c++) {
-      const value = values[row * plan.columns + order[c + plan.start]];
-      const x = plan.left + c * plan.cell;
+      const value = values[row * plan.columns + order[c + plan.firstColumn]];
+      const x = plan.left + c * plan.cellWidth;
       const colourLevel = level(value);
       if (colourLevel < 0) {
-        hatch(pen, x, y, plan.cell - gap, plan.high - gap, theme.line);
+        hatch(pen, x, y, plan.cellWidth - gap, plan.rowHeight - gap, theme.line);
         pen.fillStyle = theme.muted;
       } else {
         const colour = css(colourLevel);
         pen.fillStyle = colour;
-        pen.fillRect(x, y, plan.cell - gap, plan.high - gap);
+        pen.fillRect(x, y, plan.cellWidth - gap, plan.rowHeight - gap);
         pen.fillStyle = textColourOn(colour);
       }
-      if (header.cells) paintLabel(pen, plan, header.cells[row][order[c + plan.start]], x, y);
-      if (plan.showsNumbers) pen.fillText(cellNumber(value, header.most), x + (plan.cell - gap) / 2, y + (header.cells ? plan.high * 0.74 : plan.high / 2 + 0.5));
+      if (header.cells) paintLabel(pen, plan, header.cells[row][order[c + plan.firstColumn]], x, y);
+      if (plan.showsNumbers) pen.fillText(cellNumber(value, header.most), x + (plan.cellWidth - gap) / 2, y + (header.cells ? plan.rowHeight * 0.74 : plan.rowHeight / 2 + 0.5));
     }
     pen.textAlign = "left";
   }
-  if (cell) frameCell(pen, plan, order, cell, theme.choice, cell.here ? 3 : 1.5); // `here`: selected in this table, not in another
-  if (hovered && !hovered.inOverview) frameCell(pen, plan, order, { row: hovered.row, column: order[hovered.at] }, theme.text, 1.5);
+  if (cell) frameCell(pen, plan, order, cell, theme.choice, cell.inThisTable ? 3 : 1.5);
+  if (hovered && !hovered.inOverview) frameCell(pen, plan, order, { row: hovered.row, column: order[hovered.position] }, theme.text, 1.5);
 }
 
 // Draw a cell's own label above its number.
@@ -108,8 +108,8 @@ function paintLabel(pen, plan, text, x, y) {
   pen.save();
   pen.font = `600 ${pen.font}`;
   pen.textAlign = "left";
-  const short = shorten(pen, text, plan.cell - 8);
-  pen.translate(x + (plan.cell - tokenWidth(pen, short)) / 2, y + plan.high * 0.32);
+  const short = shorten(pen, text, plan.cellWidth - 8);
+  pen.translate(x + (plan.cellWidth - tokenWidth(pen, short)) / 2, y + plan.rowHeight * 0.32);
   drawToken(pen, short, 0, { faint: ink, muted: ink, text: ink }, false);
   pen.restore();
   pen.fillStyle = ink;
@@ -117,11 +117,11 @@ function paintLabel(pen, plan, text, x, y) {
 
 /** @param {Pen} pen */
 function frameCell(pen, plan, order, cell, ink, lineWidth) {
-  const [c, r] = [order.indexOf(cell.column) - plan.start, cell.row - plan.firstRow];
+  const [c, r] = [order.indexOf(cell.column) - plan.firstColumn, cell.row - plan.firstRow];
   if (c < 0 || c >= plan.count || r < 0 || r >= plan.rows) return;
   pen.strokeStyle = ink;
   pen.lineWidth = lineWidth;
-  pen.strokeRect(plan.left + c * plan.cell - 0.5, plan.top + r * plan.high - 0.5, plan.cell, plan.high);
+  pen.strokeRect(plan.left + c * plan.cellWidth - 0.5, plan.top + r * plan.rowHeight - 0.5, plan.cellWidth, plan.rowHeight);
 }
 
 // The overview: all columns and rows, one pixel per cell, scaled to fit. A frame marks the part enlarged below.
@@ -144,7 +144,7 @@ function paintOverview(pen, plan, { header, values, order, theme, level }) {
   const [cellWidth, cellHeight] = [plan.tableWidth / plan.columns, plan.overviewHeight / plan.rowCount];
   pen.strokeStyle = theme.text;
   pen.lineWidth = 2;
-  pen.strokeRect(plan.left + plan.start * cellWidth, plan.firstRow * cellHeight + 1, plan.count * cellWidth, plan.rows * cellHeight - 2);
+  pen.strokeRect(plan.left + plan.firstColumn * cellWidth, plan.firstRow * cellHeight + 1, plan.count * cellWidth, plan.rows * cellHeight - 2);
   pen.font = `${SMALL_LABEL_SIZE * plan.size}px ${theme.font}`;
   pen.fillStyle = theme.muted;
   pen.textBaseline = "middle";
@@ -155,15 +155,15 @@ function paintOverview(pen, plan, { header, values, order, theme, level }) {
 
 /** @param {Pen} pen @param {any} plan @param {any} options */
 function paintColumnNames(pen, plan, { header, order, theme, cell }) {
-  const selected = cell ? order.indexOf(cell.column) - plan.start : -Infinity;
+  const selected = cell ? order.indexOf(cell.column) - plan.firstColumn : -Infinity;
   pen.textBaseline = "middle";
   for (let c = 0; c < plan.count; c++) {
-    const column = order[c + plan.start];
+    const column = order[c + plan.firstColumn];
     const isSelected = c === selected;
     if (!isSelected && (c % plan.labelInterval || Math.abs(c - selected) < plan.labelInterval)) continue;
     pen.font = `${isSelected ? "600 " : ""}${SMALL_LABEL_SIZE * plan.size}px ${theme.font}`;
     pen.save();
-    pen.translate(plan.left + (c + 0.5) * plan.cell, plan.top - 9);
+    pen.translate(plan.left + (c + 0.5) * plan.cellWidth, plan.top - 9);
     const text = shorten(pen, columnName(header, column), plan.limit);
     if (plan.slant) pen.rotate(-Math.PI / 4);
     else pen.translate(-tokenWidth(pen, text) / 2, 0);

@@ -56,7 +56,7 @@ export function tensorsView(container, report) {
     const plan = stage.layout;
     if (!cell || !plan?.hasOverview) return;
     const position = order.indexOf(cell.column);
-    if (position < plan.start || position >= plan.start + plan.count) moveFrame(position - Math.floor(plan.count / 2));
+    if (position < plan.firstColumn || position >= plan.firstColumn + plan.count) moveFrame(position - Math.floor(plan.count / 2));
     if (cell.row < plan.firstRow || cell.row >= plan.firstRow + plan.rows) {
       firstRow = Math.min(Math.max(cell.row - Math.floor(plan.rows / 2), 0), header.rows.length - plan.rows);
       redraw();
@@ -92,16 +92,16 @@ export function tensorsView(container, report) {
 
   function showTooltip() {
     if (!hovered) return stage.showTooltip(null);
-    const value = values[hovered.row * columnCount() + order[hovered.at]];
-    const column = columnName(header, order[hovered.at]);
+    const value = values[hovered.row * columnCount() + order[hovered.position]];
+    const column = columnName(header, order[hovered.position]);
     const line = (axis, label) => (axis ? el("span", {}, `${axis} `, tokenText(label)) : null);
     const [x, y, high] = tooltipAnchor(stage.layout, hovered);
-    const label = header.cells ? el("span", {}, tokenText(header.cells[hovered.row][order[hovered.at]])) : null;
+    const label = header.cells ? el("span", {}, tokenText(header.cells[hovered.row][order[hovered.position]])) : null;
     stage.showTooltip([el("strong", {}, tensorNumber(value, 5)), label, line(header.row_axis, header.rows[hovered.row]), line(header.column_axis, column)].filter(Boolean), x, y, high);
   }
 
   function select(row, column) {
-    cell = { row, column, here: true };
+    cell = { row, column, inThisTable: true };
     redraw();
     revealCell();
     clearTimeout(reporting);
@@ -114,7 +114,7 @@ export function tensorsView(container, report) {
     isDragging = target.inOverview;
     if (isDragging) {
       canvas.setPointerCapture(event.pointerId);
-      moveFrame(target.at - Math.floor(stage.layout.count / 2));
+      moveFrame(target.position - Math.floor(stage.layout.count / 2));
       firstRow = firstRowAround(target.row);
       redraw();
     }
@@ -122,7 +122,7 @@ export function tensorsView(container, report) {
   const firstRowAround = (row) => Math.min(Math.max(row - Math.floor(stage.layout.rows / 2), 0), header.rows.length - stage.layout.rows);
   canvas.addEventListener("pointermove", (event) => {
     const target = cellUnderPointer(event);
-    if (isDragging && target?.inOverview) moveFrame(target.at - Math.floor(stage.layout.count / 2));
+    if (isDragging && target?.inOverview) moveFrame(target.position - Math.floor(stage.layout.count / 2));
     hovered = target;
     redraw();
   });
@@ -130,16 +130,16 @@ export function tensorsView(container, report) {
   canvas.addEventListener("pointerleave", () => { hovered = null; redraw(); });
   canvas.addEventListener("click", (event) => {
     const target = cellUnderPointer(event);
-    if (target && !target.inOverview) select(target.row, order[target.at]);
+    if (target && !target.inOverview) select(target.row, order[target.position]);
   });
   canvas.addEventListener("keydown", (event) => {
     if (!(event.key in ARROWS) || !header) return;
     const [right, down] = ARROWS[event.key];
     event.preventDefault();
     const from = cell ? order.indexOf(cell.column) : -right;
-    const [row, at] = [clampIndex((cell?.row ?? 0) + down, header.rows.length), clampIndex(from + right, columnCount())];
-    select(row, order[at]);
-    hovered = { row, at, inOverview: false }; // shown in the tooltip and announced
+    const [row, position] = [clampIndex((cell?.row ?? 0) + down, header.rows.length), clampIndex(from + right, columnCount())];
+    select(row, order[position]);
+    hovered = { row, position, inOverview: false }; // shown in the tooltip and announced
     showTooltip();
   });
   canvas.addEventListener("blur", () => { hovered = null; redraw(); });
@@ -184,7 +184,7 @@ export function makeRanked(select) {
 
   function draw(header, values, cell) {
     const columns = header.columns_count;
-    node.hidden = !header.cells || columns < 2 || !cell?.here;
+    node.hidden = !header.cells || columns < 2 || !cell?.inThisTable;
     if (node.hidden) return;
     const row = cell?.row ?? 0;
     const rowValues = values.subarray(row * columns, (row + 1) * columns);
@@ -194,7 +194,7 @@ export function makeRanked(select) {
     title.replaceChildren(`Position ${row + (header.first || 0)}, after `, tokenText(header.rows[row]), shares ? "" : ". Bars start at the smallest of these.");
     list.replaceChildren(...Array.from(rowValues, (value, column) => {
       const width = (100 * (value - low)) / (high - low || 1);
-      const chosen = cell?.here && cell.column === column;
+      const chosen = cell?.inThisTable && cell.column === column;
       const button = el("button", { type: "button", class: "hu-ranked-row", "aria-pressed": String(Boolean(chosen)) },
         el("span", { class: "hu-ranked-name" }, tokenText(header.cells[row][column])),
         el("span", { class: "hu-ranked-bar" }, el("span", { style: `width: ${Math.max(width, 0.5)}%` })),

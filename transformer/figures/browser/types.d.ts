@@ -73,8 +73,8 @@ interface Theme {
 }
 
 // Layout of a table's cells in CSS pixels: `layoutCells`.
-interface Place {
-  span: Span; left: number; top: number; cell: number; high: number; slant: number; marginals: boolean;
+interface TableLayout {
+  span: Span; left: number; top: number; cellWidth: number; cellHeight: number; slant: number; marginals: boolean;
   sums: boolean; limit: number; everyColumn: number; everyRow: number; size: number; right: number; bottom: number;
   height: number;
 }
@@ -90,7 +90,7 @@ interface Pairs { src_tokens: Pair[]; tgt_tokens: Pair[] }
 // The context of a view.
 interface Context {
   set(changes: Partial<State>): void;
-  store: { later: Map<string, () => Promise<Part>> }; live: boolean; forces: boolean; views: string[]; versus: string; state: State; theme: Theme;
+  store: { later: Map<string, () => Promise<Part>> }; live: boolean; forces: boolean; views: string[]; secondKind: string; state: State; theme: Theme;
   sides: Side[]; side: Side; pairs: Pairs;
   matrix(side?: Side, changes?: Partial<State>): Matrix | null;
   title(): string;

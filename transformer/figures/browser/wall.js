@@ -137,8 +137,8 @@ export function pointsOf(curve) {
 
 const lossText = (curve) => {
   if (!curve.length) return "No loss yet";
-  const [[first, high], [last, low]] = [curve[0], curve[curve.length - 1]];
-  return `Loss ${high.toFixed(2)} at step ${first}, ${low.toFixed(2)} at step ${last}`;
+  const [[first, firstLoss], [last, lastLoss]] = [curve[0], curve[curve.length - 1]];
+  return `Loss ${firstLoss.toFixed(2)} at step ${first}, ${lastLoss.toFixed(2)} at step ${last}`;
 };
 
 function drawCurve(svg, curve) {

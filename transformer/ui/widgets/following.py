@@ -129,7 +129,7 @@ def class_line(file: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="class-line"):
         line = _teacher_line(classroom, me) if teaches else _student_line(classroom, me, file)
         address = f"{PATH}?screen=1" if screen else PATH
-        views.component("follow")(
+        views.component("classroom")(
             key="follow",
             data={
                 **line,

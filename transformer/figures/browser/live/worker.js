@@ -7,10 +7,10 @@ import { switchedOff, toMean, uniform } from "../model/hooks.js";
 import { BadText, forcedPrefix, Translator } from "../model/translator.js";
 import { LessonCase, NotShown } from "../questions/case.js";
 import { CHECKS, QUESTIONS } from "../questions/questions.js";
-import { explorerData, partOf } from "../trace/explorer-data.js";
+import { explorerData, explorerPart } from "../trace/explorer-data.js";
 import { glanceData } from "../trace/glance-data.js";
 import { pack, pool, quantize } from "../trace/packing.js";
-import { rivalWords } from "../trace/rivals.js";
+import { wordAlternatives } from "../trace/alternatives.js";
 import { fetchFile } from "./model-files.js";
 
 const MAX_TRACES = 6;
@@ -51,19 +51,19 @@ const handlers = {
   async glance(request) {
     const engine = await getTranslator(request.model);
     const trace = await getTrace(engine, request);
-    const rivals = request.rivals ? rivalWords(engine, trace) : [];
+    const alternatives = request.with_alternatives ? wordAlternatives(engine, trace) : [];
     const { aligner } = site.models[request.model];
-    return { result: { ...glanceData(trace, { rivals, taken: request.prefix?.length ?? 0, aligner }), unknown: unknownWords(engine, request.text) } };
+    return { result: { ...glanceData(trace, { alternatives, taken: request.prefix?.length ?? 0, aligner }), unknown: unknownWords(engine, request.text) } };
   },
 
   // The explorer's bytes, and why a token cannot be forced. A second side has another text, a forced token, or
   // changed heads.
   async explore(request) {
     const engine = await getTranslator(request.model);
-    const { sides, traces, versus, refused } = await getTraces(engine, request);
+    const { sides, traces, secondKind, refused } = await getTraces(engine, request);
     const names = traces.length > 1 ? sides[1].off ? ["as trained", "heads changed"] : ["A", "B"] : ["", ""];
     const bytes = explorerData(traces, {
-      fixed: site.explorer, start: request.start, visit: request.visit, versus, names,
+      fixed: site.explorer, start: request.start, visit: request.visit, secondKind, names,
       model: request.model, id: JSON.stringify([request.model, sides, request.beam, request.how]), aligner: site.models[request.model].aligner,
     });
     return { result: { bytes, refused }, transfer: [bytes.buffer] };
@@ -73,7 +73,7 @@ const handlers = {
   async part(request) {
     const engine = await getTranslator(request.model);
     const { traces } = await getTraces(engine, request, "explore");
-    return { result: partOf(traces, request.name) };
+    return { result: explorerPart(traces, request.name) };
   },
 
   // The switchboard, and the translation with and without the changed heads.
@@ -183,16 +183,16 @@ async function getTraces(engine, request, kind = request.kind) {
   const first = { text, off: "" };
   const traces = [await getTrace(engine, { ...request, ...first }, kind)];
   const second = force ? { text, off: "", prefix: [] } : other ? { text: other, off: "" } : off ? { text, off } : null;
-  if (!second) return { sides: [first], traces, versus: "", refused: "" };
+  if (!second) return { sides: [first], traces, secondKind: "", refused: "" };
   if ("prefix" in second) {
     try {
       second.prefix = forcedPrefix(traces[0], force);
     } catch (error) {
-      return { sides: [first], traces, versus: "refused", refused: `That token cannot be forced: ${error.message}` };
+      return { sides: [first], traces, secondKind: "refused", refused: `That token cannot be forced: ${error.message}` };
     }
   }
   traces.push(await getTrace(engine, { ...request, ...second }, kind));
-  return { sides: [first, second], traces, versus: "prefix" in second ? "force" : "other", refused: "" };
+  return { sides: [first, second], traces, secondKind: "prefix" in second ? "force" : "other", refused: "" };
 }
 
 // Waits until pending messages have been handled.

@@ -21,13 +21,13 @@ const layersOf = (trace) => Array.from({ length: trace.config.n_layers }, (_, la
 const headsOf = (trace) => Array.from({ length: trace.config.n_heads }, (_, head) => head);
 
 // Everything the explorer draws. `fixed` is Python's data for every sentence: the default state, names of
-// measures, terms. Weights and vectors are sent on demand: the header lists them under `later`, `partOf`
+// measures, terms. Weights and vectors are sent on demand: the header lists them under `later`, `explorerPart`
 // creates one.
 /**
  * @param {Trace[]} traces one, or two to compare
- * @param {{ fixed: any, start: any, visit: number, versus?: string, names?: string[], model: string, id: string, aligner?: any }} options
+ * @param {{ fixed: any, start: any, visit: number, secondKind?: string, names?: string[], model: string, id: string, aligner?: any }} options
  */
-export function explorerData(traces, { fixed, start, visit, versus = "", names = ["", ""], model, id, aligner = null }) {
+export function explorerData(traces, { fixed, start, visit, secondKind = "", names = ["", ""], model, id, aligner = null }) {
   const sides = traces.map((trace, i) => ({ ...sideDocument(trace), name: names[i], model, id: `${id}.${i}` }));
   const [first, second] = traces;
   const headNotices = notices(first, aligner);
@@ -38,7 +38,7 @@ export function explorerData(traces, { fixed, start, visit, versus = "", names =
   const header = {
     sides, pairs: pairs ?? null, defaults: fixed.defaults, terms: fixed.terms,
     measures: Object.fromEntries(Object.entries(fixed.measures).filter(([name]) => measureNames.has(name))),
-    start: startState(first, { ...fixed.defaults, ...start }, headNotices), visit, versus, exact: Number(start.exact ?? 0),
+    start: startState(first, { ...fixed.defaults, ...start }, headNotices), visit, second_kind: secondKind, exact: Number(start.exact ?? 0),
     notices: headNotices.map(({ segments, look }) => ({ segments, look })), later: traces.flatMap(laterParts),
   };
   return pack(header, traces.flatMap((trace, i) => KINDS.flatMap((kind) => [thumbnailPart(trace, kind), ...pinParts(trace, kind)]).map(withSidePrefix(i))));
@@ -46,7 +46,7 @@ export function explorerData(traces, { fixed, start, visit, versus = "", names =
 
 // A part by its name: "0.weights.cross.5" or "1.query.encoder.0.3".
 /** @param {Trace[]} traces @param {string} name @returns {PackedPart} */
-export function partOf(traces, name) {
+export function explorerPart(traces, name) {
   const [side, vector, kind, layer, head] = name.split(".");
   const [trace, number] = [traces[Number(side)], Number(layer)];
   if (vector === "weights") {

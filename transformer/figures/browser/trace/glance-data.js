@@ -11,11 +11,11 @@ const BLANK = "▯"; // shown for an unknown word
 
 /**
  * @param {Trace} trace
- * @param {{ rivals?: import("./rivals.js").Rival[][], taken?: number, aligner?: Aligner | null }} [options]
- *   rivals: the alternatives of each word; taken: number of forced pieces at the start of the translation; aligner: the
+ * @param {{ alternatives?: import("./alternatives.js").Alternative[][], taken?: number, aligner?: Aligner | null }} [options]
+ *   alternatives: the alternatives of each word; taken: number of forced pieces at the start of the translation; aligner: the
  *   head to show; without one, `headNearestMean` chooses it
  */
-export function glanceData(trace, { rivals = [], taken = 0, aligner = null } = {}) {
+export function glanceData(trace, { alternatives = [], taken = 0, aligner = null } = {}) {
   const [sourceWords, targetWords] = [wordNumbers(trace.srcTokens), wordNumbers(trace.predictedTokens)];
   const count = targetWords.length ? targetWords[targetWords.length - 1] + 1 - Number(trace.predictedTokens.at(-1) === "</s>") : 0;
   const to = aligner?.weights_to ?? "output";
@@ -32,7 +32,7 @@ export function glanceData(trace, { rivals = [], taken = 0, aligner = null } = {
       text: labels[word].replaceAll("<unk>", BLANK),
       p: trace.steps[decidingStep(trace.steps, targetWords, word)].chosen.probability,
       looks: row(word).slice(0, sources - 1), rest: row(word)[sources - 1],
-      rivals: (rivals[word] ?? []).map(({ text, first, step, ids }) => ({ text, p: first, step, ids })),
+      alternatives: (alternatives[word] ?? []).map(({ text, first, step, ids }) => ({ text, p: first, step, ids })),
     })),
   };
 }
@@ -57,8 +57,8 @@ function byWord(weights, to, tokens, sourceWords) {
   const merged = new Tensor([heads, m, n]);
   for (let word = 0; word < m; word++) {
     const all = targetWords.map((_, i) => i).filter((i) => targetWords[i] === word);
-    const letters = all.filter((i) => !isPunctuation(tokens[i]));
-    const members = letters.length ? letters : all;
+    const nonPunctuation = all.filter((i) => !isPunctuation(tokens[i]));
+    const members = nonPunctuation.length ? nonPunctuation : all;
     for (let h = 0; h < heads; h++) {
       for (const i of members) {
         const row = weights.row(h * rows + (to === "input" ? Math.min(i + 1, rows - 1) : i));

@@ -50,7 +50,7 @@ const MEASURES = {
   punctuation: { kinds: ALL_KINDS, counts: always, value: (row, _, { punctuation }) => sum(row, (j) => punctuation[j]) },
   delimiters: {
     kinds: ALL_KINDS, counts: (i, { kind }) => kind !== "decoder" || i > 0,
-    value: (row, i, rows) => sum(row, (j) => (rows.seen(i, j) && rows.control[j]) || rows.punctuation[j]),
+    value: (row, i, rows) => sum(row, (j) => (rows.isVisible(i, j) && rows.control[j]) || rows.punctuation[j]),
   },
   duplicate: {
     kinds: ALL_KINDS, counts: (i, rows) => rows.keys.some((_, j) => isDuplicate(i, j, rows)),
@@ -68,7 +68,7 @@ const MEASURES = {
 
 // The greatest weight, without control tokens.
 function greatest(row, i, rows) {
-  return row.reduce((top, w, j) => (rows.seen(i, j) && !rows.control[j] ? Math.max(top, w) : top), 0);
+  return row.reduce((top, w, j) => (rows.isVisible(i, j) && !rows.control[j] ? Math.max(top, w) : top), 0);
 }
 
 // Tokens of rows and columns, and the token that each row writes next (in the encoder, the token itself).
@@ -79,7 +79,7 @@ function rowsOf(trace, kind) {
     kind, keys, rowTokens, queries: queries.length, heads: trace.config.n_heads,
     rowIsWholeWord: wholeWords(rowTokens), keyIsWholeWord: wholeWords(keys), words: wordsOf(keys),
     control: keys.map(isControl), punctuation: keys.map(isPunctuation),
-    seen: (i, j) => kind !== "decoder" || j <= i,
+    isVisible: (i, j) => kind !== "decoder" || j <= i,
   };
 }
 
@@ -102,7 +102,7 @@ const sameWord = (i, j, { words }) => i !== j && words[i] !== null && words[i] =
 
 // The position of the row's word in the source; in self-attention, its other occurrences.
 function isDuplicate(i, j, rows) {
-  const same = rows.rowTokens[i] === rows.keys[j] && rows.seen(i, j) && rows.rowIsWholeWord[i] && rows.keyIsWholeWord[j];
+  const same = rows.rowTokens[i] === rows.keys[j] && rows.isVisible(i, j) && rows.rowIsWholeWord[i] && rows.keyIsWholeWord[j];
   return same && (rows.kind === "cross" || i !== j);
 }
 

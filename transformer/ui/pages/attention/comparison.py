@@ -92,12 +92,12 @@ def load_second(model: Model, cached_trace: CachedTrace) -> tuple[CachedTrace | 
     return None, ""
 
 
-def side_names(model: Model, versus: str) -> tuple[str, ...]:
+def side_names(model: Model, second_kind: str) -> tuple[str, ...]:
     """Return the names of two different models, or () if the sides are to be called A and B."""
     other_model = state.view(Attention).other_model
     return (
         (model.name, other_model)
-        if versus == "other" and other_model not in ("", model.name)
+        if second_kind == "other" and other_model not in ("", model.name)
         else ()
     )
 

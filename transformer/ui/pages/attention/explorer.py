@@ -28,14 +28,14 @@ def show(
     model: Model | None,
     cached_trace: CachedTrace,
     second: CachedTrace | None = None,
-    versus: str = "",
+    second_kind: str = "",
 ) -> None:
     """Draw the explorer. The browser shows a new selection at once; the rerun sends missing layers.
 
     Args:
         model: the model of `cached_trace`; None for an opened trace file, which has all tensors.
         second: the trace to compare with.
-        versus: what differs between the traces, as in `figures.explorer_data`.
+        second_kind: what the second trace is, as in `figures.explorer_data`.
     """
     aligner = model.aligner if model else None
     explorer_state = initial_explorer_state(cached_trace, state.view(Attention).explorer(), aligner)
@@ -57,8 +57,8 @@ def show(
         opening,
         parts,
         visit=visit,
-        versus=versus,
-        names=side_names(model, versus) if model else (),
+        second_kind=second_kind,
+        names=side_names(model, second_kind) if model else (),
         # In a lesson, these lines would give the answer away.
         notices=[] if state.view().lesson else head_notices(cached_trace, aligner),
         exact=int(explorer_state["exact"]),
@@ -104,14 +104,17 @@ def _save_explorer_state() -> None:
 
 
 def export_buttons(
-    model: Model, cached_trace: CachedTrace, second: CachedTrace | None = None, versus: str = ""
+    model: Model,
+    cached_trace: CachedTrace,
+    second: CachedTrace | None = None,
+    second_kind: str = "",
 ) -> None:
-    """Draw the export buttons; a click builds the file. `second` and `versus` as in `show`."""
+    """Draw the export buttons; a click builds the file. `second` and `second_kind` as in `show`."""
     name = file_name("attention", model.name, cached_trace.trace.source)
     with st.container(horizontal=True, vertical_alignment="center"):
         download(
             "Export as web page (.html)",
-            _page_builder(model, cached_trace, second, versus),
+            _page_builder(model, cached_trace, second, second_kind),
             f"{name}.html",
             about="One file with all heads that opens without this app and without a network.",
         )
@@ -124,14 +127,14 @@ def export_buttons(
 
 
 def _page_builder(
-    model: Model, cached_trace: CachedTrace, second: CachedTrace | None, versus: str
+    model: Model, cached_trace: CachedTrace, second: CachedTrace | None, second_kind: str
 ) -> Callable[[], str]:
     # Read the session now: `build_page` runs outside of it.
     explorer_state = initial_explorer_state(
         cached_trace, state.view(Attention).explorer(), model.aligner
     )
     notices = head_notices(cached_trace, model.aligner)
-    titles = ("",) if second is None else comparison.side_names(model, versus) or ("A", "B")
+    titles = ("",) if second is None else comparison.side_names(model, second_kind) or ("A", "B")
 
     def build_page() -> str:
         sides = [ExplorerData(trace_cache.full_trace(model, cached_trace), titles[0], model.name)]

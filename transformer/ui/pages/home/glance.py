@@ -16,7 +16,7 @@ import streamlit as st
 from transformer.cancellation import cancelled_by
 from transformer.figures.glance import glance_data
 from transformer.figures.page_icons import STYLE, page_picture
-from transformer.inference.rivals import Rival, rival_words
+from transformer.inference.alternatives import Alternative, word_alternatives
 from transformer.text.visible import is_blank
 from transformer.ui import state
 from transformer.ui.address import EXAMPLE
@@ -29,7 +29,7 @@ from transformer.ui.widgets import controls, following, frame, views
 from transformer.ui.widgets.fragment import fragment
 from transformer.ui.widgets.lessons.course import LESSONS
 
-Rivals = tuple[tuple[Rival, ...], ...]
+WordAlternatives = tuple[tuple[Alternative, ...], ...]
 LEAD = "A model translates what you type. See which words it attends to at every step."
 KEY = "glance"
 _REQUEST_KEY, _OPEN_HEAD_KEY = "glance_asked", "glance_look"
@@ -46,8 +46,8 @@ class TranslationRequest:
     Attributes:
         text: the text in the field; number: of the request, which the answer repeats.
         prefix: token ids that the translation must begin with, as the visitor forced a word.
-        rivals: whether to compute alternatives too. They take as long as everything else, so
-            the translation is drawn without them first.
+        with_alternatives: whether to compute alternatives too. They take as long as everything
+            else, so the translation is drawn without them first.
         problem: why `text` cannot be translated; the session then keeps its sentence.
         visit, model: for which the request was made; it is outdated after either changes.
     """
@@ -55,7 +55,7 @@ class TranslationRequest:
     text: str
     number: int = 0
     prefix: tuple[int, ...] = ()
-    rivals: bool = False
+    with_alternatives: bool = False
     problem: str = ""
     visit: int = 0
     model: str = ""
@@ -95,7 +95,7 @@ def component_data(
         "problem": "",
         "typed": request.text,
         "prefix": list(request.prefix),
-        "known": request.rivals,
+        "known": request.with_alternatives,
         "unknown": _unknown(model, picture["text"]),
         "reads": about.source,
         "writes": about.target,
@@ -115,12 +115,12 @@ def _picture(model: Model, request: TranslationRequest) -> dict[str, Any]:
     problem = {"problem": request.problem} if request.problem else {}
     try:
         cached_trace = trace_cache.greedy(model, data["text"], request.prefix)
-        rivals: Rivals = ()
-        if request.rivals:
-            rivals = _cached_alternatives(
+        alternatives: WordAlternatives = ()
+        if request.with_alternatives:
+            alternatives = _cached_alternatives(
                 model.hash, data["text"], request.prefix, model, cached_trace
             )
-        data |= glance_data(cached_trace.trace, rivals, len(request.prefix), model.aligner)
+        data |= glance_data(cached_trace.trace, alternatives, len(request.prefix), model.aligner)
     except ValueError as error:
         problem = problem or {"problem": frame.as_sentence(error)}
     return data | problem
@@ -137,8 +137,8 @@ def _current_request() -> TranslationRequest:
 
 
 def _handle_choice(model: Model) -> None:
-    """Handle a message of the browser: `text` with `prefix` and `rivals`, or `look`, a head to
-    open."""
+    """Handle a message of the browser: `text` with `prefix` and `with_alternatives`, or `look`, a
+    head to open."""
     try:
         # A KeyError if the visitor has left the page: the message may arrive later.
         choice: Mapping[str, Any] = st.session_state[KEY]["choice"]
@@ -152,7 +152,7 @@ def _handle_choice(model: Model) -> None:
             text=str(choice["text"]),
             number=int(choice["number"]),
             prefix=tuple(int(token_id) for token_id in choice.get("prefix", ())),
-            rivals=bool(choice.get("rivals")),
+            with_alternatives=bool(choice.get("with_alternatives")),
             visit=state.visit(),
             model=state.view().model,
         )
@@ -182,8 +182,8 @@ def _problem(model: Model, text: str) -> str:
 @cached()
 def _cached_alternatives(
     digest: str, text: str, prefix: tuple[int, ...], _model: Model, _reading: CachedTrace
-) -> Rivals:
-    return rival_words(_model.translator, _reading.trace.translation)
+) -> WordAlternatives:
+    return word_alternatives(_model.translator, _reading.trace.translation)
 
 
 def _unknown(model: Model, text: str) -> list[str]:

@@ -11,7 +11,7 @@ from transformer.figures import steps_data
 from transformer.figures.glance import glance_data
 from transformer.figures.steps import word_steps
 from transformer.inference import Trace
-from transformer.inference.rivals import Rival, rival_words
+from transformer.inference.alternatives import Alternative, word_alternatives
 from transformer.inference.search import mass_above
 from transformer.measures.words import words
 from transformer.text.visible import is_blank
@@ -78,8 +78,8 @@ def _table(model: Model, trace: Trace, forced: int, tail_steps: dict[int, float]
 
 
 @cached()
-def _cached_alternatives(model: Model, trace: Trace) -> tuple[tuple[Rival, ...], ...]:
-    return rival_words(model.translator, trace.translation)
+def _cached_alternatives(model: Model, trace: Trace) -> tuple[tuple[Alternative, ...], ...]:
+    return word_alternatives(model.translator, trace.translation)
 
 
 def tails(model: Model, cached_trace: CachedTrace) -> dict[int, float]:

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { fillNumbers, onlyHeadDiffers } from "../../../transformer/figures/browser/follow.js";
+import { fillNumbers, onlyHeadDiffers } from "../../../transformer/figures/browser/classroom.js";
 
 const EXPLORED = ["view", "kind", "layer", "head", "row"];
 const told = { page: "attention", params: { text: "A b.", model: "en-fr", layer: "1", head: "2" }, explored: EXPLORED };

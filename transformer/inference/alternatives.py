@@ -1,4 +1,4 @@
-"""Rival words: the most probable alternatives to each word of a translation.
+"""The most probable alternatives to each word of a translation.
 
 A decoding step compares pieces, but people read words. So each probable alternative piece is
 continued greedily to the end of its word.
@@ -16,14 +16,14 @@ from transformer.inference.translator import Translator
 from transformer.measures.pieces import BEGIN, CONTROL, join_bytes
 from transformer.measures.words import words
 
-MAX_RIVAL_PIECES = 8
-"""Maximum pieces of a rival; a longer word is cut off."""
-MAX_RIVALS = 16
-"""Maximum rivals of one translation, the most probable ones; they are completed in one batch."""
+MAX_ALTERNATIVE_PIECES = 8
+"""Maximum pieces of an alternative; a longer word is cut off."""
+MAX_ALTERNATIVES = 16
+"""Maximum alternatives of one translation, the most probable; they are completed in one batch."""
 
 
 @dataclass(frozen=True)
-class Rival:
+class Alternative:
     """A probable alternative to a word of the translation.
 
     Attributes:
@@ -46,52 +46,55 @@ class Rival:
 
 
 @torch.inference_mode()
-def rival_words(
+def word_alternatives(
     translator: Translator,
     translation: Translation,
     *,
     min_probability: float = 0.01,
     max_per_word: int = 3,
-) -> tuple[tuple[Rival, ...], ...]:
-    """Return the rivals of each word of the translation, sorted by `first`, highest first.
+) -> tuple[tuple[Alternative, ...], ...]:
+    """Return the alternatives of each word of the translation, sorted by `first`, highest first.
 
     Args:
-        min_probability: minimum probability of a rival.
-        max_per_word: maximum number of rivals of a word.
+        min_probability: minimum probability of an alternative.
+        max_per_word: maximum number of alternatives of a word.
     """
     word_numbers = words(translation.tokens)
     unfinished = sorted(
         _first_pieces(translation, word_numbers, min_probability),
         key=lambda candidate: -candidate.probability,
-    )[:MAX_RIVALS]
-    rivals_by_word: list[list[Rival]] = [
+    )[:MAX_ALTERNATIVES]
+    alternatives_by_word: list[list[Alternative]] = [
         [] for _ in range(word_numbers[-1] + 1 if word_numbers else 0)
     ]
     texts_by_word = _word_texts(translation.tokens, word_numbers)
-    for rival in sorted(
+    for alternative in sorted(
         _complete_words(translator, translation, unfinished),
         key=lambda candidate: -candidate.probability,
     ):
-        word_rivals = rivals_by_word[rival.word]
+        alternatives_of_word = alternatives_by_word[alternative.word]
         used_texts = {
-            _with_straight_apostrophes(texts_by_word[rival.word]),
-            *(_with_straight_apostrophes(candidate.text) for candidate in word_rivals),
+            _with_straight_apostrophes(texts_by_word[alternative.word]),
+            *(_with_straight_apostrophes(candidate.text) for candidate in alternatives_of_word),
         }
-        acceptable = rival.probability >= min_probability and len(word_rivals) < max_per_word
-        if acceptable and _with_straight_apostrophes(rival.text) not in used_texts:
-            word_rivals.append(rival)
+        acceptable = (
+            alternative.probability >= min_probability and len(alternatives_of_word) < max_per_word
+        )
+        if acceptable and _with_straight_apostrophes(alternative.text) not in used_texts:
+            alternatives_of_word.append(alternative)
     return tuple(
-        tuple(sorted(unsorted_rivals, key=lambda candidate: -candidate.first))
-        for unsorted_rivals in rivals_by_word
+        tuple(sorted(alternatives, key=lambda candidate: -candidate.first))
+        for alternatives in alternatives_by_word
     )
 
 
 def _first_pieces(
     translation: Translation, word_numbers: Sequence[int], min_probability: float
-) -> Iterator[Rival]:
-    """Yield an unfinished rival for each probable candidate of a step: the word up to this piece.
+) -> Iterator[Alternative]:
+    """Yield an unfinished alternative for each probable candidate of a step: the word up to it.
 
-    A candidate without "▁" continues a word, so the rival begins with that word's earlier pieces.
+    A candidate without "▁" continues a word, so the alternative begins with that word's earlier
+    pieces.
     """
     for step, row in enumerate(translation.steps):
         word = word_numbers[step]
@@ -115,13 +118,13 @@ def _first_pieces(
             for i in shared_steps:
                 probability *= translation.steps[i].probability if continued_word == word else 1.0
             text = shared_text + candidate.token
-            yield Rival(word, step, (candidate.id,), text, probability, candidate.probability)
+            yield Alternative(word, step, (candidate.id,), text, probability, candidate.probability)
 
 
 def _complete_words(
-    translator: Translator, translation: Translation, unfinished: list[Rival]
-) -> list[Rival]:
-    """Append the most probable pieces to each rival until its word ends, all in one batch."""
+    translator: Translator, translation: Translation, unfinished: list[Alternative]
+) -> list[Alternative]:
+    """Append the most probable pieces to each alternative until its word ends, all in one batch."""
     model, vocabulary = translator.model, translator.vocabulary
     device, config = translator.device, translator.model.config
     never_generated = [config.pad_id, config.bos_id, vocabulary.unk_id]
@@ -129,10 +132,13 @@ def _complete_words(
         model.encode(torch.tensor([translation.src_ids], device=device)) if unfinished else None
     )
     complete, active = [], unfinished
-    for _ in range(MAX_RIVAL_PIECES):
+    for _ in range(MAX_ALTERNATIVE_PIECES):
         if not active or memory is None:
             break
-        rows = [[config.bos_id, *translation.ids[: rival.step], *rival.ids] for rival in active]
+        rows = [
+            [config.bos_id, *translation.ids[: alternative.step], *alternative.ids]
+            for alternative in active
+        ]
         longest = max(map(len, rows))
         padded = [row + [config.pad_id] * (longest - len(row)) for row in rows]
         states = model.decode(torch.tensor(padded, device=device), memory.expand(len(rows), -1, -1))
@@ -142,20 +148,22 @@ def _complete_words(
         allowed[:, never_generated] = -1
         best = allowed.argmax(dim=-1).tolist()
         still_active = []
-        for number, (rival, piece) in enumerate(zip(active, best, strict=True)):
+        for number, (alternative, piece) in enumerate(zip(active, best, strict=True)):
             token = vocabulary.token(piece)
             if token in CONTROL or token.startswith(BEGIN):
-                complete.append(rival)
+                complete.append(alternative)
                 continue
-            probability = rival.probability * float(probabilities[number, piece])
-            ids = (*rival.ids, piece)
+            probability = alternative.probability * float(probabilities[number, piece])
+            ids = (*alternative.ids, piece)
             still_active.append(
-                replace(rival, ids=ids, text=rival.text + token, probability=probability)
+                replace(
+                    alternative, ids=ids, text=alternative.text + token, probability=probability
+                )
             )
         active = still_active
     return [
-        replace(rival, text=join_bytes(rival.text.removeprefix(BEGIN)))
-        for rival in complete + active
+        replace(alternative, text=join_bytes(alternative.text.removeprefix(BEGIN)))
+        for alternative in complete + active
     ]
 
 

@@ -10,8 +10,8 @@ const TABLE_DELAY_MS = 120; // ms without a change until the table is updated
 
 // The table is created when opened, and updated while open.
 export function makeSheet(currentView) {
-  const container = el("div", { class: "hu-sheet-place", tabindex: "0", role: "region", "aria-label": "As a table" });
-  const node = el("details", { class: "hu-sheet" }, el("summary", {}, "As a table"), container);
+  const container = el("div", { class: "hu-data-table-scroll", tabindex: "0", role: "region", "aria-label": "As a table" });
+  const node = el("details", { class: "hu-data-table" }, el("summary", {}, "As a table"), container);
   let shownKey = null;
   let updateTimer = 0;
 

@@ -10,10 +10,10 @@ const CLASS_OVER_CODE = 4001; // close code of class_news.py: no more messages w
 const RERUN_WAIT_MS = 150; // ms to wait for a rerun that may already be under way
 const RETRY_MS = [500, 5000]; // ms until reconnecting: initial and maximum delay
 
-export function followView(root, report) {
+export function classroomView(root, report) {
   const message = el("span", { role: "status" });
   const dot = el("i", { "aria-hidden": "true" });
-  const node = el("p", { class: "hu hu-follow" }, dot, message);
+  const node = el("p", { class: "hu hu-class-status" }, dot, message);
   root.append(node);
   let [view, classMessage, socket, timer, requestTimer, retryDelay, requestedKey] = [null, null, null, 0, 0, RETRY_MS[0], ""];
 

@@ -1,33 +1,33 @@
 // Finds alternatives to the words of a translation: forces a probable piece that was not chosen, and completes
-// its word greedily. The same as inference/rivals.py.
+// its word greedily. The same as inference/alternatives.py.
 
 import { softmax } from "../model/tensor.js";
 import { beginsWord, isControl, joinBytes, withoutWordMark, wordNumbers } from "./words.js";
 
-/** @typedef {{ word: number, step: number, ids: number[], text: string, probability: number, first: number }} Rival `first` is the probability of the first piece that differs */
+/** @typedef {{ word: number, step: number, ids: number[], text: string, probability: number, first: number }} Alternative `first` is the probability of the first piece that differs */
 
 const MAX_FURTHER_PIECES = 8; // maximum number of further pieces
-const MAX_RIVALS = 16; // maximum number of alternatives of one translation, the most probable
+const MAX_ALTERNATIVES = 16; // maximum number of alternatives of one translation, the most probable
 const MIN_PROBABILITY = 0.01; // minimum probability of an alternative
-const MAX_RIVALS_PER_WORD = 3; // maximum number of alternatives of a word
+const MAX_ALTERNATIVES_PER_WORD = 3; // maximum number of alternatives of a word
 
 // For each word of the translation its alternatives, sorted by the probability of the first piece that differs.
-/** @param {import("../model/translator.js").Translator} translator @param {import("../model/translator.js").Trace} trace @returns {Rival[][]} */
-export function rivalWords(translator, trace) {
+/** @param {import("../model/translator.js").Translator} translator @param {import("../model/translator.js").Trace} trace @returns {Alternative[][]} */
+export function wordAlternatives(translator, trace) {
   const words = wordNumbers(trace.predictedTokens);
-  const firstCandidates = firstPieces(trace, words).sort((a, b) => b.probability - a.probability).slice(0, MAX_RIVALS);
-  const completedRivals = firstCandidates.map((rival) => completeWord(translator, trace, rival)).sort((a, b) => b.probability - a.probability);
+  const firstCandidates = firstPieces(trace, words).sort((a, b) => b.probability - a.probability).slice(0, MAX_ALTERNATIVES);
+  const completedAlternatives = firstCandidates.map((alternative) => completeWord(translator, trace, alternative)).sort((a, b) => b.probability - a.probability);
   const texts = words.reduce((joined, word, i) => { joined[word] = (joined[word] ?? "") + trace.predictedTokens[i]; return joined; }, []).map((text) => joinBytes(withoutWordMark(text)));
   const withPlainApostrophe = (text) => text.replaceAll("’", "'"); // words that differ only in the form of an apostrophe are equal
-  const rivals = texts.map(() => []);
-  for (const rival of completedRivals) {
-    const knownTexts = [texts[rival.word], ...rivals[rival.word].map(({ text }) => text)].map(withPlainApostrophe);
-    if (rival.probability >= MIN_PROBABILITY && rivals[rival.word].length < MAX_RIVALS_PER_WORD && !knownTexts.includes(withPlainApostrophe(rival.text))) rivals[rival.word].push(rival);
+  const alternatives = texts.map(() => []);
+  for (const alternative of completedAlternatives) {
+    const knownTexts = [texts[alternative.word], ...alternatives[alternative.word].map(({ text }) => text)].map(withPlainApostrophe);
+    if (alternative.probability >= MIN_PROBABILITY && alternatives[alternative.word].length < MAX_ALTERNATIVES_PER_WORD && !knownTexts.includes(withPlainApostrophe(alternative.text))) alternatives[alternative.word].push(alternative);
   }
-  return rivals.map((wordRivals) => wordRivals.sort((a, b) => b.first - a.first));
+  return alternatives.map((alternativesOfWord) => alternativesOfWord.sort((a, b) => b.first - a.first));
 }
 
-// Returns a rival for every probable piece that was not chosen. Its text begins with the pieces of the word that
+// Returns an alternative for every probable piece that was not chosen. Its text begins with the pieces of the word that
 // were written before it; a piece that does not begin a word continues the previous word.
 function firstPieces(trace, words) {
   return trace.steps.flatMap(({ candidates, chosen }, step) => {
@@ -45,11 +45,11 @@ function firstPieces(trace, words) {
 }
 
 // The alternative completed to the end of its word.
-/** @param {import("../model/translator.js").Translator} translator @param {import("../model/translator.js").Trace} trace @param {Rival} rival */
-function completeWord({ model, vocabulary }, trace, rival) {
+/** @param {import("../model/translator.js").Translator} translator @param {import("../model/translator.js").Trace} trace @param {Alternative} alternative */
+function completeWord({ model, vocabulary }, trace, alternative) {
   const { pad_id, bos_id, unk_id } = model.config;
-  let { ids, text, probability } = rival;
-  for (let cache = trace.caches[rival.step], pieces = 0; pieces < MAX_FURTHER_PIECES; pieces++) {
+  let { ids, text, probability } = alternative;
+  for (let cache = trace.caches[alternative.step], pieces = 0; pieces < MAX_FURTHER_PIECES; pieces++) {
     const step = model.decode([ids[ids.length - 1]], cache);
     cache = step.cache;
     const probabilities = model.project(step.states).values;
@@ -64,5 +64,5 @@ function completeWord({ model, vocabulary }, trace, rival) {
     text += token;
     probability *= probabilities[bestId];
   }
-  return { ...rival, ids, text: joinBytes(withoutWordMark(text)), probability };
+  return { ...alternative, ids, text: joinBytes(withoutWordMark(text)), probability };
 }

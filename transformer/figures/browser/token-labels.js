@@ -44,15 +44,15 @@ export function tokenWidth(pen, text) {
 }
 
 /** @param {Pen} pen @param {string} text @param {number} x @param {Pick<Theme, "text" | "muted" | "faint">} theme */
-export function drawToken(pen, text, x, theme, chosen, light = false) {
-  light ||= isSpecialToken(text) && text !== tokenName(text); // "end" stands for a special token, not a word
+export function drawToken(pen, text, x, theme, chosen, isMuted = false) {
+  isMuted ||= isSpecialToken(text) && text !== tokenName(text); // "end" stands for a special token, not a word
   text = tokenName(text);
   if (beginsWord(text)) {
     pen.fillStyle = theme.faint;
     pen.fillRect(x, 5, STROKE_WIDTH - 1, 1.5);
     [text, x] = [text.slice(1), x + STROKE_WIDTH + 1];
   }
-  pen.fillStyle = light && !chosen ? theme.muted : theme.text;
+  pen.fillStyle = isMuted && !chosen ? theme.muted : theme.text;
   pen.fillText(text, x, 0);
 }
 
@@ -68,17 +68,17 @@ export function shorten(pen, text, limit) {
 
 // Hatches a rectangle for a masked cell.
 /** @param {Pen} pen @param {number} x @param {number} y */
-export function hatch(pen, x, y, wide, high, ink) {
+export function hatch(pen, x, y, width, height, colour) {
   pen.save();
   pen.beginPath();
-  pen.rect(x, y, wide, high);
+  pen.rect(x, y, width, height);
   pen.clip();
-  pen.strokeStyle = ink;
+  pen.strokeStyle = colour;
   pen.lineWidth = 1;
   pen.beginPath();
-  for (let d = -high; d < wide; d += 7) {
-    pen.moveTo(x + d, y + high);
-    pen.lineTo(x + d + high, y);
+  for (let d = -height; d < width; d += 7) {
+    pen.moveTo(x + d, y + height);
+    pen.lineTo(x + d + height, y);
   }
   pen.stroke();
   pen.restore();

@@ -1,0 +1,84 @@
+"""Alternative words equal the translator's output when their first token is forced."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from transformer import Translator
+from transformer.inference.alternatives import (
+    MAX_ALTERNATIVE_PIECES,
+    MAX_ALTERNATIVES,
+    word_alternatives,
+)
+from transformer.measures.pieces import join_bytes
+from transformer.measures.words import words
+
+TEXTS = ("The baker hides books.", "She sells the boat today.", "A pilot")
+
+
+@pytest.fixture(scope="module")
+def translator(checkpoints: Path) -> Translator:
+    return Translator.load(checkpoints / "tiny", device="cpu", precision="fp32")
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_an_alternative_equals_the_translation_with_its_prefix(
+    translator: Translator, text: str
+) -> None:
+    translation = translator.translate(text, method="greedy", max_len=12)
+    alternatives = word_alternatives(translator, translation, min_probability=1e-4, max_per_word=4)
+    numbers = words(translation.tokens)
+    assert len(alternatives) == numbers[-1] + 1
+    flat_alternatives = [
+        alternative for alternatives_of_word in alternatives for alternative in alternatives_of_word
+    ]
+    assert flat_alternatives
+    for alternative in flat_alternatives:
+        begin = (*translation.ids[: alternative.step], alternative.ids[0])
+        expected = translator.translate(
+            text, method="greedy", prefix=begin, max_len=12 + MAX_ALTERNATIVE_PIECES
+        )
+        alternative_slice = slice(alternative.step, alternative.step + len(alternative.ids))
+        assert expected.ids[alternative_slice] == alternative.ids
+        expected_words = words(expected.tokens)
+        ends = alternative.step + len(alternative.ids)
+        if len(alternative.ids) <= MAX_ALTERNATIVE_PIECES and ends < len(expected_words):
+            assert (
+                expected_words[ends] == expected_words[ends - 1] + 1
+            )  # the next token begins another word
+        same_word = [
+            i
+            for i in range(alternative.step)
+            if expected_words[i] == expected_words[alternative.step]
+        ]
+        text_of_word = "".join(expected.tokens[i] for i in same_word) + "".join(
+            expected.tokens[alternative_slice]
+        )
+        assert alternative.text == join_bytes(text_of_word.removeprefix("▁"))
+        before = [i for i in same_word if numbers[i] == alternative.word]
+        scored = translator.translate(text, target=expected.ids).steps
+        probability = math.prod(
+            scored[i].probability for i in [*before, *range(alternative.step, ends)]
+        )
+        assert alternative.probability == pytest.approx(probability, rel=1e-3)
+        assert alternative.first == pytest.approx(scored[alternative.step].probability, rel=1e-3)
+
+
+def test_alternatives_are_sorted_and_differ_from_the_word(translator: Translator) -> None:
+    translation = translator.translate(TEXTS[0], method="greedy", max_len=12)
+    alternatives = word_alternatives(translator, translation, min_probability=1e-4, max_per_word=2)
+    written = [""] * len(alternatives)
+    for token, number in zip(translation.tokens, words(translation.tokens), strict=True):
+        written[number] += token
+    for alternatives_of_word, word_text in zip(alternatives, written, strict=True):
+        first_probabilities = [alternative.first for alternative in alternatives_of_word]
+        assert len(alternatives_of_word) <= 2
+        assert first_probabilities == sorted(first_probabilities, reverse=True)
+        assert word_text.removeprefix("▁") not in [
+            alternative.text for alternative in alternatives_of_word
+        ]
+    assert sum(map(len, alternatives)) <= MAX_ALTERNATIVES
+    assert not any(word_alternatives(translator, translation, min_probability=1.1))
