@@ -12,15 +12,13 @@ import resource
 import sys
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from contextlib import nullcontext
 from unittest import mock
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from transformer.allocator import keep_freed_memory
 from transformer.config import ModelConfig
 from transformer.model import Transformer
 from transformer.model.positions import sinusoidal
@@ -28,6 +26,7 @@ from transformer.text.batching import Batch
 from transformer.training import learner as learner_module
 from transformer.training.distributed import World
 from transformer.training.learner import Learner
+from transformer.training.loss import smoothed_cross_entropy
 
 PAIRS, LENGTH, VOCABULARY = 128, 16, 8000
 RATE, SMOOTHING = 1e-4, 0.1
@@ -56,34 +55,14 @@ def our_step(dtype: torch.dtype) -> Step:
     return step
 
 
-def whole_cross_entropy(
-    states: Tensor, weight: Tensor, target: Tensor, *, smoothing: float, pad_id: int, bias: None
-) -> tuple[Tensor, Tensor]:
-    """Return PyTorch's loss over all logits at once, in float32 as under autocast."""
-    logits = functional.linear(states, weight).flatten(0, 1).float()
-    loss = functional.cross_entropy(
-        logits, target.flatten(), ignore_index=pad_id, label_smoothing=smoothing, reduction="sum"
-    )
-    return loss, loss.detach()
-
-
 def our_steps() -> dict[str, Step]:
     bf16 = our_step(torch.bfloat16)
 
-    def without(change: Callable[[], AbstractContextManager[Any]]) -> Step:
-        def step() -> None:
-            with change():
-                bf16()
+    def with_all_logits() -> None:
+        with mock.patch.object(learner_module, "sliced_cross_entropy", smoothed_cross_entropy):
+            bf16()
 
-        return step
-
-    return {
-        "bf16": bf16,
-        "fp32": our_step(torch.float32),
-        "F.cross_entropy": without(
-            lambda: mock.patch.object(learner_module, "smoothed_cross_entropy", whole_cross_entropy)
-        ),
-    }
+    return {"bf16": bf16, "fp32": our_step(torch.float32), "all logits": with_all_logits}
 
 
 # --- the peer ---
@@ -161,16 +140,13 @@ def peer_steps() -> dict[str, Step]:
     }
 
 
-def serve(engine: str, keep: bool, clock: str) -> None:
+def serve(engine: str, clock: str) -> None:
     """Run the steps named on standard input.
 
     Args:
-        keep: tell the C library to keep freed memory, as the trainer does.
+        engine: "ours" or "peer".
         clock: the function of `time` that measures the steps.
     """
-    if keep and not keep_freed_memory():
-        print(json.dumps({"error": "this C library cannot be asked to keep memory"}), flush=True)
-        return
     clock_time: Callable[[], float] = getattr(time, clock)
     torch.manual_seed(0)
     steps = {"ours": our_steps, "peer": peer_steps}[engine]()

@@ -6,17 +6,7 @@ import ctypes
 import sys
 
 # From malloc.h.
-_TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -2, -3, -8
-
-
-def keep_freed_memory() -> bool:
-    """Keep freed memory for the next training step instead of returning it to the system.
-
-    A training step frees and takes the same large tensors again; returning them costs page faults,
-    1 to 4 % of the processor time of a step on one thread (AMD EPYC). Returns whether the allocator
-    accepted it.
-    """
-    return _set_options({_MMAP_THRESHOLD: 1 << 25, _TRIM_THRESHOLD: 2**31 - 1, _TOP_PAD: 1 << 28})
+_MMAP_THRESHOLD, _ARENA_MAX = -3, -8
 
 
 def return_freed_memory() -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import shlex
 import subprocess
 import sys
@@ -13,7 +12,6 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from transformer.allocator import keep_freed_memory
 from transformer.cli import main
 from transformer.training import machine
 from transformer.training.distributed import World, join_world, process_device
@@ -155,9 +153,3 @@ def test_first_process_chooses_the_precision(first: float, monkeypatch: pytest.M
 def test_unsupported_dtype_takes_infinite_time() -> None:
     assert machine._matmul_seconds(torch.device("meta"), torch.float32) == float("inf")
     assert 0 < machine._matmul_seconds(CPU, torch.float32) < 60
-
-
-def test_freed_memory_is_kept_with_glibc(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert keep_freed_memory() == (platform.libc_ver()[0] == "glibc")
-    monkeypatch.setattr(sys, "platform", "darwin")
-    assert not keep_freed_memory()

@@ -11,8 +11,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from transformer.training import loss
-from transformer.training.loss import SLICE_ROWS, smoothed_cross_entropy
+from transformer.training import fast_loss
+from transformer.training.fast_loss import SLICE_ROWS, sliced_cross_entropy
+from transformer.training.loss import smoothed_cross_entropy
 
 PAD = 0
 
@@ -39,7 +40,7 @@ def compute_sliced(
     states: Tensor, weight: Tensor, target: Tensor, smoothing: float
 ) -> LossAndGradients:
     leaves = states.clone().requires_grad_(), weight.clone().requires_grad_()
-    smoothed, plain = smoothed_cross_entropy(*leaves, target, smoothing=smoothing, pad_id=PAD)
+    smoothed, plain = sliced_cross_entropy(*leaves, target, smoothing=smoothing, pad_id=PAD)
     return LossAndGradients(smoothed.detach(), plain, *torch.autograd.grad(smoothed, leaves))
 
 
@@ -56,11 +57,23 @@ def compute_with_torch(
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.7])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_loss_over_all_logits_equals_the_sliced_loss(smoothing: float, dtype: torch.dtype) -> None:
+    states, weight, target = inputs(7, 5, dtype=dtype)
+    bias = torch.randn(len(weight), dtype=dtype)
+    options = {"smoothing": smoothing, "pad_id": PAD, "bias": bias}
+    actual = smoothed_cross_entropy(states, weight, target, **options)
+    expected = sliced_cross_entropy(states, weight, target, **options)
+    tolerance = 1e-12 if dtype == torch.float64 else 0.02  # bfloat16: 8 bits
+    torch.testing.assert_close(actual, expected, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.7])
 @pytest.mark.parametrize("slice_rows", [1, 7, 34, 35, 512])
 def test_equals_torch_in_float64(
     smoothing: float, slice_rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loss, "SLICE_ROWS", slice_rows)
+    monkeypatch.setattr(fast_loss, "SLICE_ROWS", slice_rows)
     data = inputs(7, 5)
     for actual, expected in zip(
         compute_sliced(*data, smoothing), compute_with_torch(*data, smoothing), strict=True
@@ -71,14 +84,14 @@ def test_equals_torch_in_float64(
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_bias_equals_a_constant_state(smoothing: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """As in imported models: a bias is a weight of a constant state 1."""
-    monkeypatch.setattr(loss, "SLICE_ROWS", 4)
+    monkeypatch.setattr(fast_loss, "SLICE_ROWS", 4)
     states, weight, target = inputs(7, 5, d_model=9)
     states[..., 8] = 1
     reference = compute_with_torch(states, weight, target, smoothing)
     leaves = [
         part.clone().requires_grad_() for part in (states[..., :8], weight[:, :8], weight[:, 8])
     ]
-    actual, plain = smoothed_cross_entropy(
+    actual, plain = sliced_cross_entropy(
         *leaves[:2], target, smoothing=smoothing, pad_id=PAD, bias=leaves[2]
     )
     sliced = (actual, plain, *torch.autograd.grad(actual, leaves))
@@ -111,11 +124,11 @@ def test_bfloat16_is_within_two_percent() -> None:
 def test_gradients_equal_finite_differences(
     smoothing: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loss, "SLICE_ROWS", 4)
+    monkeypatch.setattr(fast_loss, "SLICE_ROWS", 4)
     states, weight, target = inputs(3, 4, d_model=3, vocab=5)
 
     def smoothed(states: Tensor, weight: Tensor) -> Tensor:
-        return smoothed_cross_entropy(states, weight, target, smoothing=smoothing, pad_id=PAD)[0]
+        return sliced_cross_entropy(states, weight, target, smoothing=smoothing, pad_id=PAD)[0]
 
     assert torch.autograd.gradcheck(smoothed, (states.requires_grad_(), weight.requires_grad_()))
 
@@ -145,8 +158,8 @@ def test_another_padding_id_is_respected() -> None:
     states, weight, target = inputs(6, 5)
     swapped = torch.where(target == PAD, 4, torch.where(target == 4, PAD, target))
     order = [4, 1, 2, 3, PAD, *range(5, 13)]
-    plain = smoothed_cross_entropy(states, weight, target, smoothing=0.1, pad_id=PAD)
-    other_id = smoothed_cross_entropy(states, weight[order], swapped, smoothing=0.1, pad_id=4)
+    plain = sliced_cross_entropy(states, weight, target, smoothing=0.1, pad_id=PAD)
+    other_id = sliced_cross_entropy(states, weight[order], swapped, smoothing=0.1, pad_id=4)
     torch.testing.assert_close(other_id, plain)
 
 
@@ -168,7 +181,7 @@ def test_a_batch_is_the_sum_of_its_sentences() -> None:
 def test_a_factor_on_the_loss_is_a_factor_on_its_gradients() -> None:
     states, weight, target = inputs(4, 3)
     leaf = states.clone().requires_grad_()
-    smoothed, _ = smoothed_cross_entropy(leaf, weight, target, smoothing=0.1, pad_id=PAD)
+    smoothed, _ = sliced_cross_entropy(leaf, weight, target, smoothing=0.1, pad_id=PAD)
     (smoothed / 8).backward()
     torch.testing.assert_close(
         leaf.grad, compute_sliced(states, weight, target, 0.1).grad_states / 8
@@ -193,7 +206,7 @@ def test_impossible_gold_tokens_stay_finite(dtype: torch.dtype) -> None:
 def test_gradient_of_one_input_alone(leaf: str) -> None:
     states, weight, target = inputs(4, 3)
     requiring = {"states": states, "weight": weight}[leaf].requires_grad_()
-    smoothed, plain = smoothed_cross_entropy(states, weight, target, smoothing=0.1, pad_id=PAD)
+    smoothed, plain = sliced_cross_entropy(states, weight, target, smoothing=0.1, pad_id=PAD)
     smoothed.backward()
     assert not plain.requires_grad
     expected = compute_sliced(states.detach(), weight.detach(), target, 0.1)
@@ -208,17 +221,17 @@ def test_no_gradient_is_computed_under_no_grad(monkeypatch: pytest.MonkeyPatch) 
     refuse = AssertionError("an unused gradient was computed")
     monkeypatch.setattr(torch, "mm", Mock(side_effect=refuse))
     with torch.no_grad():
-        losses = smoothed_cross_entropy(states, weight, target, smoothing=0.1, pad_id=PAD)
+        losses = sliced_cross_entropy(states, weight, target, smoothing=0.1, pad_id=PAD)
     torch.testing.assert_close(losses, (expected.smoothed, expected.plain))
     with pytest.raises(AssertionError, match="unused gradient"):
-        smoothed_cross_entropy(states, weight, target, smoothing=0.1, pad_id=PAD)
+        sliced_cross_entropy(states, weight, target, smoothing=0.1, pad_id=PAD)
 
 
 def test_second_derivatives_are_refused() -> None:
     """They would be zero without notice, because the gradient is computed without a graph."""
     states, weight, target = inputs(4, 3)
     leaf = states.requires_grad_()
-    smoothed, _ = smoothed_cross_entropy(leaf, weight, target, smoothing=0.1, pad_id=PAD)
+    smoothed, _ = sliced_cross_entropy(leaf, weight, target, smoothing=0.1, pad_id=PAD)
     factor = torch.ones((), dtype=torch.float64, requires_grad=True)
     (gradient,) = torch.autograd.grad(smoothed * factor, leaf, create_graph=True)
     with pytest.raises(RuntimeError, match="twice"):

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import torch
 
-from transformer.allocator import keep_freed_memory
 from transformer.config import ModelConfig
 from transformer.device import choose_device
 from transformer.model import Transformer
@@ -138,7 +137,6 @@ def measure_step(work: Workload) -> tuple[int, float]:
     """Return the number of weights and the seconds of a step; the caller's random state is kept."""
     config, batch_tokens, precision, device_name, n_src, n_tgt = work
     device = choose_device(device_name)
-    keep_freed_memory()
     with torch.random.fork_rng(devices=[]):
         _, dtype = choose_precision(precision, device, World())
         learner = Learner(Transformer(config).to(device), dtype, World())

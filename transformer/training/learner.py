@@ -15,7 +15,8 @@ from transformer.model import Transformer
 from transformer.model.attention import padding_mask, target_mask
 from transformer.text.batching import Batch
 from transformer.training.distributed import World
-from transformer.training.loss import AttentionRegularizer, smoothed_cross_entropy
+from transformer.training.fast_loss import sliced_cross_entropy
+from transformer.training.loss import AttentionRegularizer
 
 
 @dataclass(frozen=True)
@@ -190,7 +191,7 @@ class Learner(MixedPrecision[Transformer]):
         states = model.decode(
             batch.tgt_in, memory, src_mask, target_mask(batch.tgt_in, pad_id), hooks
         )
-        return smoothed_cross_entropy(
+        return sliced_cross_entropy(
             states,
             model.embedding.weight,
             batch.tgt_out,

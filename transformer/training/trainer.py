@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 
-from transformer.allocator import keep_freed_memory
 from transformer.config import TrainingConfig
 from transformer.training.distributed import World
 from transformer.training.errors import TrainingError, as_training_error
@@ -89,7 +88,6 @@ class Trainer:
         report: Report = lambda _: None,
     ) -> None:
         """`report` is called with every line of metrics.jsonl."""
-        keep_freed_memory()
         self.run, self.config, self.task, self.loop = run, config, task, loop
         self.learner = task.learner
         self.device, self.world, self.report = device, world, report
