@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 LIST = Path(__file__).with_suffix(".toml")
-OWN = "Vaswani et al. 2017"
+THIS_PAPER = "Vaswani et al. 2017"
 """The paper of this project; a section without a work belongs to it."""
 
 _NAME = r"[A-ZÀ-Ž][a-zà-ž’'-][\w’'-]*"
@@ -32,10 +32,10 @@ _SECTION = (
     rf"(?: (?:and|to) \(?(?P<second>{_NUMBER})\)?)?"
 )
 _MENTION = re.compile(rf"{_WORK}|(?P<theirs>[Tt]heir )?{_SECTION}")
-_OF = re.compile(rf" of {_WORK}")
-_CALLED = {"eq.": "equation", "eqs.": "equation"}
+_OF_WORK = re.compile(rf" of {_WORK}")
+_SECTION_NAMES = {"eq.": "equation", "eqs.": "equation"}
 # The only text allowed between a work and its section.
-_JOINED = re.compile(r"[\s,;()]*(?:in their )?")
+_BETWEEN = re.compile(r"[\s,;()]*(?:in their )?")
 
 
 @dataclass(frozen=True, order=True)
@@ -67,14 +67,14 @@ def mentions(text: str) -> Iterator[Citation]:
             work, end = _named(match), match.end()
             yield Citation(work)
             continue
-        near = end >= 0 and _JOINED.fullmatch(text[end : match.start()]) is not None
+        near = end >= 0 and _BETWEEN.fullmatch(text[end : match.start()]) is not None
         of_this_paper = text.startswith(" of the paper", match.end())
-        of = work if work and not of_this_paper and (near or match["theirs"]) else OWN
-        if behind := _OF.match(text, match.end()):
+        of = work if work and not of_this_paper and (near or match["theirs"]) else THIS_PAPER
+        if behind := _OF_WORK.match(text, match.end()):
             of = _named(behind)
         end = match.end() if near else -1
         section_word = match["what"].lower()
-        section_word = _CALLED.get(section_word, section_word.rstrip("s"))
+        section_word = _SECTION_NAMES.get(section_word, section_word.rstrip("s"))
         for number in (match["first"], match["second"]):
             if number:
                 yield Citation(of, f"{section_word} {number.rstrip('.')}")

@@ -49,8 +49,13 @@ hypothesis.settings.load_profile("repeatable")
 
 torch.set_num_threads(1)
 
-_WHO = {"The baker": "Le boulanger", "My aunt": "Ma tante", "A pilot": "Un pilote", "She": "Elle"}
-_DOES = {"paints": "peint", "sells": "vend", "hides": "cache", "finds": "trouve"}
+_SUBJECTS = {
+    "The baker": "Le boulanger",
+    "My aunt": "Ma tante",
+    "A pilot": "Un pilote",
+    "She": "Elle",
+}
+_VERBS = {"paints": "peint", "sells": "vend", "hides": "cache", "finds": "trouve"}
 _NOUN_PHRASES = {
     "a boat": "un bateau",
     "the lamp": "la lampe",
@@ -79,7 +84,7 @@ def pairs() -> list[tuple[str, str]]:
         for words, mots in (
             zip(*chosen, strict=True)
             for chosen in itertools.product(
-                *(d.items() for d in (_WHO, _DOES, _NOUN_PHRASES, _WHEN))
+                *(d.items() for d in (_SUBJECTS, _VERBS, _NOUN_PHRASES, _WHEN))
             )
         )
     ]
@@ -125,7 +130,7 @@ def chromium() -> str | None:
 
 
 @pytest.fixture(autouse=True)
-def leaves_nothing_behind() -> Iterator[None]:
+def fail_on_leaks() -> Iterator[None]:
     """Fail a test that changes state which other tests or sessions share."""
     torch.manual_seed(0)
     process, children = leaks.process_state(), leaks.children()

@@ -28,13 +28,13 @@ def checked(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def counted(*args: Any, **kwargs: Any) -> Any:
         if next(calls) == MAX_CHECKS:
-            _believe(function)
+            _stop_checking(function)
         return checks(*args, **kwargs)
 
     return counted
 
 
-def _believe(function: Callable[..., Any]) -> None:
+def _stop_checking(function: Callable[..., Any]) -> None:
     """Switch off the checks of a function; jaxtyping reads this flag at every call."""
     *path, name = function.__qualname__.split(".")
     owner: Any = sys.modules[function.__module__]
@@ -45,6 +45,6 @@ def _believe(function: Callable[..., Any]) -> None:
         attribute.__dict__["__no_type_check__"] = True
 
 
-def read_anew(function: Callable[..., Any]) -> None:
+def check_again(function: Callable[..., Any]) -> None:
     """Check the function's next call again, regardless of earlier calls."""
     function.__dict__.pop("__no_type_check__", None)

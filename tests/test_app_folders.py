@@ -13,7 +13,7 @@ from transformer.checkpoint import CheckpointError, load_checkpoint, load_config
 
 
 @pytest.fixture
-def elsewhere(checkpoints: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def checkpoints_folder(checkpoints: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of checkpoints with "tiny" and a run "toy", and a working directory without any."""
     home, work = tmp_path / "home", tmp_path / "work"
     shutil.copytree(checkpoints / "tiny", home / "tiny")
@@ -31,21 +31,21 @@ def test_the_shipped_checkpoints_have_names() -> None:
     assert "toy-reverse" in names
 
 
-def test_checkpoint_names_work_from_any_folder(elsewhere: Path) -> None:
+def test_checkpoint_names_work_from_any_folder(checkpoints_folder: Path) -> None:
     assert [*named_checkpoints()] == ["tiny", "toy"]
-    assert Translator.load("tiny", "cpu").folder == elsewhere / "tiny"
-    assert load_checkpoint("tiny")[0].config == load_config(elsewhere / "tiny")
-    assert Translator.load("toy", "cpu").folder == elsewhere / "runs/toy/checkpoint"
+    assert Translator.load("tiny", "cpu").folder == checkpoints_folder / "tiny"
+    assert load_checkpoint("tiny")[0].config == load_config(checkpoints_folder / "tiny")
+    assert Translator.load("toy", "cpu").folder == checkpoints_folder / "runs/toy/checkpoint"
 
 
-def test_a_folder_in_the_working_directory_comes_first(elsewhere: Path) -> None:
+def test_a_folder_in_the_working_directory_comes_first(checkpoints_folder: Path) -> None:
     Path("tiny").mkdir()
     assert find_checkpoint("tiny") == Path("tiny")
     with pytest.raises(CheckpointError, match=r"has no config\.json"):
         Translator.load("tiny", "cpu")
 
 
-def test_an_unknown_name_is_refused_with_the_known_ones(elsewhere: Path) -> None:
+def test_an_unknown_name_is_refused_with_the_known_ones(checkpoints_folder: Path) -> None:
     with pytest.raises(CheckpointError, match=r"no checkpoint folder en-es; .* by name: tiny, toy"):
         Translator.load("en-es")
     assert find_checkpoint("../tiny") == Path("../tiny")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests import citations
-from tests.citations import OWN, Citation
+from tests.citations import THIS_PAPER, Citation
 
 VOITA, KINGMA, ABNAR = "Voita et al. 2019", "Kingma and Ba 2015", "Abnar and Zuidema 2020"
 
@@ -13,22 +13,22 @@ VOITA, KINGMA, ABNAR = "Voita et al. 2019", "Kingma and Ba 2015", "Abnar and Zui
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("(section 3.3, eq. 2)", [(OWN, "section 3.3"), (OWN, "equation 2")]),
-        ("sections 3.4 and 3.5)", [(OWN, "section 3.4"), (OWN, "section 3.5")]),
+        ("(section 3.3, eq. 2)", [(THIS_PAPER, "section 3.3"), (THIS_PAPER, "equation 2")]),
+        ("sections 3.4 and 3.5)", [(THIS_PAPER, "section 3.4"), (THIS_PAPER, "section 3.5")]),
         ("Voita et al. 2019, section 5.1.", [(VOITA, ""), (VOITA, "section 5.1")]),
         ("Voita et al. (2019, eq. 4)", [(VOITA, ""), (VOITA, "equation 4")]),
         (
             'Abnar and Zuidema 2020, "Quantifying Attention Flow"\n(https://arxiv.org/abs/1.2), '
             "section 3. A layer (section 3.1)",
-            [(ABNAR, ""), (ABNAR, "section 3"), (OWN, "section 3.1")],
+            [(ABNAR, ""), (ABNAR, "section 3"), (THIS_PAPER, "section 3.1")],
         ),
         (
             '"(Kingma & Ba 2015, "\n        f"algorithm 1; section 5.3 of the paper)"',
-            [(KINGMA, ""), (KINGMA, "algorithm 1"), (OWN, "section 5.3")],
+            [(KINGMA, ""), (KINGMA, "algorithm 1"), (THIS_PAPER, "section 5.3")],
         ),
         ("as in algorithm 1 of Kingma and Ba (2015)", [(KINGMA, "algorithm 1"), (KINGMA, "")]),
         ("Voita et al. 2019. Long (their eq. 12)", [(VOITA, ""), (VOITA, "equation 12")]),
-        ('section="3.2.1",', [(OWN, "section 3.2.1")]),
+        ('section="3.2.1",', [(THIS_PAPER, "section 3.2.1")]),
         ("In January 2020, a table of 3 rows", []),
     ],
 )

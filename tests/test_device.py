@@ -13,7 +13,7 @@ Machine = Callable[[int, bool], None]
 
 
 @pytest.fixture
-def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
+def pretend_devices(monkeypatch: pytest.MonkeyPatch) -> Machine:
     """Pretend that the machine has this many GPUs, and Apple's GPU or not."""
 
     def pretend(gpus: int, mps: bool) -> None:
@@ -27,31 +27,35 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
 @pytest.mark.parametrize(
     ("gpus", "mps", "chosen"), [(0, False, "cpu"), (0, True, "mps"), (2, False, "cuda")]
 )
-def test_auto_chooses_the_best_device(machine: Machine, gpus: int, mps: bool, chosen: str) -> None:
-    machine(gpus, mps)
+def test_auto_chooses_the_best_device(
+    pretend_devices: Machine, gpus: int, mps: bool, chosen: str
+) -> None:
+    pretend_devices(gpus, mps)
     assert choose_device() == choose_device("auto") == torch.device(chosen)
     assert choose_device(chosen) == torch.device(chosen)
     assert choose_device(f"{chosen}:0") == torch.device(chosen, 0)
     assert choose_device("cpu") == torch.device("cpu")
 
 
-def test_a_gpu_is_selected_by_number(machine: Machine) -> None:
-    machine(2, False)
+def test_a_gpu_is_selected_by_number(pretend_devices: Machine) -> None:
+    pretend_devices(2, False)
     assert choose_device("cuda:1") == torch.device("cuda", 1)
     with pytest.raises(ValueError, match=r"no cuda:2: this machine has 2 cuda device\(s\)"):
         choose_device("cuda:2")
 
 
 @pytest.mark.parametrize("name", ["cuda", "mps", "cuda:0"])
-def test_missing_devices_are_refused_with_the_available_ones(machine: Machine, name: str) -> None:
-    machine(0, False)
+def test_missing_devices_are_refused_with_the_available_ones(
+    pretend_devices: Machine, name: str
+) -> None:
+    pretend_devices(0, False)
     kind = name.split(":")[0]
     with pytest.raises(ValueError, match=rf"no {kind} device, .* it has cpu$"):
         choose_device(name)
 
 
 @pytest.mark.parametrize("name", ["", "gpu", "CUDA", "auto:0", "cuda:", "cuda:one", "cuda:-1"])
-def test_unknown_names_are_refused_with_the_known_ones(machine: Machine, name: str) -> None:
-    machine(2, True)
+def test_unknown_names_are_refused_with_the_known_ones(pretend_devices: Machine, name: str) -> None:
+    pretend_devices(2, True)
     with pytest.raises(ValueError, match=rf"one of auto, cpu, cuda, mps .*, not '{name}'$"):
         choose_device(name)

@@ -21,7 +21,10 @@ ROOT = Path(__file__).resolve().parents[1]
 # Not an import, because mypy treats the scripts of docs/ as top-level modules.
 first_sentence = runpy.run_path(str(ROOT / "docs/map.py"))["first_sentence"]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-TAUGHT = [ROOT / "README.md", *(ROOT / f"docs/{name}.md" for name in ("python", "shell", "import"))]
+PAGES_WITH_EXAMPLES = [
+    ROOT / "README.md",
+    *(ROOT / f"docs/{name}.md" for name in ("python", "shell", "import")),
+]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
 
 
@@ -46,7 +49,7 @@ def section(title: str) -> str:
 EXAMPLES = [
     *dict.fromkeys(
         block
-        for page in TAUGHT
+        for page in PAGES_WITH_EXAMPLES
         for block in blocks(page.read_text(encoding="utf-8"))
         if block.language in ("sh", "python")
     )

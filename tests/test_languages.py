@@ -14,7 +14,7 @@ from transformer.languages import (
     languages_from_name,
 )
 
-READ = {
+VALID_CARDS = {
     "in brackets": "---\nlanguage: [en, fr]\n---\n# Card\n",
     "a line each": "---\nlicense: mit\nlanguage:\n- en\n- fr\ntags:\n- translation\n---\n",
     "indented": "---\nlanguage:\n  - en\n  - fr\n---\n",
@@ -22,7 +22,7 @@ READ = {
     "from Windows": "---\r\nlanguage:   [ en ,fr ]  \r\n---\r\n# Card\r\n",
     "others in between": "---\ndatasets: [tatoeba]\nlanguage: [en, fr]\nmetrics:\n- bleu\n---\n",
 }
-SILENT = {
+CARDS_WITHOUT_LANGUAGES = {
     "no block": "# Card\n\nlanguage: [en, fr]\n",
     "nothing": "",
     "another entry": "---\nlicense: mit\nlanguages_seen: 2\n---\n",
@@ -31,7 +31,7 @@ SILENT = {
     "inside another entry": "---\nmore:\n  language: [en, fr]\n---\n",
     "a block without end for pages": "---\n" + "a: b\n" * 200 + "language: [en, fr]\n---\n",
 }
-WRONG = {
+INVALID_CARDS = {
     "one": "---\nlanguage: en\n---\n",
     "three": "---\nlanguage: [en, fr, de]\n---\n",
     "none": "---\nlanguage:\nlicense: mit\n---\n",
@@ -43,20 +43,20 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("case", READ)
+@pytest.mark.parametrize("case", VALID_CARDS)
 def test_a_card_names_source_and_target_language(case: str) -> None:
-    assert languages_from_card(READ[case]) == ("en", "fr")
+    assert languages_from_card(VALID_CARDS[case]) == ("en", "fr")
 
 
-@pytest.mark.parametrize("case", SILENT)
+@pytest.mark.parametrize("case", CARDS_WITHOUT_LANGUAGES)
 def test_a_card_without_languages_is_valid(case: str) -> None:
-    assert languages_from_card(SILENT[case]) is None
+    assert languages_from_card(CARDS_WITHOUT_LANGUAGES[case]) is None
 
 
-@pytest.mark.parametrize("case", WRONG)
-def test_an_invalid_entry_is_one_sentence(case: str) -> None:
+@pytest.mark.parametrize("case", INVALID_CARDS)
+def test_an_invalid_entry_gives_a_one_sentence_error(case: str) -> None:
     with pytest.raises(ValueError, match=r"languages are (two codes|named once)"):
-        languages_from_card(WRONG[case])
+        languages_from_card(INVALID_CARDS[case])
 
 
 @given(st.text())

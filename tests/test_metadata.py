@@ -59,7 +59,7 @@ def test_the_images_of_the_readme_are_in_the_repository() -> None:
         assert (ROOT / image).is_file(), image
 
 
-def test_the_places_for_a_public_address_exist() -> None:
+def test_the_files_with_the_public_address_exist() -> None:
     """The names that CONTRIBUTING.md tells publishers of a copy to change."""
     section = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("\n## Publish\n")[1]
     assert "[project.urls]" in section

@@ -12,7 +12,7 @@ SECTION = "## How a sentence becomes a heatmap"
 MAX_LINES = 1500
 
 
-def test_the_ten_files_have_the_stated_lines() -> None:
+def test_the_ten_files_have_the_stated_number_of_lines() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text("utf-8").split(SECTION)[1].split("\n## ")[0]
     stated = {name: int(lines) for name, lines in re.findall(r"\| `(\S+\.py)` \| (\d+) \|", text)}
     actual = {name: len((ROOT / name).read_text("utf-8").splitlines()) for name in stated}

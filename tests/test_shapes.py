@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, TypeCheckError
 from torch import Tensor
 
-from tests.shapes import MAX_CHECKS, checked, read_anew
+from tests.shapes import MAX_CHECKS, check_again, checked
 
 
 @jaxtyping.jaxtyped(typechecker=checked)
@@ -25,6 +25,6 @@ def test_shapes_are_checked_a_limited_number_of_times() -> None:
     for _ in range(MAX_CHECKS):
         square(right)
     assert square(wrong).shape == (3,)
-    read_anew(square)
+    check_again(square)
     with pytest.raises(TypeCheckError):
         square(wrong)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-LOADED = re.compile(r"OMP_WAIT_POLICY\s*=\s*'(\w+)'")
+POLICY = re.compile(r"OMP_WAIT_POLICY\s*=\s*'(\w+)'")
 
 
 def policy(program: str, **environment: str) -> str:
@@ -25,7 +25,7 @@ def policy(program: str, **environment: str) -> str:
         text=True,
         check=True,
     )
-    match = LOADED.search(done.stderr)
+    match = POLICY.search(done.stderr)
     if match is None:
         pytest.skip("this build of torch uses no OpenMP runtime that prints its settings")
     return match[1]

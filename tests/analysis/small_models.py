@@ -24,7 +24,7 @@ TEXTS = ("The baker paints a boat.", "A pilot finds bread.", "She hides the lamp
 TARGETS = ("Le boulanger peint un bateau.", "Un pilote trouve du pain.", "Elle cache la lampe.")
 TEXT, TARGET = "The baker sells the lamp again.", "Le boulanger vend la lampe."
 KINDS = tuple(WEIGHTS)
-THREE = Corpus(
+THREE_PAIRS = Corpus(
     "three",
     (
         Sentence("She paints.", "Elle peint."),
@@ -120,7 +120,9 @@ def logits(translator: Translator, text: str, target: list[int], **options: obje
         return translator.model(src, tgt, **options)[0]
 
 
-def passed(model: Transformer, trace: Trace, hooks: Mapping[str, HookFn] | None = None) -> Tensor:
+def trace_logits(
+    model: Transformer, trace: Trace, hooks: Mapping[str, HookFn] | None = None
+) -> Tensor:
     """Return the logits of one pass over the ids of a trace, (tgt, vocab)."""
     src, tgt = torch.tensor([trace.src_ids]), torch.tensor([trace.tgt_ids])
     with torch.no_grad():
@@ -175,7 +177,7 @@ def shift_model(vocabulary: Vocabulary, offsets: tuple[int, ...]) -> Translator:
     return Translator(model, vocabulary)
 
 
-def small(vocabulary: Vocabulary, **more: object) -> Translator:
+def small_translator(vocabulary: Vocabulary, **more: object) -> Translator:
     """Return an untrained model with seeded weights."""
     shape = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 16, "vocab_size": len(vocabulary)}
     with torch.random.fork_rng():

@@ -47,12 +47,12 @@ class Target:
     rounds: int = 150
 
 
-def simple(once: Callable[[random.Random, Path], None], share: float = 1.0) -> Target:
+def simple(try_once: Callable[[random.Random, Path], None], share: float = 1.0) -> Target:
     """Return a target whose inputs need only a folder."""
 
     @contextmanager
     def start(folder: Path) -> Iterator[Attack]:
-        yield Attack(lambda rng: once(rng, folder))
+        yield Attack(lambda rng: try_once(rng, folder))
 
     return Target(start, share)
 

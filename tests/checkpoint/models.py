@@ -30,10 +30,10 @@ def files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-Spoil = Callable[[Path], object]
+Corruption = Callable[[Path], object]
 
 
-def edited(name: str, **values: Any) -> Spoil:
+def edited(name: str, **values: Any) -> Corruption:
     """Change these values of a JSON file; a value `...` is deleted."""
 
     def edit(folder: Path) -> None:
@@ -44,15 +44,15 @@ def edited(name: str, **values: Any) -> Spoil:
     return edit
 
 
-def without(name: str) -> Spoil:
+def without(name: str) -> Corruption:
     return lambda folder: (folder / name).unlink()
 
 
-def cut(name: str, size: int) -> Spoil:
+def cut(name: str, size: int) -> Corruption:
     return lambda folder: os.truncate(folder / name, size)
 
 
-def edited_weights(edit: Callable[[dict[str, torch.Tensor]], object]) -> Spoil:
+def edited_weights(edit: Callable[[dict[str, torch.Tensor]], object]) -> Corruption:
     def rewrite(folder: Path) -> None:
         tensors = {k: v.clone() for k, v in load_file(folder / "model.safetensors").items()}
         edit(tensors)

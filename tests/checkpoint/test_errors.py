@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.checkpoint.models import Spoil, cut, edited, edited_weights, without
+from tests.checkpoint.models import Corruption, cut, edited, edited_weights, without
 from transformer.checkpoint import (
     CheckpointError,
     check_checkpoint,
@@ -28,12 +28,12 @@ from transformer.text import Vocabulary
 edit_config = partial(edited, "config.json")
 
 
-def write(name: str, content: str) -> Spoil:
+def write(name: str, content: str) -> Corruption:
     return lambda folder: (folder / name).write_text(content)
 
 
 FFN = "decoder.layers.0.ffn.w_1.bias"
-SPOILT: dict[str, tuple[Spoil, tuple[str, ...]]] = {
+CORRUPTIONS: dict[str, tuple[Corruption, tuple[str, ...]]] = {
     "a Marian model": (
         write("config.json", '{"model_type": "marian"}'),
         ("of type 'marian'; make a checkpoint of it", "transformer import FOLDER OUT"),
@@ -112,10 +112,10 @@ SPOILT: dict[str, tuple[Spoil, tuple[str, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("case", SPOILT)
-def test_a_corrupt_checkpoint_is_one_sentence(case: str, folder: Path) -> None:
-    spoil, expected = SPOILT[case]
-    spoil(folder)
+@pytest.mark.parametrize("case", CORRUPTIONS)
+def test_a_corrupt_checkpoint_gives_a_one_sentence_error(case: str, folder: Path) -> None:
+    corrupt, expected = CORRUPTIONS[case]
+    corrupt(folder)
     with pytest.raises(CheckpointError) as caught:
         load_checkpoint(folder)
     message = str(caught.value)

@@ -212,31 +212,31 @@ def test_answers_of_five_hundred_seats_are_matched(classroom: Classroom) -> None
     assert difference.interval.low > 0
 
 
-def result_of(*seats: SeatAnswers, n_rounds: int = 2) -> MeasuredResult:
+def measured_result(*seats: SeatAnswers, n_rounds: int = 2) -> MeasuredResult:
     return MeasuredResult("Why?", ("A", "B"), 1, n_rounds, seats)
 
 
 def test_paired_answers_are_used_if_half_of_the_class_has_them() -> None:
     pairs: list[SeatAnswers] = [(0, 1), (1, 1)]
-    half = result_of(*pairs, (0, None), (0, None), (None, 1)).difference()
+    half = measured_result(*pairs, (0, None), (0, None), (None, 1)).difference()
     assert half is not None
     assert (half.paired, half.before, half.after) == (True, (1, 2), (2, 2))
-    fewer = result_of(*pairs, (0, None), (0, None), (0, None)).difference()
+    fewer = measured_result(*pairs, (0, None), (0, None), (0, None)).difference()
     assert fewer is not None
     assert (fewer.paired, fewer.before, fewer.after) == (False, (1, 5), (2, 2))
     assert "independent" in fewer.method
 
 
 def test_without_two_rounds_of_answers_there_is_no_difference() -> None:
-    assert result_of((0, None), n_rounds=1).difference() is None
-    assert result_of((0, None), (1, None)).difference() is None
-    assert result_of().difference() is None
-    assert result_of(n_rounds=1).votes == ((0, 0),)
+    assert measured_result((0, None), n_rounds=1).difference() is None
+    assert measured_result((0, None), (1, None)).difference() is None
+    assert measured_result().difference() is None
+    assert measured_result(n_rounds=1).votes == ((0, 0),)
 
 
 def test_the_file_of_options_has_all_votes_and_the_difference() -> None:
     seats: list[SeatAnswers] = [(0, 1)] * 6 + [(1, 1)] * 3 + [(0, 0)] * 2 + [(1, 0)]
-    text = option_table([result_of(*seats)]).to_csv(index=False)
+    text = option_table([measured_result(*seats)]).to_csv(index=False)
     table = pd.read_csv(io.StringIO(text))
     assert list(table["round"]) == ["before", "before", "after", "after"]
     assert list(table["votes"]) == [8, 4, 3, 9]
@@ -251,14 +251,14 @@ def test_the_file_of_options_has_all_votes_and_the_difference() -> None:
 
 def test_the_file_of_answers_gives_the_same_difference() -> None:
     seats: list[SeatAnswers] = [(0, 1), (1, 1), (0, 0), (None, 1), (1, None)]
-    text = seat_table([result_of(*seats)]).to_csv(index=False)
+    text = seat_table([measured_result(*seats)]).to_csv(index=False)
     rows = list(csv.DictReader(io.StringIO(text)))
     assert [(row["before"], row["after"]) for row in rows] == [
         *(("1", "2"), ("2", "2"), ("1", "1"), ("", "2"), ("2", "")),
     ]
     table = pd.read_csv(io.StringIO(text)).dropna()
     mean = (table["right_after"] - table["right_before"]).mean()
-    difference = result_of(*seats).difference()
+    difference = measured_result(*seats).difference()
     assert difference is not None
     assert mean == pytest.approx(difference.interval.value)
     assert seat_table([]).empty

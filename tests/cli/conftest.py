@@ -25,11 +25,11 @@ class Result(NamedTuple):
 Shell = Callable[..., Result]
 
 
-def check_refused(result: Result, says: str) -> None:
+def check_refused(result: Result, message: str) -> None:
     """Check that the command failed with only one sentence."""
     assert (result.status, result.out) == (1, "")
     assert result.err.startswith("error: ")
-    assert says in result.err
+    assert message in result.err
     assert result.err.count("\n") == 1
 
 

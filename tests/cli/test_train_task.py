@@ -52,7 +52,7 @@ def test_a_task_is_trained_and_translates(shell: Shell, tmp_path: Path) -> None:
         ([], "or a task with --task"),
     ],
 )
-def test_an_invalid_option_is_one_sentence(
+def test_an_invalid_option_gives_a_one_sentence_error(
     words: list[str], message: str, shell: Shell, tmp_path: Path
 ) -> None:
     check_refused(shell("train", *words, "--run-folder", tmp_path / "run"), message)

@@ -105,7 +105,7 @@ def test_an_unwritable_trace_leaves_no_file(shell: Shell, checkpoint: Path, tmp_
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_too_little_memory_is_one_sentence(
+def test_too_little_memory_gives_a_one_sentence_error(
     shell: Shell, checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Translator, "translate", Mock(side_effect=MemoryError))
@@ -113,11 +113,14 @@ def test_too_little_memory_is_one_sentence(
     assert (result.status, result.err) == (1, "error: out of memory\n")
 
 
-ACTS = "\x1b]0;mine\x07 \x9b2J"
+ESCAPE_SEQUENCES = "\x1b]0;mine\x07 \x9b2J"
 
 
 def test_error_messages_contain_no_control_characters(shell: Shell, tmp_path: Path) -> None:
-    for words in (["translate", TEXT, "--checkpoint", tmp_path / ACTS], ["translate", "a", ACTS]):
+    for words in (
+        ["translate", TEXT, "--checkpoint", tmp_path / ESCAPE_SEQUENCES],
+        ["translate", "a", ESCAPE_SEQUENCES],
+    ):
         result = shell(*words)
         assert result.status != 0
         assert not any(sign in result.err for sign in "\x1b\x07\x9b")
@@ -129,13 +132,13 @@ def test_results_are_escaped_only_on_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, terminal: bool
 ) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
-    print_result(json.dumps({"text": ACTS}, ensure_ascii=False))
-    print_result(f"role,{ACTS}\n\tnext", end="")
+    print_result(json.dumps({"text": ESCAPE_SEQUENCES}, ensure_ascii=False))
+    print_result(f"role,{ESCAPE_SEQUENCES}\n\tnext", end="")
     out, _ = capsys.readouterr()
     first, rest = out.split("\n", 1)
-    assert json.loads(first) == {"text": ACTS}  # JSON stays JSON
+    assert json.loads(first) == {"text": ESCAPE_SEQUENCES}  # JSON stays JSON
     assert ("\x9b" in first) == (not terminal)
-    written = "\\u001b]0;mine\\u0007 \\u009b2J" if terminal else ACTS
+    written = "\\u001b]0;mine\\u0007 \\u009b2J" if terminal else ESCAPE_SEQUENCES
     assert rest == f"role,{written}\n\tnext"
 
 

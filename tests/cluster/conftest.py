@@ -14,18 +14,18 @@ from transformer.jobs import services
 @pytest.fixture
 def machines(tmp_path: Path) -> Iterator[DaskCluster]:
     """A running scheduler without workers."""
-    yield from _running(tmp_path)
+    yield from running_scheduler(tmp_path)
 
 
 @pytest.fixture(scope="module")
-def steady(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskCluster]:
+def shared_machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskCluster]:
     """A scheduler and one worker, for tests that do not change them."""
-    for machines in _running(tmp_path_factory.mktemp("machines")):
+    for machines in running_scheduler(tmp_path_factory.mktemp("machines")):
         machines.start_worker()
         yield machines
 
 
-def _running(folder: Path) -> Iterator[DaskCluster]:
+def running_scheduler(folder: Path) -> Iterator[DaskCluster]:
     machines = DaskCluster(folder)
     machines.start_scheduler()
     yield machines

@@ -11,7 +11,13 @@ from pathlib import Path
 import pytest
 
 from benchmarks.cluster import DaskCluster
-from tests.jobs.requests import CORPUS, TIMEOUT_SECONDS, fake_computation, half_way, until
+from tests.jobs.requests import (
+    CORPUS,
+    TIMEOUT_SECONDS,
+    fake_computation,
+    wait_for_status,
+    wait_until_half_done,
+)
 from transformer.checkpoint import checkpoint_hash
 from transformer.cluster import for_lanes
 from transformer.cluster.connection import Connection
@@ -22,8 +28,8 @@ from transformer.jobs.processes import LaneProcess
 
 
 @pytest.fixture
-def computing(steady: DaskCluster, tmp_path: Path) -> Iterator[ComputationService]:
-    with _computing(steady, tmp_path) as service:
+def computing(shared_machines: DaskCluster, tmp_path: Path) -> Iterator[ComputationService]:
+    with _computing(shared_machines, tmp_path) as service:
         yield service
 
 
@@ -36,21 +42,21 @@ def _computing(machines: DaskCluster, folder: Path) -> Iterator[ComputationServi
 
 
 def test_reports_and_datasets_equal_local_ones(
-    steady: DaskCluster, computing: ComputationService, checkpoints: Path, tmp_path: Path
+    shared_machines: DaskCluster, computing: ComputationService, checkpoints: Path, tmp_path: Path
 ) -> None:
     folder = checkpoints / "tiny"
     computation = report_computation(folder, checkpoint_hash(folder), "heads", CORPUS)
     dataset = dataset_computation(folder, checkpoint_hash(folder), CORPUS)
     key = computing.submit(computation, visitor="ann")
-    until(computing, key, "done")
+    wait_for_status(computing, key, "done")
     with ComputationService(tmp_path / "here") as local_service:
-        until(local_service, local_service.submit(computation, visitor="ann"), "done")
+        wait_for_status(local_service, local_service.submit(computation, visitor="ann"), "done")
         assert computing.result(key) == local_service.result(computation.key)
-    until(computing, computing.submit(dataset, visitor="ann"), "done")
+    wait_for_status(computing, computing.submit(dataset, visitor="ann"), "done")
     with zipfile.ZipFile(computing.file(dataset)) as packed:
         assert packed.testzip() is None
         assert "translations.parquet" in packed.namelist()
-    scratch = steady.folder / "scratch"
+    scratch = shared_machines.folder / "scratch"
     leftovers = [
         *scratch.glob("*/*/heads-up/checkpoints/*"),
         *scratch.glob("*/heads-up/checkpoints/*"),
@@ -62,12 +68,12 @@ def test_progress_is_received_and_cancelling_is_sent(
     computing: ComputationService, tmp_path: Path
 ) -> None:
     key = computing.submit(fake_computation(tmp_path, "long"), visitor="ann")
-    half_way(computing, key)
+    wait_until_half_done(computing, key)
     began = time.monotonic()
     computing.cancel(key, "ann")
-    until(computing, key, "absent")
+    wait_for_status(computing, key, "absent")
     fails = computing.submit(fake_computation(tmp_path, "fails"), visitor="ann")
-    assert until(computing, fails, "failed").reason == "no such ruler"
+    assert wait_for_status(computing, fails, "failed").reason == "no such ruler"
     assert time.monotonic() < began + TIMEOUT_SECONDS / 2  # it did not wait for the 600 seconds
 
 
@@ -75,14 +81,14 @@ def test_losing_the_last_machine_is_the_reason(machines: DaskCluster, tmp_path: 
     doomed = machines.start_worker()
     with _computing(machines, tmp_path) as computing:
         key = computing.submit(fake_computation(tmp_path, "long"), visitor="ann")
-        half_way(computing, key)
+        wait_until_half_done(computing, key)
         doomed.kill()
-        reason = until(computing, key, "failed").reason
+        reason = wait_for_status(computing, key, "failed").reason
         assert "--resources" in reason  # no worker is left
         assert reason.endswith("try again")
         machines.start_worker()
         machines.wait(lambda: _workers(computing) == 1)
-        until(
+        wait_for_status(
             computing, computing.submit(fake_computation(tmp_path, "quick"), visitor="ann"), "done"
         )
 

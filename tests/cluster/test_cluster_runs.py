@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.cluster import DaskCluster
-from tests.jobs.conftest import FAKE_TRAINER, run_config, until, warm
+from tests.jobs.conftest import FAKE_TRAINER, run_config, wait_until, warm
 from transformer.checkpoint import load_checkpoint
 from transformer.cluster import for_runs
 from transformer.cluster.certificates import main
@@ -44,7 +44,7 @@ def test_eight_runs_survive_a_killed_worker_and_scheduler(
             machines.wait(lambda name=name: jobs.folder(name).saved_step() >= 5)
         doomed.kill()
         for name in first:
-            until(jobs, name, "finished")
+            wait_until(jobs, name, "finished")
         assert sum(jobs.folder(name).job().get("losses", 0) for name in first) == 1
 
         machines.processes[0].kill()
@@ -53,7 +53,7 @@ def test_eight_runs_survive_a_killed_worker_and_scheduler(
         machines.start_scheduler()
         machines.start_worker(capacity=2)
         for name in names:
-            until(jobs, name, "finished")
+            wait_until(jobs, name, "finished")
             folder = jobs.folder(name)
             assert [line["step"] for line in folder.metrics()] == [*range(1, 21)]
             # Interrupted runs continued from their save on another machine.
@@ -61,39 +61,39 @@ def test_eight_runs_survive_a_killed_worker_and_scheduler(
             assert len({*starts}) == len(starts) >= 1 + folder.job().get("losses", 0)
 
 
-def test_a_run_is_paused_resumed_stopped_and_deleted(steady: DaskCluster) -> None:
-    with cluster_jobs(steady) as jobs:
+def test_a_run_is_paused_resumed_stopped_and_deleted(shared_machines: DaskCluster) -> None:
+    with cluster_jobs(shared_machines) as jobs:
         warm(jobs)
         name = jobs.submit(run_config(400, 0.02), "ann")
-        until(jobs, name, lambda info: info.step >= 10)
+        wait_until(jobs, name, lambda info: info.step >= 10)
         jobs.control(name, "ann", command="pause")
-        step = until(jobs, name, "paused").step
+        step = wait_until(jobs, name, "paused").step
         assert jobs.folder(name).saved_step() == step >= 10
         jobs.resume(name, "ann")
-        until(jobs, name, lambda info: info.step > step)
+        wait_until(jobs, name, lambda info: info.step > step)
         jobs.control(name, "ann", command="stop")
-        until(jobs, name, "cancelled")
+        wait_until(jobs, name, "cancelled")
         other_run = jobs.submit(run_config(400, 0.02), "ann")
-        until(jobs, other_run, "running")
+        wait_until(jobs, other_run, "running")
         jobs.delete(other_run, "ann")
-        steady.wait(lambda: not (steady.folder / "runs" / other_run).exists())
-        visits = steady.folder / "scratch"
-        steady.wait(lambda: not [*visits.glob("*/*/heads-up/runs/*/config.json")])
+        shared_machines.wait(lambda: not (shared_machines.folder / "runs" / other_run).exists())
+        visits = shared_machines.folder / "scratch"
+        shared_machines.wait(lambda: not [*visits.glob("*/*/heads-up/runs/*/config.json")])
 
 
-def test_runs_are_saved_when_the_app_ends(steady: DaskCluster) -> None:
-    with cluster_jobs(steady) as jobs:
+def test_runs_are_saved_when_the_app_ends(shared_machines: DaskCluster) -> None:
+    with cluster_jobs(shared_machines) as jobs:
         warm(jobs)
         name = jobs.submit(run_config(400, 0.02), "ann")
-        until(jobs, name, lambda info: info.step >= 7)
-    with cluster_jobs(steady) as jobs:
+        wait_until(jobs, name, lambda info: info.step >= 7)
+    with cluster_jobs(shared_machines) as jobs:
         info = jobs.run(name)
         assert info.status == "queued"
         assert jobs.folder(name).saved_step() >= 7
 
 
-def test_a_trained_run_has_all_files_that_pages_show(steady: DaskCluster) -> None:
-    with cluster_jobs(steady, TRAINER) as jobs:
+def test_a_trained_run_has_all_files_that_pages_show(shared_machines: DaskCluster) -> None:
+    with cluster_jobs(shared_machines, TRAINER) as jobs:
         warm(jobs)
         config = make_run_config(
             "copy", settings={**SMALL, "steps": 60}, options={"n_train": 400, "n_valid": 20}
@@ -104,7 +104,7 @@ def test_a_trained_run_has_all_files_that_pages_show(steady: DaskCluster) -> Non
             "bob",
             {"pairs.tsv": b"no tab here\n"},
         )
-        until(jobs, name, "finished")
+        wait_until(jobs, name, "finished")
         folder = jobs.folder(name)
         assert [line["step"] for line in folder.metrics() if "loss" in line] == [*range(1, 61)]
         assert folder.snapshots()
@@ -112,7 +112,7 @@ def test_a_trained_run_has_all_files_that_pages_show(steady: DaskCluster) -> Non
         model, _ = load_checkpoint(folder.checkpoint_path)
         assert model.config.d_model == 16
         assert jobs.archive(name)
-        assert "line 1" in until(jobs, bad, "failed").reason
+        assert "line 1" in wait_until(jobs, bad, "failed").reason
 
 
 def test_without_a_scheduler_or_worker_runs_wait_with_a_reason(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_without_a_scheduler_or_worker_runs_wait_with_a_reason(tmp_path: Path) -
         try:
             machines.wait(lambda: "--resources" in jobs.startup_error())
             machines.start_worker()
-            until(jobs, name, "finished")
+            wait_until(jobs, name, "finished")
             assert jobs.startup_error() == ""
         finally:
             machines.close()
@@ -173,7 +173,7 @@ def test_tls_runs_work_and_strangers_are_rejected(
         machines.start_scheduler()
         machines.start_worker()
         with cluster_jobs(machines, keys=str(tmp_path / "ours")) as jobs:
-            until(jobs, jobs.submit(run_config(), "ann"), "finished")
+            wait_until(jobs, jobs.submit(run_config(), "ann"), "finished")
         with cluster_jobs(machines, keys=str(tmp_path / "theirs")) as jobs:
             jobs.start()
             machines.wait(lambda: "does not answer" in jobs.startup_error())

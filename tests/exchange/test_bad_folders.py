@@ -9,22 +9,22 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from tests.checkpoint.models import Spoil, cut, edited, edited_weights, without
+from tests.checkpoint.models import Corruption, cut, edited, edited_weights, without
 from tests.exchange import marian
 from transformer.checkpoint import CheckpointError, load_checkpoint
 from transformer.exchange import import_folder
 
 
 @pytest.fixture(scope="module")
-def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def valid_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("marian") / "en-fr"
     marian.save(folder)
     return folder
 
 
 @pytest.fixture
-def folder(sound: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(sound, tmp_path / "en-fr"))
+def folder(valid_folder: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(valid_folder, tmp_path / "en-fr"))
 
 
 def as_pickle(folder: Path) -> None:
@@ -32,11 +32,11 @@ def as_pickle(folder: Path) -> None:
     (folder / "model.safetensors").unlink()
 
 
-def put(name: str, tensor: torch.Tensor) -> Spoil:
+def with_tensor(name: str, tensor: torch.Tensor) -> Corruption:
     return edited_weights(lambda weights: weights.update({name: tensor}))
 
 
-BAD: dict[str, tuple[Spoil, str]] = {
+INVALID_FOLDERS: dict[str, tuple[Corruption, str]] = {
     "no config": (without("config.json"), "has no config.json; it contains "),
     "no weights": (without("model.safetensors"), "has no model.safetensors; it contains "),
     "no list": (without("vocab.json"), "has no vocab.json"),
@@ -90,7 +90,7 @@ BAD: dict[str, tuple[Spoil, str]] = {
         "target model's 0 bytes are not a SentencePiece model",
     ),
     "a weight too much": (
-        put("model.extra", torch.ones(3)),
+        with_tensor("model.extra", torch.ones(3)),
         "model.extra, which this package's model",
     ),
     "a weight too few": (
@@ -98,29 +98,29 @@ BAD: dict[str, tuple[Spoil, str]] = {
         "do not include model.decoder.layers.1.fc1.bias",
     ),
     "another output": (
-        put("lm_head.weight", torch.ones(61, 24)),
+        with_tensor("lm_head.weight", torch.ones(61, 24)),
         "and its lm_head.weight are not the same table",
     ),
     "other positions": (
-        put("model.encoder.embed_positions.weight", torch.ones(64, 24)),
+        with_tensor("model.encoder.embed_positions.weight", torch.ones(64, 24)),
         "differs from the sinusoids",
     ),
     "whole numbers": (
-        put("final_logits_bias", torch.ones(1, 61, dtype=torch.int64)),
+        with_tensor("final_logits_bias", torch.ones(1, 61, dtype=torch.int64)),
         "final_logits_bias is of type I64",
     ),
     "no number": (
-        put("final_logits_bias", torch.full((1, 61), torch.nan)),
+        with_tensor("final_logits_bias", torch.full((1, 61), torch.nan)),
         "61 of the 62 numbers of output_bias are not finite",
     ),
     "a pickle": (as_pickle, "a pickle, which is not read: write model.safetensors"),
 }
 
 
-@pytest.mark.parametrize("case", BAD)
+@pytest.mark.parametrize("case", INVALID_FOLDERS)
 def test_unsupported_models_are_refused(folder: Path, tmp_path: Path, case: str) -> None:
-    spoil, says = BAD[case]
-    spoil(folder)
+    corrupt, says = INVALID_FOLDERS[case]
+    corrupt(folder)
     with pytest.raises(CheckpointError) as raised:
         import_folder(folder, tmp_path / "out")
     message = str(raised.value)
@@ -158,5 +158,5 @@ def test_stored_sinusoids_are_accepted(folder: Path, tmp_path: Path) -> None:
     position, pair = torch.arange(64.0).double()[:, None], torch.arange(12).double()
     angle = position / 10000 ** (2 * pair / 24)
     table = torch.cat([angle.sin(), angle.cos()], dim=1).float()
-    put("model.encoder.embed_positions.weight", table)(folder)
+    with_tensor("model.encoder.embed_positions.weight", table)(folder)
     assert import_folder(folder, tmp_path / "out").positions == "sinusoidal"

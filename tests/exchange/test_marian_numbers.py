@@ -27,14 +27,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def theirs(folder: Path) -> MarianMTModel:
+def marian_model(folder: Path) -> MarianMTModel:
     marian.save(folder, trained=True)
     return MarianMTModel.from_pretrained(folder, attn_implementation="eager").eval()
 
 
 @pytest.fixture(scope="module")
 def our_translator(
-    folder: Path, theirs: MarianMTModel, tmp_path_factory: pytest.TempPathFactory
+    folder: Path, marian_model: MarianMTModel, tmp_path_factory: pytest.TempPathFactory
 ) -> Translator:
     out = tmp_path_factory.mktemp("imported") / "model"
     import_folder(folder, out)
@@ -53,17 +53,17 @@ def rows(config: Any, *lengths: int, seed: int = 3) -> torch.Tensor:
 
 @torch.no_grad()
 def run_both(
-    theirs: MarianMTModel, our_model: Transformer, src: torch.Tensor, tgt: torch.Tensor
+    marian_model: MarianMTModel, our_model: Transformer, src: torch.Tensor, tgt: torch.Tensor
 ) -> Any:
     """Return the output of transformers and our logits; `tgt` begins with the decoder's start
     token."""
     config = our_model.config
-    our_ids, its = tgt.clone(), tgt.clone()
-    our_ids[:, 0], its[:, 0] = config.bos_id, config.pad_id
-    marian_output = theirs(
+    our_ids, decoder_ids = tgt.clone(), tgt.clone()
+    our_ids[:, 0], decoder_ids[:, 0] = config.bos_id, config.pad_id
+    marian_output = marian_model(
         input_ids=src,
         attention_mask=(src != config.pad_id).long(),
-        decoder_input_ids=its,
+        decoder_input_ids=decoder_ids,
         output_attentions=True,
     )
     return marian_output, our_model(src, our_ids)
@@ -71,12 +71,12 @@ def run_both(
 
 @pytest.mark.parametrize("lengths", [(9, 4, 1), (60,)])
 def test_logits_equal_transformers(
-    theirs: MarianMTModel, our_translator: Translator, lengths: tuple[int, ...]
+    marian_model: MarianMTModel, our_translator: Translator, lengths: tuple[int, ...]
 ) -> None:
     """With padding and an input of maximum length. The start token is never generated."""
     config = our_translator.model.config
     src, tgt = rows(config, *lengths), rows(config, *(50 for _ in lengths), seed=5)
-    marian_output, logits = run_both(theirs, our_translator.model, src, tgt)
+    marian_output, logits = run_both(marian_model, our_translator.model, src, tgt)
     torch.testing.assert_close(logits[..., :-1], marian_output.logits, atol=2e-5, rtol=1e-5)
     assert logits[..., -1].max() < -900
     shares = logits.softmax(-1)[..., :-1]
@@ -107,12 +107,12 @@ def test_every_model_variant_equals_transformers(
 
 
 def test_attention_weights_equal_transformers(
-    theirs: MarianMTModel, our_translator: Translator
+    marian_model: MarianMTModel, our_translator: Translator
 ) -> None:
     source = "The baker paints a boat today."
     trace = our_translator.trace(source, target="Ma tante vend du pain encore.")
     src, tgt = torch.tensor([trace.src_ids]), torch.tensor([trace.tgt_ids])
-    marian_output, _ = run_both(theirs, our_translator.model, src, tgt)
+    marian_output, _ = run_both(marian_model, our_translator.model, src, tgt)
     for kind in ("encoder", "decoder", "cross"):
         for layer, weights in enumerate(marian_output[f"{kind}_attentions"]):
             torch.testing.assert_close(
@@ -120,12 +120,12 @@ def test_attention_weights_equal_transformers(
             )
 
 
-def generated(theirs: MarianMTModel, src: torch.Tensor, **options: Any) -> list[list[int]]:
+def generated(marian_model: MarianMTModel, src: torch.Tensor, **options: Any) -> list[list[int]]:
     """Return the output of `generate` up to `</s>`, without the start token."""
-    config: Any = theirs.config
+    config: Any = marian_model.config
     mask = (src != config.pad_token_id).long()
     with torch.no_grad():
-        generated_ids = theirs.generate(input_ids=src, attention_mask=mask, **options)
+        generated_ids = marian_model.generate(input_ids=src, attention_mask=mask, **options)
     outputs = []
     for row in generated_ids[:, 1:].tolist():
         end = row.index(config.eos_token_id) + 1 if config.eos_token_id in row else len(row)
@@ -134,14 +134,14 @@ def generated(theirs: MarianMTModel, src: torch.Tensor, **options: Any) -> list[
 
 
 def test_greedy_outputs_equal_transformers(
-    theirs: MarianMTModel, our_translator: Translator
+    marian_model: MarianMTModel, our_translator: Translator
 ) -> None:
     config = our_translator.model.config
     src = rows(config, 12, 5, 9, 3, 40, 7)
     sources = [[id for id in row if id != config.pad_id] for row in src.tolist()]
     decoder = SequenceDecoder(our_translator.model, "fp32")
     decoded = decoder.run(sources, Decoding(max_len=30))
-    expected = generated(theirs, src, num_beams=1, do_sample=False, max_length=31)
+    expected = generated(marian_model, src, num_beams=1, do_sample=False, max_length=31)
     assert [output.decoded.ids for output in decoded] == expected
     assert any(output.decoded.finished for output in decoded)
     assert len({tuple(ids) for ids in expected}) > 3
@@ -149,7 +149,7 @@ def test_greedy_outputs_equal_transformers(
 
 @pytest.mark.parametrize("beams", [2, 4])
 def test_beam_search_without_length_penalty_equals_transformers(
-    theirs: MarianMTModel, our_translator: Translator, beams: int
+    marian_model: MarianMTModel, our_translator: Translator, beams: int
 ) -> None:
     """`transformers` divides by |Y|^p, we by ((5 + |Y|)/6)^α: with both at 0 the sums are compared
     unchanged, and the searches agree."""
@@ -160,7 +160,7 @@ def test_beam_search_without_length_penalty_equals_transformers(
     decoder = SequenceDecoder(our_translator.model, "fp32")
     outputs = [result.decoded.ids for result in decoder.run(sources, options)]
     expected = generated(
-        theirs, src, num_beams=beams, length_penalty=0.0, early_stopping=True, max_length=31
+        marian_model, src, num_beams=beams, length_penalty=0.0, early_stopping=True, max_length=31
     )
     assert outputs == expected
 

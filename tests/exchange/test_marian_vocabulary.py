@@ -37,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def theirs(folder: Path) -> MarianTokenizer:
+def marian_tokenizer(folder: Path) -> MarianTokenizer:
     return marian.tokenizer(folder)
 
 
@@ -49,14 +49,15 @@ def our_vocabulary(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Vo
 
 
 def test_ids_equal_the_marian_tokenizer(
-    theirs: MarianTokenizer, our_vocabulary: Vocabulary
+    marian_tokenizer: MarianTokenizer, our_vocabulary: Vocabulary
 ) -> None:
     for text in TEXTS:
-        assert our_vocabulary.encode(text) == theirs(text).input_ids, text
+        assert our_vocabulary.encode(text) == marian_tokenizer(text).input_ids, text
         if not text.startswith(">>"):
-            assert our_vocabulary.encode(text, target=True) == theirs(text_target=text).input_ids, (
-                text
-            )
+            assert (
+                our_vocabulary.encode(text, target=True)
+                == marian_tokenizer(text_target=text).input_ids
+            ), text
     assert our_vocabulary.encode_batch(TEXTS) == [our_vocabulary.encode(text) for text in TEXTS]
     english, french = marian.ENGLISH[0], marian.FRENCH[0]
     assert our_vocabulary.encode(french) != our_vocabulary.encode(french, target=True)
@@ -64,11 +65,15 @@ def test_ids_equal_the_marian_tokenizer(
 
 
 def test_decoded_text_equals_the_marian_tokenizer(
-    theirs: MarianTokenizer, our_vocabulary: Vocabulary
+    marian_tokenizer: MarianTokenizer, our_vocabulary: Vocabulary
 ) -> None:
     for text in marian.FRENCH[::5]:
         ids = our_vocabulary.encode(text, target=True)
-        assert our_vocabulary.decode(ids) == theirs.decode(ids, skip_special_tokens=True) == text
+        assert (
+            our_vocabulary.decode(ids)
+            == marian_tokenizer.decode(ids, skip_special_tokens=True)
+            == text
+        )
     ids = our_vocabulary.encode("Ελλε", target=True)
     assert our_vocabulary.unk_id in ids
     assert "⁇" in our_vocabulary.decode(ids)

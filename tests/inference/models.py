@@ -83,7 +83,7 @@ def copier() -> Transformer:
     return model.eval().requires_grad_(False)
 
 
-def logs_of(model: Transformer, source: list[int], ids: list[int]) -> torch.Tensor:
+def log_probabilities(model: Transformer, source: list[int], ids: list[int]) -> torch.Tensor:
     """Return log-probabilities of all tokens at the position of each of `ids`, by one pass."""
     with torch.no_grad():
         logits = model(torch.tensor([source]), torch.tensor([[1, *ids[:-1]]]))[0]
@@ -100,7 +100,7 @@ def exhaustive_best(
         for words in itertools.product(range(4, WORDS), repeat=length):
             for ids in ([*prefix, *words, 2], [*prefix, *words]):
                 if ids[-1:] == [2] and ids.count(2) == 1 and len(ids) <= longest:
-                    total = float(logs_of(model, source, ids)[range(len(ids)), ids].sum())
+                    total = float(log_probabilities(model, source, ids)[range(len(ids)), ids].sum())
                     best = max(best, (total / ((5 + len(ids)) / 6) ** alpha, ids))
     return best
 
@@ -161,7 +161,7 @@ def with_draft(model: Transformer, weights: Any = None) -> SequenceDecoder:
     return decoder
 
 
-class _Words:
+class _CopierVocabulary:
     """A fake vocabulary of `copier`; every text is this source."""
 
     eos_id = 2
@@ -183,7 +183,7 @@ class _Words:
         return [self.source for _ in texts]
 
 
-def copying(source: list[int]) -> Translator:
+def copy_translator(source: list[int]) -> Translator:
     """Return a translator with `copier` that reads every text as `source`."""
-    words: Any = _Words(source)
+    words: Any = _CopierVocabulary(source)
     return Translator(copier(), words)

@@ -57,7 +57,7 @@ def test_a_batch_equals_single_sentences() -> None:
         assert shape == [(node.parent, node.id, node.status) for node in alone.search.nodes]
 
 
-def trees() -> list[tuple[BeamTree, list[int]]]:
+def search_trees() -> list[tuple[BeamTree, list[int]]]:
     pieces = [f"w{i}" for i in range(models.VOCABULARY)]
     outputs = SequenceDecoder(models.copier()).run(
         models.SOURCES, Decoding(beam_size=3, max_len=15)
@@ -66,7 +66,7 @@ def trees() -> list[tuple[BeamTree, list[int]]]:
 
 
 def test_the_tree_includes_discarded_hypotheses() -> None:
-    for tree, ids in trees():
+    for tree, ids in search_trees():
         root = tree.nodes[0]
         assert (root.parent, root.depth, root.token) == (None, 0, "w1")
         for node in tree.nodes[1:]:
@@ -102,7 +102,10 @@ def test_steps_belong_to_the_best_hypothesis() -> None:
     outputs = SequenceDecoder(model).run(models.SOURCES, Decoding(beam_size=4))
     for source, output in zip(models.SOURCES, outputs, strict=True):
         done = output.decoded
-        logs, ids = models.logs_of(model, source, done.ids), torch.tensor(done.candidate_ids)
+        logs, ids = (
+            models.log_probabilities(model, source, done.ids),
+            torch.tensor(done.candidate_ids),
+        )
         shares = logs.gather(1, ids).exp()
         np.testing.assert_allclose(done.candidate_probabilities, shares, atol=1e-4, rtol=0)
         assert ids.shape == (len(done.ids), 8)
@@ -174,7 +177,7 @@ def test_another_penalty_can_change_the_winner_or_need_more_steps() -> None:
 def test_with_penalty_equals_a_search_with_that_penalty() -> None:
     winners = set()
     for source in models.SOURCES:
-        translator = models.copying(source)
+        translator = models.copy_translator(source)
         first = translator.trace("a", beam_size=4, length_penalty=3.0, max_len=15)
         for penalty in (-2.0, 0.0, 0.5, 3.0):
             result = translator.with_penalty(first, penalty)

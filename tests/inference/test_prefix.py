@@ -46,7 +46,7 @@ def test_greedy_continues_any_prefix(
         assert (sequence.ids, sequence.finished) == (prefix, True)
     assert sequence.finished == (sequence.ids[-1] == 2)
     assert sequence.finished or len(sequence.ids) == LIMIT
-    logs = models.logs_of(models.copier(), source, sequence.ids)
+    logs = models.log_probabilities(models.copier(), source, sequence.ids)
     chosen = logs[range(len(sequence.ids)), sequence.ids]
     torch.testing.assert_close(torch.tensor(sequence.log_probabilities), chosen, atol=1e-4, rtol=0)
     best, probabilities = (
@@ -98,7 +98,7 @@ def test_the_decoders_agree(options: Decoding, source: list[int], prefix: list[i
     ]
     if options.top_k == 1 or options == BEAM_OF_ONE:
         outputs.append(decode("cached", source, GREEDY, prefix).decoded)
-    logs = models.logs_of(models.copier(), source, outputs[0].ids)
+    logs = models.log_probabilities(models.copier(), source, outputs[0].ids)
     chosen = logs[range(len(outputs[0].ids)), outputs[0].ids]
     for sequence in outputs:
         assert sequence.ids == outputs[0].ids
@@ -165,6 +165,6 @@ def test_the_tree_has_the_prefix_as_its_trunk(
     assert all(node.best for node in trunk)
     assert all(node.depth > len(prefix) for node in tree.nodes[len(trunk) :])
     assert (len(tree.nodes) == len(trunk)) == end
-    logs = models.logs_of(models.copier(), source, prefix)[range(len(prefix)), prefix]
+    logs = models.log_probabilities(models.copier(), source, prefix)[range(len(prefix)), prefix]
     stored = [node.log_probability for node in trunk[1:]]
     torch.testing.assert_close(torch.tensor(stored).double(), logs.cumsum(0), atol=1e-3, rtol=0)

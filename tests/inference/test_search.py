@@ -47,7 +47,7 @@ def test_records_equal_the_softmax_of_the_model(k: int) -> None:
     outputs = SequenceDecoder(model).run(sources, Decoding(max_len=12, candidates=k))
     for source, output in zip(sources, outputs, strict=True):
         sequence = output.decoded
-        logs = models.logs_of(model, source, sequence.ids)
+        logs = models.log_probabilities(model, source, sequence.ids)
         chosen = logs[range(len(sequence.ids)), sequence.ids]
         torch.testing.assert_close(
             torch.tensor(sequence.log_probabilities), chosen, atol=1e-4, rtol=0
@@ -128,11 +128,11 @@ def test_control_tokens_are_never_generated() -> None:
 LOGITS = torch.tensor([[2.0, 1.0, 0.5, 0.0, -1.0, -3.0, -torch.inf]])
 
 
-def sample(**options: object) -> Decoding:
+def sampling(**options: object) -> Decoding:
     return Decoding(method="sample", **options)
 
 
-def draws(options: Decoding, n: int) -> torch.Tensor:
+def sample_counts(options: Decoding, n: int) -> torch.Tensor:
     """Return how often each token of LOGITS is drawn in `n` steps of one output."""
     sampler = Sampler(options, [11], n)
     rows = LOGITS.expand(n, -1)
@@ -143,7 +143,7 @@ def draws(options: Decoding, n: int) -> torch.Tensor:
 def test_frequencies_are_those_of_the_softmax(temperature: float) -> None:
     """Chi-square over six pieces: above 20.5 in one of a thousand runs, and the seed is fixed."""
     n = 20_000
-    counts = draws(sample(temperature=temperature), n)
+    counts = sample_counts(sampling(temperature=temperature), n)
     expected = n * (LOGITS[0] / temperature).softmax(dim=-1)
     assert counts[6] == 0
     chi_square = ((counts - expected)[:6] ** 2 / expected[:6]).sum()
@@ -152,7 +152,7 @@ def test_frequencies_are_those_of_the_softmax(temperature: float) -> None:
 
 @pytest.mark.parametrize("k", [1, 3, 7, 100])
 def test_top_k_draws_from_the_k_largest(k: int) -> None:
-    counts = draws(sample(top_k=k), 5000)
+    counts = sample_counts(sampling(top_k=k), 5000)
     assert set(counts.nonzero().flatten().tolist()) == set(range(min(k, 6)))
 
 
@@ -162,7 +162,7 @@ def test_top_k_draws_from_the_k_largest(k: int) -> None:
     st.integers(1, 12),
 )
 def test_top_p_keeps_the_fewest_that_reach_p(logits: list[float], p: float, k: int) -> None:
-    probabilities, ids = sampling_distribution(torch.tensor([logits]), sample(top_p=p, top_k=k))
+    probabilities, ids = sampling_distribution(torch.tensor([logits]), sampling(top_p=p, top_k=k))
     full = torch.tensor([logits]).topk(min(k, len(logits))).values.double().softmax(-1)[0]
     n_kept = int((probabilities > 0).sum())
     assert full[:n_kept].sum() >= p - 1e-9 or n_kept == len(full)
@@ -177,13 +177,13 @@ def test_top_p_keeps_the_fewest_that_reach_p(logits: list[float], p: float, k: i
 
 def test_the_same_seed_gives_the_same_output_alone_and_in_a_batch() -> None:
     decoder = SequenceDecoder(models.copier())
-    together = decoder.run(models.SOURCES, sample(seed=7, max_len=12))
+    together = decoder.run(models.SOURCES, sampling(seed=7, max_len=12))
     for source, output in zip(models.SOURCES, together, strict=True):
         assert output.seed == 7
-        alone = decoder.run([source], sample(seed=7, max_len=12))[0]
+        alone = decoder.run([source], sampling(seed=7, max_len=12))[0]
         assert alone.decoded.ids == output.decoded.ids
     sampled_ids = {
-        tuple(decoder.run(models.SOURCES[:1], sample(seed=seed, max_len=12))[0].decoded.ids)
+        tuple(decoder.run(models.SOURCES[:1], sampling(seed=seed, max_len=12))[0].decoded.ids)
         for seed in range(20)
     }
     assert len(sampled_ids) > 5
@@ -191,17 +191,17 @@ def test_the_same_seed_gives_the_same_output_alone_and_in_a_batch() -> None:
 
 def test_a_random_seed_is_returned_and_can_be_repeated() -> None:
     decoder = SequenceDecoder(models.copier())
-    outputs = decoder.run(models.SOURCES[:1] * 6, sample(max_len=12))
+    outputs = decoder.run(models.SOURCES[:1] * 6, sampling(max_len=12))
     seeds = {output.seed for output in outputs}
     assert len(seeds) == 6
     for output in outputs:
-        repeated = decoder.run(models.SOURCES[:1], sample(max_len=12, seed=output.seed))[0]
+        repeated = decoder.run(models.SOURCES[:1], sampling(max_len=12, seed=output.seed))[0]
         assert repeated.decoded.ids == output.decoded.ids
 
 
 def test_global_random_generators_are_unchanged() -> None:
     before = torch.get_rng_state(), np.random.get_state()[1].tolist()  # noqa: NPY002
-    SequenceDecoder(models.copier()).run(models.SOURCES, sample(max_len=6))
+    SequenceDecoder(models.copier()).run(models.SOURCES, sampling(max_len=6))
     assert torch.equal(torch.get_rng_state(), before[0])
     assert np.random.get_state()[1].tolist() == before[1]  # noqa: NPY002
 
@@ -209,7 +209,7 @@ def test_global_random_generators_are_unchanged() -> None:
 def test_top_k_of_one_is_greedy() -> None:
     decoder = SequenceDecoder(models.copier())
     greedy = [o.decoded.ids for o in decoder.run(models.SOURCES, Decoding(max_len=12))]
-    sampled = decoder.run(models.SOURCES, sample(top_k=1, max_len=12))
+    sampled = decoder.run(models.SOURCES, sampling(top_k=1, max_len=12))
     assert [o.decoded.ids for o in sampled] == greedy
 
 
@@ -220,7 +220,7 @@ def test_top_k_of_one_is_greedy() -> None:
 )
 def test_tokens_outside_top_p_have_mass_p_above_them(logits: list[float], p: float) -> None:
     row = torch.tensor([logits])
-    probabilities, ids = sampling_distribution(row, sample(top_p=p))
+    probabilities, ids = sampling_distribution(row, sampling(top_p=p))
     before = [float(mass_above(row, torch.tensor([piece]))) for piece in range(len(logits))]
     # Sums in another order differ in their last digits.
     for share, piece in zip(probabilities[0].tolist(), ids[0].tolist(), strict=True):

@@ -27,7 +27,7 @@ TEXTS = [
 ]
 
 
-def work(translator: Translator, number: int) -> tuple[Trace, list[str]]:
+def translate_and_trace(translator: Translator, number: int) -> tuple[Trace, list[str]]:
     """Each thread has its own text and decoding method; two have hooks."""
     hooks = None
     if number % 4 == 3:
@@ -51,13 +51,13 @@ def test_eight_threads_get_their_own_results(
         monkeypatch.setattr(fast, "MIN_TUNED_WEIGHTS", 0)
         monkeypatch.setattr(fast.FastBackend, "_time_ratio", lambda *args: 0.0)
     alone = Translator(tiny_model, vocabulary, "fp32")
-    expected = [work(alone, number) for number in range(8)]
+    expected = [translate_and_trace(alone, number) for number in range(8)]
     shared = Translator(tiny_model, vocabulary, "fp32")
     barrier = threading.Barrier(8)
 
     def thread(number: int) -> list[tuple[Trace, list[str]]]:
         barrier.wait()
-        return [work(shared, number) for _ in range(3)]
+        return [translate_and_trace(shared, number) for _ in range(3)]
 
     with ThreadPoolExecutor(8) as pool:
         results = list(pool.map(thread, range(8)))

@@ -29,12 +29,12 @@ def trace(checkpoints: Path) -> Trace:
     return translator.trace("She hides books.", method="beam", beam_size=3)
 
 
-def packed(trace: Trace, path: Path) -> bytes:
+def npz_bytes(trace: Trace, path: Path) -> bytes:
     trace.save_npz(path / "t.npz")
     return (path / "t.npz").read_bytes()
 
 
-def changed(content: bytes, change: Callable[[Parts, Parts], object]) -> bytes:
+def with_edits(content: bytes, change: Callable[[Parts, Parts], object]) -> bytes:
     """Return the file with a changed header and changed arrays."""
     with np.load(io.BytesIO(content)) as stored:
         arrays: Parts = {name: stored[name] for name in stored.files}
@@ -47,7 +47,7 @@ def changed(content: bytes, change: Callable[[Parts, Parts], object]) -> bytes:
 
 
 def test_weights_vectors_and_steps_are_loaded(trace: Trace, tmp_path: Path) -> None:
-    loaded = open_trace(packed(trace, tmp_path))
+    loaded = open_trace(npz_bytes(trace, tmp_path))
     for kind in ("encoder", "decoder", "cross"):
         for layer in range(trace.n_layers):
             np.testing.assert_array_equal(loaded.weights(kind, layer), trace.weights(kind, layer))
@@ -65,7 +65,7 @@ def test_weights_vectors_and_steps_are_loaded(trace: Trace, tmp_path: Path) -> N
 def test_attention_of_another_model_is_loaded(tmp_path: Path) -> None:
     weights = list(np.random.default_rng(5).dirichlet(np.ones(3), size=(2, 2, 3)))
     original = Trace.from_weights(["a", "b", "<b>"], encoder=weights)
-    loaded = open_trace(packed(original, tmp_path))
+    loaded = open_trace(npz_bytes(original, tmp_path))
     np.testing.assert_allclose(loaded.weights("encoder", 1), weights[1], rtol=1e-6)
     assert loaded.src_tokens == original.src_tokens
 
@@ -73,7 +73,7 @@ def test_attention_of_another_model_is_loaded(tmp_path: Path) -> None:
 def test_kinds_of_unequal_depth_are_loaded(tmp_path: Path) -> None:
     rows = list(np.random.default_rng(5).dirichlet(np.ones(3), size=(3, 2, 3)))
     original = Trace.from_weights(["a", "b", "c"], ["d", "e", "f"], encoder=rows, cross=rows[:1])
-    loaded = open_trace(packed(original, tmp_path))
+    loaded = open_trace(npz_bytes(original, tmp_path))
     assert (loaded.depth("encoder"), loaded.depth("cross")) == (3, 1)
     np.testing.assert_allclose(loaded.weights("encoder", 2), rows[2], rtol=1e-6)
 
@@ -140,7 +140,7 @@ def test_invalid_content_is_refused_in_one_sentence(
 ) -> None:
     change, message = INVALID[case]
     with pytest.raises(ValueError, match=message) as error:
-        open_trace(changed(packed(trace, tmp_path), change))
+        open_trace(with_edits(npz_bytes(trace, tmp_path), change))
     assert "\n" not in str(error.value)
 
 
@@ -151,7 +151,7 @@ def test_other_files_are_refused(raw: bytes) -> None:
 
 
 def test_truncated_files_are_refused(trace: Trace, tmp_path: Path) -> None:
-    content = packed(trace, tmp_path)
+    content = npz_bytes(trace, tmp_path)
     for end in (len(content) // 2, len(content) - 1):
         with pytest.raises(ValueError, match="This is not a complete trace"):
             open_trace(content[:end])

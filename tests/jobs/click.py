@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 
-from tests.jobs.conftest import until, warm
+from tests.jobs.conftest import wait_until, warm
 from transformer.jobs import Jobs, Limits
 from transformer.training.recipe import make_run_config
 
@@ -26,7 +26,7 @@ def click_to_first_line(jobs: Jobs, task: str) -> float:
         time.sleep(0.005)
     seconds = time.perf_counter() - clicked
     jobs.control(name, "click", command="stop")
-    until(jobs, name, "cancelled")
+    wait_until(jobs, name, "cancelled")
     return seconds
 
 

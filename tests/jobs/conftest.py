@@ -35,15 +35,15 @@ def run_config(
     )
 
 
-def until(jobs: Jobs, name: str, condition: Callable[[RunInfo], bool] | str) -> RunInfo:
+def wait_until(jobs: Jobs, name: str, condition: Callable[[RunInfo], bool] | str) -> RunInfo:
     """Wait until the condition is true for the run, or it has this status; return the run."""
 
-    def matching() -> RunInfo | None:
+    def run_if_reached() -> RunInfo | None:
         info = jobs.run(name)
         matches = info.status == condition if isinstance(condition, str) else condition(info)
         return info if matches else None
 
-    return wait_for(matching, lambda: f"the last state: {jobs.run(name)}")
+    return wait_for(run_if_reached, lambda: f"the last state: {jobs.run(name)}")
 
 
 def warm(jobs: Jobs, count: int = 1) -> Jobs:
@@ -108,7 +108,7 @@ def queue_positions(jobs: Jobs) -> dict[str, int | None]:
     return {info.title: info.queue_position for info in jobs.runs()}
 
 
-def begin(jobs: Jobs, title: str, owner: str) -> str:
+def submit_run(jobs: Jobs, title: str, owner: str) -> str:
     return jobs.submit(run_config(title=title), owner)
 
 

@@ -33,14 +33,14 @@ def wait_for(condition: Callable[[], Any], describe: Callable[[], object] = str)
     return value
 
 
-def until(computing: ComputationService, key: str, status: str) -> ComputationStatus:
+def wait_for_status(computing: ComputationService, key: str, status: str) -> ComputationStatus:
     def status_if_reached() -> ComputationStatus | None:
         return current if (current := computing.status(key)).status == status else None
 
     return wait_for(status_if_reached, lambda: computing.status(key))
 
 
-def half_way(computing: ComputationService, key: str) -> None:
+def wait_until_half_done(computing: ComputationService, key: str) -> None:
     wait_for(lambda: computing.status(key).progress >= 0.5)
 
 

@@ -17,11 +17,11 @@ from transformer.run_config import TrainingRun
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import make_run_config
 
-TWO = WorkerCapacity(cores=2, threads=2)
-ME = new_worker_id("here")
+TWO_CORES = WorkerCapacity(cores=2, threads=2)
+WORKER_ID = new_worker_id("here")
 
 
-def large(title: str) -> TrainingRun:
+def large_run(title: str) -> TrainingRun:
     """Return a run with steps of 1.3 × 10⁹ weights × positions, which benefits from a second
     thread."""
     model = ModelConfig(vocab_size=1000, d_model=128, n_layers=1, n_heads=2, d_ff=128)
@@ -33,13 +33,15 @@ def queue(tmp_path: Path) -> Queue:
     return Queue(tmp_path)
 
 
-def put(queue: Queue, *configs: TrainingRun) -> None:
+def queue_runs(queue: Queue, *configs: TrainingRun) -> None:
     """Queue runs of different owners in this order."""
     for number, config in enumerate(configs):
         queue.add([config], Requester(f"visitor {number}"), {}, Limits(disk_free=1))
 
 
-def claim_next(queue: Queue, worker: str = ME, capacity: WorkerCapacity = TWO) -> ClaimedRun | None:
+def claim_next(
+    queue: Queue, worker: str = WORKER_ID, capacity: WorkerCapacity = TWO_CORES
+) -> ClaimedRun | None:
     return claims.claim_next_run(queue, worker, capacity)
 
 
@@ -48,54 +50,54 @@ def title(claim: ClaimedRun | None) -> str:
     return str(claim.folder.config().title)
 
 
-def end(queue: Queue, claim: ClaimedRun | None) -> None:
+def end_run(queue: Queue, claim: ClaimedRun | None) -> None:
     assert claim
     claims.release_run(queue, claim, ValueError("enough"))
 
 
 def test_two_cores_train_two_small_runs_and_a_third_waits(queue: Queue) -> None:
-    put(queue, run_config(title="a"), run_config(title="b"), run_config(title="c"))
+    queue_runs(queue, run_config(title="a"), run_config(title="b"), run_config(title="c"))
     first, second = claim_next(queue), claim_next(queue)
     assert [title(first), title(second)] == ["a", "b"]
     assert claim_next(queue) is None
-    end(queue, first)
+    end_run(queue, first)
     third = claim_next(queue)
     assert title(third) == "c"
     for claim in (second, third):
-        end(queue, claim)
+        end_run(queue, claim)
 
 
 def test_a_large_run_gets_both_cores_and_keeps_its_position(queue: Queue) -> None:
-    put(queue, run_config(title="small"), large("large"), run_config(title="late"))
+    queue_runs(queue, run_config(title="small"), large_run("large"), run_config(title="late"))
     small = claim_next(queue)
     assert title(small) == "small"
     assert claim_next(queue) is None  # neither the large run nor the one after it
-    end(queue, small)
+    end_run(queue, small)
     huge = claim_next(queue)
     assert title(huge) == "large"
     assert claim_next(queue) is None
-    end(queue, huge)
+    end_run(queue, huge)
     late = claim_next(queue)
     assert title(late) == "late"
-    end(queue, late)
+    end_run(queue, late)
 
 
 def test_runs_of_another_app_take_no_cores(queue: Queue) -> None:
-    put(queue, run_config(title="a"), large("b"), run_config(title="c"))
+    queue_runs(queue, run_config(title="a"), large_run("b"), run_config(title="c"))
     elsewhere = claim_next(queue, new_worker_id("there"))
     claim_ = claim_next(queue)
     assert [title(elsewhere), title(claim_)] == ["a", "b"]
     third = claims.claim_next_run(queue, "a machine of a cluster")
     assert title(third) == "c"
     for claim in (elsewhere, claim_, third):
-        end(queue, claim)
+        end_run(queue, claim)
 
 
 def test_a_run_larger_than_the_machine_starts_alone(queue: Queue) -> None:
-    put(queue, large("a"))
+    queue_runs(queue, large_run("a"))
     claim = claim_next(queue, capacity=WorkerCapacity(cores=1, threads=2))
     assert title(claim) == "a"
-    end(queue, claim)
+    end_run(queue, claim)
 
 
 @pytest.mark.parametrize(
@@ -130,8 +132,8 @@ def test_the_number_of_concurrent_runs(
 @pytest.mark.parametrize("task", TASKS)
 def test_every_suggested_run_takes_one_core(queue: Queue, task: str) -> None:
     config = replace(make_run_config(task), title="a")
-    put(queue, config, replace(config, title="b"))
+    queue_runs(queue, config, replace(config, title="b"))
     claimed = claim_next(queue), claim_next(queue)
     assert [title(run) for run in claimed] == ["a", "b"]
     for claim in claimed:
-        end(queue, claim)
+        end_run(queue, claim)

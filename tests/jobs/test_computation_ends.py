@@ -23,9 +23,9 @@ from tests.jobs.requests import (
     Ask,
     fake_computation,
     folders,
-    half_way,
-    until,
     wait_for,
+    wait_for_status,
+    wait_until_half_done,
 )
 from transformer.jobs import ComputationService, JobError, Limits
 from transformer.jobs.computation import LANES
@@ -47,7 +47,7 @@ def test_a_computation_over_its_time_limit_fails_with_a_reason(tmp_path: Path) -
     with ComputationService(tmp_path, limits) as computing:
         key = computing.submit(fake_computation(tmp_path, "long"), visitor="me")
         reason = "it took more than the 0.01 minutes that this app allows; take fewer sentences"
-        assert until(computing, key, "failed").reason == reason
+        assert wait_for_status(computing, key, "failed").reason == reason
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the system holds no process to seconds")
@@ -55,7 +55,7 @@ def test_a_computation_over_its_cpu_limit_fails(tmp_path: Path) -> None:
     lanes = {"step": replace(LANES["step"], max_cpu_seconds=1)}
     with ComputationService(tmp_path, LIMITS, lanes=lanes) as computing:
         key = computing.submit(fake_computation(tmp_path, "busy", "step"), visitor="me")
-        assert until(computing, key, "failed").reason == (
+        assert wait_for_status(computing, key, "failed").reason == (
             "it took more than the 1 second that this app allows; take a smaller model, or a "
             "smaller batch"
         )
@@ -66,10 +66,10 @@ def test_a_computation_over_its_cpu_limit_fails(tmp_path: Path) -> None:
 def test_a_computation_without_enough_memory_fails_alone(
     ask: Ask, computing: ComputationService
 ) -> None:
-    assert until(computing, ask("large"), "failed").reason == (
+    assert wait_for_status(computing, ask("large"), "failed").reason == (
         "it needs more memory than the limit of 3.0 GB; take fewer sentences"
     )
-    until(computing, ask("quick"), "done")
+    wait_for_status(computing, ask("quick"), "done")
 
 
 def test_the_lane_process_is_reused_and_replaced_if_killed(
@@ -83,7 +83,7 @@ def test_the_lane_process_is_reused_and_replaced_if_killed(
 
         def made_by(action: str, lane: str = "corpus", **more: int) -> int:
             key = computing.submit(fake_computation(tmp_path, action, lane, **more), visitor="me")
-            until(computing, key, "done")
+            wait_for_status(computing, key, "done")
             return int(computing.result(key)["process"])
 
         first = made_by("talks")
@@ -98,11 +98,11 @@ def test_the_lane_process_is_reused_and_replaced_if_killed(
 def test_an_idle_process_ends(tmp_path: Path) -> None:
     lanes = {"corpus": replace(LANES["corpus"], idle_seconds=0.1)}
     with ComputationService(tmp_path, LIMITS, lanes=lanes) as computing:
-        until(
+        wait_for_status(
             computing, computing.submit(fake_computation(tmp_path, "quick"), visitor="me"), "done"
         )
         wait_for(lambda: not leaks.children())
-        until(
+        wait_for_status(
             computing,
             computing.submit(fake_computation(tmp_path, "quick", n=1), visitor="me"),
             "done",
@@ -114,7 +114,7 @@ def test_an_abandoned_request_is_dropped(tmp_path: Path) -> None:
     lanes = {"step": replace(LANES["step"], abandoned_after=0.5)}
     with ComputationService(tmp_path, LIMITS, lanes=lanes) as computing:
         held = computing.submit(fake_computation(tmp_path, "held", "step"), visitor="me")
-        half_way(computing, held)
+        wait_until_half_done(computing, held)
         computations = [
             fake_computation(tmp_path, "quick", "step", number=number) for number in range(30)
         ]
@@ -138,7 +138,7 @@ def test_a_failed_computation_has_a_reason_and_can_be_repeated(
     computing: ComputationService, ask: Ask
 ) -> None:
     fails, breaks = ask("fails"), ask("breaks")
-    assert until(computing, breaks, "failed").reason.startswith("its process ended (9)")
+    assert wait_for_status(computing, breaks, "failed").reason.startswith("its process ended (9)")
     assert computing.status(fails).reason == "no such ruler"
     with pytest.raises(JobError, match="no longer stored"):
         computing.result(fails)
@@ -149,7 +149,7 @@ def test_a_failed_computation_has_a_reason_and_can_be_repeated(
 def test_a_full_disk_in_the_process_is_reported(tmp_path: Path) -> None:
     with ComputationService(tmp_path) as computing:
         key = computing.submit(fake_computation(tmp_path, "full"), visitor="me")
-        assert until(computing, key, "failed").reason == DISK_FULL
+        assert wait_for_status(computing, key, "failed").reason == DISK_FULL
 
 
 def test_a_killed_app_leaves_no_partial_result(tmp_path: Path) -> None:
@@ -220,11 +220,11 @@ def test_a_full_disk_is_reported_even_without_a_file(
         full = Mock(side_effect=OSError(28, "No space left on device", "/srv/runs/x"))
         patched.setattr("transformer.jobs.lane_thread.write_json", full)
         key = ask("words")
-        assert until(computing, key, "failed").reason == (
+        assert wait_for_status(computing, key, "failed").reason == (
             "it could not be computed: No space left on device"
         )
     assert ask("words") == key  # there is space again
-    assert until(computing, key, "done")
+    assert wait_for_status(computing, key, "done")
 
     folder = tmp_path / "made"
     write_json(folder / "ask.json", {})

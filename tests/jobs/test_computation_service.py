@@ -17,10 +17,10 @@ from tests.jobs.requests import (
     Ask,
     fake_computation,
     folders,
-    half_way,
     starts,
-    until,
     wait_for,
+    wait_for_status,
+    wait_until_half_done,
 )
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.reports import compute
@@ -37,7 +37,7 @@ def test_results_are_shared_and_survive_a_restart(
     computing: ComputationService, ask: Ask, tmp_path: Path
 ) -> None:
     key = ask("quick", bleu=True)
-    until(computing, key, "done")
+    wait_for_status(computing, key, "done")
     result = computing.result(key)
     assert result["given"] == fake_computation(tmp_path, "quick", bleu=True).arguments
     assert result["nice"] in (None, os.nice(0) + 3)
@@ -49,7 +49,7 @@ def test_results_are_shared_and_survive_a_restart(
     result_folder = tmp_path / ".results" / key
     assert sorted(path.name for path in result_folder.iterdir()) == ["lock", "result.json"]
     computing.submit(fake_computation(tmp_path, "quick", bleu=True), visitor="you", force=True)
-    until(computing, key, "done")
+    wait_for_status(computing, key, "done")
     assert starts(tmp_path) == ["quick", "quick"]
 
 
@@ -58,7 +58,7 @@ def test_a_computation_may_store_a_file(computing: ComputationService, tmp_path:
     with pytest.raises(JobError, match="this file is no longer stored"):
         computing.file(computation)
     key = computing.submit(computation, visitor="me")
-    until(computing, key, "done")
+    wait_for_status(computing, key, "done")
     path = computing.file(computation)
     assert path.read_bytes() == b"made"
     assert path.parent == tmp_path / ".results" / key
@@ -90,7 +90,7 @@ def test_results_of_other_code_are_not_used(
     computing: ComputationService, ask: Ask, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     key = ask("quick")
-    until(computing, key, "done")
+    wait_for_status(computing, key, "done")
     monkeypatch.setattr("transformer.jobs.computation.fingerprint", lambda: "0" * 16)
     later = fake_computation(tmp_path, "quick").key
     assert later != key
@@ -130,7 +130,7 @@ def test_computations_run_one_at_a_time_and_can_be_cancelled(
     computing: ComputationService, ask: Ask, tmp_path: Path
 ) -> None:
     long, quick = ask("long"), ask("quick", "you")
-    half_way(computing, long)
+    wait_until_half_done(computing, long)
     assert computing.status(long, "me") == ComputationStatus(
         long, "running", 0.5, "half way", is_requester=True
     )
@@ -140,7 +140,7 @@ def test_computations_run_one_at_a_time_and_can_be_cancelled(
     computing.cancel(long, "me")
     assert computing.status(long, "you").is_requester  # another visitor still waits for it
     computing.cancel(long, "you")
-    until(computing, quick, "done")
+    wait_for_status(computing, quick, "done")
     assert computing.status(long).status == "absent"
     assert folders(tmp_path) == [quick]
     assert starts(tmp_path) == ["long", "quick"]
@@ -155,7 +155,7 @@ def test_excess_requests_are_refused_until_one_ends(
     with pytest.raises(JobError, match=f"you have {MAX_PER_VISITOR} measurements in progress"):
         ask("quick", number=-1)
     ask("quick", "you", number=3)  # equal requests share one computation
-    half_way(computing, long)
+    wait_until_half_done(computing, long)
     computing.cancel(quick, "me")
     assert computing.status(quick).status == "absent"
     for number in range(MAX_PER_VISITOR - 2):
@@ -163,7 +163,7 @@ def test_excess_requests_are_refused_until_one_ends(
             computing.cancel(fake_computation(tmp_path, "quick", number=number).key, visitor)
     computing.cancel(long, "me")
     ask("long")
-    half_way(computing, long)
+    wait_until_half_done(computing, long)
     wait_for(lambda: starts(tmp_path) == ["long", "long"])
 
 
@@ -179,7 +179,7 @@ def test_partial_results_are_shown_and_kept_after_cancelling(
     wait_for(lambda: has_ended(tmp_path / ".results" / key))
     assert computing.status(key) == ComputationStatus(key, "stopped", so_far={"lines": [1]})
     assert ask("parts", lane="timing") == key
-    half_way(computing, key)
+    wait_until_half_done(computing, key)
     computing.close()
     with ComputationService(tmp_path) as later:
         assert later.status(key).status == "stopped"

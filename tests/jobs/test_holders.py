@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from tests.jobs.conftest import MakeIdleJobs, MakeJobs, run_config, until
+from tests.jobs.conftest import MakeIdleJobs, MakeJobs, run_config, wait_until
 from transformer.jobs import JobError, info
 from transformer.run_config import PairsRun, RaceEntry, TrainingRun
 
 
-def of_seed(seed: int, **more: object) -> TrainingRun:
+def run_with_seed(seed: int, **more: object) -> TrainingRun:
     config = run_config()
     return replace(config, training=replace(config.training, seed=seed), **more)  # type: ignore[arg-type]
 
@@ -36,12 +36,12 @@ def test_thirty_equal_requests_share_one_run(make_idle_jobs: MakeIdleJobs) -> No
 def test_any_setting_that_changes_results_makes_another_run(
     make_idle_jobs: MakeIdleJobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    jobs, first = make_idle_jobs(queued=20, runs_per_visitor=20), of_seed(1)
+    jobs, first = make_idle_jobs(queued=20, runs_per_visitor=20), run_with_seed(1)
     begun = jobs.submit(first, "ann", reuse=True)
-    assert jobs.submit(of_seed(1, title="Called otherwise"), "bob", reuse=True) == begun
+    assert jobs.submit(run_with_seed(1, title="Called otherwise"), "bob", reuse=True) == begun
     assert isinstance(first.model.d_ff, int)
     variants = [
-        of_seed(2),
+        run_with_seed(2),
         replace(first, model=replace(first.model, d_ff=16)),
         replace(first, training=replace(first.training, steps=4)),
         run_config(steps=4),
@@ -100,19 +100,19 @@ def test_a_shared_run_cannot_be_changed_but_left(make_idle_jobs: MakeIdleJobs) -
 
 def test_a_shared_run_of_a_teacher_comes_first(make_idle_jobs: MakeIdleJobs) -> None:
     jobs = make_idle_jobs()
-    jobs.submit(of_seed(1), "ann", reuse=True)
-    name = jobs.submit(of_seed(2), "bob", reuse=True)
+    jobs.submit(run_with_seed(1), "ann", reuse=True)
+    name = jobs.submit(run_with_seed(2), "bob", reuse=True)
     assert jobs.run(name).queue_position == 2
-    assert jobs.submit(of_seed(2), "teacher", first=True, reuse=True) == name
+    assert jobs.submit(run_with_seed(2), "teacher", first=True, reuse=True) == name
     assert jobs.run(name).queue_position == 1
-    jobs.submit(of_seed(2), "cay", reuse=True)
+    jobs.submit(run_with_seed(2), "cay", reuse=True)
     assert jobs.run(name).queue_position == 1
 
 
 def test_a_finished_equal_run_is_returned_at_once(make_jobs: MakeJobs) -> None:
     jobs = make_jobs()
     name = jobs.submit(run_config(), "ann", reuse=True)
-    until(jobs, name, "finished")
+    wait_until(jobs, name, "finished")
     assert jobs.submit(run_config(), "bob", reuse=True) == name
     run = jobs.run(name)
     assert (run.status, run.holders) == ("finished", ("ann", "bob"))

@@ -6,12 +6,12 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from tests.jobs.requests import LIMITS, fake_computation, until
+from tests.jobs.requests import LIMITS, fake_computation, wait_for_status
 from transformer.jobs import Computation, ComputationService
 from transformer.jobs.results import LATEST_FOLDER
 
 
-def about(root: Path, action: str, subject: str = "a finding") -> Computation:
+def computation_about(root: Path, action: str, subject: str = "a finding") -> Computation:
     return replace(fake_computation(root, action), subject=subject)
 
 
@@ -19,13 +19,17 @@ def test_the_latest_result_survives_a_restart(tmp_path: Path) -> None:
     before = time.time()
     with ComputationService(tmp_path, LIMITS) as computing:
         assert computing.latest("a finding") is None
-        for computation in (about(tmp_path, "one"), about(tmp_path, "two")):
-            until(computing, computing.submit(computation, visitor="me"), "done")
-        until(computing, computing.submit(about(tmp_path, "three", ""), visitor="me"), "done")
+        for computation in (computation_about(tmp_path, "one"), computation_about(tmp_path, "two")):
+            wait_for_status(computing, computing.submit(computation, visitor="me"), "done")
+        wait_for_status(
+            computing,
+            computing.submit(computation_about(tmp_path, "three", ""), visitor="me"),
+            "done",
+        )
     with ComputationService(tmp_path, LIMITS) as computing:
         latest = computing.latest("a finding")
         assert latest is not None
-        assert latest.key == about(tmp_path, "two").key
+        assert latest.key == computation_about(tmp_path, "two").key
         assert latest.result == computing.result(latest.key)
         assert before <= latest.when <= time.time()
         assert computing.latest("another") is None
@@ -34,15 +38,18 @@ def test_the_latest_result_survives_a_restart(tmp_path: Path) -> None:
 
 
 def test_the_subject_does_not_change_the_key(tmp_path: Path) -> None:
-    assert about(tmp_path, "one", "this").key == about(tmp_path, "one", "that").key
+    assert (
+        computation_about(tmp_path, "one", "this").key
+        == computation_about(tmp_path, "one", "that").key
+    )
 
 
 def test_a_repeated_computation_has_a_new_time(tmp_path: Path) -> None:
     with ComputationService(tmp_path, LIMITS) as computing:
         whens = []
         for force in (False, True):
-            key = computing.submit(about(tmp_path, "one"), visitor="me", force=force)
-            until(computing, key, "done")
+            key = computing.submit(computation_about(tmp_path, "one"), visitor="me", force=force)
+            wait_for_status(computing, key, "done")
             latest = computing.latest("a finding")
             assert latest is not None
             whens.append(latest.when)
@@ -51,8 +58,8 @@ def test_a_repeated_computation_has_a_new_time(tmp_path: Path) -> None:
 
 def test_a_deleted_result_deletes_its_reference(tmp_path: Path) -> None:
     with ComputationService(tmp_path, LIMITS) as computing:
-        key = computing.submit(about(tmp_path, "one"), visitor="me")
-        until(computing, key, "done")
+        key = computing.submit(computation_about(tmp_path, "one"), visitor="me")
+        wait_for_status(computing, key, "done")
         (result,) = tmp_path.glob(f".results/{key}/result.json")
         result.unlink()
         assert computing.latest("a finding") is None
@@ -62,7 +69,9 @@ def test_a_deleted_result_deletes_its_reference(tmp_path: Path) -> None:
 
 def test_a_foreign_reference_is_ignored(tmp_path: Path) -> None:
     with ComputationService(tmp_path, LIMITS) as computing:
-        until(computing, computing.submit(about(tmp_path, "one"), visitor="me"), "done")
+        wait_for_status(
+            computing, computing.submit(computation_about(tmp_path, "one"), visitor="me"), "done"
+        )
         (note,) = (tmp_path / LATEST_FOLDER).iterdir()
         (tmp_path / "result.json").write_text('{"stolen": 1}')
         for written in ("no json", '{"key": "..", "when": 1}', '{"key": 3, "when": 1}', "[]"):

@@ -73,7 +73,7 @@ def test_the_operator_sets_the_folder_of_runs(monkeypatch: pytest.MonkeyPatch) -
         ("teacher_token = 3141592653589", 'teacher_token must be text in "quotes", not another'),
     ],
 )
-def test_an_invalid_file_is_one_sentence(
+def test_an_invalid_file_gives_a_one_sentence_error(
     content: str | bytes, message: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "limits.toml"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.jobs.conftest import MakeIdleJobs, begin, queue_positions, run_config
+from tests.jobs.conftest import MakeIdleJobs, queue_positions, run_config, submit_run
 from tests.jobs.fake_trainer import save
 from transformer.jobs import JobError, claims
 from transformer.jobs.info import RunInfo, queue_order, with_queue_positions
@@ -20,7 +20,7 @@ from transformer.jobs.queue import Queue
 def test_everyone_s_first_run_comes_before_anyone_s_second(make_idle_jobs: MakeIdleJobs) -> None:
     jobs = make_idle_jobs()
     for title in ("a1", "a2", "a3", "b1", "c1", "b2"):
-        begin(jobs, title, title[0])
+        submit_run(jobs, title, title[0])
     assert queue_positions(jobs) == {"a1": 1, "b1": 2, "c1": 3, "a2": 4, "b2": 5, "a3": 6}
     queue = Queue(jobs.folder(jobs.runs()[0].name).path.parent)
     order = []
@@ -38,12 +38,12 @@ def test_everyone_s_first_run_comes_before_anyone_s_second(make_idle_jobs: MakeI
 
 def test_visitors_with_a_run_wait_behind_those_without(make_idle_jobs: MakeIdleJobs) -> None:
     jobs = make_idle_jobs()
-    begin(jobs, "a1", "a")
+    submit_run(jobs, "a1", "a")
     queue = Queue(jobs.folder(jobs.runs()[0].name).path.parent)
     claim = claims.claim_next_run(queue, "worker")
     assert claim
-    begin(jobs, "a2", "a")
-    begin(jobs, "b1", "b")
+    submit_run(jobs, "a2", "a")
+    submit_run(jobs, "b1", "b")
     assert queue_positions(jobs) == {"a1": None, "b1": 1, "a2": 2}
     claims.release_run(queue, claim, ValueError("enough"))
     assert queue_positions(jobs) == {"a1": None, "a2": 1, "b1": 2}
@@ -54,7 +54,7 @@ def test_visitors_with_a_run_wait_behind_those_without(make_idle_jobs: MakeIdleJ
 def test_a_pausing_run_is_never_shown_as_cancelled(make_idle_jobs: MakeIdleJobs) -> None:
     """The trainer reports "cancelled" when the worker signals, and then the worker "paused"."""
     jobs = make_idle_jobs()
-    name = begin(jobs, "a", "ann")
+    name = submit_run(jobs, "a", "ann")
     queue = Queue(jobs.folder(name).path.parent)
     claim = claims.claim_next_run(queue, "worker")
     assert claim
@@ -72,7 +72,7 @@ RESTARTS = "starts again at step 0, since nothing was saved"
 def test_an_interrupted_run_shows_where_it_will_continue(make_idle_jobs: MakeIdleJobs) -> None:
     """Regression: it showed a step from which to continue, but started at 0, without a save."""
     jobs = make_idle_jobs()
-    name = begin(jobs, "a", "ann")
+    name = submit_run(jobs, "a", "ann")
     queue = Queue(jobs.folder(name).path.parent)
 
     def interrupted(saved: int) -> str:
@@ -99,7 +99,7 @@ def test_an_interrupted_run_shows_where_it_will_continue(make_idle_jobs: MakeIdl
 
 def test_runs_of_an_exited_worker_fail_with_its_exit_code(make_idle_jobs: MakeIdleJobs) -> None:
     jobs = make_idle_jobs()
-    name, other_run = begin(jobs, "a", "ann"), begin(jobs, "b", "bob")
+    name, other_run = submit_run(jobs, "a", "ann"), submit_run(jobs, "b", "bob")
     queue = Queue(jobs.folder(name).path.parent)
     claim, second = claims.claim_next_run(queue, "worker"), claims.claim_next_run(queue, "another")
     assert claim
@@ -119,7 +119,7 @@ def test_runs_of_an_exited_worker_fail_with_its_exit_code(make_idle_jobs: MakeId
 
 
 @st.composite
-def lines(draw: st.DrawFn) -> list[RunInfo]:
+def queues(draw: st.DrawFn) -> list[RunInfo]:
     status = st.sampled_from(["queued", "queued", "running", "finished", "paused"])
     drawn = draw(st.lists(st.tuples(st.sampled_from("abc"), status), max_size=12))
     return [
@@ -128,7 +128,7 @@ def lines(draw: st.DrawFn) -> list[RunInfo]:
     ]
 
 
-@given(lines())
+@given(queues())
 def test_the_queue_is_fair(infos: list[RunInfo]) -> None:
     line = queue_order(infos)
     assert sorted(info.turn for info in line) == [i.turn for i in infos if i.status == "queued"]
@@ -154,7 +154,7 @@ def test_thirty_requests_for_twenty_positions(make_idle_jobs: MakeIdleJobs) -> N
     def press(n: int) -> None:
         barrier.wait()
         try:
-            got.append(begin(jobs, f"{n}", f"visitor-{n}"))
+            got.append(submit_run(jobs, f"{n}", f"visitor-{n}"))
         except JobError as error:
             refused.append(str(error))
 
@@ -170,18 +170,18 @@ def test_thirty_requests_for_twenty_positions(make_idle_jobs: MakeIdleJobs) -> N
 
 def test_stored_runs_of_a_visitor_are_limited(make_idle_jobs: MakeIdleJobs) -> None:
     jobs = make_idle_jobs(runs_per_visitor=2)
-    names = [begin(jobs, "one", "ann"), begin(jobs, "two", "ann")]
+    names = [submit_run(jobs, "one", "ann"), submit_run(jobs, "two", "ann")]
     with pytest.raises(JobError, match="you keep 2 runs and this app allows 2: delete one first"):
-        begin(jobs, "three", "ann")
-    begin(jobs, "other", "bob")
+        submit_run(jobs, "three", "ann")
+    submit_run(jobs, "other", "bob")
     jobs.delete(names[0], "ann")
-    begin(jobs, "three", "ann")
+    submit_run(jobs, "three", "ann")
     assert {info.title for info in jobs.runs("ann")} == {"two", "three"}
 
 
 def test_only_the_owner_controls_a_run_and_everybody_sees_it(make_idle_jobs: MakeIdleJobs) -> None:
     jobs = make_idle_jobs()
-    name = begin(jobs, "mine", "ann")
+    name = submit_run(jobs, "mine", "ann")
     for stranger in ("bob", "", "Ann", "ann "):
         for act in (jobs.resume, jobs.delete):
             with pytest.raises(JobError, match="is not your run"):
@@ -192,7 +192,7 @@ def test_only_the_owner_controls_a_run_and_everybody_sees_it(make_idle_jobs: Mak
     assert jobs.run(name).title == "mine"
     for owner in ("", "x" * 201):
         with pytest.raises(JobError, match="needs an owner"):
-            begin(jobs, "unowned", owner)
+            submit_run(jobs, "unowned", owner)
 
 
 def test_a_command_line_run_is_listed_without_an_owner(
@@ -227,7 +227,7 @@ def test_the_newest_run_is_first_even_if_the_clock_was_set_back(
 
 def test_a_queued_run_starts_as_soon_as_another_ends(make_idle_jobs: MakeIdleJobs) -> None:
     jobs = make_idle_jobs()
-    first, second = begin(jobs, "one", "ann"), begin(jobs, "two", "bob")
+    first, second = submit_run(jobs, "one", "ann"), submit_run(jobs, "two", "bob")
     jobs.control(first, "ann", command="pause")
     assert (jobs.run(first).status, jobs.run(second).queue_position) == ("paused", 1)
     jobs.control(first, "ann", command="run")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tests.jobs.conftest import MakeIdleJobs, MakeJobs, until
+from tests.jobs.conftest import MakeIdleJobs, MakeJobs, wait_until
 from transformer.jobs import JobError
 from transformer.jobs.race_runs import (
     COLUMNS,
@@ -137,7 +137,7 @@ def test_workers_train_a_race(make_jobs: MakeJobs) -> None:
     with make_jobs(workers=2) as jobs:
         race_id = submit_race(jobs, "warm-up", "ann", (1,))
         for run in race_runs(jobs, race_id):
-            until(jobs, run.info.name, "finished")
+            wait_until(jobs, run.info.name, "finished")
         runs = race_runs(jobs, race_id)
         assert [track(jobs, run).steps.tolist() for run in runs] == [[1, 2, 3]] * 2
         table, _ = standings(jobs, runs)

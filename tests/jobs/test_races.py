@@ -31,19 +31,19 @@ def outcomes(entry: str, *losses: float, reached: float = math.inf) -> list[Outc
     ]
 
 
-def look(step: int, loss: float, accuracy: float) -> dict[str, Any]:
+def evaluation(step: int, loss: float, accuracy: float) -> dict[str, Any]:
     return {"step": step, "valid_loss": loss, "sequence_accuracy": accuracy}
 
 
 def test_results_are_read_from_runs_with_all_steps() -> None:
     lines: list[dict[str, Any]] = [
         {"step": 1, "loss": 3.0, "seconds": 0.25},
-        look(1, 2.0, 0.94),
+        evaluation(1, 2.0, 0.94),
         {"step": 2, "loss": 1.0, "seconds": 0.5},
-        look(2, 0.5, 0.95),
+        evaluation(2, 0.5, 0.95),
         {"step": 3, "loss": 0.9, "seconds": 0.25},
         {"step": 3, "valid_loss": 0.4, "perplexity": 1.5},  # counts for patience, not for a race
-        look(3, 0.375, 0.9),
+        evaluation(3, 0.375, 0.9),
     ]
     assert outcome("a", 7, 3, lines) == Outcome("a", 7, 0.375, 0.9, 2.0, 1.0)
     assert outcome("a", 7, 4, lines) is None

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 import pytest
 
-from tests.jobs.conftest import MakeIdleJobs, MakeJobs, until, warm
+from tests.jobs.conftest import MakeIdleJobs, MakeJobs, wait_until, warm
 from transformer.checkpoint import load_checkpoint
 from transformer.jobs import JobError
 from transformer.jobs import races as there
@@ -33,17 +33,19 @@ def test_tasks_and_own_pairs_in_a_real_worker(make_jobs: MakeJobs, tmp_path: Pat
         "copy", settings={**SMALL, "steps": 200}, options=options, title="Copy"
     )
     name = jobs.submit(config, "ann")
-    until(jobs, name, lambda info: info.step >= 20)
+    wait_until(jobs, name, lambda info: info.step >= 20)
     jobs.control(name, "ann", command="pause")
-    step = until(jobs, name, lambda info: info.status == "paused" and not info.pending_command).step
+    step = wait_until(
+        jobs, name, lambda info: info.status == "paused" and not info.pending_command
+    ).step
     assert step >= 20
     second_run = jobs.submit(
         make_run_config("copy", settings={**SMALL, "steps": 5}, options=options), "bob"
     )
-    until(jobs, second_run, "finished")  # the paused run does not block the queue
+    wait_until(jobs, second_run, "finished")  # the paused run does not block the queue
     assert jobs.run(name).status == "paused"
     jobs.resume(name, "ann")
-    assert until(jobs, name, "finished").step == 200
+    assert wait_until(jobs, name, "finished").step == 200
     losses = [line["step"] for line in jobs.folder(name).metrics() if "loss" in line]
     assert losses == [*range(1, 201)]
     with zipfile.ZipFile(io.BytesIO(jobs.archive(name))) as packed:
@@ -55,9 +57,9 @@ def test_tasks_and_own_pairs_in_a_real_worker(make_jobs: MakeJobs, tmp_path: Pat
     pairs = "".join(f"I see {n} cats.\tJe vois {n} chats.\n" for n in range(40)).encode()
     good = jobs.submit(make_run_config(settings=settings), "ann", {"pairs.tsv": pairs})
     bad = jobs.submit(make_run_config(settings=settings), "bob", {"pairs.tsv": b"no tab here\n"})
-    info = until(jobs, good, lambda info: info.status in ("finished", "failed"))
+    info = wait_until(jobs, good, lambda info: info.status in ("finished", "failed"))
     assert info.status == "finished", info.reason
-    assert "line 1" in until(jobs, bad, "failed").reason
+    assert "line 1" in wait_until(jobs, bad, "failed").reason
 
 
 @pytest.fixture
@@ -79,7 +81,7 @@ def test_a_race_of_layers_is_trained_by_real_workers(make_jobs: MakeJobs, small:
     jobs = warm(make_jobs(TRAINER))
     race_id = submit_race(jobs, "layers", "ann", (3,))
     for run in race_runs(jobs, race_id):
-        until(jobs, run.info.name, "finished")
+        wait_until(jobs, run.info.name, "finished")
     runs = race_runs(jobs, race_id)
     table = by_distance(jobs, runs)
     assert tuple(table.columns) == COLUMNS
@@ -102,11 +104,13 @@ def test_a_paused_run_resumes_where_it_stopped(make_jobs: MakeJobs, small: Race)
     jobs = warm(make_jobs(TRAINER))
     config = small.config("self-attention", 1, "one")
     name = jobs.submit(replace(config, training=replace(config.training, steps=400)), "ann")
-    until(jobs, name, lambda info: info.step >= 5)
+    wait_until(jobs, name, lambda info: info.step >= 5)
     jobs.control(name, "ann", command="pause")
-    step = until(jobs, name, lambda info: info.status == "paused" and not info.pending_command).step
+    step = wait_until(
+        jobs, name, lambda info: info.status == "paused" and not info.pending_command
+    ).step
     jobs.resume(name, "ann")
-    assert until(jobs, name, "finished").step == 400
+    assert wait_until(jobs, name, "finished").step == 400
     lines = jobs.folder(name).metrics()
     assert step >= 5
     assert [line["step"] for line in lines if "loss" in line] == [*range(1, 401)]

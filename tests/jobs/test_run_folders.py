@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.jobs.conftest import MakeIdleJobs, begin, queue_positions, run_config
+from tests.jobs.conftest import MakeIdleJobs, queue_positions, run_config, submit_run
 from transformer.jobs import JobError
 from transformer.run_config import FilesRun, PairsRun
 
@@ -49,7 +49,7 @@ def test_a_symlink_out_of_the_folder_is_not_a_run(
     make_idle_jobs: MakeIdleJobs, tmp_path: Path
 ) -> None:
     jobs = make_idle_jobs()
-    name = begin(jobs, "mine", "ann")
+    name = submit_run(jobs, "mine", "ann")
     elsewhere = tmp_path / "elsewhere"
     (tmp_path / "runs" / name).rename(elsewhere)
     (tmp_path / "runs" / name).symlink_to(elsewhere)
@@ -86,7 +86,7 @@ def test_a_full_disk_leaves_no_partial_run(
         jobs.submit(run_config(), "ann", {"pairs.tsv": b"a\tb\n"})
     monkeypatch.undo()
     assert os.listdir(tmp_path / "runs") == [".lock"]
-    begin(jobs, "again", "ann")
+    submit_run(jobs, "again", "ann")
     assert queue_positions(jobs) == {"again": 1}
 
 
@@ -101,7 +101,9 @@ def test_partial_runs_of_a_killed_app_are_removed(
     assert os.listdir(tmp_path / "runs") == [".lock"]
 
 
-def test_an_invalid_folder_is_one_sentence(make_idle_jobs: MakeIdleJobs, tmp_path: Path) -> None:
+def test_an_invalid_folder_gives_a_one_sentence_error(
+    make_idle_jobs: MakeIdleJobs, tmp_path: Path
+) -> None:
     (tmp_path / "runs").write_text("a file")
     with pytest.raises(JobError, match="the folder of runs cannot be used: File exists"):
         make_idle_jobs()
@@ -109,7 +111,7 @@ def test_an_invalid_folder_is_one_sentence(make_idle_jobs: MakeIdleJobs, tmp_pat
 
 def test_an_archive_has_the_checkpoint_and_not_the_owner(make_idle_jobs: MakeIdleJobs) -> None:
     jobs = make_idle_jobs()
-    name = begin(jobs, "mine", "ann-s-secret")
+    name = submit_run(jobs, "mine", "ann-s-secret")
     with pytest.raises(JobError, match="has no checkpoint yet"):
         jobs.archive(name)
     folder = jobs.folder(name)

@@ -17,7 +17,7 @@ from transformer.jobs.lane_queue import LaneQueue, PendingRequest
 from transformer.jobs.shares import Requester, exceeded_quota, seconds_until_turn
 
 LANE = LANES["corpus"]
-CAPACITY, OF_A_VISITOR = LANE.capacity, LANE.max_per_visitor
+CAPACITY, MAX_PER_VISITOR = LANE.capacity, LANE.max_per_visitor
 
 
 def test_an_address_gets_half_of_the_queue_and_newcomers_one_position() -> None:
@@ -68,7 +68,7 @@ def test_stored_runs_per_address_and_disk_space_are_limited(make_idle_jobs: Make
         full.submit(run_config(), "ann")
 
 
-def put(line: LaneQueue, key: str, visitor: str, address: str = "") -> PendingRequest:
+def add_request(line: LaneQueue, key: str, visitor: str, address: str = "") -> PendingRequest:
     request = PendingRequest(Computation("", {}), Requester(visitor, address), {visitor})
     line.add(key, request)
     if len(line.requests()) == 1:
@@ -76,7 +76,7 @@ def put(line: LaneQueue, key: str, visitor: str, address: str = "") -> PendingRe
     return request
 
 
-def order(line: LaneQueue, keys: list[str]) -> list[str]:
+def keys_in_order(line: LaneQueue, keys: list[str]) -> list[str]:
     return sorted((key for key in keys if line.get(key)), key=line.requests_ahead)
 
 
@@ -84,31 +84,31 @@ def test_everyones_first_computation_comes_before_anyones_second() -> None:
     line = LaneQueue(LANE)
     keys = ["a1", "a2", "a3", "b1", "c1", "b2"]
     for key, visitor in zip(keys, "aaabcb", strict=True):
-        put(line, key, visitor)
-    assert order(line, keys) == ["a1", "b1", "c1", "a2", "b2", "a3"]
+        add_request(line, key, visitor)
+    assert keys_in_order(line, keys) == ["a1", "b1", "c1", "a2", "b2", "a3"]
     line = LaneQueue(LANE)
     for number in range(4):  # one address with a new cookie for each request
-        put(line, f"a{number}", f"cookie {number}", "A")
-    put(line, "b", "newcomer", "B")
+        add_request(line, f"a{number}", f"cookie {number}", "A")
+    add_request(line, "b", "newcomer", "B")
     assert line.requests_ahead("b") == 1
 
 
 def test_one_visitor_cannot_fill_the_queue() -> None:
     line = LaneQueue(LANE)
-    for number in range(OF_A_VISITOR):
-        put(line, f"a{number}", "ann")
-    with pytest.raises(JobError, match=f"you have {OF_A_VISITOR} measurements in progress"):
-        put(line, "more", "ann")
+    for number in range(MAX_PER_VISITOR):
+        add_request(line, f"a{number}", "ann")
+    with pytest.raises(JobError, match=f"you have {MAX_PER_VISITOR} measurements in progress"):
+        add_request(line, "more", "ann")
     line = LaneQueue(LANE)
     for number in range(CAPACITY // 2):
-        put(line, f"a{number}", f"cookie {number}", "A")
+        add_request(line, f"a{number}", f"cookie {number}", "A")
     with pytest.raises(JobError, match=f"{CAPACITY // 2} measurements from your address"):
-        put(line, "more", "another cookie", "A")
+        add_request(line, "more", "another cookie", "A")
     for number in range(CAPACITY // 2):
-        put(line, f"b{number}", f"visitor {number}")
+        add_request(line, f"b{number}", f"visitor {number}")
     with pytest.raises(JobError, match=f"{CAPACITY} measurements are in progress"):
-        put(line, "more", "of unknown origin")
-    put(line, "new", "newcomer", "C")
+        add_request(line, "more", "of unknown origin")
+    add_request(line, "new", "newcomer", "C")
     assert line.requests_ahead("new") <= 1 + len(
         Counter(request.requester.group for request in line.requests())
     )
@@ -116,13 +116,13 @@ def test_one_visitor_cannot_fill_the_queue() -> None:
 
 def test_abandoned_requests_are_dropped_first() -> None:
     line = LaneQueue(LANE)
-    runs, waits, watched = (put(line, key, key) for key in ("runs", "waits", "looked"))
+    runs, waits, watched = (add_request(line, key, key) for key in ("runs", "waits", "looked"))
     runs.last_polled = waits.last_polled = time.monotonic() - LANE.abandoned_after - 1
-    put(line, "new", "new")
+    add_request(line, "new", "new")
     assert runs.cancelled  # ends as soon as its thread notices
     assert not line.get("waits")
     assert not watched.cancelled
-    assert order(line, ["runs", "looked", "new"]) == ["runs", "looked", "new"]
+    assert keys_in_order(line, ["runs", "looked", "new"]) == ["runs", "looked", "new"]
 
 
 def test_a_run_does_not_contain_its_owners_address(

@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.jobs.conftest import FAKE_TRAINER, MakeIdleJobs, MakeJobs, run_config, until, warm
+from tests.jobs.conftest import FAKE_TRAINER, MakeIdleJobs, MakeJobs, run_config, wait_until, warm
 from tests.jobs.requests import TIMEOUT_SECONDS, wait_for
 from transformer.jobs import Jobs, Limits, claims, worker
 from transformer.jobs.claims import UNLIMITED
@@ -51,7 +51,7 @@ def test_a_run_trains_from_submission_to_the_end(jobs: Jobs) -> None:
     name = jobs.submit(
         run_config(title="Reverse, 4 heads", steps=7), "ann", {"pairs.tsv": b"a\tb\n"}
     )
-    info = until(jobs, name, "finished")
+    info = wait_until(jobs, name, "finished")
     assert (info.title, info.owner, info.step, info.progress) == ("Reverse, 4 heads", "ann", 7, 1.0)
     assert name.startswith("reverse-4-heads-")
     assert steps(jobs, name) == [*range(1, 8)]
@@ -68,16 +68,16 @@ def test_a_paused_run_frees_its_worker_and_resumes(jobs: Jobs) -> None:
     first = jobs.submit(run_config(steps=60, nap=0.02), "ann")
     second = jobs.submit(run_config(steps=2), "bob")
     assert jobs.run(second).queue_position in (1, 2)  # the first run may not have been claimed yet
-    info = until(jobs, first, lambda info: info.step >= 7)
+    info = wait_until(jobs, first, lambda info: info.step >= 7)
     assert info.seconds_left is not None
     assert 0 < info.seconds_left < 60 * 0.02
     jobs.control(first, "ann", command="pause", learning_rate_factor=0.5)
-    paused = until(jobs, first, "paused")
+    paused = wait_until(jobs, first, "paused")
     assert 7 <= paused.step < 60
-    until(jobs, second, "finished")
+    wait_until(jobs, second, "finished")
     assert jobs.run(first).status == "paused"
     jobs.resume(first, "ann")
-    assert until(jobs, first, "finished").step == 60
+    assert wait_until(jobs, first, "finished").step == 60
     # It continued from its save: no step is missing or repeated.
     assert steps(jobs, first) == [*range(1, 61)]
     assert len(starts(jobs, first)) == 2
@@ -86,16 +86,16 @@ def test_a_paused_run_frees_its_worker_and_resumes(jobs: Jobs) -> None:
 
 def test_a_training_run_is_stopped_and_deleted(jobs: Jobs) -> None:
     stopped = jobs.submit(run_config(steps=1000, nap=0.02), "ann")
-    until(jobs, stopped, lambda info: info.step >= 2)
+    wait_until(jobs, stopped, lambda info: info.step >= 2)
     jobs.control(stopped, "ann", command="stop")
-    assert until(jobs, stopped, "cancelled").step < 1000
+    assert wait_until(jobs, stopped, "cancelled").step < 1000
     deleted = jobs.submit(run_config(steps=1000, nap=0.02), "ann")
-    until(jobs, deleted, lambda info: info.step >= 2)
+    wait_until(jobs, deleted, lambda info: info.step >= 2)
     path = jobs.folder(deleted).path
     jobs.delete(deleted, "ann")
     assert deleted not in [info.name for info in jobs.runs()]  # at once
     last = jobs.submit(run_config(), "ann")
-    until(jobs, last, "finished")  # the worker is free again
+    wait_until(jobs, last, "finished")  # the worker is free again
     assert not path.exists()
     jobs.delete(stopped, "ann")
     assert not {stopped, deleted} & {p.name for p in path.parent.iterdir()}
@@ -105,23 +105,23 @@ def test_a_killed_worker_fails_its_run_and_closing_ends_all_workers(make_jobs: M
     jobs = make_jobs(nice=3)
     name = jobs.submit(run_config(steps=40, nap=0.03), "ann")
     waiting = jobs.submit(run_config(), "bob")
-    until(jobs, name, lambda info: info.step >= 7)
+    wait_until(jobs, name, lambda info: info.step >= 7)
     os.kill(starts(jobs, name)[0], signal.SIGKILL)
-    info = until(jobs, name, "failed")
+    info = wait_until(jobs, name, "failed")
     saved = info.step // 5 * 5
     assert info.reason == (
         f"its worker was killed (signal 9) at step {info.step}; Resume continues from the save at "
         f"step {saved}"
     )
-    until(jobs, waiting, "finished")  # trained by a new worker
+    wait_until(jobs, waiting, "finished")  # trained by a new worker
     jobs.resume(name, "ann")
-    until(jobs, name, "finished")
+    wait_until(jobs, name, "finished")
     assert steps(jobs, name) == [*range(1, 41)]
     killed, restarted = starts(jobs, name)
     assert killed != restarted
     assert starts(jobs, waiting) == [restarted]
     unfinished = jobs.submit(run_config(steps=500, nap=0.02), "ann")
-    until(jobs, unfinished, lambda info: info.step >= 2)
+    wait_until(jobs, unfinished, lambda info: info.step >= 2)
     worker = psutil.Process(restarted)
     assert worker.nice() == psutil.Process().nice() + 3
     jobs.close()
@@ -141,9 +141,9 @@ def test_errors_are_reported_and_the_queue_continues(jobs: Jobs) -> None:
         failure: jobs.submit(run_config(breaks=failure, steps=9), "ann") for failure in reasons
     }
     fine = jobs.submit(run_config(), "ann")
-    until(jobs, fine, "finished")
+    wait_until(jobs, fine, "finished")
     for failure, reason in reasons.items():
-        assert reason in until(jobs, broken[failure], "failed").reason
+        assert reason in wait_until(jobs, broken[failure], "failed").reason
     assert "line" in (jobs.folder(broken["text"]).log_path.read_text())  # the traceback is stored
 
 
@@ -177,7 +177,7 @@ def test_runs_survive_a_killed_app(
     """Its worker saves and ends; the run is queued before all later ones, and continues."""
     with app(tmp_path / "runs") as (process, trained):
         jobs = make_idle_jobs()
-        until(jobs, trained, lambda info: info.step >= 3)
+        wait_until(jobs, trained, lambda info: info.step >= 3)
         waiting = jobs.submit(run_config(), "bob")
         worker = psutil.Process(starts(jobs, trained)[0])
         process.kill()
@@ -192,7 +192,7 @@ def test_runs_survive_a_killed_app(
     after = make_jobs()
     after.start()
     for name, count in ((trained, 40), (waiting, 3)):
-        until(after, name, "finished")
+        wait_until(after, name, "finished")
         assert steps(after, name) == [*range(1, count + 1)]
     assert len(starts(after, trained)) == 2
 
@@ -201,7 +201,7 @@ def test_runs_survive_a_killed_app_and_worker(make_idle_jobs: MakeIdleJobs, tmp_
     """As in a power cut: no final state was written, but the run is found."""
     with app(tmp_path / "runs") as (process, name):
         jobs = make_idle_jobs()
-        until(jobs, name, lambda info: info.step >= 6)
+        wait_until(jobs, name, lambda info: info.step >= 6)
         worker = psutil.Process(starts(jobs, name)[0])
         worker.suspend()
         process.kill()
@@ -271,7 +271,7 @@ def test_thirty_simultaneous_requests_in_two_apps(make_jobs: MakeJobs) -> None:
     positions = sorted(info.queue_position for info in apps[0].runs() if info.queue_position)
     assert positions == [*range(1, len(positions) + 1)]
     for n, name in names.items():
-        info = until(apps[n % 2], name, "finished")
+        info = wait_until(apps[n % 2], name, "finished")
         assert (info.owner, info.title) == (f"visitor-{n}", f"visitor {n}")
         assert (apps[0].folder(name).path / "mine.txt").read_bytes() == b"%d" % n
         assert steps(apps[1], name) == [*range(1, n % 3 + 2)]
@@ -287,14 +287,14 @@ def test_a_second_worker_starts_for_a_waiting_run(
     monkeypatch.setattr("transformer.jobs.limits.machine_memory", lambda: 8e9)
     jobs = warm(make_jobs(workers=0))
     first = jobs.submit(run_config(steps=4000, nap=0.01), "ann")
-    until(jobs, first, lambda info: info.step > 0)
+    wait_until(jobs, first, lambda info: info.step > 0)
     assert jobs.warm_workers() == 1
     second = jobs.submit(run_config(steps=3), "bob")
-    until(jobs, second, "finished")
+    wait_until(jobs, second, "finished")
     assert jobs.run(first).status == "running"
     assert jobs.warm_workers() == 2
     jobs.control(first, "ann", command="stop")
-    until(jobs, first, "cancelled")
+    wait_until(jobs, first, "cancelled")
 
 
 def test_a_missing_trainer_is_reported(make_jobs: MakeJobs) -> None:

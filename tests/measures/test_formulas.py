@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jaxtyping import TypeCheckError
 
-from tests.shapes import read_anew
+from tests.shapes import check_again
 from transformer import measures
 from transformer.measures import confidence, distance, entropy, offset, positional, share
 
@@ -39,7 +39,7 @@ def softmax(scores: npt.NDArray[np.float32]) -> Weights:
 
 
 @st.composite
-def heads(draw: st.DrawFn) -> Weights:
+def attention_weights(draw: st.DrawFn) -> Weights:
     """Strategy for attention of shape (heads, query, key), sometimes causal, sometimes sharp."""
     n_heads, queries, keys = (draw(st.integers(1, 6)) for _ in range(3))
     random = np.random.default_rng(draw(st.integers(0, 10**6)))
@@ -49,7 +49,7 @@ def heads(draw: st.DrawFn) -> Weights:
     return softmax(scores.astype(np.float32))
 
 
-def shift(n: int, by: int) -> Weights:
+def offset_head(n: int, by: int) -> Weights:
     """Return a head that attends `by` tokens ahead, or to the nearest end."""
     return np.eye(n, dtype=np.float32)[np.clip(np.arange(n) + by, 0, n - 1)]
 
@@ -74,12 +74,12 @@ def test_a_diagonal_head(n: int) -> None:
 @pytest.mark.parametrize("by", [-3, -2, -1, 0, 1, 2, 3])
 def test_an_offset_head_is_completely_positional_in_short_sentences(by: int) -> None:
     for n in (8, 9, 20):
-        assert offset(shift(n, by)) == by
-        assert positional(shift(n, by)) == 1
+        assert offset(offset_head(n, by)) == by
+        assert positional(offset_head(n, by)) == 1
 
 
 def test_nine_of_ten_rows_are_a_share_of_0_9() -> None:
-    weights = shift(11, -1)  # ten rows have a token before them
+    weights = offset_head(11, -1)  # ten rows have a token before them
     weights[5] = np.eye(11)[9]
     assert offset(weights) == -1
     assert positional(weights) == pytest.approx(0.9)
@@ -123,17 +123,17 @@ def test_columns_may_be_negative_and_repeated() -> None:
     assert confidence(weights, [-1]) == confidence(weights, {2, -1}) == pytest.approx(0.35)
 
 
-def in_loops(head: Weights) -> dict[str, float]:
+def measures_by_loops(head: Weights) -> dict[str, float]:
     """Compute the measures by their formulas, one row and one column after the other."""
     rows = [[float(w) for w in row] for row in head]
     n, m = len(rows), len(rows[0])
-    spread = [-sum(w * log2(w) for w in row if w > 0) for row in rows]
-    far = [sum(w * abs(i - j) for j, w in enumerate(row)) for i, row in enumerate(rows)]
+    entropies = [-sum(w * log2(w) for w in row if w > 0) for row in rows]
+    distances = [sum(w * abs(i - j) for j, w in enumerate(row)) for i, row in enumerate(rows)]
     offsets = Counter(row.index(max(row)) - i for i, row in enumerate(rows))
     top = min(offsets, key=lambda o: (-offsets[o], abs(o), o))
     return {
-        "entropy": sum(spread) / n,
-        "distance": sum(far) / n,
+        "entropy": sum(entropies) / n,
+        "distance": sum(distances) / n,
         "offset": top,
         "positional": offsets[top] / sum(0 <= i + top < m for i in range(n)),
         "first": sum(row[0] for row in rows) / n,
@@ -143,7 +143,7 @@ def in_loops(head: Weights) -> dict[str, float]:
     }
 
 
-@given(heads())
+@given(attention_weights())
 def test_measures_equal_plain_loops(weights: Weights) -> None:
     measured = {
         "entropy": entropy(weights),
@@ -156,11 +156,11 @@ def test_measures_equal_plain_loops(weights: Weights) -> None:
         "without the last": confidence(weights, [weights.shape[-1] - 1]),
     }
     for name, values in measured.items():
-        expected = [in_loops(head)[name] for head in weights]
+        expected = [measures_by_loops(head)[name] for head in weights]
         np.testing.assert_allclose(values, expected, rtol=1e-6, atol=1e-6, err_msg=name)
 
 
-@given(heads())
+@given(attention_weights())
 def test_stacked_heads_equal_single_heads(weights: Weights) -> None:
     stacked = np.stack([weights, weights[::-1]])
     for measure in MEASURES:
@@ -170,7 +170,7 @@ def test_stacked_heads_equal_single_heads(weights: Weights) -> None:
             assert together[index] == measure(stacked[index])
 
 
-@given(heads())
+@given(attention_weights())
 def test_every_measure_stays_in_its_range(weights: Weights) -> None:
     n, m = weights.shape[-2:]
     assert (entropy(weights) >= 0).all()
@@ -181,7 +181,7 @@ def test_every_measure_stays_in_its_range(weights: Weights) -> None:
     assert (positional(weights) > 0).all()
 
 
-@given(heads())
+@given(attention_weights())
 def test_measuring_does_not_change_the_weights(weights: Weights) -> None:
     before = weights.copy()
     weights.flags.writeable = False  # as in a trace
@@ -223,7 +223,7 @@ def test_a_missing_column_is_refused(column: int) -> None:
 
 
 def test_a_single_row_is_refused() -> None:
-    read_anew(measures.entropy)
+    check_again(measures.entropy)
     with pytest.raises(TypeCheckError):
         measures.entropy(np.ones(3, np.float32))
 

@@ -57,9 +57,9 @@ def capture(
     """Return the tensors at all hook points of one forward pass, and its result as `"logits"`."""
     captured: dict[str, Tensor] = {}
 
-    def look(tensor: Tensor, name: str) -> None:
+    def record(tensor: Tensor, name: str) -> None:
         captured[name] = tensor
 
     chosen = model.hook_names if names is None else names
-    captured["logits"] = model(src, tgt, hooks=Hooks(dict.fromkeys(chosen, look)))
+    captured["logits"] = model(src, tgt, hooks=Hooks(dict.fromkeys(chosen, record)))
     return captured

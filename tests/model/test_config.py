@@ -19,7 +19,7 @@ NAN, INF = math.nan, math.inf
 
 
 @pytest.fixture
-def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
+def without_type_checker(monkeypatch: pytest.MonkeyPatch) -> None:
     """Disable the tests' type checker, which would refuse wrong types before our code does."""
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)
 
@@ -31,7 +31,7 @@ def test_sizes_below_one_are_refused(name: str, value: int) -> None:
         ModelConfig(**{"vocab_size": 50, name: value})
 
 
-@pytest.mark.usefixtures("unchecked")
+@pytest.mark.usefixtures("without_type_checker")
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -57,7 +57,7 @@ def test_impossible_models_are_refused(changes: dict[str, Any], message: str) ->
         ModelConfig(**{"vocab_size": 50, **changes})
 
 
-@pytest.mark.usefixtures("unchecked")
+@pytest.mark.usefixtures("without_type_checker")
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -131,7 +131,7 @@ def test_a_run_survives_json(
     assert TrainingConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config
 
 
-@pytest.mark.usefixtures("unchecked")
+@pytest.mark.usefixtures("without_type_checker")
 @pytest.mark.parametrize(
     ("kind", "values", "message"),
     [

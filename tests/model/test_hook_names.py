@@ -16,7 +16,7 @@ from transformer.hooks import HookFn, Hooks
 CROSS = "decoder.layers.{}.cross_attn.hook_weights"
 
 
-def keep_in(captured: dict[str, Tensor]) -> HookFn:
+def record_in(captured: dict[str, Tensor]) -> HookFn:
     return lambda tensor, name: captured.update({name: tensor})
 
 
@@ -36,17 +36,17 @@ def test_residual_stream_aliases_are_a_layers_input_and_output(stack: str) -> No
     model = make_model()
     captured: dict[str, Tensor] = {}
 
-    def keep(layer: int) -> Any:
-        def look(module: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    def record_layer(layer: int) -> Any:
+        def record(module: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
             captured[f"{stack}.blocks.{layer}.hook_resid_pre"] = inputs[0]
             captured[f"{stack}.blocks.{layer}.hook_resid_post"] = output
 
-        return look
+        return record
 
     for number, layer in enumerate(getattr(model, stack).layers):
-        layer.register_forward_hook(keep(number))
+        layer.register_forward_hook(record_layer(number))
     our_tensors: dict[str, Tensor] = {}
-    model(SRC, TGT, hooks=Hooks({f"{stack}.blocks.*.hook_resid_p*": keep_in(our_tensors)}))
+    model(SRC, TGT, hooks=Hooks({f"{stack}.blocks.*.hook_resid_p*": record_in(our_tensors)}))
     assert len(captured) == 4
     for alias, tensor in captured.items():
         assert torch.equal(our_tensors[aliases(2)[alias]], tensor)
@@ -56,7 +56,7 @@ def test_attention_aliases_have_transformer_lens_meanings() -> None:
     """z = pattern · v; the pattern is the softmax of the scores over the unmasked keys."""
     captured: dict[str, Tensor] = {}
     model = make_model()
-    model(SRC, TGT, hooks=Hooks({"decoder.blocks.1.*": keep_in(captured)}))
+    model(SRC, TGT, hooks=Hooks({"decoder.blocks.1.*": record_in(captured)}))
     for part in ("attn", "cross_attn"):
         q, k, v, scores, pattern, z = (
             captured[aliases(2)[f"decoder.blocks.1.{part}.hook_{name}"]]
@@ -124,17 +124,19 @@ def test_hooks_of_one_hook_point_run_in_order() -> None:
     def double(tensor: Tensor, name: str) -> Tensor:
         return tensor * 2
 
-    def look(tensor: Tensor, name: str) -> None:
+    def record_call(tensor: Tensor, name: str) -> None:
         calls.append((name, tensor.clone()))
 
     heads: dict[str, Tensor] = {}
-    model(SRC, TGT, hooks=Hooks({cross.replace("*", "0"): keep_in(heads)}))
-    hooks = Hooks({cross: double, cross.replace("*", "0"): look, "*.cross_attn.hook_z": double})
+    model(SRC, TGT, hooks=Hooks({cross.replace("*", "0"): record_in(heads)}))
+    hooks = Hooks(
+        {cross: double, cross.replace("*", "0"): record_call, "*.cross_attn.hook_z": double}
+    )
     output = model(SRC, TGT, hooks=hooks)
     assert [name for name, _ in calls] == [cross.replace("*", "0")]
     assert torch.equal(calls[0][1], 2 * heads[cross.replace("*", "0")])
-    by_hand = Hooks({cross.replace("*", str(n)): lambda x, name: x * 4 for n in range(2)})
-    assert torch.equal(output, model(SRC, TGT, hooks=by_hand))
+    single_hooks = Hooks({cross.replace("*", str(n)): lambda x, name: x * 4 for n in range(2)})
+    assert torch.equal(output, model(SRC, TGT, hooks=single_hooks))
 
 
 def test_resolved_hooks_stay_causal_and_are_cached() -> None:

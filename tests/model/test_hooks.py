@@ -52,7 +52,7 @@ def shape_of(name: str) -> tuple[int, ...]:
     return 3, length, width
 
 
-def swap(tensor: Tensor, name: str) -> Tensor:
+def random_values(tensor: Tensor, name: str) -> Tensor:
     return torch.randn_like(tensor)
 
 
@@ -93,7 +93,7 @@ def test_a_replaced_tensor_changes_only_that_call(name: str) -> None:
     hooks: dict[str, Callable[[Tensor, str], Tensor | None]] = {
         site: lambda tensor, site: captured.update({site: tensor}) for site in model.hook_names
     }
-    logits = model(SRC, TGT, hooks=Hooks(hooks | {name: swap}))
+    logits = model(SRC, TGT, hooks=Hooks(hooks | {name: random_values}))
     assert (logits - plain["logits"]).abs().max() > 1e-6
     for earlier in sites(2)[: sites(2).index(name)]:
         assert torch.equal(captured[earlier], plain[earlier])
@@ -103,10 +103,10 @@ def test_a_replaced_tensor_changes_only_that_call(name: str) -> None:
 def test_an_ablated_head_equals_zero_rows_of_w_o() -> None:
     model, name = make_model(), "decoder.layers.1.cross_attn.hook_heads"
 
-    def off(heads: Tensor, name: str) -> Tensor:
+    def ablate(heads: Tensor, name: str) -> Tensor:
         return heads * (torch.arange(4) != 2).view(1, 4, 1, 1)
 
-    switched = model(SRC, TGT, hooks=Hooks({name: off}))
+    switched = model(SRC, TGT, hooks=Hooks({name: ablate}))
     with torch.no_grad():
         model.decoder.layers[1].cross_attn.w_o[:, 12:18] = 0
     torch.testing.assert_close(switched, model(SRC, TGT))
@@ -117,13 +117,13 @@ def test_forced_weights_select_one_value() -> None:
     model, path = make_model(), "decoder.layers.0.cross_attn"
     captured: dict[str, Tensor] = {}
 
-    def force(weights: Tensor, name: str) -> Tensor:
+    def attend_to_first(weights: Tensor, name: str) -> Tensor:
         return torch.eye(7)[0].to(weights).expand_as(weights)
 
     looking = {
         f"{path}.hook_{site}": lambda t, n: captured.update({n: t}) for site in ("value", "heads")
     }
-    model(SRC, TGT, hooks=Hooks({f"{path}.hook_weights": force, **looking}))
+    model(SRC, TGT, hooks=Hooks({f"{path}.hook_weights": attend_to_first, **looking}))
     value, heads = captured[f"{path}.hook_value"], captured[f"{path}.hook_heads"]
     torch.testing.assert_close(heads, value[:, :, :1].expand_as(heads))
 
@@ -143,11 +143,11 @@ def test_gradients_reach_stored_activations() -> None:
     model, name = make_model(), "encoder.layers.0.self_attn.hook_weights"
     captured: list[Tensor] = []
 
-    def keep(weights: Tensor, name: str) -> None:
+    def store(weights: Tensor, name: str) -> None:
         weights.retain_grad()
         captured.append(weights)
 
-    model(SRC, TGT, hooks=Hooks({name: keep})).square().sum().backward()
+    model(SRC, TGT, hooks=Hooks({name: store})).square().sum().backward()
     assert captured[0].grad is not None
     assert captured[0].grad.abs().max() > 0
 
@@ -196,7 +196,7 @@ CALLS: dict[str, Callable[[Transformer, Hooks], object]] = {
 def test_unknown_names_are_refused_with_suggestions(call: str, name: str, hint: str) -> None:
     pattern = rf"^the model has no hook {re.escape(repr(name))}.*{re.escape(hint)}"
     with pytest.raises(ValueError, match=pattern):
-        CALLS[call](make_model(), Hooks({name: swap}))
+        CALLS[call](make_model(), Hooks({name: random_values}))
 
 
 def test_a_plain_dictionary_is_refused_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,7 +204,7 @@ def test_a_plain_dictionary_is_refused_with_advice(monkeypatch: pytest.MonkeyPat
         jaxtyping.config, "jaxtyping_disable", True
     )  # without the tests' type checker
     with pytest.raises(ValueError, match=r"hooks must be Hooks\(\{name: fn\}\), not a dict"):
-        make_model()(SRC, TGT, hooks={"hook_logits": swap})  # type: ignore[arg-type]
+        make_model()(SRC, TGT, hooks={"hook_logits": random_values})  # type: ignore[arg-type]
 
 
 def test_encode_calls_only_encoder_hooks() -> None:
@@ -248,8 +248,8 @@ def test_functions_with_other_parameters_are_refused(function: Any, says: str) -
 
 
 def test_any_callable_with_two_parameters_can_be_a_hook() -> None:
-    def bound(x: Tensor, name: str, factor: int = 2) -> Tensor:
+    def multiply(x: Tensor, name: str, factor: int = 2) -> Tensor:
         return x * factor
 
-    for function in (bound, lambda *arguments: arguments[0], partial(bound, factor=3), max):
+    for function in (multiply, lambda *arguments: arguments[0], partial(multiply, factor=3), max):
         assert Hooks({"a": function})["a"] is function

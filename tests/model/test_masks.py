@@ -44,11 +44,11 @@ def leaf_at(model: Transformer, site: str, src: Tensor, tgt: Tensor) -> tuple[Te
     """Return the logits, and the tensor at `site` as a leaf at which gradients end."""
     leaves: list[Tensor] = []
 
-    def cut(tensor: Tensor, name: str) -> Tensor:
+    def detach(tensor: Tensor, name: str) -> Tensor:
         leaves.append(tensor.detach().requires_grad_())
         return leaves[0]
 
-    return model(src, tgt, hooks=Hooks({site: cut})), leaves[0]
+    return model(src, tgt, hooks=Hooks({site: detach})), leaves[0]
 
 
 @pytest.mark.parametrize("score", SCORES)
@@ -72,7 +72,7 @@ def test_every_logit_depends_on_every_real_source_token() -> None:
 
 @pytest.mark.parametrize("score", SCORES)
 @torch.no_grad()
-def test_a_changed_future_leaves_the_past_alone(score: Score) -> None:
+def test_changed_future_tokens_do_not_change_earlier_logits(score: Score) -> None:
     model, tgt = make_model(score=score), make_ids(9)
     before = model(SRC[:1], tgt)
     for t in range(1, 9):

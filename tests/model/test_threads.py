@@ -19,7 +19,7 @@ N_THREADS, ROUNDS = 8, 5
 
 
 @pytest.fixture
-def hasty_threads() -> Iterator[None]:
+def frequent_thread_switches() -> Iterator[None]:
     """Make Python switch between threads a hundred times as often as usual."""
     interval = sys.getswitchinterval()
     sys.setswitchinterval(interval / 100)
@@ -34,7 +34,7 @@ def sentences(thread: int, turn: int) -> tuple[Tensor, Tensor]:
     return make_ids(6, 9, seed=seed), make_ids(8, 5, seed=seed + 1)
 
 
-def run(model: Transformer, thread: int, turn: int) -> dict[str, Tensor]:
+def run_model(model: Transformer, thread: int, turn: int) -> dict[str, Tensor]:
     """Threads read all hook points, ablate a head, or use no hooks."""
     src, tgt = sentences(thread, turn)
     if thread % 4 == 0:
@@ -45,7 +45,7 @@ def run(model: Transformer, thread: int, turn: int) -> dict[str, Tensor]:
     return capture(model, src, tgt)
 
 
-@pytest.mark.usefixtures("hasty_threads")
+@pytest.mark.usefixtures("frequent_thread_switches")
 def test_eight_threads_see_only_their_own_tensors(tiny_model: Transformer) -> None:
     start = Barrier(N_THREADS)
 
@@ -54,7 +54,7 @@ def test_eight_threads_see_only_their_own_tensors(tiny_model: Transformer) -> No
         with torch.no_grad():
             for turn in range(ROUNDS):
                 start.wait(timeout=60)
-                concurrent.append(run(tiny_model, thread, turn))
+                concurrent.append(run_model(tiny_model, thread, turn))
         return concurrent
 
     with ThreadPoolExecutor(N_THREADS) as pool:
@@ -63,13 +63,13 @@ def test_eight_threads_see_only_their_own_tensors(tiny_model: Transformer) -> No
     with torch.no_grad():
         for thread in range(N_THREADS):
             for turn in range(ROUNDS):
-                alone, in_thread = run(tiny_model, thread, turn), together[thread][turn]
+                alone, in_thread = run_model(tiny_model, thread, turn), together[thread][turn]
                 assert in_thread.keys() == alone.keys()
                 for name, tensor in alone.items():
                     assert torch.equal(in_thread[name], tensor), f"thread {thread}, {name}"
 
 
-@pytest.mark.usefixtures("hasty_threads")
+@pytest.mark.usefixtures("frequent_thread_switches")
 def test_hooks_do_not_affect_concurrent_calls(tiny_model: Transformer) -> None:
     """One thread always has hooks; calls of other threads must never reach its function."""
     start, calls = Barrier(N_THREADS), []

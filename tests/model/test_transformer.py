@@ -15,14 +15,14 @@ from transformer.model import Transformer
 from transformer.model.attention import padding_mask
 
 
-def count(config: ModelConfig) -> int:
+def parameter_count(config: ModelConfig) -> int:
     with torch.device("meta"):
         return sum(weight.numel() for weight in Transformer(config).parameters())
 
 
 @pytest.mark.parametrize(("preset", "millions"), [("base", 65), ("big", 213)])
 def test_sizes_are_near_those_of_table_3(preset: str, millions: float) -> None:
-    n_weights = count(ModelConfig.preset(preset, vocab_size=37_000))
+    n_weights = parameter_count(ModelConfig.preset(preset, vocab_size=37_000))
     assert n_weights / 1e6 == pytest.approx(millions, rel=0.04)
 
 
@@ -34,7 +34,7 @@ def test_the_parameter_count_equals_its_formula(positions: str, score: str) -> N
     ffn, norm = d * 40 + 40 + 40 * d + d, 2 * d
     layers = 2 * (attention + ffn + 2 * norm) + 2 * (2 * attention + ffn + 3 * norm)
     table = 2 * 32 * d if positions == "learned" else 0  # one for the source, one for the target
-    assert count(config) == 29 * d + layers + table
+    assert parameter_count(config) == 29 * d + layers + table
 
 
 def test_embeddings_are_rows_times_sqrt_d_model() -> None:
@@ -54,20 +54,20 @@ def test_source_target_and_output_share_one_matrix() -> None:
     (table,) = [w for w in model.parameters() if w.shape == (29, 24)]
     assert table is model.embedding.weight
 
-    def loose(tensor: torch.Tensor, name: str) -> torch.Tensor:
+    def detached(tensor: torch.Tensor, name: str) -> torch.Tensor:
         return tensor.detach()
 
     sites = ("encoder.embed.hook_tokens", "decoder.embed.hook_tokens")
     full_gradient = torch.autograd.grad(model(SRC, TGT).square().sum(), table)[0]
     # The same gradient, as the sum over its uses: the output, then each embedding.
-    logits = model(SRC, TGT, hooks=Hooks(dict.fromkeys(sites, loose)))
+    logits = model(SRC, TGT, hooks=Hooks(dict.fromkeys(sites, detached)))
     parts = [torch.autograd.grad(logits.square().sum(), table)[0]]
     for site in sites:
         states = model.decode(
             TGT,
-            model.encode(SRC, hooks=Hooks({site: loose})),
+            model.encode(SRC, hooks=Hooks({site: detached})),
             padding_mask(SRC, 0),
-            hooks=Hooks({site: loose}),
+            hooks=Hooks({site: detached}),
         )
         logits = states @ table.detach().T
         parts.append(torch.autograd.grad(logits.square().sum(), table)[0])

@@ -26,7 +26,7 @@ VERBS = {
 NOUNS = {noun.english[0]: noun for noun in (*w.PERSONS, *w.ANIMALS, *w.THINGS, *w.INSIDE, *w.MEALS)}
 
 
-def the(words: str) -> NounPhraseParts:
+def noun_phrase(words: str) -> NounPhraseParts:
     """ "black cat" with its article."""
     *adjective, noun = words.split()
     return NounPhraseParts(NOUNS[noun], THE, w.ADJECTIVES[adjective[0]] if adjective else None)
@@ -36,9 +36,9 @@ def clause(subject: object, verb: str, complement: object = None, **fields: str)
     return c.Clause(subject, v.BE if verb == "be" else VERBS[verb], complement, **fields)  # type: ignore
 
 
-BY_HAND = (
+ANNOTATED = (
     (
-        clause(the("black cat"), "see", the("old friend"), polarity="not"),
+        clause(noun_phrase("black cat"), "see", noun_phrase("old friend"), polarity="not"),
         "the black cat does not see the old friend .",
         "subject see cat, object see friend, adjective cat black, adjective friend old",
     ),
@@ -48,32 +48,32 @@ BY_HAND = (
         "subject help you, object help him",
     ),
     (
-        clause(c.WE, "look_at", the("bird"), mode="future"),
+        clause(c.WE, "look_at", noun_phrase("bird"), mode="future"),
         "we are going to look at the bird .",
         "subject look we",
     ),
     (
-        clause(c.WHO, "pay_for", the("round table")),
+        clause(c.WHO, "pay_for", noun_phrase("round table")),
         "who pays for the round table ?",
         "subject pays who, adjective table round",
     ),
     (
-        clause(Owned(the("boy"), NOUNS["dog"]), "buy", question="what"),
+        clause(Owned(noun_phrase("boy"), NOUNS["dog"]), "buy", question="what"),
         "what does the boy 's dog buy ?",
         "subject buy dog, object buy what",
     ),
     (
-        clause(the("tired king"), "sleep", mode="must", question="where"),
+        clause(noun_phrase("tired king"), "sleep", mode="must", question="where"),
         "where must the tired king sleep ?",
         "subject sleep king, adjective king tired, adverb sleep where",
     ),
     (
-        clause(c.SHE, "obey", Owned(the("sad witch"), NOUNS["uncle"]), often="always"),
+        clause(c.SHE, "obey", Owned(noun_phrase("sad witch"), NOUNS["uncle"]), often="always"),
         "she always obeys the sad witch 's uncle .",
         "subject obeys she, object obeys uncle, adjective witch sad, adverb obeys always",
     ),
     (
-        clause(c.THEY, "enter", the("dark castle"), time="now"),
+        clause(c.THEY, "enter", noun_phrase("dark castle"), time="now"),
         "they enter the dark castle now .",
         "subject enter they, object enter castle, adjective castle dark, adverb enter now",
     ),
@@ -84,31 +84,36 @@ BY_HAND = (
     ),
     (clause(c.THEY, "be", w.ADJECTIVES["tired"], time="today"), "they are tired today .", ""),
     (
-        clause(the("new car"), "be", the("house"), preposition=c.Preposition("near", "près de")),  # type: ignore
+        clause(
+            noun_phrase("new car"),
+            "be",
+            noun_phrase("house"),
+            preposition=c.Preposition("near", "près de"),
+        ),  # type: ignore
         "the new car is near the house .",
         "adjective car new",
     ),
 )
 
 
-def readable(english: Words) -> set[str]:
+def dependency_texts(english: Words) -> set[str]:
     words = [word.text for word in english]
     return {f"{name} {words[i]} {words[j]}" for name, i, j in dependencies(english)}
 
 
 @pytest.mark.parametrize(
-    ("clause_", "text", "expected"), BY_HAND, ids=[text for _, text, _ in BY_HAND]
+    ("clause_", "text", "expected"), ANNOTATED, ids=[text for _, text, _ in ANNOTATED]
 )
 def test_dependencies_equal_hand_annotated_ones(
     clause_: c.Clause, text: str, expected: str
 ) -> None:
     english, _ = c.both_sides(clause_)
     assert " ".join(word.text for word in english) == text
-    assert readable(english) == set(filter(None, expected.split(", ")))
+    assert dependency_texts(english) == set(filter(None, expected.split(", ")))
 
 
 def test_with_to_be_only_the_adjective_is_linked() -> None:
-    assert readable(c.where_is(the("old lamp"))[0]) == {"adjective lamp old"}
+    assert dependency_texts(c.where_is(noun_phrase("old lamp"))[0]) == {"adjective lamp old"}
 
 
 def test_every_sentence_has_its_dependencies() -> None:

@@ -24,7 +24,7 @@ FRENCH = TASKS["french"]
 LINES = (Path(__file__).parent / "french_by_hand.txt").read_text(encoding="utf-8").splitlines()
 
 
-def by_hand(line: str) -> Example:
+def parse_example(line: str) -> Example:
     english, french = line.split(" | ")
     words, links = [], []
     for j, item in enumerate(french.split()):
@@ -34,7 +34,7 @@ def by_hand(line: str) -> Example:
     return Example(english, " ".join(words), tuple(sorted(links)))
 
 
-def fits(choice: Any, words: set[str]) -> bool:
+def uses_only(choice: Any, words: set[str]) -> bool:
     """Return whether all English words of a choice are among these, to reduce the search."""
     match choice:
         case None:
@@ -51,11 +51,11 @@ def fits(choice: Any, words: set[str]) -> bool:
     raise TypeError(choice)
 
 
-def numbers(choices: Any, words: set[str]) -> list[int]:
+def choice_numbers(choices: Any, words: set[str]) -> list[int]:
     """Return the numbers of the choices in a list that these words may come from."""
     if isinstance(choices, OwnedPhrases):
         nouns = [k for k, noun in enumerate(choices.nouns) if noun.english[0] in words]
-        owners = numbers(choices.owners, words) if nouns and "'s" in words else []
+        owners = choice_numbers(choices.owners, words) if nouns and "'s" in words else []
         return [owner * len(choices.nouns) + k for owner in owners for k in nouns]
     if isinstance(choices, NounPhrases):
         article = words | ({"a"} & {word[:1] for word in words & {"an"}})
@@ -69,15 +69,17 @@ def numbers(choices: Any, words: set[str]) -> list[int]:
                     matching += [
                         (i * len(choices.determiners) + j) * len(choices.adjectives) + k
                         for k, adjective in enumerate(choices.adjectives)
-                        if fits(adjective, words)
+                        if uses_only(adjective, words)
                     ]
         return matching
-    return [k for k in range(len(choices)) if fits(choices[k], words)]
+    return [k for k in range(len(choices)) if uses_only(choices[k], words)]
 
 
-def said_in(kind: Kind, english: str, cache: dict[int, list[int]]) -> list[tuple[int, str]]:
-    """Return the number and the French of every sentence of a kind with this English. `known`
-    caches the results of `numbers` for lists that kinds share."""
+def sentences_with_english(
+    kind: Kind, english: str, cache: dict[int, list[int]]
+) -> list[tuple[int, str]]:
+    """Return the number and the French of every sentence of a kind with this English. `cache`
+    stores the results of `numbers` for lists that kinds share."""
     words = set(english.split())
     for name, signs in (("future", {"going"}), ("can", {"can", "cannot"}), ("must", {"must"})):
         if (kind.fields.get("mode") == name) != bool(signs & words):
@@ -88,15 +90,15 @@ def said_in(kind: Kind, english: str, cache: dict[int, list[int]]) -> list[tuple
         if kind.fields.get(name, "") not in {"", *words}:
             return []
     lists = (kind.subjects, kind.verbs, kind.prepositions, kind.complements)
-    able: list[list[int]] = []
+    possible: list[list[int]] = []
     for choices in lists:
         if id(choices) not in cache:
-            cache[id(choices)] = numbers(choices, words)
-        able.append(cache[id(choices)])
-        if not able[-1]:
+            cache[id(choices)] = choice_numbers(choices, words)
+        possible.append(cache[id(choices)])
+        if not possible[-1]:
             return []
     sentences = []
-    for chosen in itertools.product(*able):
+    for chosen in itertools.product(*possible):
         number, unit = 0, 1
         for index, choices in zip(chosen, lists, strict=True):
             number, unit = number + index * unit, unit * len(choices)
@@ -108,9 +110,11 @@ def said_in(kind: Kind, english: str, cache: dict[int, list[int]]) -> list[tuple
 
 @pytest.mark.parametrize("line", LINES)
 def test_a_known_sentence_is_generated_once(line: str) -> None:
-    expected = by_hand(line)
+    expected = parse_example(line)
     cache: dict[int, list[int]] = {}
-    sentences = [(kind, n) for kind in kinds(3) for n, _ in said_in(kind, expected.src, cache)]
+    sentences = [
+        (kind, n) for kind in kinds(3) for n, _ in sentences_with_english(kind, expected.src, cache)
+    ]
     assert len(sentences) == 1
     src, tgt = sentences[0][0].sentence(sentences[0][1])
     assert " ".join(word.text for word in tgt) == expected.tgt

@@ -17,14 +17,14 @@ from transformer.text import TASKS, Example, Task, split, tasks
 from transformer.training.data import task_sizes
 
 NAMES = list(TASKS)
-OLD = ["copy", "reverse", "sort", "cipher", "dates", "addition", "brackets", "french"]
+PERMANENT_NAMES = ["copy", "reverse", "sort", "cipher", "dates", "addition", "brackets", "french"]
 N_SEEDS = st.integers(0, 2**64)
 
 
 Call = partial[list[Example]]
 
 
-def some(name: str, n: int, seed: int, **options: int) -> list[Example]:
+def up_to(name: str, n: int, seed: int, **options: int) -> list[Example]:
     """Return `n` examples, or all. Called within the test, as the shape checker uses random
     numbers."""
     return TASKS[name].pairs(min(n, TASKS[name].count(**options)), seed, **options)
@@ -38,7 +38,7 @@ def random_calls(draw: st.DrawFn, name: str) -> Call:
         option: draw(st.integers(minimum, greatest))
         for option, (minimum, greatest, _) in task.options.items()
     }
-    return partial(some, name, draw(st.integers(0, 60)), draw(N_SEEDS), **options)
+    return partial(up_to, name, draw(st.integers(0, 60)), draw(N_SEEDS), **options)
 
 
 def linked_symbols(example: Example) -> list[tuple[str, str]]:
@@ -57,7 +57,9 @@ def one_to_one(example: Example) -> bool:
 
 
 def test_every_task_is_registered() -> None:
-    assert [name for name in NAMES if name in OLD] == OLD  # addresses, runs and lessons name them
+    assert [
+        name for name in NAMES if name in PERMANENT_NAMES
+    ] == PERMANENT_NAMES  # addresses, runs and lessons name them
     assert all(task.name == name for name, task in TASKS.items())
     for task in TASKS.values():
         assert set(task.meanings) == set(task.options)

@@ -206,12 +206,12 @@ def test_a_failed_save_leaves_the_old_file(
     path = tmp_path / "vocabulary.model"
     path.write_bytes(b"old")
 
-    def half(self: Path, data: bytes) -> int:
+    def write_ten_bytes(self: Path, data: bytes) -> int:
         with self.open("wb") as file:
             file.write(data[:10])
         raise OSError("disk full")
 
-    monkeypatch.setattr(Path, "write_bytes", half)
+    monkeypatch.setattr(Path, "write_bytes", write_ten_bytes)
     with pytest.raises(OSError, match="disk full"):
         vocabulary.save(path)
     assert path.read_bytes() == b"old"
@@ -255,7 +255,7 @@ def test_check_reports_both_numbers(vocabulary: Vocabulary) -> None:
 def test_threads_may_share_one_vocabulary(vocabulary: Vocabulary, pairs: Pairs) -> None:
     expected = [vocabulary.encode(target) for _, target in pairs]
 
-    def wrong(_: int) -> list[str]:
+    def wrong_targets(_: int) -> list[str]:
         return [
             target
             for (_, target), ids in zip(pairs * 5, expected * 5, strict=True)
@@ -263,4 +263,4 @@ def test_threads_may_share_one_vocabulary(vocabulary: Vocabulary, pairs: Pairs) 
         ]
 
     with ThreadPoolExecutor(4) as pool:
-        assert [*pool.map(wrong, range(4))] == [[]] * 4
+        assert [*pool.map(wrong_targets, range(4))] == [[]] * 4

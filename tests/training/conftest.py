@@ -40,14 +40,14 @@ COPY_RUN = TaskRun(
 MakeTrainer = Callable[..., Trainer]
 
 
-def translation(trainer: Trainer) -> TranslationTask:
-    """Its task."""
+def translation_task(trainer: Trainer) -> TranslationTask:
+    """Return the trainer's task, a translation task."""
     assert isinstance(trainer.task, TranslationTask)
     return trainer.task
 
 
 @pytest.fixture(scope="session")
-def table(tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]) -> Path:
+def pairs_file(tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]) -> Path:
     """The 200 pairs as a file."""
     path = tmp_path_factory.mktemp("corpus") / "pairs.tsv"
     path.write_text("".join(f"{source}\t{target}\n" for source, target in pairs), "utf-8")
@@ -56,13 +56,13 @@ def table(tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]
 
 @pytest.fixture(scope="session")
 def data(
-    tmp_path_factory: pytest.TempPathFactory, table: Path, vocabulary: Vocabulary
+    tmp_path_factory: pytest.TempPathFactory, pairs_file: Path, vocabulary: Vocabulary
 ) -> PreparedData:
     """The encoded pairs, four of them for validation."""
     run = RunFolder(tmp_path_factory.mktemp("prepared"))
     vocabulary.save(run.vocabulary_path)
     return prepare_data(
-        run, TrainingPairs.from_files([table]), vocab_size=len(vocabulary), max_len=64
+        run, TrainingPairs.from_files([pairs_file]), vocab_size=len(vocabulary), max_len=64
     )
 
 
@@ -99,13 +99,13 @@ def kill(*_: object) -> None:
     raise KilledError
 
 
-def at(step: int, act: Callable[[], object]) -> Report:
-    """Called with the lines of metrics.jsonl, acts once this step is taken."""
+def call_at(step: int, act: Callable[[], object]) -> Report:
+    """Return a callback for the lines of metrics.jsonl that calls `act` at this training step."""
     return lambda line: act() if line["step"] == step and "loss" in line else None
 
 
 def losses(run: RunFolder) -> list[tuple[int, float]]:
-    """(step, loss) of every line, with -step for a validation."""
+    """Return (step, loss) of every line, with -step for a validation loss."""
     return [
         (line["step"], line["loss"]) if "loss" in line else (-line["step"], line["valid_loss"])
         for line in run.metrics()

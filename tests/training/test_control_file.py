@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.training.conftest import KilledError, MakeTrainer, at, kill, losses
+from tests.training.conftest import KilledError, MakeTrainer, call_at, kill, losses
 from transformer.training import control_file as control_module
 from transformer.training.control_file import Control, ControlFile
 from transformer.training.run import RunFolder
@@ -54,7 +54,7 @@ def test_corrupt_file_gives_the_default(content: str, tmp_path: Path) -> None:
         ({"save": -1}, "0 or more, not -1"),
     ],
 )
-def test_invalid_control_raises_one_sentence(
+def test_invalid_control_raises_a_one_sentence_error(
     change: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(ValueError, match=message):
@@ -91,7 +91,7 @@ def test_file_is_read_after_changes_and_not_too_often(
 
 
 def test_stop_ends_the_step_and_saves(make_trainer: MakeTrainer) -> None:
-    trainer = make_trainer(report=at(7, lambda: trainer.run.write_control(command="stop")))
+    trainer = make_trainer(report=call_at(7, lambda: trainer.run.write_control(command="stop")))
     assert trainer.train() == "cancelled"
     assert trainer.run.state()["reason"] == "stopped after step 7"
     assert make_trainer().loop.step == 7
@@ -120,7 +120,7 @@ def test_pause_does_not_change_the_steps(make_trainer: MakeTrainer) -> None:
         observed["again"] = time.monotonic()
 
     waiting = threading.Thread(target=resume)
-    trainer = make_trainer("paused", report=at(6, pause))
+    trainer = make_trainer("paused", report=call_at(6, pause))
     began = time.monotonic()
     assert trainer.train() == "finished"
     duration = time.monotonic() - began
@@ -138,7 +138,7 @@ def test_a_stop_ends_a_pause(make_trainer: MakeTrainer) -> None:
         trainer.run.write_control(command="pause")
         threading.Timer(0.2, lambda: trainer.run.write_control(command="stop")).start()
 
-    trainer = make_trainer(report=at(3, pause))
+    trainer = make_trainer(report=call_at(3, pause))
     assert trainer.train() == "cancelled"
     assert make_trainer().loop.step == 3
 
@@ -148,7 +148,7 @@ def test_run_killed_in_a_pause_resumes_there(
 ) -> None:
     reference = make_trainer("whole")
     reference.train()
-    trainer = make_trainer(report=at(3, lambda: trainer.run.write_control(command="pause")))
+    trainer = make_trainer(report=call_at(3, lambda: trainer.run.write_control(command="pause")))
     with monkeypatch.context() as patch:
         patch.setattr("transformer.training.run_control.time.sleep", kill)
         with pytest.raises(KilledError):
@@ -182,7 +182,7 @@ def test_factor_scales_the_scheduled_rate(make_trainer: MakeTrainer) -> None:
     reference.train()
 
     trainer = make_trainer(
-        "other", report=at(5, lambda: trainer.run.write_control(learning_rate_factor=0.25))
+        "other", report=call_at(5, lambda: trainer.run.write_control(learning_rate_factor=0.25))
     )
     trainer.train()
     steps = [[line for line in t.run.metrics() if "loss" in line] for t in (reference, trainer)]

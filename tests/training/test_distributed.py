@@ -80,7 +80,7 @@ def test_two_processes_match_one_process(corpus: Path, tmp_path: Path) -> None:
         torch.testing.assert_close(weights[1][name], weight, rtol=1e-3, atol=1e-4)
 
 
-def test_world_of_one_process() -> None:
+def test_a_world_of_one_process_needs_no_communication() -> None:
     with join_world(torch.device("cpu")) as world:
         assert world == World(rank=0, size=1)
         assert world.is_main

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.training.conftest import SMALL, MakeTrainer, losses, translation
+from tests.training.conftest import SMALL, MakeTrainer, losses, translation_task
 from transformer.checkpoint import load_checkpoint
 from transformer.config import ModelConfig
 from transformer.inference import Translator
@@ -31,7 +31,7 @@ def probe_set(pairs: list[tuple[str, str]]) -> ProbeSet:
 
 def without_time_limit(trainer: Trainer) -> Trainer:
     """Stop the clock during evaluations, so that none is delayed."""
-    callback = translation(trainer).callback
+    callback = translation_task(trainer).callback
     assert callback is not None
     callback.clock = lambda: 0.0
     return trainer
@@ -68,15 +68,15 @@ def test_evaluation_equals_the_translators_results(
         src for src, _ in probe_set.valid[:8]
     ]
     forced = [translator.translate(src, target=tgt) for src, tgt in probe_set.valid]
-    n_tokens = sum(len(translation.ids) for translation in forced)
+    n_tokens = sum(len(translation_task.ids) for translation_task in forced)
     line = [line for line in run.metrics() if "sequence_accuracy" in line][-1]
-    nll = -sum(translation.log_probability for translation in forced)
+    nll = -sum(translation_task.log_probability for translation_task in forced)
     assert line["valid_loss"] == pytest.approx(nll / n_tokens, rel=1e-4)
     assert line["perplexity"] == pytest.approx(math.exp(line["valid_loss"]))
     best = [
         step.candidates[0].id == step.chosen.id
-        for translation in forced
-        for step in translation.steps
+        for translation_task in forced
+        for step in translation_task.steps
     ]
     assert line["token_accuracy"] == pytest.approx(np.mean(best), abs=1.5 / n_tokens)
     assert 0 <= line["bleu"] <= 100
@@ -106,7 +106,7 @@ def test_evaluations_do_not_change_training(make_trainer: MakeTrainer, probe_set
 
 @pytest.fixture
 def callback(make_trainer: MakeTrainer, probe_set: ProbeSet) -> EvaluationCallback:
-    evaluation_callback = translation(make_trainer(probe_set=probe_set, steps=100)).callback
+    evaluation_callback = translation_task(make_trainer(probe_set=probe_set, steps=100)).callback
     assert evaluation_callback is not None
     return evaluation_callback
 
@@ -178,7 +178,7 @@ def test_slow_first_snapshot_does_not_prevent_later_ones(
     assert (
         len(paced.snapshot_steps) > 20
     )  # the time of the first is within its share after about 30 s of 100
-    other_callback = translation(make_trainer("other", probe_set=probe_set)).callback
+    other_callback = translation_task(make_trainer("other", probe_set=probe_set)).callback
     assert other_callback is not None
     paced = PacedEvaluations(other_callback, snapshot_seconds=1.0, measure_seconds=0.1)
     assert [*paced.run_steps(2000, 0.05)]

@@ -71,7 +71,7 @@ def test_gradient_of_a_sample_matches_finite_differences() -> None:
 
 
 @pytest.fixture(scope="module")
-def lopsided(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
+def unequal_heads(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
     """Return a model with one dominant head, in which half of the heads of every attention output
     0."""
     model = copy.deepcopy(tiny_model)
@@ -81,23 +81,25 @@ def lopsided(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
 
 
 @pytest.fixture(scope="module")
-def corpus(lopsided: Translator, pairs: list[tuple[str, str]]) -> Corpus:
+def corpus(unequal_heads: Translator, pairs: list[tuple[str, str]]) -> Corpus:
     """Sentences with the model's translations, which change without the head `LOUD`."""
     texts = [english for english, _ in pairs[:6]]
-    translations = [lopsided.translate(text, max_len=6) for text in texts]
+    translations = [unequal_heads.translate(text, max_len=6) for text in texts]
     return Corpus(
         "own", tuple(Sentence(a, b.text) for a, b in zip(texts, translations, strict=True))
     )
 
 
 def test_idle_heads_are_pruned_and_the_important_head_stays(
-    lopsided: Translator, corpus: Corpus
+    unequal_heads: Translator, corpus: Corpus
 ) -> None:
-    weights = [weight.clone() for weight in lopsided.model.parameters()]
+    weights = [weight.clone() for weight in unequal_heads.model.parameters()]
     with_gate = [
-        head for head in all_heads(lopsided.model.config) if head[2] < 2 or head == IMPORTANT_HEAD
+        head
+        for head in all_heads(unequal_heads.model.config)
+        if head[2] < 2 or head == IMPORTANT_HEAD
     ]
-    learned = learn_gates(lopsided, corpus, penalty=0.02, steps=40, heads=with_gate, rate=0.2)
+    learned = learn_gates(unequal_heads, corpus, penalty=0.02, steps=40, heads=with_gate, rate=0.2)
     assert learned.survivors == [IMPORTANT_HEAD]
     table = learned.to_frame()
     assert list(table[["kind", "layer", "head"]].itertuples(index=False, name=None)) == with_gate
@@ -105,51 +107,57 @@ def test_idle_heads_are_pruned_and_the_important_head_stays(
     assert learned.history.step.tolist() == list(range(40))
     assert learned.history["heads"].iloc[0] > 0.9 * len(with_gate)
     assert learned.history["heads"].iloc[-1] == pytest.approx(sum(learned.open), abs=0.5)
-    for weight, before in zip(lopsided.model.parameters(), weights, strict=True):
+    for weight, before in zip(unequal_heads.model.parameters(), weights, strict=True):
         assert weight.equal(before)
         assert weight.grad is None
         assert weight.requires_grad
 
     # The weights of the returned translator include the gates.
-    hooks = gated(lopsided.model.config, dict(zip(learned.heads, learned.gates, strict=True)))
+    hooks = gated(unequal_heads.model.config, dict(zip(learned.heads, learned.gates, strict=True)))
     text = corpus.sentences[0].source
-    by_hooks = lopsided.translate(text, target=[5, 9, 7], hooks=hooks)
+    by_hooks = unequal_heads.translate(text, target=[5, 9, 7], hooks=hooks)
     folded = learned.translator.translate(text, target=[5, 9, 7])
     assert folded.log_probability == pytest.approx(by_hooks.log_probability, abs=1e-4)
     assert not learned.translator.model.training
 
 
-def test_rounded_gates_keep_or_remove_a_head(lopsided: Translator, corpus: Corpus) -> None:
+def test_rounded_gates_keep_or_remove_a_head(unequal_heads: Translator, corpus: Corpus) -> None:
     """After a few steps, while the gates are still between 0 and 1."""
     heads: list[Head] = [("cross", 0, n) for n in range(4)] + [IMPORTANT_HEAD]
     options = {"penalty": 1.0, "steps": 9, "heads": heads, "rate": 0.2}
-    soft, hard = (learn_gates(lopsided, corpus, **options, rounded=r) for r in (False, True))
+    soft, hard = (learn_gates(unequal_heads, corpus, **options, rounded=r) for r in (False, True))
     assert soft.open == hard.open
     assert any(0 < gate < 1 for gate in soft.gates)
     assert hard.gates == tuple(float(gate > 0.5) for gate in soft.gates)
     assert hard.survivors == [head for head, gate in zip(heads, hard.gates, strict=True) if gate]
-    d_k = lopsided.model.config.d_k
+    d_k = unequal_heads.model.config.d_k
     for (kind, layer, head), gate in zip(heads, hard.gates, strict=True):
         name = f"decoder.layers.{layer}.{'cross' if kind == 'cross' else 'self'}_attn.w_o"
         rows_of_head = slice(head * d_k, (head + 1) * d_k)
         pruned, original = (
             translator.model.get_parameter(name)[:, rows_of_head]
-            for translator in (hard.translator, lopsided)
+            for translator in (hard.translator, unequal_heads)
         )
         assert pruned.equal(original * gate)
 
 
-def test_weights_are_trained_with_a_weight_rate(lopsided: Translator, corpus: Corpus) -> None:
+def test_weights_are_trained_with_a_weight_rate(unequal_heads: Translator, corpus: Corpus) -> None:
     learned = learn_gates(
-        lopsided, corpus, penalty=0.0, steps=15, heads=[IMPORTANT_HEAD], weight_rate=1e-3, seed=4
+        unequal_heads,
+        corpus,
+        penalty=0.0,
+        steps=15,
+        heads=[IMPORTANT_HEAD],
+        weight_rate=1e-3,
+        seed=4,
     )
     assert learned.heads == (IMPORTANT_HEAD,)
     assert learned.history.loss.iloc[-1] < learned.history.loss.iloc[0]
     changed = learned.translator.model.get_parameter("embedding.weight")
-    assert not changed.equal(lopsided.model.get_parameter("embedding.weight"))
+    assert not changed.equal(unequal_heads.model.get_parameter("embedding.weight"))
 
 
-def test_invalid_arguments_are_refused(lopsided: Translator, corpus: Corpus) -> None:
+def test_invalid_arguments_are_refused(unequal_heads: Translator, corpus: Corpus) -> None:
     for options, message in (
         ({"penalty": -1.0}, "penalty -1.0"),
         ({"penalty": 0.1, "steps": 0}, "steps 0"),
@@ -157,6 +165,8 @@ def test_invalid_arguments_are_refused(lopsided: Translator, corpus: Corpus) -> 
         ({"penalty": 0.1, "heads": [("cross", 7, 0)]}, "no layer 7"),
     ):
         with pytest.raises(ValueError, match=message):
-            learn_gates(lopsided, corpus, **options)
+            learn_gates(unequal_heads, corpus, **options)
     with pytest.raises(KeyboardInterrupt):
-        learn_gates(lopsided, corpus, penalty=0.1, progress=Mock(side_effect=KeyboardInterrupt))
+        learn_gates(
+            unequal_heads, corpus, penalty=0.1, progress=Mock(side_effect=KeyboardInterrupt)
+        )

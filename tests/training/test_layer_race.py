@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.training.conftest import KilledError, at, kill
+from tests.training.conftest import KilledError, call_at, kill
 from transformer.jobs.limits import Limits
 from transformer.model.tagger import count_weights
 from transformer.training.layer_race import (
@@ -43,14 +43,14 @@ def losses(run: RunFolder) -> list[tuple[int, float]]:
 @contextmanager
 def call_at_step(step: int, act: Callable[[], object]) -> Iterator[None]:
     """Within the block, call `act` when the run writes the metrics of this step."""
-    append, then = RunFolder.append_metrics, at(step, act)
+    append, call_if_due = RunFolder.append_metrics, call_at(step, act)
 
-    def appended(run: RunFolder, line: Any) -> None:
+    def append_and_call(run: RunFolder, line: Any) -> None:
         append(run, line)
-        then(line)
+        call_if_due(line)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(RunFolder, "append_metrics", appended)
+        patch.setattr(RunFolder, "append_metrics", append_and_call)
         yield
 
 

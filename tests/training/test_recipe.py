@@ -56,7 +56,9 @@ def test_settings_override_defaults() -> None:
         ({"task": "sort", "preset": "huge"}, "no preset 'huge'"),
     ],
 )
-def test_invalid_arguments_raise_one_sentence(arguments: dict[str, Any], message: str) -> None:
+def test_invalid_arguments_raise_a_one_sentence_error(
+    arguments: dict[str, Any], message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
         make_run_config(**arguments)
 

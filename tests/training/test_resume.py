@@ -14,7 +14,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from tests.training.conftest import KilledError, MakeTrainer, at, kill, losses
+from tests.training.conftest import KilledError, MakeTrainer, call_at, kill, losses
 from transformer.cli import main
 from transformer.training.run import RunError, RunFolder
 
@@ -30,9 +30,9 @@ def test_a_killed_run_takes_the_same_steps(
     reference = make_trainer("whole", **settings)
     reference.train()
     with pytest.raises(KilledError):
-        make_trainer("killed", report=at(killed_at, kill), **settings).train()
+        make_trainer("killed", report=call_at(killed_at, kill), **settings).train()
     with pytest.raises(KilledError):
-        make_trainer("killed", report=at(28, kill), **settings).train()
+        make_trainer("killed", report=call_at(28, kill), **settings).train()
     resumed = make_trainer("killed", **settings)
     assert resumed.loop.step == 25
     resumed.train()
@@ -53,11 +53,12 @@ OPTIONS = shlex.split(
 )
 
 
-def test_same_command_resumes_after_kill_9(table: Path, tmp_path: Path) -> None:
+def test_same_command_resumes_after_kill_9(pairs_file: Path, tmp_path: Path) -> None:
     """A separate process is killed; and the last line is truncated."""
     runs = {name: RunFolder(tmp_path / name) for name in ("whole", "killed")}
     commands = {
-        name: ["train", str(table), "--run", str(run.path), *OPTIONS] for name, run in runs.items()
+        name: ["train", str(pairs_file), "--run", str(run.path), *OPTIONS]
+        for name, run in runs.items()
     }
     killed = runs["killed"]
     process = subprocess.Popen(
@@ -86,14 +87,14 @@ def test_same_command_resumes_after_kill_9(table: Path, tmp_path: Path) -> None:
 
 
 def test_only_the_same_model_and_text_are_resumed(
-    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    pairs_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = RunFolder(tmp_path / "run")
-    command = ["train", str(table), "--run", str(run.path), *OPTIONS]
+    command = ["train", str(pairs_file), "--run", str(run.path), *OPTIONS]
     assert main([*command, "--steps", "2"]) == 0
     before = run.metrics()
     other_table = tmp_path / "other.tsv"
-    other_table.write_bytes(table.read_bytes())
+    other_table.write_bytes(pairs_file.read_bytes())
     for change, message in {
         ("--d-ff", "48"): "was started with d_ff 32, not 48: resume it with the same",
         ("--max-pieces", "99"): "was started with max_pieces 128, not 99",

@@ -49,7 +49,7 @@ def test_folder_without_a_run_raises_run_error(tmp_path: Path) -> None:
     ("content", "message"),
     [("{", "cannot be read"), (b"\xff\xfe", "cannot be read"), ("[]", "a JSON object, not list")],
 )
-def test_corrupt_state_raises_one_sentence(
+def test_corrupt_state_raises_a_one_sentence_error(
     run: RunFolder, content: str | bytes, message: str
 ) -> None:
     path = run.path / "state.json"

@@ -24,7 +24,7 @@ def test_rate_equals_equation_3(step: int, d_model: int, warmup: int) -> None:
     assert learning_rate(step, d_model=d_model, warmup=warmup) == pytest.approx(expected)
 
 
-def test_the_papers_own_numbers() -> None:
+def test_rates_of_the_base_model() -> None:
     """Base model, 4,000 steps of warm-up: the usual figure has a peak of 0.0007."""
     assert paper_rate(4000, 512, 4000) == pytest.approx(6.9877e-4, rel=1e-4)
     assert paper_rate(1, 512, 4000) == pytest.approx(1.7469e-7, rel=1e-4)

@@ -37,7 +37,7 @@ def make_regularizer(
     )
 
 
-def test_closed_forms() -> None:
+def test_penalties_equal_their_closed_forms() -> None:
     all_of = torch.ones(1, 8, dtype=torch.bool)
     even, own = torch.full((1, 1, 8, 8), 1 / 8), torch.eye(8)[None, None]
     column = torch.zeros(1, 1, 8, 8)

@@ -53,8 +53,8 @@ def assert_refused(result: tuple[int, str], message: str) -> None:
     assert "Traceback" not in stderr
 
 
-def test_a_run_from_text_to_checkpoint(train: Train, table: Path, tmp_path: Path) -> None:
-    status, stderr = train(table, "--precision", "auto", "--valid-every", 2)
+def test_a_run_from_text_to_checkpoint(train: Train, pairs_file: Path, tmp_path: Path) -> None:
+    status, stderr = train(pairs_file, "--precision", "auto", "--valid-every", 2)
     assert status == 0
     run = RunFolder(tmp_path / "run")
     model, vocabulary = load_checkpoint(run.checkpoint_path)
@@ -68,15 +68,15 @@ def test_a_run_from_text_to_checkpoint(train: Train, table: Path, tmp_path: Path
     assert "finished: all 3 steps taken; the model is " in stderr
     config = run.config().to_dict()
     assert config["training"]["batch_tokens"] == 400
-    assert config["data"] == {"train": (str(table),), "added": {}}
+    assert config["data"] == {"train": (str(pairs_file),), "added": {}}
     card = (run.checkpoint_path / "README.md").read_text("utf-8")
     for words in ("1+1 layers, d_model 16", "196 pairs (pairs.tsv)", "3 steps", precision):
         assert words in card
 
 
-def test_restarting_a_finished_run(train: Train, table: Path) -> None:
-    assert train(table)[0] == 0
-    status, stderr = train(table)
+def test_restarting_a_finished_run(train: Train, pairs_file: Path) -> None:
+    assert train(pairs_file)[0] == 0
+    status, stderr = train(pairs_file)
     assert status == 0
     assert "resuming after step 3" in stderr
     assert "finished: all 3 steps taken" in stderr
@@ -117,7 +117,7 @@ INVALID_TEXTS: dict[str, tuple[Callable[[Path], list[Any]], str]] = {
 
 
 @pytest.mark.parametrize("case", INVALID_TEXTS)
-def test_invalid_text_is_one_sentence(case: str, train: Train, tmp_path: Path) -> None:
+def test_invalid_text_gives_a_one_sentence_error(case: str, train: Train, tmp_path: Path) -> None:
     make, message = INVALID_TEXTS[case]
     assert_refused(train(*make(tmp_path)), message)
     # The next call in the same folder, with a correct text, is not affected.
@@ -126,13 +126,13 @@ def test_invalid_text_is_one_sentence(case: str, train: Train, tmp_path: Path) -
         assert not RunFolder(tmp_path / "run").is_prepared
 
 
-def test_correct_text_after_an_error(train: Train, table: Path, tmp_path: Path) -> None:
+def test_correct_text_after_an_error(train: Train, pairs_file: Path, tmp_path: Path) -> None:
     """The first call learns a vocabulary and encodes, and then fails at the validation pairs."""
     valid = tmp_path / "valid.tsv"
     valid.write_text("no tab\n")
-    assert_refused(train(table, "--valid", valid), "valid.tsv, line 1 has no tab")
+    assert_refused(train(pairs_file, "--valid", valid), "valid.tsv, line 1 has no tab")
     other_table = tmp_path / "other.tsv"
-    lines = table.read_text("utf-8").splitlines(keepends=True)
+    lines = pairs_file.read_text("utf-8").splitlines(keepends=True)
     other_table.write_text("".join(lines[:150]), "utf-8")
     status, stderr = train(other_table)
     assert status == 0
@@ -152,33 +152,37 @@ def test_correct_text_after_an_error(train: Train, table: Path, tmp_path: Path) 
         (["--max-pieces", "1"], "0 have both sides within max_len=1"),
     ],
 )
-def test_invalid_option_is_one_sentence(
-    words: list[str], message: str, train: Train, table: Path, tmp_path: Path
+def test_invalid_option_gives_a_one_sentence_error(
+    words: list[str], message: str, train: Train, pairs_file: Path, tmp_path: Path
 ) -> None:
-    assert_refused(train(table, "--run", tmp_path / "run", *words), message)
+    assert_refused(train(pairs_file, "--run", tmp_path / "run", *words), message)
 
 
-def test_a_run_folder_that_is_a_file_is_refused(train: Train, table: Path, tmp_path: Path) -> None:
+def test_a_run_folder_that_is_a_file_is_refused(
+    train: Train, pairs_file: Path, tmp_path: Path
+) -> None:
     (tmp_path / "taken").write_text("mine")
-    result = train(table, "--run", tmp_path / "taken")
+    result = train(pairs_file, "--run", tmp_path / "taken")
     assert_refused(result, "taken is a file; give a folder, or a new name")
     assert (tmp_path / "taken").read_text() == "mine"
 
 
-def test_a_folder_in_use_is_refused(train: Train, table: Path, tmp_path: Path) -> None:
+def test_a_folder_in_use_is_refused(train: Train, pairs_file: Path, tmp_path: Path) -> None:
     with RunFolder(tmp_path / "run").locked():
-        assert_refused(train(table), "is training in")
+        assert_refused(train(pairs_file), "is training in")
 
 
-def test_corrupt_config_is_one_sentence(train: Train, table: Path, tmp_path: Path) -> None:
-    train(table)
+def test_corrupt_config_gives_a_one_sentence_error(
+    train: Train, pairs_file: Path, tmp_path: Path
+) -> None:
+    train(pairs_file)
     config = tmp_path / "run" / "config.json"
     for text, wrong in (
         (json.dumps({"model": None, "data": []}), "config.json is invalid: "),
         ("[", "config.json cannot be read"),
     ):
         config.write_text(text)
-        assert_refused(train(table), wrong)
+        assert_refused(train(pairs_file), wrong)
 
 
 def test_card_without_validation_has_no_loss() -> None:
@@ -192,28 +196,32 @@ def test_card_without_validation_has_no_loss() -> None:
     assert "9 pairs (pairs.tsv)" in card
 
 
-def test_languages_are_written_to_the_model_card(train: Train, table: Path, tmp_path: Path) -> None:
-    assert train(table, "--languages", "en", "de")[0] == 0
+def test_languages_are_written_to_the_model_card(
+    train: Train, pairs_file: Path, tmp_path: Path
+) -> None:
+    assert train(pairs_file, "--languages", "en", "de")[0] == 0
     run = RunFolder(tmp_path / "run")
     assert run.config().languages == ("en", "de")
     assert load_languages(run.checkpoint_path) == ("en", "de")
     # Without new probes a resumed run keeps the old ones.
-    assert train(table, "--steps", 4)[0] == 0
+    assert train(pairs_file, "--steps", 4)[0] == 0
     assert load_languages(run.checkpoint_path) == ("en", "de")
-    assert train(table, "--steps", 5, "--languages", "en", "fr")[0] == 0
+    assert train(pairs_file, "--steps", 5, "--languages", "en", "fr")[0] == 0
     assert load_languages(run.checkpoint_path) == ("en", "fr")
 
 
-def test_invalid_languages_are_refused(train: Train, table: Path, tmp_path: Path) -> None:
-    assert_refused(train(table, "--languages", "English", "German"), "languages are two codes")
+def test_invalid_languages_are_refused(train: Train, pairs_file: Path, tmp_path: Path) -> None:
+    assert_refused(train(pairs_file, "--languages", "English", "German"), "languages are two codes")
     assert not (tmp_path / "run").exists()
 
 
-def test_start_from_a_checkpoint(train: Train, table: Path, tmp_path: Path) -> None:
-    assert train(table, "--precision", "fp32")[0] == 0
+def test_start_from_a_checkpoint(train: Train, pairs_file: Path, tmp_path: Path) -> None:
+    assert train(pairs_file, "--precision", "fp32")[0] == 0
     first = RunFolder(tmp_path / "run").checkpoint_path
     run_options = ("--run", tmp_path / "again", "--start-from", first)
-    status, _ = train(table, *run_options, "--warmup", 10**9, "--steps", 1, "--precision", "fp32")
+    status, _ = train(
+        pairs_file, *run_options, "--warmup", 10**9, "--steps", 1, "--precision", "fp32"
+    )
     assert status == 0
     run = RunFolder(tmp_path / "again")
     before, vocabulary = load_checkpoint(first)
@@ -224,19 +232,21 @@ def test_start_from_a_checkpoint(train: Train, table: Path, tmp_path: Path) -> N
     assert "initialised from checkpoint" in (run.checkpoint_path / "README.md").read_text()
 
 
-def test_start_from_another_shape_is_refused(train: Train, table: Path, tmp_path: Path) -> None:
-    assert train(table)[0] == 0
+def test_start_from_another_shape_is_refused(
+    train: Train, pairs_file: Path, tmp_path: Path
+) -> None:
+    assert train(pairs_file)[0] == 0
     first = RunFolder(tmp_path / "run").checkpoint_path
-    result = train(table, "--run", tmp_path / "b", "--start-from", first, "--d-ff", 64)
+    result = train(pairs_file, "--run", tmp_path / "b", "--start-from", first, "--d-ff", 64)
     assert_refused(result, "has d_ff 32; a run that starts from it cannot have 64")
-    missing = train(table, "--run", tmp_path / "c", "--start-from", tmp_path / "none")
+    missing = train(pairs_file, "--run", tmp_path / "c", "--start-from", tmp_path / "none")
     assert_refused(missing, "there is no checkpoint folder")
 
 
 def test_start_from_a_checkpoint_with_a_new_vocabulary(
-    train: Train, table: Path, tmp_path: Path
+    train: Train, pairs_file: Path, tmp_path: Path
 ) -> None:
-    assert train(table, "--precision", "fp32")[0] == 0
+    assert train(pairs_file, "--precision", "fp32")[0] == 0
     first = RunFolder(tmp_path / "run").checkpoint_path
     other_table = tmp_path / "other.tsv"
     other_table.write_text("".join(f"a{n} cat\tune chatte {n}\n" for n in range(60)), "utf-8")
@@ -263,10 +273,14 @@ def test_start_from_a_checkpoint_with_a_new_vocabulary(
             torch.testing.assert_close(after.get_parameter(name), weight, **close)
 
 
-def test_added_tables_and_concatenated_pairs(train: Train, table: Path, tmp_path: Path) -> None:
+def test_added_tables_and_concatenated_pairs(
+    train: Train, pairs_file: Path, tmp_path: Path
+) -> None:
     more = tmp_path / "more.tsv"
     more.write_text("".join(f"c{n}\td{n}\n" for n in range(40)), "utf-8")
-    status, stderr = train(table, "--add", f"{more}=0.5", "--join", 0.5, "--sharpness-penalty", 0.1)
+    status, stderr = train(
+        pairs_file, "--add", f"{more}=0.5", "--join", 0.5, "--sharpness-penalty", 0.1
+    )
     assert status == 0
     assert "236 pairs" in stderr  # 196 of the table (four are set aside) and all 40
     run = RunFolder(tmp_path / "run")
@@ -277,15 +291,17 @@ def test_added_tables_and_concatenated_pairs(train: Train, table: Path, tmp_path
 @pytest.mark.parametrize(
     "added_table", ["more.tsv=many", "more.tsv=0", "more.tsv=-1", "more.tsv=nan"]
 )
-def test_invalid_weight_is_refused(train: Train, table: Path, added_table: str) -> None:
-    assert_refused(train(table, "--add", added_table), "--add needs a table and a number above 0")
+def test_invalid_weight_is_refused(train: Train, pairs_file: Path, added_table: str) -> None:
+    assert_refused(
+        train(pairs_file, "--add", added_table), "--add needs a table and a number above 0"
+    )
 
 
-def test_probes_are_recorded_in_training(train: Train, table: Path, tmp_path: Path) -> None:
+def test_probes_are_recorded_in_training(train: Train, pairs_file: Path, tmp_path: Path) -> None:
     probes = tmp_path / "probes.tsv"
     probes.write_text("a1\tb1\n", "utf-8")
-    assert train(table, "--probes", probes)[0] == 1  # no validation pairs
-    assert train(table, "--valid", table, "--probes", probes)[0] == 0
+    assert train(pairs_file, "--probes", probes)[0] == 1  # no validation pairs
+    assert train(pairs_file, "--valid", pairs_file, "--probes", probes)[0] == 0
     run = RunFolder(tmp_path / "run")
     paths = sorted(run.snapshots_path.glob("*.npz"))
     steps = [int(path.stem) for path in paths]
@@ -294,9 +310,9 @@ def test_probes_are_recorded_in_training(train: Train, table: Path, tmp_path: Pa
         assert snapshot["0.cross"].shape[:2] == (1, 2)  # a layer, its heads
 
 
-def test_old_option_names_are_accepted(train: Train, table: Path, tmp_path: Path) -> None:
+def test_old_option_names_are_accepted(train: Train, pairs_file: Path, tmp_path: Path) -> None:
     old = ("--join", 0.25, "--blur-price", 0.1, "--likeness-price", 0.2)
-    assert train(table, *old)[0] == 0
+    assert train(pairs_file, *old)[0] == 0
     training = RunFolder(tmp_path / "run").config().to_dict()["training"]
     assert training["concat_prob"] == 0.25
     assert (training["sharpness_penalty"], training["diversity_penalty"]) == (0.1, 0.2)

@@ -16,7 +16,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from tests.training.conftest import MakeTrainer, at, translation
+from tests.training.conftest import MakeTrainer, call_at, translation_task
 from transformer.checkpoint import load_checkpoint
 from transformer.training import translation_task as translation_module
 from transformer.training.errors import TrainingError
@@ -103,13 +103,13 @@ def test_evaluations_do_not_count_for_patience(
     monkeypatch.setattr(TranslationTask, "validation_loss", lambda self: next(losses))
     trainer = make_trainer(steps=12, valid_every=2, patience=2)
 
-    class EasyEvaluations:
+    class ConstantEvaluations:
         def evaluate_if_due(self, *_: object, **__: object) -> dict[str, float]:
             return {"valid_loss": 0.5}
 
         def before_update(self) -> None: ...
 
-    translation(trainer).callback = EasyEvaluations()  # type: ignore[assignment]
+    translation_task(trainer).callback = ConstantEvaluations()  # type: ignore[assignment]
     assert trainer.train() == "finished"
     assert trainer.loop.step == 12
     assert trainer.loop.best_valid == 1.1
@@ -137,7 +137,7 @@ def test_minutes_limit_run_and_cooldown(
 def test_nonfinite_loss_fails_the_run(make_trainer: MakeTrainer) -> None:
     trainer = make_trainer(save_every=2)
     weight = trainer.learner.working.embedding.weight.data
-    trainer.report = at(3, lambda: weight[5].fill_(math.nan))
+    trainer.report = call_at(3, lambda: weight[5].fill_(math.nan))
     with pytest.raises(TrainingError, match=r"loss was nan .* at step 4: lower the learning rate"):
         trainer.train()
     state = trainer.run.state()
@@ -157,7 +157,7 @@ def test_signal_ends_the_run_after_a_step(
 ) -> None:
     before = signal.getsignal(number)
 
-    trainer = make_trainer(report=at(7, lambda: os.kill(os.getpid(), number)))
+    trainer = make_trainer(report=call_at(7, lambda: os.kill(os.getpid(), number)))
     assert trainer.train() == "cancelled"
     assert signal.getsignal(number) is before
     state = trainer.run.state()
@@ -173,7 +173,7 @@ def test_a_full_disk_fails_the_run_and_keeps_the_last_save(make_trainer: MakeTra
     resource = pytest.importorskip("resource")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     limit = functools.partial(resource.setrlimit, resource.RLIMIT_FSIZE, (20_000, hard))
-    trainer = make_trainer(report=at(6, limit))
+    trainer = make_trainer(report=call_at(6, limit))
     try:
         with pytest.raises(TrainingError, match=r"could not be written at step 10 \(.+\); once"):
             trainer.train()
@@ -189,7 +189,7 @@ def test_a_full_disk_fails_the_run_and_keeps_the_last_save(make_trainer: MakeTra
     assert resumed.train() == "finished"
 
 
-def test_other_error_becomes_the_reason(make_trainer: MakeTrainer) -> None:
+def test_any_other_error_becomes_the_failure_reason(make_trainer: MakeTrainer) -> None:
     trainer = make_trainer(report=Mock(side_effect=RuntimeError("CUDA out of memory")))
     with pytest.raises(RuntimeError, match="out of memory"):
         trainer.train()

@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="module")
-def board(checkpoints: Path) -> Leaderboard:
+def tiny_leaderboard(checkpoints: Path) -> Leaderboard:
     translator = Translator.load(checkpoints / "tiny", "cpu")
     return leaderboard(translator, Corpus.bundled(40, symbols=True))
 
@@ -38,13 +38,13 @@ def folder(checkpoints: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(checkpoints / "tiny", tmp_path / "tiny"))
 
 
-def loaded(folder: Path) -> AlignerHead | None:
+def load_head(folder: Path) -> AlignerHead | None:
     return load_aligner_head(folder, checkpoint_hash(folder), load_config(folder))
 
 
-def test_the_head_with_the_lowest_error_is_chosen(board: Leaderboard) -> None:
-    chosen = choose_aligner_head([board], ["ours"], ["us"])
-    best = board.table[board.table["aligner"] == "head"].iloc[0]
+def test_the_head_with_the_lowest_error_is_chosen(tiny_leaderboard: Leaderboard) -> None:
+    chosen = choose_aligner_head([tiny_leaderboard], ["ours"], ["us"])
+    best = tiny_leaderboard.table[tiny_leaderboard.table["aligner"] == "head"].iloc[0]
     position = (best["layer"], best["head"], best["by"], best["to"])
     assert (chosen.layer, chosen.head, chosen.by, chosen.to) == position
     (gold,) = chosen.gold
@@ -58,30 +58,30 @@ def test_the_head_with_the_lowest_error_is_chosen(board: Leaderboard) -> None:
         choose_aligner_head([], [], [])
 
 
-def test_the_mean_error_over_gold_sets_chooses_the_head(board: Leaderboard) -> None:
-    table = board.table.copy()
+def test_the_mean_error_over_gold_sets_chooses_the_head(tiny_leaderboard: Leaderboard) -> None:
+    table = tiny_leaderboard.table.copy()
     heads = table["aligner"] == "head"
     second = table[heads].iloc[1]
     same = heads & (table["layer"] == second["layer"]) & (table["head"] == second["head"])
     table.loc[same, "aer"] = 0.0
-    changed_board = replace(board, table=table)
-    chosen = choose_aligner_head([board, changed_board], ["one", "two"], ["", ""])
+    changed_board = replace(tiny_leaderboard, table=table)
+    chosen = choose_aligner_head([tiny_leaderboard, changed_board], ["one", "two"], ["", ""])
     assert (chosen.layer, chosen.head) == (second["layer"], second["head"])
     assert [gold_set.name for gold_set in chosen.gold] == ["one", "two"]
 
 
-def test_saving_and_loading_give_the_same_head(board: Leaderboard, folder: Path) -> None:
-    chosen = choose_aligner_head([board], ["ours"], ["us"])
-    assert loaded(folder) is None
+def test_saving_and_loading_give_the_same_head(tiny_leaderboard: Leaderboard, folder: Path) -> None:
+    chosen = choose_aligner_head([tiny_leaderboard], ["ours"], ["us"])
+    assert load_head(folder) is None
     save_aligner_head(folder, chosen)
-    back = loaded(folder)
+    back = load_head(folder)
     assert back is not None
     assert replace(back, gold=()) == replace(chosen, gold=())
     for name, error in chosen.gold[0].head.items():
         assert back.gold[0].head[name] == pytest.approx(error, abs=1e-4)
 
 
-SPOILED: dict[str, Callable[[dict[str, Any]], Any]] = {
+CORRUPTIONS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "other weights": lambda values: values.update(checkpoint="0" * 16),
     "no such head": lambda values: values.update(head=99),
     "no such reading": lambda values: values.update(weights_to="both"),
@@ -95,23 +95,23 @@ SPOILED: dict[str, Callable[[dict[str, Any]], Any]] = {
 }
 
 
-@pytest.mark.parametrize("spoil", SPOILED.values(), ids=[*SPOILED])
+@pytest.mark.parametrize("corrupt", CORRUPTIONS.values(), ids=[*CORRUPTIONS])
 def test_a_file_of_other_weights_or_another_format_is_ignored(
-    spoil: Callable[[dict[str, Any]], Any], board: Leaderboard, folder: Path
+    corrupt: Callable[[dict[str, Any]], Any], tiny_leaderboard: Leaderboard, folder: Path
 ) -> None:
-    path = save_aligner_head(folder, choose_aligner_head([board], ["ours"], ["us"]))
+    path = save_aligner_head(folder, choose_aligner_head([tiny_leaderboard], ["ours"], ["us"]))
     values = json.loads(path.read_text())
-    spoil(values)
+    corrupt(values)
     path.write_text(json.dumps(values))
-    assert loaded(folder) is None
+    assert load_head(folder) is None
     path.write_text("[" * 50_000)
-    assert loaded(folder) is None
+    assert load_head(folder) is None
 
 
 @pytest.mark.parametrize("name", ["en-fr", "en-de"])
 def test_the_included_checkpoints_have_an_aligner_file(name: str) -> None:
     folder = ROOT / "checkpoints" / name
-    head = loaded(folder)
+    head = load_head(folder)
     assert head is not None, f"run benchmarks.gold_alignments checkpoints/{name} … --keep again"
     for gold in head.gold:
         best = min(gold.head.values())
@@ -138,7 +138,7 @@ def test_the_benchmark_prints_all_variants_and_stores_the_best_head(
     assert "norms, input" in printed
     for name in gold_alignments.BASELINES.values():
         assert name in printed
-    head = loaded(folder)
+    head = load_head(folder)
     assert head is not None
     assert (head.gold[0].source, head.gold[0].name) == ("us", "mine.en-fr")
     rate = f"{100 * head.gold[0].head[f'{head.by}-{head.to}']:.1f} % on mine.en-fr"
@@ -150,12 +150,12 @@ def test_the_benchmark_prints_all_variants_and_stores_the_best_head(
     assert "give one source per" in capsys.readouterr().err
 
 
-def test_all_heads_are_stored_best_first(board: Leaderboard, folder: Path) -> None:
-    save_aligner_head(folder, choose_aligner_head([board], ["ours"], ["us"]))
-    aligner = loaded(folder)
+def test_all_heads_are_stored_best_first(tiny_leaderboard: Leaderboard, folder: Path) -> None:
+    save_aligner_head(folder, choose_aligner_head([tiny_leaderboard], ["ours"], ["us"]))
+    aligner = load_head(folder)
     assert aligner is not None
     table = aligner.gold[0].table()
-    heads = board.table[board.table["aligner"] == "head"]
+    heads = tiny_leaderboard.table[tiny_leaderboard.table["aligner"] == "head"]
     assert 4 * len(table) == len(heads)
     assert table.iloc[0, 2:].min() == pytest.approx(100 * heads["aer"].min(), abs=0.01)
     for _, line in heads.iterrows():

@@ -25,34 +25,37 @@ TENSION = 3.0
 
 
 def position_prior(i: int, j: int, n: int, m: int, tension: float) -> float:
-    """The prior of source word j for target word i, counted from 1, by explicit summation."""
+    """Return the prior of source word j for target word i, from 1, by explicit summation."""
     terms = [math.exp(-tension * abs(i / m - k / n)) for k in range(1, n + 1)]
     return NULL_PROBABILITY if j == 0 else (1 - NULL_PROBABILITY) * terms[j - 1] / sum(terms)
 
 
-def by_brute_force(rounds: int, sparse: float, tension: float) -> dict[tuple[str, str], float]:
-    """EM with the posterior of every whole alignment, one after the other."""
+def em_over_all_alignments(
+    rounds: int, sparse: float, tension: float
+) -> dict[tuple[str, str], float]:
+    """Return translation probabilities by EM, with the posterior of every complete alignment."""
     words = {word for _, target in CORPUS for word in target}
-    likely: dict[tuple[str, str], float] = defaultdict(lambda: 1 / len(words))
+    probabilities: dict[tuple[str, str], float] = defaultdict(lambda: 1 / len(words))
     for _ in range(rounds):
         counts: dict[tuple[str, str], float] = defaultdict(float)
         for source, target in CORPUS:
             n, m = len(source), len(target)
             source_words = ["", *source]
-            each = {}
+            alignment_probabilities = {}
             for links in itertools.product(range(n + 1), repeat=m):
-                each[links] = math.prod(
-                    position_prior(i + 1, j, n, m, tension) * likely[source_words[j], target[i]]
+                alignment_probabilities[links] = math.prod(
+                    position_prior(i + 1, j, n, m, tension)
+                    * probabilities[source_words[j], target[i]]
                     for i, j in enumerate(links)
                 )
-            total = sum(each.values())
-            for links, probability in each.items():
+            total = sum(alignment_probabilities.values())
+            for links, probability in alignment_probabilities.items():
                 for i, j in enumerate(links):
                     counts[source_words[j], target[i]] += probability / total
         sums: dict[str, float] = defaultdict(float)
         for (source_word, _), count in counts.items():
             sums[source_word] += count + sparse
-        likely = defaultdict(
+        probabilities = defaultdict(
             lambda: 0.0,
             {
                 (source_word, target_word): math.exp(
@@ -63,7 +66,7 @@ def by_brute_force(rounds: int, sparse: float, tension: float) -> dict[tuple[str
                 for (source_word, target_word), count in counts.items()
             },
         )
-    return dict(likely)
+    return dict(probabilities)
 
 
 @pytest.mark.parametrize("sparse", [0.0, 0.01])
@@ -72,7 +75,7 @@ def by_brute_force(rounds: int, sparse: float, tension: float) -> dict[tuple[str
 def test_training_equals_em_over_all_alignments(rounds: int, sparse: float, tension: float) -> None:
     """Without tension it is IBM model 1."""
     aligner = learn(CORPUS, rounds=rounds, tension=tension, alpha=sparse)
-    expected = by_brute_force(rounds, sparse, tension)
+    expected = em_over_all_alignments(rounds, sparse, tension)
     assert aligner.table.keys() == expected.keys()
     for pair, probability in expected.items():
         assert aligner.table[pair] == pytest.approx(probability, rel=1e-9, abs=1e-30)

@@ -22,7 +22,7 @@ from transformer.text import Vocabulary
 from transformer.text.tasks import TASKS
 
 
-def line(table: pd.DataFrame, *key: object) -> pd.Series:
+def leaderboard_row(table: pd.DataFrame, *key: object) -> pd.Series:
     """Return the row of an aligner, method, layer and head (-1: none)."""
     columns = ["aligner", "by", "to", "layer", "head"]
     same = [tuple(row) == key for row in table[columns].fillna(-1).itertuples(index=False)]
@@ -88,11 +88,11 @@ def test_an_aligner_with_fixed_weights_has_no_errors(
     sentence: Corpus, perfect_aligner: Translator
 ) -> None:
     table = leaderboard(perfect_aligner, sentence).table
-    best = line(table, "head", "weights", "input", 0, 0)
+    best = leaderboard_row(table, "head", "weights", "input", 0, 0)
     assert best["aer"] == 0
     assert best["precision"] == best["recall"] == 1
-    assert line(table, "head", "weights", "input", 0, 1)["aer"] == 1
-    assert line(table, "head", "weights", "output", 0, 0)["aer"] > 0.5
+    assert leaderboard_row(table, "head", "weights", "input", 0, 1)["aer"] == 1
+    assert leaderboard_row(table, "head", "weights", "output", 0, 0)["aer"] > 0.5
     roles = {(c.kind, c.head): c.role for c in head_roles(measure_heads(perfect_aligner, sentence))}
     assert roles["cross", 0].text == "aligns the word it has just read"
     assert roles["cross", 1].group != "aligner"
@@ -165,7 +165,7 @@ def test_leaderboard_errors_equal_those_of_single_traces(
     assert (dropped > 0) == ends
     for (layer, head), links in predicted.items():
         single = head < sharp_translator.model.config.n_heads
-        row = line(
+        row = leaderboard_row(
             board.table, "head" if single else "layer", by, to, layer, head if single else -1
         )
         assert row["aer"] == pytest.approx(alignment_error(links, sure, possible))

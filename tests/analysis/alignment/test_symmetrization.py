@@ -75,8 +75,10 @@ def test_results_equal_those_of_moses(
     assert symmetrize(forward, backward, "grow-diag-final-and") == links(final_and)
 
 
-def published(forward: set[Link], backward: set[Link], size: int, combined: bool) -> set[Link]:
-    """GROW-DIAG-FINAL(-AND) as the Moses manual writes it, over the whole grid."""
+def grow_diag_final_over_grid(
+    forward: set[Link], backward: set[Link], size: int, combined: bool
+) -> set[Link]:
+    """Return GROW-DIAG-FINAL(-AND) by the pseudo-code of the Moses manual, over the whole grid."""
     neighbouring = ((0, -1), (-1, 0), (0, 1), (1, 0), (-1, -1), (1, -1), (-1, 1), (1, 1))
     alignment, union = forward & backward, forward | backward
 
@@ -111,9 +113,13 @@ alignments = st.sets(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=1
 
 
 @given(alignments, alignments)
-def test_it_follows_the_published_rule(forward: set[Link], backward: set[Link]) -> None:
+def test_grow_diag_final_equals_the_published_pseudocode(
+    forward: set[Link], backward: set[Link]
+) -> None:
     for combined, method in ((False, "grow-diag-final"), (True, "grow-diag-final-and")):
-        assert symmetrize(forward, backward, method) == published(forward, backward, 6, combined)
+        assert symmetrize(forward, backward, method) == grow_diag_final_over_grid(
+            forward, backward, 6, combined
+        )
 
 
 @given(alignments, alignments)

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.analysis.small_models import TARGET, TEXT, passed, randomized
+from tests.analysis.small_models import TARGET, TEXT, randomized, trace_logits
 from transformer.analysis.attribution.direct_logits import KINDS, direct_logits
 from transformer.hooks import HookFn
 from transformer.inference.trace import Trace
@@ -28,20 +28,24 @@ def trace(any_trace: tuple[Translator, Trace]) -> Trace:
 
 
 def logits(model: Transformer, trace: Trace, hooks: dict[str, HookFn] | None = None) -> Tensor:
-    return passed(model, trace, hooks).double()
+    return trace_logits(model, trace, hooks).double()
 
 
 @pytest.mark.parametrize("position", [0, 3])
 def test_the_parts_sum_to_the_logit(model: Transformer, trace: Trace, position: int) -> None:
-    every, chosen = logits(model, trace)[position], trace.predicted_ids[position]
-    size = float(every.abs().max())
+    position_logits, chosen = logits(model, trace)[position], trace.predicted_ids[position]
+    size = float(position_logits.abs().max())
     attribution = direct_logits(model, trace, position)
     # The trace has float32 numbers, each with its own rounding error.
-    assert attribution.value == pytest.approx(float(every[chosen] - every.mean()), abs=1e-5 * size)
+    assert attribution.value == pytest.approx(
+        float(position_logits[chosen] - position_logits.mean()), abs=1e-5 * size
+    )
     assert attribution.table["adds"].sum() == pytest.approx(attribution.value)
-    rival = (chosen + 1) % len(every)
-    lead = direct_logits(model, trace, position, against=rival)
-    assert lead.value == pytest.approx(float(every[chosen] - every[rival]), abs=1e-5 * size)
+    rival = (chosen + 1) % len(position_logits)
+    contrast = direct_logits(model, trace, position, against=rival)
+    assert contrast.value == pytest.approx(
+        float(position_logits[chosen] - position_logits[rival]), abs=1e-5 * size
+    )
     assert (attribution.table["part"] == "cross").sum() == attribution.heads("cross").size
 
 
@@ -55,53 +59,61 @@ def test_a_direct_effect_is_the_derivative_with_fixed_layer_norms(
     names = [
         n for n in exact.hook_names if n.startswith("decoder") and n.endswith("_norm.hook_sum")
     ]
-    writes = [
+    sublayer_outputs = [
         n
         for n in exact.hook_names
         if n.startswith("decoder.layers") and n.endswith(("attn.hook_output", "ffn.hook_output"))
     ]
     clean: dict[str, Tensor] = {}
-    logits(exact, trace, {n: lambda x, n: clean.update({n: x}) for n in [*names, *writes]})
+    logits(
+        exact, trace, {n: lambda x, n: clean.update({n: x}) for n in [*names, *sublayer_outputs]}
+    )
 
-    def value(kind: str, layer: int, head: int, by: float) -> float:
-        own = f"decoder.layers.{layer}.{KINDS[kind]}"
-        hooks = {n: lambda x, n: clean[n] for n in writes if n != f"{own}.hook_output"}
-        hooks |= {n.replace("hook_sum", "hook_output"): frozen(n) for n in names}
-        hooks[f"{own}.hook_heads"] = turned(head, by)
-        every = logits(exact, trace, {**hooks, **{n: last(n) for n in names}})[position]
-        return float(every[trace.predicted_ids[position]] - every.mean())
+    def value_with_scaled_head(kind: str, layer: int, head: int, by: float) -> float:
+        sublayer = f"decoder.layers.{layer}.{KINDS[kind]}"
+        hooks = {
+            n: lambda x, n: clean[n] for n in sublayer_outputs if n != f"{sublayer}.hook_output"
+        }
+        hooks |= {n.replace("hook_sum", "hook_output"): with_clean_deviation(n) for n in names}
+        hooks[f"{sublayer}.hook_heads"] = scale_head(head, by)
+        hooks |= {n: record_sum(n) for n in names}
+        position_logits = logits(exact, trace, hooks)[position]
+        return float(position_logits[trace.predicted_ids[position]] - position_logits.mean())
 
-    def last(name: str):  # type: ignore[no-untyped-def]
-        def keep(x: Tensor, _: str) -> None:
+    def record_sum(name: str):  # type: ignore[no-untyped-def]
+        def record(x: Tensor, _: str) -> None:
             current_sums[name] = x
 
-        return keep
+        return record
 
     current_sums: dict[str, Tensor] = {}
 
-    def frozen(name: str):  # type: ignore[no-untyped-def]
+    def with_clean_deviation(name: str):  # type: ignore[no-untyped-def]
         norm = exact.get_submodule(name.removesuffix(".hook_sum")).norm
 
-        def normed(_: Tensor, __: str) -> Tensor:
+        def normalize(_: Tensor, __: str) -> Tensor:
             deviation = (clean[name].var(-1, keepdim=True, correction=0) + norm.eps).sqrt()
             centred = current_sums[name] - current_sums[name].mean(-1, keepdim=True)
             return norm.weight * centred / deviation + norm.bias
 
-        return normed
+        return normalize
 
-    def turned(head: int, by: float):  # type: ignore[no-untyped-def]
-        def turn(x: Tensor, _: str) -> Tensor:
-            scale = torch.ones_like(x)
-            scale[:, head, position] += by
-            return x * scale
+    def scale_head(head: int, by: float):  # type: ignore[no-untyped-def]
+        def scale_position(x: Tensor, _: str) -> Tensor:
+            factors = torch.ones_like(x)
+            factors[:, head, position] += by
+            return x * factors
 
-        return turn
+        return scale_position
 
     attribution = direct_logits(model, trace, position)
     sizes = []
     for kind in KINDS:
         for layer in range(model.config.n_layers):
-            slope = (value(kind, layer, 1, step) - value(kind, layer, 1, -step)) / (2 * step)
+            slope = (
+                value_with_scaled_head(kind, layer, 1, step)
+                - value_with_scaled_head(kind, layer, 1, -step)
+            ) / (2 * step)
             assert attribution.heads(kind)[layer, 1] == pytest.approx(slope, rel=1e-3, abs=1e-5)
             sizes.append(abs(slope))
     assert max(sizes) > 1e-3, "slopes of nothing would prove nothing"
@@ -112,7 +124,7 @@ def test_the_ablation_effect_equals_a_pass_without_the_head(
 ) -> None:
     position, layer, head = 2, 1, 2
 
-    def off(x: Tensor, _: str) -> Tensor:
+    def ablate(x: Tensor, _: str) -> Tensor:
         x = x.clone()
         x[:, head, position] = 0
         return x
@@ -120,8 +132,8 @@ def test_the_ablation_effect_equals_a_pass_without_the_head(
     attribution = direct_logits(model, trace, position)
     for kind, module in KINDS.items():
         name = f"decoder.layers.{layer}.{module}.hook_heads"
-        every = logits(model, trace, {name: off})[position]
-        without = float(every[trace.predicted_ids[position]] - every.mean())
+        position_logits = logits(model, trace, {name: ablate})[position]
+        without = float(position_logits[trace.predicted_ids[position]] - position_logits.mean())
         assert attribution.without[kind][layer, head] == pytest.approx(without, abs=1e-4)
         assert attribution.removed(kind)[layer, head] == pytest.approx(
             attribution.value - without, abs=1e-4

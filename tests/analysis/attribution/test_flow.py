@@ -12,21 +12,21 @@ from transformer.analysis.attribution import flow, rollout
 from transformer.inference.trace import Trace
 
 Node = tuple[str, int, int]  # a stack, a level of it, a position
-Pipes = dict[tuple[Node, Node], float]
+Capacities = dict[tuple[Node, Node], float]
 
 
-def narrowest_cut(pipes: Pipes, start: Node, end: Node) -> float:
+def minimum_cut(capacities: Capacities, start: Node, end: Node) -> float:
     """Return the minimum capacity of all cuts that separate start and end."""
-    nodes = {node for pair in pipes for node in pair}
+    nodes = {node for pair in capacities for node in pair}
     inner = sorted(nodes - {start, end})
     halves = np.array(list(itertools.product([False, True], repeat=len(inner))))
     near = {node: halves[:, k] for k, node in enumerate(inner)}
     near |= {start: np.ones(len(halves), bool), end: np.zeros(len(halves), bool)}
-    cuts = sum(width * (near[a] & ~near[b]) for (a, b), width in pipes.items())
+    cuts = sum(capacity * (near[a] & ~near[b]) for (a, b), capacity in capacities.items())
     return float(np.min(cuts))
 
 
-def stack(name: str, matrices: list[np.ndarray]) -> Pipes:
+def edge_capacities(name: str, matrices: list[np.ndarray]) -> Capacities:
     return {
         ((name, level + 1, i), (name, level, j)): float(matrix[i, j])
         for level, matrix in enumerate(matrices)
@@ -44,14 +44,14 @@ def test_flow_equals_the_minimum_cut(seed: int, residual: float) -> None:
     trace = trace_of_weights(
         weights, np.tril(weights) / np.tril(weights).sum(axis=-1, keepdims=True)
     )
-    pipes = stack("encoder", with_residual(weights, residual))
+    capacities = edge_capacities("encoder", with_residual(weights, residual))
     rolled = flow.encoder(trace, residual=residual)
     for i, j in np.ndindex(3, 3):
-        cut = narrowest_cut(pipes, ("encoder", 3, i), ("encoder", 0, j))
+        cut = minimum_cut(capacities, ("encoder", 3, i), ("encoder", 0, j))
         assert rolled[i, j] == pytest.approx(cut, abs=1e-7)
     alone = flow.decoder(trace, [1], residual=residual)
     lower = with_residual(np.stack([trace.weights("decoder", k) for k in range(3)]), residual)
-    cut = narrowest_cut(stack("decoder", lower), ("decoder", 3, 1), ("decoder", 0, 0))
+    cut = minimum_cut(edge_capacities("decoder", lower), ("decoder", 3, 1), ("decoder", 0, 0))
     assert alone[0, 0] == pytest.approx(cut, abs=1e-7)
     assert alone[0, 2] == 0, "nothing comes from a later token"
 
@@ -64,11 +64,11 @@ def test_joint_flow_equals_the_minimum_cut(seed: int, depth: int) -> None:
     encoder, cross = random_rows(seed, depth, 2, 2, 2), random_rows(seed + 9, 2, 2, 2, 2)
     decoder = random_rows(seed + 5, 2, 2, 2, 2, causal=True)
     within = with_residual(decoder, r)
-    pipes = stack("encoder", with_residual(encoder, r))
-    pipes |= stack("decoder", [within[0], r * np.eye(2), within[1], r * np.eye(2)])
+    capacities = edge_capacities("encoder", with_residual(encoder, r))
+    capacities |= edge_capacities("decoder", [within[0], r * np.eye(2), within[1], r * np.eye(2)])
     for layer, i, j in np.ndindex(2, 2, 2):
         above, below = ("decoder", 2 * layer + 2, i), ("encoder", depth, j)
-        pipes[above, below] = (1 - r) * float(cross[layer, :, i, j].mean())
+        capacities[above, below] = (1 - r) * float(cross[layer, :, i, j].mean())
     trace = Trace.from_weights(
         ["a", "b"], ["c", "d"], encoder=[*encoder], decoder=[*decoder], cross=[*cross]
     )
@@ -76,10 +76,10 @@ def test_joint_flow_equals_the_minimum_cut(seed: int, depth: int) -> None:
     for i, j in np.ndindex(2, 2):
         output = ("decoder", 4, i)
         assert relevance.source[i, j] == pytest.approx(
-            narrowest_cut(pipes, output, ("encoder", 0, j)), abs=1e-7
+            minimum_cut(capacities, output, ("encoder", 0, j)), abs=1e-7
         )
         assert relevance.target[i, j] == pytest.approx(
-            narrowest_cut(pipes, output, ("decoder", 0, j)), abs=1e-7
+            minimum_cut(capacities, output, ("decoder", 0, j)), abs=1e-7
         )
 
 
@@ -99,8 +99,11 @@ def test_flow_is_at_least_rollout_and_at_most_1() -> None:
     encoder, cross = random_rows(1, 4, 2, 7, 7), random_rows(2, 4, 2, 6, 7)
     trace = trace_of_weights(encoder, random_rows(3, 4, 2, 6, 6, causal=True), cross)
     flows, rolled = flow.joint(trace), rollout.joint(trace)
-    for flow_values, brought in ((flows.source, rolled.source), (flows.target, rolled.target)):
-        assert (flow_values >= brought[-1] - 1e-7).all()
+    for flow_values, rollout_values in (
+        (flows.source, rolled.source),
+        (flows.target, rolled.target),
+    ):
+        assert (flow_values >= rollout_values[-1] - 1e-7).all()
         assert (flow_values <= 1).all()
     assert (flow.encoder(trace) >= rollout.encoder(trace)[-1] - 1e-7).all()
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.analysis.small_models import KINDS, TARGET, TEXT, passed, randomized
+from tests.analysis.small_models import KINDS, TARGET, TEXT, randomized, trace_logits
 from transformer.analysis.attribution.gradients import EMBEDDINGS, Gradients, gradients
 from transformer.hooks import HookFn, Hooks
 from transformer.inference.trace import WEIGHTS, Trace
@@ -16,7 +16,7 @@ from transformer.model import Transformer
 from transformer.text.vocabulary import Vocabulary
 
 STEP = 1e-5
-OFF = {"decoder.layers.0.self_attn.hook_heads": lambda heads, _: heads * 0}
+ABLATION = {"decoder.layers.0.self_attn.hook_heads": lambda heads, _: heads * 0}
 
 
 @pytest.fixture(scope="module")
@@ -27,15 +27,17 @@ def model(tiny_model: Transformer) -> Transformer:
 def log_probability(
     model: Transformer, trace: Trace, position: int | None, hooks: dict[str, HookFn]
 ) -> float:
-    every = passed(model, trace, hooks).log_softmax(dim=-1)
+    every = trace_logits(model, trace, hooks).log_softmax(dim=-1)
     each = every[range(len(trace.predicted_ids)), list(trace.predicted_ids)]
     return float(each.sum() if position is None else each[position])
 
 
-def slope(model: Transformer, trace: Trace, position: int | None, name: str, by: Tensor) -> float:
+def derivative_along(
+    model: Transformer, trace: Trace, position: int | None, name: str, direction: Tensor
+) -> float:
     """Return the derivative of the log-probability when the site moves along `by`."""
     up, down = (
-        log_probability(model, trace, position, {name: lambda x, _, s=s: x + s * by})
+        log_probability(model, trace, position, {name: lambda x, _, s=s: x + s * direction})
         for s in (STEP, -STEP)
     )
     return (up - down) / (2 * STEP)
@@ -51,7 +53,7 @@ def test_weight_gradients_equal_finite_differences(
     for layer, head, query, key in ((0, 0, 3, 1), (0, 3, 2, 2), (1, 1, 3, 0), (1, 2, 3, 3)):
         cell = torch.zeros(1, *trace.weights(kind, layer).shape, dtype=torch.double)
         cell[0, head, query, key] = 1
-        expected = slope(model, trace, position, WEIGHTS[kind].format(layer), cell)
+        expected = derivative_along(model, trace, position, WEIGHTS[kind].format(layer), cell)
         assert gradient.weights[kind][layer, head, query, key] == pytest.approx(expected, rel=1e-5)
         assert abs(expected) > 1e-6, "a slope of nothing would prove nothing"
     for layer in range(2):
@@ -73,7 +75,7 @@ def test_embedding_gradients_equal_finite_differences(
         for token in (0, 2, len(saliency) - 1):
             own = torch.zeros_like(recorded[name])
             own[0, token] = recorded[name][0, token]
-            expected = slope(model, trace, position, name, own)
+            expected = derivative_along(model, trace, position, name, own)
             assert saliency[token] == pytest.approx(expected, rel=1e-4, abs=1e-8)
 
 
@@ -100,8 +102,10 @@ def test_gradients_of_a_model_with_hooks(
     model: Transformer, trace: Trace, tiny_model: Transformer, vocabulary: Vocabulary
 ) -> None:
     """With the trace's hooks it is that of the changed model; replaced weights count as weights."""
-    altered = Translator(randomized(tiny_model), vocabulary).trace(TEXT, TARGET, hooks=Hooks(OFF))
-    gradient = gradients(model, altered, hooks=Hooks(OFF))
+    altered = Translator(randomized(tiny_model), vocabulary).trace(
+        TEXT, TARGET, hooks=Hooks(ABLATION)
+    )
+    gradient = gradients(model, altered, hooks=Hooks(ABLATION))
     assert gradient.log_probability == pytest.approx(altered.translation.log_probability, abs=1e-3)
     assert gradient.log_probability != pytest.approx(trace.translation.log_probability, abs=1e-3)
     assert not gradient.weights["decoder"][0].any()

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.analysis.small_models import TARGET, TEXT, new_model, passed, randomized
+from tests.analysis.small_models import TARGET, TEXT, new_model, randomized, trace_logits
 from transformer.analysis.attribution.gradients import EMBEDDINGS, gradients, rival
 from transformer.analysis.attribution.integrated import integrated_gradients
 from transformer.hooks import Hooks
@@ -24,31 +24,33 @@ POSITION = 3
 
 
 @pytest.fixture(scope="module", params=ARCHITECTURES, ids=["ours", "others"])
-def single(request: pytest.FixtureRequest, vocabulary: Vocabulary) -> Transformer:
+def single_precision_model(request: pytest.FixtureRequest, vocabulary: Vocabulary) -> Transformer:
     return new_model(vocabulary, seed=1, **request.param).model
 
 
 @pytest.fixture(scope="module")
-def trace(single: Transformer, vocabulary: Vocabulary) -> Trace:
-    return Translator(single, vocabulary).trace(TEXT, TARGET)
+def trace(single_precision_model: Transformer, vocabulary: Vocabulary) -> Trace:
+    return Translator(single_precision_model, vocabulary).trace(TEXT, TARGET)
 
 
 @pytest.fixture(scope="module")
-def model(single: Transformer) -> Transformer:
+def model(single_precision_model: Transformer) -> Transformer:
     """The same model in double precision: `randomized` uses a fixed seed."""
-    return randomized(single).double()
+    return randomized(single_precision_model).double()
 
 
-def other_of(trace: Trace) -> int:
+def rival_token_id(trace: Trace) -> int:
     candidates = trace.translation.steps[POSITION].candidates
     return next(c.id for c in candidates if c.id != trace.predicted_ids[POSITION])
 
 
-def at(model: Transformer, trace: Trace, scale: list[float] | float, against: int | None) -> float:
+def output_at_scale(
+    model: Transformer, trace: Trace, scale: list[float] | float, against: int | None
+) -> float:
     """Return f with the token embeddings multiplied by `scale`, one number or one per side."""
     scales = [scale, scale] if isinstance(scale, float) else scale
     hooks = {name: lambda x, _, s=s: x * s for name, s in zip(EMBEDDINGS, scales, strict=True)}
-    logits = passed(model, trace, hooks)[POSITION].log_softmax(dim=-1)
+    logits = trace_logits(model, trace, hooks)[POSITION].log_softmax(dim=-1)
     low = 0.0 if against is None else float(logits[against])
     return float(logits[trace.predicted_ids[POSITION]]) - low
 
@@ -57,10 +59,12 @@ def at(model: Transformer, trace: Trace, scale: list[float] | float, against: in
 def test_scores_sum_to_the_difference_from_the_baseline(
     model: Transformer, trace: Trace, contrastive: bool
 ) -> None:
-    against = other_of(trace) if contrastive else None
+    against = rival_token_id(trace) if contrastive else None
     integrated = integrated_gradients(model, trace, POSITION, against, steps=256)
-    assert integrated.value == pytest.approx(at(model, trace, 1.0, against), abs=1e-9)
-    assert integrated.baseline == pytest.approx(at(model, trace, 0.0, against), abs=1e-9)
+    assert integrated.value == pytest.approx(output_at_scale(model, trace, 1.0, against), abs=1e-9)
+    assert integrated.baseline == pytest.approx(
+        output_at_scale(model, trace, 0.0, against), abs=1e-9
+    )
     difference = integrated.value - integrated.baseline
     total = integrated.source.sum() + integrated.target.sum()
     assert integrated.gap == pytest.approx(total - difference, abs=1e-12)
@@ -82,7 +86,7 @@ def test_each_side_is_the_integral_of_finite_differences(model: Transformer, tra
             up, down = ([point, point] for _ in range(2))
             up[side] += step
             down[side] -= step
-            ends = (at(model, trace, ends, None) for ends in (up, down))
+            ends = (output_at_scale(model, trace, ends, None) for ends in (up, down))
             total += (next(ends) - next(ends)) / (2 * step) / n
         size = np.abs(integrated.source).sum() + np.abs(integrated.target).sum()
         assert parts.sum() == pytest.approx(total, abs=0.01 * size)
@@ -103,7 +107,7 @@ def test_for_a_linear_function_they_equal_the_gradient(
         return (memory.sum(1, keepdim=True) + words.sum(1, keepdim=True)) * weights
 
     monkeypatch.setattr(model, "decode", decode)
-    rival_id = other_of(trace)
+    rival_id = rival_token_id(trace)
     integrated = integrated_gradients(model, trace, POSITION, rival_id, steps=1)
     rows = model.embedding.weight.detach()
     along = weights * (rows[trace.predicted_ids[POSITION]] - rows[rival_id])
@@ -118,21 +122,21 @@ def test_for_a_linear_function_they_equal_the_gradient(
 
 
 def test_a_contrast_is_the_difference_of_two_attributions(model: Transformer, trace: Trace) -> None:
-    rival_id, step = other_of(trace), 1e-5
+    rival_id, step = rival_token_id(trace), 1e-5
     gradient = gradients(model, trace, POSITION, against=rival_id)
-    assert gradient.log_probability == pytest.approx(at(model, trace, 1.0, rival_id))
+    assert gradient.log_probability == pytest.approx(output_at_scale(model, trace, 1.0, rival_id))
     for side, parts in enumerate((gradient.source, gradient.target)):
         ends = []
         for sign in (step, -step):
             scales = [1.0, 1.0]
             scales[side] += sign
-            ends.append(at(model, trace, scales, rival_id))
+            ends.append(output_at_scale(model, trace, scales, rival_id))
         assert parts.sum() == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-4, abs=1e-7)
 
 
 def test_a_contrast_token_is_an_id_or_a_candidate(model: Transformer, trace: Trace) -> None:
     candidates = trace.translation.steps[POSITION].candidates
-    own, rival_id = trace.predicted_ids[POSITION], other_of(trace)
+    own, rival_id = trace.predicted_ids[POSITION], rival_token_id(trace)
     piece = next(candidate.token for candidate in candidates if candidate.id == rival_id)
     assert rival(trace, POSITION, piece) == rival(trace, POSITION, rival_id) == rival_id
     with pytest.raises(ValueError, match="is not one of the candidates"):

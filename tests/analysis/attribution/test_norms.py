@@ -74,10 +74,10 @@ def test_an_ablated_head_removes_its_vectors_but_no_bias(
     weights = trace.weights(kind, 0)[0].astype(float)
     first = weights @ norms.vectors(translator.model, trace, kind, 0)[0]
 
-    def off(heads: torch.Tensor, name: str) -> torch.Tensor:
+    def ablate_first_head(heads: torch.Tensor, name: str) -> torch.Tensor:
         return torch.cat([torch.zeros_like(heads[:, :1]), heads[:, 1:]], dim=1)
 
-    without = translator.trace(TEXT, TARGET, hooks=Hooks({f"{site}.hook_heads": off}))
+    without = translator.trace(TEXT, TARGET, hooks=Hooks({f"{site}.hook_heads": ablate_first_head}))
     np.testing.assert_allclose(
         without[f"{site}.hook_output"] + first, trace[f"{site}.hook_output"], atol=1e-5
     )

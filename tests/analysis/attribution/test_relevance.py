@@ -70,18 +70,22 @@ def test_a_corpus_has_the_mean_of_its_sentences_and_a_verdict(
     model_translator: Translator, pairs: list[tuple[str, str]]
 ) -> None:
     corpus = Corpus("pairs", tuple(Sentence(*pair) for pair in pairs[:12]))
-    each, table = relevance_correlations(model_translator, corpus)
-    assert each.shape == (len(PERTURBED), 12, model_translator.model.config.n_layers + 1)
+    sentence_correlations, table = relevance_correlations(model_translator, corpus)
+    assert sentence_correlations.shape == (
+        len(PERTURBED),
+        12,
+        model_translator.model.config.n_layers + 1,
+    )
     sentence = corpus.sentences[0]
     trace = model_translator.trace(sentence.source, sentence.target)
     for number, name in enumerate(PERTURBED):
         expected = relevance_correlation(model_translator, trace, name)
-        assert each[number, 0, -1] == pytest.approx(expected.mean, abs=1e-6)
+        assert sentence_correlations[number, 0, -1] == pytest.approx(expected.mean, abs=1e-6)
         means = table.query("perturbed == @name and layer.isna()")["correlation"]
-        assert means.item() == pytest.approx(each[number, :, -1].mean())
+        assert means.item() == pytest.approx(sentence_correlations[number, :, -1].mean())
     finding = FINDINGS["half-explanation"].run(model_translator, corpus)
     assert finding.effect is not None
-    assert finding.effect.interval.value == pytest.approx(each[1, :, -1].mean())
+    assert finding.effect.interval.value == pytest.approx(sentence_correlations[1, :, -1].mean())
     below = finding.effect.interval.high < 0.75
     assert finding.verdict == ("holds" if below else "not shown")
 

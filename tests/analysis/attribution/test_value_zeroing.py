@@ -9,7 +9,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.analysis.small_models import KINDS, TARGET, TEXT, passed, randomized, without_values
+from tests.analysis.small_models import (
+    KINDS,
+    TARGET,
+    TEXT,
+    randomized,
+    trace_logits,
+    without_values,
+)
 from transformer import Translator
 from transformer.analysis.attribution import norms, value_zeroing
 from transformer.inference.trace import WEIGHTS, Trace
@@ -22,7 +29,7 @@ def outputs(model: Transformer, trace: Trace, kind: str, layer: int, off: int | 
     stack = "encoder" if kind == "encoder" else "decoder"
     layer_outputs: list[Tensor] = []
 
-    def silence(values: Tensor, name: str) -> Tensor:
+    def zero_value(values: Tensor, name: str) -> Tensor:
         values = values.clone()
         values[:, :, off] = 0
         return values
@@ -31,8 +38,8 @@ def outputs(model: Transformer, trace: Trace, kind: str, layer: int, off: int | 
         f"{stack}.layers.{layer}.ffn_norm.hook_output": lambda x, _: layer_outputs.append(x[0])
     }
     if off is not None:
-        hooks[WEIGHTS[kind].format(layer).replace("weights", "value")] = silence
-    passed(model, trace, hooks)
+        hooks[WEIGHTS[kind].format(layer).replace("weights", "value")] = zero_value
+    trace_logits(model, trace, hooks)
     return layer_outputs[0].double()
 
 
@@ -68,7 +75,7 @@ def test_the_residual_connection_is_removed_with_the_token(
         f"{site}_norm.hook_sum": lambda x, _: wrote,
         f"{kind}.layers.1.ffn_norm.hook_output": lambda x, _: recorded.append(x[0]),
     }
-    passed(model, trace, hooks)
+    trace_logits(model, trace, hooks)
     unchanged = outputs(model, trace, kind, 1, None)
     expected = 1 - torch.cosine_similarity(unchanged, recorded[0].double(), dim=-1)
     residual = mixed - value_zeroing.scores(model, trace, kind, 1)

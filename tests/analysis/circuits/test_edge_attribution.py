@@ -45,13 +45,13 @@ def example_pairs(vocabulary: Vocabulary) -> ExamplePairs:
 
 
 @pytest.fixture(params=["the paper's", "with biases"])
-def double(request: pytest.FixtureRequest, vocabulary: Vocabulary) -> Transformer:
+def double_model(request: pytest.FixtureRequest, vocabulary: Vocabulary) -> Transformer:
     """Return a random model in double precision."""
     options = MARIAN if request.param == "with biases" else {}
     return copy.deepcopy(new_model(vocabulary, n_layers=2, n_heads=2, **options).model).double()
 
 
-def linear(model: Transformer) -> Transformer:
+def make_linear(model: Transformer) -> Transformer:
     """Make every sublayer a linear function: no norms, uniform attention, no activation."""
     for module in model.modules():
         if hasattr(module, "norm"):
@@ -67,9 +67,9 @@ def linear(model: Transformer) -> Transformer:
 
 
 def test_scores_are_exact_in_a_linear_model(
-    double: Transformer, example_pairs: ExamplePairs
+    double_model: Transformer, example_pairs: ExamplePairs
 ) -> None:
-    model = linear(double)
+    model = make_linear(double_model)
     edges = all_edges(model.config)
     scores, effects = (
         edge_attribution(model, example_pairs),
@@ -89,11 +89,15 @@ def test_scores_are_exact_in_a_linear_model(
     assert into_output == pytest.approx(float((clean - corrupted).mean()))
 
 
-def test_scores_equal_finite_differences(double: Transformer, example_pairs: ExamplePairs) -> None:
+def test_scores_equal_finite_differences(
+    double_model: Transformer, example_pairs: ExamplePairs
+) -> None:
     """Of every third edge of a model with norms, softmax and activations."""
-    step, edges = 1e-4, all_edges(double.config)[::3]
-    scores = edge_attribution(double, example_pairs)
-    up, down = (patched_effects(double, example_pairs, edges, fraction=f) for f in (step, -step))
+    step, edges = 1e-4, all_edges(double_model.config)[::3]
+    scores = edge_attribution(double_model, example_pairs)
+    up, down = (
+        patched_effects(double_model, example_pairs, edges, fraction=f) for f in (step, -step)
+    )
     for edge in edges:
         slope = (up[edge] - down[edge]) / (2 * step)
         assert scores[edge] == pytest.approx(slope, rel=1e-4, abs=1e-7), edge
@@ -101,13 +105,13 @@ def test_scores_equal_finite_differences(double: Transformer, example_pairs: Exa
 
 
 def test_only_the_known_circuit_has_scores(
-    double: Transformer, example_pairs: ExamplePairs
+    double_model: Transformer, example_pairs: ExamplePairs
 ) -> None:
     """All outputs are zero but those of one encoder and one cross head."""
     first, second = CircuitNode("encoder", "encoder", 0, 1), CircuitNode("cross", "decoder", 1, 0)
-    d_k = double.config.d_k
+    d_k = double_model.config.d_k
     with torch.no_grad():
-        for name, weight in double.named_parameters():
+        for name, weight in double_model.named_parameters():
             if ".w_2." in name:
                 weight.zero_()
             elif name.endswith("w_o"):
@@ -118,10 +122,10 @@ def test_only_the_known_circuit_has_scores(
                 kept = weight[:, columns].clone()
                 weight.zero_()
                 weight[:, columns] = kept
-    edges = all_edges(double.config)
+    edges = all_edges(double_model.config)
     scores, effects = (
-        edge_attribution(double, example_pairs),
-        patched_effects(double, example_pairs, edges),
+        edge_attribution(double_model, example_pairs),
+        patched_effects(double_model, example_pairs, edges),
     )
     live = {"source", "target", first.name, second.name, "output"}
     for edge in edges:
@@ -134,23 +138,23 @@ def test_only_the_known_circuit_has_scores(
 
 
 def test_patching_the_only_edge_equals_patching_the_node(
-    double: Transformer, example_pairs: ExamplePairs
+    double_model: Transformer, example_pairs: ExamplePairs
 ) -> None:
     """The last feed-forward network is read by the output alone."""
     name = "decoder.layers.1.ffn.hook_output"
     corrupted: dict[str, torch.Tensor] = {}
     with torch.no_grad():
-        keep = Hooks({name: lambda x, name: corrupted.update({name: x})})
-        double(example_pairs.corrupted_src, example_pairs.corrupted_tgt, hooks=keep)
-        put = Hooks({name: lambda x, name: corrupted[name]})
+        record = Hooks({name: lambda x, name: corrupted.update({name: x})})
+        double_model(example_pairs.corrupted_src, example_pairs.corrupted_tgt, hooks=record)
+        patch = Hooks({name: lambda x, name: corrupted[name]})
         clean, patched = (
             example_pairs.logit_difference(
-                double(example_pairs.src, example_pairs.tgt, hooks=hooks)
+                double_model(example_pairs.src, example_pairs.tgt, hooks=hooks)
             )
-            for hooks in (None, put)
+            for hooks in (None, patch)
         )
     edge = Edge(CircuitNode("ffn", "decoder", 1), OUTPUT)
-    effect = patched_effects(double, example_pairs, [edge])[edge]
+    effect = patched_effects(double_model, example_pairs, [edge])[edge]
     assert effect == pytest.approx(float((clean - patched).mean()))
     assert abs(effect) > 1e-3
 

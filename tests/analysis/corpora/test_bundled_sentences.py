@@ -13,10 +13,10 @@ from transformer.analysis.corpora.gold import Gold, parse_links, words_of
 from transformer.text import TASKS, CorpusError, Vocabulary
 
 FOLDER = Path(bundled_sentences.__file__).parent
-AT_LEAST = {"fr": 100, "de": 60}
-CROSSING = 0.25
+MIN_SENTENCES = {"fr": 100, "de": 60}
+MIN_CROSSING = 0.25
 # Words that may have no counterpart: articles and similar words, commas, pronouns, "for".
-BARE = {
+MAY_HAVE_NO_COUNTERPART = {
     "fr": {"le", "la", "les", "l'", "d'", "de", "des", "du", "en", "à", "pendant"},
     "de": {"den"},
     "en": {"a", "the", "i", "for"},
@@ -37,7 +37,7 @@ def golds(target: str) -> Iterator[Gold]:
 @pytest.mark.parametrize("target", bundled_sentences.LANGUAGES)
 def test_every_row_is_a_pair_with_sorted_links(target: str) -> None:
     rows = lines(target)
-    assert len(rows) >= AT_LEAST[target]
+    assert len(rows) >= MIN_SENTENCES[target]
     for number, row in enumerate(rows, start=1):
         assert len(row) == 3, number
         for side in row[:2]:
@@ -52,17 +52,17 @@ def test_every_row_is_a_pair_with_sorted_links(target: str) -> None:
 
 @pytest.mark.parametrize("target", bundled_sentences.LANGUAGES)
 def test_every_word_is_linked_or_marked_and_only_small_words_are_marked(target: str) -> None:
-    for gold, bare in zip(
+    for gold, unlinked in zip(
         golds(target), bundled_sentences.without_counterpart(target), strict=True
     ):
         sides = (gold.source_words, gold.target_words)
-        for side, (words, marked) in enumerate(zip(sides, bare, strict=True)):
+        for side, (words, marked) in enumerate(zip(sides, unlinked, strict=True)):
             linked = {link[side] for link in gold.possible}
             assert linked | marked == set(range(len(words))), words
             assert not linked & marked, words
-            small = BARE["en" if side == 0 else target]
-            for at in marked:
-                assert words[at].lower() in small | {","}, (words, words[at])
+            allowed = MAY_HAVE_NO_COUNTERPART["en" if side == 0 else target]
+            for position in marked:
+                assert words[position].lower() in allowed | {","}, (words, words[position])
 
 
 @pytest.mark.parametrize("target", bundled_sentences.LANGUAGES)
@@ -70,9 +70,11 @@ def test_punctuation_is_linked_to_punctuation(target: str) -> None:
     """In every sentence a link that is off by one would link a full stop or comma to a word."""
     for gold in golds(target):
         for i, j in gold.possible:
-            sign = [not re.search(r"\w", w) for w in (gold.source_words[i], gold.target_words[j])]
+            is_punctuation = [
+                not re.search(r"\w", w) for w in (gold.source_words[i], gold.target_words[j])
+            ]
             # The "'" of "neighbours'" has a word as its translation.
-            assert sign[0] == sign[1] or gold.source_words[i] == "'", gold
+            assert is_punctuation[0] == is_punctuation[1] or gold.source_words[i] == "'", gold
         assert (len(gold.source_words) - 1, len(gold.target_words) - 1) in gold.sure
 
 
@@ -85,7 +87,7 @@ def test_the_links_differ_from_the_diagonal(target: str) -> None:
         crossed = [any((i - k) * (j - n) < 0 for k, n in each) for each in links for i, j in each]
         return sum(crossed) / len(crossed)
 
-    assert crossing(list(golds(target))) > CROSSING
+    assert crossing(list(golds(target))) > MIN_CROSSING
     grammar = [pair[2] for pair in bundled_sentences.grammar_pairs(200) if pair[2] is not None]
     assert crossing(list(golds(target))) > crossing(grammar)
 
@@ -154,7 +156,7 @@ def test_every_language_has_its_corpora() -> None:
     assert [Corpus.named(name) is not None for name in NAMES] == [True] * 4
     assert Corpus.named("mine.tsv") is None
     for code in bundled_sentences.LANGUAGES:
-        assert Corpus.linked(code).n_gold == len(Corpus.linked(code)) >= AT_LEAST[code]
+        assert Corpus.linked(code).n_gold == len(Corpus.linked(code)) >= MIN_SENTENCES[code]
     with pytest.raises(ValueError, match='"fr" \\(French\\), "de" \\(German\\), not "it"'):
         Corpus.bundled(target="it")
     with pytest.raises(ValueError, match='not "it"'):

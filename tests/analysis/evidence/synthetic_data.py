@@ -71,7 +71,7 @@ def rare(patch: pytest.MonkeyPatch, distance: float, n: int, rng: Rng) -> None:
     patch.setattr(by_measure_module, "measure_heads", lambda *_: measured)
 
 
-def _without(
+def _patch_removal_losses(
     patch: pytest.MonkeyPatch, n: int, rng: Rng, cost: Callable[[list[Head]], float]
 ) -> None:
     """Losses of sentences of all lengths; removing heads adds the fraction `cost`, ± 8%."""
@@ -93,22 +93,26 @@ def _without(
 def single(patch: pytest.MonkeyPatch, distance: float, n: int, rng: Rng) -> None:
     """For each kind, 7 of 8 heads cost 1 + `distance` % of the loss, and one ten times as much."""
     usual_cost = 0.01 + distance / 100
-    _without(patch, n, rng, lambda group: 0.1 if group[0][1:] == (1, 3) else usual_cost)
+    _patch_removal_losses(
+        patch, n, rng, lambda group: 0.1 if group[0][1:] == (1, 3) else usual_cost
+    )
 
 
 def fragile(patch: pytest.MonkeyPatch, distance: float, n: int, rng: Rng) -> None:
     cost = {"encoder": 0.2, "decoder": 0.3, "cross": 0.31 + distance / 100}
-    _without(patch, n, rng, lambda group: cost[group[0][0]] if group else 0.0)
+    _patch_removal_losses(patch, n, rng, lambda group: cost[group[0][0]] if group else 0.0)
 
 
 def last_cross(patch: pytest.MonkeyPatch, distance: float, n: int, rng: Rng) -> None:
     def cost(group: list[Head]) -> float:
         return 0.21 + distance / 100 if group[0][:2] == ("cross", 1) else 0.2
 
-    _without(patch, n, rng, cost)
+    _patch_removal_losses(patch, n, rng, cost)
 
 
-def _board(patch: pytest.MonkeyPatch, n: int, rng: Rng, right: Callable[..., float]) -> None:
+def _patch_leaderboard(
+    patch: pytest.MonkeyPatch, n: int, rng: Rng, right: Callable[..., float]
+) -> None:
     """Aligners that find this many of 100 links; some sentences are harder for all of them."""
     hard = rng.uniform(-0.15, 0.15, n)
 
@@ -138,16 +142,18 @@ def _board(patch: pytest.MonkeyPatch, n: int, rng: Rng, right: Callable[..., flo
     patch.setattr(words_module, "leaderboard", lambda *_, **__: board)
 
 
-def _aligners(best: Callable[[str, str, int, int], bool]) -> Patch:
+def _better_aligners(best: Callable[[str, str, int, int], bool]) -> Patch:
     """All aligners and rivals find 50%, those chosen 51 + `distance` %."""
 
     def apply(patch: pytest.MonkeyPatch, distance: float, n: int, rng: Rng) -> None:
-        _board(patch, n, rng, lambda *key: 51 + distance if len(key) > 1 and best(*key) else 50)
+        _patch_leaderboard(
+            patch, n, rng, lambda *key: 51 + distance if len(key) > 1 and best(*key) else 50
+        )
 
     return apply
 
 
-def _agreement(rank: Callable[[int, int], float]) -> Patch:
+def _patch_agreement(rank: Callable[[int, int], float]) -> Patch:
     """Correlations of 0.3, and for the layers in `rank` (by method) the floor plus `distance`."""
 
     def apply(patch: pytest.MonkeyPatch, distance: float, n: int, rng: Rng) -> None:
@@ -160,11 +166,11 @@ def _agreement(rank: Callable[[int, int], float]) -> Patch:
     return apply
 
 
-def _last(method: int) -> Patch:
-    return _agreement(lambda m, layer: float(m == method))
+def _better_method(method: int) -> Patch:
+    return _patch_agreement(lambda m, layer: float(m == method))
 
 
-_rises = _agreement(lambda m, layer: float(m == 1 and layer == 1))
+_better_second_layer = _patch_agreement(lambda m, layer: float(m == 1 and layer == 1))
 
 
 def half_explanation(patch: pytest.MonkeyPatch, distance: float, n: int, rng: Rng) -> None:
@@ -175,16 +181,15 @@ def half_explanation(patch: pytest.MonkeyPatch, distance: float, n: int, rng: Rn
 
 
 def tolerance(patch: pytest.MonkeyPatch, distance: float, n: int, rng: Rng) -> None:
-    """Without the heads, the first checkpoint keeps half of the sentences, and the last `distance`
-    + 1
-    points more; a lost translation shares no word with its reference."""
+    """Without the heads, the first checkpoint translates half of the sentences as before, and the
+    last `distance` + 1 points more; all other translations share no word with their reference."""
     shares = iter((1.0, 0.5, 1.0, 0.51 + distance / 100))
 
     def bleu(translator: Translator, corpus: Corpus, references: list[str]) -> BleuCounts:
-        unharmed = rng.random(n) < next(shares)
+        is_unchanged = rng.random(n) < next(shares)
         lost = "w x y z q v"
         return BleuCounts(
-            [r if keep else lost for r, keep in zip(references, unharmed, strict=True)],
+            [r if keep else lost for r, keep in zip(references, is_unchanged, strict=True)],
             references,
         )
 
@@ -220,18 +225,22 @@ TRUTHS: dict[str, Truth] = {
     "single": Truth(single, far=3, near=0.1),
     "fragile": Truth(fragile, far=8, near=0.5),
     "last-cross": Truth(last_cross, far=8, near=0.5),
-    "alignment-diagonal": Truth(_aligners(lambda by, to, n, h: by == "weights"), 10, 0.5),
-    "alignment-statistical": Truth(_aligners(lambda by, to, n, h: by == "weights"), 10, 0.5),
-    "norms-input": Truth(_aligners(lambda by, to, n, h: (by, to) == ("norms", "input")), 10, 0.5),
-    "norms-output": Truth(_aligners(lambda by, to, n, h: (by, to) == ("norms", "output")), 10, 0.5),
-    "input-layers": Truth(_aligners(lambda by, to, n, h: (to, n) == ("input", 0)), 10, 0.5),
-    "input-heads": Truth(_aligners(lambda by, to, n, h: to == "input"), 10, 0.5),
-    "rollout-encoder": Truth(_last(1), 0.15, 0.01),
-    "rollout-depth-encoder": Truth(_rises, 0.15, 0.01),
-    "value-zeroing": Truth(_last(3), 0.15, 0.01),
-    "rollout": Truth(_last(1), 0.15, 0.01),
-    "rollout-depth": Truth(_rises, 0.15, 0.01),
-    "alti": Truth(_last(2), 0.15, 0.01),
+    "alignment-diagonal": Truth(_better_aligners(lambda by, to, n, h: by == "weights"), 10, 0.5),
+    "alignment-statistical": Truth(_better_aligners(lambda by, to, n, h: by == "weights"), 10, 0.5),
+    "norms-input": Truth(
+        _better_aligners(lambda by, to, n, h: (by, to) == ("norms", "input")), 10, 0.5
+    ),
+    "norms-output": Truth(
+        _better_aligners(lambda by, to, n, h: (by, to) == ("norms", "output")), 10, 0.5
+    ),
+    "input-layers": Truth(_better_aligners(lambda by, to, n, h: (to, n) == ("input", 0)), 10, 0.5),
+    "input-heads": Truth(_better_aligners(lambda by, to, n, h: to == "input"), 10, 0.5),
+    "rollout-encoder": Truth(_better_method(1), 0.15, 0.01),
+    "rollout-depth-encoder": Truth(_better_second_layer, 0.15, 0.01),
+    "value-zeroing": Truth(_better_method(3), 0.15, 0.01),
+    "rollout": Truth(_better_method(1), 0.15, 0.01),
+    "rollout-depth": Truth(_better_second_layer, 0.15, 0.01),
+    "alti": Truth(_better_method(2), 0.15, 0.01),
     "half-explanation": Truth(half_explanation, 0.1, 0.005),
     "rare": Truth(rare, far=8, near=0.5),
     "tolerance": Truth(tolerance, 25, 2),

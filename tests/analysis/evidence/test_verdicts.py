@@ -52,17 +52,17 @@ def test_few_sentences_do_not_show_a_small_effect(translator: Translator, name: 
     assert words.count("not shown") >= 2, words
 
 
-def test_the_rule_for_verdicts() -> None:
-    def word(low: float, high: float, below: bool = False) -> VerdictWord:
+def test_a_verdict_compares_both_bounds_with_the_floor() -> None:
+    def verdict(low: float, high: float, below: bool = False) -> VerdictWord:
         return Effect("e", "u", Interval((low + high) / 2, low, high), 1.0, below=below).verdict
 
-    assert word(1.1, 3) == "holds"
-    assert word(0.2, 0.9) == "refuted"  # significant, but too small to matter
-    assert word(0.2, 1.2) == "not shown"
-    assert word(1.0, 1.0) == "not shown"
-    assert word(0.2, 0.9, below=True) == "holds"
-    assert word(1.1, 3, below=True) == "refuted"
-    assert word(0.9, 3, below=True) == "not shown"
+    assert verdict(1.1, 3) == "holds"
+    assert verdict(0.2, 0.9) == "refuted"  # significant, but too small to matter
+    assert verdict(0.2, 1.2) == "not shown"
+    assert verdict(1.0, 1.0) == "not shown"
+    assert verdict(0.2, 0.9, below=True) == "holds"
+    assert verdict(1.1, 3, below=True) == "refuted"
+    assert verdict(0.9, 3, below=True) == "not shown"
 
 
 @pytest.mark.parametrize("n", [12, 40])

@@ -268,13 +268,15 @@ def test_few_training_pairs_of_the_aligner_are_reported(
     )
     board = words_module.gold_leaderboard(translator, few, no_progress)
     for taught, verdict in ((99, False), (118, True), (600, True)):
-        finding = _statistical_of(translator, few, replace(board, n_training_pairs=taught))
+        finding = statistical_finding(translator, few, replace(board, n_training_pairs=taught))
         assert (finding is not None) == verdict
         if finding is not None:
             assert ("with more it would make fewer" in finding.reason) == (taught < 500)
 
 
-def _statistical_of(translator: Translator, corpus: Corpus, board: Leaderboard) -> Finding | None:
+def statistical_finding(
+    translator: Translator, corpus: Corpus, board: Leaderboard
+) -> Finding | None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(words_module, "gold_leaderboard", lambda *_: board)
         try:

@@ -29,7 +29,7 @@ ALIGNER = AlignerHead(0, 1, "weights", "output", "output", ())
 TEXT = "The doctor thanked the nurse because {} was late."
 
 
-def step(translator: Translator, pronoun: str, prefix: int) -> ArticleStep:
+def arbitrary_step(translator: Translator, pronoun: str, prefix: int) -> ArticleStep:
     """Return a decoding step after `prefix` arbitrary tokens."""
     src = translator.vocabulary.encode(TEXT.format(pronoun))
     last = len(src) - 1
@@ -41,7 +41,7 @@ def step(translator: Translator, pronoun: str, prefix: int) -> ArticleStep:
 @pytest.fixture(scope="module")
 def steps(translator: Translator) -> list[ArticleStep]:
     return [
-        step(translator, pronoun, prefix)
+        arbitrary_step(translator, pronoun, prefix)
         for prefix, pronoun in itertools.product((0, 3, 5), ("he", "she"))
     ]
 
@@ -81,7 +81,7 @@ def test_margins_with_hooks_equal_those_of_a_trace_with_hooks(
     np.testing.assert_allclose(margins[:2], margins[0], atol=1e-5)
 
 
-def planted(
+def patch_passes(
     weights: np.ndarray, margins: Iterator[np.ndarray], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Replace the passes through the model by given numbers."""
@@ -102,7 +102,7 @@ def test_pronoun_heads_and_their_effect_are_measured(
     weights[1, 1, 2, 0, 1::2] -= 0.1  # less in the "she" sentences
     intact, off = np.tile([-0.5, 0.5], n), np.tile([-0.5, -0.4], n // 2)
     draws = [np.tile([-0.5, 0.5 + 0.1 * draw], n // 2) for draw in range(10)]
-    planted(weights, iter([intact, off, *draws]), monkeypatch)
+    patch_passes(weights, iter([intact, off, *draws]), monkeypatch)
     effect = pronoun_effect(translator, [(steps[0], steps[1])] * n)
     assert effect is not None
     assert [(head.kind, head.layer, head.head) for head in effect.heads] == [

@@ -17,7 +17,7 @@ def sentence(gold: Gold, occupation: str) -> OccupationSentence:
     return OccupationSentence(gold, 1, 1, f"The {occupation} and {gold}.", occupation)
 
 
-def paired(count: int) -> tuple[list[OccupationSentence], list[tuple[int, int]]]:
+def sentence_pairs(count: int) -> tuple[list[OccupationSentence], list[tuple[int, int]]]:
     sentences = [
         sentence(gold, OCCUPATIONS[n % len(OCCUPATIONS)])
         for n in range(count)
@@ -36,13 +36,13 @@ def scores_by_name(
 
 def test_scores_equal_the_papers_formulas() -> None:
     rng = random.Random(3)
-    sentences, pairs = paired(200)
+    sentences, pairs = sentence_pairs(200)
     genders: list[Gender | None] = [
         rng.choice(["masculine", "masculine", "feminine", None]) for _ in sentences
     ]
     scores = scores_by_name(sentences, genders, pairs)
 
-    def right(gold: str, gender: str | None) -> bool:
+    def is_right(gold: str, gender: str | None) -> bool:
         return {"male": "masculine", "female": "feminine"}[gold] == gender
 
     decided = [
@@ -50,7 +50,7 @@ def test_scores_equal_the_papers_formulas() -> None:
         for s, g in zip(sentences, genders, strict=True)
         if g
     ]
-    hits = sum(right(gold, gender) for gold, gender, _ in decided)
+    hits = sum(is_right(gold, gender) for gold, gender, _ in decided)
     assert scores["accuracy"].value == pytest.approx(hits / len(decided))
     assert scores["accuracy"].count == len(decided)
     f1 = {}
@@ -63,7 +63,7 @@ def test_scores_equal_the_papers_formulas() -> None:
     assert scores["gender_gap"].value == pytest.approx(f1["male"] - f1["female"])
     accuracies = []
     for pro in (True, False):
-        part = [right(o, g) for o, g, label in decided if label and (label == o) == pro]
+        part = [is_right(o, g) for o, g, label in decided if label and (label == o) == pro]
         accuracies.append(sum(part) / len(part))
     assert scores["stereotype_gap"].value == pytest.approx(accuracies[0] - accuracies[1])
     both_decided = [(genders[a], genders[b], n) for n, (a, b) in enumerate(pairs)]
@@ -73,7 +73,7 @@ def test_scores_equal_the_papers_formulas() -> None:
     accurate = sum((a, b) == ("masculine", "feminine") for a, b, _ in both_decided)
     assert scores["pair_accuracy"].value == pytest.approx(accurate / len(both_decided))
     kept = [
-        right(label, a)
+        is_right(label, a)
         for a, b, n in both_decided
         if a == b and (label := STEREOTYPES.get(sentences[2 * n].occupation))
     ]
@@ -83,7 +83,7 @@ def test_scores_equal_the_papers_formulas() -> None:
 
 
 def test_a_model_that_follows_every_pronoun_is_right_and_has_no_gap() -> None:
-    sentences, pairs = paired(60)
+    sentences, pairs = sentence_pairs(60)
     genders: list[Gender | None] = ["masculine", "feminine"] * 60
     scores = scores_by_name(sentences, genders, pairs)
     for name in ("accuracy", "male", "female", "changed", "pair_accuracy"):
@@ -94,7 +94,7 @@ def test_a_model_that_follows_every_pronoun_is_right_and_has_no_gap() -> None:
 
 
 def test_a_model_that_follows_stereotypes_only() -> None:
-    sentences, pairs = paired(100)
+    sentences, pairs = sentence_pairs(100)
     genders: list[Gender | None] = [
         {"male": "masculine", "female": "feminine", None: None}[s.stereotype]  # type: ignore[misc]
         for s in sentences
@@ -116,6 +116,6 @@ def test_sentences_with_they_have_no_correct_gender() -> None:
 
 
 def test_few_sentences_have_no_score() -> None:
-    sentences, pairs = paired(MIN_COUNT // 2 - 1)
+    sentences, pairs = sentence_pairs(MIN_COUNT // 2 - 1)
     assert gender_scores(sentences, ["masculine"] * len(sentences), pairs) == []
     assert gender_scores([], [], []) == []

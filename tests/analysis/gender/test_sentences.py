@@ -30,14 +30,14 @@ FILE = (
 )
 
 
-def written(tmp_path: Path, text: str) -> Path:
+def write_winomt(tmp_path: Path, text: str) -> Path:
     path = tmp_path / "en.txt.gz"
     path.write_bytes(gzip.compress(text.encode()))
     return path
 
 
 def test_a_file_is_read_with_the_position_of_each_occupation(tmp_path: Path) -> None:
-    sentences = read_winomt(written(tmp_path, FILE.replace("male\t5", "male\t4")))
+    sentences = read_winomt(write_winomt(tmp_path, FILE.replace("male\t5", "male\t4")))
     assert [s.gold for s in sentences] == ["female", "male", "male", "female", "female", "neutral"]
     for sentence in sentences[:4]:
         spoken = sentence.words[sentence.first : sentence.last + 1]
@@ -61,7 +61,7 @@ def test_a_file_is_read_with_the_position_of_each_occupation(tmp_path: Path) -> 
 )
 def test_an_invalid_file_is_refused_in_one_sentence(tmp_path: Path, line: str, reason: str) -> None:
     with pytest.raises(CorpusError, match=reason) as error:
-        read_winomt(written(tmp_path, line))
+        read_winomt(write_winomt(tmp_path, line))
     assert str(error.value).count("\n") == 0
 
 

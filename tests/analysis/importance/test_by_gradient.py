@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.analysis.small_models import THREE, check_progress
+from tests.analysis.small_models import THREE_PAIRS, check_progress
 from transformer import Translator
 from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.corpora.passes import batch_list, encode_corpus, losses
@@ -29,7 +29,7 @@ STEP = 1e-4
 def test_head_gradients_equal_finite_differences(translator: Translator) -> None:
     """For every head and sentence, in a batch with padding."""
     model = copy.deepcopy(translator.model).double()
-    (batch,) = batch_list(translator, encode_corpus(translator, THREE))
+    (batch,) = batch_list(translator, encode_corpus(translator, THREE_PAIRS))
     slopes = position_gradients(model, batch)
     biggest = 0.0
     for kind, layer, head in all_heads(model.config):
@@ -48,7 +48,7 @@ def test_head_gradients_equal_finite_differences(translator: Translator) -> None
 def test_position_gradients_equal_finite_differences(translator: Translator) -> None:
     """One gate per position of the longest sentence; padding has gradient 0."""
     model = copy.deepcopy(translator.model).double()
-    (batch,) = batch_list(translator, encode_corpus(translator, THREE))
+    (batch,) = batch_list(translator, encode_corpus(translator, THREE_PAIRS))
     slopes = position_gradients(model, batch)
     for kind, layer, head in (("encoder", 0, 1), ("decoder", 1, 0), ("cross", 1, 3)):
         name = site(kind, layer, "heads")
@@ -72,12 +72,12 @@ def test_position_gradients_equal_finite_differences(translator: Translator) -> 
 def test_importance_is_the_mean_absolute_gradient(translator: Translator) -> None:
     """Both are computed from the gradients of single sentences."""
     alone, n_tgt = [], []
-    for sentence in THREE.sentences:
+    for sentence in THREE_PAIRS.sentences:
         single = Corpus("one", (sentence,))
         (batch,) = batch_list(translator, encode_corpus(translator, single))
         alone.append({n: s[0] for n, s in position_gradients(translator.model, batch).items()})
         n_tgt.append(int(batch.n_tgt[0]))
-    importances = gradient_importances(translator, THREE)
+    importances = gradient_importances(translator, THREE_PAIRS)
     for kind, values in importances["sentence"].values.items():
         for layer, row in enumerate(values):
             name = site(kind, layer, "heads")
@@ -87,7 +87,7 @@ def test_importance_is_the_mean_absolute_gradient(translator: Translator) -> Non
             row = importances["position"].values[kind][layer]
             np.testing.assert_allclose(row, every.mean(-1), rtol=1e-3, atol=1e-7)
     for by in GATE_UNITS:
-        single_unit = gradient_importance(translator, THREE, by=by)
+        single_unit = gradient_importance(translator, THREE_PAIRS, by=by)
         assert single_unit.order() == importances[by].order()
     assert importances["sentence"].order() != importances["position"].order()
 
@@ -112,5 +112,5 @@ def test_a_sentence_without_a_target_uses_the_models_translation(translator: Tra
     assert loss == pytest.approx(-expected.log_probability, rel=1e-4)
 
 
-def test_it_can_be_cancelled(translator: Translator) -> None:
-    check_progress(partial(gradient_importance, translator, THREE))
+def test_importance_can_be_cancelled(translator: Translator) -> None:
+    check_progress(partial(gradient_importance, translator, THREE_PAIRS))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sacrebleu.metrics.bleu import BLEU
 
-from tests.analysis.small_models import THREE, logits, with_gates
+from tests.analysis.small_models import THREE_PAIRS, logits, with_gates
 from transformer import Translator
 from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.importance.ablation import leave_one_out, measure_without, without_heads
@@ -28,7 +28,9 @@ HEADS: list[Head] = [("encoder", 0, 1), ("decoder", 1, 0), ("cross", 1, 3)]
 def loss_by_hand(translator: Translator) -> float:
     """Return nats per target token, sentence by sentence, without padding."""
     total = tokens = 0.0
-    for source, target in ((sentence.source, sentence.target) for sentence in THREE.sentences):
+    for source, target in (
+        (sentence.source, sentence.target) for sentence in THREE_PAIRS.sentences
+    ):
         ids = translator.vocabulary.encode(target)
         shares = logits(translator, source, ids).log_softmax(-1)
         total -= float(shares[range(len(ids)), ids].sum())
@@ -37,7 +39,7 @@ def loss_by_hand(translator: Translator) -> float:
 
 
 def test_each_head_is_ablated_alone(translator: Translator) -> None:
-    ablation = leave_one_out(translator, THREE, HEADS)
+    ablation = leave_one_out(translator, THREE_PAIRS, HEADS)
     assert ablation.loss == pytest.approx(loss_by_hand(translator), rel=1e-5)
     assert ablation.groups == tuple((head,) for head in HEADS)
     table = ablation.to_frame()
@@ -53,31 +55,33 @@ def test_each_head_is_ablated_alone(translator: Translator) -> None:
 
 
 def test_all_heads_are_ablated_by_default(translator: Translator) -> None:
-    ablation = leave_one_out(translator, THREE)
+    ablation = leave_one_out(translator, THREE_PAIRS)
     assert ablation.groups == tuple((head,) for head in all_heads(translator.model.config))
 
 
-def test_bleu_without_heads() -> None:
+def test_bleu_without_heads_equals_sacrebleu() -> None:
     """The included model, because outputs of a random one are too short for BLEU."""
     translator = Translator.load(ROOT / "checkpoints" / "en-fr", device="cpu", precision="fp32")
     sources = ["My brother reads a long book.", "The house is very old and cold."]
     own = Corpus("own", tuple(map(Sentence, sources)))  # its own translations are the targets
-    crowd = all_heads(translator.model.config, ["cross"])[-16:]
-    ablation = measure_without(translator, own, [[], crowd], bleu=True)
+    ablated_heads = all_heads(translator.model.config, ["cross"])[-16:]
+    ablation = measure_without(translator, own, [[], ablated_heads], bleu=True)
     assert ablation.bleu == pytest.approx(100)
     unchanged, changed = ablation.bleu_changes or ()
     assert (unchanged.low, unchanged.value, unchanged.high) == (0, 0, 0)
-    by_hand = Translator(
-        with_gates(translator.model, dict.fromkeys(crowd, 0.0)), translator.vocabulary, "fp32"
+    ablated_translator = Translator(
+        with_gates(translator.model, dict.fromkeys(ablated_heads, 0.0)),
+        translator.vocabulary,
+        "fp32",
     )
-    written = [by_hand.translate(source).text for source in sources]
+    translations = [ablated_translator.translate(source).text for source in sources]
     expected = [translator.translate(source).text for source in sources]
-    score = BLEU().corpus_score(written, [expected]).score
+    score = BLEU().corpus_score(translations, [expected]).score
     assert 0 < score < 100
     assert 100 + changed.value == pytest.approx(score)
     assert changed.low <= changed.value <= changed.high
     table = ablation.to_frame()
-    assert table.off.tolist() == [0, len(crowd)]
+    assert table.off.tolist() == [0, len(ablated_heads)]
     assert table.bleu.tolist() == pytest.approx([100, score])
 
 
@@ -93,7 +97,7 @@ def test_removed_heads_equal_ablated_heads(translator: Translator) -> None:
 
 def test_a_pruning_curve_removes_heads_in_order(translator: Translator) -> None:
     order = [HEADS[2], HEADS[0], HEADS[1]]
-    curve = pruning_curve(translator, THREE, order)
+    curve = pruning_curve(translator, THREE_PAIRS, order)
     assert curve.off.tolist() == [0, 1, 2, 3]
     for row in curve.itertuples():
         model = with_gates(translator.model, dict.fromkeys(order[: row.off], 0.0))
@@ -115,7 +119,7 @@ def test_a_pruning_curve_removes_heads_in_order(translator: Translator) -> None:
     assert shares == sorted(shares)
     assert shares[-1] == pytest.approx(1)
     with pytest.raises(ValueError, match="from 0 to 3"):
-        pruning_curve(translator, THREE, order, counts=[4])
+        pruning_curve(translator, THREE_PAIRS, order, counts=[4])
 
 
 def test_each_kind_has_its_own_pruning_budget() -> None:
@@ -146,13 +150,13 @@ def test_kinds_are_pruned_separately_by_importance_and_at_random(translator: Tra
     """Every point is that of `measure_without` with the same heads."""
     order = random_order(all_heads(translator.model.config), 9)
     orders = {"one": order, "other": order[::-1]}
-    table = kinds_pruned(translator, THREE, orders, points=2, seeds=(4, 5))
+    table = kinds_pruned(translator, THREE_PAIRS, orders, points=2, seeds=(4, 5))
     assert table.groupby("kind", sort=False)["off"].unique().map(list).to_dict() == {
         kind: [0, 4, 8] for kind in ("encoder", "decoder", "cross")
     }
     own = [head for head in order if head[0] == "cross"]
     groups = [own[:4], own[::-1][:4], random_order(own, 4)[:4], random_order(own, 5)[:4]]
-    ablation = measure_without(translator, THREE, groups)
+    ablation = measure_without(translator, THREE_PAIRS, groups)
     losses = [ablation.loss + change.value for change in ablation.loss_changes]
     at = table.query("kind == 'cross' and off == 4").set_index("order")
     assert at.loc["one", "loss"] == pytest.approx(losses[0])

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from transformer.analysis.inside.bleu_by_hand import MAX_ORDER, bleu, grams, words
 
-SOME = ["le", "la", "mer", "n'a", "vu", "5,000", ".", "?", "É", "«"]
-WORDS = st.lists(st.sampled_from(SOME), max_size=14)
+TOKENS = ["le", "la", "mer", "n'a", "vu", "5,000", ".", "?", "É", "«"]
+WORDS = st.lists(st.sampled_from(TOKENS), max_size=14)
 TEXTS = WORDS.map(" ".join)
 
 

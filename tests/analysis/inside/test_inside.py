@@ -273,7 +273,7 @@ def test_a_loaded_trace_can_be_opened(traced_model: TracedModel, tmp_path: Any) 
     np.testing.assert_array_equal(reopened.values, original.values)
 
 
-def test_former_names_of_documented_functions() -> None:
+def test_former_names_still_work() -> None:
     assert inside.opened is opened_box
     assert inside.worked is worked_steps
     with pytest.raises(AttributeError, match="no attribute 'closed'"):

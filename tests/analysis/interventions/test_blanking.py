@@ -25,7 +25,9 @@ def trace(translator: Translator) -> Trace:
     return translator.trace(TEXT, max_len=LENGTH)
 
 
-def scored(translator: Translator, ids: list[int], **options: object) -> np.ndarray:
+def target_log_probabilities(
+    translator: Translator, ids: list[int], **options: object
+) -> np.ndarray:
     shares = logits(translator, TEXT, ids, **options).log_softmax(-1)
     return shares[range(len(ids)), ids].numpy()
 
@@ -43,10 +45,10 @@ def test_all_cells_at_once_equal_single_cells(
     keys = {1: 2, 4: 5} if head[0] == "decoder" else {1: n_src, 4: n_src}
     assert cells.cells == tuple((i, j) for i, n in keys.items() for j in range(n))
     ids = list(trace.predicted_ids)
-    plain = scored(translator, ids)
+    plain = target_log_probabilities(translator, ids)
     for n, (query, key) in enumerate(cells.cells):
         hooks = blanked(trace, head, query, key, renormalise=renormalise)
-        change = scored(translator, ids, hooks=hooks) - plain
+        change = target_log_probabilities(translator, ids, hooks=hooks) - plain
         np.testing.assert_allclose(cells.effects[n], change, atol=2e-6)
         assert cells.weights[n] == trace.weights(*head[:2])[head[2], query, key]
     assert np.abs(cells.effects).max() > 1e-4

@@ -59,7 +59,7 @@ def test_probabilities_are_those_of_the_original_tokens(translator: Translator) 
 def test_free_decoding_runs_only_if_the_output_may_differ() -> None:
     changed = set()
     for source in models.SOURCES:
-        translator = models.copying(source)
+        translator = models.copy_translator(source)
         for head in range(4):
             off = switched_off(translator.model.config, [("encoder", 1, head)])
             comparison = compare(translator, "a", off)

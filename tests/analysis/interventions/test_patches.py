@@ -19,7 +19,7 @@ from transformer.analysis.interventions.patches import (
 from transformer.analysis.interventions.switching import combined
 from transformer.inference import Trace
 
-TEXT, SECOND_TEXT = "My aunt hides the lamp today.", "The baker finds books again."
+TEXT, DONOR_TEXT = "My aunt hides the lamp today.", "The baker finds books again."
 LENGTH = 7
 
 
@@ -29,8 +29,8 @@ def trace(translator: Translator) -> Trace:
 
 
 @pytest.fixture(scope="module")
-def second(translator: Translator) -> Trace:
-    return translator.trace(SECOND_TEXT, max_len=LENGTH)
+def donor_trace(translator: Translator) -> Trace:
+    return translator.trace(DONOR_TEXT, max_len=LENGTH)
 
 
 @pytest.mark.parametrize(("kind", "layer", "query"), [("encoder", 0, 2), ("cross", 1, 3)])
@@ -48,7 +48,7 @@ def test_a_row_of_weights_is_replaced(
     np.testing.assert_allclose(after[untouched], before[untouched], atol=1e-6)
 
 
-def all_changes(trace: Trace, second: Trace) -> dict[str, Hooks]:
+def all_changes(trace: Trace, donor_trace: Trace) -> dict[str, Hooks]:
     """One change of each kind that affects single rows of the decoder."""
     stream = "decoder.layers.0.ffn_norm.hook_output"
     own = "decoder.layers.1.self_attn.hook_weights"
@@ -58,8 +58,8 @@ def all_changes(trace: Trace, second: Trace) -> dict[str, Hooks]:
             trace, ("cross", 0, 0), 2, [1] + [0] * (len(trace.src_ids) - 1)
         ),
         "blanked": blanked(trace, ("decoder", 0, 0), 4, 2),
-        "stream": patched(trace, second, stream, [2, 5], donor_positions=[4, 1]),
-        "weights": patched(trace, second, own, [3], heads=[1], donor_positions=[2]),
+        "stream": patched(trace, donor_trace, stream, [2, 5], donor_positions=[4, 1]),
+        "weights": patched(trace, donor_trace, own, [3], heads=[1], donor_positions=[2]),
         "masked": masked_tokens(trace, [0, 3]),
     }
 
@@ -69,10 +69,10 @@ NAMES = ["replaced row", "replaced cross row", "blanked", "stream", "weights", "
 
 @pytest.mark.parametrize("name", NAMES)
 def test_decoding_with_hooks_equals_one_pass_over_the_output(
-    translator: Translator, trace: Trace, second: Trace, name: str
+    translator: Translator, trace: Trace, donor_trace: Trace, name: str
 ) -> None:
     """Only the selected row changes, when decoding reaches it; otherwise the two would differ."""
-    hooks = all_changes(trace, second)[name]
+    hooks = all_changes(trace, donor_trace)[name]
     assert hooks.causal
     hooks = Hooks({**hooks})  # not marked causal, so decoding recomputes every step
     free = translator.translate(TEXT, hooks=hooks, max_len=LENGTH)
@@ -84,7 +84,7 @@ def test_decoding_with_hooks_equals_one_pass_over_the_output(
 
 
 def test_rows_before_the_changed_one_stay_unchanged(
-    translator: Translator, trace: Trace, second: Trace
+    translator: Translator, trace: Trace, donor_trace: Trace
 ) -> None:
     ids = list(trace.predicted_ids)
     plain = logits(translator, TEXT, ids)
@@ -94,7 +94,7 @@ def test_rows_before_the_changed_one_stay_unchanged(
         ("blanked", 4),
         ("stream", 2),
     ):
-        changed = logits(translator, TEXT, ids, hooks=all_changes(trace, second)[name])
+        changed = logits(translator, TEXT, ids, hooks=all_changes(trace, donor_trace)[name])
         torch.testing.assert_close(changed[:first], plain[:first])
         assert not torch.allclose(changed[first], plain[first])
 
@@ -134,13 +134,16 @@ def test_patching_the_encoder_output_gives_the_other_translation(
 
 
 def test_a_patch_changes_only_its_position(
-    translator: Translator, trace: Trace, second: Trace
+    translator: Translator, trace: Trace, donor_trace: Trace
 ) -> None:
     name = "decoder.layers.0.cross_attn.hook_heads"
-    hooks = patched(trace, second, name, [1, 4], heads=[3, 0], donor_positions=[2, 0])
+    hooks = patched(trace, donor_trace, name, [1, 4], heads=[3, 0], donor_positions=[2, 0])
     after = translator.trace(TEXT, trace.predicted_ids, hooks=hooks)[name]
     expected = trace[name].copy()
-    expected[[3, 0], 1], expected[[3, 0], 4] = second[name][[3, 0], 2], second[name][[3, 0], 0]
+    expected[[3, 0], 1], expected[[3, 0], 4] = (
+        donor_trace[name][[3, 0], 2],
+        donor_trace[name][[3, 0], 0],
+    )
     np.testing.assert_allclose(after, expected, atol=1e-6)
 
 
@@ -179,7 +182,7 @@ def test_tokens_are_removed_from_the_text(translator: Translator) -> None:
 
 
 def test_patches_that_do_not_fit_are_refused(
-    translator: Translator, trace: Trace, second: Trace
+    translator: Translator, trace: Trace, donor_trace: Trace
 ) -> None:
     n = len(trace.src_tokens)
     even = [1.0] * n
@@ -201,15 +204,20 @@ def test_patches_that_do_not_fit_are_refused(
         (lambda: blanked(trace, ("encoder", 0, 0), 0, n), f"keys are 0 to {n - 1}"),
         (lambda: masked_tokens(trace, [n]), f"no position {n}"),
         (lambda: masked_tokens(trace, range(n)), "leave one unmasked"),
-        (lambda: patched(trace, second, "nowhere", [0]), "recorded without 'nowhere'"),
-        (lambda: patched(trace, second, "encoder.hook_memory", []), "at least one"),
-        (lambda: patched(trace, second, "encoder.hook_memory", [0], heads=[0]), "has no heads"),
+        (lambda: patched(trace, donor_trace, "nowhere", [0]), "recorded without 'nowhere'"),
+        (lambda: patched(trace, donor_trace, "encoder.hook_memory", []), "at least one"),
         (
-            lambda: patched(trace, second, "encoder.hook_memory", [0], donor_positions=[0, 1]),
+            lambda: patched(trace, donor_trace, "encoder.hook_memory", [0], heads=[0]),
+            "has no heads",
+        ),
+        (
+            lambda: patched(trace, donor_trace, "encoder.hook_memory", [0], donor_positions=[0, 1]),
             "1 positions but 2 donor positions",
         ),
         (
-            lambda: patched(trace, second, "decoder.layers.0.cross_attn.hook_key", [0], heads=[4]),
+            lambda: patched(
+                trace, donor_trace, "decoder.layers.0.cross_attn.hook_key", [0], heads=[4]
+            ),
             "no head 4",
         ),
     ):

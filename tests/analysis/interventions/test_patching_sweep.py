@@ -117,7 +117,7 @@ def test_every_patched_activation_has_rows(translator: Translator, sweep: Patchi
     assert all(isinstance(points(name), HookPoint) for name in set(table["site"]))
 
 
-def test_small_batches_progress_and_cancelling(
+def test_small_batches_give_the_same_sweep_and_can_be_cancelled(
     vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     translator = new_model(vocabulary)
@@ -142,7 +142,7 @@ def test_small_batches_progress_and_cancelling(
         patching_sweep(translator, CLEAN, CORRUPTED, targets=TARGETS, progress=progress)
 
 
-def test_it_survives_json(sweep: PatchingSweep) -> None:
+def test_a_sweep_survives_a_json_round_trip(sweep: PatchingSweep) -> None:
     repeated = PatchingSweep.from_dict(json.loads(json.dumps(sweep.to_dict())))
     pd.testing.assert_frame_equal(repeated.table, sweep.table)
     for name in ("clean_tokens", "corrupted_tokens", "prefix_tokens", "answers", "clean"):

@@ -12,7 +12,13 @@ from transformer.analysis.interventions import switching
 from transformer.analysis.interventions.patches import masked_tokens
 
 TEXT = "My aunt hides the lamp today."
-SOME = [("encoder", 0, 1), ("encoder", 1, 3), ("decoder", 1, 0), ("cross", 0, 2), ("cross", 0, 3)]
+SOME_HEADS = [
+    ("encoder", 0, 1),
+    ("encoder", 1, 3),
+    ("decoder", 1, 0),
+    ("cross", 0, 2),
+    ("cross", 0, 3),
+]
 
 
 def test_all_heads_contains_each_head_once(translator: Translator) -> None:
@@ -46,9 +52,9 @@ def test_a_gate_scales_the_rows_of_w_o(translator: Translator, kind: str) -> Non
 @pytest.mark.parametrize("beam_size", [1, 3])
 def test_a_head_is_ablated_during_decoding_too(translator: Translator, beam_size: int) -> None:
     by_hand = Translator(
-        with_gates(translator.model, dict.fromkeys(SOME, 0.0)), translator.vocabulary
+        with_gates(translator.model, dict.fromkeys(SOME_HEADS, 0.0)), translator.vocabulary
     )
-    off = switching.switched_off(translator.model.config, SOME)
+    off = switching.switched_off(translator.model.config, SOME_HEADS)
     options = {"max_len": 12, "beam_size": beam_size}
     result = translator.translate(TEXT, hooks=off, **options)
     expected = by_hand.translate(TEXT, **options)
@@ -57,7 +63,7 @@ def test_a_head_is_ablated_during_decoding_too(translator: Translator, beam_size
 
 
 def test_uniform_attention_is_equal_over_unmasked_keys(translator: Translator) -> None:
-    hooks = switching.uniform(translator.model.config, SOME)
+    hooks = switching.uniform(translator.model.config, SOME_HEADS)
     before = translator.trace(TEXT, max_len=6)
     after = translator.trace(TEXT, before.predicted_ids, hooks=hooks)
     n_src, n_tgt = len(after.src_tokens), len(after.tgt_tokens)
@@ -66,7 +72,7 @@ def test_uniform_attention_is_equal_over_unmasked_keys(translator: Translator) -
         "cross": np.full((n_tgt, n_src), 1 / n_src),
         "decoder": np.tril(np.ones((n_tgt, n_tgt))) / np.arange(1, n_tgt + 1)[:, None],
     }
-    for kind, layer, head in SOME:
+    for kind, layer, head in SOME_HEADS:
         np.testing.assert_allclose(after.weights(kind, layer)[head], even[kind], atol=1e-6)
     # Other heads of the lowest layer are unchanged.
     np.testing.assert_allclose(
@@ -106,15 +112,17 @@ def test_the_mean_is_over_all_positions_of_all_traces(translator: Translator) ->
 
 
 def test_combined_hooks_run_in_order() -> None:
-    def adds(x: torch.Tensor, name: str) -> torch.Tensor:
+    def add_one(x: torch.Tensor, name: str) -> torch.Tensor:
         return x + 1
 
-    def doubles(x: torch.Tensor, name: str) -> torch.Tensor:
+    def double(x: torch.Tensor, name: str) -> torch.Tensor:
         return x * 2
 
     recorded: list[float] = []
     looks = Hooks({"a": lambda x, name: recorded.append(float(x))})
-    combined = switching.combined(Hooks({"a": adds, "b": adds}), None, looks, Hooks({"a": doubles}))
+    combined = switching.combined(
+        Hooks({"a": add_one, "b": add_one}), None, looks, Hooks({"a": double})
+    )
     assert set(combined) == {"a", "b"}
     assert float(combined["a"](torch.tensor(3.0), "a")) == 8
     assert recorded == [4.0]
@@ -140,6 +148,6 @@ def test_a_missing_head_is_refused(translator: Translator, head: tuple, message:
 
 def test_combined_hooks_are_causal_if_each_is(translator: Translator) -> None:
     config = translator.model.config
-    off, even = switching.switched_off(config, SOME), switching.uniform(config, SOME)
+    off, even = switching.switched_off(config, SOME_HEADS), switching.uniform(config, SOME_HEADS)
     assert switching.combined(off, None, even).causal
     assert not switching.combined(off, Hooks({**even})).causal

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.analysis.small_models import TARGETS, TEXTS, small
+from tests.analysis.small_models import TARGETS, TEXTS, small_translator
 from transformer import Translator
 from transformer.analysis import positions
 from transformer.analysis.positions import (
@@ -45,8 +45,8 @@ def test_a_shift_of_0_changes_nothing(translator: Translator) -> None:
 
 def test_a_shifted_input_equals_a_hand_shifted_one(vocabulary: Vocabulary) -> None:
     """Equals a model whose position table starts later."""
-    translator = small(vocabulary, positions="learned", max_len=40)
-    later = small(vocabulary, positions="learned", max_len=40)
+    translator = small_translator(vocabulary, positions="learned", max_len=40)
+    later = small_translator(vocabulary, positions="learned", max_len=40)
     with torch.no_grad():
         for stack in (later.model.encoder, later.model.decoder):
             weight = stack.embed.positions.weight
@@ -58,7 +58,7 @@ def test_a_shifted_input_equals_a_hand_shifted_one(vocabulary: Vocabulary) -> No
 
 
 def test_without_positions_the_shift_has_no_effect(vocabulary: Vocabulary) -> None:
-    translator = small(vocabulary, positions="none")
+    translator = small_translator(vocabulary, positions="none")
     assert positions.shifted_log_probability(
         translator, PAIRS, 500
     ) == positions.shifted_log_probability(translator, PAIRS, 0)
@@ -78,7 +78,7 @@ def test_concatenated_texts_are_one_text(translator: Translator) -> None:
 def test_an_untrained_model_has_accuracy_0(
     task: str, length: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    translator = small(Vocabulary.from_symbols(TASKS[task].symbols))
+    translator = small_translator(Vocabulary.from_symbols(TASKS[task].symbols))
     read: list[str] = []
     batch = translator.translate_batch
     monkeypatch.setattr(
@@ -96,13 +96,13 @@ def test_a_perfect_model_has_accuracy_1(
     letters: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The model copies: always right for the task copy, and wrong for reverse."""
-    translator = small(letters)
+    translator = small_translator(letters)
     done = translator.translate("a b c", target="a b c")
 
-    def given_back(texts: list[str], **_: object) -> list[Translation]:
+    def echo(texts: list[str], **_: object) -> list[Translation]:
         return [replace(done, text=text, finished=finished) for text in texts]
 
-    monkeypatch.setattr(translator, "translate_batch", given_back)
+    monkeypatch.setattr(translator, "translate_batch", echo)
     finished = True
     assert positions.accuracy_at_length(translator, "copy", 12, n=7, letters=5).share == 1
     assert positions.accuracy_at_length(translator, "reverse", 12, n=7, letters=26).share == 0
@@ -111,7 +111,7 @@ def test_a_perfect_model_has_accuracy_1(
 
 
 def test_beyond_the_learned_positions_an_error_is_reported(letters: Vocabulary) -> None:
-    translator = small(letters, positions="learned", max_len=12)
+    translator = small_translator(letters, positions="learned", max_len=12)
     assert positions.accuracy_at_length(translator, "copy", 11, n=3).share == 0
     beyond = positions.accuracy_at_length(translator, "copy", 12, n=3)
     assert beyond.share is None
@@ -123,9 +123,9 @@ def test_beyond_the_learned_positions_an_error_is_reported(letters: Vocabulary) 
 def test_invalid_lengths_and_tasks_are_refused(letters: Vocabulary) -> None:
     assert set(positions.LENGTH_TASKS) == {"copy", "reverse", "sort", "cipher", "brackets"}
     with pytest.raises(ValueError, match="'dates' has no adjustable length: choose one of copy"):
-        positions.accuracy_at_length(small(letters), "dates", 3)
+        positions.accuracy_at_length(small_translator(letters), "dates", 3)
     with pytest.raises(ValueError, match="longest is 21; it must be from 1 to 20"):
-        positions.accuracy_at_length(small(letters), "copy", 21)
+        positions.accuracy_at_length(small_translator(letters), "copy", 21)
 
 
 def test_the_sentences_have_normal_spelling() -> None:

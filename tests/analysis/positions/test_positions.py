@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.analysis.small_models import TEXTS, small
+from tests.analysis.small_models import TEXTS, small_translator
 from transformer import Translator
 from transformer.analysis import positions
 from transformer.model import Transformer
@@ -141,7 +141,7 @@ def test_no_matrix_shifts_the_erroneous_table() -> None:
         assert result == pytest.approx(residual.abs().max().item(), rel=1e-6)
 
 
-def test_what_the_common_error_leaves_intact() -> None:
+def test_the_common_error_keeps_positions_distinct() -> None:
     """Half of the dot product still depends only on the distance, and positions stay distinct."""
     width, k = 16, 5
     sines = 10_000.0 ** (-np.arange(0, width, 2) / width)
@@ -193,7 +193,7 @@ def test_the_sum_equals_the_input_of_the_first_layer(
 
 
 def test_a_model_without_positions_adds_nothing(vocabulary: Vocabulary) -> None:
-    translator = small(vocabulary, positions="none")
+    translator = small_translator(vocabulary, positions="none")
     norms_table = positions.embedding_norms(translator.trace(TEXTS[0]), "source")
     assert not norms_table["encoding"].any()
     assert not norms_table["cosine"].any()
@@ -202,7 +202,7 @@ def test_a_model_without_positions_adds_nothing(vocabulary: Vocabulary) -> None:
 
 
 def test_the_table_of_a_model_is_its_own_and_a_copy(vocabulary: Vocabulary) -> None:
-    model = small(vocabulary, positions="learned", max_len=12).model
+    model = small_translator(vocabulary, positions="learned", max_len=12).model
     for side, stack in positions.STACKS.items():
         weight = getattr(model, stack).embed.positions.weight
         vectors = positions.table(model, side, 4, start=8)

@@ -28,13 +28,13 @@ GOLD = Gold(
 )
 
 
-def cells(table: np.ndarray) -> set[tuple[int, int]]:
+def nonzero_cells(table: np.ndarray) -> set[tuple[int, int]]:
     return {(int(i), int(j)) for i, j in zip(*np.nonzero(table), strict=True)}
 
 
 def test_any_token_of_a_word_may_attend_to_any_token_of_the_other() -> None:
     tables = corpus_tokens.relation_tables(PIECES, GOLD)
-    assert {name: cells(table) for name, table in tables.items()} == {
+    assert {name: nonzero_cells(table) for name, table in tables.items()} == {
         "verb_subject": {(1, 0), (2, 0)},
         "subject_verb": {(0, 1), (0, 2)},
         "verb_object": {(1, 4), (1, 5), (2, 4), (2, 5)},

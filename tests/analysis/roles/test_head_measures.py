@@ -75,13 +75,13 @@ def test_offsets_of_one_sentence_equal_the_measures(
                 )
 
 
-def is_whole_word(row: Sequence[str], at: int) -> bool:
+def is_whole_word(row: Sequence[str], position: int) -> bool:
     """Return whether this token is a whole word."""
-    after = row[at + 1] if at + 1 < len(row) else "</s>"
-    return row[at][0] == "▁" and row[at][1:].isalnum() and after[0] in "▁<,.;"
+    after = row[position + 1] if position + 1 < len(row) else "</s>"
+    return row[position][0] == "▁" and row[position][1:].isalnum() and after[0] in "▁<,.;"
 
 
-def by_hand(trace: Trace, kind: str, name: str, layer: int, head: int) -> list[float]:
+def measured_rows(trace: Trace, kind: str, name: str, layer: int, head: int) -> list[float]:
     """Return the rows of a measure that needs the tokens, one after the other."""
     w = trace.weights(kind, layer)[head]
     rows, columns = trace.labels(kind)
@@ -92,7 +92,7 @@ def by_hand(trace: Trace, kind: str, name: str, layer: int, head: int) -> list[f
         if name == "punctuation":
             values.append(sum(x for x, token in zip(row, columns, strict=True) if token in ",.;"))
         elif name == "duplicate":
-            twins = [
+            duplicates = [
                 j
                 for j, token in enumerate(visible)
                 if token == words[i]
@@ -100,10 +100,10 @@ def by_hand(trace: Trace, kind: str, name: str, layer: int, head: int) -> list[f
                 and is_whole_word(columns, j)
                 and (kind == "cross" or j != i)
             ]
-            values += [row[twins].sum()] if twins else []
+            values += [row[duplicates].sum()] if duplicates else []
         elif name == "delimiters":
-            ends = [j for j, token in enumerate(columns) if token in ("<s>", "</s>", *",.;")]
-            values += [row[ends].sum()] if i > 0 or kind != "decoder" else []
+            delimiters = [j for j, token in enumerate(columns) if token in ("<s>", "</s>", *",.;")]
+            values += [row[delimiters].sum()] if i > 0 or kind != "decoder" else []
         elif name in ("previous", "itself", "next"):
             j = i + {"previous": -1, "itself": 0, "next": 1}[name]
             values += [row[j]] if 0 <= j < len(columns) else []
@@ -124,7 +124,7 @@ def test_token_measures_weight_every_row_of_the_corpus_equally(
         return
     table = measured.table().set_index(["kind", "layer", "head"])
     for layer, head in ((0, 1), (1, 3)):
-        rows = [by_hand(trace, kind, name, layer, head) for trace in traces]
+        rows = [measured_rows(trace, kind, name, layer, head) for trace in traces]
         assert measured.rows[kind][name].tolist() == [len(each) for each in rows]
         for number, each in enumerate(rows):
             result = measured.values[kind][name][layer, head, number]
@@ -135,7 +135,7 @@ def test_token_measures_weight_every_row_of_the_corpus_equally(
         assert table.loc[(kind, layer, head), name] == pytest.approx(together, abs=1e-5)
 
 
-def test_rare_tokens(
+def test_rare_tokens_are_ranked_by_id_or_by_frequency(
     translator: Translator,
     corpus: Corpus,
     vocabulary: Vocabulary,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.analysis.small_models import MARIAN, THREE, new_model
+from tests.analysis.small_models import MARIAN, THREE_PAIRS, new_model
 from transformer import Translator
 from transformer.analysis.interventions.switching import site
 from transformer.analysis.roles import query_key_map as module
@@ -27,14 +27,16 @@ def translator(request: pytest.FixtureRequest, vocabulary: Vocabulary) -> Transl
 
 @pytest.fixture(scope="module")
 def traces(translator: Translator) -> list[Trace]:
-    return [translator.trace(sentence.source, sentence.target) for sentence in THREE.sentences]
+    return [
+        translator.trace(sentence.source, sentence.target) for sentence in THREE_PAIRS.sentences
+    ]
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_weights_equal_those_of_the_trace(
     translator: Translator, traces: list[Trace], kind: str
 ) -> None:
-    point_map = query_key_map(translator, THREE, kind, 1, 2)
+    point_map = query_key_map(translator, THREE_PAIRS, kind, 1, 2)
     for number, trace in enumerate(traces):
         rows, columns = trace.labels(kind)
         assert (point_map.query_tokens[number], point_map.key_tokens[number]) == (rows, columns)
@@ -51,21 +53,22 @@ def test_weights_equal_those_of_the_trace(
 
 def test_the_scale_factor_is_optimal(translator: Translator) -> None:
     """Any other factor increases the part of the squared distances that is not q·k."""
-    point_map = query_key_map(translator, THREE, "encoder", 0, 1)
+    point_map = query_key_map(translator, THREE_PAIRS, "encoder", 0, 1)
     queries, keys = point_map.queries / point_map.factor, point_map.keys * point_map.factor
 
-    def rest(factor: float) -> float:
+    def remainder(factor: float) -> float:
         return float(factor**2 * queries.var(axis=0).sum() + keys.var(axis=0).sum() / factor**2)
 
     assert all(
-        rest(point_map.factor) < rest(point_map.factor * by) for by in (0.9, 0.99, 1.01, 1.1)
+        remainder(point_map.factor) < remainder(point_map.factor * by)
+        for by in (0.9, 0.99, 1.01, 1.1)
     )
 
 
 def test_agreement_equals_a_hand_computed_correlation(
     translator: Translator, traces: list[Trace]
 ) -> None:
-    point_map = query_key_map(translator, THREE, "decoder", 0, 3)
+    point_map = query_key_map(translator, THREE_PAIRS, "decoder", 0, 3)
     scores, nearness = [], []
     start = 0
     for trace in traces:
@@ -100,7 +103,7 @@ def test_the_plane_equals_that_of_the_svd(seed: int, n: int, d: int, scale: floa
         np.testing.assert_allclose(np.abs(points), np.abs(by_hand), atol=1e-6 * values[0])
 
 
-def test_collinear_and_equal_vectors() -> None:
+def test_the_plane_of_collinear_and_of_equal_vectors() -> None:
     points, explained = principal_plane(np.array([[1.0], [2.0], [6.0]]))
     np.testing.assert_allclose(points, [[-2, 0], [-1, 0], [3, 0]])
     np.testing.assert_allclose(explained, [1, 0])
@@ -109,20 +112,20 @@ def test_collinear_and_equal_vectors() -> None:
     assert not explained.any()
 
 
-def test_whole_sentences_up_to_the_maximum(
+def test_a_map_has_whole_sentences_up_to_the_maximum(
     vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     translator = new_model(vocabulary)
-    complete = query_key_map(translator, THREE, "encoder", 0, 0)
+    complete = query_key_map(translator, THREE_PAIRS, "encoder", 0, 0)
     monkeypatch.setattr(module, "MAX_POINTS", len(complete.points) - 1)
-    fewer = query_key_map(translator, THREE, "encoder", 0, 0)
+    fewer = query_key_map(translator, THREE_PAIRS, "encoder", 0, 0)
     assert fewer.query_tokens == complete.query_tokens[:2]
     monkeypatch.setattr(module, "MAX_POINTS", 1)
-    assert len(query_key_map(translator, THREE, "cross", 0, 0).query_tokens) == 1
+    assert len(query_key_map(translator, THREE_PAIRS, "cross", 0, 0).query_tokens) == 1
 
 
-def test_it_survives_json(translator: Translator) -> None:
-    point_map: QueryKeyMap = query_key_map(translator, THREE, "cross", 0, 1)
+def test_a_map_survives_a_json_round_trip(translator: Translator) -> None:
+    point_map: QueryKeyMap = query_key_map(translator, THREE_PAIRS, "cross", 0, 1)
     loaded = json.loads(json.dumps(point_map.to_dict()))
     assert len(loaded["points"]) == sum(
         len(sentence[side]) for sentence in loaded["sentences"] for side in ("queries", "keys")
@@ -134,7 +137,7 @@ def test_it_survives_json(translator: Translator) -> None:
 
 def test_invalid_arguments_are_refused(vocabulary: Vocabulary) -> None:
     with pytest.raises(ValueError, match="no head 9; the heads are 0 to 3"):
-        query_key_map(new_model(vocabulary), THREE, "encoder", 0, 9)
+        query_key_map(new_model(vocabulary), THREE_PAIRS, "encoder", 0, 9)
     additive = new_model(vocabulary, score="additive")
     with pytest.raises(ValueError, match="a map needs dot products"):
-        query_key_map(additive, THREE, "encoder", 0, 0)
+        query_key_map(additive, THREE_PAIRS, "encoder", 0, 0)

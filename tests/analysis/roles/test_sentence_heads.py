@@ -53,19 +53,19 @@ class TraceWithWeights:
         return np.stack([self.overrides.get((kind, layer, head), even) for head in range(HEADS)])
 
 
-def pointing(columns: list[int], width: int, weight: float = 0.9) -> Weights:
+def rows_attending_to(columns: list[int], width: int, weight: float = 0.9) -> Weights:
     """Return rows that put `weight` on their column and spread the rest evenly."""
     rows = np.full((len(columns), width), (1 - weight) / (width - 1), np.float32)
     rows[range(len(columns)), columns] = weight
     return rows
 
 
-ALIGNED = pointing([0, 2, 3, 1, 4, 5], 6)  # le the, para um, pluie brella, rouge red
-BACK = pointing([5, 0, 1, 1, 5, 5], 6, 0.8)
-REST = pointing([5] * 6, 6, 0.97)
+ALIGNED = rows_attending_to([0, 2, 3, 1, 4, 5], 6)  # le the, para um, pluie brella, rouge red
+PREVIOUS_TOKEN = rows_attending_to([5, 0, 1, 1, 5, 5], 6, 0.8)
+END_TOKEN = rows_attending_to([5] * 6, 6, 0.97)
 
 
-def by_pattern(trace: Attended) -> dict[str, SalientHead]:
+def salient_heads_by_pattern(trace: Attended) -> dict[str, SalientHead]:
     return {head.pattern: head for head in salient_heads(trace)}
 
 
@@ -75,16 +75,16 @@ def aligner(to: TargetRow, layer: int = 1, head: int = 2) -> AlignerHead:
 
 def test_a_measured_aligner_is_always_reported() -> None:
     clear = TraceWithWeights(
-        {("cross", 0, 0): ALIGNED, ("cross", 1, 2): pointing([0, 1, 1, 3, 4, 5], 6, 0.6)}
+        {("cross", 0, 0): ALIGNED, ("cross", 1, 2): rows_attending_to([0, 1, 1, 3, 4, 5], 6, 0.6)}
     )
     aligns = {head.pattern: head for head in salient_heads(clear, aligner("output"))}["aligner"]
     assert (aligns.layer, aligns.head, aligns.measured, aligns.to) == (1, 2, True, "output")
     assert {head.pattern: head for head in salient_heads(clear)}["aligner"].head == 0
 
 
-def test_it_uses_the_row_that_reads_the_word() -> None:
+def test_an_aligner_may_use_the_row_that_reads_the_word() -> None:
     """le, para, pluie, rouge are written by rows 0 to 3 and read by rows 1 to 4."""
-    later = pointing([5, 0, 2, 3, 1, 4], 6)
+    later = rows_attending_to([5, 0, 2, 3, 1, 4], 6)
     aligns = {
         head.pattern: head
         for head in salient_heads(TraceWithWeights({("cross", 1, 2): later}), aligner("input"))
@@ -114,9 +114,9 @@ def test_uniform_weights_give_no_notice() -> None:
 
 def test_each_kind_of_head_is_recognised() -> None:
     trace = TraceWithWeights(
-        {("cross", 1, 2): ALIGNED, ("encoder", 0, 1): BACK, ("encoder", 1, 0): REST}
+        {("cross", 1, 2): ALIGNED, ("encoder", 0, 1): PREVIOUS_TOKEN, ("encoder", 1, 0): END_TOKEN}
     )
-    heads = by_pattern(trace)
+    heads = salient_heads_by_pattern(trace)
     aligns = heads["aligner"]
     assert (aligns.kind, aligns.layer, aligns.head) == ("cross", 1, 2)
     assert (aligns.word, aligns.attended_word, aligns.rows) == ("parapluie", "umbrella", (1, 2))
@@ -136,17 +136,17 @@ def test_each_kind_of_head_is_recognised() -> None:
 
 def test_a_sharp_head_that_does_not_align_is_no_aligner() -> None:
     # Sharp and one to one, but each word attends to a neighbour; the other heads agree.
-    astray = pointing([1, 0, 1, 2, 4, 5], 6, 0.99)
-    aligned = pointing([0, 2, 3, 1, 4, 5], 6, 0.7)
+    astray = rows_attending_to([1, 0, 1, 2, 4, 5], 6, 0.99)
+    aligned = rows_attending_to([0, 2, 3, 1, 4, 5], 6, 0.7)
     overrides = {("cross", 1, head): aligned for head in range(HEADS)}
     overrides |= {("cross", 0, 0): astray, ("cross", 0, 1): aligned}
-    aligns = by_pattern(TraceWithWeights(overrides))["aligner"]
+    aligns = salient_heads_by_pattern(TraceWithWeights(overrides))["aligner"]
     assert (aligns.layer, aligns.head) == (0, 1)
 
 
 def test_a_head_on_one_word_is_no_aligner() -> None:
-    same = pointing([2] * 6, 6)
-    assert "aligner" not in by_pattern(
+    same = rows_attending_to([2] * 6, 6)
+    assert "aligner" not in salient_heads_by_pattern(
         TraceWithWeights({("cross", 0, 0): same, ("cross", 1, 1): same})
     )
 

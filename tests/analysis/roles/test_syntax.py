@@ -27,7 +27,7 @@ from transformer.checkpoint import checkpoint_hash
 from transformer.config import ModelConfig
 from transformer.text import CorpusError
 
-FILE = """# sent_id = a1
+CONLLU = """# sent_id = a1
 # text = The cat (au lait) sees him.
 1\tThe\tthe\tDET\t_\t_\t2\tdet\t_\t_
 2\tcat\tcat\tNOUN\t_\t_\t8\tnsubj\t_\t_
@@ -53,7 +53,7 @@ FILE = """# sent_id = a1
 
 def test_trees_count_surface_words_and_use_our_relation_names(tmp_path: Path) -> None:
     path = tmp_path / "trees.conllu"
-    path.write_text(FILE, encoding="utf-8")
+    path.write_text(CONLLU, encoding="utf-8")
     first, second = read_trees(path)
     assert (first.id, second.id) == ("a1", "a2")
     assert first.words == ("The", "cat", "(", "au", "lait", ")", "sees", "him", ".")

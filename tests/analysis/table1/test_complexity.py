@@ -48,12 +48,12 @@ def test_crossings_equal_a_search_over_all_lengths(layer: str, other_layer: str)
         for name in (layer, other_layer)
     )
     signs = np.sign(first - second)
-    met = lengths[1:][np.diff(signs) != 0]
-    where = crossing(layer, other_layer, d, k, r)
-    if layer == other_layer or not met.size:
-        assert math.isnan(where)
+    crossing_lengths = lengths[1:][np.diff(signs) != 0]
+    crossing_length = crossing(layer, other_layer, d, k, r)
+    if layer == other_layer or not crossing_lengths.size:
+        assert math.isnan(crossing_length)
     else:
-        assert met[0] - 1 <= where <= met[0]
+        assert crossing_lengths[0] - 1 <= crossing_length <= crossing_lengths[0]
 
 
 def test_self_attention_is_cheaper_than_recurrence_for_n_below_d() -> None:

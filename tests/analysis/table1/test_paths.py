@@ -15,7 +15,7 @@ from transformer.model.rivals import RIVALS, RivalConfig, stack
 def search_by_offsets(name: str, n: int, n_layers: int, k: int, r: int) -> list[set[int]]:
     """Return the inputs that reach the last position, by offsets only: no weights, no gradients."""
 
-    def before(at: int, layer: int) -> set[int]:
+    def inputs_of(at: int, layer: int) -> set[int]:
         if name == "self-attention":
             return set(range(n))
         if name == "recurrent":
@@ -29,7 +29,7 @@ def search_by_offsets(name: str, n: int, n_layers: int, k: int, r: int) -> list[
     for depth in range(1, n_layers + 1):
         reached = {n - 1}
         for layer in reversed(range(depth)):  # the bottom layer, number 0, comes last
-            reached = set().union(*(before(at, layer) for at in reached))
+            reached = set().union(*(inputs_of(at, layer) for at in reached))
         connected.append(reached)
     return connected
 
@@ -85,16 +85,16 @@ def test_dilations_of_powers_of_k_do_not_reach_every_position() -> None:
     assert paths.path_length("dilated", 64, k=3) == 6
 
 
-def longest(node: Any) -> int:
+def longest_path(node: Any) -> int:
     """Return the longest path, by its definition; only for small graphs."""
     before = [back for back, _ in node.next_functions if back is not None]
-    return 1 + max(map(longest, before)) if before else 0
+    return 1 + max(map(longest_path, before)) if before else 0
 
 
 @pytest.mark.parametrize("name", RIVALS)
 def test_sequential_operations_equal_the_longest_path_in_the_graph(name: str) -> None:
     out = RIVALS[name](RivalConfig(4))(torch.zeros(1, 4, 4, requires_grad=True))
-    assert paths.chain(name, 4, r=5) == longest(out.grad_fn)
+    assert paths.chain(name, 4, r=5) == longest_path(out.grad_fn)
 
 
 def test_only_recurrent_layers_need_more_sequential_operations() -> None:

@@ -118,7 +118,9 @@ def test_entropy_is_in_bits() -> None:
     assert entropy(np.array([1.0, 0, 0])) == 0
 
 
-def test_heads_of_a_real_model(tiny_model: Transformer, vocabulary: Vocabulary) -> None:
+def test_the_table_of_heads_equals_the_trace(
+    tiny_model: Transformer, vocabulary: Vocabulary
+) -> None:
     translator = Translator(tiny_model, vocabulary)
     sites = [name for name in tiny_model.hook_names if name.endswith(("scores", "weights"))]
     trace = translator.trace("The baker sells bread.", target="Le boulanger", names=sites)
@@ -130,9 +132,9 @@ def test_heads_of_a_real_model(tiny_model: Transformer, vocabulary: Vocabulary) 
         if kind == "decoder":
             weights = weights[:, 1:]  # the first row has one key alone
         own = table[(table["kind"] == kind) & (table["layer"] == 1)]
-        asis = own[own["version"] == "unchanged"]
-        np.testing.assert_allclose(asis["largest"], weights.max(-1).mean(-1), atol=1e-5)
-        np.testing.assert_allclose(asis["entropy"], entropy(weights).mean(-1), atol=1e-5)
+        unchanged = own[own["version"] == "unchanged"]
+        np.testing.assert_allclose(unchanged["largest"], weights.max(-1).mean(-1), atol=1e-5)
+        np.testing.assert_allclose(unchanged["entropy"], entropy(weights).mean(-1), atol=1e-5)
         variances = own.pivot(index="head", columns="version", values="variance")
         np.testing.assert_allclose(variances["unscaled"], variances["unchanged"] * config.d_k)
         np.testing.assert_allclose(variances["scaled twice"], variances["unchanged"] / config.d_k)

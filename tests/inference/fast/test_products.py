@@ -90,14 +90,14 @@ def test_bfloat16_rounds_once() -> None:
     assert ((product - expected).abs() <= 2**-8 * expected.abs() + 66 * EPS * size).all()
 
 
-def _missing(*args: object) -> Tensor:
+def raise_missing(*args: object) -> Tensor:
     raise RuntimeError("this processor has none")
 
 
 @pytest.mark.usefixtures("uncached_measurement")
 @torch.no_grad()
 def test_torch_multiplies_without_onednn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(products, "_onednn", _missing)
+    monkeypatch.setattr(products, "_onednn", raise_missing)
     monkeypatch.setattr(products, "MIN_WEIGHT_ENTRIES", 0)
     x, weight = random_tensor(70, 64), random_tensor(16, 64, seed=1)
     assert not products.onednn_is_faster()
@@ -114,13 +114,15 @@ def test_the_faster_library_is_chosen(slower: str, monkeypatch: pytest.MonkeyPat
     clock = [0.0]
     monkeypatch.setattr("time.perf_counter", lambda: clock[0])
 
-    def taking(seconds: float) -> Tensor:
+    def advance_clock(seconds: float) -> Tensor:
         clock[0] += seconds
         return torch.empty(0)
 
     seconds = {"onednn": 1.0, "torch": 1.0, slower: 2.0}
-    monkeypatch.setattr(products, "_onednn", lambda *args: taking(seconds["onednn"]))
-    monkeypatch.setattr(torch.nn.functional, "linear", lambda *args: taking(seconds["torch"]))
+    monkeypatch.setattr(products, "_onednn", lambda *args: advance_clock(seconds["onednn"]))
+    monkeypatch.setattr(
+        torch.nn.functional, "linear", lambda *args: advance_clock(seconds["torch"])
+    )
     assert products.onednn_is_faster() == (slower == "torch")
 
 
