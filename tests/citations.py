@@ -70,8 +70,8 @@ def mentions(text: str) -> Iterator[Citation]:
         near = end >= 0 and _BETWEEN.fullmatch(text[end : match.start()]) is not None
         of_this_paper = text.startswith(" of the paper", match.end())
         of = work if work and not of_this_paper and (near or match["theirs"]) else THIS_PAPER
-        if behind := _OF_WORK.match(text, match.end()):
-            of = _named(behind)
+        if work_after := _OF_WORK.match(text, match.end()):
+            of = _named(work_after)
         end = match.end() if near else -1
         section_word = match["what"].lower()
         section_word = _SECTION_NAMES.get(section_word, section_word.rstrip("s"))

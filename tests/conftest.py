@@ -80,8 +80,8 @@ def pytest_collection() -> Generator[None, object, object]:
 def pairs() -> list[tuple[str, str]]:
     """200 different English–French pairs, composed of a few words."""
     sentences = [
-        (" ".join(words), " ".join(mots))
-        for words, mots in (
+        (" ".join(words), " ".join(french_words))
+        for words, french_words in (
             zip(*chosen, strict=True)
             for chosen in itertools.product(
                 *(d.items() for d in (_SUBJECTS, _VERBS, _NOUN_PHRASES, _WHEN))

@@ -131,9 +131,9 @@ def test_every_module_and_script_has_a_docstring() -> None:
 
 
 def test_the_readme_shows_the_import_layers() -> None:
-    rooms = blocks(section("Package layout"))[0].code
+    layout = blocks(section("Package layout"))[0].code
     layers: dict[str, int] = {}
-    for line in rooms.splitlines():
+    for line in layout.splitlines():
         if match := re.match(r"([\w/., ]+?) +(\d) ", line):
             for path in match[1].split(", "):
                 name = re.sub(r"(\.py|/)$", "", path.strip()).replace("/", ".")

@@ -305,7 +305,7 @@ def test_pages_do_not_import_what_only_measurements_need() -> None:
 
 def test_supervising_processes_do_not_import_torch() -> None:
     """Only child processes that train or compute import it."""
-    watches = ("jobs.worker", "jobs.compute_process", "cluster.host")
-    loaded = _loaded("; ".join(f"import transformer.{name}" for name in watches))
+    supervisors = ("jobs.worker", "jobs.compute_process", "cluster.host")
+    loaded = _loaded("; ".join(f"import transformer.{name}" for name in supervisors))
     assert "torch" not in loaded
     assert "transformer.jobs.worker" in loaded

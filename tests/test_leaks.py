@@ -27,9 +27,11 @@ def test_each_leak_fails_only_the_test_that_caused_it(tmp_path: Path) -> None:
     for number, leak in enumerate(LEAKS.values()):
         tests.append(f"def test_{number}(tiny_model):\n    {leak}")
         tests.append(f"def test_{number}_next(tiny_model):\n    pass")
-    written = tmp_path / "test_it.py"
-    written.write_text("\n\n".join(tests))
-    options = f"-p tests.conftest -c {ROOT}/pyproject.toml --rootdir {tmp_path} -W ignore {written}"
+    test_file = tmp_path / "test_it.py"
+    test_file.write_text("\n\n".join(tests))
+    options = (
+        f"-p tests.conftest -c {ROOT}/pyproject.toml --rootdir {tmp_path} -W ignore {test_file}"
+    )
     run = subprocess.run(
         [sys.executable, "-m", "pytest", *options.split()],
         cwd=ROOT,

@@ -160,10 +160,10 @@ def test_old_names_of_training_settings_are_read() -> None:
     old = {"join": 0.25, "blur_price": 0.3, "likeness_price": 0.5}
     new = {"concat_prob": 0.25, "sharpness_penalty": 0.3, "diversity_penalty": 0.5}
     without_new = {k: v for k, v in config["training"].items() if k not in new}
-    read = parse({**config, "training": {**without_new, **old}})
-    assert isinstance(read, TaskRun)
-    assert read.training == replace(STEPS, **new)
-    assert new.items() <= read.to_dict()["training"].items()
+    parsed = parse({**config, "training": {**without_new, **old}})
+    assert isinstance(parsed, TaskRun)
+    assert parsed.training == replace(STEPS, **new)
+    assert new.items() <= parsed.to_dict()["training"].items()
     assert make_run_config("sort", settings=old) == make_run_config("sort", settings=new)
     with pytest.raises(ValueError, match="join is the old name of concat_prob: give one of them"):
         parse({**config, "training": {**config["training"], "join": 0.25}})

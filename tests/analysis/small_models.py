@@ -84,19 +84,19 @@ def trace_of_weights(
         for kind, layers in zip(KINDS, (encoder, decoder, cross), strict=True)
         for layer in range(n_layers)
     }
-    read = (config.bos_id, *tgt[:-1])
-    labels = tuple(map(str, read))
-    return Trace(src_words, labels, tgt_words, src, read, tgt, config.to_dict(), done, weights)
+    tgt_ids = (config.bos_id, *tgt[:-1])
+    labels = tuple(map(str, tgt_ids))
+    return Trace(src_words, labels, tgt_words, src, tgt_ids, tgt, config.to_dict(), done, weights)
 
 
 def random_rows(seed: int, *shape: int, causal: bool = False) -> np.ndarray:
     """Return rows that sum to 1, with some weights of 0."""
-    drawn = np.random.default_rng(seed).random(shape)
-    drawn[drawn < 0.25] = 0
+    random_values = np.random.default_rng(seed).random(shape)
+    random_values[random_values < 0.25] = 0
     if causal:
-        drawn = np.tril(drawn)
-    drawn[..., 0] += 0.1
-    rows: np.ndarray = drawn / drawn.sum(axis=-1, keepdims=True)
+        random_values = np.tril(random_values)
+    random_values[..., 0] += 0.1
+    rows: np.ndarray = random_values / random_values.sum(axis=-1, keepdims=True)
     return rows
 
 
@@ -167,13 +167,13 @@ def shift_model(vocabulary: Vocabulary, offsets: tuple[int, ...]) -> Translator:
     pairs = torch.arange(d_k // 2)
     rates = torch.exp(-2 * pairs * torch.log(torch.tensor(10000.0)) / config.d_model)
     for head, offset in enumerate(offsets):
-        own = slice(head * d_k, (head + 1) * d_k)
-        turn = torch.zeros(d_k, config.d_model)
+        head_slice = slice(head * d_k, (head + 1) * d_k)
+        rotation = torch.zeros(d_k, config.d_model)
         sin, cos = torch.sin(rates * offset), torch.cos(rates * offset)
-        turn[2 * pairs, 2 * pairs], turn[2 * pairs, 2 * pairs + 1] = cos, sin
-        turn[2 * pairs + 1, 2 * pairs], turn[2 * pairs + 1, 2 * pairs + 1] = -sin, cos
-        attention.w_q[own] = 100 * turn
-        attention.w_k[own] = torch.eye(d_k, config.d_model)
+        rotation[2 * pairs, 2 * pairs], rotation[2 * pairs, 2 * pairs + 1] = cos, sin
+        rotation[2 * pairs + 1, 2 * pairs], rotation[2 * pairs + 1, 2 * pairs + 1] = -sin, cos
+        attention.w_q[head_slice] = 100 * rotation
+        attention.w_k[head_slice] = torch.eye(d_k, config.d_model)
     return Translator(model, vocabulary)
 
 

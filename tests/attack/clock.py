@@ -95,8 +95,8 @@ def check_results(rng: random.Random, folder: Path) -> None:
         result_folder = root / f"{number}"
         result_folder.mkdir(exist_ok=True)
         write_json(result_folder / RESULT, {"n": number})
-        stamp = time.time()
-        os.utime(result_folder / RESULT, (stamp, stamp))
+        modified_at = time.time()
+        os.utime(result_folder / RESULT, (modified_at, modified_at))
     remove_oldest([*root.iterdir()], 3, new=root / "5")
     assert (root / "5" / RESULT).is_file(), "the newest result was removed"
     assert len([*root.iterdir()]) == 3
@@ -112,8 +112,8 @@ def check_caches(rng: random.Random, folder: Path) -> None:
     run.mkdir(exist_ok=True)
     for number in range(4):
         (run / "config.json").write_text(json.dumps({"title": f"{number}", "checkpoint": "x"}))
-        stamp = time.time() + rng.random()
-        os.utime(run / "config.json", (stamp, stamp))
+        modified_at = time.time() + rng.random()
+        os.utime(run / "config.json", (modified_at, modified_at))
         assert run_config(run / "checkpoint") == FilmRun(title=f"{number}", checkpoint="x")
 
 

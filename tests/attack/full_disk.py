@@ -55,16 +55,16 @@ class Disk:
         if not self.is_real:
             yield free_bytes
             return
-        ballast = self.path / "ballast"
+        filler = self.path / "ballast"
         try:
-            with contextlib.suppress(OSError), ballast.open("wb", buffering=0) as file:
+            with contextlib.suppress(OSError), filler.open("wb", buffering=0) as file:
                 while True:
                     file.write(b"\0" * 4096)
-            with contextlib.suppress(OSError), ballast.open("rb+") as file:
-                file.truncate(max(0, ballast.stat().st_size - free_bytes))
+            with contextlib.suppress(OSError), filler.open("rb+") as file:
+                file.truncate(max(0, filler.stat().st_size - free_bytes))
             yield None
         finally:
-            ballast.unlink(missing_ok=True)
+            filler.unlink(missing_ok=True)
 
     def close(self) -> None:
         if self.is_real:

@@ -50,10 +50,10 @@ def start_attack(folder: Path) -> Iterator[Attack]:
     log = folder / "server.log"
     with app_server(folder / "checkpoints", log=log, HEADS_UP_RUNS=str(root)) as (address, process):
         ids = {page: widget_ids(address, page) for page in ("train", "translate", "attention")}
-        bystander = Visitor(address, log)
+        other_visitor = Visitor(address, log)
         server = Server(address, process.pid, jobs, run)
         server.check_progress()
-        bystander.start()
+        other_visitor.start()
         tried = 0
 
         def try_input(rng: random.Random) -> None:
@@ -65,18 +65,18 @@ def start_attack(folder: Path) -> Iterator[Attack]:
             assert process.poll() is None, "the server has ended"
             if tried % CHECK_INTERVAL == 0:
                 server.check_progress()
-                bystander.check()
+                other_visitor.check()
 
         def summary() -> str:
             return (
-                f"a visitor's {bystander.visits} concurrent visits: the longest wait "
-                f"{bystander.longest:.2f} s"
+                f"a visitor's {other_visitor.visits} concurrent visits: the longest wait "
+                f"{other_visitor.longest:.2f} s"
             )
 
         yield Attack(try_input, summary)
-        bystander.end()
+        other_visitor.end()
         server.check_progress()
-        bystander.check()
+        other_visitor.check()
     server.wait_for_end()
 
 

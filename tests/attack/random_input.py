@@ -50,8 +50,8 @@ def corrupt_json(rng: random.Random, values: dict[str, Any]) -> str:
         inner = inner[name]
         name = rng.choice([*inner])
     inner[name] = rng.choice(ODD_VALUES)
-    written = json.dumps(values)
-    return written[: rng.randrange(len(written))] if kind == 1 else written
+    text = json.dumps(values)
+    return text[: rng.randrange(len(text))] if kind == 1 else text
 
 
 def random_message(rng: random.Random, kind: Descriptor, ids: list[str]) -> Any:

@@ -84,9 +84,11 @@ def start_attack(folder: Path) -> Iterator[Attack]:
                 use()
             except ValueError as error:
                 check_message(error)
-            spent = time.process_time() - began
-            longest = max(longest, spent)
-            assert spent < MAX_CPU_SECONDS, f"a file of {len(raw):,} bytes took {spent:.1f} s"
+            cpu_seconds = time.process_time() - began
+            longest = max(longest, cpu_seconds)
+            assert cpu_seconds < MAX_CPU_SECONDS, (
+                f"a file of {len(raw):,} bytes took {cpu_seconds:.1f} s"
+            )
         for info in jobs.runs():
             assert info.status == "queued"
             jobs.delete(info.name, "ann")

@@ -154,12 +154,12 @@ def test_the_oldest_excess_listener_is_removed(classroom: Classroom) -> None:
 
 def test_concurrent_calls_keep_the_state_consistent(classroom: Classroom) -> None:
     """Joining, answering and leading at once: every answer is counted once, in any order."""
-    everybody = [f"student {number}" for number in range(50)]
+    students = [f"student {number}" for number in range(50)]
     begin = threading.Barrier(8)
 
     def visit(part: int) -> None:
         begin.wait()
-        for number, who in enumerate(everybody[part::8]):
+        for number, who in enumerate(students[part::8]):
             classroom.join(who)
             stop = classroom.listen(who, lambda on: None, limit=1)
             classroom.set_view_to_follow("teacher", "attention", {"head": f"{part}{number}"})

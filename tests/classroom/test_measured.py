@@ -206,8 +206,10 @@ def test_answers_of_five_hundred_seats_are_matched(classroom: Classroom) -> None
     difference = result.difference()
     assert difference is not None
     assert difference.paired
-    right = [(b == 1, a == 1) for b, a in zip(before.values(), after.values(), strict=True)]
-    change = sum(a - b for b, a in right) / 500
+    correct_answers = [
+        (b == 1, a == 1) for b, a in zip(before.values(), after.values(), strict=True)
+    ]
+    change = sum(a - b for b, a in correct_answers) / 500
     assert difference.interval.value == pytest.approx(change)
     assert difference.interval.low > 0
 

@@ -116,7 +116,7 @@ def test_links_are_read_from_a_separate_file(
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "message"),
     [
         (("--what", "hats"), "'hats' cannot be measured: choose one of heads"),
         (("--sentences", 0), "--sentences must be at least 1, not 0"),
@@ -131,12 +131,12 @@ def test_links_are_read_from_a_separate_file(
     ],
 )
 def test_errors_are_one_sentence(
-    shell: Shell, checkpoint: Path, tmp_path: Path, words: tuple[object, ...], says: str
+    shell: Shell, checkpoint: Path, tmp_path: Path, words: tuple[object, ...], message: str
 ) -> None:
     (tmp_path / "PLAIN").write_text("She paints.\n")
     (tmp_path / "BLANK").write_text("She paints.\n\nShe sells.\n")
     arguments = [tmp_path / word if word in ("PLAIN", "BLANK") else word for word in words]
-    check_refused(shell("analyse", checkpoint, *arguments), says)
+    check_refused(shell("analyse", checkpoint, *arguments), message)
 
 
 def test_a_long_call_prints_progress_and_time_left(
@@ -181,9 +181,9 @@ def test_findings_are_stored_with_the_checkpoint_on_request(
     folder = Path(shutil.copytree(checkpoint, tmp_path / "tiny"))
     command = ("analyse", folder, "--what", "findings", "--corpus", corpus, "--keep", "--json")
     content = json.loads(shell(*command).out)["findings"]
-    read = load_findings(folder, checkpoint_hash(folder), FINDINGS)
-    assert [*read] == [finding["finding"] for finding in content] == [*FINDINGS]
-    assert [finding.result["reason"] for finding in read.values()] == [
+    stored_findings = load_findings(folder, checkpoint_hash(folder), FINDINGS)
+    assert [*stored_findings] == [finding["finding"] for finding in content] == [*FINDINGS]
+    assert [finding.result["reason"] for finding in stored_findings.values()] == [
         finding["reason"] for finding in content
     ]
     check_refused(shell("analyse", folder, "--keep"), "--keep is for --what findings, not heads")
@@ -222,6 +222,6 @@ def test_invalid_arguments_are_reported_before_training(
     shell: Shell, checkpoint: Path, corpus: Path, tmp_path: Path
 ) -> None:
     check_refused(shell("gates", checkpoint, tmp_path, "--penalty", "1"), "exists already")
-    low = ("--penalty", "-1", "--corpus", corpus)
-    check_refused(shell("gates", checkpoint, tmp_path / "new", *low), "penalty -1.0")
+    negative_penalty = ("--penalty", "-1", "--corpus", corpus)
+    check_refused(shell("gates", checkpoint, tmp_path / "new", *negative_penalty), "penalty -1.0")
     assert not (tmp_path / "new").exists()

@@ -51,7 +51,7 @@ def test_text_output_and_beam_search(shell: Shell, checkpoint: Path, tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("content", "says"),
+    ("content", "message"),
     [
         (b"", "is empty"),
         (b"no tab here\n", "line 1 has no tab"),
@@ -61,12 +61,12 @@ def test_text_output_and_beam_search(shell: Shell, checkpoint: Path, tmp_path: P
     ],
 )
 def test_an_invalid_file_is_refused(
-    shell: Shell, checkpoint: Path, tmp_path: Path, content: bytes, says: str
+    shell: Shell, checkpoint: Path, tmp_path: Path, content: bytes, message: str
 ) -> None:
     path = tmp_path / "wrong.tsv"
     path.write_bytes(content)
     result = shell("evaluate", checkpoint, path)
-    check_refused(result, says)
+    check_refused(result, message)
     assert str(path) in result.err
 
 

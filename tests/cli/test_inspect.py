@@ -13,13 +13,13 @@ from transformer.model.transformer import Transformer
 def test_text_output_describes_the_checkpoint(
     shell: Shell, checkpoint: Path, tiny_model: Transformer
 ) -> None:
-    facts = json.loads(shell("inspect", checkpoint, "--json").out)
-    assert facts["parameters"] == sum(p.numel() for p in tiny_model.parameters())
-    assert facts["d_model"] == 64
-    assert facts["d_k"] == 16
-    assert facts["bytes"] == sum(path.stat().st_size for path in checkpoint.iterdir())
+    description = json.loads(shell("inspect", checkpoint, "--json").out)
+    assert description["parameters"] == sum(p.numel() for p in tiny_model.parameters())
+    assert description["d_model"] == 64
+    assert description["d_k"] == 16
+    assert description["bytes"] == sum(path.stat().st_size for path in checkpoint.iterdir())
     words = shell("inspect", checkpoint).out
-    assert f"parameters  {facts['parameters']:,}\n" in words
+    assert f"parameters  {description['parameters']:,}\n" in words
 
 
 def test_text_output_names_the_languages(

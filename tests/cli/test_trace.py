@@ -46,7 +46,7 @@ def test_a_file_is_traced_into_a_dataset(shell: Shell, checkpoint: Path, sentenc
 
 
 @pytest.mark.parametrize(
-    ("content", "words", "says"),
+    ("content", "words", "message"),
     [
         (b"Fine.\n\nBooks.\n", (), "mine.txt, line 2: the line has no sentence"),
         (
@@ -70,11 +70,11 @@ def test_errors_are_one_sentence_and_leave_no_files(
     sentences: Path,
     content: bytes,
     words: tuple[object, ...],
-    says: str,
+    message: str,
 ) -> None:
     sentences.write_bytes(content)
     out = sentences.with_name("out.zip")
-    check_refused(shell("trace", sentences, out, "--checkpoint", checkpoint, *words), says)
+    check_refused(shell("trace", sentences, out, "--checkpoint", checkpoint, *words), message)
     assert [path.name for path in sentences.parent.iterdir()] == ["mine.txt"]
 
 

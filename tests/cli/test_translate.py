@@ -28,8 +28,8 @@ def test_options_are_passed_to_the_search(shell: Shell, checkpoint: Path) -> Non
     beam = json.loads(shell(*words, "--beam", 3, "--length-penalty", 1.0).out)
     assert beam["method"] == "beam"
     assert beam["score"] == pytest.approx(beam["log_probability"] / ((5 + len(beam["ids"])) / 6))
-    drawn = [shell(*words, "--method", "sample", "--seed", seed).out for seed in (1, 1, 2)]
-    assert drawn[0] == drawn[1] != drawn[2]
+    outputs = [shell(*words, "--method", "sample", "--seed", seed).out for seed in (1, 1, 2)]
+    assert outputs[0] == outputs[1] != outputs[2]
 
 
 def test_json_has_every_step(shell: Shell, checkpoint: Path) -> None:
@@ -74,7 +74,7 @@ def test_a_trace_is_written(shell: Shell, checkpoint: Path, tmp_path: Path, suff
 
 
 @pytest.mark.parametrize(
-    ("words", "stdin", "says"),
+    ("words", "stdin", "message"),
     [
         (["   "], b"", "no text to translate"),
         (["word " * 600], b"", "at most 512"),
@@ -89,10 +89,10 @@ def test_a_trace_is_written(shell: Shell, checkpoint: Path, tmp_path: Path, suff
     ],
 )
 def test_errors_are_one_sentence(
-    shell: Shell, checkpoint: Path, words: list[str], stdin: bytes, says: str
+    shell: Shell, checkpoint: Path, words: list[str], stdin: bytes, message: str
 ) -> None:
     arguments = words if "--checkpoint" in words else [*words, "--checkpoint", str(checkpoint)]
-    check_refused(shell("translate", *arguments, stdin=stdin), says)
+    check_refused(shell("translate", *arguments, stdin=stdin), message)
 
 
 def test_an_unwritable_trace_leaves_no_file(shell: Shell, checkpoint: Path, tmp_path: Path) -> None:
@@ -138,8 +138,8 @@ def test_results_are_escaped_only_on_a_terminal(
     first, rest = out.split("\n", 1)
     assert json.loads(first) == {"text": ESCAPE_SEQUENCES}  # JSON stays JSON
     assert ("\x9b" in first) == (not terminal)
-    written = "\\u001b]0;mine\\u0007 \\u009b2J" if terminal else ESCAPE_SEQUENCES
-    assert rest == f"role,{written}\n\tnext"
+    expected = "\\u001b]0;mine\\u0007 \\u009b2J" if terminal else ESCAPE_SEQUENCES
+    assert rest == f"role,{expected}\n\tnext"
 
 
 def test_translating_imports_only_what_it_needs(checkpoint: Path) -> None:

@@ -78,11 +78,11 @@ def test_progress_is_received_and_cancelling_is_sent(
 
 
 def test_losing_the_last_machine_is_the_reason(machines: DaskCluster, tmp_path: Path) -> None:
-    doomed = machines.start_worker()
+    killed_worker = machines.start_worker()
     with _computing(machines, tmp_path) as computing:
         key = computing.submit(fake_computation(tmp_path, "long"), visitor="ann")
         wait_until_half_done(computing, key)
-        doomed.kill()
+        killed_worker.kill()
         reason = wait_for_status(computing, key, "failed").reason
         assert "--resources" in reason  # no worker is left
         assert reason.endswith("try again")

@@ -34,7 +34,7 @@ def cluster_jobs(machines: DaskCluster, trainer: str = FAKE_TRAINER, keys: str =
 def test_eight_runs_survive_a_killed_worker_and_scheduler(
     machines: DaskCluster,
 ) -> None:
-    doomed = machines.start_worker()
+    killed_worker = machines.start_worker()
     machines.start_worker()
     with cluster_jobs(machines) as jobs:
         warm(jobs, 2)
@@ -42,7 +42,7 @@ def test_eight_runs_survive_a_killed_worker_and_scheduler(
         first = names[:2]
         for name in first:  # each run has saved, and the app has received its save
             machines.wait(lambda name=name: jobs.folder(name).saved_step() >= 5)
-        doomed.kill()
+        killed_worker.kill()
         for name in first:
             wait_until(jobs, name, "finished")
         assert sum(jobs.folder(name).job().get("losses", 0) for name in first) == 1

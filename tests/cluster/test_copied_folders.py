@@ -108,14 +108,14 @@ def test_appended_and_replaced_files_are_distinguished(tmp_path: Path) -> None:
 class Wire:
     """A fake connection: `host.read_file_piece` reads from a local folder."""
 
-    def __init__(self, remote: Path, meanwhile: Callable[[str], object]) -> None:
-        self.there, self.meanwhile, self.bytes = remote, meanwhile, 0
+    def __init__(self, remote: Path, before_read: Callable[[str], object]) -> None:
+        self.folder, self.before_read, self.bytes = remote, before_read, 0
 
     async def call(self, worker: str, function: Any, *arguments: Any) -> bytes | None:
         assert function is host.read_file_piece
         _, name, expected, offset = arguments
-        self.meanwhile(name)
-        path = self.there / name
+        self.before_read(name)
+        path = self.folder / name
         if not path.exists() or not folders.is_unchanged_or_grown(
             name, folders.stamp(path), expected
         ):
@@ -125,10 +125,10 @@ class Wire:
         return content
 
 
-def _mirror(tmp_path: Path, meanwhile: Callable[[str], object] = print) -> tuple[Mirror, Wire]:
+def _mirror(tmp_path: Path, before_read: Callable[[str], object] = print) -> tuple[Mirror, Wire]:
     (tmp_path / "there").mkdir()
     (tmp_path / "home").mkdir()
-    wire = Wire(tmp_path / "there", meanwhile)
+    wire = Wire(tmp_path / "there", before_read)
     return Mirror(wire, "worker", "visit", tmp_path / "home"), wire  # type: ignore[arg-type]
 
 

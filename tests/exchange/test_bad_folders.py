@@ -119,12 +119,12 @@ INVALID_FOLDERS: dict[str, tuple[Corruption, str]] = {
 
 @pytest.mark.parametrize("case", INVALID_FOLDERS)
 def test_unsupported_models_are_refused(folder: Path, tmp_path: Path, case: str) -> None:
-    corrupt, says = INVALID_FOLDERS[case]
+    corrupt, expected_message = INVALID_FOLDERS[case]
     corrupt(folder)
     with pytest.raises(CheckpointError) as raised:
         import_folder(folder, tmp_path / "out")
     message = str(raised.value)
-    assert says in message
+    assert expected_message in message
     assert "\n" not in message
     assert not (tmp_path / "out").exists()
 

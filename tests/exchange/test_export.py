@@ -40,7 +40,7 @@ def checkpoint(tiny_model: Transformer, vocabulary: Vocabulary, tmp_path: Path) 
 
 def test_exported_logits_and_texts_are_equal(checkpoint: Path, tmp_path: Path) -> None:
     export_marian(checkpoint, tmp_path / "theirs")
-    theirs = MarianMTModel.from_pretrained(tmp_path / "theirs").eval()
+    marian_model = MarianMTModel.from_pretrained(tmp_path / "theirs").eval()
     pieces = marian.tokenizer(tmp_path / "theirs")
     translator = Translator.load(checkpoint, "cpu", "fp32")
     exported_ids = torch.tensor(
@@ -58,12 +58,14 @@ def test_exported_logits_and_texts_are_equal(checkpoint: Path, tmp_path: Path) -
         assert exported_ids[their_src].tolist() == list(translation.src_ids)
         src = torch.tensor([translation.src_ids])
         tgt = torch.tensor([[translator.model.config.bos_id, *translation.ids[:-1]]])
-        read = torch.tensor([[theirs.config.pad_token_id, *their_ids[:-1]]])
+        decoder_input = torch.tensor([[marian_model.config.pad_token_id, *their_ids[:-1]]])
         with torch.no_grad():
-            logits = theirs(input_ids=torch.tensor([their_src]), decoder_input_ids=read).logits
+            logits = marian_model(
+                input_ids=torch.tensor([their_src]), decoder_input_ids=decoder_input
+            ).logits
             expected = translator.model(src, tgt)[..., exported_ids]
             torch.testing.assert_close(expected, logits[..., :-1], atol=1e-4, rtol=1e-5)
-            output = theirs.generate(
+            output = marian_model.generate(
                 torch.tensor([their_src]), max_length=41, forced_eos_token_id=None
             )
         ids = output[0, 1:].tolist()
@@ -130,15 +132,15 @@ def test_an_imported_model_is_exported_unchanged(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "message"),
     [({"score": "additive"}, "'scaled_dot'"), ({"positions": "learned"}, "'sinusoidal'")],
 )
 def test_models_that_marian_cannot_represent_are_refused(
-    vocabulary: Vocabulary, tmp_path: Path, change: dict[str, str], says: str
+    vocabulary: Vocabulary, tmp_path: Path, change: dict[str, str], message: str
 ) -> None:
     model = make_model(dtype=torch.float32, vocab_size=len(vocabulary), **change)
     save_checkpoint(tmp_path / "ours", model, vocabulary, "")
-    with pytest.raises(CheckpointError, match=f"cannot be a Marian model: .*{says}"):
+    with pytest.raises(CheckpointError, match=f"cannot be a Marian model: .*{message}"):
         export_marian(tmp_path / "ours", tmp_path / "theirs")
 
 
@@ -150,12 +152,14 @@ def test_an_existing_folder_is_not_overwritten(checkpoint: Path, tmp_path: Path)
 
 def test_the_export_and_import_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     marian.save(tmp_path / "opus-mt-en-fr")
-    theirs, our_folder, back = (str(tmp_path / name) for name in ("opus-mt-en-fr", "ours", "back"))
-    assert main(["import", theirs, our_folder]) == 0
+    marian_folder, our_folder, exported_folder = (
+        str(tmp_path / name) for name in ("opus-mt-en-fr", "ours", "back")
+    )
+    assert main(["import", marian_folder, our_folder]) == 0
     assert "2 layers of 24, 4 heads, a vocabulary of 62 tokens" in capsys.readouterr().out
     assert load_languages(our_folder) == ("en", "fr")
-    assert main(["export", our_folder, back, "--to", "marian"]) == 0
-    assert (Path(back) / "vocab.json").is_file()
+    assert main(["export", our_folder, exported_folder, "--to", "marian"]) == 0
+    assert (Path(exported_folder) / "vocab.json").is_file()
     command = ["translate", "The baker sells bread.", "--checkpoint", our_folder, "--max-len", "5"]
     assert main(command) == 0
     plain = capsys.readouterr().out

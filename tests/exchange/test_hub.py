@@ -156,7 +156,7 @@ def test_loading_errors_are_one_sentence(hub: type[HubHandler], our_folder: Path
         "ana/bert": {"main": bert},
         "ana/sharded": {"main": sharded},
     }
-    for name, says in (
+    for name, expected_message in (
         ("ana/missing", "there is no folder ana/missing, and the hub has no model of this name"),
         ("ana/gated", "ana/gated requires that you accept its conditions"),
         ("ana/empty", "ana/empty on the hub has no config.json"),
@@ -168,7 +168,7 @@ def test_loading_errors_are_one_sentence(hub: type[HubHandler], our_folder: Path
         ("a na/mine", "names on the hub are like owner/name"),
         ("ana/mi--ne", "names on the hub are like owner/name"),
     ):
-        with pytest.raises(CheckpointError, match=f"^{re.escape(says)}") as raised:
+        with pytest.raises(CheckpointError, match=f"^{re.escape(expected_message)}") as raised:
             Translator.load(name, "cpu")
         assert "\n" not in str(raised.value)
     assert not any("/ana/bert/resolve" in line and "safetensors" in line for line in hub.log)

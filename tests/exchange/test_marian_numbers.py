@@ -88,7 +88,7 @@ def test_logits_equal_transformers(
 def test_every_model_variant_equals_transformers(
     tmp_path: Path, activation: str, scaled: bool
 ) -> None:
-    theirs = marian.save(
+    marian_variant = marian.save(
         tmp_path / "theirs",
         seed=4,
         activation_function=activation,
@@ -102,7 +102,7 @@ def test_every_model_variant_equals_transformers(
     config = model.config
     assert (config.activation, config.scale_embedding) == (activation, scaled)
     src, tgt = rows(config, 9, 4), rows(config, 7, 7, seed=5)
-    marian_output, logits = run_both(theirs, model, src, tgt)
+    marian_output, logits = run_both(marian_variant, model, src, tgt)
     torch.testing.assert_close(logits[..., :-1], marian_output.logits, atol=2e-5, rtol=1e-5)
 
 
@@ -120,7 +120,9 @@ def test_attention_weights_equal_transformers(
             )
 
 
-def generated(marian_model: MarianMTModel, src: torch.Tensor, **options: Any) -> list[list[int]]:
+def generated_ids_of(
+    marian_model: MarianMTModel, src: torch.Tensor, **options: Any
+) -> list[list[int]]:
     """Return the output of `generate` up to `</s>`, without the start token."""
     config: Any = marian_model.config
     mask = (src != config.pad_token_id).long()
@@ -141,7 +143,7 @@ def test_greedy_outputs_equal_transformers(
     sources = [[id for id in row if id != config.pad_id] for row in src.tolist()]
     decoder = SequenceDecoder(our_translator.model, "fp32")
     decoded = decoder.run(sources, Decoding(max_len=30))
-    expected = generated(marian_model, src, num_beams=1, do_sample=False, max_length=31)
+    expected = generated_ids_of(marian_model, src, num_beams=1, do_sample=False, max_length=31)
     assert [output.decoded.ids for output in decoded] == expected
     assert any(output.decoded.finished for output in decoded)
     assert len({tuple(ids) for ids in expected}) > 3
@@ -159,7 +161,7 @@ def test_beam_search_without_length_penalty_equals_transformers(
     options = Decoding(beam_size=beams, length_penalty=0.0, max_len=30)
     decoder = SequenceDecoder(our_translator.model, "fp32")
     outputs = [result.decoded.ids for result in decoder.run(sources, options)]
-    expected = generated(
+    expected = generated_ids_of(
         marian_model, src, num_beams=beams, length_penalty=0.0, early_stopping=True, max_length=31
     )
     assert outputs == expected

@@ -52,14 +52,17 @@ def test_our_folder_loads_with_equal_numbers(loaded: Translator, tmp_path: Path)
 
 def test_the_marian_folder_loads_in_transformers(loaded: Translator, tmp_path: Path) -> None:
     loaded.save_pretrained(tmp_path / "out", format="marian", languages=["en", "de"])
-    theirs = MarianMTModel.from_pretrained(tmp_path / "out").eval()
+    marian_model = MarianMTModel.from_pretrained(tmp_path / "out").eval()
     pieces = marian.tokenizer(tmp_path / "out")
     translation = loaded.translate(TEXT, max_len=12)
-    read = [theirs.config.pad_token_id, *pieces.convert_tokens_to_ids([*translation.tokens])[:-1]]
+    decoder_input = [
+        marian_model.config.pad_token_id,
+        *pieces.convert_tokens_to_ids([*translation.tokens])[:-1],
+    ]
     with torch.no_grad():
-        logits = theirs(
+        logits = marian_model(
             input_ids=torch.tensor([pieces(TEXT).input_ids]),
-            decoder_input_ids=torch.tensor([read]),
+            decoder_input_ids=torch.tensor([decoder_input]),
         ).logits[0]
     exported_ids = [
         loaded.vocabulary.id(p) for p in pieces.convert_ids_to_tokens([*range(len(pieces) - 1)])
@@ -108,14 +111,14 @@ def test_saving_errors_are_one_sentence_and_leave_no_folder(
     loaded: Translator, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    for options, says in (
+    for options, message in (
         ({"format": "marien"}, "'heads-up' or 'marian', not 'marien'; did you mean 'marian'?"),
         ({"languages": "en"}, "languages are two codes"),
         ({"languages": ["en", "fr", "de"]}, "languages are two codes"),
         ({"license": "a licence\n---"}, "a licence is an identifier such as 'cc-by-2.0', not"),
         ({"format": "marian", "license": "x: y"}, "a licence is an identifier"),
     ):
-        with pytest.raises(ValueError, match=re.escape(says)):
+        with pytest.raises(ValueError, match=re.escape(message)):
             loaded.save_pretrained(out, **options)
         assert not out.exists()
     out.mkdir()

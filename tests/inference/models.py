@@ -31,9 +31,9 @@ READ_ONLY_HOOKS = Hooks({"hook_logits": lambda logits, name: None})
 
 
 def many_sources(n: int, seed: int = 0) -> list[list[int]]:
-    dice = random.Random(seed)
+    rng = random.Random(seed)
     return [
-        [*(dice.randrange(4, VOCABULARY) for _ in range(dice.randint(1, 8))), 2] for _ in range(n)
+        [*(rng.randrange(4, VOCABULARY) for _ in range(rng.randint(1, 8))), 2] for _ in range(n)
     ]
 
 

@@ -50,9 +50,9 @@ def seq2seq(name: str, **changes: Any) -> Any:
 @torch.no_grad()
 def test_encoder_decoder_weights_are_kept(name: str) -> None:
     out = seq2seq(name)(input_ids=ids(5), decoder_input_ids=ids(4, 1), output_attentions=True)
-    theirs = {kind: out[f"{kind}_attentions"] for kind in WEIGHTS}
-    trace = Trace.from_weights(SRC, TGT, **theirs)
-    for kind, layers in theirs.items():
+    attentions = {kind: out[f"{kind}_attentions"] for kind in WEIGHTS}
+    trace = Trace.from_weights(SRC, TGT, **attentions)
+    for kind, layers in attentions.items():
         for number, weights in enumerate(layers):
             np.testing.assert_array_equal(trace.weights(kind, number), weights[0].numpy())
     assert trace.predicted_tokens == ("▁e", "f", "▁g", "…")
@@ -70,15 +70,15 @@ def test_generated_steps_equal_one_forward_pass(name: str) -> None:
         ids(5), max_new_tokens=6, min_new_tokens=6, do_sample=False, num_beams=1,
         output_attentions=True, return_dict_in_generate=True,
     )  # fmt: skip
-    read = out.sequences[:, :-1]
-    tokens = [f"▁{id}" for id in read[0].tolist()]
+    decoder_input = out.sequences[:, :-1]
+    tokens = [f"▁{id}" for id in decoder_input[0].tolist()]
     steps = Trace.from_weights(SRC, tokens, **{kind: out[f"{kind}_attentions"] for kind in WEIGHTS})
-    forward = model(input_ids=ids(5), decoder_input_ids=read, output_attentions=True)
+    forward = model(input_ids=ids(5), decoder_input_ids=decoder_input, output_attentions=True)
     for number in range(2):
         for kind in ("decoder", "cross"):
-            theirs = forward[f"{kind}_attentions"][number][0].numpy()
+            attentions = forward[f"{kind}_attentions"][number][0].numpy()
             # Both are float32 softmaxes of sums of 16 products, so only rounding differs.
-            np.testing.assert_allclose(steps.weights(kind, number), theirs, atol=1e-5)
+            np.testing.assert_allclose(steps.weights(kind, number), attentions, atol=1e-5)
 
 
 @torch.no_grad()
@@ -86,11 +86,15 @@ def test_an_encoder_deeper_than_its_decoder() -> None:
     out = seq2seq("bart", encoder_layers=3, decoder_layers=1)(
         input_ids=ids(5), decoder_input_ids=ids(4, 1), output_attentions=True
     )
-    theirs = {kind: out[f"{kind}_attentions"] for kind in WEIGHTS}
-    trace = Trace.from_json(Trace.from_weights(SRC, TGT, **theirs).to_json())
+    attentions = {kind: out[f"{kind}_attentions"] for kind in WEIGHTS}
+    trace = Trace.from_json(Trace.from_weights(SRC, TGT, **attentions).to_json())
     assert trace.n_layers == 3
-    assert {kind: trace.depth(kind) for kind in theirs} == {"encoder": 3, "decoder": 1, "cross": 1}
-    np.testing.assert_array_equal(trace.weights("encoder", 2), theirs["encoder"][2][0].numpy())
+    assert {kind: trace.depth(kind) for kind in attentions} == {
+        "encoder": 3,
+        "decoder": 1,
+        "cross": 1,
+    }
+    np.testing.assert_array_equal(trace.weights("encoder", 2), attentions["encoder"][2][0].numpy())
     with pytest.raises(ValueError, match="there is no layer 1; the layers are 0 to 0"):
         trace.weights("cross", 1)
     with pytest.raises(ValueError, match="There is no layer 1; the layers are 0 to 0"):

@@ -111,9 +111,9 @@ def test_the_decoders_agree(options: Decoding, source: list[int], prefix: list[i
 
 def test_a_random_seed_can_be_repeated_with_its_prefix() -> None:
     source, prefix = models.SOURCES[1], [15, 9]
-    drawn = [decode("cached", source, Decoding(method="sample"), prefix) for _ in range(8)]
-    assert len({tuple(output.decoded.ids) for output in drawn}) > 1
-    for output in drawn:
+    outputs = [decode("cached", source, Decoding(method="sample"), prefix) for _ in range(8)]
+    assert len({tuple(output.decoded.ids) for output in outputs}) > 1
+    for output in outputs:
         repeated = decode("drafted", source, Decoding(method="sample", seed=output.seed), prefix)
         assert repeated.decoded.ids == output.decoded.ids
 
@@ -157,14 +157,14 @@ def test_the_tree_has_the_prefix_as_its_trunk(
     output = decode("cached", source, BEAM, prefix)
     assert output.search is not None
     tree = output.search.tree([f"w{i}" for i in range(models.VOCABULARY)])
-    trunk = tree.nodes[: len(prefix) + 1]
-    assert [node.id for node in trunk] == [1, *prefix]
-    assert [node.parent for node in trunk] == [None, *range(len(prefix))]
+    prefix_nodes = tree.nodes[: len(prefix) + 1]
+    assert [node.id for node in prefix_nodes] == [1, *prefix]
+    assert [node.parent for node in prefix_nodes] == [None, *range(len(prefix))]
     ended = "finished" if end else "kept"
-    assert [node.status for node in trunk] == ["kept"] * len(prefix) + [ended]
-    assert all(node.best for node in trunk)
-    assert all(node.depth > len(prefix) for node in tree.nodes[len(trunk) :])
-    assert (len(tree.nodes) == len(trunk)) == end
+    assert [node.status for node in prefix_nodes] == ["kept"] * len(prefix) + [ended]
+    assert all(node.best for node in prefix_nodes)
+    assert all(node.depth > len(prefix) for node in tree.nodes[len(prefix_nodes) :])
+    assert (len(tree.nodes) == len(prefix_nodes)) == end
     logs = models.log_probabilities(models.copier(), source, prefix)[range(len(prefix)), prefix]
-    stored = [node.log_probability for node in trunk[1:]]
+    stored = [node.log_probability for node in prefix_nodes[1:]]
     torch.testing.assert_close(torch.tensor(stored).double(), logs.cumsum(0), atol=1e-3, rtol=0)

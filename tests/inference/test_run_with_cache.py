@@ -103,13 +103,13 @@ def test_the_cache_contains_the_effect_of_hooks(translator: Translator) -> None:
 
 
 def test_errors_are_one_sentence(translator: Translator) -> None:
-    for src, tgt, says in (
+    for src, tgt, expected_message in (
         ([SRC], [TGT, TGT], "there are 1 texts and 2 targets"),
         ([], [], "there are 0 texts and 0 targets"),
         ("  ", TGT, "There is no text to translate"),
         (SRC, "", "There is no translation to force"),
     ):
-        with pytest.raises(ValueError, match=re.escape(says)):
+        with pytest.raises(ValueError, match=re.escape(expected_message)):
             translator.run_with_cache(src, tgt)
     with pytest.raises(ValueError, match=r"has no hook 'hook_logit'; did you mean 'hook_logits'"):
         translator.run_with_cache(SRC, TGT, names_filter=["hook_logit"])

@@ -118,10 +118,12 @@ def test_min_len_delays_the_end() -> None:
 def test_control_tokens_are_never_generated() -> None:
     """The model prefers padding, start and unknown tokens."""
     model = models.untrained()
-    loud = Hooks({"hook_logits": lambda x, name: x.index_fill(-1, torch.tensor([0, 1, 3]), 99.0)})
+    boosted = Hooks(
+        {"hook_logits": lambda x, name: x.index_fill(-1, torch.tensor([0, 1, 3]), 99.0)}
+    )
     for more in ({}, {"beam_size": 3}, {"method": "sample", "seed": 5}):
         options = Decoding(max_len=6, **more)
-        for output in SequenceDecoder(model).run(models.many_sources(3), options, loud):
+        for output in SequenceDecoder(model).run(models.many_sources(3), options, boosted):
             assert not {0, 1, 3} & set(output.decoded.ids)
 
 

@@ -85,9 +85,9 @@ def test_a_dataset_has_the_weights_by_name(translator: Translator) -> None:
     data = trace.to_xarray()
     assert {*data.data_vars} == {"encoder", "decoder", "cross"}
     assert data["cross"].dims == ("decoder_layer", "head", "tgt", "src")
-    picked = data["cross"].sel(decoder_layer=1, head=2, tgt=3)
-    np.testing.assert_array_equal(picked, trace.weights("cross", 1)[2, 3])
-    assert picked["predicted_token"].item() == trace.predicted_tokens[3]
+    head_weights = data["cross"].sel(decoder_layer=1, head=2, tgt=3)
+    np.testing.assert_array_equal(head_weights, trace.weights("cross", 1)[2, 3])
+    assert head_weights["predicted_token"].item() == trace.predicted_tokens[3]
     assert [*data["src_token"].values] == [*trace.src_tokens]
     for kind, key in (("encoder", "src_key"), ("decoder", "tgt_key"), ("cross", "src")):
         np.testing.assert_allclose(data[kind].sum(key), 1, atol=1e-5)

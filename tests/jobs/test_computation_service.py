@@ -121,9 +121,9 @@ def test_the_code_fingerprint_covers_computing_modules_only(tmp_path: Path) -> N
 def test_the_fingerprint_covers_all_imports_of_a_report() -> None:
     links = imports.graph(IMPORT_ROOT)
     reached = imports.reach("transformer.analysis.reports", links)
-    rooms = {name.split(".")[1] for name in reached if name.startswith("transformer.")}
-    assert "measures" in rooms
-    assert not rooms & {*EXCLUDED_PACKAGES}
+    packages = {name.split(".")[1] for name in reached if name.startswith("transformer.")}
+    assert "measures" in packages
+    assert not packages & {*EXCLUDED_PACKAGES}
 
 
 def test_computations_run_one_at_a_time_and_can_be_cancelled(

@@ -63,17 +63,19 @@ def test_runs_on_own_sentences_are_not_shared(make_idle_jobs: MakeIdleJobs) -> N
     assert names[0] != names[1]
 
 
-@pytest.mark.parametrize("how", ["stop", "pause", "faster", "hidden"])
-def test_a_run_changed_by_its_owner_is_not_shared(make_idle_jobs: MakeIdleJobs, how: str) -> None:
+@pytest.mark.parametrize("action", ["stop", "pause", "faster", "hidden"])
+def test_a_run_changed_by_its_owner_is_not_shared(
+    make_idle_jobs: MakeIdleJobs, action: str
+) -> None:
     jobs = make_idle_jobs()
     name = jobs.submit(run_config(), "ann", reuse=True)
-    if how == "hidden":
+    if action == "hidden":
         jobs.share(name, "ann", False)
-    elif how == "faster":
+    elif action == "faster":
         jobs.control(name, "ann", learning_rate_factor=2.0)
         jobs.control(name, "ann", learning_rate_factor=1.0)
     else:
-        jobs.control(name, "ann", command=how)
+        jobs.control(name, "ann", command=action)
     assert jobs.submit(run_config(), "bob", reuse=True) != name
 
 
@@ -118,11 +120,11 @@ def test_a_finished_equal_run_is_returned_at_once(make_jobs: MakeJobs) -> None:
     assert (run.status, run.holders) == ("finished", ("ann", "bob"))
 
 
-@pytest.mark.parametrize("spoilt", ["bob", [], [1], ["ann", ""], {"ann": 1}])
+@pytest.mark.parametrize("invalid_holders", ["bob", [], [1], ["ann", ""], {"ann": 1}])
 def test_invalid_holders_fall_back_to_the_owner(
-    make_idle_jobs: MakeIdleJobs, spoilt: object
+    make_idle_jobs: MakeIdleJobs, invalid_holders: object
 ) -> None:
     jobs = make_idle_jobs()
     name = jobs.submit(run_config(), "ann")
-    jobs.folder(name).change_job(holders=spoilt)
+    jobs.folder(name).change_job(holders=invalid_holders)
     assert jobs.run(name).holders == ("ann",)

@@ -46,14 +46,14 @@ def test_the_subject_does_not_change_the_key(tmp_path: Path) -> None:
 
 def test_a_repeated_computation_has_a_new_time(tmp_path: Path) -> None:
     with ComputationService(tmp_path, LIMITS) as computing:
-        whens = []
+        times = []
         for force in (False, True):
             key = computing.submit(computation_about(tmp_path, "one"), visitor="me", force=force)
             wait_for_status(computing, key, "done")
             latest = computing.latest("a finding")
             assert latest is not None
-            whens.append(latest.when)
-    assert whens[0] < whens[1]
+            times.append(latest.when)
+    assert times[0] < times[1]
 
 
 def test_a_deleted_result_deletes_its_reference(tmp_path: Path) -> None:
@@ -72,8 +72,8 @@ def test_a_foreign_reference_is_ignored(tmp_path: Path) -> None:
         wait_for_status(
             computing, computing.submit(computation_about(tmp_path, "one"), visitor="me"), "done"
         )
-        (note,) = (tmp_path / LATEST_FOLDER).iterdir()
+        (reference_file,) = (tmp_path / LATEST_FOLDER).iterdir()
         (tmp_path / "result.json").write_text('{"stolen": 1}')
-        for written in ("no json", '{"key": "..", "when": 1}', '{"key": 3, "when": 1}', "[]"):
-            note.write_text(written)
+        for content in ("no json", '{"key": "..", "when": 1}', '{"key": 3, "when": 1}', "[]"):
+            reference_file.write_text(content)
             assert computing.latest("a finding") is None

@@ -181,7 +181,7 @@ def test_remote_schedulers_need_keys(address: str, keys: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "why"),
+    ("values", "message"),
     [
         ({"executor": "ray"}, 'executor must be "dask", or ""'),
         ({"executor": "dask"}, "scheduler must be an address such as"),
@@ -192,6 +192,6 @@ def test_remote_schedulers_need_keys(address: str, keys: str) -> None:
         ({"scheduler": "tcp://127.0.0.1:8786"}, 'add executor = "dask"'),
     ],
 )
-def test_invalid_and_unprotected_clusters_are_refused(values: dict[str, str], why: str) -> None:
-    with pytest.raises(ValueError, match=why):
+def test_invalid_and_unprotected_clusters_are_refused(values: dict[str, str], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         Limits(**values)

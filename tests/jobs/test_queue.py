@@ -148,19 +148,19 @@ def test_the_queue_is_fair(infos: list[RunInfo]) -> None:
 
 
 def test_thirty_requests_for_twenty_positions(make_idle_jobs: MakeIdleJobs) -> None:
-    jobs, got, refused = make_idle_jobs(queued=20), [], []
+    jobs, accepted, refused = make_idle_jobs(queued=20), [], []
     barrier = threading.Barrier(30)
 
     def press(n: int) -> None:
         barrier.wait()
         try:
-            got.append(submit_run(jobs, f"{n}", f"visitor-{n}"))
+            accepted.append(submit_run(jobs, f"{n}", f"visitor-{n}"))
         except JobError as error:
             refused.append(str(error))
 
     with ThreadPoolExecutor(30) as pool:
         assert len([*pool.map(press, range(30))]) == 30
-    assert len(set(got)) == 20
+    assert len(set(accepted)) == 20
     assert sorted(queue_positions(jobs).values()) == [*range(1, 21)]  # type: ignore[type-var]
     assert (
         refused
@@ -182,12 +182,12 @@ def test_stored_runs_of_a_visitor_are_limited(make_idle_jobs: MakeIdleJobs) -> N
 def test_only_the_owner_controls_a_run_and_everybody_sees_it(make_idle_jobs: MakeIdleJobs) -> None:
     jobs = make_idle_jobs()
     name = submit_run(jobs, "mine", "ann")
-    for stranger in ("bob", "", "Ann", "ann "):
+    for other_visitor in ("bob", "", "Ann", "ann "):
         for act in (jobs.resume, jobs.delete):
             with pytest.raises(JobError, match="is not your run"):
-                act(name, stranger)
+                act(name, other_visitor)
         with pytest.raises(JobError, match="is not your run"):
-            jobs.control(name, stranger, command="stop")
+            jobs.control(name, other_visitor, command="stop")
     assert jobs.run(name).status == "queued"
     assert jobs.run(name).title == "mine"
     for owner in ("", "x" * 201):
@@ -207,11 +207,11 @@ def test_a_command_line_run_is_listed_without_an_owner(
     assert (info.title, info.owner, info.status, info.step) == ("Cats_1.b", "", "running", 7)
     with pytest.raises(JobError, match="is not your run"):
         jobs.delete("Cats_1.b", "")
-    for spoilt, reason in {
+    for content, reason in {
         "{": "cannot be read",
         '{"status": "dancing"}': "no known status",
     }.items():
-        (folder / "state.json").write_text(spoilt)
+        (folder / "state.json").write_text(content)
         assert jobs.run("Cats_1.b").status == "failed"
         assert reason in jobs.run("Cats_1.b").reason
 

@@ -157,9 +157,9 @@ TABLE = pd.DataFrame(
 
 def test_a_stored_race_survives_a_round_trip(tmp_path: Path) -> None:
     write_race(tmp_path, "layers", TABLE)
-    read = read_race(tmp_path, "layers", ["b", "a"])
-    assert read is not None
-    pd.testing.assert_frame_equal(read.table, TABLE, check_dtype=False)
+    stored_race = read_race(tmp_path, "layers", ["b", "a"])
+    assert stored_race is not None
+    pd.testing.assert_frame_equal(stored_race.table, TABLE, check_dtype=False)
 
 
 def test_a_stored_race_of_other_layers_is_ignored(tmp_path: Path) -> None:
@@ -167,9 +167,9 @@ def test_a_stored_race_of_other_layers_is_ignored(tmp_path: Path) -> None:
     assert read_race(tmp_path, "layers", ["a"]) is None
     assert read_race(tmp_path, "layers", ["a", "b", "c"]) is None
     assert read_race(tmp_path, "heads", ["a", "b"]) is None
-    read = json.loads(path.read_text())
-    read["lines"][0]["accuracy"] = None
-    path.write_text(json.dumps(read))
+    stored_race = json.loads(path.read_text())
+    stored_race["lines"][0]["accuracy"] = None
+    path.write_text(json.dumps(stored_race))
     assert read_race(tmp_path, "layers", ["a", "b"]) is None
 
 
@@ -181,6 +181,6 @@ def test_invalid_files_are_ignored(tmp_path: Path, text: str) -> None:
 
 def test_the_included_race_matches_the_current_layers() -> None:
     """If this fails, run `python docs/shipped_runs.py --race layers`."""
-    read = read_race(SHIPPED, "layers", RACES["layers"].entries)
-    assert read is not None
-    assert read.table["accuracy"].between(0, 1).all()
+    stored_race = read_race(SHIPPED, "layers", RACES["layers"].entries)
+    assert stored_race is not None
+    assert stored_race.table["accuracy"].between(0, 1).all()

@@ -135,13 +135,13 @@ def test_a_verdict_names_its_evidence() -> None:
 def test_the_false_positive_rate_is_at_most_5_percent() -> None:
     """Six values unrelated to the entries, in all ways to divide them between two entries."""
     values = [0.1, 0.15, 0.2, 0.9, 1.0, 1.1]
-    held = deals = 0
+    n_holds = n_assignments = 0
     for chosen in itertools.combinations(values, MIN_SEEDS):
         rest = [value for value in values if value not in chosen]
         table = results([*outcomes("a", *chosen), *outcomes("b", *rest)], ["a", "b"])
-        held += verdict(table, CLAIM).word == "holds"
-        deals += 1
-    assert (held, deals) == (1, 20)
+        n_holds += verdict(table, CLAIM).word == "holds"
+        n_assignments += 1
+    assert (n_holds, n_assignments) == (1, 20)
 
 
 @pytest.mark.parametrize("name", RACES)

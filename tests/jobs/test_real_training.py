@@ -55,9 +55,9 @@ def test_tasks_and_own_pairs_in_a_real_worker(make_jobs: MakeJobs, tmp_path: Pat
 
     settings = {**SMALL, "steps": 3, "vocab_size": 300}
     pairs = "".join(f"I see {n} cats.\tJe vois {n} chats.\n" for n in range(40)).encode()
-    good = jobs.submit(make_run_config(settings=settings), "ann", {"pairs.tsv": pairs})
+    valid_run = jobs.submit(make_run_config(settings=settings), "ann", {"pairs.tsv": pairs})
     bad = jobs.submit(make_run_config(settings=settings), "bob", {"pairs.tsv": b"no tab here\n"})
-    info = wait_until(jobs, good, lambda info: info.status in ("finished", "failed"))
+    info = wait_until(jobs, valid_run, lambda info: info.status in ("finished", "failed"))
     assert info.status == "finished", info.reason
     assert "line 1" in wait_until(jobs, bad, "failed").reason
 

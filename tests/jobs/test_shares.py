@@ -116,12 +116,12 @@ def test_one_visitor_cannot_fill_the_queue() -> None:
 
 def test_abandoned_requests_are_dropped_first() -> None:
     line = LaneQueue(LANE)
-    runs, waits, watched = (add_request(line, key, key) for key in ("runs", "waits", "looked"))
+    runs, waits, shown = (add_request(line, key, key) for key in ("runs", "waits", "looked"))
     runs.last_polled = waits.last_polled = time.monotonic() - LANE.abandoned_after - 1
     add_request(line, "new", "new")
     assert runs.cancelled  # ends as soon as its thread notices
     assert not line.get("waits")
-    assert not watched.cancelled
+    assert not shown.cancelled
     assert keys_in_order(line, ["runs", "looked", "new"]) == ["runs", "looked", "new"]
 
 

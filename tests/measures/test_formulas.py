@@ -33,8 +33,8 @@ MEASURES: list[Callable[[Any], Any]] = [
 
 
 def softmax(scores: npt.NDArray[np.float32]) -> Weights:
-    raised = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    weights: Weights = (raised / raised.sum(axis=-1, keepdims=True)).astype(np.float32)
+    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    weights: Weights = (exponentials / exponentials.sum(axis=-1, keepdims=True)).astype(np.float32)
     return weights
 
 
@@ -56,11 +56,11 @@ def offset_head(n: int, by: int) -> Weights:
 
 @pytest.mark.parametrize("n", [1, 2, 3, 8, 512])
 def test_a_uniform_head_has_log2_n_bits_and_mean_distance_n_over_3(n: int) -> None:
-    even = np.full((n, n), 1 / n, np.float32)
-    assert entropy(even) == pytest.approx(log2(n), rel=1e-5)
-    assert distance(even) == pytest.approx((n * n - 1) / (3 * n), rel=1e-5)
-    assert share(even, n // 2) == pytest.approx(1 / n, rel=1e-5)
-    assert confidence(even) == pytest.approx(1 / n, rel=1e-5)
+    uniform = np.full((n, n), 1 / n, np.float32)
+    assert entropy(uniform) == pytest.approx(log2(n), rel=1e-5)
+    assert distance(uniform) == pytest.approx((n * n - 1) / (3 * n), rel=1e-5)
+    assert share(uniform, n // 2) == pytest.approx(1 / n, rel=1e-5)
+    assert confidence(uniform) == pytest.approx(1 / n, rel=1e-5)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 8])

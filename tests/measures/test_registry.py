@@ -80,8 +80,10 @@ def test_token_measures_equal_plain_loops(trace: FakeTrace) -> None:
     inside = [4, 5, 6]
     hits = [[h[i, :-1].argmax() in inside and h[i, :-1].argmax() != i for i in inside] for h in w]
     np.testing.assert_allclose(values["pieces"], np.mean(hits, axis=-1))
-    cross, written = trace.weights("cross", 0), trace.predicted_tokens
-    rows = [(i, SRC.index(token)) for i, token in enumerate(written) if token in ("▁boat",)]
+    cross, predicted_tokens = trace.weights("cross", 0), trace.predicted_tokens
+    rows = [
+        (i, SRC.index(token)) for i, token in enumerate(predicted_tokens) if token in ("▁boat",)
+    ]
     np.testing.assert_allclose(
         measure_heads(trace, "cross", 0)["duplicate"],
         np.mean([cross[:, i, j] for i, j in rows], axis=0),
@@ -136,11 +138,11 @@ def test_padded_batches_equal_single_sentences(trace: FakeTrace) -> None:
 
 def test_a_uniform_head_has_the_chance_value(trace: FakeTrace) -> None:
     rows = rows_of(trace, "encoder")
-    even = rows.uniform()
-    assert MEASURES["entropy"].means(even)[0, 0] == pytest.approx(np.log2(len(SRC)), abs=1e-5)
-    assert MEASURES["first"].means(even)[0, 0] == pytest.approx(1 / len(SRC))
+    uniform = rows.uniform()
+    assert MEASURES["entropy"].means(uniform)[0, 0] == pytest.approx(np.log2(len(SRC)), abs=1e-5)
+    assert MEASURES["first"].means(uniform)[0, 0] == pytest.approx(1 / len(SRC))
     # Equal weights count in part: of eight tokens, two belong to the same word.
-    assert MEASURES["pieces"].means(even)[0, 0] == pytest.approx(2 / 8)
+    assert MEASURES["pieces"].means(uniform)[0, 0] == pytest.approx(2 / 8)
 
 
 def test_a_new_measure_appears_in_the_explorer(

@@ -44,8 +44,8 @@ def make_ids(*lengths: int, seed: int = 0, width: int | None = None) -> Tensor:
     generator = torch.Generator().manual_seed(seed)
     longest = width or max(lengths)
     ids = torch.randint(4, SIZES["vocab_size"], (len(lengths), longest), generator=generator)
-    keep = torch.arange(longest) < torch.tensor(lengths)[:, None]
-    return ids * keep
+    is_token = torch.arange(longest) < torch.tensor(lengths)[:, None]
+    return ids * is_token
 
 
 SRC, TGT = make_ids(7, 4, 1, seed=1), make_ids(5, 2, 6, seed=2)  # (3, 7) and (3, 6)

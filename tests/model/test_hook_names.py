@@ -93,9 +93,9 @@ def test_filters_are_names_lists_or_functions() -> None:
     assert select(["hook_logits", CROSS.format("?"), "hook_logits"], names) == (
         "hook_logits", CROSS.format(0), CROSS.format(1),
     )  # fmt: skip
-    by_theirs = select(lambda name: name.endswith("cross_attn.hook_pattern"), names)
-    by_ours = select(lambda name: name.endswith("cross_attn.hook_weights"), names)
-    assert by_theirs == by_ours == (CROSS.format(0), CROSS.format(1))
+    by_alias = select(lambda name: name.endswith("cross_attn.hook_pattern"), names)
+    by_name = select(lambda name: name.endswith("cross_attn.hook_weights"), names)
+    assert by_alias == by_name == (CROSS.format(0), CROSS.format(1))
     with pytest.raises(ValueError, match=r"accepts no hook point; model\.hook_names lists"):
         select(lambda name: False, names)
 

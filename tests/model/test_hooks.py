@@ -61,9 +61,9 @@ def random_values(tensor: Tensor, name: str) -> Tensor:
 def test_every_hook_point_is_called_once_in_order(n_layers: int, gradients: bool) -> None:
     model = make_model(n_layers=n_layers)
     calls: list[str] = []
-    looking = Hooks(dict.fromkeys(sites(n_layers), lambda tensor, name: calls.append(name)))
+    recorders = Hooks(dict.fromkeys(sites(n_layers), lambda tensor, name: calls.append(name)))
     with torch.set_grad_enabled(gradients):
-        model(SRC, TGT, hooks=looking)
+        model(SRC, TGT, hooks=recorders)
     assert calls == sites(n_layers)
     assert calls == list(model.hook_names)
 
@@ -120,10 +120,10 @@ def test_forced_weights_select_one_value() -> None:
     def attend_to_first(weights: Tensor, name: str) -> Tensor:
         return torch.eye(7)[0].to(weights).expand_as(weights)
 
-    looking = {
+    recorders = {
         f"{path}.hook_{site}": lambda t, n: captured.update({n: t}) for site in ("value", "heads")
     }
-    model(SRC, TGT, hooks=Hooks({f"{path}.hook_weights": attend_to_first, **looking}))
+    model(SRC, TGT, hooks=Hooks({f"{path}.hook_weights": attend_to_first, **recorders}))
     value, heads = captured[f"{path}.hook_value"], captured[f"{path}.hook_heads"]
     torch.testing.assert_close(heads, value[:, :, :1].expand_as(heads))
 
@@ -232,7 +232,7 @@ def test_pytorch_hooks_work_on_a_hook_point(before: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("function", "says"),
+    ("function", "message"),
     [
         (
             lambda x: x,
@@ -242,8 +242,8 @@ def test_pytorch_hooks_work_on_a_hook_point(before: bool) -> None:
         (torch.zeros(2), "must be a function of the tensor and the name .* not a Tensor"),
     ],
 )
-def test_functions_with_other_parameters_are_refused(function: Any, says: str) -> None:
-    with pytest.raises(TypeError, match=says):
+def test_functions_with_other_parameters_are_refused(function: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
         Hooks({"a": function})
 
 

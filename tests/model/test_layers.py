@@ -27,12 +27,12 @@ def test_ffn_equals_two_convolutions_of_kernel_1() -> None:
         return out.mT
 
     inputs = [x, *ffn.parameters()]
-    output, theirs = ffn(x), convolutions(x)
-    torch.testing.assert_close(output, theirs)
+    output, expected = ffn(x), convolutions(x)
+    torch.testing.assert_close(output, expected)
     direction = torch.randn_like(output)
     for our_gradient, their_gradient in zip(
         torch.autograd.grad(output, inputs, direction),
-        torch.autograd.grad(theirs, inputs, direction),
+        torch.autograd.grad(expected, inputs, direction),
         strict=True,
     ):
         assert our_gradient.abs().max() > 0

@@ -134,5 +134,5 @@ def test_explicit_masks_replace_the_default_ones() -> None:
     states = model.decode(TGT, model.encode(SRC, first), first)
     torch.testing.assert_close(model.project(states), alone)
     no_padding = torch.ones(3, 1, 6, 6, dtype=torch.bool)
-    blind = model(SRC, TGT, tgt_mask=no_padding)
-    assert (blind - model(SRC, TGT)).abs().amax(-1).min() > 1e-3
+    non_causal = model(SRC, TGT, tgt_mask=no_padding)
+    assert (non_causal - model(SRC, TGT)).abs().amax(-1).min() > 1e-3

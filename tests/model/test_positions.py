@@ -31,8 +31,8 @@ def shift_matrix(k: int, d_model: int) -> Tensor:
     """Return M_k: each pair (sine, cosine) is rotated by k times its frequency."""
     blocks = []
     for i in range(d_model // 2):
-        turn = k / 10000 ** (2 * i / d_model)
-        cos, sin = math.cos(turn), math.sin(turn)
+        angles = k / 10000 ** (2 * i / d_model)
+        cos, sin = math.cos(angles), math.sin(angles)
         blocks.append(torch.tensor([[cos, sin], [-sin, cos]], dtype=torch.float64))
     return torch.block_diag(*blocks)
 
@@ -52,8 +52,8 @@ def test_sinusoids_from_any_start_equal_the_closed_form(start: int) -> None:
 @pytest.mark.parametrize("k", [1, 5, 64, -3])
 def test_a_shift_matrix_does_not_depend_on_the_position(k: int) -> None:
     table = sinusoidal(200, 32).double()
-    moved = table[10:100] @ shift_matrix(k, 32).T
-    torch.testing.assert_close(moved, table[10 + k : 100 + k], rtol=0, atol=1e-6)
+    rotated = table[10:100] @ shift_matrix(k, 32).T
+    torch.testing.assert_close(rotated, table[10 + k : 100 + k], rtol=0, atol=1e-6)
 
 
 def test_positions_differ_and_have_equal_norms() -> None:
@@ -118,5 +118,5 @@ def test_without_positions_the_encoder_cannot_tell_order(positions: str) -> None
     model, src = make_model(positions=positions), make_ids(7)
     order = torch.tensor([3, 0, 6, 2, 1, 5, 4])
     shuffled = model.encode(src[:, order])
-    blind = torch.allclose(shuffled, model.encode(src)[:, order], atol=1e-9)
-    assert blind == (positions == "none")
+    is_order_invisible = torch.allclose(shuffled, model.encode(src)[:, order], atol=1e-9)
+    assert is_order_invisible == (positions == "none")

@@ -24,27 +24,27 @@ def test_outputs_have_the_shape_of_inputs(name: str, n: int) -> None:
 @pytest.mark.parametrize("n_heads", [1, 3])
 def test_self_attention_equals_torch(n_heads: int) -> None:
     layer = rivals.SelfAttention(rivals.RivalConfig(6, n_heads=n_heads)).double()
-    theirs = nn.MultiheadAttention(6, n_heads, bias=False, batch_first=True).double()
+    torch_layer = nn.MultiheadAttention(6, n_heads, bias=False, batch_first=True).double()
     with torch.no_grad():
-        theirs.in_proj_weight.copy_(layer.attention.w_qkv)
-        theirs.out_proj.weight.copy_(layer.attention.w_o)
+        torch_layer.in_proj_weight.copy_(layer.attention.w_qkv)
+        torch_layer.out_proj.weight.copy_(layer.attention.w_o)
     x = vectors(7)
-    torch.testing.assert_close(layer(x), theirs(x, x, x, need_weights=False)[0])
+    torch.testing.assert_close(layer(x), torch_layer(x, x, x, need_weights=False)[0])
 
 
 def test_the_recurrent_layer_equals_torch() -> None:
-    layer, theirs = (
+    layer, torch_layer = (
         rivals.Recurrent(rivals.RivalConfig(6)).double(),
         nn.RNN(6, 6, batch_first=True).double(),
     )
     with torch.no_grad():
         layer.b.normal_()
-        theirs.weight_ih_l0.copy_(layer.w.T)
-        theirs.weight_hh_l0.copy_(layer.u.T)
-        theirs.bias_ih_l0.copy_(layer.b)
-        theirs.bias_hh_l0.zero_()
+        torch_layer.weight_ih_l0.copy_(layer.w.T)
+        torch_layer.weight_hh_l0.copy_(layer.u.T)
+        torch_layer.bias_ih_l0.copy_(layer.b)
+        torch_layer.bias_hh_l0.zero_()
     x = vectors(9)
-    torch.testing.assert_close(layer(x), theirs(x)[0])
+    torch.testing.assert_close(layer(x), torch_layer(x)[0])
 
 
 @pytest.mark.parametrize(("k", "dilation"), [(1, 1), (3, 1), (5, 1), (3, 2), (3, 9), (5, 5)])
@@ -122,11 +122,11 @@ def test_an_unknown_layer_is_refused() -> None:
 @pytest.mark.parametrize(("our_class", "theirs"), [(rivals.Lstm, nn.LSTM), (rivals.Gru, nn.GRU)])
 @pytest.mark.parametrize("n", [1, 9])
 def test_lstm_and_gru_equal_torch(
-    our_class: type[rivals.Gated], theirs: type[nn.LSTM | nn.GRU], n: int
+    our_class: type[rivals.Gated], torch_layer: type[nn.LSTM | nn.GRU], n: int
 ) -> None:
     layer, reference = (
         our_class(rivals.RivalConfig(6)).double(),
-        theirs(6, 6, batch_first=True).double(),
+        torch_layer(6, 6, batch_first=True).double(),
     )
     with torch.no_grad():
         layer.b.normal_()

@@ -52,25 +52,25 @@ def test_a_stack_depends_on_inputs_within_its_reach_only(
 def test_a_self_attention_block_equals_an_encoder_layer() -> None:
     """With copied weights it is torch's own post-norm encoder layer."""
     model = make_tagger("self-attention", replace(SHAPE, n_layers=1))
-    theirs = torch.nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True)
+    torch_layer = torch.nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True)
     attention, ffn = model.mixers[0].attention, model.ffns[0]
     copied: list[tuple[Any, Any]] = [
-        (theirs.self_attn.in_proj_weight, attention.w_qkv),
-        (theirs.self_attn.out_proj.weight, attention.w_o),
-        (theirs.linear1.weight, ffn.w_1.weight),
-        (theirs.linear1.bias, ffn.w_1.bias),
-        (theirs.linear2.weight, ffn.w_2.weight),
-        (theirs.linear2.bias, ffn.w_2.bias),
+        (torch_layer.self_attn.in_proj_weight, attention.w_qkv),
+        (torch_layer.self_attn.out_proj.weight, attention.w_o),
+        (torch_layer.linear1.weight, ffn.w_1.weight),
+        (torch_layer.linear1.bias, ffn.w_1.bias),
+        (torch_layer.linear2.weight, ffn.w_2.weight),
+        (torch_layer.linear2.bias, ffn.w_2.bias),
     ]
     with torch.no_grad():
-        for their, our in copied:
-            their.copy_(our)
-        theirs.self_attn.in_proj_bias.zero_()
-        theirs.self_attn.out_proj.bias.zero_()
+        for torch_weight, our_weight in copied:
+            torch_weight.copy_(our_weight)
+        torch_layer.self_attn.in_proj_bias.zero_()
+        torch_layer.self_attn.out_proj.bias.zero_()
     ids = torch.randint(0, 9, (3, 11), generator=torch.Generator().manual_seed(1))
     with torch.no_grad():
         x = model.embed(model.embedding(ids) * 8**0.5)
-        expected = model.output(theirs.train()(x))
+        expected = model.output(torch_layer.train()(x))
         torch.testing.assert_close(model(ids), expected)
 
 

@@ -27,20 +27,20 @@ def frequent_thread_switches() -> Iterator[None]:
     sys.setswitchinterval(interval)
 
 
-def sentences(thread: int, turn: int) -> tuple[Tensor, Tensor]:
+def sentences(thread: int, round_number: int) -> tuple[Tensor, Tensor]:
     """Return sentences of equal lengths in all threads, so that a tensor of another one would
     fit."""
-    seed = 1000 * thread + turn
+    seed = 1000 * thread + round_number
     return make_ids(6, 9, seed=seed), make_ids(8, 5, seed=seed + 1)
 
 
-def run_model(model: Transformer, thread: int, turn: int) -> dict[str, Tensor]:
+def run_model(model: Transformer, thread: int, round_number: int) -> dict[str, Tensor]:
     """Threads read all hook points, ablate a head, or use no hooks."""
-    src, tgt = sentences(thread, turn)
+    src, tgt = sentences(thread, round_number)
     if thread % 4 == 0:
         return {"logits": model(src, tgt)}
     if thread % 4 == 1:
-        name = f"encoder.layers.{turn % 2}.self_attn.hook_heads"
+        name = f"encoder.layers.{round_number % 2}.self_attn.hook_heads"
         return {"logits": model(src, tgt, hooks=Hooks({name: lambda heads, _: heads * thread}))}
     return capture(model, src, tgt)
 
@@ -52,9 +52,9 @@ def test_eight_threads_see_only_their_own_tensors(tiny_model: Transformer) -> No
     def session(thread: int) -> list[dict[str, Tensor]]:
         concurrent = []
         with torch.no_grad():
-            for turn in range(ROUNDS):
+            for round_number in range(ROUNDS):
                 start.wait(timeout=60)
-                concurrent.append(run_model(tiny_model, thread, turn))
+                concurrent.append(run_model(tiny_model, thread, round_number))
         return concurrent
 
     with ThreadPoolExecutor(N_THREADS) as pool:
@@ -62,8 +62,11 @@ def test_eight_threads_see_only_their_own_tensors(tiny_model: Transformer) -> No
 
     with torch.no_grad():
         for thread in range(N_THREADS):
-            for turn in range(ROUNDS):
-                alone, in_thread = run_model(tiny_model, thread, turn), together[thread][turn]
+            for round_number in range(ROUNDS):
+                alone, in_thread = (
+                    run_model(tiny_model, thread, round_number),
+                    together[thread][round_number],
+                )
                 assert in_thread.keys() == alone.keys()
                 for name, tensor in alone.items():
                     assert torch.equal(in_thread[name], tensor), f"thread {thread}, {name}"
@@ -79,11 +82,14 @@ def test_hooks_do_not_affect_concurrent_calls(tiny_model: Transformer) -> None:
         hooks = Hooks({name: lambda tensor, _: calls.append(tensor)}) if thread == 0 else None
         start.wait(timeout=60)
         with torch.no_grad():
-            for turn in range(ROUNDS):
-                tiny_model(*sentences(thread, turn), hooks=hooks)
+            for round_number in range(ROUNDS):
+                tiny_model(*sentences(thread, round_number), hooks=hooks)
 
     with ThreadPoolExecutor(N_THREADS) as pool:
         list(pool.map(session, range(N_THREADS)))
-    expected = [capture(tiny_model, *sentences(0, turn), [name])[name] for turn in range(ROUNDS)]
+    expected = [
+        capture(tiny_model, *sentences(0, round_number), [name])[name]
+        for round_number in range(ROUNDS)
+    ]
     assert len(calls) == ROUNDS
     assert all(torch.equal(a, b) for a, b in zip(calls, expected, strict=True))

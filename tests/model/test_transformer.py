@@ -97,11 +97,11 @@ def test_a_memory_without_padding_needs_no_padding_mask() -> None:
 
 def test_another_padding_id_is_respected() -> None:
     """The same sentences, padded with 3 instead of 0."""
-    usual, changed = make_model(), make_model(pad_id=3, unk_id=0)
-    changed.load_state_dict(usual.state_dict())
+    default, changed = make_model(), make_model(pad_id=3, unk_id=0)
+    changed.load_state_dict(default.state_dict())
     src, tgt = SRC + 3 * (SRC == 0), TGT + 3 * (TGT == 0)
     real = TGT != 0
-    torch.testing.assert_close(changed(src, tgt)[real], usual(SRC, TGT)[real])
+    torch.testing.assert_close(changed(src, tgt)[real], default(SRC, TGT)[real])
 
 
 def test_evaluation_is_deterministic_and_training_uses_dropout() -> None:
@@ -114,11 +114,11 @@ def test_evaluation_is_deterministic_and_training_uses_dropout() -> None:
 @torch.no_grad()
 def test_copies_and_loaded_models_give_equal_numbers() -> None:
     model = make_model(positions="learned", score="additive")
-    twin = make_model(seed=1, positions="learned", score="additive")
+    other_model = make_model(seed=1, positions="learned", score="additive")
     logits = model(SRC, TGT)
-    assert not torch.allclose(twin(SRC, TGT), logits)
-    twin.load_state_dict(model.state_dict())
-    for copy_ in (twin, copy.deepcopy(model)):
+    assert not torch.allclose(other_model(SRC, TGT), logits)
+    other_model.load_state_dict(model.state_dict())
+    for copy_ in (other_model, copy.deepcopy(model)):
         assert torch.equal(copy_(SRC, TGT), logits)
         assert copy_.hook_names == model.hook_names
 

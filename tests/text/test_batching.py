@@ -63,8 +63,8 @@ def test_batches_are_the_longest_runs_of_the_sorted_pairs(lengths: Lengths, budg
     )
     batches: list[list[tuple[int, int]]] = []
     for row in rows:
-        grown = [*(batches[-1] if batches else []), row]
-        size = len(grown) * (max(s for s, _ in grown) + max(t for _, t in grown))
+        extended = [*(batches[-1] if batches else []), row]
+        size = len(extended) * (max(s for s, _ in extended) + max(t for _, t in extended))
         if batches and size <= budget:
             batches[-1].append(row)
         else:
@@ -87,10 +87,10 @@ def test_epochs_and_seeds_differ_in_order_and_batches() -> None:
         batch_plan(src, tgt, batch_tokens=500, seed=seed, epoch=epoch)
         for seed, epoch in ((0, 0), (0, 1), (1, 0))
     ]
-    companies = [{frozenset(batch.tolist()) for batch in plan} for plan in plans]
+    batch_sets = [{frozenset(batch.tolist()) for batch in plan} for plan in plans]
     for first, another in ((0, 1), (0, 2), (1, 2)):
         assert [len(b) for b in plans[first]] != [len(b) for b in plans[another]]
-        assert len(companies[first] & companies[another]) < len(companies[first]) / 10
+        assert len(batch_sets[first] & batch_sets[another]) < len(batch_sets[first]) / 10
     # Batches are not sorted by length.
     means = [float(src[batch].mean()) for batch in plans[0]]
     assert abs(np.corrcoef(means, np.arange(len(means)))[0, 1]) < 0.2
@@ -192,12 +192,12 @@ def test_no_rows_give_no_batches() -> None:
 
 @given(ROWS)
 def test_decoder_inputs_are_targets_shifted_right(rows: list[list[int]]) -> None:
-    read = pad(shift_right(rows, 11), 0)
-    written = pad(rows, 0)
-    assert (read[:, 0] == 11).all()
+    decoder_inputs = pad(shift_right(rows, 11), 0)
+    targets = pad(rows, 0)
+    assert (decoder_inputs[:, 0] == 11).all()
     for number, row in enumerate(rows):
-        assert torch.equal(read[number, 1 : len(row)], written[number, : len(row) - 1])
-        assert (read[number, len(row) :] == 0).all()
+        assert torch.equal(decoder_inputs[number, 1 : len(row)], targets[number, : len(row) - 1])
+        assert (decoder_inputs[number, len(row) :] == 0).all()
 
 
 @given(st.lists(st.tuples(st.integers(1, 4), st.integers(1, 4)), min_size=1))

@@ -137,18 +137,18 @@ def test_missing_files_and_folders_are_refused_before_reading(tmp_path: Path) ->
 def test_a_truncated_gzip_is_refused_after_its_complete_lines(tmp_path: Path) -> None:
     lines = "".join(f"sentence {i}\tphrase {i * 7919 % 1000}\n" for i in range(5000)).encode()
     path = write(tmp_path / "c.tsv.gz", gzip.compress(lines)[:-2000])
-    read = []
+    pairs_read = []
     with pytest.raises(CorpusError, match=r"c\.tsv\.gz is not a complete gzip file") as caught:
-        read.extend(read_pairs(path))
-    assert f"after line {len(read)};" in str(caught.value)
-    assert 0 < len(read) < 5000
+        pairs_read.extend(read_pairs(path))
+    assert f"after line {len(pairs_read)};" in str(caught.value)
+    assert 0 < len(pairs_read) < 5000
 
 
 def test_damaged_and_wrong_gzip_files_are_refused(tmp_path: Path) -> None:
-    good = gzip.compress(b"a\tb\n" * 1000)
-    damaged = bytearray(good)
+    compressed = gzip.compress(b"a\tb\n" * 1000)
+    damaged = bytearray(compressed)
     damaged[14] ^= 0xFF
-    for data in (b"a\tb\n", bytes(damaged), good[:-8] + bytes(8)):
+    for data in (b"a\tb\n", bytes(damaged), compressed[:-8] + bytes(8)):
         with pytest.raises(CorpusError, match="is not a complete gzip file"):
             list(read_pairs(write(tmp_path / "c.tsv.gz", data)))
 

@@ -43,8 +43,8 @@ def test_letters_are_uniform_and_independent() -> None:
 
 def test_distances_are_uniform_or_fixed() -> None:
     gap = Gap(longest=16)
-    drawn = gap.draw(np.random.default_rng(0), 6000)
-    counts = [int((drawn.distances == distance).sum()) for distance in gap.distances]
+    sequences = gap.draw(np.random.default_rng(0), 6000)
+    counts = [int((sequences.distances == distance).sum()) for distance in gap.distances]
     assert gap.distances == (3, 4, 6, 8, 12, 16)
     assert all(abs(count - 1000) < 4 * np.sqrt(1000) for count in counts)
     assert set(gap.draw(np.random.default_rng(0), 9, distance=6).distances) == {6}

@@ -59,11 +59,11 @@ def test_sampled_segmentations_keep_the_text_and_follow_the_seed(
     vocabulary: Vocabulary,
 ) -> None:
     texts = TEXT[:5] * 40
-    drawn = vocabulary.sample_batch(texts, alpha=0.1, seed=3)
-    assert [vocabulary.decode(ids) for ids in drawn] == texts
-    assert drawn == vocabulary.sample_batch(texts, alpha=0.1, seed=3)
-    assert drawn != vocabulary.sample_batch(texts, alpha=0.1, seed=4)
-    assert len({tuple(ids) for ids in drawn}) > 5
+    segmentations = vocabulary.sample_batch(texts, alpha=0.1, seed=3)
+    assert [vocabulary.decode(ids) for ids in segmentations] == texts
+    assert segmentations == vocabulary.sample_batch(texts, alpha=0.1, seed=3)
+    assert segmentations != vocabulary.sample_batch(texts, alpha=0.1, seed=4)
+    assert len({tuple(ids) for ids in segmentations}) > 5
     assert vocabulary.sample_batch(texts, alpha=1000.0, seed=3) == vocabulary.encode_batch(texts)
 
 

@@ -63,11 +63,11 @@ def test_prepared_data_is_reused(
     run, messages = RunFolder(tmp_path / "run"), []
     corpus = TrainingPairs.from_files([write(tmp_path / "p.tsv", pairs)])
     monkeypatch.setattr(data_module, "LOG_INTERVAL_PAIRS", 150)
-    prepared = prepare_data(run, corpus, vocab_size=320, max_len=20, log=messages.append)
-    dropped = prepared.train.n_dropped
+    data = prepare_data(run, corpus, vocab_size=320, max_len=20, log=messages.append)
+    dropped = data.train.n_dropped
     assert 0 < dropped < 196
-    assert len(prepared.train) + dropped == 196
-    assert len(prepared.valid) + prepared.valid.n_dropped == 4
+    assert len(data.train) + dropped == 196
+    assert len(data.valid) + data.valid.n_dropped == 4
     assert messages[:3] == [
         "learning 320 pieces from the training text",
         "encoding the train pairs",
@@ -78,18 +78,18 @@ def test_prepared_data_is_reused(
     messages.clear()
     reopened = prepare_data(run, corpus, vocab_size=320, max_len=20, log=messages.append)
     assert messages == []
-    for number in range(len(prepared.train)):
+    for number in range(len(data.train)):
         for ids, reopened_ids in zip(
-            prepared.train.pair(number), reopened.train.pair(number), strict=True
+            data.train.pair(number), reopened.train.pair(number), strict=True
         ):
             assert ids.tolist() == reopened_ids.tolist()
 
 
 def test_vocabulary_is_learned_without_validation_pairs(tmp_path: Path, pairs: Pairs) -> None:
     corpus = TrainingPairs(lambda: iter(pairs[:100]), lambda: iter(pairs[100:]))
-    prepared = prepare_data(RunFolder(tmp_path), corpus, vocab_size=310, max_len=64)
+    data = prepare_data(RunFolder(tmp_path), corpus, vocab_size=310, max_len=64)
     sentences = [side for pair in pairs[:100] for side in pair]
-    assert prepared.vocabulary.sha256 == Vocabulary.train(sentences, 310).sha256
+    assert data.vocabulary.sha256 == Vocabulary.train(sentences, 310).sha256
 
 
 def test_another_vocabulary_is_refused(

@@ -63,8 +63,8 @@ def test_gradient_of_a_sample_matches_finite_differences() -> None:
     gates.sample(50, torch.Generator().manual_seed(3)).sum().backward()
     slope, step = gates.log_alpha.grad, 1e-2
     up, down = (
-        HardConcrete(4, 0.3 + moved).sample(50, torch.Generator().manual_seed(3)).sum(dim=0)
-        for moved in (step, -step)
+        HardConcrete(4, 0.3 + offset).sample(50, torch.Generator().manual_seed(3)).sum(dim=0)
+        for offset in (step, -step)
     )
     assert slope is not None
     torch.testing.assert_close(slope, ((up - down) / (2 * step)).detach(), rtol=0.05, atol=0.05)
@@ -116,8 +116,8 @@ def test_idle_heads_are_pruned_and_the_important_head_stays(
     hooks = gated(unequal_heads.model.config, dict(zip(learned.heads, learned.gates, strict=True)))
     text = corpus.sentences[0].source
     by_hooks = unequal_heads.translate(text, target=[5, 9, 7], hooks=hooks)
-    folded = learned.translator.translate(text, target=[5, 9, 7])
-    assert folded.log_probability == pytest.approx(by_hooks.log_probability, abs=1e-4)
+    translation = learned.translator.translate(text, target=[5, 9, 7])
+    assert translation.log_probability == pytest.approx(by_hooks.log_probability, abs=1e-4)
     assert not learned.translator.model.training
 
 

@@ -156,8 +156,8 @@ def test_convolution_learns_within_its_receptive_field_only(tmp_path: Path) -> N
     run = make_run(tmp_path / "run", learning_rate=0.005, warmup=20, **settings)
     train_run(run.path)
     *_, last = (line for line in run.metrics() if "by_distance" in line)
-    for distance, right in last["by_distance"].items():
+    for distance, accuracy in last["by_distance"].items():
         if int(distance) <= 3:
-            assert right > 0.8
+            assert accuracy > 0.8
         else:  # chance level 1/4, within four standard deviations
-            assert abs(right - 1 / 4) < 4 * (1 / 4 * 3 / 4 / (2 * VALID_PER_DISTANCE)) ** 0.5
+            assert abs(accuracy - 1 / 4) < 4 * (1 / 4 * 3 / 4 / (2 * VALID_PER_DISTANCE)) ** 0.5

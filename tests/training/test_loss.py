@@ -135,10 +135,10 @@ def test_gradients_equal_finite_differences(
 
 def test_plain_loss_equals_the_unsmoothed_loss() -> None:
     data = inputs(6, 5)
-    none, some = compute_sliced(*data, 0.0), compute_sliced(*data, 0.2)
-    assert torch.equal(none.plain, none.smoothed)
-    assert torch.equal(none.plain, some.plain)
-    assert not torch.allclose(some.plain, some.smoothed)
+    plain, smoothed = compute_sliced(*data, 0.0), compute_sliced(*data, 0.2)
+    assert torch.equal(plain.plain, plain.smoothed)
+    assert torch.equal(plain.plain, smoothed.plain)
+    assert not torch.allclose(smoothed.plain, smoothed.smoothed)
 
 
 def test_padding_has_no_influence() -> None:

@@ -38,15 +38,17 @@ def make_regularizer(
 
 
 def test_penalties_equal_their_closed_forms() -> None:
-    all_of = torch.ones(1, 8, dtype=torch.bool)
-    even, own = torch.full((1, 1, 8, 8), 1 / 8), torch.eye(8)[None, None]
+    no_padding = torch.ones(1, 8, dtype=torch.bool)
+    uniform, diagonal = torch.full((1, 1, 8, 8), 1 / 8), torch.eye(8)[None, None]
     column = torch.zeros(1, 1, 8, 8)
     column[..., 3] = 1
-    assert gini_impurity(even, all_of).item() == pytest.approx(1 - 1 / 8, rel=1e-6)
-    assert gini_impurity(own, all_of).item() == gini_impurity(column, all_of).item() == 0
-    assert query_overlap(even, all_of).item() == pytest.approx(1 / 8, rel=1e-6)
-    assert query_overlap(own, all_of).item() == pytest.approx(1 / 8, rel=1e-6)
-    assert query_overlap(column, all_of).item() == 1
+    assert gini_impurity(uniform, no_padding).item() == pytest.approx(1 - 1 / 8, rel=1e-6)
+    assert (
+        gini_impurity(diagonal, no_padding).item() == gini_impurity(column, no_padding).item() == 0
+    )
+    assert query_overlap(uniform, no_padding).item() == pytest.approx(1 / 8, rel=1e-6)
+    assert query_overlap(diagonal, no_padding).item() == pytest.approx(1 / 8, rel=1e-6)
+    assert query_overlap(column, no_padding).item() == 1
 
 
 def test_query_overlap_equals_the_mean_over_query_pairs() -> None:

@@ -74,11 +74,11 @@ def test_saving_and_loading_give_the_same_head(tiny_leaderboard: Leaderboard, fo
     chosen = choose_aligner_head([tiny_leaderboard], ["ours"], ["us"])
     assert load_head(folder) is None
     save_aligner_head(folder, chosen)
-    back = load_head(folder)
-    assert back is not None
-    assert replace(back, gold=()) == replace(chosen, gold=())
+    reloaded = load_head(folder)
+    assert reloaded is not None
+    assert replace(reloaded, gold=()) == replace(chosen, gold=())
     for name, error in chosen.gold[0].head.items():
-        assert back.gold[0].head[name] == pytest.approx(error, abs=1e-4)
+        assert reloaded.gold[0].head[name] == pytest.approx(error, abs=1e-4)
 
 
 CORRUPTIONS: dict[str, Callable[[dict[str, Any]], Any]] = {

@@ -78,9 +78,9 @@ def perfect_aligner(sentence: Corpus) -> Translator:
             parameter.zero_()
     attention = model.decoder.layers[0].cross_attn
     for head, sign in enumerate((1, -1)):
-        own = slice(head * d_k, (head + 1) * d_k)
-        attention.w_q[own] = 10 * sign * torch.eye(d_k, config.d_model)
-        attention.w_k[own] = 10 * torch.eye(d_k, config.d_model)
+        head_slice = slice(head * d_k, (head + 1) * d_k)
+        attention.w_q[head_slice] = 10 * sign * torch.eye(d_k, config.d_model)
+        attention.w_k[head_slice] = 10 * torch.eye(d_k, config.d_model)
     return Translator(model, vocabulary)
 
 

@@ -30,15 +30,15 @@ def test_grow_diag_final_and_equals_a_hand_computed_example() -> None:
     forward, backward = links("0-0 1-1 3-3 5-5"), links("0-0 1-0 2-1 3-3 3-5")
     combined = links("0-0 3-3")
     assert symmetrize(forward, backward, "intersection") == combined
-    grown = combined | links("1-0 1-1 2-1")
-    assert symmetrize(forward, backward, "grow-diag") == grown
+    after_grow_diag = combined | links("1-0 1-1 2-1")
+    assert symmetrize(forward, backward, "grow-diag") == after_grow_diag
     # 5-5 has two unaligned words; after it 3-5 has none.
-    assert symmetrize(forward, backward, "grow-diag-final-and") == grown | links("5-5")
-    assert symmetrize(forward, backward, "grow-diag-final") == grown | links("5-5")
+    assert symmetrize(forward, backward, "grow-diag-final-and") == after_grow_diag | links("5-5")
+    assert symmetrize(forward, backward, "grow-diag-final") == after_grow_diag | links("5-5")
     assert symmetrize(forward, backward, "union") == forward | backward
     # In the other order 3-5 still has an unaligned target word: "final" adds it, "and" does not.
-    assert symmetrize(backward, forward, "grow-diag-final") == grown | links("3-5 5-5")
-    assert symmetrize(backward, forward, "grow-diag-final-and") == grown | links("5-5")
+    assert symmetrize(backward, forward, "grow-diag-final") == after_grow_diag | links("3-5 5-5")
+    assert symmetrize(backward, forward, "grow-diag-final-and") == after_grow_diag | links("5-5")
 
 
 SYMAL = [

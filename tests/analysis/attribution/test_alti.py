@@ -120,8 +120,10 @@ def test_a_source_without_contribution_has_share_0(
     tiny_model: Transformer, vocabulary: Vocabulary
 ) -> None:
     """With all cross-attention values at 0, the decoder is a language model of the prefix."""
-    deaf = without_values(randomized(tiny_model), "cross_attn")
-    relevance = alti.joint(deaf, Translator(deaf, vocabulary).trace(TEXT, TARGET))
+    model_without_values = without_values(randomized(tiny_model), "cross_attn")
+    relevance = alti.joint(
+        model_without_values, Translator(model_without_values, vocabulary).trace(TEXT, TARGET)
+    )
     assert not relevance.source.any()
     np.testing.assert_allclose(relevance.target.sum(axis=-1), 1)
 

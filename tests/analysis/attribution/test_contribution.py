@@ -90,9 +90,9 @@ def test_heads_with_the_lowest_agreement_come_first(model: Transformer, trace: T
 
 
 def test_a_uniform_head_has_no_rank_correlation() -> None:
-    even = np.full((1, 2), 0.5)
+    uniform = np.full((1, 2), 0.5)
     quantities = Contribution(
-        ("cross", 0, 0), ("<s>",), ("a", "b"), ("c",), {"weight": even, "norm": even}
+        ("cross", 0, 0), ("<s>",), ("a", "b"), ("c",), {"weight": uniform, "norm": uniform}
     )
     assert np.isnan(quantities.correlations()["weight", "norm"])
 

@@ -113,9 +113,9 @@ def test_rows_that_sum_to_slightly_more_than_1_give_at_most_1(
     over: float,
 ) -> None:
     """A softmax in float32 may sum to 1 + 6e-8; uniform rows have the largest rounding error."""
-    even = np.full((6, 1, 7, 7), (1 + over) / 7, dtype=np.float32)
+    uniform = np.full((6, 1, 7, 7), (1 + over) / 7, dtype=np.float32)
     trace = trace_of_weights(
-        even, np.full((6, 1, 5, 5), (1 + over) / 5), np.full((6, 1, 5, 7), 1 / 7)
+        uniform, np.full((6, 1, 5, 5), (1 + over) / 5), np.full((6, 1, 5, 7), 1 / 7)
     )
     for residual in (0.0, 0.1, 0.5):
         flows = flow.joint(trace, [0, 4], residual=residual)
@@ -125,9 +125,9 @@ def test_rows_that_sum_to_slightly_more_than_1_give_at_most_1(
 
 def test_only_the_requested_positions_are_computed(trace: Trace) -> None:
     all_flows = flow.joint(trace)
-    some = flow.joint(trace, [2, 0])
-    np.testing.assert_array_equal(some.source, all_flows.source[[2, 0]])
-    np.testing.assert_array_equal(some.target, all_flows.target[[2, 0]])
+    requested = flow.joint(trace, [2, 0])
+    np.testing.assert_array_equal(requested.source, all_flows.source[[2, 0]])
+    np.testing.assert_array_equal(requested.target, all_flows.target[[2, 0]])
     assert flow.encoder(trace, []).shape == (0, 4)
     with pytest.raises(ValueError, match="no position 3; the positions are 0 to 2"):
         flow.joint(trace, [3])

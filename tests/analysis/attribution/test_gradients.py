@@ -28,8 +28,10 @@ def log_probability(
     model: Transformer, trace: Trace, position: int | None, hooks: dict[str, HookFn]
 ) -> float:
     every = trace_logits(model, trace, hooks).log_softmax(dim=-1)
-    each = every[range(len(trace.predicted_ids)), list(trace.predicted_ids)]
-    return float(each.sum() if position is None else each[position])
+    target_log_probabilities = every[range(len(trace.predicted_ids)), list(trace.predicted_ids)]
+    return float(
+        target_log_probabilities.sum() if position is None else target_log_probabilities[position]
+    )
 
 
 def derivative_along(
@@ -73,9 +75,9 @@ def test_embedding_gradients_equal_finite_differences(
             model, trace, None, {name: lambda x, n, recorded=recorded: recorded.update({n: x})}
         )
         for token in (0, 2, len(saliency) - 1):
-            own = torch.zeros_like(recorded[name])
-            own[0, token] = recorded[name][0, token]
-            expected = derivative_along(model, trace, position, name, own)
+            one_embedding = torch.zeros_like(recorded[name])
+            one_embedding[0, token] = recorded[name][0, token]
+            expected = derivative_along(model, trace, position, name, one_embedding)
             assert saliency[token] == pytest.approx(expected, rel=1e-4, abs=1e-8)
 
 
@@ -110,9 +112,11 @@ def test_gradients_of_a_model_with_hooks(
     assert gradient.log_probability != pytest.approx(trace.translation.log_probability, abs=1e-3)
     assert not gradient.weights["decoder"][0].any()
     name = WEIGHTS["cross"].format(1)
-    even = gradients(model, trace, hooks=Hooks({name: lambda w, _: torch.full_like(w, 0.1)}))
-    weight = even.weights["cross"][1]
-    np.testing.assert_allclose(even.times_weight["cross"][1], 0.1 * weight)
+    uniform_gradient = gradients(
+        model, trace, hooks=Hooks({name: lambda w, _: torch.full_like(w, 0.1)})
+    )
+    weight = uniform_gradient.weights["cross"][1]
+    np.testing.assert_allclose(uniform_gradient.times_weight["cross"][1], 0.1 * weight)
     assert weight.any()
 
 

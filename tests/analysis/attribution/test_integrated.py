@@ -51,8 +51,8 @@ def output_at_scale(
     scales = [scale, scale] if isinstance(scale, float) else scale
     hooks = {name: lambda x, _, s=s: x * s for name, s in zip(EMBEDDINGS, scales, strict=True)}
     logits = trace_logits(model, trace, hooks)[POSITION].log_softmax(dim=-1)
-    low = 0.0 if against is None else float(logits[against])
-    return float(logits[trace.predicted_ids[POSITION]]) - low
+    rival_logit = 0.0 if against is None else float(logits[against])
+    return float(logits[trace.predicted_ids[POSITION]]) - rival_logit
 
 
 @pytest.mark.parametrize("contrastive", [False, True])
@@ -136,7 +136,7 @@ def test_a_contrast_is_the_difference_of_two_attributions(model: Transformer, tr
 
 def test_a_contrast_token_is_an_id_or_a_candidate(model: Transformer, trace: Trace) -> None:
     candidates = trace.translation.steps[POSITION].candidates
-    own, rival_id = trace.predicted_ids[POSITION], rival_token_id(trace)
+    predicted_id, rival_id = trace.predicted_ids[POSITION], rival_token_id(trace)
     piece = next(candidate.token for candidate in candidates if candidate.id == rival_id)
     assert rival(trace, POSITION, piece) == rival(trace, POSITION, rival_id) == rival_id
     with pytest.raises(ValueError, match="is not one of the candidates"):
@@ -144,7 +144,7 @@ def test_a_contrast_token_is_an_id_or_a_candidate(model: Transformer, trace: Tra
     with pytest.raises(ValueError, match="there is no token 99999; the ids are 0 to"):
         rival(trace, POSITION, 99999)
     with pytest.raises(ValueError, match="is the predicted token"):
-        rival(trace, POSITION, own)
+        rival(trace, POSITION, predicted_id)
     with pytest.raises(ValueError, match="the positions are 0 to"):
         integrated_gradients(model, trace, 99)
     with pytest.raises(ValueError, match="steps must be at least 1, not 0"):

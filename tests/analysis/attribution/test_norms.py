@@ -134,8 +134,8 @@ def test_a_scaled_head_has_a_scaled_norm(translator: Translator, trace: Trace) -
     before = norms.contributions(model, trace, "cross", 0)
     expected = before * np.abs(factors.numpy())
     np.testing.assert_allclose(norms.contributions(model, down, "cross", 0), expected, atol=1e-5)
-    strange = Hooks({f"{site}.hook_heads": lambda heads, _: heads.roll(1, dims=2)})
-    rolled = translator.trace(TEXT, TARGET, hooks=strange)
+    rolled_heads = Hooks({f"{site}.hook_heads": lambda heads, _: heads.roll(1, dims=2)})
+    rolled = translator.trace(TEXT, TARGET, hooks=rolled_heads)
     with pytest.raises(ValueError, match=rf"the output of head 0 of {site} does not follow"):
         norms.contributions(model, rolled, "cross", 0)
     assert norms.contributions(model, rolled, "cross", 1).any()

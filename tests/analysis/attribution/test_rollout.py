@@ -33,8 +33,8 @@ def test_rollout_equals_a_hand_computed_example() -> None:
 def test_a_previous_token_head_reaches_back_one_position_per_layer() -> None:
     shift = np.eye(6, k=-1)
     shift[0, 0] = 1
-    even = np.full((6, 6), 1 / 6)
-    weights = np.tile(np.stack([even, shift]), (4, 1, 1, 1))
+    uniform = np.full((6, 6), 1 / 6)
+    weights = np.tile(np.stack([uniform, shift]), (4, 1, 1, 1))
     rolled = rollout.decoder(trace_of_weights(weights, weights), heads=1, residual=0)
     for layer in range(4):
         assert rolled[layer].argmax(axis=-1).tolist() == [max(0, i - layer - 1) for i in range(6)]

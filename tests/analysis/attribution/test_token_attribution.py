@@ -36,7 +36,7 @@ def test_the_table_has_the_source_and_the_target_prefix(
 def test_columns_equal_the_single_methods(model: Transformer, trace: Trace) -> None:
     table = token_attribution(model, trace, 2)
     n = len(trace.src_tokens)
-    slopes, flows = gradients(model, trace, 2), flow.joint(trace, [2])
+    gradient, flows = gradients(model, trace, 2), flow.joint(trace, [2])
     joint = {
         "rollout": rollout.joint(trace),
         "alti": alti.joint(model, trace),
@@ -47,7 +47,7 @@ def test_columns_equal_the_single_methods(model: Transformer, trace: Trace) -> N
         np.testing.assert_allclose(table[name][n:], mixed.target[-1, 2, :3])
     np.testing.assert_allclose(table["flow"], [*flows.source[0], *flows.target[0, :3]])
     np.testing.assert_allclose(
-        table["gradient"], [*slopes.source, *slopes.target[:3]], rtol=1e-4, atol=1e-7
+        table["gradient"], [*gradient.source, *gradient.target[:3]], rtol=1e-4, atol=1e-7
     )
     integrated = integrated_gradients(model, trace, 2)
     np.testing.assert_allclose(
@@ -96,9 +96,9 @@ def test_the_source_share_is_the_sum_of_its_rows(model: Transformer, trace: Trac
     np.testing.assert_allclose(table["rollout"], 1 - 0.5**2, atol=1e-6)
     assert table["alti"].std() > 0.001
     for position in (0, 4):
-        lines = token_attribution(model, trace, position, ["alti"])
-        of_source = lines.loc[lines["side"] == "source", "alti"].sum()
-        assert table["alti"][position] == pytest.approx(of_source)
+        rows = token_attribution(model, trace, position, ["alti"])
+        source_share_of_rows = rows.loc[rows["side"] == "source", "alti"].sum()
+        assert table["alti"][position] == pytest.approx(source_share_of_rows)
 
 
 def test_invalid_positions_and_methods_are_refused(model: Transformer, trace: Trace) -> None:

@@ -24,20 +24,20 @@ from transformer.model import Transformer
 from transformer.text import Vocabulary
 
 
-def outputs(model: Transformer, trace: Trace, kind: str, layer: int, off: int | None) -> Tensor:
+def outputs(model: Transformer, trace: Trace, kind: str, layer: int, token: int | None) -> Tensor:
     """Return the layer's output with the values of token `off` set to zero, in a separate pass."""
     stack = "encoder" if kind == "encoder" else "decoder"
     layer_outputs: list[Tensor] = []
 
     def zero_value(values: Tensor, name: str) -> Tensor:
         values = values.clone()
-        values[:, :, off] = 0
+        values[:, :, token] = 0
         return values
 
     hooks = {
         f"{stack}.layers.{layer}.ffn_norm.hook_output": lambda x, _: layer_outputs.append(x[0])
     }
-    if off is not None:
+    if token is not None:
         hooks[WEIGHTS[kind].format(layer).replace("weights", "value")] = zero_value
     trace_logits(model, trace, hooks)
     return layer_outputs[0].double()
@@ -50,8 +50,8 @@ def test_scores_equal_forward_passes_without_the_token(
     changes = value_zeroing.scores(model, trace, kind, layer)
     unchanged = outputs(model, trace, kind, layer, None)
     expected = [
-        1 - torch.cosine_similarity(unchanged, outputs(model, trace, kind, layer, off), dim=-1)
-        for off in range(changes.shape[1])
+        1 - torch.cosine_similarity(unchanged, outputs(model, trace, kind, layer, token), dim=-1)
+        for token in range(changes.shape[1])
     ]
     np.testing.assert_allclose(changes, torch.stack(expected, dim=1).numpy(), rtol=2e-3, atol=2e-7)
     assert changes.max() > 1e-4, "a layer in which nothing changes would prove nothing"
@@ -70,9 +70,9 @@ def test_the_residual_connection_is_removed_with_the_token(
     mixed = value_zeroing._mixing(model, trace, kind, 1).astype(float)
     site = f"{kind}.layers.1.self_attn"
     recorded: list[Tensor] = []
-    wrote = torch.from_numpy(trace[f"{site}.hook_output"].copy())[None]
+    attention_output = torch.from_numpy(trace[f"{site}.hook_output"].copy())[None]
     hooks = {
-        f"{site}_norm.hook_sum": lambda x, _: wrote,
+        f"{site}_norm.hook_sum": lambda x, _: attention_output,
         f"{kind}.layers.1.ffn_norm.hook_output": lambda x, _: recorded.append(x[0]),
     }
     trace_logits(model, trace, hooks)
@@ -91,19 +91,19 @@ def test_the_product_of_layers_sums_to_1_over_source_and_prefix(
     # The first layer by hand: the part from the memory belongs to the source, the rest to the
     # prefix; a
     # row sums to 1 over both.
-    own = value_zeroing._mixing(model, trace, "decoder", 0)
+    self_mixing = value_zeroing._mixing(model, trace, "decoder", 0)
     across = value_zeroing.scores(model, trace, "cross", 0).sum(axis=-1)
-    share = across / (across + own.sum(axis=-1))
+    share = across / (across + self_mixing.sum(axis=-1))
     np.testing.assert_allclose(relevance.source_share[0], share, rtol=1e-6)
     assert share.min() > 1e-3, "nothing of the source would prove nothing"
 
 
 def test_zero_values_have_no_effect(tiny_model: Transformer, vocabulary: Vocabulary) -> None:
     """All values of every attention are 0."""
-    deaf = without_values(randomized(tiny_model), "_attn")
-    trace = Translator(deaf, vocabulary).trace(TEXT, TARGET)
+    model_without_values = without_values(randomized(tiny_model), "_attn")
+    trace = Translator(model_without_values, vocabulary).trace(TEXT, TARGET)
     for kind in KINDS:
-        assert not value_zeroing.scores(deaf, trace, kind, 1).any()
+        assert not value_zeroing.scores(model_without_values, trace, kind, 1).any()
 
 
 def test_incomplete_traces_and_those_of_other_models_are_refused(

@@ -20,8 +20,8 @@ def test_the_bundled_sentences_have_normal_spelling_and_valid_links() -> None:
     corpus = Corpus.bundled(120)
     assert len(corpus) == 120
     assert 50 < corpus.n_gold < 120
-    drawn = TASKS["french"].pairs(corpus.n_gold, seed=1)
-    for sentence, example in zip(corpus.sentences[-corpus.n_gold :], drawn, strict=True):
+    task_examples = TASKS["french"].pairs(corpus.n_gold, seed=1)
+    for sentence, example in zip(corpus.sentences[-corpus.n_gold :], task_examples, strict=True):
         assert sentence.source[0].isupper()
         assert not {" .", "' ", " '", " ?"} & {sentence.source[i : i + 2] for i in range(90)}
         assert sentence.gold is not None
@@ -66,7 +66,7 @@ def test_lines_pairs_and_links() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "links", "says"),
+    ("lines", "links", "message"),
     [
         ([], None, "0 sentences"),
         (["a"] * (MAX_SENTENCES + 1), None, f"{MAX_SENTENCES + 1} sentences"),
@@ -81,8 +81,8 @@ def test_lines_pairs_and_links() -> None:
         (["a"], ["0-0"], "line 1"),
     ],
 )
-def test_invalid_text_is_refused(lines: list[str], links: list[str] | None, says: str) -> None:
-    with pytest.raises(CorpusError, match=f"^mine.*{says}"):
+def test_invalid_text_is_refused(lines: list[str], links: list[str] | None, message: str) -> None:
+    with pytest.raises(CorpusError, match=f"^mine.*{message}"):
         Corpus.from_lines(lines, "mine", links)
 
 

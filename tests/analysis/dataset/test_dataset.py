@@ -215,7 +215,7 @@ write_dataset(translator, corpus, {str(out)!r}, options={{"max_len": 4}}, progre
 
 
 @pytest.mark.parametrize(
-    ("lines", "more", "says"),
+    ("lines", "more", "expected_message"),
     [
         (["Fine.", "word " * 600], {}, r"mine, line 2: The text has \d+ tokens; at most 512"),
         (["Fine.\tBon.", "So.\t" + "mot " * 700], {}, r"mine, line 2: The translation to force"),
@@ -226,11 +226,15 @@ write_dataset(translator, corpus, {str(out)!r}, options={{"max_len": 4}}, progre
     ],
 )
 def test_a_sentence_that_cannot_be_traced_is_one_error_message(
-    translator: Translator, tmp_path: Path, lines: list[str], more: dict[str, Any], says: str
+    translator: Translator,
+    tmp_path: Path,
+    lines: list[str],
+    more: dict[str, Any],
+    expected_message: str,
 ) -> None:
-    with pytest.raises(ValueError, match=says) as refused:
+    with pytest.raises(ValueError, match=expected_message) as refused:
         write_dataset(translator, Corpus.from_lines(lines, "mine"), tmp_path / "one", **more)
-    assert isinstance(refused.value, CorpusError) == (", line 2: " in says)
+    assert isinstance(refused.value, CorpusError) == (", line 2: " in expected_message)
     assert "\n" not in str(refused.value)
     assert not [*tmp_path.iterdir()]
 

@@ -85,9 +85,9 @@ def _patch_removal_losses(
             1 + np.array([cost(group) for group in groups])[:, None] + noise
         )
 
-    even = {kind: np.ones((LAYERS, HEADS)) for kind in ("encoder", "decoder", "cross")}
+    uniform = {kind: np.ones((LAYERS, HEADS)) for kind in ("encoder", "decoder", "cross")}
     patch.setattr(removal_module, "losses", losses)
-    patch.setattr(removal_module, "gradient_importance", lambda *_, **__: Importance(even))
+    patch.setattr(removal_module, "gradient_importance", lambda *_, **__: Importance(uniform))
 
 
 def single(patch: pytest.MonkeyPatch, distance: float, n: int, rng: Rng) -> None:
@@ -111,13 +111,13 @@ def last_cross(patch: pytest.MonkeyPatch, distance: float, n: int, rng: Rng) -> 
 
 
 def _patch_leaderboard(
-    patch: pytest.MonkeyPatch, n: int, rng: Rng, right: Callable[..., float]
+    patch: pytest.MonkeyPatch, n: int, rng: Rng, accuracy: Callable[..., float]
 ) -> None:
     """Aligners that find this many of 100 links; some sentences are harder for all of them."""
-    hard = rng.uniform(-0.15, 0.15, n)
+    difficulty = rng.uniform(-0.15, 0.15, n)
 
     def counts(*key: object) -> np.ndarray:
-        hits = rng.binomial(LINKS, np.clip(right(*key) / 100 + hard, 0, 1))
+        hits = rng.binomial(LINKS, np.clip(accuracy(*key) / 100 + difficulty, 0, 1))
         return np.stack([hits, hits, np.full(n, LINKS)]).astype(np.float64)
 
     heads = {
@@ -175,9 +175,11 @@ _better_second_layer = _patch_agreement(lambda m, layer: float(m == 1 and layer 
 
 def half_explanation(patch: pytest.MonkeyPatch, distance: float, n: int, rng: Rng) -> None:
     """Correlations of 0.75 − `distance` in every layer."""
-    each = 0.75 - distance + rng.normal(0, 0.05, (2, n, LAYERS + 1))
+    correlations = 0.75 - distance + rng.normal(0, 0.05, (2, n, LAYERS + 1))
     table = pd.DataFrame({"perturbed": ["memory"], "layer": [0], "correlation": [0.75 - distance]})
-    patch.setattr(half_explanation_module, "relevance_correlations", lambda *_: (each, table))
+    patch.setattr(
+        half_explanation_module, "relevance_correlations", lambda *_: (correlations, table)
+    )
 
 
 def tolerance(patch: pytest.MonkeyPatch, distance: float, n: int, rng: Rng) -> None:

@@ -29,20 +29,23 @@ REFERENCES = [
 
 
 def test_every_bootstrap_sample_has_all_its_sentences() -> None:
-    drawn = resampled_counts(7, count=200)
-    assert drawn.shape == (200, 7)
-    assert (drawn.sum(axis=1) == 7).all()
-    assert drawn.mean() == 1
-    np.testing.assert_array_equal(drawn, resampled_counts(7, count=200))
-    assert (drawn != resampled_counts(7, seed=2, count=200)).any()
+    counts = resampled_counts(7, count=200)
+    assert counts.shape == (200, 7)
+    assert (counts.sum(axis=1) == 7).all()
+    assert counts.mean() == 1
+    np.testing.assert_array_equal(counts, resampled_counts(7, count=200))
+    assert (counts != resampled_counts(7, seed=2, count=200)).any()
 
 
 def test_a_sample_equals_a_corpus_with_repeated_sentences() -> None:
     losses, tokens = np.array([3.0, 8.0, 1.0, 4.0]), np.array([2.0, 5.0, 1.0, 9.0])
     bleu_counts, bleu = BleuCounts(HYPOTHESES, REFERENCES), BLEU()
-    drawn = resampled_counts(4, count=20)
+    resampled = resampled_counts(4, count=20)
     for counts, loss, score in zip(
-        drawn, mean_loss(losses, tokens, drawn), bleu_counts.resampled_scores(drawn), strict=True
+        resampled,
+        mean_loss(losses, tokens, resampled),
+        bleu_counts.resampled_scores(resampled),
+        strict=True,
     ):
         chosen = np.repeat(np.arange(4), counts.astype(int))
         assert loss == pytest.approx(losses[chosen].sum() / tokens[chosen].sum())

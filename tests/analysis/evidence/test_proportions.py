@@ -58,8 +58,10 @@ def test_independent_groups_equal_a_published_example(
 ) -> None:
     interval = independent_difference(second, first)
     assert (interval.low, interval.high) == pytest.approx(bounds, abs=6e-5)
-    swapped = independent_difference(first, second)
-    assert (swapped.low, swapped.high) == pytest.approx((-interval.high, -interval.low))
+    reversed_order = independent_difference(first, second)
+    assert (reversed_order.low, reversed_order.high) == pytest.approx(
+        (-interval.high, -interval.low)
+    )
 
 
 def test_paired_answers_equal_a_published_example() -> None:

@@ -32,11 +32,11 @@ def test_verdicts_converge_with_the_number_of_sentences(
     one."""
     truth = TRUTHS[name]
     upwards = (word == "holds") != (name == "single")  # a negative effect
-    off = truth.far if upwards else -truth.far
+    distance = truth.far if upwards else -truth.far
     if name == "single" and not upwards:
-        off = -0.8  # 0.2 % of the loss: significant over 800 sentences
+        distance = -0.8  # 0.2 % of the loss: significant over 800 sentences
     for seed in (1, 2):
-        findings = [truth.verdict_of(name, off, n, seed, translator) for n in SENTENCES]
+        findings = [truth.verdict_of(name, distance, n, seed, translator) for n in SENTENCES]
         words = [finding.verdict for finding in findings]
         assert {*words} <= {word, "not shown"}, [finding.reason for finding in findings]
         assert words[-1] == word, findings[-1].reason
@@ -70,22 +70,22 @@ def test_simultaneous_intervals_cover_all_truths_in_95_percent(n: int) -> None:
     """Twenty correlated means over 200 corpora."""
     rng = np.random.default_rng(1)
     truth, spread = np.linspace(-1, 1, 20), np.linspace(0.5, 3, 20)
-    together = alone = leads = 0
+    n_all_covered = alone = n_differences_covered = 0
     for _ in range(200):
         each = truth[:, None] + spread[:, None] * (
             rng.normal(size=(20, n)) + rng.normal(size=(1, n))
         )
         samples = BootstrapSamples.from_sentence_values(each)
-        together += all(
+        n_all_covered += all(
             interval.low <= expected <= interval.high
             for interval, expected in zip(samples.simultaneous_intervals(), truth, strict=True)
         )
-        drawn = np.percentile(samples.samples, [2.5, 97.5], axis=1)
-        alone += bool(((drawn[0] <= truth) & (truth <= drawn[1])).all())
+        pointwise = np.percentile(samples.samples, [2.5, 97.5], axis=1)
+        alone += bool(((pointwise[0] <= truth) & (truth <= pointwise[1])).all())
         gap = max_difference_interval(samples[:10], samples[10:])
-        leads += gap.low <= truth[:10].max() - truth[10:].max() <= gap.high
-    assert together >= 0.92 * 200  # three standard errors below 95 %, rounded down
-    assert leads >= 0.92 * 200
+        n_differences_covered += gap.low <= truth[:10].max() - truth[10:].max() <= gap.high
+    assert n_all_covered >= 0.92 * 200  # three standard errors below 95 %, rounded down
+    assert n_differences_covered >= 0.92 * 200
     assert alone < 0.8 * 200, "one by one they hold less, or this would prove nothing"
 
 

@@ -71,9 +71,9 @@ def test_a_claim_of_a_measure_is_tested_on_its_heads(
     every = published(measure, replace(claim, layer=None, floor=0.0)).run(translator, corpus)
     assert every.verdict == "holds"
     assert len(every.figures) == 8
-    lacking = FINDINGS["rare"].run(translator, corpus)  # of 320 pieces none is beyond 500
-    assert lacking.verdict == "can't be tested here"
-    assert "none has a token beyond" in lacking.reason
+    untested = FINDINGS["rare"].run(translator, corpus)  # of 320 pieces none is beyond 500
+    assert untested.verdict == "can't be tested here"
+    assert "none has a token beyond" in untested.reason
 
 
 def test_samples_are_evenly_spaced(corpus: Corpus) -> None:
@@ -105,12 +105,15 @@ def test_the_cost_of_a_head_is_a_fraction_of_the_loss(
 ) -> None:
     """A long sentence counts more than a short one."""
     finding = FINDINGS["single"].run(translator, corpus)
-    worst = finding.figures.iloc[-1]
-    kind = {"encoder–decoder": "cross"}.get(worst["kind"], worst["kind"])
+    most_costly = finding.figures.iloc[-1]
+    kind = {"encoder–decoder": "cross"}.get(most_costly["kind"], most_costly["kind"])
     baseline, each = removal_module.losses(
-        translator, corpus, [[(kind, int(worst["layer"]), int(worst["head"]))]], no_progress
+        translator,
+        corpus,
+        [[(kind, int(most_costly["layer"]), int(most_costly["head"]))]],
+        no_progress,
     )
-    assert worst["growth"] == pytest.approx(each.sum() / baseline.sum() - 1, rel=1e-6)
+    assert most_costly["growth"] == pytest.approx(each.sum() / baseline.sum() - 1, rel=1e-6)
     assert finding.effect is not None
     assert finding.effect.interval.value == pytest.approx(100 * finding.figures["growth"].median())
     assert (finding.figures["low"] <= finding.figures["growth"]).all()
@@ -161,14 +164,20 @@ def test_errors_of_a_sample_equal_those_of_its_sentences(translator: Translator)
         "A pilot hides bread.\tUn pilote cache du pain.\t0-0 1-1 2-2 3-4 3?3",
     ]
     combined = leaderboard(translator, Corpus.from_lines(lines, "x"))
-    twice = leaderboard(translator, Corpus.from_lines([lines[0], lines[1], lines[1]], "x"))
+    with_repetition = leaderboard(
+        translator, Corpus.from_lines([lines[0], lines[1], lines[1]], "x")
+    )
     counts = combined.counts.heads["norms", "input"][:, 1, 2]
-    row = twice.table.query("by == 'norms' and to == 'input' and layer == 1 and head == 2")
-    drawn = counts @ np.array([1.0, 2.0])
-    error = 1 - drawn[:2].sum() / (drawn[2] + combined.counts.n_sure @ np.array([1.0, 2.0]))
+    row = with_repetition.table.query(
+        "by == 'norms' and to == 'input' and layer == 1 and head == 2"
+    )
+    resampled = counts @ np.array([1.0, 2.0])
+    error = 1 - resampled[:2].sum() / (resampled[2] + combined.counts.n_sure @ np.array([1.0, 2.0]))
     assert error == pytest.approx(row["aer"].item())
-    right = twice.counts.bootstrap_samples([twice.counts.heads["norms", "input"][:, 1, 2]])
-    assert 1 - right.values[0] == pytest.approx(row["aer"].item())
+    samples = with_repetition.counts.bootstrap_samples(
+        [with_repetition.counts.heads["norms", "input"][:, 1, 2]]
+    )
+    assert 1 - samples.values[0] == pytest.approx(row["aer"].item())
 
 
 def test_blank_out_equals_replacing_the_token(translator: Translator, corpus: Corpus) -> None:
@@ -224,8 +233,8 @@ def test_encoder_blank_out_effects_equal_replaced_tokens(
             translator.model.encode(torch.tensor([row]))[0].double()
             for row in (ids, list(trace.src_ids))
         ]
-    turned = 1 - torch.cosine_similarity(*states, dim=-1).numpy()
-    np.testing.assert_allclose(effects[:, 2], turned[:-1], rtol=1e-3, atol=1e-6)
+    cosine_distance = 1 - torch.cosine_similarity(*states, dim=-1).numpy()
+    np.testing.assert_allclose(effects[:, 2], cosine_distance[:-1], rtol=1e-3, atol=1e-6)
     methods = (
         trace.weights("encoder", 1).mean(axis=0),
         encoder(trace)[1],
@@ -267,11 +276,11 @@ def test_few_training_pairs_of_the_aligner_are_reported(
         "few", tuple(sentence for sentence in grammar.sentences if sentence.gold is not None)
     )
     board = words_module.gold_leaderboard(translator, few, no_progress)
-    for taught, verdict in ((99, False), (118, True), (600, True)):
-        finding = statistical_finding(translator, few, replace(board, n_training_pairs=taught))
+    for n_pairs, verdict in ((99, False), (118, True), (600, True)):
+        finding = statistical_finding(translator, few, replace(board, n_training_pairs=n_pairs))
         assert (finding is not None) == verdict
         if finding is not None:
-            assert ("with more it would make fewer" in finding.reason) == (taught < 500)
+            assert ("with more it would make fewer" in finding.reason) == (n_pairs < 500)
 
 
 def statistical_finding(

@@ -25,7 +25,7 @@ def test_tolerance_compares_the_first_and_the_last_checkpoint(
 ) -> None:
     """One model translates as well without the heads; with the other, half of the sentences are
     lost. They are distinguished by the number of zero weights."""
-    calm = without_output(translator)
+    without_heads = without_output(translator)
     zero_counts: list[int] = []
 
     def bleu(translator: Translator, corpus: Corpus, references: list[str]) -> BleuCounts:
@@ -40,13 +40,15 @@ def test_tolerance_compares_the_first_and_the_last_checkpoint(
         return BleuCounts(hypotheses, references)
 
     monkeypatch.setattr(training_module, "corpus_bleu", bleu)
-    finding = pruning_over_training([(20, calm), (10, translator)], corpus)
+    finding = pruning_over_training([(20, without_heads), (10, translator)], corpus)
     assert len(set(zero_counts)) == 3  # none, 10 heads, all
     assert finding.verdict == "holds", finding.reason
     assert finding.figures["step"].tolist() == [10, 20]
     assert finding.figures["kept"].iloc[1] == 1
     assert finding.figures["kept"].iloc[0] < 0.7
-    assert pruning_over_training([(10, calm), (20, translator)], corpus).verdict == "refuted"
+    assert (
+        pruning_over_training([(10, without_heads), (20, translator)], corpus).verdict == "refuted"
+    )
     with pytest.raises(Untestable, match="two are needed"):
         pruning_over_training([(10, translator)], corpus)
 
@@ -80,11 +82,15 @@ def test_a_checkpoint_includes_the_scores_of_its_early_saves(
     finding = tolerance.run(Translator.load(folder), corpus)
     assert finding.verdict == "can't be tested here"
     assert "several training steps" in finding.reason
-    good = ["a b c d e f"] * 12
-    half = [*good[:6], *["x y z"] * 6]
+    all_correct = ["a b c d e f"] * 12
+    half_correct = [*all_correct[:6], *["x y z"] * 6]
     saved = [
-        SavedScores(100, BleuCounts(good, good), BleuCounts(half, good)),
-        SavedScores(400, BleuCounts(good, good), BleuCounts(good, good)),
+        SavedScores(
+            100, BleuCounts(all_correct, all_correct), BleuCounts(half_correct, all_correct)
+        ),
+        SavedScores(
+            400, BleuCounts(all_correct, all_correct), BleuCounts(all_correct, all_correct)
+        ),
     ]
     write_scores(folder / SCORES, saved)
     finding = tolerance.run(Translator.load(folder), corpus)

@@ -48,12 +48,12 @@ def test_scores_survive_a_round_trip(folder: Path, summaries: list[dict[str, Any
     loaded = load_findings(folder, checkpoint_hash(folder), FINDINGS)
     assert [*loaded] == ["positional", "tolerance"]
     for summary in summaries:
-        back = loaded[summary["finding"]]
-        assert abs(back.when - time.time()) < 60
+        reloaded = loaded[summary["finding"]]
+        assert abs(reloaded.when - time.time()) < 60
         for name in ("verdict", "reason", "value", "low", "high", "floor", "claim", "source"):
-            assert back.result[name] == summary[name]
-        assert back.result["measured"] == summary["sentences"]
-        assert back.result["corpus"] == {"name": "our own", "sentences": 12}
+            assert reloaded.result[name] == summary[name]
+        assert reloaded.result["measured"] == summary["sentences"]
+        assert reloaded.result["corpus"] == {"name": "our own", "sentences": 12}
 
 
 def test_results_of_other_weights_or_rules_are_ignored(

@@ -71,10 +71,10 @@ def test_margins_with_hooks_equal_those_of_a_trace_with_hooks(
     translator: Translator, steps: list[ArticleStep]
 ) -> None:
     config = translator.model.config
-    off = switched_off(config, all_heads(config, ["cross"]))
-    margins = article_margins(translator, steps, lambda batch: off)
+    ablated = switched_off(config, all_heads(config, ["cross"]))
+    margins = article_margins(translator, steps, lambda batch: ablated)
     target = [*steps[2].pair.out, config.eos_id]
-    trace = translator.trace(TEXT.format("he"), target=target, hooks=off)
+    trace = translator.trace(TEXT.format("he"), target=target, hooks=ablated)
     logits = trace["hook_logits"][len(steps[2].pair.out) - 1]
     assert margins[2] == pytest.approx(logits[9] - logits[7], abs=1e-4)
     # Without cross-attention the decoder sees neither he nor she, only the forced beginning.
@@ -96,17 +96,17 @@ def test_pronoun_heads_and_their_effect_are_measured(
     weights = np.random.default_rng(1).uniform(
         0, 0.1, (2, config.n_layers, config.n_heads, 2, 2 * n)
     )
-    looking = [(1, 1, 2), (0, 0, 3), (1, 0, 0), (1, 1, 1)]
-    for rank, (kind, layer, head) in enumerate(looking):
+    attending_heads = [(1, 1, 2), (0, 0, 3), (1, 0, 0), (1, 1, 1)]
+    for rank, (kind, layer, head) in enumerate(attending_heads):
         weights[kind, layer, head, 0] += 0.9 - 0.1 * rank
     weights[1, 1, 2, 0, 1::2] -= 0.1  # less in the "she" sentences
-    intact, off = np.tile([-0.5, 0.5], n), np.tile([-0.5, -0.4], n // 2)
+    intact, ablated = np.tile([-0.5, 0.5], n), np.tile([-0.5, -0.4], n // 2)
     draws = [np.tile([-0.5, 0.5 + 0.1 * draw], n // 2) for draw in range(10)]
-    patch_passes(weights, iter([intact, off, *draws]), monkeypatch)
+    patch_passes(weights, iter([intact, ablated, *draws]), monkeypatch)
     effect = pronoun_effect(translator, [(steps[0], steps[1])] * n)
     assert effect is not None
     assert [(head.kind, head.layer, head.head) for head in effect.heads] == [
-        (pronoun_heads.KINDS[kind], layer, head) for kind, layer, head in looking
+        (pronoun_heads.KINDS[kind], layer, head) for kind, layer, head in attending_heads
     ]
     first = effect.heads[0]
     assert first.weight == pytest.approx(0.9, abs=0.02)
@@ -160,8 +160,8 @@ def test_a_pair_translates_both_sentences(en_fr: Translator) -> None:
         assert side.source == TEXT.format(pronoun)
         assert side.text == en_fr.translate(side.source, candidates=1).text
         trace = en_fr.trace(side.source, candidates=1)
-        nurse, at = (trace.src_tokens.index(word) for word in ("▁nurse", f"▁{pronoun}"))
-        expected = trace.weights("encoder", 1)[:, nurse, at]
+        nurse_position, at = (trace.src_tokens.index(word) for word in ("▁nurse", f"▁{pronoun}"))
+        expected = trace.weights("encoder", 1)[:, nurse_position, at]
         np.testing.assert_allclose(side.weights[1, 0, 1, :, 0], expected, atol=1e-5)
     assert len(pair.heads(3)) == 3
     hooks = Hooks({"decoder.layers.5.cross_attn.hook_heads": lambda x, name: x * 0}, causal=True)

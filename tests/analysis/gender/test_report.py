@@ -54,7 +54,7 @@ def test_a_report_is_loaded_only_for_its_weights(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "wrong"),
+    ("path", "invalid"),
     [
         (("effect", "heads", 0, "layer"), 9),
         (("effect", "heads", 0, "kind"), "<b>"),
@@ -73,14 +73,14 @@ def test_a_report_is_loaded_only_for_its_weights(folder: Path) -> None:
     ],
 )
 def test_a_changed_file_is_ignored(
-    folder: Path, path: tuple[str | int, ...], wrong: object
+    folder: Path, path: tuple[str | int, ...], invalid: object
 ) -> None:
     file = save_gender_report(folder, REPORT)
     values = json.loads(file.read_text())
-    inner: Any = values
+    parent: Any = values
     for key in path[:-1]:
-        inner = inner[key]
-    inner[path[-1]] = wrong
+        parent = parent[key]
+    parent[path[-1]] = invalid
     (folder / GENDER_FILE).write_text(json.dumps(values))
     assert load_gender_report(folder, checkpoint_hash(folder), CONFIG) is None
 

@@ -72,12 +72,12 @@ def test_scores_equal_the_papers_formulas() -> None:
     assert scores["changed"].value == pytest.approx(changed)
     accurate = sum((a, b) == ("masculine", "feminine") for a, b, _ in both_decided)
     assert scores["pair_accuracy"].value == pytest.approx(accurate / len(both_decided))
-    kept = [
+    unchanged = [
         is_right(label, a)
         for a, b, n in both_decided
         if a == b and (label := STEREOTYPES.get(sentences[2 * n].occupation))
     ]
-    assert scores["stereotype_kept"].value == pytest.approx(sum(kept) / len(kept))
+    assert scores["stereotype_kept"].value == pytest.approx(sum(unchanged) / len(unchanged))
     for score in scores.values():
         assert score.low < score.value < score.high
 

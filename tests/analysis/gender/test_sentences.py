@@ -40,8 +40,8 @@ def test_a_file_is_read_with_the_position_of_each_occupation(tmp_path: Path) -> 
     sentences = read_winomt(write_winomt(tmp_path, FILE.replace("male\t5", "male\t4")))
     assert [s.gold for s in sentences] == ["female", "male", "male", "female", "female", "neutral"]
     for sentence in sentences[:4]:
-        spoken = sentence.words[sentence.first : sentence.last + 1]
-        assert " ".join(spoken) == sentence.occupation
+        words = sentence.words[sentence.first : sentence.last + 1]
+        assert " ".join(words) == sentence.occupation
     assert sentences[2].stereotype == "male"
     assert sentences[0].stereotype is None
     assert minimal_pairs(sentences) == [(1, 0), (2, 3)]

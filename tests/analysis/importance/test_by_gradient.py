@@ -31,7 +31,7 @@ def test_head_gradients_equal_finite_differences(translator: Translator) -> None
     model = copy.deepcopy(translator.model).double()
     (batch,) = batch_list(translator, encode_corpus(translator, THREE_PAIRS))
     slopes = position_gradients(model, batch)
-    biggest = 0.0
+    largest = 0.0
     for kind, layer, head in all_heads(model.config):
         with torch.no_grad():
             up, down = (
@@ -41,8 +41,8 @@ def test_head_gradients_equal_finite_differences(translator: Translator) -> None
         expected = (up - down) / (2 * STEP)
         result = slopes[site(kind, layer, "heads")][:, head].sum(dim=-1)
         torch.testing.assert_close(result, expected, rtol=1e-5, atol=1e-8)
-        biggest = max(biggest, float(result.abs().max()))
-    assert biggest > 1e-3
+        largest = max(largest, float(result.abs().max()))
+    assert largest > 1e-3
 
 
 def test_position_gradients_equal_finite_differences(translator: Translator) -> None:
@@ -81,8 +81,12 @@ def test_importance_is_the_mean_absolute_gradient(translator: Translator) -> Non
     for kind, values in importances["sentence"].values.items():
         for layer, row in enumerate(values):
             name = site(kind, layer, "heads")
-            each = [s[name].sum(-1).abs() / n for s, n in zip(alone, n_tgt, strict=True)]
-            np.testing.assert_allclose(row, torch.stack(each).mean(0), rtol=1e-3, atol=1e-7)
+            sentence_importances = [
+                s[name].sum(-1).abs() / n for s, n in zip(alone, n_tgt, strict=True)
+            ]
+            np.testing.assert_allclose(
+                row, torch.stack(sentence_importances).mean(0), rtol=1e-3, atol=1e-7
+            )
             every = torch.cat([slopes[name].abs() for slopes in alone], dim=-1)
             row = importances["position"].values[kind][layer]
             np.testing.assert_allclose(row, every.mean(-1), rtol=1e-3, atol=1e-7)

@@ -63,9 +63,9 @@ def test_bleu_without_heads_equals_sacrebleu() -> None:
     """The included model, because outputs of a random one are too short for BLEU."""
     translator = Translator.load(ROOT / "checkpoints" / "en-fr", device="cpu", precision="fp32")
     sources = ["My brother reads a long book.", "The house is very old and cold."]
-    own = Corpus("own", tuple(map(Sentence, sources)))  # its own translations are the targets
+    corpus = Corpus("own", tuple(map(Sentence, sources)))  # its own translations are the targets
     ablated_heads = all_heads(translator.model.config, ["cross"])[-16:]
-    ablation = measure_without(translator, own, [[], ablated_heads], bleu=True)
+    ablation = measure_without(translator, corpus, [[], ablated_heads], bleu=True)
     assert ablation.bleu == pytest.approx(100)
     unchanged, changed = ablation.bleu_changes or ()
     assert (unchanged.low, unchanged.value, unchanged.high) == (0, 0, 0)
@@ -154,8 +154,13 @@ def test_kinds_are_pruned_separately_by_importance_and_at_random(translator: Tra
     assert table.groupby("kind", sort=False)["off"].unique().map(list).to_dict() == {
         kind: [0, 4, 8] for kind in ("encoder", "decoder", "cross")
     }
-    own = [head for head in order if head[0] == "cross"]
-    groups = [own[:4], own[::-1][:4], random_order(own, 4)[:4], random_order(own, 5)[:4]]
+    cross_heads = [head for head in order if head[0] == "cross"]
+    groups = [
+        cross_heads[:4],
+        cross_heads[::-1][:4],
+        random_order(cross_heads, 4)[:4],
+        random_order(cross_heads, 5)[:4],
+    ]
     ablation = measure_without(translator, THREE_PAIRS, groups)
     losses = [ablation.loss + change.value for change in ablation.loss_changes]
     at = table.query("kind == 'cross' and off == 4").set_index("order")
@@ -170,14 +175,14 @@ def test_kinds_are_pruned_separately_by_importance_and_at_random(translator: Tra
 
 @pytest.mark.parametrize("at", range(1, 22))
 def test_the_first_change_is_found_by_bisection(at: int) -> None:
-    tried: list[int] = []
+    removed_counts: list[int] = []
 
     def output_with(removed: int) -> str:
-        tried.append(removed)
+        removed_counts.append(removed)
         return "else" if removed >= at else "so"
 
     assert first_change(output_with, 20, 8) == (at if at <= 20 else None)
-    assert len(tried) <= 1 + 3 + 3  # no heads, three steps, and half of eight three times
+    assert len(removed_counts) <= 1 + 3 + 3  # no heads, three steps, and half of eight three times
 
 
 def test_a_change_that_disappears_again_still_counts() -> None:

@@ -34,9 +34,9 @@ def test_sentence_bleu_equals_sacrebleu(output: str, reference: str) -> None:
 
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_any_text_is_tokenized_as_by_sacrebleu(output: str, reference: str) -> None:
-    theirs = sacrebleu.sentence_bleu(output, [reference])
-    assert bleu(output, reference).score == pytest.approx(theirs.score, abs=1e-9)
-    assert len(words(output)) == theirs.sys_len
+    expected = sacrebleu.sentence_bleu(output, [reference])
+    assert bleu(output, reference).score == pytest.approx(expected.score, abs=1e-9)
+    assert len(words(output)) == expected.sys_len
 
 
 def test_repeated_words_are_clipped_to_the_reference_count() -> None:

@@ -30,8 +30,8 @@ def traced_model(
 def all_boxes(traced_model: TracedModel) -> list[OpenedBox]:
     """All boxes, opened for head 3."""
     trace, translator = traced_model.trace, traced_model.translator
-    walk = boxes(translator.model.config)
-    return [opened_box(trace, translator, box.name, 3) for box in walk]
+    box_list = boxes(translator.model.config)
+    return [opened_box(trace, translator, box.name, 3) for box in box_list]
 
 
 def tensor(panel: Panel) -> torch.Tensor:
@@ -40,16 +40,16 @@ def tensor(panel: Panel) -> torch.Tensor:
 
 def test_the_walkthrough_visits_every_hook_point_in_order() -> None:
     config = ModelConfig.preset("tiny", vocab_size=320)
-    walk = boxes(config)
+    box_list = boxes(config)
     hooks = Transformer(config).hook_names
-    sites = [box.site for box in walk if box.site]
+    sites = [box.site for box in box_list if box.site]
     assert sorted(sites) == sorted(hooks)
-    assert [box.after for box in walk[:-1]] == [box.name for box in walk[1:]]
-    assert [box.before for box in walk[1:]] == [box.name for box in walk[:-1]]
-    assert walk[0].before == walk[-1].after == ""
-    assert len({box.name for box in walk}) == len(walk)
-    assert walk[3].name == "encoder.0.self_attn.query"
-    assert walk[3].shape == "n_heads × src × d_k = 4 × src × 16"
+    assert [box.after for box in box_list[:-1]] == [box.name for box in box_list[1:]]
+    assert [box.before for box in box_list[1:]] == [box.name for box in box_list[:-1]]
+    assert box_list[0].before == box_list[-1].after == ""
+    assert len({box.name for box in box_list}) == len(box_list)
+    assert box_list[3].name == "encoder.0.self_attn.query"
+    assert box_list[3].shape == "n_heads × src × d_k = 4 × src × 16"
 
 
 def test_every_box_describes_its_model() -> None:
@@ -159,8 +159,8 @@ def test_the_layernorm_derivation_equals_torch(traced_model: TracedModel) -> Non
     np.testing.assert_allclose(gain, norm.weight.double())
     expected = functional.layer_norm(r, r.shape[1:], gain, shift, norm.eps)
     torch.testing.assert_close(tensor(box.panel("y")), expected, atol=1e-5, rtol=1e-5)
-    hat = tensor(box.panel("hat"))
-    torch.testing.assert_close(hat, functional.layer_norm(r, r.shape[1:], eps=norm.eps))
+    normalized = tensor(box.panel("hat"))
+    torch.testing.assert_close(normalized, functional.layer_norm(r, r.shape[1:], eps=norm.eps))
     variance = r.var(dim=1, correction=0, keepdim=True)
     torch.testing.assert_close(tensor(box.panel("variance")), variance)
 
@@ -194,12 +194,14 @@ def test_the_output_box_shows_the_top_tokens_and_the_chosen_one(traced_model: Tr
     np.testing.assert_allclose(shares.values, expected, atol=1e-9)
     assert shares.cells[1] == tuple(translator.vocabulary.tokens(ids[1]))
     word = opened_box(trace, translator, "output.choice")
-    own = torch.tensor(trace.predicted_ids)[:, None]
-    np.testing.assert_allclose(word.result.values, logits.softmax(-1).gather(1, own), atol=1e-9)
+    predicted_ids = torch.tensor(trace.predicted_ids)[:, None]
+    np.testing.assert_allclose(
+        word.result.values, logits.softmax(-1).gather(1, predicted_ids), atol=1e-9
+    )
     assert tuple(row[0] for row in word.result.cells) == trace.predicted_tokens
     order = logits.argsort(dim=1, descending=True)
     np.testing.assert_array_equal(
-        word.panel("rank").values[:, 0], (order == own).int().argmax(dim=1) + 1
+        word.panel("rank").values[:, 0], (order == predicted_ids).int().argmax(dim=1) + 1
     )
 
 
@@ -254,9 +256,9 @@ def test_missing_boxes_and_heads_are_named(traced_model: TracedModel) -> None:
         box.panel("z")
     with pytest.raises(ValueError, match=r"columns 0 to 5; there is no cell 0, 6\."):
         worked_steps(box.result, 0, 6)
-    some = translator.trace("She finds bread.", "Oui.", names=["hook_logits"])
+    partial_trace = translator.trace("She finds bread.", "Oui.", names=["hook_logits"])
     with pytest.raises(KeyError, match=r"the trace has no .*self_attn_norm"):
-        opened_box(some, translator, "encoder.0.ffn.add")
+        opened_box(partial_trace, translator, "encoder.0.ffn.add")
     other_config = replace(trace, config={**trace.config, "n_heads": 2})
     with pytest.raises(ValueError, match="another configuration"):
         opened_box(other_config, translator, "encoder.0.self_attn.query")

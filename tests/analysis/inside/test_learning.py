@@ -37,8 +37,8 @@ def test_dropout_equals_the_layer_in_training(
         expected = norm(total).numpy()
     np.testing.assert_allclose(drop.normed_dropped, expected, atol=1e-5)
     assert {*np.unique(drop.mask)} <= {0.0, np.float32(1 / (1 - p))}
-    handed_on = trace[f"{BLOCK}_norm.hook_output"][2]
-    np.testing.assert_allclose(drop.normed, handed_on, atol=1e-5)
+    layer_output = trace[f"{BLOCK}_norm.hook_output"][2]
+    np.testing.assert_allclose(drop.normed, layer_output, atol=1e-5)
 
 
 def test_kept_values_are_scaled_by_the_keep_rate(tiny_model: Transformer, trace: Trace) -> None:
@@ -116,9 +116,11 @@ def test_losses_equal_torchs_cross_entropy(translator: Translator) -> None:
     assert steps.mean == pytest.approx(functional.cross_entropy(logits, gold).item(), rel=1e-5)
     assert steps.total == pytest.approx(losses.sum().item(), rel=1e-5)
     np.testing.assert_allclose(steps.table["probability"], losses.neg().exp(), rtol=1e-4)
-    guesses = logits.softmax(-1).max(-1)
-    np.testing.assert_allclose(steps.table["guess_probability"], guesses.values.detach(), rtol=1e-4)
-    assert list(steps.table["guess"]) == translator.vocabulary.tokens(guesses.indices)
+    predictions = logits.softmax(-1).max(-1)
+    np.testing.assert_allclose(
+        steps.table["guess_probability"], predictions.values.detach(), rtol=1e-4
+    )
+    assert list(steps.table["guess"]) == translator.vocabulary.tokens(predictions.indices)
 
 
 def test_a_step_reads_the_tokens_before_its_target(translator: Translator) -> None:

@@ -57,9 +57,11 @@ def test_every_number_equals_its_definition(traced_model: TracedModel, result: L
     last = shares(traced_model, result.sites[-1])
     for number, site in enumerate(result.sites):
         p = shares(traced_model, site)
-        own = p[np.arange(len(p)), chosen]
-        np.testing.assert_allclose(result.probability[number], own, rtol=1e-4)
-        np.testing.assert_array_equal(result.rank[number], (p > own[:, None]).sum(axis=1) + 1)
+        predicted_probabilities = p[np.arange(len(p)), chosen]
+        np.testing.assert_allclose(result.probability[number], predicted_probabilities, rtol=1e-4)
+        np.testing.assert_array_equal(
+            result.rank[number], (p > predicted_probabilities[:, None]).sum(axis=1) + 1
+        )
         np.testing.assert_allclose(result.entropy[number], stats.entropy(p, base=2, axis=1), 1e-4)
         expected = stats.entropy(last, p, base=2, axis=1)
         np.testing.assert_allclose(result.divergence[number], expected, atol=1e-4)
@@ -97,9 +99,9 @@ def test_the_included_model_predicts_its_input_first_and_the_next_word_later() -
     """Embedding and output share one matrix, so an embedding predicts its own token."""
     translator = Translator.load("checkpoints/en-fr", device="cpu")
     result = lens(translator.trace("I am a student."), translator, k=1)
-    says = [tuple(tokens[0] for tokens in site) for site in result.top_tokens]
-    assert says[0] == result.rows
-    assert says[-1] == result.chosen
+    top_tokens = [tuple(tokens[0] for tokens in site) for site in result.top_tokens]
+    assert top_tokens[0] == result.rows
+    assert top_tokens[-1] == result.chosen
     assert result.divergence[0].min() > result.divergence[-2].max()
 
 

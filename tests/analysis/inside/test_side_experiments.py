@@ -64,8 +64,8 @@ def test_the_convolution_equals_torchs_module(translator: Translator) -> None:
             conv.bias.copy_(linear.bias)  # type: ignore[union-attr]
         x = torch.randn(5, config.d_model)
         computed = by_convolution(ffn, x)
-        bent = {"relu": torch.relu, "swish": nn.functional.silu}[config.activation]
-        torch.testing.assert_close(computed, second(bent(first(x.T[None])))[0].T)
+        activation = {"relu": torch.relu, "swish": nn.functional.silu}[config.activation]
+        torch.testing.assert_close(computed, second(activation(first(x.T[None])))[0].T)
         torch.testing.assert_close(computed, ffn(x[None])[0], rtol=1e-4, atol=1e-5)
 
 

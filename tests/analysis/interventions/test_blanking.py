@@ -93,8 +93,8 @@ def test_rank_correlations_equal_a_hand_computed_example() -> None:
     assert result["weight_norm"] == pytest.approx(1 - 6 * (0 + 4 + 0 + 4) / 60)
     assert result["weight_effect"] == pytest.approx(1 - 6 * (9 + 0 + 0 + 9) / 60)
     assert result["norm_effect"] == pytest.approx(1 - 6 * (9 + 4 + 0 + 1) / 60)
-    still = Cells(("cross", 0, 0), query_keys, weights, np.ones(4), effects, ("a", "b"))
-    assert np.isnan(still.correlations()["weight_norm"])
+    uniform_cells = Cells(("cross", 0, 0), query_keys, weights, np.ones(4), effects, ("a", "b"))
+    assert np.isnan(uniform_cells.correlations()["weight_norm"])
 
 
 def test_progress_is_reported_and_invalid_heads_are_refused(

@@ -61,9 +61,9 @@ def test_free_decoding_runs_only_if_the_output_may_differ() -> None:
     for source in models.SOURCES:
         translator = models.copy_translator(source)
         for head in range(4):
-            off = switched_off(translator.model.config, [("encoder", 1, head)])
-            comparison = compare(translator, "a", off)
-            expected = translator.translate("a", hooks=off)
+            ablation = switched_off(translator.model.config, [("encoder", 1, head)])
+            comparison = compare(translator, "a", ablation)
+            expected = translator.translate("a", hooks=ablation)
             assert comparison.translation.ids == expected.ids
             assert comparison.translation.method == "greedy"
             assert comparison.translation.score == pytest.approx(expected.score, abs=1e-4)
@@ -87,8 +87,10 @@ def test_the_change_of_attention_is_total_variation(translator: Translator) -> N
         translator, TEXT, uniform(translator.model.config, [("cross", 0, 1)]), max_len=6
     )
     before = comparison.original.weights("cross", 0)[1].astype(float)
-    even = np.full_like(before, 1 / before.shape[1])
-    expected = np.maximum(even - before, 0).sum(axis=-1)  # what was added is what was taken
+    equal_weights = np.full_like(before, 1 / before.shape[1])
+    expected = np.maximum(equal_weights - before, 0).sum(
+        axis=-1
+    )  # what was added is what was taken
     np.testing.assert_allclose(comparison.attention_rows("cross")[0, 1], expected, atol=1e-5)
     assert comparison.attention("cross")[0, 1] == pytest.approx(expected.mean(), abs=1e-5)
     np.testing.assert_allclose(comparison.attention_rows("encoder"), 0, atol=1e-6)

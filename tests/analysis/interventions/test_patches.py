@@ -43,15 +43,15 @@ def test_a_row_of_weights_is_replaced(
     after = translator.trace(TEXT, trace.predicted_ids, hooks=hooks).weights(kind, layer)
     before = trace.weights(kind, layer)
     np.testing.assert_allclose(after[1, query], row / row.sum(), atol=1e-6)
-    untouched = np.ones(before.shape[:2], dtype=bool)
-    untouched[1, query] = False
-    np.testing.assert_allclose(after[untouched], before[untouched], atol=1e-6)
+    unchanged = np.ones(before.shape[:2], dtype=bool)
+    unchanged[1, query] = False
+    np.testing.assert_allclose(after[unchanged], before[unchanged], atol=1e-6)
 
 
 def all_changes(trace: Trace, donor_trace: Trace) -> dict[str, Hooks]:
     """One change of each kind that affects single rows of the decoder."""
     stream = "decoder.layers.0.ffn_norm.hook_output"
-    own = "decoder.layers.1.self_attn.hook_weights"
+    self_attention_weights = "decoder.layers.1.self_attn.hook_weights"
     return {
         "replaced row": replaced_row(trace, ("decoder", 1, 2), 3, [0, 5, 0, 1]),
         "replaced cross row": replaced_row(
@@ -59,7 +59,9 @@ def all_changes(trace: Trace, donor_trace: Trace) -> dict[str, Hooks]:
         ),
         "blanked": blanked(trace, ("decoder", 0, 0), 4, 2),
         "stream": patched(trace, donor_trace, stream, [2, 5], donor_positions=[4, 1]),
-        "weights": patched(trace, donor_trace, own, [3], heads=[1], donor_positions=[2]),
+        "weights": patched(
+            trace, donor_trace, self_attention_weights, [3], heads=[1], donor_positions=[2]
+        ),
         "masked": masked_tokens(trace, [0, 3]),
     }
 
@@ -126,8 +128,8 @@ def test_patching_the_encoder_output_gives_the_other_translation(
     second = translator.trace("My lamp hides the aunt today.", max_len=LENGTH)
     assert len(second.src_ids) == len(trace.src_ids)
     assert np.abs(second["hook_logits"] - trace["hook_logits"]).max() > 1e-3
-    everywhere = range(len(trace.src_ids))
-    hooks = patched(trace, second, "encoder.hook_memory", everywhere)
+    all_positions = range(len(trace.src_ids))
+    hooks = patched(trace, second, "encoder.hook_memory", all_positions)
     result = translator.trace(TEXT, hooks=hooks, max_len=LENGTH)
     assert result.predicted_ids == second.predicted_ids
     np.testing.assert_allclose(result["hook_logits"], second["hook_logits"], atol=1e-5)
@@ -171,8 +173,8 @@ def test_hiding_tokens_equals_masking_them(translator: Translator, trace: Trace)
 
 def test_tokens_are_removed_from_the_text(translator: Translator) -> None:
     pieces = translator.vocabulary.tokens(translator.vocabulary.encode(TEXT))
-    aunt = [pieces.index("▁au"), pieces.index("▁au") + 1]
-    assert without_pieces(translator, TEXT, aunt) == TEXT.replace(" aunt", "")
+    aunt_positions = [pieces.index("▁au"), pieces.index("▁au") + 1]
+    assert without_pieces(translator, TEXT, aunt_positions) == TEXT.replace(" aunt", "")
     assert without_pieces(translator, TEXT, [0, 1]) == TEXT.removeprefix("My ")
     assert without_pieces(translator, TEXT, []) == TEXT
     with pytest.raises(ValueError, match="keep a word"):
@@ -185,20 +187,20 @@ def test_patches_that_do_not_fit_are_refused(
     translator: Translator, trace: Trace, donor_trace: Trace
 ) -> None:
     n = len(trace.src_tokens)
-    even = [1.0] * n
+    uniform = [1.0] * n
     for call, message in (
-        (lambda: replaced_row(trace, ("cross", 0, 9), 0, even), "no head 9"),
-        (lambda: replaced_row(trace, ("cross", 0, 0), LENGTH, even), f"no position {LENGTH}"),
+        (lambda: replaced_row(trace, ("cross", 0, 9), 0, uniform), "no head 9"),
+        (lambda: replaced_row(trace, ("cross", 0, 0), LENGTH, uniform), f"no position {LENGTH}"),
         (
-            lambda: replaced_row(trace, ("cross", 0, 0), 0, even[1:]),
+            lambda: replaced_row(trace, ("cross", 0, 0), 0, uniform[1:]),
             f"{n - 1} weights; .* {n} keys",
         ),
         (
-            lambda: replaced_row(trace, ("decoder", 0, 0), 2, even[:4]),
+            lambda: replaced_row(trace, ("decoder", 0, 0), 2, uniform[:4]),
             "4 weights; query 2 has 3 keys",
         ),
         (lambda: replaced_row(trace, ("encoder", 0, 0), 2, [0.0] * n), "one of them above 0"),
-        (lambda: replaced_row(trace, ("encoder", 0, 0), 2, [-1.0, *even[1:]]), "0 or more"),
+        (lambda: replaced_row(trace, ("encoder", 0, 0), 2, [-1.0, *uniform[1:]]), "0 or more"),
         (lambda: replaced_row(trace, ("encoder", 0, 0), 2, [float("nan")] * n), "0 or more"),
         (lambda: blanked(trace, ("decoder", 0, 0), 2, 3), "query 2 has no key 3"),
         (lambda: blanked(trace, ("encoder", 0, 0), 0, n), f"keys are 0 to {n - 1}"),

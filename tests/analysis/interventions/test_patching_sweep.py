@@ -64,8 +64,10 @@ def test_the_sweep_equals_single_patches(translator: Translator, sweep: Patching
     assert {patch["part"] for patch in sample} == {"stream", "attention", "ffn", "heads"}
     for patch in sample:
         if patch["part"] == "heads":
-            everywhere = range(len(own_trace.src_tokens) if patch["stack"] == "encoder" else n_tgt)
-            hooks = patched(own_trace, donor, patch["site"], everywhere, heads=[patch["head"]])
+            all_positions = range(
+                len(own_trace.src_tokens) if patch["stack"] == "encoder" else n_tgt
+            )
+            hooks = patched(own_trace, donor, patch["site"], all_positions, heads=[patch["head"]])
         else:
             hooks = patched(own_trace, donor, patch["site"], [patch["position"]])
         by_hand = difference(translator, CORRUPTED, hooks)

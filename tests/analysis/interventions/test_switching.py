@@ -54,9 +54,9 @@ def test_a_head_is_ablated_during_decoding_too(translator: Translator, beam_size
     by_hand = Translator(
         with_gates(translator.model, dict.fromkeys(SOME_HEADS, 0.0)), translator.vocabulary
     )
-    off = switching.switched_off(translator.model.config, SOME_HEADS)
+    ablation = switching.switched_off(translator.model.config, SOME_HEADS)
     options = {"max_len": 12, "beam_size": beam_size}
-    result = translator.translate(TEXT, hooks=off, **options)
+    result = translator.translate(TEXT, hooks=ablation, **options)
     expected = by_hand.translate(TEXT, **options)
     assert result.ids == expected.ids
     assert result.log_probability == pytest.approx(expected.log_probability, abs=1e-4)
@@ -67,13 +67,13 @@ def test_uniform_attention_is_equal_over_unmasked_keys(translator: Translator) -
     before = translator.trace(TEXT, max_len=6)
     after = translator.trace(TEXT, before.predicted_ids, hooks=hooks)
     n_src, n_tgt = len(after.src_tokens), len(after.tgt_tokens)
-    even = {
+    uniform = {
         "encoder": np.full((n_src, n_src), 1 / n_src),
         "cross": np.full((n_tgt, n_src), 1 / n_src),
         "decoder": np.tril(np.ones((n_tgt, n_tgt))) / np.arange(1, n_tgt + 1)[:, None],
     }
     for kind, layer, head in SOME_HEADS:
-        np.testing.assert_allclose(after.weights(kind, layer)[head], even[kind], atol=1e-6)
+        np.testing.assert_allclose(after.weights(kind, layer)[head], uniform[kind], atol=1e-6)
     # Other heads of the lowest layer are unchanged.
     np.testing.assert_allclose(
         after.weights("encoder", 0)[0], before.weights("encoder", 0)[0], atol=1e-6
@@ -83,19 +83,19 @@ def test_uniform_attention_is_equal_over_unmasked_keys(translator: Translator) -
 def test_uniform_attention_ignores_padding_and_masked_tokens(translator: Translator) -> None:
     config, recorded = translator.model.config, {}
     name = "encoder.layers.0.self_attn.hook_weights"
-    even = switching.uniform(config, [("encoder", 0, 1)])
-    keep = Hooks({name: lambda x, name: recorded.update({name: x.clone()})})
+    uniform = switching.uniform(config, [("encoder", 0, 1)])
+    recorder = Hooks({name: lambda x, name: recorded.update({name: x.clone()})})
     short, long = (translator.vocabulary.encode(text) for text in ("She sells bread.", TEXT))
     padded = torch.tensor([short + [config.pad_id] * (len(long) - len(short)), long])
     with torch.no_grad():
-        translator.model.encode(padded, hooks=switching.combined(even, keep))
+        translator.model.encode(padded, hooks=switching.combined(uniform, recorder))
     expected = torch.zeros(len(long))
     expected[: len(short)] = 1 / len(short)
     torch.testing.assert_close(recorded[name][0, 1], expected.expand(len(long), -1))
 
     trace = translator.trace(TEXT, max_len=3)
     masked = masked_tokens(trace, [1, 2])
-    for combined in (switching.combined(even, masked), switching.combined(masked, even)):
+    for combined in (switching.combined(uniform, masked), switching.combined(masked, uniform)):
         row = translator.trace(TEXT, hooks=combined, max_len=3).weights("encoder", 0)[1, 0]
         assert row[1] == row[2] == 0
         np.testing.assert_allclose(np.delete(row, [1, 2]), 1 / (len(row) - 2), atol=1e-6)
@@ -119,9 +119,9 @@ def test_combined_hooks_run_in_order() -> None:
         return x * 2
 
     recorded: list[float] = []
-    looks = Hooks({"a": lambda x, name: recorded.append(float(x))})
+    recorder = Hooks({"a": lambda x, name: recorded.append(float(x))})
     combined = switching.combined(
-        Hooks({"a": add_one, "b": add_one}), None, looks, Hooks({"a": double})
+        Hooks({"a": add_one, "b": add_one}), None, recorder, Hooks({"a": double})
     )
     assert set(combined) == {"a", "b"}
     assert float(combined["a"](torch.tensor(3.0), "a")) == 8
@@ -148,6 +148,9 @@ def test_a_missing_head_is_refused(translator: Translator, head: tuple, message:
 
 def test_combined_hooks_are_causal_if_each_is(translator: Translator) -> None:
     config = translator.model.config
-    off, even = switching.switched_off(config, SOME_HEADS), switching.uniform(config, SOME_HEADS)
-    assert switching.combined(off, None, even).causal
-    assert not switching.combined(off, Hooks({**even})).causal
+    ablation, uniform = (
+        switching.switched_off(config, SOME_HEADS),
+        switching.uniform(config, SOME_HEADS),
+    )
+    assert switching.combined(ablation, None, uniform).causal
+    assert not switching.combined(ablation, Hooks({**uniform})).causal

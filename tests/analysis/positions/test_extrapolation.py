@@ -146,9 +146,9 @@ def test_the_sentences_have_normal_spelling() -> None:
 
 def test_own_texts_are_numbered_from_the_first(translator: Translator) -> None:
     log_probabilities = positions.separate_log_probabilities(translator, PAIRS, (1, 3))
-    each = [translator.translate(src, target=tgt) for src, tgt in PAIRS]
+    translations = [translator.translate(src, target=tgt) for src, tgt in PAIRS]
     assert log_probabilities[0] == pytest.approx(
-        each[0].log_probability / len(each[0].ids), rel=1e-4
+        translations[0].log_probability / len(translations[0].ids), rel=1e-4
     )
     assert log_probabilities[1] == pytest.approx(
         positions.shifted_log_probability(translator, PAIRS, 0), rel=1e-4

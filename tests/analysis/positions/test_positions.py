@@ -35,8 +35,8 @@ def test_a_wave_repeats_after_its_wavelength() -> None:
 
 @pytest.mark.parametrize(("width", "start"), [(6, 0), (7, 3), (64, 1000)])
 def test_the_table_equals_the_models(width: int, start: int) -> None:
-    own = models_own(50, width, start).numpy()
-    np.testing.assert_allclose(positions.sinusoidal(50, width, start), own, atol=1e-6)
+    embeddings = models_own(50, width, start).numpy()
+    np.testing.assert_allclose(positions.sinusoidal(50, width, start), embeddings, atol=1e-6)
 
 
 @pytest.mark.parametrize("width", [6, 7])
@@ -74,8 +74,8 @@ def test_distances_equal_those_of_all_pairs() -> None:
     rows = np.random.default_rng(0).normal(size=(9, 5))
     statistics = positions.distances(rows, 8)
     for k in range(9):
-        each = [rows[p] @ rows[p + k] for p in range(9 - k)]
-        expected = [k, np.mean(each), min(each), max(each)]
+        products = [rows[p] @ rows[p + k] for p in range(9 - k)]
+        expected = [k, np.mean(products), min(products), max(products)]
         np.testing.assert_allclose(
             statistics.loc[k, ["k", "mean", "least", "most"]].to_list(), expected
         )
@@ -149,8 +149,8 @@ def test_the_common_error_keeps_positions_distinct() -> None:
     rows = positions.misprinted(300, width)
     for p in (0, 3, 90):
         constant = 0.5 * (np.cos(sines * k) + np.cos(cosines * k)).sum()
-        moving = 0.5 * (np.cos(cosines * (2 * p + k)) - np.cos(sines * (2 * p + k))).sum()
-        assert rows[p] @ rows[p + k] == pytest.approx(constant + moving)
+        varying = 0.5 * (np.cos(cosines * (2 * p + k)) - np.cos(sines * (2 * p + k))).sum()
+        assert rows[p] @ rows[p + k] == pytest.approx(constant + varying)
     distances = np.linalg.norm(rows[:, None] - rows[None], axis=-1) + 9 * np.eye(300)
     assert distances.min() > 0.1
     assert np.abs(rows).max() <= 1
@@ -172,17 +172,17 @@ def test_the_sum_equals_the_input_of_the_first_layer(
     trace = Translator(tiny_model, vocabulary).trace(TEXTS[0])
     for side, stack in positions.STACKS.items():
         norms_table = positions.embedding_norms(trace, side)
-        own = tiny_model.embedding.weight[
+        embeddings = tiny_model.embedding.weight[
             list(getattr(trace, f"{side[:1]}{'rc' if side == 'source' else 'gt'}_ids"))
         ]
-        own = own.detach() * math.sqrt(tiny_model.config.d_model)
-        encodings = models_own(len(own), tiny_model.config.d_model)
-        np.testing.assert_allclose(norms_table["embedding"], own.norm(dim=1), rtol=1e-5)
+        embeddings = embeddings.detach() * math.sqrt(tiny_model.config.d_model)
+        encodings = models_own(len(embeddings), tiny_model.config.d_model)
+        np.testing.assert_allclose(norms_table["embedding"], embeddings.norm(dim=1), rtol=1e-5)
         np.testing.assert_allclose(norms_table["encoding"], math.sqrt(64 / 2), rtol=1e-6)
-        cosine = torch.cosine_similarity(own, encodings, dim=1)
+        cosine = torch.cosine_similarity(embeddings, encodings, dim=1)
         np.testing.assert_allclose(norms_table["cosine"], cosine, atol=1e-5)
-        read = np.linalg.norm(trace[f"{stack}.embed.hook_output"], axis=1)
-        np.testing.assert_allclose(norms_table["sum"], read, rtol=1e-5)
+        input_norms = np.linalg.norm(trace[f"{stack}.embed.hook_output"], axis=1)
+        np.testing.assert_allclose(norms_table["sum"], input_norms, rtol=1e-5)
         # The law of cosines relates the four columns.
         square = norms_table["embedding"] ** 2 + norms_table["encoding"] ** 2
         square += 2 * norms_table["embedding"] * norms_table["encoding"] * norms_table["cosine"]

@@ -68,9 +68,9 @@ def test_a_term_equals_the_score_without_the_others(
     trace = translator.trace(TEXT)
     parts = score_parts(tiny_model, trace, kind)
     ids = trace.translation.ids
-    for half, part in (("positions", 0), ("tokens", 3)):
-        off = Hooks({f"{kind}.embed.hook_{half}": lambda x, name: x * 0})
-        ablated = translator.trace(TEXT, target=ids, hooks=off)
+    for input_name, part in (("positions", 0), ("tokens", 3)):
+        zero_input = Hooks({f"{kind}.embed.hook_{input_name}": lambda x, name: x * 0})
+        ablated = translator.trace(TEXT, target=ids, hooks=zero_input)
         np.testing.assert_allclose(
             parts.parts[part], ablated[f"{kind}.layers.0.self_attn.hook_scores"], atol=1e-4
         )

@@ -123,8 +123,10 @@ def test_a_head_is_syntactic_if_10_points_above_the_best_offset(measured: HeadMe
         few = {kind: dict(named) for kind, named in measured.rows.items()}
         few["encoder"][name] = np.zeros_like(few["encoder"][name])
         few["encoder"][name][0] = corpus_tokens.MIN_ROWS - 1
-        scarce = next(c for c in head_roles(replace(changed, rows=few)) if c.kind == "encoder")
-        assert "syntactic" not in {role.group for role in scarce.met}
+        with_few_rows = next(
+            c for c in head_roles(replace(changed, rows=few)) if c.kind == "encoder"
+        )
+        assert "syntactic" not in {role.group for role in with_few_rows.met}
 
 
 def test_every_grammar_relation_is_a_measure() -> None:

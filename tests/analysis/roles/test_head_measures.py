@@ -68,10 +68,12 @@ def test_offsets_of_one_sentence_equal_the_measures(
             assert table.loc[layer]["offset"].tolist() == measures.offset(weights).tolist()
             np.testing.assert_allclose(table.loc[layer]["positional"], measures.positional(weights))
             if kind != "decoder":
-                turned = weights[:, :, ::-1]
-                assert table.loc[layer]["backwards_offset"].tolist() == [*measures.offset(turned)]
+                reversed_weights = weights[:, :, ::-1]
+                assert table.loc[layer]["backwards_offset"].tolist() == [
+                    *measures.offset(reversed_weights)
+                ]
                 np.testing.assert_allclose(
-                    table.loc[layer]["backwards"], measures.positional(turned)
+                    table.loc[layer]["backwards"], measures.positional(reversed_weights)
                 )
 
 
@@ -131,8 +133,8 @@ def test_token_measures_weight_every_row_of_the_corpus_equally(
             assert (
                 np.isnan(result) if not each else result == pytest.approx(np.mean(each), abs=1e-5)
             )
-        together = np.mean([value for each in rows for value in each])
-        assert table.loc[(kind, layer, head), name] == pytest.approx(together, abs=1e-5)
+        batched = np.mean([value for each in rows for value in each])
+        assert table.loc[(kind, layer, head), name] == pytest.approx(batched, abs=1e-5)
 
 
 def test_rare_tokens_are_ranked_by_id_or_by_frequency(
@@ -206,8 +208,8 @@ def test_strongest_sentences_come_first(measured: HeadMeasures) -> None:
     assert [value for _, value in strongest] == [values[number] for number, _ in strongest]
     # Only two sentences have a repeated word.
     rows = measured.rows["encoder"]["duplicate"]
-    twice = measured.strongest("encoder", 0, 0, "duplicate")
-    assert {number for number, _ in twice} == set(np.flatnonzero(rows))
+    duplicate_sentences = measured.strongest("encoder", 0, 0, "duplicate")
+    assert {number for number, _ in duplicate_sentences} == set(np.flatnonzero(rows))
 
 
 def test_missing_targets_are_greedy_translations(
@@ -236,12 +238,12 @@ def test_a_sentence_that_is_too_long_is_named(translator: Translator) -> None:
 def test_long_batches_equal_single_sentences(translator: Translator) -> None:
     """Sentences of different lengths in groups of limited size give the same numbers in order."""
     texts = [" ".join(["bread"] * n) for n in (90, 3, 120, 7, 110, 1)]
-    together = measure_heads(translator, Corpus("x", tuple(Sentence(t, "du pain") for t in texts)))
+    batched = measure_heads(translator, Corpus("x", tuple(Sentence(t, "du pain") for t in texts)))
     for number in (0, 2, 5):
         alone = measure_heads(translator, Corpus("x", (Sentence(texts[number], "du pain"),)))
         for kind in WEIGHTS:
             np.testing.assert_allclose(
-                together.values[kind]["entropy"][:, :, number],
+                batched.values[kind]["entropy"][:, :, number],
                 alone.values[kind]["entropy"][:, :, 0],
                 atol=1e-5,
             )

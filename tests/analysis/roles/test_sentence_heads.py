@@ -47,10 +47,10 @@ class TraceWithWeights:
             len(self.src_tokens if kind == "encoder" else self.tgt_tokens),
             len(self.tgt_tokens if kind == "decoder" else self.src_tokens),
         )
-        even = np.ones((rows, columns), np.float32)
-        even = np.tril(even) if kind == "decoder" else even
-        even /= even.sum(axis=-1, keepdims=True)
-        return np.stack([self.overrides.get((kind, layer, head), even) for head in range(HEADS)])
+        uniform = np.ones((rows, columns), np.float32)
+        uniform = np.tril(uniform) if kind == "decoder" else uniform
+        uniform /= uniform.sum(axis=-1, keepdims=True)
+        return np.stack([self.overrides.get((kind, layer, head), uniform) for head in range(HEADS)])
 
 
 def rows_attending_to(columns: list[int], width: int, weight: float = 0.9) -> Weights:
@@ -136,10 +136,10 @@ def test_each_kind_of_head_is_recognised() -> None:
 
 def test_a_sharp_head_that_does_not_align_is_no_aligner() -> None:
     # Sharp and one to one, but each word attends to a neighbour; the other heads agree.
-    astray = rows_attending_to([1, 0, 1, 2, 4, 5], 6, 0.99)
+    neighbour_rows = rows_attending_to([1, 0, 1, 2, 4, 5], 6, 0.99)
     aligned = rows_attending_to([0, 2, 3, 1, 4, 5], 6, 0.7)
     overrides = {("cross", 1, head): aligned for head in range(HEADS)}
-    overrides |= {("cross", 0, 0): astray, ("cross", 0, 1): aligned}
+    overrides |= {("cross", 0, 0): neighbour_rows, ("cross", 0, 1): aligned}
     aligns = salient_heads_by_pattern(TraceWithWeights(overrides))["aligner"]
     assert (aligns.layer, aligns.head) == (0, 1)
 

@@ -99,8 +99,10 @@ def test_sequential_operations_equal_the_longest_path_in_the_graph(name: str) ->
 
 def test_only_recurrent_layers_need_more_sequential_operations() -> None:
     for name in RIVALS:
-        grown = paths.chain(name, 40) - paths.chain(name, 10)
-        assert grown == (2 * 30 if name == "recurrent" else 0)  # one product and one tanh per step
+        added_operations = paths.chain(name, 40) - paths.chain(name, 10)
+        assert added_operations == (
+            2 * 30 if name == "recurrent" else 0
+        )  # one product and one tanh per step
 
 
 def test_recurrent_steps_are_counted_by_their_tanh() -> None:

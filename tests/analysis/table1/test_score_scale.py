@@ -33,7 +33,7 @@ RNG = np.random.default_rng(0)
 def test_scores_equal_the_models_score_function(kind: Score) -> None:
     """The same query and keys through `ScoreFunction` and autograd."""
     d_k, keys, rows, seed = 6, 5, 3, 4
-    drawn = draw(d_k, keys=keys, rows=rows, seed=seed)[kind]
+    sample = draw(d_k, keys=keys, rows=rows, seed=seed)[kind]
     rng = np.random.default_rng([seed, d_k, keys, rows])
     query = torch.from_numpy(rng.standard_normal((rows, 1, d_k), np.float32)).double()
     key = torch.from_numpy(rng.standard_normal((rows, keys, d_k), np.float32)).double()
@@ -44,30 +44,30 @@ def test_scores_equal_the_models_score_function(kind: Score) -> None:
     query.requires_grad_()
     scores = function(query[None], key[None])[0, :, 0]  # every row is a head
     weights = scores.softmax(-1)
-    np.testing.assert_allclose(drawn.scores, scores.detach(), atol=1e-6)
-    np.testing.assert_allclose(drawn.weights, weights.detach(), atol=1e-6)
+    np.testing.assert_allclose(sample.scores, scores.detach(), atol=1e-6)
+    np.testing.assert_allclose(sample.weights, weights.detach(), atol=1e-6)
     for j in range(keys):
         (gradient,) = torch.autograd.grad(weights[:, j].sum(), query, retain_graph=True)
         np.testing.assert_allclose(
-            drawn.query_gradients[:, j], gradient[:, 0].norm(dim=-1), atol=1e-6
+            sample.query_gradients[:, j], gradient[:, 0].norm(dim=-1), atol=1e-6
         )
-    np.testing.assert_allclose(drawn.gradient**2, (drawn.query_gradients**2).sum(-1))
+    np.testing.assert_allclose(sample.gradient**2, (sample.query_gradients**2).sum(-1))
 
 
 def test_the_jacobian_norm_equals_finite_differences() -> None:
     scores, step = RNG.normal(size=7) * 2, 1e-6
     columns = []
     for j in range(7):
-        moved = np.eye(7)[j] * step
-        columns.append((softmax(scores + moved) - softmax(scores - moved)) / (2 * step))
+        nudge = np.eye(7)[j] * step
+        columns.append((softmax(scores + nudge) - softmax(scores - nudge)) / (2 * step))
     assert jacobian(softmax(scores)) == pytest.approx(np.linalg.norm(np.stack(columns)), rel=1e-7)
 
 
 def test_the_jacobian_norm_equals_its_closed_form() -> None:
     assert jacobian(np.array([0.5, 0.5])) == pytest.approx(0.5)
     assert jacobian(np.array([1.0, 0.0, 0.0])) == 0
-    even = np.full(32, 1 / 32)  # of n equal weights: √(1/n - 1/n²)
-    assert jacobian(even) == pytest.approx(math.sqrt(1 / 32 - 1 / 32**2))
+    uniform = np.full(32, 1 / 32)  # of n equal weights: √(1/n - 1/n²)
+    assert jacobian(uniform) == pytest.approx(math.sqrt(1 / 32 - 1 / 32**2))
     # Nearly all weight on one key: √2 times the rest, without loss of precision.
     assert jacobian(np.array([1 - 1e-12, 1e-12])) == pytest.approx(2e-12, rel=1e-3)
 
@@ -75,8 +75,8 @@ def test_the_jacobian_norm_equals_its_closed_form() -> None:
 @pytest.mark.parametrize("d_k", [4, 64, 512])
 def test_the_variance_equals_its_closed_form(d_k: int) -> None:
     """Footnote 4: q·k has variance d_k. Within four standard errors over the rows."""
-    for kind, drawn in draw(d_k, rows=400, seed=7).items():
-        variances = drawn.scores.var(axis=-1, ddof=1)
+    for kind, sample in draw(d_k, rows=400, seed=7).items():
+        variances = sample.scores.var(axis=-1, ddof=1)
         error = variances.std() / math.sqrt(len(variances))
         assert abs(variances.mean() - variance(kind, d_k)) < 4 * error, kind
 
@@ -131,11 +131,11 @@ def test_the_table_of_heads_equals_the_trace(
         weights = trace.weights(kind, 1)
         if kind == "decoder":
             weights = weights[:, 1:]  # the first row has one key alone
-        own = table[(table["kind"] == kind) & (table["layer"] == 1)]
-        unchanged = own[own["version"] == "unchanged"]
+        layer_rows = table[(table["kind"] == kind) & (table["layer"] == 1)]
+        unchanged = layer_rows[layer_rows["version"] == "unchanged"]
         np.testing.assert_allclose(unchanged["largest"], weights.max(-1).mean(-1), atol=1e-5)
         np.testing.assert_allclose(unchanged["entropy"], entropy(weights).mean(-1), atol=1e-5)
-        variances = own.pivot(index="head", columns="version", values="variance")
+        variances = layer_rows.pivot(index="head", columns="version", values="variance")
         np.testing.assert_allclose(variances["unscaled"], variances["unchanged"] * config.d_k)
         np.testing.assert_allclose(variances["scaled twice"], variances["unchanged"] / config.d_k)
     with pytest.raises(ValueError, match="recorded without scores"):

@@ -114,5 +114,7 @@ def test_lower_precision_is_close(kind: type, error: float) -> None:
     exact = model(src, tgt)
     memory, mask = model.encode(src), padding_mask(src, 0)
     session = BatchSession(DecoderWeights(model, kind), memory, mask, 20)
-    off = (models.logits_of_steps(session, tgt) - exact).square().mean().sqrt() / exact.std()
-    assert 0 < off < error
+    relative_error = (
+        models.logits_of_steps(session, tgt) - exact
+    ).square().mean().sqrt() / exact.std()
+    assert 0 < relative_error < error

@@ -32,10 +32,10 @@ def test_int8_drafts_do_not_change_the_output(options: Decoding) -> None:
 def test_wrong_drafts_are_corrected() -> None:
     """Drafts with perturbed weights have wrong tokens, which do not reach the output."""
     model = models.copier()
-    disturbed = copy.deepcopy(model)
-    for parameter in disturbed.decoder.parameters():
+    perturbed = copy.deepcopy(model)
+    for parameter in perturbed.decoder.parameters():
         parameter.add_(torch.randn_like(parameter), alpha=0.03)
-    plain, drafting = SequenceDecoder(model), models.with_draft(model, DecoderWeights(disturbed))
+    plain, drafting = SequenceDecoder(model), models.with_draft(model, DecoderWeights(perturbed))
     passes: list[int] = []
     original = drafting.logits
     drafting.logits = lambda *args: passes.append(1) or original(*args)  # type: ignore[method-assign]
@@ -131,12 +131,12 @@ def test_with_causal_hooks_a_draft_is_verified_through_them(kind: str, options: 
     decoder.logits = lambda *args: passes.append(1) or original(*args)  # type: ignore[method-assign]
     changed = 0
     for number, source in enumerate(models.many_sources(8)):
-        off = switched_off(model.config, [(kind, number % 2, number % 4)])
-        plain = Hooks({**off})  # like any other: the whole model at each step
+        ablation = switched_off(model.config, [(kind, number % 2, number % 4)])
+        plain = Hooks({**ablation})  # like any other: the whole model at each step
         passes.clear()
         expected = decoder.run([source], options, plain)[0]
         assert not passes
-        output = decoder.run([source], options, off)[0]
+        output = decoder.run([source], options, ablation)[0]
         assert passes
         assert output.decoded.ids == expected.decoded.ids
         torch.testing.assert_close(
