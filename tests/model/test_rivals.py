@@ -119,14 +119,16 @@ def test_an_unknown_layer_is_refused() -> None:
         rivals.stack("lstm", rivals.RivalConfig(4), 1)
 
 
-@pytest.mark.parametrize(("our_class", "theirs"), [(rivals.Lstm, nn.LSTM), (rivals.Gru, nn.GRU)])
+@pytest.mark.parametrize(
+    ("layer_class", "torch_class"), [(rivals.Lstm, nn.LSTM), (rivals.Gru, nn.GRU)]
+)
 @pytest.mark.parametrize("n", [1, 9])
 def test_lstm_and_gru_equal_torch(
-    our_class: type[rivals.Gated], torch_layer: type[nn.LSTM | nn.GRU], n: int
+    layer_class: type[rivals.Gated], torch_class: type[nn.LSTM | nn.GRU], n: int
 ) -> None:
     layer, reference = (
-        our_class(rivals.RivalConfig(6)).double(),
-        torch_layer(6, 6, batch_first=True).double(),
+        layer_class(rivals.RivalConfig(6)).double(),
+        torch_class(6, 6, batch_first=True).double(),
     )
     with torch.no_grad():
         layer.b.normal_()
