@@ -2,8 +2,8 @@
 
     python -m tests.citations
 
-prints them with the files that contain them. `citations.toml` has the claim of each, and whether
-somebody has checked it in the cited work.
+prints them with the files that contain them. `citations.toml` has the claim of each, and
+whether it was checked in the cited work.
 """
 
 from __future__ import annotations

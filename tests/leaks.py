@@ -69,7 +69,7 @@ def children() -> set[psutil.Process]:
     """Return the child processes that still run.
 
     Left out is the resource tracker of `multiprocessing`, which Python starts once and ends itself.
-    Grandchildren belong to their parent: a browser's tabs come and go as they like.
+    Grandchildren are not included, because a browser starts and ends the processes of its tabs.
     """
     try:  # only on Linux, and much faster than to read the parent of every process
         tasks = Path("/proc/self/task").iterdir()

@@ -1,4 +1,4 @@
-"""Opening and joining a class, limits on guessing, and that nothing remains at the end."""
+"""Opening and joining a class, limits on guessing, and deletion of all data at the end."""
 
 from __future__ import annotations
 

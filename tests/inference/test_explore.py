@@ -30,8 +30,8 @@ def test_each_method_opens_its_view(trace: Trace) -> None:
         assert isinstance(explorer, ExplorerView)
         assert explorer.state["view"] == view
         assert [side.traced for side in explorer.sides] == [trace]
-    assert trace.heatmap().state["exact"] == 1  # as in Python
-    assert trace.heatmap(layer=1, head=3, units="words").state["exact"] == 0  # reported before
+    assert trace.heatmap().state["exact"] == 1  # True becomes 1
+    assert trace.heatmap(layer=1, head=3, units="words").state["exact"] == 0  # regression
 
 
 def test_two_traces_are_compared(trace: Trace, translator: Translator) -> None:

@@ -1,4 +1,4 @@
-"""Trace files of strangers: contents are checked, and nothing else is unpacked."""
+"""Untrusted trace files: contents are checked, and no other files are unpacked."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def test_a_huge_line_is_refused_before_it_is_in_memory(tmp_path: Path, zipped: b
     finally:
         tracemalloc.stop()
     assert peak < 20 * 10**6
-    path.write_bytes(b"a\t" + b"b" * (MAX_LINE_BYTES - 3) + b"\nc\td\n")  # as long as it may be
+    path.write_bytes(b"a\t" + b"b" * (MAX_LINE_BYTES - 3) + b"\nc\td\n")  # the maximum
     assert [len(target) for _, target in read_pairs(path)] == [MAX_LINE_BYTES - 3, 1]
 
 

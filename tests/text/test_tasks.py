@@ -59,7 +59,7 @@ def one_to_one(example: Example) -> bool:
 def test_every_task_is_registered() -> None:
     assert [
         name for name in NAMES if name in PERMANENT_NAMES
-    ] == PERMANENT_NAMES  # addresses, runs and lessons name them
+    ] == PERMANENT_NAMES  # links, runs and lessons contain them
     assert all(task.name == name for name, task in TASKS.items())
     for task in TASKS.values():
         assert set(task.meanings) == set(task.options)
@@ -240,7 +240,7 @@ def test_no_source_is_in_both_splits(name: str, seed: int) -> None:
 def test_lengths_are_uniform_where_possible() -> None:
     lengths = [len(e.src.split()) for e in TASKS["reverse"].pairs(2000, 0, longest=10, letters=10)]
     counts = [lengths.count(n) for n in range(1, 11)]
-    assert counts[:2] == [10, 100]  # all there are
+    assert counts[:2] == [10, 100]  # all examples of these lengths
     assert all(abs(count - 1890 / 8) <= 1 for count in counts[2:])
 
 

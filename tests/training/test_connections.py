@@ -80,7 +80,8 @@ def test_connections_are_computed_once_and_stored(run: RunFolder) -> None:
     assert [row["score"] for row in stored["table"]] == pytest.approx(
         expected.strongest()["score"].tolist(), rel=1e-4
     )
-    shutil.rmtree(run.step_weights_path)  # they come from the folder now, as in a shipped run
+    # Without the weights, as in a shipped run, the connections are read from the folder.
+    shutil.rmtree(run.step_weights_path)
     second = run_connections(run.path)
     assert second[8].table["effect"].tolist() == pytest.approx(
         first[8].patched["effect"].tolist(), rel=1e-4
@@ -95,7 +96,7 @@ def test_the_last_step_of_a_run_without_weights_is_that_of_its_checkpoint(run: R
     (step,) = run_connections(run.path).items()
     assert step[0] == 8
     assert step[1].table["score"].tolist() == pytest.approx(expected.table["score"].tolist())
-    assert not run.connection_steps()  # a folder that comes with the app is not written to
+    assert not run.connection_steps()  # nothing is written to the folder of a shipped run
 
 
 def test_a_page_gets_the_same_numbers(run: RunFolder) -> None:

@@ -72,8 +72,7 @@ def test_gradient_of_a_sample_matches_finite_differences() -> None:
 
 @pytest.fixture(scope="module")
 def unequal_heads(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
-    """Return a model with one dominant head, in which half of the heads of every attention output
-    0."""
+    """Return a model with one dominant head; half of the heads of every attention output 0."""
     model = copy.deepcopy(tiny_model)
     idle = [head for head in all_heads(model.config) if head[2] < 2]
     fold_gates(model, {**dict.fromkeys(idle, 0.0), IMPORTANT_HEAD: 6.0})
@@ -82,7 +81,7 @@ def unequal_heads(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator
 
 @pytest.fixture(scope="module")
 def corpus(unequal_heads: Translator, pairs: list[tuple[str, str]]) -> Corpus:
-    """Sentences with the model's translations, which change without the head `LOUD`."""
+    """Sentences with the model's translations, which change without `IMPORTANT_HEAD`."""
     texts = [english for english, _ in pairs[:6]]
     translations = [unequal_heads.translate(text, max_len=6) for text in texts]
     return Corpus(

@@ -44,7 +44,7 @@ def test_bounds_and_f1(
 
 
 def test_a_word_is_linked_by_the_row_that_predicts_it() -> None:
-    """Row i has read `<s>` and i words and writes word i; `</s>` at the end is no word."""
+    """Row i has read `<s>` and i words and writes word i; the final `</s>` is not a word."""
     weights = np.array([[0.1, 0.2, 0.7], [0.6, 0.3, 0.1], [0.1, 0.1, 0.8]])
     assert links(weights, n_src=2, n_tgt=2) == {(1, 0), (0, 1)}
     assert links(weights, n_src=3, n_tgt=1) == {(2, 0)}

@@ -100,7 +100,7 @@ def test_an_aligner_with_fixed_weights_has_no_errors(
 
 @pytest.fixture(scope="module")
 def sharp_translator(translator: Translator) -> Translator:
-    """Return a copy whose heads attend to almost one piece only, sometimes `</s>`."""
+    """Return a copy whose heads put nearly all weight on one piece, sometimes on `</s>`."""
     model = copy.deepcopy(translator.model).requires_grad_(False)
     for layer in model.decoder.layers:
         layer.cross_attn.w_qkv[: model.config.d_model] *= 6
@@ -183,14 +183,14 @@ def test_diagonal_and_statistical_baselines(translator: Translator) -> None:
 
 
 def test_predicting_and_reading_rows_are_compared() -> None:
-    """Three pieces of two target words over two source words, `</s>` behind all."""
+    """Three pieces of two target words over two source words, and a final `</s>`."""
     weights = np.zeros((1, 4, 3), np.float32)
     weights[0, :, :2] = [[0.1, 0.4], [0.45, 0.1], [0.2, 0.7], [0.9, 0.0]]
     weights[0, :, 2] = 1 - weights[0, :, :2].sum(-1)
     targets, best = aligned_words(weights, [0, 1], [0, 0, 1])
     assert (targets.tolist(), best.tolist()) == ([0, 1], [[0, 1]])
     assert aligned_words(weights, [0, 1], [0, 0, 1], "input")[1].tolist() == [[1, 0]]
-    # A word without a token of its own gets and gives no attention.
+    # A word without a token of its own has no weights as a query or as a key.
     targets, best = aligned_words(weights, [0, 2], [0, 0, 2])
     assert (targets.tolist(), best.tolist()) == ([0, 2], [[0, 2]])
 

@@ -63,7 +63,9 @@ def test_contributions_equal_their_definition(
         contributions, contributions_by_loops(model, trace, kind, layer), atol=2e-5
     )
     np.testing.assert_allclose(contributions.sum(axis=-1), 1, atol=1e-12)
-    assert contributions[-1].max() < 0.97, "a model in which nothing mixes would prove nothing"
+    assert contributions[-1].max() < 0.97, (
+        "no position mixes with others, so the test compares nothing"
+    )
     if kind == "decoder":
         assert not np.triu(contributions, 1).any(), "a later token has no share at all"
 

@@ -57,7 +57,7 @@ def test_weight_gradients_equal_finite_differences(
         cell[0, head, query, key] = 1
         expected = derivative_along(model, trace, position, WEIGHTS[kind].format(layer), cell)
         assert gradient.weights[kind][layer, head, query, key] == pytest.approx(expected, rel=1e-5)
-        assert abs(expected) > 1e-6, "a slope of nothing would prove nothing"
+        assert abs(expected) > 1e-6, "the gradient is 0, so the test compares nothing"
     for layer in range(2):
         product = gradient.weights[kind][layer] * trace.weights(kind, layer)
         np.testing.assert_allclose(gradient.times_weight[kind][layer], product, atol=1e-5)
@@ -103,7 +103,8 @@ def test_later_tokens_have_gradient_0(model: Transformer, trace: Trace) -> None:
 def test_gradients_of_a_model_with_hooks(
     model: Transformer, trace: Trace, tiny_model: Transformer, vocabulary: Vocabulary
 ) -> None:
-    """With the trace's hooks it is that of the changed model; replaced weights count as weights."""
+    """With the hooks of the trace, the gradient is that of the ablated model. Weights that a hook
+    replaces have a gradient, too."""
     altered = Translator(randomized(tiny_model), vocabulary).trace(
         TEXT, TARGET, hooks=Hooks(ABLATION)
     )
@@ -127,7 +128,7 @@ def test_invalid_arguments_are_refused(
         gradients(model, trace, 99)
     with pytest.raises(ValueError, match="no hook 'hook_logit'"):
         gradients(model, trace, hooks=Hooks({"hook_logit": lambda x, _: x}))
-    # In float32 and without gradients around it, the shared model stays as it was.
+    # The shared model is still in float32 and has no gradients.
     with torch.no_grad():
         repeated = gradients(tiny_model, trace)
     assert repeated.source.dtype == np.float32

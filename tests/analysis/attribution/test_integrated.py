@@ -23,7 +23,7 @@ ARCHITECTURES = [
 POSITION = 3
 
 
-@pytest.fixture(scope="module", params=ARCHITECTURES, ids=["ours", "others"])
+@pytest.fixture(scope="module", params=ARCHITECTURES, ids=["paper", "biases"])
 def single_precision_model(request: pytest.FixtureRequest, vocabulary: Vocabulary) -> Transformer:
     return new_model(vocabulary, seed=1, **request.param).model
 
@@ -47,7 +47,10 @@ def rival_token_id(trace: Trace) -> int:
 def output_at_scale(
     model: Transformer, trace: Trace, scale: list[float] | float, against: int | None
 ) -> float:
-    """Return f with the token embeddings multiplied by `scale`, one number or one per side."""
+    """Return the log-probability at POSITION, or its difference to that of the token `against`.
+
+    The token embeddings are multiplied by `scale`, one number or one per side.
+    """
     scales = [scale, scale] if isinstance(scale, float) else scale
     hooks = {name: lambda x, _, s=s: x * s for name, s in zip(EMBEDDINGS, scales, strict=True)}
     logits = trace_logits(model, trace, hooks)[POSITION].log_softmax(dim=-1)
@@ -71,7 +74,7 @@ def test_scores_sum_to_the_difference_from_the_baseline(
     # ReLU is not smooth, so the error of the rule may fall only as 1 / steps.
     size = np.abs(integrated.source).sum() + np.abs(integrated.target).sum()
     assert abs(integrated.gap) < 0.01 * size
-    assert size > 0.1, "an integral of nothing would prove nothing"
+    assert size > 0.1, "all scores are 0, so the test compares nothing"
     few = integrated_gradients(model, trace, POSITION, against, steps=2)
     assert abs(integrated.gap) < abs(few.gap)
 

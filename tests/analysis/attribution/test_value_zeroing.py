@@ -54,7 +54,7 @@ def test_scores_equal_forward_passes_without_the_token(
         for token in range(changes.shape[1])
     ]
     np.testing.assert_allclose(changes, torch.stack(expected, dim=1).numpy(), rtol=2e-3, atol=2e-7)
-    assert changes.max() > 1e-4, "a layer in which nothing changes would prove nothing"
+    assert changes.max() > 1e-4, "no output changes, so the test compares nothing"
     if kind == "decoder":
         assert not np.triu(changes, 1).any()
     monkeypatch.setattr(norms, "MAX_BLOCK_NUMBERS", 1)
@@ -95,7 +95,7 @@ def test_the_product_of_layers_sums_to_1_over_source_and_prefix(
     across = value_zeroing.scores(model, trace, "cross", 0).sum(axis=-1)
     share = across / (across + self_mixing.sum(axis=-1))
     np.testing.assert_allclose(relevance.source_share[0], share, rtol=1e-6)
-    assert share.min() > 1e-3, "nothing of the source would prove nothing"
+    assert share.min() > 1e-3, "the source has no share, so the test compares nothing"
 
 
 def test_zero_values_have_no_effect(tiny_model: Transformer, vocabulary: Vocabulary) -> None:

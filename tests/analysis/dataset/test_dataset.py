@@ -1,4 +1,4 @@
-"""A dataset holds what `translator.trace` returns for each sentence alone, or does not exist."""
+"""A dataset equals the traces of its single sentences, and is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_about_json_describes_model_options_and_corpus(checkpoints: Path, tmp_pa
     for name, columns in about["tables"].items():
         assert list(table(tmp_path / "one", name).columns) == columns
     assert table(tmp_path / "one", "translations")["method"].tolist() == ["beam"]
-    assert not (tmp_path / "one" / "weights.npz").exists()  # no head was chosen
+    assert not (tmp_path / "one" / "weights.npz").exists()  # no heads were requested
 
 
 def test_given_targets_are_forced_and_a_zip_has_the_same_files(

@@ -70,30 +70,30 @@ def test_simultaneous_intervals_cover_all_truths_in_95_percent(n: int) -> None:
     """Twenty correlated means over 200 corpora."""
     rng = np.random.default_rng(1)
     truth, spread = np.linspace(-1, 1, 20), np.linspace(0.5, 3, 20)
-    n_all_covered = alone = n_differences_covered = 0
+    n_all_covered = n_pointwise_covered = n_differences_covered = 0
     for _ in range(200):
-        each = truth[:, None] + spread[:, None] * (
+        values = truth[:, None] + spread[:, None] * (
             rng.normal(size=(20, n)) + rng.normal(size=(1, n))
         )
-        samples = BootstrapSamples.from_sentence_values(each)
+        samples = BootstrapSamples.from_sentence_values(values)
         n_all_covered += all(
             interval.low <= expected <= interval.high
             for interval, expected in zip(samples.simultaneous_intervals(), truth, strict=True)
         )
         pointwise = np.percentile(samples.samples, [2.5, 97.5], axis=1)
-        alone += bool(((pointwise[0] <= truth) & (truth <= pointwise[1])).all())
+        n_pointwise_covered += bool(((pointwise[0] <= truth) & (truth <= pointwise[1])).all())
         gap = max_difference_interval(samples[:10], samples[10:])
         n_differences_covered += gap.low <= truth[:10].max() - truth[10:].max() <= gap.high
     assert n_all_covered >= 0.92 * 200  # three standard errors below 95 %, rounded down
     assert n_differences_covered >= 0.92 * 200
-    assert alone < 0.8 * 200, "one by one they hold less, or this would prove nothing"
+    assert n_pointwise_covered < 0.8 * 200, "pointwise intervals cover all truths less often"
 
 
 def test_the_maximum_over_one_head_each_is_their_difference() -> None:
     rng = np.random.default_rng(2)
-    each = rng.normal(size=(2, 400)) + rng.normal(size=400) + np.array([[0.3], [0.0]])
-    samples = BootstrapSamples.from_sentence_values(each)
-    gap, gaps = max_difference_interval(samples[:1], samples[1:]), each[0] - each[1]
+    values = rng.normal(size=(2, 400)) + rng.normal(size=400) + np.array([[0.3], [0.0]])
+    samples = BootstrapSamples.from_sentence_values(values)
+    gap, gaps = max_difference_interval(samples[:1], samples[1:]), values[0] - values[1]
     error = gaps.std() / 20
     assert gap.value == pytest.approx(gaps.mean())
     assert gap.low == pytest.approx(gaps.mean() - 1.96 * error, abs=0.25 * error)

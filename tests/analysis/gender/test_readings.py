@@ -1,4 +1,4 @@
-"""The gender of a translated occupation, against translations whose gender people know."""
+"""The gender of a translated occupation, compared with translations whose gender is known."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_the_noun_is_a_known_word_then_the_highest_score() -> None:
     scores = np.full((7, 3), 0.1)
     scores[[0, 1, 4, 5], 1] = [0.9, 0.8, 0.5, 0.6]
     noun = aligned_noun("fr", words, scores, [1])
-    assert words[noun] == "infirmière"  # "maison" has more, and "La" most
+    assert words[noun] == "infirmière"  # "maison" and "La" have higher scores
     scores[words.index("infirmière")] = [0.9, 0.1, 0.1]
     assert words[aligned_noun("fr", words, scores, [1])] == "maison"
     assert aligned_noun("fr", words, scores, [2]) == -1

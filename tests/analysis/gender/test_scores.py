@@ -1,4 +1,4 @@
-"""Gender scores against the paper's formulas, written as plain loops, and against known cases."""
+"""Gender scores compared with the paper's formulas as plain loops, and with known cases."""
 
 from __future__ import annotations
 
@@ -88,9 +88,9 @@ def test_a_model_that_follows_every_pronoun_is_right_and_has_no_gap() -> None:
     scores = scores_by_name(sentences, genders, pairs)
     for name in ("accuracy", "male", "female", "changed", "pair_accuracy"):
         assert scores[name].value == 1
-        assert 0.9 < scores[name].low < 1  # all right in a sample is not right always
+        assert 0.9 < scores[name].low < 1  # the interval of a share of 1 begins below 1
     assert scores["gender_gap"].value == scores["stereotype_gap"].value == 0
-    assert "stereotype_kept" not in scores  # no gender was kept
+    assert "stereotype_kept" not in scores  # every gender changed
 
 
 def test_a_model_that_follows_stereotypes_only() -> None:

@@ -182,7 +182,7 @@ def test_the_first_change_is_found_by_bisection(at: int) -> None:
         return "else" if removed >= at else "so"
 
     assert first_change(output_with, 20, 8) == (at if at <= 20 else None)
-    assert len(removed_counts) <= 1 + 3 + 3  # no heads, three steps, and half of eight three times
+    assert len(removed_counts) <= 1 + 3 + 3  # no heads; 8, 16 and 20 heads; three bisections
 
 
 def test_a_change_that_disappears_again_still_counts() -> None:

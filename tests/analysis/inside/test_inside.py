@@ -1,4 +1,4 @@
-"""Every box opened: compared with torch's functions, and evaluated line by line."""
+"""The panels of every box, compared with torch's functions and evaluated line by line."""
 
 from __future__ import annotations
 

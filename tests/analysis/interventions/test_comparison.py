@@ -78,7 +78,7 @@ def test_free_decoding_runs_only_if_the_output_may_differ() -> None:
 def test_a_shorter_text_has_a_shorter_length_limit(translator: Translator) -> None:
     shorter = without_pieces(translator, TEXT, [0, 1, 2])
     comparison = compare(translator, TEXT, altered=shorter)
-    assert not comparison.original.translation.finished  # as long as it may be
+    assert not comparison.original.translation.finished  # cut at the length limit
     assert comparison.translation.ids == translator.translate(shorter).ids
 
 
@@ -88,14 +88,13 @@ def test_the_change_of_attention_is_total_variation(translator: Translator) -> N
     )
     before = comparison.original.weights("cross", 0)[1].astype(float)
     equal_weights = np.full_like(before, 1 / before.shape[1])
-    expected = np.maximum(equal_weights - before, 0).sum(
-        axis=-1
-    )  # what was added is what was taken
+    # The rows sum to 1, so the total increase equals the total decrease.
+    expected = np.maximum(equal_weights - before, 0).sum(axis=-1)
     np.testing.assert_allclose(comparison.attention_rows("cross")[0, 1], expected, atol=1e-5)
     assert comparison.attention("cross")[0, 1] == pytest.approx(expected.mean(), abs=1e-5)
     np.testing.assert_allclose(comparison.attention_rows("encoder"), 0, atol=1e-6)
     np.testing.assert_allclose(comparison.attention_rows("decoder")[0], 0, atol=1e-6)
-    assert comparison.attention("decoder")[1].min() > 0  # later than the change
+    assert comparison.attention("decoder")[1].min() > 0  # it reads the changed layer 0
 
 
 def test_masked_tokens_get_no_attention(translator: Translator) -> None:

@@ -101,7 +101,7 @@ def test_a_learned_table_has_no_shift_matrix() -> None:
     rows = positions.sinusoidal(60, 16)
     rows[30, 3] += 0.25
     errors = positions.shift_errors(rows, 2)
-    # Row 30 is wrong as the end of a shift (from 28) and as its beginning (30).
+    # Row 30 was changed; the shifts from 28 to 30 and from 30 to 32 use it.
     assert np.flatnonzero(errors > 1e-9).tolist() == [28, 30]
     assert errors[28] == pytest.approx(0.25)
 

@@ -120,7 +120,7 @@ def test_each_kind_of_head_is_recognised() -> None:
     aligns = heads["aligner"]
     assert (aligns.kind, aligns.layer, aligns.head) == ("cross", 1, 2)
     assert (aligns.word, aligns.attended_word, aligns.rows) == ("parapluie", "umbrella", (1, 2))
-    # Two tokens at each end: 0.9 and the share of 0.02 for the other one.
+    # Both words have two tokens: 0.9 on one token and 0.02 on the other.
     assert aligns.weight == pytest.approx(0.92, abs=1e-6)
     assert aligns.share == pytest.approx((0.9 + 0.92 + 0.9) / 3, abs=1e-6)
     assert (aligns.count, aligns.of) == (3, 3)

@@ -41,7 +41,7 @@ def test_a_padded_batch_equals_the_whole_model(score: str, positions: str) -> No
 @pytest.mark.parametrize("rows", [1, 2, 5, 6])
 @torch.inference_mode()
 def test_any_number_of_rows_equals_the_whole_model(rows: int) -> None:
-    """With one row and from six on, products use rows; between, columns."""
+    """Products of 2 to 5 rows are computed by columns, (Wᵀ xᵀ)ᵀ; those of other numbers are not."""
     model = models.untrained()
     src, tgt = SRC[1:2].expand(rows, -1), targets(70, rows)
     session = BatchSession(DecoderWeights(model), model.encode(src), padding_mask(src, 0), 70)
@@ -76,8 +76,7 @@ def test_selected_rows_continue_as_if_alone(rows: list[int]) -> None:
 
 @torch.inference_mode()
 def test_rows_can_be_selected_repeatedly() -> None:
-    """As in a beam search: more of each, in another order, some twice, and fewer, all the while
-    the cache grows."""
+    """As in a beam search, rows are copied, reordered and dropped while the cache grows."""
     model = models.untrained()
     mask = padding_mask(SRC, 0)
     memory = model.encode(SRC, mask)

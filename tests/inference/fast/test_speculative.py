@@ -132,7 +132,7 @@ def test_with_causal_hooks_a_draft_is_verified_through_them(kind: str, options: 
     changed = 0
     for number, source in enumerate(models.many_sources(8)):
         ablation = switched_off(model.config, [(kind, number % 2, number % 4)])
-        plain = Hooks({**ablation})  # like any other: the whole model at each step
+        plain = Hooks({**ablation})  # not marked causal: no draft
         passes.clear()
         expected = decoder.run([source], options, plain)[0]
         assert not passes
