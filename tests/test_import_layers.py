@@ -111,7 +111,7 @@ def find_violations(root: Path) -> list[str]:
                 )
             if module.startswith(imports.UI) and name.startswith(imports.UI):
                 importing, imported_layer = (
-                    imports.ui_layer(name_, PAGES.values()) for name_ in (module, name)
+                    imports.ui_layer(side, PAGES.values()) for side in (module, name)
                 )
                 if imported_layer > importing:
                     messages.append(

@@ -82,9 +82,14 @@ def test_included_runs_are_read() -> None:
     assert files
     for file in files:
         values = json.loads(file.read_text("utf-8"))
-        values_ = written(parse(values))
-        training = {**values_.get("training", {}), **rename_old_fields(values.get("training", {}))}
-        assert values_ == values_ | values | ({"training": training} if training else {})
+        stored_values = written(parse(values))
+        training = {
+            **stored_values.get("training", {}),
+            **rename_old_fields(values.get("training", {})),
+        }
+        assert stored_values == stored_values | values | (
+            {"training": training} if training else {}
+        )
 
 
 @pytest.mark.parametrize(

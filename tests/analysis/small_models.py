@@ -78,7 +78,9 @@ def trace_of_weights(
     src, tgt = tuple(range(10, 10 + n_src)), tuple(range(30, 30 + n_tgt))
     src_words, tgt_words = tuple(map(str, src)), tuple(map(str, tgt))
     table = StepTable((), (), [], [], [])
-    done = Translation("", src, src_words, "", tgt, tgt_words, True, 0.0, 0.0, "forced", table)
+    translation = Translation(
+        "", src, src_words, "", tgt, tgt_words, True, 0.0, 0.0, "forced", table
+    )
     weights = {
         WEIGHTS[kind].format(layer): layers[layer][None].astype(np.float32)
         for kind, layers in zip(KINDS, (encoder, decoder, cross), strict=True)
@@ -86,7 +88,9 @@ def trace_of_weights(
     }
     tgt_ids = (config.bos_id, *tgt[:-1])
     labels = tuple(map(str, tgt_ids))
-    return Trace(src_words, labels, tgt_words, src, tgt_ids, tgt, config.to_dict(), done, weights)
+    return Trace(
+        src_words, labels, tgt_words, src, tgt_ids, tgt, config.to_dict(), translation, weights
+    )
 
 
 def random_rows(seed: int, *shape: int, causal: bool = False) -> np.ndarray:

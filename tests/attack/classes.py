@@ -21,29 +21,33 @@ VISITORS = ("", "ann", "bob", "cleo", "dan", "eve", "fay", "teacher", "colleague
 def classes(rng: random.Random, folder: Path) -> None:
     """Attack a few classes with random actions: each succeeds or is rejected with one sentence."""
     clock = [0.0]
-    classes_ = Classes(TOKEN, CLASSES, MEMBERS, clock=lambda: clock[0])
+    open_classes = Classes(TOKEN, CLASSES, MEMBERS, clock=lambda: clock[0])
     for _ in range(60):
         clock[0] += rng.choice((0, 0, 1, 700, 4 * 3600))
         try:
-            _random_action(rng, classes_)
+            _random_action(rng, open_classes)
         except ClassroomError as error:
             check_message(error)
-        _check_invariants(classes_)
-    classes_.close()
-    assert not len(classes_)
-    assert not any(classes_.class_of(visitor) for visitor in VISITORS)
+        _check_invariants(open_classes)
+    open_classes.close()
+    assert not len(open_classes)
+    assert not any(open_classes.class_of(visitor) for visitor in VISITORS)
 
 
-def _random_action(rng: random.Random, classes_: Classes) -> None:
+def _random_action(rng: random.Random, open_classes: Classes) -> None:
     visitor, address = rng.choice(VISITORS), rng.choice(("", "A", "B"))
-    classrooms = [*classes_._by_code.values()]
+    classrooms = [*open_classes._by_code.values()]
     codes = [classroom.code for classroom in classrooms] or [""]
-    own_class = classes_.class_of(visitor)
+    own_class = open_classes.class_of(visitor)
     actions: list[Callable[[], Any]] = [
-        lambda: classes_.join(rng.choice([*codes, random_text(rng)]), visitor, address, _name(rng)),
-        lambda: classes_.open(rng.choice((TOKEN, random_text(rng))), visitor, address, _name(rng)),
-        lambda: classes_.leave(visitor),
-        lambda: classes_.end(visitor),
+        lambda: open_classes.join(
+            rng.choice([*codes, random_text(rng)]), visitor, address, _name(rng)
+        ),
+        lambda: open_classes.open(
+            rng.choice((TOKEN, random_text(rng))), visitor, address, _name(rng)
+        ),
+        lambda: open_classes.leave(visitor),
+        lambda: open_classes.end(visitor),
     ]
     if own_class:
         actions += [
@@ -51,7 +55,7 @@ def _random_action(rng: random.Random, classes_: Classes) -> None:
             lambda: own_class.answer(visitor, random_text(rng), rng.randrange(-1, 5)),
             lambda: own_class.show_answers(random_text(rng)),
             lambda: own_class.follow(visitor, rng.random() < 0.5),
-            lambda: classes_.join(own_class.teaching_code, rng.choice(VISITORS), address),
+            lambda: open_classes.join(own_class.teaching_code, rng.choice(VISITORS), address),
             lambda: _ask_questions(rng, own_class, visitor),
         ]
     rng.choice(actions)()
@@ -97,15 +101,15 @@ def _lead(rng: random.Random, classroom: Classroom, visitor: str) -> None:
     make_view(PAGES[file].view, parse_params(file, followed_view.params)[0])
 
 
-def _check_invariants(classes_: Classes) -> None:
-    classrooms = [*classes_._by_code.values()]
+def _check_invariants(open_classes: Classes) -> None:
+    classrooms = [*open_classes._by_code.values()]
     assert len(classrooms) <= CLASSES
     for classroom in classrooms:
         assert not classroom.ended
         assert len(classroom.members()) <= MEMBERS
         for member in classroom.members():
-            assert classes_.class_of(member.visitor) is classroom
+            assert open_classes.class_of(member.visitor) is classroom
             assert not classroom.is_teacher(member.visitor)
             assert len(member.name) <= MAX_NAME_LENGTH
             assert "<script>" not in plain(member.label)
-    assert not classes_.class_of("")
+    assert not open_classes.class_of("")

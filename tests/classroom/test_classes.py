@@ -99,7 +99,7 @@ def test_leaving_and_ending_delete_everything(classes: Classes) -> None:
 
 def test_code_guesses_are_limited_per_visitor_and_address(classes: Classes, clock: Clock) -> None:
     code = classes.open(TOKEN, "teacher").code
-    wrong = next(code_ for code_ in iter(new_code, "") if code_ != code)
+    wrong = next(other_code for other_code in iter(new_code, "") if other_code != code)
     for _ in range(20):
         with pytest.raises(ClassroomError, match="no class with this code"):
             classes.join(wrong, "eve", "E")

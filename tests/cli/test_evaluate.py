@@ -1,3 +1,5 @@
+"""`evaluate`: BLEU and chrF of a file of pairs."""
+
 from __future__ import annotations
 
 import gzip

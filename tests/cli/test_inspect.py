@@ -1,3 +1,5 @@
+"""`inspect`: sizes, languages and hook points of a checkpoint."""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,5 @@
+"""`translate`: texts from arguments and standard input, JSON, traces and errors."""
+
 from __future__ import annotations
 
 import json

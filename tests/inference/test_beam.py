@@ -101,14 +101,14 @@ def test_steps_belong_to_the_best_hypothesis() -> None:
     model = models.copier()
     outputs = SequenceDecoder(model).run(models.SOURCES, Decoding(beam_size=4))
     for source, output in zip(models.SOURCES, outputs, strict=True):
-        done = output.decoded
+        decoded = output.decoded
         logs, ids = (
-            models.log_probabilities(model, source, done.ids),
-            torch.tensor(done.candidate_ids),
+            models.log_probabilities(model, source, decoded.ids),
+            torch.tensor(decoded.candidate_ids),
         )
         shares = logs.gather(1, ids).exp()
-        np.testing.assert_allclose(done.candidate_probabilities, shares, atol=1e-4, rtol=0)
-        assert ids.shape == (len(done.ids), 8)
+        np.testing.assert_allclose(decoded.candidate_probabilities, shares, atol=1e-4, rtol=0)
+        assert ids.shape == (len(decoded.ids), 8)
 
 
 @given(st.integers(1, 500), st.floats(-2, 3))

@@ -67,10 +67,10 @@ def test_a_prefix_of_the_output_changes_nothing(decoder_kind: str, options: Deco
     """Sampling, too: each step draws a random number, even if it is not needed."""
     confirmed = 0
     for source in models.SOURCES:
-        free = decode(decoder_kind, source, options, [])
-        for cut in range(1, len(free.decoded.ids) + 1):
-            output = decode(decoder_kind, source, options, free.decoded.ids[:cut])
-            models.same_output(output, free)
+        without_prefix = decode(decoder_kind, source, options, [])
+        for cut in range(1, len(without_prefix.decoded.ids) + 1):
+            output = decode(decoder_kind, source, options, without_prefix.decoded.ids[:cut])
+            models.same_output(output, without_prefix)
             confirmed += output.teacher_forced_ids is not None
     assert (confirmed > 20) == (decoder_kind == "drafted")
 
@@ -141,12 +141,16 @@ def test_an_unlimited_beam_finds_the_best_continuation(prefix: list[int], alpha:
 @pytest.mark.parametrize("decoder_kind", ["cached", "hooked"])
 def test_a_prefix_of_the_best_hypothesis_keeps_its_score(decoder_kind: str) -> None:
     for source in models.SOURCES:
-        free = decode(decoder_kind, source, BEAM, []).decoded
-        for cut in range(1, len(free.ids) + 1):
-            sequence = decode(decoder_kind, source, BEAM, free.ids[:cut]).decoded
+        without_prefix = decode(decoder_kind, source, BEAM, []).decoded
+        for cut in range(1, len(without_prefix.ids) + 1):
+            sequence = decode(decoder_kind, source, BEAM, without_prefix.ids[:cut]).decoded
             score = sequence.log_probability / length_penalty(len(sequence.ids), 0.6)
-            assert score >= free.log_probability / length_penalty(len(free.ids), 0.6) - 1e-5
-        assert sequence.ids == free.ids, "at last the whole of it was given"
+            assert (
+                score
+                >= without_prefix.log_probability / length_penalty(len(without_prefix.ids), 0.6)
+                - 1e-5
+            )
+        assert sequence.ids == without_prefix.ids, "at last the whole of it was given"
 
 
 @given(source=sources, prefix=prefixes.filter(len), end=st.booleans())

@@ -29,12 +29,12 @@ def test_steps_equal_those_of_the_forced_output(
     """Also the steps of the prefix, which the model finds unlikely, and with hooks."""
     flip = Hooks({"encoder.hook_memory": lambda memory, name: torch.flip(memory, [1])})
     hooks = flip if changed else None
-    free = translator.translate(TEXT, max_len=10, hooks=hooks, **options)
-    candidate_id = free.steps[2].candidates[5].id
-    prefix = (*free.ids[:2], candidate_id)
+    without_prefix = translator.translate(TEXT, max_len=10, hooks=hooks, **options)
+    candidate_id = without_prefix.steps[2].candidates[5].id
+    prefix = (*without_prefix.ids[:2], candidate_id)
     result = translator.translate(TEXT, prefix=prefix, max_len=10, hooks=hooks, **options)
     assert result.ids[:3] == prefix
-    assert (result.method, result.seed) == (free.method, free.seed)
+    assert (result.method, result.seed) == (without_prefix.method, without_prefix.seed)
     forced = translator.translate(TEXT, target=result.ids, hooks=hooks)
     assert result.log_probability == pytest.approx(forced.log_probability, abs=1e-4)
     assert result.score == pytest.approx(forced.score, abs=1e-4)
@@ -45,7 +45,7 @@ def test_steps_equal_those_of_the_forced_output(
         for candidate, expected in zip(step.candidates, same.candidates, strict=True):
             assert candidate.probability == pytest.approx(expected.probability, abs=1e-6)
     assert result.steps[2].probability == pytest.approx(
-        free.steps[2].candidates[5].probability, abs=1e-6
+        without_prefix.steps[2].candidates[5].probability, abs=1e-6
     )
     if not options:
         assert all(step.chosen.id == step.candidates[0].id for step in result.steps[3:])
@@ -78,9 +78,9 @@ def test_a_trace_shows_the_pass_over_the_whole_output(
 def test_missing_empty_and_complete_prefixes(
     translator: Translator, options: dict[str, object]
 ) -> None:
-    free = translator.translate(TEXT, max_len=6, **options)
-    assert translator.translate(TEXT, prefix=[], max_len=6, **options) == free
-    assert translator.translate(TEXT, prefix=None, max_len=6, **options) == free
+    without_prefix = translator.translate(TEXT, max_len=6, **options)
+    assert translator.translate(TEXT, prefix=[], max_len=6, **options) == without_prefix
+    assert translator.translate(TEXT, prefix=None, max_len=6, **options) == without_prefix
     ids = translator.vocabulary.encode("Elle vend.")
     result = translator.translate(TEXT, prefix=ids, **options)
     assert (list(result.ids), result.text, result.finished) == (ids, "Elle vend.", True)

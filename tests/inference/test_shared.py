@@ -78,10 +78,10 @@ def test_500_texts_are_the_same_alone_and_concurrently(
 ) -> None:
     """Half of them have a space before the full stop, as in tokenized corpora."""
     texts = [
-        f"The {subject} {verb} the {object_}{stop}"
+        f"The {subject_noun} {verb} the {noun}{stop}"
         for verb in VERBS
-        for subject in NOUNS
-        for object_ in NOUNS[:5]
+        for subject_noun in NOUNS
+        for noun in NOUNS[:5]
         for stop in (".", " .")
     ]
     assert len({*texts}) == 500

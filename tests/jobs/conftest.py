@@ -60,8 +60,8 @@ def make_jobs(tmp_path: Path) -> Iterator[MakeJobs]:
     opened: list[Jobs] = []
 
     def make(trainer: str = FAKE_TRAINER, folder: str = "runs", **limits: Any) -> Jobs:
-        limits_ = Limits(**({"workers": 1, "nice": 0} | limits))
-        opened.append(Jobs(tmp_path / folder, limits_, trainer=trainer))
+        all_limits = Limits(**({"workers": 1, "nice": 0} | limits))
+        opened.append(Jobs(tmp_path / folder, all_limits, trainer=trainer))
         return opened[-1]
 
     yield make

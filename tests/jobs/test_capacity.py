@@ -85,11 +85,11 @@ def test_a_large_run_gets_both_cores_and_keeps_its_position(queue: Queue) -> Non
 def test_runs_of_another_app_take_no_cores(queue: Queue) -> None:
     queue_runs(queue, run_config(title="a"), large_run("b"), run_config(title="c"))
     elsewhere = claim_next(queue, new_worker_id("there"))
-    claim_ = claim_next(queue)
-    assert [title(elsewhere), title(claim_)] == ["a", "b"]
+    claimed_run = claim_next(queue)
+    assert [title(elsewhere), title(claimed_run)] == ["a", "b"]
     third = claims.claim_next_run(queue, "a machine of a cluster")
     assert title(third) == "c"
-    for claim in (elsewhere, claim_, third):
+    for claim in (elsewhere, claimed_run, third):
         end_run(queue, claim)
 
 

@@ -112,16 +112,16 @@ def test_results_are_computed_from_the_files_of_the_runs(make_idle_jobs: MakeIdl
     jobs = make_idle_jobs()
     race_id = submit_race(jobs, "warm-up", "ann")
     steps = RACES["warm-up"].config("no warm-up", 1, "").training.steps
-    _, (verdict_,) = standings(jobs, race_runs(jobs, race_id))
-    assert verdict_.word == "not shown"
+    _, (claim_verdict,) = standings(jobs, race_runs(jobs, race_id))
+    assert claim_verdict.word == "not shown"
     for run in race_runs(jobs, race_id):
         loss = run.race.seed / 100 + (0.5 if run.race.entry == "no warm-up" else 0)
         _finish(jobs.folder(run.info.name).path, steps, loss)
-    table, (verdict_,) = standings(jobs, race_runs(jobs, race_id))
+    table, (claim_verdict,) = standings(jobs, race_runs(jobs, race_id))
     assert list(table["n"]) == [3, 3]
     assert list(table["loss_mean"]) == pytest.approx([0.02, 0.52])
     assert list(table["loss_sd"]) == pytest.approx([0.01, 0.01])
-    assert verdict_.word == "holds"
+    assert claim_verdict.word == "holds"
     worst = race_runs(jobs, race_id)[0]
     folder = jobs.folder(worst.info.name).path
     _finish(folder, steps, 9.0)  # nothing is cached: the current content of the file counts

@@ -87,13 +87,13 @@ def test_nine_of_ten_rows_are_a_share_of_0_9() -> None:
 
 def test_an_attention_sink_is_not_positional() -> None:
     for column in (0, 9):
-        rest = np.zeros((10, 10), np.float32)
-        rest[:, column] = 1
-        assert share(rest, column) == 1
-        assert offset(rest) == 0  # each offset once: the nearest to 0
-        assert positional(rest) == pytest.approx(0.1)
-        assert confidence(rest) == 1
-        assert confidence(rest, [column]) == 0
+        sink = np.zeros((10, 10), np.float32)
+        sink[:, column] = 1
+        assert share(sink, column) == 1
+        assert offset(sink) == 0  # each offset once: the nearest to 0
+        assert positional(sink) == pytest.approx(0.1)
+        assert confidence(sink) == 1
+        assert confidence(sink, [column]) == 0
 
 
 def test_ties_between_offsets_go_to_the_nearest_then_the_smaller() -> None:

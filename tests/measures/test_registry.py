@@ -101,15 +101,15 @@ def test_padded_batches_equal_single_sentences(trace: FakeTrace) -> None:
             w = np.zeros((2, HEADS, n_query, n_key), np.float32)
             vocabulary = sorted({*SRC, *TGT, *trace.predicted_tokens})
             ids = np.zeros((3, 2, max(n_query, n_key)), np.int64)
-            for at, each in enumerate((trace, short)):
-                part = each.weights(kind, 1)
-                w[at, :, : part.shape[1], : part.shape[2]] = part
-                texts = {"encoder": each.src_tokens, "decoder": each.tgt_tokens}
-                query = texts.get(kind, each.tgt_tokens)
-                key = texts.get(kind, each.src_tokens)
-                writes = query if kind == "encoder" else each.predicted_tokens
-                for row, tokens in enumerate((query, key, writes)):
-                    ids[row, at, : len(tokens)] = [vocabulary.index(token) for token in tokens]
+            for number, sentence_trace in enumerate((trace, short)):
+                part = sentence_trace.weights(kind, 1)
+                w[number, :, : part.shape[1], : part.shape[2]] = part
+                texts = {"encoder": sentence_trace.src_tokens, "decoder": sentence_trace.tgt_tokens}
+                query = texts.get(kind, sentence_trace.tgt_tokens)
+                key = texts.get(kind, sentence_trace.src_tokens)
+                predicted = query if kind == "encoder" else sentence_trace.predicted_tokens
+                for row, tokens in enumerate((query, key, predicted)):
+                    ids[row, number, : len(tokens)] = [vocabulary.index(token) for token in tokens]
             within = {
                 name: np.stack(
                     [
@@ -131,9 +131,13 @@ def test_padded_batches_equal_single_sentences(trace: FakeTrace) -> None:
                 _cache={},
             )
             values = measure.means(RowWeights(rows, w))
-            for at, each in enumerate((trace, short)):
-                alone = measure.means(RowWeights(both_rows[at], each.weights(kind, 1)[None]))
-                np.testing.assert_allclose(values[at], alone[0], atol=2e-6, err_msg=measure.name)
+            for number, sentence_trace in enumerate((trace, short)):
+                alone = measure.means(
+                    RowWeights(both_rows[number], sentence_trace.weights(kind, 1)[None])
+                )
+                np.testing.assert_allclose(
+                    values[number], alone[0], atol=2e-6, err_msg=measure.name
+                )
 
 
 def test_a_uniform_head_has_the_chance_value(trace: FakeTrace) -> None:

@@ -49,10 +49,14 @@ def test_weights_equal_an_explicit_softmax(row: list[tuple[float, bool]]) -> Non
     actual = attention_weights(
         torch.tensor(scores, dtype=torch.float64).view(1, 1, 1, -1), torch.tensor(allowed)
     ).flatten()
-    highest = max(score for score, may in row if may)
-    parts = [math.exp(score - highest) if may else 0.0 for score, may in row]
+    highest = max(score for score, is_allowed in row if is_allowed)
+    parts = [math.exp(score - highest) if is_allowed else 0.0 for score, is_allowed in row]
     assert actual.tolist() == pytest.approx([part / sum(parts) for part in parts], abs=1e-12)
-    assert all(weight == 0 for weight, may in zip(actual.tolist(), allowed, strict=True) if not may)
+    assert all(
+        weight == 0
+        for weight, is_allowed in zip(actual.tolist(), allowed, strict=True)
+        if not is_allowed
+    )
 
 
 def test_heads_are_consecutive_slices() -> None:
@@ -92,10 +96,10 @@ def test_multi_head_attention_equals_its_equation(kind: Score, crossed: bool) ->
 
 def test_one_projection_for_self_attention_equals_three() -> None:
     attention, x = MultiHeadAttention(make_config()).double(), torch.randn(2, 5, 24).double()
-    for once, separate in zip(
+    for joint, separate in zip(
         attention.project(x, x), attention.project(x, x.clone()), strict=True
     ):
-        torch.testing.assert_close(once, separate)
+        torch.testing.assert_close(joint, separate)
 
 
 @pytest.mark.parametrize("d_k", [1, 8, 64, 512])

@@ -41,27 +41,27 @@ def make_reference(**changes: Any) -> nn.Transformer:
 def counterparts(model: Transformer, reference: nn.Transformer) -> Iterator[tuple[Tensor, Tensor]]:
     """Yield each weight except the embedding with its counterpart in PyTorch."""
     stacks = ((model.encoder, reference.encoder), (model.decoder, reference.decoder))
-    for our_value, torch_value in (
+    for layer, torch_layer in (
         (o, t) for a, b in stacks for o, t in zip(a.layers, b.layers, strict=True)
     ):
-        attentions = [(our_value.self_attn, torch_value.self_attn)]
+        attentions = [(layer.self_attn, torch_layer.self_attn)]
         norms = [
-            (our_value.self_attn_norm, torch_value.norm1),
-            (our_value.ffn_norm, torch_value.norm2),
+            (layer.self_attn_norm, torch_layer.norm1),
+            (layer.ffn_norm, torch_layer.norm2),
         ]
-        if hasattr(our_value, "cross_attn"):
-            attentions.append((our_value.cross_attn, torch_value.multihead_attn))
+        if hasattr(layer, "cross_attn"):
+            attentions.append((layer.cross_attn, torch_layer.multihead_attn))
             norms[1:] = [
-                (our_value.cross_attn_norm, torch_value.norm2),
-                (our_value.ffn_norm, torch_value.norm3),
+                (layer.cross_attn_norm, torch_layer.norm2),
+                (layer.ffn_norm, torch_layer.norm3),
             ]
         for a, b in attentions:
             yield from ((a.w_qkv, b.in_proj_weight), (a.w_o, b.out_proj.weight))
         for c, d in norms:
             yield from ((c.norm.weight, d.weight), (c.norm.bias, d.bias))
         for e, f in (
-            (our_value.ffn.w_1, torch_value.linear1),
-            (our_value.ffn.w_2, torch_value.linear2),
+            (layer.ffn.w_1, torch_layer.linear1),
+            (layer.ffn.w_2, torch_layer.linear2),
         ):
             yield from ((e.weight, f.weight), (e.bias, f.bias))
 
@@ -71,8 +71,8 @@ def copy_weights(model: Transformer, reference: nn.Transformer) -> nn.Parameter:
     with torch.no_grad():
         for name, weight in reference.named_parameters():
             weight.fill_(0.0 if name.endswith(("in_proj_bias", "out_proj.bias")) else math.nan)
-        for our_value, torch_value in counterparts(model, reference):
-            torch_value.copy_(our_value)
+        for our_value, torch_weight in counterparts(model, reference):
+            torch_weight.copy_(our_value)
     assert not any(weight.isnan().any() for weight in reference.parameters())
     return nn.Parameter(model.embedding.weight.detach().clone())
 
@@ -119,29 +119,33 @@ def test_outputs_and_gradients_equal_torch(
     model = make_model(seed, positions=positions, **shape).train()  # no dropout
     reference = make_reference(**shape)
     table = copy_weights(model, reference)
-    our_value, torch_value = (
+    logits, torch_logits = (
         model(SRC, TGT),
         reference_logits(reference, table, SRC, TGT, positions),
     )
-    torch.testing.assert_close(our_value, torch_value, rtol=0, atol=tolerance)
+    torch.testing.assert_close(logits, torch_logits, rtol=0, atol=tolerance)
 
-    direction = torch.randn_like(our_value)
-    (our_value * direction).sum().backward()
-    (torch_value * direction).sum().backward()
+    direction = torch.randn_like(logits)
+    (logits * direction).sum().backward()
+    (torch_logits * direction).sum().backward()
     pairs = [*counterparts(model, reference), (model.embedding.weight, table)]
-    assert {id(weight_) for weight_, _ in pairs} == {id(weight) for weight in model.parameters()}
-    for weight_, torchs in pairs:
-        assert weight_.grad is not None
-        assert torchs.grad is not None
-        scale = torchs.grad.abs().max().item()
+    assert {id(our_weight) for our_weight, _ in pairs} == {
+        id(weight) for weight in model.parameters()
+    }
+    for our_weight, torch_weight in pairs:
+        assert our_weight.grad is not None
+        assert torch_weight.grad is not None
+        scale = torch_weight.grad.abs().max().item()
         assert scale > 0
-        torch.testing.assert_close(weight_.grad, torchs.grad, rtol=0, atol=tolerance * scale)
+        torch.testing.assert_close(
+            our_weight.grad, torch_weight.grad, rtol=0, atol=tolerance * scale
+        )
 
 
 @torch.no_grad()
 def test_float32_equals_torch() -> None:
     model, reference = make_model(5, positions="none"), make_reference()
     table = copy_weights(model, reference)
-    torch_value = reference_logits(reference, table, SRC, TGT, "none")
-    our_value = model.float()(SRC, TGT)
-    torch.testing.assert_close(our_value.double(), torch_value, rtol=0, atol=1e-4)
+    torch_logits = reference_logits(reference, table, SRC, TGT, "none")
+    logits = model.float()(SRC, TGT)
+    torch.testing.assert_close(logits.double(), torch_logits, rtol=0, atol=1e-4)

@@ -52,11 +52,11 @@ def test_the_convolution_equals_the_sum_over_its_taps(k: int, dilation: int) -> 
     layer = rivals.Convolutional(rivals.RivalConfig(6, k=k, dilation=dilation)).double()
     x = vectors(8)
     expected = layer.convolution.bias.expand_as(x).clone()
-    for at in range(8):
+    for position in range(8):
         for tap in range(k):
-            source = at + (tap - k // 2) * dilation
+            source = position + (tap - k // 2) * dilation
             if 0 <= source < 8:
-                expected[:, at] += x[:, source] @ layer.convolution.weight[:, :, tap].T
+                expected[:, position] += x[:, source] @ layer.convolution.weight[:, :, tap].T
     torch.testing.assert_close(layer(x), expected)
 
 
@@ -64,11 +64,14 @@ def test_the_convolution_equals_the_sum_over_its_taps(k: int, dilation: int) -> 
 @pytest.mark.parametrize("n_heads", [1, 2])
 def test_restricted_attention_equals_full_attention_with_a_band_mask(r: int, n_heads: int) -> None:
     config = rivals.RivalConfig(6, r=r, n_heads=n_heads)
-    layer, full = rivals.RestrictedAttention(config).double(), rivals.SelfAttention(config).double()
-    full.load_state_dict(layer.state_dict())
-    x, at = vectors(9), torch.arange(9)
-    band = (at[:, None] - at).abs() <= r // 2
-    torch.testing.assert_close(layer(x), full.attention(x, x, band))
+    layer, self_attention = (
+        rivals.RestrictedAttention(config).double(),
+        rivals.SelfAttention(config).double(),
+    )
+    self_attention.load_state_dict(layer.state_dict())
+    x, positions = vectors(9), torch.arange(9)
+    band = (positions[:, None] - positions).abs() <= r // 2
+    torch.testing.assert_close(layer(x), self_attention.attention(x, x, band))
 
 
 def test_restricted_attention_allocates_no_full_matrix() -> None:

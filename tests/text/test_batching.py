@@ -1,3 +1,5 @@
+"""Batches of similar lengths: complete, reproducible and with little padding."""
+
 from __future__ import annotations
 
 import sys

@@ -1,3 +1,5 @@
+"""Pairs from text, tables, parallel and compressed files, and errors that name the line."""
+
 from __future__ import annotations
 
 import gzip

@@ -102,12 +102,10 @@ def dependency_texts(english: Words) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("clause_", "text", "expected"), ANNOTATED, ids=[text for _, text, _ in ANNOTATED]
+    ("parts", "text", "expected"), ANNOTATED, ids=[text for _, text, _ in ANNOTATED]
 )
-def test_dependencies_equal_hand_annotated_ones(
-    clause_: c.Clause, text: str, expected: str
-) -> None:
-    english, _ = c.both_sides(clause_)
+def test_dependencies_equal_hand_annotated_ones(parts: c.Clause, text: str, expected: str) -> None:
+    english, _ = c.both_sides(parts)
     assert " ".join(word.text for word in english) == text
     assert dependency_texts(english) == set(filter(None, expected.split(", ")))
 

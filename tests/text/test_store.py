@@ -1,3 +1,5 @@
+"""The memory-mapped store of encoded pairs: content, progress and invalid files."""
+
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,3 +1,5 @@
+"""The SentencePiece vocabulary: encoding, decoding, training, saving and threads."""
+
 import io
 import unicodedata
 from collections.abc import Iterator

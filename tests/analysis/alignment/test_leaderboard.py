@@ -1,3 +1,5 @@
+"""Errors of all aligners, compared with single traces and with aligners of known errors."""
+
 from __future__ import annotations
 
 import copy

@@ -28,12 +28,12 @@ def test_the_table_has_one_row_per_unmasked_cell(
     rows, columns = trace.labels(kind)
     cells, expected_norms = set(), norms.contributions(model, trace, kind, 1)[2]
     for line in table.to_dict("records"):
-        at = query, key = line["query_position"], line["key_position"]
-        cells.add(at)
+        cell = query, key = line["query_position"], line["key_position"]
+        cells.add(cell)
         assert (line["query_token"], line["key_token"]) == (rows[query], columns[key])
-        assert line["weight"] == trace.weights(kind, 1)[2][at]
-        assert line["norm"] == expected_norms[at]
-        assert line["gradient"] == slopes.weights[kind][1, 2][at]
+        assert line["weight"] == trace.weights(kind, 1)[2][cell]
+        assert line["norm"] == expected_norms[cell]
+        assert line["gradient"] == slopes.weights[kind][1, 2][cell]
         assert line["product"] == pytest.approx(
             line["gradient"] * line["weight"], rel=1e-5, abs=1e-9
         )

@@ -27,8 +27,10 @@ def model(tiny_model: Transformer) -> Transformer:
 def log_probability(
     model: Transformer, trace: Trace, position: int | None, hooks: dict[str, HookFn]
 ) -> float:
-    every = trace_logits(model, trace, hooks).log_softmax(dim=-1)
-    target_log_probabilities = every[range(len(trace.predicted_ids)), list(trace.predicted_ids)]
+    log_probabilities = trace_logits(model, trace, hooks).log_softmax(dim=-1)
+    target_log_probabilities = log_probabilities[
+        range(len(trace.predicted_ids)), list(trace.predicted_ids)
+    ]
     return float(
         target_log_probabilities.sum() if position is None else target_log_probabilities[position]
     )

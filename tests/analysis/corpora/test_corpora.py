@@ -1,3 +1,5 @@
+"""Corpora from lines, files, runs and the bundled sentences, with and without gold links."""
+
 from __future__ import annotations
 
 import gzip

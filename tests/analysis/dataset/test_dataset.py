@@ -55,18 +55,18 @@ def test_translations_and_steps_equal_single_traces(dataset: Path, traces: list[
     translations, steps = table(dataset, "translations"), table(dataset, "steps")
     assert translations["sentence"].tolist() == [0, 1, 2]
     for number, trace in enumerate(traces):
-        done, line = trace.translation, translations.iloc[number]
+        translation, line = trace.translation, translations.iloc[number]
         for name in ("source", "text", "method", "finished"):
-            assert line[name] == getattr(done, name)
+            assert line[name] == getattr(translation, name)
         for name in ("src_tokens", "src_ids", "tokens", "ids"):
-            assert tuple(line[name]) == getattr(done, name)
-        assert line["log_probability"] == pytest.approx(done.log_probability, abs=1e-5)
-        assert line["score"] == pytest.approx(done.score, abs=1e-5)
-        own = steps[steps["sentence"] == number]
-        assert own["step"].tolist() == list(range(len(done.ids)))
-        assert tuple(own["input_token"]) == trace.tgt_tokens
-        assert tuple(own["id"]) == done.ids
-        for (_, row), step in zip(own.iterrows(), done.steps, strict=True):
+            assert tuple(line[name]) == getattr(translation, name)
+        assert line["log_probability"] == pytest.approx(translation.log_probability, abs=1e-5)
+        assert line["score"] == pytest.approx(translation.score, abs=1e-5)
+        sentence_steps = steps[steps["sentence"] == number]
+        assert sentence_steps["step"].tolist() == list(range(len(translation.ids)))
+        assert tuple(sentence_steps["input_token"]) == trace.tgt_tokens
+        assert tuple(sentence_steps["id"]) == translation.ids
+        for (_, row), step in zip(sentence_steps.iterrows(), translation.steps, strict=True):
             assert row["probability"] == pytest.approx(step.probability, rel=1e-5)
             expected = {
                 "candidate_tokens": [candidate.token for candidate in step.candidates],
@@ -78,15 +78,15 @@ def test_translations_and_steps_equal_single_traces(dataset: Path, traces: list[
 
 
 def test_measures_have_one_row_per_sentence_and_head(dataset: Path, traces: list[Trace]) -> None:
-    vectors = table(dataset, "measures")
-    assert list(vectors.columns[:4]) == ["sentence", "kind", "layer", "head"]
+    measures = table(dataset, "measures")
+    assert list(measures.columns[:4]) == ["sentence", "kind", "layer", "head"]
     config = traces[0].config
-    assert len(vectors) == len(LINES) * 3 * config["n_layers"] * config["n_heads"]
+    assert len(measures) == len(LINES) * 3 * config["n_layers"] * config["n_heads"]
     for number, trace in enumerate(traces):
         for kind in WEIGHTS:
             for layer in range(trace.n_layers):
-                same_layer = (vectors["kind"] == kind) & (vectors["layer"] == layer)
-                rows = vectors[same_layer & (vectors["sentence"] == number)]
+                same_layer = (measures["kind"] == kind) & (measures["layer"] == layer)
+                rows = measures[same_layer & (measures["sentence"] == number)]
                 assert rows["head"].tolist() == list(range(trace.n_heads))
                 expected = measure_heads(trace, kind, layer)
                 for name in files.MEASURE_COLUMNS:
@@ -104,14 +104,16 @@ def test_weights_are_concatenated_without_padding(dataset: Path, traces: list[Tr
             f"{kind}.{part}" for kind in kinds for part in ("offsets", "shapes")
         }
         for head in HEADS:
-            kind, layer, at = head
+            kind, layer, head_number = head
             flat = stored[files.head_code(head)]
             offsets, shapes = stored[f"{kind}.offsets"], stored[f"{kind}.shapes"]
             assert (offsets[0], offsets[-1]) == (0, len(flat))
             for number, trace in enumerate(traces):
-                own = flat[offsets[number] : offsets[number + 1]].reshape(shapes[number])
-                np.testing.assert_allclose(own, trace.weights(kind, layer)[at], atol=1e-6)
-                np.testing.assert_allclose(own.sum(axis=1), 1, atol=1e-5)
+                weights = flat[offsets[number] : offsets[number + 1]].reshape(shapes[number])
+                np.testing.assert_allclose(
+                    weights, trace.weights(kind, layer)[head_number], atol=1e-6
+                )
+                np.testing.assert_allclose(weights.sum(axis=1), 1, atol=1e-5)
 
 
 def test_about_json_describes_model_options_and_corpus(checkpoints: Path, tmp_path: Path) -> None:
@@ -225,7 +227,7 @@ write_dataset(translator, corpus, {str(out)!r}, options={{"max_len": 4}}, progre
         (["A.", "B."], {"heads": HEADS, "max_bytes": 99}, "4 heads have more than 99 bytes"),
     ],
 )
-def test_a_sentence_that_cannot_be_traced_is_one_error_message(
+def test_invalid_requests_give_a_one_sentence_error(
     translator: Translator,
     tmp_path: Path,
     lines: list[str],

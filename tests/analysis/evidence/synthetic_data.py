@@ -206,8 +206,8 @@ class Truth:
     """How a finding's data are drawn, and which distances from the floor are clear or small."""
 
     apply: Patch
-    far: float
-    near: float
+    clear_distance: float
+    small_distance: float
 
     def verdict_of(
         self, name: str, distance: float, n: int, seed: int, translator: Translator
@@ -223,10 +223,10 @@ class Truth:
 
 GOLD = Corpus.from_lines(["a b\tc d\t0-0 1-1"], "x").sentences[0].gold
 TRUTHS: dict[str, Truth] = {
-    "positional": Truth(positional, far=6, near=0.5),
-    "single": Truth(single, far=3, near=0.1),
-    "fragile": Truth(fragile, far=8, near=0.5),
-    "last-cross": Truth(last_cross, far=8, near=0.5),
+    "positional": Truth(positional, clear_distance=6, small_distance=0.5),
+    "single": Truth(single, clear_distance=3, small_distance=0.1),
+    "fragile": Truth(fragile, clear_distance=8, small_distance=0.5),
+    "last-cross": Truth(last_cross, clear_distance=8, small_distance=0.5),
     "alignment-diagonal": Truth(_better_aligners(lambda by, to, n, h: by == "weights"), 10, 0.5),
     "alignment-statistical": Truth(_better_aligners(lambda by, to, n, h: by == "weights"), 10, 0.5),
     "norms-input": Truth(
@@ -244,6 +244,6 @@ TRUTHS: dict[str, Truth] = {
     "rollout-depth": Truth(_better_second_layer, 0.15, 0.01),
     "alti": Truth(_better_method(2), 0.15, 0.01),
     "half-explanation": Truth(half_explanation, 0.1, 0.005),
-    "rare": Truth(rare, far=8, near=0.5),
+    "rare": Truth(rare, clear_distance=8, small_distance=0.5),
     "tolerance": Truth(tolerance, 25, 2),
 }

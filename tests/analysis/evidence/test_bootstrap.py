@@ -68,6 +68,6 @@ def test_the_interval_of_a_mean_is_about_two_standard_errors() -> None:
     assert Interval(-0.2, -0.3, -0.1).excludes_zero
 
 
-def test_both_groups_are_resampled_to_their_size() -> None:
+def test_translations_without_a_reference_are_refused() -> None:
     with pytest.raises(ValueError, match="4 translations for 3 references"):
         BleuCounts(HYPOTHESES, REFERENCES[1:])

@@ -32,7 +32,7 @@ def test_verdicts_converge_with_the_number_of_sentences(
     one."""
     truth = TRUTHS[name]
     upwards = (word == "holds") != (name == "single")  # a negative effect
-    distance = truth.far if upwards else -truth.far
+    distance = truth.clear_distance if upwards else -truth.clear_distance
     if name == "single" and not upwards:
         distance = -0.8  # 0.2 % of the loss: significant over 800 sentences
     for seed in (1, 2):
@@ -48,7 +48,10 @@ def test_verdicts_converge_with_the_number_of_sentences(
 @pytest.mark.parametrize("name", TRUTHS)
 def test_few_sentences_do_not_show_a_small_effect(translator: Translator, name: str) -> None:
     truth = TRUTHS[name]
-    words = [truth.verdict_of(name, truth.near, 12, seed, translator).verdict for seed in (1, 2, 3)]
+    words = [
+        truth.verdict_of(name, truth.small_distance, 12, seed, translator).verdict
+        for seed in (1, 2, 3)
+    ]
     assert words.count("not shown") >= 2, words
 
 
@@ -89,7 +92,7 @@ def test_simultaneous_intervals_cover_all_truths_in_95_percent(n: int) -> None:
     assert n_pointwise_covered < 0.8 * 200, "pointwise intervals cover all truths less often"
 
 
-def test_the_maximum_over_one_head_each_is_their_difference() -> None:
+def test_the_difference_of_maxima_equals_the_difference_of_two_heads() -> None:
     rng = np.random.default_rng(2)
     values = rng.normal(size=(2, 400)) + rng.normal(size=400) + np.array([[0.3], [0.0]])
     samples = BootstrapSamples.from_sentence_values(values)

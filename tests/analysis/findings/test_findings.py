@@ -1,3 +1,5 @@
+"""The findings of the Findings page, measured on models with known heads and by hand."""
+
 from __future__ import annotations
 
 import json
@@ -32,8 +34,8 @@ from transformer.text import Vocabulary
 def test_an_offset_head_is_positional_and_a_random_one_is_not(
     translator: Translator, vocabulary: Vocabulary, corpus: Corpus
 ) -> None:
-    built = shift_model(vocabulary, (1, -2, 0))
-    finding = FINDINGS["positional"].run(built, corpus)
+    offset_model = shift_model(vocabulary, (1, -2, 0))
+    finding = FINDINGS["positional"].run(offset_model, corpus)
     assert finding.verdict == "holds"
     assert finding.figures["positional"].tolist() == [True, True, False]  # itself does not count
     assert finding.figures["share"].tolist() == [1, 1, 1]
@@ -68,9 +70,11 @@ def test_a_claim_of_a_measure_is_tested_on_its_heads(
     assert finding.verdict == "refuted"
     assert finding.effect is not None
     assert finding.effect.interval.value == pytest.approx(100 * table["itself"].max(), abs=1e-4)
-    every = published(measure, replace(claim, layer=None, floor=0.0)).run(translator, corpus)
-    assert every.verdict == "holds"
-    assert len(every.figures) == 8
+    in_all_layers = published(measure, replace(claim, layer=None, floor=0.0)).run(
+        translator, corpus
+    )
+    assert in_all_layers.verdict == "holds"
+    assert len(in_all_layers.figures) == 8
     untested = FINDINGS["rare"].run(translator, corpus)  # of 320 pieces none is beyond 500
     assert untested.verdict == "can't be tested here"
     assert "none has a token beyond" in untested.reason
@@ -107,13 +111,15 @@ def test_the_cost_of_a_head_is_a_fraction_of_the_loss(
     finding = FINDINGS["single"].run(translator, corpus)
     most_costly = finding.figures.iloc[-1]
     kind = {"encoder–decoder": "cross"}.get(most_costly["kind"], most_costly["kind"])
-    baseline, each = removal_module.losses(
+    baseline, ablated_losses = removal_module.losses(
         translator,
         corpus,
         [[(kind, int(most_costly["layer"]), int(most_costly["head"]))]],
         no_progress,
     )
-    assert most_costly["growth"] == pytest.approx(each.sum() / baseline.sum() - 1, rel=1e-6)
+    assert most_costly["growth"] == pytest.approx(
+        ablated_losses.sum() / baseline.sum() - 1, rel=1e-6
+    )
     assert finding.effect is not None
     assert finding.effect.interval.value == pytest.approx(100 * finding.figures["growth"].median())
     assert (finding.figures["low"] <= finding.figures["growth"]).all()
@@ -153,9 +159,9 @@ def test_the_best_head_of_each_group_is_named_with_its_error(
     assert FINDINGS["input-heads"].run(translator, lines).verdict == "holds"
     assert unaligned_arguments[-1] is False
     assert FINDINGS["input-layers"].run(translator, lines).verdict == "refuted"
-    few = FINDINGS["alignment-statistical"].run(translator, lines)
-    assert few.verdict == "can't be tested here"
-    assert "trained on 99 sentence pairs" in few.reason
+    with_few_pairs = FINDINGS["alignment-statistical"].run(translator, lines)
+    assert with_few_pairs.verdict == "can't be tested here"
+    assert "trained on 99 sentence pairs" in with_few_pairs.reason
 
 
 def test_errors_of_a_sample_equal_those_of_its_sentences(translator: Translator) -> None:

@@ -160,8 +160,10 @@ def test_a_pair_translates_both_sentences(en_fr: Translator) -> None:
         assert side.source == TEXT.format(pronoun)
         assert side.text == en_fr.translate(side.source, candidates=1).text
         trace = en_fr.trace(side.source, candidates=1)
-        nurse_position, at = (trace.src_tokens.index(word) for word in ("▁nurse", f"▁{pronoun}"))
-        expected = trace.weights("encoder", 1)[:, nurse_position, at]
+        nurse_position, pronoun_position = (
+            trace.src_tokens.index(word) for word in ("▁nurse", f"▁{pronoun}")
+        )
+        expected = trace.weights("encoder", 1)[:, nurse_position, pronoun_position]
         np.testing.assert_allclose(side.weights[1, 0, 1, :, 0], expected, atol=1e-5)
     assert len(pair.heads(3)) == 3
     hooks = Hooks({"decoder.layers.5.cross_attn.hook_heads": lambda x, name: x * 0}, causal=True)

@@ -53,20 +53,24 @@ def test_position_gradients_equal_finite_differences(translator: Translator) -> 
     for kind, layer, head in (("encoder", 0, 1), ("decoder", 1, 0), ("cross", 1, 3)):
         name = site(kind, layer, "heads")
         lengths = batch.n_src if kind == "encoder" else batch.n_tgt
-        for at in range(int(lengths.max())):
+        for position in range(int(lengths.max())):
 
-            def once(step: float, name: str = name, head: int = head, at: int = at) -> torch.Tensor:
-                def gate(outputs: torch.Tensor, _: str) -> torch.Tensor:
-                    changed = outputs.clone()
-                    changed[:, head, at] *= 1 + step
-                    return changed
+            def scaled_losses(
+                step: float, name: str = name, head: int = head, at: int = position
+            ) -> torch.Tensor:
+                def scale_position(outputs: torch.Tensor, _: str) -> torch.Tensor:
+                    scaled = outputs.clone()
+                    scaled[:, head, at] *= 1 + step
+                    return scaled
 
                 with torch.no_grad():
-                    return losses(model, batch, Hooks({name: gate}))
+                    return losses(model, batch, Hooks({name: scale_position}))
 
-            expected = (once(STEP) - once(-STEP)) / (2 * STEP)
-            torch.testing.assert_close(slopes[name][:, head, at], expected, rtol=1e-5, atol=1e-8)
-            assert (slopes[name][lengths <= at, head, at] == 0).all()
+            expected = (scaled_losses(STEP) - scaled_losses(-STEP)) / (2 * STEP)
+            torch.testing.assert_close(
+                slopes[name][:, head, position], expected, rtol=1e-5, atol=1e-8
+            )
+            assert (slopes[name][lengths <= position, head, position] == 0).all()
 
 
 def test_importance_is_the_mean_absolute_gradient(translator: Translator) -> None:
@@ -87,9 +91,9 @@ def test_importance_is_the_mean_absolute_gradient(translator: Translator) -> Non
             np.testing.assert_allclose(
                 row, torch.stack(sentence_importances).mean(0), rtol=1e-3, atol=1e-7
             )
-            every = torch.cat([slopes[name].abs() for slopes in alone], dim=-1)
+            gradients = torch.cat([slopes[name].abs() for slopes in alone], dim=-1)
             row = importances["position"].values[kind][layer]
-            np.testing.assert_allclose(row, every.mean(-1), rtol=1e-3, atol=1e-7)
+            np.testing.assert_allclose(row, gradients.mean(-1), rtol=1e-3, atol=1e-7)
     for by in GATE_UNITS:
         single_unit = gradient_importance(translator, THREE_PAIRS, by=by)
         assert single_unit.order() == importances[by].order()

@@ -163,25 +163,25 @@ def test_kinds_are_pruned_separately_by_importance_and_at_random(translator: Tra
     ]
     ablation = measure_without(translator, THREE_PAIRS, groups)
     losses = [ablation.loss + change.value for change in ablation.loss_changes]
-    at = table.query("kind == 'cross' and off == 4").set_index("order")
-    assert at.loc["one", "loss"] == pytest.approx(losses[0])
-    assert at.loc["other", "loss"] == pytest.approx(losses[1])
-    assert at.loc["random", "loss"] == pytest.approx(np.mean(losses[2:]))
-    assert at.loc["random", ["low", "high"]].tolist() == pytest.approx(sorted(losses[2:]))
-    assert at.loc["one", "low"] <= losses[0] <= at.loc["one", "high"]
+    by_order = table.query("kind == 'cross' and off == 4").set_index("order")
+    assert by_order.loc["one", "loss"] == pytest.approx(losses[0])
+    assert by_order.loc["other", "loss"] == pytest.approx(losses[1])
+    assert by_order.loc["random", "loss"] == pytest.approx(np.mean(losses[2:]))
+    assert by_order.loc["random", ["low", "high"]].tolist() == pytest.approx(sorted(losses[2:]))
+    assert by_order.loc["one", "low"] <= losses[0] <= by_order.loc["one", "high"]
     none = table.query("off == 0")
     assert none[["loss"]].to_numpy() == pytest.approx(ablation.loss)
 
 
 @pytest.mark.parametrize("at", range(1, 22))
-def test_the_first_change_is_found_by_bisection(at: int) -> None:
+def test_the_first_change_is_found_by_bisection(first: int) -> None:
     removed_counts: list[int] = []
 
     def output_with(removed: int) -> str:
         removed_counts.append(removed)
-        return "else" if removed >= at else "so"
+        return "else" if removed >= first else "so"
 
-    assert first_change(output_with, 20, 8) == (at if at <= 20 else None)
+    assert first_change(output_with, 20, 8) == (first if first <= 20 else None)
     assert len(removed_counts) <= 1 + 3 + 3  # no heads; 8, 16 and 20 heads; three bisections
 
 

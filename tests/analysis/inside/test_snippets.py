@@ -104,9 +104,9 @@ def test_a_snippet_is_a_standalone_program(en_fr: Translator) -> None:
     box = opened_box(en_fr.trace("I am a student."), en_fr, "decoder.0.self_attn.norm")
     program = snippet(box, EN_FR, "y", 1, 9)
     command = [sys.executable, "-c", program]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert float(done.stdout) == pytest.approx(box.result.values[1, 9], rel=1e-4)
-    assert not done.stderr
+    process = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert float(process.stdout) == pytest.approx(box.result.values[1, 9], rel=1e-4)
+    assert not process.stderr
 
 
 @pytest.mark.parametrize("text", TEXTS)

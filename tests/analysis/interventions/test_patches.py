@@ -77,12 +77,12 @@ def test_decoding_with_hooks_equals_one_pass_over_the_output(
     hooks = all_changes(trace, donor_trace)[name]
     assert hooks.causal
     hooks = Hooks({**hooks})  # not marked causal, so decoding recomputes every step
-    free = translator.translate(TEXT, hooks=hooks, max_len=LENGTH)
-    scored = translator.translate(TEXT, target=free.ids, hooks=hooks)
-    steps = [step.probability for step in free.steps]
+    decoded = translator.translate(TEXT, hooks=hooks, max_len=LENGTH)
+    scored = translator.translate(TEXT, target=decoded.ids, hooks=hooks)
+    steps = [step.probability for step in decoded.steps]
     np.testing.assert_allclose([step.probability for step in scored.steps], steps, rtol=1e-4)
-    plain = translator.translate(TEXT, target=free.ids)
-    assert abs(plain.log_probability - free.log_probability) > 1e-5
+    plain = translator.translate(TEXT, target=decoded.ids)
+    assert abs(plain.log_probability - decoded.log_probability) > 1e-5
 
 
 def test_rows_before_the_changed_one_stay_unchanged(

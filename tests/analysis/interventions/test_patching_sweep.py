@@ -123,8 +123,8 @@ def test_small_batches_give_the_same_sweep_and_can_be_cancelled(
     vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     translator = new_model(vocabulary)
-    full = patching_sweep(translator, CLEAN, CORRUPTED, targets=TARGETS)
-    monkeypatch.setattr(module, "MAX_POSITIONS", 7 * len(full.clean_tokens))
+    expected = patching_sweep(translator, CLEAN, CORRUPTED, targets=TARGETS)
+    monkeypatch.setattr(module, "MAX_POSITIONS", 7 * len(expected.clean_tokens))
     shares: list[float] = []
 
     def progress(share: float, stage: str) -> None:
@@ -134,11 +134,13 @@ def test_small_batches_give_the_same_sweep_and_can_be_cancelled(
 
     stop = False
     repeated = patching_sweep(translator, CLEAN, CORRUPTED, targets=TARGETS, progress=progress)
-    rounding = 2e-5 / abs(full.clean - full.corrupted)
-    np.testing.assert_allclose(repeated.table["restored"], full.table["restored"], atol=rounding)
+    rounding = 2e-5 / abs(expected.clean - expected.corrupted)
+    np.testing.assert_allclose(
+        repeated.table["restored"], expected.table["restored"], atol=rounding
+    )
     assert shares == sorted(shares)
     assert shares[-1] == 1
-    assert len(shares) > len(full.table) / 7
+    assert len(shares) > len(expected.table) / 7
     stop = True
     with pytest.raises(InterruptedError):
         patching_sweep(translator, CLEAN, CORRUPTED, targets=TARGETS, progress=progress)

@@ -97,10 +97,10 @@ def test_a_perfect_model_has_accuracy_1(
 ) -> None:
     """The model copies: always right for the task copy, and wrong for reverse."""
     translator = small_translator(letters)
-    done = translator.translate("a b c", target="a b c")
+    translation = translator.translate("a b c", target="a b c")
 
     def echo(texts: list[str], **_: object) -> list[Translation]:
-        return [replace(done, text=text, finished=finished) for text in texts]
+        return [replace(translation, text=text, finished=finished) for text in texts]
 
     monkeypatch.setattr(translator, "translate_batch", echo)
     finished = True

@@ -1,3 +1,5 @@
+"""Measures of heads over a corpus, compared with the measures of single traces."""
+
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -98,8 +98,10 @@ def test_counting_does_not_load_torchs_compiler() -> None:
         "[count(name, 8, 8) for name in ('self-attention', 'recurrent')]; "
         "print('torch._dynamo' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert process.stdout.strip() == "False"
 
 
 def test_an_unknown_layer_is_refused() -> None:

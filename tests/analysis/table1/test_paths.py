@@ -15,21 +15,21 @@ from transformer.model.rivals import RIVALS, RivalConfig, stack
 def search_by_offsets(name: str, n: int, n_layers: int, k: int, r: int) -> list[set[int]]:
     """Return the inputs that reach the last position, by offsets only: no weights, no gradients."""
 
-    def inputs_of(at: int, layer: int) -> set[int]:
+    def inputs_of(position: int, layer: int) -> set[int]:
         if name == "self-attention":
             return set(range(n))
         if name == "recurrent":
-            return set(range(at + 1))
+            return set(range(position + 1))
         half, step = (r // 2, 1) if name == "restricted" else (k // 2, 1)
         if name == "dilated":
             step = (k // 2 + 1) ** layer
-        return {at + o * step for o in range(-half, half + 1)} & set(range(n))
+        return {position + o * step for o in range(-half, half + 1)} & set(range(n))
 
     connected = [{n - 1}]
     for depth in range(1, n_layers + 1):
         reached = {n - 1}
         for layer in reversed(range(depth)):  # the bottom layer, number 0, comes last
-            reached = set().union(*(inputs_of(at, layer) for at in reached))
+            reached = set().union(*(inputs_of(position, layer) for position in reached))
         connected.append(reached)
     return connected
 
@@ -80,7 +80,9 @@ def test_dilations_of_powers_of_k_do_not_reach_every_position() -> None:
     """Why `stack` uses (k+1)/2: with 1, 3, 9 … position 0 never reaches position 63 of 64."""
     reached = {63}
     for layer in reversed(range(8)):
-        reached = {at + o * 3**layer for at in reached for o in (-1, 0, 1)} & set(range(64))
+        reached = {position + o * 3**layer for position in reached for o in (-1, 0, 1)} & set(
+            range(64)
+        )
     assert 0 not in reached
     assert paths.path_length("dilated", 64, k=3) == 6
 
