@@ -173,7 +173,7 @@ def test_kinds_are_pruned_separately_by_importance_and_at_random(translator: Tra
     assert none[["loss"]].to_numpy() == pytest.approx(ablation.loss)
 
 
-@pytest.mark.parametrize("at", range(1, 22))
+@pytest.mark.parametrize("first", range(1, 22))
 def test_the_first_change_is_found_by_bisection(first: int) -> None:
     removed_counts: list[int] = []
 
