@@ -190,7 +190,7 @@ def small_translator(vocabulary: Vocabulary, **more: object) -> Translator:
     return Translator(model.eval(), vocabulary)
 
 
-def check_progress(measure: Callable[..., object]) -> list[float]:
+def assert_progress_and_cancelling(measure: Callable[..., object]) -> list[float]:
     """Check that `measure` reports shares rising to 1, and stops when its callback raises."""
     shares: list[float] = []
     measure(progress=lambda share, stage: shares.append(share))

@@ -78,7 +78,7 @@ def test_several_heads_are_ablated_together(shell: Shell, checkpoint: Path, corp
     assert float(row["loss_change"]) != 0
 
 
-def test_output_file_and_number_of_sentences(
+def test_results_of_some_sentences_are_written_to_a_file(
     shell: Shell, checkpoint: Path, corpus: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "board.json"
@@ -208,7 +208,7 @@ def test_the_written_checkpoint_equals_the_functions_result(
     assert load_languages(tmp_path / "new") == ("en", "de")
 
 
-def test_rounded_gates_on_bundled_sentences(shell: Shell, checkpoint: Path, tmp_path: Path) -> None:
+def test_rounded_gates_are_0_or_1(shell: Shell, checkpoint: Path, tmp_path: Path) -> None:
     command = ("--corpus", "linked-de", "--penalty", "0.5", "--steps", "3", "--round", "--json")
     result = shell("gates", checkpoint, tmp_path / "new", *command)
     assert (result.status, result.err) == (0, "")

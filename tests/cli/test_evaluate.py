@@ -43,7 +43,7 @@ def test_scores_equal_sacrebleu(
     assert output_file.read_text("utf-8").split("\n")[:-1] == hypotheses
 
 
-def test_text_output_and_beam_search(shell: Shell, checkpoint: Path, tmp_path: Path) -> None:
+def test_text_output_names_the_beam_size(shell: Shell, checkpoint: Path, tmp_path: Path) -> None:
     (tmp_path / "a.en").write_text("She paints.\nShe sells.\n")
     (tmp_path / "a.fr").write_text("Elle peint.\nElle vend.\n")
     result = shell("evaluate", checkpoint, tmp_path / "a.en", tmp_path / "a.fr", "--max-len", 4)

@@ -150,7 +150,7 @@ def test_an_existing_folder_is_not_overwritten(checkpoint: Path, tmp_path: Path)
         export_marian(checkpoint, tmp_path / "theirs")
 
 
-def test_the_export_and_import_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_commands_import_and_export(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     marian.save(tmp_path / "opus-mt-en-fr")
     marian_folder, our_folder, exported_folder = (
         str(tmp_path / name) for name in ("opus-mt-en-fr", "ours", "back")

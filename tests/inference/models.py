@@ -50,7 +50,7 @@ def untrained(seed: int = 0, **changes: Any) -> Transformer:
     return model
 
 
-def small(seed: int) -> Transformer:
+def three_word_model(seed: int) -> Transformer:
     """Return a random model of three words, with distributions that are neither flat nor
     certain."""
     model = untrained(seed, vocab_size=WORDS)
@@ -105,7 +105,7 @@ def exhaustive_best(
     return best
 
 
-def same_output(output: Output, expected_output: Output, atol: float = 1e-4) -> None:
+def assert_same_output(output: Output, expected_output: Output, atol: float = 1e-4) -> None:
     """Check for equal tokens, probabilities and best candidates."""
     actual, expected = output.decoded, expected_output.decoded
     assert (actual.ids, actual.finished, output.seed) == (
@@ -119,7 +119,7 @@ def same_output(output: Output, expected_output: Output, atol: float = 1e-4) -> 
     assert (actual.candidate_ids[:, 0] == expected.candidate_ids[:, 0]).all()
 
 
-def same_trace(trace: Trace, expected: Trace, atol: float = 0.0) -> None:
+def assert_same_trace(trace: Trace, expected: Trace, atol: float = 0.0) -> None:
     for field in dataclasses.fields(Trace):
         if field.name not in ("tensors", "translation"):
             assert getattr(trace, field.name) == getattr(expected, field.name)

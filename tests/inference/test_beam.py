@@ -23,7 +23,7 @@ from transformer.inference.results import BeamTree, length_penalty
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.5, -0.5])
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_an_unlimited_beam_finds_the_best_sequence(seed: int, alpha: float) -> None:
-    model, source = models.small(seed), [5, 4, 6, 2]
+    model, source = models.three_word_model(seed), [5, 4, 6, 2]
     score, expected = models.exhaustive_best(model, source, 4, alpha)
     options = Decoding(method="beam", beam_size=64, length_penalty=alpha, max_len=4)
     output = SequenceDecoder(model).run([source], options)[0]
@@ -37,7 +37,7 @@ def test_beam_size_one_is_greedy() -> None:
     greedy = decoder.run(models.SOURCES, Decoding())
     beam = decoder.run(models.SOURCES, Decoding(method="beam", beam_size=1))
     for greedy_output, beam_output in zip(greedy, beam, strict=True):
-        models.same_output(greedy_output, beam_output)
+        models.assert_same_output(greedy_output, beam_output)
         assert (greedy_output.decoded.candidate_ids == beam_output.decoded.candidate_ids).all()
         shares = (
             greedy_output.decoded.candidate_probabilities,
@@ -184,7 +184,7 @@ def test_with_penalty_equals_a_search_with_that_penalty() -> None:
             expected = translator.trace("a", beam_size=4, length_penalty=penalty, max_len=15)
             assert result is not None, "the recorded steps suffice"
             assert result.translation == expected.translation
-            models.same_trace(result, expected, atol=1e-5)
+            models.assert_same_trace(result, expected, atol=1e-5)
             winners.add(result.text == first.text)
     assert winners == {True, False}, "the penalty must change the winner in some cases"
 

@@ -82,7 +82,7 @@ def test_generated_steps_equal_one_forward_pass(name: str) -> None:
 
 
 @torch.no_grad()
-def test_an_encoder_deeper_than_its_decoder() -> None:
+def test_an_encoder_may_be_deeper_than_its_decoder() -> None:
     out = seq2seq("bart", encoder_layers=3, decoder_layers=1)(
         input_ids=ids(5), decoder_input_ids=ids(4, 1), output_attentions=True
     )
@@ -107,7 +107,7 @@ def test_an_encoder_deeper_than_its_decoder() -> None:
 
 
 @torch.no_grad()
-def test_an_encoder_alone_and_a_decoder_alone() -> None:
+def test_a_trace_may_have_an_encoder_or_a_decoder_only() -> None:
     torch.manual_seed(1)
     shape: dict[str, Any] = {"hidden_size": 16, "num_hidden_layers": 3, "num_attention_heads": 4}
     bert = transformers.BertModel(transformers.BertConfig(**SMALL, **shape, intermediate_size=16))

@@ -70,7 +70,7 @@ def test_a_prefix_of_the_output_changes_nothing(decoder_kind: str, options: Deco
         without_prefix = decode(decoder_kind, source, options, [])
         for cut in range(1, len(without_prefix.decoded.ids) + 1):
             output = decode(decoder_kind, source, options, without_prefix.decoded.ids[:cut])
-            models.same_output(output, without_prefix)
+            models.assert_same_output(output, without_prefix)
             confirmed += output.teacher_forced_ids is not None
     assert (confirmed > 20) == (decoder_kind == "drafted")
 
@@ -129,7 +129,7 @@ def test_a_batch_with_a_prefix_equals_single_sentences(options: Decoding) -> Non
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.5])
 @pytest.mark.parametrize("prefix", [[4], [6, 5], [5, 5, 4], [6, 2], [3, 4]])
 def test_an_unlimited_beam_finds_the_best_continuation(prefix: list[int], alpha: float) -> None:
-    model, source, longest = models.small(1), [5, 4, 6, 2], 4
+    model, source, longest = models.three_word_model(1), [5, 4, 6, 2], 4
     best, expected = models.exhaustive_best(model, source, longest, alpha, prefix)
     options = Decoding(method="beam", beam_size=64, length_penalty=alpha, max_len=longest)
     sequence = SequenceDecoder(model).run([source], options, prefix=prefix)[0].decoded

@@ -75,7 +75,7 @@ def test_a_trace_shows_the_pass_over_the_whole_output(
 
 
 @pytest.mark.parametrize("options", CALLS, ids=["greedy", "beam", "sample"])
-def test_missing_empty_and_complete_prefixes(
+def test_a_prefix_may_be_missing_empty_or_complete(
     translator: Translator, options: dict[str, object]
 ) -> None:
     without_prefix = translator.translate(TEXT, max_len=6, **options)

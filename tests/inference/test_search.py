@@ -29,7 +29,7 @@ def test_a_batch_equals_single_sentences() -> None:
     decoder, sources = SequenceDecoder(models.copier()), models.many_sources(70, seed=1)
     together = decoder.run(sources, Decoding())
     for source, output in zip(sources, together, strict=True):
-        models.same_output(output, decoder.run([source], Decoding())[0])
+        models.assert_same_output(output, decoder.run([source], Decoding())[0])
         assert output.decoded.finished == (output.decoded.ids[-1] == 2)
 
 

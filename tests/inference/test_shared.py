@@ -64,7 +64,7 @@ def test_eight_threads_get_their_own_results(
     assert bool(getattr(shared._decoder.backend, "_draft", [])) == drafting
     for (trace, texts), rounds in zip(expected, results, strict=True):
         for trace_again, batch in rounds:
-            models.same_trace(trace_again, trace)
+            models.assert_same_trace(trace_again, trace)
             assert batch == texts
     assert all(torch.isfinite(torch.tensor(trace.translation.score)) for trace, _ in expected)
 

@@ -131,7 +131,7 @@ def test_the_verifying_pass_of_a_draft_is_traced(
     drafted = translator.trace(TEXT, max_len=14)
     passes = sum(calls)
     assert 101 <= passes <= 104, "one encoder pass and one decoder pass per draft"
-    models.same_trace(drafted, trace, atol=1e-5)
+    models.assert_same_trace(drafted, trace, atol=1e-5)
     calls.clear()
     translator.trace(TEXT, "Le boulanger vend la lampe.")
     assert sum(calls) == 101
@@ -240,7 +240,7 @@ def test_frames_keep_repeated_tokens_apart(translator: Translator) -> None:
 def test_npz_restores_everything(trace: Trace, tmp_path: Path) -> None:
     trace.save_npz(tmp_path / "deep" / "one.npz")
     loaded = Trace.load_npz(tmp_path / "deep" / "one.npz")
-    models.same_trace(loaded, trace)
+    models.assert_same_trace(loaded, trace)
     assert loaded.translation == trace.translation
     assert loaded.translation.steps == trace.translation.steps
     assert [file.name for file in (tmp_path / "deep").iterdir()] == ["one.npz"]
@@ -256,7 +256,7 @@ def test_json_restores_attention(translator: Translator) -> None:
         for layer in range(2):
             np.testing.assert_array_equal(loaded.weights(kind, layer), trace.weights(kind, layer))
     all_rows = Trace.from_json(trace.to_json(trace.names))
-    models.same_trace(all_rows, trace)
+    models.assert_same_trace(all_rows, trace)
 
 
 def test_files_of_other_kinds_are_refused(trace: Trace, tmp_path: Path) -> None:
@@ -308,7 +308,7 @@ def test_interventions_appear_in_the_trace(translator: Translator, trace: Trace)
     shares = torch.tensor(changed["hook_logits"]).softmax(dim=-1)
     for i, step in enumerate(changed.translation.steps):
         assert step.probability == pytest.approx(float(shares[i, step.chosen.id]), abs=1e-5)
-    models.same_trace(translator.trace(TEXT, max_len=14), trace)
+    models.assert_same_trace(translator.trace(TEXT, max_len=14), trace)
 
 
 @pytest.mark.parametrize("score", ["dot", "additive"])

@@ -40,9 +40,9 @@ def test_the_plain_backend_decodes_the_same(
     plain = SequenceDecoder(model, "fp32")
     assert type(plain.backend) is Backend
     for output, expected in zip(plain.run(sources, Decoding(**options)), default, strict=True):
-        models.same_output(output, expected)
+        models.assert_same_output(output, expected)
     for source, expected in zip(sources, default, strict=True):
-        models.same_output(plain.run([source], Decoding(**options))[0], expected)
+        models.assert_same_output(plain.run([source], Decoding(**options))[0], expected)
 
 
 def test_products_are_those_of_torch(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -115,7 +115,7 @@ def test_a_run_larger_than_the_machine_starts_alone(queue: Queue) -> None:
         (2, 8e9, 4, 4, 1),
     ],
 )
-def test_the_number_of_concurrent_runs(
+def test_the_number_of_runs_and_threads_follows_cores_and_memory(
     monkeypatch: pytest.MonkeyPatch,
     cores: int,
     memory: float,

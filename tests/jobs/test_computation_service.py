@@ -196,7 +196,7 @@ def test_a_clock_set_back_keeps_the_newest_result(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b", "new"]
 
 
-def test_a_report_on_a_real_checkpoint(checkpoints: Path, tmp_path: Path) -> None:
+def test_a_report_reads_a_real_checkpoint(checkpoints: Path, tmp_path: Path) -> None:
     folder = checkpoints / "tiny"
     corpus = Corpus.from_lines(["She paints.\tElle peint.\t0-0 1-1"], "mine")
     ask = {"checkpoint": str(folder), "hash": checkpoint_hash(folder), "what": "heads"}

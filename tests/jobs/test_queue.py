@@ -147,11 +147,11 @@ def test_the_queue_is_fair(infos: list[RunInfo]) -> None:
         served[info.owner] += 1
 
 
-def test_thirty_requests_for_twenty_positions(make_idle_jobs: MakeIdleJobs) -> None:
+def test_of_thirty_simultaneous_requests_twenty_are_queued(make_idle_jobs: MakeIdleJobs) -> None:
     jobs, accepted, refused = make_idle_jobs(queued=20), [], []
     barrier = threading.Barrier(30)
 
-    def press(n: int) -> None:
+    def submit(n: int) -> None:
         barrier.wait()
         try:
             accepted.append(submit_run(jobs, f"{n}", f"visitor-{n}"))
@@ -159,7 +159,7 @@ def test_thirty_requests_for_twenty_positions(make_idle_jobs: MakeIdleJobs) -> N
             refused.append(str(error))
 
     with ThreadPoolExecutor(30) as pool:
-        assert len([*pool.map(press, range(30))]) == 30
+        assert len([*pool.map(submit, range(30))]) == 30
     assert len(set(accepted)) == 20
     assert sorted(queue_positions(jobs).values()) == [*range(1, 21)]  # type: ignore[type-var]
     assert (

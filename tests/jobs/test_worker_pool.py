@@ -251,7 +251,7 @@ def test_a_run_is_queued_again_when_the_disk_has_space(
     assert not jobs.folder(name).is_held
 
 
-def test_thirty_simultaneous_requests_in_two_apps(make_jobs: MakeJobs) -> None:
+def test_thirty_simultaneous_requests_in_two_apps_are_all_trained(make_jobs: MakeJobs) -> None:
     """Two servers and three workers on one folder: none lost, none mixed up, none run twice."""
     apps = [make_jobs(workers=2), make_jobs(workers=1)]
     names: dict[int, str] = {}

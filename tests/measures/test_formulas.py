@@ -64,7 +64,7 @@ def test_a_uniform_head_has_log2_n_bits_and_mean_distance_n_over_3(n: int) -> No
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 8])
-def test_a_diagonal_head(n: int) -> None:
+def test_a_diagonal_head_has_no_entropy_and_no_distance(n: int) -> None:
     same = np.eye(n, dtype=np.float32)
     assert (entropy(same), distance(same)) == (0, 0)
     assert (positional(same), offset(same), confidence(same)) == (1, 0, 1)

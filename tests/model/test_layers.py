@@ -116,7 +116,7 @@ def test_hidden_units_are_nonnegative_and_often_zero() -> None:
 
 @pytest.mark.parametrize("n_layers", [1, 6])
 def test_a_new_encoder_distinguishes_positions(n_layers: int) -> None:
-    """In post-norm encoders all positions can become equal; ours must not start near that."""
+    """In post-norm encoders all positions can become equal; a new one must not start near that."""
     model = Transformer(make_config(vocab_size=50, d_model=64, n_layers=n_layers, n_heads=4)).eval()
     memory = model.encode(torch.randint(4, 50, (8, 20)))
     shared = memory.mean(1, keepdim=True)

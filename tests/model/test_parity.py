@@ -93,7 +93,7 @@ def embed(table: Tensor, ids: Tensor, positions: str) -> Tensor:
 def reference_logits(
     reference: nn.Transformer, table: Tensor, src: Tensor, tgt: Tensor, positions: str
 ) -> Tensor:
-    """PyTorch's masks are true where attention is not allowed."""
+    """Return PyTorch's logits; its masks are true where attention is not allowed."""
     length = tgt.shape[1]
     states = reference(
         embed(table, src, positions),

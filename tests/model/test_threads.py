@@ -35,7 +35,7 @@ def sentences(thread: int, round_number: int) -> tuple[Tensor, Tensor]:
 
 
 def run_model(model: Transformer, thread: int, round_number: int) -> dict[str, Tensor]:
-    """Threads read all hook points, ablate a head, or use no hooks."""
+    """Run the model without hooks, with scaled heads or with all hook points, by thread number."""
     src, tgt = sentences(thread, round_number)
     if thread % 4 == 0:
         return {"logits": model(src, tgt)}
@@ -49,7 +49,7 @@ def run_model(model: Transformer, thread: int, round_number: int) -> dict[str, T
 def test_eight_threads_see_only_their_own_tensors(tiny_model: Transformer) -> None:
     start = Barrier(N_THREADS)
 
-    def session(thread: int) -> list[dict[str, Tensor]]:
+    def run_rounds(thread: int) -> list[dict[str, Tensor]]:
         concurrent = []
         with torch.no_grad():
             for round_number in range(ROUNDS):
@@ -58,7 +58,7 @@ def test_eight_threads_see_only_their_own_tensors(tiny_model: Transformer) -> No
         return concurrent
 
     with ThreadPoolExecutor(N_THREADS) as pool:
-        together = list(pool.map(session, range(N_THREADS)))
+        together = list(pool.map(run_rounds, range(N_THREADS)))
 
     with torch.no_grad():
         for thread in range(N_THREADS):
@@ -78,7 +78,7 @@ def test_hooks_do_not_affect_concurrent_calls(tiny_model: Transformer) -> None:
     start, calls = Barrier(N_THREADS), []
     name = tiny_model.hook_names[0]
 
-    def session(thread: int) -> None:
+    def run_rounds(thread: int) -> None:
         hooks = Hooks({name: lambda tensor, _: calls.append(tensor)}) if thread == 0 else None
         start.wait(timeout=60)
         with torch.no_grad():
@@ -86,7 +86,7 @@ def test_hooks_do_not_affect_concurrent_calls(tiny_model: Transformer) -> None:
                 tiny_model(*sentences(thread, round_number), hooks=hooks)
 
     with ThreadPoolExecutor(N_THREADS) as pool:
-        list(pool.map(session, range(N_THREADS)))
+        list(pool.map(run_rounds, range(N_THREADS)))
     expected = [
         capture(tiny_model, *sentences(0, round_number), [name])[name]
         for round_number in range(ROUNDS)

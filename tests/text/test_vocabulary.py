@@ -191,7 +191,7 @@ def test_errors_of_the_text_stream_are_raised(pairs: Pairs) -> None:
         Vocabulary.train(stream(), 300)
 
 
-def test_save_and_load(vocabulary: Vocabulary, tmp_path: Path) -> None:
+def test_a_saved_vocabulary_can_be_loaded(vocabulary: Vocabulary, tmp_path: Path) -> None:
     path = tmp_path / "folder" / "vocabulary.model"
     vocabulary.save(path)
     vocabulary.save(path)  # over the same file

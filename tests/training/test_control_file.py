@@ -22,7 +22,7 @@ def poll_at_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(control_module, "POLL_SECONDS", 0.0)
 
 
-def test_control_file_round_trip(tmp_path: Path) -> None:
+def test_control_file_survives_a_round_trip(tmp_path: Path) -> None:
     run = RunFolder(tmp_path)
     assert run.control() == Control("run", 1.0, 0)
     assert run.write_control(command="pause") == Control("pause", 1.0, 0)

@@ -37,7 +37,7 @@ def test_held_out_pairs_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert len(list(corpus.train())) == 997
 
 
-def test_parallel_files_and_validation_files(tmp_path: Path) -> None:
+def test_pairs_are_read_from_parallel_and_validation_files(tmp_path: Path) -> None:
     sides = {"en": "one\ntwo\n", "fr": "un\ndeux\n"}
     for name, text in sides.items():
         (tmp_path / name).write_text(text)

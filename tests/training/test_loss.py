@@ -203,7 +203,7 @@ def test_impossible_gold_tokens_stay_finite(dtype: torch.dtype) -> None:
 
 
 @pytest.mark.parametrize("leaf", ["states", "weight"])
-def test_gradient_of_one_input_alone(leaf: str) -> None:
+def test_one_input_alone_may_require_a_gradient(leaf: str) -> None:
     states, weight, target = inputs(4, 3)
     requiring = {"states": states, "weight": weight}[leaf].requires_grad_()
     smoothed, plain = sliced_cross_entropy(states, weight, target, smoothing=0.1, pad_id=PAD)

@@ -26,7 +26,7 @@ def run(tmp_path: Path) -> RunFolder:
     return folder
 
 
-def test_config_and_state_round_trip(run: RunFolder) -> None:
+def test_config_and_state_survive_a_round_trip(run: RunFolder) -> None:
     assert run.exists
     assert run.config() == CONFIG
     run.write_state("failed", "the loss was nan", step=7)

@@ -53,7 +53,9 @@ def assert_refused(result: tuple[int, str], message: str) -> None:
     assert "Traceback" not in stderr
 
 
-def test_a_run_from_text_to_checkpoint(train: Train, pairs_file: Path, tmp_path: Path) -> None:
+def test_a_run_writes_a_checkpoint_and_its_card(
+    train: Train, pairs_file: Path, tmp_path: Path
+) -> None:
     status, stderr = train(pairs_file, "--precision", "auto", "--valid-every", 2)
     assert status == 0
     run = RunFolder(tmp_path / "run")
@@ -74,7 +76,7 @@ def test_a_run_from_text_to_checkpoint(train: Train, pairs_file: Path, tmp_path:
         assert words in card
 
 
-def test_restarting_a_finished_run(train: Train, pairs_file: Path) -> None:
+def test_a_finished_run_trains_no_further_step(train: Train, pairs_file: Path) -> None:
     assert train(pairs_file)[0] == 0
     status, stderr = train(pairs_file)
     assert status == 0
@@ -126,7 +128,9 @@ def test_invalid_text_gives_a_one_sentence_error(case: str, train: Train, tmp_pa
         assert not RunFolder(tmp_path / "run").is_prepared
 
 
-def test_correct_text_after_an_error(train: Train, pairs_file: Path, tmp_path: Path) -> None:
+def test_a_correct_text_is_trained_after_an_error(
+    train: Train, pairs_file: Path, tmp_path: Path
+) -> None:
     """The first call learns a vocabulary and encodes, and then fails at the validation pairs."""
     valid = tmp_path / "valid.tsv"
     valid.write_text("no tab\n")
@@ -177,12 +181,12 @@ def test_corrupt_config_gives_a_one_sentence_error(
 ) -> None:
     train(pairs_file)
     config = tmp_path / "run" / "config.json"
-    for text, wrong in (
+    for text, message in (
         (json.dumps({"model": None, "data": []}), "config.json is invalid: "),
         ("[", "config.json cannot be read"),
     ):
         config.write_text(text)
-        assert_refused(train(pairs_file), wrong)
+        assert_refused(train(pairs_file), message)
 
 
 def test_card_without_validation_has_no_loss() -> None:
@@ -203,7 +207,7 @@ def test_languages_are_written_to_the_model_card(
     run = RunFolder(tmp_path / "run")
     assert run.config().languages == ("en", "de")
     assert load_languages(run.checkpoint_path) == ("en", "de")
-    # Without new probes a resumed run keeps the old ones.
+    # A resumed run keeps its languages unless others are given.
     assert train(pairs_file, "--steps", 4)[0] == 0
     assert load_languages(run.checkpoint_path) == ("en", "de")
     assert train(pairs_file, "--steps", 5, "--languages", "en", "fr")[0] == 0
@@ -215,7 +219,7 @@ def test_invalid_languages_are_refused(train: Train, pairs_file: Path, tmp_path:
     assert not (tmp_path / "run").exists()
 
 
-def test_start_from_a_checkpoint(train: Train, pairs_file: Path, tmp_path: Path) -> None:
+def test_a_run_may_start_from_a_checkpoint(train: Train, pairs_file: Path, tmp_path: Path) -> None:
     assert train(pairs_file, "--precision", "fp32")[0] == 0
     first = RunFolder(tmp_path / "run").checkpoint_path
     run_options = ("--run", tmp_path / "again", "--start-from", first)
@@ -232,7 +236,7 @@ def test_start_from_a_checkpoint(train: Train, pairs_file: Path, tmp_path: Path)
     assert "initialised from checkpoint" in (run.checkpoint_path / "README.md").read_text()
 
 
-def test_start_from_another_shape_is_refused(
+def test_starting_from_another_shape_is_refused(
     train: Train, pairs_file: Path, tmp_path: Path
 ) -> None:
     assert train(pairs_file)[0] == 0
@@ -243,7 +247,7 @@ def test_start_from_another_shape_is_refused(
     assert_refused(missing, "there is no checkpoint folder")
 
 
-def test_start_from_a_checkpoint_with_a_new_vocabulary(
+def test_a_new_vocabulary_keeps_the_embeddings_of_shared_pieces(
     train: Train, pairs_file: Path, tmp_path: Path
 ) -> None:
     assert train(pairs_file, "--precision", "fp32")[0] == 0
@@ -273,9 +277,7 @@ def test_start_from_a_checkpoint_with_a_new_vocabulary(
             torch.testing.assert_close(after.get_parameter(name), weight, **close)
 
 
-def test_added_tables_and_concatenated_pairs(
-    train: Train, pairs_file: Path, tmp_path: Path
-) -> None:
+def test_pairs_of_added_tables_are_trained(train: Train, pairs_file: Path, tmp_path: Path) -> None:
     more = tmp_path / "more.tsv"
     more.write_text("".join(f"c{n}\td{n}\n" for n in range(40)), "utf-8")
     status, stderr = train(

@@ -68,7 +68,7 @@ def test_the_same_seed_gives_the_same_run(tmp_path: Path) -> None:
     assert steps[0] == steps[1] != steps[2]
 
 
-def test_run_on_the_users_own_pairs(tmp_path: Path, pairs: list[tuple[str, str]]) -> None:
+def test_a_run_may_use_the_users_own_pairs(tmp_path: Path, pairs: list[tuple[str, str]]) -> None:
     """All words of a tiny text are tokens; config.json then has the resulting vocabulary size."""
     run = make_run(tmp_path, None, steps=3)
     rows = "".join(f"{src}\t{tgt}\n" for src, tgt in pairs)

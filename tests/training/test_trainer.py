@@ -24,7 +24,7 @@ from transformer.training.machine import choose_precision, numeric_environment
 from transformer.training.translation_task import TranslationTask
 
 
-def test_files_of_a_finished_run(make_trainer: MakeTrainer) -> None:
+def test_a_finished_run_has_all_metrics_and_its_state(make_trainer: MakeTrainer) -> None:
     lines: list[dict[str, Any]] = []
     trainer = make_trainer(steps=12, report=lines.append)
     assert trainer.train() == "finished"
@@ -207,7 +207,9 @@ def test_large_seeds_are_accepted(make_trainer: MakeTrainer) -> None:
     assert len(starts) == 3
 
 
-def test_auto_measures_once(make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_precision_is_measured_once(
+    make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A resumed run keeps its first choice, even if a busy machine measures other times."""
     chosen = iter([("bf16", torch.bfloat16)])
     real = choose_precision

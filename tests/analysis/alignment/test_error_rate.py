@@ -34,7 +34,7 @@ def test_empty_alignments_are_refused() -> None:
 
 
 @given(predicted=st.sets(LINK, min_size=1), sure=st.sets(LINK, min_size=1), more=st.sets(LINK))
-def test_bounds_and_f1(
+def test_with_sure_links_only_the_error_is_1_minus_f1(
     predicted: set[tuple[int, int]], sure: set[tuple[int, int]], more: set
 ) -> None:
     precision, recall = len(predicted & sure) / len(predicted), len(predicted & sure) / len(sure)

@@ -124,7 +124,7 @@ def test_the_aligner_recovers_the_links_of_the_grammar() -> None:
     assert alignment_error(predicted, sure) < alignment_error(diagonal, sure) / 2
 
 
-def test_null_links_and_unknown_words() -> None:
+def test_unknown_words_are_linked_along_the_diagonal() -> None:
     aligner = learn(CORPUS, rounds=10)
     assert aligner.links(["the", "cat"], ["le", "chat"]) == {(0, 0), (1, 1)}
     # For unknown words the diagonal decides.

@@ -175,7 +175,7 @@ def test_leaderboard_errors_equal_those_of_single_traces(
         assert row["recall"] == pytest.approx(len(links & sure) / len(sure))
 
 
-def test_diagonal_and_statistical_baselines(translator: Translator) -> None:
+def test_baselines_equal_hand_counted_errors(translator: Translator) -> None:
     """4 source words, 2 target words: the diagonal is 1 and 3."""
     corpus = Corpus.from_lines(["a b c d\te f\t1-0 2-1"], "x")
     table = leaderboard(translator, corpus).table.set_index("aligner")

@@ -102,7 +102,7 @@ def test_later_tokens_have_gradient_0(model: Transformer, trace: Trace) -> None:
     assert not np.triu(first.weights["decoder"], 1).any()
 
 
-def test_gradients_of_a_model_with_hooks(
+def test_gradients_are_those_of_the_model_with_hooks(
     model: Transformer, trace: Trace, tiny_model: Transformer, vocabulary: Vocabulary
 ) -> None:
     """With the hooks of the trace, the gradient is that of the ablated model. Weights that a hook

@@ -51,7 +51,7 @@ def test_the_hash_depends_only_on_the_content() -> None:
     )
 
 
-def test_lines_pairs_and_links() -> None:
+def test_lines_may_have_targets_and_links() -> None:
     plain = Corpus.from_lines(["One line.\r\n", " Two. ", "", " "], "text")
     assert [(s.source, s.target, s.gold) for s in plain.sentences] == [
         ("One line.", "", None),
@@ -144,7 +144,7 @@ def test_the_bundled_corpus_has_the_checkpoints_target_language(
 
 
 @pytest.mark.parametrize(
-    ("pieces", "words", "owners"),
+    ("pieces", "words", "word_of_token"),
     [
         (["▁l", "'", "ami"], ["l'", "ami"], [0, 0, 1]),
         (["▁the", "▁b", "oys"], ["the", "boys"], [0, 1, 1]),
@@ -157,10 +157,10 @@ def test_the_bundled_corpus_has_the_checkpoints_target_language(
         (["<unk>"], ["b"], None),
     ],
 )
-def test_the_linked_tokens_of_a_word(
-    pieces: list[str], words: list[str], owners: list[int] | None
+def test_each_token_belongs_to_a_word(
+    pieces: list[str], words: list[str], word_of_token: list[int] | None
 ) -> None:
-    assert words_of(pieces, words) == owners
+    assert words_of(pieces, words) == word_of_token
 
 
 def test_word_links_become_token_links() -> None:

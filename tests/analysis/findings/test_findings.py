@@ -37,7 +37,7 @@ def test_an_offset_head_is_positional_and_a_random_one_is_not(
     offset_model = shift_model(vocabulary, (1, -2, 0))
     finding = FINDINGS["positional"].run(offset_model, corpus)
     assert finding.verdict == "holds"
-    assert finding.figures["positional"].tolist() == [True, True, False]  # itself does not count
+    assert finding.figures["positional"].tolist() == [True, True, False]  # offset 0 does not count
     assert finding.figures["share"].tolist() == [1, 1, 1]
     assert (
         finding.reason == "2 of 3 encoder heads are positional: L0·H0 (+1, 100%), L0·H1 (−2, 100%)."
@@ -59,7 +59,7 @@ def test_few_sentences_give_no_verdict(translator: Translator, corpus: Corpus, n
 def test_a_claim_of_a_measure_is_tested_on_its_heads(
     translator: Translator, corpus: Corpus
 ) -> None:
-    """The figures are the measure's own, over the rows of all sentences that have one."""
+    """The figures equal those of `measure_heads`."""
     measure = MEASURES["itself"]
     claim = PublishedClaim("A head of the second layer looks at itself.", "nobody", 0.99, layer=1)
     finding = published(measure, claim).run(translator, corpus)

@@ -93,7 +93,7 @@ def test_a_model_that_follows_every_pronoun_is_right_and_has_no_gap() -> None:
     assert "stereotype_kept" not in scores  # every gender changed
 
 
-def test_a_model_that_follows_stereotypes_only() -> None:
+def test_a_model_that_follows_stereotypes_is_right_in_half_of_the_cases() -> None:
     sentences, pairs = sentence_pairs(100)
     genders: list[Gender | None] = [
         {"male": "masculine", "female": "feminine", None: None}[s.stereotype]  # type: ignore[misc]

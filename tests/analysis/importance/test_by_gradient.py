@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.analysis.small_models import THREE_PAIRS, check_progress
+from tests.analysis.small_models import THREE_PAIRS, assert_progress_and_cancelling
 from transformer import Translator
 from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.corpora.passes import batch_list, encode_corpus, losses
@@ -121,4 +121,4 @@ def test_a_sentence_without_a_target_uses_the_models_translation(translator: Tra
 
 
 def test_importance_can_be_cancelled(translator: Translator) -> None:
-    check_progress(partial(gradient_importance, translator, THREE_PAIRS))
+    assert_progress_and_cancelling(partial(gradient_importance, translator, THREE_PAIRS))

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.analysis.small_models import check_progress, logits
+from tests.analysis.small_models import assert_progress_and_cancelling, logits
 from transformer import Translator
 from transformer.analysis.interventions import blanking as module
 from transformer.analysis.interventions.blanking import Cells, blank_cells
@@ -66,7 +66,7 @@ def test_the_norm_is_that_of_the_removed_vector(translator: Translator, trace: T
         assert change[query] == pytest.approx(cells.norms[n], rel=1e-3, abs=1e-6)
 
 
-def test_effects_on_the_predicted_token_and_on_the_distribution(
+def test_the_total_effect_is_that_on_the_own_and_on_other_rows(
     translator: Translator, trace: Trace
 ) -> None:
     cells = blank_cells(translator, trace, ("cross", 1, 2))
@@ -100,7 +100,7 @@ def test_rank_correlations_equal_a_hand_computed_example() -> None:
 def test_progress_is_reported_and_invalid_heads_are_refused(
     translator: Translator, trace: Trace
 ) -> None:
-    shares = check_progress(partial(blank_cells, translator, trace, HEADS[2], [0]))
+    shares = assert_progress_and_cancelling(partial(blank_cells, translator, trace, HEADS[2], [0]))
     assert shares == [0.0, 1.0]
     for head, queries, message in (
         (("cross", 0, 7), [0], "no head 7"),

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from tests.analysis.small_models import check_progress, shift_model
+from tests.analysis.small_models import assert_progress_and_cancelling, shift_model
 from transformer import Translator, measures
 from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.roles import corpus_tokens as tokens
@@ -228,7 +228,7 @@ def test_progress_reaches_1_and_its_errors_end_the_measurement(
     translator: Translator, corpus: Corpus
 ) -> None:
     bare = Corpus("x", tuple(Sentence(s.source, s.target) for s in corpus.sentences[:3]))
-    assert check_progress(partial(measure_heads, translator, bare))[0] == 0.0
+    assert assert_progress_and_cancelling(partial(measure_heads, translator, bare))[0] == 0.0
 
 
 def test_a_sentence_that_is_too_long_is_named(translator: Translator) -> None:

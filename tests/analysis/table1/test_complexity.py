@@ -15,7 +15,7 @@ from transformer.analysis.table1.complexity import TABLE_1, count, crossing, for
 from transformer.model.rivals import RIVALS, RivalConfig
 
 
-def test_table_1_at_round_sizes() -> None:
+def test_table_1_equals_hand_computed_numbers() -> None:
     """By hand: n = 100, d = 10, k = 5, r = 20."""
     table = formulas(100, 10, 5, 20)
     assert list(table.index) == list(RIVALS) == list(TABLE_1)
@@ -25,7 +25,7 @@ def test_table_1_at_round_sizes() -> None:
     assert separable(100, 10, 5) == 5 * 100 * 10 + 100 * 100
 
 
-def test_limits_of_the_formulas() -> None:
+def test_the_formulas_hold_for_extreme_sizes() -> None:
     table = formulas(6, 8, 1, 15)
     assert table["path"]["convolutional"] == math.inf  # a kernel of one position reads no other
     assert table["cost"]["restricted"] == table["cost"]["self-attention"]

@@ -77,25 +77,27 @@ def test_edited_weights_take_effect_in_the_next_call(
         for result, expected, result_before in zip(results, expected_results, before, strict=True):
             assert approximately_equal(result, expected), name
             assert not approximately_equal(result, result_before), (
-                f"{name}: the edit is large enough to be seen"
+                f"{name}: the edit did not change the result"
             )
 
 
 def test_replaced_or_loaded_weights_take_effect(monkeypatch: pytest.MonkeyPatch) -> None:
     model, other_model = models.untrained(0), models.untrained(1)
-    decoder, of_other = decoder_of(model, monkeypatch), decoder_of(other_model, monkeypatch)
+    decoder, other_decoder = decoder_of(model, monkeypatch), decoder_of(other_model, monkeypatch)
     for rows in (1, 9):
         assert not approximately_equal(
-            ids_and_scores(decoder, rows), ids_and_scores(of_other, rows)
+            ids_and_scores(decoder, rows), ids_and_scores(other_decoder, rows)
         )
     model.load_state_dict(other_model.state_dict())
     for rows in (1, 9):
-        assert approximately_equal(ids_and_scores(decoder, rows), ids_and_scores(of_other, rows))
+        assert approximately_equal(
+            ids_and_scores(decoder, rows), ids_and_scores(other_decoder, rows)
+        )
     layer = model.decoder.layers[0].ffn.w_1
     layer.weight = torch.nn.Parameter(layer.weight.detach() * 3)
     result = ids_and_scores(decoder, 9)
     assert approximately_equal(result, ids_and_scores(decoder_of(model, monkeypatch), 9))
-    assert not approximately_equal(result, ids_and_scores(of_other, 9))
+    assert not approximately_equal(result, ids_and_scores(other_decoder, 9))
 
 
 def test_unedited_weights_are_copied_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,7 @@ def test_any_number_of_rows_equals_the_whole_model(rows: int) -> None:
 
 @pytest.mark.parametrize("src_length", [1, 13, 40])
 @torch.inference_mode()
-def test_sources_of_any_length(src_length: int) -> None:
+def test_sources_of_any_length_equal_the_whole_model(src_length: int) -> None:
     model = models.untrained()
     src = torch.randint(4, models.VOCABULARY, (2, src_length))
     tgt, mask = targets(5, rows=2), padding_mask(src, 0)

@@ -38,28 +38,28 @@ def random_tensor(*shape: int, seed: int = 0) -> Tensor:
 @settings(max_examples=60, deadline=None)
 @given(
     leading=st.lists(st.integers(1, 5), min_size=1, max_size=3),
-    wide=st.integers(1, 40),
-    out=st.integers(1, 40),
+    n_in=st.integers(1, 40),
+    n_out=st.integers(1, 40),
     bias=st.booleans(),
-    layout=st.sampled_from(["as made", "transposed", "a part", "repeated"]),
+    layout=st.sampled_from(["contiguous", "transposed", "sliced", "expanded"]),
 )
 def test_products_equal_double_precision_up_to_rounding(
-    leading: list[int], wide: int, out: int, bias: bool, layout: str
+    leading: list[int], n_in: int, n_out: int, bias: bool, layout: str
 ) -> None:
-    x, weight = random_tensor(*leading, wide), random_tensor(2 * out, wide, seed=1)[out:]
-    b = random_tensor(out, seed=2) if bias else None
+    x, weight = random_tensor(*leading, n_in), random_tensor(2 * n_out, n_in, seed=1)[n_out:]
+    b = random_tensor(n_out, seed=2) if bias else None
     if layout == "transposed":
         x = x.transpose(0, -1).contiguous().transpose(0, -1)
-    elif layout == "a part":
-        x = torch.cat([x, x], -1)[..., :wide]
-    elif layout == "repeated":
+    elif layout == "sliced":
+        x = torch.cat([x, x], -1)[..., :n_in]
+    elif layout == "expanded":
         x = x[:1].expand(3, *x.shape[1:])
     with torch.no_grad():
         product = products.linear(x, weight, b)
     expected = x.double() @ weight.double().t() + (0 if b is None else b.double())
     size = x.double().abs() @ weight.double().abs().t() + (0 if b is None else b.double().abs())
     assert product.shape == expected.shape
-    assert ((product - expected).abs() <= (wide + 2) * EPS * size).all()
+    assert ((product - expected).abs() <= (n_in + 2) * EPS * size).all()
 
 
 @pytest.mark.usefixtures("always_onednn")
@@ -102,10 +102,12 @@ def test_torch_multiplies_without_onednn(monkeypatch: pytest.MonkeyPatch) -> Non
     x, weight = random_tensor(70, 64), random_tensor(16, 64, seed=1)
     assert not products.onednn_is_faster()
     assert torch.equal(products.linear(x, weight), x @ weight.t())
-    monkeypatch.setattr(products, "onednn_is_faster", lambda: True)  # the cache is full
+    monkeypatch.setattr(
+        products, "onednn_is_faster", lambda: True
+    )  # as if an earlier measurement were cached
     assert torch.equal(products.linear(x, weight), x @ weight.t())
-    half = products.bf16_product(weight)
-    torch.testing.assert_close(half(x.bfloat16()), x.bfloat16() @ weight.bfloat16().t())
+    product = products.bf16_product(weight)
+    torch.testing.assert_close(product(x.bfloat16()), x.bfloat16() @ weight.bfloat16().t())
 
 
 @pytest.mark.usefixtures("uncached_measurement")

@@ -24,7 +24,7 @@ def test_int8_drafts_do_not_change_the_output(options: Decoding) -> None:
     confirmed = 0
     for source in models.many_sources(15):
         expected, output = plain.run([source], options)[0], drafting.run([source], options)[0]
-        models.same_output(output, expected)
+        models.assert_same_output(output, expected)
         confirmed += output.teacher_forced_ids is not None
     assert confirmed > 10, "most drafts are right after a correction or two"
 
