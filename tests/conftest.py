@@ -143,4 +143,4 @@ def fail_on_leaks() -> Iterator[None]:
         ]
     leaked += leaks.stop(leaks.children() - children)
     if leaked:
-        pytest.fail("left behind: " + "; ".join(leaked))
+        pytest.fail("the test changed shared state: " + "; ".join(leaked))

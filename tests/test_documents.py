@@ -150,7 +150,7 @@ def run_notebook(path: Path) -> dict[str, Any]:
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     for number, cell in enumerate(cells):
         if cell["cell_type"] == "code":
-            assert not cell["outputs"], "a notebook is committed without what it printed"
+            assert not cell["outputs"], "notebooks are committed without outputs"
             exec(compile("".join(cell["source"]), f"{path.name}, cell {number}", "exec"), space)
     return space
 

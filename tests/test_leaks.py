@@ -42,6 +42,6 @@ def test_each_leak_fails_only_the_test_that_caused_it(tmp_path: Path) -> None:
     errors = [line for line in run.stdout.splitlines() if line.startswith("ERROR ")]
     assert len(errors) == len(LEAKS), run.stdout + run.stderr
     for number, (name, error) in enumerate(zip(LEAKS, errors, strict=True)):
-        assert f"::test_{number} - Failed: left behind: " in error
+        assert f"::test_{number} - Failed: the test changed shared state: " in error
         assert name in error
     assert f"{2 * len(LEAKS)} passed" in run.stdout

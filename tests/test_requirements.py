@@ -96,7 +96,7 @@ def test_imported_packages_are_pinned() -> None:
 
 def test_the_server_uses_the_pinned_event_loop() -> None:
     if sys.platform == "win32":
-        pytest.skip("there is none for Windows")
+        pytest.skip("uvloop does not support Windows")
     run = bootstrap._get_uvloop_loop_factory()
     assert run is not None
     loop = run()

@@ -122,7 +122,7 @@ def test_the_search_stops_when_no_hypothesis_can_overtake() -> None:
     search.start(1)
     parent_rows, ids = search.expand([[2, 5, 6]], [[-0.1, -3.0, -4.0]])
     assert (parent_rows, ids) == ([0, 0], [5, 6])
-    assert search.done(), "-3 can only fall; -0.1 is in hand"
+    assert search.done(), "no continuation of -3 can exceed the finished -0.1"
     search = Hypotheses(limit=50, options=Decoding(beam_size=2, length_penalty=1.0), eos_id=2)
     search.start(1)
     search.expand([[2, 5, 6]], [[-0.5, -3.0, -4.0]])
@@ -132,7 +132,7 @@ def test_the_search_stops_when_no_hypothesis_can_overtake() -> None:
 @given(st.lists(st.integers(0, 7), min_size=8, max_size=8))
 def test_children_take_the_rows_of_their_parents(parents: list[int]) -> None:
     order = _keep_rows_in_place(parents)
-    assert sorted(order) == list(range(8)), "everybody has one place"
+    assert sorted(order) == list(range(8)), "each child has its own row"
     rows_in_place = {row for row, child in enumerate(order) if parents[child] == row}
     assert rows_in_place == set(parents)
 
@@ -152,15 +152,15 @@ def test_a_replayed_search_equals_a_search_with_that_penalty(
     first, expected = search(alpha), search(new_alpha)
     replayed = first.with_length_penalty(new_alpha)
     if len(first.steps) < len(expected.steps):
-        assert replayed is None, "it ended before the other did"
+        assert replayed is None, "the first search recorded too few steps"
         return
     assert replayed is not None
     assert replayed.nodes == expected.nodes
     assert replayed.finished == expected.finished
     assert replayed.decoded().ids == expected.decoded().ids
-    back = replayed.with_length_penalty(alpha)
-    assert back is not None, "what was found once is not lost"
-    assert back.nodes == first.nodes
+    restored = replayed.with_length_penalty(alpha)
+    assert restored is not None, "the steps of the first search are still recorded"
+    assert restored.nodes == first.nodes
 
 
 def test_another_penalty_can_change_the_winner_or_need_more_steps() -> None:
@@ -171,7 +171,7 @@ def test_another_penalty_can_change_the_winner_or_need_more_steps() -> None:
             search = decoder.run([source], options)[0].search
             replayed = search and search.with_length_penalty(new_alpha)
             outcomes.add(replayed and replayed.decoded().ids == search.decoded().ids)
-    assert outcomes == {None, True, False}, "the test above tells little otherwise"
+    assert outcomes == {None, True, False}, "the test above must cover all three outcomes"
 
 
 def test_with_penalty_equals_a_search_with_that_penalty() -> None:

@@ -150,7 +150,7 @@ def test_a_prefix_of_the_best_hypothesis_keeps_its_score(decoder_kind: str) -> N
                 >= without_prefix.log_probability / length_penalty(len(without_prefix.ids), 0.6)
                 - 1e-5
             )
-        assert sequence.ids == without_prefix.ids, "at last the whole of it was given"
+        assert sequence.ids == without_prefix.ids, "the last prefix is the complete output"
 
 
 @given(source=sources, prefix=prefixes.filter(len), end=st.booleans())

@@ -38,11 +38,11 @@ def test_steps_equal_those_of_the_forced_output(
     forced = translator.translate(TEXT, target=result.ids, hooks=hooks)
     assert result.log_probability == pytest.approx(forced.log_probability, abs=1e-4)
     assert result.score == pytest.approx(forced.score, abs=1e-4)
-    for step, same in zip(result.steps, forced.steps, strict=True):
-        assert step.input_tokens == same.input_tokens
-        assert step.chosen.id == same.chosen.id
-        assert step.probability == pytest.approx(same.probability, abs=1e-6)
-        for candidate, expected in zip(step.candidates, same.candidates, strict=True):
+    for step, forced_step in zip(result.steps, forced.steps, strict=True):
+        assert step.input_tokens == forced_step.input_tokens
+        assert step.chosen.id == forced_step.chosen.id
+        assert step.probability == pytest.approx(forced_step.probability, abs=1e-6)
+        for candidate, expected in zip(step.candidates, forced_step.candidates, strict=True):
             assert candidate.probability == pytest.approx(expected.probability, abs=1e-6)
     assert result.steps[2].probability == pytest.approx(
         without_prefix.steps[2].candidates[5].probability, abs=1e-6

@@ -21,7 +21,7 @@ def test_greedy_equals_a_plain_loop() -> None:
     outputs = SequenceDecoder(model).run(sources, Decoding(max_len=20))
     assert [output.decoded.ids for output in outputs] == expected
     lengths = {len(output) for output in expected}
-    assert len(lengths & {*range(20)}) > 3, "the test wants early ends, in several places"
+    assert len(lengths & {*range(20)}) > 3, "the outputs must end at several lengths"
 
 
 def test_a_batch_equals_single_sentences() -> None:
@@ -74,7 +74,7 @@ def test_each_step_is_recorded_for_its_own_output(lengths: list[int]) -> None:
     """Outputs of any lengths in one batch; the logits of a row encode output and step."""
     config = models.untrained().config
 
-    class Scripted:
+    class ScriptedSession:
         """A session in which output i prefers `</s>` at step `lengths[i]`, else 4 + (i + step)."""
 
         def __init__(self) -> None:
@@ -93,7 +93,7 @@ def test_each_step_is_recorded_for_its_own_output(lengths: list[int]) -> None:
 
     limits = [max(lengths) + 1] * len(lengths)
     device = torch.device("cpu")
-    sequences = search(Scripted(), greedy, limits, config, candidates=1, device=device)
+    sequences = search(ScriptedSession(), greedy, limits, config, candidates=1, device=device)
     for number, (n, sequence) in enumerate(zip(lengths, sequences, strict=True)):
         expected = [4 + (number + step) % 16 for step in range(n - 1)] + [config.eos_id]
         assert sequence.ids == expected
@@ -174,7 +174,7 @@ def test_top_p_keeps_the_fewest_that_reach_p(logits: list[float], p: float, k: i
         ids[0, :n_kept].tolist() == torch.tensor(logits).argsort(descending=True)[:n_kept].tolist()
     )
     ratio = probabilities[0, :n_kept] / full[:n_kept]
-    assert float(ratio.max() - ratio.min()) < 1e-6, "what is left keeps its proportions"
+    assert float(ratio.max() - ratio.min()) < 1e-6, "the ratios of the kept tokens do not change"
 
 
 def test_the_same_seed_gives_the_same_output_alone_and_in_a_batch() -> None:

@@ -50,7 +50,7 @@ def test_a_computation_over_its_time_limit_fails_with_a_reason(tmp_path: Path) -
         assert wait_for_status(computing, key, "failed").reason == reason
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="the system holds no process to seconds")
+@pytest.mark.skipif(sys.platform == "win32", reason="the system has no CPU time limits")
 def test_a_computation_over_its_cpu_limit_fails(tmp_path: Path) -> None:
     lanes = {"step": replace(LANES["step"], max_cpu_seconds=1)}
     with ComputationService(tmp_path, LIMITS, lanes=lanes) as computing:
@@ -62,7 +62,7 @@ def test_a_computation_over_its_cpu_limit_fails(tmp_path: Path) -> None:
         assert not leaks.children()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the system holds no process to a limit")
+@pytest.mark.skipif(sys.platform != "linux", reason="the system has no memory limits")
 def test_a_computation_without_enough_memory_fails_alone(
     ask: Ask, computing: ComputationService
 ) -> None:
@@ -185,21 +185,21 @@ def test_a_result_folder_deleted_by_another_app_is_created_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
     """A starting app removes unlocked folders, just before or just after the lock is taken."""
-    folder, cleared = tmp_path / "run-1", []
+    folder, deleted_folders = tmp_path / "run-1", []
 
-    def clearing(path: Path) -> BinaryIO | None:
+    def lock_around_deletion(path: Path) -> BinaryIO | None:
         if when == "after":
             lock = try_lock(path)
-        if not cleared:
-            cleared.append(folder.rename(tmp_path / ".going-1"))
+        if not deleted_folders:
+            deleted_folders.append(folder.rename(tmp_path / ".going-1"))
         return try_lock(path) if when == "before" else lock
 
-    monkeypatch.setattr("transformer.jobs.results.try_lock", clearing)
+    monkeypatch.setattr("transformer.jobs.results.try_lock", lock_around_deletion)
     lock = lock_folder(folder)
-    assert cleared
+    assert deleted_folders
     assert lock is not None
     with lock:
-        assert try_lock(folder / "lock") is None, "the folder that is there is the one that is held"
+        assert try_lock(folder / "lock") is None, "the lock is in the new folder"
 
 
 def test_the_oldest_results_are_removed(tmp_path: Path) -> None:

@@ -37,8 +37,8 @@ def test_any_setting_that_changes_results_makes_another_run(
     make_idle_jobs: MakeIdleJobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     jobs, first = make_idle_jobs(queued=20, runs_per_visitor=20), run_with_seed(1)
-    begun = jobs.submit(first, "ann", reuse=True)
-    assert jobs.submit(run_with_seed(1, title="Called otherwise"), "bob", reuse=True) == begun
+    shared_name = jobs.submit(first, "ann", reuse=True)
+    assert jobs.submit(run_with_seed(1, title="Called otherwise"), "bob", reuse=True) == shared_name
     assert isinstance(first.model.d_ff, int)
     variants = [
         run_with_seed(2),
@@ -49,11 +49,11 @@ def test_any_setting_that_changes_results_makes_another_run(
         replace(first, race=RaceEntry("score-1", "score", "dot", 1)),
     ]
     names = [jobs.submit(variant, "ann", reuse=True) for variant in variants]
-    assert len({begun, *names}) == 1 + len(variants)
+    assert len({shared_name, *names}) == 1 + len(variants)
     assert jobs.submit(variants[-1], "bob", reuse=True) not in names, "a race has its own runs"
-    assert jobs.submit(first, "ann") != begun, "who does not ask for one that is there has two"
+    assert jobs.submit(first, "ann") != shared_name, "without reuse=True a second run is queued"
     monkeypatch.setattr(info, "fingerprint", lambda: "another version of the code")
-    assert jobs.submit(first, "bob", reuse=True) != begun
+    assert jobs.submit(first, "bob", reuse=True) != shared_name
 
 
 def test_runs_on_own_sentences_are_not_shared(make_idle_jobs: MakeIdleJobs) -> None:

@@ -42,12 +42,12 @@ def test_pairs_occur_as_often_as_their_weight(
     first: list[tuple[int, int]],
     second: list[tuple[int, int]],
     weight: float,
-    join: float,
+    concat_prob: float,
     seed: int,
 ) -> None:
     stores = [StubPairs(10, first), StubPairs(100, second)]
-    epoch = Examples(stores, [1.0, weight], concat_prob=join, max_len=25, seed=seed, epoch=1)
-    drawn_counts: Counter[int] = Counter()
+    epoch = Examples(stores, [1.0, weight], concat_prob=concat_prob, max_len=25, seed=seed, epoch=1)
+    occurrences: Counter[int] = Counter()
     for number in range(len(epoch)):
         src, tgt = epoch.pair(number)
         assert (len(src), len(tgt)) == (epoch.src_lengths[number], epoch.tgt_lengths[number])
@@ -60,9 +60,9 @@ def test_pairs_occur_as_often_as_their_weight(
             for pair in store.rows:
                 times, rest = divmod(int((src == pair[0][0]).sum()), len(pair[0]) - 1)
                 assert rest == 0
-                drawn_counts[int(pair[0][0])] += times
-    assert all(drawn_counts[10 + n] == 1 for n in range(len(first)))
-    counts = [drawn_counts[100 + n] for n in range(len(second))]
+                occurrences[int(pair[0][0])] += times
+    assert all(occurrences[10 + n] == 1 for n in range(len(first)))
+    counts = [occurrences[100 + n] for n in range(len(second))]
     assert sum(counts) == int(weight) * len(second) + round((weight - int(weight)) * len(second))
     assert {int(weight), int(weight) + 1} >= set(counts)
 

@@ -1,4 +1,4 @@
-"""The copy task with a gap: every mark requires its letter, and nothing else reveals it."""
+"""The copy task with a gap: each mark stands for one letter, which no other symbol repeats."""
 
 from __future__ import annotations
 

@@ -235,16 +235,16 @@ def test_invalid_files_are_refused(vocabulary: Vocabulary, tmp_path: Path) -> No
 
 
 def test_a_model_without_padding_is_refused(pairs: Pairs) -> None:
-    written = io.BytesIO()
+    model_file = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=(source for source, _ in pairs),
-        model_writer=written,
+        model_writer=model_file,
         vocab_size=40,
         hard_vocab_limit=False,
         minloglevel=2,
     )
     with pytest.raises(ValueError, match="has no pad piece"):
-        Vocabulary.from_bytes(written.getvalue())
+        Vocabulary.from_bytes(model_file.getvalue())
 
 
 def test_check_reports_both_numbers(vocabulary: Vocabulary) -> None:

@@ -67,7 +67,7 @@ def test_contributions_equal_their_definition(
         "no position mixes with others, so the test compares nothing"
     )
     if kind == "decoder":
-        assert not np.triu(contributions, 1).any(), "a later token has no share at all"
+        assert not np.triu(contributions, 1).any(), "a later token has no share"
 
 
 @pytest.mark.parametrize(("kind", "layer"), CASES)

@@ -53,7 +53,7 @@ def test_flow_equals_the_minimum_cut(seed: int, residual: float) -> None:
     lower = with_residual(np.stack([trace.weights("decoder", k) for k in range(3)]), residual)
     cut = minimum_cut(edge_capacities("decoder", lower), ("decoder", 3, 1), ("decoder", 0, 0))
     assert alone[0, 0] == pytest.approx(cut, abs=1e-7)
-    assert alone[0, 2] == 0, "nothing comes from a later token"
+    assert alone[0, 2] == 0, "there is no flow from a later token"
 
 
 @pytest.mark.parametrize(("seed", "depth"), [(0, 2), (1, 2), (2, 3)])

@@ -56,7 +56,9 @@ def test_contributions_sum_to_the_attention_output(
     model, trace = any_trace[0].model, any_trace[1]
     module, site = norms.attention_module(model, trace, kind, layer)
     bias = 0.0 if module.b_o is None else norms.to_array(module.b_o)
-    assert model.config.biases == bool(np.abs(bias).max() > 0.1), "or nothing would be left over"
+    assert model.config.biases == bool(np.abs(bias).max() > 0.1), (
+        "with biases the remainder must not be 0"
+    )
     weights, sent = trace.weights(kind, layer), norms.vectors(model, trace, kind, layer)
     total = np.einsum("hqk,hkd->qd", weights.astype(np.float64), sent)
     np.testing.assert_allclose(total + bias, trace[f"{site}.hook_output"], atol=1e-5)

@@ -147,7 +147,7 @@ def test_the_best_head_of_each_group_is_named_with_its_error(
     monkeypatch.setattr(words_module, "leaderboard", fake_leaderboard)
     lines = Corpus.from_lines(["a b\tc d\t0-0"] * n, "x")
     finding = FINDINGS["norms-input"].run(translator, lines)
-    assert unaligned_arguments == [True], "Kobayashi's words that look at </s> have no link"
+    assert unaligned_arguments == [True], "words with their largest score on </s> have no link"
     assert finding.verdict == "holds"
     # 3 of 4 predicted and 4 gold links agree: 1 - 2 · 3 / 8.
     assert "norms of layer 1 (input) with an error rate of 25.0%, against 75.0%" in finding.reason
