@@ -22,7 +22,7 @@ from tests.attack.short_runs import (
     uninterrupted_run,
 )
 from tests.attack.target import Attack, run_forked
-from tests.checkpoint.models import files, tiny
+from tests.checkpoint.models import files, tiny_transformer
 from tests.jobs.conftest import idle_jobs
 from tests.jobs.requests import wait_for
 from transformer.checkpoint import load_checkpoint, save_checkpoint
@@ -129,9 +129,9 @@ def check_run(rng: random.Random, small: Disk, vocabulary: Any) -> None:
 def check_checkpoint(rng: random.Random, small: Disk, vocabulary: Any) -> None:
     """Check that a saved checkpoint is the old one or the new one, and complete."""
     target = small.path / "checkpoint"
-    save_checkpoint(target, tiny(len(vocabulary)), vocabulary, "# Old\n")
+    save_checkpoint(target, tiny_transformer(len(vocabulary)), vocabulary, "# Old\n")
     before = files(target)
-    other_model = tiny(len(vocabulary), seed=1)
+    other_model = tiny_transformer(len(vocabulary), seed=1)
     with small.full(rng.randrange(400_000)) as limit:
         result = run_forked(
             lambda: save_checkpoint(target, other_model, vocabulary, "# New\n"),

@@ -14,7 +14,7 @@ import numpy as np
 
 from tests.attack.random_input import check_message, corrupt_json, random_text
 from tests.attack.short_runs import small_checkpoint
-from tests.checkpoint.models import tiny
+from tests.checkpoint.models import tiny_transformer
 from transformer import Trace
 from transformer.analysis.corpora import Corpus
 from transformer.checkpoint import CheckpointError, check_checkpoint, save_checkpoint
@@ -69,7 +69,7 @@ def checkpoints(rng: random.Random, folder: Path) -> None:
     checkpoint = folder / "checkpoint"
     if not checkpoint.exists():
         vocabulary = Vocabulary.from_symbols(TASKS["reverse"].symbols)
-        save_checkpoint(checkpoint, tiny(len(vocabulary)), vocabulary, "# Card\n")
+        save_checkpoint(checkpoint, tiny_transformer(len(vocabulary)), vocabulary, "# Card\n")
         shutil.copytree(checkpoint, folder / "intact")
     for name in ("config.json", "model.safetensors"):
         shutil.copy(folder / "intact" / name, checkpoint / name)

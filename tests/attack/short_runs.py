@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tests.checkpoint.models import tiny
+from tests.checkpoint.models import tiny_transformer
 from transformer.checkpoint import load_checkpoint, save_checkpoint
 from transformer.jobs.folder import JobFolder
 from transformer.languages import front_matter
@@ -89,5 +89,5 @@ def small_checkpoint(folder: Path) -> Path:
     vocabulary = Vocabulary.train(itertools.chain.from_iterable(pairs), 320)
     checkpoint = folder / "tiny"
     card = f"{front_matter(('en', 'fr'))}# A tiny model\n"
-    save_checkpoint(checkpoint, tiny(len(vocabulary)).eval(), vocabulary, card)
+    save_checkpoint(checkpoint, tiny_transformer(len(vocabulary)).eval(), vocabulary, card)
     return checkpoint

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.checkpoint.models import tiny
+from tests.checkpoint.models import tiny_transformer
 from transformer.checkpoint import save_checkpoint
 from transformer.model import Transformer
 from transformer.text import Vocabulary
@@ -14,7 +14,7 @@ from transformer.text import Vocabulary
 
 @pytest.fixture
 def model(vocabulary: Vocabulary) -> Transformer:
-    return tiny(len(vocabulary))
+    return tiny_transformer(len(vocabulary))
 
 
 @pytest.fixture

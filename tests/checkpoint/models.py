@@ -17,7 +17,7 @@ from transformer.model import Transformer
 SMALL = {"d_model": 16, "n_layers": 1, "n_heads": 2, "d_ff": 24}
 
 
-def tiny(vocab_size: int, seed: int = 0, **changes: Any) -> Transformer:
+def tiny_transformer(vocab_size: int, seed: int = 0, **changes: Any) -> Transformer:
     torch.manual_seed(seed)
     return Transformer(ModelConfig(vocab_size=vocab_size, **(SMALL | changes)))
 
@@ -48,7 +48,7 @@ def without(name: str) -> Corruption:
     return lambda folder: (folder / name).unlink()
 
 
-def cut(name: str, size: int) -> Corruption:
+def truncated(name: str, size: int) -> Corruption:
     return lambda folder: os.truncate(folder / name, size)
 
 

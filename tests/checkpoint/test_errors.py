@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.checkpoint.models import Corruption, cut, edited, edited_weights, without
+from tests.checkpoint.models import Corruption, edited, edited_weights, truncated, without
 from transformer.checkpoint import (
     CheckpointError,
     check_checkpoint,
@@ -61,7 +61,7 @@ CORRUPTIONS: dict[str, tuple[Corruption, tuple[str, ...]]] = {
     "vocabulary of another size": (edit_config(vocab_size=321), ("321 pieces", "320")),
     "another width": (edit_config(d_model=32), ("has shape (320, 16)", "asks for (320, 32)")),
     "another depth": (edit_config(n_layers=2), ("25 tensors where the config asks for 49",)),
-    "vocabulary cut off": (cut("vocabulary.model", 99), ("vocabulary.model", "99 bytes")),
+    "vocabulary cut off": (truncated("vocabulary.model", 99), ("vocabulary.model", "99 bytes")),
     "weights of another kind": (write("model.safetensors", "no weights"), ("(10 bytes) is cut",)),
     "weights missing": (
         edited_weights(lambda t: t.pop(FFN)),

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 
-from tests.checkpoint.models import files, tiny, weights
+from tests.checkpoint.models import files, tiny_transformer, weights
 from transformer.checkpoint import (
     CheckpointError,
     checkpoint_hash,
@@ -32,7 +32,7 @@ from transformer.text import Vocabulary
 def test_float32_survives_exactly(
     tmp_path: Path, vocabulary: Vocabulary, changes: dict[str, Any]
 ) -> None:
-    model = tiny(len(vocabulary), **changes)
+    model = tiny_transformer(len(vocabulary), **changes)
     save_checkpoint(tmp_path / "model", model, vocabulary, "")
     loaded, pieces = load_checkpoint(tmp_path / "model")
     assert loaded.config == model.config
@@ -74,7 +74,7 @@ def test_the_hash_depends_on_weights_and_not_on_the_card(
     assert checkpoint_hash(folder) == before
     shutil.copytree(folder, tmp_path / "moved")
     assert checkpoint_hash(tmp_path / "moved") == before
-    save_checkpoint(folder, tiny(len(vocabulary), seed=1), vocabulary, "another card")
+    save_checkpoint(folder, tiny_transformer(len(vocabulary), seed=1), vocabulary, "another card")
     assert checkpoint_hash(folder) != before
 
 
@@ -127,10 +127,12 @@ def test_another_model_is_not_overwritten(
 ) -> None:
     before = files(folder)
     with pytest.raises(CheckpointError, match=r"with d_model 16, not 32; d_ff 24, not 48: give"):
-        save_checkpoint(folder, tiny(len(vocabulary), d_model=32, d_ff=48), vocabulary, "")
+        save_checkpoint(
+            folder, tiny_transformer(len(vocabulary), d_model=32, d_ff=48), vocabulary, ""
+        )
     other_vocabulary = Vocabulary.train((target for _, target in pairs), len(vocabulary) - 30)
     with pytest.raises(CheckpointError, match=r"vocab_size 320, not 290; the vocabulary \w{12}, n"):
-        save_checkpoint(folder, tiny(len(other_vocabulary)), other_vocabulary, "")
+        save_checkpoint(folder, tiny_transformer(len(other_vocabulary)), other_vocabulary, "")
     assert files(folder) == before
 
 
@@ -138,7 +140,7 @@ def test_an_invalid_checkpoint_is_replaced(
     folder: Path, model: Transformer, vocabulary: Vocabulary
 ) -> None:
     (folder / "config.json").write_text("{")
-    wider = tiny(len(vocabulary), d_model=32)
+    wider = tiny_transformer(len(vocabulary), d_model=32)
     save_checkpoint(folder, wider, vocabulary, "")
     assert load_checkpoint(folder)[0].config == wider.config
 
@@ -147,7 +149,7 @@ def test_a_vocabulary_of_another_size_is_refused(
     folder: Path, tmp_path: Path, vocabulary: Vocabulary
 ) -> None:
     with pytest.raises(CheckpointError, match=r"model has 321 pieces, the vocabulary has 320"):
-        save_checkpoint(tmp_path / "new", tiny(321), vocabulary, "")
+        save_checkpoint(tmp_path / "new", tiny_transformer(321), vocabulary, "")
     assert not (tmp_path / "new").exists()
 
 
@@ -163,7 +165,7 @@ def test_nonfinite_weights_are_refused(
 
 def test_a_checkpoint_can_be_read_while_it_is_written(folder: Path, vocabulary: Vocabulary) -> None:
     """All weights of each saved model are equal, so a mixture of two would be noticed."""
-    versions = [tiny(len(vocabulary)) for _ in range(2)]
+    versions = [tiny_transformer(len(vocabulary)) for _ in range(2)]
     for number, version in enumerate(versions):
         for weight in version.parameters():
             weight.data.fill_(number + 1)
@@ -217,13 +219,15 @@ def test_a_kill_while_saving_leaves_a_complete_checkpoint(
             return real(*arguments)
 
         setattr(target, name, fatal)
-        save_checkpoint(folder, tiny(len(vocabulary), seed=9), vocabulary, "new card")
+        save_checkpoint(folder, tiny_transformer(len(vocabulary), seed=9), vocabulary, "new card")
         os._exit(0)  # not reached
     _, status = os.waitpid(child, 0)
     assert os.WIFSIGNALED(status)
     loaded, _ = load_checkpoint(folder)
     new = call == "rename" and number == 4  # vocabulary, config and weights are there, equal but
-    expected = tiny(len(vocabulary), seed=9) if new else model  # for the weights; the card is not
+    expected = (
+        tiny_transformer(len(vocabulary), seed=9) if new else model
+    )  # for the weights; the card is not
     for name, weight in weights(expected).items():
         assert torch.equal(loaded.get_parameter(name), weight), name
     save_checkpoint(folder, expected, vocabulary, "later")

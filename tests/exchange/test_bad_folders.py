@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from tests.checkpoint.models import Corruption, cut, edited, edited_weights, without
+from tests.checkpoint.models import Corruption, edited, edited_weights, truncated, without
 from tests.exchange import marian
 from transformer.checkpoint import CheckpointError, load_checkpoint
 from transformer.exchange import import_folder
@@ -83,10 +83,10 @@ INVALID_FOLDERS: dict[str, tuple[Corruption, str]] = {
     "a list too long": (edited("vocab.json", more=61), "vocab.json has 62 pieces, its config"),
     "ids twice": (edited("vocab.json", more=5), "ids of its vocab.json are not 0 to 61"),
     "another padding": (edited("config.json", pad_token_id=7), "has <pad> as 60"),
-    "weights cut off": (cut("model.safetensors", 5000), "(5000 bytes) is cut off"),
-    "a list cut off": (cut("vocab.json", 99), "is truncated or not JSON"),
+    "weights cut off": (truncated("model.safetensors", 5000), "(5000 bytes) is cut off"),
+    "a list cut off": (truncated("vocab.json", 99), "is truncated or not JSON"),
     "a model cut off": (
-        cut("target.spm", 0),
+        truncated("target.spm", 0),
         "target model's 0 bytes are not a SentencePiece model",
     ),
     "a weight too much": (

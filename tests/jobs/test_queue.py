@@ -17,7 +17,7 @@ from transformer.jobs.info import RunInfo, queue_order, with_queue_positions
 from transformer.jobs.queue import Queue
 
 
-def test_everyone_s_first_run_comes_before_anyone_s_second(make_idle_jobs: MakeIdleJobs) -> None:
+def test_everyones_first_run_comes_before_anyones_second(make_idle_jobs: MakeIdleJobs) -> None:
     jobs = make_idle_jobs()
     for title in ("a1", "a2", "a3", "b1", "c1", "b2"):
         submit_run(jobs, title, title[0])
@@ -75,7 +75,7 @@ def test_an_interrupted_run_shows_where_it_will_continue(make_idle_jobs: MakeIdl
     name = submit_run(jobs, "a", "ann")
     queue = Queue(jobs.folder(name).path.parent)
 
-    def interrupted(saved: int) -> str:
+    def interruption_reason(saved: int) -> str:
         claim = claims.claim_next_run(queue, "worker")
         assert claim
         claim.folder.append_metrics({"step": 157, "loss": 1.0, "seconds": 0.1, "share": 0.5})
@@ -84,8 +84,8 @@ def test_an_interrupted_run_shows_where_it_will_continue(make_idle_jobs: MakeIdl
         claims.release_run(queue, claim, None, interrupted=True)
         return jobs.run(name).reason
 
-    assert interrupted(0) == f"interrupted at step 157; {RESTARTS} when a worker is free"
-    assert interrupted(150) == (
+    assert interruption_reason(0) == f"interrupted at step 157; {RESTARTS} when a worker is free"
+    assert interruption_reason(150) == (
         "interrupted at step 157; continues from the save at step 150 when a worker is free"
     )
     claim = claims.claim_next_run(queue, "worker")
@@ -130,20 +130,20 @@ def queues(draw: st.DrawFn) -> list[RunInfo]:
 
 @given(queues())
 def test_the_queue_is_fair(infos: list[RunInfo]) -> None:
-    line = queue_order(infos)
-    assert sorted(info.turn for info in line) == [i.turn for i in infos if i.status == "queued"]
-    placed = {info.name: info.queue_position for info in with_queue_positions(infos)}
-    assert [placed.pop(info.name) for info in line] == [*range(1, len(line) + 1)]
-    assert set(placed.values()) <= {None}  # of runs that are not queued
+    queue = queue_order(infos)
+    assert sorted(info.turn for info in queue) == [i.turn for i in infos if i.status == "queued"]
+    positions = {info.name: info.queue_position for info in with_queue_positions(infos)}
+    assert [positions.pop(info.name) for info in queue] == [*range(1, len(queue) + 1)]
+    assert set(positions.values()) <= {None}  # of runs that are not queued
     running = [info.owner for info in infos if info.status == "running"]
     served = {owner: running.count(owner) for owner in "abc"}
-    for at, info in enumerate(line):
+    for index, info in enumerate(queue):
         # No other waiting owner has had fewer runs than the owner of the next run ...
-        rest = line[at:]
-        assert served[info.owner] == min(served[waiting.owner] for waiting in rest)
+        waiting_runs = queue[index:]
+        assert served[info.owner] == min(served[waiting.owner] for waiting in waiting_runs)
         # ... and among equal ones it is the first that was queued.
-        equals = [i for i in rest if served[i.owner] == served[info.owner]]
-        assert info.turn == min(i.turn for i in equals)
+        candidates = [i for i in waiting_runs if served[i.owner] == served[info.owner]]
+        assert info.turn == min(i.turn for i in candidates)
         served[info.owner] += 1
 
 
@@ -183,9 +183,9 @@ def test_only_the_owner_controls_a_run_and_everybody_sees_it(make_idle_jobs: Mak
     jobs = make_idle_jobs()
     name = submit_run(jobs, "mine", "ann")
     for other_visitor in ("bob", "", "Ann", "ann "):
-        for act in (jobs.resume, jobs.delete):
+        for action in (jobs.resume, jobs.delete):
             with pytest.raises(JobError, match="is not your run"):
-                act(name, other_visitor)
+                action(name, other_visitor)
         with pytest.raises(JobError, match="is not your run"):
             jobs.control(name, other_visitor, command="stop")
     assert jobs.run(name).status == "queued"
@@ -242,6 +242,6 @@ def test_a_queued_run_starts_as_soon_as_another_ends(make_idle_jobs: MakeIdleJob
     jobs.resume(first, "ann")
     assert jobs.run(first).queue_position == 1
     assert jobs.folder(first).control().command == "run"
-    for wrong in ({"command": "dance"}, {"learning_rate_factor": float("nan")}):
+    for invalid_control in ({"command": "dance"}, {"learning_rate_factor": float("nan")}):
         with pytest.raises(JobError, match=r"the command must be|learning_rate_factor must be"):
-            jobs.control(first, "ann", **wrong)  # type: ignore[arg-type]
+            jobs.control(first, "ann", **invalid_control)  # type: ignore[arg-type]

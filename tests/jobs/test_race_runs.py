@@ -100,7 +100,7 @@ def test_cancel_and_delete_change_only_own_runs_of_the_race(make_idle_jobs: Make
     assert {run.race.id for run in race_runs(jobs)} == {other_race}
 
 
-def _finish(path: Path, steps: int, loss: float, status: str = "finished") -> None:
+def _write_result(path: Path, steps: int, loss: float, status: str = "finished") -> None:
     evaluated = {"step": steps, "valid_loss": loss, "sequence_accuracy": 1.0}
     lines = [{"step": 1, "loss": 2.0, "seconds": 0.5}, evaluated]
     (path / "metrics.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
@@ -116,18 +116,18 @@ def test_results_are_computed_from_the_files_of_the_runs(make_idle_jobs: MakeIdl
     assert claim_verdict.word == "not shown"
     for run in race_runs(jobs, race_id):
         loss = run.race.seed / 100 + (0.5 if run.race.entry == "no warm-up" else 0)
-        _finish(jobs.folder(run.info.name).path, steps, loss)
+        _write_result(jobs.folder(run.info.name).path, steps, loss)
     table, (claim_verdict,) = standings(jobs, race_runs(jobs, race_id))
     assert list(table["n"]) == [3, 3]
     assert list(table["loss_mean"]) == pytest.approx([0.02, 0.52])
     assert list(table["loss_sd"]) == pytest.approx([0.01, 0.01])
     assert claim_verdict.word == "holds"
-    worst = race_runs(jobs, race_id)[0]
-    folder = jobs.folder(worst.info.name).path
-    _finish(folder, steps, 9.0)  # nothing is cached: the current content of the file counts
+    first_run = race_runs(jobs, race_id)[0]
+    folder = jobs.folder(first_run.info.name).path
+    _write_result(folder, steps, 9.0)  # nothing is cached: the current content of the file counts
     assert standings(jobs, race_runs(jobs, race_id))[0]["loss_max"].iloc[0] == 9
-    assert track(jobs, worst).valid_loss.tolist() == [9.0]
-    _finish(folder, steps, 9.0, status="failed")
+    assert track(jobs, first_run).valid_loss.tolist() == [9.0]
+    _write_result(folder, steps, 9.0, status="failed")
     assert list(standings(jobs, race_runs(jobs, race_id))[0]["n"]) == [2, 3]
     with pytest.raises(ValueError, match="no runs of this race"):
         standings(jobs, [])

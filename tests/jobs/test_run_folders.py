@@ -27,9 +27,9 @@ def test_a_name_never_leaves_the_folder(
     outside = tmp_path / "x"
     outside.mkdir()
     (outside / "config.json").write_text('{"owner": "ann"}')
-    for act in (jobs.run, jobs.folder, jobs.archive):
+    for action in (jobs.run, jobs.folder, jobs.archive):
         with pytest.raises(JobError, match="there is no run"):
-            act(name)
+            action(name)
     for change in (jobs.delete, jobs.resume, jobs.control):
         with pytest.raises(JobError, match="there is no run"):
             change(name, "ann")
@@ -68,20 +68,20 @@ def test_a_run_reads_only_its_own_files(make_idle_jobs: MakeIdleJobs) -> None:
 
 
 @pytest.mark.parametrize(
-    "refused", ["config.json", "job.json", "state.json", "pairs.tsv", "rename"]
+    "failing_file", ["config.json", "job.json", "state.json", "pairs.tsv", "rename"]
 )
 def test_a_full_disk_leaves_no_partial_run(
-    refused: str, make_idle_jobs: MakeIdleJobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    failing_file: str, make_idle_jobs: MakeIdleJobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     jobs = make_idle_jobs()
 
-    def full(path: Path, real: Any, *rest: Any, **more: Any) -> Any:
-        if refused in path.name or refused == "rename":
+    def fail_for_file(path: Path, real: Any, *rest: Any, **more: Any) -> Any:
+        if failing_file in path.name or failing_file == "rename":
             raise OSError(28, "No space left on device")
         return real(path, *rest, **more)
 
-    for name in ["rename"] if refused == "rename" else ["write_bytes", "write_text"]:
-        monkeypatch.setattr(Path, name, functools.partialmethod(full, getattr(Path, name)))
+    for name in ["rename"] if failing_file == "rename" else ["write_bytes", "write_text"]:
+        monkeypatch.setattr(Path, name, functools.partialmethod(fail_for_file, getattr(Path, name)))
     with pytest.raises(JobError, match="the run could not be written: No space left on device"):
         jobs.submit(run_config(), "ann", {"pairs.tsv": b"a\tb\n"})
     monkeypatch.undo()

@@ -68,15 +68,15 @@ def test_evaluation_equals_the_translators_results(
         src for src, _ in probe_set.valid[:8]
     ]
     forced = [translator.translate(src, target=tgt) for src, tgt in probe_set.valid]
-    n_tokens = sum(len(translation_task.ids) for translation_task in forced)
+    n_tokens = sum(len(translation.ids) for translation in forced)
     line = [line for line in run.metrics() if "sequence_accuracy" in line][-1]
-    nll = -sum(translation_task.log_probability for translation_task in forced)
+    nll = -sum(translation.log_probability for translation in forced)
     assert line["valid_loss"] == pytest.approx(nll / n_tokens, rel=1e-4)
     assert line["perplexity"] == pytest.approx(math.exp(line["valid_loss"]))
     best = [
         step.candidates[0].id == step.chosen.id
-        for translation_task in forced
-        for step in translation_task.steps
+        for translation in forced
+        for step in translation.steps
     ]
     assert line["token_accuracy"] == pytest.approx(np.mean(best), abs=1.5 / n_tokens)
     assert 0 <= line["bleu"] <= 100
@@ -148,41 +148,44 @@ class PacedEvaluations:
 
 
 def test_evaluations_are_dense_at_first_and_then_even(callback: EvaluationCallback) -> None:
-    paced = PacedEvaluations(callback, snapshot_seconds=0.0, measure_seconds=0.0)
-    measured = [step for step, was_measured in paced.run_steps(400, 1.0) if was_measured]
-    assert paced.snapshot_steps == sorted({0, 1, 2, 4, 8, 16, 32, 64, *range(0, 401, 10)})
+    evaluations = PacedEvaluations(callback, snapshot_seconds=0.0, measure_seconds=0.0)
+    measured = [step for step, was_measured in evaluations.run_steps(400, 1.0) if was_measured]
+    assert evaluations.snapshot_steps == sorted({0, 1, 2, 4, 8, 16, 32, 64, *range(0, 401, 10)})
     assert measured == [*range(10, 401, 10)]
 
 
 def test_evaluations_stay_within_their_time_share(callback: EvaluationCallback) -> None:
-    paced, n_measured = PacedEvaluations(callback, snapshot_seconds=0.05, measure_seconds=2.0), 0
-    for step, was_measured in paced.run_steps(1000, 0.1):
+    evaluations, n_measured = (
+        PacedEvaluations(callback, snapshot_seconds=0.05, measure_seconds=2.0),
+        0,
+    )
+    for step, was_measured in evaluations.run_steps(1000, 0.1):
         n_measured += was_measured
         if step > 400:  # the second measurement waits for its share of the time
-            assert callback.seconds_spent <= MAX_TIME_SHARE * paced.time + 0.2
+            assert callback.seconds_spent <= MAX_TIME_SHARE * evaluations.time + 0.2
     assert 5 <= n_measured <= 9  # (100 s + evaluations) · 15% / 2 s, less the time of snapshots
-    spent = callback.seconds_spent
+    seconds_before = callback.seconds_spent
     # The end is always evaluated.
-    assert callback.evaluate_if_due(1000, 1.0, paced.time, final=True) == {"n": 1}
-    assert callback.seconds_spent == pytest.approx(spent + 2.05)
+    assert callback.evaluate_if_due(1000, 1.0, evaluations.time, final=True) == {"n": 1}
+    assert callback.seconds_spent == pytest.approx(seconds_before + 2.05)
 
 
 def test_slow_first_snapshot_does_not_prevent_later_ones(
     make_trainer: MakeTrainer, probe_set: ProbeSet, callback: EvaluationCallback
 ) -> None:
     """The first takes 5 s, cold and on a busy machine; each later one 0.05 s."""
-    paced = PacedEvaluations(
+    evaluations = PacedEvaluations(
         callback, snapshot_seconds=0.05, measure_seconds=0.0, first_seconds=5.0
     )
-    assert [*paced.run_steps(1000, 0.1)]
+    assert [*evaluations.run_steps(1000, 0.1)]
     assert (
-        len(paced.snapshot_steps) > 20
+        len(evaluations.snapshot_steps) > 20
     )  # the time of the first is within its share after about 30 s of 100
     other_callback = translation_task(make_trainer("other", probe_set=probe_set)).callback
     assert other_callback is not None
-    paced = PacedEvaluations(other_callback, snapshot_seconds=1.0, measure_seconds=0.1)
-    assert [*paced.run_steps(2000, 0.05)]
-    assert len(paced.snapshot_steps) >= 10  # 15% of 100 s and more, at 1.1 s
+    evaluations = PacedEvaluations(other_callback, snapshot_seconds=1.0, measure_seconds=0.1)
+    assert [*evaluations.run_steps(2000, 0.05)]
+    assert len(evaluations.snapshot_steps) >= 10  # 15% of 100 s and more, at 1.1 s
 
 
 def test_later_snapshots_are_deleted_on_resume(

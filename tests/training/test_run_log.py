@@ -33,7 +33,7 @@ def new_run(path: Path, steps: int = 6) -> RunFolder:
     return run
 
 
-def expected(run: RunFolder) -> dict[tuple[str, int], float]:
+def scalars_of(run: RunFolder) -> dict[tuple[str, int], float]:
     """Return the scalars of a run's metrics, by name and step."""
     return {
         (name, line["step"]): value
@@ -77,12 +77,12 @@ def test_tensorboard_reads_figures_and_heads(tmp_path: Path) -> None:
         str(run.path / "tensorboard"), {"scalars": 0, "images": 0, "tensors": 0}
     ).Reload()
     tags = events.Tags()
-    scalars = {
+    tensorboard_scalars = {
         (tag, event.step): event.value for tag in tags["scalars"] for event in events.Scalars(tag)
     }
-    expected_scalars = expected(run)
+    expected_scalars = scalars_of(run)
     assert {"train/loss", "valid/loss", "valid/perplexity"} <= {*tags["scalars"]}
-    assert scalars == pytest.approx(expected_scalars, rel=1e-6)
+    assert tensorboard_scalars == pytest.approx(expected_scalars, rel=1e-6)
     assert {*tags["images"]} == {f"attention/{kind}" for kind in ("encoder", "decoder", "cross")}
     for kind in ("encoder", "decoder", "cross"):
         images = events.Images(f"attention/{kind}")
@@ -110,7 +110,7 @@ def test_a_resumed_run_continues_at_its_step(tmp_path: Path) -> None:
     assert [image.step for image in events.Images("attention/cross")] == run.snapshots()
 
 
-class StandIn(ModuleType):
+class FakeTracker(ModuleType):
     """A fake tracker with the common functions of trackio and wandb."""
 
     def __init__(self, name: str) -> None:
@@ -135,7 +135,7 @@ class StandIn(ModuleType):
 def test_trackio_and_wandb_get_the_same(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tracker = StandIn(name)
+    tracker = FakeTracker(name)
     monkeypatch.setitem(sys.modules, name, tracker)
     run = new_run(tmp_path / "reverse")
     assert train_run(run.path, tracker=name) == "finished"
@@ -156,7 +156,7 @@ def test_trackio_and_wandb_get_the_same(
                     value[1], mosaic(run.snapshot(step)[f"0.{tag.split('/')[1]}"])
                 )
                 images[tag] += 1
-    assert figures == expected(run)
+    assert figures == scalars_of(run)
     assert images == dict.fromkeys(images, len(run.snapshots()))
     assert len(images) == 3
 
