@@ -65,14 +65,14 @@ def test_greedy_continues_any_prefix(
 @pytest.mark.parametrize("options", [GREEDY, SAMPLE], ids=["greedy", "sample"])
 def test_a_prefix_of_the_output_changes_nothing(decoder_kind: str, options: Decoding) -> None:
     """Sampling, too: each step draws a random number, even if it is not needed."""
-    confirmed = 0
+    n_verified_drafts = 0
     for source in models.SOURCES:
         without_prefix = decode(decoder_kind, source, options, [])
-        for cut in range(1, len(without_prefix.decoded.ids) + 1):
-            output = decode(decoder_kind, source, options, without_prefix.decoded.ids[:cut])
+        for n_ids in range(1, len(without_prefix.decoded.ids) + 1):
+            output = decode(decoder_kind, source, options, without_prefix.decoded.ids[:n_ids])
             models.assert_same_output(output, without_prefix)
-            confirmed += output.teacher_forced_ids is not None
-    assert (confirmed > 20) == (decoder_kind == "drafted")
+            n_verified_drafts += output.teacher_forced_ids is not None
+    assert (n_verified_drafts > 20) == (decoder_kind == "drafted")
 
 
 @given(source=sources, prefix=prefixes)
@@ -142,8 +142,8 @@ def test_an_unlimited_beam_finds_the_best_continuation(prefix: list[int], alpha:
 def test_a_prefix_of_the_best_hypothesis_keeps_its_score(decoder_kind: str) -> None:
     for source in models.SOURCES:
         without_prefix = decode(decoder_kind, source, BEAM, []).decoded
-        for cut in range(1, len(without_prefix.ids) + 1):
-            sequence = decode(decoder_kind, source, BEAM, without_prefix.ids[:cut]).decoded
+        for n_ids in range(1, len(without_prefix.ids) + 1):
+            sequence = decode(decoder_kind, source, BEAM, without_prefix.ids[:n_ids]).decoded
             score = sequence.log_probability / length_penalty(len(sequence.ids), 0.6)
             assert (
                 score

@@ -191,9 +191,9 @@ def test_layers_of_different_shapes_cannot_be_stacked(trace: Trace, translator: 
     pruned = dataclasses.replace(trace, tensors={**trace.tensors, name: trace.tensors[name][:, :3]})
     with pytest.raises(ValueError, match=r"kind 'cross' differ in shape \(\(3, .* one at a time"):
         pruned.all_weights("cross")
-    few = translator.trace(TEXT, names=WEIGHTS["cross"].format(0), max_len=5)
+    partial = translator.trace(TEXT, names=WEIGHTS["cross"].format(0), max_len=5)
     with pytest.raises(ValueError, match=r"recorded without decoder\.layers\.1\.cross_attn"):
-        few.all_weights("cross")
+        partial.all_weights("cross")
     with pytest.raises(ValueError, match="did you mean 'cross'"):
         trace.all_weights("cros")
 
@@ -203,10 +203,10 @@ def test_errors_suggest_valid_names(trace: Trace, translator: Translator) -> Non
         trace["encoder.hook_memry"]
     with pytest.raises(ValueError, match="no head 4; the heads are 0 to 3"):
         trace.to_frame("cross", 0, 4)
-    few = translator.trace(TEXT, names=["hook_logits", "encoder.hook_memory"], max_len=5)
-    assert few.names == ("hook_logits", "encoder.hook_memory")
+    partial = translator.trace(TEXT, names=["hook_logits", "encoder.hook_memory"], max_len=5)
+    assert partial.names == ("hook_logits", "encoder.hook_memory")
     with pytest.raises(ValueError, match=r"recorded without decoder\.layers\.0\.cross_attn"):
-        few.weights("cross", 0)
+        partial.weights("cross", 0)
     with pytest.raises(ValueError, match="no hook 'hook_logit'; did you mean 'hook_logits'"):
         translator.trace(TEXT, names=["hook_logit"])
 
@@ -224,8 +224,8 @@ def test_frames_keep_repeated_tokens_apart(translator: Translator) -> None:
         "weight",
     ]
     assert len(set(frame.key_token)) < frame.key_position.nunique() == len(trace.src_tokens)
-    wide = frame.pivot(index="query_position", columns="key_position", values="weight")
-    np.testing.assert_array_equal(wide.to_numpy(), weights[2])
+    pivoted = frame.pivot(index="query_position", columns="key_position", values="weight")
+    np.testing.assert_array_equal(pivoted.to_numpy(), weights[2])
     for line in frame.sample(20, random_state=0).itertuples():
         assert line.query_token == trace.tgt_tokens[line.query_position]
         assert line.predicted_token == trace.predicted_tokens[line.query_position]

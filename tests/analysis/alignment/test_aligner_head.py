@@ -43,7 +43,7 @@ def load_head(folder: Path) -> AlignerHead | None:
 
 
 def test_the_head_with_the_lowest_error_is_chosen(tiny_leaderboard: Leaderboard) -> None:
-    chosen = choose_aligner_head([tiny_leaderboard], ["ours"], ["us"])
+    chosen = choose_aligner_head([tiny_leaderboard], ["gold set"], ["its annotators"])
     best = tiny_leaderboard.table[tiny_leaderboard.table["aligner"] == "head"].iloc[0]
     position = (best["layer"], best["head"], best["by"], best["to"])
     assert (chosen.layer, chosen.head, chosen.by, chosen.to) == position
@@ -62,8 +62,8 @@ def test_the_mean_error_over_gold_sets_chooses_the_head(tiny_leaderboard: Leader
     table = tiny_leaderboard.table.copy()
     heads = table["aligner"] == "head"
     second = table[heads].iloc[1]
-    same = heads & (table["layer"] == second["layer"]) & (table["head"] == second["head"])
-    table.loc[same, "aer"] = 0.0
+    is_second = heads & (table["layer"] == second["layer"]) & (table["head"] == second["head"])
+    table.loc[is_second, "aer"] = 0.0
     changed_board = replace(tiny_leaderboard, table=table)
     chosen = choose_aligner_head([tiny_leaderboard, changed_board], ["one", "two"], ["", ""])
     assert (chosen.layer, chosen.head) == (second["layer"], second["head"])
@@ -71,7 +71,7 @@ def test_the_mean_error_over_gold_sets_chooses_the_head(tiny_leaderboard: Leader
 
 
 def test_saving_and_loading_give_the_same_head(tiny_leaderboard: Leaderboard, folder: Path) -> None:
-    chosen = choose_aligner_head([tiny_leaderboard], ["ours"], ["us"])
+    chosen = choose_aligner_head([tiny_leaderboard], ["gold set"], ["its annotators"])
     assert load_head(folder) is None
     save_aligner_head(folder, chosen)
     reloaded = load_head(folder)
@@ -84,7 +84,7 @@ def test_saving_and_loading_give_the_same_head(tiny_leaderboard: Leaderboard, fo
 CORRUPTIONS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "other weights": lambda values: values.update(checkpoint="0" * 16),
     "no such head": lambda values: values.update(head=99),
-    "no such reading": lambda values: values.update(weights_to="both"),
+    "no such target row": lambda values: values.update(weights_to="both"),
     "no gold": lambda values: values.update(gold=[]),
     "no number": lambda values: values["gold"][0].update(low="nan"),
     "heads of another model": lambda values: values["gold"][0]["heads"].update(
@@ -99,7 +99,9 @@ CORRUPTIONS: dict[str, Callable[[dict[str, Any]], Any]] = {
 def test_a_file_of_other_weights_or_another_format_is_ignored(
     corrupt: Callable[[dict[str, Any]], Any], tiny_leaderboard: Leaderboard, folder: Path
 ) -> None:
-    path = save_aligner_head(folder, choose_aligner_head([tiny_leaderboard], ["ours"], ["us"]))
+    path = save_aligner_head(
+        folder, choose_aligner_head([tiny_leaderboard], ["gold set"], ["its annotators"])
+    )
     values = json.loads(path.read_text())
     corrupt(values)
     path.write_text(json.dumps(values))
@@ -130,7 +132,7 @@ def test_the_benchmark_prints_all_variants_and_stores_the_best_head(
     ]
     gold = tmp_path / "mine.en-fr.tsv"
     gold.write_text("\n".join(lines), encoding="utf-8")
-    arguments = ["gold_alignments", str(folder), str(gold), "--source", "us", "--keep"]
+    arguments = ["gold_alignments", str(folder), str(gold), "--source", "annotators", "--keep"]
     monkeypatch.setattr("sys.argv", arguments)
     gold_alignments.main()
     printed = capsys.readouterr().out
@@ -140,18 +142,20 @@ def test_the_benchmark_prints_all_variants_and_stores_the_best_head(
         assert name in printed
     head = load_head(folder)
     assert head is not None
-    assert (head.gold[0].source, head.gold[0].name) == ("us", "mine.en-fr")
+    assert (head.gold[0].source, head.gold[0].name) == ("annotators", "mine.en-fr")
     rate = f"{100 * head.gold[0].head[f'{head.by}-{head.to}']:.1f} % on mine.en-fr"
     assert rate in printed
     assert str(folder / ALIGNER) in printed
-    monkeypatch.setattr("sys.argv", [*arguments, "--source", "them"])
+    monkeypatch.setattr("sys.argv", [*arguments, "--source", "others"])
     with pytest.raises(SystemExit):
         gold_alignments.main()
     assert "give one source per" in capsys.readouterr().err
 
 
 def test_all_heads_are_stored_best_first(tiny_leaderboard: Leaderboard, folder: Path) -> None:
-    save_aligner_head(folder, choose_aligner_head([tiny_leaderboard], ["ours"], ["us"]))
+    save_aligner_head(
+        folder, choose_aligner_head([tiny_leaderboard], ["gold set"], ["its annotators"])
+    )
     aligner = load_head(folder)
     assert aligner is not None
     table = aligner.gold[0].table()

@@ -27,8 +27,8 @@ from transformer.text.tasks import TASKS
 def leaderboard_row(table: pd.DataFrame, *key: object) -> pd.Series:
     """Return the row of an aligner, method, layer and head (-1: none)."""
     columns = ["aligner", "by", "to", "layer", "head"]
-    same = [tuple(row) == key for row in table[columns].fillna(-1).itertuples(index=False)]
-    (result,) = np.flatnonzero(same)
+    is_row = [tuple(row) == key for row in table[columns].fillna(-1).itertuples(index=False)]
+    (result,) = np.flatnonzero(is_row)
     return table.iloc[result]
 
 
@@ -86,9 +86,7 @@ def perfect_aligner(sentence: Corpus) -> Translator:
     return Translator(model, vocabulary)
 
 
-def test_an_aligner_with_fixed_weights_has_no_errors(
-    sentence: Corpus, perfect_aligner: Translator
-) -> None:
+def test_a_perfect_aligner_has_no_errors(sentence: Corpus, perfect_aligner: Translator) -> None:
     table = leaderboard(perfect_aligner, sentence).table
     best = leaderboard_row(table, "head", "weights", "input", 0, 0)
     assert best["aer"] == 0
@@ -151,8 +149,8 @@ def test_leaderboard_errors_equal_those_of_single_traces(
                     *norms.contributions(sharp_translator.model, trace, "cross", layer),
                     norms.summed_contributions(sharp_translator.model, trace, "cross", layer),
                 ]
-            for head, table_of in enumerate(scores):
-                rows = table_of[1:] if to == "input" else table_of[:-1]
+            for head, head_scores in enumerate(scores):
+                rows = head_scores[1:] if to == "input" else head_scores[:-1]
                 end = len(gold.source_words)
                 merged = (
                     merge(rows, target, [*source, end])

@@ -21,12 +21,12 @@ def test_int8_drafts_do_not_change_the_output(options: Decoding) -> None:
     model = models.copier()
     plain = SequenceDecoder(model)
     drafting = models.with_draft(model, DecoderWeights(model, Int8))
-    confirmed = 0
+    n_verified_drafts = 0
     for source in models.many_sources(15):
         expected, output = plain.run([source], options)[0], drafting.run([source], options)[0]
         models.assert_same_output(output, expected)
-        confirmed += output.teacher_forced_ids is not None
-    assert confirmed > 10, "most outputs need at most two corrections of their draft"
+        n_verified_drafts += output.teacher_forced_ids is not None
+    assert n_verified_drafts > 10, "most outputs need at most two corrections of their draft"
 
 
 def test_wrong_drafts_are_corrected() -> None:
