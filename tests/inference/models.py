@@ -24,7 +24,7 @@ from transformer.inference.translator import Translator
 from transformer.model.transformer import Transformer
 
 VOCABULARY = 20
-WORDS = 7  # of a `small` model: <pad>, <s>, </s>, <unk> and three words
+WORDS = 7  # of a `three_word_model`: <pad>, <s>, </s>, <unk> and three words
 SOURCES = [[5, 6, 7, 2], [8, 9, 10, 11, 12, 13, 2], [4, 2], [19, 5, 19, 5, 18, 2], [7, 7, 7, 2]]
 
 READ_ONLY_HOOKS = Hooks({"hook_logits": lambda logits, name: None})

@@ -27,7 +27,7 @@ NOUNS = {noun.english[0]: noun for noun in (*w.PERSONS, *w.ANIMALS, *w.THINGS, *
 
 
 def noun_phrase(words: str) -> NounPhraseParts:
-    """ "black cat" with its article."""
+    """Return the parts of "the black cat" for "black cat"."""
     *adjective, noun = words.split()
     return NounPhraseParts(NOUNS[noun], THE, w.ADJECTIVES[adjective[0]] if adjective else None)
 

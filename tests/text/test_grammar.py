@@ -79,7 +79,7 @@ def sentences_with_english(
     kind: Kind, english: str, cache: dict[int, list[int]]
 ) -> list[tuple[int, str]]:
     """Return the number and the French of every sentence of a kind with this English. `cache`
-    stores the results of `numbers` for lists that kinds share."""
+    stores the results of `choice_numbers` for lists that kinds share."""
     words = set(english.split())
     for name, signs in (("future", {"going"}), ("can", {"can", "cannot"}), ("must", {"must"})):
         if (kind.fields.get("mode") == name) != bool(signs & words):

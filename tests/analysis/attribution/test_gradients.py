@@ -39,7 +39,7 @@ def log_probability(
 def derivative_along(
     model: Transformer, trace: Trace, position: int | None, name: str, direction: Tensor
 ) -> float:
-    """Return the derivative of the log-probability when the site moves along `by`."""
+    """Return the derivative of the log-probability when the site moves along `direction`."""
     up, down = (
         log_probability(model, trace, position, {name: lambda x, _, s=s: x + s * direction})
         for s in (STEP, -STEP)

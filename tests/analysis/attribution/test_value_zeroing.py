@@ -25,7 +25,7 @@ from transformer.text import Vocabulary
 
 
 def outputs(model: Transformer, trace: Trace, kind: str, layer: int, token: int | None) -> Tensor:
-    """Return the layer's output with the values of token `off` set to zero, in a separate pass."""
+    """Return the layer's output with the values of one token set to zero, in a separate pass."""
     stack = "encoder" if kind == "encoder" else "decoder"
     layer_outputs: list[Tensor] = []
 

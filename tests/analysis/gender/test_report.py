@@ -96,11 +96,11 @@ def test_every_sentence_is_counted_once(translator: Translator) -> None:
         measure_gender(translator, ALIGNER, "ja", SENTENCES, "made here")
 
 
-def lines(sentences: list[OccupationSentence]) -> str:
+def winomt_lines(sentences: list[OccupationSentence]) -> str:
     return "".join(f"{s.gold}\t1\t{s.text}\t{s.occupation}\n" for s in sentences)
 
 
-def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> None:
+def run_benchmark(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> None:
     monkeypatch.setattr("sys.argv", ["winomt", *map(str, arguments)])
     winomt.main()
 
@@ -112,19 +112,19 @@ def test_the_benchmark_prints_and_stores_the_figures(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     file = tmp_path / "en.txt"
-    file.write_text(lines(SENTENCES), encoding="utf-8")
+    file.write_text(winomt_lines(SENTENCES), encoding="utf-8")
     with pytest.raises(SystemExit):
-        run(monkeypatch, folder, file)
+        run_benchmark(monkeypatch, folder, file)
     assert "has no aligner.json of its weights" in capsys.readouterr().err
     save_aligner_head(folder, ALIGNER)
-    run(monkeypatch, folder, file, "--first", 1, "--keep")
+    run_benchmark(monkeypatch, folder, file, "--first", 1, "--keep")
     assert "2 sentences, 1 minimal pairs, target: fr" in capsys.readouterr().out
     report = load_gender_report(folder, checkpoint_hash(folder), CONFIG)
     assert report is not None
     assert report.sentences == 2
     file.write_text("The doctor slept.\n", encoding="utf-8")
     with pytest.raises(SystemExit):
-        run(monkeypatch, folder, file)
+        run_benchmark(monkeypatch, folder, file)
     error = capsys.readouterr().err
     assert "line 1: 1 columns; WinoMT has 4" in error
     assert error.count("\n") == 1
@@ -135,5 +135,5 @@ def test_a_sample_includes_the_counterparts_of_its_sentences(tmp_path: Path) -> 
     assert winomt.first_sentences(ordered, None) == ordered
     assert [s.gold for s in winomt.first_sentences(ordered, 2)] == ["female"] * 2 + ["male"] * 2
     file = tmp_path / "en.txt"
-    file.write_text(lines(ordered), encoding="utf-8")
+    file.write_text(winomt_lines(ordered), encoding="utf-8")
     assert read_winomt(file) == ordered

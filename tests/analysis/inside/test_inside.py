@@ -167,13 +167,13 @@ def test_the_layernorm_derivation_equals_torch(traced_model: TracedModel) -> Non
 
 def test_the_outputs_of_the_heads_sum_to_the_attention_output(traced_model: TracedModel) -> None:
     name = "encoder.0.self_attn.output"
-    alone = [
+    head_boxes = [
         opened_box(traced_model.trace, traced_model.translator, name, head) for head in range(4)
     ]
-    total = sum(box.panel("u").values for box in alone)
+    total = sum(box.panel("u").values for box in head_boxes)
     bias = traced_model.translator.model.encoder.layers[0].self_attn.b_o  # type: ignore[union-attr]
     total = total if bias is None else total + bias.numpy()  # type: ignore[operator]
-    np.testing.assert_allclose(total, alone[0].result.values, atol=1e-5)
+    np.testing.assert_allclose(total, head_boxes[0].result.values, atol=1e-5)
 
 
 def test_active_units_are_those_above_0(traced_model: TracedModel) -> None:
@@ -266,11 +266,11 @@ def test_missing_boxes_and_heads_are_named(traced_model: TracedModel) -> None:
 
 def test_a_loaded_trace_can_be_opened(traced_model: TracedModel, tmp_path: Any) -> None:
     traced_model.trace.save_npz(tmp_path / "trace.npz")
-    cached = type(traced_model.trace).load_npz(tmp_path / "trace.npz")
+    loaded = type(traced_model.trace).load_npz(tmp_path / "trace.npz")
     name = "decoder.0.self_attn.output"
     reopened, original = (
         opened_box(trace, traced_model.translator, name).result
-        for trace in (cached, traced_model.trace)
+        for trace in (loaded, traced_model.trace)
     )
     np.testing.assert_array_equal(reopened.values, original.values)
 

@@ -114,24 +114,24 @@ def vowel(word: str) -> bool:
 
 def spelling(words: list[str]) -> list[str]:
     """Errors of elision, of contraction, and of forms used only before vowels."""
-    faults = []
+    errors = []
     for word, after in zip(words, [*words[1:], "."], strict=True):
         if word in ("le", "la", "je", "ne", "de", "que", "me", "te", "ma", "ta", "sa"):
-            wrong = vowel(after)
+            is_wrong = vowel(after)
         elif word in ("l'", "d'", "n'", "j'", "qu'", "m'", "t'", "c'", "cet", "bel", "vieil"):
-            wrong = not vowel(after)
+            is_wrong = not vowel(after)
         elif word in ("ce", "beau", "nouveau"):
-            wrong = vowel(after) and after in NOUNS.keys() | {"est"} | PRE.keys()
+            is_wrong = vowel(after) and after in NOUNS.keys() | {"est"} | PRE.keys()
         else:
-            wrong = False
-        if wrong or (word in ("à", "de") and after in ("le", "les")):
-            faults.append(f"{word} {after}")
-    return faults
+            is_wrong = False
+        if is_wrong or (word in ("à", "de") and after in ("le", "les")):
+            errors.append(f"{word} {after}")
+    return errors
 
 
 def agreement(words: list[str]) -> tuple[list[str], list[set[str]]]:
-    """Faults of noun phrases, and the gender and number of each in turn."""
-    faults, nouns = [], []
+    """Errors of noun phrases, and the gender and number of each in turn."""
+    errors, nouns = [], []
     for k, word in enumerate(words):
         if word not in NOUNS:
             continue
@@ -148,9 +148,9 @@ def agreement(words: list[str]) -> tuple[list[str], list[set[str]]]:
         if words[start] in ("mon", "ton", "son") and not vowel(words[start + 1]):
             kinds -= {"fs"}
         if not kinds:
-            faults.append(" ".join(words[start : k + 2]))
+            errors.append(" ".join(words[start : k + 2]))
         nouns.append(kinds)
-    return faults, nouns
+    return errors, nouns
 
 
 def verb(words: list[str], nouns: list[set[str]]) -> list[str]:
@@ -173,30 +173,30 @@ def verb(words: list[str], nouns: list[set[str]]) -> list[str]:
         words[position] not in FINITE or words[position] in POST
     ):
         position += 1
-    faults = []
+    errors = []
     if not any(words[position] in VERBS[person] for person in persons):
-        faults.append(f"{subject} … {words[position]}")
+        errors.append(f"{subject} … {words[position]}")
     rest = [w for w in words[position + 1 :] if w not in DENIALS | ADVERBS | {"être"}]
     adjective = {**PRE, **POST}.get(rest[0]) if len(rest) == 2 else None  # an adjective and the end
     if adjective and not kinds & adjective:
-        faults.append(f"{subject} … {rest[0]}")
+        errors.append(f"{subject} … {rest[0]}")
     if sum(w in ("ne", "n'") for w in words) != sum(w in DENIALS for w in words):
-        faults.append("ne without pas")
+        errors.append("ne without pas")
     if ("ne" in words or "n'" in words) and words[position + 1] not in DENIALS:
-        faults.append("pas does not follow the verb")
-    return faults
+        errors.append("pas does not follow the verb")
+    return errors
 
 
 DENIALS = {"pas", "jamais"}
 ADVERBS = {"souvent", "toujours", "aujourd'hui", "maintenant", "ici"}
 
 
-def faults(french: str) -> list[str]:
+def grammar_errors(french: str) -> list[str]:
     for noun in ("pomme", "pommes"):
         french = french.replace(f"{noun} de terre", f"{noun}_de_terre")
     words = french.split()
-    wrong, nouns = agreement(words)
-    return spelling(words) + wrong + verb(words, nouns)
+    errors, nouns = agreement(words)
+    return spelling(words) + errors + verb(words, nouns)
 
 
 @pytest.fixture(scope="module")
@@ -207,12 +207,14 @@ def examples() -> list[Example]:
 
 def test_every_sentence_is_grammatical(examples: list[Example]) -> None:
     assert len(examples) == 6_000
-    wrong = {example.tgt: errors for example in examples if (errors := faults(example.tgt))}
-    assert not wrong, list(wrong.items())[:20]
+    errors_by_sentence = {
+        example.tgt: errors for example in examples if (errors := grammar_errors(example.tgt))
+    }
+    assert not errors_by_sentence, list(errors_by_sentence.items())[:20]
 
 
 @pytest.mark.parametrize(
-    ("wrong", "fault"),
+    ("sentence", "expected_error"),
     [
         ("le homme dort .", "le homme"),
         ("l' héros dort .", "l' héros"),
@@ -231,12 +233,12 @@ def test_every_sentence_is_grammatical(examples: list[Example]) -> None:
         ("est-ce que il dort ?", "que il"),
     ],
 )
-def test_the_checker_finds_errors(wrong: str, fault: str) -> None:
+def test_the_checker_finds_errors(sentence: str, expected_error: str) -> None:
     try:
-        errors = faults(wrong)
+        errors = grammar_errors(sentence)
     except (IndexError, StopIteration):  # an unknown word instead of a noun
-        errors = [wrong]
-    assert any(fault in item for item in errors)
+        errors = [sentence]
+    assert any(expected_error in item for item in errors)
 
 
 def test_links_are_valid_and_cover_all_content_words(
