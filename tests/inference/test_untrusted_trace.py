@@ -122,12 +122,16 @@ INVALID: dict[str, tuple[Callable[[Parts, Parts], object], str]] = {
     "heads": (header_with(config={**SMALL, "n_heads": 0}), "n_heads"),
     "no config": (header_with(config=None), "labels"),
     "no translation": (header_with(translation=[]), "labels"),
-    "NaN in the labels": (translation_with(lambda fields: fields.update(score=float("nan"))), "NaN"),
+    "NaN in the labels": (
+        translation_with(lambda fields: fields.update(score=float("nan"))), "NaN"
+    ),
     "source": (translation_with(lambda fields: fields.update(source=5)), "steps"),
-    "probability": (translation_with(lambda fields: fields["steps"][0]["chosen"].update(probability=5)),
-                    "steps"),
-    "more steps than rows": (translation_with(lambda fields: fields.update(steps=fields["steps"] * 40)),
-                             "steps"),
+    "probability": (
+        translation_with(lambda fields: fields["steps"][0]["chosen"].update(probability=5)), "steps"
+    ),
+    "more steps than rows": (
+        translation_with(lambda fields: fields.update(steps=fields["steps"] * 40)), "steps"
+    ),
     "a circle in the tree": (
         translation_with(lambda fields: fields["tree"]["nodes"][1].update(parent=1)), "steps"
     ),
