@@ -42,9 +42,9 @@ def test_json_has_every_step(shell: Shell, checkpoint: Path) -> None:
     assert content["text"] == "Le pain."
     for number, step in enumerate(content["steps"]):
         assert step["chosen"]["token"] == content["tokens"][number]
-        shares = [candidate["probability"] for candidate in step["candidates"]]
-        assert shares == sorted(shares, reverse=True)
-        assert 0 < sum(shares) <= 1.001
+        probabilities = [candidate["probability"] for candidate in step["candidates"]]
+        assert probabilities == sorted(probabilities, reverse=True)
+        assert 0 < sum(probabilities) <= 1.001
     total = sum(np.log(step["chosen"]["probability"]) for step in content["steps"])
     assert content["log_probability"] == pytest.approx(total, rel=1e-4)
 

@@ -79,8 +79,10 @@ def test_logits_equal_transformers(
     marian_output, logits = run_both(marian_model, our_translator.model, src, tgt)
     torch.testing.assert_close(logits[..., :-1], marian_output.logits, atol=2e-5, rtol=1e-5)
     assert logits[..., -1].max() < -900
-    shares = logits.softmax(-1)[..., :-1]
-    torch.testing.assert_close(shares, marian_output.logits.softmax(-1), atol=1e-6, rtol=1e-5)
+    probabilities = logits.softmax(-1)[..., :-1]
+    torch.testing.assert_close(
+        probabilities, marian_output.logits.softmax(-1), atol=1e-6, rtol=1e-5
+    )
 
 
 @pytest.mark.parametrize("activation", ["relu", "swish", "gelu"])

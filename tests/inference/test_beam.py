@@ -39,11 +39,11 @@ def test_beam_size_one_is_greedy() -> None:
     for greedy_output, beam_output in zip(greedy, beam, strict=True):
         models.assert_same_output(greedy_output, beam_output)
         assert (greedy_output.decoded.candidate_ids == beam_output.decoded.candidate_ids).all()
-        shares = (
+        probabilities = (
             greedy_output.decoded.candidate_probabilities,
             beam_output.decoded.candidate_probabilities,
         )
-        np.testing.assert_allclose(*shares, atol=1e-5, rtol=0)
+        np.testing.assert_allclose(*probabilities, atol=1e-5, rtol=0)
 
 
 def test_a_batch_equals_single_sentences() -> None:
@@ -106,8 +106,10 @@ def test_steps_belong_to_the_best_hypothesis() -> None:
             models.log_probabilities(model, source, decoded.ids),
             torch.tensor(decoded.candidate_ids),
         )
-        shares = logs.gather(1, ids).exp()
-        np.testing.assert_allclose(decoded.candidate_probabilities, shares, atol=1e-4, rtol=0)
+        probabilities = logs.gather(1, ids).exp()
+        np.testing.assert_allclose(
+            decoded.candidate_probabilities, probabilities, atol=1e-4, rtol=0
+        )
         assert ids.shape == (len(decoded.ids), 8)
 
 

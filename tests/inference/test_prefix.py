@@ -120,8 +120,8 @@ def test_a_random_seed_can_be_repeated_with_its_prefix() -> None:
 
 @pytest.mark.parametrize("options", [GREEDY, SAMPLE, BEAM], ids=["greedy", "sample", "beam"])
 def test_a_batch_with_a_prefix_equals_single_sentences(options: Decoding) -> None:
-    together = SequenceDecoder(models.copier()).run(models.SOURCES, options, prefix=[6, 17])
-    for source, output in zip(models.SOURCES, together, strict=True):
+    batch_outputs = SequenceDecoder(models.copier()).run(models.SOURCES, options, prefix=[6, 17])
+    for source, output in zip(models.SOURCES, batch_outputs, strict=True):
         assert output.decoded.ids[:2] == [6, 17]
         assert output.decoded.ids == decode("cached", source, options, [6, 17]).decoded.ids
 

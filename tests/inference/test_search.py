@@ -27,8 +27,8 @@ def test_greedy_equals_a_plain_loop() -> None:
 def test_a_batch_equals_single_sentences() -> None:
     """70 sentences are several batches, and rows leave a batch as they end."""
     decoder, sources = SequenceDecoder(models.copier()), models.many_sources(70, seed=1)
-    together = decoder.run(sources, Decoding())
-    for source, output in zip(sources, together, strict=True):
+    batch_outputs = decoder.run(sources, Decoding())
+    for source, output in zip(sources, batch_outputs, strict=True):
         models.assert_same_output(output, decoder.run([source], Decoding())[0])
         assert output.decoded.finished == (output.decoded.ids[-1] == 2)
 
@@ -179,8 +179,8 @@ def test_top_p_keeps_the_fewest_that_reach_p(logits: list[float], p: float, k: i
 
 def test_the_same_seed_gives_the_same_output_alone_and_in_a_batch() -> None:
     decoder = SequenceDecoder(models.copier())
-    together = decoder.run(models.SOURCES, sampling(seed=7, max_len=12))
-    for source, output in zip(models.SOURCES, together, strict=True):
+    batch_outputs = decoder.run(models.SOURCES, sampling(seed=7, max_len=12))
+    for source, output in zip(models.SOURCES, batch_outputs, strict=True):
         assert output.seed == 7
         alone = decoder.run([source], sampling(seed=7, max_len=12))[0]
         assert alone.decoded.ids == output.decoded.ids

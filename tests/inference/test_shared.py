@@ -88,10 +88,10 @@ def test_500_texts_are_the_same_alone_and_concurrently(
     translator = Translator(tiny_model, vocabulary)
     alone = [translator.translate(text, max_len=6) for text in texts]
     with ThreadPoolExecutor(4) as pool:
-        together = list(pool.map(lambda text: translator.translate(text, max_len=6), texts))
-    assert [translation.ids for translation in together] == [
+        concurrent = list(pool.map(lambda text: translator.translate(text, max_len=6), texts))
+    assert [translation.ids for translation in concurrent] == [
         translation.ids for translation in alone
     ]
-    assert [translation.log_probability for translation in together] == [
+    assert [translation.log_probability for translation in concurrent] == [
         translation.log_probability for translation in alone
     ]

@@ -113,9 +113,9 @@ def test_the_one_pass_equals_the_rows_of_every_step(trace: Trace, translator: Tr
 
 
 def test_the_logits_are_those_the_steps_were_chosen_from(trace: Trace) -> None:
-    shares = torch.tensor(trace["hook_logits"]).softmax(dim=-1)
+    probabilities = torch.tensor(trace["hook_logits"]).softmax(dim=-1)
     for i, step in enumerate(trace.translation.steps):
-        assert step.probability == pytest.approx(float(shares[i, step.chosen.id]), abs=1e-5)
+        assert step.probability == pytest.approx(float(probabilities[i, step.chosen.id]), abs=1e-5)
 
 
 def test_the_verifying_pass_of_a_draft_is_traced(
@@ -305,9 +305,9 @@ def test_interventions_appear_in_the_trace(translator: Translator, trace: Trace)
     assert (changed[name][2] == 0).all()
     assert (changed[name][1] != 0).any()
     assert changed.predicted_ids == translator.translate(TEXT, hooks=hooks, max_len=14).ids
-    shares = torch.tensor(changed["hook_logits"]).softmax(dim=-1)
+    probabilities = torch.tensor(changed["hook_logits"]).softmax(dim=-1)
     for i, step in enumerate(changed.translation.steps):
-        assert step.probability == pytest.approx(float(shares[i, step.chosen.id]), abs=1e-5)
+        assert step.probability == pytest.approx(float(probabilities[i, step.chosen.id]), abs=1e-5)
     models.assert_same_trace(translator.trace(TEXT, max_len=14), trace)
 
 

@@ -64,8 +64,8 @@ def test_a_forced_target_gets_the_score_of_the_model(translator: Translator) -> 
 def test_batch_targets_get_the_scores_of_single_ones(translator: Translator) -> None:
     texts = [TEXT, "She hides bread.", "A pilot finds books at night."]
     targets = [TARGET, "Elle cache du pain.", "Un pilote trouve des livres la nuit."]
-    together = translator.translate_batch(texts, targets=targets)
-    for text, target, result in zip(texts, targets, together, strict=True):
+    batch_results = translator.translate_batch(texts, targets=targets)
+    for text, target, result in zip(texts, targets, batch_results, strict=True):
         alone = translator.translate(text, target=target)
         assert result.ids == alone.ids
         assert result.score == pytest.approx(alone.score, abs=1e-5)
@@ -73,9 +73,9 @@ def test_batch_targets_get_the_scores_of_single_ones(translator: Translator) -> 
 
 def test_a_batch_keeps_its_order(translator: Translator) -> None:
     texts = ["She paints a boat first.", "Bread.", TEXT, "My aunt hides the lamp at night."] * 3
-    together = translator.translate_batch(texts, max_len=8)
-    assert [result.source for result in together] == texts
-    for text, result in zip(texts[:4], together, strict=False):
+    batch_results = translator.translate_batch(texts, max_len=8)
+    assert [result.source for result in batch_results] == texts
+    for text, result in zip(texts[:4], batch_results, strict=False):
         assert result.ids == translator.translate(text, max_len=8).ids
     assert translator.translate_batch([]) == []
 

@@ -164,10 +164,10 @@ def test_measures_equal_plain_loops(weights: Weights) -> None:
 def test_stacked_heads_equal_single_heads(weights: Weights) -> None:
     stacked = np.stack([weights, weights[::-1]])
     for measure in MEASURES:
-        together = measure(stacked)
-        assert together.shape == stacked.shape[:2]
-        for index in np.ndindex(*together.shape):
-            assert together[index] == measure(stacked[index])
+        stacked_values = measure(stacked)
+        assert stacked_values.shape == stacked.shape[:2]
+        for index in np.ndindex(*stacked_values.shape):
+            assert stacked_values[index] == measure(stacked[index])
 
 
 @given(attention_weights())

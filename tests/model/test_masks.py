@@ -89,12 +89,12 @@ def test_changed_future_tokens_do_not_change_earlier_logits(score: Score) -> Non
 def test_padding_changes_nothing(score: Score, gradients: bool, dtype: torch.dtype) -> None:
     model = make_model(dtype=dtype, score=score)
     with torch.set_grad_enabled(gradients):
-        together = model(SRC, TGT)
+        padded_batch = model(SRC, TGT)
         for row, (src, tgt) in enumerate(zip(SRC, TGT, strict=True)):
-            alone = model(src[src != 0][None], tgt[tgt != 0][None])[0]
+            single = model(src[src != 0][None], tgt[tgt != 0][None])[0]
             tolerance = 1e-5 if dtype == torch.float32 else 1e-10
             torch.testing.assert_close(
-                together[row, : len(alone)], alone, rtol=tolerance, atol=tolerance
+                padded_batch[row, : len(single)], single, rtol=tolerance, atol=tolerance
             )
 
 

@@ -58,14 +58,14 @@ def test_eight_threads_see_only_their_own_tensors(tiny_model: Transformer) -> No
         return concurrent
 
     with ThreadPoolExecutor(N_THREADS) as pool:
-        together = list(pool.map(run_rounds, range(N_THREADS)))
+        concurrent_results = list(pool.map(run_rounds, range(N_THREADS)))
 
     with torch.no_grad():
         for thread in range(N_THREADS):
             for round_number in range(ROUNDS):
                 alone, in_thread = (
                     run_model(tiny_model, thread, round_number),
-                    together[thread][round_number],
+                    concurrent_results[thread][round_number],
                 )
                 assert in_thread.keys() == alone.keys()
                 for name, tensor in alone.items():

@@ -249,11 +249,11 @@ def test_links_are_valid_and_cover_all_content_words(
         assert example.alignment is not None
         assert list(example.alignment) == sorted(set(example.alignment))
         assert all(0 <= i < len(src) and 0 <= j < len(tgt) for i, j in example.alignment)
-        alone = {src[i] for i in set(range(len(src))) - {i for i, _ in example.alignment}}
-        assert not alone, example
+        unlinked = {src[i] for i in set(range(len(src))) - {i for i, _ in example.alignment}}
+        assert not unlinked, example
         # Only in French: "est-ce que" where English inverts, and the article of a possession.
-        alone = {tgt[j] for j in set(range(len(tgt))) - {j for _, j in example.alignment}}
-        assert alone <= {"est-ce", "que", "qu'", "le", "la", "l'"}, example
+        unlinked = {tgt[j] for j in set(range(len(tgt))) - {j for _, j in example.alignment}}
+        assert unlinked <= {"est-ce", "que", "qu'", "le", "la", "l'"}, example
         linked = {(src[i], tgt[j]) for i, j in example.alignment}
         assert {pair for pair in linked if "." in pair or "?" in pair} <= {(".", "."), ("?", "?")}
         for english, french in (("two", "deux"), ("many", "beaucoup"), ("never", "jamais")):

@@ -55,12 +55,12 @@ def test_query_overlap_equals_the_mean_over_query_pairs() -> None:
     torch.manual_seed(0)
     weights = torch.randn(2, 4, 3, 5, dtype=torch.float64).softmax(-1)
     queries = torch.tensor([[True, True, True], [True, True, False]])
-    each = []
+    sentence_overlaps = []
     for sentence, n in enumerate((3, 2)):
         rows = weights[sentence, :, :n]
         pairs = [(rows[:, a] * rows[:, b]).sum(-1) for a in range(n) for b in range(n)]
-        each.append(torch.stack(pairs).mean())
-    expected = torch.stack(each).mean()
+        sentence_overlaps.append(torch.stack(pairs).mean())
+    expected = torch.stack(sentence_overlaps).mean()
     torch.testing.assert_close(query_overlap(weights, queries), expected)
 
 

@@ -73,8 +73,8 @@ def test_translations_and_steps_equal_single_traces(dataset: Path, traces: list[
                 "candidate_ids": [candidate.id for candidate in step.candidates],
             }
             assert {name: list(row[name]) for name in expected} == expected
-            shares = [candidate.probability for candidate in step.candidates]
-            assert list(row["candidate_probabilities"]) == pytest.approx(shares, rel=1e-5)
+            probabilities = [candidate.probability for candidate in step.candidates]
+            assert list(row["candidate_probabilities"]) == pytest.approx(probabilities, rel=1e-5)
 
 
 def test_measures_have_one_row_per_sentence_and_head(dataset: Path, traces: list[Trace]) -> None:

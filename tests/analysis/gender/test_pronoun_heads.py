@@ -50,15 +50,15 @@ def test_weights_and_margins_equal_those_of_single_traces(
     translator: Translator, steps: list[ArticleStep]
 ) -> None:
     weights, margins = pronoun_weights(translator, steps)
-    for number, each in enumerate(steps):
+    for number, step in enumerate(steps):
         text = TEXT.format(("he", "she")[number % 2])
-        trace = translator.trace(text, target=[*each.pair.out, translator.model.config.eos_id])
-        row = len(each.pair.out) - 1
-        first, second = (list(word) for word in each.neighbours)
+        trace = translator.trace(text, target=[*step.pair.out, translator.model.config.eos_id])
+        row = len(step.pair.out) - 1
+        first, second = (list(word) for word in step.neighbours)
         for kind, name, rows in ((0, "encoder", [1, 2]), (1, "cross", [row])):
             table = trace.all_weights(name)[:, :, rows].mean(2)
             np.testing.assert_allclose(
-                weights[kind, :, :, 0, number], table[..., list(each.pronoun)].sum(-1), atol=1e-5
+                weights[kind, :, :, 0, number], table[..., list(step.pronoun)].sum(-1), atol=1e-5
             )
             neighbour_mean = (table[..., first].sum(-1) + table[..., second].sum(-1)) / 2
             np.testing.assert_allclose(weights[kind, :, :, 1, number], neighbour_mean, atol=1e-5)
@@ -167,8 +167,8 @@ def test_a_pair_translates_both_sentences(en_fr: Translator) -> None:
         np.testing.assert_allclose(side.weights[1, 0, 1, :, 0], expected, atol=1e-5)
     assert len(pair.heads(3)) == 3
     hooks = Hooks({"decoder.layers.5.cross_attn.hook_heads": lambda x, name: x * 0}, causal=True)
-    silent = minimal_pair(en_fr, ALIGNER, "fr", TEXT.format("she"), hooks).she
-    assert silent.text == en_fr.translate(silent.source, hooks=hooks, candidates=1).text
+    ablated = minimal_pair(en_fr, ALIGNER, "fr", TEXT.format("she"), hooks).she
+    assert ablated.text == en_fr.translate(ablated.source, hooks=hooks, candidates=1).text
 
 
 @pytest.mark.parametrize(

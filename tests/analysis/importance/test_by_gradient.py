@@ -75,23 +75,25 @@ def test_position_gradients_equal_finite_differences(translator: Translator) -> 
 
 def test_importance_is_the_mean_absolute_gradient(translator: Translator) -> None:
     """Both are computed from the gradients of single sentences."""
-    alone, n_tgt = [], []
+    sentence_gradients, n_tgt = [], []
     for sentence in THREE_PAIRS.sentences:
         single = Corpus("one", (sentence,))
         (batch,) = batch_list(translator, encode_corpus(translator, single))
-        alone.append({n: s[0] for n, s in position_gradients(translator.model, batch).items()})
+        sentence_gradients.append(
+            {n: s[0] for n, s in position_gradients(translator.model, batch).items()}
+        )
         n_tgt.append(int(batch.n_tgt[0]))
     importances = gradient_importances(translator, THREE_PAIRS)
     for kind, values in importances["sentence"].values.items():
         for layer, row in enumerate(values):
             name = site(kind, layer, "heads")
             sentence_importances = [
-                s[name].sum(-1).abs() / n for s, n in zip(alone, n_tgt, strict=True)
+                s[name].sum(-1).abs() / n for s, n in zip(sentence_gradients, n_tgt, strict=True)
             ]
             np.testing.assert_allclose(
                 row, torch.stack(sentence_importances).mean(0), rtol=1e-3, atol=1e-7
             )
-            gradients = torch.cat([slopes[name].abs() for slopes in alone], dim=-1)
+            gradients = torch.cat([slopes[name].abs() for slopes in sentence_gradients], dim=-1)
             row = importances["position"].values[kind][layer]
             np.testing.assert_allclose(row, gradients.mean(-1), rtol=1e-3, atol=1e-7)
     for by in GATE_UNITS:

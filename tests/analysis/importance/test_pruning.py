@@ -32,8 +32,8 @@ def loss_by_hand(translator: Translator) -> float:
         (sentence.source, sentence.target) for sentence in THREE_PAIRS.sentences
     ):
         ids = translator.vocabulary.encode(target)
-        shares = logits(translator, source, ids).log_softmax(-1)
-        total -= float(shares[range(len(ids)), ids].sum())
+        log_probabilities = logits(translator, source, ids).log_softmax(-1)
+        total -= float(log_probabilities[range(len(ids)), ids].sum())
         tokens += len(ids)
     return total / tokens
 

@@ -31,13 +31,13 @@ def memory_of_layer(translator: Translator, count: int) -> Hooks:
     outputs: list[Tensor] = []
     layer = f"layers.{count - 1}.ffn_norm" if count else "embed"
 
-    def keep(tensor: Tensor, name: str) -> None:
+    def store(tensor: Tensor, name: str) -> None:
         outputs.append(tensor)
 
     def replace(tensor: Tensor, name: str) -> Tensor:
         return outputs[-1]
 
-    return Hooks({f"encoder.{layer}.hook_output": keep, "encoder.hook_memory": replace})
+    return Hooks({f"encoder.{layer}.hook_output": store, "encoder.hook_memory": replace})
 
 
 @pytest.mark.parametrize("count", [0, 2, 6])

@@ -189,10 +189,10 @@ def test_active_units_are_those_above_0(traced_model: TracedModel) -> None:
 def test_the_output_box_shows_the_top_tokens_and_the_chosen_one(traced_model: TracedModel) -> None:
     trace, translator = traced_model.trace, traced_model.translator
     logits = torch.tensor(trace["hook_logits"]).double()
-    shares = opened_box(trace, translator, "output.softmax").result
+    probabilities = opened_box(trace, translator, "output.softmax").result
     expected, ids = logits.softmax(-1).topk(10)
-    np.testing.assert_allclose(shares.values, expected, atol=1e-9)
-    assert shares.cells[1] == tuple(translator.vocabulary.tokens(ids[1]))
+    np.testing.assert_allclose(probabilities.values, expected, atol=1e-9)
+    assert probabilities.cells[1] == tuple(translator.vocabulary.tokens(ids[1]))
     word = opened_box(trace, translator, "output.choice")
     predicted_ids = torch.tensor(trace.predicted_ids)[:, None]
     np.testing.assert_allclose(

@@ -24,12 +24,12 @@ def result(traced_model: TracedModel) -> Lens:
     return lens(traced_model.trace, traced_model.translator, k=3)
 
 
-def shares(traced_model: TracedModel, site: str) -> np.ndarray:
+def token_probabilities(traced_model: TracedModel, site: str) -> np.ndarray:
     """Return softmax(y E^T), without the model's own projection."""
     embedding = traced_model.translator.model.embedding.weight.detach().double().numpy()
     logits = traced_model.trace[site].astype(np.float64) @ embedding.T
-    powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return powers / powers.sum(axis=1, keepdims=True)
+    exponentials = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return exponentials / exponentials.sum(axis=1, keepdims=True)
 
 
 def test_the_lens_reads_the_stream_after_every_sublayer(
@@ -54,9 +54,9 @@ def test_the_last_layer_equals_the_models_prediction(
 
 def test_every_number_equals_its_definition(traced_model: TracedModel, result: Lens) -> None:
     chosen = np.array(traced_model.trace.predicted_ids)
-    last = shares(traced_model, result.sites[-1])
+    last = token_probabilities(traced_model, result.sites[-1])
     for number, site in enumerate(result.sites):
-        p = shares(traced_model, site)
+        p = token_probabilities(traced_model, site)
         predicted_probabilities = p[np.arange(len(p)), chosen]
         np.testing.assert_allclose(result.probability[number], predicted_probabilities, rtol=1e-4)
         np.testing.assert_array_equal(

@@ -28,8 +28,8 @@ def trace(translator: Translator) -> Trace:
 def target_log_probabilities(
     translator: Translator, ids: list[int], **options: object
 ) -> np.ndarray:
-    shares = logits(translator, TEXT, ids, **options).log_softmax(-1)
-    return shares[range(len(ids)), ids].numpy()
+    log_probabilities = logits(translator, TEXT, ids, **options).log_softmax(-1)
+    return log_probabilities[range(len(ids)), ids].numpy()
 
 
 @pytest.mark.parametrize("head", HEADS)

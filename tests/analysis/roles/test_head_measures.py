@@ -135,8 +135,8 @@ def test_token_measures_weight_every_row_of_the_corpus_equally(
             assert (
                 np.isnan(result) if not each else result == pytest.approx(np.mean(each), abs=1e-5)
             )
-        batched = np.mean([value for each in rows for value in each])
-        assert table.loc[(kind, layer, head), name] == pytest.approx(batched, abs=1e-5)
+        pooled_mean = np.mean([value for each in rows for value in each])
+        assert table.loc[(kind, layer, head), name] == pytest.approx(pooled_mean, abs=1e-5)
 
 
 def test_rare_tokens_are_ranked_by_id_or_by_frequency(
