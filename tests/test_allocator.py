@@ -36,10 +36,10 @@ libc.fclose(stream)
 @pytest.mark.skipif(not GLIBC, reason="only glibc has arenas")
 @pytest.mark.parametrize("setting", ["default", "bounded"])
 def test_threads_share_two_memory_arenas(setting: str) -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", PROGRAM, setting], capture_output=True, text=True, check=True
     )
-    arenas = done.stdout.count("<heap nr=")
+    arenas = process.stdout.count("<heap nr=")
     assert (arenas <= 2) == (setting == "bounded"), arenas
 
 

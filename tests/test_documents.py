@@ -72,7 +72,7 @@ def test_examples_run_as_written(block: Block, clone: Path) -> None:
     programs = {"sh": ["bash", "-euo", "pipefail"], "python": [sys.executable, "-W", "error"]}
     # As in an activated environment: `python` is the one that runs the tests.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    done = subprocess.run(
+    process = subprocess.run(
         [*programs[block.language], "-c", block.code],
         cwd=clone,
         env={**os.environ, "PATH": path},
@@ -80,8 +80,8 @@ def test_examples_run_as_written(block: Block, clone: Path) -> None:
         text=True,
         timeout=240,
     )
-    assert done.returncode == 0, done.stderr
-    assert block.output in done.stdout
+    assert process.returncode == 0, process.stderr
+    assert block.output in process.stdout
 
 
 def test_the_two_commands_are_those_of_make_and_ci() -> None:
@@ -116,10 +116,10 @@ def test_every_benchmark_is_documented() -> None:
 
 
 def test_the_map_is_up_to_date() -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "docs/map.py", "--check"], cwd=ROOT, capture_output=True, text=True
     )
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
 
 
 def test_every_module_and_script_has_a_docstring() -> None:

@@ -17,7 +17,7 @@ POLICY = re.compile(r"OMP_WAIT_POLICY\s*=\s*'(\w+)'")
 def policy(program: str, **environment: str) -> str:
     """The policy that the OpenMP runtime prints when this program loads it."""
     inherited = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", program],
         cwd=ROOT,
         env={**inherited, "OMP_DISPLAY_ENV": "TRUE", **environment},
@@ -25,7 +25,7 @@ def policy(program: str, **environment: str) -> str:
         text=True,
         check=True,
     )
-    match = POLICY.search(done.stderr)
+    match = POLICY.search(process.stderr)
     if match is None:
         pytest.skip("this build of torch uses no OpenMP runtime that prints its settings")
     return match[1]

@@ -196,7 +196,9 @@ def two_servers(folder: Path) -> Iterator[Attack]:
         expected_steps: dict[str, int] = {}
         for number in range(rng.randint(2, 8)):
             steps = rng.choice((1, 5, 30))
-            config = run_config(steps=steps, nap=rng.choice((0.0, 0.01)), title=f"run {number}")
+            config = run_config(
+                steps=steps, step_seconds=rng.choice((0.0, 0.01)), title=f"run {number}"
+            )
             name = servers[number % 2].submit(config, f"visitor {number}")
             assert name, "the run was not queued"
             expected_steps[name] = steps

@@ -17,7 +17,7 @@ from transformer.cli.train import NOT_OPTIONS, attribute_texts
 from transformer.config import ModelConfig, TrainingConfig
 
 
-def installed(
+def installed_output(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str
 ) -> str:
     """Return what the installed command prints."""
@@ -35,7 +35,7 @@ def test_help_names_the_called_program(
     capsys: pytest.CaptureFixture[str],
     words: list[str],
 ) -> None:
-    assert installed(monkeypatch, capsys, *words).startswith("usage: heads-up")
+    assert installed_output(monkeypatch, capsys, *words).startswith("usage: heads-up")
     assert shell(*words).out.startswith("usage: python -m transformer")
 
 
@@ -43,7 +43,7 @@ def test_the_version_is_printed(
     shell: Shell, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert shell("--version").out == f"Heads Up {__version__}\n"
-    assert installed(monkeypatch, capsys, "--version") == f"Heads Up {__version__}\n"
+    assert installed_output(monkeypatch, capsys, "--version") == f"Heads Up {__version__}\n"
 
 
 def test_server_help_names_our_command(shell: Shell) -> None:

@@ -18,10 +18,10 @@ WORDS = [*QUICK.split(), "--option", "n_train=200", "--option", "n_valid=10"]
 def test_a_task_is_trained_and_translates(shell: Shell, tmp_path: Path) -> None:
     folder = tmp_path / "reverse"
     words = ["train", "--task", "reverse", "--run-folder", folder, *WORDS, "--option", "letters=4"]
-    done = shell(*words)
-    assert (done.status, done.out) == (0, "")
-    assert "200 pairs, " in done.err
-    assert "finished: all 3 steps taken; the model is " in done.err
+    result = shell(*words)
+    assert (result.status, result.out) == (0, "")
+    assert "200 pairs, " in result.err
+    assert "finished: all 3 steps taken; the model is " in result.err
     run = RunFolder(folder)
     size = {"d_model": 16, "n_layers": 1, "n_heads": 2, "d_ff": 32}
     expected = make_run_config(
@@ -62,15 +62,15 @@ def test_an_invalid_option_gives_a_one_sentence_error(
 def test_another_task_in_the_same_folder_is_refused(shell: Shell, tmp_path: Path) -> None:
     where = ("--run-folder", tmp_path / "run", *WORDS)
     assert shell("train", "--task", "copy", *where).status == 0
-    done = shell("train", "--task", "reverse", *where)
-    check_refused(done, "was started with task 'copy', not 'reverse'")
+    result = shell("train", "--task", "reverse", *where)
+    check_refused(result, "was started with task 'copy', not 'reverse'")
 
 
 def test_a_failed_run_prints_the_reason(shell: Shell, tmp_path: Path) -> None:
     where = ("--run-folder", tmp_path / "run", *WORDS)
-    done = shell("train", "--task", "copy", *where, "--learning-rate", "1e38", "--steps", 9)
-    assert done.status == 1
-    assert "error: the loss was nan" in done.err
+    result = shell("train", "--task", "copy", *where, "--learning-rate", "1e38", "--steps", 9)
+    assert result.status == 1
+    assert "error: the loss was nan" in result.err
     assert RunFolder(tmp_path / "run").state()["status"] == "failed"
 
 
@@ -79,6 +79,6 @@ def test_a_missing_tracker_is_reported_before_training(
 ) -> None:
     monkeypatch.setitem(sys.modules, "wandb", None)
     folder = tmp_path / "reverse"
-    done = shell("train", "--task", "reverse", "--run-folder", folder, *WORDS, "--log", "wandb")
-    check_refused(done, '--log wandb needs the package wandb: pip install "heads-up[wandb]"')
+    result = shell("train", "--task", "reverse", "--run-folder", folder, *WORDS, "--log", "wandb")
+    check_refused(result, '--log wandb needs the package wandb: pip install "heads-up[wandb]"')
     assert not folder.exists()

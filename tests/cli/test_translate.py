@@ -125,7 +125,7 @@ def test_error_messages_contain_no_control_characters(shell: Shell, tmp_path: Pa
     ):
         result = shell(*words)
         assert result.status != 0
-        assert not any(sign in result.err for sign in "\x1b\x07\x9b")
+        assert not any(character in result.err for character in "\x1b\x07\x9b")
         assert "\\u001b]0;mine\\u0007 \\u009b2J" in result.err
 
 
@@ -151,10 +151,10 @@ def test_translating_imports_only_what_it_needs(checkpoint: Path) -> None:
         f"main(['translate', 'A pilot finds bread.', '--checkpoint', {str(checkpoint)!r}])\n"
         "print(*sys.modules)"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    loaded = set(done.stdout.splitlines()[-1].split())
+    loaded = set(process.stdout.splitlines()[-1].split())
     slow = {"torch._dynamo", "sympy", "scipy.stats", "plotly", "streamlit", "sacrebleu"}
     assert "transformer.inference.translator" in loaded
     assert slow & loaded == set()

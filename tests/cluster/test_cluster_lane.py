@@ -72,8 +72,8 @@ def test_progress_is_received_and_cancelling_is_sent(
     began = time.monotonic()
     computing.cancel(key, "ann")
     wait_for_status(computing, key, "absent")
-    fails = computing.submit(fake_computation(tmp_path, "fails"), visitor="ann")
-    assert wait_for_status(computing, fails, "failed").reason == "no such ruler"
+    failing_key = computing.submit(fake_computation(tmp_path, "fails"), visitor="ann")
+    assert wait_for_status(computing, failing_key, "failed").reason == "no such ruler"
     assert time.monotonic() < began + TIMEOUT_SECONDS / 2  # it did not wait for the 600 seconds
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.cluster import DaskCluster
-from tests.jobs.conftest import FAKE_TRAINER, run_config, wait_until, warm
+from tests.jobs.conftest import FAKE_TRAINER, run_config, start_workers, wait_until
 from transformer.checkpoint import load_checkpoint
 from transformer.cluster import for_runs
 from transformer.cluster.certificates import main
@@ -37,7 +37,7 @@ def test_eight_runs_survive_a_killed_worker_and_scheduler(
     killed_worker = machines.start_worker()
     machines.start_worker()
     with cluster_jobs(machines) as jobs:
-        warm(jobs, 2)
+        start_workers(jobs, 2)
         names = [jobs.submit(run_config(20, 0.05), f"visitor {n}") for n in range(8)]
         first = names[:2]
         for name in first:  # each run has saved, and the app has received its save
@@ -63,7 +63,7 @@ def test_eight_runs_survive_a_killed_worker_and_scheduler(
 
 def test_a_run_is_paused_resumed_stopped_and_deleted(shared_machines: DaskCluster) -> None:
     with cluster_jobs(shared_machines) as jobs:
-        warm(jobs)
+        start_workers(jobs)
         name = jobs.submit(run_config(400, 0.02), "ann")
         wait_until(jobs, name, lambda info: info.step >= 10)
         jobs.control(name, "ann", command="pause")
@@ -83,7 +83,7 @@ def test_a_run_is_paused_resumed_stopped_and_deleted(shared_machines: DaskCluste
 
 def test_runs_are_saved_when_the_app_ends(shared_machines: DaskCluster) -> None:
     with cluster_jobs(shared_machines) as jobs:
-        warm(jobs)
+        start_workers(jobs)
         name = jobs.submit(run_config(400, 0.02), "ann")
         wait_until(jobs, name, lambda info: info.step >= 7)
     with cluster_jobs(shared_machines) as jobs:
@@ -94,7 +94,7 @@ def test_runs_are_saved_when_the_app_ends(shared_machines: DaskCluster) -> None:
 
 def test_a_trained_run_has_all_files_that_pages_show(shared_machines: DaskCluster) -> None:
     with cluster_jobs(shared_machines, TRAINER) as jobs:
-        warm(jobs)
+        start_workers(jobs)
         config = make_run_config(
             "copy", settings={**SMALL, "steps": 60}, options={"n_train": 400, "n_valid": 20}
         )

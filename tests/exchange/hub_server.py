@@ -111,8 +111,8 @@ class HubHandler(BaseHTTPRequestHandler):
             self._error(404, "RepoNotFound")
         else:
             revisions = self.repositories[name]
-            for revision_names, files in revisions.items():
-                if revision in (revision_names, commit_of(files)):
+            for revision_name, files in revisions.items():
+                if revision in (revision_name, commit_of(files)):
                     return files
             self._error(404, "RevisionNotFound")
         return None

@@ -39,19 +39,19 @@ def with_tensor(name: str, tensor: torch.Tensor) -> Corruption:
 INVALID_FOLDERS: dict[str, tuple[Corruption, str]] = {
     "no config": (without("config.json"), "has no config.json; it contains "),
     "no weights": (without("model.safetensors"), "has no model.safetensors; it contains "),
-    "no list": (without("vocab.json"), "has no vocab.json"),
+    "no list of pieces": (without("vocab.json"), "has no vocab.json"),
     "no source model": (without("source.spm"), "has no source.spm"),
     "another kind": (edited("config.json", model_type="vits"), "is 'vits'; only 'marian' can"),
     "no kind": (edited("config.json", model_type=[1]), "model type is [1]; only 'marian' can"),
-    "a relative": (
+    "a similar model type": (
         edited("config.json", model_type="m2m_100"),
         "'m2m_100', which has LayerNorm before each sublayer (pre-norm)",
     ),
-    "an activation that is none": (
+    "an activation that is a list": (
         edited("config.json", activation_function=["relu"]),
         "activation is ['relu']; it must be one of relu",
     ),
-    "more positions than there is memory": (
+    "too many positions": (
         edited("config.json", max_position_embeddings=2**31),
         "has 2,147,483,648 positions of 24",
     ),
@@ -76,7 +76,7 @@ INVALID_FOLDERS: dict[str, tuple[Corruption, str]] = {
         "do not include model.encoder.layers.2",
     ),
     "a width that is text": (edited("config.json", d_model="wide"), "cannot be converted"),
-    "a start that is none": (
+    "a start id out of range": (
         edited("generation_config.json", decoder_start_token_id=600),
         "starts with piece 600",
     ),
@@ -89,11 +89,11 @@ INVALID_FOLDERS: dict[str, tuple[Corruption, str]] = {
         truncated("target.spm", 0),
         "target model's 0 bytes are not a SentencePiece model",
     ),
-    "a weight too much": (
+    "an extra weight": (
         with_tensor("model.extra", torch.ones(3)),
         "model.extra, which this package's model",
     ),
-    "a weight too few": (
+    "a missing weight": (
         edited_weights(lambda weights: weights.pop("model.decoder.layers.1.fc1.bias")),
         "do not include model.decoder.layers.1.fc1.bias",
     ),

@@ -83,9 +83,9 @@ def test_ctranslate2_gives_the_same_texts(checkpoint: Path, tmp_path: Path) -> N
     translator = Translator.load(checkpoint, "cpu", "fp32")
     for text in SENTENCES:
         source = pieces.convert_ids_to_tokens(pieces(text).input_ids)
-        (done,) = engine.translate_batch([source], beam_size=1, max_decoding_length=40)
+        (result,) = engine.translate_batch([source], beam_size=1, max_decoding_length=40)
         expected = translator.translate(text, max_len=40)
-        assert done.hypotheses[0] == [token for token in expected.tokens if token != "</s>"]
+        assert result.hypotheses[0] == [token for token in expected.tokens if token != "</s>"]
 
 
 def test_exporting_and_importing_give_the_same_model(checkpoint: Path, tmp_path: Path) -> None:

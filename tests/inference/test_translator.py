@@ -222,10 +222,10 @@ def test_importing_the_package_does_not_import_torch() -> None:
         "try: transformer.Translater\n"
         "except AttributeError as error: print(error)\n"
     )
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    assert "no attribute 'Translater'" in done.stdout
+    assert "no attribute 'Translater'" in process.stdout
 
 
 # In a new process, because here the shape checker refuses wrong types first.
@@ -268,8 +268,8 @@ ERROR_LINES = [
 
 def test_wrong_types_are_refused_in_words(checkpoints: Path) -> None:
     command = [sys.executable, "-c", CALLS, str(checkpoints / "tiny")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ERROR_LINES
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert process.stdout.splitlines() == ERROR_LINES
 
 
 def test_a_translator_used_as_a_model_is_explained(translator: Translator) -> None:

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 
-from tests.jobs.conftest import wait_until, warm
+from tests.jobs.conftest import start_workers, wait_until
 from transformer.jobs import Jobs, Limits
 from transformer.training.recipe import make_run_config
 
@@ -33,7 +33,7 @@ def click_to_first_line(jobs: Jobs, task: str) -> float:
 def main(tasks: list[str]) -> None:
     with tempfile.TemporaryDirectory() as root, Jobs(root, Limits(workers=1)) as jobs:
         began = time.perf_counter()
-        warm(jobs)
+        start_workers(jobs)
         print(f"a worker is warm after {time.perf_counter() - began:.2f} s")
         for task in tasks:
             print(f"{task}: first line after {click_to_first_line(jobs, task):.2f} s")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.jobs import requests
-from tests.jobs.requests import Ask, wait_for
+from tests.jobs.requests import SubmitAction, wait_for
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.jobs import ComputationService, Jobs, Limits, RunInfo
 from transformer.run_config import TaskRun
@@ -21,13 +21,13 @@ MakeIdleJobs = Callable[..., Jobs]
 
 
 def run_config(
-    steps: int = 3, nap: float = 0.0, breaks: str = "", title: str = "", **more: Any
+    steps: int = 3, step_seconds: float = 0.0, failure: str = "", title: str = "", **more: Any
 ) -> TaskRun:
-    """Return a run within all limits; `steps`, `nap` and `breaks` are options of the fake
+    """Return a run within all limits; `steps`, `step_seconds` and `failure` are options of the fake
     trainer."""
     return TaskRun(
-        task=breaks or "copy",
-        options={"steps": steps, "nap": round(1000 * nap)},
+        task=failure or "copy",
+        options={"steps": steps, "step_milliseconds": round(1000 * step_seconds)},
         model=ModelConfig(vocab_size=20, d_model=8, n_layers=1, n_heads=2, d_ff=8),
         training=TrainingConfig(steps=3),
         title=title,
@@ -46,7 +46,7 @@ def wait_until(jobs: Jobs, name: str, condition: Callable[[RunInfo], bool] | str
     return wait_for(run_if_reached, lambda: f"the last state: {jobs.run(name)}")
 
 
-def warm(jobs: Jobs, count: int = 1) -> Jobs:
+def start_workers(jobs: Jobs, count: int = 1) -> Jobs:
     """Start the workers and wait until this many are ready."""
     jobs.start()
     wait_for(lambda: jobs.warm_workers() >= count, jobs.startup_error)
@@ -119,7 +119,7 @@ def computing(tmp_path: Path) -> Iterator[ComputationService]:
 
 
 @pytest.fixture
-def ask(computing: ComputationService, tmp_path: Path) -> Ask:
+def submit_action(computing: ComputationService, tmp_path: Path) -> SubmitAction:
     def submit(action: str, visitor: str = "me", lane: str = "corpus", **more: object) -> str:
         return computing.submit(
             requests.fake_computation(tmp_path, action, lane, **more), visitor=visitor

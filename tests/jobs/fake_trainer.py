@@ -22,14 +22,17 @@ SAVE_EVERY = 5
 
 
 def train(path: Path) -> Status:
-    """Take "steps" steps of "nap" milliseconds, and save every fifth step and at the end.
+    """Take "steps" steps of "step_milliseconds", and save every fifth step and at the end.
 
     Every start adds a line to starts.txt. Some tasks raise an error at step 3.
     """
     run = RunFolder(path)
     config = run.config()
     assert isinstance(config, TaskRun)
-    steps, nap = config.options.get("steps", 3), config.options.get("nap", 0) / 1000
+    steps, step_seconds = (
+        config.options.get("steps", 3),
+        config.options.get("step_milliseconds", 0) / 1000,
+    )
     with run.locked():
         with (path / "starts.txt").open("a") as file:
             file.write(f"{os.getpid()}\n")
@@ -46,9 +49,11 @@ def train(path: Path) -> Status:
                     break
                 step += 1
                 _raise_error(config.task, step)
-                time.sleep(nap)
+                time.sleep(step_seconds)
                 share = (step - 1) / steps
-                run.append_metrics({"step": step, "loss": 1.0, "seconds": nap, "share": share})
+                run.append_metrics(
+                    {"step": step, "loss": 1.0, "seconds": step_seconds, "share": share}
+                )
                 if step % SAVE_EVERY == 0:
                     save(run, step)
             save(run, step)
@@ -85,7 +90,7 @@ def compute(arguments: Mapping[str, Any], progress: Callable[..., None]) -> dict
         progress(0.6, "one part", {"lines": [1]})
     if action in ("long", "parts"):
         time.sleep(600)
-    while action == "held" and not (Path(arguments["root"]) / "go").exists():
+    while action == "waits" and not (Path(arguments["root"]) / "go").exists():
         time.sleep(0.01)
     if action == "busy":
         while True:
@@ -94,11 +99,11 @@ def compute(arguments: Mapping[str, Any], progress: Callable[..., None]) -> dict
         raise ValueError("no such ruler")
     if action == "file":
         Path(arguments["file"]).write_bytes(b"made")
-    if action == "breaks":
+    if action == "exits":
         os._exit(9)
     if action == "full":
         os._exit(EXIT_DISK_FULL)
-    if action == "talks":
+    if action == "prints":
         print("no answer of a process\n" * 10)
     if action == "large":
         bytearray(8_000_000_000)

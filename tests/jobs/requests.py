@@ -16,7 +16,7 @@ TIMEOUT_SECONDS = 180.0  # for a busy machine; usually the wait is short
 CORPUS = Corpus.from_lines(["one", "two"], "mine")
 MAX_PER_VISITOR = LANES["corpus"].max_per_visitor
 LIMITS = Limits(nice=3)
-Ask = Callable[..., str]
+SubmitAction = Callable[..., str]
 
 
 def fake_computation(root: Path, action: str, lane: str = "corpus", **more: object) -> Computation:

@@ -20,7 +20,7 @@ from tests.jobs.requests import (
     FUNCTION,
     LIMITS,
     TIMEOUT_SECONDS,
-    Ask,
+    SubmitAction,
     fake_computation,
     folders,
     wait_for,
@@ -64,12 +64,12 @@ def test_a_computation_over_its_cpu_limit_fails(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the system has no memory limits")
 def test_a_computation_without_enough_memory_fails_alone(
-    ask: Ask, computing: ComputationService
+    submit_action: SubmitAction, computing: ComputationService
 ) -> None:
-    assert wait_for_status(computing, ask("large"), "failed").reason == (
+    assert wait_for_status(computing, submit_action("large"), "failed").reason == (
         "it needs more memory than the limit of 3.0 GB; take fewer sentences"
     )
-    wait_for_status(computing, ask("quick"), "done")
+    wait_for_status(computing, submit_action("quick"), "done")
 
 
 def test_the_lane_process_is_reused_and_replaced_if_killed(
@@ -86,7 +86,7 @@ def test_the_lane_process_is_reused_and_replaced_if_killed(
             wait_for_status(computing, key, "done")
             return int(computing.result(key)["process"])
 
-        first = made_by("talks")
+        first = made_by("prints")
         assert made_by("quick") == first
         assert made_by("quick", "timing") != first  # short computations do not wait for long ones
         killed = psutil.Process(first)
@@ -113,8 +113,8 @@ def test_an_abandoned_request_is_dropped(tmp_path: Path) -> None:
     """A slider passes many values, and only the result of the last one is waited for."""
     lanes = {"step": replace(LANES["step"], abandoned_after=0.5)}
     with ComputationService(tmp_path, LIMITS, lanes=lanes) as computing:
-        held = computing.submit(fake_computation(tmp_path, "held", "step"), visitor="me")
-        wait_until_half_done(computing, held)
+        waiting_key = computing.submit(fake_computation(tmp_path, "waits", "step"), visitor="me")
+        wait_until_half_done(computing, waiting_key)
         computations = [
             fake_computation(tmp_path, "quick", "step", number=number) for number in range(30)
         ]
@@ -123,7 +123,7 @@ def test_an_abandoned_request_is_dropped(tmp_path: Path) -> None:
         assert sum(computing.status(key).live for key in keys) <= LANES["step"].capacity
         deadline = time.monotonic() + 0.6
         while time.monotonic() < deadline:
-            computing.status(held, "me")
+            computing.status(waiting_key, "me")
             time.sleep(0.1)
         (tmp_path / "go").touch()
         wait_for(
@@ -135,15 +135,17 @@ def test_an_abandoned_request_is_dropped(tmp_path: Path) -> None:
 
 
 def test_a_failed_computation_has_a_reason_and_can_be_repeated(
-    computing: ComputationService, ask: Ask
+    computing: ComputationService, submit_action: SubmitAction
 ) -> None:
-    fails, breaks = ask("fails"), ask("breaks")
-    assert wait_for_status(computing, breaks, "failed").reason.startswith("its process ended (9)")
-    assert computing.status(fails).reason == "no such ruler"
+    failing_key, exiting_key = submit_action("fails"), submit_action("exits")
+    assert wait_for_status(computing, exiting_key, "failed").reason.startswith(
+        "its process ended (9)"
+    )
+    assert computing.status(failing_key).reason == "no such ruler"
     with pytest.raises(JobError, match="no longer stored"):
-        computing.result(fails)
-    ask("fails")
-    assert computing.status(fails).status == "running"
+        computing.result(failing_key)
+    submit_action("fails")
+    assert computing.status(failing_key).status == "running"
 
 
 def test_a_full_disk_in_the_process_is_reported(tmp_path: Path) -> None:
@@ -214,16 +216,19 @@ def test_the_oldest_results_are_removed(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_reported_even_without_a_file(
-    computing: ComputationService, ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    computing: ComputationService,
+    submit_action: SubmitAction,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with monkeypatch.context() as patched:
         full = Mock(side_effect=OSError(28, "No space left on device", "/srv/runs/x"))
         patched.setattr("transformer.jobs.lane_thread.write_json", full)
-        key = ask("words")
+        key = submit_action("words")
         assert wait_for_status(computing, key, "failed").reason == (
             "it could not be computed: No space left on device"
         )
-    assert ask("words") == key  # there is space again
+    assert submit_action("words") == key  # there is space again
     assert wait_for_status(computing, key, "done")
 
     folder = tmp_path / "made"

@@ -14,7 +14,7 @@ from tests.jobs.requests import (
     CORPUS,
     FUNCTION,
     MAX_PER_VISITOR,
-    Ask,
+    SubmitAction,
     fake_computation,
     folders,
     starts,
@@ -34,14 +34,14 @@ from transformer.text.files import write_json
 
 
 def test_results_are_shared_and_survive_a_restart(
-    computing: ComputationService, ask: Ask, tmp_path: Path
+    computing: ComputationService, submit_action: SubmitAction, tmp_path: Path
 ) -> None:
-    key = ask("quick", bleu=True)
+    key = submit_action("quick", bleu=True)
     wait_for_status(computing, key, "done")
     result = computing.result(key)
     assert result["given"] == fake_computation(tmp_path, "quick", bleu=True).arguments
     assert result["nice"] in (None, os.nice(0) + 3)
-    assert ask("quick", "you", bleu=True) == key
+    assert submit_action("quick", "you", bleu=True) == key
     with ComputationService(tmp_path) as later:
         assert later.status(key) == ComputationStatus(key, "done", 1.0)
         assert later.result(key) == result
@@ -87,9 +87,12 @@ def test_the_key_depends_on_all_inputs(tmp_path: Path) -> None:
 
 
 def test_results_of_other_code_are_not_used(
-    computing: ComputationService, ask: Ask, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    computing: ComputationService,
+    submit_action: SubmitAction,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
-    key = ask("quick")
+    key = submit_action("quick")
     wait_for_status(computing, key, "done")
     monkeypatch.setattr("transformer.jobs.computation.fingerprint", lambda: "0" * 16)
     later = fake_computation(tmp_path, "quick").key
@@ -127,15 +130,15 @@ def test_the_fingerprint_covers_all_imports_of_a_report() -> None:
 
 
 def test_computations_run_one_at_a_time_and_can_be_cancelled(
-    computing: ComputationService, ask: Ask, tmp_path: Path
+    computing: ComputationService, submit_action: SubmitAction, tmp_path: Path
 ) -> None:
-    long, quick = ask("long"), ask("quick", "you")
+    long, quick = submit_action("long"), submit_action("quick", "you")
     wait_until_half_done(computing, long)
     assert computing.status(long, "me") == ComputationStatus(
         long, "running", 0.5, "half way", is_requester=True
     )
     assert computing.status(quick, "me") == ComputationStatus(quick, "waiting", requests_ahead=1)
-    assert ask("long", "you") == long
+    assert submit_action("long", "you") == long
     computing.cancel(long, "visitor")
     computing.cancel(long, "me")
     assert computing.status(long, "you").is_requester  # another visitor still waits for it
@@ -147,14 +150,14 @@ def test_computations_run_one_at_a_time_and_can_be_cancelled(
 
 
 def test_excess_requests_are_refused_until_one_ends(
-    computing: ComputationService, ask: Ask, tmp_path: Path
+    computing: ComputationService, submit_action: SubmitAction, tmp_path: Path
 ) -> None:
-    long, quick = ask("long"), ask("quick")
+    long, quick = submit_action("long"), submit_action("quick")
     for number in range(MAX_PER_VISITOR - 2):
-        ask("quick", number=number)
+        submit_action("quick", number=number)
     with pytest.raises(JobError, match=f"you have {MAX_PER_VISITOR} measurements in progress"):
-        ask("quick", number=-1)
-    ask("quick", "you", number=3)  # equal requests share one computation
+        submit_action("quick", number=-1)
+    submit_action("quick", "you", number=3)  # equal requests share one computation
     wait_until_half_done(computing, long)
     computing.cancel(quick, "me")
     assert computing.status(quick).status == "absent"
@@ -162,15 +165,15 @@ def test_excess_requests_are_refused_until_one_ends(
         for visitor in ("me", "you"):
             computing.cancel(fake_computation(tmp_path, "quick", number=number).key, visitor)
     computing.cancel(long, "me")
-    ask("long")
+    submit_action("long")
     wait_until_half_done(computing, long)
     wait_for(lambda: starts(tmp_path) == ["long", "long"])
 
 
 def test_partial_results_are_shown_and_kept_after_cancelling(
-    ask: Ask, computing: ComputationService, tmp_path: Path
+    submit_action: SubmitAction, computing: ComputationService, tmp_path: Path
 ) -> None:
-    key = ask("parts", lane="timing")
+    key = submit_action("parts", lane="timing")
     wait_for(lambda: computing.status(key).so_far)
     assert computing.status(key, "me").so_far == {"lines": [1]}
     computing.cancel(key, "me")
@@ -178,7 +181,7 @@ def test_partial_results_are_shown_and_kept_after_cancelling(
     assert computing.status(key) == ComputationStatus(key, "stopped", so_far={"lines": [1]})
     wait_for(lambda: has_ended(tmp_path / ".results" / key))
     assert computing.status(key) == ComputationStatus(key, "stopped", so_far={"lines": [1]})
-    assert ask("parts", lane="timing") == key
+    assert submit_action("parts", lane="timing") == key
     wait_until_half_done(computing, key)
     computing.close()
     with ComputationService(tmp_path) as later:
@@ -199,9 +202,9 @@ def test_a_clock_set_back_keeps_the_newest_result(tmp_path: Path) -> None:
 def test_a_report_reads_a_real_checkpoint(checkpoints: Path, tmp_path: Path) -> None:
     folder = checkpoints / "tiny"
     corpus = Corpus.from_lines(["She paints.\tElle peint.\t0-0 1-1"], "mine")
-    ask = {"checkpoint": str(folder), "hash": checkpoint_hash(folder), "what": "heads"}
-    ask |= {"options": {}, "corpus": corpus.to_dict()}
-    write_json(tmp_path / "ask.json", ask)
+    request = {"checkpoint": str(folder), "hash": checkpoint_hash(folder), "what": "heads"}
+    request |= {"options": {}, "corpus": corpus.to_dict()}
+    write_json(tmp_path / "ask.json", request)
     assert run_function(tmp_path, compute) == 0
     result = read_or_empty(tmp_path / "result.json")
     assert result["what"] == "heads"
@@ -214,6 +217,6 @@ def test_a_report_reads_a_real_checkpoint(checkpoints: Path, tmp_path: Path) -> 
         ({"options": {"hat": 1}}, "heads has no option 'hat'"),
         ({"checkpoint": str(tmp_path / "gone")}, "there is no checkpoint folder"),
     ):
-        write_json(tmp_path / "ask.json", ask | change)
+        write_json(tmp_path / "ask.json", request | change)
         assert run_function(tmp_path, compute) == 1
         assert reason in read_or_empty(tmp_path / "failed.json")["reason"]

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 import pytest
 
-from tests.jobs.conftest import MakeIdleJobs, MakeJobs, wait_until, warm
+from tests.jobs.conftest import MakeIdleJobs, MakeJobs, start_workers, wait_until
 from transformer.checkpoint import load_checkpoint
 from transformer.jobs import JobError
 from transformer.jobs import races as there
@@ -27,7 +27,7 @@ RACED = {"d_model": 16, "n_heads": 1, "d_ff": 64, "steps": 40, "batch_tokens": 1
 
 
 def test_a_real_worker_trains_tasks_and_own_pairs(make_jobs: MakeJobs, tmp_path: Path) -> None:
-    jobs = warm(make_jobs(TRAINER))
+    jobs = start_workers(make_jobs(TRAINER))
     options = {"n_train": 400, "n_valid": 20}
     config = make_run_config(
         "copy", settings={**SMALL, "steps": 200}, options=options, title="Copy"
@@ -78,7 +78,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Race:
 
 
 def test_a_race_of_layers_is_trained_by_real_workers(make_jobs: MakeJobs, small: Race) -> None:
-    jobs = warm(make_jobs(TRAINER))
+    jobs = start_workers(make_jobs(TRAINER))
     race_id = submit_race(jobs, "layers", "ann", (3,))
     for run in race_runs(jobs, race_id):
         wait_until(jobs, run.info.name, "finished")
@@ -101,7 +101,7 @@ def test_a_race_of_layers_is_trained_by_real_workers(make_jobs: MakeJobs, small:
 
 
 def test_a_paused_run_resumes_where_it_stopped(make_jobs: MakeJobs, small: Race) -> None:
-    jobs = warm(make_jobs(TRAINER))
+    jobs = start_workers(make_jobs(TRAINER))
     config = small.config("self-attention", 1, "one")
     name = jobs.submit(replace(config, training=replace(config.training, steps=400)), "ann")
     wait_until(jobs, name, lambda info: info.step >= 5)

@@ -17,7 +17,14 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.jobs.conftest import FAKE_TRAINER, MakeIdleJobs, MakeJobs, run_config, wait_until, warm
+from tests.jobs.conftest import (
+    FAKE_TRAINER,
+    MakeIdleJobs,
+    MakeJobs,
+    run_config,
+    start_workers,
+    wait_until,
+)
 from tests.jobs.requests import TIMEOUT_SECONDS, wait_for
 from transformer.jobs import Jobs, Limits, claims, worker
 from transformer.jobs.claims import UNLIMITED
@@ -44,7 +51,7 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jobs]:
     with Jobs(
         root, Limits(workers=1, nice=0, runs_per_visitor=100), trainer=FAKE_TRAINER
     ) as shared:
-        yield warm(shared)
+        yield start_workers(shared)
 
 
 def test_a_run_trains_from_submission_to_the_end(jobs: Jobs) -> None:
@@ -65,7 +72,7 @@ def test_a_run_trains_from_submission_to_the_end(jobs: Jobs) -> None:
 
 
 def test_a_paused_run_frees_its_worker_and_resumes(jobs: Jobs) -> None:
-    first = jobs.submit(run_config(steps=60, nap=0.02), "ann")
+    first = jobs.submit(run_config(steps=60, step_seconds=0.02), "ann")
     second = jobs.submit(run_config(steps=2), "bob")
     assert jobs.run(second).queue_position in (1, 2)  # the first run may not have been claimed yet
     info = wait_until(jobs, first, lambda info: info.step >= 7)
@@ -85,11 +92,11 @@ def test_a_paused_run_frees_its_worker_and_resumes(jobs: Jobs) -> None:
 
 
 def test_a_training_run_is_stopped_and_deleted(jobs: Jobs) -> None:
-    stopped = jobs.submit(run_config(steps=1000, nap=0.02), "ann")
+    stopped = jobs.submit(run_config(steps=1000, step_seconds=0.02), "ann")
     wait_until(jobs, stopped, lambda info: info.step >= 2)
     jobs.control(stopped, "ann", command="stop")
     assert wait_until(jobs, stopped, "cancelled").step < 1000
-    deleted = jobs.submit(run_config(steps=1000, nap=0.02), "ann")
+    deleted = jobs.submit(run_config(steps=1000, step_seconds=0.02), "ann")
     wait_until(jobs, deleted, lambda info: info.step >= 2)
     path = jobs.folder(deleted).path
     jobs.delete(deleted, "ann")
@@ -103,7 +110,7 @@ def test_a_training_run_is_stopped_and_deleted(jobs: Jobs) -> None:
 
 def test_a_killed_worker_fails_its_run_and_closing_ends_all_workers(make_jobs: MakeJobs) -> None:
     jobs = make_jobs(nice=3)
-    name = jobs.submit(run_config(steps=40, nap=0.03), "ann")
+    name = jobs.submit(run_config(steps=40, step_seconds=0.03), "ann")
     waiting = jobs.submit(run_config(), "bob")
     wait_until(jobs, name, lambda info: info.step >= 7)
     os.kill(starts(jobs, name)[0], signal.SIGKILL)
@@ -120,7 +127,7 @@ def test_a_killed_worker_fails_its_run_and_closing_ends_all_workers(make_jobs: M
     killed, restarted = starts(jobs, name)
     assert killed != restarted
     assert starts(jobs, waiting) == [restarted]
-    unfinished = jobs.submit(run_config(steps=500, nap=0.02), "ann")
+    unfinished = jobs.submit(run_config(steps=500, step_seconds=0.02), "ann")
     wait_until(jobs, unfinished, lambda info: info.step >= 2)
     worker = psutil.Process(restarted)
     assert worker.nice() == psutil.Process().nice() + 3
@@ -138,7 +145,7 @@ def test_errors_are_reported_and_the_queue_continues(jobs: Jobs) -> None:
         "text": "the text has no pairs",
     }
     broken = {
-        failure: jobs.submit(run_config(breaks=failure, steps=9), "ann") for failure in reasons
+        failure: jobs.submit(run_config(failure=failure, steps=9), "ann") for failure in reasons
     }
     fine = jobs.submit(run_config(), "ann")
     wait_until(jobs, fine, "finished")
@@ -152,7 +159,7 @@ import sys, time
 from tests.jobs.conftest import run_config
 from transformer.jobs import Jobs, Limits
 jobs = Jobs(sys.argv[1], Limits(workers=1, nice=0), trainer="tests.jobs.fake_trainer:train")
-print(jobs.submit(run_config(steps=40, nap=0.03), "ann"), flush=True)
+print(jobs.submit(run_config(steps=40, step_seconds=0.03), "ann"), flush=True)
 time.sleep(600)
 """
 
@@ -285,8 +292,8 @@ def test_a_second_worker_starts_for_a_waiting_run(
     for module in ("limits", "worker_pool"):
         monkeypatch.setattr(f"transformer.jobs.{module}.cores", lambda: 2)
     monkeypatch.setattr("transformer.jobs.limits.machine_memory", lambda: 8e9)
-    jobs = warm(make_jobs(workers=0))
-    first = jobs.submit(run_config(steps=4000, nap=0.01), "ann")
+    jobs = start_workers(make_jobs(workers=0))
+    first = jobs.submit(run_config(steps=4000, step_seconds=0.01), "ann")
     wait_until(jobs, first, lambda info: info.step > 0)
     assert jobs.warm_workers() == 1
     second = jobs.submit(run_config(steps=3), "bob")
