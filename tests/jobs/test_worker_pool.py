@@ -238,16 +238,16 @@ def test_a_run_is_queued_again_when_the_disk_has_space(
     queue = Queue(jobs.folder(name).path.parent)
     claim = claims.claim_next_run(queue, "worker")
     assert claim is not None
-    tries = iter([OSError(28, "No space left on device")] * 3)
+    errors = iter([OSError(28, "No space left on device")] * 3)
     write = JobFolder.change_state
 
-    def full(folder: JobFolder, *arguments: Any) -> None:
-        for error in tries:
+    def write_on_full_disk(folder: JobFolder, *arguments: Any) -> None:
+        for error in errors:
             assert folder.is_held
             raise error
         write(folder, *arguments)
 
-    monkeypatch.setattr(JobFolder, "change_state", full)
+    monkeypatch.setattr(JobFolder, "change_state", write_on_full_disk)
     monkeypatch.setattr(worker, "QUEUE_POLL_SECONDS", 0.01)
     worker.Worker(queue, "worker", UNLIMITED)._release(
         claim, OSError(28, "No space left on device")
@@ -264,7 +264,7 @@ def test_thirty_simultaneous_requests_in_two_apps_are_all_trained(make_jobs: Mak
     names: dict[int, str] = {}
     begin = threading.Barrier(30)
 
-    def press(n: int) -> None:
+    def submit(n: int) -> None:
         begin.wait()
         names[n] = apps[n % 2].submit(
             run_config(title=f"visitor {n}", steps=n % 3 + 1),
@@ -273,7 +273,7 @@ def test_thirty_simultaneous_requests_in_two_apps_are_all_trained(make_jobs: Mak
         )
 
     with ThreadPoolExecutor(30) as pool:
-        assert len([*pool.map(press, range(30))]) == 30
+        assert len([*pool.map(submit, range(30))]) == 30
     assert len(set(names.values())) == 30
     positions = sorted(info.queue_position for info in apps[0].runs() if info.queue_position)
     assert positions == [*range(1, len(positions) + 1)]

@@ -172,11 +172,11 @@ def test_machine_failure_is_reported_in_the_state(
 def test_failure_that_cannot_be_written_is_raised(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    full = Mock(side_effect=OSError(28, "No space left on device"))
+    disk_full = Mock(side_effect=OSError(28, "No space left on device"))
     run = make_run(tmp_path)
     run.write_state("queued")
-    monkeypatch.setattr(start_module, "Trainer", full)
-    monkeypatch.setattr(RunFolder, "write_state", full)
+    monkeypatch.setattr(start_module, "Trainer", disk_full)
+    monkeypatch.setattr(RunFolder, "write_state", disk_full)
     with pytest.raises(TrainingError, match="No space left on device"):
         train_run(tmp_path)
     assert run.state()["status"] == "queued"

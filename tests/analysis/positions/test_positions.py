@@ -12,7 +12,7 @@ from tests.analysis.small_models import TEXTS, small_translator
 from transformer import Translator
 from transformer.analysis import positions
 from transformer.model import Transformer
-from transformer.model.positions import sinusoidal as models_own
+from transformer.model.positions import sinusoidal as model_sinusoids
 from transformer.text import Vocabulary
 
 
@@ -35,8 +35,8 @@ def test_a_wave_repeats_after_its_wavelength() -> None:
 
 @pytest.mark.parametrize(("width", "start"), [(6, 0), (7, 3), (64, 1000)])
 def test_the_table_equals_the_models(width: int, start: int) -> None:
-    embeddings = models_own(50, width, start).numpy()
-    np.testing.assert_allclose(positions.sinusoidal(50, width, start), embeddings, atol=1e-6)
+    expected = model_sinusoids(50, width, start).numpy()
+    np.testing.assert_allclose(positions.sinusoidal(50, width, start), expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("width", [6, 7])
@@ -176,7 +176,7 @@ def test_the_sum_equals_the_input_of_the_first_layer(
             list(getattr(trace, f"{side[:1]}{'rc' if side == 'source' else 'gt'}_ids"))
         ]
         embeddings = embeddings.detach() * math.sqrt(tiny_model.config.d_model)
-        encodings = models_own(len(embeddings), tiny_model.config.d_model)
+        encodings = model_sinusoids(len(embeddings), tiny_model.config.d_model)
         np.testing.assert_allclose(norms_table["embedding"], embeddings.norm(dim=1), rtol=1e-5)
         np.testing.assert_allclose(norms_table["encoding"], math.sqrt(64 / 2), rtol=1e-6)
         cosine = torch.cosine_similarity(embeddings, encodings, dim=1)

@@ -47,8 +47,8 @@ def test_weights_equal_those_of_the_trace(
     )
     assert point_map.queries.var(axis=0).sum() == pytest.approx(point_map.keys.var(axis=0).sum())
     name = site(kind, 1, "key")
-    head_values = np.concatenate([trace[name][2] for trace in traces])
-    assert np.abs(head_values - point_map.keys).max() > 1e-3
+    head_keys = np.concatenate([trace[name][2] for trace in traces])
+    assert np.abs(head_keys - point_map.keys).max() > 1e-3
 
 
 def test_the_scale_factor_is_optimal(translator: Translator) -> None:
@@ -73,14 +73,14 @@ def test_agreement_equals_a_hand_computed_correlation(
     start = 0
     for trace in traces:
         n = len(trace.tgt_tokens)
-        head_values = trace[site("decoder", 0, "scores")][3].astype(np.float64)
+        head_scores = trace[site("decoder", 0, "scores")][3].astype(np.float64)
         for i in range(n):
             nearness_of_row = [
                 -float(np.sum((point_map.queries[start + i] - point_map.keys[start + j]) ** 2))
                 for j in range(i + 1)
             ]
             nearness += list(np.array(nearness_of_row) - np.mean(nearness_of_row))
-            scores += list(head_values[i, : i + 1] - head_values[i, : i + 1].mean())
+            scores += list(head_scores[i, : i + 1] - head_scores[i, : i + 1].mean())
         start += n
     assert point_map.agreement()[0] == pytest.approx(np.corrcoef(scores, nearness)[0, 1], abs=1e-5)
     assert abs(point_map.agreement()[1]) <= 1
