@@ -37,7 +37,7 @@ class Disk:
     """A small tmpfs if it can be mounted; otherwise a folder, used with a limit on file sizes."""
 
     def __init__(self, folder: Path) -> None:
-        self.path = folder / "small"
+        self.path = folder / "small_disk"
         self.path.mkdir()
         options = f"size={DISK_BYTES},mode=700"
         command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(self.path)]
@@ -55,7 +55,7 @@ class Disk:
         if not self.is_real:
             yield free_bytes
             return
-        filler = self.path / "ballast"
+        filler = self.path / "filler"
         try:
             with contextlib.suppress(OSError), filler.open("wb", buffering=0) as file:
                 while True:
@@ -74,7 +74,7 @@ class Disk:
 @contextmanager
 def start_attack(folder: Path) -> Iterator[Attack]:
     """Write runs, measurements, checkpoints and the queue on a full disk, then with space."""
-    small = Disk(folder)
+    disk = Disk(folder)
     uninterrupted_run(STEPS)
     source = load_checkpoint(small_checkpoint(folder))[1]
     scenarios = {
@@ -89,31 +89,31 @@ def start_attack(folder: Path) -> Iterator[Attack]:
         name = rng.choice(("run", "run", "run", "checkpoint", "measurement", "queue"))
         counts[name] = counts.get(name, 0) + 1
         try:
-            scenarios[name](rng, small, source)
+            scenarios[name](rng, disk, source)
         finally:
-            for leftover in small.path.iterdir():
+            for leftover in disk.path.iterdir():
                 shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
 
-    limit_text = "a tmpfs of 8 MiB" if small.is_real else "no mount allowed: a limit on file sizes"
+    limit_text = "a tmpfs of 8 MiB" if disk.is_real else "no mount allowed: a limit on file sizes"
     try:
         yield Attack(
             try_input, lambda: f"{limit_text}; {', '.join(f'{n} {w}' for w, n in counts.items())}"
         )
     finally:
-        small.close()
+        disk.close()
 
 
-def check_run(rng: random.Random, small: Disk, vocabulary: Any) -> None:
+def check_run(rng: random.Random, disk: Disk, vocabulary: Any) -> None:
     """Check that a run fails with a reason, keeps its saves, and resumes to the same result."""
     run_config = config()
-    run = new_run_folder(small.path / "run", run_config)
+    run = new_run_folder(disk.path / "run", run_config)
     if rng.random() < 0.5:  # the run has already taken some steps
         run_forked(lambda: train_run(run.path), rng.uniform(0.3, 1.0))
-    with small.full(int(rng.choice((0, 5e3, 5e4, 2e5, 5e5)) * rng.random())) as limit:
+    with disk.full(int(rng.choice((0, 5e3, 5e4, 2e5, 5e5)) * rng.random())) as limit:
         result = run_forked(lambda: train_run(run.path), TIMEOUT_SECONDS, file=limit)
         assert not result.timed_out, "the run did not end"
     check_interrupted(run, run_config)
-    cause = "No space left" if small.is_real else "File too large"
+    cause = "No space left" if disk.is_real else "File too large"
     if result.value == "failed":
         assert cause in run.state()["reason"], run.state()
     elif result.error:  # not even the run's state could be written
@@ -126,30 +126,30 @@ def check_run(rng: random.Random, small: Disk, vocabulary: Any) -> None:
     check_complete(run)
 
 
-def check_checkpoint(rng: random.Random, small: Disk, vocabulary: Any) -> None:
+def check_checkpoint(rng: random.Random, disk: Disk, vocabulary: Any) -> None:
     """Check that a saved checkpoint is the old one or the new one, and complete."""
-    target = small.path / "checkpoint"
-    save_checkpoint(target, tiny_transformer(len(vocabulary)), vocabulary, "# Old\n")
-    before = files(target)
+    folder = disk.path / "checkpoint"
+    save_checkpoint(folder, tiny_transformer(len(vocabulary)), vocabulary, "# Old\n")
+    before = files(folder)
     other_model = tiny_transformer(len(vocabulary), seed=1)
-    with small.full(rng.randrange(400_000)) as limit:
+    with disk.full(rng.randrange(400_000)) as limit:
         result = run_forked(
-            lambda: save_checkpoint(target, other_model, vocabulary, "# New\n"),
+            lambda: save_checkpoint(folder, other_model, vocabulary, "# New\n"),
             TIMEOUT_SECONDS,
             file=limit,
         )
     if result.error:
         assert "OSError" in result.error.strip().splitlines()[-1], result.error
-        assert files(target) == before
-    load_checkpoint(target)
-    assert [path.name for path in small.path.iterdir()] == ["checkpoint"], "other files are left"
+        assert files(folder) == before
+    load_checkpoint(folder)
+    assert [path.name for path in disk.path.iterdir()] == ["checkpoint"], "other files are left"
 
 
-def check_measurement(rng: random.Random, small: Disk, vocabulary: Any) -> None:
+def check_measurement(rng: random.Random, disk: Disk, vocabulary: Any) -> None:
     """Check that a measurement fails with the cause, and succeeds when there is space."""
     computation = Computation("tests.attack.full_disk:large_result", {"number": rng.random()})
-    with ComputationService(small.path, Limits()) as computing:
-        with small.full(rng.randrange(60_000)) as limit:
+    with ComputationService(disk.path, Limits()) as computing:
+        with disk.full(rng.randrange(60_000)) as limit:
             if limit is not None:
                 return  # the file size limit does not apply to the process that computes
             key = computing.submit(computation, visitor="ann")
@@ -177,9 +177,9 @@ def settled(computing: ComputationService, key: str) -> Any:
     return computing.status(key, "ann")
 
 
-def check_queue(rng: random.Random, small: Disk, vocabulary: Any) -> None:
+def check_queue(rng: random.Random, disk: Disk, vocabulary: Any) -> None:
     """Check that a run is queued completely or not at all, and that queued runs stay queued."""
-    root = small.path / "runs"
+    root = disk.path / "runs"
 
     def fill_queue() -> int:
         """Queue runs until the disk is full."""
@@ -195,7 +195,7 @@ def check_queue(rng: random.Random, small: Disk, vocabulary: Any) -> None:
         return 0
 
     jobs = idle_jobs(root, disk_free=1)
-    with small.full(rng.randrange(100_000)) as limit:
+    with disk.full(rng.randrange(100_000)) as limit:
         result = run_forked(fill_queue, TIMEOUT_SECONDS, file=limit)
         assert not result.error, result.error
         assert len(jobs.runs()) == result.value

@@ -54,16 +54,16 @@ def start_attack(folder: Path) -> Iterator[Attack]:
         server = Server(address, process.pid, jobs, run)
         server.check_progress()
         other_visitor.start()
-        tried = 0
+        n_inputs = 0
 
         def try_input(rng: random.Random) -> None:
-            nonlocal tried
-            tried += 1
+            nonlocal n_inputs
+            n_inputs += 1
             send = rng.choice((send_messages, send_messages, send_messages, connect_as, request))
             with contextlib.suppress(*CONNECTION_ERRORS):  # the server may close the connection
                 send(rng, address, ids)
             assert process.poll() is None, "the server has ended"
-            if tried % CHECK_INTERVAL == 0:
+            if n_inputs % CHECK_INTERVAL == 0:
                 server.check_progress()
                 other_visitor.check()
 

@@ -28,7 +28,7 @@ def test_the_newest_view_is_the_one_to_follow(classroom: Classroom) -> None:
     assert (first.page, first.params) == ("attention", {"head": "3"})
     classroom.set_view_to_follow(
         "teacher", "attention", {"head": "3"}
-    )  # an unchanged view sends no news
+    )  # an unchanged view is not sent again
     assert classroom.view_to_follow is first
     classroom.set_view_to_follow("teacher", "attention", {})
     assert classroom.view_to_follow is not None
@@ -64,7 +64,7 @@ def test_followers_are_counted_while_connected(classroom: Classroom) -> None:
     assert classroom.following() == 0
     stop = classroom.listen("ann", lambda on: None, limit=3)
     classroom.listen("bob", lambda on: None, limit=3)
-    classroom.listen("bob", lambda on: None, limit=3)  # another tab of the teacher
+    classroom.listen("bob", lambda on: None, limit=3)  # another tab of the same student
     classroom.listen("teacher", lambda on: None, limit=3)
     assert classroom.following() == 2
     classroom.follow("bob", False)

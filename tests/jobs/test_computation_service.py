@@ -95,9 +95,9 @@ def test_results_of_other_code_are_not_used(
     key = submit_action("quick")
     wait_for_status(computing, key, "done")
     monkeypatch.setattr("transformer.jobs.computation.fingerprint", lambda: "0" * 16)
-    later = fake_computation(tmp_path, "quick").key
-    assert later != key
-    assert computing.status(later).status == "absent"
+    new_key = fake_computation(tmp_path, "quick").key
+    assert new_key != key
+    assert computing.status(new_key).status == "absent"
 
 
 def test_the_code_fingerprint_covers_computing_modules_only(tmp_path: Path) -> None:

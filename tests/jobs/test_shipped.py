@@ -171,7 +171,7 @@ def test_early_saves_become_a_film_in_the_order_of_their_steps(
         {"step": 100, "valid_loss": 2.5},
         {"step": 500, "valid_loss": 1.25},
     ]
-    assert [look["step"] for look in shipped.examples()] == [100, 500]
+    assert [evaluation["step"] for evaluation in shipped.examples()] == [100, 500]
     assert [example["src"] for example in shipped.examples()[0]["examples"]] == ["a b c", "d a"]
     translator = Translator.load(trained.checkpoint_path, device="cpu")
     trace = translator.trace(pairs[0][0], target=pairs[0][1])
@@ -205,7 +205,9 @@ def test_an_included_run_has_learned_and_has_a_film(toy: ShippedFolder) -> None:
     assert toy.inspect()
     assert sum(path.stat().st_size for path in toy.path.rglob("*") if path.is_file()) < 1_500_000
     # It learned: outputs at the end are correct more often than before the first step.
-    first, *_, last = ([item["right"] for item in look["examples"]] for look in toy.examples())
+    first, *_, last = (
+        [item["right"] for item in evaluation["examples"]] for evaluation in toy.examples()
+    )
     assert sum(last) > sum(first)
     translator = Translator.load(toy.checkpoint_path, device="cpu")
     example = toy.examples()[-1]["examples"][0]
