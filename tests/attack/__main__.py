@@ -62,7 +62,7 @@ TARGETS: dict[str, Target] = {
 class Figures:
     """Results of one target; `defects` has the seed and the traceback of each defect."""
 
-    tried: int = 0
+    n_inputs: int = 0
     defects: list[tuple[int, str]] = field(default_factory=list)
     seconds: float = 0.0
     summary: str = ""
@@ -86,13 +86,13 @@ def run_attack(target: Target, seed: int, seconds: float, max_rounds: int | None
         try:
             with target.start(Path(folder)) as attack:
                 deadline = time.monotonic() + seconds
-                while time.monotonic() < deadline and figures.tried != max_rounds:
-                    defect = try_seed(attack, seed + figures.tried)
-                    figures.defects += [(seed + figures.tried, defect)] if defect else []
-                    figures.tried += 1
+                while time.monotonic() < deadline and figures.n_inputs != max_rounds:
+                    defect = try_seed(attack, seed + figures.n_inputs)
+                    figures.defects += [(seed + figures.n_inputs, defect)] if defect else []
+                    figures.n_inputs += 1
                 figures.summary = attack.summary()
         except Exception:
-            figures.defects.append((seed + figures.tried, traceback.format_exc().strip()))
+            figures.defects.append((seed + figures.n_inputs, traceback.format_exc().strip()))
     figures.seconds = time.monotonic() - began
     return figures
 
@@ -130,11 +130,13 @@ def table(results: dict[str, Figures]) -> str:
     lines = [f"{'target':<16} {'tried':>8} {'clean':>8} {'defect':>7} {'s':>5}"]
     for name, figures in results.items():
         defects = len(figures.defects)
-        row = f"{name:<16} {figures.tried:8,} {max(0, figures.tried - defects):8,} {defects:7,}"
+        row = (
+            f"{name:<16} {figures.n_inputs:8,} {max(0, figures.n_inputs - defects):8,} {defects:7,}"
+        )
         lines.append(f"{row} {figures.seconds:5.0f}  {figures.summary}".rstrip())
-    tried = sum(figures.tried for figures in results.values())
+    n_inputs = sum(figures.n_inputs for figures in results.values())
     defects = sum(len(figures.defects) for figures in results.values())
-    return "\n".join([*lines, f"{'all':<16} {tried:8,} {tried - defects:8,} {defects:7,}"])
+    return "\n".join([*lines, f"{'all':<16} {n_inputs:8,} {n_inputs - defects:8,} {defects:7,}"])
 
 
 if __name__ == "__main__":

@@ -123,9 +123,9 @@ def test_runs_without_state_or_with_a_corrupt_config_are_left_out(
     race_id = submit_race(jobs, "layers", "ann", (1,))
     runs = race_runs(jobs, race_id)
     assert by_distance(jobs, runs).empty
-    look = {"step": 0, "valid_loss": 2.0, "sequence_accuracy": 0.0, "by_distance": {"3": 0.5}}
+    evaluation = {"step": 0, "valid_loss": 2.0, "sequence_accuracy": 0.0, "by_distance": {"3": 0.5}}
     for run in runs[:2]:
-        jobs.folder(run.info.name).metrics_path.write_text(json.dumps(look) + "\n")
+        jobs.folder(run.info.name).metrics_path.write_text(json.dumps(evaluation) + "\n")
     table = by_distance(jobs, runs)
     assert table["entry"].tolist() == ["self-attention", "recurrent"]
     assert table["accuracy"].tolist() == [0.5, 0.5]
