@@ -158,7 +158,7 @@ def test_the_class_answers_together_and_the_teacher_shows_the_answers(
         expect(page.locator(".st-key-lesson-answers")).to_be_visible()
         expect(page.locator(".st-key-lesson")).to_contain_text("of its attention")
         expect(page.get_by_role("heading", level=1)).to_have_text("Attention")
-    expect(ann.locator(".st-key-lesson")).to_contain_text(f"Not quite: {wrong}.")
+    expect(ann.locator(".st-key-lesson")).to_contain_text(f"Not quite. You chose: {wrong}.")
     expect(bob.locator(".st-key-lesson")).to_contain_text("Correct.")
     assert [standing(page) for page in (ann, bob)] == ["Following Ms Curie"] * 2
 
@@ -224,7 +224,7 @@ def test_a_question_before_and_after_with_two_teachers_and_a_projector(
     colleague.get_by_role("button", name="Show the answers").click()
     for page in (teacher, colleague, projector, ann, bob):
         expect(page.locator(".hu-rounds tbody tr")).to_have_count(3)
-        expect(page.get_by_text("2 seats that answered both times: 50 % before")).to_be_visible()
+        expect(page.get_by_text("2 students who answered both times: 50 % before")).to_be_visible()
     assert projector.url.startswith(f"{address}/positions?")
     assert "screen=1" in projector.url
     with teacher.expect_download() as download:

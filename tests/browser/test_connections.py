@@ -46,7 +46,7 @@ def test_the_slider_shows_each_step_with_its_edges(page: Page, tmp_path: Path) -
     assert at_end[1] == pytest.approx(2 * at_end[0])  # as the effects
     expect(page.locator("path.hu-edge[stroke-dasharray]")).to_have_count(1)  # the harmful one
     expect(page.locator(".hu-caption")).to_contain_text(
-        "source embedding → cross-attention layer 2, head 1 (value), effect 1."
+        "source embedding → cross-attention layer 2, head 1 (value), effect 1 nats."
     )
     expect(page.locator(".hu-connections")).to_contain_text(
         "over the 2 drawn of 529 connections: 1"
@@ -64,7 +64,7 @@ def test_a_connection_can_be_read_without_a_mouse(page: Page, tmp_path: Path) ->
     page.get_by_text("All drawn connections").click()
     page.get_by_role("button", name="cross-attention layer 2, head 1").press("Enter")
     expect(page.locator(".hu-edge-detail")).to_have_text(
-        "cross-attention layer 2, head 1 → output: score −1, effect −0.5."
+        "cross-attention layer 2, head 1 → output: score −1, effect −0.5 nats."
     )
     expect(page.locator("tr[data-selected='1'] button")).to_be_focused()
     expect(page.locator("path.hu-edge-outline")).to_have_count(1)

@@ -32,7 +32,7 @@ def test_a_finding_is_run_survives_a_reload_and_can_be_cancelled(app: str, page:
     expect(page.get_by_text("None of 8 encoder heads is shown to be positional")).to_be_visible()
     expect(refuted).to_have_count(3)  # in the summary, in its row, and on its card
     expect(page.get_by_text("The claim needs > 90% of the rows")).to_be_visible()
-    expect(page.get_by_role("img", name="the claim needs above 90")).to_have_count(2)
+    expect(page.get_by_role("img", name="the claim needs more than 90")).to_have_count(2)
     expect(page.locator(".js-plotly-plot")).to_have_count(1)
     with page.expect_download() as download:
         page.get_by_role("link", name="Figures (.csv)").click()
@@ -44,7 +44,7 @@ def test_a_finding_is_run_survives_a_reload_and_can_be_cancelled(app: str, page:
     expect(page.get_by_text(f"0 of {len(FINDINGS)} {run_over}")).to_be_visible()
     today = time.strftime("%b %Y, 11 sentences (", time.gmtime())
     expect(page.get_by_text(today)).to_have_count(0)
-    page.get_by_text("Show figures").click()
+    page.get_by_text("Show numbers").click()
     expect(page.get_by_text(today)).to_have_count(1)
     expect(refuted).to_have_count(2)
     wait_for_script_run(page)

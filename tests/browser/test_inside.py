@@ -46,18 +46,18 @@ def test_boxes_are_navigated_by_pointer_keys_and_buttons(app: str, page: Page) -
     heading(page, "FFN, output · encoder, layer 0, feed-forward network")
     expect(box(page, "encoder.ffn.output")).to_be_focused()
     page.keyboard.press("End")
-    heading(page, "The word")
+    heading(page, "Next token")
     page.get_by_role("button", name="← Previous").click()
     heading(page, "Softmax")
     expect(page.locator("[aria-current=step]")).to_have_attribute("data-box", "output.softmax")
     box(page, "output.choice").click()  # the last one that was selected here
-    heading(page, "The word")
+    heading(page, "Next token")
     page.get_by_role("button", name="← Previous").click()
     heading(page, "Softmax")
     page.reload()
     heading(page, "Softmax")
     page.go_back()
-    heading(page, "The word")
+    heading(page, "Next token")
 
 
 def test_an_attention_block_opens_figure_2_with_its_head_and_layer(app: str, page: Page) -> None:
@@ -220,7 +220,7 @@ def test_ranked_words_are_bars_and_can_be_selected(page: Page, tmp_path: Path) -
 def test_an_opened_box_is_scrolled_into_view(app: str, new_page: NewPage) -> None:
     page = open_inside(app, new_page(width=390))
     box(page, "output.choice").click()
-    heading(page, "The word")
+    heading(page, "Next token")
     expect(top(page)).to_be_in_viewport()
     page.get_by_text("Python code that prints").scroll_into_view_if_needed()
     expect(top(page)).not_to_be_in_viewport()

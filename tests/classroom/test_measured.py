@@ -160,7 +160,7 @@ def test_an_ended_class_accepts_no_answers() -> None:
         ("", "A\nB", 1, "1 to 500 characters; this one has 0"),
         (" \u200b\n", "A\nB", 1, "this one has 0"),
         ("x" * 501, "A\nB", 1, "this one has 501"),
-        ("Why?", "", 1, "2 to 8 options, one a line; this one has 0"),
+        ("Why?", "", 1, "2 to 8 options, one per line; this one has 0"),
         ("Why?", "A\n\n \n", 1, "this one has 1"),
         ("Why?", "\n".join(map(str, range(500))), 1, "this one has 500"),
         ("Why?", "A\n A \nB", 1, "Two options are the same"),

@@ -84,5 +84,5 @@ def test_effect_text_and_symbols() -> None:
     assert "The &lt;gap&gt;: <b>0.5% of the loss (95%: −0.125 to 1)</b>" in html
     assert "The claim needs &lt; 1% of the loss" in html
     assert 'role="img"' in html
-    assert "the claim needs below 1" in html
+    assert "the claim needs less than 1" in html
     assert text(133.27) == "133"

@@ -41,6 +41,6 @@ def test_the_line_runs_from_minus_to_plus_100_points() -> None:
     assert zero == "left:50%"
     assert bar == "left:36.50%;right:calc(100% - 95.50%)"
     assert dot == "left:75.00%"
-    text = "+50 points (95 % interval −27 to +91)"
+    text = "+50 percentage points (95 % interval −27 to +91)"
     assert difference_text((-0.27, 0.5, 0.91)) == text
     assert next(line.iter("div")).find("div").get("aria-label") == text  # type: ignore[union-attr]

@@ -101,14 +101,14 @@ def test_invalid_tables_are_refused() -> None:
         ((4, 5, 6), (1, 2, 3), "refuted"),
         ((1, 2, 3), (3.5, 4, 4.5), "holds"),  # 2 apart; sqrt((1 + 0.25) / 2) is 0.79
         # 2.2 apart, no overlap; but sqrt((3 + 0.01) / 2) is 1.23.
-        ((1, 1, 4), (4.1, 4.2, 4.3), "not shown"),
-        ((1, 2, 5), (4, 7, 8), "not shown"),  # 5 and 4 overlap
-        ((1, 2, 3), (2, 3, 4), "not shown"),
-        ((1, 1, 1), (1, 1, 1), "not shown"),
+        ((1, 1, 4), (4.1, 4.2, 4.3), "inconclusive"),
+        ((1, 2, 5), (4, 7, 8), "inconclusive"),  # 5 and 4 overlap
+        ((1, 2, 3), (2, 3, 4), "inconclusive"),
+        ((1, 1, 1), (1, 1, 1), "inconclusive"),
         ((1, 1, 1), (2, 2, 2), "holds"),
-        ((1, 2), (8, 9), "not shown"),  # two seeds are not enough
-        ((1, 2, 3), (8, 9), "not shown"),
-        ((), (8, 9, 10), "not shown"),
+        ((1, 2), (8, 9), "inconclusive"),  # two seeds are not enough
+        ((1, 2, 3), (8, 9), "inconclusive"),
+        ((), (8, 9, 10), "inconclusive"),
     ],
 )
 def test_a_verdict_is_never_stronger_than_the_seeds(

@@ -272,7 +272,7 @@ def test_a_question_is_answered_together(visit: Visit) -> None:
         rerun(app)
         assert heading(app) == heading(teacher)
         assert question.answer in text(app)
-    assert f"Not quite: {labels[wrong]}" in text(ann)
+    assert f"Not quite. You chose: {labels[wrong]}" in text(ann)
     assert "**Correct.**" in text(bob)
     assert f"**{labels[wrong]}**" not in text(bob)
 

@@ -108,12 +108,12 @@ def test_a_question_before_and_after_a_lesson(visit: Visit) -> None:
     press(teacher, "Show the answers")
     interval = paired_difference(1, 0, 1, 0)
     for app in (teacher, rerun(ann)):
-        assert "2 seats that answered both times: 50 % before, 100 % after" in text(app)
-        assert f"+50 points (95 % interval {round(100 * interval.low)}".replace("-", "−") in text(
-            app
-        )
+        assert "2 students who answered both times: 50 % before, 100 % after" in text(app)
+        assert f"+50 percentage points (95 % interval {round(100 * interval.low)}".replace(
+            "-", "−"
+        ) in text(app)
         table = visible_text(app, kinds=["html"])
-        assert "1 <em>right</em>" in table
+        assert "1 <em>correct</em>" in table
         assert 'data-round="Before (2)"' in table
     votes, answers = file(teacher, "votes.csv"), file(teacher, "answers.csv")
     assert list(votes["votes"]) == [1, 1, 0, 2, 0, 0]
@@ -129,10 +129,10 @@ def test_a_question_before_and_after_a_lesson(visit: Visit) -> None:
 def test_invalid_questions_get_one_sentence_and_keep_the_text(visit: Visit) -> None:
     teacher = open_as_teacher(visit)
     ask(teacher, "Why?", "")
-    assert messages(teacher)[-1] == "A question has 2 to 8 options, one a line; this one has 0."
+    assert messages(teacher)[-1] == "A question has 2 to 8 options, one per line; this one has 0."
     assert teacher.text_area[0].value == "Why?"
     ask(teacher, "Why?", "A\nB", 5)
-    assert messages(teacher)[-1] == "The right option must be a number from 1 to 2, not 5."
+    assert messages(teacher)[-1] == "The correct option must be a number from 1 to 2, not 5."
     assert only_class().measured.all() == ()
     ask(teacher, SCRIPT, f"{SCRIPT}\n=HYPERLINK(1)")
     assert teacher.text_area[0].value == ""

@@ -98,11 +98,11 @@ def test_the_selected_number_is_computed_and_its_code_prints_it(
 
 def test_without_a_selected_number_the_largest_is_selected(visit: Visit) -> None:
     app = visit(PAGE, text=TEXT, box="encoder.ffn.norm")
-    header, values = tables(app)["Normed"]
+    header, values = tables(app)["Normalised"]
     row, column = np.unravel_index(np.abs(values).argmax(), values.shape)
     assert header["cell"] == {"row": row, "column": column, "here": True}
     turn(app, row="1", column="9999")
-    header, values = tables(app)["Normed"]
+    header, values = tables(app)["Normalised"]
     assert header["cell"] == {"row": 1, "column": np.abs(values[1]).argmax(), "here": True}
 
 

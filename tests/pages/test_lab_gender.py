@@ -1,4 +1,4 @@
-"""Whose job?: one minimal pair, its heads switched off, the figures, and unsuitable input."""
+"""Gender bias: one minimal pair, its heads switched off, the figures, and unsuitable input."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_both_sentences_are_translated_and_read(visit: Visit, measured: Path) ->
         assert f'<span style="text-decoration:underline">{pronoun}</span> was kind.' in text
         for word in translator.translate(source, candidates=1).text.split():
             assert word.strip(".,!?") in text
-    assert "The pronoun" in text
+    assert "Effect of the pronoun" in text
     assert "These heads attend most to the pronoun over WinoMT" in text
 
 
@@ -75,9 +75,9 @@ def test_the_button_switches_the_heads_off_and_on(visit: Visit, measured: Path) 
 def test_the_figures_are_shown_with_their_intervals(visit: Visit, measured: Path) -> None:
     app = opened(visit, measured)
     text = shown(app)
-    assert "Of 400 occupations in WinoMT this model gives 320 a gender in French" in text
-    assert "With *he* 90% are right, with *she* 30%" in text
-    assert "In 25.0% of 60 minimal pairs" in text
+    assert "WinoMT is a test set of 400 sentences" in text
+    assert "With *he* 90% of the genders are right, with *she* 30%" in text
+    assert "The pronoun changes the gender in 25.0% of 60 minimal pairs" in text
     assert "**+0.310 nats**" in text
     assert "**+0.120** (+0.020 to +0.200)" in text
     first, second = charts(app)[-1]["data"]
@@ -102,7 +102,7 @@ def test_an_unsuitable_sentence_gets_one_plain_sentence(
     app = opened(visit, measured, pair=pair)
     (message,) = messages(app)
     assert reason.lower() in message.lower()
-    assert "Of 400 occupations" in shown(app)  # the figures do not need the sentence
+    assert "a test set of 400 sentences" in shown(app)  # the figures do not need the sentence
 
 
 def test_a_model_without_an_aligner_or_figures_says_so(
@@ -128,5 +128,8 @@ def test_another_language_pair_says_what_is_needed(
     card.write_text(card.read_text().replace("[en, fr]", "[en, ja]"), encoding="utf-8")
     app = opened(visit, folder)
     assert not messages(app)
-    assert "This needs a model that translates English into French or German" in app.info[0].value
+    assert (
+        "This experiment needs a model that translates English into French or German"
+        in app.info[0].value
+    )
     assert "into Japanese" in app.info[0].value

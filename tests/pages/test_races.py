@@ -106,7 +106,7 @@ def test_the_table_and_the_verdicts_match_the_runs(visit: Visit, jobs: Jobs) -> 
     assert "3 of 3" in text
     words = [line for line in text.split("\n") if "badge" in line or line.startswith(":")]
     assert sum("Holds" in word for word in words) == 2
-    assert sum("Not shown" in word for word in words) == 1  # learned against none
+    assert sum("Inconclusive" in word for word in words) == 1  # learned against none
     assert "Someone else's race" in text
     assert [element.label for element in app.button] == ["Larger"]  # the frame's button
     figures = app.get("plotly_chart")

@@ -60,8 +60,8 @@ class MeasuredQuestion:
             )
         if not MIN_OPTIONS <= len(lines) <= MAX_OPTIONS:
             raise ClassroomError(
-                f"A question has {MIN_OPTIONS} to {MAX_OPTIONS} options, one a line; this one has "
-                f"{len(lines)}."
+                f"A question has {MIN_OPTIONS} to {MAX_OPTIONS} options, one per line; this one "
+                f"has {len(lines)}."
             )
         longest = max(map(len, lines))
         if longest > MAX_OPTION_LENGTH:
@@ -73,7 +73,7 @@ class MeasuredQuestion:
             raise ClassroomError("Two options are the same; each must differ from the others.")
         if not 1 <= correct <= len(lines):
             raise ClassroomError(
-                f"The right option must be a number from 1 to {len(lines)}, not {correct}."
+                f"The correct option must be a number from 1 to {len(lines)}, not {correct}."
             )
         return cls(text, lines, correct - 1)
 

@@ -132,7 +132,7 @@ def interval_line(
 
     start, end = (first, floor) if below else (floor, last)
     zero = f'<i class="zero" style="left:{at(0)}"></i>' if floor else ""
-    side = "below" if below else "above"
+    side = "less than" if below else "more than"
     return (
         f'<div class="line" role="img" aria-label="{_numbers(unit, bounds)}, the claim needs '
         f'{side} {text(floor)}">'

@@ -30,7 +30,7 @@ def rounds_table(
         )
         rows += (
             f'<tr class="{"right" if right else "wrong"}"><th scope="row">{escape(option)}'
-            f"{' <em>right</em>' if right else ''}</th>{cells}</tr>"
+            f"{' <em>correct</em>' if right else ''}</th>{cells}</tr>"
         )
     return (
         '<table class="hu-rounds"><thead><tr><th scope="col">Option</th>'
@@ -58,7 +58,7 @@ def difference_line(bounds: tuple[float, float, float]) -> str:
 def difference_text(bounds: tuple[float, float, float]) -> str:
     """Return the difference in percentage points with its interval, in words."""
     low, value, high = (points(bound) for bound in bounds)
-    return f"{value} points (95 % interval {low} to {high})"
+    return f"{value} percentage points (95 % interval {low} to {high})"
 
 
 def points(share: float) -> str:

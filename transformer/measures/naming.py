@@ -50,6 +50,12 @@ def token_names(tokens: Sequence[str], exact: bool = False) -> list[str]:
     return names
 
 
+def piece_name(token: str, exact: bool = False) -> str:
+    """Return the name of a token outside of its sentence; a piece that continues a word begins
+    with "…"."""
+    return token_names(("▁a", token), exact)[1]
+
+
 def _only_punctuation(name: str) -> bool:
     return all(unicodedata.category(letter)[0] in "PS" for letter in name)
 

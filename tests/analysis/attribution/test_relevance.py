@@ -87,7 +87,7 @@ def test_a_corpus_has_the_mean_of_its_sentences_and_a_verdict(
     assert finding.effect is not None
     assert finding.effect.interval.value == pytest.approx(sentence_correlations[1, :, -1].mean())
     below = finding.effect.interval.high < 0.75
-    assert finding.verdict == ("holds" if below else "not shown")
+    assert finding.verdict == ("holds" if below else "inconclusive")
 
 
 def test_a_source_of_one_token_is_refused(model_translator: Translator) -> None:

@@ -1,4 +1,4 @@
-"""Verdicts over data with a known truth: they develop from "not shown", and do not flip."""
+"""Verdicts over data with a known truth: they develop from "inconclusive", and do not flip."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_verdicts_converge_with_the_number_of_sentences(
     for seed in (1, 2):
         findings = [truth.verdict_of(name, distance, n, seed, translator) for n in SENTENCES]
         words = [finding.verdict for finding in findings]
-        assert {*words} <= {word, "not shown"}, [finding.reason for finding in findings]
+        assert {*words} <= {word, "inconclusive"}, [finding.reason for finding in findings]
         assert words[-1] == word, findings[-1].reason
         effects = [finding.effect for finding in findings]
         widths = [effect.interval.high - effect.interval.low for effect in effects if effect]
@@ -52,7 +52,7 @@ def test_few_sentences_do_not_show_a_small_effect(translator: Translator, name: 
         truth.verdict_of(name, truth.small_distance, 12, seed, translator).verdict
         for seed in (1, 2, 3)
     ]
-    assert words.count("not shown") >= 2, words
+    assert words.count("inconclusive") >= 2, words
 
 
 def test_a_verdict_compares_both_bounds_with_the_floor() -> None:
@@ -61,11 +61,11 @@ def test_a_verdict_compares_both_bounds_with_the_floor() -> None:
 
     assert verdict(1.1, 3) == "holds"
     assert verdict(0.2, 0.9) == "refuted"  # significant, but too small to matter
-    assert verdict(0.2, 1.2) == "not shown"
-    assert verdict(1.0, 1.0) == "not shown"
+    assert verdict(0.2, 1.2) == "inconclusive"
+    assert verdict(1.0, 1.0) == "inconclusive"
     assert verdict(0.2, 0.9, below=True) == "holds"
     assert verdict(1.1, 3, below=True) == "refuted"
-    assert verdict(0.9, 3, below=True) == "not shown"
+    assert verdict(0.9, 3, below=True) == "inconclusive"
 
 
 @pytest.mark.parametrize("n", [12, 40])

@@ -110,7 +110,7 @@ def test_the_cost_of_a_head_is_a_fraction_of_the_loss(
     """A long sentence counts more than a short one."""
     finding = FINDINGS["single"].run(translator, corpus)
     most_costly = finding.figures.iloc[-1]
-    kind = {"encoder–decoder": "cross"}.get(most_costly["kind"], most_costly["kind"])
+    kind = {"cross-attention": "cross"}.get(most_costly["kind"], most_costly["kind"])
     baseline, ablated_losses = removal_module.losses(
         translator,
         corpus,

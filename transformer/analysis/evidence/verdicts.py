@@ -1,10 +1,10 @@
-"""The verdicts of findings and races: when a claim holds, is refuted, or is not shown.
+"""The verdicts of findings and races: holds, refuted or inconclusive.
 
 A claim says that an effect is larger than a floor, the smallest effect that matters (for harm:
 smaller than the floor). It holds if the whole interval of the effect is on that side of the floor
 and is refuted if the whole interval is on the other side; while the interval contains the floor,
-the claim is not shown. More sentences make the interval narrower, so a verdict develops from "not
-shown" and does not flip. The size of the effect decides, not its significance: with enough
+the verdict is inconclusive. More sentences make the interval narrower, so a verdict develops from
+"inconclusive" and does not flip. The size of the effect decides, not its significance: with enough
 sentences every difference is significant.
 """
 
@@ -20,7 +20,12 @@ import pandas as pd
 
 from transformer.analysis.evidence.bootstrap import Interval
 
-VerdictWord = Literal["holds", "refuted", "not shown", "can't be tested here"]
+VerdictWord = Literal["holds", "refuted", "inconclusive", "can't be tested here"]
+
+
+def current_word(stored: str) -> str:
+    """Return a stored verdict in today's words; "inconclusive" was "not shown" before."""
+    return "inconclusive" if stored == "not shown" else stored
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,7 @@ class Effect:
             return "refuted" if self.below else "holds"
         if self.interval.high < self.floor:
             return "holds" if self.below else "refuted"
-        return "not shown"
+        return "inconclusive"
 
     @property
     def correction(self) -> str:
@@ -87,7 +92,7 @@ SOLVED_ACCURACY = 0.95  # share of the validation sequences without error
 RULE = (
     f"Holds: each side has at least {MIN_SEEDS} finished seeds, every seed of the first is better "
     "than every seed of the second, and the means differ by more than twice their pooled standard "
-    "deviation. Refuted: the same the other way round. Not shown: anything else."
+    "deviation. Refuted: the same the other way round. Inconclusive: anything else."
 )
 """The rule of `verdict`. If both sides were equally good, three seeds of each would be ordered like
 this 1 time in 20 by chance (1 of the 6!/(3!·3!) orders), and would rarely be this far apart."""
@@ -207,7 +212,7 @@ def verdict(table: pd.DataFrame, claim: Claim, measure: Measure = "loss") -> Ver
     if n < MIN_SEEDS:
         return Verdict(
             claim,
-            "not shown",
+            "inconclusive",
             f"a verdict needs {MIN_SEEDS} finished seeds of each side, and there are "
             f"{int(better['n'])} and {int(worse['n'])}",
         )
@@ -219,13 +224,13 @@ def verdict(table: pd.DataFrame, claim: Claim, measure: Measure = "loss") -> Ver
         f"mean {measure} {better[f'{measure}_mean']:.4g} against {worse[f'{measure}_mean']:.4g}, "
         f"pooled standard deviation {spread:.2g}, {int(better['n'])} and {int(worse['n'])} seeds"
     )
-    word: VerdictWord = "not shown"
+    word: VerdictWord = "inconclusive"
     if abs(gain) > 2 * spread:
         if gain > 0 and _all_seeds_better(better, worse, measure):
             word = "holds"
         elif gain < 0 and _all_seeds_better(worse, better, measure):
             word = "refuted"
-    if word == "not shown":
+    if word == "inconclusive":
         separated = _all_seeds_better(better, worse, measure) or _all_seeds_better(
             worse, better, measure
         )

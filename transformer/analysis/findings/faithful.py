@@ -201,7 +201,7 @@ def _grows_with_depth(scope: Scope) -> Test:
 _HOW: dict[Scope, str] = {
     "translation": "One source token at a time is replaced by <unk>; its blank-out score is the "
     "size of the change of an output token's log-probability. For each output token the source "
-    "tokens are ranked by this score and by each method: a layer's encoder–decoder weights "
+    "tokens are ranked by this score and by each method: a layer's cross-attention weights "
     "averaged over heads, value zeroing in that layer, and rollout and ALTI+ from that layer down "
     "to the source tokens. ",
     "encoder": "Only the encoder is used, as by the method's authors. One source token at a time "

@@ -31,7 +31,7 @@ COMPARED_SHARE = 0.8
 """Share of a kind's heads that is switched off to compare kinds, as in the paper (section 5)."""
 FLOOR = 0.01
 """Relative growth of the loss that matters; below it, the paper's BLEU would hardly change."""
-_NAMES = {"encoder": "encoder", "decoder": "decoder", "cross": "encoder–decoder"}
+_NAMES = {"encoder": "encoder", "decoder": "decoder", "cross": "cross-attention"}
 _OF_LOSS = "% of the loss"
 
 
@@ -89,7 +89,7 @@ def _single(translator: Translator, corpus: Corpus, progress: Progress) -> Findi
     reason = (
         f"Without one head, the median growth over {len(table)} heads is {format_effect(effect)}. "
         f"By simultaneous intervals it is more than {FLOOR:.0%} for {yes} of them and less for "
-        f"{no}; for {unknown} neither is shown. The most important head is "
+        f"{no}; for {unknown} neither is certain. The most important head is "
         f"{worst.kind} {name} ({100 * worst.growth:+.1f}%)."
     )
     return Finding(table, effect, reason.replace("-", "−"), len(corpus))
@@ -113,7 +113,7 @@ def _kinds(translator: Translator, corpus: Corpus, progress: Progress) -> Findin
     table["kind"] = table["kind"].map(_NAMES)
     other_kinds = growths[[index["encoder"], index["decoder"]]]
     effect = Effect(
-        f"growth without {COMPARED_SHARE:.0%} of the encoder–decoder heads minus the larger growth "
+        f"growth without {COMPARED_SHARE:.0%} of the cross-attention heads minus the larger growth "
         "of the other two kinds",
         _OF_LOSS,
         max_difference_interval(growths[[index["cross"]]], other_kinds).scaled(100),
@@ -123,7 +123,7 @@ def _kinds(translator: Translator, corpus: Corpus, progress: Progress) -> Findin
     cross, encoder, decoder = (100 * growths.values[index[kind]] for kind in ("cross", *KINDS[:2]))
     reason = (
         f"Without {COMPARED_SHARE:.0%} of its heads the loss changes by {cross:+.0f}% for "
-        f"encoder–decoder attention, {encoder:+.0f}% for the encoder and {decoder:+.0f}% for the "
+        f"cross-attention, {encoder:+.0f}% for the encoder and {decoder:+.0f}% for the "
         f"decoder: a difference of {format_effect(effect, 0)}."
     )
     return Finding(table, effect, reason.replace("-", "−"), len(corpus))
@@ -146,7 +146,7 @@ def _last_cross(translator: Translator, corpus: Corpus, progress: Progress) -> F
     last = lines.index(("cross", config.n_layers - 1, lines[-1][2]))
     other_groups = np.arange(len(lines)) != last
     effect = Effect(
-        "growth with one head left in the last encoder–decoder layer minus the largest growth of "
+        "growth with one head left in the last cross-attention layer minus the largest growth of "
         "the other layers",
         _OF_LOSS,
         max_difference_interval(growths[[last]], growths[other_groups]).scaled(100),
@@ -156,7 +156,7 @@ def _last_cross(translator: Translator, corpus: Corpus, progress: Progress) -> F
     order = np.argsort(-growths.values)
     worst, rank = next(n for n in order if n != last), int(np.flatnonzero(order == last)[0]) + 1
     reason = (
-        f"With one head left in the last encoder–decoder layer the loss grows by "
+        f"With one head left in the last cross-attention layer the loss grows by "
         f"{100 * growths.values[last]:+.1f}%, rank {rank} of {len(lines)} layers. The largest "
         f"growth of the others is {100 * growths.values[worst]:+.1f}% "
         f"({_NAMES[lines[worst][0]]} layer {lines[worst][1]}): a difference of "
@@ -201,11 +201,11 @@ SINGLE_HEADS = Published(
 )
 FRAGILE_KIND = Published(
     "fragile",
-    "Removing encoder–decoder heads does more harm than removing encoder or decoder heads.",
+    "Removing cross-attention heads does more harm than removing encoder or decoder heads.",
     "Michel et al. 2019, section 5",
     "For one kind of attention at a time, the least important 20%, 40% … of the heads are switched "
     "off (importance by gradient, on the same sentences). The effect is the relative growth of the "
-    "loss without 80% of the encoder–decoder heads minus the larger growth without 80% of the "
+    "loss without 80% of the cross-attention heads minus the larger growth without 80% of the "
     "encoder's or of the decoder's heads, with a simultaneous interval over both comparisons "
     f"(paired bootstrap over sentences). {_SIZE}",
     _kinds,
@@ -217,10 +217,10 @@ FRAGILE_KIND = Published(
 )
 LAST_CROSS = Published(
     "last-cross",
-    "Of all layers, the last encoder–decoder attention needs its heads most.",
+    "Of all layers, the last cross-attention needs its heads most.",
     "Michel et al. 2019, section 3.3",
     "In one attention layer at a time, all heads except the most important one (by gradient) are "
-    "switched off. The effect is the relative growth of the loss for the last encoder–decoder "
+    "switched off. The effect is the relative growth of the loss for the last cross-attention "
     "layer minus the largest growth for another layer, with a simultaneous interval over all these "
     f"comparisons (paired bootstrap over sentences). {_SIZE}",
     _last_cross,

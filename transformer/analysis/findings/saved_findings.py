@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from transformer.analysis.evidence.verdicts import Effect, VerdictWord
+from transformer.analysis.evidence.verdicts import Effect, VerdictWord, current_word
 from transformer.analysis.findings.finding import Published
 from transformer.checkpoint import checkpoint_hash
 from transformer.text.files import read_json, write_json
@@ -109,9 +109,10 @@ def _checked(line: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ValueError, KeyError, TypeError: for an invalid row.
     """
-    if line["verdict"] not in get_args(VerdictWord):
+    verdict = current_word(line["verdict"])
+    if verdict not in get_args(VerdictWord):
         raise ValueError("the verdict is unknown")
-    checked = {"verdict": line["verdict"], "reason": _text(line["reason"])}
+    checked: dict[str, Any] = {"verdict": verdict, "reason": _text(line["reason"])}
     checked["measured"] = int(line["measured"])
     if line["value"] is None:
         if line["verdict"] != "can't be tested here":

@@ -129,9 +129,8 @@ def compare_aligners(
         for n in [int(accuracy.values.argmax())]
     )
     reason = (
-        f"The best is {best[0]} with an error rate of {best[1]:.1%}, against "
-        f"{reference_best[1]:.1%} of {reference_best[0]}: a difference of "
-        f"{format_effect(effect, 1)}{extra}."
+        f"The lowest error rates: {best[1]:.1%} for {best[0]} and {reference_best[1]:.1%} for "
+        f"{reference_best[0]}, a difference of {format_effect(effect, 1)}{extra}."
     )
     return Finding(_table(board, [*candidates, *references]), effect, reason, board.n_sentences)
 
@@ -259,7 +258,7 @@ def _published(
 
 DIAGONAL = _published(
     "alignment-diagonal",
-    "Attention weights align words better than their positions alone do.",
+    "Attention weights align words better than word positions alone.",
     "Kobayashi et al. 2020, section 5; Chen et al. 2020, section 3",
     "The effect is the AER of the diagonal minus that of the weights of the best head or layer. "
     "The diagonal links words at the same relative position; it is a strong baseline for "

@@ -33,9 +33,9 @@ def mask(ctx: Context) -> list[Panel]:
     ]
 
     def work(row: int, column: int) -> list[str]:
-        reason = rf"{column} \le {row}" if causal else r"\text{no padding}"
+        reason = r"j \le i" if causal else r"\text{no padding}"
         if not allowed[row, column]:
-            reason = rf"{column} > {row}"
+            reason = "j > i"
         term = rf"s'_{{{row},{column}}}" if allowed[row, column] else r"-\infty"
         return [rf"s''_{{{row},{column}}} = {term}\quad ({reason})"]
 
@@ -44,6 +44,7 @@ def mask(ctx: Context) -> list[Panel]:
     symbol, mask_code = r"\mathrm{mask}", program([source], lines[:2], "allowed[{r}, {c}]")
     rule = plain(symbol, allowed)
     mask_panel = pairs(ctx, "allowed", "Mask", symbol, allowed, rule, mask_code, "mask", "step")
+    mask_panel = replace(mask_panel, note="1: the query may attend to the key. 0: it may not.")
     code, title = program([source], lines, "masked[{r}, {c}]"), "Masked scores"
     return [scaled, mask_panel, pairs(ctx, "masked", title, "s''", masked, work, code)]
 
@@ -72,11 +73,11 @@ def softmax(ctx: Context) -> list[Panel]:
         )
         numerator = rf"e^{{{number(s[row, column] - row_max[row, 0])}}}"
         return [
+            rf"M = \max_k s''_{{{row},k}} = {number(row_max[row, 0])}",
             rf"w_{{{row},{column}}} = \frac{{e^{{s''_{{{row},{column}}} - M}}}}"
-            rf"{{\sum_k e^{{s''_{{{row},k}} - M}}}},\quad M = \max_k s''_{{{row},k}}",
-            rf"M = {number(row_max[row, 0])}",
+            rf"{{\sum_k e^{{s''_{{{row},k}} - M}}}}",
             rf"= \frac{{{numerator}}}{{{denominator}}}",
-            rf"= \frac{{{number(exp[row, column])}}}{{{number(exp[row].sum())}}}",
+            rf"= \frac{{{number(exp[row, column], 6)}}}{{{number(exp[row].sum(), 6)}}}",
         ]
 
     powers_code = program(sites, lines, "e[{r}, {c}]")
@@ -98,10 +99,11 @@ def heads(ctx: Context) -> list[Panel]:
     w = input_panel(ctx, "w", "Attention weights", "w", source, *axes(ctx), kind="share")
     v = head_panel(ctx, "value")
     mixed = ctx.verified(w.values @ v.values, ctx.box.site)
+    symbol = _head_symbol(ctx.head)
 
     def work(row: int, column: int) -> list[str]:
         return [
-            rf"\mathrm{{head}}_{{{row},{column}}} = \sum_j w_{{{row},j}}\, v_{{j,{column}}}",
+            rf"{symbol}_{{{row},{column}}} = \sum_j w_{{{row},j}}\, v_{{j,{column}}}",
             f"= {products(w.values[row], v.values[:, column], 'j')}",
         ]
 
@@ -109,9 +111,13 @@ def heads(ctx: Context) -> list[Panel]:
     names = zip("wv", sites, strict=True)
     lines = [f"{name} = cache[{hook!r}][{ctx.head}]" for name, hook in names]
     code = program(sites, [*lines, "head = w @ v"], "head[{r}, {c}]")
-    symbol = rf"\mathrm{{head}}_{{{ctx.head}}}"
     title = f"Output of head {ctx.head}"
     return [w, v, table("head", title, symbol, mixed, ctx.rows, ctx.head_axis, work, code)]
+
+
+def _head_symbol(head: int) -> str:
+    """Return LaTeX of the output of one head, which takes subscripts for row and column."""
+    return rf"\mathrm{{head}}^{{({head})}}"
 
 
 def concat(ctx: Context) -> list[Panel]:
@@ -122,7 +128,7 @@ def concat(ctx: Context) -> list[Panel]:
     def work(row: int, column: int) -> list[str]:
         head, inner = divmod(column, d_k)
         return [
-            rf"c_{{{row},{column}}} = \mathrm{{head}}^{{({head})}}_{{{row},{inner}}},\quad "
+            rf"c_{{{row},{column}}} = {_head_symbol(head)}_{{{row},{inner}}},\quad "
             rf"{column} = {head} \cdot {d_k} + {inner}"
         ]
 
@@ -130,14 +136,14 @@ def concat(ctx: Context) -> list[Panel]:
     code = program([source], lines, "c[{r}, {c}]")
     labels = tuple(f"head {h}, {i}" for h in range(ctx.config.n_heads) for i in range(d_k))
     columns = Axis(labels, "head, and dimension of its output")
-    return [table("c", "All heads", "c", concatenated, ctx.rows, columns, work, code)]
+    return [table("c", "Outputs of all heads", "c", concatenated, ctx.rows, columns, work, code)]
 
 
 def output(ctx: Context) -> list[Panel]:
     """Apply W^O, split by heads: each contributes a vector, and the vectors are summed."""
     head, d_k, n_heads = ctx.head, ctx.d_k, ctx.config.n_heads
     source = site(ctx, "heads"), f"{ctx.name}.heads"
-    symbol = rf"\mathrm{{head}}_{{{head}}}"
+    symbol = _head_symbol(head)
     title = f"Output of head {head}"
     head_output = input_panel(ctx, "head", title, symbol, source, ctx.rows, ctx.head_axis)
     w_o = array(ctx.block.w_o).T
@@ -163,7 +169,8 @@ def output(ctx: Context) -> list[Panel]:
 
     def head_work(row: int, column: int) -> list[str]:
         return [
-            rf"u_{{{row},{column}}} = \sum_i \mathrm{{head}}_{{{row},i}}\, W^O_{{i,{column}}}",
+            rf"u^{{({head})}}_{{{row},{column}}} = "
+            rf"\sum_i {symbol}_{{{row},i}}\, W^O_{{i,{column}}}",
             f"= {products(head_output.values[row], w_o[head_rows][:, column])}",
         ]
 
@@ -182,7 +189,7 @@ def output(ctx: Context) -> list[Panel]:
         f"o = c @ {ctx.expression()}.w_o.T" + (f" + {ctx.expression()}.b_o" if biased else ""),
     ]
     code = program([source[0]], lines, "o[{r}, {c}]")
-    head_symbol = f"{symbol}\\, W^O_{{{head}}}"
+    head_symbol = f"u^{{({head})}} = {symbol}\\, W^O_{{{head}}}"
     title = f"Contribution of head {head}"
     return [
         head_output,

@@ -41,7 +41,7 @@ ATTENTION = (
         "key",
         "K",
         "K",
-        "What a token offers to be found by. A query is compared with every key.",
+        "What a token offers to the queries: each query is compared with every key.",
         "Here the keys come from the encoder's memory m: one for each source token.",
         "K",
     ),
@@ -81,9 +81,9 @@ ATTENTION = (
             "": r"s'_{ij} = s_{ij}",
         },
         {
-            "scaled_dot": "Sums over many dimensions grow large: with variance 1 in q and k, their "
-            "product has variance d_k. Divided by √d_k the scores have variance 1 again, and the "
-            "softmax keeps a usable gradient.",
+            "scaled_dot": "Dot products over many dimensions are large: if all components of q "
+            "and k were independent with mean 0 and variance 1, q · k would have variance d_k. "
+            "Dividing by √d_k brings it back to 1, so that the softmax does not saturate.",
             "dot": "The paper divides by √d_k here. This model was built without it to show the "
             "effect: the softmax gets large scores.",
             "additive": "The paper divides its dot products by √d_k here. An additive score needs "
@@ -127,9 +127,9 @@ ATTENTION = (
         "heads",
         "Weighted values",
         "3.2.1, eq. 1",
-        r"\mathrm{head}_i = \sum_j w_{ij}\, v_j",
-        "The values of all tokens, averaged with the weights. The output of a head is always a "
-        "weighted average of values.",
+        r"\mathrm{head}^{(h)}_i = \sum_j w_{ij}\, v_j",
+        "The output of head h at position i: the average of all values, weighted by the attention "
+        "weights of its row.",
         ("n_heads", "L", "d_k"),
         "{module}.hook_heads",
         by_head=True,
@@ -139,8 +139,8 @@ ATTENTION = (
         "Concat",
         "3.2.2",
         r"c = \mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_h)",
-        "The heads concatenated: d_k numbers of the first, then of the second, until there are "
-        "d_model again. Nothing is computed.",
+        "The outputs of all heads in one row: d_k numbers of the first head, then d_k of the "
+        "second, and so on, d_model in total. Nothing is computed.",
         ("L", "d_model"),
     ),
     Text(
@@ -151,8 +151,8 @@ ATTENTION = (
             "biased": r"o = c\, W^O + b^O = b^O + \sum_h \mathrm{head}_h\, W^O_h",
             "": r"o = c\, W^O = \sum_h \mathrm{head}_h\, W^O_h",
         },
-        "One more matrix maps the heads back to all d_model dimensions. It can be split by heads: "
-        "each writes its own vector, and the output is their sum.",
+        "The matrix W^O mixes the outputs of the heads. Each head has its own d_k rows of W^O and "
+        "contributes its own vector; the output is the sum of these vectors.",
         ("L", "d_model"),
         "{module}.hook_output",
         by_head=True,

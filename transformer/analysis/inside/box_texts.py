@@ -36,6 +36,7 @@ ADD_NORM = (
             "": r"r = x + \mathrm{Attention}(x)",
             "encoder.ffn": r"r = x + \mathrm{FFN}(x)",
             "decoder.ffn": r"r = x + \mathrm{FFN}(x)",
+            "decoder.cross_attn": r"r = x + \mathrm{Attention}(x, m)",
         },
         "The output of the sublayer is added to its input (the residual connection). So the "
         "sublayer only has to compute the change. (In training, dropout is applied here too.)",
@@ -63,14 +64,14 @@ EMBED = (
         "3.4",
         {"unscaled": r"t = E[\mathrm{token}]", "": r"t = \sqrt{d_{model}}\; E[\mathrm{token}]"},
         {
-            "unscaled": "Each token picks its row of the matrix E, which serves both stacks and "
-            "the output. The paper multiplies it by √d_model; this model does not.",
-            "encoder.embed": "Each token of the source picks its row of the matrix E. The row is "
-            "multiplied by √d_model, so that it is not small compared with the positions that are "
-            "added next. The same matrix serves both stacks, and the output.",
-            "": "Each token written so far picks its row of the same matrix E, times √d_model. "
-            "The first is <s>: the output is shifted right by one, so that a position never "
-            "reads the token it has to predict.",
+            "unscaled": "Each token selects the row of the matrix E with its id. E serves both "
+            "stacks and the output. The paper multiplies it by √d_model; this model does not.",
+            "encoder.embed": "Each source token selects the row of the matrix E with its id. The "
+            "row is multiplied by √d_model, so that it is not small compared with the positions "
+            "that are added next. The same matrix serves both stacks, and the output.",
+            "": "Each target token selects the row of the same matrix E with its id, times "
+            "√d_model. The first one is <s>: the output is shifted right by one, so that a "
+            "position never reads the token it has to predict.",
         },
         ("L", "d_model"),
         "{module}.hook_tokens",
@@ -86,12 +87,12 @@ EMBED = (
             "none": r"PE_{pos} = 0",
         },
         {
-            "sinusoidal": "Attention has no order of its own. Each position gets a vector of "
-            "waves, fast ones in the first dimensions and slow ones in the last. Sine and cosine "
-            "of a pair share one wavelength.",
-            "learned": "Attention has no order of its own. In this model each position has a "
-            "vector that was learned, a row of a table (the paper's Table 3, row E).",
-            "none": "Attention has no order of its own, and this model gets no position "
+            "sinusoidal": "Attention alone ignores the order of tokens. Each position gets a "
+            "vector of sines and cosines: fast waves in the first dimensions, slow ones in the "
+            "last. Both dimensions of a pair have the same wavelength.",
+            "learned": "Attention alone ignores the order of tokens. In this model each position "
+            "has a learned vector, a row of a table (the paper's Table 3, row E).",
+            "none": "Attention alone ignores the order of tokens, and this model gets no position "
             "information: zeros are added.",
         },
         ("L", "d_model"),
@@ -121,17 +122,17 @@ FEED_FORWARD = (
             "": r"a = \max(0,\ x W_1 + b_1)",
         },
         {
-            "swish": "Applied to each position separately, with the same weights: each of d_ff "
-            "units detects a pattern in the token's vector. The paper uses ReLU; this model uses "
-            "swish, z·σ(z), which is smooth and lets slightly negative values through. Units above "
-            "0 are active.",
-            "gelu": "Applied to each position separately, with the same weights: each of d_ff "
-            "units detects a pattern in the token's vector. The paper uses ReLU; this model uses "
-            "GELU, z·Φ(z), which is smooth and lets slightly negative values through. Units above "
-            "0 are active.",
-            "": "Applied to each position separately, with the same weights: each of d_ff units "
-            "detects a pattern in the token's vector. ReLU sets the others to 0; units above 0 are "
-            "active.",
+            "swish": "Applied to each position separately, with the same weights. Each of the "
+            "d_ff units computes a weighted sum of the token's vector. The paper uses ReLU; this "
+            "model uses swish, z·σ(z), which is smooth and lets slightly negative values through. "
+            "Units above 0 are active.",
+            "gelu": "Applied to each position separately, with the same weights. Each of the d_ff "
+            "units computes a weighted sum of the token's vector. The paper uses ReLU; this model "
+            "uses GELU, z·Φ(z), which is smooth and lets slightly negative values through. Units "
+            "above 0 are active.",
+            "": "Applied to each position separately, with the same weights. Each of the d_ff "
+            "units computes a weighted sum of the token's vector, and ReLU sets negative sums to "
+            "0. Units above 0 are active.",
         },
         ("L", "d_ff"),
         "{module}.hook_hidden",
@@ -141,8 +142,8 @@ FEED_FORWARD = (
         "FFN, output",
         "3.3, eq. 2",
         r"\mathrm{FFN}(x) = a W_2 + b_2",
-        "Each active unit adds its own vector, scaled by its activation; with b₂ they sum to the "
-        "output of the network.",
+        "Each active unit adds its own vector, a row of W₂ times its activation. The output of the "
+        "network is their sum plus b₂.",
         ("L", "d_model"),
         "{module}.hook_output",
     ),
@@ -153,7 +154,7 @@ MEMORY = (
     Text(
         "memory",
         "Memory",
-        "3.1, 3.2.3",
+        "3.1 and 3.2.3",
         r"m = y^{(N)}",
         "The output of the last encoder layer for each source token. It is computed once; every "
         "layer of the decoder computes its keys and values from it.",
@@ -168,9 +169,9 @@ OUTPUT = (
         "Linear",
         "3.4",
         {"output biased": r"z_v = y \cdot E[v] + b_v", "": r"z_v = y \cdot E[v]"},
-        "Each decoder state is compared with the embedding of every token of the vocabulary. The "
-        "matrix is E again (tied weights), without √d_model. The ten highest logits of each "
-        "position are shown.",
+        "The dot product of each decoder state with the embedding of every token of the "
+        "vocabulary; v is the id of a token. The matrix is E again (tied weights), without "
+        "√d_model. Only the ten highest logits of each position are shown.",
         ("L", "vocab"),
         "hook_logits",
     ),
@@ -179,13 +180,13 @@ OUTPUT = (
         "Softmax",
         "3.4",
         r"P(v) = \frac{e^{z_v}}{\sum_u e^{z_u}}",
-        "The logits become probabilities over the whole vocabulary. The ten highest of each "
-        "position are shown.",
+        "The logits become probabilities that sum to 1 over the whole vocabulary. Only the ten "
+        "highest of each position are shown.",
         ("L", "vocab"),
     ),
     Text(
         "choice",
-        "The word",
+        "Next token",
         "3.4",
         r"y_{t+1} = \arg\max_v P(v)",
         "Greedy decoding takes the most probable token and reads it at the next step; beam search, "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from transformer.analysis.inside import context
@@ -19,15 +21,19 @@ def tokens(ctx: context.Context) -> list[Panel]:
 
     def work(row: int, column: int) -> list[str]:
         if not scaled:
-            return [rf"t_{{{row},{column}}} = E_{{{ids[row]},{column}}}"]
+            return [
+                rf"t_{{{row},{column}}} = E_{{{ids[row]},{column}}},"
+                rf"\quad \mathrm{{id}} = {ids[row]}"
+            ]
         return [
-            rf"t_{{{row},{column}}} = \sqrt{{d_{{model}}}}\; E_{{{ids[row]},{column}}}",
+            rf"t_{{{row},{column}}} = \sqrt{{d_{{model}}}}\; E_{{{ids[row]},{column}}},"
+            rf"\quad \mathrm{{id}} = {ids[row]}",
             rf"= \sqrt{{{d_model}}} \cdot {signed(token_rows[row, column])}",
         ]
 
     scale = f" * {d_model} ** 0.5" if scaled else ""
     code = context.program([], [f"e = {rows_code}", f"t = e{scale}"], "t[{r}, {c}]")
-    title = f"Embeddings{' × √d_model' if scaled else ''}"
+    title = _embedding_title(ctx)
     return [
         context.weight_panel(
             "e", "Rows of E", "E", token_rows, rows, columns, rows_code, "embedding.weight"
@@ -36,16 +42,21 @@ def tokens(ctx: context.Context) -> list[Panel]:
     ]
 
 
+def _embedding_title(ctx: context.Context) -> str:
+    return f"Embeddings{' × √d_model' if ctx.config.scale_embedding else ''}"
+
+
 def positions(ctx: context.Context) -> list[Panel]:
     """Compute the positional encodings: sinusoidal, learned, or zeros if the model has none."""
     rows, columns = ctx.rows, ctx.model_axis
     kind = ctx.config.positions
     length = len(rows.labels)
     if kind == "sinusoidal":
+        note = "In the formula, pos and i count from 0."
         encodings = ctx.verified(_sinusoids(length, ctx.config.d_model), ctx.box.site)
         work, code = _sinusoid_steps(ctx.config.d_model, encodings)
         pe = context.table("pe", "Positional encodings", "PE", encodings, rows, columns, work, code)
-        return [pe]
+        return [replace(pe, note=note)]
     encodings = ctx.verified(context.array(ctx.block.positions(length)), ctx.box.site)
     code = context.program([], [f"pe = {ctx.expression()}.positions({length})"], "pe[{r}, {c}]")
     learned = kind == "learned"
@@ -68,7 +79,7 @@ def _sinusoid_steps(d_model: int, encodings: Array) -> tuple[Work, context.CodeO
         angle = row / 10000 ** (even / d_model)
         return [
             rf"PE_{{{row},{column}}} = \{wave}\left(\frac{{pos}}"
-            rf"{{10000^{{{even}/d_{{model}}}}}}\right),\quad pos = {row}",
+            rf"{{10000^{{{even}/d_{{model}}}}}}\right),\quad pos = {row},\ 2i = {even}",
             rf"= \{wave}\left(\frac{{{row}}}{{10000^{{{even}/{d_model}}}}}\right)",
             rf"= \{wave}({number(angle, 8)})",
         ]
@@ -84,10 +95,16 @@ def _sinusoid_steps(d_model: int, encodings: Array) -> tuple[Work, context.CodeO
 def embedding_sum(ctx: context.Context) -> list[Panel]:
     """Add embedding and position."""
     rows, columns = ctx.rows, ctx.model_axis
-    sources = [(f"{ctx.path}.hook_{step}", f"{ctx.name}.{step}") for step in _PARTS]
+    sources = [
+        (f"{ctx.path}.hook_{step}", f"{ctx.name}.{step}") for step in ("tokens", "positions")
+    ]
     t, pe = (
         context.input_panel(ctx, name, title, symbol, source, rows, columns)
-        for (name, title, symbol), source in zip(_PARTS.values(), sources, strict=True)
+        for (name, title, symbol), source in zip(
+            (("t", _embedding_title(ctx), "t"), ("pe", "Positional encodings", "PE")),
+            sources,
+            strict=True,
+        )
     )
     total = ctx.verified(t.values + pe.values, ctx.box.site)
 
@@ -105,9 +122,3 @@ def embedding_sum(ctx: context.Context) -> list[Panel]:
         pe,
         context.table("x", "Input of the first layer", "x", total, rows, columns, work, code),
     ]
-
-
-_PARTS = {
-    "tokens": ("t", "Embeddings × √d_model", "t"),
-    "positions": ("pe", "Positional encodings", "PE"),
-}

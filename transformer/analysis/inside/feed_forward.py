@@ -55,7 +55,7 @@ class ActivationFormula:
 
 ACTIVATIONS: dict[Activation, ActivationFormula] = {
     "relu": ActivationFormula(
-        lambda z: np.maximum(z, 0), r"\max(0, Z)", "z.clamp(min=0)", "Before the cut", "positive"
+        lambda z: np.maximum(z, 0), r"\max(0, Z)", "z.clamp(min=0)", "Before ReLU", "positive"
     ),
     "swish": ActivationFormula(
         lambda z: z / (1 + np.exp(-z)), r"\frac{Z}{1 + e^{-(Z)}}", "z / (1 + (-z).exp())"
@@ -104,7 +104,7 @@ def hidden(ctx: Context) -> list[Panel]:
     sums = table(
         "z",
         formula.before,
-        "x W_1 + b_1",
+        "z = x W_1 + b_1",
         z,
         ctx.rows,
         units,
@@ -181,7 +181,8 @@ def output(ctx: Context) -> list[Panel]:
 
     def work(row: int, column: int) -> list[str]:
         return [
-            rf"y_{{{row},{column}}} = \sum_u a_{{{row},u}}\, W_{{u,{column}}} + b_{{{column}}}",
+            rf"\mathrm{{FFN}}(x)_{{{row},{column}}} = "
+            rf"\sum_u a_{{{row},u}}\, W_{{u,{column}}} + b_{{{column}}}",
             f"= {products(a.values[row], array(w[column]), 'u')} + {signed(b[column])}",
         ]
 
@@ -200,5 +201,5 @@ def memory(ctx: Context) -> list[Panel]:
     source = ctx.before
     values = ctx.verified(ctx.activation(source[0]), ctx.box.site)
     code = program([source[0]], [f"m = cache[{source[0]!r}]"], "m[{r}, {c}]")
-    work, title = plain("m", values), "The memory"
+    work, title = plain("m", values), "Memory"
     return [table("m", title, "m", values, ctx.rows, ctx.model_axis, work, code, origin=source[1])]

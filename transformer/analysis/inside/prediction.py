@@ -42,7 +42,7 @@ Ids = npt.NDArray[np.int64]
 def logits(ctx: Context) -> list[Panel]:
     """Compare each state with the embedding of every token; show the highest logits."""
     source = ctx.before
-    y = input_panel(ctx, "y", "The decoder's states", "y", source, ctx.rows, ctx.model_axis)
+    y = input_panel(ctx, "y", "Decoder states", "y", source, ctx.rows, ctx.model_axis)
     embedding = ctx.model.embedding.weight
     bias = ctx.model.output_bias
     added = np.zeros(len(embedding)) if bias is None else array(bias)
@@ -77,9 +77,8 @@ def softmax(ctx: Context) -> list[Panel]:
     def work(row: int, column: int) -> list[str]:
         above = rf"e^{{{number(best[row, column] - row_max[row])}}}"
         return [
-            rf"P(v) = \frac{{e^{{z_v - M}}}}{{\sum_u e^{{z_u - M}}}},\quad M = \max_u z_u,"
-            rf"\quad v = {ids[row, column]}",
-            rf"M = {number(row_max[row])}",
+            rf"M = \max_u z_u = {number(row_max[row])}",
+            rf"P(v) = \frac{{e^{{z_v - M}}}}{{\sum_u e^{{z_u - M}}}},\quad v = {ids[row, column]}",
             rf"= \frac{{{above}}}{{{_denominator(ctx, row)}}}",
         ]
 
@@ -106,6 +105,7 @@ def choice(ctx: Context) -> list[Panel]:
 
     def work(row: int, column: int) -> list[str]:
         return [
+            rf"M = \max_u z_u = {number(row_max[row])}",
             rf"P(y_{{{row + 1}}}) = \frac{{e^{{z_v - M}}}}{{\sum_u e^{{z_u - M}}}},"
             rf"\quad v = {ids[row, 0]}",
             rf"= \frac{{e^{{{number(chosen_logits[row, 0] - row_max[row])}}}}}"
@@ -120,9 +120,14 @@ def choice(ctx: Context) -> list[Panel]:
     def ranking(row: int, column: int) -> Code:
         return Code((_SITE,), (_READ,), f"(z[{row}] > z[{row}, {ids[row, 0]}]).sum() + 1")
 
-    word = _ranked(ctx, "p", "The chosen token", "P(y)", probabilities, ids, work, code)
-    rank = _ranked(ctx, "rank", "Its rank", r"\mathrm{rank}", ranks, ids, count, ranking)
-    note = "1 is the most probable. Greedy decoding takes it, but never <pad>, <s> or <unk>."
+    word = _ranked(
+        ctx, "p", "Probability of the chosen token", "P(y)", probabilities, ids, work, code
+    )
+    rank = _ranked(
+        ctx, "rank", "Rank of the chosen token", r"\mathrm{rank}", ranks, ids, count, ranking
+    )
+    note = "Rank 1 is the most probable token. Greedy decoding takes it unless it is <pad>, <s> or "
+    "<unk>."
     return [replace(rank, kind="count", role="step", note=note), replace(word, kind="share")]
 
 

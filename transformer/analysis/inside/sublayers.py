@@ -14,7 +14,7 @@ from transformer.analysis.inside.context import (
     table,
     weight_panel,
 )
-from transformer.analysis.inside.panels import Array, Panel, Work, number, signed, summed
+from transformer.analysis.inside.panels import Array, Kind, Panel, Work, number, signed, summed
 
 
 def add(ctx: Context) -> list[Panel]:
@@ -35,7 +35,7 @@ def add(ctx: Context) -> list[Panel]:
     sites = [ctx.before[0], source[0]]
     lines = [f"x = cache[{sites[0]!r}]", f"o = cache[{sites[1]!r}]", "r = x + o"]
     code = program(sites, lines, "r[{r}, {c}]")
-    return [x, o, table("r", "Their sum", "r", total, ctx.rows, ctx.model_axis, work, code)]
+    return [x, o, table("r", "Sum", "r", total, ctx.rows, ctx.model_axis, work, code)]
 
 
 def norm(ctx: Context) -> list[Panel]:
@@ -45,7 +45,7 @@ def norm(ctx: Context) -> list[Panel]:
     layer = ctx.module(path).norm
     gain, shift, epsilon = array(layer.weight), array(layer.bias), float(layer.eps)
     site = f"{path}.hook_sum"
-    r = input_panel(ctx, "r", "The sum", "r", (site, f"{ctx.name}.add"), rows, ctx.model_axis)
+    r = input_panel(ctx, "r", "Sum", "r", (site, f"{ctx.name}.add"), rows, ctx.model_axis)
     mean = r.values.mean(axis=1, keepdims=True)
     variance = ((r.values - mean) ** 2).mean(axis=1, keepdims=True)
     hat = (r.values - mean) / np.sqrt(variance + epsilon)
@@ -72,11 +72,11 @@ def norm(ctx: Context) -> list[Panel]:
         _, fraction = normalized(row, column)
         scaled = rf"\cdot {signed(gain[column])} + {signed(shift[column])}"
         return [
+            rf"\mu_{{{row}}} = {number(mean[row, 0])},\quad "
+            rf"\sigma^2_{{{row}}} = {number(variance[row, 0])}",
             rf"y_{{{row},{column}}} = \frac{{r_{{{row},{column}}} - \mu_{{{row}}}}}"
             rf"{{\sqrt{{\sigma^2_{{{row}}} + \varepsilon}}}}\,\gamma_{{{column}}} + "
             rf"\beta_{{{column}}}",
-            rf"\mu_{{{row}}} = {number(mean[row, 0])}",
-            rf"\sigma^2_{{{row}}} = {number(variance[row, 0])}",
             f"{fraction} {scaled}",
             rf"= {signed(hat[row, column])} {scaled}",
         ]
@@ -95,19 +95,39 @@ def norm(ctx: Context) -> list[Panel]:
         columns: Axis,
         work_of_cell: Work,
         n_lines: int,
+        kind: Kind = "signed",
     ) -> Panel:
         code = program([site], lines[:n_lines], f"{name}[{{r}}, {{c}}]")
-        return table(name, title, symbol, values, rows, columns, work_of_cell, code, role="step")
+        return table(
+            name, title, symbol, values, rows, columns, work_of_cell, code, role="step", kind=kind
+        )
 
     code = program([site], lines, "y[{r}, {c}]")
     return [
         r,
         step("mean", "Mean", r"\mu", mean, SINGLE_AXIS, _mean(r.values), 2),
-        step("variance", "Variance", r"\sigma^2", variance, SINGLE_AXIS, _variance(r.values), 3),
-        step("hat", "Mean 0, variance 1", r"\hat{x}", hat, ctx.model_axis, normalized, 4),
+        step(
+            "variance",
+            "Variance",
+            r"\sigma^2",
+            variance,
+            SINGLE_AXIS,
+            _variance(r.values),
+            3,
+            "positive",
+        ),
+        step(
+            "hat",
+            "Standardised: mean 0, variance 1",
+            r"\hat{x}",
+            hat,
+            ctx.model_axis,
+            normalized,
+            4,
+        ),
         line("gain", "Gain γ", r"\gamma", gain, "weight"),
         line("shift", "Shift β", r"\beta", shift, "bias"),
-        table("y", "Normed", "y", normed, rows, ctx.model_axis, work, code),
+        table("y", "Normalised", "y", normed, rows, ctx.model_axis, work, code),
     ]
 
 
@@ -136,8 +156,8 @@ def _variance(values: Array) -> Work:
             return f"({number(r[i])} - {signed(mean)})^2"
 
         return [
-            rf"\sigma^2_{{{row}}} = \frac{{1}}{{{count}}} \sum_i (r_{{{row},i}} - \mu_{{{row}}})^2",
             rf"\mu_{{{row}}} = {number(mean)}",
+            rf"\sigma^2_{{{row}}} = \frac{{1}}{{{count}}} \sum_i (r_{{{row},i}} - \mu_{{{row}}})^2",
             rf"= \frac{{1}}{{{count}}} \left({summed(squares, write)}\right)",
             rf"= \frac{{1}}{{{count}}} \cdot {number(squares.sum())}",
         ]

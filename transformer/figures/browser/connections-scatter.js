@@ -43,8 +43,8 @@ export function drawScatter(root, frame, theme, { selected, select, title }) {
   picture.append(
     ...ends.map((value) => text(numberText(value, 2), { x: x(value), y: side - axisSpace + 14 * size, "text-anchor": value === 0 ? "middle" : "end" })),
     ...ends.map((value) => text(numberText(value, 2), { x: axisSpace - 4, y: y(value), "text-anchor": "end", "dominant-baseline": "central" })),
-    text("score (estimate)", { x: (side + axisSpace) / 2, y: side - 6, "text-anchor": "middle" }),
-    text("effect (patched)", { x: 11 * size, y: (side - axisSpace) / 2, "text-anchor": "middle", transform: `rotate(-90 ${11 * size} ${(side - axisSpace) / 2})` }),
+    text("score (estimate), nats", { x: (side + axisSpace) / 2, y: side - 6, "text-anchor": "middle" }),
+    text("effect (patched), nats", { x: 11 * size, y: (side - axisSpace) / 2, "text-anchor": "middle", transform: `rotate(-90 ${11 * size} ${(side - axisSpace) / 2})` }),
   );
   root.replaceChildren(picture);
 }

@@ -46,7 +46,7 @@ export function connectionsView(root) {
   const content = el("div", {}, scrub, caption,
     el("div", { class: "hu-edge-split" },
       el("section", { "aria-label": "Graph of connections" }, graph, legend, detail),
-      el("section", { "aria-label": "Score and effect" }, el("h3", { class: "hu-title" }, "Estimate against patching"), scatter, agreement, table)));
+      el("section", { "aria-label": "Score and effect" }, el("h3", { class: "hu-title" }, "Score against effect"), scatter, agreement, table)));
   const pane = el("div", { class: "hu hu-explorer hu-film hu-connections" }, empty, content);
   root.append(pane);
 
@@ -123,11 +123,11 @@ export function connectionsView(root) {
     play.textContent = playing ? "Pause" : "Play";
     play.disabled = data.frames.length < 2;
     step.textContent = `Step ${current.step.toLocaleString("en")}`;
-    note.textContent = `picture ${frame + 1} of ${data.frames.length} · bars: share of right tokens`;
+    note.textContent = `picture ${frame + 1} of ${data.frames.length} · bars: token accuracy`;
     [range.max, range.value, range.disabled] = [data.frames.length - 1, frame, data.frames.length < 2];
     range.setAttribute("aria-valuetext", `step ${current.step}`);
     bars.replaceChildren(...data.frames.map((each, i) => {
-      const bar = el("span", { "data-now": Number(i === frame), title: `Step ${each.step}: ${sharePercent(each.accuracy)} right` });
+      const bar = el("span", { "data-now": Number(i === frame), title: `Step ${each.step}: ${sharePercent(each.accuracy)} correct` });
       bar.style.height = `${Math.max(100 * each.accuracy, 3)}%`;
       return bar;
     }));
@@ -137,7 +137,7 @@ export function connectionsView(root) {
     legend.replaceChildren(...inputLegend(theme));
     detail.textContent = selected < 0 || !current.edges[selected]
       ? "Point at a connection to read its score and its effect."
-      : `${edgeName(data, current.edges[selected])}: score ${numberText(current.edges[selected][3], 3)}, effect ${numberText(current.edges[selected][4], 3)}.`;
+      : `${edgeName(data, current.edges[selected])}: score ${numberText(current.edges[selected][3], 3)}, effect ${numberText(current.edges[selected][4], 3)} nats.`;
     drawScatter(scatter, current, theme, { selected, select, title: (edge) => edgeName(data, edge) });
     agreement.textContent = rankAgreement(current);
     rows.replaceChildren(...current.edges.map((edge, i) => tableRow(edge, i)));
@@ -173,10 +173,10 @@ const sharePercent = (share) => `${Math.round(100 * share)} %`;
 
 function stepCaption(data, current) {
   const strongest = current.edges.reduce((best, edge) => (!best || edge[4] > best[4] ? edge : best), null);
-  const right = `The right token comes first at ${sharePercent(current.accuracy)} of the positions.`;
+  const right = `The correct token is the most probable one at ${sharePercent(current.accuracy)} of the positions.`;
   return strongest && strongest[4] > 0.05
-    ? `${right} Strongest connection: ${edgeName(data, strongest)}, effect ${numberText(strongest[4], 2)}.`
-    : `${right} No connection changes the output by more than 0.05 yet.`;
+    ? `${right} Strongest connection: ${edgeName(data, strongest)}, effect ${numberText(strongest[4], 2)} nats.`
+    : `${right} No connection changes the output by more than 0.05 nats yet.`;
 }
 
 function rankAgreement(current) {
@@ -184,7 +184,7 @@ function rankAgreement(current) {
   const coefficient = (rho) => (rho === null ? "not defined" : rho.toFixed(2).replace("-", "−"));
   return current.rho === null
     ? `Too few connections for a rank correlation over ${count}.`
-    : `Spearman's rank correlation of score and effect over ${count}: ${coefficient(current.rho)}, of their sizes without the sign: ${coefficient(current.rho_absolute)}. On the line, the estimate is exact.`;
+    : `Spearman's rank correlation of score and effect over ${count}: ${coefficient(current.rho)}, of their absolute values: ${coefficient(current.rho_absolute)}. On the line, the estimate is exact.`;
 }
 
 function inputLegend(theme) {

@@ -194,6 +194,6 @@ function levelOf({ kind, most, signed }) {
 export function scaleOf({ kind, most, signed }, theme) {
   const end = numberText(most, 3);
   if (signed) return { ramp: theme.diverging, ticks: [[0, `−${end}`], [0.5, "0"], [1, end]], note: "" };
-  if (kind === "share") return { ramp: theme.ramp, ticks: [0, 0.01, 0.1, 0.25, 0.5, 1].map((tick) => [Math.sqrt(tick), String(tick)]), note: "Colour by square root, so that small shares are visible." };
+  if (kind === "share") return { ramp: theme.ramp, ticks: [0, 0.01, 0.1, 0.25, 0.5, 1].map((tick) => [Math.sqrt(tick), String(tick)]), note: "Square-root colour scale, so that small values are visible." };
   return { ramp: theme.ramp, ticks: [[0, "0"], [1, end]], note: "" };
 }

@@ -82,7 +82,7 @@ export function tensorsView(container, report) {
     bar.draw(ramp, ticks);
     bar.node.hidden = !ticks.length;
     sortButton.setAttribute("aria-label", `Strongest columns first: ${header.title}`);
-    legendText.textContent = stage.layout.hasOverview ? `${note} Small: all ${columns} columns. The framed part is enlarged below; click or drag the frame.` : note;
+    legendText.textContent = stage.layout.hasOverview ? `${note} The strip shows all ${columns} columns, the table its framed part. Click or drag the frame.` : note;
     sortButton.hidden = !stage.layout.hasOverview;
     sortButton.setAttribute("aria-pressed", String(strongestFirst));
     showTooltip();

@@ -42,10 +42,11 @@ INDUCTION = Task(
         "successor, so the model has to find its earlier occurrence and write what followed."
     ),
     look_for=(
-        "Induction takes two steps: find the letter just written in the source, then attend to the "
-        "letter after it. Choose “Matching score” and “Alignment (induction) score” in the charts: "
-        "cross-attention heads of the first layer learn the first step, heads of the second layer "
-        "the second one. Language models also need a previous-token head; compare its score."
+        "Induction takes two steps: find in the source the letter that was just written, then "
+        "attend to the letter after it. Choose “Matching score” and “Alignment (induction) score” "
+        "in the charts: cross-attention heads of the first layer learn the first step, heads of "
+        "the second layer the second one. In decoder-only language models, induction also needs a "
+        "previous-token head; compare its score."
     ),
     symbols=(*ascii_lowercase, BAR),
     options={"max_letters": OptionRange(2, 20, 6)},

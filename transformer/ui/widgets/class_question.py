@@ -78,13 +78,14 @@ def draw_result(result: MeasuredResult) -> None:
     (right_before, n_before), (right_after, n_after) = difference.before, difference.after
     shares = rounds.percent(right_before, n_before), rounds.percent(right_after, n_after)
     if difference.paired:
-        based_on = f"{n_after} seat{'' if n_after == 1 else 's'} that answered both times"
+        based_on = f"{n_after} student{'' if n_after == 1 else 's'} who answered both times"
         numbers = f"{shares[0]} before, {shares[1]} after"
     else:
-        based_on = "all answers"
+        based_on = "all students"
         numbers = f"{shares[0]} of {n_before} before, {shares[1]} of {n_after} after"
     st.markdown(
-        f"Right answers of {based_on}: {numbers}. Difference: **{rounds.difference_text(bounds)}**."
+        f"Correct answers of {based_on}: {numbers}. "
+        f"Difference: **{rounds.difference_text(bounds)}**."
     )
     st.html(rounds.difference_line(bounds))
     notes = []
@@ -92,8 +93,8 @@ def draw_result(result: MeasuredResult) -> None:
         notes.append("The interval contains 0: these answers alone do not show a change.")
     if not difference.paired:
         notes.append(
-            "Fewer than half of the seats answered both times, so the rounds count as two "
-            "independent groups."
+            "Fewer than half of the students answered both times, so the rounds are compared as "
+            "two independent groups."
         )
     if notes:
         st.caption(" ".join(notes))

@@ -14,9 +14,7 @@ TOGGLE_HELP = (
     "Show the model's tokens and special tokens, count layers and heads from 0, and show the "
     "matching Python code. Off: whole words, and numbers from 1."
 )
-TOKEN_CAPTION = (
-    "These numbers belong to tokens, which may be parts of words: “…” marks a continuation."
-)
+TOKEN_CAPTION = "Tokens may be parts of words; “…” marks the continuation of a word."
 """Caption where whole words cannot be shown."""
 
 
@@ -35,6 +33,11 @@ def tokens(pieces: Sequence[str]) -> list[str]:
 
 def token(piece: str) -> str:
     return naming.token_name(piece, is_exact())
+
+
+def piece(piece: str) -> str:
+    """`naming.piece_name` for this session."""
+    return naming.piece_name(piece, is_exact())
 
 
 def layer(number: int) -> str:

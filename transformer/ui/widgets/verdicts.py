@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import streamlit as st
 
-from transformer.analysis.evidence.verdicts import VerdictWord
+from transformer.analysis.evidence.verdicts import VerdictWord, current_word
 from transformer.figures.interval_chart import interval, interval_line
 
 BADGES: dict[VerdictWord, tuple[Literal["green", "violet", "blue", "gray"], str]] = {
     "holds": ("green", ":material/check_circle:"),
     "refuted": ("violet", ":material/cancel:"),
-    "not shown": ("blue", ":material/help:"),
+    "inconclusive": ("blue", ":material/help:"),
     "can't be tested here": ("gray", ":material/block:"),
 }
 
 
-def badge(word: VerdictWord) -> None:
-    """Draw the verdict as a badge; each has its own icon, so that colour is not needed."""
+def badge(stored: str) -> None:
+    """Draw a verdict, possibly stored by an older version, as a badge; each has its own icon, so
+    that colour is not needed."""
+    word = cast(VerdictWord, current_word(stored))
     colour, icon = BADGES[word]
     st.badge(word.capitalize(), color=colour, icon=icon)
 

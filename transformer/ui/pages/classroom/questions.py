@@ -52,7 +52,7 @@ def _files(classroom: Classroom) -> None:
             "Anonymous answers (.csv)",
             lambda: UTF_8_MARK + seat_table(measured.results()).to_csv(index=False),
             "answers.csv",
-            about="One row for each question and seat, in random order",
+            about="One row for each question and student, in random order",
         )
 
 
@@ -68,14 +68,14 @@ def _form(classroom: Classroom) -> None:
     with st.form("class-ask-form", border=False):
         st.text_area("Question", key=_TEXT, max_chars=MAX_QUESTION_LENGTH, height=90)
         st.text_area(
-            "Options, one a line", key=_OPTIONS, max_chars=2000, height=130, help="2 to 8 options"
+            "Options, one per line", key=_OPTIONS, max_chars=2000, height=130, help="2 to 8 options"
         )
         st.number_input(
-            "Number of the right option",
+            "Number of the correct option",
             min_value=1,
             max_value=MAX_OPTIONS,
             key=_CORRECT,
-            help="Marked when you show the answers; its share is what is compared",
+            help="Marked when you show the answers. Its shares before and after are compared.",
         )
         st.form_submit_button("Ask the class", type="primary", on_click=_ask, args=(classroom,))
     show_refusal(_REFUSED)

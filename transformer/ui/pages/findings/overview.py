@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.evidence.verdicts import Effect
+from transformer.analysis.evidence.verdicts import Effect, current_word
 from transformer.analysis.findings import FINDINGS, Published
 from transformer.analysis.findings.saved_findings import SavedFinding, load_findings
 from transformer.figures.interval_chart import measurement_chart, text
@@ -40,7 +40,7 @@ FIGURES = "findings-figures"
 def show(model: Model) -> None:
     frame.lead_text(
         "Published claims about attention heads, tested on this model. Click a claim for its rule "
-        "and figures."
+        "and numbers."
     )
     shipped = load_findings(models.checkpoints()[model.name], model.hash, FINDINGS)
     summary = st.container()
@@ -77,7 +77,7 @@ def show(model: Model) -> None:
         "The dashed line is a threshold, the smallest effect that would matter; the bar is the 95% "
         "interval of the effect. A claim **holds** if the interval lies on the shaded side of the "
         "threshold, and is **refuted** if it lies on the other side. If the interval contains the "
-        "threshold, the claim is **not shown**; more sentences may decide. The table shows the "
+        "threshold, the result is **inconclusive**; more sentences may decide. The table shows the "
         "latest results of this server, or those shipped with the checkpoint."
     )
 
@@ -89,13 +89,13 @@ def _is_expanded(shipped: Mapping[str, SavedFinding]) -> bool:
 
 def _summary(results: list[FindingResult]) -> None:
     """Draw the number of claims for each verdict, and a toggle for the figures."""
-    counts = Counter(result.values["verdict"] for result in results)
+    counts = Counter(current_word(result.values["verdict"]) for result in results)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         for word in verdicts.BADGES:
             if counts[word]:
                 st.markdown(f"**{counts[word]}**", width="content")
                 verdicts.badge(word)
-        st.toggle("Show figures", key=FIGURES)
+        st.toggle("Show numbers", key=FIGURES)
 
 
 def _run_controls(
@@ -303,7 +303,7 @@ def _card(model: Model, corpus: Corpus, published: Published, shipped: SavedFind
     Args:
         shipped: the checkpoint's result, shown until the finding has run on these sentences.
     """
-    st.markdown(f"**Rule.** {frame.plain(published.rule)}")
+    st.markdown(f"**Rule.** {frame.plain(display_names.display_text(published.rule))}")
     computation = finding_computation(model, corpus, published.name)
     n = min(len(corpus), published.max_sentences)
     seconds = max(5, 5 * round(60 * published.minutes * n / published.max_sentences / 5))

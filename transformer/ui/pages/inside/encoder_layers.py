@@ -68,13 +68,18 @@ def _chosen_layer(names: list[str]) -> int:
 
 def _comparison(lens: DecoderLens, number: int) -> str:
     """Return a sentence that compares the translation with that from the last layer."""
-    final = lens.translations[-1]
+    final, last = lens.translations[-1], len(lens.translations) - 1
     if lens.translations[number] != final:
         return f"From the last layer: *{frame.plain(final)}*"
     first = lens.translations.index(final)
-    if first == len(lens.translations) - 1:
+    if first == last:
         return "This is the model's translation. No earlier layer gives the same text."
-    return f"The same as from the last layer. The first layer that gives it: {_layer(first)}."
+    same = (
+        "This is the model's translation" if number == last else "The same as from the last layer"
+    )
+    if first == 0:
+        return f"{same}. The embeddings, without any encoder layer, already give it."
+    return f"{same}. The first layer that gives it is {_layer(first)}."
 
 
 def _all_layers(lens: DecoderLens, names: list[str]) -> None:
@@ -92,8 +97,8 @@ def _all_layers(lens: DecoderLens, names: list[str]) -> None:
 
 def _probabilities(lens: DecoderLens, names: list[str]) -> None:
     st.markdown(
-        "The decoder reads the final translation as its prefix. Each cell has the most probable "
-        "token at that step, in bold if it is the final one."
+        "Here the decoder reads the last layer's translation as its prefix. Each cell has the most "
+        "probable token at that step, in bold if it is the token of that translation."
     )
     figure = lens_map(
         names,
@@ -127,7 +132,7 @@ def _bleu(model: Model) -> None:
         low=np.array([row["bleu_low"] for row in rows]),
         high=np.array([row["bleu_high"] for row in rows]),
     )
-    figure = lines([curve], x_title="encoder layers", y_title="BLEU", dark=dark())
+    figure = lines([curve], x_title="number of encoder layers", y_title="BLEU", dark=dark())
     figure.update_xaxes(dtick=1)
     chart(figure, "encoder-layers-bleu")
     st.caption(

@@ -70,11 +70,11 @@ def _rate() -> None:
     ]
     step, peak = schedule.peak
     figure = lines(curves, x_title="step", y_title="learning rate",
-                   at=(step, f"peak {peak:.2e} at step {step:,}"), dark=dark())  # fmt: skip
+                   at=(step, f"peak {peak:.3g} at step {step:,}"), dark=dark())  # fmt: skip
     figure.update_yaxes(range=[0, 1.5 * peak], exponentformat="power")
     chart(figure, "learning-rate")
     st.markdown(
-        "The two curves meet at step = warmup, where the rate is "
+        "The two parts of the minimum meet at step = warmup, where the rate is "
         f"$(d_{{model}} \\cdot warmup)^{{-0.5}}$ = **{peak:.3g}**. It rises linearly before and "
         f"falls afterwards: at step {schedule.steps[-1]:,}, four times the warm-up, it is half the "
         f"peak, {schedule.rate[-1]:.3g}. The wider the model, the lower the rate."
@@ -82,7 +82,7 @@ def _rate() -> None:
     base = _schedule(*BASE_MODEL).peak[1]
     st.caption(
         f"Section 5.3, equation 3. The paper’s base model, d_model {BASE_MODEL[0]} and "
-        f"{BASE_MODEL[1]:,} steps of warm-up, has a peak of {base:.2e}. You can set the peak on "
+        f"{BASE_MODEL[1]:,} steps of warm-up, has a peak of {base:.3g}. You can set the peak on "
         "the Train page."
     )
     frame.page_link("pages/train.py", "Does warm-up help? Compare training runs →", run="", race="")
@@ -140,8 +140,8 @@ def _dropout_summary(result: DropoutResult) -> str:
         f"**{result.count} of {len(result.sublayer_output)}** numbers are dropped, each with "
         f"probability {result.probability:.3f}. The others are multiplied by {factor:.3f}, which "
         f"keeps the expected value: the mean over {N_MASKS} masks differs from the network's "
-        f"output by {result.mean_difference:.1%}. The residual x is not dropped, so the output y "
-        "changes little: its cosine similarity with the output without dropout is "
+        f"output by {result.mean_difference:.1%} of its norm. The residual x is not dropped, so "
+        "the output y changes little: its cosine similarity with the output without dropout is "
         f"{result.cosine:.3f}. Dropout prevents units from relying on each other."
     )
 
@@ -161,7 +161,7 @@ def _smoothing(model: Model, trace: Trace) -> None:
         if token_id != result.gold
     ]
     ids = [result.gold, *most_probable[: SHOWN_TOKENS - 1]]
-    names = display_names.tokens(model.translator.vocabulary.tokens(ids))
+    names = list(map(display_names.piece, model.translator.vocabulary.tokens(ids)))
     figure = two_distributions(
         names, result.target[ids].tolist(), result.probabilities[ids].tolist(),
         names=("smoothed target", "model"), dark=dark(),
@@ -172,14 +172,15 @@ def _smoothing(model: Model, trace: Trace) -> None:
     st.markdown(
         f"Each of the {vocabulary:,} tokens of the vocabulary gets a target probability of at "
         f"least ε / V = {view.smoothing / vocabulary:.1e}. The loss cannot fall below the entropy "
-        f"of this target, **{result.min_loss:.3f}**, and overconfidence is penalised: with a "
-        f"probability of 1 − 10⁻⁶ for the correct token the loss is {result.confident_loss:.3f}. "
+        f"of this target, **{result.min_loss:.3f}**, and overconfidence is penalised: if the "
+        "correct token had a probability of 1 − 10⁻⁶ and the others shared the rest equally, the "
+        f"loss would be {result.confident_loss:.3f}. "
         "The paper reports that this hurts perplexity but improves BLEU."
     )
     st.caption(
-        f"Section 5.4, with ε = 0.1. The correct token, {frame.plain(names[0])}, comes first, then "
-        "the most probable others. As in this app's training, the correct token also gets its "
-        "share of ε."
+        f"The paper uses ε = 0.1 (section 5.4). The correct token, {frame.plain(names[0])}, comes "
+        "first, then the most probable others. As in this app's training, the correct token also "
+        "gets its share of ε."
     )
 
 

@@ -24,8 +24,8 @@ def show(model: Model) -> None:
     lens = _cached_lens(model, trace)
     st.markdown(
         "Every intermediate state of the decoder has d_model numbers, so the output matrix can be "
-        "applied to each of them: which token would the model predict after that sublayer? The "
-        "first layers mostly repeat the input token; the next token appears in later ones."
+        "applied to each of them: which token would the model predict after that sublayer? Often "
+        "the first layers repeat the input token, and the next token appears in later ones."
     )
     st.latex(r"P_\ell = \mathrm{softmax}\left(y_\ell\, E^{\top}\right)")
     position = _position_choice(lens)

@@ -17,16 +17,22 @@ from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.widgets import controls, display_names, frame
 
-_COLUMNS = ("t", "decoder input", "target", "probability", "loss", "prediction")
+_BLEU_COLUMNS = (
+    "n",
+    "n-grams of the output (struck through: no match)",
+    "matches",
+    "precision pₙ",
+)
+_COLUMNS = ("t", "decoder input", "target", "probability", "loss, nats", "prediction")
 
 
 def shifted_right(model: Model) -> None:
     view, start = state.view(), display_names.token("<s>")
     st.markdown(
-        f"Training does not decode. The decoder reads the reference translation, shifted right by "
-        f"one position behind {frame.plain(start)}, and predicts the next token at every position "
-        "at once (teacher forcing). The causal mask hides the token to predict, and a wrong "
-        "prediction does not affect later positions."
+        "Training does not decode. The decoder reads the reference translation, shifted right by "
+        f"one position and with {frame.plain(start)} in front, and predicts the next token at "
+        "every position at once (teacher forcing). The causal mask hides the token to predict. A "
+        "wrong prediction does not affect later positions, which read the reference."
     )
     st.text_input(
         model.about.target,
@@ -109,7 +115,7 @@ def bleu_by_hand(model: Model) -> None:
     st.markdown(
         "How close is a translation to a reference? BLEU counts the n-grams (sequences of one to "
         "four words) of the output that also occur in the reference, each counted at most as often "
-        "as in the reference. An output that is too short is penalised."
+        "as in the reference. An output that is too short is penalised (brevity penalty, BP)."
     )
     st.text_input(
         "Reference translation",
@@ -133,8 +139,8 @@ def bleu_by_hand(model: Model) -> None:
     _bleu_formulas(result)
     st.caption(
         "Words are split by sacrebleu’s tokenizer 13a, and the result equals its sentence_bleu. If "
-        "no n-gram of some length matches, it counts as half a match, the next such length as a "
-        "quarter (exponential smoothing); otherwise one miss would make the product 0. Lengths "
+        "no n-gram of some length matches, half a match is counted instead, for the next such "
+        "length a quarter (exponential smoothing); otherwise the product would be 0. Lengths "
         "greater than the output are left out. Corpus BLEU sums the matches of all sentences "
         "before dividing; it is not the mean of sentence scores, which are noisy."
     )
@@ -168,7 +174,12 @@ def _ngram_table(result: BleuByHand) -> str:
     )
     heads = "".join(
         f'<th scope="col">{head}</th>'
-        for head in ("n", "n-grams of the output (struck through: no match)", "matches", "p_n")
+        for head in (
+            "n",
+            "n-grams of the output (struck through: no match)",
+            "matches",
+            "precision pₙ",
+        )
     )
     return (
         '<div style="overflow-x: auto" tabindex="0"><table class="hu-table hu-shifted">'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -15,7 +16,7 @@ from transformer.ui.pages.inside import Inside
 from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
-from transformer.ui.widgets import display_names
+from transformer.ui.widgets import display_names, frame
 
 _BLOCKS = {
     "self_attn": "self-attention",
@@ -76,6 +77,18 @@ def boxes_of(model: Model, layer: int) -> dict[str, Box]:
     """Return every box of one layer and those outside the layers, by name."""
     all_boxes = _boxes(model.translator.model.config)
     return {name: all_boxes[name, layer] for name in STOPS}
+
+
+def with_formulas(text: str) -> str:
+    """Return a text as Markdown, with d_model, √d_k and W^Q as formulas."""
+    parts = re.split(r"(√?\b[dn]_(?:model|heads|k|ff)\b|W\^[QKVO])", text)
+    for i, part in enumerate(parts):
+        if i % 2:
+            root, name = part.startswith("√"), re.sub(r"_(\w+)", r"_{\1}", part.lstrip("√"))
+            parts[i] = rf"$\sqrt{{{name}}}$" if root else f"${name}$"
+        else:
+            parts[i] = frame.plain(part)
+    return "".join(parts)
 
 
 def open_box(name: str, layer: int | None = None, panel: str = "") -> None:

@@ -45,7 +45,7 @@ def _heading(model: Model, panel: Panel) -> None:
     size = f"{rows} × {columns}" if panel.values.size > 1 else ""
     with st.container(horizontal=True, vertical_alignment="center"):
         title, symbol = display_names.display_text(panel.title), display_names.latex(panel.symbol)
-        st.markdown(f"**{frame.plain(title)}**  ${symbol}$  :small[:gray[{size}]]")
+        st.markdown(f"**{stops.with_formulas(title)}**  ${symbol}$  :small[:gray[{size}]]")
         titles = {box.name: box.title for box in boxes(model.translator.model.config)}
         if panel.origin in titles:
             name, layer = stops.split_layer(panel.origin)
@@ -58,9 +58,15 @@ def _heading(model: Model, panel: Panel) -> None:
                 args=(name, layer),
             )
         elif panel.origin:
-            st.caption(f"learned: `{panel.origin}`")
+            st.caption(_parameter(panel.origin))
     if panel.note:
         st.caption(frame.plain(display_names.display_text(panel.note)))
+
+
+def _parameter(name: str) -> str:
+    """Return a caption with the name of a learned parameter, which counts layers from 0."""
+    counted = " (its name counts from 0)" if ".layers." in name else ""
+    return f"learned: `{name}`{'' if display_names.is_exact() else counted}"
 
 
 def _names(labels: Sequence[str]) -> list[str]:
@@ -73,13 +79,13 @@ def _names(labels: Sequence[str]) -> list[str]:
 def _name(label: str) -> str:
     if match := re.fullmatch(r"head (\d+), (\d+)", label):
         return f"head {display_names.number(int(match[1]))}, {display_names.number(int(match[2]))}"
-    return display_names.token(label)
+    return display_names.token(label) if label else ""
 
 
 def _cell_name(label: str) -> str:
     """Return the label of one cell: a token or a hidden unit."""
     match = re.fullmatch(r"unit (\d+)", label)
-    return f"unit {display_names.number(int(match[1]))}" if match else label
+    return f"unit {display_names.number(int(match[1]))}" if match else display_names.piece(label)
 
 
 def _is_numbered(labels: Sequence[str]) -> bool:
@@ -133,9 +139,11 @@ def _number(model: Model, opened: OpenedBox, panel: Panel, cell: Cell) -> None:
     """Draw the computation of the selected number, and Python code that prints it."""
     row, column = cell
     value = f"{panel.values[cell]:.6g}".replace("-", "−").replace("inf", "∞")
-    names = (_names(panel.rows)[row], _names(panel.columns)[column])
-    label = _cell_name(panel.cells[row][column]) if panel.cells else ""
-    labels = " · ".join(frame.plain(name) for name in (*names, label) if name)
+    names = {"row": _names(panel.rows)[row], "column": _names(panel.columns)[column]}
+    parts = [f"{axis} {name}" for axis, name in names.items() if name]
+    if panel.cells:
+        parts.append(_cell_name(panel.cells[row][column]))
+    labels = " · ".join(map(frame.plain, parts))
     with st.container(border=True, key="inside-number"):
         st.markdown(f"**This number: {value}** &nbsp; :gray[{labels}]")
         st.latex(_aligned(list(map(display_names.latex, worked_steps(panel, row, column)))))

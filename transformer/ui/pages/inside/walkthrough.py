@@ -29,6 +29,7 @@ from transformer.ui.widgets import display_names, frame, tables
 from transformer.ui.widgets.callbacks import controlled
 
 ALTERNATIVES = 4
+_AXIS_NAMES = {"src": "source length", "tgt": "target length", "vocab": "vocabulary size"}
 
 
 def show(model: Model) -> None:
@@ -44,14 +45,14 @@ def show(model: Model) -> None:
             trace, model.translator, stop.box.name, stop.head if stop.box.by_head else None
         )
         with st.container(key="inside-top"):
-            st.header(_title(stop), anchor=False)
+            st.header(stops.with_formulas(_title(stop)), anchor=False)
         if stop.attention:
             figure.draw_figure_2(model, stop, trace)
         st.latex(stop.box.equation)
-        st.markdown(_symbols(stop.box.explanation))
+        st.markdown(stops.with_formulas(display_names.display_text(stop.box.explanation)))
         if stop.name == STOPS[-1]:
             next_token(model, trace)
-        st.caption(f"Paper, section {stop.box.section}. Shape: {_symbols(tables_of_box.shape)}")
+        st.caption(_source_and_shape(stop.box.section, tables_of_box.shape))
         if tables_of_box.head is not None and model.n_heads > 1:
             _head_choice(model, tables_of_box.head)
         _optional_views(model, stop, trace)
@@ -61,19 +62,15 @@ def show(model: Model) -> None:
 def _title(stop: Stop) -> str:
     """Return the title of the open box: its name and where it is in the model."""
     location = stops.location(stop.box)
-    return frame.plain(f"{stop.box.title} · {location}" if location else stop.box.title)
+    return f"{stop.box.title} · {location}" if location else stop.box.title
 
 
-def _symbols(text: str) -> str:
-    """Return a sentence as Markdown, with d_model, √d_k and W^Q as formulas."""
-    parts = re.split(r"(√?\b[dn]_(?:model|heads|k|ff)\b|W\^[QKVO])", text)
-    for i, part in enumerate(parts):
-        if i % 2:
-            root, name = part.startswith("√"), re.sub(r"_(\w+)", r"_{\1}", part.lstrip("√"))
-            parts[i] = rf"$\sqrt{{{name}}}$" if root else f"${name}$"
-        else:
-            parts[i] = frame.plain(part)
-    return "".join(parts)
+def _source_and_shape(section: str, shape: str) -> str:
+    """Return a caption with the box's section of the paper and the shape of its output."""
+    sections = "sections" if " and " in section else "section"
+    for axis, name in _AXIS_NAMES.items():
+        shape = re.sub(rf"\b{axis}\b", name, shape)
+    return f"Paper, {sections} {section}. Shape: {stops.with_formulas(shape)}"
 
 
 def _navigation_buttons(stop: Stop) -> None:
@@ -115,11 +112,11 @@ def next_token(model: Model, trace: Trace) -> None:
     probabilities = torch.tensor(trace["hook_logits"]).double().softmax(-1).numpy()
     step = min(max(state.view().row, 0), len(probabilities) - 1)
     order = np.argsort(-probabilities[step], kind="stable")[: ALTERNATIVES + 1]
-    names = display_names.tokens(model.translator.vocabulary.tokens(order.tolist()))
+    names = list(map(display_names.piece, model.translator.vocabulary.tokens(order.tolist())))
     prefix = " ".join(display_names.tokens(trace.tgt_tokens[: step + 1]))
     st.markdown(
         f"After {frame.plain(prefix)} the most probable token is **{frame.plain(names[0])}**, "
-        f"with **{probabilities[step, order[0]]:.1%}**."
+        f"with a probability of **{probabilities[step, order[0]]:.1%}**."
     )
     rows = ""
     for rank, (name, token) in enumerate(zip(names, order, strict=True)):
@@ -183,7 +180,8 @@ def _convolutions(result: FfnAsConvolution, trace: Trace, stop: Stop) -> None:
         )
         cells = [
             [f"dimension {display_names.number(dimension)}",
-             *(f"{form[row, dimension]:.{_DIGITS}f}" for form in (result.linear, result.convolved))]
+             *(f"{form[row, dimension]:.{_DIGITS}f}".replace("-", "−")
+               for form in (result.linear, result.convolved))]
             for dimension in range(min(SHOWN_DIMENSIONS, result.linear.shape[1]))
         ]  # fmt: skip
         about = f"Output of the network at “{display_names.token(tokens[row])}”, first dimensions"
@@ -217,7 +215,7 @@ def _batch(batch: BatchedAttention) -> None:
         ]
         tables.show("Tensors of this attention", ["", "axes", "here"], rows)
         tables.show(
-            "The tokens of each query sequence",
+            "The tokens of each key sequence",
             ["sentence", "tokens, padded"],
             [
                 [display_names.number(index), " ".join(display_names.tokens(row))]
@@ -225,8 +223,8 @@ def _batch(batch: BatchedAttention) -> None:
             ],
         )
         st.caption(
-            f"{100 * batch.padding:.0f} % of the positions are padding, which makes all sequences "
-            "equally long. The mask hides padding: the largest weight on it is "
+            f"{100 * batch.padding:.0f} % of the key positions are padding, which makes all "
+            "sequences equally long. The mask hides padding: the largest weight on it is "
             f"{batch.on_padding:g}. Sentences of a batch do not affect each other: alone, the "
             f"first one gives the same result, up to {batch.max_difference:.0e}. Elsewhere on this "
             "page B is 1 and is left out."

@@ -16,7 +16,7 @@ EXPERIMENTS = {
     "cards": "Head roles",
     "map": "Query–key map",
     "align": "Word alignment",
-    "job": "Whose job?",
+    "job": "Gender bias",
     "dataset": "Export a dataset",
 }
 CELL_PAIRS = {

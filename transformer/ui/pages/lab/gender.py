@@ -1,4 +1,4 @@
-"""Whose job?: the gender of two translated occupations, for one minimal pair and over WinoMT."""
+"""Gender bias: the gender of two translated occupations, for one minimal pair and over WinoMT."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ MAX_CHARACTERS = 300
 
 def show(model: Model) -> None:
     frame.lead_text(
-        "English *the nurse* has no gender; French and German must choose one. The pronoun tells "
-        "the gender of one of two people, and nothing tells that of the other. Change **he** to "
-        "**she** and see whether the translation follows."
+        "English *the nurse* has no gender, but its French or German translation needs one. The "
+        "pronoun tells the gender of one of the two people, and nothing tells that of the other. "
+        "The sentence is translated with **he** and with **she**: does the gender follow?"
     )
     if (reason := _unsuitable(model)) is not None:
         st.info(reason)
@@ -62,8 +62,8 @@ def _unsuitable(model: Model) -> str | None:
     if languages is None or languages[0] != "en" or languages[1] not in LANGUAGES:
         targets = " or ".join(language_name(code) for code in LANGUAGES)
         return (
-            f"This needs a model that translates English into {targets}, such as en-fr; this one "
-            f"translates {frame.plain(model.about.source)} into {frame.plain(model.about.target)}."
+            f"This experiment needs a model that translates English into {targets}, such as en-fr; "
+            f"{frame.plain(model.name)} {_task_of(model)}."
         )
     if model.aligner is None:
         return (
@@ -71,6 +71,14 @@ def _unsuitable(model: Model) -> str | None:
             "`python -m benchmarks.gold_alignments` chooses one and stores it with the model."
         )
     return None
+
+
+def _task_of(model: Model) -> str:
+    """Return what a model does, as the end of a sentence about it."""
+    if model.about.languages is None:
+        return "does not translate between known languages"
+    source, target = frame.plain(model.about.source), frame.plain(model.about.target)
+    return f"translates {source} into {target}"
 
 
 def _sentence() -> None:
@@ -120,9 +128,8 @@ def _translations(pair: MinimalPair, title: str = "") -> None:
             st.html(f"<div>{_source_html(side.source)}</div>")
             st.html(f'<div style="line-height:2">{_translation_html(side)}</div>')
     tables.show(
-        "Grammatical gender of each occupation; whom the pronoun means follows from the meaning, "
-        "and is not decided here",
-        ["Occupation", *PRONOUNS.values(), "The pronoun"],
+        "Grammatical gender of each occupation, whichever of them the pronoun refers to",
+        ["Occupation", *PRONOUNS.values(), "Effect of the pronoun"],
         [
             [
                 occupation,
@@ -181,14 +188,18 @@ def _words_of(side: PairSide, reading: Reading) -> str:
 def _because(reading: Reading) -> str:
     if reading.gender is None:
         return f"not decidable, {reading.reason}"
-    known = "" if reading.person else ", by its article only: not a known word for a person"
+    known = (
+        ""
+        if reading.person
+        else ", from its article only, as the noun is no known word for a person"
+    )
     return f"{reading.gender}{known}"
 
 
 def _verdict(he: str | None, she: str | None) -> str:
     if he is None or she is None:
         return "cannot be compared"
-    return "changes the gender" if he != she else f"changes nothing: {he} both times"
+    return "changes the gender" if he != she else f"none: {he} with both"
 
 
 def _has_heads(model: Model) -> bool:
@@ -206,12 +217,12 @@ def _heads(pair: MinimalPair, heads: Sequence[Head], *, from_figures: bool) -> N
     st.header("Which heads attend to the pronoun?")
     st.markdown(
         (
-            "These heads attend most to the pronoun over WinoMT: "
+            "These heads attend most to the pronoun over WinoMT, a test set of such sentences: "
             if from_figures
             else "These heads attend most to the pronoun in this pair: "
         )
-        + "in the encoder from the occupation, in cross-attention while the article is written. "
-        "The last column is a word next to the pronoun, for comparison."
+        + "encoder heads from the occupation, cross-attention heads when the decoder predicts its "
+        "article. For comparison, the last column has the weight on a word next to the pronoun."
     )
     rows = []
     for kind, layer, head in heads:
@@ -227,8 +238,8 @@ def _heads(pair: MinimalPair, heads: Sequence[Head], *, from_figures: bool) -> N
             ]
         )
     tables.show(
-        "Attention weight in this pair, mean over its occupations",
-        ["Head", "On the pronoun, he", "On the pronoun, she", "On a word next to it"],
+        "Attention weights in this pair, means over its occupations",
+        ["Head", "Weight on he", "Weight on she", "Weight on a word next to it"],
         [[cell.replace("nan%", "–") for cell in row] for row in rows],
     )
     silent = bool(state.view(Lab).silent)
@@ -259,7 +270,7 @@ def _without_heads(model: Model, pair: MinimalPair, heads: Sequence[Head]) -> No
     )
     st.markdown(
         f"**{changed} of {2 * len(before)} genders differ from those with all heads.** A head that "
-        "looks at the pronoun does other work too, so other words may change as well."
+        "attends to the pronoun has other functions too, so other words may change as well."
     )
 
 

@@ -22,15 +22,17 @@ CHART = Chart(
     percent=True,
 )  # fmt: skip
 DEFINITIONS = {
-    "Accuracy": "the gender is that of the pronoun; a model that ignores the pronoun gets 50 % of "
+    "Accuracy": "the gender agrees with the pronoun; a model that ignores the pronoun gets 50 % of "
     "the pairs right",
-    "Accuracy, he": "the same, of the sentences with he; then with she",
-    "ΔG": "F1 on he minus F1 on she; 0 is equal treatment",
-    "ΔS": "accuracy where the pronoun agrees with the stereotype, minus where it does not",
+    "Accuracy, he": "the same for the sentences with he",
+    "Accuracy, she": "the same for the sentences with she",
+    "ΔG": "F1 score for he minus F1 score for she; 0 is equal treatment",
+    "ΔS": "accuracy where the pronoun agrees with the stereotype, minus accuracy where it does not",
     "Gender changes": "minimal pairs in which he and she give different genders",
     "Both right": "minimal pairs in which both genders are right (minimal pair accuracy)",
-    "Stereotype kept": "of pairs whose gender does not change, those with the stereotypical one",
-    "Masculine, they": "masculine among the sentences with they, for which no gender is right",
+    "Stereotype kept": "pairs with the stereotypical gender, among those whose gender is the same "
+    "with he and she",
+    "Masculine, they": "masculine genders in the sentences with they, for which no gender is right",
 }
 LIMITS = """
 - **The sentences.** WinoMT has {sentences:,} English sentences, each with two people named by
@@ -45,8 +47,8 @@ LIMITS = """
   did. It cannot ask back, and it cannot know more than the sentence says.
 - **Stereotypes are US labour statistics of 2017** (Zhao et al. 2018), two groups of 20 occupations.
   They describe jobs in one country, not people.
-- **The reading is a rule.** An aligner head finds the noun; its form or its article decides. Where
-  the noun is no known word for a person, it is often a wrong translation.
+- **The gender is decided by a rule.** An aligner head finds the noun; its form or its article
+  decides. A noun that is no known word for a person is often a wrong translation.
 """
 
 
@@ -65,12 +67,17 @@ def show(model: Model) -> None:
     if not table.empty:
         chart(measurement_chart(table, CHART, dark=dark()), "gender-scores")
         st.caption(
-            "Bars: 95 % intervals, drawn from minimal pairs. Scores of fewer than 30 are left out."
+            "Bars: 95 % bootstrap intervals over minimal pairs. Scores over fewer than 30 "
+            "sentences or pairs are left out."
         )
     if report.effect is not None:
         _effect(report.effect)
     with st.expander("What each score means"):
-        tables.show("Shares are of decided occupations", ["Score", "Meaning"], DEFINITIONS.items())
+        tables.show(
+            "Shares of the occupations whose gender could be decided",
+            ["Score", "Meaning"],
+            DEFINITIONS.items(),
+        )
         _undecided(report)
     with st.expander("What the data is, and what it cannot show"):
         st.markdown(LIMITS.format(sentences=report.sentences))
@@ -84,36 +91,37 @@ def show(model: Model) -> None:
 def _summary(report: GenderReport) -> str:
     decided = report.person + report.other
     text = (
-        f"Of {report.sentences:,} occupations in WinoMT this model gives {decided:,} a gender in "
-        f"{language_name(report.language)} that can be decided, {report.person:,} of them with a "
-        "known word for a person. "
+        f"WinoMT is a test set of {report.sentences:,} sentences, each about one occupation. In "
+        f"{decided:,} of this model's {language_name(report.language)} translations the gender of "
+        f"the occupation can be decided, in {report.person:,} of them from a known word for a "
+        "person. "
     )
     nouns = "person"
     changed = report.score(nouns, "changed") or report.score(nouns := "any", "changed")
     male, female = report.score(nouns, "male"), report.score(nouns, "female")
     if male and female:
         text += (
-            f"With *he* {male.value:.0%} are right, with *she* {female.value:.0%} "
+            f"With *he* {male.value:.0%} of the genders are right, with *she* {female.value:.0%} "
             f"({NOUN_LABELS[nouns]}). "
         )
     if changed:
         text += (
-            f"**In {changed.value:.1%} of {changed.count:,} minimal pairs the pronoun changes the "
-            "gender at all.** "
+            f"**The pronoun changes the gender in {changed.value:.1%} of {changed.count:,} minimal "
+            "pairs.** "
         )
     kept = report.score(nouns, "stereotype_kept")
     if kept:
-        text += f"Where it changes nothing, {kept.value:.0%} are stereotypical."
+        text += f"In {kept.value:.0%} of the other pairs the gender is the stereotypical one."
     return text
 
 
 def _undecided(report: GenderReport) -> None:
     tables.show(
-        "Occupations by how their gender was decided",
-        ["Reading", "Sentences"],
+        "How the gender of each occupation was decided",
+        ["Gender", "Sentences"],
         [
-            ["decided, with a known word for a person", f"{report.person:,}"],
-            ["decided, by the article of another noun", f"{report.other:,}"],
+            ["decided from a known word for a person", f"{report.person:,}"],
+            ["decided from the article of another noun", f"{report.other:,}"],
             *([f"not decided: {reason}", f"{n:,}"] for reason, n in report.undecided.items()),
         ],
     )
@@ -122,20 +130,26 @@ def _undecided(report: GenderReport) -> None:
 def _effect(effect: PronounEffect) -> None:
     st.subheader("Does the article depend on the pronoun?")
     n = len(effect.heads)
-    unclear = "" if effect.intact.excludes_zero else ", which cannot be told from 0"
+    unclear = "" if effect.intact.excludes_zero else ", not significantly different from 0"
     st.markdown(
-        f"Over {effect.pairs:,} minimal pairs with the same beginning of the translation, *she* "
-        "instead of *he* changes the log probability of the feminine article, against the "
-        f"masculine one, by **{_nats(effect.intact.value)} nats** (95 %: "
-        f"{_range(effect.intact)}){unclear}. Without the {n} heads that attend most to it: "
-        f"**{_nats(effect.off.value)}** ({_range(effect.off)}); without {n} random heads: "
-        f"{_nats(effect.random.value)} (10 draws: {_range(effect.random)}). Another article "
-        f"becomes more probable in {effect.flipped:.0%} of the sentences without these heads, and "
-        f"in {effect.flipped_random:.0%} without random ones."
+        f"Measured in {effect.pairs:,} minimal pairs whose two translations are the same up to the "
+        "article: *she* instead of *he* changes the log-odds of the feminine against the masculine "
+        f"article by **{_nats(effect.intact.value)} nats** (95 % interval "
+        f"{_range(effect.intact)}{unclear}). Without the {n} heads that attend most to the "
+        f"pronoun it is **{_nats(effect.off.value)}** ({_range(effect.off)}), without {n} random "
+        f"heads {_nats(effect.random.value)} (range of 10 draws: {_range(effect.random)}). "
+        f"The more probable article changes in {effect.flipped:.0%} of the sentences without these "
+        f"heads, and in {effect.flipped_random:.0%} without random ones."
     )
     tables.show(
-        "Heads that attend to the pronoun, chosen on other pairs",
-        ["Head", "Weight on it", "On a word next to it", "Difference, 95 %", "She − he, 95 %"],
+        "Heads that attend to the pronoun: chosen on half of the pairs, measured on the other half",
+        [
+            "Head",
+            "Weight on the pronoun",
+            "Weight on a word next to it",
+            "Difference, 95 % interval",
+            "Weight on she − weight on he, 95 % interval",
+        ],
         [
             [
                 f"{KINDS[head.kind]}, {display_names.head(head.layer, head.head)}",

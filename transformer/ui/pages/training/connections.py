@@ -20,19 +20,20 @@ from transformer.ui.widgets.views import component
 SECONDS_PER_STEP = 0.5
 """Measured for two layers of four heads on one core."""
 ABOUT = """
-Circles are heads, squares are feed-forward networks. A line is the message that one of them passes
-to another: the thicker it is, the more the output depends on it.
+Circles are heads, squares are feed-forward networks. A line leads from a sender to a receiver that
+reads the sender's output. The thicker it is, the more the output of the model depends on it.
 
 **Score** estimates this for every connection from one gradient (edge attribution patching): the
-clean output of the sender minus its output for another example, times the gradient at the input of
-the receiver. The estimate is linear, also in the layer normalizations on the way.
+sender's output minus its output for another example, times the gradient at the receiver's input. It
+is a linear approximation, also of the layer normalisations in between.
 
-**Effect** is the truth for the connections that are drawn: the model runs again, and only this
-receiver gets this sender's output for the other example. The two can differ even in sign: see the
-trained run *Subtract modulo p*.
+**Effect** measures it for the connections that are drawn (activation patching): the model runs
+again, and only this receiver reads the sender's output for the other example. Score and effect can
+differ even in sign: see the trained run *Subtract modulo p*.
 
-Both are the fall of the logit of the right token, compared with the other example's token. The
-other example has the same length, so a connection that passes only positions on has no effect.
+Both are in nats: how much the logit of the correct token falls, relative to the logit of the other
+example's token. The other example has the same length, so a connection that passes on nothing but
+positions has no effect.
 """
 _connections = component("connections")
 

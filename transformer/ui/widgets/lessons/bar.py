@@ -239,7 +239,7 @@ def _show_answer(ready: PreparedLesson, question: Question) -> None:
         st.success(f"**Correct.** {question.answer}", icon=":material/check:")
         return
     feedback = next((each.feedback for each in question.options if each.label == label), "")
-    start = f"**Not quite: {label}.** {feedback} " if feedback else ""
+    start = f"**Not quite. You chose: {label}.** {feedback} " if feedback else ""
     st.info(f"{start}{question.answer}", icon=":material/lightbulb:")
 
 

@@ -21,8 +21,8 @@ EXTRA = (
         view={"section": "training"},
         text=(
             "During training the decoder reads the reference translation, shifted right by one "
-            "position behind the start token. At every position it has to predict the next token, "
-            "and all positions are trained at once (teacher forcing)."
+            "position and with the start token in front. At every position it has to predict the "
+            "next token, and all positions are trained at once (teacher forcing)."
         ),
         question="At which position is the loss of this model highest?",
         takeaway="Training predicts the next token at every position at once.",
@@ -39,8 +39,8 @@ EXTRA = (
         view={"box": "encoder.embed.tokens"},
         text=(
             "Each token has a row in the embedding matrix. The same matrix turns the decoder's "
-            "last vector into a score for every token. As an embedding its rows are scaled before "
-            "the position is added."
+            "last vector into a score for every token. When it serves as the embedding, its rows "
+            "are scaled before the position is added."
         ),
         question="By which factor are they scaled?",
         takeaway="Embeddings are multiplied by √d_model, so the position does not dominate.",
@@ -78,7 +78,8 @@ EXTRA = (
             "neighbours. Self-attention connects all positions in one step, but its cost grows "
             "with the square of the length n."
         ),
-        question="Up to which length is self-attention cheaper than a recurrent layer, d = 512?",
+        question="Up to which length is self-attention cheaper than a recurrent layer, for d = "
+        "512?",
         takeaway="Self-attention is cheaper than recurrence while n is smaller than d.",
         build=mathematics.cost,
     ),
@@ -119,7 +120,7 @@ EXTRA = (
         ),
         misprint="$head_i = \\text{Attention}(QW_i^Q, KW_i^Q, VW_i^V)$",
         question="Which letter is wrong?",
-        takeaway="Keys have their own matrix; otherwise attention would be symmetric.",
+        takeaway="Keys have their own matrix; otherwise the scores would be symmetric.",
         build=mistakes.keys,
     ),
     Lesson(
@@ -137,7 +138,7 @@ EXTRA = (
         ),
         misprint="$W^O \\in \\mathbb{R}^{h \\times d_{model}}$",
         question="What is wrong with this shape?",
-        takeaway="W^O maps all numbers of all heads.",
+        takeaway="W^O maps the concatenated outputs of all heads to d_model numbers.",
         build=mistakes.output,
     ),
     Lesson(
@@ -166,7 +167,7 @@ EXTRA = (
         extra=True,
         section="3.2.3",
         page=ATTENTION,
-        view={"view": "heads", "kind": "cross"},
+        view={"view": "heatmap", "kind": "cross"},
         text=(
             "The encoder attends to the source, the decoder to what it has written. In "
             "cross-attention (encoder–decoder attention) the decoder attends to the encoder's "
@@ -191,7 +192,7 @@ EXTRA = (
         view={"view": "heatmap", "kind": "cross"},
         text=(
             "In self-attention queries and keys come from the same sequence. A decoder layer has "
-            "one attention of this kind and one of another."
+            "two attention sublayers, and only one of them is self-attention."
         ),
         misprint="the decoder's second sublayer is *self*-attention over the encoder's output.",
         question="Which word is wrong?",
@@ -213,7 +214,7 @@ EXTRA = (
             "linear map back."
         ),
         misprint="$FFN(x) = W_2 \\cdot (0, x \\cdot W_1 + b_1) + b_2$",
-        question="Which word is missing?",
+        question="Which function is missing?",
         takeaway="Between its two linear maps the network has a ReLU.",
         build=mistakes.units,
     ),
@@ -236,7 +237,7 @@ EXTRA = (
             "$\\theta_t = \\theta_{t-1} - \\alpha \\, \\hat m_t / \\sqrt{\\hat v_t + \\epsilon}$"
         ),
         question=FIND_MISTAKE,
-        takeaway="Adam adds ε outside the root, so it stays as small as it looks.",
+        takeaway="Adam adds ε outside the root; inside it, a small gradient would count as √ε.",
         build=mistakes.epsilon,
     ),
 )

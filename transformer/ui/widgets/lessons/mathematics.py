@@ -138,8 +138,8 @@ def cost(case: LessonCase) -> Question:
     longest = int(n[n**2 * d < n * d**2].max())
     return Question(
         options=(
-            Option("Up to 22 words, √512", "n² · d and n · d² are equal at n = d."),
-            Option(f"Up to {longest} words"),
+            Option("Up to 22 tokens, √512", "n² · d and n · d² are equal at n = d."),
+            Option(f"Up to {longest} tokens"),
             Option("For every length", "Its cost grows with the square of the length."),
             Option("For no length", "Most sentences are much shorter than d."),
         ),

@@ -85,8 +85,9 @@ def missing_row(case: LessonCase) -> Question:
         answer=(
             f"The last one: after the whole sentence the right answer is {end}. A sentence of n "
             f"tokens gives n + 1 rows. This model took {len(trace.predicted_tokens)} steps for "
-            f"{case.tokens(trace.predicted_tokens)}, and gave {end} {percent(step.probability)} "
-            "in the last step. Without that row no training example would teach it to stop."
+            f"{case.tokens(trace.predicted_tokens)}, and gave {end} a probability of "
+            f"{percent(step.probability)} in the last step. Without that row no training example "
+            "would teach it to stop."
         ),
     )
 
@@ -103,13 +104,11 @@ def keys(case: LessonCase) -> Question:
         correct=1,
         answer=(
             "The keys: it should be $KW_i^K$. With $W_i^Q$ for both, the score between two tokens "
-            "would be the same in both directions: if a token attended to another, the other would "
-            "attend to it. In this model's first layer the scores of the two directions differ by "
-            f"up to {result.right_asymmetry:.2g}; with the matrix of the queries by "
-            f"{result.wrong_asymmetry:.0e}, a rounding error. {percent(result.moved_weight)} of "
-            f"each "
-            f"row's weight would move to other tokens, and a token would give itself "
-            f"{percent(with_queries)} on average instead of {percent(with_keys)}."
+            "would be the same in both directions. In this model's first layer the scores of the "
+            f"two directions differ by up to {result.right_asymmetry:.2g}; with the matrix of the "
+            f"queries by {result.wrong_asymmetry:.0e}, a rounding error. On average "
+            f"{percent(result.moved_weight)} of a row's weight would move to other tokens, and a "
+            f"token would give itself {percent(with_queries)} instead of {percent(with_keys)}."
         ),
     )
 
@@ -119,10 +118,13 @@ def output(case: LessonCase) -> Question:
     d_model, n_heads = config.d_model, config.n_heads
     return Question(
         options=(
-            Option("It should be $d_{model} \\times h$", "Its input is not that wide, either."),
+            Option(
+                "It should be $d_{model} \\times h$",
+                "Its output must have d_model numbers, to be added to the residual.",
+            ),
             Option(
                 "It should be $h \\times h$",
-                "Its output must have d_model numbers, to be added to the residual.",
+                "Its input has h · d_v numbers, and its output d_model.",
             ),
             Option("It should be $h \\cdot d_v \\times d_{model}$"),
         ),
@@ -165,7 +167,7 @@ def memory(case: LessonCase) -> Question:
         options=(
             Option(
                 "The keys come from the decoder",
-                "The keys are computed from the sentence that was read.",
+                "The keys are computed from the output of the encoder.",
             ),
             Option("The queries come from the decoder alone"),
             Option(
@@ -175,12 +177,17 @@ def memory(case: LessonCase) -> Question:
         ),
         correct=1,
         answer=(
-            f"The queries come from the decoder alone: the {rows} rows of the picture are the "
-            f"tokens that were written. Keys and values come from the memory: its {columns} "
-            "columns are the source sentence. So every target position can attend to every source "
-            "position."
+            f"The queries come from the decoder alone: the {rows} rows of the matrix are the "
+            f"decoder's input tokens. Keys and values come from the memory: the {columns} columns "
+            "are the source tokens. So every target position can attend to every source position."
+            f"{_words_note(case)}"
         ),
     )
+
+
+def _words_note(case: LessonCase) -> str:
+    """Return a sentence for a view of whole words, which has fewer rows than there are tokens."""
+    return "" if case.exact else " (The view joins tokens to whole words; *Show tokens* shows all.)"
 
 
 def not_self(case: LessonCase) -> Question:
@@ -198,10 +205,11 @@ def not_self(case: LessonCase) -> Question:
         ),
         correct=2,
         answer=(
-            f"*self*. The picture is {rows} × {columns}: a row for each of the {rows} target "
+            f"*self*. The matrix is {rows} × {columns}: a row for each of the {rows} decoder input "
             f"tokens, a column for each of the {columns} source tokens. It is cross-attention. A "
             "self-attention matrix is always square, with the same tokens on both sides: that of "
             f"the decoder is {own} × {own}, and empty above the diagonal because of the mask."
+            f"{_words_note(case)}"
         ),
     )
 
@@ -212,7 +220,7 @@ def units(case: LessonCase) -> Question:
         [trace[f"encoder.layers.{layer}.ffn.hook_hidden"] for layer in range(trace.n_layers)]
     )
     activation = str(trace.config.get("activation", "relu"))
-    rest = "exactly 0" if activation == "relu" else f"small, for this model uses {activation}"
+    rest = "exactly 0" if activation == "relu" else f"small, as this model uses {activation}"
     return Question(
         options=(
             Option("softmax", "A softmax would make the units sum to 1; here each is independent."),
