@@ -14,7 +14,7 @@ def test_the_table_has_the_votes_and_their_shares() -> None:
     html = rounds_table(["<b>A</b> & co", "B"], [("Before", [6, 2]), ("After", [1, 3])], 1)
     table = ElementTree.fromstring(html)
     heads = ["".join(head.itertext()) for head in table.iter("th")]
-    assert heads == ["Option", "Before 8 answers", "After 4 answers", "<b>A</b> & co", "B right"]
+    assert heads == ["Option", "Before 8 answers", "After 4 answers", "<b>A</b> & co", "B correct"]
     cells = ["".join(cell.itertext()).strip() for cell in table.iter("td")]
     assert cells == ["6 · 75 %", "1 · 25 %", "2 · 25 %", "3 · 75 %"]
     widths = [float(width) for width in re.findall(r"width:([\d.]+)%", html)]

@@ -226,8 +226,8 @@ def _shifted_by_one(
         alignment.source[int(values.argmax())] for _, values in rows
     )
     st.markdown(
-        f"For **{frame.plain(word)}**, the predicting position gives most weight to "
-        f"**{frame.plain(predicting_source)}**, the reading position to "
+        f"For **{frame.plain(word)}**, the highest score of the predicting position is at "
+        f"**{frame.plain(predicting_source)}**, that of the reading position at "
         f"**{frame.plain(reading_source)}**."
     )
     if leaderboard is not None:
