@@ -21,7 +21,9 @@ def home() -> None:
     with page.page(HOME) as model:
         frame.lead_text(glance.LEAD)
         glance.show(model)
-        lessons.go(lessons.LESSONS[0].name, "What is it doing? Begin here →", "begin", primary=True)
+        lessons.lesson_button(
+            lessons.LESSONS[0].name, "What is it doing? Begin here →", "begin", primary=True
+        )
         st.header("Where to go from here")
         glance.page_cards()
         frame.page_link(CLASS, "In a classroom? Join its class, or open one →")

@@ -18,9 +18,9 @@ from transformer.analysis.table1.timing import (
     MIN_FITTED_LENGTH,
     PASSES,
     Slope,
-    frame,
     measure,
     slopes,
+    timing_table,
 )
 
 POWERS = {"self-attention": 2, "recurrent": 1, "convolutional": 1, "restricted": 1}
@@ -40,7 +40,7 @@ def main() -> None:
     sizes = (options.width, options.kernel, options.neighbourhood)
     print("d = {}, k = {}, r = {}; forward / backward, milliseconds".format(*sizes))
     timings = list(measure(*sizes, budget=options.seconds))
-    table = frame(timings)
+    table = timing_table(timings)
     cells = [f"{1e3 * timing.forward:.3g} / {1e3 * timing.backward:.3g}" for timing in timings]
     print(table.assign(ms=cells).pivot(index="n", columns="layer", values="ms")[list(POWERS)]
           .fillna("").to_string())  # fmt: skip

@@ -15,6 +15,6 @@ with page.page_without_model(CLASS):
     elif live_classes.is_teacher():
         membership.teacher(classroom)
     elif live_classes.is_screen():
-        membership.screen(classroom)
+        membership.projector(classroom)
     else:
         membership.student(classroom)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from transformer.ui import state
-from transformer.ui.pages.training import Train, draft, ideas, run_page, setup
+from transformer.ui.pages.training import Train, draft, example_runs, run_page, setup
 from transformer.ui.services import live_jobs
 from transformer.ui.shell import page, visitor
 from transformer.ui.widgets import frame
@@ -26,8 +26,8 @@ with page.page_without_model("pages/train.py"):
             "Click **Train**: a small Transformer trains on this machine, and within seconds you "
             "see its loss fall and its heads form patterns."
         )
-        cost_slots = ideas.cards()
-        ideas.shipped_runs()
-        ideas.run_list(owner)
+        cost_slots = example_runs.cards()
+        example_runs.shipped_runs()
+        example_runs.run_list(owner)
         start.section(live_jobs.jobs(), owner)
-        ideas.fill_costs(cost_slots)
+        example_runs.fill_costs(cost_slots)

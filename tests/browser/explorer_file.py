@@ -11,7 +11,7 @@ from playwright.sync_api import FloatRect, Locator, Page
 
 from tests.figures.fake_traces import HOSTILE, FakeTrace, fake_trace
 from transformer.figures import ExplorerData, explorer_page
-from transformer.figures.views import page as as_page
+from transformer.figures.views import page as view_page
 
 Numbers = npt.NDArray[np.float64]
 
@@ -137,7 +137,7 @@ def download(page: Page, button: str, folder: Path) -> tuple[str, Path]:
 
 def scripted(page: Page, folder: Path, start: str) -> Page:
     """Open a page with a test script that imports modules of `browser/`."""
-    return on_screen(page, folder, as_page(start))
+    return on_screen(page, folder, view_page(start))
 
 
 def head(kind: str, layer: int, number: int, trace: FakeTrace = TRACE) -> Numbers:

@@ -16,7 +16,7 @@ from tests.browser.explorer_file import box_of, on_screen, table, weights
 from tests.figures.film_frames import LABELS, SRC, filmed
 from transformer.figures.film import film_data, film_page
 from transformer.figures.packing import unpack
-from transformer.figures.views import page as as_page
+from transformer.figures.views import page as view_page
 
 pytestmark = pytest.mark.browser
 
@@ -38,7 +38,7 @@ def show_steps(page: Page, steps: Sequence[int], **more: Any) -> None:
 
 
 def open_film(page: Page, folder: Path, steps: Sequence[int] = STEPS, **start: Any) -> Page:
-    on_screen(page, folder, as_page(START))
+    on_screen(page, folder, view_page(START))
     show_steps(page, steps, start=start)
     return page
 
@@ -166,7 +166,7 @@ def test_it_plays_to_the_end_and_stops(page: Page, tmp_path: Path) -> None:
 
 def test_the_film_of_an_ended_run_keeps_its_step(page: Page, tmp_path: Path) -> None:
     """At the end, or on Stop, the page is redrawn; its film once jumped to step 0."""
-    on_screen(page, tmp_path, as_page(START))
+    on_screen(page, tmp_path, view_page(START))
     show_steps(page, STEPS, name="a-run", ended=False)
     check_step(page, 100)
     page.get_by_role("button", name="Encoder self-attention", exact=True).click()
@@ -190,7 +190,7 @@ def test_the_film_of_an_ended_run_keeps_its_step(page: Page, tmp_path: Path) -> 
 
 
 def test_a_film_plays_automatically_if_requested(page: Page, tmp_path: Path) -> None:
-    on_screen(page, tmp_path, as_page(START))
+    on_screen(page, tmp_path, view_page(START))
     show_steps(page, STEPS, play=True)
     expect(page.locator(".hu-play")).to_have_text("Pause")
     expect(page.locator(".hu-play")).to_have_text("Play")
@@ -199,7 +199,7 @@ def test_a_film_plays_automatically_if_requested(page: Page, tmp_path: Path) -> 
 
 def test_reduced_motion_disables_automatic_playback(page: Page, tmp_path: Path) -> None:
     page.emulate_media(reduced_motion="reduce")
-    on_screen(page, tmp_path, as_page(START))
+    on_screen(page, tmp_path, view_page(START))
     show_steps(page, STEPS, play=True)
     check_step(page, 100)
     expect(page.locator(".hu-play")).to_have_text("Play")

@@ -16,7 +16,7 @@ from tests.browser.explorer_file import box_of, on_screen
 from transformer import Translator
 from transformer.figures.box_layout import figure_1
 from transformer.figures.tensors import Table, tensor_data
-from transformer.figures.views import page as as_page
+from transformer.figures.views import page as view_page
 
 pytestmark = pytest.mark.browser
 
@@ -124,7 +124,7 @@ window.reports = [];
 const view = tensorsView(document.body, (state) => window.reports.push(state));
 document.querySelector(".hu").classList.add("hu-file");
 view.show(Uint8Array.from(atob("{data}"), (letter) => letter.charCodeAt(0)));"""
-    on_screen(page, folder, as_page(start))
+    on_screen(page, folder, view_page(start))
     canvas = page.locator(".hu-canvas")
     canvas.wait_for()
     return canvas
@@ -239,7 +239,7 @@ for (const name of ["one", "two"]) {{
   place.querySelector(".hu").classList.add("hu-file");
   view.show(Uint8Array.from(atob("{data}"), (letter) => letter.charCodeAt(0)));
 }}"""
-    on_screen(page, tmp_path, as_page(start))
+    on_screen(page, tmp_path, view_page(start))
     first, second = page.locator(".hu-canvas").nth(0), page.locator(".hu-canvas").nth(1)
     box = box_of(first)
     point(page, first, box["width"] - 3, 20, click=True)

@@ -14,7 +14,7 @@ from transformer.jobs import Jobs, services
 from transformer.jobs.races import RACES
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import default_settings, make_run_config
-from transformer.ui.pages.training import ideas
+from transformer.ui.pages.training import example_runs
 from transformer.ui.services import live_jobs
 from transformer.ui.shell.registry import CLASS, PAGES
 
@@ -24,21 +24,23 @@ def test_it_opens_with_example_runs_and_says_what_to_do_first(visit: Visit, jobs
     labels = [link.proto.label for link in app.get("page_link")]
     always = [entry.title for file, entry in PAGES.items() if file != CLASS]
     assert labels[: len(always)] == always
-    for idea in ideas.IDEAS:
-        assert idea.title in visible_text(app)
-        assert app.button(f"train-{idea.task}")
-    assert visible_text(app).count("steps, about 9 s") == len(ideas.IDEAS)
+    for example_run in example_runs.EXAMPLE_RUNS:
+        assert example_run.title in visible_text(app)
+        assert app.button(f"train-{example_run.task}")
+    assert visible_text(app).count("steps, about 9 s") == len(example_runs.EXAMPLE_RUNS)
     assert "Click **Train** on one of the cards" in visible_text(app)
     assert not messages(app)
     assert not jobs.runs()
 
 
-@pytest.mark.parametrize("idea", ideas.IDEAS, ids=lambda idea: idea.task)
+@pytest.mark.parametrize(
+    "example_run", example_runs.EXAMPLE_RUNS, ids=lambda example_run: example_run.task
+)
 def test_one_click_on_an_example_queues_its_run_and_shows_it(
-    visit: Visit, jobs: Jobs, idea: ideas.Idea
+    visit: Visit, jobs: Jobs, example_run: example_runs.ExampleRun
 ) -> None:
     app = visit(PAGE)
-    app.button(f"train-{idea.task}").click().run()
+    app.button(f"train-{example_run.task}").click().run()
     assert not app.exception
     assert not messages(app)
     (run,) = jobs.runs()
@@ -46,8 +48,8 @@ def test_one_click_on_an_example_queues_its_run_and_shows_it(
     assert app.query_params["run"] == run.name == view(app).run
     assert "First in the queue" in visible_text(app)
     config = jobs.folder(run.name).config().to_dict()
-    assert config["data"]["task"] == idea.task
-    assert config["training"]["steps"] == default_settings(idea.task)["steps"]
+    assert config["data"]["task"] == example_run.task
+    assert config["training"]["steps"] == default_settings(example_run.task)["steps"]
     assert config["training"]["minutes"] == jobs.limits.minutes
 
 
@@ -77,7 +79,11 @@ def test_a_queued_run_shows_its_start_time_and_another_run_to_watch(
 
 
 def test_the_french_example_has_probes_with_both_adjective_orders() -> None:
-    probes = ideas.run_config(next(idea for idea in ideas.IDEAS if idea.task == "french")).probes
+    probes = example_runs.run_config(
+        next(
+            example_run for example_run in example_runs.EXAMPLE_RUNS if example_run.task == "french"
+        )
+    ).probes
     links = {e.src: dict(e.alignment or ()) for e in TASKS["french"].pairs(400, seed=11)}
     target_positions = [[links[src][n] for n in range(len(src.split()))] for src, _ in probes]
     in_order = [where == sorted(where) for where in target_positions]
@@ -93,7 +99,7 @@ def test_the_race_card_starts_the_race_of_scores(
     assert not jobs.runs()
     object.__setattr__(jobs.limits, "runs_per_visitor", 100)
     app.button("start-idea-race").click().run()
-    race = RACES[ideas.RACE_NAME]
+    race = RACES[example_runs.RACE_NAME]
     assert len(jobs.runs()) == len(race.entries) * len(race.seeds)
     assert app.query_params["race"]
     app = visit(PAGE)

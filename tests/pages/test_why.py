@@ -25,7 +25,7 @@ from transformer.jobs.race_runs import COLUMNS
 from transformer.jobs.races import RACES
 from transformer.jobs.results import RESULT
 from transformer.jobs.shipped_race import write_race
-from transformer.model.rivals import RIVALS
+from transformer.model.table1_layers import TABLE1_LAYERS
 from transformer.text.files import read_json, write_json
 from transformer.ui.pages.why import PARTS
 from transformer.ui.pages.why.sizes import NAMES, format_count
@@ -49,7 +49,7 @@ def rows(app: AppTest, caption: str) -> dict[str, list[str]]:
 def test_table_1_is_evaluated_at_the_sizes_of_the_address(visit: Visit) -> None:
     app = visit(PAGE, n="96", d="48", k="5", r="9")
     table_rows, costs = rows(app, "Table 1 at n = 96"), formulas(96, 48, 5, 9)["cost"]
-    for name in RIVALS:
+    for name in TABLE1_LAYERS:
         assert table_rows[NAMES[name]][1].startswith(format_count(costs[name]))
     assert table_rows["Restricted self-attention"][1].endswith("lowest")
     assert "n = 96 > d = 48: self-attention costs 2 times more than recurrence" in words(app)
@@ -61,7 +61,7 @@ def test_operations_are_counted_in_the_layers(visit: Visit) -> None:
     table_rows = rows(
         visit(PAGE, n="32", d="48", k="5", r="9"), "Multiplications at n = 32, d = 48"
     )
-    for name in RIVALS:
+    for name in TABLE1_LAYERS:
         counted = count(name, 32, 48, 5, 9)
         assert table_rows[NAMES[name]][1] == format_count(counted.mixing)
         assert table_rows[NAMES[name]][3] == format_count(counted.total)
@@ -108,7 +108,9 @@ def test_time_is_measured_on_request_and_stored_for_all_visitors(
     visit: Visit, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     timings = [
-        Timing(name, n, 1e-6 * n**2, 2e-6 * n, n, 3).__dict__ for n in LENGTHS for name in RIVALS
+        Timing(name, n, 1e-6 * n**2, 2e-6 * n, n, 3).__dict__
+        for n in LENGTHS
+        for name in TABLE1_LAYERS
     ]
     requests = []
 

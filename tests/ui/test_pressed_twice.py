@@ -10,7 +10,7 @@ import streamlit as st
 
 from tests.session import SessionDict
 from transformer.ui import state
-from transformer.ui.pages.training import Train, draft, finished_run, ideas
+from transformer.ui.pages.training import Train, draft, example_runs, finished_run
 from transformer.ui.services import live_classes, live_jobs
 from transformer.ui.shell import visitor
 from transformer.ui.widgets.races import start
@@ -39,7 +39,7 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> Jobs:
     monkeypatch.setattr(st, "session_state", SessionDict({"page": "pages/train.py", "view": {}}))
     monkeypatch.setattr(live_jobs, "jobs", lambda: new_jobs)
     monkeypatch.setattr(live_classes, "is_teacher", lambda: False)
-    for module in (ideas, start):
+    for module in (example_runs, start):
         monkeypatch.setattr(module, "submit_race", new_jobs.submit)
     for name in ("current_id", "address_hash"):
         monkeypatch.setattr(visitor, name, lambda: "ann")
@@ -48,24 +48,26 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> Jobs:
 
 def test_a_double_click_starts_one_run(jobs: Jobs) -> None:
     for _ in range(2):
-        ideas._start(ideas.IDEAS[0])
+        example_runs._start(example_runs.EXAMPLE_RUNS[0])
     assert jobs.names == ["there already", "run-1"]
     assert state.view(Train).run == "run-1"
     state.change(run="")
-    ideas._start(ideas.IDEAS[0])  # a later, separate click
+    example_runs._start(example_runs.EXAMPLE_RUNS[0])  # a later, separate click
     assert state.view(Train).run == "run-2"
 
 
 def test_a_double_click_replaces_the_selected_run_once(jobs: Jobs) -> None:
     state.change(run="there already")
     for _ in range(2):
-        draft.submit(ideas.run_config(ideas.IDEAS[0]), {}, shown_run="there already")
+        draft.submit(
+            example_runs.run_config(example_runs.EXAMPLE_RUNS[0]), {}, shown_run="there already"
+        )
     assert jobs.names == ["there already", "run-1"]
     assert state.view(Train).run == "run-1"
 
 
 @pytest.mark.parametrize(
-    "begin", [ideas._start_race, lambda: start._start(Jobs(), "heads", "ann", 1)]
+    "begin", [example_runs._start_race, lambda: start._start(Jobs(), "heads", "ann", 1)]
 )  # type: ignore[arg-type]
 def test_a_double_click_starts_one_race(jobs: Jobs, begin: Any) -> None:
     for _ in range(2):

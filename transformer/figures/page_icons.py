@@ -44,7 +44,7 @@ def _svg(shapes: Iterable[str]) -> str:
 
 
 def _lessons() -> Iterable[str]:
-    """A path with stations, the first of them reached."""
+    """Draw a path with stations, the first of them reached."""
     points = [(12 + 34 * i, 40 - 12 * (i % 2) - 3 * i) for i in range(5)]
     yield _line(points, "opacity='0.5' stroke-dasharray='3 4'")
     for i, (x, y) in enumerate(points):
@@ -52,7 +52,7 @@ def _lessons() -> Iterable[str]:
 
 
 def _translate() -> Iterable[str]:
-    """Candidates with bars, the longest chosen."""
+    """Draw candidates with bars, the longest chosen."""
     for row, (share, tile) in enumerate([(0.9, 26), (0.35, 20), (0.16, 30)]):
         y = 12 + 16 * row
         yield _box(34 - tile, y - 5, tile, 10, row == 0, 0.3)
@@ -60,7 +60,7 @@ def _translate() -> Iterable[str]:
 
 
 def _attention() -> Iterable[str]:
-    """Bands from words to words, one of them crossing."""
+    """Draw bands from words to words, one of them crossing."""
     tops, feet = (4, 44, 82, 122), (10, 52, 84, 128)
     for i, j, width in [(0, 0, 6), (1, 2, 5), (2, 1, 6), (3, 3, 6), (1, 1, 1.2), (2, 3, 1.6)]:
         x, to = tops[i] + 15, feet[j] + 12
@@ -72,7 +72,7 @@ def _attention() -> Iterable[str]:
 
 
 def _lab() -> Iterable[str]:
-    """Switches, two of them off."""
+    """Draw switches, two of them off."""
     for i in range(12):
         x, y, off = 16 + 22 * (i % 6), 12 + 24 * (i // 6), i in (3, 7)
         yield _box(x, y, 18, 10, not off, 0.3, 5)
@@ -80,7 +80,7 @@ def _lab() -> Iterable[str]:
 
 
 def _inside() -> Iterable[str]:
-    """The two towers of the paper's Figure 1."""
+    """Draw the two towers of the paper's Figure 1."""
     for x, boxes in ((42, 2), (96, 3)):
         for i in range(boxes):
             yield _box(x, 38 - 14 * i, 30, 9, i == boxes - 1, 0.3)
@@ -90,7 +90,7 @@ def _inside() -> Iterable[str]:
 
 
 def _positions() -> Iterable[str]:
-    """Waves from short to long."""
+    """Draw waves from short to long."""
     for row, length in enumerate((14, 30, 70)):
         wave = [(8 + x, 12 + 16 * row - 5 * math.sin(2 * math.pi * x / length)) for x in range(145)]
         yield _line(wave, f'opacity="{0.9 - 0.2 * row}"')
@@ -98,7 +98,7 @@ def _positions() -> Iterable[str]:
 
 
 def _why() -> Iterable[str]:
-    """Two growth curves that cross."""
+    """Draw two growth curves that cross."""
     yield _line([(20, 4), (20, 50), (146, 50)], "opacity='0.5'")
     yield _line([(20 + x, 44 - 0.16 * x) for x in range(0, 121, 4)], "stroke-dasharray='4 4'")
     square = [(20 + x, 49 - 42 * (x / 120) ** 2) for x in range(0, 121, 4)]
@@ -106,7 +106,7 @@ def _why() -> Iterable[str]:
 
 
 def _train() -> Iterable[str]:
-    """A loss that falls, and a head that takes shape."""
+    """Draw a loss that falls, and a head that takes shape."""
     fall = [(8 + x, 50 - 40 * math.exp(-x / 22) + 2 * math.sin(x * 1.7)) for x in range(0, 81, 2)]
     yield _line(fall, 'stroke-width="2"')
     for i in range(25):
@@ -115,7 +115,7 @@ def _train() -> Iterable[str]:
 
 
 def _findings() -> Iterable[str]:
-    """A list with verdicts."""
+    """Draw a list with verdicts."""
     for row, (mark, long) in enumerate([("M0 4l4 4l8-9", 96), ("M0 0l9 9m0-9l-9 9", 70), ("", 84)]):
         y = 10 + 16 * row
         accent = f'stroke="{ACCENT}" stroke-width="3"' if row == 0 else 'stroke-width="2"'
@@ -124,7 +124,7 @@ def _findings() -> Iterable[str]:
 
 
 def _attribution() -> Iterable[str]:
-    """Bars for the tokens of a sentence, all leading to one output token."""
+    """Draw bars for the tokens of a sentence, all leading to one output token."""
     for i, share in enumerate((0.25, 0.9, 0.15, 0.5, 0.1)):
         x = 10 + 20 * i
         yield _box(x, 42 - 34 * share, 13, 34 * share, i == 1, 0.3)
@@ -136,7 +136,7 @@ def _attribution() -> Iterable[str]:
 
 
 def _corpus() -> Iterable[str]:
-    """Many heads as cells of a grid, coloured by what they do."""
+    """Draw many heads as cells of a grid, coloured by what they do."""
     strengths = (0.15, 0.5, 0.2, 0.8, 0.3, 0.15, 0.6, 0.25, 0.4, 0.15, 0.7, 0.2)
     for i in range(36):
         row, column = divmod(i, 12)

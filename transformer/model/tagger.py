@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from transformer.config import ModelConfig
 from transformer.model.layers import AddAndNorm, AddPositions, FeedForward
-from transformer.model.rivals import GATED, RivalConfig, stack
 from transformer.model.shapes import shapes_only
+from transformer.model.table1_layers import GATED, LayerConfig, stack
 
 
 class Tagger(nn.Module):
@@ -24,8 +24,8 @@ class Tagger(nn.Module):
     def __init__(self, layer: str, config: ModelConfig, tags: int, *, k: int = 3, r: int = 5):
         """
         Args:
-            layer: "lstm", "gru", or a name that `rivals.stack` accepts; `k` and `r` are the sizes
-                of its kernel and neighbourhood.
+            layer: "lstm", "gru", or a name that `table1_layers.stack` accepts; `k` and `r` are the
+                sizes of its kernel and neighbourhood.
             config: width, depth, heads, d_ff and vocabulary.
             tags: number of different tags, the width of the logits.
         """
@@ -34,7 +34,7 @@ class Tagger(nn.Module):
         self.embedding = nn.Embedding(config.vocab_size, config.d_model)
         nn.init.normal_(self.embedding.weight, std=config.d_model**-0.5)
         self.embed = AddPositions(config)
-        sizes = RivalConfig(config.d_model, k=k, r=r, n_heads=config.n_heads)
+        sizes = LayerConfig(config.d_model, k=k, r=r, n_heads=config.n_heads)
         self.mixers = nn.ModuleList(_mixers(layer, sizes, config.n_layers))
         self.mixer_norms = nn.ModuleList(AddAndNorm(config) for _ in self.mixers)
         self.ffns = nn.ModuleList(FeedForward(config) for _ in self.mixers)
@@ -51,7 +51,7 @@ class Tagger(nn.Module):
         return self.output(x)  # type: ignore[no-any-return]
 
 
-def _mixers(layer: str, sizes: RivalConfig, n_layers: int) -> list[nn.Module]:
+def _mixers(layer: str, sizes: LayerConfig, n_layers: int) -> list[nn.Module]:
     if layer in GATED:
         return [GATED[layer](sizes) for _ in range(n_layers)]
     return stack(layer, sizes, n_layers)

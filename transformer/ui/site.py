@@ -99,17 +99,17 @@ def write_site(
             _write(folder, step.file, step_page(step, TITLE, before, after, FOOTER))
         progress(0.7, "the models")
         write_live(folder, site)
-        looks = [("Sentences, every head", _sentences(models_here))]
+        links = [("Sentences, every head", _sentences(models_here))]
         progress(0.9, "films")
-        looks.append(("Heads during training", _write_films(folder)))
-        index = index_page(TITLE, LEAD, parts, [entry for entry in looks if entry[1]], FOOTER)
+        links.append(("Heads during training", _write_films(folder)))
+        index = index_page(TITLE, LEAD, parts, [entry for entry in links if entry[1]], FOOTER)
         _write(folder, "course.html", index)
         write_service_worker(folder)
     progress(1.0, "written")
 
 
 def _sentences(models_here: list[Model]) -> list[Look]:
-    """Links to each example with each model, in the explorer of the home page."""
+    """Return links to each example with each model, in the explorer of the home page."""
     return [
         Look(
             live_address({"model": model.name, "text": text}),

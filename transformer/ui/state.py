@@ -83,7 +83,7 @@ def replace_view(page: str, new: View) -> None:
 
 
 def open_view(page: str, new: View) -> None:
-    """As `replace_view`, but by the app before anything is drawn."""
+    """Replace the whole view by the app, before anything is drawn; else as `replace_view`."""
     set_fields(page, **{field.name: getattr(new, field.name) for field in fields(new)})
     st.session_state[_VISIT] = visit() + 1
 
@@ -117,14 +117,14 @@ def bound(name: str) -> dict[str, Any]:
 
 
 def bound_number(name: str) -> dict[str, Any]:
-    """As `bound`, with minimum and maximum."""
+    """Return the arguments of `bound`, with minimum and maximum."""
     field = _page().fields()[name]
     low, high = (type(field.default)(end) for end in field.bounds)
     return {**bound(name), "min_value": low, "max_value": high}
 
 
 def bound_choice(name: str) -> dict[str, Any]:
-    """As `bound`, with the options."""
+    """Return the arguments of `bound`, with the options."""
     names = _page().fields()[name].names
     return {**bound(name), "options": list(names), "format_func": names.__getitem__}
 
@@ -189,37 +189,41 @@ def open_address(page: str) -> list[str]:
     fields are those of the view, or of the view before the last change.
     """
     # At the very beginning: a newer rerun may stop this one at any later Streamlit call.
-    before = st.session_state.get(_PAGE)
+    previous_page = st.session_state.get(_PAGE)
     st.session_state[_PAGE] = page
-    written = dict(st.query_params.items())
-    actor = st.session_state.pop(_ACTED, None)
-    acted, turned = actor is not None, before != page
-    st.session_state[_BY_LINK] = not acted and not turned
+    url_params = dict(st.query_params.items())
+    acting_page = st.session_state.pop(_ACTED, None)
+    has_acted, has_changed_page = acting_page is not None, previous_page != page
+    st.session_state[_BY_LINK] = not has_acted and not has_changed_page
     has_view = _VIEW in st.session_state
     if not has_view:
-        _restore_size(is_screen=written.get("screen") == "1")
-    if before and turned and actor == page:
+        _restore_size(is_screen=url_params.get("screen") == "1")
+    if previous_page and has_changed_page and acting_page == page:
         # The last message came from a widget of the page that the user has just left and returned
         # the browser to that page. Continue to the new page. (If the message came together with
         # the click on the link, the browser is already there.)
-        st.session_state[_WRITTEN] = before, params(before)
-        st.switch_page(before, query_params=params(before))
-    is_own_address = (page, written) == st.session_state.get(_WRITTEN)
-    stale = has_view and (turned or acted or is_own_address)
-    if turned or not stale:
+        st.session_state[_WRITTEN] = previous_page, params(previous_page)
+        st.switch_page(previous_page, query_params=params(previous_page))
+    is_own_address = (page, url_params) == st.session_state.get(_WRITTEN)
+    ignores_url = has_view and (has_changed_page or has_acted or is_own_address)
+    if has_changed_page or not ignores_url:
         st.session_state[_VISIT] = visit() + 1
-    values, problems = parse_params(page, written)
+    values, problems = parse_params(page, url_params)
     view_type = _page()
-    if stale and turned:
+    if ignores_url and has_changed_page:
         set_fields(
             **{name: getattr(make_view(view_type, values), name) for name in view_type.own()}
         )
-    if stale:
-        if acted and not turned:  # also if this rerun is stopped before it writes the new one
-            st.session_state[_WRITTEN] = page, written
+    if ignores_url:
+        if (
+            has_acted and not has_changed_page
+        ):  # also if this rerun is stopped before it writes the new one
+            st.session_state[_WRITTEN] = page, url_params
         return []
-    bare = {name: field.default for name, field in view_type.fields().items() if field.linked}
-    set_fields(**{**bare, **values.pop(View.__name__, {}), **values.pop(view_type.__name__, {})})
+    defaults = {name: field.default for name, field in view_type.fields().items() if field.linked}
+    set_fields(
+        **{**defaults, **values.pop(View.__name__, {}), **values.pop(view_type.__name__, {})}
+    )
     if values:  # an old address may hold fields of other pages
         _store(values)
     return problems
@@ -233,22 +237,22 @@ def ignore_address() -> None:
 
 def write_address() -> None:
     """Write the view into the URL if it differs, after everything is drawn."""
-    page, view_type, written = st.session_state[_PAGE], _page(), dict(st.query_params.items())
-    values, problems = parse_params(page, written)
+    page, view_type, url_params = st.session_state[_PAGE], _page(), dict(st.query_params.items())
+    values, problems = parse_params(page, url_params)
     linked = {name for name, field in view_type.fields().items() if field.linked}
     params = view(view_type).to_params()
     if (
         problems
-        or not written.keys() <= linked
+        or not url_params.keys() <= linked
         or make_view(view_type, values).to_params() != params
     ):
         st.query_params.from_dict(params)
-    elif st.session_state.get(_BY_LINK) and (page, written) != st.session_state.get(_WRITTEN):
+    elif st.session_state.get(_BY_LINK) and (page, url_params) != st.session_state.get(_WRITTEN):
         # Streamlit does not update the address bar for a link to the current page; the next request
         # would restore the old address. Views in the browser write their own address, which may
         # already be newer. A link to another page needs nothing: an address sent before the browser
         # has changed pages would be added to the history of the old page.
-        st.query_params.from_dict(written)
+        st.query_params.from_dict(url_params)
     st.session_state[_WRITTEN] = page, dict(st.query_params.items())
 
 

@@ -12,13 +12,13 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from transformer.analysis.table1.complexity import TABLE_1, count, crossing, formulas, separable
-from transformer.model.rivals import RIVALS, RivalConfig
+from transformer.model.table1_layers import TABLE1_LAYERS, LayerConfig
 
 
 def test_table_1_equals_hand_computed_numbers() -> None:
     """By hand: n = 100, d = 10, k = 5, r = 20."""
     table = formulas(100, 10, 5, 20)
-    assert list(table.index) == list(RIVALS) == list(TABLE_1)
+    assert list(table.index) == list(TABLE1_LAYERS) == list(TABLE_1)
     assert table["cost"].tolist() == [100_000, 10_000, 50_000, 20_000]
     assert table["steps"].tolist() == [1, 100, 1, 1]
     assert table["path"].tolist() == pytest.approx([1, 100, math.log(100, 5), 5])
@@ -60,7 +60,7 @@ def test_self_attention_is_cheaper_than_recurrence_for_n_below_d() -> None:
     assert crossing("self-attention", "recurrent", 512, 3, 15) == 512
 
 
-@pytest.mark.parametrize("name", RIVALS)
+@pytest.mark.parametrize("name", TABLE1_LAYERS)
 @pytest.mark.parametrize(("n", "d", "k", "r"), [(12, 8, 3, 5), (5, 16, 7, 3), (33, 4, 1, 9)])
 def test_counts_equal_a_closed_form_and_pytorchs_counter(
     name: str, n: int, d: int, k: int, r: int
@@ -75,7 +75,7 @@ def test_counts_equal_a_closed_form_and_pytorchs_counter(
         | {"": 2 * r * n * d},
     }
     assert dict(counts.by) == expected[name]
-    layer = RIVALS[name](RivalConfig(d, k=k, r=r))
+    layer = TABLE1_LAYERS[name](LayerConfig(d, k=k, r=r))
     with FlopCounterMode(display=False) as flops:
         layer(torch.zeros(1, n, d))
     assert 2 * counts.total == flops.get_total_flops()

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from transformer.analysis.table1 import paths
-from transformer.model.rivals import RIVALS, RivalConfig, stack
+from transformer.model.table1_layers import TABLE1_LAYERS, LayerConfig, stack
 
 
 def search_by_offsets(name: str, n: int, n_layers: int, k: int, r: int) -> list[set[int]]:
@@ -51,7 +51,7 @@ def test_inputs_affect_outputs_from_the_path_length_on(name: str, n: int, k: int
     """The layers run forward twice, without gradients and in the order of a model."""
     needed = int(paths.layers_needed(name, n, k, r))
     for depth in (needed - 1, needed):
-        layers = [layer.double() for layer in stack(name, RivalConfig(4, k=k, r=r), depth)]
+        layers = [layer.double() for layer in stack(name, LayerConfig(4, k=k, r=r), depth)]
         states = torch.randn(1, n, 4, dtype=torch.float64)
         changed_states = states.clone()
         changed_states[0, 0] += 1
@@ -93,14 +93,14 @@ def longest_path(node: Any) -> int:
     return 1 + max(map(longest_path, before)) if before else 0
 
 
-@pytest.mark.parametrize("name", RIVALS)
+@pytest.mark.parametrize("name", TABLE1_LAYERS)
 def test_sequential_operations_equal_the_longest_path_in_the_graph(name: str) -> None:
-    out = RIVALS[name](RivalConfig(4))(torch.zeros(1, 4, 4, requires_grad=True))
+    out = TABLE1_LAYERS[name](LayerConfig(4))(torch.zeros(1, 4, 4, requires_grad=True))
     assert paths.chain(name, 4, r=5) == longest_path(out.grad_fn)
 
 
 def test_only_recurrent_layers_need_more_sequential_operations() -> None:
-    for name in RIVALS:
+    for name in TABLE1_LAYERS:
         added_operations = paths.chain(name, 40) - paths.chain(name, 10)
         assert added_operations == (
             2 * 30 if name == "recurrent" else 0
@@ -108,7 +108,7 @@ def test_only_recurrent_layers_need_more_sequential_operations() -> None:
 
 
 def test_recurrent_steps_are_counted_by_their_tanh() -> None:
-    out = RIVALS["recurrent"](RivalConfig(4))(torch.zeros(1, 9, 4, requires_grad=True))
+    out = TABLE1_LAYERS["recurrent"](LayerConfig(4))(torch.zeros(1, 9, 4, requires_grad=True))
     recorded, waiting = set(), [out.grad_fn]
     while waiting:
         node = waiting.pop()
@@ -126,7 +126,7 @@ def test_the_table_has_a_row_per_stack_and_length() -> None:
     table = paths.lengths((2, 9), k=3, r=5)
     assert len(table) == 2 * len(paths.STACKS)
     assert table["measured"].tolist() == table["formula"].tolist()
-    assert table["chain"].notna().sum() == 2 * len(RIVALS)
+    assert table["chain"].notna().sum() == 2 * len(TABLE1_LAYERS)
 
 
 def test_an_unknown_stack_is_refused() -> None:

@@ -10,7 +10,7 @@ from scipy.stats import linregress
 
 from transformer.analysis.table1 import timing
 from transformer.analysis.table1.complexity import count
-from transformer.model.rivals import RIVALS, RivalConfig
+from transformer.model.table1_layers import TABLE1_LAYERS, LayerConfig
 
 LONG = [n for n in timing.LENGTHS if n >= timing.MIN_FITTED_LENGTH]
 
@@ -37,20 +37,20 @@ def test_slopes_leave_short_sequences_out() -> None:
         timing.Timing(
             name, n, 1e-6 * n**power if n >= timing.MIN_FITTED_LENGTH else 5.0, 1e-5 * n, n, 3
         )
-        for power, name in enumerate(RIVALS)
+        for power, name in enumerate(TABLE1_LAYERS)
         for n in timing.LENGTHS
     ]
     by_layer = timing.slopes(timings)
-    for power, name in enumerate(RIVALS):
+    for power, name in enumerate(TABLE1_LAYERS):
         assert by_layer[name]["forward"].slope == pytest.approx(power)
         assert by_layer[name]["backward"].slope == pytest.approx(1)
         assert by_layer[name]["forward"].lengths == len(LONG)
-    assert len(timing.frame(timings)) == len(timings)
+    assert len(timing.timing_table(timings)) == len(timings)
 
 
 def test_a_small_time_budget_ends_early() -> None:
     timings = list(timing.measure(d=8, k=3, r=5, budget=0.05))
-    assert {measured.layer for measured in timings} <= set(RIVALS)
+    assert {measured.layer for measured in timings} <= set(TABLE1_LAYERS)
     assert timings[0].layer == "self-attention"
     assert timings[0].n == timing.LENGTHS[0]
     assert timings[0].products == count("self-attention", timing.LENGTHS[0], 8).total
@@ -58,11 +58,11 @@ def test_a_small_time_budget_ends_early() -> None:
         measured.forward > 0 and measured.backward > 0 and measured.runs >= 3
         for measured in timings
     )
-    assert len(timings) < len(RIVALS) * len(timing.LENGTHS)
+    assert len(timings) < len(TABLE1_LAYERS) * len(timing.LENGTHS)
 
 
 def test_sizes_over_the_memory_limit_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    config = RivalConfig(8, r=5)
+    config = LayerConfig(8, r=5)
     limit = timing.memory("self-attention", 128, config)
     monkeypatch.setattr("transformer.analysis.table1.timing.MAX_MEMORY_BYTES", limit)
     longest = {measured.layer: measured.n for measured in timing.measure(d=8, r=5, budget=4.0)}
@@ -82,7 +82,7 @@ def test_partial_results_are_reported_with_the_progress(monkeypatch: pytest.Monk
     ]
     assert timings[0].layer == "self-attention"
     assert progress_calls[0] == (
-        1 / (len(timing.LENGTHS) * len(RIVALS)),
+        1 / (len(timing.LENGTHS) * len(TABLE1_LAYERS)),
         "measuring self-attention",
         1,
     )

@@ -14,7 +14,7 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
-from transformer.model.rivals import RIVALS, RivalConfig
+from transformer.model.table1_layers import TABLE1_LAYERS, LayerConfig
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ TABLE_1: Mapping[str, Order] = MappingProxyType(
         ),
     }
 )  # fmt: skip
-"""Rows by layer name, as in `model.rivals.RIVALS`, in the paper's order."""
+"""Rows by layer name, as in `model.table1_layers.TABLE1_LAYERS`, in the paper's order."""
 
 
 def separable(n: int, d: int, k: int) -> int:
@@ -130,16 +130,16 @@ MIXING = {
 
 
 def count(layer: str, n: int, d: int, k: int = 3, r: int = 15) -> Count:
-    """Run a layer of `RIVALS` and count the multiplications of its matrix products.
+    """Run a layer of `TABLE1_LAYERS` and count the multiplications of its matrix products.
 
     It counts the operations for which PyTorch's FLOP counter has a formula (matrix products and
     convolutions; two FLOPs are one multiplication with its addition), each assigned to the weight
     it uses. Softmax, tanh, scaling and biases, which grow with n² or n·d, are not counted. Raises
     ValueError for invalid sizes, or an unknown layer.
     """
-    if layer not in RIVALS:
-        raise ValueError(f"There is no layer {layer!r}; choose one of {', '.join(RIVALS)}.")
-    module = RIVALS[layer](RivalConfig(d, k=k, r=r))
+    if layer not in TABLE1_LAYERS:
+        raise ValueError(f"There is no layer {layer!r}; choose one of {', '.join(TABLE1_LAYERS)}.")
+    module = TABLE1_LAYERS[layer](LayerConfig(d, k=k, r=r))
     with torch.no_grad(), _MultiplicationCounter(module) as products:
         module(torch.zeros(1, n, d))
     return Count(layer, MappingProxyType(products.by))

@@ -12,9 +12,9 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from transformer.cancellation import check_cancelled
-from transformer.model.rivals import RIVALS, RivalConfig, stack
+from transformer.model.table1_layers import TABLE1_LAYERS, LayerConfig, stack
 
-STACKS = (*RIVALS, "dilated")
+STACKS = (*TABLE1_LAYERS, "dilated")
 """Layers that can be stacked: "convolutional" is contiguous, as in ConvS2S (Gehring et al. 2017),
 the dilations of "dilated" grow as in ByteNet (Kalchbrenner et al. 2016)."""
 MAX_LAYERS = 600
@@ -41,7 +41,7 @@ def receptive_field(
     # From the top down: the layers above a state form a stack, with the smallest dilation on top.
     # Which positions are connected does not depend on the order of the layers.
     check_cancelled()
-    layers = reversed(stack(name, RivalConfig(WIDTH, k=k, r=r), n_layers))
+    layers = reversed(stack(name, LayerConfig(WIDTH, k=k, r=r), n_layers))
     with torch.enable_grad():
         states = [torch.randn(1, n, WIDTH, dtype=torch.float64, requires_grad=True)]
         for layer in layers:
@@ -98,7 +98,7 @@ def chain(name: str, n: int, k: int = 3, r: int = 15) -> int:
     Table 1 calls them sequential operations. Each is one tensor operation of PyTorch, however
     large; views and transpositions count too.
     """
-    layer = RIVALS[name](RivalConfig(WIDTH, k=k, r=r))
+    layer = TABLE1_LAYERS[name](LayerConfig(WIDTH, k=k, r=r))
     with torch.enable_grad():
         out = layer(torch.zeros(1, n, WIDTH, requires_grad=True))
     return _longest(out.grad_fn)
@@ -125,7 +125,7 @@ def lengths(sizes: Iterable[int], k: int = 3, r: int = 15) -> pd.DataFrame:
             "n": n,
             "measured": layers_needed(name, n, k, r),
             "formula": path_length(name, n, k, r),
-            "chain": chain(name, n, k, r) if name in RIVALS else math.nan,
+            "chain": chain(name, n, k, r) if name in TABLE1_LAYERS else math.nan,
         }
         for name in STACKS
         for n in sizes

@@ -16,7 +16,7 @@ import torch
 from torch import nn
 
 from transformer.analysis.table1.complexity import count
-from transformer.model.rivals import RIVALS, RivalConfig
+from transformer.model.table1_layers import TABLE1_LAYERS, LayerConfig
 
 LENGTHS = tuple(2**power for power in range(7, 13))
 """From 128 to 4096 positions."""
@@ -78,8 +78,8 @@ def measure(d: int = 64, k: int = 3, r: int = 15, budget: float = BUDGET) -> Ite
     `MAX_MEMORY_BYTES`; all stop when, on a busy machine, `MAX_WAIT_FACTOR` times the budget has
     passed. Raises ValueError for invalid sizes.
     """
-    config = RivalConfig(d, k=k, r=r)
-    layers = {name: RIVALS[name](config) for name in RIVALS}
+    config = LayerConfig(d, k=k, r=r)
+    layers = {name: TABLE1_LAYERS[name](config) for name in TABLE1_LAYERS}
     share = budget / (len(LENGTHS) * len(layers))
     last = dict.fromkeys(layers, 0.0)  # seconds of its last pass; infinite: stopped
     began, deadline = time.process_time(), time.perf_counter() + MAX_WAIT_FACTOR * budget
@@ -96,7 +96,7 @@ def measure(d: int = 64, k: int = 3, r: int = 15, budget: float = BUDGET) -> Ite
             last[name] = timing.forward + timing.backward
 
 
-def memory(name: str, n: int, config: RivalConfig) -> int:
+def memory(name: str, n: int, config: LayerConfig) -> int:
     """Return a generous estimate of the bytes in float32 that a forward and backward pass keep."""
     d, k, r = config.d, config.k, config.r
     numbers = {
@@ -108,7 +108,7 @@ def memory(name: str, n: int, config: RivalConfig) -> int:
     return 4 * (numbers[name] + 2 * k * d**2 + 8 * d**2)
 
 
-def frame(timings: list[Timing]) -> pd.DataFrame:
+def timing_table(timings: list[Timing]) -> pd.DataFrame:
     """Return a row for each measurement: layer, n, forward, backward (seconds), runs."""
     return pd.DataFrame(
         [asdict(timing) for timing in timings], columns=list(Timing.__annotations__)
@@ -138,7 +138,7 @@ def slopes(timings: list[Timing]) -> dict[str, dict[str, Slope]]:
     long.
     """
     by_layer: dict[str, dict[str, Slope]] = {}
-    for name in RIVALS:
+    for name in TABLE1_LAYERS:
         points = [
             timing for timing in timings if timing.layer == name and timing.n >= MIN_FITTED_LENGTH
         ]
@@ -150,7 +150,7 @@ def slopes(timings: list[Timing]) -> dict[str, dict[str, Slope]]:
     return by_layer
 
 
-def _timed(name: str, layer: nn.Module, n: int, config: RivalConfig, seconds: float) -> Timing:
+def _timed(name: str, layer: nn.Module, n: int, config: LayerConfig, seconds: float) -> Timing:
     x = torch.randn(1, n, config.d, requires_grad=True)
     passes: list[tuple[float, float]] = []
     while len(passes) < 4 or (sum(map(sum, passes[1:])) < seconds and len(passes) <= MAX_PASSES):
@@ -173,6 +173,6 @@ def compute(sizes: Mapping[str, Any], progress: Callable[..., None]) -> dict[str
     timings: list[dict[str, Any]] = []
     for timing in measure(**sizes):
         timings.append(asdict(timing))
-        done = len(timings) / (len(LENGTHS) * len(RIVALS))
+        done = len(timings) / (len(LENGTHS) * len(TABLE1_LAYERS))
         progress(done, f"measuring {timing.layer}", {"timings": timings})
     return {"timings": timings}

@@ -47,7 +47,7 @@ def _has_memory_for_warm_workers() -> bool:
 
 
 def resume_runs() -> None:
-    """At the server's start: start workers if an earlier server left queued or running runs (its
+    """Start workers at the server's start if an earlier server left queued or running runs (its
     workers may still be saving). Raises ValueError as `jobs` does."""
     service = _shared_jobs()
     if any(info.status in ("queued", "running") for info in service.runs()):
@@ -55,8 +55,8 @@ def resume_runs() -> None:
 
 
 def _shared_jobs() -> Jobs:
-    where = str(runs_folder()), os.environ.get(LIMITS_VARIABLE, ""), str(models.shipped_folder())
-    return services.shared_service(_new_jobs, *where)
+    settings = str(runs_folder()), os.environ.get(LIMITS_VARIABLE, ""), str(models.shipped_folder())
+    return services.shared_service(_new_jobs, *settings)
 
 
 def _new_jobs(folder: str, limits: str, shipped: str) -> Jobs:

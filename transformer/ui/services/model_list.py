@@ -49,20 +49,20 @@ def list_models(checkpoints: Path, runs: Path, visitor: str) -> dict[str, Listed
     """Return this visitor's models by name, in the order of `models.checkpoints`."""
     # One rerun calls this several times, on its own thread; each call would read folders.
     request = checkpoints, runs, visitor
-    since, before, models = getattr(_cached_list, "last", (-math.inf, None, {}))
-    if before != request or time.monotonic() > since + LIST_MAX_AGE_SECONDS:
+    cached_at, previous_request, models = getattr(_cached_list, "last", (-math.inf, None, {}))
+    if previous_request != request or time.monotonic() > cached_at + LIST_MAX_AGE_SECONDS:
         models = _read_models(checkpoints, runs, visitor)
         _cached_list.last = time.monotonic(), request, models
     return dict(models)
 
 
 def _read_models(checkpoints: Path, runs: Path, visitor: str) -> dict[str, ListedModel]:
-    alone = sorted(
+    checkpoint_folders = sorted(
         _folders(checkpoints), key=lambda path: (path.name != DEFAULT_CHECKPOINT, path.name)
     )
     models = {
         path.name: ListedModel(path, path.name, count_weights(path))
-        for path in alone
+        for path in checkpoint_folders
         if _is_checkpoint(path)
     }
     for run in _folders(runs):

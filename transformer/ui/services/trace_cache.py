@@ -115,7 +115,7 @@ def greedy(model: Model, text: str, prefix: tuple[int, ...] = ()) -> CachedTrace
 
 
 def without_session(model: Model, text: str) -> CachedTrace:
-    """As `greedy`, outside of a session."""
+    """Translate greedily and trace, as `greedy` but outside of a session."""
     return _cached(model, text, {"method": "greedy"}, _weight_sites(model))
 
 

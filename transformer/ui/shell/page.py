@@ -75,7 +75,7 @@ def _frame(file: str) -> Iterator[list[str]]:
     name, home = PAGES[file].title, file == HOME
     problems = state.open_address(file)
     downloads.begin_run()
-    lessons.follow(file)
+    lessons.open_requested(file)
     with following.page_in_class(file):
         st.set_page_config(
             page_title=name if home else f"{name} · Heads Up", page_icon="👀", layout="wide"

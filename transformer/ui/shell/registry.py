@@ -123,15 +123,15 @@ def parse_params(file: str, params: Mapping[str, str]) -> tuple[Values, list[str
     view_type = PAGES[file].view
     values: Values = {View.__name__: {}, view_type.__name__: {}}
     problems: list[str] = []
-    for name, written in params.items():
-        name, written = OLD_FIELDS.get(name, {}).get(written, (name, written))
+    for name, text in params.items():
+        name, text = OLD_FIELDS.get(name, {}).get(text, (name, text))
         owners = owners_of(name, file)
         parsed = []
         for owner in owners:
             try:
-                parsed.append((owner, owner.fields()[name].read(written)))
+                parsed.append((owner, owner.fields()[name].read(text)))
             except ValueError as error:
-                problem = f"The address has {name}={written!r}; it must be {error}."
+                problem = f"The address has {name}={text!r}; it must be {error}."
         for owner, value in parsed:
             values.setdefault(owner.__name__, {})[name] = value
         if not owners:

@@ -119,48 +119,48 @@ class Gate:
             await self._app(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers, begun = [*self._headers], False
+        headers, has_started = [*self._headers], False
         refusal = self._refusal(scope)
         # Only requests for a page in a tab accept HTML.
-        asks = scope["method"] == "GET" and "text/html" in _single_header(scope, b"accept")
-        page = not refusal and asks
-        if page:
+        accepts_html = scope["method"] == "GET" and "text/html" in _single_header(scope, b"accept")
+        is_page = not refusal and accepts_html
+        if is_page:
             # No cache between here and the browser may store the visitor's cookie.
             headers += [(b"cache-control", b"private, no-cache"), (b"set-cookie", _cookie(scope))]
 
-        async def dressed(message: Message) -> None:
-            nonlocal begun
+        async def send_with_headers(message: Message) -> None:
+            nonlocal has_started
             if message["type"] == "http.response.start":
-                begun = True
+                has_started = True
                 replaced = {name for name, _ in headers} - {b"set-cookie"}
                 theirs = [pair for pair in message["headers"] if pair[0].lower() not in replaced]
                 message = {**message, "headers": theirs + headers}
             await send(message)
 
         if refusal:
-            return await _refuse(dressed, *refusal)
+            return await _refuse(send_with_headers, *refusal)
         try:
-            await self._app(scope, receive, dressed)
+            await self._app(scope, receive, send_with_headers)
         except Exception:
-            if not begun:
-                await _refuse(dressed, 500, "Internal error; see the app's terminal.")
+            if not has_started:
+                await _refuse(send_with_headers, 500, "Internal error; see the app's terminal.")
             raise
 
     def _refusal(self, scope: Scope) -> Refusal | None:
         """Return status and message for a request that is rejected; None if it is accepted."""
         host = _single_header(scope, b"host")
-        if not self._is_ours(host, scope):
+        if not self._has_own_name(host, scope):
             return 421, _unknown_host(host)
-        if not self._is_from_us(scope, host):
+        if not self._has_own_origin(scope, host):
             return (
                 403,
                 "This request comes from another site; this server accepts only its own pages.",
             )
-        if any(closed in scope["path"] for closed in HIDDEN_PATHS):
+        if any(hidden_path in scope["path"] for hidden_path in HIDDEN_PATHS):
             return 404, "Not found."
         return None
 
-    def _is_ours(self, host: str, scope: Scope) -> bool:
+    def _has_own_name(self, host: str, scope: Scope) -> bool:
         """Return whether this Host is one of the server's names, or the IP address at which the
         request arrived, which no foreign name can imitate."""
         name = _hostname(host)
@@ -173,7 +173,7 @@ class Gate:
         server_address = _parse_address((scope.get("server") or ("", None))[0])
         return server_address is not None and _parse_address(name) == server_address
 
-    def _is_from_us(self, scope: Scope, host: str) -> bool:
+    def _has_own_origin(self, scope: Scope, host: str) -> bool:
         """Return whether the Origin is this server's or an allowed one. Browsers send it where it
         matters; other clients may leave it out, and they have no cookie that a page could abuse."""
         if not any(name == b"origin" for name, _ in scope["headers"]):

@@ -41,14 +41,14 @@ def _pattern(
     named_folders: tuple[Path, ...], working_folder: Path
 ) -> tuple[re.Pattern[str], dict[str, str]]:
     """Return a pattern that matches the known folders, and the replacement of each."""
-    elsewhere = {Path(tempfile.gettempdir()): "tmp", Path(sys.prefix): "python"}
-    elsewhere[Path(sys.base_prefix)] = "python"
+    other_folders = {Path(tempfile.gettempdir()): "tmp", Path(sys.prefix): "python"}
+    other_folders[Path(sys.base_prefix)] = "python"
     with suppress(RuntimeError):  # there may be no home
-        elsewhere[Path.home()] = "~"
+        other_folders[Path.home()] = "~"
     own_folders = {working_folder: "", APP_FOLDER: "", IMPORT_ROOT: ""} | {
         folder: folder.name for folder in named_folders
     }
-    names = _spellings(elsewhere) | _spellings(own_folders)
+    names = _spellings(other_folders) | _spellings(own_folders)
     alone = _spellings(own_folders)  # these also without a following path
     roots = "|".join(
         re.escape(root) + ("" if root in alone else r"(?=[\\/])")

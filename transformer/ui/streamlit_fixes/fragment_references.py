@@ -35,7 +35,7 @@ from transformer.ui.streamlit_fixes.checks import missing_attributes
 
 
 def changes() -> list[str]:
-    """Describe what this Streamlit has changed of what the fix relies on."""
+    """Describe what the fix relies on and the installed Streamlit has changed."""
     return missing_attributes(ScriptRunContext, "cached_message_hashes")
 
 

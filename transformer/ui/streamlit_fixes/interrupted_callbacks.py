@@ -47,11 +47,12 @@ from transformer.ui.streamlit_fixes.checks import changed_signatures, missing_at
 
 
 class _SessionRuns:
-    """What the script runs of one session share, for as long as one of them exists.
+    """State that the script runs of one session share, for as long as one of them exists.
 
     Attributes:
-        lock: held while one of them compares widget states and calls callbacks.
-        count: how many runs there have been; newest: the last that has taken its widget states.
+        lock: held while a run compares widget states and calls callbacks.
+        count: number of runs so far; newest: number of the last run that compared its widget
+            states.
     """
 
     def __init__(self) -> None:
@@ -67,7 +68,7 @@ _request_rerun = AppSession.request_rerun
 
 
 def changes() -> list[str]:
-    """Describe what this Streamlit has changed of what the fix relies on."""
+    """Describe what the fix relies on and the installed Streamlit has changed."""
     return [
         *changed_signatures(
             SafeSessionState,
@@ -83,7 +84,8 @@ def changes() -> list[str]:
 
 
 def apply() -> None:
-    """Make the runs of a session exclude each other, and hand on what a stopped run had pending."""
+    """Run one script run of a session at a time; pass a stopped run's pending states to the
+    next."""
     for owner, name, replacement in (
         (SafeSessionState, "__init__", _init_with_shared_lock),
         (SafeSessionState, "on_script_will_rerun", _call_callbacks_to_completion),
@@ -109,7 +111,7 @@ def _call_callbacks_to_completion(safe: SafeSessionState, *args: Any, **options:
     if runs is None:  # created before `apply`
         return _on_script_will_rerun(safe, *args, **options)
     with runs.lock:
-        if safe.__dict__["_number"] < runs.newest:  # it would undo what a newer run has taken
+        if safe.__dict__["_number"] < runs.newest:  # its states are older than the current ones
             on_yield()
         runs.newest = max(runs.newest, safe.__dict__["_number"])
         object.__setattr__(safe, "_yield_callback", lambda: None)
@@ -130,7 +132,7 @@ def _request_rerun_with_pending_states(session: AppSession, request: ClientState
 
 
 def _stop_before_it_begins(requests: ScriptRequests) -> WidgetStates | None:
-    """Stop a run that has not begun; return the widget states it was to begin with."""
+    """Stop a run that has not begun; return the widget states that it was requested with."""
     with requests._lock:
         if requests._state is not ScriptRequestType.RERUN:
             return None

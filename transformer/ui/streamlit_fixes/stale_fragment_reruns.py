@@ -30,14 +30,14 @@ _run_script = ScriptRunner._run_script
 
 
 def changes() -> list[str]:
-    """Describe what this Streamlit has changed of what the fix relies on."""
+    """Describe what the fix relies on and the installed Streamlit has changed."""
     return changed_signatures(
         ScriptRunner, _run_script="self, rerun_data", _get_script_run_ctx="self"
     ) + missing_attributes(ScriptRunner, "_fragment_storage")
 
 
 def apply() -> None:
-    """Make every script runner drop fragment reruns of a page that was left."""
+    """Make every script runner drop fragment reruns of a page that the visitor has left."""
     ScriptRunner._run_script = _run_unless_stale  # type: ignore[method-assign, assignment]
 
 

@@ -39,7 +39,7 @@ _on_script_will_rerun = SessionState.on_script_will_rerun
 
 
 def changes() -> list[str]:
-    """Describe what this Streamlit has changed of what the fix relies on."""
+    """Describe what the fix relies on and the installed Streamlit has changed."""
     return changed_signatures(
         SessionState,
         register_widget="self, metadata, user_key",
@@ -51,42 +51,45 @@ def changes() -> list[str]:
 def apply() -> None:
     """Make every session resend its values and ignore the browser's outdated ones."""
     for name, replacement in (
-        ("on_script_will_rerun", _take_without_outdated),
+        ("on_script_will_rerun", _rerun_without_outdated),
         ("register_widget", _register_and_resend),
     ):
         setattr(SessionState, name, replacement)
 
 
 def _unacknowledged(state: SessionState) -> dict[str, bytes | None]:
-    """Return the widgets whose value the browser has not sent back, by id, with what it sent last
-    before the app set that value."""
+    """Return the widgets, by id, whose new value the browser has not sent back yet, each with the
+    value that it sent before."""
     widgets: dict[str, bytes | None] = state._old_state.setdefault(_UNACKNOWLEDGED, {})
     return widgets
 
 
 def _last_sent(state: SessionState) -> dict[str, bytes]:
-    """Return what the browser sent last, by widget id."""
+    """Return the last state that the browser sent, by widget id."""
     sent: dict[str, bytes] = state._old_state.setdefault(_LAST_SENT, {})
     return sent
 
 
 @wraps(_on_script_will_rerun)
-def _take_without_outdated(state: SessionState, sent: WidgetStates | None, **options: Any) -> None:
+def _rerun_without_outdated(state: SessionState, sent: WidgetStates | None, **options: Any) -> None:
     current = None if sent is None else _without_outdated(state, sent)
     _on_script_will_rerun(state, current, **options)
 
 
 def _without_outdated(state: SessionState, sent: WidgetStates) -> WidgetStates:
-    """Leave out widgets that repeat what they said before the app set another value, if something
-    else is the reason for this message. (With no other reason the visitor has entered the old value
-    again. Another widget that the app has set is no reason: it only reports its new value.)"""
-    waiting, before = _unacknowledged(state), _last_sent(state)
+    """Return the states without outdated ones: those that repeat the value from before the app set
+    another one, in a message that was sent because of another widget.
+
+    If no other widget has changed, the visitor has entered the old value again, so it is kept. A
+    widget that only reports the value that the app has set does not count as changed.
+    """
+    waiting, previous = _unacknowledged(state), _last_sent(state)
     current = {widget.id: widget.SerializeToString() for widget in sent.widgets}
     triggers = {w.id for w in sent.widgets if "trigger" in str(w.WhichOneof("value"))}
-    changed = {name for name in current.keys() & before.keys() if current[name] != before[name]}
+    changed = {name for name in current.keys() & previous.keys() if current[name] != previous[name]}
     reasons = triggers | changed - waiting.keys()
-    same = {name for name in current.keys() & waiting.keys() if current[name] == waiting[name]}
-    outdated = {name for name in same if reasons - {name}}
+    repeating = {name for name in current.keys() & waiting.keys() if current[name] == waiting[name]}
+    outdated = {name for name in repeating if reasons - {name}}
     for name in current.keys() - outdated:
         waiting.pop(name, None)
     state._old_state[_LAST_SENT] = current

@@ -12,19 +12,20 @@ from transformer.jobs import JobError
 from transformer.ui.widgets import frame
 
 
-def controlled(key: str, value: object, take: Callable[[Any], None]) -> dict[str, Any]:
-    """Return the arguments of a widget that shows `value` and passes a new choice to `take`."""
+def controlled(key: str, value: object, store: Callable[[Any], None]) -> dict[str, Any]:
+    """Return the arguments of a widget that shows `value` and passes a new choice to `store`."""
     st.session_state[key] = value
 
     def chosen() -> None:
         if st.session_state[key] is not None:
-            take(st.session_state[key])
+            store(st.session_state[key])
 
     return {"key": key, "on_change": chosen}
 
 
 def attempt(name: str, act: Callable[[], object]) -> bool:
-    """Call `act` in a callback; return False if it is refused, for `show_refusal(title)`."""
+    """Call `act` in a callback; return False if it is refused, and keep the reason for
+    `show_refusal(name)`."""
     try:
         act()
     except (JobError, ClassroomError) as error:

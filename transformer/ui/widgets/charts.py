@@ -21,16 +21,18 @@ def dark() -> bool:
     return bool(st.context.theme.type == "dark")
 
 
-def chart(figure: go.Figure, key: str, picked: Callable[[], object] | None = None) -> None:
+def chart(figure: go.Figure, key: str, on_point_click: Callable[[], object] | None = None) -> None:
     """Draw a figure without Plotly's toolbar, larger for a projector; a click on a point calls
-    `picked`."""
-    chosen: dict[str, Any] = {"on_select": picked, "selection_mode": "points"} if picked else {}
+    `on_point_click`."""
+    options: dict[str, Any] = (
+        {"on_select": on_point_click, "selection_mode": "points"} if on_point_click else {}
+    )
     figure = enlarged(figure) if state.is_large() else figure
-    st.plotly_chart(figure, theme=None, key=key, config={"displayModeBar": False}, **chosen)
+    st.plotly_chart(figure, theme=None, key=key, config={"displayModeBar": False}, **options)
 
 
 def head_heatmaps(
-    boards: Mapping[str, Float[np.ndarray, "layers heads"]],
+    values_by_kind: Mapping[str, Float[np.ndarray, "layers heads"]],
     quantity: str,
     key: str,
     title: Callable[[str, float], str],
@@ -39,11 +41,14 @@ def head_heatmaps(
 
     Args:
         boards: values by kind, in the order of display.
-        what: the numbers' name; key: of the charts, before the kind.
-        most: what is said of the head with the greatest number: its name and the number to text.
+        quantity: name of the values; key: of the charts, before the kind.
+        title: returns the title after the kind, from the name of the head with the greatest value
+            and that value.
     """
-    limit = max(float(np.abs(values).max()) for values in boards.values()) or 1.0
-    for (kind, values), column in zip(boards.items(), st.columns(len(boards)), strict=True):
+    limit = max(float(np.abs(values).max()) for values in values_by_kind.values()) or 1.0
+    for (kind, values), column in zip(
+        values_by_kind.items(), st.columns(len(values_by_kind)), strict=True
+    ):
         layer, head = map(int, np.unravel_index(int(values.argmax()), values.shape))
         figure = table(
             values,

@@ -135,8 +135,8 @@ def _student(classroom: Classroom, status: QuestionStatus) -> None:
     """Draw the options, or that the answer is counted."""
     me = visitor.current_id()
     teacher = plain(live_classes.teacher_name(classroom))
-    occasion = "The same question again" if status.round else "A question for the class"
-    st.caption(f"{occasion} · anonymous, sealed until {teacher} shows the answers")
+    title = "The same question again" if status.round else "A question for the class"
+    st.caption(f"{title} · anonymous, sealed until {teacher} shows the answers")
     st.markdown(f":material/help: **{plain(status.question.text)}**")
     if classroom.measured.has_answered(me, status.number):
         st.info("Your answer is counted.", icon=":material/lock:")

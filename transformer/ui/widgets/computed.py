@@ -60,14 +60,14 @@ def _result(key: str) -> dict[str, Any]:
 
 def _status_and_controls(computation: Computation, live: bool, button: str, about: str) -> None:
     """Draw progress and buttons; rerun the whole page when the computation starts or ends."""
-    who = visitor.current_id()
-    status = computation_service().status(computation.key, who)
+    visitor_id = visitor.current_id()
+    status = computation_service().status(computation.key, visitor_id)
     if status.live != live or status.status == "done":
         state.rerun_page()
     if live:
         progress(status)
         if status.is_requester:
-            cancel(status, who)
+            cancel(status, visitor_id)
         else:
             st.caption("Another visitor started this measurement; you will see the result too.")
     else:
@@ -101,12 +101,14 @@ def progress(status: ComputationStatus) -> None:
     st.progress(min(max(status.progress, 0.0), 1.0), text=text)
 
 
-def cancel(status: ComputationStatus, who: str, label: str = "Cancel") -> None:
-    frame.callback_button(label, "close", _cancel, status.key, who, key=f"cancel-{status.key}")
+def cancel(status: ComputationStatus, visitor_id: str, label: str = "Cancel") -> None:
+    frame.callback_button(
+        label, "close", _cancel, status.key, visitor_id, key=f"cancel-{status.key}"
+    )
 
 
-def _cancel(key: str, who: str) -> None:
-    attempt(REFUSAL_NAME, lambda: computation_service().cancel(key, who))
+def _cancel(key: str, visitor_id: str) -> None:
+    attempt(REFUSAL_NAME, lambda: computation_service().cancel(key, visitor_id))
 
 
 def submit(computation: Computation, force: bool = False) -> None:

@@ -12,7 +12,7 @@ from transformer.ui import state
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
-from transformer.ui.widgets import display_names, frame, toy
+from transformer.ui.widgets import display_names, frame, training_facts
 
 FIELD_CHARACTERS, PHONE_FIELD_CHARACTERS = 60, 34
 """Characters that a text field shows at least, and on a phone: a longer sentence is repeated below
@@ -46,7 +46,7 @@ def sentence(model: Model) -> None:
             f"Not in the vocabulary: {frame.plain(', '.join(unknown[:5]))}. The model reads "
             f"{_unknown()} instead."
         )
-    toy.show_training_facts(model)
+    training_facts.show_training_facts(model)
 
 
 @cached()

@@ -41,8 +41,8 @@ _LED, _CODE, _OVER = "class_led", "class_code", "class_over"
 
 @contextmanager
 def page_in_class(file: str) -> Iterator[None]:
-    """Context of everything that a page draws: first moves a student who follows to the teacher's
-    view, which may be on another page; afterwards leads the class to a teacher's view."""
+    """Draw a page in this context: before it, a student who follows moves to the teacher's view,
+    which may be on another page; after it, the class is led to a teacher's view."""
     _follow_teacher(file)
     if not st.session_state.get(_ARRIVING):
         yield
@@ -61,36 +61,40 @@ def page_in_class(file: str) -> Iterator[None]:
 
 def _follow_teacher(file: str) -> None:
     """Move a student who follows to the teacher's view; stop following after another action."""
-    classroom, me = live_classes.current_class(), visitor.current_id()
+    classroom, visitor_id = live_classes.current_class(), visitor.current_id()
     followed_view = classroom.view_to_follow if classroom else None
-    screen = live_classes.is_screen()
-    if classroom is None or followed_view is None or not (screen or classroom.follows(me)):
+    is_screen = live_classes.is_screen()
+    if (
+        classroom is None
+        or followed_view is None
+        or not (is_screen or classroom.follows(visitor_id))
+    ):
         for name in (_AT, _ARRIVING, _NEWS_RERUN):
             st.session_state.pop(name, None)
         return
-    address, at = _address(file), st.session_state.get(_AT)
-    new = at is None or followed_view.number != at.number
+    address, last_view = _address(file), st.session_state.get(_AT)
+    is_new = last_view is None or followed_view.number != last_view.number
     is_expected = address == st.session_state.get(_SETTLED) or classroom.was_recent_view(*address)
     # The browser is changing pages, or requested the old page before it learned of the new one.
-    on_its_way = file in (st.session_state.get(_ARRIVING), BY_PATH.get(followed_view.page))
-    arriving = _ARRIVING in st.session_state and on_its_way
-    by_news = st.session_state.pop(_NEWS_RERUN, False)
-    if at and not (is_expected or arriving or by_news or screen):
-        classroom.follow(me, False)
+    is_changing_page = file in (st.session_state.get(_ARRIVING), BY_PATH.get(followed_view.page))
+    is_arriving = _ARRIVING in st.session_state and is_changing_page
+    caused_by_news = st.session_state.pop(_NEWS_RERUN, False)
+    if last_view and not (is_expected or is_arriving or caused_by_news or is_screen):
+        classroom.follow(visitor_id, False)
         for name in (_AT, _ARRIVING):
             st.session_state.pop(name, None)
-    elif new or by_news or not is_expected or address[0] != followed_view.page:
+    elif is_new or caused_by_news or not is_expected or address[0] != followed_view.page:
         st.session_state[_AT] = followed_view
         if not followed_view.is_at(*address):
             _open_view(file, followed_view)
 
 
 def _open_view(file: str, view: ViewToFollow) -> None:
-    to = BY_PATH.get(view.page, CLASS)
+    target = BY_PATH.get(view.page, CLASS)
     st.session_state[_ARRIVING] = file
-    state.open_params(to, view.params, keep=PERSONAL_FIELDS)
-    if to != file:
-        st.switch_page(to, query_params=state.params(to))
+    state.open_params(target, view.params, keep=PERSONAL_FIELDS)
+    if target != file:
+        st.switch_page(target, query_params=state.params(target))
 
 
 def lead_to_page(file: str) -> None:
@@ -199,13 +203,13 @@ def follow_again() -> None:
 
 def _teacher_line(classroom: Classroom, me: str) -> dict[str, object]:
     """Return the line's text, whose numbers and names the messages fill in, and its state."""
-    standing = teaching_state(classroom, me)
+    teaching = teaching_state(classroom, me)
     text = {
         "leads": "Leading {following} of {members}",
         "colleague": "{leader} is leading {following} of {members}",
         "alone": "Your class: {members} joined",
-    }[standing]
-    return {"text": text, "standing": standing}
+    }[teaching]
+    return {"text": text, "standing": teaching}
 
 
 def _student_line(classroom: Classroom, me: str, file: str) -> dict[str, object]:

@@ -39,10 +39,10 @@ class MetricsTail:
                         self._inode, self._read, self._every, self._seen = stat.st_ino, 0, 1, 0
                         self.lines = []
                     file.seek(self._read)
-                    fresh = file.read()
+                    new_bytes = file.read()
             except OSError:
                 return []
-            complete_lines = fresh[: fresh.rfind(b"\n") + 1]
+            complete_lines = new_bytes[: new_bytes.rfind(b"\n") + 1]
             self._read += len(complete_lines)
             for line in parse_json_lines(complete_lines):
                 self._take(line)

@@ -95,13 +95,14 @@ def _text_parts(notable: SalientHead) -> Parts:
 def _aligner_parts(notable: SalientHead) -> Parts:
     """Describe the best aligner by gold links, and how certain it is on this sentence."""
     when = "After writing " if notable.to == "input" else "To write "
-    unsure = notable.of - notable.count
+    n_uncertain = notable.of - notable.count
     more = f" with {_format_weight(notable.weight)} of its attention. "
-    if not unsure:
+    if not n_uncertain:
         more += "Every target word gives more than half of its weight to one source word."
     elif notable.count:
         more += (
-            f"It is uncertain for {unsure} of the {notable.of} target words: less than half each."
+            f"It is uncertain for {n_uncertain} of the {notable.of} target words: less than half "
+            "each."
         )
     else:
         more += (

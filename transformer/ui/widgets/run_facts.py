@@ -38,9 +38,9 @@ def facts(info: RunInfo) -> list[str]:
     try:
         folder = live_jobs.jobs().folder(info.name)
         # The files of a finished run do not change.
-        known_by = info.status, info.step, info.created
+        cache_version = info.status, info.step, info.created
         finished = info.status == "finished"
-        parts += _finished_facts(folder.path, known_by) if finished else _read_facts(folder)
+        parts += _finished_facts(folder.path, cache_version) if finished else _read_facts(folder)
     except (JobError, RunError):
         pass
     if info.created:
@@ -56,9 +56,9 @@ def _finished_facts(path: Path, _: tuple[object, ...]) -> tuple[str, ...]:
 def _read_facts(folder: JobFolder) -> tuple[str, ...]:
     """Return accuracy and training time. Raises RunError."""
     parts = []
-    right = [line[SCORE_KEY] for line in folder.last_lines() if SCORE_KEY in line]
-    if right:
-        parts.append(f"{quantities.percent(right[-1])} correct")
+    accuracies = [line[SCORE_KEY] for line in folder.last_lines() if SCORE_KEY in line]
+    if accuracies:
+        parts.append(f"{quantities.percent(accuracies[-1])} correct")
     seconds = folder.state().get("seconds")
     if isinstance(seconds, int | float) and seconds:
         parts.append(f"trained {quantities.duration(seconds)}")

@@ -50,19 +50,19 @@ def download(
 def html(about: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return an HTML table for `st.html` that scrolls horizontally; all text is escaped. The first
     cell of each row is its header."""
-    wide = 7 * len(heads)
-    unbroken = 'style="overflow-wrap: normal"'  # do not break words
-    top = "".join(f'<th scope="col" {unbroken}>{escape(head)}</th>' for head in heads)
+    min_width = 7 * len(heads)
+    no_break = 'style="overflow-wrap: normal"'  # do not break words
+    header = "".join(f'<th scope="col" {no_break}>{escape(head)}</th>' for head in heads)
     body = "".join(
-        f'<tr><th scope="row" {unbroken}>{escape(first)}</th>'
+        f'<tr><th scope="row" {no_break}>{escape(first)}</th>'
         + "".join(f"<td>{escape(cell)}</td>" for cell in rest)
         + "</tr>"
         for first, *rest in rows
     )
     return (
         '<div style="overflow-x: auto" tabindex="0">'
-        f'<table class="hu-table" style="min-width: {wide}rem">'
-        f"<caption>{escape(about)}</caption><thead><tr>{top}</tr></thead>"
+        f'<table class="hu-table" style="min-width: {min_width}rem">'
+        f"<caption>{escape(about)}</caption><thead><tr>{header}</tr></thead>"
         f"<tbody>{body}</tbody></table></div>"
     )
 

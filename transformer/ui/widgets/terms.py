@@ -11,12 +11,12 @@ from transformer.ui.widgets import frame
 
 
 def heading(text: str, name: str = "") -> None:
-    """A heading with the tooltip of the term `name`, by default of the term `text`."""
+    """Return a heading with the tooltip of the term `name`, by default of the term `text`."""
     st.header(text, help=tip(name or text))
 
 
 def term_list() -> None:
-    """All terms in alphabetical order, filtered by a search field."""
+    """Draw all terms in alphabetical order, filtered by a search field."""
     query = st.text_input("Search", placeholder="head, beam, loss …", key="look-for").lower()
     terms = sorted(TERMS, key=lambda term: term.name.lower())
     matches = [

@@ -30,7 +30,7 @@ def interval_line_only(effect_data: Mapping[str, Any]) -> None:
     """Draw the effect's interval and the side on which the claim holds, without figures.
 
     Args:
-        found: as for `effect`.
+        effect_data: as for `effect`.
     """
     bounds = effect_data["low"], effect_data["value"], effect_data["high"]
     below = effect_data["needs"] == "below"
@@ -42,7 +42,7 @@ def effect(effect_data: Mapping[str, Any]) -> None:
     """Draw the measured effect with its interval and what the claim requires.
 
     Args:
-        found: with the keys of `analysis.evidence.verdicts.Effect.to_dict`.
+        effect_data: with the keys of `analysis.evidence.verdicts.Effect.to_dict`.
     """
     st.html(
         interval(

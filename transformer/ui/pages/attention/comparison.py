@@ -68,10 +68,10 @@ def controls(model: Model) -> None:
 def suggested_text(model: Model) -> str:
     """Return the default text to compare with: the sentence with one word changed, or another
     example of the model."""
-    here = state.view(Attention).text
+    current_text = state.view(Attention).text
     languages = model.about.languages
-    changed = change_one_word(here, languages[0] if languages else "")
-    return changed or next((text for text in model.about.examples if text != here), "")
+    changed = change_one_word(current_text, languages[0] if languages else "")
+    return changed or next((text for text in model.about.examples if text != current_text), "")
 
 
 def load_second(model: Model, cached_trace: CachedTrace) -> tuple[CachedTrace | None, str]:

@@ -129,8 +129,12 @@ def _page_builder(cached_trace: CachedTrace, second: CachedTrace | None) -> Call
     return build_page
 
 
-def _find_trace(name: str) -> CachedTrace | None:
-    return services.shared_service(OpenedTraces).get((visitor.ensure_id(), name)) if name else None
+def _find_trace(trace_id: str) -> CachedTrace | None:
+    return (
+        services.shared_service(OpenedTraces).get((visitor.ensure_id(), trace_id))
+        if trace_id
+        else None
+    )
 
 
 def _open_file(key: str, field_name: str, owner: str) -> None:
@@ -145,21 +149,21 @@ def _open_file(key: str, field_name: str, owner: str) -> None:
         st.session_state[_ERROR_KEY] = str(error)
         return
     st.session_state.pop(_ERROR_KEY, None)
-    name = hashlib.blake2b(content, digest_size=8).hexdigest()
-    services.shared_service(OpenedTraces).put((owner, name), cached_trace)
+    trace_id = hashlib.blake2b(content, digest_size=8).hexdigest()
+    services.shared_service(OpenedTraces).put((owner, trace_id), cached_trace)
     if field_name == "trace":
-        _switch_trace(trace=name)
+        _switch_trace(trace=trace_id)
     else:
-        state.change(other_trace=name)
+        state.change(other_trace=trace_id)
 
 
-def read_trace_file(content: bytes, file_name_given: str) -> CachedTrace:
+def read_trace_file(content: bytes, upload_name: str) -> CachedTrace:
     """Return the trace in a file's bytes, named after the file without its folder.
 
     Raises:
         ValueError: as `open_trace`.
     """
-    display_name = PurePosixPath(file_name_given.replace("\\", "/")).name.replace("\0", "")[
+    display_name = PurePosixPath(upload_name.replace("\\", "/")).name.replace("\0", "")[
         :MAX_NAME_CHARACTERS
     ]
     cached_trace = CachedTrace(
@@ -184,5 +188,5 @@ def _switch_trace(trace: str) -> None:
 
 
 def _show_error() -> None:
-    if refused := st.session_state.pop(_ERROR_KEY, ""):
-        st.warning(frame.plain(frame.as_sentence(refused)))
+    if error := st.session_state.pop(_ERROR_KEY, ""):
+        st.warning(frame.plain(frame.as_sentence(error)))

@@ -110,16 +110,16 @@ def teacher(classroom: Classroom) -> None:
         _invite(classroom)
     with members_column:
         fragment(_members, "class-members", REFRESH_SECONDS)(classroom)
-        _leading(classroom)
+        _leader(classroom)
         with st.container(horizontal=True, key="class-doors"):
             st.link_button("Open the projector window", _address("screen=1"), icon=":material/tv:")
-            _colleague(classroom)
-            _end(classroom)
+            _colleague_code(classroom)
+            _end_class(classroom)
     questions.show(classroom)
     runs.show(classroom)
 
 
-def screen(classroom: Classroom) -> None:
+def projector(classroom: Classroom) -> None:
     """Draw what the class sees on the projector while students join, without controls."""
     invite_column, members_column = st.columns([2, 3], gap="large")
     with invite_column:
@@ -135,8 +135,8 @@ def screen(classroom: Classroom) -> None:
 def _invite(classroom: Classroom) -> None:
     """Draw address, code and QR code for students."""
     link, local_only = _link(classroom.code)
-    short = urlsplit(link)
-    st.markdown(f"Open **{frame.plain(short.netloc + short.path)}** and enter the code")
+    parts = urlsplit(link)
+    st.markdown(f"Open **{frame.plain(parts.netloc + parts.path)}** and enter the code")
     with st.container(key="class-code"):
         st.markdown(show_code(classroom.code))
     st.image(qr_code(link), width=240, alt=f"QR code for {link}")
@@ -148,7 +148,7 @@ def _invite(classroom: Classroom) -> None:
         )
 
 
-def _leading(classroom: Classroom) -> None:
+def _leader(classroom: Classroom) -> None:
     """Draw who leads the class, and the button to lead."""
     if classroom.is_leader(visitor.current_id()):
         st.markdown(
@@ -166,12 +166,12 @@ def _leading(classroom: Classroom) -> None:
         st.button("Lead the class", key="class-lead-here", on_click=following.begin_leading)
     names = classroom.teacher_names()
     if len(names) > 1:
-        listed = " · ".join(frame.plain(name or "a teacher without a name") for name in names)
-        st.caption(f"Teachers: {listed}")
+        name_list = " · ".join(frame.plain(name or "a teacher without a name") for name in names)
+        st.caption(f"Teachers: {name_list}")
     frame.page_link(HOME, "Start →")
 
 
-def _colleague(classroom: Classroom) -> None:
+def _colleague_code(classroom: Classroom) -> None:
     """Draw the code that makes a colleague a teacher; hidden until opened."""
     with st.popover("Second teacher …"):
         st.markdown(
@@ -188,7 +188,7 @@ def _colleague(classroom: Classroom) -> None:
             )
 
 
-def _end(classroom: Classroom) -> None:
+def _end_class(classroom: Classroom) -> None:
     with st.popover("End the class …"):
         st.markdown(
             "This deletes the code, all names and all answers, for all teachers. Download the "

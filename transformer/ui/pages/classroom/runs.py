@@ -53,10 +53,10 @@ def class_runs(classroom: Classroom) -> list[tuple[str, RunInfo]]:
     ]
     return sorted(
         named_runs,
-        key=lambda member: (
-            STATUS_ORDER.index(member[1].status),
-            member[1].queue_position or 0,
-            -member[1].turn,
+        key=lambda named_run: (
+            STATUS_ORDER.index(named_run[1].status),
+            named_run[1].queue_position or 0,
+            -named_run[1].turn,
         ),
     )
 

@@ -259,10 +259,10 @@ def _figures(values: Mapping[str, Any]) -> str:
     if values["value"] is None:
         return frame.plain(values["reason"])
     unit = values["unit"] if values["unit"].startswith("%") else f" {values['unit']}"
-    needs = "<" if values["needs"] == "below" else ">"
+    sign = "<" if values["needs"] == "below" else ">"
     return (
         f"**{text(values['value'])}{frame.plain(unit)}** ({text(values['low'])} to "
-        f"{text(values['high'])}); the claim needs {frame.plain(needs)} {text(values['floor'])}. "
+        f"{text(values['high'])}); the claim needs {frame.plain(sign)} {text(values['floor'])}. "
         f"{frame.plain(_capital(values['effect']))}."
     )
 
@@ -281,9 +281,9 @@ def finding_computation(model: Model, corpus: Corpus, name: str) -> Computation:
 
     A visitor's own sentences get no shared subject, so nobody else sees their name or figures.
     """
-    own = state.view().corpus == "upload"
+    is_upload = state.view().corpus == "upload"
     computation = computation_for(model, corpus, f"finding-{name}")
-    return computation if own else replace(computation, subject=subject(model, name))
+    return computation if is_upload else replace(computation, subject=subject(model, name))
 
 
 def measured_over(values: Mapping[str, Any], when: float = 0) -> str:
@@ -293,8 +293,8 @@ def measured_over(values: Mapping[str, Any], when: float = 0) -> str:
     sentences = f"{count:,} sentence{'' if count == 1 else 's'} ({name})"
     if not when:
         return sentences
-    at = time.gmtime(when)
-    return f"{at.tm_mday} {time.strftime('%b %Y', at)}, {sentences}"
+    date = time.gmtime(when)
+    return f"{date.tm_mday} {time.strftime('%b %Y', date)}, {sentences}"
 
 
 def _card(model: Model, corpus: Corpus, published: Published, shipped: SavedFinding | None) -> None:

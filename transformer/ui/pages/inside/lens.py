@@ -69,17 +69,17 @@ def show(model: Model) -> None:
 def _position_choice(lens: Lens) -> int:
     """Draw a menu of output tokens. Return the decoder position whose curve to draw."""
     count = len(lens.rows)
-    stored = state.view().row
-    position = stored if 0 <= stored < count else _latest_position(lens)
+    row = state.view().row
+    position = row if 0 <= row < count else _latest_position(lens)
 
     def label(number: int) -> str:
-        read, wrote = (
+        read, written = (
             display_names.token(lens.rows[number]),
             display_names.token(lens.chosen[number]),
         )
-        return f"{display_names.number(number)}: {read} → {wrote}"
+        return f"{display_names.number(number)}: {read} → {written}"
 
-    binding = controlled("lens-word", position, lambda stored: state.change(row=stored))
+    binding = controlled("lens-word", position, lambda row: state.change(row=row))
     st.selectbox("Output token", range(count), format_func=label, width=360, **binding)
     return position
 

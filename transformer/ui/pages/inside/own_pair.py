@@ -82,8 +82,8 @@ def _table(table: pd.DataFrame) -> str:
 
 def _prefix(tokens: tuple[str, ...]) -> str:
     """Return the tokens read so far as HTML, the last one in bold."""
-    *before, last = tokens
-    return " ".join([*(_light_token(token) for token in before), _token(last)])
+    *earlier_tokens, last = tokens
+    return " ".join([*(_light_token(token) for token in earlier_tokens), _token(last)])
 
 
 def _token(token: str) -> str:
@@ -168,7 +168,7 @@ def _bold(words: tuple[str, ...]) -> str:
 def _ngram_table(result: BleuByHand) -> str:
     """Return an HTML table with one row per n: its n-grams, with matches in bold."""
     rows = "".join(
-        f'<tr><th scope="row">{order.n}</th><td class="hu-reads">{_grams(order)}</td>'
+        f'<tr><th scope="row">{order.n}</th><td class="hu-reads">{_ngrams(order)}</td>'
         f"<td>{order.matched} / {order.total}</td><td>{_precision(order)}</td></tr>"
         for order in result.orders
     )
@@ -188,10 +188,10 @@ def _ngram_table(result: BleuByHand) -> str:
     )
 
 
-def _grams(order: NGramCounts) -> str:
+def _ngrams(order: NGramCounts) -> str:
     parts = []
-    for gram, count, clipped in order.grams:
-        words = escape(" ".join(gram))
+    for ngram, count, clipped in order.grams:
+        words = escape(" ".join(ngram))
         markup = f"<b>{words}</b>" if clipped else f"<s>{words}</s>"
         if clipped and clipped < count:
             markup += f" (counts {clipped} of {count} times)"
@@ -213,15 +213,15 @@ def _bleu_formulas(result: BleuByHand) -> None:
     """Draw the formulas of the brevity penalty, the geometric mean and their product."""
     c, r = len(result.output), len(result.reference)
     penalty = r"1\quad(c \ge r)" if c >= r else rf"e^{{1 - {r}/{c}}} = {result.brevity:.4f}"
-    counted = result.counted
-    product = r" \cdot ".join(f"{order.precision:.3f}" for order in counted)
+    orders = result.counted
+    product = r" \cdot ".join(f"{order.precision:.3f}" for order in orders)
     st.latex(rf"\mathrm{{BP}} = {penalty}")
     if not result.mean:
         st.latex(r"\text{no word in common:}\quad \mathrm{BLEU} = 0")
         return
     st.latex(
-        rf"\Big(\prod_{{n=1}}^{{{len(counted)}}} p_n\Big)^{{1/{len(counted)}}} = "
-        rf"({product})^{{1/{len(counted)}}} = {result.mean:.4f}"
+        rf"\Big(\prod_{{n=1}}^{{{len(orders)}}} p_n\Big)^{{1/{len(orders)}}} = "
+        rf"({product})^{{1/{len(orders)}}} = {result.mean:.4f}"
     )
     st.latex(
         rf"\mathrm{{BLEU}} = 100 \cdot {result.brevity:.4f} \cdot {result.mean:.4f} "

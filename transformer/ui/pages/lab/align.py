@@ -126,7 +126,7 @@ def _grids(model: Model, heads: pd.DataFrame) -> None:
     for by, to in ALIGNMENT_METHODS:
         scores = heads[(heads["by"] == by) & (heads["to"] == to)].sort_values(["layer", "head"])
         rates = scores["aer"].to_numpy(dtype=np.float64).reshape(model.n_layers, model.n_heads)
-        marks = [[f"{100 * (1 - rate):.0f}" for rate in layer_rates] for layer_rates in rates]
+        labels = [[f"{100 * (1 - rate):.0f}" for rate in layer_rates] for layer_rates in rates]
         hover = [
             [
                 f"{display_names.head(layer, head).capitalize()}: "
@@ -140,7 +140,7 @@ def _grids(model: Model, heads: pd.DataFrame) -> None:
                 f"{by}-{to}",
                 f"{SCORE_LABELS[by]}, {ROW_LABELS[to]}".capitalize(),
                 1 - rates,
-                marks,
+                labels,
                 hover,
             )
         )

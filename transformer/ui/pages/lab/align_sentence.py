@@ -87,11 +87,11 @@ def _corpus_sentences(texts: Corpus | None) -> None:
         if (s.source, s.target) == (view.text, view.target)
     ]
 
-    def choose(at: int) -> None:
+    def choose(index: int) -> None:
         state.change(
-            text=gold_sentences[at].source,
+            text=gold_sentences[index].source,
             method="forced",
-            target=gold_sentences[at].target,
+            target=gold_sentences[index].target,
             links="",
         )
 
@@ -315,7 +315,7 @@ def _gold(alignment: Aligned, text: str) -> Gold:
 def _links_text(sure: Collection[Link], possible: Collection[Link]) -> str:
     """Return links in the form of the address field `links`."""
     links = {**dict.fromkeys(possible, "p"), **dict.fromkeys(sure, "-")}
-    return ",".join(f"{i}{between}{j}" for (i, j), between in sorted(links.items()))
+    return ",".join(f"{i}{separator}{j}" for (i, j), separator in sorted(links.items()))
 
 
 def _link_pills(alignment: Aligned, gold: Gold | None) -> None:

@@ -249,8 +249,8 @@ def _rank_description(rank: float) -> str:
     return f"{_number(rank)}, {next(descriptions, 'rather the reverse order')}"
 
 
-def _number(rank: float) -> str:
-    return "–" if math.isnan(rank) else f"{rank:.2f}".replace("-", "−")
+def _number(correlation: float) -> str:
+    return "–" if math.isnan(correlation) else f"{correlation:.2f}".replace("-", "−")
 
 
 def _exports(model: Model, trace: Trace, contributions: Contribution) -> None:

@@ -82,12 +82,12 @@ def _preview(model: Model, texts: Corpus, heads: str) -> None:
         (file, contents) for file, contents in CONTENTS.items() if heads or file != "weights.npz"
     ]
     tables.show("Files of the dataset", ["File", "Contents"], files)
-    short = [
+    sample = [
         sentence for sentence in texts.sentences if len(sentence.source) <= MAX_PREVIEW_CHARACTERS
     ][:PREVIEW_SENTENCES]
     rows = [
         (sentence.source, sentence.target or _cached_translation(model, sentence.source))
-        for sentence in short
+        for sentence in sample
     ]
     tables.show("Preview: the first sentences", ["Sentence", "Translation"], rows)
 

@@ -48,7 +48,7 @@ def show(model: Model) -> None:
     pair = _pair(model)
     if pair is not None:
         _translations(pair)
-        heads = _looking_heads(model, pair)
+        heads = _pronoun_heads(model, pair)
         _heads(pair, heads, from_figures=_has_heads(model))
         if state.view(Lab).silent:
             _without_heads(model, pair, heads)
@@ -177,7 +177,7 @@ def _marked(text: str, styles: dict[int, str], labels: dict[int, str]) -> str:
 
 def _reading_text(side: PairSide, occupation: int) -> str:
     reading = side.readings[occupation]
-    return f"{_words_of(side, reading)}{_because(reading)}"
+    return f"{_words_of(side, reading)}{_undecided_note(reading)}"
 
 
 def _words_of(side: PairSide, reading: Reading) -> str:
@@ -185,15 +185,15 @@ def _words_of(side: PairSide, reading: Reading) -> str:
     return " ".join(words).replace("' ", "'") + ": " if words else ""
 
 
-def _because(reading: Reading) -> str:
+def _undecided_note(reading: Reading) -> str:
     if reading.gender is None:
         return f"not decidable, {reading.reason}"
-    known = (
+    note = (
         ""
         if reading.person
         else ", from its article only, as the noun is no known word for a person"
     )
-    return f"{reading.gender}{known}"
+    return f"{reading.gender}{note}"
 
 
 def _verdict(he: str | None, she: str | None) -> str:
@@ -206,7 +206,7 @@ def _has_heads(model: Model) -> bool:
     return model.gender is not None and model.gender.effect is not None
 
 
-def _looking_heads(model: Model, pair: MinimalPair) -> list[Head]:
+def _pronoun_heads(model: Model, pair: MinimalPair) -> list[Head]:
     """Return the heads chosen over WinoMT, else those that look most in this pair."""
     if model.gender is not None and model.gender.effect is not None:
         return [(head.kind, head.layer, head.head) for head in model.gender.effect.heads]
@@ -253,8 +253,8 @@ def _heads(pair: MinimalPair, heads: Sequence[Head], *, from_figures: bool) -> N
 
 def _mean(weights: np.ndarray) -> np.ndarray:
     """Return the mean over the occupations that have weights; NaN if none has."""
-    known = weights[~np.isnan(weights).any(-1)]
-    return known.mean(0) if len(known) else np.full(2, np.nan)
+    available = weights[~np.isnan(weights).any(-1)]
+    return available.mean(0) if len(available) else np.full(2, np.nan)
 
 
 def _without_heads(model: Model, pair: MinimalPair, heads: Sequence[Head]) -> None:
@@ -262,10 +262,10 @@ def _without_heads(model: Model, pair: MinimalPair, heads: Sequence[Head]) -> No
     off = _cached_pair(model, state.view(Lab).pair, tuple(heads))
     _translations(off, ", heads off")
     before = [pair.genders(n) for n in range(len(pair.occupations))]
-    after = [off.genders(n) for n in range(len(off.occupations))]
+    genders_after = [off.genders(n) for n in range(len(off.occupations))]
     changed = sum(
         was != now
-        for b, a in zip(before, after, strict=True)
+        for b, a in zip(before, genders_after, strict=True)
         for was, now in zip(b, a, strict=True)
     )
     st.markdown(

@@ -109,9 +109,9 @@ def _summary(report: GenderReport) -> str:
             f"**The pronoun changes the gender in {changed.value:.1%} of {changed.count:,} minimal "
             "pairs.** "
         )
-    kept = report.score(nouns, "stereotype_kept")
-    if kept:
-        text += f"In {kept.value:.0%} of the other pairs the gender is the stereotypical one."
+    stereotypical = report.score(nouns, "stereotype_kept")
+    if stereotypical:
+        text += f"In {stereotypical.value:.0%} of the other pairs the gender is the stereotypical one."
     return text
 
 
@@ -130,12 +130,12 @@ def _undecided(report: GenderReport) -> None:
 def _effect(effect: PronounEffect) -> None:
     st.subheader("Does the article depend on the pronoun?")
     n = len(effect.heads)
-    unclear = "" if effect.intact.excludes_zero else ", not significantly different from 0"
+    zero_note = "" if effect.intact.excludes_zero else ", not significantly different from 0"
     st.markdown(
         f"Measured in {effect.pairs:,} minimal pairs whose two translations are the same up to the "
         "article: *she* instead of *he* changes the log-odds of the feminine against the masculine "
         f"article by **{_nats(effect.intact.value)} nats** (95 % interval "
-        f"{_range(effect.intact)}{unclear}). Without the {n} heads that attend most to the "
+        f"{_range(effect.intact)}{zero_note}). Without the {n} heads that attend most to the "
         f"pronoun it is **{_nats(effect.off.value)}** ({_range(effect.off)}), without {n} random "
         f"heads {_nats(effect.random.value)} (range of 10 draws: {_range(effect.random)}). "
         f"The more probable article changes in {effect.flipped:.0%} of the sentences without these "

@@ -107,7 +107,7 @@ def _by_gradient(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
     values = table[normalised_column] if per_layer else table[column] / table[column].max()
     scale = "within its layer" if per_layer else "relative to the maximum"
     quantity = f"{scale}, with gates per {gate}"
-    _grids(model, corpus, table.assign(shown=values), quantity, weights=True)
+    _grids(model, corpus, table.assign(shown=values), quantity, are_weights=True)
     st.caption(f"{ABOUT[gate]} It estimates the effect of removing the head, from one pass.")
     _csv(table, "importance", model)
 
@@ -162,14 +162,22 @@ def _by_ablation(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
 
 
 def _grids(
-    model: Model, corpus: Corpus, table: pd.DataFrame, quantity: str, *, weights: bool = False
+    model: Model, corpus: Corpus, table: pd.DataFrame, quantity: str, *, are_weights: bool = False
 ) -> None:
     """Draw the table's column `shown` as one figure per kind, with one colour scale."""
     limit = float(table["shown"].abs().max()) or 1.0
     for (kind, label), column in zip(KINDS.items(), st.columns(3), strict=True):
         rows = table[table["kind"] == kind]
         figure = _picture(
-            model, corpus, quantity, kind, limit, weights, dark(), display_names.is_exact(), rows
+            model,
+            corpus,
+            quantity,
+            kind,
+            limit,
+            are_weights,
+            dark(),
+            display_names.is_exact(),
+            rows,
         )
         with column:
             st.markdown(f"**{label}**")

@@ -56,8 +56,10 @@ def show(model: Model, corpus: Corpus, importance: pd.DataFrame) -> None:
 def _order(importance: pd.DataFrame) -> list[Head]:
     view = state.view(Lab)
     measure = "position_normalised" if view.pruned == "position" else "normalised"
-    rising = importance.sort_values(measure, kind="stable")
-    order: list[Head] = list(rising[["kind", "layer", "head"]].itertuples(index=False, name=None))
+    ascending = importance.sort_values(measure, kind="stable")
+    order: list[Head] = list(
+        ascending[["kind", "layer", "head"]].itertuples(index=False, name=None)
+    )
     return random_order(sorted(order), view.seed) if view.pruned == "random" else order
 
 

@@ -175,10 +175,10 @@ def _hover_text(result: dict[str, Any], map_point: MapPoint) -> str:
 
 def _agreement(result: dict[str, Any]) -> str:
     """Return how well distances match scores, in all dimensions and on the map."""
-    full, plane = result["agreement"]
-    if full is None or plane is None:
+    all_dimensions, on_map = result["agreement"]
+    if all_dimensions is None or on_map is None:
         return ""
-    numbers = [f"{value:.2f}".replace("-", "−") for value in (full, plane)]
+    numbers = [f"{value:.2f}".replace("-", "−") for value in (all_dimensions, on_map)]
     return (
         f": the correlation of proximity and score within rows is {numbers[0]} in all dimensions "
         f"and **{numbers[1]}** on this map"

@@ -105,14 +105,14 @@ def _example_pairs(model: Model) -> list[tuple[str, str]]:
     """Draw buttons for the bundled pairs that have equally many tokens; return those pairs."""
     if bundled_sentences.input_format(model) != "text":
         return []
-    usable = []
+    pairs = []
     with st.container(horizontal=True, gap="small"):
         for clean, corrupted in EXAMPLE_PAIRS:
             try:
                 check_pair(model.translator, clean, corrupted)
             except ValueError:
                 continue
-            usable.append((clean, corrupted))
+            pairs.append((clean, corrupted))
             words = zip(clean.split(), corrupted.split(), strict=True)
             replacement = next((a.strip(".?"), b.strip(".?")) for a, b in words if a != b)
             st.button(
@@ -122,7 +122,7 @@ def _example_pairs(model: Model) -> list[tuple[str, str]]:
                 on_click=state.change,
                 kwargs={"text": clean, "other": corrupted},
             )
-    return usable
+    return pairs
 
 
 def _computation(model: Model, view: Lab) -> Computation:

@@ -220,9 +220,9 @@ def _blank_rows(model: Model, trace: Trace, head: Head, queries: Sequence[int]) 
     if not parts:
         return None
     first = parts[0]
-    joined = {name: np.concatenate([getattr(part, name) for part in parts])
+    arrays = {name: np.concatenate([getattr(part, name) for part in parts])
               for name in ("weights", "norms", "effects")}  # fmt: skip
-    return Cells(head, tuple(chain(*(part.cells for part in parts))), tokens=first.tokens, **joined)
+    return Cells(head, tuple(chain(*(part.cells for part in parts))), tokens=first.tokens, **arrays)
 
 
 @cached()

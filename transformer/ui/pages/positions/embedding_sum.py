@@ -35,7 +35,7 @@ MAX_TOKENS = 100
 COUNT_WORDS = {4: "four", 6: "six"}
 
 
-def sizes(model: Model) -> None:
+def vector_lengths(model: Model) -> None:
     """Draw the lengths of embedding and position for each token."""
     trace = read_trace(model)
     config = model.translator.model.config
@@ -94,7 +94,7 @@ def sizes(model: Model) -> None:
     )
 
 
-def parts(model: Model) -> None:
+def score_terms(model: Model) -> None:
     """Draw the terms of the first layer's scores, for all heads and for one."""
     config = model.translator.model.config
     count, query, key = "four", r"(c_i+p_i)W^Q", r"(c_j+p_j)W^K"

@@ -95,13 +95,13 @@ def waves(model: Model) -> None:
             "positions-waves", dimensions, lambda dims: state.change(waves=",".join(map(str, dims)))
         ),
     )
-    fine_positions = np.arange(0, MAX_DISTANCE, 0.125)
+    curve_positions = np.arange(0, MAX_DISTANCE, 0.125)
     rows = positions.sinusoidal(MAX_DISTANCE, width)
     curves = []
     for dim in dimensions:
-        angle = fine_positions * 2 * np.pi / lengths[dim // 2]
+        angle = curve_positions * 2 * np.pi / lengths[dim // 2]
         wave = np.cos(angle) if dim % 2 else np.sin(angle)
-        curves.append(Curve(f"dimension {dim}", fine_positions, wave))
+        curves.append(Curve(f"dimension {dim}", curve_positions, wave))
     chart(lines(curves, x_title="position", y_title="PE", dark=dark()), "positions-waves-drawn")
     tables.show(
         f"d_model = {width}",
@@ -191,12 +191,12 @@ def shift(model: Model) -> None:
         st.metric("Largest error, float32", f"{single:.1e}")
         st.metric("Largest error, float64", f"{double:.1e}")
     _rotation_charts(width, k)
-    corner = min(SHOWN_DIMENSIONS, width)
-    st.markdown(f"**M_k**, the first {corner} of {width} rows and columns")
-    names = [str(dim) for dim in range(corner)]
+    n_shown = min(SHOWN_DIMENSIONS, width)
+    st.markdown(f"**M_k**, the first {n_shown} of {width} rows and columns")
+    names = [str(dim) for dim in range(n_shown)]
     chart(
         table(
-            positions.shift_matrix(k, width)[:corner, :corner], names, names, limit=1.0,
+            positions.shift_matrix(k, width)[:n_shown, :n_shown], names, names, limit=1.0,
             y_title="to dimension", x_title="from dimension", quantity="M_k", dark=dark(),
         ),
         "positions-shift",

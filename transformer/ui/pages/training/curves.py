@@ -84,7 +84,7 @@ def _initial_quantities(runs: Mapping[str, list[dict[str, Any]]]) -> list[str]:
 
 
 def heads(
-    folder: JobFolder, lines: list[dict[str, Any]], *, live: bool, play: bool = False
+    folder: JobFolder, lines: list[dict[str, Any]], *, live: bool, autoplay: bool = False
 ) -> None:
     """Show the film of the heads at its last frame.
 
@@ -102,7 +102,9 @@ def heads(
     annotated_steps = tuple((step, notes.get(step, "")) for step in steps)
     _film(
         key=f"film-{folder.name}",
-        data=_film_data(str(folder.path), annotated_steps, live, play, display_names.is_exact()),
+        data=_film_data(
+            str(folder.path), annotated_steps, live, autoplay, display_names.is_exact()
+        ),
     )
 
 
@@ -175,7 +177,8 @@ def _chosen_links(task: str) -> Mapping[tuple[str, str], Links]:
 def _held_out_links(
     task: str, options: tuple[tuple[str, int], ...], seed: int
 ) -> Mapping[tuple[str, str], Links]:
-    """Alignments of the held-out examples; a run draws them from its options and seed."""
+    """Return the alignments of the held-out examples; a run draws them from its options and
+    seed."""
     values = dict(options)
     task_options = {name: value for name, value in values.items() if name not in DEFAULT_TASK_SIZES}
     try:

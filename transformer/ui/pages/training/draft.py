@@ -16,7 +16,7 @@ from transformer.text.grammar import words
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import PAIRS_FILE, default_settings, make_run_config
 from transformer.ui import state
-from transformer.ui.pages.training import own_pairs as own
+from transformer.ui.pages.training import own_pairs
 from transformer.ui.pages.training.curves import CHOSEN_PROBES
 from transformer.ui.services import live_classes, live_jobs
 from transformer.ui.shell import visitor
@@ -43,7 +43,7 @@ class Draft:
     title: str = ""
     overrides: dict[str, Any] = field(default_factory=dict)
     text: str = ""
-    pairs: own.Pairs = field(default_factory=list)
+    pairs: own_pairs.Pairs = field(default_factory=list)
 
 
 def current() -> Draft | None:
@@ -69,7 +69,7 @@ def default(draft: Draft, name: str) -> Any:
     if draft.task and name in TASKS[draft.task].options:
         return TASKS[draft.task].options[name].default
     if name == "steps" and not draft.task and draft.pairs:
-        return own.fitting_steps(draft.pairs, value(draft, "batch_tokens"))
+        return own_pairs.fitting_steps(draft.pairs, value(draft, "batch_tokens"))
     known = {
         **{f: ModelConfig.__dataclass_fields__[f].default for f in ("score", "positions")},
         **PRESETS[PRESET],
@@ -93,7 +93,7 @@ def refit_steps(draft: Draft) -> None:
 
 
 def bound(draft: Draft, name: str) -> dict[str, Any]:
-    """Return the widget arguments that bind it to a setting."""
+    """Return the arguments that bind a widget to a setting."""
     key = f"set-{draft.number}-{name}"
     if key not in st.session_state:
         st.session_state[key] = value(draft, name)
@@ -147,7 +147,7 @@ def title(draft: Draft) -> str:
 
 def files(draft: Draft) -> dict[str, bytes]:
     """Return the files to store next to the run's config.json."""
-    return {} if draft.task else {PAIRS_FILE: own.tsv(draft.pairs)}
+    return {} if draft.task else {PAIRS_FILE: own_pairs.tsv(draft.pairs)}
 
 
 def submit(config: TrainingRun, run_files: Mapping[str, bytes], shown_run: str = "") -> None:

@@ -133,7 +133,7 @@ def _csv_pairs(text: str, name: str) -> Pairs | None:
     Raises:
         ValueError: for an empty cell, or for a .csv file in which only some rows have two.
     """
-    ragged = ""
+    problem = ""
     for separator in ",;":
         try:
             rows = list(csv.reader(io.StringIO(text), delimiter=separator, strict=True))
@@ -141,9 +141,9 @@ def _csv_pairs(text: str, name: str) -> Pairs | None:
             continue
         rows = [row for row in rows if not all(map(is_blank, row))]
         counts = [len(row) for row in rows]
-        if 2 in counts and not ragged:
+        if 2 in counts and not problem:
             number, count = next(((n, c) for n, c in enumerate(counts, 1) if c != 2), (0, 0))
-            ragged = (
+            problem = (
                 f"{name}, row {number} has {count} cell{'s' if count > 1 else ''}; every row needs "
                 f"two, in quotes where a text holds {separator!r}."
             )
@@ -155,6 +155,6 @@ def _csv_pairs(text: str, name: str) -> Pairs | None:
                             f"{name}, row {number} has an empty {side}; both sides need text."
                         )
             return [(row[0], row[1]) for row in rows]
-    if ragged and name.lower().endswith(".csv"):
-        raise ValueError(ragged)
+    if problem and name.lower().endswith(".csv"):
+        raise ValueError(problem)
     return None

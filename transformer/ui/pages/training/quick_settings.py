@@ -96,8 +96,8 @@ def _config(info: RunInfo, owner: str) -> TaskRun | PairsRun | None:
 
 
 def _value(config: TaskRun | PairsRun, name: str) -> Any:
-    side = config.training if hasattr(config.training, name) else config.model
-    return getattr(side, name)
+    config_part = config.training if hasattr(config.training, name) else config.model
+    return getattr(config_part, name)
 
 
 def _restart(run: str, owner: str, name: str, key: str) -> None:
@@ -108,9 +108,9 @@ def _restart(run: str, owner: str, name: str, key: str) -> None:
     run's applies to the new run.
     """
     state.ignore_address()
-    replaced: dict[str, str] = st.session_state.get(_REPLACED, {})
-    while run in replaced:
-        run = replaced[run]
+    replacements: dict[str, str] = st.session_state.get(_REPLACED, {})
+    while run in replacements:
+        run = replacements[run]
     if state.page_view().run != run:
         return  # the visitor has left that run
     jobs = live_jobs.jobs()
@@ -135,7 +135,7 @@ def _restart(run: str, owner: str, name: str, key: str) -> None:
         )
         state.change(run=new_run)
         if new_run != run:
-            st.session_state[_REPLACED] = {**replaced, run: new_run}
+            st.session_state[_REPLACED] = {**replacements, run: new_run}
             st.session_state[_REPLACED].pop(new_run, None)  # an equal run may have been reused
         only_holder = info.holders == (owner,)
         if only_holder and info.status in ("queued", "running") and new_run != run:
@@ -165,8 +165,8 @@ def with_value(config: TaskRun | PairsRun, name: str, value: Any) -> TaskRun | P
         changed = replace(changed, inspect=INSPECT)
     label = _TITLE_NAMES.get(name, name)
     value_label = _VALUE_LABELS.get(name, {}).get(value, value)
-    base = re.sub(rf", {re.escape(label)} [^,]*", "", config.title)
-    return replace(changed, title=f"{base}, {label} {value_label}"[:100])
+    base_title = re.sub(rf", {re.escape(label)} [^,]*", "", config.title)
+    return replace(changed, title=f"{base_title}, {label} {value_label}"[:100])
 
 
 def _files(config: TaskRun | PairsRun, run: str) -> dict[str, bytes]:

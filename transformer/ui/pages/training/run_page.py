@@ -20,7 +20,13 @@ from transformer.text.tasks import TASKS
 from transformer.training.estimate import Estimate
 from transformer.training.run import RunError
 from transformer.ui import state
-from transformer.ui.pages.training import connections, curves, finished_run, ideas, quick_settings
+from transformer.ui.pages.training import (
+    connections,
+    curves,
+    example_runs,
+    finished_run,
+    quick_settings,
+)
 from transformer.ui.services import live_classes, live_jobs
 from transformer.ui.shell import visitor
 from transformer.ui.widgets import frame, metrics_tail, quantities, run_facts
@@ -106,7 +112,7 @@ def _watched(
 def _heads(info: RunInfo, folder: JobFolder, lines: list[dict[str, Any]], live: bool) -> None:
     """Draw the film of the run's heads, or while it is queued that of a finished run of the same
     task."""
-    recorded = ideas.shipped_run_of(info.task) if info.status == "queued" else None
+    recorded = example_runs.shipped_run_of(info.task) if info.status == "queued" else None
     if recorded is None or folder.snapshots():
         curves.heads(folder, lines, live=live)
         return
@@ -115,7 +121,7 @@ def _heads(info: RunInfo, folder: JobFolder, lines: list[dict[str, Any]], live: 
         "changed during training."
     )
     recorded_folder = live_jobs.jobs().folder(recorded.name)
-    curves.heads(recorded_folder, metrics_tail.metrics(recorded_folder), live=False, play=True)
+    curves.heads(recorded_folder, metrics_tail.metrics(recorded_folder), live=False, autoplay=True)
 
 
 def _expected_pattern(info: RunInfo) -> None:
@@ -339,13 +345,13 @@ class RunOverview:
     def seconds_until_start(self, position: int) -> float | None:
         """Return the seconds until the run at this queue position starts; None if unknown."""
         infos = self.infos()
-        ahead = sorted(
+        runs_ahead = sorted(
             (show.queue_position, show.name)
             for show in infos
             if show.queue_position is not None and show.queue_position < position
         )
         remaining = [show.seconds_left for show in infos if show.status == "running"]
-        durations = [self._durations.get(name) for _, name in ahead]
+        durations = [self._durations.get(name) for _, name in runs_ahead]
         return seconds_until_turn(remaining, durations, live_jobs.jobs().limits.processes)
 
 

@@ -17,8 +17,7 @@ from transformer.text.visible import is_blank
 from transformer.training.data import HOLDOUT_INTERVAL, MAX_HOLDOUT_PAIRS
 from transformer.training.estimate import SAMPLE_PAIRS, Estimate
 from transformer.ui import state
-from transformer.ui.pages.training import draft
-from transformer.ui.pages.training import own_pairs as own
+from transformer.ui.pages.training import draft, own_pairs
 from transformer.ui.pages.training.draft import Draft
 from transformer.ui.services import live_jobs
 from transformer.ui.services.uploads import decode_text
@@ -340,9 +339,9 @@ def _own_pairs(current: Draft) -> None:
                     f"{file.name} has {file.size:,} bytes; this app allows at most {max_bytes:,}."
                 )
             text = decode_text(file.getvalue(), file.name)
-            current.pairs, layout = own.read_with_layout(text, file.name, max_bytes)
+            current.pairs, layout = own_pairs.read_with_layout(text, file.name, max_bytes)
         elif not is_blank(current.text):
-            current.pairs, layout = own.read_with_layout(current.text, "The text", max_bytes)
+            current.pairs, layout = own_pairs.read_with_layout(current.text, "The text", max_bytes)
         else:
             current.pairs = []
     except ValueError as error:
@@ -353,7 +352,7 @@ def _own_pairs(current: Draft) -> None:
         _preview(current.pairs, layout)
 
 
-def _preview(pairs: own.Pairs, layout: str) -> None:
+def _preview(pairs: own_pairs.Pairs, layout: str) -> None:
     held_out = min(MAX_HOLDOUT_PAIRS, 1 + (len(pairs) - 1) // HOLDOUT_INTERVAL)
     st.caption(
         f"{len(pairs):,} pairs ({layout}), {held_out:,} of them held out for validation. The first "

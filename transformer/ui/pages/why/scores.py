@@ -63,7 +63,7 @@ def show() -> None:
 
 
 def _row(d_k: int, seed: int) -> None:
-    """One row for each score function: scores, weights and gradients."""
+    """Draw one row for each score function: scores, weights and gradients."""
     st.header(f"One query and {N_KEYS} keys")
     look_for(
         "From top to bottom: the scores, their softmax, and how much each weight changes with the "

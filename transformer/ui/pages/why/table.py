@@ -142,8 +142,8 @@ def _counted_table(view: Why) -> None:
     n, d, k, r = sizes
     tables.show(f"Multiplications at n = {n:,}, d = {d:,}, k = {k}, r = {r}", columns, rows)
     st.caption(
-        "Each layer of `transformer/model/rivals.py` runs once, and every matrix product in it is "
-        "counted, one multiplication with its addition (PyTorch counts two FLOPs). "
+        "Each layer of `transformer/model/table1_layers.py` runs once, and every matrix product in "
+        "it is counted, one multiplication with its addition (PyTorch counts two FLOPs). "
         "Mixing is the part that combines positions. Table 1 counts only that part, not the "
         "projections at each position. Softmax and tanh are not counted."
         + (" Larger layers are counted at these sizes; the constant is the same."

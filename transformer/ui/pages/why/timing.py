@@ -16,8 +16,8 @@ from transformer.analysis.table1.timing import (
     PASSES,
     Slope,
     Timing,
-    frame,
     slopes,
+    timing_table,
 )
 from transformer.figures.complexity import Law, laws
 from transformer.jobs import Computation, ComputationStatus
@@ -26,8 +26,7 @@ from transformer.ui import state
 from transformer.ui.pages.why.sizes import COLOUR_INDEX, NAMES, look_for, sliders
 from transformer.ui.services.live_jobs import computation_service
 from transformer.ui.shell import visitor
-from transformer.ui.widgets import frame as page
-from transformer.ui.widgets import tables
+from transformer.ui.widgets import frame, tables
 from transformer.ui.widgets.callbacks import show_refusal
 from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.computed import REFUSAL_NAME, cancel, progress, submit
@@ -42,7 +41,7 @@ EXPECTED_EXPONENTS = {"self-attention": 2, "recurrent": 1, "convolutional": 1, "
 
 
 def show() -> None:
-    page.lead_text(
+    frame.lead_text(
         "Do measured times agree with the formulas? This page times the forward and backward pass "
         "of one layer for increasing sequence lengths. On logarithmic axes a power of n is a "
         "straight line whose slope is the exponent."
@@ -111,7 +110,7 @@ def _controls(computation: Computation, owner: str, status: ComputationStatus) -
     if status.live:
         progress(status)
     if status.status == "failed":
-        st.warning(page.plain(f"The measurement failed: {status.reason}."))
+        st.warning(frame.plain(f"The measurement failed: {status.reason}."))
     if status.status == "stopped":
         st.caption("The measurement was stopped, so the slopes use fewer lengths.")
     show_refusal(REFUSAL_NAME)
@@ -200,7 +199,7 @@ def _exponent_text(fit: Slope) -> str:
 
 
 def _all_measurements(timings: list[Timing]) -> None:
-    table = frame(timings)
+    table = timing_table(timings)
     with st.expander("Every measurement"):
         columns = ["Layer", "n", "Forward", "Backward", "Multiplications", "Passes"]
         rows = [[NAMES[timing.layer], f"{timing.n:,}", f"{1e3 * timing.forward:.3g} ms",

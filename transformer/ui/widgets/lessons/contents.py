@@ -9,8 +9,8 @@ import streamlit as st
 from transformer.ui.shell.registry import PAGES
 from transformer.ui.widgets import frame
 from transformer.ui.widgets.lessons import course, progress, sheet
-from transformer.ui.widgets.lessons.bar import go, style
 from transformer.ui.widgets.lessons.lesson import Lesson
+from transformer.ui.widgets.lessons.lesson_card import lesson_button, style
 
 
 def show(current: str) -> None:
@@ -31,7 +31,7 @@ def show(current: str) -> None:
                 f"{done} of {len(course.CORE)} lessons done, {right} correct at the first attempt."
             )
         label = f"Continue: {remaining[0].title} →" if remaining and done else "Start →"
-        go((remaining or course.CORE)[0].name, label, "begin", primary=True)
+        lesson_button((remaining or course.CORE)[0].name, label, "begin", primary=True)
     with st.container(key="course"), st.expander("All lessons", expanded=not current):
         _lessons(course.CORE)
         st.markdown(f"## Extra lessons  \n:small[{round(course.minutes(course.EXTRA))} minutes]")
@@ -45,7 +45,7 @@ def _lessons(lessons: tuple[Lesson, ...]) -> None:
         for lesson in members:
             name, number = lesson.name, course.number(lesson)
             with st.container(horizontal=True, vertical_alignment="center", key=f"step-{name}"):
-                go(name, f"{number}. {lesson.title}", f"open-{name}")
+                lesson_button(name, f"{number}. {lesson.title}", f"open-{name}")
                 st.markdown(f":small[{_details(lesson)}]{_status(lesson)}", width="content")
 
 
@@ -64,7 +64,7 @@ def _details(lesson: Lesson) -> str:
 
 
 def end() -> None:
-    """The last page of the course: a summary, the visitor's result and where to go next."""
+    """Draw the last page of the course: a summary, the visitor's result and where to go next."""
     done, right = progress.count(course.CORE)
     st.header("End of the course", anchor=False)
     remaining = [lesson for lesson in course.CORE if not progress.is_revealed(lesson.name)]
@@ -73,12 +73,14 @@ def end() -> None:
     )
     if remaining:
         count = "1 lesson" if len(remaining) == 1 else f"{len(remaining)} lessons"
-        go(remaining[0].name, f"{count} left. Continue: {remaining[0].title} →", "left")
+        lesson_button(remaining[0].name, f"{count} left. Continue: {remaining[0].title} →", "left")
     st.markdown("What you learned:")
     st.markdown("\n".join(f"- {lesson.takeaway}" for lesson in course.CORE))
     st.markdown("Continue with:")
     with st.container(horizontal=True, key="onward"):
-        go(course.EXTRA[0].name, f"{len(course.EXTRA)} extra lessons", "more", primary=True)
+        lesson_button(
+            course.EXTRA[0].name, f"{len(course.EXTRA)} extra lessons", "more", primary=True
+        )
         frame.page_link("pages/attention.py", "Your own sentence →", layer=-1, head=-1, pin="")
         frame.page_link("pages/train.py", "Train a model →", run="", race="")
         frame.page_link("pages/findings.py", "Published findings →")

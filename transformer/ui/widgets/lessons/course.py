@@ -40,7 +40,7 @@ CORE = (
         ),
         question="Which word does this head link to the bold word?",
         takeaway="Attention gives some words of the sentence more weight than others.",
-        build=first_questions.umbrella,
+        build=first_questions.owner_link,
     ),
     Lesson(
         name="row",
@@ -57,7 +57,7 @@ CORE = (
         ),
         question="One number is missing. What do the weights of a row sum to?",
         takeaway="The weights of a row sum to 1: weight given to one token is taken from others.",
-        build=first_questions.row,
+        build=first_questions.row_sum,
     ),
     Lesson(
         name="steps",
@@ -72,7 +72,7 @@ CORE = (
         ),
         question="How many times does the decoder run for this translation?",
         takeaway="A translation is a sequence of choices; the last choice is to stop.",
-        build=first_questions.steps,
+        build=first_questions.decoder_steps,
     ),
     Lesson(
         name="meeting",
@@ -89,7 +89,7 @@ CORE = (
         ),
         question="Which weight does the highest score get?",
         takeaway="Query times key is a score; the softmax turns scores into weights.",
-        build=first_questions.meeting,
+        build=first_questions.highest_score,
     ),
     Lesson(
         name="back",
@@ -205,7 +205,7 @@ CORE = (
         ),
         question="How long is the longest wave?",
         takeaway="Waves of many lengths distinguish near and distant positions.",
-        build=mathematics.waves,
+        build=mathematics.longest_wave,
     ),
     Lesson(
         name="off",
@@ -259,7 +259,7 @@ CORE = (
         ),
         question="By which factor does the variance of q·k grow when d_k goes from 64 to 256?",
         takeaway="Dividing scores by √d_k keeps the softmax from saturating.",
-        build=mathematics.scale,
+        build=mathematics.score_variance,
     ),
     Lesson(
         name="cosine",
@@ -277,7 +277,7 @@ CORE = (
         misprint="$PE_{(pos, 2i+1)} = \\cos(pos / 10000^{(2i+1)/d_{model}})$",
         question=FIND_MISTAKE,
         takeaway="The sine and cosine of a pair share their exponent, so a shift is a rotation.",
-        build=mistakes.cosine,
+        build=mistakes.cosine_exponent,
     ),
     Lesson(
         name="value",
@@ -295,7 +295,7 @@ CORE = (
         misprint="the value of a key is its normalised weight: how much it is attended to.",
         question=FIND_MISTAKE,
         takeaway="A weight is a number, a value a vector; a head outputs their weighted sum.",
-        build=mistakes.value,
+        build=mistakes.weight_called_value,
     ),
 )
 
@@ -333,23 +333,23 @@ OLD_NUMBERS = {
 
 
 def group(lesson: Lesson) -> tuple[Lesson, ...]:
-    """The lessons that it belongs to: the main course or the extra lessons."""
+    """Return the lessons of its group: the main course or the extra lessons."""
     return EXTRA if lesson.extra else CORE
 
 
 def number(lesson: Lesson) -> int:
-    """Its number in its group, from 1."""
+    """Return its number in its group, from 1."""
     return group(lesson).index(lesson) + 1
 
 
 def following(name: str) -> str:
-    """The name of the next lesson; `END` after the last of a group."""
+    """Return the name of the next lesson; `END` after the last of a group."""
     lessons, count = group(BY_NAME[name]), number(BY_NAME[name])
     return lessons[count].name if count < len(lessons) else END
 
 
 def previous(name: str) -> str:
-    """The name of the lesson before; "" for the first of a group."""
+    """Return the name of the lesson before; "" for the first of a group."""
     count = number(BY_NAME[name])
     return group(BY_NAME[name])[count - 2].name if count > 1 else ""
 

@@ -26,7 +26,7 @@ EXTRA = (
         ),
         question="At which position is the loss of this model highest?",
         takeaway="Training predicts the next token at every position at once.",
-        build=mathematics.shifted,
+        build=mathematics.highest_loss,
     ),
     Lesson(
         name="lengths",
@@ -44,7 +44,7 @@ EXTRA = (
         ),
         question="By which factor are they scaled?",
         takeaway="Embeddings are multiplied by √d_model, so the position does not dominate.",
-        build=mathematics.lengths,
+        build=mathematics.embedding_scale,
     ),
     Lesson(
         name="norm",
@@ -62,7 +62,7 @@ EXTRA = (
         ),
         question="Over which numbers are mean and variance computed?",
         takeaway="LayerNorm normalises the vector of each position by itself.",
-        build=mathematics.norm,
+        build=mathematics.layer_norm,
     ),
     Lesson(
         name="cost",
@@ -81,7 +81,7 @@ EXTRA = (
         question="Up to which length is self-attention cheaper than a recurrent layer, for d = "
         "512?",
         takeaway="Self-attention is cheaper than recurrence while n is smaller than d.",
-        build=mathematics.cost,
+        build=mathematics.attention_cost,
     ),
     Lesson(
         name="missing",
@@ -102,7 +102,7 @@ EXTRA = (
         ),
         question="Which row is missing?",
         takeaway="Without a row for the end token the model never learns to stop.",
-        build=mistakes.missing_row,
+        build=mistakes.missing_end_row,
     ),
     Lesson(
         name="keys",
@@ -121,7 +121,7 @@ EXTRA = (
         misprint="$head_i = \\text{Attention}(QW_i^Q, KW_i^Q, VW_i^V)$",
         question="Which letter is wrong?",
         takeaway="Keys have their own matrix; otherwise the scores would be symmetric.",
-        build=mistakes.keys,
+        build=mistakes.key_matrix,
     ),
     Lesson(
         name="output",
@@ -139,7 +139,7 @@ EXTRA = (
         misprint="$W^O \\in \\mathbb{R}^{h \\times d_{model}}$",
         question="What is wrong with this shape?",
         takeaway="W^O maps the concatenated outputs of all heads to d_model numbers.",
-        build=mistakes.output,
+        build=mistakes.output_matrix_shape,
     ),
     Lesson(
         name="infinity",
@@ -157,7 +157,7 @@ EXTRA = (
         misprint="All future positions are set to $\\text{Softmax}(\\infty) = 0$.",
         question=FIND_MISTAKE,
         takeaway="The mask sets scores to −∞; +∞ would take all of the weight.",
-        build=mistakes.infinity,
+        build=mistakes.mask_sign,
     ),
     Lesson(
         name="memory",
@@ -179,7 +179,7 @@ EXTRA = (
         ),
         question=FIND_MISTAKE,
         takeaway="In cross-attention queries come from the decoder, keys and values from memory.",
-        build=mistakes.memory,
+        build=mistakes.query_source,
     ),
     Lesson(
         name="self",
@@ -197,7 +197,7 @@ EXTRA = (
         misprint="the decoder's second sublayer is *self*-attention over the encoder's output.",
         question="Which word is wrong?",
         takeaway="In self-attention both sides are the same tokens, so the matrix is square.",
-        build=mistakes.not_self,
+        build=mistakes.cross_called_self,
     ),
     Lesson(
         name="units",
@@ -216,7 +216,7 @@ EXTRA = (
         misprint="$FFN(x) = W_2 \\cdot (0, x \\cdot W_1 + b_1) + b_2$",
         question="Which function is missing?",
         takeaway="Between its two linear maps the network has a ReLU.",
-        build=mistakes.units,
+        build=mistakes.missing_relu,
     ),
     Lesson(
         name="epsilon",
@@ -238,6 +238,6 @@ EXTRA = (
         ),
         question=FIND_MISTAKE,
         takeaway="Adam adds ε outside the root; inside it, a small gradient would count as √ε.",
-        build=mistakes.epsilon,
+        build=mistakes.epsilon_position,
     ),
 )

@@ -26,8 +26,8 @@ OWNED = "umbrella"
 OTHER_OWNER = {"her": "his", "his": "her"}
 
 
-def umbrella(case: LessonCase) -> Question:
-    """Which source word does the aligner head link to the translation's possessive?"""
+def owner_link(case: LessonCase) -> Question:
+    """Ask which source word the aligner head links to the translation's possessive."""
     words = case.words
     owner = next((n for n, word in enumerate(words.source) if word in OTHER_OWNER), -1)
     if owner < 0 or OWNED not in words.source:
@@ -40,8 +40,8 @@ def umbrella(case: LessonCase) -> Question:
             break
     else:
         raise LessonUnavailable("its aligner head links no word of the translation to the owner")
-    likely = [owner, words.source.index(OWNED), *(int(n) for n in np.argsort(-row))]
-    options = sorted([*dict.fromkeys(likely)][:4])
+    candidates = [owner, words.source.index(OWNED), *(int(n) for n in np.argsort(-row))]
+    options = sorted([*dict.fromkeys(candidates)][:4])
     read = words.first_row(position) + (to == "input")
     return Question(
         exhibit=f"{escaped(case.text)}  →  {_with_bold(words, position)}",
@@ -71,8 +71,8 @@ def umbrella(case: LessonCase) -> Question:
 
 
 def aligners(case: LessonCase) -> Iterator[tuple[int, int, str]]:
-    """Layer, head and reading ("output" or "input") of the model's measured aligner head. A model
-    without one yields all heads, those first that align this sentence most clearly."""
+    """Return layer, head and reading ("output" or "input") of the model's measured aligner head. A
+    model without one yields all heads, those first that align this sentence most clearly."""
     measured = case.model.aligner
     if measured is not None:
         yield measured.layer, measured.head, measured.weights_to
@@ -88,7 +88,7 @@ def aligners(case: LessonCase) -> Iterator[tuple[int, int, str]]:
 
 
 def _with_other_owner(case: LessonCase, owner: str) -> str:
-    """What the model writes if the owner of the umbrella changes."""
+    """Return a sentence on what the model writes if the owner of the umbrella changes."""
     other_text = case.text.replace(f" {owner} ", f" {OTHER_OWNER[owner]} ")
     translation = case.model.translator.translate(other_text).text
     change = f"Replace {bold(owner)} by {bold(OTHER_OWNER[owner])}, and the translation"
@@ -97,8 +97,8 @@ def _with_other_owner(case: LessonCase, owner: str) -> str:
     return f"{change} changes: {escaped(translation)}"
 
 
-def row(case: LessonCase) -> Question:
-    """What do the weights of a row sum to?"""
+def row_sum(case: LessonCase) -> Question:
+    """Ask what the weights of a row sum to."""
     words, trace = case.words, case.trace
     if len(words.target) < 2:
         raise LessonUnavailable("its translation is shorter than two words")
@@ -152,8 +152,8 @@ def row(case: LessonCase) -> Question:
     )  # fmt: skip
 
 
-def steps(case: LessonCase) -> Question:
-    """How many decoder steps does a translation take?"""
+def decoder_steps(case: LessonCase) -> Question:
+    """Ask how many decoder steps a translation takes."""
     *written, last = case.trace.translation.steps
     if len(written) < 2:
         raise LessonUnavailable("its translation is shorter than two tokens")
@@ -178,10 +178,10 @@ def steps(case: LessonCase) -> Question:
     )
 
 
-def meeting(case: LessonCase) -> Question:
-    """Which weight does the softmax give to the highest score?"""
+def highest_score(case: LessonCase) -> Question:
+    """Ask which weight the softmax gives to the highest score."""
     words, trace = case.words, case.trace
-    layer, head, position = _undecided(trace, words)
+    layer, head, position = _weight_near_three_quarters(trace, words)
     site = f"decoder.layers.{layer}.cross_attn.hook_"
     row = words.first_row(position)
     scores = trace[f"{site}scores"][head, row].astype(np.float64)
@@ -227,8 +227,8 @@ def meeting(case: LessonCase) -> Question:
     )  # fmt: skip
 
 
-def _undecided(trace: Trace, words: TraceWords) -> tuple[int, int, int]:
-    """Layer, head and target word whose largest weight is on a word and closest to 75 %."""
+def _weight_near_three_quarters(trace: Trace, words: TraceWords) -> tuple[int, int, int]:
+    """Return layer, head and target word whose largest weight is on a word and closest to 75 %."""
     candidates: list[tuple[float, int, int, int]] = []
     for layer in range(trace.n_layers):
         weights = trace.weights("cross", layer)
@@ -244,7 +244,7 @@ def _undecided(trace: Trace, words: TraceWords) -> tuple[int, int, int]:
 
 
 def _with_bold(words: TraceWords, position: int) -> str:
-    """The translation with one of its words in bold."""
+    """Return the translation with one of its words in bold."""
     return " ".join(
         bold(word) if n == position else escaped(word) for n, word in enumerate(words.target)
     )

@@ -32,7 +32,7 @@ MIN_SINK_RATIO = 3.0
 
 
 def previous_word(case: LessonCase) -> Question:
-    """Find a head that attends to the previous word."""
+    """Ask for a head that attends to the previous word."""
     shares = {kind: _previous_word_shares(case.trace, kind) for kind in ("encoder", "decoder")}
     kind = max(shares, key=lambda name: float(shares[name].max(initial=0)))
     best = shares[kind]
@@ -83,7 +83,7 @@ def previous_word(case: LessonCase) -> Question:
 
 
 def _previous_word_shares(trace: Trace, kind: str) -> Float[np.ndarray, "layers heads"]:
-    """Every head's mean weight on the previous word; 0 if there are fewer than two words."""
+    """Return every head's mean weight on the previous word; 0 if there are fewer than two words."""
     numbers, labels = plain_words(trace.src_tokens if kind == "encoder" else trace.tgt_tokens)
     rows = np.stack(
         [
@@ -95,15 +95,15 @@ def _previous_word_shares(trace: Trace, kind: str) -> Float[np.ndarray, "layers 
 
 
 def sink(case: LessonCase) -> Question:
-    """Which token is the sink of a head that attends to a token without a word in it?"""
+    """Ask for the sink of a head that attends to a token without a word in it."""
     trace, tokens = case.trace, case.trace.src_tokens
-    spoken = [n for n, token in enumerate(tokens) if any(map(str.isalpha, _text(token)))]
-    if len(spoken) < 3:
+    word_tokens = [n for n, token in enumerate(tokens) if any(map(str.isalpha, _text(token)))]
+    if len(word_tokens) < 3:
         raise LessonUnavailable("its sentence is shorter than three words")
     candidates: list[tuple[float, str, int, int]] = []
     for kind in ("encoder", "cross"):
         mean = np.stack([trace.weights(kind, i).mean(axis=-2) for i in range(trace.n_layers)])
-        for column in set(range(len(tokens))) - {*spoken}:
+        for column in set(range(len(tokens))) - {*word_tokens}:
             number = int(mean[..., column].argmax())
             share = float(mean[..., column].max())
             candidates.append((share, kind, *divmod(number, mean.shape[1])))
@@ -111,11 +111,17 @@ def sink(case: LessonCase) -> Question:
     weights = trace.weights(kind, layer)[head].astype(np.float64)
     mean_row = weights.mean(axis=0)
     column, uniform = int(mean_row.argmax()), 1 / len(tokens)
-    if column in spoken or share < max(MIN_SINK_SHARE, MIN_SINK_RATIO * uniform):
+    if column in word_tokens or share < max(MIN_SINK_SHARE, MIN_SINK_RATIO * uniform):
         raise LessonUnavailable("none of its heads gives most of its attention to one such token")
-    longest = max(spoken, key=lambda n: len(tokens[n]))
-    likely = [column, longest, spoken[0], len(tokens) - 1, *np.argsort(-mean_row).tolist()]
-    options = sorted([*dict.fromkeys(likely)][:4])
+    longest = max(word_tokens, key=lambda n: len(tokens[n]))
+    shown_columns = [
+        column,
+        longest,
+        word_tokens[0],
+        len(tokens) - 1,
+        *np.argsort(-mean_row).tolist(),
+    ]
+    options = sorted([*dict.fromkeys(shown_columns)][:4])
     rows = "all tokens read" if kind == "encoder" else "all tokens written"
     return Question(
         exhibit=case.tokens(tokens),
@@ -144,12 +150,12 @@ def sink(case: LessonCase) -> Question:
 
 
 def _text(token: str) -> str:
-    """The letters of a token; "" for a control token such as `</s>`."""
+    """Return the letters of a token; "" for a control token such as `</s>`."""
     return "" if token.startswith("<") and token.endswith(">") else token
 
 
 def causal_mask(case: LessonCase) -> Question:
-    """How much attention can a later word get?"""
+    """Ask how much attention a later word can get."""
     trace, words = case.trace, case.words
     if len(words.target) < 3:
         raise LessonUnavailable("its translation is shorter than three words")
@@ -191,7 +197,7 @@ def causal_mask(case: LessonCase) -> Question:
 
 
 def reordering(case: LessonCase) -> Question:
-    """Two neighbouring words of the translation whose source words are in the opposite order."""
+    """Ask about two neighbouring target words whose source words are in the opposite order."""
     words = case.words
     flat = words.cross.reshape(-1, len(words.target), len(words.source))
     if min(flat.shape[1:]) < 3:
@@ -214,8 +220,8 @@ def _reordered(case: LessonCase, layer: int, head: int, position: int) -> Questi
     weights = words.cross[layer, head]
     row = weights[position]
     before, current = int(weights[position - 1].argmax()), int(row.argmax())
-    near = (current, before, before + 1, before - 1, current - 1, current + 1, 0)
-    options = sorted([*dict.fromkeys(n for n in near if 0 <= n < len(words.source))][:4])
+    nearby_words = (current, before, before + 1, before - 1, current - 1, current + 1, 0)
+    options = sorted([*dict.fromkeys(n for n in nearby_words if 0 <= n < len(words.source))][:4])
     return Question(
         exhibit=(
             f"{escaped(case.text)}  →  "
@@ -248,11 +254,11 @@ def _reordered(case: LessonCase, layer: int, head: int, position: int) -> Questi
 
 
 def ablation(case: LessonCase) -> Question:
-    """Switch off heads until the translation changes."""
+    """Ask for heads whose ablation changes the translation."""
     config, original = case.model.translator.model.config, case.trace.text
     # Whole layers of cross-attention: they change a translation soonest, with few translations.
     layers = [f"c{n}" for n in reversed(range(config.n_layers))]
-    changed = ((layer, _without(case.model, case.text, layer)) for layer in layers)
+    changed = ((layer, _translation_without(case.model, case.text, layer)) for layer in layers)
     off, altered = next(((layer, text) for layer, text in changed if text != original), ("", ""))
     if not off:
         raise LessonUnavailable("its translation stays the same without any one layer")
@@ -262,7 +268,7 @@ def ablation(case: LessonCase) -> Question:
         heads, _ = parse_heads(view.off, model.n_layers, model.n_heads)
         if not heads:
             return False, "No head is switched off yet. Click a head, or the name of a layer."
-        translation = _without(model, source, view.off)
+        translation = _translation_without(model, source, view.off)
         start = f"Without {len(heads)} head{'' if len(heads) == 1 else 's'} the translation"
         if translation == original:
             return False, f"{start} is still the same. Switch off more heads."
@@ -284,15 +290,15 @@ def ablation(case: LessonCase) -> Question:
     )
 
 
-def _without(model: Model, text: str, off: str) -> str:
-    """The translation with the heads of the address field `off` set to zero."""
+def _translation_without(model: Model, text: str, off: str) -> str:
+    """Return the translation with the heads of the address field `off` set to zero."""
     heads, _ = parse_heads(off, model.n_layers, model.n_heads)
     hooks = switched_off(model.translator.model.config, heads)
     return model.translator.translate(text, hooks=hooks).text
 
 
 def reverse(case: LessonCase) -> Question:
-    """Where does a model that reverses its input look while it writes the first symbol?"""
+    """Ask where a model that reverses its input attends to while it writes the first symbol."""
     trace = case.trace
     symbols = case.text.split()
     if trace.text.split() != symbols[::-1]:

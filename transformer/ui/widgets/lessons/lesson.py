@@ -62,11 +62,11 @@ class LessonCase:
         return TraceWords(self.trace)
 
     def tokens(self, tokens: Sequence[str]) -> str:
-        """Markdown for some tokens of a sentence, each as code."""
+        """Return Markdown for some tokens of a sentence, each as code."""
         return code(naming.token_names(tokens, self.exact))
 
     def token(self, tokens: Sequence[str], position: int) -> str:
-        """Markdown for one of a sentence's tokens, named as `tokens` names it."""
+        """Return Markdown for one of a sentence's tokens, named as `tokens` names it."""
         return code([naming.token_names(tokens, self.exact)[position]])
 
     def head_name(self, layer: int, head: int) -> str:
@@ -191,8 +191,8 @@ class TraceWords:
         return self.cross_heads()
 
     def cross_heads(self, to: str = "output") -> Float[np.ndarray, "layers heads target source"]:
-        """`cross`, where each word is looked up in the row that writes it ("output") or in the
-        next one, which reads it ("input")."""
+        """Return `cross`, where each word is looked up in the row that writes it ("output") or in
+        the next one, which reads it ("input")."""
         layers = [self.trace.weights("cross", i) for i in range(self.trace.n_layers)]
         rows = rows_of_written(np.stack(layers).astype(np.float64), to)
         merged = merge(rows, self._target_words, self._source_words)
@@ -200,27 +200,27 @@ class TraceWords:
         return selected[..., self._source_kept]
 
     def first_row(self, word: int) -> int:
-        """The row of the cross-attention that writes the first token of this target word."""
+        """Return the row of the cross-attention that writes the first token of this target word."""
         return self._target_words.index(self._target_kept[word])
 
     def rows(self, word: int) -> str:
-        """The rows of all tokens of a target word, as the explorer's address writes them."""
+        """Return the rows of all tokens of a target word, as the explorer's address writes them."""
         number = self._target_kept[word]
         return ",".join(f"q{row}" for row, n in enumerate(self._target_words) if n == number)
 
 
 def code(names: Sequence[str]) -> str:
-    """Markdown that shows each name as code."""
+    """Return Markdown that shows each name as code."""
     return " ".join(f"`{name.replace('`', 'ˋ')}`" for name in names)
 
 
 def bold(text: str) -> str:
-    """Markdown that shows a word of a sentence in bold."""
+    """Return Markdown that shows a word of a sentence in bold."""
     return f"**{escaped(text)}**"
 
 
 def escaped(text: str) -> str:
-    """Markdown that shows `text` literally."""
+    """Return Markdown that shows `text` literally."""
     return "".join(f"\\{sign}" if sign in "\\`*_{}[]<>()#+-.!|$~:" else sign for sign in text)
 
 
@@ -229,5 +229,5 @@ def percent(share: float) -> str:
 
 
 def rounded_percent(share: float) -> str:
-    """A share in whole percent, easy to guess; never "100 %" for less than all."""
+    """Format a share in whole percent, easy to guess; never "100 %" for less than all."""
     return "more than 99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"

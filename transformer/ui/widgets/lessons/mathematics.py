@@ -21,8 +21,8 @@ SMALL_D_K, LARGE_D_K = 64, 256
 """The two values of d_k that are compared."""
 
 
-def scale(case: LessonCase) -> Question:
-    """By which factor does the variance of q·k grow with d_k?"""
+def score_variance(case: LessonCase) -> Question:
+    """Ask by which factor the variance of q·k grows with d_k."""
     table = score_scale.measure((SMALL_D_K, LARGE_D_K)).query("score == 'dot'").set_index("d_k")
     small, large = (float(table["variance"][d_k]) for d_k in (SMALL_D_K, LARGE_D_K))
     factors = (1, 2, 4, 16)
@@ -47,8 +47,8 @@ def scale(case: LessonCase) -> Question:
     )
 
 
-def lengths(case: LessonCase) -> Question:
-    """By which factor is an embedding scaled?"""
+def embedding_scale(case: LessonCase) -> Question:
+    """Ask by which factor an embedding is scaled."""
     trace = case.trace
     d_model = int(trace.config["d_model"])
     scaled = float(np.linalg.norm(trace["encoder.embed.hook_tokens"], axis=-1).mean())
@@ -71,8 +71,8 @@ def lengths(case: LessonCase) -> Question:
     )
 
 
-def shifted(case: LessonCase) -> Question:
-    """At which position is the training loss highest?"""
+def highest_loss(case: LessonCase) -> Question:
+    """Ask at which position the training loss is highest."""
     target = case.model.about.translation(case.text)
     if not target:
         raise LessonUnavailable("there is no reference translation into its target language")
@@ -81,7 +81,7 @@ def shifted(case: LessonCase) -> Question:
     if len(order) < 4:
         raise LessonUnavailable("the reference translation has fewer than four tokens")
     options = sorted(order[i] for i in (0, 1, len(order) // 2, len(order) - 1))
-    tokens, worst = [step.chosen.token for step in steps], steps[order[0]]
+    tokens, least_probable = [step.chosen.token for step in steps], steps[order[0]]
     return Question(
         exhibit=case.tokens(tokens),
         options=tuple(
@@ -94,8 +94,8 @@ def shifted(case: LessonCase) -> Question:
         correct=options.index(order[0]),
         answer=(
             f"Position {order[0] + 1}: the model gives {case.token(tokens, order[0])} a "
-            f"probability of {100 * worst.probability:.1f} %, so the loss is −ln of that, "
-            f"{_nats(worst.probability)}. Training minimises the sum over all positions."
+            f"probability of {100 * least_probable.probability:.1f} %, so the loss is −ln of that, "
+            f"{_nats(least_probable.probability)}. Training minimises the sum over all positions."
         ),
         answer_fields={"target": target},
     )
@@ -105,8 +105,8 @@ def _nats(probability: float) -> str:
     return f"{-math.log(max(probability, 1e-12)):.2f} nats"
 
 
-def norm(case: LessonCase) -> Question:
-    """Over which numbers does LayerNorm compute mean and variance?"""
+def layer_norm(case: LessonCase) -> Question:
+    """Ask over which numbers LayerNorm computes mean and variance."""
     trace = case.trace
     total = trace["encoder.layers.0.self_attn_norm.hook_sum"][0].astype(np.float64)
     return Question(
@@ -131,8 +131,8 @@ def norm(case: LessonCase) -> Question:
     )
 
 
-def cost(case: LessonCase) -> Question:
-    """Up to which length is self-attention cheaper than a recurrent layer?"""
+def attention_cost(case: LessonCase) -> Question:
+    """Ask up to which length self-attention is cheaper than a recurrent layer."""
     d = 512
     n = np.arange(1, 4 * d)
     longest = int(n[n**2 * d < n * d**2].max())
@@ -160,7 +160,7 @@ the encoder distinguishes word order."""
 
 
 def word_order(case: LessonCase) -> Question:
-    """Can an encoder without positions tell two sentences of the same words apart?"""
+    """Ask whether an encoder without positions can distinguish two orders of the same words."""
     translator = case.model.translator
     if translator.model.config.positions == "none":
         raise LessonUnavailable("it has no positions that could be removed")
@@ -206,8 +206,8 @@ def word_order(case: LessonCase) -> Question:
     )
 
 
-def waves(case: LessonCase) -> Question:
-    """How long is the longest wave, computed from the vector of position 1?"""
+def longest_wave(case: LessonCase) -> Question:
+    """Ask how long the longest wave is; computed from the vector of position 1."""
     config = case.model.translator.model.config
     if config.positions != "sinusoidal" or config.d_model < 8:
         raise LessonUnavailable("its positions are not sinusoids")

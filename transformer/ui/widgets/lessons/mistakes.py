@@ -13,7 +13,7 @@ VALUE_ROW = 2
 """The row of the attention matrix in the lesson on values."""
 
 
-def cosine(case: LessonCase) -> Question:
+def cosine_exponent(case: LessonCase) -> Question:
     d_model = case.model.translator.model.config.d_model
     d_model += d_model % 2
     paper, misprint = (
@@ -40,7 +40,7 @@ def cosine(case: LessonCase) -> Question:
     )
 
 
-def value(case: LessonCase) -> Question:
+def weight_called_value(case: LessonCase) -> Question:
     trace = case.trace
     layer, head = ExplorerData(trace).clearest("cross")
     site = f"decoder.layers.{layer}.cross_attn.hook_"
@@ -71,7 +71,7 @@ def value(case: LessonCase) -> Question:
     )
 
 
-def missing_row(case: LessonCase) -> Question:
+def missing_end_row(case: LessonCase) -> Question:
     trace = case.trace
     step = trace.translation.steps[-1]
     start, end = case.token(["<s>"], 0), case.token(["</s>"], 0)
@@ -92,7 +92,7 @@ def missing_row(case: LessonCase) -> Question:
     )
 
 
-def keys(case: LessonCase) -> Question:
+def key_matrix(case: LessonCase) -> Question:
     result = keys_by_the_query_matrix(case.model.translator.model, case.trace, 0)
     with_keys, with_queries = result.own_position_weight
     return Question(
@@ -113,7 +113,7 @@ def keys(case: LessonCase) -> Question:
     )
 
 
-def output(case: LessonCase) -> Question:
+def output_matrix_shape(case: LessonCase) -> Question:
     config = case.model.translator.model.config
     d_model, n_heads = config.d_model, config.n_heads
     return Question(
@@ -138,7 +138,7 @@ def output(case: LessonCase) -> Question:
     )
 
 
-def infinity(case: LessonCase) -> Question:
+def mask_sign(case: LessonCase) -> Question:
     trace = case.trace
     weights = np.stack([trace.weights("decoder", i) for i in range(trace.n_layers)])
     later = np.triu(np.ones(weights.shape[-2:], dtype=bool), k=1)
@@ -161,7 +161,7 @@ def infinity(case: LessonCase) -> Question:
     )
 
 
-def memory(case: LessonCase) -> Question:
+def query_source(case: LessonCase) -> Question:
     rows, columns = case.trace.weights("cross", 0).shape[1:]
     return Question(
         options=(
@@ -190,7 +190,7 @@ def _words_note(case: LessonCase) -> str:
     return "" if case.exact else " (The view joins tokens to whole words; *Show tokens* shows all.)"
 
 
-def not_self(case: LessonCase) -> Question:
+def cross_called_self(case: LessonCase) -> Question:
     trace = case.trace
     _, rows, columns = trace.weights("cross", 0).shape
     own = trace.weights("decoder", 0).shape[-1]
@@ -214,7 +214,7 @@ def not_self(case: LessonCase) -> Question:
     )
 
 
-def units(case: LessonCase) -> Question:
+def missing_relu(case: LessonCase) -> Question:
     trace = case.trace
     hidden = np.stack(
         [trace[f"encoder.layers.{layer}.ffn.hook_hidden"] for layer in range(trace.n_layers)]
@@ -237,7 +237,7 @@ def units(case: LessonCase) -> Question:
     )
 
 
-def epsilon(case: LessonCase) -> Question:
+def epsilon_position(case: LessonCase) -> Question:
     eps = 1e-9
     return Question(
         options=(

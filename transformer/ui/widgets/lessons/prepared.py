@@ -36,7 +36,7 @@ class PreparedLesson:
     missing: str
 
     def view_for(self, answered: bool) -> View:
-        """The view of the lesson before or after its answer may be seen."""
+        """Return the view of the lesson before or after its answer may be seen."""
         return self.lesson.view_for(self.model_name, self.text, self.question, answered)
 
 
@@ -57,7 +57,7 @@ class AvailableModels:
     shipped: Path | None = None
 
     def models(self, task: str) -> Iterator[Model]:
-        """Those that fit a lesson, the preferred one first."""
+        """Return those that fit a lesson, the preferred one first."""
         for name in sorted(self.folders, key=lambda name: self._preference(name, task)):
             description = about(self.folders[name])
             if description.kind != task or not (task or description.languages):
@@ -66,7 +66,8 @@ class AvailableModels:
                 yield models.load(name, self.folders[name])
 
     def address_name(self, name: str, lesson: Lesson) -> str:
-        """A checkpoint's name for the address; a lesson about a task keeps the current model."""
+        """Return a checkpoint's name for the address; a lesson about a task keeps the current
+        model."""
         if lesson.task:
             return self.current
         return "" if name == next(iter(self.folders), "") else name
@@ -78,7 +79,7 @@ class AvailableModels:
 
 
 def available_models() -> AvailableModels:
-    """What this session may use."""
+    """Return the models that this session may use."""
     view = state.view()
     return AvailableModels(
         models.checkpoints(), view.model, bool(view.exact), models.shipped_folder()
@@ -107,7 +108,8 @@ def prepared(lesson: Lesson, available: AvailableModels | None = None) -> Prepar
 
 @cached()
 def _question(model: Model, name: str, exact: bool) -> tuple[str, Question | None, str]:
-    """The first sentence that shows the phenomenon, its question, or the reason why none does."""
+    """Return the first sentence that shows the phenomenon, its question, or the reason why none
+    does."""
     missing = ""
     for text in BY_NAME[name].sentences:
         try:

@@ -27,7 +27,7 @@ class Guess:
 
     Attributes:
         label: the chosen option; "" if the answer was found on the page or the visitor gave up.
-        right: whether the first answer was right. over: whether the answer may be shown.
+        right: whether the first answer was right. revealed: whether the answer may be shown.
     """
 
     label: str
@@ -50,7 +50,7 @@ def guess(name: str) -> Guess | None:
 
 
 def is_revealed(name: str) -> bool:
-    """Whether a lesson's answer may be shown; to a teacher, once the class has seen it."""
+    """Return whether a lesson's answer may be shown; to a teacher, once the class has seen it."""
     classroom = live_classes.current_class()
     if classroom is not None and classroom.is_teacher(visitor.current_id()):
         return classroom.are_shown(name)  # also on the projector
@@ -60,8 +60,8 @@ def is_revealed(name: str) -> bool:
 
 def store(name: str, new: Guess) -> None:
     """Store an answer. It counts as right only if no earlier one was wrong."""
-    earlier = guess(name)
-    right = new.right and (earlier is None or earlier.right)
+    previous = guess(name)
+    right = new.right and (previous is None or previous.right)
     _store({**guesses(), name: Guess(new.label, right, new.revealed)})
 
 
@@ -71,7 +71,7 @@ def reset() -> None:
 
 
 def count(lessons: tuple[Lesson, ...]) -> tuple[int, int]:
-    """How many of these lessons are done, and how many were right at the first attempt."""
+    """Return how many of these lessons are done, and how many were right at the first attempt."""
     done = [guess(lesson.name) for lesson in lessons if is_revealed(lesson.name)]
     return len(done), sum(answer is not None and answer.right for answer in done)
 
@@ -107,16 +107,16 @@ def class_part(name: str) -> ClassPart | None:
         asking = ClassPart.SCREEN if live_classes.is_screen() else ClassPart.ASKING
         return ClassPart.REVEALED if classroom.are_shown(name) else asking
     waits = classroom is not None and _waits_for_teacher(classroom, me, name)
-    guessed = guess(name)
-    if guessed is not None and guessed.label and not guessed.revealed and not waits:
-        store(name, Guess(guessed.label, guessed.right))
+    own_guess = guess(name)
+    if own_guess is not None and own_guess.label and not own_guess.revealed and not waits:
+        store(name, Guess(own_guess.label, own_guess.right))
     if classroom is None or classroom.view_to_follow is None or not classroom.follows(me):
         return None
     if not waits:
         return ClassPart.REVEALED
     if is_revealed(name):
         return None
-    return ClassPart.WAITING if guessed is not None else ClassPart.GUESSING
+    return ClassPart.WAITING if own_guess is not None else ClassPart.GUESSING
 
 
 def answer_in_class(name: str, number: int) -> bool:
@@ -160,12 +160,12 @@ def class_bars(name: str, labels: Sequence[str], right: int | None = None) -> No
 
 
 def class_waiting(name: str) -> None:
-    guessed, classroom = guess(name), live_classes.current_class()
-    if guessed is None or classroom is None:
+    own_guess, classroom = guess(name), live_classes.current_class()
+    if own_guess is None or classroom is None:
         return
     teacher = escaped(live_classes.teacher_name(classroom))
     st.info(
-        f"Your answer: **{guessed.label}**. {teacher[:1].upper()}{teacher[1:]} will show all "
+        f"Your answer: **{own_guess.label}**. {teacher[:1].upper()}{teacher[1:]} will show all "
         "answers.",
         icon=":material/hourglass_top:",
     )

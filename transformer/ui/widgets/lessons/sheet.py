@@ -17,7 +17,7 @@ CREDIT = "Heads Up · guess first, then look"
 
 
 def downloads() -> None:
-    """Buttons for the sheets of both groups of lessons, without and with the answers."""
+    """Draw buttons for the sheets of both groups of lessons, without and with the answers."""
     st.markdown("**Printable sheets**")
     with st.container(horizontal=True, key="sheets"):
         _button("Course", course.CORE, "course", answers=False)
@@ -27,7 +27,7 @@ def downloads() -> None:
 
 
 def button(lesson: Lesson) -> None:
-    """The button that downloads the sheet of one lesson."""
+    """Draw the button that downloads the sheet of one lesson."""
     _button("Print", (lesson,), lesson.name, answers=False)
 
 
@@ -43,7 +43,7 @@ def _button(label: str, lessons: Sequence[Lesson], name: str, *, answers: bool) 
 
 
 def _page(lessons: Sequence[Lesson], answers: bool) -> Callable[[], str]:
-    """The sheet, built when it is downloaded; the session is read now."""
+    """Return a function that builds the sheet when it is downloaded; the session is read now."""
     available = available_models()
 
     def build() -> str:
@@ -53,7 +53,7 @@ def _page(lessons: Sequence[Lesson], answers: bool) -> Callable[[], str]:
 
 
 def page(ready: Sequence[PreparedLesson], answers: bool) -> str:
-    """The sheet of these lessons, as an HTML page."""
+    """Return the sheet of these lessons, as an HTML page."""
     exercises = [exercise(lesson, answers) for lesson in ready]
     if len(exercises) == 1:
         return sheet_page(exercises[0].title, exercises, CREDIT)
@@ -63,7 +63,7 @@ def page(ready: Sequence[PreparedLesson], answers: bool) -> str:
 
 
 def exercise(ready: PreparedLesson, answers: bool) -> Exercise:
-    """A lesson as it is printed."""
+    """Return a lesson in the form in which it is printed."""
     lesson, question = ready.lesson, ready.question
     section = f" · paper, section {lesson.section}" if lesson.section else ""
     options = [option.label for option in question.options] if question else []
@@ -90,5 +90,5 @@ def exercise(ready: PreparedLesson, answers: bool) -> Exercise:
 
 
 def plain(markdown: str) -> str:
-    """Markdown without the icons that only Streamlit draws."""
+    """Return Markdown without the icons that only Streamlit draws."""
     return re.sub(r":material/\w+: ?", "", markdown)

@@ -279,18 +279,18 @@ def show_distances(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
 
 def draw_distances(table: pd.DataFrame, entries: Sequence[str]) -> None:
     """Draw the figure of a table of `race_runs.by_distance`."""
-    of_entry = {entry: table[table["entry"] == entry] for entry in entries}
+    lines_by_entry = {entry: table[table["entry"] == entry] for entry in entries}
     curves = {
         entry: [
             (group["distance"].to_numpy(float), group["accuracy"].to_numpy(float))
             for _, group in lines.groupby("seed")
         ]
-        for entry, lines in of_entry.items()
+        for entry, lines in lines_by_entry.items()
     }
-    begun = {entry: lines for entry, lines in of_entry.items() if len(lines)}
+    started = {entry: lines for entry, lines in lines_by_entry.items() if len(lines)}
     figure = accuracy_by_distance(
         curves,
-        {entry: float(lines["reach"].iloc[0]) for entry, lines in begun.items()},
+        {entry: float(lines["reach"].iloc[0]) for entry, lines in started.items()},
         float(table["chance"].iloc[0]),
         dark=dark(),
     )
@@ -330,8 +330,8 @@ def distance_figures(table: pd.DataFrame, entries: Sequence[str], name: str) -> 
 
 def _row(entry: str, lines: pd.DataFrame, chance: float) -> tuple[str, ...]:
     reach = float(lines["reach"].iloc[0])
-    near = lines["distance"] <= reach
-    within, beyond = (lines.loc[part, "accuracy"] for part in (near, ~near))
+    within_reach = lines["distance"] <= reach
+    within, beyond = (lines.loc[part, "accuracy"] for part in (within_reach, ~within_reach))
     return (
         entry,
         f"{lines['weights'].iloc[0]:,.0f}",

@@ -22,7 +22,7 @@ _SEEDS = "race-seeds"
 
 
 def section(jobs: Jobs, owner: str) -> None:
-    """All races as cards, then those that have been started."""
+    """Draw all races as cards, then the list of started ones."""
     st.header("Races")
     st.write(
         "A race trains several values of one setting on the same data for the same number of "
@@ -108,8 +108,8 @@ def race_list(
             name = first.race.name
             title = RACES[name].title if name in RACES else name
             frame.page_link(file, f"**{frame.plain(title)}**", race=first.race.id)
-            whose = [] if first.info.owner == owner else ["someone else's"]
-            st.caption(" · ".join([*whose, quantities.ago(first.info.created)]))
+            owner_note = [] if first.info.owner == owner else ["someone else's"]
+            st.caption(" · ".join([*owner_note, quantities.ago(first.info.created)]))
 
 
 def progress(runs: list[RaceRun]) -> str:

@@ -31,7 +31,7 @@ SHIPPED_PREFIX = "toy-"
 
 
 @dataclass(frozen=True)
-class Idea:
+class ExampleRun:
     """An example run on a card."""
 
     title: str
@@ -41,43 +41,43 @@ class Idea:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-IDEAS = (
-    Idea(
+EXAMPLE_RUNS = (
+    ExampleRun(
         "Reverse a sequence",
         "The quickest way to see attention form: within seconds, heads form the reversed diagonal, "
         "from the end of the source to its beginning.",
         ":material/swap_horiz:",
         "reverse",
     ),
-    Idea(
+    ExampleRun(
         "Sort letters",
         "Positions do not help here: each step must find the next letter of the alphabet, wherever "
         "it is in the source.",
         ":material/sort_by_alpha:",
         "sort",
     ),
-    Idea(
+    ExampleRun(
         "Learn where French puts adjectives",
         "“The black cat” is “le chat noir”: watch cross-attention leave the diagonal at the "
         "adjective, and only there.",
         ":material/translate:",
         "french",
     ),
-    Idea(
+    ExampleRun(
         "Add two numbers",
         "Digit by digit with a carry: cross-attention learns to read two digits at once. The "
         "hardest of these tasks and the slowest to train.",
         ":material/add:",
         "addition",
     ),
-    Idea(
+    ExampleRun(
         "Continue a sequence (induction)",
         "The model sees random letters and one of them again, and continues from there. One head "
         "learns to find that letter, another to attend to the one after it: an induction head.",
         ":material/redo:",
         "induction",
     ),
-    Idea(
+    ExampleRun(
         "Subtract modulo p (grokking)",
         "The model first memorises its training pairs and finds the rule much later: training and "
         "validation curves part, then meet.",
@@ -91,32 +91,32 @@ def cards() -> list[tuple[Any, TrainingRun]]:
     """Draw the cards. Return each one's container for its cost, for `fill_costs`, and its run."""
     cost_slots = []
     columns = [*st.columns(4), *st.columns(4)]
-    for column, idea in zip(columns, IDEAS, strict=False):
-        with column, st.container(border=True, key=f"idea-{idea.task}"):
-            st.markdown(f"**{idea.icon} {idea.title}**")
-            st.write(idea.text)
-            config = run_config(idea)
+    for column, example_run in zip(columns, EXAMPLE_RUNS, strict=False):
+        with column, st.container(border=True, key=f"idea-{example_run.task}"):
+            st.markdown(f"**{example_run.icon} {example_run.title}**")
+            st.write(example_run.text)
+            config = run_config(example_run)
             cost_slots.append((st.container(), config))
             with st.container(horizontal=True):
                 frame.callback_button(
-                    f"Train: {idea.task}",
+                    f"Train: {example_run.task}",
                     "play_arrow",
                     _start,
-                    idea,
-                    key=f"train-{idea.task}",
+                    example_run,
+                    key=f"train-{example_run.task}",
                     type="primary",
                 )
                 st.button(
-                    f"Change settings: {idea.task}",
-                    key=f"change-{idea.task}",
+                    f"Change settings: {example_run.task}",
+                    key=f"change-{example_run.task}",
                     type="tertiary",
                     on_click=draft.open_form,
-                    args=(idea.task,),
+                    args=(example_run.task,),
                 )
-            if shipped_run := shipped_run_of(idea.task):
+            if shipped_run := shipped_run_of(example_run.task):
                 frame.page_link(
                     "pages/train.py",
-                    f"Open a trained one: {idea.task} →",
+                    f"Open a trained one: {example_run.task} →",
                     run=shipped_run.name,
                     race="",
                 )
@@ -166,12 +166,12 @@ def _fill_cost_slots(cost_slots: list[tuple[Any, TrainingRun]], live: bool) -> N
         slot.caption(f"{size}, {quantities.format_estimate(estimate)}")
 
 
-def run_config(idea: Idea) -> TrainingRun:
+def run_config(example_run: ExampleRun) -> TrainingRun:
     return make_run_config(
-        idea.task,
-        settings=idea.settings,
-        title=idea.title if idea.task != "french" else "Where French puts adjectives",
-        probes=probes(idea.task),
+        example_run.task,
+        settings=example_run.settings,
+        title=example_run.title if example_run.task != "french" else "Where French puts adjectives",
+        probes=probes(example_run.task),
     )
 
 
@@ -191,8 +191,8 @@ def _start_race() -> None:
         draft.set_error(error)
 
 
-def _start(idea: Idea) -> None:
-    draft.submit(run_config(idea), {})
+def _start(example_run: ExampleRun) -> None:
+    draft.submit(run_config(example_run), {})
 
 
 def run_list(owner: str) -> None:

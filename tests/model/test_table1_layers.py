@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from transformer.model import rivals
+from transformer.model import table1_layers
 
 
 def vectors(n: int, d: int = 6, batch: int = 2) -> Tensor:
@@ -14,16 +14,16 @@ def vectors(n: int, d: int = 6, batch: int = 2) -> Tensor:
     return torch.randn(batch, n, d, generator=generator, dtype=torch.float64)
 
 
-@pytest.mark.parametrize("name", rivals.RIVALS)
+@pytest.mark.parametrize("name", table1_layers.TABLE1_LAYERS)
 @pytest.mark.parametrize("n", [1, 2, 7])
 def test_outputs_have_the_shape_of_inputs(name: str, n: int) -> None:
-    layer = rivals.RIVALS[name](rivals.RivalConfig(6, k=5, r=5, n_heads=2)).double()
+    layer = table1_layers.TABLE1_LAYERS[name](table1_layers.LayerConfig(6, k=5, r=5, n_heads=2)).double()
     assert layer(vectors(n)).shape == (2, n, 6)
 
 
 @pytest.mark.parametrize("n_heads", [1, 3])
 def test_self_attention_equals_torch(n_heads: int) -> None:
-    layer = rivals.SelfAttention(rivals.RivalConfig(6, n_heads=n_heads)).double()
+    layer = table1_layers.SelfAttention(table1_layers.LayerConfig(6, n_heads=n_heads)).double()
     torch_layer = nn.MultiheadAttention(6, n_heads, bias=False, batch_first=True).double()
     with torch.no_grad():
         torch_layer.in_proj_weight.copy_(layer.attention.w_qkv)
@@ -34,7 +34,7 @@ def test_self_attention_equals_torch(n_heads: int) -> None:
 
 def test_the_recurrent_layer_equals_torch() -> None:
     layer, torch_layer = (
-        rivals.Recurrent(rivals.RivalConfig(6)).double(),
+        table1_layers.Recurrent(table1_layers.LayerConfig(6)).double(),
         nn.RNN(6, 6, batch_first=True).double(),
     )
     with torch.no_grad():
@@ -49,7 +49,7 @@ def test_the_recurrent_layer_equals_torch() -> None:
 
 @pytest.mark.parametrize(("k", "dilation"), [(1, 1), (3, 1), (5, 1), (3, 2), (3, 9), (5, 5)])
 def test_the_convolution_equals_the_sum_over_its_taps(k: int, dilation: int) -> None:
-    layer = rivals.Convolutional(rivals.RivalConfig(6, k=k, dilation=dilation)).double()
+    layer = table1_layers.Convolutional(table1_layers.LayerConfig(6, k=k, dilation=dilation)).double()
     x = vectors(8)
     expected = layer.convolution.bias.expand_as(x).clone()
     for position in range(8):
@@ -63,10 +63,10 @@ def test_the_convolution_equals_the_sum_over_its_taps(k: int, dilation: int) -> 
 @pytest.mark.parametrize("r", [1, 3, 7, 21])
 @pytest.mark.parametrize("n_heads", [1, 2])
 def test_restricted_attention_equals_full_attention_with_a_band_mask(r: int, n_heads: int) -> None:
-    config = rivals.RivalConfig(6, r=r, n_heads=n_heads)
+    config = table1_layers.LayerConfig(6, r=r, n_heads=n_heads)
     layer, self_attention = (
-        rivals.RestrictedAttention(config).double(),
-        rivals.SelfAttention(config).double(),
+        table1_layers.RestrictedAttention(config).double(),
+        table1_layers.SelfAttention(config).double(),
     )
     self_attention.load_state_dict(layer.state_dict())
     x, positions = vectors(9), torch.arange(9)
@@ -75,7 +75,7 @@ def test_restricted_attention_equals_full_attention_with_a_band_mask(r: int, n_h
 
 
 def test_restricted_attention_allocates_no_full_matrix() -> None:
-    layer, largest = rivals.RestrictedAttention(rivals.RivalConfig(4, r=3)), 0
+    layer, largest = table1_layers.RestrictedAttention(table1_layers.LayerConfig(4, r=3)), 0
 
     def record(tensor: Tensor) -> Tensor:
         nonlocal largest
@@ -88,18 +88,18 @@ def test_restricted_attention_allocates_no_full_matrix() -> None:
     assert 0 < largest <= 500 * 4 * 3
 
 
-@pytest.mark.parametrize("layer", [*rivals.RIVALS.values(), *rivals.GATED.values()])
+@pytest.mark.parametrize("layer", [*table1_layers.TABLE1_LAYERS.values(), *table1_layers.GATED.values()])
 def test_gradients_equal_finite_differences(layer: type[nn.Module]) -> None:
     x = vectors(5, d=4, batch=1).requires_grad_()
-    assert torch.autograd.gradcheck(layer(rivals.RivalConfig(4, n_heads=2)).double(), (x,))
+    assert torch.autograd.gradcheck(layer(table1_layers.LayerConfig(4, n_heads=2)).double(), (x,))
 
 
 def test_the_receptive_field_of_a_dilated_stack_grows_by_powers() -> None:
     for k, dilations in ((3, [1, 2, 4, 8]), (5, [1, 3, 9, 27])):
-        layers = rivals.stack("dilated", rivals.RivalConfig(2, k=k), 4)
+        layers = table1_layers.stack("dilated", table1_layers.LayerConfig(2, k=k), 4)
         assert [layer.convolution.dilation[0] for layer in layers] == dilations
-    assert [type(layer) for layer in rivals.stack("restricted", rivals.RivalConfig(2), 2)] == (
-        [rivals.RestrictedAttention] * 2
+    assert [type(layer) for layer in table1_layers.stack("restricted", table1_layers.LayerConfig(2), 2)] == (
+        [table1_layers.RestrictedAttention] * 2
     )
 
 
@@ -114,23 +114,23 @@ def test_the_receptive_field_of_a_dilated_stack_grows_by_powers() -> None:
 )
 def test_invalid_sizes_are_refused(sizes: dict[str, int], problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
-        rivals.RivalConfig(**sizes)
+        table1_layers.LayerConfig(**sizes)
 
 
 def test_an_unknown_layer_is_refused() -> None:
     with pytest.raises(ValueError, match="There is no layer 'lstm'"):
-        rivals.stack("lstm", rivals.RivalConfig(4), 1)
+        table1_layers.stack("lstm", table1_layers.LayerConfig(4), 1)
 
 
 @pytest.mark.parametrize(
-    ("layer_class", "torch_class"), [(rivals.Lstm, nn.LSTM), (rivals.Gru, nn.GRU)]
+    ("layer_class", "torch_class"), [(table1_layers.Lstm, nn.LSTM), (table1_layers.Gru, nn.GRU)]
 )
 @pytest.mark.parametrize("n", [1, 9])
 def test_lstm_and_gru_equal_torch(
-    layer_class: type[rivals.Gated], torch_class: type[nn.LSTM | nn.GRU], n: int
+    layer_class: type[table1_layers.Gated], torch_class: type[nn.LSTM | nn.GRU], n: int
 ) -> None:
     layer, reference = (
-        layer_class(rivals.RivalConfig(6)).double(),
+        layer_class(table1_layers.LayerConfig(6)).double(),
         torch_class(6, 6, batch_first=True).double(),
     )
     with torch.no_grad():
@@ -143,10 +143,10 @@ def test_lstm_and_gru_equal_torch(
 
 
 def test_the_forget_gate_of_a_new_lstm_is_open() -> None:
-    assert rivals.Lstm(rivals.RivalConfig(4)).b.tolist() == [0] * 4 + [1] * 4 + [0] * 8
+    assert table1_layers.Lstm(table1_layers.LayerConfig(4)).b.tolist() == [0] * 4 + [1] * 4 + [0] * 8
 
 
 def test_recurrent_matrices_are_initially_orthogonal() -> None:
-    for block in rivals.Gru(rivals.RivalConfig(5)).double().u.chunk(3):
+    for block in table1_layers.Gru(table1_layers.LayerConfig(5)).double().u.chunk(3):
         eye = torch.eye(5, dtype=torch.float64)
         torch.testing.assert_close(block @ block.T, eye, atol=1e-6, rtol=0)

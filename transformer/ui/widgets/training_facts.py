@@ -45,14 +45,14 @@ def show_training_facts(model: Model) -> None:
         return
     st.caption(f"{_symbols_text(facts)} {_training_text(facts)}")
     vocabulary = model.translator.vocabulary
-    strange = [
+    unseen_words = [
         word
         for word in dict.fromkeys(state.view().text.split())
         if word not in facts.symbols and vocabulary.unk_id not in vocabulary.encode(word)
     ]  # unknown tokens have a note already
-    if strange:
-        marked = " ".join(f":red-badge[{frame.plain(word)}]" for word in strange[:8])
-        st.markdown(f"Never seen in training: {marked}. The output for such symbols is arbitrary.")
+    if unseen_words:
+        badges = " ".join(f":red-badge[{frame.plain(word)}]" for word in unseen_words[:8])
+        st.markdown(f"Never seen in training: {badges}. The output for such symbols is arbitrary.")
 
 
 @cached()

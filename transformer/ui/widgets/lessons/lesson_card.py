@@ -85,19 +85,19 @@ def show(page: str) -> str | None:
     return None
 
 
-def go(
+def lesson_button(
     name: str,
     label: str,
     key: str,
     *,
     primary: bool = False,
 ) -> None:
-    """A button that opens a lesson's view; `follow` then goes to its page."""
+    """Draw a button that opens a lesson; `open_requested` then goes to its page."""
     kind: Literal["primary", "secondary"] = "primary" if primary else "secondary"
     st.button(label, key=key, type=kind, on_click=_open, args=(name,))
 
 
-def follow(page: str) -> None:
+def open_requested(page: str) -> None:
     """Go to the page of the lesson that was just chosen, before anything is drawn.
 
     An old address with a lesson's number leads to the lesson that covers its subject now. An
@@ -112,9 +112,9 @@ def follow(page: str) -> None:
     name = course.OLD_NUMBERS.get(name, name)
     if _VISITED not in st.session_state and name in course.BY_NAME:
         lesson = course.BY_NAME[name]
-        bare = st.query_params.keys() <= {"lesson", "model"}  # without a view: typed by hand
-        early = page != lesson.question_page and not progress.is_revealed(name)
-        redirect |= page == lesson.page and (bare or early)
+        typed_by_hand = st.query_params.keys() <= {"lesson", "model"}  # no view
+        reveals_answer = page != lesson.question_page and not progress.is_revealed(name)
+        redirect |= page == lesson.page and (typed_by_hand or reveals_answer)
     st.session_state[_VISITED] = True
     if not redirect or name not in course.BY_NAME:
         st.session_state.pop(_OPENED_LESSON, None)
@@ -155,7 +155,7 @@ def style() -> None:
 
 
 def _header(ready: PreparedLesson) -> None:
-    """The lesson's number in the course, the progress, and its title."""
+    """Draw the lesson's number in the course, the progress, and its title."""
     lesson = ready.lesson
     lessons = course.group(lesson)
     done, right = progress.count(lessons)
@@ -169,7 +169,7 @@ def _header(ready: PreparedLesson) -> None:
 
 
 def _model_note(ready: PreparedLesson) -> None:
-    """Which model the lesson is about, where that is not the one that the visitor chose."""
+    """Name the lesson's model if it is not the one that the visitor chose."""
     if ready.model is None:
         return
     name, replaced = ready.lesson.name, st.session_state.get(_REPLACED)
@@ -179,7 +179,7 @@ def _model_note(ready: PreparedLesson) -> None:
     )
     if ready.missing:  # the page shows the chosen one
         st.caption(f"{used}: {escaped(ready.missing)}.")
-        go(name, f"Open the lesson with {escaped(ready.model.name)}", "lesson-model")
+        lesson_button(name, f"Open the lesson with {escaped(ready.model.name)}", "lesson-model")
     elif replaced and (replaced.lesson, replaced.used) == (name, ready.model_name):
         st.caption(
             f"{used}: {escaped(replaced.missing)}. Other lessons open with the chosen model again."
@@ -187,7 +187,7 @@ def _model_note(ready: PreparedLesson) -> None:
 
 
 def _ask(ready: PreparedLesson) -> None:
-    """The introduction and the question."""
+    """Draw the introduction and the question."""
     st.markdown(ready.lesson.text)
     if ready.lesson.misprint:
         st.markdown(f"> Misprint: {ready.lesson.misprint}")
@@ -205,13 +205,13 @@ def _options(ready: PreparedLesson, question: Question) -> None:
                 option.label,
                 key=f"guess-{name}-{number}",
                 width="stretch",
-                on_click=_guess,
+                on_click=_answer,
                 args=(name, option.label, number, number == question.correct),
             )
 
 
 def _ask_class(ready: PreparedLesson, question: Question, part: progress.ClassPart) -> None:
-    """The question in a classroom: guesses are collected, then the teacher shows the answers."""
+    """Draw the question in a class, which collects guesses until the teacher shows the answers."""
     name, labels = ready.lesson.name, [option.label for option in question.options]
     if part is progress.ClassPart.REVEALED:
         _show_answer(ready, question)
@@ -231,28 +231,28 @@ def _ask_class(ready: PreparedLesson, question: Question, part: progress.ClassPa
 
 
 def _show_answer(ready: PreparedLesson, question: Question) -> None:
-    """Whether the guess was right, and the answer. A guess that is none of the options, because it
-    was made about another model, is not judged."""
+    """Draw whether the guess was right, and the answer. A guess that is none of the options,
+    because it was made about another model, is not judged."""
     guess = progress.guess(ready.lesson.name)
     label = guess.label if guess else ""
     if label == question.options[question.correct].label:
         st.success(f"**Correct.** {question.answer}", icon=":material/check:")
         return
     feedback = next((each.feedback for each in question.options if each.label == label), "")
-    start = f"**Not quite. You chose: {label}.** {feedback} " if feedback else ""
-    st.info(f"{start}{question.answer}", icon=":material/lightbulb:")
+    verdict = f"**Not quite. You chose: {label}.** {feedback} " if feedback else ""
+    st.info(f"{verdict}{question.answer}", icon=":material/lightbulb:")
 
 
 def _marked_options(ready: PreparedLesson, question: Question) -> None:
-    """The options again, the correct one and the visitor's marked."""
+    """Draw the options again, with marks on the correct one and the visitor's."""
     guess = progress.guess(ready.lesson.name)
     for number, option in enumerate(question.options):
-        yours = " ← your answer" if guess and guess.label == option.label else ""
+        mark = " ← your answer" if guess and guess.label == option.label else ""
         icon = "check" if number == question.correct else "remove"
-        st.markdown(f":material/{icon}: {option.label}{yours}")
+        st.markdown(f":material/{icon}: {option.label}{mark}")
 
 
-def _guess(name: str, label: str, number: int, right: bool) -> None:
+def _answer(name: str, label: str, number: int, right: bool) -> None:
     waits = progress.answer_in_class(name, number)
     progress.store(name, Guess(label, right, revealed=not waits))
     if not waits:
@@ -260,25 +260,26 @@ def _guess(name: str, label: str, number: int, right: bool) -> None:
 
 
 def _search(ready: PreparedLesson, question: Question, checked: tuple[bool, str] | None) -> None:
-    """A question whose answer is found on the page: check it as often as needed, or give up."""
-    name, over = ready.lesson.name, progress.is_revealed(ready.lesson.name)
-    if not over:
+    """Draw a question whose answer the visitor finds on the page, with buttons to check and give
+    up."""
+    name, is_revealed = ready.lesson.name, progress.is_revealed(ready.lesson.name)
+    if not is_revealed:
         _ask(ready)
     with st.container(horizontal=True, key="lesson-search"):
-        kind: Literal["primary", "secondary"] = "secondary" if over else "primary"
+        kind: Literal["primary", "secondary"] = "secondary" if is_revealed else "primary"
         st.button("Check", key=f"check-{name}", type=kind, on_click=_check, args=(name,))
-        if not over:
+        if not is_revealed:
             st.button("Show the answer", key=f"show-{name}", on_click=_give_up, args=(name,))
     if checked:
         right, explanation = checked
         message = f"**Correct.** {explanation}" if right else explanation
         (st.success if right else st.warning)(message)
-    if over:
+    if is_revealed:
         st.info(question.answer, icon=":material/lightbulb:")
 
 
 def _check_page(ready: PreparedLesson, page: str) -> tuple[bool, str] | None:
-    """Whether the page shows what the lesson asks for, and an explanation."""
+    """Return whether the page shows what the lesson asks for, and an explanation."""
     if ready.question is None or ready.question.check is None or ready.model is None:
         return None
     if page != ready.lesson.page or state.view().text != ready.text:
@@ -301,26 +302,26 @@ def _give_up(name: str) -> None:
 
 
 def _navigation(page: str, ready: PreparedLesson) -> None:
-    """Buttons to the lesson's own page, the neighbouring lessons and the list."""
+    """Draw buttons to the lesson's own page, the neighbouring lessons and the list."""
     lesson, done = ready.lesson, progress.is_revealed(ready.lesson.name)
-    own = lesson.page if done else lesson.question_page
-    after, earlier = course.following(lesson.name), course.previous(lesson.name)
+    own_page = lesson.page if done else lesson.question_page
+    next_name, previous_name = course.following(lesson.name), course.previous(lesson.name)
     with st.container(horizontal=True, vertical_alignment="center", key="lesson-navigation"):
-        other_text = own != LIST_PAGE and not lesson.task and state.view().text != ready.text
-        is_elsewhere = page != own or other_text
+        other_text = own_page != LIST_PAGE and not lesson.task and state.view().text != ready.text
+        is_elsewhere = page != own_page or other_text
         if is_elsewhere and ready.question:
             label = "Show the page →" if done and page == LIST_PAGE else "Back to the lesson"
-            go(lesson.name, label, "lesson-own", primary=True)
-        if earlier:
-            go(earlier, "← Previous", "lesson-before")
+            lesson_button(lesson.name, label, "lesson-own", primary=True)
+        if previous_name:
+            lesson_button(previous_name, "← Previous", "lesson-before")
         finished = (done or ready.question is None) and not is_elsewhere
-        if after == course.END:
+        if next_name == course.END:
             kind: Literal["primary", "secondary"] = "primary" if finished else "secondary"
             st.button("Finish →", key="lesson-next", type=kind, on_click=leave,
                       args=(LIST_PAGE, course.END))  # fmt: skip
         else:
             label = "Next →" if finished else "Skip →"
-            go(after, label, "lesson-next", primary=finished)
+            lesson_button(next_name, label, "lesson-next", primary=finished)
         if page != LIST_PAGE:
             st.button(
                 "All lessons", key="lesson-all", type="tertiary", on_click=leave, args=(LIST_PAGE,)

@@ -17,7 +17,7 @@ Vectors = Float[Tensor, "batch n d"]
 
 
 @dataclass(frozen=True)
-class RivalConfig:
+class LayerConfig:
     """Sizes of one layer; each layer ignores the sizes that it does not use.
 
     Attributes:
@@ -54,7 +54,7 @@ class SelfAttention(nn.Module):
     """Self-attention (section 3.2) that stores all n² weights. Fused kernels would save this
     memory, but no multiplications."""
 
-    def __init__(self, config: RivalConfig) -> None:
+    def __init__(self, config: LayerConfig) -> None:
         super().__init__()
         self.attention = MultiHeadAttention(config.attention)
 
@@ -67,7 +67,7 @@ class SelfAttention(nn.Module):
 class Recurrent(nn.Module):
     """h_t = tanh(x_t W + h_{t−1} U + b), h_0 = 0: one step after the other (Elman 1990)."""
 
-    def __init__(self, config: RivalConfig) -> None:
+    def __init__(self, config: LayerConfig) -> None:
         super().__init__()
         self.w = nn.Parameter(torch.empty(config.d, config.d))
         self.u = nn.Parameter(torch.empty(config.d, config.d))
@@ -90,7 +90,7 @@ class Recurrent(nn.Module):
 class Convolutional(nn.Module):
     """Convolution over k positions, `dilation` apart; zeros beyond the ends."""
 
-    def __init__(self, config: RivalConfig) -> None:
+    def __init__(self, config: LayerConfig) -> None:
         super().__init__()
         self.convolution = nn.Conv1d(
             config.d,
@@ -108,7 +108,7 @@ class RestrictedAttention(nn.Module):
     """Self-attention to the r positions around each, in r·n·d instead of n²·d (section 4). Its
     weights are those of `SelfAttention`, so that one can be loaded into the other."""
 
-    def __init__(self, config: RivalConfig) -> None:
+    def __init__(self, config: LayerConfig) -> None:
         super().__init__()
         self.attention = MultiHeadAttention(config.attention)
         self.r = config.r
@@ -134,17 +134,18 @@ class RestrictedAttention(nn.Module):
         return functional.pad(exists, (half, half)).unfold(0, self.r, 1)
 
 
-RIVALS: dict[str, type[nn.Module]] = {
+TABLE1_LAYERS: dict[str, type[nn.Module]] = {
     "self-attention": SelfAttention,
     "recurrent": Recurrent,
     "convolutional": Convolutional,
     "restricted": RestrictedAttention,
 }
-"""In the order of Table 1; each is created from a `RivalConfig`."""
+"""In the order of Table 1; each is created from a `LayerConfig`."""
 
 
-def stack(name: str, config: RivalConfig, n_layers: int) -> list[nn.Module]:
-    """Return layers for a stack: one of `RIVALS`, or "dilated", a stack of dilated convolutions.
+def stack(name: str, config: LayerConfig, n_layers: int) -> list[nn.Module]:
+    """Return layers for a stack: one of `TABLE1_LAYERS`, or "dilated", a stack of dilated
+    convolutions.
 
     The dilation of layer i (from 0) of "dilated" is mⁱ times that of the configuration, with m =
     (k+1)/2: 1, 2, 4 … for k = 3, as in ByteNet (Kalchbrenner et al. 2016). Every distance is then a
@@ -157,11 +158,11 @@ def stack(name: str, config: RivalConfig, n_layers: int) -> list[nn.Module]:
             Convolutional(replace(config, dilation=config.dilation * (config.k // 2 + 1) ** layer))
             for layer in range(n_layers)
         ]
-    if name not in RIVALS:
+    if name not in TABLE1_LAYERS:
         raise ValueError(
-            f"There is no layer {name!r}; the layers are {', '.join(RIVALS)} and dilated."
+            f"There is no layer {name!r}; the layers are {', '.join(TABLE1_LAYERS)} and dilated."
         )
-    return [RIVALS[name](config) for _ in range(n_layers)]
+    return [TABLE1_LAYERS[name](config) for _ in range(n_layers)]
 
 
 class Gated(nn.Module):
@@ -172,7 +173,7 @@ class Gated(nn.Module):
     the same.
     """
 
-    def __init__(self, config: RivalConfig, blocks: int = 1) -> None:
+    def __init__(self, config: LayerConfig, blocks: int = 1) -> None:
         super().__init__()
         self.w = nn.Parameter(torch.empty(blocks * config.d, config.d))
         self.u = nn.Parameter(torch.empty(blocks * config.d, config.d))
@@ -194,7 +195,7 @@ class Lstm(Gated):
     memory is kept at first.
     """
 
-    def __init__(self, config: RivalConfig) -> None:
+    def __init__(self, config: LayerConfig) -> None:
         super().__init__(config, blocks=4)
         with torch.no_grad():
             self.b[config.d : 2 * config.d] = 1.0
@@ -218,7 +219,7 @@ class Gru(Gated):
     where r is inside the product; here, as in PyTorch, it is outside, for one product per step).
     """
 
-    def __init__(self, config: RivalConfig) -> None:
+    def __init__(self, config: LayerConfig) -> None:
         super().__init__(config, blocks=3)
 
     def forward(self, x: Vectors) -> Vectors:
