@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.explorer_file import on_screen
 from tests.figures.fake_traces import fake_trace
 from transformer.figures import ExplorerData, explorer_page
-from transformer.figures.explorer_sides import Traced
+from transformer.figures.explorer_sides import TraceLike
 
 SRC = ["▁the", "▁ho", "use", "▁is", "▁the", "▁best", "</s>"]
 TGT = ["<s>", "▁la", "▁mai", "son", "▁est", "▁la"]
@@ -17,7 +17,7 @@ TRACE = fake_trace(SRC, TGT)
 EXACT = 1.01e-4  # four digits are shown
 
 
-def open_heads_view(page: Page, folder: Path, trace: Traced = TRACE, **start: int | str) -> Page:
+def open_heads_view(page: Page, folder: Path, trace: TraceLike = TRACE, **start: int | str) -> Page:
     begin = {"view": "heads", "kind": "cross", "layer": 1, "head": 2, "more": 1, "exact": 1}
     written = explorer_page([ExplorerData(trace)], {**begin, **start})
     made_known = written.replace(

@@ -8,7 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from transformer.figures.complexity import Law, laws, reached
+from transformer.figures.complexity import Law, law_lines, reachable_positions
 from transformer.figures.curves import DARK, LIGHT, MAX_POINTS, QUANTITIES, curves, thin
 
 HOSTILE = "<b>x</b> %{x} <img src=x onerror=alert(1)>"
@@ -183,7 +183,7 @@ def test_a_law_is_a_line_and_its_measurements_are_marks_of_one_colour() -> None:
         Law("a<b>", 0, x=[1, 10], y=[2, 20], seen_x=[1, 5], seen_y=[2.5, 9]),
         Law("bare", 3, x=[1, 10], y=[1, 100]),
     ]
-    figure = laws(drawn, x_title="n", y_title="seconds", unit=" s", at=(7, "n = 7"),
+    figure = law_lines(drawn, x_title="n", y_title="seconds", unit=" s", at=(7, "n = 7"),
                   crossings=[(3, 4, "they meet")])  # fmt: skip
     line, marks, bare, met = figure.data
     assert (line.mode, marks.mode, bare.mode) == ("lines", "markers", "lines")
@@ -195,12 +195,12 @@ def test_a_law_is_a_line_and_its_measurements_are_marks_of_one_colour() -> None:
     assert figure.layout.xaxis.type == figure.layout.yaxis.type == "log"
     assert figure.layout.shapes[0].x0 == 7
     assert 10 ** figure.layout.annotations[0].x == pytest.approx(7)
-    assert laws(drawn, x_title="n", y_title="s", dark=True).data[0].line.color == DARK[0]
+    assert law_lines(drawn, x_title="n", y_title="s", dark=True).data[0].line.color == DARK[0]
 
 
 def test_the_grid_counts_positions_from_1_and_layers_from_0() -> None:
     grid = np.array([[False, False, True], [False, True, True]])
-    cells = reached(grid).data[0]
+    cells = reachable_positions(grid).data[0]
     assert np.array(cells.z).tolist() == [[0, 0, 1], [0, 1, 1]]
     assert list(cells.x) == [1, 2, 3]
     assert list(cells.y) == [0, 1]

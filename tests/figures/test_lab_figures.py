@@ -12,10 +12,15 @@ import pytest
 from tests.figures.fake_traces import GRID, HOSTILE, fake_trace
 from transformer.figures import ExplorerData
 from transformer.figures.alignment import alignment, two_rows
-from transformer.figures.before_after import MIN_SIZE, effects, pairs
-from transformer.figures.contributions import CellValues, answers, contributions_data, source_curve
+from transformer.figures.before_after import MIN_SIZE, before_after_bars, size_against_effect
+from transformer.figures.contributions import (
+    CellValues,
+    attribution_bars,
+    contributions_data,
+    source_curve,
+)
 from transformer.figures.headgrid import headgrid_data, headgrid_page
-from transformer.figures.offsets import named, offsets
+from transformer.figures.offsets import offsets, signed_offset
 from transformer.figures.packing import unpack, weights_of
 from transformer.figures.switchboard import switchboard_data
 from transformer.measures.head_codes import parse_heads
@@ -72,7 +77,9 @@ def test_changes_of_heads_for_comparable_kinds() -> None:
 @pytest.mark.parametrize("dark", [False, True])
 def test_bars_in_pairs(dark: bool) -> None:
     before, after = np.array([0.9, 0.1, 0.5]), np.array([0.2, 0.1, 0.6])
-    figure = pairs(["▁the", "▁the", "<b>"], before, after, x_title="p", marked=(2,), dark=dark)
+    figure = before_after_bars(
+        ["▁the", "▁the", "<b>"], before, after, x_title="p", marked=(2,), dark=dark
+    )
     for bars, expected in zip(figure.data, (before, after), strict=True):
         np.testing.assert_array_equal(bars.x, expected)
         np.testing.assert_array_equal(bars.y, [0, 1, 2])  # places keep repeated tokens apart
@@ -84,7 +91,7 @@ def test_every_cell_is_a_point_by_the_sign_of_its_change() -> None:
     sizes = np.array([0.5, 0.0, 0.25, 1.0])
     changes = np.array([-0.1, 0.2, 0.0, -3.0])
     cell_names = [("<i>", "a"), ("b", "c"), ("d", "e"), ("f", "g")]
-    figure = effects(sizes, changes, cell_names, x_title="weight", chosen=1)
+    figure = size_against_effect(sizes, changes, cell_names, x_title="weight", chosen=1)
     less, more, ring = figure.data
     np.testing.assert_allclose(less.y, [0.1, 3.0])
     np.testing.assert_allclose(more.x, [MIN_SIZE, 0.25])
@@ -186,7 +193,7 @@ def test_offsets_are_shares_of_the_rows() -> None:
     assert [custom[0] for custom in bars.customdata] == ["−16 or less", "−1", "0"]
     colours = bars.marker.color
     assert colours[1] not in (colours[0], colours[2])
-    assert [named(at) for at in (-2, 0, 3)] == ["−2", "0", "+3"]
+    assert [signed_offset(at) for at in (-2, 0, 3)] == ["−2", "0", "+3"]
     with pytest.raises(ValueError, match="no rows"):
         offsets([], 16)
 
@@ -217,7 +224,7 @@ def test_a_percent_is_equally_long_in_every_panel() -> None:
         "Two": np.array([0.3, 0.3, 0.4]),
         "Three": np.array([0.5, -0.3, 0.2]),
     }
-    figure = answers(["▁a", "<b>", "▁a"], 2, methods)
+    figure = attribution_bars(["▁a", "<b>", "▁a"], 2, methods)
     longs, lows = [], []
     for number in ("", "2", "3"):
         axis = figure.layout[f"xaxis{number}"]

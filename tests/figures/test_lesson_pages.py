@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.figures.fake_traces import HOSTILE
 from transformer.figures.inline_markdown import html_of
 from transformer.figures.lesson_sheet import Exercise, Picture, sheet_page, weights_drawing
-from transformer.figures.site_pages import AnswerChoice, CourseStep, Look, index_page, step_page
+from transformer.figures.site_pages import AnswerChoice, CourseStep, ViewLink, index_page, step_page
 from transformer.ui.widgets.lessons.course import LESSONS
 
 WEIGHTS = np.array([[0.25, 0.75], [1.0, 0.0]])
@@ -39,16 +39,18 @@ class Tags(HTMLParser):
 
 def hostile(text: str) -> CourseStep:
     choices = [AnswerChoice(text, text, right=True), AnswerChoice("b", text)]
-    look = Look("views/a.html", text)
+    look = ViewLink("views/a.html", text)
     return CourseStep(
-        "lessons/a.html", text, text, [text], text, text, choices, text, text, look=look
+        "lessons/a.html", text, text, [text], text, text, choices, text, text, view_link=look
     )
 
 
 def test_no_text_becomes_an_element() -> None:
     plain = hostile("plain")
     plain_tags = Tags(step_page(plain, "home", plain, plain, "footer")).names
-    listed = Tags(index_page("t", ["lead"], [("part", [plain])], [("l", [Look("x", "y")])], "f"))
+    listed = Tags(
+        index_page("t", ["lead"], [("part", [plain])], [("l", [ViewLink("x", "y")])], "f")
+    )
     for text in HOSTILE:
         step = hostile(text.replace("$", ""))
         assert Tags(step_page(step, text, step, step, "footer")).names <= plain_tags | {
@@ -56,7 +58,9 @@ def test_no_text_becomes_an_element() -> None:
             "i",
             "code",
         }
-        page = index_page(text, ["lead"], [(text, [step])], [(text, [Look("x", text)])], "footer")
+        page = index_page(
+            text, ["lead"], [(text, [step])], [(text, [ViewLink("x", text)])], "footer"
+        )
         assert Tags(page).names <= listed.names | {"b", "i", "code"}
         assert "script" not in Tags(page).names
 

@@ -10,7 +10,14 @@ import plotly.graph_objects as go
 import pytest
 
 from transformer.analysis.positions import sinusoidal, wavelengths
-from transformer.figures.clocks import MAX_SECONDS, angle, bars, clock_hands, shares, turning
+from transformer.figures.clocks import (
+    MAX_SECONDS,
+    angle,
+    animated_clocks,
+    clock_hands,
+    grouped_bars,
+    stacked_shares,
+)
 from transformer.figures.positions import Curve, lines, table
 
 HOSTILE = "<b>x</b> %{x} <img src=x onerror=alert(1)>"
@@ -77,8 +84,8 @@ def test_tokens_are_escaped() -> None:
             quantity="w",
             title=HOSTILE,
         ),
-        bars({HOSTILE: [1.0]}, [HOSTILE], x_title="token", y_title="length"),
-        shares(np.ones((1, 1)), [HOSTILE], [HOSTILE]),
+        grouped_bars({HOSTILE: [1.0]}, [HOSTILE], x_title="token", y_title="length"),
+        stacked_shares(np.ones((1, 1)), [HOSTILE], [HOSTILE]),
         lines([Curve(HOSTILE, [0], [0]), Curve("b", [0], [0])], x_title="k", y_title="y"),
         clock_hands(np.ones((1, 2)), np.ones((1, 2)), [HOSTILE], names=(HOSTILE, "b")),
     ]
@@ -129,19 +136,21 @@ def test_axes_can_be_logarithmic_or_in_percent() -> None:
 
 def test_shares_are_stacked_in_the_order_given() -> None:
     values = np.array([[0.1, 0.2, 0.3, 0.4], [0.4, 0.3, 0.2, 0.1]])
-    figure = shares(values, ["a", "b", "c", "d"], ["head 5", "head 2"])
+    figure = stacked_shares(values, ["a", "b", "c", "d"], ["head 5", "head 2"])
     assert figure.layout.barmode == "stack"
     assert [trace.name for trace in figure.data] == ["a", "b", "c", "d"]
     np.testing.assert_array_equal(figure.data[2].x, values[:, 2])
     assert figure.layout.yaxis.ticktext == ("head 5", "head 2")
     assert figure.layout.yaxis.autorange == "reversed"
     for dark in (False, True):
-        colours = {trace.marker.color for trace in shares(values, "abcd", "xy", dark=dark).data}
+        colours = {
+            trace.marker.color for trace in stacked_shares(values, "abcd", "xy", dark=dark).data
+        }
         assert len(colours) == 4
 
 
 def test_bars_of_one_group_are_of_one_colour() -> None:
-    figure = bars({"word": [1, 2], "place": [3, 4]}, ["a", "a"], x_title="t", y_title="l")
+    figure = grouped_bars({"word": [1, 2], "place": [3, 4]}, ["a", "a"], x_title="t", y_title="l")
     assert [list(trace.y) for trace in figure.data] == [[1, 2], [3, 4]]
     assert figure.data[0].x == figure.data[1].x == (0, 1)
     assert figure.data[0].marker.color != figure.data[1].marker.color
@@ -178,7 +187,7 @@ def test_hands_are_the_numbers_of_the_formula() -> None:
 
 
 def test_every_word_has_a_row_and_large_clocks_end_at_the_last() -> None:
-    html = turning(WORDS, [6.0, 60.0])
+    html = animated_clocks(WORDS, [6.0, 60.0])
     angles = [float(value) for value in re.findall(r"--end:([\d.]+)deg", html)]
     assert angles[:2] == [angle(3, 6.0), angle(3, 60.0)]
     assert angles[2:] == [angle(at, length) for at in range(4) for length in (6.0, 60.0)]
@@ -188,7 +197,7 @@ def test_every_word_has_a_row_and_large_clocks_end_at_the_last() -> None:
 
 @pytest.mark.parametrize("count", [1, 2, 7, 30])
 def test_animations_end_in_time(count: int) -> None:
-    html = turning(["a"] * count, [6.0])
+    html = animated_clocks(["a"] * count, [6.0])
     waits = [float(value) for value in re.findall(r"--wait:([\d.]+)s", html)]
     seconds_per_word = float(re.findall(r"--one:([\d.]+)s", html)[0])
     assert max(waits) + seconds_per_word <= MAX_SECONDS + 0.01 * count
@@ -197,4 +206,4 @@ def test_animations_end_in_time(count: int) -> None:
 
 def test_clocks_without_words_are_refused() -> None:
     with pytest.raises(ValueError, match="There are no words"):
-        turning([], [6.0])
+        animated_clocks([], [6.0])

@@ -17,7 +17,9 @@ def vectors(n: int, d: int = 6, batch: int = 2) -> Tensor:
 @pytest.mark.parametrize("name", table1_layers.TABLE1_LAYERS)
 @pytest.mark.parametrize("n", [1, 2, 7])
 def test_outputs_have_the_shape_of_inputs(name: str, n: int) -> None:
-    layer = table1_layers.TABLE1_LAYERS[name](table1_layers.LayerConfig(6, k=5, r=5, n_heads=2)).double()
+    layer = table1_layers.TABLE1_LAYERS[name](
+        table1_layers.LayerConfig(6, k=5, r=5, n_heads=2)
+    ).double()
     assert layer(vectors(n)).shape == (2, n, 6)
 
 
@@ -49,7 +51,9 @@ def test_the_recurrent_layer_equals_torch() -> None:
 
 @pytest.mark.parametrize(("k", "dilation"), [(1, 1), (3, 1), (5, 1), (3, 2), (3, 9), (5, 5)])
 def test_the_convolution_equals_the_sum_over_its_taps(k: int, dilation: int) -> None:
-    layer = table1_layers.Convolutional(table1_layers.LayerConfig(6, k=k, dilation=dilation)).double()
+    layer = table1_layers.Convolutional(
+        table1_layers.LayerConfig(6, k=k, dilation=dilation)
+    ).double()
     x = vectors(8)
     expected = layer.convolution.bias.expand_as(x).clone()
     for position in range(8):
@@ -88,7 +92,9 @@ def test_restricted_attention_allocates_no_full_matrix() -> None:
     assert 0 < largest <= 500 * 4 * 3
 
 
-@pytest.mark.parametrize("layer", [*table1_layers.TABLE1_LAYERS.values(), *table1_layers.GATED.values()])
+@pytest.mark.parametrize(
+    "layer", [*table1_layers.TABLE1_LAYERS.values(), *table1_layers.GATED.values()]
+)
 def test_gradients_equal_finite_differences(layer: type[nn.Module]) -> None:
     x = vectors(5, d=4, batch=1).requires_grad_()
     assert torch.autograd.gradcheck(layer(table1_layers.LayerConfig(4, n_heads=2)).double(), (x,))
@@ -98,9 +104,9 @@ def test_the_receptive_field_of_a_dilated_stack_grows_by_powers() -> None:
     for k, dilations in ((3, [1, 2, 4, 8]), (5, [1, 3, 9, 27])):
         layers = table1_layers.stack("dilated", table1_layers.LayerConfig(2, k=k), 4)
         assert [layer.convolution.dilation[0] for layer in layers] == dilations
-    assert [type(layer) for layer in table1_layers.stack("restricted", table1_layers.LayerConfig(2), 2)] == (
-        [table1_layers.RestrictedAttention] * 2
-    )
+    assert [
+        type(layer) for layer in table1_layers.stack("restricted", table1_layers.LayerConfig(2), 2)
+    ] == ([table1_layers.RestrictedAttention] * 2)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +149,9 @@ def test_lstm_and_gru_equal_torch(
 
 
 def test_the_forget_gate_of_a_new_lstm_is_open() -> None:
-    assert table1_layers.Lstm(table1_layers.LayerConfig(4)).b.tolist() == [0] * 4 + [1] * 4 + [0] * 8
+    assert (
+        table1_layers.Lstm(table1_layers.LayerConfig(4)).b.tolist() == [0] * 4 + [1] * 4 + [0] * 8
+    )
 
 
 def test_recurrent_matrices_are_initially_orthogonal() -> None:

@@ -9,22 +9,19 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
-from transformer.figures.contributions import piece
+from transformer.figures.contributions import piece_html
 from transformer.figures.curves import BELOW_ZERO, DARK, LIGHT
 from transformer.figures.positions import Numbers, lay_out, layout_of
 from transformer.figures.theme import TEXT_COLOURS, theme
 
-ROW_HEIGHT, LOW_ROW_HEIGHT, MAX_TALL_ROWS = (
-    28,
-    17,
-    40,
-)  # pixels of a token's two bars, up to `FEW` tokens and above
+ROW_HEIGHT, LOW_ROW_HEIGHT = 28, 17  # pixels of a token's two bars; low above `MAX_TALL_ROWS`
+MAX_TALL_ROWS = 40
 BEFORE_COLOUR, AFTER_COLOUR = 6, 4  # colours in the palette
 MIN_SIZE = 1e-6
 """Smaller numbers are drawn at this value: a logarithmic axis has no 0."""
 
 
-def pairs(
+def before_after_bars(
     tokens: Sequence[str],
     before: Numbers,
     after: Numbers,
@@ -63,7 +60,7 @@ def pairs(
     layout["yaxis"] |= {
         "showgrid": False, "range": [len(tokens) - 0.4, -0.6], "tickvals": positions,
         "ticktext": [
-            f"<b>{piece(token)}</b>" if at in marked else piece(token)
+            f"<b>{piece_html(token)}</b>" if at in marked else piece_html(token)
             for at, token in enumerate(tokens)
         ],
         "tickfont": {"size": 12 if row == ROW_HEIGHT else 10},
@@ -71,7 +68,7 @@ def pairs(
     return go.Figure(bars, layout)
 
 
-def effects(
+def size_against_effect(
     sizes: Float[np.ndarray, "cell"],
     changes: Float[np.ndarray, "cell"],
     cell_names: Sequence[tuple[str, str]],

@@ -187,10 +187,10 @@ def _memory(encoder: _Stack, decoder: _Stack) -> list[Path]:
 def figure_2() -> tuple[Drawing, Drawing]:
     """Return Figure 2, scaled dot-product attention within multi-head attention: one drawing from
     left to right, and one for a narrow screen."""
-    return _wide(), _narrow()
+    return _wide_figure_2(), _narrow_figure_2()
 
 
-def _wide() -> Drawing:
+def _wide_figure_2() -> Drawing:
     high = 48.0
     boxes: dict[str, Rectangle] = {
         name: (0, 56.0 * i, 62, high) for i, name in enumerate(ATTENTION[:3])
@@ -209,7 +209,7 @@ def _wide() -> Drawing:
     return Drawing((738, 160), boxes, arrows)
 
 
-def _narrow() -> Drawing:
+def _narrow_figure_2() -> Drawing:
     high = 48.0
     boxes: dict[str, Rectangle] = {
         name: (120.0 * i, 0, 100, high) for i, name in enumerate(ATTENTION[:3])

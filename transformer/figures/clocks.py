@@ -37,7 +37,7 @@ STYLE = """
 """
 
 
-def bars(
+def grouped_bars(
     groups: Mapping[str, Sequence[float] | Numbers],
     labels: Sequence[str],
     *,
@@ -61,7 +61,7 @@ def bars(
     return figure
 
 
-def shares(
+def stacked_shares(
     values: Numbers, parts: Sequence[str], labels: Sequence[str], *, dark: bool = False
 ) -> go.Figure:
     """Draw one stacked bar per label, from 0 to 100 %, with one segment per part (up to six).
@@ -134,7 +134,7 @@ def clock_hands(
     return figure
 
 
-def turning(words: Sequence[str], wavelengths: Sequence[float], turn: int = 0) -> str:
+def animated_clocks(words: Sequence[str], wavelengths: Sequence[float], turn: int = 0) -> str:
     """Return HTML: a row of large clocks that run once through the words, then a row per word.
 
     Where the browser asks for reduced motion, the large clocks show the last position.

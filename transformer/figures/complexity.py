@@ -35,7 +35,7 @@ class Law:
     seen_y: Numbers = ()
 
 
-def laws(
+def law_lines(
     curves: Sequence[Law],
     *,
     x_title: str,
@@ -93,7 +93,7 @@ def laws(
     return figure
 
 
-def reached(grid: npt.NDArray[np.bool_], *, dark: bool = False) -> go.Figure:
+def reachable_positions(grid: npt.NDArray[np.bool_], *, dark: bool = False) -> go.Figure:
     """Draw which positions reach the last one: positions across, number of layers down.
 
     Args:

@@ -15,7 +15,7 @@ from transformer.figures.curves import BELOW_ZERO, DARK, LIGHT
 from transformer.figures.packing import Part, pack
 from transformer.figures.positions import Numbers, lay_out
 
-ROW_HEIGHT, LOW_ROW_HEIGHT = 24, 15  # pixels of a token's bars, up to `FEW` tokens and above
+ROW_HEIGHT, LOW_ROW_HEIGHT = 24, 15  # pixels of a token's bars; low above `MAX_TALL_ROWS`
 MAX_TALL_ROWS = 40
 SOURCE_COLOUR, TARGET_COLOUR = 0, 3  # colours in the palette
 
@@ -45,7 +45,7 @@ class CellValues:
 
 def contributions_data(
     quantities: Sequence[CellValues],
-    drawn: tuple[str, str],
+    drawn_names: tuple[str, str],
     *,
     kind: str,
     rows: Sequence[str],
@@ -70,7 +70,7 @@ def contributions_data(
         ValueError: if labels and values do not match, or a name in `drawn` is unknown.
     """
     names = [quantity.name for quantity in quantities]
-    for name in drawn:
+    for name in drawn_names:
         if name not in names:
             raise ValueError(f"There is no quantity {name!r}; there are {', '.join(names)}.")
     for quantity in quantities:
@@ -85,7 +85,7 @@ def contributions_data(
         "rows": list(rows),
         "columns": list(columns),
         "writes": None if writes is None else list(writes),
-        "shown": list(drawn),
+        "shown": list(drawn_names),
         "cell": None if cell is None else list(cell),
         "large": large,
         "quantities": [
@@ -97,7 +97,7 @@ def contributions_data(
     return pack(header, [Part(each.name, each.values.astype("<f4")) for each in quantities])
 
 
-def answers(
+def attribution_bars(
     tokens: Sequence[str],
     n_source: int,
     methods: Mapping[str, Numbers],
@@ -120,13 +120,13 @@ def answers(
         subplot_titles=[escape(name, quote=False) for name in methods],
     )  # fmt: skip
     # An empty line separates source and prefix.
-    positions = [at + (at >= n_source) for at in range(len(tokens))]
+    positions = [index + (index >= n_source) for index in range(len(tokens))]
     for column, (name, values) in enumerate(methods.items(), start=1):
         colours = [
             BELOW_ZERO[dark]
             if value < 0
-            else palette[SOURCE_COLOUR if at < n_source else TARGET_COLOUR]
-            for at, value in enumerate(values)
+            else palette[SOURCE_COLOUR if index < n_source else TARGET_COLOUR]
+            for index, value in enumerate(values)
         ]
         figure.add_bar(
             x=np.asarray(values, dtype=np.float64),
@@ -138,8 +138,8 @@ def answers(
             col=column,
         )
         figure.update_xaxes(range=ranges[column - 1], row=1, col=column)
-    row = ROW_HEIGHT if len(tokens) <= MAX_TALL_ROWS else LOW_ROW_HEIGHT
-    lay_out(figure, "", "", dark, height=70 + row * (len(tokens) + 1))
+    row_height = ROW_HEIGHT if len(tokens) <= MAX_TALL_ROWS else LOW_ROW_HEIGHT
+    lay_out(figure, "", "", dark, height=70 + row_height * (len(tokens) + 1))
     figure.update_layout(showlegend=False, bargap=0.25, margin={"l": 92, "r": 8, "t": 30, "b": 30})
     # Numbers at every grid line would overlap on a phone.
     step = _step(ranges)
@@ -151,8 +151,8 @@ def answers(
     figure.update_annotations(font={"size": 13})
     figure.update_yaxes(
         showgrid=False, range=[len(tokens) + 0.6, -0.6], tickvals=positions,
-        ticktext=[piece(token) for token in tokens],
-        tickfont={"size": 12 if row == ROW_HEIGHT else 10},
+        ticktext=[piece_html(token) for token in tokens],
+        tickfont={"size": 12 if row_height == ROW_HEIGHT else 10},
     )  # fmt: skip
     return figure
 
@@ -168,11 +168,13 @@ def _ranges(shares: Sequence[Numbers]) -> list[tuple[float, float]]:
 
 def _step(ranges: Sequence[tuple[float, float]]) -> float:
     """Return the distance between two ticks, the same in all panels."""
-    narrow = min(high - low for low, high in ranges)
-    return max((step for step in (0.5, 0.25, 0.2, 0.1, 0.05) if step <= 0.8 * narrow), default=0.02)
+    narrowest = min(high - low for low, high in ranges)
+    return max(
+        (step for step in (0.5, 0.25, 0.2, 0.1, 0.05) if step <= 0.8 * narrowest), default=0.02
+    )
 
 
-def piece(token: str) -> str:
+def piece_html(token: str) -> str:
     """Return a token as HTML with a faint "▁", as in the explorer."""
     if token.startswith("▁") and len(token) > 1:
         return f'<span style="color:#888;font-size:8px">▁</span>{escape(token[1:], quote=False)}'
@@ -215,7 +217,7 @@ def source_curve(
     lay_out(figure, "output token", "share of the source", dark, height=300)
     figure.update_xaxes(
         showgrid=False, range=[-0.5, len(tokens) - 0.5],
-        tickvals=positions, ticktext=[piece(token) for token in tokens], tickfont={"size": 12},
+        tickvals=positions, ticktext=[piece_html(token) for token in tokens], tickfont={"size": 12},
     )  # fmt: skip
     figure.update_yaxes(tickformat=".0%", range=[0, 1.04])
     return figure

@@ -17,7 +17,7 @@ from transformer import measures
 from transformer.figures.glossary import tip
 from transformer.figures.packing import COARSE, FINE, Part, quantize
 from transformer.figures.state import DEFAULTS, State
-from transformer.figures.state import KINDS as CALLED
+from transformer.figures.state import KINDS as KIND_TITLES
 from transformer.figures.steps import choices, tree_data
 from transformer.figures.token_diff import align
 from transformer.measures import KINDS, MEASURES
@@ -35,7 +35,7 @@ MAX_WEIGHTS_AT_ONCE = 1_500_000
 
 
 @runtime_checkable
-class Traced(AttentionTrace, Protocol):
+class TraceLike(AttentionTrace, Protocol):
     """What the explorer reads from a trace; `inference.Trace` satisfies it."""
 
     @property
@@ -52,7 +52,7 @@ class ExplorerData:
     `name` is shown when two traces are compared; `model` is written on exported files.
     """
 
-    def __init__(self, traced: Traced, name: str = "", model: str = "") -> None:
+    def __init__(self, traced: TraceLike, name: str = "", model: str = "") -> None:
         self.traced, self.name, self.model = traced, name, model
         self.depths = {kind: layers_of(traced.config, kind) for kind in KINDS}
         self._layers: dict[tuple[str, int], Part] = {}
@@ -187,7 +187,7 @@ class ExplorerData:
         }
 
 
-def query_key_vectors(traced: Traced, kind: str, layer: int, head: int) -> list[Part]:
+def query_key_vectors(traced: TraceLike, kind: str, layer: int, head: int) -> list[Part]:
     """Return queries, keys, values, scores and output of one head; [] if not recorded."""
     site = SITES[kind].format(layer) + "hook_"
     if not all(site + name in traced for name in VECTORS):
@@ -232,7 +232,7 @@ def prefixed(parts: Sequence[Part], number: int) -> list[Part]:
     return [Part(f"{number}.{part.name}", part.array, part.top) for part in parts]
 
 
-_EXPLAINED = {**CALLED, "head": "Head", "layer": "Layer"}
+_EXPLAINED = {**KIND_TITLES, "head": "Head", "layer": "Layer"}
 """Tooltips of the explorer: the key that scripts use, and the term in the glossary."""
 _aligned = lru_cache(maxsize=64)(align)
 

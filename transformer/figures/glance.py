@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float
 
-from transformer.figures.explorer_sides import Traced
+from transformer.figures.explorer_sides import TraceLike
 from transformer.measures.pieces import CONTROL, is_punctuation
 from transformer.measures.words import merge, rows_of_written, word_labels, words
 
@@ -50,7 +50,7 @@ class AlignerLike(Protocol):
 
 
 def glance_data(
-    traced: Traced,
+    traced: TraceLike,
     alternatives: Iterable[Sequence[AlternativeLike]] = (),
     n_forced: int = 0,
     aligner: AlignerLike | None = None,

@@ -6,9 +6,9 @@ import re
 from html import escape
 
 _PARTS = re.compile(
-    r"\\(?P<sign>[^\w\s])|`(?P<code>[^`]*)`|\$(?P<math>[^$]*)\$|(?P<bold>\*\*)|(?P<lean>\*)"
+    r"\\(?P<sign>[^\w\s])|`(?P<code>[^`]*)`|\$(?P<math>[^$]*)\$|(?P<bold>\*\*)|(?P<italic>\*)"
 )
-_NAMES = {
+_COMMANDS = {
     "cos": "cos",
     "max": "max",
     "infty": "∞",
@@ -25,7 +25,7 @@ _NAMES = {
     ",": " ",
 }
 """Replacement of each LaTeX command; an empty one keeps only the argument."""
-_OVER = {"hat": "\u0302", "sqrt": "√"}
+_ACCENTS = {"hat": "\u0302", "sqrt": "√"}
 _TOKEN = re.compile(
     r"\\(?P<command>[a-zA-Z]+|,)\s*|(?P<raise>[_^])|(?P<open>\{)|(?P<close>\})|.", re.S
 )
@@ -37,11 +37,11 @@ def html_of(markdown: str) -> str:
     Raises:
         ValueError: if a formula has an unknown command or unbalanced braces.
     """
-    parts, at, still_open = [], 0, {"bold": False, "lean": False}
-    tags = {"bold": "b", "lean": "i"}
+    parts, end, still_open = [], 0, {"bold": False, "italic": False}
+    tags = {"bold": "b", "italic": "i"}
     for part in _PARTS.finditer(markdown):
-        parts.append(escape(markdown[at : part.start()]))
-        at = part.end()
+        parts.append(escape(markdown[end : part.start()]))
+        end = part.end()
         kind = part.lastgroup or ""
         if kind in tags:
             parts.append(f"<{'/' if still_open[kind] else ''}{tags[kind]}>")
@@ -52,49 +52,49 @@ def html_of(markdown: str) -> str:
             parts.append(f'<span class="math">{_formula(part["math"])}</span>')
         else:
             parts.append(escape(part["sign"]))
-    parts.append(escape(markdown[at:]))
-    parts += [f"</{tags[kind]}>" for kind in ("lean", "bold") if still_open[kind]]
+    parts.append(escape(markdown[end:]))
+    parts += [f"</{tags[kind]}>" for kind in ("italic", "bold") if still_open[kind]]
     return "".join(parts)
 
 
 def _formula(latex: str) -> str:
     """Return a formula as HTML with subscripts and superscripts."""
     tokens = list(_TOKEN.finditer(latex))
-    written, end = _parse_group(tokens, 0, latex)
+    html, end = _parse_group(tokens, 0, latex)
     if end != len(tokens):
         raise ValueError(f"The formula {latex!r} closes a brace that was not opened.")
-    return written
+    return html
 
 
-def _parse_group(tokens: list[re.Match[str]], at: int, latex: str) -> tuple[str, int]:
+def _parse_group(tokens: list[re.Match[str]], index: int, latex: str) -> tuple[str, int]:
     """Parse from token `at` to the closing brace; return the HTML and the index of the brace."""
     parts = []
-    while at < len(tokens) and not tokens[at]["close"]:
-        part, at = _parse_item(tokens, at, latex)
+    while index < len(tokens) and not tokens[index]["close"]:
+        part, index = _parse_item(tokens, index, latex)
         parts.append(part)
-    return "".join(parts), at
+    return "".join(parts), index
 
 
-def _parse_item(tokens: list[re.Match[str]], at: int, latex: str) -> tuple[str, int]:
+def _parse_item(tokens: list[re.Match[str]], index: int, latex: str) -> tuple[str, int]:
     """Parse a character, a command with its argument, or a group; return it and the next index."""
-    if at >= len(tokens):
+    if index >= len(tokens):
         raise ValueError(f"The formula {latex!r} is incomplete.")
-    token = tokens[at]
+    token = tokens[index]
     if token["open"]:
-        inner, end = _parse_group(tokens, at + 1, latex)
+        inner, end = _parse_group(tokens, index + 1, latex)
         if end >= len(tokens):
             raise ValueError(f"The formula {latex!r} leaves a brace open.")
         return inner, end + 1
     if token["raise"]:
-        inner, end = _parse_item(tokens, at + 1, latex)
+        inner, end = _parse_item(tokens, index + 1, latex)
         tag = "sub" if token["raise"] == "_" else "sup"
         return f"<{tag}>{inner}</{tag}>", end
     name = token["command"]
-    if name in _OVER:
-        inner, end = _parse_item(tokens, at + 1, latex)
-        return (f"√({inner})" if name == "sqrt" else inner + _OVER[name]), end
+    if name in _ACCENTS:
+        inner, end = _parse_item(tokens, index + 1, latex)
+        return (f"√({inner})" if name == "sqrt" else inner + _ACCENTS[name]), end
     if name is not None:
-        if name not in _NAMES:
+        if name not in _COMMANDS:
             raise ValueError(f"The formula {latex!r} has the unknown command \\{name}.")
-        return _NAMES[name], at + 1
-    return escape(token[0]), at + 1
+        return _COMMANDS[name], index + 1
+    return escape(token[0]), index + 1

@@ -37,7 +37,7 @@ def measurement_chart(
         positions = part[chart.x] if numeric else part[chart.x].astype(str).map(words.index)
         has_interval = chart.low in part and chart.high in part
         number_format = ".1%" if chart.percent else ".4~g"
-        between = (
+        interval_text = (
             f" (%{{customdata[0]:{number_format}}} to %{{customdata[1]:{number_format}}})"
             if has_interval
             else ""
@@ -61,7 +61,7 @@ def measurement_chart(
             }
             if has_interval
             else None,
-            hovertemplate=f"%{{text}}<br>%{{y:{number_format}}}{between}<extra>%{{fullData.name}}</extra>",
+            hovertemplate=f"%{{text}}<br>%{{y:{number_format}}}{interval_text}<extra>%{{fullData.name}}</extra>",
         )
     _lay_out(figure, chart, [] if numeric else words, dark)
     if at is not None:
@@ -127,8 +127,8 @@ def interval_line(
     margin = (last - first or 1.0) * MARGIN
     first, last = first - margin, last + margin
 
-    def at(number: float) -> str:
-        return f"{100 * (number - first) / (last - first):.2f}%"
+    def at(value: float) -> str:
+        return f"{100 * (value - first) / (last - first):.2f}%"
 
     start, end = (first, floor) if below else (floor, last)
     zero = f'<i class="zero" style="left:{at(0)}"></i>' if floor else ""

@@ -53,11 +53,11 @@ def lens_map(
             f"Probabilities of {sites} states and {positions} positions do not fit {len(titles)} "
             f"titles, {len(reads)} tokens read and {len(chosen)} written."
         )
-    tops = [
-        [_listed(names, shares) for names, shares in zip(*row, strict=True)]
+    hover_texts = [
+        [_hover_text(names, shares) for names, shares in zip(*row, strict=True)]
         for row in zip(tokens, probabilities, strict=True)
     ]
-    best = [
+    labels = [
         [_word(names[0], names[0] == own) for names, own in zip(row, chosen, strict=True)]
         for row in tokens
     ]
@@ -67,10 +67,10 @@ def lens_map(
             z=np.asarray(probabilities[:, :, 0], np.float64),
             zmin=0,
             zmax=1,
-            text=best,
+            text=labels,
             texttemplate="%{text}" if positions <= MAX_LABELLED_POSITIONS else "",
             textfont={"size": 13},
-            customdata=tops,
+            customdata=hover_texts,
             hovertemplate="%{y}<br>%{customdata}<extra></extra>",
             colorscale=[[i / (len(ramp) - 1), colour] for i, colour in enumerate(ramp)],
             colorbar={"title": "probability", "thickness": 12, "tickformat": ".0%"},
@@ -138,7 +138,7 @@ def lens_curve(
     return figure
 
 
-def _listed(names: Sequence[str], shares: Float[np.ndarray, " k"]) -> str:
+def _hover_text(names: Sequence[str], shares: Float[np.ndarray, " k"]) -> str:
     lines = (f"{share:.1%}  {_plain(name)}" for name, share in zip(names, shares, strict=True))
     return "<br>".join(lines)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer.figures.inline_markdown import html_of
-from transformer.figures.modules import Joined, join_modules
+from transformer.figures.modules import JoinedModules, join_modules
 from transformer.figures.views import TABS, json_script
 
 BROWSER = Path(__file__).parent / "browser"
@@ -49,7 +49,7 @@ _PAGE = """<!doctype html>
 
 
 @cache
-def live_script() -> Joined:
+def live_script() -> JoinedModules:
     """Return the script of the first page and of the lessons, and the style of all views."""
     imports = "".join(
         f'import {{ {name} }} from "./{file}.js";\n'

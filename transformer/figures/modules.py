@@ -26,7 +26,7 @@ _COMMENTS = re.compile(r"^[ \t]*(?://.*|/\*[^*]*(?:\*(?!/)[^*]*)*\*/)\n|^\n", re
 
 
 @dataclass(frozen=True)
-class Joined:
+class JoinedModules:
     """One script and one style sheet without imports.
 
     Attributes:
@@ -38,7 +38,7 @@ class Joined:
     files: tuple[str, ...]
 
 
-def join_modules(entry: str, folder: Path = _BROWSER) -> Joined:
+def join_modules(entry: str, folder: Path = _BROWSER) -> JoinedModules:
     """Join the script `entry` and all modules that it imports, dependencies first.
 
     Comment lines and empty lines are removed to make the file smaller. An `export default` is kept,
@@ -51,7 +51,7 @@ def join_modules(entry: str, folder: Path = _BROWSER) -> Joined:
     joiner = _ModuleJoiner(folder)
     joiner.follow(_ENTRY, entry, ())
     scripts = [name for name in joiner.bodies if name != _ENTRY]
-    return Joined("".join(joiner.bodies.values()), _styles(scripts, folder), tuple(scripts))
+    return JoinedModules("".join(joiner.bodies.values()), _styles(scripts, folder), tuple(scripts))
 
 
 @dataclass
@@ -68,10 +68,10 @@ class _ModuleJoiner:
         for match in _IMPORT.finditer(text):
             names, file = re.findall(r"\w+", match[1]), match[2]
             if file in (*import_chain, name):
-                circle = (*import_chain, name)[(*import_chain, name).index(file) :]
-                raise ValueError(f"Circular import: {' → '.join((*circle, file))}.")
+                cycle = (*import_chain, name)[(*import_chain, name).index(file) :]
+                raise ValueError(f"Circular import: {' → '.join((*cycle, file))}.")
             if file not in self.bodies:
-                self.follow(file, self._read(name, file), (*import_chain, name))
+                self.follow(file, self._read_import(name, file), (*import_chain, name))
             if missing := [export for export in names if export not in self.exports[file]]:
                 raise ValueError(
                     f"{name} imports {missing[0]} from {file}, which exports "
@@ -87,16 +87,16 @@ class _ModuleJoiner:
                 f"{name} has {statement!r}; write it as import {{ a, b }} from "
                 '"./file.js"; or as export before a function or a const.'
             )
-        self._own(name, body)
+        self._check_unique(name, body)
         self.bodies[name] = _COMMENTS.sub("", body if body.endswith("\n") else f"{body}\n")
 
-    def _read(self, name: str, file: str) -> str:
+    def _read_import(self, name: str, file: str) -> str:
         path = self.folder / file
         if not path.exists():
             raise ValueError(f"{name} imports from {file}, which is not in {self.folder.name}/.")
         return path.read_text(encoding="utf-8")
 
-    def _own(self, name: str, body: str) -> None:
+    def _check_unique(self, name: str, body: str) -> None:
         for match in _NAMES.finditer(body):
             for identifier in re.findall(r"\w+", match[1]):
                 if identifier in self.owners:

@@ -33,7 +33,7 @@ def offsets(counts: Sequence[tuple[int, int]], far: int, *, dark: bool = False) 
             marker={
                 "color": [palette[2] if rows == max_rows else palette[0] for _, rows in counts]
             },
-            customdata=[[ends.get(at, named(at)), rows] for at, rows in counts],
+            customdata=[[ends.get(at, signed_offset(at)), rows] for at, rows in counts],
             hovertemplate="offset %{customdata[0]}<br>%{y:.1%} of the rows, %{customdata[1]:,}"
             "<extra></extra>",
         )
@@ -52,12 +52,12 @@ def offsets(counts: Sequence[tuple[int, int]], far: int, *, dark: bool = False) 
         title="offset of the greatest weight, tokens",
         range=[-wide - 0.6, wide + 0.6],
         tickvals=steps,
-        ticktext=[named(at) for at in steps],
+        ticktext=[signed_offset(at) for at in steps],
     )
     figure.update_yaxes(title="rows", tickformat=".0%")
     return figure
 
 
-def named(offset: int) -> str:
+def signed_offset(offset: int) -> str:
     """Return an offset with its sign and a typographic minus: −1, 0, +1."""
     return f"{offset:+d}".replace("-", "−") if offset else "0"

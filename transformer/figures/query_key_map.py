@@ -14,7 +14,7 @@ from transformer.figures.curves import DARK, LIGHT
 from transformer.figures.theme import TEXT_COLOURS, theme
 
 SYMBOLS = {"query": "circle", "key": "diamond-open"}
-HEIGHT, MAX_LINE_WIDTH = 620, 7.0  # pixels; WIDEST is the width of a line of weight 1
+HEIGHT, MAX_LINE_WIDTH = 620, 7.0  # pixels; MAX_LINE_WIDTH is the width of a line of weight 1
 MIN_LINE_WEIGHT = 0.02
 """Smaller weights get no line."""
 
@@ -61,25 +61,25 @@ def query_key_figure(
     figure, colours = go.Figure(), DARK if dark else LIGHT
     distinct_groups = list(dict.fromkeys(groups))
     curves: list[list[int]] = []
-    for at, group in enumerate(distinct_groups):
+    for group_index, group in enumerate(distinct_groups):
         for side, symbol in SYMBOLS.items():
-            own = [
+            indices = [
                 n
                 for n, point_group in enumerate(groups)
                 if point_group == group and sides[n] == side
             ]
-            if not own:
+            if not indices:
                 continue
-            curves.append(own)
+            curves.append(indices)
             name = group if group == side else f"{group}, {side}"
             figure.add_scatter(
-                x=points[own, 0],
-                y=points[own, 1],
+                x=points[indices, 0],
+                y=points[indices, 1],
                 mode="markers",
                 name=escape(name, quote=False),
-                marker={"color": colours[at % len(colours)], "symbol": symbol, "size": 6},
+                marker={"color": colours[group_index % len(colours)], "symbol": symbol, "size": 6},
                 opacity=0.25 if links else 0.65,
-                text=[escape(hover_texts[n], quote=False) for n in own],
+                text=[escape(hover_texts[n], quote=False) for n in indices],
                 hovertemplate="%{text}<extra></extra>",
             )
     if chosen is not None:
@@ -132,10 +132,10 @@ def _link(
         hoverinfo="skip",
         showlegend=False,
     )
-    at, name = chosen
+    index, name = chosen
     figure.add_scatter(
-        x=points[[at], 0],
-        y=points[[at], 1],
+        x=points[[index], 0],
+        y=points[[index], 1],
         mode="markers+text",
         marker={"color": colour, "size": 14, "line": {"color": ink, "width": 2}},
         text=[f"<b>{escape(name, quote=False)}</b>"],

@@ -144,17 +144,17 @@ def accuracy_by_distance(
             hovertemplate=f"distance %{{x}}: %{{y:.1%}} correct{of}<extra>{name}</extra>",
         )  # fmt: skip
         if reach.get(entry, math.inf) < far:
-            _mark(figure, name, reach[entry], colour, index)
+            _mark_reach(figure, name, reach[entry], colour, index)
     figure.add_hline(
         y=chance, line={"color": GREY, "dash": "dot", "width": 1.5},
         annotation={"text": f"chance {chance:.1%}", "font": {"size": 12}},
         annotation_position="bottom left",
     )  # fmt: skip
-    _lay_out_far(figure, entries, dark)
+    _lay_out_distances(figure, entries, dark)
     return figure
 
 
-def _mark(figure: go.Figure, name: str, reach: float, colour: str, index: int) -> None:
+def _mark_reach(figure: go.Figure, name: str, reach: float, colour: str, index: int) -> None:
     """Mark the end of an entry's reach by a vertical line half a position to its right."""
     at = reach + 0.5
     figure.add_scatter(
@@ -166,7 +166,9 @@ def _mark(figure: go.Figure, name: str, reach: float, colour: str, index: int) -
     )  # fmt: skip
 
 
-def _lay_out_far(figure: go.Figure, entries: Mapping[str, Sequence[Curve]], dark: bool) -> None:
+def _lay_out_distances(
+    figure: go.Figure, entries: Mapping[str, Sequence[Curve]], dark: bool
+) -> None:
     ticks = sorted({int(d) for seeds in entries.values() for x, _ in seeds for d in x})
     _base_layout(figure, dark, "distance")
     figure.update_xaxes(

@@ -80,7 +80,7 @@ class AnswerChoice:
 
 
 @dataclass(frozen=True)
-class Look:
+class ViewLink:
     """A view of the site: its file, and its title as plain text."""
 
     file: str
@@ -113,13 +113,17 @@ class CourseStep:
     exhibit: str = ""
     quote: str = ""
     picture: Picture | None = None
-    look: Look | None = None
+    view_link: ViewLink | None = None
     site: Mapping[str, Any] | None = None
     live: Mapping[str, Any] | None = None
 
 
 def step_page(
-    step: CourseStep, home: str, before: CourseStep | None, after: CourseStep | None, footer: str
+    step: CourseStep,
+    home: str,
+    previous_step: CourseStep | None,
+    next_step: CourseStep | None,
+    footer: str,
 ) -> str:
     """Return the page of one question; `home` is the title of the course."""
     parts = [f"<h1>{html_of(step.title)}</h1>", f'<p class="meta">{html_of(step.meta)}</p>']
@@ -133,7 +137,7 @@ def step_page(
     parts.append(f'<p class="question">{html_of(step.question)}</p>')
     answers = [*map(_choice_details, step.choices), _answer_details(step)]
     parts.append(f'<div id="hu-answers">{"".join(answers)}</div>')
-    links = [_step_link("← ", before), _step_link("", after, " →")]
+    links = [_step_link("← ", previous_step), _step_link("", next_step, " →")]
     parts.append(f'<nav class="way" aria-label="Steps">{"".join(links)}</nav>')
     scripts = ""
     if step.live is not None and step.site is not None:
@@ -146,7 +150,7 @@ def index_page(
     title: str,
     lead: Sequence[str],
     sections: Sequence[tuple[str, Sequence[CourseStep]]],
-    looks: Sequence[tuple[str, Sequence[Look]]],
+    view_links: Sequence[tuple[str, Sequence[ViewLink]]],
     footer: str,
 ) -> str:
     """Return the first page: an introduction, the parts of the course, and the views."""
@@ -163,8 +167,8 @@ def index_page(
             f'<section><h2>{escape(name)}</h2><ol start="{number}">{listed}</ol></section>'
         )
         number += len(steps)
-    for name, each in looks:
-        listed = "".join(f"<li>{_link(look.file, escape(look.title))}</li>" for look in each)
+    for name, links in view_links:
+        listed = "".join(f"<li>{_link(link.file, escape(link.title))}</li>" for link in links)
         parts.append(f"<section><h2>{escape(name)}</h2><ul>{listed}</ul></section>")
     parts.append("</div>")
     return _page(title, "", title, "\n".join(parts), footer)
@@ -192,20 +196,20 @@ def _answer_details(step: CourseStep) -> str:
     if step.picture is not None:
         caption = f"<figcaption>{escape(step.picture.caption)}</figcaption>"
         parts.append(f"<figure>{weights_drawing(step.picture)}{caption}</figure>")
-    if step.look is not None:
-        file, title = f"../{escape(step.look.file)}", escape(step.look.title)
+    if step.view_link is not None:
+        file, title = f"../{escape(step.view_link.file)}", escape(step.view_link.title)
         parts.append(f'<p><a href="{file}">{title}, in its own page</a></p>')
         if step.live is None:  # else the script shows the view in the page
             parts.append(f'<iframe loading="lazy" src="{file}" title="{title}"></iframe>')
     return f'<details class="look"><summary>Show the answer</summary>{"".join(parts)}</details>'
 
 
-def _step_link(before: str, step: CourseStep | None, after: str = "") -> str:
+def _step_link(before_title: str, step: CourseStep | None, after_title: str = "") -> str:
     if step is None:
         return ""
-    return f'<a href="../{escape(step.file)}">{before}{html_of(step.title)}{after}</a>'
+    return f'<a href="../{escape(step.file)}">{before_title}{html_of(step.title)}{after_title}</a>'
 
 
 def _link(file: str, title: str) -> str:
-    """`title` is HTML already."""
+    """Return a link to a page; `title` is HTML already."""
     return f'<a href="{escape(file)}">{title}</a>'

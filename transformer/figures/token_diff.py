@@ -94,6 +94,8 @@ def _shared(
                 f"The pairs cover {len(indices)} {name} of {'ab'[side]}; they must contain each "
                 f"of its {count} once, in order."
             )
-    shared = [(at, i, j) for at, (i, j) in enumerate(pairs) if i is not None and j is not None]
-    at, in_a, in_b = np.array(shared, dtype=np.intp).reshape(-1, 3).T
-    return at, in_a, in_b
+    shared = [
+        (position, i, j) for position, (i, j) in enumerate(pairs) if i is not None and j is not None
+    ]
+    position, in_a, in_b = np.array(shared, dtype=np.intp).reshape(-1, 3).T
+    return position, in_a, in_b

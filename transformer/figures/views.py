@@ -15,7 +15,7 @@ from functools import cache
 from html import escape
 from typing import Any
 
-from transformer.figures.modules import Joined, join_modules
+from transformer.figures.modules import JoinedModules, join_modules
 
 COMPONENTS = (
     "glance",
@@ -105,7 +105,7 @@ def loader(path: str, pages: Sequence[str]) -> str:
 
 
 @cache
-def _component(view: str) -> Joined:
+def _component(view: str) -> JoinedModules:
     if view == "explorer":
         start = f"{TABS}\n{_use('explorer-use', 'mountExplorer')}\n"
         return join_modules(f"{start}export default mountExplorer(TABS);")
@@ -113,7 +113,7 @@ def _component(view: str) -> Joined:
     return join_modules(f"{names}export default mounted({view}View);")
 
 
-def widget_module() -> Joined:
+def widget_module() -> JoinedModules:
     """Return the explorer as the front-end module of an anywidget, which exports `{ render }`."""
     start = f"{TABS}\n{_use('explorer-widget', 'explorerWidget')}\n"
     return _joined(f"{start}export default explorerWidget(TABS);")

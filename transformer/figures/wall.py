@@ -21,7 +21,7 @@ class Card:
 
     Attributes:
         name: name of the run.
-        who: its owner.
+        who: the names of its owners.
         title: its task.
         status: its status, one word.
         step: the current step.

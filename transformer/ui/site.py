@@ -25,7 +25,7 @@ from transformer.figures.site_pages import (
     STYLE,
     AnswerChoice,
     CourseStep,
-    Look,
+    ViewLink,
     index_page,
     step_page,
 )
@@ -88,8 +88,8 @@ def write_site(
             if ready.question is None:  # no model here shows it
                 continue
             step, view = step_of(ready, site)
-            if view and step.look is not None:
-                _write(folder, step.look.file, view)
+            if view and step.view_link is not None:
+                _write(folder, step.view_link.file, view)
             lesson_steps.append((ready, step))
         parts = group_by_part(lesson_steps)
         steps = [step for _, each in parts for step in each]
@@ -108,10 +108,10 @@ def write_site(
     progress(1.0, "written")
 
 
-def _sentences(models_here: list[Model]) -> list[Look]:
+def _sentences(models_here: list[Model]) -> list[ViewLink]:
     """Return links to each example with each model, in the explorer of the home page."""
     return [
-        Look(
+        ViewLink(
             live_address({"model": model.name, "text": text}),
             f"{text} → {model.translator.translate(text).text}",
         )
@@ -125,7 +125,7 @@ def live_address(params: Mapping[str, str], page: str = "attention") -> str:
     return f"index.html?{urlencode({'page': page, **params})}"
 
 
-def _write_films(folder: Path) -> list[Look]:
+def _write_films(folder: Path) -> list[ViewLink]:
     """Write the films of the included example runs; return links to them."""
     films = []
     for run in shipped.shipped_folders(models.shipped_folder()):
@@ -140,7 +140,7 @@ def _write_films(folder: Path) -> list[Look]:
                     frames, run.labels(), {"step": steps[0]}, title=config.title, exact=False
                 ),
             )
-            films.append(Look(file, config.title))
+            films.append(ViewLink(file, config.title))
     return films
 
 
@@ -157,11 +157,11 @@ def step_of(ready: PreparedLesson, site: Mapping[str, Any]) -> tuple[CourseStep,
     runs = model is not None and model.name in site["models"]
     is_live = runs and lesson.name in LIVE_LESSONS
     content = "" if is_live else _view(ready)
-    look = Look(f"views/{lesson.name}.html", f"“{ready.text}”") if content else None
+    view_link = ViewLink(f"views/{lesson.name}.html", f"“{ready.text}”") if content else None
     if is_live and model is not None and (address := _live_look(ready)):
         params = {**address, "model": model.name, "text": ready.text}
         page = "heads" if lesson.page == LAB else "attention"
-        look = Look(live_address(params, page), f"“{ready.text}”")
+        view_link = ViewLink(live_address(params, page), f"“{ready.text}”")
     step = CourseStep(
         file=f"lessons/{lesson.name}.html",
         title=lesson.title,
@@ -179,8 +179,8 @@ def step_of(ready: PreparedLesson, site: Mapping[str, Any]) -> tuple[CourseStep,
             for number, option in enumerate(question.options)
         ],
         quote=f"Misprint: {lesson.misprint}" if lesson.misprint else "",
-        picture=None if look else question.picture,
-        look=look,
+        picture=None if view_link else question.picture,
+        view_link=view_link,
         site=site if is_live else None,
         live=lesson_data(ready) if is_live else None,
     )

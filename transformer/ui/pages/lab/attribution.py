@@ -16,7 +16,7 @@ from transformer.analysis.attribution.token_attribution import (
     source_share,
     token_attribution,
 )
-from transformer.figures.contributions import answers, source_curve
+from transformer.figures.contributions import attribution_bars, source_curve
 from transformer.inference import Trace
 from transformer.measures.naming import file_name, token_names
 from transformer.ui import state
@@ -327,7 +327,7 @@ def _bar_figure(
     tokens = _table["token"].to_list()
     names = [name for part in (tokens[:source], tokens[source:])
              for name in token_names(part, exactly)]  # fmt: skip
-    return answers(names, len(trace.src_tokens), parts, dark=dark)
+    return attribution_bars(names, len(trace.src_tokens), parts, dark=dark)
 
 
 @cached()

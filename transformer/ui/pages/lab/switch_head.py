@@ -14,7 +14,7 @@ from transformer.analysis.attribution.norms import contributions
 from transformer.analysis.interventions.blanking import Cells, blank_cells
 from transformer.analysis.interventions.comparison import Comparison
 from transformer.analysis.interventions.switching import Head, site
-from transformer.figures.before_after import effects, pairs
+from transformer.figures.before_after import before_after_bars, size_against_effect
 from transformer.figures.contributions import CellValues
 from transformer.figures.positions import Numbers
 from transformer.figures.state import KINDS
@@ -161,7 +161,7 @@ def _preview(keys: Sequence[str], before: Numbers, weights: Mapping[int, int]) -
     """Draw the original row and the edited one, normalised to sum to 1."""
     after = np.array([weights.get(key, 0) for key in range(len(keys))], dtype=np.float64)
     chart(
-        pairs(
+        before_after_bars(
             display_names.tokens(keys),
             before,
             after / after.sum(),
@@ -302,7 +302,9 @@ def _rank_comparison(
                 f"{_number(ranks[f'{name}_effect'])}"
             )
             chart(
-                effects(sizes, cells.total, names, x_title=x_title, chosen=index, dark=dark()),
+                size_against_effect(
+                    sizes, cells.total, names, x_title=x_title, chosen=index, dark=dark()
+                ),
                 f"switch-by-{name}",
                 partial(_select_cell, f"switch-by-{name}", cells.cells),
             )

@@ -12,7 +12,7 @@ import streamlit as st
 
 from transformer.analysis.interventions.comparison import Comparison
 from transformer.figures import ExplorerData, explorer_page
-from transformer.figures.before_after import pairs
+from transformer.figures.before_after import before_after_bars
 from transformer.figures.state import KINDS
 from transformer.figures.switchboard import switchboard_data
 from transformer.inference.results import Translation
@@ -50,7 +50,7 @@ def show_changes(
     with left_column:
         st.markdown("**Probability of each token of the original translation**")
         chart(
-            pairs(
+            before_after_bars(
                 tokens,
                 table["before"].to_numpy(),
                 table["after"].to_numpy(),

@@ -7,7 +7,7 @@ import streamlit as st
 
 from transformer.analysis.positions import SIDES, STACKS, embedding_norms
 from transformer.analysis.positions.score_parts import PARTS_WITH_BIAS, ScoreParts, score_parts
-from transformer.figures.clocks import bars, shares
+from transformer.figures.clocks import grouped_bars, stacked_shares
 from transformer.figures.positions import table
 from transformer.ui import state
 from transformer.ui.pages.positions import Positions
@@ -63,7 +63,7 @@ def vector_lengths(model: Model) -> None:
                 "sum": lengths["sum"].to_numpy(),
             }
             chart(
-                bars(groups, labels, x_title="token", y_title="vector length", dark=dark()),
+                grouped_bars(groups, labels, x_title="token", y_title="vector length", dark=dark()),
                 f"positions-added-{stack_side}",
             )
             embedding_mean, position_mean = lengths["embedding"].mean(), lengths["encoding"].mean()
@@ -124,7 +124,7 @@ def score_terms(model: Model) -> None:
         "**Which heads attend by content, and which by position?** The most positional are on top."
     )
     chart(
-        shares(
+        stacked_shares(
             term_table[list(terms.names)].to_numpy(),
             [TERM_NAMES[name] for name in terms.names],
             [f"head {display_names.number(head)}" for head in term_table["head"]],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from transformer.analysis import positions
-from transformer.figures.clocks import STYLE, bars, turning
+from transformer.figures.clocks import STYLE, animated_clocks, grouped_bars
 from transformer.ui import state
 from transformer.ui.pages.positions import Positions
 from transformer.ui.services import trace_cache
@@ -47,7 +47,10 @@ def order(model: Model) -> None:
     pieces = display_names.tokens(result.pieces)
     groups = {"with positions": result.cosines["with"], "without": result.cosines["without"]}
     x_title, y_title = "token", "cosine similarity"
-    chart(bars(groups, pieces, x_title=x_title, y_title=y_title, dark=dark()), "positions-order")
+    chart(
+        grouped_bars(groups, pieces, x_title=x_title, y_title=y_title, dark=dark()),
+        "positions-order",
+    )
     st.caption(
         "Each bar is the cosine similarity between the encoder outputs of a token in the two "
         "sentences. Without positions all are 1, and no number of the vectors differs by more than "
@@ -71,7 +74,7 @@ def clocks(model: Model) -> None:
     st.button("Replay", icon=":material/replay:", on_click=_replay)
     st.html(f"<style>{STYLE}</style>")
     with st.container(key=f"positions-clocks-{replays % 2}"):  # a new key restarts the animation
-        st.html(turning(words, wavelengths, replays))
+        st.html(animated_clocks(words, wavelengths, replays))
     st.caption(
         "The vertical coordinate of a hand is a cosine, the horizontal one a sine. These numbers "
         f"are added to the embedding (section 3.5), {len(lengths)} pairs in all; *Matrix* shows "

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from transformer.analysis.table1.paths import STACKS, lengths, path_length, receptive_field, steps
-from transformer.figures.complexity import Law, laws, reached
+from transformer.figures.complexity import Law, law_lines, reachable_positions
 from transformer.ui.pages.why import Why
 from transformer.ui.pages.why.sizes import COLOUR_INDEX, NAMES, format_count, look_for, sliders
 from transformer.ui.widgets import frame, tables
@@ -52,8 +52,13 @@ def _sequential_operations(measurements: pd.DataFrame, n: int) -> None:
     ]
     left_column, right_column = st.columns([3, 2], gap="large")
     with left_column:
-        figure = laws(curves, x_title="n, sequence length", y_title="longest chain of operations",
-                      at=(n, f"n = {n}"), dark=dark())  # fmt: skip
+        figure = law_lines(
+            curves,
+            x_title="n, sequence length",
+            y_title="longest chain of operations",
+            at=(n, f"n = {n}"),
+            dark=dark(),
+        )
         chart(figure, "chains")
     with right_column:
         selected = layers[layers["n"].isin([MEASURED_LENGTHS[0], n])]
@@ -94,7 +99,7 @@ def _layers(measurements: pd.DataFrame, n: int, view: Why) -> None:
                 [x for x, _ in formula_points], [y for _, y in formula_points],
                 list(measured_points["n"]), list(measured_points["measured"]))
         )  # fmt: skip
-    figure = laws(curves, x_title="n, sequence length", y_title="layers",
+    figure = law_lines(curves, x_title="n, sequence length", y_title="layers",
                   at=(view.n, f"n = {view.n:,}"), dark=dark())  # fmt: skip
     chart(figure, "path-lengths")
     texts = {
@@ -135,7 +140,7 @@ def _picture(n: int, view: Why) -> None:
         with (left_column, right_column)[index % 2]:
             full = path_length(name, n, view.k, view.r)
             st.markdown(f"**{NAMES[name]}**: {format_count(full)} layer{'' if full == 1 else 's'}")
-            figure = reached(grid, dark=dark())
+            figure = reachable_positions(grid, dark=dark())
             figure.update_layout(height=260, margin={"t": 8})
             chart(figure, f"reach-{name}")
     with right_column:

@@ -15,7 +15,7 @@ from transformer.analysis.table1.complexity import (
     formulas,
     separable,
 )
-from transformer.figures.complexity import Law, laws
+from transformer.figures.complexity import Law, law_lines
 from transformer.ui.pages.why import Why
 from transformer.ui.pages.why.sizes import COLOUR_INDEX, NAMES, format_count, look_for, sliders
 from transformer.ui.widgets import frame, tables
@@ -116,7 +116,7 @@ def _costs(view: Why) -> object:
         if n >= 2:
             sentence = f"self-attention and {NAMES[layer].lower()} cost the same at n = {n:,.0f}"
             crossings.append((n, float(n**2 * d), sentence))
-    return laws(
+    return law_lines(
         curves,
         x_title="n, sequence length",
         y_title="multiplications, by formula",

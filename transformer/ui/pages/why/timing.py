@@ -19,7 +19,7 @@ from transformer.analysis.table1.timing import (
     slopes,
     timing_table,
 )
-from transformer.figures.complexity import Law, laws
+from transformer.figures.complexity import Law, law_lines
 from transformer.jobs import Computation, ComputationStatus
 from transformer.jobs.computation import timing_computation
 from transformer.ui import state
@@ -129,7 +129,7 @@ def _predicted_figure(sizes: Mapping[str, Any]) -> object:
         for name in EXPECTED_EXPONENTS
     ]
     x_title, y_title = "n, sequence length", "multiplications, by formula"
-    return laws(curves, x_title=x_title, y_title=y_title, dark=dark())
+    return law_lines(curves, x_title=x_title, y_title=y_title, dark=dark())
 
 
 def _figure(timings: list[Timing], fits: dict[str, dict[str, Slope]], direction: str) -> object:
@@ -162,7 +162,7 @@ def _figure(timings: list[Timing], fits: dict[str, dict[str, Slope]], direction:
             [1e3 * getattr(timing, direction) for timing in layer_timings],
         )
         curves.append(Law(NAMES[name], COLOUR_INDEX[name], fitted_lengths, line, lengths, times))
-    return laws(
+    return law_lines(
         curves,
         x_title="n, sequence length",
         y_title=f"{direction}, milliseconds",
