@@ -177,7 +177,7 @@ def _marked(text: str, styles: dict[int, str], labels: dict[int, str]) -> str:
 
 def _reading_text(side: PairSide, occupation: int) -> str:
     reading = side.readings[occupation]
-    return f"{_words_of(side, reading)}{_undecided_note(reading)}"
+    return f"{_words_of(side, reading)}{_gender_text(reading)}"
 
 
 def _words_of(side: PairSide, reading: Reading) -> str:
@@ -185,7 +185,7 @@ def _words_of(side: PairSide, reading: Reading) -> str:
     return " ".join(words).replace("' ", "'") + ": " if words else ""
 
 
-def _undecided_note(reading: Reading) -> str:
+def _gender_text(reading: Reading) -> str:
     if reading.gender is None:
         return f"not decidable, {reading.reason}"
     note = (

@@ -109,9 +109,9 @@ def _summary(report: GenderReport) -> str:
             f"**The pronoun changes the gender in {changed.value:.1%} of {changed.count:,} minimal "
             "pairs.** "
         )
-    stereotypical = report.score(nouns, "stereotype_kept")
-    if stereotypical:
-        text += f"In {stereotypical.value:.0%} of the other pairs the gender is the stereotypical one."
+    unchanged = report.score(nouns, "stereotype_kept")
+    if unchanged:
+        text += f"In {unchanged.value:.0%} of the other pairs the gender is the stereotypical one."
     return text
 
 
