@@ -19,9 +19,11 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from tests.jobs.conftest import IdleExecutor
+from tests.pages.in_process import InProcessExecutor
 from transformer.figures.packing import unpack
 from transformer.figures.page_icons import LAB_PICTURES
 from transformer.jobs import Jobs, Limits, services
+from transformer.jobs.processes import LaneProcess
 from transformer.training.estimate import Estimate
 from transformer.ui.services import live_jobs, memory_cache
 from transformer.ui.services.live_jobs import computation_service
@@ -89,7 +91,7 @@ def measure(app: AppTest, label: str, status: str = "done") -> None:
     key = str(press.key).removeprefix("ask-")
     until = time.monotonic() + 100
     while computation_service().status(key).live and time.monotonic() < until:
-        time.sleep(0.1)
+        time.sleep(0.02)
     assert computation_service().status(key).status == status
     app.run()
     assert not app.exception
@@ -140,6 +142,7 @@ def turn(app: AppTest, **params: str) -> AppTest:
 @pytest.fixture
 def visit(checkpoints: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Visit]:
     """Open a page by its own address in a new session without runs."""
+    monkeypatch.setattr(live_jobs, "LaneProcess", InProcessExecutor)
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("HEADS_UP_RUNS", str(tmp_path / "runs"))
 
@@ -154,6 +157,12 @@ def visit(checkpoints: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     services.close_all()
     st.cache_resource.clear()
     memory_cache.results.clear()
+
+
+@pytest.fixture
+def computing_process(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the page's computations in a separate process, as the app does."""
+    monkeypatch.setattr(live_jobs, "LaneProcess", LaneProcess)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, download_labels, messages, run_program, view
+from tests.pages.conftest import Visit, download_labels, measure, messages, run_program, view
 from tests.pages.lab_visits import button
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
@@ -35,15 +35,6 @@ def brought(visit: Visit, lines: list[str] = LINES, **params: str) -> AppTest:
     return app.text_area(key="corpus-text").set_value("\n".join(lines)).run()
 
 
-def until_done(app: AppTest) -> None:
-    deadline = time.monotonic() + 180
-    while not download_labels(app):
-        assert time.monotonic() < deadline, messages(app)
-        time.sleep(0.3)
-        app.run()
-    assert not app.exception
-
-
 def question(checkpoints: Path, lines: list[str], heads: str = "", **options: Any) -> Computation:
     folder = checkpoints / "tiny"
     corpus = Corpus.from_lines(lines, "Your text")
@@ -62,9 +53,8 @@ def test_sentences_become_one_file(
     assert any("beam size 2" in caption.value for caption in app.caption)
     app.multiselect(key="traced").set_value(["c1", "e0.2"]).run()
     assert view(app).traced == "c1,e0.2"
-    button(app, "Trace all sentences").click().run()
+    measure(app, "Trace all sentences")
     assert not messages(app)
-    until_done(app)
     computation = question(
         checkpoints, LINES, "c1,e0.2", method="beam", beam_size=2, length_penalty=0.6
     )
@@ -96,14 +86,14 @@ def test_given_translations_are_traced_as_they_are(
 ) -> None:
     pairs = ["She paints.\tElle peint.", "Books.\tDes livres."]
     app = brought(visit, pairs, method="beam")
-    button(app, "Trace all sentences").click().run()
-    until_done(app)
+    measure(app, "Trace all sentences")
     with written(tmp_path, question(checkpoints, pairs)) as packed:
         translations = pd.read_parquet(packed.open("translations.parquet"))
     assert translations["text"].tolist() == ["Elle peint.", "Des livres."]
     assert translations["method"].tolist() == ["forced", "forced"]
 
 
+@pytest.mark.usefixtures("computing_process")
 def test_cancelling_leaves_no_files(visit: Visit, checkpoints: Path, tmp_path: Path) -> None:
     lines = [f"The baker sells {n} books." for n in range(1500)]
     app = brought(visit, lines, sentences="1500")
@@ -132,8 +122,8 @@ def test_a_killed_computation_leaves_no_partial_file(
     app = brought(visit)
     assert messages(app) == ["This could not be measured: it took too long."]
     assert [path.name for path in folder.iterdir()] == [FAILED]
-    button(app, "Try again").click().run()
-    until_done(app)
+    measure(app, "Try again")
+    assert download_labels(app)
 
 
 @pytest.mark.parametrize(
@@ -153,12 +143,7 @@ def test_an_invalid_line_is_rejected_with_its_number(
 
 def test_a_too_long_sentence_is_rejected_before_any_is_traced(visit: Visit) -> None:
     app = brought(visit, ["Fine.", "word " * 600])
-    button(app, "Trace all sentences").click().run()
-    deadline = time.monotonic() + 180
-    while not messages(app):
-        assert time.monotonic() < deadline
-        time.sleep(0.3)
-        app.run()
+    measure(app, "Trace all sentences", "failed")
     assert "Your text, line 2: The text has" in messages(app)[0]
 
 
