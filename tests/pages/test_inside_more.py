@@ -76,7 +76,7 @@ def test_boxes_without_another_view_have_no_toggle(visit: Visit) -> None:
 def test_an_example_sentence_is_not_in_the_batch_twice(visit: Visit) -> None:
     app = visit(PAGE, text=About().examples[1], box="encoder.self_attn.query")
     app.toggle(key="inside-batch").set_value(True).run()
-    rows = cells(html(app), "The tokens of each query sequence")
+    rows = cells(html(app), "The tokens of each key sequence")
     assert len({line for _, line in rows}) == 3
 
 
@@ -96,11 +96,11 @@ def test_the_walkthrough_ends_with_the_most_probable_token_and_alternatives(
         if "The most probable tokens" in element.proto.body
     ]
     (table,) = tables
-    assert [float(share) for share in re.findall(r">([\d.]+)%</td>", table)] == pytest.approx(
+    assert [float(share) for share in re.findall(r">([\d.]+) %</td>", table)] == pytest.approx(
         [100 * float(element) for element in probability], abs=0.06
     )
     winner = translator.vocabulary.token(int(ids[0]))
-    assert f"with **{float(probability[0]):.1%}**" in "\n".join(
+    assert f"with a probability of **{100 * float(probability[0]):.1f} %**" in "\n".join(
         element.value for element in app.markdown
     )
     header = next(data for data in component_data(app) if "drawings" in data)
@@ -110,7 +110,7 @@ def test_the_walkthrough_ends_with_the_most_probable_token_and_alternatives(
 
 def test_another_step_can_be_selected_at_the_end(visit: Visit) -> None:
     app = visit(PAGE, text=HIDES, box=STOPS[-1])  # the first output
-    choice = next(box for box in app.selectbox if box.label == "Another step")
+    choice = next(box for box in app.selectbox if box.label == "Step")
     choice.select_index(1).run()
     assert view(app).row == 1
     assert not messages(app)

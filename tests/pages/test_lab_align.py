@@ -212,7 +212,7 @@ def test_a_sentence_of_the_corpus_brings_its_gold_links(
 
 def test_the_shift_section_describes_both_rows(visit: Visit, checkpoints: Path) -> None:
     app = open_lab(visit, sentences="3", **{**HEAD, "by": "weights"}, step="1000")
-    assert "For **bateau.**, the predicting position" in visible_text(app)
+    assert "For **bateau.**, the highest score of the predicting position" in visible_text(app)
     bars = charts(app)[1]["data"]
     assert [bar["name"] for bar in bars] == [
         "reads un, writes bateau.",
@@ -221,7 +221,7 @@ def test_the_shift_section_describes_both_rows(visit: Visit, checkpoints: Path) 
     box = next(element for element in app.selectbox if element.label == "Word")
     box.set_value(0).run()
     assert view(app).step == 0
-    assert "For **Elle**, the predicting position" in visible_text(app)
+    assert "For **Elle**, the highest score of the predicting position" in visible_text(app)
 
 
 @pytest.mark.parametrize("text", ["   ", "the lamp " * 2500, "\N{GRINNING FACE} <b>x</b>"])

@@ -116,7 +116,7 @@ def next_token(model: Model, trace: Trace) -> None:
     prefix = " ".join(display_names.tokens(trace.tgt_tokens[: step + 1]))
     st.markdown(
         f"After {frame.plain(prefix)} the most probable token is **{frame.plain(names[0])}**, "
-        f"with a probability of **{probabilities[step, order[0]]:.1%}**."
+        f"with a probability of **{100 * probabilities[step, order[0]]:.1f} %**."
     )
     rows = ""
     for rank, (name, token) in enumerate(zip(names, order, strict=True)):
@@ -124,7 +124,7 @@ def next_token(model: Model, trace: Trace) -> None:
         share = probabilities[step, token]
         rows += (
             f'<tr><th scope="row">{label}</th><td><span class="hu-share">'
-            f'<span style="width: {100 * share:.1f}%"></span></span>{share:.1%}</td></tr>'
+            f'<span style="width: {100 * share:.1f}%"></span></span>{100 * share:.1f} %</td></tr>'
         )
     st.html(
         '<table class="hu-table"><caption>The most probable tokens: '
@@ -133,7 +133,7 @@ def next_token(model: Model, trace: Trace) -> None:
     if len(probabilities) > 1:
         outputs = display_names.tokens(trace.predicted_tokens)
         st.selectbox(
-            "Another step",
+            "Step",
             range(len(probabilities)),
             format_func=lambda rank: f"{rank + 1}: {outputs[rank]}",
             **controlled("inside-ending", step, lambda rank: state.change(row=int(rank))),

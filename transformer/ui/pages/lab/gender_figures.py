@@ -36,15 +36,15 @@ DEFINITIONS = {
 }
 LIMITS = """
 - **The sentences.** WinoMT has {sentences:,} English sentences, each with two people named by
-  their occupation and a pronoun that refers to one of them. Which one follows from the meaning,
-  and people do not always agree.
+  their occupation and a pronoun that refers to one of them. Which one it is follows from the
+  meaning, and people do not always agree.
 - **Two genders, because the data has two.** It contains *he*, *she*, and a few sentences with
   *they*. The scores say nothing about people who are neither men nor women.
 - **Grammatical gender belongs to a word.** *La victime* and *die Person* are feminine for
   everybody; such nouns are left out. A masculine form is also used for people in general, so
   masculine does not always mean a man.
 - **The model has never met these people.** It reads tokens, and continues as its training texts
-  did. It cannot ask back, and it cannot know more than the sentence says.
+  did. It cannot ask, and it cannot know more than the sentence says.
 - **Stereotypes are US labour statistics of 2017** (Zhao et al. 2018), two groups of 20 occupations.
   They describe jobs in one country, not people.
 - **The gender is decided by a rule.** An aligner head finds the noun; its form or its article
