@@ -54,8 +54,8 @@ def main() -> None:
         table.to_csv(options.csv, index=False)
 
 
-def slope_text(law: Slope) -> str:
-    return f"{law.slope:.2f} ± {law.error:.2f}"
+def slope_text(slope: Slope) -> str:
+    return f"{slope.slope:.2f} ± {slope.error:.2f}"
 
 
 if __name__ == "__main__":

@@ -78,15 +78,15 @@ def visit(number: int) -> None:
 def measure(counts: list[int]) -> list[tuple[int, float, float]]:
     """Return for each of `counts`: visits, resident MB, and seconds per visit since the last."""
     rows, process = [], psutil.Process()
-    began, done = time.perf_counter(), 0
+    start, done = time.perf_counter(), 0
     for number in range(max(counts)):
         visit(number)
         if number + 1 in counts:
             gc.collect()
-            seconds = (time.perf_counter() - began) / (number + 1 - done)
+            seconds = (time.perf_counter() - start) / (number + 1 - done)
             rows.append((number + 1, process.memory_info().rss / 1e6, seconds))
             print(f"{number + 1:6,} visits {rows[-1][1]:8.0f} MB {seconds:7.2f} s per visit")
-            began, done = time.perf_counter(), number + 1
+            start, done = time.perf_counter(), number + 1
     return rows
 
 
@@ -117,7 +117,7 @@ def peak_of(process: psutil.Process) -> Iterator[Callable[[], float]]:
         watcher.join()
 
 
-def at_once(visitors: int, counts: list[int]) -> None:
+def visit_at_once(visitors: int, counts: list[int]) -> None:
     """Print a server's memory after each of these numbers of visits, and its peak so far."""
     with (
         tempfile.TemporaryDirectory() as runs,
@@ -143,7 +143,7 @@ def main() -> None:
     options = parser.parse_args()
     os.chdir(ROOT)
     if options.at_once:
-        return at_once(options.at_once, sorted(options.visits or [32, 128]))
+        return visit_at_once(options.at_once, sorted(options.visits or [32, 128]))
     counts = sorted(options.visits or [50, 500])
     with tempfile.TemporaryDirectory() as runs:
         os.environ["HEADS_UP_RUNS"] = runs

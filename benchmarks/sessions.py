@@ -72,14 +72,14 @@ class Session:
         message.rerun_script.query_string = self.query
         message.rerun_script.page_name = self.page
         message.rerun_script.widget_states.widgets.extend(self.widgets.values())
-        began = time.perf_counter()
+        start = time.perf_counter()
         self.socket.send(message.SerializeToString())
         self._receive()
-        spent = 1000 * (time.perf_counter() - began)
+        milliseconds = 1000 * (time.perf_counter() - start)
         if trigger:
             for widget in changed:
                 del self.widgets[widget.id]
-        return spent
+        return milliseconds
 
     def click(self, label: str) -> float:
         """Press a button; return the milliseconds of the script run."""

@@ -52,9 +52,9 @@ def serve(policy: str, checkpoint: Path) -> None:
         size, beam_size = (1, 1) if line.strip() == "one" else (BATCH_SIZE, 4)
         texts = [sentence(number + i) for i in range(size)]
         number += size
-        begun = time.perf_counter()
+        start = time.perf_counter()
         results = translator.translate_batch(texts, beam_size=beam_size)
-        seconds = time.perf_counter() - begun
+        seconds = time.perf_counter() - start
         print(seconds, sum(len(result.ids) for result in results), flush=True)
 
 
@@ -138,18 +138,18 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--burners", type=int, default=8)
     parser.add_argument("--serve", choices=POLICIES, help=argparse.SUPPRESS)
-    chosen = parser.parse_args()
-    if chosen.serve:
-        return serve(chosen.serve, chosen.checkpoint)
+    options = parser.parse_args()
+    if options.serve:
+        return serve(options.serve, options.checkpoint)
     processes = [
-        TimedProcess.start(policy, threads, chosen.checkpoint)
+        TimedProcess.start(policy, threads, options.checkpoint)
         for policy in POLICIES
         for threads in (1, 2)
     ]
     try:
-        table("without added load", processes, chosen.seconds)
-        with busy_processes(chosen.burners):
-            table(f"with {chosen.burners} busy processes", processes, chosen.seconds)
+        table("without added load", processes, options.seconds)
+        with busy_processes(options.burners):
+            table(f"with {options.burners} busy processes", processes, options.seconds)
     finally:
         for timed_process in processes:
             timed_process.process.kill()

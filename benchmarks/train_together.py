@@ -34,12 +34,12 @@ def measure(race: str, students: int, workers: int, folder: Path) -> tuple[float
         jobs.start()
         while jobs.warm_workers() < workers:
             time.sleep(0.1)
-        began = time.perf_counter()
+        start = time.perf_counter()
         name = submit_race(jobs, race, "teacher", seeds, owners=visitors)
         first_model: dict[str, float] = {}  # seconds until a student has a trained model
         while True:
             runs = [run.info for run in race_runs(jobs, name)]
-            elapsed = time.perf_counter() - began
+            elapsed = time.perf_counter() - start
             for info in runs:
                 if info.status == "finished":
                     first_model.setdefault(info.owner, elapsed)

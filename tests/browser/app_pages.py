@@ -11,10 +11,10 @@ from playwright.sync_api import Page
 from benchmarks.browser import wait_for_script_run, wait_until
 
 TEXT = "The baker hides books."
-GRAVE = ("serious", "critical")
+REPORTED_IMPACTS = ("serious", "critical")
 # A formula wider than its line: Chromium lets the keyboard scroll it, which this axe rule does not
 # know yet.
-ALLOWED = {("scrollable-region-focusable", "katex-display")}
+KNOWN_VIOLATIONS = {("scrollable-region-focusable", "katex-display")}
 
 
 def address(page: Page) -> tuple[str, dict[str, str]]:
@@ -48,8 +48,8 @@ def open_inside(app: str, page: Page, **params: str) -> Page:
 
 
 def violations_of(page: Page, *, colours: bool = False) -> list[str]:
-    """Return serious and critical violations found by axe-core, one per line; `colours` keeps only
-    the rules that depend on colours, for pages already checked in another theme."""
+    """Return the serious and critical violations that axe-core finds, one per line; `colours` keeps
+    only the rules that depend on colours, for pages already checked in another theme."""
     options: dict[str, Any] = {"resultTypes": ["violations"]}
     if colours:
         options["runOnly"] = ["color-contrast", "link-in-text-block"]
@@ -58,6 +58,8 @@ def violations_of(page: Page, *, colours: bool = False) -> list[str]:
         f"{rule['id']}: {node['html'][:200]} {node['failureSummary']}"
         for rule in violations
         for node in rule["nodes"]
-        if rule["impact"] in GRAVE
-        and not any(rule["id"] == rule_id and sign in node["html"] for rule_id, sign in ALLOWED)
+        if rule["impact"] in REPORTED_IMPACTS
+        and not any(
+            rule["id"] == rule_id and sign in node["html"] for rule_id, sign in KNOWN_VIOLATIONS
+        )
     ]

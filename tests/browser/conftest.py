@@ -23,11 +23,13 @@ FLAGS = (
     "--js-flags=--no-opt,--no-maglev",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost",
 )
-PATIENCE = int(os.environ.get("BROWSER_TIMEOUT_MS", "180000"))
+ELEMENT_TIMEOUT_MS = int(os.environ.get("BROWSER_TIMEOUT_MS", "180000"))
 """How long to wait for an element, in ms; long enough for a machine under heavy load."""
-expect.set_options(timeout=PATIENCE)
+expect.set_options(timeout=ELEMENT_TIMEOUT_MS)
 NewPage = Callable[..., Page]
-FORGET = "() => { try { localStorage.clear(); sessionStorage.clear(); } catch { /* no origin */ } }"
+CLEAR_STORAGE = (
+    "() => { try { localStorage.clear(); sessionStorage.clear(); } catch { /* no origin */ } }"
+)
 
 
 # Streamlit's frontend warns when widgets of two fragments change within one tick, which happens
@@ -36,7 +38,7 @@ FORGET = "() => { try { localStorage.clear(); sessionStorage.clear(); } catch { 
 TWO_FRAGMENTS = "Multiple different fragmentIds detected in a single batch of widget updates"
 
 
-class Windows:
+class PagePool:
     """A pool of pages that tests reuse, each in its own context.
 
     The browser's cache of the app's files is kept from test to test, as loading them takes most of
@@ -50,30 +52,30 @@ class Windows:
 
     def new(self, **more: Any) -> tuple[Page, list[str]]:
         """Open a page in a new context and record its errors."""
-        wrong: list[str] = []
+        errors: list[str] = []
         page = self.browser.new_context(**more).new_page()
-        page.set_default_timeout(PATIENCE)
+        page.set_default_timeout(ELEMENT_TIMEOUT_MS)
 
         def record(message: ConsoleMessage) -> None:
             if message.type in ("error", "warning") and TWO_FRAGMENTS not in message.text:
-                wrong.append(f"console: {message.text}")
+                errors.append(f"console: {message.text}")
 
-        def stopped(dialog: Dialog) -> None:
-            wrong.append(f"dialog: {dialog.message}")
+        def dismiss(dialog: Dialog) -> None:
+            errors.append(f"dialog: {dialog.message}")
             dialog.dismiss()
 
         page.on("console", record)
-        page.on("pageerror", lambda error: wrong.append(f"thrown: {error}"))
-        page.on("dialog", stopped)
-        return page, wrong
+        page.on("pageerror", lambda error: errors.append(f"thrown: {error}"))
+        page.on("dialog", dismiss)
+        return page, errors
 
     def borrow(self) -> tuple[Page, list[str]]:
         """Return an unused page with an empty list of errors."""
-        page, wrong = self._free.pop() if self._free else self.new()
-        wrong.clear()
-        return page, wrong
+        page, errors = self._free.pop() if self._free else self.new()
+        errors.clear()
+        return page, errors
 
-    def give_back(self, page: Page, wrong: list[str]) -> None:
+    def give_back(self, page: Page, errors: list[str]) -> None:
         """Remove everything of this visitor from the page before it is reused."""
         if page.is_closed():
             page.context.close()
@@ -81,11 +83,11 @@ class Windows:
         for other_page in page.context.pages:
             if other_page is not page:
                 other_page.close()
-        page.evaluate(FORGET)
+        page.evaluate(CLEAR_STORAGE)
         page.goto("about:blank")
         page.mouse.move(0, 0)
         page.context.clear_cookies()
-        self._free.append((page, wrong))
+        self._free.append((page, errors))
 
 
 @pytest.fixture(scope="session")
@@ -119,39 +121,39 @@ def decoded_sentence(
 
 # Limited to this folder: it keeps an event loop running that other tests must not see.
 @pytest.fixture(scope="package")
-def windows() -> Iterator[Windows]:
+def page_pool() -> Iterator[PagePool]:
     with chromium(*FLAGS) as started:
-        yield Windows(started)
+        yield PagePool(started)
 
 
 @pytest.fixture
-def new_page(windows: Windows) -> Iterator[NewPage]:
+def new_page(page_pool: PagePool) -> Iterator[NewPage]:
     """Return a function that opens pages, by default 1400 pixels wide and in the light theme.
 
     Console messages, exceptions and requests to any host but the app fail the test. With `alone`,
     or any other setting of a context, the page gets its own context, which is closed after the
     test. Tests that set a page's clock or scripts need this, as these settings persist.
     """
-    lent, own = [], []
+    borrowed, own = [], []
 
     def open_page(
         width: int = 1400, scheme: Any = "light", *, alone: bool = False, **more: Any
     ) -> Page:
-        opened_page = windows.new(**more) if alone or more else windows.borrow()
-        (own if alone or more else lent).append(opened_page)
+        opened_page = page_pool.new(**more) if alone or more else page_pool.borrow()
+        (own if alone or more else borrowed).append(opened_page)
         page = opened_page[0]
-        windows.used.append(page)
+        page_pool.used.append(page)
         page.set_viewport_size({"width": width, "height": 900})
         page.emulate_media(color_scheme=scheme)
         return page
 
     yield open_page
-    windows.used.clear()
-    for page, wrong in lent:
-        windows.give_back(page, wrong)
+    page_pool.used.clear()
+    for page, errors in borrowed:
+        page_pool.give_back(page, errors)
     for page, _ in own:
         page.context.close()
-    assert not [each for _, wrong in lent + own for each in wrong]
+    assert not [each for _, errors in borrowed + own for each in errors]
 
 
 @pytest.fixture
@@ -170,9 +172,9 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Attach what the pages of a failed test show to its report."""
     report = yield
-    windows = item.funcargs.get("windows")
-    if report.when != "teardown" and report.failed and isinstance(windows, Windows):
-        for page in windows.used:
+    page_pool = item.funcargs.get("page_pool")
+    if report.when != "teardown" and report.failed and isinstance(page_pool, PagePool):
+        for page in page_pool.used:
             try:
                 report.sections.append((page.url, page.inner_text("body", timeout=5_000)))
             except Error as error:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.explorer_file import on_screen
+from tests.browser.explorer_file import open_html
 from transformer.figures import ExplorerData, explorer_page
 from transformer.inference import BeamTree, Translator
 from transformer.inference.trace import Trace
@@ -21,7 +21,7 @@ class DecodedSentence:
     """A greedy trace, the same with another token forced in step FORCED, and one with beam
     search."""
 
-    plain: Trace
+    greedy: Trace
     altered: Trace
     beam: Trace
     forced: str
@@ -36,18 +36,18 @@ def open_decoding_view(
     page: Page, folder: Path, *traces: Trace, live: bool = False, **start: int | str
 ) -> Page:
     begin = {"view": "decoding", "layer": LAYER, "head": HEAD, "exact": 1, **start}
-    written = explorer_page([ExplorerData(trace, str(i)) for i, trace in enumerate(traces)], begin)
+    html = explorer_page([ExplorerData(trace, str(i)) for i, trace in enumerate(traces)], begin)
     if live:
         quiet = "() => {}, views)"
         listener = "(state) => { window.reported = state; }, views, true)"
-        assert quiet in written
-        written = written.replace(quiet, listener, 1)
-    on_screen(page, folder, written)
+        assert quiet in html
+        html = html.replace(quiet, listener, 1)
+    open_html(page, folder, html)
     page.locator(".hu-decoding").wait_for()
     return page
 
 
-def at_step(page: Page, step: int, trace: Trace) -> None:
+def check_step_number(page: Page, step: int, trace: Trace) -> None:
     expect(page.locator(".hu-place")).to_have_text(f"{step + 1} / {len(trace.translation.steps)}")
 
 
@@ -55,7 +55,7 @@ def percent(text: str) -> float:
     return float(text.strip("> <%")) / 100
 
 
-def same_candidates(panel: Locator, trace: Trace, step: int) -> None:
+def check_candidates(panel: Locator, trace: Trace, step: int) -> None:
     result = trace.translation.steps[step]
     expected = list(result.candidates)
     if result.chosen.id not in [candidate.id for candidate in expected]:
@@ -69,16 +69,16 @@ def same_candidates(panel: Locator, trace: Trace, step: int) -> None:
     assert panel.locator(".hu-chosen").get_attribute("data-id") == str(result.chosen.id)
 
 
-def same_row(row: Locator, tokens: tuple[str, ...], weights: np.ndarray) -> None:
+def check_row(row: Locator, tokens: tuple[str, ...], weights: np.ndarray) -> None:
     """Check the cells of a row as a screen reader reads them."""
     cells = row.locator(".hu-weight:not([hidden])")
-    read = [cell.get_attribute("aria-label") or "" for cell in cells.all()]
-    assert [text.rpartition(": ")[0] for text in read] == list(tokens[: len(weights)])
-    displayed = [float(text.rpartition(": ")[2].removeprefix("< ")) for text in read]
+    labels = [cell.get_attribute("aria-label") or "" for cell in cells.all()]
+    assert [text.rpartition(": ")[0] for text in labels] == list(tokens[: len(weights)])
+    displayed = [float(text.rpartition(": ")[2].removeprefix("< ")) for text in labels]
     np.testing.assert_allclose(displayed, weights, atol=1.1e-4)
 
 
-def same_rows(
+def check_rows(
     panel: Locator, trace: Trace, step: int, head: int = HEAD, original: Trace | None = None
 ) -> None:
     """Check the selected head of its kind, and the original's strongest heads of the other
@@ -87,25 +87,29 @@ def same_rows(
     clearest = {
         kind: ExplorerData(original or trace).clearest(kind) for kind in ("decoder", "encoder")
     }
-    layer, clear = clearest["decoder"]
-    expect(rows.nth(0).locator("h3")).to_contain_text(f"layer {layer}, head {clear}")
-    same_row(
-        rows.nth(0), trace.tgt_tokens, trace.weights("decoder", layer)[clear, step, : step + 1]
+    layer, head_number = clearest["decoder"]
+    expect(rows.nth(0).locator("h3")).to_contain_text(f"layer {layer}, head {head_number}")
+    check_row(
+        rows.nth(0),
+        trace.tgt_tokens,
+        trace.weights("decoder", layer)[head_number, step, : step + 1],
     )
     expect(rows.nth(1).locator("h3")).to_contain_text(f"layer {LAYER}, head {head}")
     cross = trace.weights("cross", LAYER)[head, step]
-    same_row(rows.nth(1), trace.src_tokens, cross)
+    check_row(rows.nth(1), trace.src_tokens, cross)
     strongest = int(cross.argmax())
-    layer, clear = clearest["encoder"]
-    same_row(rows.nth(2), trace.src_tokens, trace.weights("encoder", layer)[clear, strongest])
+    layer, head_number = clearest["encoder"]
+    check_row(
+        rows.nth(2), trace.src_tokens, trace.weights("encoder", layer)[head_number, strongest]
+    )
     expect(rows.nth(2).locator("h3")).to_contain_text(f"“{trace.src_tokens[strongest]}”")
 
 
 def decode_sentence(translator: Translator) -> DecodedSentence:
     """Return the sentence decoded greedily, with a forced token, and by beam search."""
-    plain = translator.trace(TEXT, max_len=7)
-    step = plain.translation.steps[FORCED]
+    greedy = translator.trace(TEXT, max_len=7)
+    step = greedy.translation.steps[FORCED]
     rejected = next(candidate.id for candidate in step.candidates if candidate.id != step.chosen.id)
-    altered = translator.trace(TEXT, prefix=[*plain.translation.ids[:FORCED], rejected], max_len=7)
+    altered = translator.trace(TEXT, prefix=[*greedy.translation.ids[:FORCED], rejected], max_len=7)
     beam = translator.trace(TEXT, beam_size=3, max_len=6)
-    return DecodedSentence(plain, altered, beam, f"{FORCED}:{rejected}")
+    return DecodedSentence(greedy, altered, beam, f"{FORCED}:{rejected}")

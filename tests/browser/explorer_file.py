@@ -35,24 +35,24 @@ def open_explorer(page: Page, folder: Path, *traces: FakeTrace, **state: Any) ->
     names."""
     names = "AB" if len(traces) > 1 else " "
     sides = [ExplorerData(trace, name.strip()) for trace, name in zip(traces, names, strict=False)]
-    written = explorer_page(
+    html = explorer_page(
         sides, {"view": "heatmap", "layer": 0, "head": 0, "more": 1, "exact": 1, **state}
     )
-    on_screen(page, folder, written)
+    open_html(page, folder, html)
     page.locator(".hu-view > *").first.wait_for()
     return page
 
 
-def on_screen(page: Page, folder: Path, written: str) -> Page:
+def open_html(page: Page, folder: Path, html: str) -> Page:
     """Open this HTML as a file."""
-    (folder / "shown.html").write_text(written, encoding="utf-8")
+    (folder / "shown.html").write_text(html, encoding="utf-8")
     page.goto((folder / "shown.html").as_uri())
     return page
 
 
-def box_of(drawn: Locator) -> FloatRect:
+def bounding_box(element: Locator) -> FloatRect:
     """Return the bounding box of an element."""
-    box = drawn.bounding_box()
+    box = element.bounding_box()
     assert box
     return box
 
@@ -95,14 +95,14 @@ def pinned_frame(page: Page) -> tuple[float, float, float, float]:
     return left, top, right - left, bottom - top
 
 
-def pixels(page: Page, spots: list[tuple[float, float]]) -> Numbers:
+def pixels(page: Page, points: list[tuple[float, float]]) -> Numbers:
     """Return red, green, blue and opacity at these points of the picture."""
     values: Numbers = np.array(
         page.evaluate(
             f"""(spots) => {{{_COPY}
               return spots.map(([x, y]) => [...pen.getImageData(x * ratio, y * ratio, 1, 1).data]);
             }}""",
-            spots,
+            points,
         )
     )
     return values
@@ -135,9 +135,9 @@ def download(page: Page, button: str, folder: Path) -> tuple[str, Path]:
     return download.value.suggested_filename, path
 
 
-def scripted(page: Page, folder: Path, start: str) -> Page:
+def open_script(page: Page, folder: Path, start: str) -> Page:
     """Open a page with a test script that imports modules of `browser/`."""
-    return on_screen(page, folder, view_page(start))
+    return open_html(page, folder, view_page(start))
 
 
 def head(kind: str, layer: int, number: int, trace: FakeTrace = TRACE) -> Numbers:
@@ -158,8 +158,8 @@ def cell_centres(page: Page, rows: int, columns: int) -> list[tuple[float, float
     for key, count in (("ArrowDown", rows), ("ArrowRight", columns)):
         for _ in range(count - 1):
             page.keyboard.press(key)
-    right, bottom, wide, high = pinned_frame(page)
+    right, bottom, width, height = pinned_frame(page)
     page.keyboard.press("Escape")
-    xs = np.linspace(left, right, columns) + wide / 2
-    ys = np.linspace(top, bottom, rows) + high / 2
+    xs = np.linspace(left, right, columns) + width / 2
+    ys = np.linspace(top, bottom, rows) + height / 2
     return [(float(x), float(y)) for y in ys for x in xs]

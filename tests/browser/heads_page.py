@@ -6,7 +6,7 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.explorer_file import on_screen
+from tests.browser.explorer_file import open_html
 from tests.figures.fake_traces import fake_trace
 from transformer.figures import ExplorerData, explorer_page
 from transformer.figures.explorer_sides import TraceLike
@@ -19,12 +19,10 @@ EXACT = 1.01e-4  # four digits are shown
 
 def open_heads_view(page: Page, folder: Path, trace: TraceLike = TRACE, **start: int | str) -> Page:
     begin = {"view": "heads", "kind": "cross", "layer": 1, "head": 2, "more": 1, "exact": 1}
-    written = explorer_page([ExplorerData(trace)], {**begin, **start})
-    made_known = written.replace(
-        "const view = explorerView", "const view = window.view = explorerView"
-    )
-    assert made_known != written
-    on_screen(page, folder, made_known)
+    html = explorer_page([ExplorerData(trace)], {**begin, **start})
+    exposed = html.replace("const view = explorerView", "const view = window.view = explorerView")
+    assert exposed != html
+    open_html(page, folder, exposed)
     page.locator(".hu-heads").wait_for()
     return page
 
@@ -53,6 +51,6 @@ def quantities(page: Page) -> list[float]:
     return [float(text) for text in page.locator(".hu-reading .hu-amount-value").all_inner_texts()]
 
 
-def reads(page: Page, *parts: str) -> None:
+def check_readout(page: Page, *parts: str) -> None:
     for part in parts:
         expect(page.locator(".hu-reading")).to_contain_text(part)

@@ -13,8 +13,8 @@ from playwright.sync_api import Page, expect
 
 from benchmarks.browser import wait_for_script_run
 from tests.browser.app_pages import violations_of, wait_for_address
-from tests.browser.conftest import NewPage, Windows
-from tests.browser.explorer_file import box_of
+from tests.browser.conftest import NewPage, PagePool
+from tests.browser.explorer_file import bounding_box
 from transformer.figures.views import EXPLORER
 from transformer.ui.pages.lab import EXPERIMENTS
 from transformer.ui.shell.registry import PAGES
@@ -38,7 +38,7 @@ def open_page(page: Page, address: str) -> Page:
     return page
 
 
-def larger(page: Page, size: str = "20.8px") -> None:
+def click_larger(page: Page, size: str = "20.8px") -> None:
     page.get_by_role("button", name="Larger").click()
     expect(page.locator("html")).to_have_css("font-size", size)
     wait_for_script_run(page)
@@ -55,7 +55,7 @@ def test_the_larger_size_applies_to_everything_and_is_not_in_links(
     )
     before = [element.evaluate(LETTERS) for element in (heading, navigation)]
     narrow = page.locator(".stMainBlockContainer").evaluate("(node) => node.clientWidth")
-    larger(page)
+    click_larger(page)
     expect(heading).to_be_visible()
     after = [element.evaluate(LETTERS) for element in (heading, navigation)]
     assert [a / b for a, b in zip(after, before, strict=True)] == pytest.approx([1.3, 1.3])
@@ -68,7 +68,7 @@ def test_the_larger_size_applies_to_everything_and_is_not_in_links(
     wait_for_script_run(page)
     assert page.get_by_role("heading", level=1).evaluate(LETTERS) == pytest.approx(after[0])
     assert "size" not in page.url
-    larger(page, "16px")
+    click_larger(page, "16px")
     assert page.get_by_role("heading", level=1).evaluate(LETTERS) == pytest.approx(before[0])
 
 
@@ -77,7 +77,7 @@ def test_the_drawing_grows_with_the_page(app: str, new_page: NewPage) -> None:
     cell = page.locator(".hu-canvas").first
     cell.wait_for()
     before = page.locator(".hu-title").first.evaluate(LETTERS)
-    larger(page)
+    click_larger(page)
     expect(page.locator(".hu-explorer")).to_have_attribute("data-size", "large")
     assert page.locator(".hu-title").first.evaluate(LETTERS) == pytest.approx(1.3 * before)
 
@@ -108,7 +108,7 @@ def test_share_works_without_clipboard_access(app: str, new_page: NewPage, older
     else:
         expect(message.get_by_label("The link")).to_have_value(page.url)
         assert message.evaluate("() => document.activeElement !== document.body")
-    box = box_of(message)
+    box = bounding_box(message)
     assert 0 <= box["x"] <= 390 - box["width"]
 
 
@@ -122,19 +122,19 @@ def test_printing_shows_pictures_and_no_controls(app: str, new_page: NewPage) ->
         expect(page.locator(control).first).to_be_hidden()
 
 
-def go(page: Page, name: str) -> None:
+def follow_link(page: Page, name: str) -> None:
     page.get_by_role("link", name=name, exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text(name)
 
 
 def test_a_page_remembers_its_own_fields_and_other_pages_lack_them(app: str, page: Page) -> None:
     page.goto(f"{app}/positions?text={TEXT}&topic=shift&shift=3")
-    go(page, "Why self-attention")
+    follow_link(page, "Why self-attention")
     wait_for_address(page, "/why", text=TEXT)
     wait_for_script_run(page)
     page.get_by_role("radio", name="Paths").click()
     wait_for_address(page, "/why", text=TEXT, part="paths")
-    go(page, "Positions")
+    follow_link(page, "Positions")
     wait_for_address(page, "/positions", text=TEXT, topic="shift", shift="3")
     wait_for_script_run(page)
     page.go_back()
@@ -143,7 +143,7 @@ def test_a_page_remembers_its_own_fields_and_other_pages_lack_them(app: str, pag
 
 def test_a_link_to_another_page_sets_that_pages_fields(app: str, page: Page) -> None:
     page.goto(f"{app}/inside?section=lens")
-    go(page, "Why self-attention")
+    follow_link(page, "Why self-attention")
     page.get_by_role("radio", name="Results").click()
     page.get_by_role("link", name="What is BLEU?").click()
     wait_for_address(page, "/inside", section="bleu")
@@ -158,11 +158,11 @@ def test_an_old_address_with_the_fields_of_all_pages_still_reaches_them(
     of_all = f"text={TEXT}&view=heatmap&lab=cards&sentences=7&off=c1&part=time&layer=1&head=2"
     page.goto(f"{app}/attention?{of_all}")
     wait_for_address(page, "/attention", text=TEXT, view="heatmap", sentences="7", **head)
-    go(page, "Heads lab")
+    follow_link(page, "Heads lab")
     wait_for_address(page, "/lab", text=TEXT, lab="cards", sentences="7", off="c1", **head)
 
 
-NAMED = [
+CHECKED_PAGES = [
     *PATHS,
     "attention?view=heads&pin=s2",
     *(f"lab?lab={part}" for part in EXPERIMENTS),
@@ -171,19 +171,19 @@ NAMED = [
     "train?run=toy-reverse",
     "lessons?lesson=row",
 ]
-SAME = {'button "Open"', 'button "Unpin"'}
+REPEATED_NAMES = {'button "Open"', 'button "Unpin"'}
 """Names of several buttons of one page: a list's arrow, and two buttons that do the same."""
 
 
 def test_button_names_are_unique_and_heading_levels_complete(shipped: str, page: Page) -> None:
-    for path in NAMED:
+    for path in CHECKED_PAGES:
         page.goto(f"{shipped}/{path}")
         page.get_by_role("heading", level=1).wait_for()
         wait_for_script_run(page)
         page.wait_for_timeout(1000)  # elements that the browser draws itself
         tree = page.locator("body").aria_snapshot()
         names = Counter(re.findall(r"- '?(button(?: \"(?:[^\"\\]|\\.)*\")?)", tree))
-        assert not {name for name, count in names.items() if count > 1} - SAME, path
+        assert not {name for name, count in names.items() if count > 1} - REPEATED_NAMES, path
         levels = [int(level) for level in re.findall(r"- '?heading .*\[level=(\d)\]", tree)]
         assert levels[0] == 1, path
         assert all(b <= a + 1 for a, b in itertools.pairwise(levels)), (path, levels)
@@ -201,9 +201,9 @@ def test_no_page_has_a_serious_accessibility_violation(
         assert not violations_of(page, colours=scheme == "dark"), path
 
 
-def test_a_request_to_another_host_is_detected(windows: Windows) -> None:
+def test_a_request_to_another_host_is_detected(page_pool: PagePool) -> None:
     """Check the test itself, with an IP address and a host name."""
-    page, wrong = windows.new()
+    page, wrong = page_pool.new()
     with page.expect_console_message():
         page.set_content("<img src='http://192.0.2.1/a.png'>")
     page.context.close()

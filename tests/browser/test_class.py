@@ -29,8 +29,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     limits = folder / "limits.toml"
     limits.write_text(f'teacher_token = "{TOKEN}"\n')
     environment = {"HEADS_UP_LIMITS": str(limits), "HEADS_UP_RUNS": str(folder / "runs")}
-    with app_server(ROOT / "checkpoints", **environment) as (at, _):
-        yield at
+    with app_server(ROOT / "checkpoints", **environment) as (url, _):
+        yield url
 
 
 @pytest.fixture
@@ -62,8 +62,8 @@ def classroom(address: str, new_page: NewPage) -> Iterator[ClassPages]:
         expect(page.locator(".hu-class-status")).to_have_count(0)
 
 
-def to(page: Page, name: str) -> None:
-    """Return a link of the navigation."""
+def follow_link(page: Page, name: str) -> None:
+    """Click a link of the navigation bar."""
     page.locator(".st-key-navigation-bar").get_by_role("link", name=name, exact=True).click()
 
 
@@ -71,7 +71,7 @@ def heading(page: Page) -> str:
     return page.get_by_role("heading", level=1).inner_text()
 
 
-def standing(page: Page) -> str:
+def class_line(page: Page) -> str:
     return page.locator(".hu-class-status").inner_text()
 
 
@@ -79,7 +79,7 @@ def test_pages_and_heads_are_followed_until_a_student_opens_another_page(
     classroom: ClassPages,
 ) -> None:
     teacher, ann, bob = classroom
-    to(teacher, "Attention")
+    follow_link(teacher, "Attention")
     for page in (ann, bob):
         page.locator(".hu-explorer").wait_for()
         expect(page.locator(".hu-class-status")).to_have_text("Following Ms Curie")
@@ -94,12 +94,12 @@ def test_pages_and_heads_are_followed_until_a_student_opens_another_page(
     for page in (ann, bob):
         expect(page.get_by_label("English")).to_have_value("She has never seen the sea.")
 
-    to(bob, "Positions")
+    follow_link(bob, "Positions")
     expect(bob.locator(".hu-class-status")).to_have_text(
         "Exploring on your own; Ms Curie is at Attention"
     )
     expect(teacher.locator(".hu-class-status")).to_have_text("Leading 1 of 2")
-    to(teacher, "Inside")
+    follow_link(teacher, "Inside")
     expect(ann.get_by_role("heading", level=1)).to_have_text("Inside")
     wait_for_script_run(bob)
     assert heading(bob) == "Positions"
@@ -112,7 +112,7 @@ def test_pages_and_heads_are_followed_until_a_student_opens_another_page(
     teacher.get_by_role("button", name="Stop leading").click()
     for page in (ann, bob):
         expect(page.locator(".hu-class-status")).to_have_text("In the class of Ms Curie")
-    to(teacher, "Translate")
+    follow_link(teacher, "Translate")
     wait_for_script_run(teacher)
     assert (heading(ann), heading(bob)) == ("Inside", "Inside")
     teacher.get_by_role("button", name="Lead the class").click()
@@ -121,7 +121,7 @@ def test_pages_and_heads_are_followed_until_a_student_opens_another_page(
 
 def test_selecting_a_head_stops_following_too(classroom: ClassPages) -> None:
     teacher, ann, bob = classroom
-    to(teacher, "Attention")
+    follow_link(teacher, "Attention")
     for page in (teacher, ann, bob):
         page.locator(".hu-explorer").wait_for()
     bob.locator(".hu-mosaic [role=radio]").nth(3).click()
@@ -137,7 +137,7 @@ def test_the_class_answers_together_and_the_teacher_shows_the_answers(
     classroom: ClassPages,
 ) -> None:
     teacher, ann, bob = classroom
-    to(teacher, "Heads Up")
+    follow_link(teacher, "Heads Up")
     teacher.get_by_role("button", name=re.compile("Begin here")).click()
     for page in (ann, bob):
         expect(page.locator(".st-key-lesson-options button").first).to_be_visible()
@@ -152,7 +152,7 @@ def test_the_class_answers_together_and_the_teacher_shows_the_answers(
     expect(teacher.get_by_text("2 of 2 have answered")).to_be_visible()
     for page in (teacher, ann, bob):
         expect(page.locator(".st-key-lesson")).not_to_contain_text("of its attention")
-        assert standing(page) in ("Leading 2 of 2", "Following Ms Curie")
+        assert class_line(page) in ("Leading 2 of 2", "Following Ms Curie")
     teacher.get_by_role("button", name="Show the answers").click()
     for page in (teacher, ann, bob):
         expect(page.locator(".st-key-lesson-answers")).to_be_visible()
@@ -160,13 +160,13 @@ def test_the_class_answers_together_and_the_teacher_shows_the_answers(
         expect(page.get_by_role("heading", level=1)).to_have_text("Attention")
     expect(ann.locator(".st-key-lesson")).to_contain_text(f"Not quite. You chose: {wrong}.")
     expect(bob.locator(".st-key-lesson")).to_contain_text("Correct.")
-    assert [standing(page) for page in (ann, bob)] == ["Following Ms Curie"] * 2
+    assert [class_line(page) for page in (ann, bob)] == ["Following Ms Curie"] * 2
 
 
 def test_the_teacher_sees_training_runs_and_stops_them(classroom: ClassPages) -> None:
     teacher, _, bob = classroom
     teacher.get_by_role("button", name="Stop leading").click()
-    to(bob, "Train")
+    follow_link(bob, "Train")
     bob.locator(".st-key-train-addition button").click()  # the run that takes longest
     bob.wait_for_url(re.compile(r"run="))
     card = teacher.locator(".hu-wall-card", has_text="Student 2")
@@ -211,7 +211,7 @@ def test_a_question_before_and_after_with_two_teachers_and_a_projector(
 
     colleague.get_by_role("button", name="Lead the class").first.click()
     expect(teacher.locator(".hu-class-status")).to_have_text("Mr Bohr is leading 2 of 2")
-    to(colleague, "Positions")
+    follow_link(colleague, "Positions")
     for page in (ann, bob, projector):
         expect(page.get_by_role("heading", level=1)).to_have_text("Positions")
     expect(projector.locator(".hu-class-status")).to_contain_text("2 joined")

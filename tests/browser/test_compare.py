@@ -23,7 +23,7 @@ from tests.browser.comparison_traces import (
     difference,
 )
 from tests.browser.conftest import NewPage
-from tests.browser.explorer_file import Numbers, box_of, open_explorer, table
+from tests.browser.explorer_file import Numbers, bounding_box, open_explorer, table
 
 
 def tip(page: Page, position: int) -> Locator:
@@ -103,7 +103,7 @@ def test_colours_of_differences(new_page: NewPage, tmp_path: Path, scale: str, s
     limit = abs(difference("encoder", 0, 0)).max()
     ticks = page.locator(".hu-legends .hu-ticks").nth(1).locator("span").all_inner_texts()
     assert (ticks[0], ticks[-1]) == (f"−{limit:.2f}", f"+{limit:.2f}")
-    box = box_of(canvas(page, 2))
+    box = bounding_box(canvas(page, 2))
     n_checked = 0
     for share in np.linspace(0.45, 0.95, 12):
         spot = {"x": share * box["width"], "y": share * box["height"]}
@@ -127,8 +127,8 @@ def test_colours_of_differences(new_page: NewPage, tmp_path: Path, scale: str, s
         part = float(tooltip.replace("−", "-")) / limit
         size = np.sqrt(abs(part)) if scale == "sqrt" else abs(part)
         level = 127.5 + 127.5 * np.sign(part) * size
-        near = expected[int(max(level - 2, 0)) : int(level) + 4]
-        frame = abs(near - pixel).max(axis=1).min() > 1  # a cell's edge or its frame
+        neighbours = expected[int(max(level - 2, 0)) : int(level) + 4]
+        frame = abs(neighbours - pixel).max(axis=1).min() > 1  # a cell's edge or its frame
         n_checked += not frame
     assert n_checked >= 4
 

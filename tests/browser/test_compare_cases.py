@@ -113,12 +113,12 @@ def test_any_token_is_shown_as_plain_text(new_page: NewPage, tmp_path: Path, wid
 
 def test_the_three_pictures_can_be_exported(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, A, B, view="compare", kind="cross")
-    written = download_text(page, "SVG")
+    svg = download_text(page, "SVG")
     for text in (">A<", ">B<", ">B − A<", "will (B)"):
-        assert text in written
+        assert text in svg
     limit = f"{abs(difference('cross', 0, 0)).max():.2f}"
-    assert re.search(rf">\+{limit}<", written)
-    assert re.search(rf">−{limit}<", written)
+    assert re.search(rf">\+{limit}<", svg)
+    assert re.search(rf">−{limit}<", svg)
 
 
 def test_a_long_sentence_is_compared_by_small_pictures(page: Page, tmp_path: Path) -> None:

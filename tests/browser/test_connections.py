@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.explorer_file import on_screen
+from tests.browser.explorer_file import open_html
 from transformer.figures.connections import connections_data, connections_page
 
 pytestmark = pytest.mark.browser
@@ -29,12 +29,12 @@ STEPS = {0: step(0.1), 8: step(0.5), 64: step(1.0)}
 
 
 def open_film(page: Page, folder: Path, steps: dict[int, dict[str, Any]] = STEPS) -> None:
-    on_screen(page, folder, connections_page(connections_data(steps, 2, 4, exact=False)))
+    open_html(page, folder, connections_page(connections_data(steps, 2, 4, exact=False)))
 
 
 def widths(page: Page) -> list[float]:
-    drawn = page.locator("path.hu-edge")
-    return sorted(float(width) for width in drawn.evaluate_all(
+    edges = page.locator("path.hu-edge")
+    return sorted(float(width) for width in edges.evaluate_all(
         "paths => paths.map((path) => path.getAttribute('stroke-width'))"))  # fmt: skip
 
 

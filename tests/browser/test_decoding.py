@@ -19,10 +19,10 @@ from tests.browser.decoding_page import (
     HEAD,
     LAYER,
     DecodedSentence,
-    at_step,
+    check_candidates,
+    check_rows,
+    check_step_number,
     open_decoding_view,
-    same_candidates,
-    same_rows,
 )
 from tests.browser.explorer_file import CSV, SVG, download_text
 from tests.figures.fake_traces import HOSTILE
@@ -33,28 +33,28 @@ pytestmark = pytest.mark.browser
 def test_each_step_shows_its_candidates_and_its_rows(
     page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
-    open_decoding_view(page, tmp_path, decoded_sentence.plain)
+    open_decoding_view(page, tmp_path, decoded_sentence.greedy)
     panel = page.locator(".hu-panel").first
     page.locator(".hu-player").focus()
     for step in range(3):
-        at_step(page, step, decoded_sentence.plain)
-        same_candidates(panel, decoded_sentence.plain, step)
-        same_rows(panel, decoded_sentence.plain, step)
+        check_step_number(page, step, decoded_sentence.greedy)
+        check_candidates(panel, decoded_sentence.greedy, step)
+        check_rows(panel, decoded_sentence.greedy, step)
         states = [
             element.get_attribute("data-state") for element in page.locator("button.hu-piece").all()
         ]
-        later = len(decoded_sentence.plain.predicted_tokens) - step - 1
+        later = len(decoded_sentence.greedy.predicted_tokens) - step - 1
         displayed = [state for state in states if state]  # the altered translation has none
         assert displayed == ["read"] * step + ["now"] + ["later"] * later
         page.keyboard.press("ArrowRight")
     page.get_by_role("radio", name="layer 1, head 0").click()
-    same_rows(panel, decoded_sentence.plain, 3, head=0)
+    check_rows(panel, decoded_sentence.greedy, 3, head=0)
 
 
 def test_a_beam_may_choose_a_token_outside_the_candidates(
     page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
-    steps = decoded_sentence.plain.translation.table
+    steps = decoded_sentence.greedy.translation.table
     fewer = replace(
         steps,
         tokens=[t[1:] for t in steps.tokens],
@@ -62,18 +62,19 @@ def test_a_beam_may_choose_a_token_outside_the_candidates(
         probabilities=[p[1:] for p in steps.probabilities],
     )
     trace = replace(
-        decoded_sentence.plain, translation=replace(decoded_sentence.plain.translation, table=fewer)
+        decoded_sentence.greedy,
+        translation=replace(decoded_sentence.greedy.translation, table=fewer),
     )
     open_decoding_view(page, tmp_path, trace, step=1)
-    assert decoded_sentence.plain.translation.steps[1].chosen.id not in fewer.ids[1]
-    same_candidates(page.locator(".hu-panel").first, trace, 1)
+    assert decoded_sentence.greedy.translation.steps[1].chosen.id not in fewer.ids[1]
+    check_candidates(page.locator(".hu-panel").first, trace, 1)
 
 
 def test_the_keyboard_changes_steps_and_announces_them(
     page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
-    open_decoding_view(page, tmp_path, decoded_sentence.plain)
-    end = len(decoded_sentence.plain.translation.steps) - 1
+    open_decoding_view(page, tmp_path, decoded_sentence.greedy)
+    end = len(decoded_sentence.greedy.translation.steps) - 1
     page.locator(".hu-player").focus()
     for key, step in [
         ("ArrowLeft", 0),
@@ -85,18 +86,18 @@ def test_the_keyboard_changes_steps_and_announces_them(
         ("Home", 0),
     ]:
         page.keyboard.press(key)
-        at_step(page, step, decoded_sentence.plain)
+        check_step_number(page, step, decoded_sentence.greedy)
     page.get_by_role("button", name="last step").press("Enter")
-    at_step(page, end, decoded_sentence.plain)
+    check_step_number(page, end, decoded_sentence.greedy)
     page.get_by_role("slider").press("ArrowLeft")
-    at_step(page, end - 1, decoded_sentence.plain)
+    check_step_number(page, end - 1, decoded_sentence.greedy)
     row = page.locator(".hu-weightrow").nth(1)
     row.locator("[tabindex='0'].hu-weight").focus()
-    before = int(decoded_sentence.plain.weights("cross", LAYER)[HEAD, end - 1].argmax())
+    before = int(decoded_sentence.greedy.weights("cross", LAYER)[HEAD, end - 1].argmax())
     page.keyboard.press("ArrowRight")
-    after = min(before + 1, len(decoded_sentence.plain.src_tokens) - 1)
-    expect(row.locator(".hu-read")).to_contain_text(decoded_sentence.plain.src_tokens[after])
-    at_step(page, end - 1, decoded_sentence.plain)
+    after = min(before + 1, len(decoded_sentence.greedy.src_tokens) - 1)
+    expect(row.locator(".hu-read")).to_contain_text(decoded_sentence.greedy.src_tokens[after])
+    check_step_number(page, end - 1, decoded_sentence.greedy)
 
 
 def test_it_plays_one_step_per_second_and_stops(
@@ -104,40 +105,40 @@ def test_it_plays_one_step_per_second_and_stops(
 ) -> None:
     page = new_page(alone=True)
     page.clock.install(time=0)
-    open_decoding_view(page, tmp_path, decoded_sentence.plain)
+    open_decoding_view(page, tmp_path, decoded_sentence.greedy)
     page.clock.pause_at(3600)  # a slow machine takes no step automatically here
-    end = len(decoded_sentence.plain.translation.steps) - 1
+    end = len(decoded_sentence.greedy.translation.steps) - 1
     play = page.locator(".hu-play")
     page.locator(".hu-player").press(" ")
     expect(play).to_have_text("Pause")
     page.clock.run_for(1050)
-    at_step(page, 1, decoded_sentence.plain)
+    check_step_number(page, 1, decoded_sentence.greedy)
     page.clock.run_for(1000)
-    at_step(page, 2, decoded_sentence.plain)
+    check_step_number(page, 2, decoded_sentence.greedy)
     page.locator(".hu-player").press(" ")
     expect(play).to_have_text("Play")
     page.clock.run_for(3000)
-    at_step(page, 2, decoded_sentence.plain)
+    check_step_number(page, 2, decoded_sentence.greedy)
     play.click()
     page.clock.run_for(1000)
-    at_step(page, 3, decoded_sentence.plain)
+    check_step_number(page, 3, decoded_sentence.greedy)
     page.get_by_role("tab", name="Heatmap").click()
     page.clock.run_for(3000)
     page.get_by_role("tab", name="Decoding").click()
-    at_step(page, 3, decoded_sentence.plain)
+    check_step_number(page, 3, decoded_sentence.greedy)
     expect(play).to_have_text("Play")
     play.click()
     page.clock.run_for(1000 * end)
-    at_step(page, end, decoded_sentence.plain)
+    check_step_number(page, end, decoded_sentence.greedy)
     expect(play).to_have_text("Play")
     play.click()  # from the end it restarts
-    at_step(page, 0, decoded_sentence.plain)
+    check_step_number(page, 0, decoded_sentence.greedy)
 
 
 def test_a_candidate_can_be_forced_in_the_app(
     page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
-    open_decoding_view(page, tmp_path, decoded_sentence.plain, live=True, step=FORCED)
+    open_decoding_view(page, tmp_path, decoded_sentence.greedy, live=True, step=FORCED)
     step, id = decoded_sentence.forced.split(":")
     page.locator(f"button.hu-candidate[data-id='{id}']").click()
     page.wait_for_function("window.reported")
@@ -152,7 +153,7 @@ def test_a_candidate_can_be_forced_in_the_app(
 def test_a_file_says_where_a_token_can_be_forced(
     page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
-    open_decoding_view(page, tmp_path, decoded_sentence.plain)
+    open_decoding_view(page, tmp_path, decoded_sentence.greedy)
     assert page.locator("button.hu-candidate").count() == 0
     row = page.locator(".hu-candidate:not(.hu-chosen)").first
     assert "in the app" in (row.get_attribute("title") or "")
@@ -164,15 +165,15 @@ def test_the_forced_translation_is_compared_with_the_original(
     open_decoding_view(
         page,
         tmp_path,
-        decoded_sentence.plain,
+        decoded_sentence.greedy,
         decoded_sentence.altered,
         force=decoded_sentence.forced,
         step=FORCED,
     )
     panels, outputs = page.locator(".hu-panel"), page.locator(".hu-output")
-    for i, trace in enumerate((decoded_sentence.plain, decoded_sentence.altered)):
-        same_candidates(panels.nth(i), trace, FORCED)
-        same_rows(panels.nth(i), trace, FORCED, original=decoded_sentence.plain)
+    for i, trace in enumerate((decoded_sentence.greedy, decoded_sentence.altered)):
+        check_candidates(panels.nth(i), trace, FORCED)
+        check_rows(panels.nth(i), trace, FORCED, original=decoded_sentence.greedy)
         expect(outputs.nth(i).locator("button.hu-piece")).to_have_text(list(trace.predicted_tokens))
     forced = outputs.nth(1).locator(".hu-forced-token")
     expect(forced).to_have_text(decoded_sentence.altered.predicted_tokens[FORCED])
@@ -183,7 +184,7 @@ def test_the_forced_translation_is_compared_with_the_original(
         assert not any(
             "hu-differing" in (element.get_attribute("class") or "") for element in before
         )
-    words = (decoded_sentence.plain.predicted_tokens, decoded_sentence.altered.predicted_tokens)
+    words = (decoded_sentence.greedy.predicted_tokens, decoded_sentence.altered.predicted_tokens)
     # Tokens that one translation has more often than the other are marked as often.
     for i in range(2):
         marked = outputs.nth(i).locator(".hu-differing").all_inner_texts()
@@ -209,11 +210,9 @@ def test_table_and_picture_export_the_step(
         cross, decoded_sentence.beam.weights("cross", LAYER)[HEAD, 2], atol=2e-5
     )
     assert sum(line[1] == "tree" for line in lines) == len(decoded_sentence.tree.nodes)
-    written = download_text(page, SVG)
-    assert "Cross-attention: over the source" in written
-    assert len(re.findall(r">step \d+<", written)) == max(
-        n.depth for n in decoded_sentence.tree.nodes
-    )
+    svg = download_text(page, SVG)
+    assert "Cross-attention: over the source" in svg
+    assert len(re.findall(r">step \d+<", svg)) == max(n.depth for n in decoded_sentence.tree.nodes)
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1400, "dark")])

@@ -8,8 +8,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.decoding_page import DecodedSentence, at_step, open_decoding_view, percent
-from tests.browser.explorer_file import box_of
+from tests.browser.decoding_page import (
+    DecodedSentence,
+    check_step_number,
+    open_decoding_view,
+    percent,
+)
+from tests.browser.explorer_file import bounding_box
 from transformer.inference import BeamNode, BeamTree
 from transformer.inference.trace import Trace
 
@@ -24,7 +29,7 @@ def test_the_tree_is_navigated_with_the_keyboard(
     box, branch = page.locator(".hu-treebox"), page.locator(".hu-branch")
     values = branch.locator("dd")
 
-    def at(node: BeamNode) -> None:
+    def node_box(node: BeamNode) -> None:
         expect(branch.locator(".hu-piece")).to_have_text(
             [element.token for element in tree.path(node)]
         )
@@ -35,12 +40,12 @@ def test_the_tree_is_navigated_with_the_keyboard(
         assert displayed[3].startswith(node.status)
 
     current = tree.nodes[0]
-    at(current)
+    node_box(current)
     box.focus()
     while tree.children(current) and current.depth < 4:
         page.keyboard.press("ArrowRight")
         current = next(child for child in tree.children(current) if child.best)
-        at(current)
+        node_box(current)
     visited = {current.index}
     for _ in range(6):  # every node of a step is reached, none twice
         page.keyboard.press("ArrowDown")
@@ -63,21 +68,21 @@ def test_the_best_path_links_to_its_step(
     page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
     best = [node for node in decoded_sentence.tree.nodes if node.best]
-    lost = next(node for node in decoded_sentence.tree.nodes if node.status == "discarded")
+    discarded = next(node for node in decoded_sentence.tree.nodes if node.status == "discarded")
     open_decoding_view(page, tmp_path, decoded_sentence.beam, node=best[3].index)
     page.get_by_role("button", name="Show this step").click()
-    at_step(page, 2, decoded_sentence.beam)
-    open_decoding_view(page, tmp_path, decoded_sentence.beam, node=lost.index)
+    check_step_number(page, 2, decoded_sentence.beam)
+    open_decoding_view(page, tmp_path, decoded_sentence.beam, node=discarded.index)
     expect(page.locator(".hu-branch dd").last).to_contain_text("discarded")
     expect(page.get_by_role("button", name="Show this step")).to_have_count(0)
 
 
 def height(locator: Locator) -> float:
-    box = box_of(locator)
+    box = bounding_box(locator)
     return box["height"]
 
 
-def ended(decoded_sentence: DecodedSentence) -> Trace:
+def finished_search(decoded_sentence: DecodedSentence) -> Trace:
     """Return the beam's trace with a tree that has three finished hypotheses and a wide last
     step."""
     nodes = [BeamNode(0, None, 0, "<s>", 1, 1.0, 0.0, 0.0, "kept", True)]
@@ -101,7 +106,7 @@ def ended(decoded_sentence: DecodedSentence) -> Trace:
 def test_finished_hypotheses_are_ranked_and_discarded_ones_collapsed(
     page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
-    open_decoding_view(page, tmp_path, ended(decoded_sentence))
+    open_decoding_view(page, tmp_path, finished_search(decoded_sentence))
     expect(page.locator(".hu-end bdi")).to_have_text(["le", "un", "la"])
     expect(page.locator(".hu-end .hu-number")).to_have_text(["−0.5000", "−0.7000", "−0.9000"])
     page.locator(".hu-end").nth(1).click()
@@ -122,7 +127,7 @@ def test_finished_hypotheses_are_ranked_and_discarded_ones_collapsed(
 def test_a_click_chooses_a_branch(
     page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
-    open_decoding_view(page, tmp_path, ended(decoded_sentence), node=0)
+    open_decoding_view(page, tmp_path, finished_search(decoded_sentence), node=0)
     # A column's boxes are sorted by score from top to bottom: the second column has le, un, la.
     collected = []
     for y in range(12, 130, 12):
@@ -134,6 +139,6 @@ def test_a_click_chooses_a_branch(
 def test_without_beam_search_the_view_says_how_to_turn_it_on(
     page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
-    open_decoding_view(page, tmp_path, decoded_sentence.plain)
+    open_decoding_view(page, tmp_path, decoded_sentence.greedy)
     expect(page.locator(".hu-tree")).to_contain_text("Choose beam search to see the search tree")
     expect(page.locator(".hu-treebox")).to_be_hidden()

@@ -19,8 +19,8 @@ pytestmark = pytest.mark.browser
 TRACE = fake_trace(
     ["▁a", "▁red", "▁umbr", "ella", "</s>"], ["<s>", "▁un", "▁para", "pluie", "▁rouge"]
 )
-SHORT, MIDDLE = "She paints.", "She paints a boat and the baker sells bread."
-LONG = f"{MIDDLE} {MIDDLE}"
+SHORT, MEDIUM = "She paints.", "She paints a boat and the baker sells bread."
+LONG = f"{MEDIUM} {MEDIUM}"
 
 
 def test_the_toggle_is_kept_from_page_to_page(app: str, page: Page, translator: Translator) -> None:
@@ -65,12 +65,12 @@ def test_a_click_on_a_word_pins_it_in_every_head(page: Page, tmp_path: Path) -> 
     expect(page.locator(".hu-pinned")).to_be_hidden()
 
 
-@pytest.mark.parametrize(("width", "below"), [(1400, [LONG]), (390, [MIDDLE, LONG])])
+@pytest.mark.parametrize(("width", "below"), [(1400, [LONG]), (390, [MEDIUM, LONG])])
 def test_text_that_a_field_cuts_is_shown_below_it(
     app: str, new_page: NewPage, width: int, below: list[str]
 ) -> None:
     page = new_page(width)
-    for text in (SHORT, MIDDLE, LONG):
+    for text in (SHORT, MEDIUM, LONG):
         page.goto(f"{app}/translate?text={text.replace(' ', '+')}")
         field = page.get_by_role("textbox", name="English").first
         expect(field).to_have_value(text)

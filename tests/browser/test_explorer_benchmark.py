@@ -28,14 +28,14 @@ explorer.main(argparse.Namespace(checkpoint=checkpoint, scripts=None, rounds=1))
 
 @pytest.mark.browser
 def test_without_a_network_the_explorer_is_measured_alone() -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", RUN], cwd=ROOT, capture_output=True, encoding="utf-8", timeout=600
     )
-    assert done.returncode == 0, done.stderr
-    first, *rest = done.stdout.splitlines()
+    assert process.returncode == 0, process.stderr
+    first, *rest = process.stdout.splitlines()
     assert first.startswith(f"BertViz is not measured: {UNREACHABLE} cannot be loaded (")
     assert first.endswith("; --scripts FOLDER measures without a network.")
-    assert "Traceback" not in done.stderr
+    assert "Traceback" not in process.stderr
     (model_view,) = [line.split() for line in rest if line.split()[:1] == ["16"] and "—" in line]
     assert float(model_view[1]) > 0.1  # megabytes
     assert float(model_view[2]) > 10  # milliseconds

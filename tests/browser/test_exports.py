@@ -22,11 +22,11 @@ from tests.browser.explorer_file import (
     TGT,
     TRACE,
     Numbers,
-    box_of,
+    bounding_box,
     colour_scale,
     download,
     open_explorer,
-    scripted,
+    open_script,
     table,
 )
 from tests.figures.fake_traces import fake_trace
@@ -51,7 +51,7 @@ def test_a_png_has_three_times_the_resolution_and_the_screens_background(
     assert name == "attention-elan-b-x-b-say-it-heatmap-cross-L1-H2.png"
     with Image.open(path) as image:
         values = np.asarray(image.convert("RGB")).astype(int)
-    box = box_of(page.locator(".hu-canvas"))
+    box = bounding_box(page.locator(".hu-canvas"))
     assert values.shape[:2] == (3 * (box["height"] + 52 + 54 + 16), 3 * (box["width"] + 32))
     ground = {"light": (255, 255, 255), "dark": (18, 22, 28)}[scheme]
     assert tuple(values[1, 1]) == ground
@@ -101,7 +101,7 @@ def test_an_svg_looks_like_the_png(page: Page, tmp_path: Path) -> None:
     for button in (PNG, SVG):
         _, path = download(page, button, tmp_path)
         pictures.append(base64.b64encode(path.read_bytes()).decode())
-    drawn = page.evaluate(
+    images = page.evaluate(
         """async ([png, svg]) => {
           const found = [];
           for (const url of [`data:image/png;base64,${png}`, `data:image/svg+xml;base64,${svg}`]) {
@@ -116,7 +116,7 @@ def test_an_svg_looks_like_the_png(page: Page, tmp_path: Path) -> None:
         }""",
         pictures,
     )
-    png, svg = map(picture, drawn)
+    png, svg = map(picture, images)
     assert png.std() > 30
     assert np.abs(png - svg).mean() < 2
     # No patch of a letter's size is in only one of them.
@@ -158,8 +158,8 @@ const paint = (pen) => {
 
 def test_svg_drawing_matches_canvas_drawing(page: Page, tmp_path: Path) -> None:
     names = 'import { el } from "./base.js";\nimport { svgPen } from "./svg-pen.js";'
-    scripted(page, tmp_path, f"{names}\n{PAINT} Object.assign(window, {{ el, svgPen, paint }});")
-    drawn = page.evaluate(
+    open_script(page, tmp_path, f"{names}\n{PAINT} Object.assign(window, {{ el, svgPen, paint }});")
+    images = page.evaluate(
         """async () => {
           const [wide, high] = [400, 220];
           const make = () => el("canvas", { width: wide, height: high }).getContext("2d");
@@ -177,7 +177,7 @@ def test_svg_drawing_matches_canvas_drawing(page: Page, tmp_path: Path) -> None:
           return [canvas, other].map((one) => one.canvas.toDataURL());
         }"""
     )
-    canvas, svg = map(picture, drawn)
+    canvas, svg = map(picture, images)
     assert canvas.std() > 50
     # Only the edges of letters and slanted lines differ, by at most a pixel.
     assert (np.abs(canvas - svg).max(axis=2) > 96).mean() < 0.003
@@ -196,13 +196,13 @@ def test_svg_drawing_matches_canvas_drawing(page: Page, tmp_path: Path) -> None:
     ],
 )
 def test_any_token_gives_well_formed_xml(page: Page, tmp_path: Path, text: str, read: str) -> None:
-    scripted(
+    open_script(
         page,
         tmp_path,
         'import { svgPen } from "./svg-pen.js";\nObject.assign(window, { svgPen });',
     )
     # As codes: a lone surrogate would be lost otherwise.
-    written = page.evaluate(
+    svg = page.evaluate(
         """(codes) => {
           const text = String.fromCharCode(...codes);
           const pen = svgPen(100, 50, "#ffffff");
@@ -212,7 +212,7 @@ def test_any_token_gives_well_formed_xml(page: Page, tmp_path: Path, text: str, 
         }""",
         np.frombuffer(text.encode("utf-16-le", "surrogatepass"), "<u2").tolist(),
     )
-    title, description, _, label = ElementTree.fromstring(written)
+    title, description, _, label = ElementTree.fromstring(svg)
     assert (title.text, description.text, label.text) == (read, read, read)
     assert label.get("x") == "1.235"
     assert label.get("font-size") == "10px"

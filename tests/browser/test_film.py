@@ -12,8 +12,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import NewPage
-from tests.browser.explorer_file import box_of, on_screen, table, weights
-from tests.figures.film_frames import LABELS, SRC, filmed
+from tests.browser.explorer_file import bounding_box, open_html, table, weights
+from tests.figures.film_frames import LABELS, SRC, film_frames
 from transformer.figures.film import film_data, film_page
 from transformer.figures.packing import unpack
 from transformer.figures.views import page as view_page
@@ -21,7 +21,7 @@ from transformer.figures.views import page as view_page
 pytestmark = pytest.mark.browser
 
 STEPS = [0, 1, 2, 4, 8, 16, 32, 40, 64, 100]
-FRAMES = filmed([*STEPS, 128, 200])
+FRAMES = film_frames([*STEPS, 128, 200])
 START = """
 import { filmView } from "./film.js";
 window.made = filmView;
@@ -38,7 +38,7 @@ def show_steps(page: Page, steps: Sequence[int], **more: Any) -> None:
 
 
 def open_film(page: Page, folder: Path, steps: Sequence[int] = STEPS, **start: Any) -> Page:
-    on_screen(page, folder, view_page(START))
+    open_html(page, folder, view_page(START))
     show_steps(page, steps, start=start)
     return page
 
@@ -90,7 +90,7 @@ def test_slider_and_strip_select_the_clicked_step(page: Page, tmp_path: Path) ->
     slider(page).fill("3")
     check_step(page, 4)
     strip = page.locator(".hu-strip")
-    box = box_of(strip)
+    box = bounding_box(strip)
     strip.click(position={"x": box["width"] * 5 / 9 + 4, "y": 16})
     check_step(page, 16)
 
@@ -124,12 +124,12 @@ def test_a_marker_shows_a_role_change_and_links_to_it(page: Page, tmp_path: Path
     assert "the rule asks for 90 %" in title
     assert "Voita" in title
     # It is above the slider's position of that step.
-    mark_box, strip_box = box_of(mark), box_of(page.locator(".hu-strip"))
+    mark_box, strip_box = bounding_box(mark), bounding_box(page.locator(".hu-strip"))
     middle = mark_box["x"] + mark_box["width"] / 2
     assert middle == pytest.approx(strip_box["x"] + strip_box["width"] * 7 / 9, abs=1)
     bars = page.locator(".hu-stretch")
     expect(bars).to_have_count(2)
-    edge = box_of(bars.nth(1))
+    edge = bounding_box(bars.nth(1))
     assert edge["x"] == pytest.approx(strip_box["x"] + strip_box["width"] * 6.5 / 9, abs=1)
     page.get_by_role("button", name=text).first.click()
     check_step(page, 40)
@@ -166,7 +166,7 @@ def test_it_plays_to_the_end_and_stops(page: Page, tmp_path: Path) -> None:
 
 def test_the_film_of_an_ended_run_keeps_its_step(page: Page, tmp_path: Path) -> None:
     """At the end, or on Stop, the page is redrawn; its film once jumped to step 0."""
-    on_screen(page, tmp_path, view_page(START))
+    open_html(page, tmp_path, view_page(START))
     show_steps(page, STEPS, name="a-run", ended=False)
     check_step(page, 100)
     page.get_by_role("button", name="Encoder self-attention", exact=True).click()
@@ -190,7 +190,7 @@ def test_the_film_of_an_ended_run_keeps_its_step(page: Page, tmp_path: Path) -> 
 
 
 def test_a_film_plays_automatically_if_requested(page: Page, tmp_path: Path) -> None:
-    on_screen(page, tmp_path, view_page(START))
+    open_html(page, tmp_path, view_page(START))
     show_steps(page, STEPS, play=True)
     expect(page.locator(".hu-play")).to_have_text("Pause")
     expect(page.locator(".hu-play")).to_have_text("Play")
@@ -199,14 +199,14 @@ def test_a_film_plays_automatically_if_requested(page: Page, tmp_path: Path) -> 
 
 def test_reduced_motion_disables_automatic_playback(page: Page, tmp_path: Path) -> None:
     page.emulate_media(reduced_motion="reduce")
-    on_screen(page, tmp_path, view_page(START))
+    open_html(page, tmp_path, view_page(START))
     show_steps(page, STEPS, play=True)
     check_step(page, 100)
     expect(page.locator(".hu-play")).to_have_text("Play")
     page.emulate_media(reduced_motion="no-preference")
 
 
-def test_pause_stays_where_it_is(page: Page, tmp_path: Path) -> None:
+def test_pause_keeps_the_step(page: Page, tmp_path: Path) -> None:
     open_film(page, tmp_path, step=0)
     slider(page).focus()
     page.keyboard.press("Space")
@@ -276,8 +276,8 @@ def test_sentences_and_kinds_are_chosen(page: Page, tmp_path: Path) -> None:
 
 
 def test_any_token_is_plain_text(page: Page, tmp_path: Path) -> None:
-    written = film_page({step: FRAMES[step] for step in STEPS}, LABELS, {"kind": "encoder"})
-    on_screen(page, tmp_path, written)
+    html = film_page({step: FRAMES[step] for step in STEPS}, LABELS, {"kind": "encoder"})
+    open_html(page, tmp_path, html)
     heads, _ = table(page)
     assert heads[1:] == [f"{i} {token}" for i, token in enumerate(SRC)]
     assert page.locator(".hu b, .hu i, body > script:not([type])").count() == 0
@@ -314,8 +314,8 @@ def test_a_picture_of_a_step_can_be_exported(page: Page, tmp_path: Path) -> None
     with page.expect_download() as download:
         page.get_by_role("button", name="Vector image (SVG)").click()
     assert "step-40" in download.value.suggested_filename
-    drawn = download.value.path().read_text(encoding="utf-8")
-    assert "Step 40 · layer 1, head 2" in drawn
+    svg = download.value.path().read_text(encoding="utf-8")
+    assert "Step 40 · layer 1, head 2" in svg
 
 
 def test_a_caption_below_the_scrubber_follows_the_step(page: Page, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from transformer.measures.naming import head_name
 TEXT = "Where is my red umbrella?"
 JARGON = r"▁|</?s>|<unk>|trace\.|\blogit|softmax|residual|d_model"
 """Notation and terms that a newcomer cannot know, on any page before they choose to see tokens."""
-TRADE = rf"{JARGON}|\btoken|\btensor"
+HOME_JARGON = rf"{JARGON}|\btoken|\btensor"
 """Also absent from the home page; other pages use these two terms and explain them in tooltips."""
 
 LABELS = """() => {
@@ -31,13 +31,13 @@ LABELS = """() => {
 """Text of every visible control and small heading except tabs, and whether it has a tooltip."""
 
 
-def read(page: Page) -> str:
+def visible_text(page: Page) -> str:
     """Return all visible text of the page, including the views."""
     views = page.locator(".hu").filter(visible=True)
     return "\n".join([page.locator(".stMain").inner_text(), *views.all_inner_texts()])
 
 
-def unexplained(page: Page) -> list[str]:
+def unexplained_terms(page: Page) -> list[str]:
     """Return the labels of controls that are glossary terms without a tooltip."""
     terms = {name for term in TERMS for name in (term.name, *term.also)}
     return [
@@ -53,12 +53,12 @@ def test_a_newcomers_first_minute(shipped: str, page: Page, en_fr: Translator) -
     expect(page.locator(".hu-glance-row").first.locator("button")).to_have_text(TEXT.split())
     show_all_words(page)
     assert words(page) == expected_words(en_fr, TEXT)
-    assert not re.search(TRADE, read(page), re.I)
+    assert not re.search(HOME_JARGON, visible_text(page), re.I)
     page.get_by_role("button", name="Open this head").click()  # 1: all heads
     wait_until(page, "location.pathname === '/attention'")
     expect(page.get_by_label("English")).to_have_value(TEXT)
     wait_for_script_run(page)
-    assert not re.search(JARGON, read(page), re.I)
+    assert not re.search(JARGON, visible_text(page), re.I)
     page.locator(".hu-pinwords").get_by_role("button", name="umbrella", exact=True).click()  # 2
     first = page.locator(".hu-clearest button").first
     expect(first).to_be_visible()
@@ -67,8 +67,8 @@ def test_a_newcomers_first_minute(shipped: str, page: Page, en_fr: Translator) -
     first.click()  # 3: the strongest of all
     expect(page.locator(".hu-title")).to_contain_text(re.compile(head_name(layer, head), re.I))
     wait_until(page, "new URLSearchParams(location.search).get('pin') === 's4'")
-    assert not re.search(JARGON, read(page), re.I)
-    assert unexplained(page) == []
+    assert not re.search(JARGON, visible_text(page), re.I)
+    assert unexplained_terms(page) == []
 
 
 def clearest(translator: Translator) -> tuple[str, int, int]:
@@ -107,7 +107,7 @@ def parts(tokens: tuple[str, ...]) -> list[tuple[str, list[int]]]:
     return collected
 
 
-def test_the_way_back_is_linked(shipped: str, page: Page) -> None:
+def test_the_home_page_starts_the_first_lesson(shipped: str, page: Page) -> None:
     open_home(page, shipped, f"?text={TEXT}")
     assert words(page, "first") == TEXT.split()
     expect(tile(page, 0)).to_be_attached()

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from benchmarks.browser import wait_until
 from tests.browser.app_pages import wait_for_address
 from tests.browser.conftest import NewPage
-from tests.browser.explorer_file import box_of
+from tests.browser.explorer_file import bounding_box
 from tests.browser.home_page import (
     expected_glance,
     expected_words,
@@ -23,7 +23,7 @@ from transformer.inference.alternatives import word_alternatives
 pytestmark = pytest.mark.browser
 
 TEXT = "She has never seen the sea."
-CALM = {"reduced_motion": "reduce"}
+REDUCED_MOTION = {"reduced_motion": "reduce"}
 
 
 def test_the_animation_plays_once_and_stops(shipped: str, page: Page, en_fr: Translator) -> None:
@@ -105,7 +105,7 @@ def test_play_pause_and_every_step_by_click_and_by_key(shipped: str, page: Page)
 def test_hovering_over_a_word_shows_only_its_bands(
     shipped: str, new_page: NewPage, en_fr: Translator
 ) -> None:
-    page = open_home(new_page(**CALM), shipped, f"?text={TEXT}")
+    page = open_home(new_page(**REDUCED_MOTION), shipped, f"?text={TEXT}")
     rows = expected_glance(en_fr, TEXT)["written"]
     tile(page, 1, "first").hover()
     n_bands = sum(word["looks"][1] >= 0.04 for word in rows)
@@ -118,7 +118,7 @@ def test_hovering_over_a_word_shows_only_its_bands(
 def test_an_alternative_is_forced_and_the_rest_translated_again(
     shipped: str, new_page: NewPage, en_fr: Translator
 ) -> None:
-    page = open_home(new_page(**CALM), shipped, f"?text={TEXT}")
+    page = open_home(new_page(**REDUCED_MOTION), shipped, f"?text={TEXT}")
     trace = en_fr.trace(TEXT, method="greedy")
     by_word = word_alternatives(en_fr, trace.translation)
     word = next(i for i, alternatives in enumerate(by_word) if alternatives)
@@ -136,7 +136,7 @@ def test_an_alternative_is_forced_and_the_rest_translated_again(
 
 
 def test_reduced_motion_shows_everything_at_once(shipped: str, new_page: NewPage) -> None:
-    page = new_page(**CALM)
+    page = new_page(**REDUCED_MOTION)
     page.add_init_script(
         "window.moved = 0; addEventListener('transitionrun', () => moved++, true);"
     )
@@ -164,14 +164,14 @@ def test_an_example_is_one_click_and_hostile_text_stays_text(shipped: str, page:
 def test_the_picture_is_visible_without_scrolling(
     shipped: str, new_page: NewPage, width: int, scheme: str
 ) -> None:
-    page = new_page(width, scheme, **CALM)
+    page = new_page(width, scheme, **REDUCED_MOTION)
     open_home(page, shipped, f"?text={TEXT}")
     high = 844 if width == 390 else 1080
     page.set_viewport_size({"width": width, "height": high})
     page.wait_for_timeout(300)
-    box = box_of(page.locator(".hu-glance-stage"))
+    box = bounding_box(page.locator(".hu-glance-stage"))
     assert box["y"] + box["height"] <= high
-    body = box_of(page.locator(".hu-glance"))
+    body = bounding_box(page.locator(".hu-glance"))
     assert body["width"] >= (340 if width == 390 else 1500)
     assert page.evaluate("document.scrollingElement.scrollWidth") <= width
     ends = page.evaluate(ENDS)
@@ -204,7 +204,9 @@ def test_bands_and_words_have_enough_contrast_in_both_themes(
     """3 : 1 for graphics and 4.5 : 1 for text (WCAG 1.4.11 and 1.4.3), for every colour of the
     row."""
     for scheme in ("light", "dark"):
-        page = open_home(new_page(1400, scheme, **CALM), shipped, "?text=the" + 7 * " the")
+        page = open_home(
+            new_page(1400, scheme, **REDUCED_MOTION), shipped, "?text=the" + 7 * " the"
+        )
         for hue, tint, ink, ground in page.evaluate(COLOURS):
             assert contrast(hue, ground) >= 3, (scheme, hue)
             assert contrast(ink, tint) >= 4.5, (scheme, tint)

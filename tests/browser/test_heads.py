@@ -14,11 +14,11 @@ from tests.browser.heads_page import (
     SRC,
     TGT,
     TRACE,
+    check_readout,
     open_heads_view,
     option,
     point,
     quantities,
-    reads,
     state,
 )
 from tests.figures.fake_traces import HOSTILE, fake_trace
@@ -28,21 +28,21 @@ pytestmark = pytest.mark.browser
 
 def test_hovering_over_a_token_shows_its_weights_in_both_directions(heads: Page) -> None:
     weights = TRACE.weights("cross", 1)[2]
-    reads(heads, "Hover over a token")
+    check_readout(heads, "Hover over a token")
     for row in (0, 3, 5):
         point(heads, "q", row)
-        written = [*TGT[1:], "</s>"][row]
+        token = [*TGT[1:], "</s>"][row]
         order = np.argsort(-weights[row])[:3]
-        reads(heads, f"{TGT[row]} → {written} attends most to", SRC[order[0]])
+        check_readout(heads, f"{TGT[row]} → {token} attends most to", SRC[order[0]])
         assert quantities(heads) == pytest.approx(weights[row, order], abs=EXACT)
     for column in (0, 6):
         point(heads, "k", column)
         order = np.argsort(-weights[:, column])[:3]
-        reads(heads, f"{SRC[column]} gets most attention from", TGT[order[0]])
+        check_readout(heads, f"{SRC[column]} gets most attention from", TGT[order[0]])
         assert quantities(heads) == pytest.approx(weights[order, column], abs=EXACT)
     assert heads.locator(".hu-lines").evaluate("(node) => node.style.opacity") == "0.1"
     heads.mouse.move(0, 0)
-    reads(heads, "Hover over a token")
+    check_readout(heads, "Hover over a token")
     assert heads.locator(".hu-lines").evaluate("(node) => node.style.opacity") == "1"
     assert state(heads, "tokens") == ""
 
@@ -55,11 +55,11 @@ def test_pinned_tokens_are_summed_for_every_head(heads: Page) -> None:
     point(heads, "q", 4, click=True)
     assert state(heads, "tokens") == "q1,q4"
     weights = TRACE.weights("cross", 1)
-    reads(heads, "(sum of 2) together attend most to")
+    check_readout(heads, "(sum of 2) together attend most to")
     assert quantities(heads)[0] == pytest.approx((weights[:, 1] + weights[:, 4]).max(), abs=EXACT)
     for column in (0, 4):  # the same token at different positions
         point(heads, "k", column)
-        reads(heads, "▁la → ▁mai, ▁est → ▁la attend to ▁the, sum of 2: ", "L1·H3")
+        check_readout(heads, "▁la → ▁mai, ▁est → ▁la attend to ▁the, sum of 2: ", "L1·H3")
         expected = weights[:, 1, column] + weights[:, 4, column]
         assert quantities(heads) == pytest.approx(expected, abs=2 * EXACT)
     point(heads, "q", 4, click=True)
@@ -92,7 +92,7 @@ def test_the_keyboard_selects_pins_and_unpins(heads: Page) -> None:
     heads.keyboard.press("ArrowRight")
     assert quantities(heads) == pytest.approx([weights[4, 4]], abs=EXACT)
     heads.keyboard.press("End")
-    reads(heads, "attends to </s>")
+    check_readout(heads, "attends to </s>")
     assert quantities(heads) == pytest.approx([weights[4, 6]], abs=EXACT)
     heads.keyboard.press("ArrowLeft")
     heads.keyboard.press("Space")
@@ -100,7 +100,7 @@ def test_the_keyboard_selects_pins_and_unpins(heads: Page) -> None:
     heads.keyboard.press("Space")
     heads.keyboard.press("Escape")
     assert state(heads, "tokens") == ""
-    reads(heads, "Hover over a token")
+    check_readout(heads, "Hover over a token")
     chip = heads.get_by_role("button", name="layer 1, head 3")
     chip.focus()
     heads.keyboard.press("Space")
@@ -112,22 +112,22 @@ def test_words_sum_their_tokens_and_pins_are_kept(heads: Page) -> None:
     point(heads, "q", 2, click=True)  # it writes "son", of the word "maison"
     exactly = heads.get_by_role("button", name="Show tokens", exact=True)
     exactly.click()
-    reads(heads, "maison attends most to")
+    check_readout(heads, "maison attends most to")
     weights = TRACE.weights("cross", 1)[2]
     from_word = weights[1:3].mean(axis=0)  # predicted by rows 1 and 2
     to_words = [from_word[0], from_word[1] + from_word[2], *from_word[3:]]
     for column, expected in enumerate(to_words):
         point(heads, "k", column, max_steps=6)
         assert quantities(heads) == pytest.approx([expected], abs=EXACT)
-    reads(heads, "attends to end")
+    check_readout(heads, "attends to end")
     option(heads, "Start and end").select_option("hidden")
     option(heads, "Rows").select_option("1")
     point(heads, "k", 1, max_steps=5)
-    reads(heads, "maison attends to house")
+    check_readout(heads, "maison attends to house")
     shares = np.array(to_words[:-1]) / sum(to_words[:-1])
     assert quantities(heads) == pytest.approx([shares[1]], abs=EXACT)
     exactly.click()
-    reads(heads, "▁mai → son attends most to")
+    check_readout(heads, "▁mai → son attends most to")
     assert state(heads, "tokens") == "q2"
 
 
@@ -137,7 +137,7 @@ def test_masked_positions_have_no_line(heads: Page) -> None:
     point(heads, "k", 1, max_steps=6)
     assert len(quantities(heads)) == 1
     point(heads, "k", 2, max_steps=6)
-    reads(heads, "masked: no attention to later tokens")
+    check_readout(heads, "masked: no attention to later tokens")
     assert quantities(heads) == []
     heads.locator(".hu-canvas").press("Escape")
     heads.get_by_text("As a table").click()

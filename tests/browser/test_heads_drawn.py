@@ -18,11 +18,11 @@ from tests.browser.heads_page import (
     SRC,
     TGT,
     TRACE,
+    check_readout,
     open_heads_view,
     option,
     point,
     quantities,
-    reads,
     state,
 )
 from tests.figures.fake_traces import HOSTILE, fake_trace
@@ -55,7 +55,7 @@ def drawn_heads(page: Page) -> set[int]:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_heads_that_are_on_are_drawn_in_their_colours(
+def test_selected_heads_are_drawn_in_their_colours(
     new_page: NewPage, tmp_path: Path, scheme: str
 ) -> None:
     # Every head attends to one token, each to another: lines of weight 1, which are opaque.
@@ -87,7 +87,7 @@ def test_heads_that_are_on_are_drawn_in_their_colours(
     expect(page.locator(".hu-title")).to_have_text("Layer 0, head 1")
 
 
-def test_with_no_head_on_the_view_says_what_to_do(heads: Page) -> None:
+def test_without_a_selected_head_the_view_says_what_to_do(heads: Page) -> None:
     heads.get_by_role("button", name="layer 1, head 2").click()
     assert state(heads, "heads") == "none"
     expect(heads.locator(".hu-empty")).to_contain_text("No head is selected. Choose one")
@@ -132,8 +132,8 @@ def test_the_export_equals_the_drawing(page: Page, tmp_path: Path) -> None:
     assert [row["key"].lstrip("'") for row in rows[:7]] == HOSTILE
     svg = download_text(page, "Vector image (SVG)")
     curves = re.findall(r'<path d="M[^"]*C[^"]*"[^>]*stroke="(#\w+)"', svg)
-    drawn = sum((trace.weights("encoder", la)[he] > 1e-8).sum() for la, he in [(1, 2), (0, 3)])
-    assert abs(len(curves) - drawn) <= 4  # the smallest weights are packed to 0
+    n_drawn = sum((trace.weights("encoder", la)[he] > 1e-8).sum() for la, he in [(1, 2), (0, 3)])
+    assert abs(len(curves) - n_drawn) <= 4  # the smallest weights are packed to 0
     assert len(set(curves)) == 2
     assert svg.count("&lt;b&gt;bold&lt;/b&gt;</text>") == 2
     assert svg.count(">the</text>") == 4
@@ -168,7 +168,7 @@ def test_a_long_sentence_draws_the_strongest_lines_and_lists_all(
     assert float(match[1]) == pytest.approx(threshold, rel=0.06)
     for row in (0, 120, n - 1):
         point(page, "q", row, max_steps=n)
-        reads(page, f"▁w{row} attends most to", f"▁w{weights[0, 1, row].argmax()}")
+        check_readout(page, f"▁w{row} attends most to", f"▁w{weights[0, 1, row].argmax()}")
         assert quantities(page) == pytest.approx(np.sort(weights[0, 1, row])[:-4:-1], abs=EXACT)
 
 

@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 from benchmarks.browser import wait_for_script_run
 from tests.browser.app_pages import TEXT, address, open_inside
 from tests.browser.conftest import NewPage
-from tests.browser.explorer_file import box_of, on_screen
+from tests.browser.explorer_file import bounding_box, open_html
 from transformer import Translator
 from transformer.figures.box_layout import figure_1
 from transformer.figures.tensors import Table, tensor_data
@@ -25,13 +25,13 @@ def box(page: Page, name: str) -> Locator:
     return page.locator(f'[data-box="{name}"]')
 
 
-def top(page: Page) -> Locator:
+def box_title(page: Page) -> Locator:
     """Return the title of the open box."""
     return page.locator(".st-key-inside-top").get_by_role("heading")
 
 
-def heading(page: Page, words: str) -> None:
-    expect(top(page)).to_have_text(words)
+def check_title(page: Page, words: str) -> None:
+    expect(box_title(page)).to_have_text(words)
     wait_for_script_run(page)
 
 
@@ -39,36 +39,36 @@ def test_boxes_are_navigated_by_pointer_keys_and_buttons(app: str, page: Page) -
     open_inside(app, page)
     expect(page.locator(".hu-box")).to_have_count(len(figure_1().boxes))
     box(page, "encoder.ffn.hidden").click()
-    heading(page, "FFN, hidden · encoder, layer 0, feed-forward network")
+    check_title(page, "FFN, hidden · encoder, layer 0, feed-forward network")
     expect(box(page, "encoder.ffn.hidden")).to_have_attribute("aria-current", "step")
     assert address(page)[1]["box"] == "encoder.ffn.hidden"
     page.keyboard.press("ArrowUp")
-    heading(page, "FFN, output · encoder, layer 0, feed-forward network")
+    check_title(page, "FFN, output · encoder, layer 0, feed-forward network")
     expect(box(page, "encoder.ffn.output")).to_be_focused()
     page.keyboard.press("End")
-    heading(page, "Next token")
+    check_title(page, "Next token")
     page.get_by_role("button", name="← Previous").click()
-    heading(page, "Softmax")
+    check_title(page, "Softmax")
     expect(page.locator("[aria-current=step]")).to_have_attribute("data-box", "output.softmax")
     box(page, "output.choice").click()  # the last one that was selected here
-    heading(page, "Next token")
+    check_title(page, "Next token")
     page.get_by_role("button", name="← Previous").click()
-    heading(page, "Softmax")
+    check_title(page, "Softmax")
     page.reload()
-    heading(page, "Softmax")
+    check_title(page, "Softmax")
     page.go_back()
-    heading(page, "Next token")
+    check_title(page, "Next token")
 
 
 def test_an_attention_block_opens_figure_2_with_its_head_and_layer(app: str, page: Page) -> None:
     open_inside(app, page)
     box(page, "decoder.cross_attn").click()
-    heading(page, "Q · decoder, layer 0, cross-attention")
+    check_title(page, "Q · decoder, layer 0, cross-attention")
     box(page, "softmax").click()
-    heading(page, "Softmax · decoder, layer 0, cross-attention")
+    check_title(page, "Softmax · decoder, layer 0, cross-attention")
     expect(box(page, "decoder.cross_attn")).to_have_attribute("aria-current", "step")
     page.get_by_role("button", name="Layer 1").click()
-    heading(page, "Softmax · decoder, layer 1, cross-attention")
+    check_title(page, "Softmax · decoder, layer 1, cross-attention")
     page.get_by_role("radio", name="3", exact=True).click()
     expect(box(page, "decoder.cross_attn")).to_contain_text("head 3")
     wait_for_script_run(page)
@@ -79,7 +79,7 @@ def test_an_attention_block_opens_figure_2_with_its_head_and_layer(app: str, pag
 def test_a_clicked_number_is_computed_step_by_step(app: str, page: Page, checkpoints: Path) -> None:
     open_inside(app, page, box="encoder.self_attn.softmax", head="1")
     canvas = page.get_by_label("Attention weights:")
-    box_of(canvas)  # it is visible
+    bounding_box(canvas)  # it is visible
     weights = Translator.load(checkpoints / "tiny", device="cpu").trace(TEXT).weights("encoder", 0)
     canvas.focus()
     for key in ("ArrowDown",) * len(weights[0]) + ("ArrowRight",) * len(weights[0]):
@@ -104,8 +104,8 @@ def test_it_fits_a_phone(app: str, new_page: NewPage, section: str, scheme: str)
     wait_for_script_run(page)
     assert page.evaluate("document.querySelector('.stMain').scrollWidth <= innerWidth")
     if section == "walk":
-        above = box_of(box(page, "encoder.memory"))
-        below = box_of(top(page))
+        above = bounding_box(box(page, "encoder.memory"))
+        below = bounding_box(box_title(page))
         assert above["y"] < below["y"]
 
 
@@ -124,13 +124,13 @@ window.reports = [];
 const view = tensorsView(document.body, (state) => window.reports.push(state));
 document.querySelector(".hu").classList.add("hu-file");
 view.show(Uint8Array.from(atob("{data}"), (letter) => letter.charCodeAt(0)));"""
-    on_screen(page, folder, view_page(start))
+    open_html(page, folder, view_page(start))
     canvas = page.locator(".hu-canvas")
     canvas.wait_for()
     return canvas
 
 
-def wide(**changes: object) -> Table:
+def wide_table(**changes: object) -> Table:
     table: dict[str, object] = {
         "id": "x",
         "title": "Wide",
@@ -146,7 +146,7 @@ def wide(**changes: object) -> Table:
 
 def point(page: Page, canvas: Locator, x: float, y: float, *, click: bool = False) -> str:
     """Return the readout at this point of the picture."""
-    box = box_of(canvas)
+    box = bounding_box(canvas)
     page.mouse.move(box["x"] + x, box["y"] + y)
     if click:
         page.mouse.click(box["x"] + x, box["y"] + y)
@@ -160,8 +160,8 @@ def position_in_caption(page: Page) -> tuple[int, int]:
 
 
 def test_a_wide_table_is_viewed_through_a_frame(page: Page, tmp_path: Path) -> None:
-    canvas = mount_table(page, tmp_path, wide())
-    box = box_of(canvas)
+    canvas = mount_table(page, tmp_path, wide_table())
+    box = bounding_box(canvas)
     # The small picture above: its right end, second row.
     assert point(page, canvas, box["width"] - 3, 35).split("\n") == [
         "1", "token <img src=x>", "dimension 399"
@@ -177,8 +177,8 @@ def test_a_wide_table_is_viewed_through_a_frame(page: Page, tmp_path: Path) -> N
 
 
 def test_the_strongest_columns_come_first(page: Page, tmp_path: Path) -> None:
-    canvas = mount_table(page, tmp_path, wide())
-    box = box_of(canvas)
+    canvas = mount_table(page, tmp_path, wide_table())
+    box = bounding_box(canvas)
     first = box["width"] * 0.12, box["height"] - 10
     assert "dimension 0" in point(page, canvas, *first)
     page.get_by_role("button", name="Strongest columns first").click()
@@ -187,18 +187,18 @@ def test_the_strongest_columns_come_first(page: Page, tmp_path: Path) -> None:
 
 
 def test_the_frame_opens_at_the_selected_number(page: Page, tmp_path: Path) -> None:
-    canvas = mount_table(page, tmp_path, wide(), (0, 7))
-    box = box_of(canvas)
+    canvas = mount_table(page, tmp_path, wide_table(), (0, 7))
+    box = bounding_box(canvas)
     columns = [point(page, canvas, x, box["height"] - 35) for x in range(100, 700, 20)]
     assert any(text.startswith("−∞") and "dimension 7" in text for text in columns)
-    canvas = mount_table(page, tmp_path, wide(), (1, 250))
+    canvas = mount_table(page, tmp_path, wide_table(), (1, 250))
     columns = [point(page, canvas, x, box["height"] - 10) for x in range(100, 700, 20)]
     assert any(text.startswith("−3.25") for text in columns)
 
 
 def test_ranked_words_are_bars_and_can_be_selected(page: Page, tmp_path: Path) -> None:
     shares = np.array([[0.7, 0.2, 0.1], [0.5, 0.4, 0.0001]])
-    table = wide(
+    table = wide_table(
         values=shares,
         columns=("1", "2", "3"),
         column_axis="rank",
@@ -220,17 +220,17 @@ def test_ranked_words_are_bars_and_can_be_selected(page: Page, tmp_path: Path) -
 def test_an_opened_box_is_scrolled_into_view(app: str, new_page: NewPage) -> None:
     page = open_inside(app, new_page(width=390))
     box(page, "output.choice").click()
-    heading(page, "Next token")
-    expect(top(page)).to_be_in_viewport()
+    check_title(page, "Next token")
+    expect(box_title(page)).to_be_in_viewport()
     page.get_by_text("Python code that prints").scroll_into_view_if_needed()
-    expect(top(page)).not_to_be_in_viewport()
+    expect(box_title(page)).not_to_be_in_viewport()
     page.get_by_role("button", name="← Previous").click()
-    heading(page, "Softmax")
-    expect(top(page)).to_be_in_viewport()
+    check_title(page, "Softmax")
+    expect(box_title(page)).to_be_in_viewport()
 
 
 def test_tables_of_the_same_width_show_the_same_columns(page: Page, tmp_path: Path) -> None:
-    data = base64.b64encode(tensor_data(wide())).decode()
+    data = base64.b64encode(tensor_data(wide_table())).decode()
     start = f"""import {{ tensorsView }} from "./tensors.js";
 for (const name of ["one", "two"]) {{
   const place = document.createElement("section");
@@ -239,10 +239,10 @@ for (const name of ["one", "two"]) {{
   place.querySelector(".hu").classList.add("hu-file");
   view.show(Uint8Array.from(atob("{data}"), (letter) => letter.charCodeAt(0)));
 }}"""
-    on_screen(page, tmp_path, view_page(start))
+    open_html(page, tmp_path, view_page(start))
     first, second = page.locator(".hu-canvas").nth(0), page.locator(".hu-canvas").nth(1)
-    box = box_of(first)
+    box = bounding_box(first)
     point(page, first, box["width"] - 3, 20, click=True)
-    box = box_of(second)
+    box = bounding_box(second)
     page.mouse.move(box["x"] + box["width"] - 20, box["y"] + box["height"] - 10)
     expect(page.locator(".hu-tip").nth(1)).to_contain_text("dimension 399")

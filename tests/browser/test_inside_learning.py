@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from benchmarks.browser import wait_for_script_run, wait_until
 from tests.browser.app_pages import open_inside
 from tests.browser.conftest import NewPage
-from tests.browser.explorer_file import box_of, on_screen
+from tests.browser.explorer_file import bounding_box, open_html
 from tests.figures.fake_traces import update
 from transformer.figures.box_layout import STOPS
 from transformer.figures.moments import moments_page
@@ -88,7 +88,7 @@ def test_the_walkthrough_ends_with_the_most_probable_token(app: str, page: Page)
 
 
 def moments(page: Page, folder: Path, data: dict[str, Any]) -> Page:
-    return on_screen(page, folder, moments_page(data))
+    return open_html(page, folder, moments_page(data))
 
 
 def last_line(page: Page) -> list[float]:
@@ -129,7 +129,7 @@ def test_entries_are_selected_by_pointer_and_keys(page: Page, tmp_path: Path) ->
     moments(page, tmp_path, update())
     message = page.locator(".hu-update h4")
     picture = page.locator(".hu-matrix").nth(3)
-    box = box_of(picture)
+    box = bounding_box(picture)
     picture.click(position={"x": box["width"] * 2.5 / 4, "y": box["height"] * 1.5 / 3})
     expect(message).to_have_text("Row 1, column 2, written out")
     page.locator(".hu-matrices").focus()

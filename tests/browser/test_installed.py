@@ -53,11 +53,11 @@ def files_below(path: Path) -> list[Path]:
 
 
 def test_the_wheel_has_exactly_the_files_of_the_checkout(wheel: Path) -> None:
-    held = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    packed = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     paths = [path for name in ("transformer", *APP_FILES) for path in files_below(ROOT / name)]
     tracked = [path.relative_to(ROOT).as_posix() for path in paths]
     expected = {n if n.startswith("transformer/") else f"transformer/app/{n}" for n in tracked}
-    assert held == expected
+    assert packed == expected
 
 
 def test_the_command_serves_the_app_from_any_folder(

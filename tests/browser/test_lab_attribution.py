@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from benchmarks.browser import wait_for_script_run
 from tests.browser.app_pages import wait_for_address
 from tests.browser.conftest import NewPage
-from tests.browser.explorer_file import box_of
+from tests.browser.explorer_file import bounding_box
 from transformer import Translator
 from transformer.analysis.attribution.norms import contributions
 
@@ -38,7 +38,7 @@ def test_a_cell_shows_all_its_numbers_and_is_stored_in_the_address(
         element.screenshot() for element in page.locator(".hu-contributions .hu-canvas").all()
     ]
     left = page.locator(".hu-contributions .hu-canvas").first
-    box = box_of(left)
+    box = bounding_box(left)
     left.hover(position={"x": box["width"] * 0.6, "y": box["height"] * 0.6})
     for name in ("weight", "norm", "gradient", "gradient × weight"):
         expect(caption).to_contain_text(name)

@@ -23,7 +23,7 @@ LINES = [f"The baker sells {number} books." for number in range(40)]
 FIELDS = {"lab": "cards", "sentences": "3", "exact": "1"}
 
 
-def bring(page: Page, name: str, text: str) -> None:
+def upload(page: Page, name: str, text: str) -> None:
     file = FilePayload(name=name, mimeType="text/plain", buffer=text.encode())
     page.locator("input[type=file]").set_input_files(file)
 
@@ -31,9 +31,9 @@ def bring(page: Page, name: str, text: str) -> None:
 def test_a_file_is_uploaded_traced_and_downloaded(app: str, page: Page, tmp_path: Path) -> None:
     page.goto(f"{app}/lab?lab=dataset&corpus=upload&traced=c1.2")
     expect(page.get_by_text("Cross-attention, layer 2, head 3")).to_have_count(0)
-    bring(page, "mine.txt", "Fine.\n\nBooks.\n")
+    upload(page, "mine.txt", "Fine.\n\nBooks.\n")
     expect(page.get_by_text("mine.txt, line 2: the line has no sentence")).to_be_visible()
-    bring(page, "mine.txt", "\n".join(LINES))
+    upload(page, "mine.txt", "\n".join(LINES))
     expect(page.get_by_text("mine.txt: 40 sentences")).to_be_visible()
     expect(page.get_by_text("Cross-attention, layer 2, head 3")).to_be_visible()
     page.get_by_role("button", name="Trace all sentences").click()

@@ -27,7 +27,7 @@ def head(page: Page, name: str) -> Locator:
     return page.locator(f".hu-switchboard [role=switch][data-head='{name}']")
 
 
-def off(page: Page, expected: str) -> None:
+def wait_for_switched_off(page: Page, expected: str) -> None:
     wait_until(
         page,
         "(off) => (new URLSearchParams(location.search).get('off') ?? '') === off",
@@ -43,19 +43,19 @@ def test_heads_are_switched_by_pointer_and_keys_and_restored(app: str, page: Pag
         head(page, name).click()
     head(page, "c1.2").click()
     expect(head(page, "c1.2")).to_have_attribute("aria-checked", "false")
-    off(page, "c1.2")
+    wait_for_switched_off(page, "c1.2")
     expect(page.get_by_text("Without this head")).to_be_visible()
     head(page, "c1.2").focus()
     page.keyboard.press("ArrowRight")
     expect(head(page, "c1.3")).to_be_focused()
     page.keyboard.press("Enter")
-    off(page, "c1.2,c1.3")
+    wait_for_switched_off(page, "c1.2,c1.3")
     for _ in range(4):
         page.keyboard.press("ArrowLeft")  # to the edge: the whole layer
     page.keyboard.press("Enter")
-    off(page, "c1")
+    wait_for_switched_off(page, "c1")
     page.get_by_role("switch", name="Decoder self-attention", exact=True).click()
-    off(page, "d0,d1,c1")
+    wait_for_switched_off(page, "d0,d1,c1")
     expect(page.get_by_text("12 of 24 heads off")).to_be_visible()
     page.reload()
     expect(head(page, "d0.3")).to_have_attribute("aria-checked", "false")
@@ -69,8 +69,8 @@ def test_heads_are_switched_by_pointer_and_keys_and_restored(app: str, page: Pag
 
 def test_the_most_changed_head_is_shown_below(app: str, page: Page) -> None:
     open_lab(app, page, "&off=e0,c0.1")
-    moved = page.locator(".st-key-moved-heads [role=radio]")
-    expect(moved).to_have_count(24)
+    changed_heads = page.locator(".st-key-moved-heads [role=radio]")
+    expect(changed_heads).to_have_count(24)
     page.get_by_role("radio", name=re.compile("Cross-attention, layer 1, head 2")).click()
     wait_until(page, "() => /\\blayer=1\\b.*\\bhead=2\\b/.test(location.search)")
     wait_for_script_run(page)
@@ -85,8 +85,8 @@ def test_it_fits_a_phone_in_dark_mode(app: str, new_page: NewPage) -> None:
     expect(page.get_by_text("cells of this head")).to_be_visible()
     wait_for_script_run(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    crossed = head(page, "c0.1").evaluate("(node) => getComputedStyle(node, '::after').content")
-    assert crossed == '""'
+    mark = head(page, "c0.1").evaluate("(node) => getComputedStyle(node, '::after').content")
+    assert mark == '""'
     for drawn in page.locator(".js-plotly-plot, .hu-switchboard").all():
         box = drawn.bounding_box()
         assert box

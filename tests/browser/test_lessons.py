@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from benchmarks.browser import open_expander, wait_for_script_run, wait_until
 from tests.browser.app_pages import violations_of
 from tests.browser.conftest import NewPage
-from tests.browser.explorer_file import box_of
+from tests.browser.explorer_file import bounding_box
 from transformer.ui.shell.registry import PAGES, path
 from transformer.ui.widgets.lessons.course import BY_NAME, CORE
 
@@ -75,7 +75,7 @@ def test_from_the_first_lesson_to_the_end_by_clicks(shipped: str, page: Page) ->
     expect(page.get_by_text(f"0 of {len(CORE)} lessons done")).to_be_visible()
 
 
-def bounding_box(page: Page, selector: str) -> dict[str, float]:
+def client_rect(page: Page, selector: str) -> dict[str, float]:
     values: dict[str, float] = page.locator(selector).first.evaluate(
         "(node) => { const { top, bottom, left, right } = node.getBoundingClientRect();"
         " return { top, bottom, left, right }; }"
@@ -97,16 +97,16 @@ def test_the_card_stays_visible_and_leaves_space_for_the_picture(
     assert answer(page)
     page.locator(".st-key-inside-map").wait_for()
     scroll(page, 500)
-    displayed = bounding_box(page, ".st-key-lesson")
+    displayed = client_rect(page, ".st-key-lesson")
     assert 0 <= displayed["top"] <= 120
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     if width > 1100:
-        map_ = bounding_box(page, ".st-key-inside-map")
+        map_ = client_rect(page, ".st-key-inside-map")
         assert displayed["right"] <= map_["left"]
         assert map_["top"] < 300  # the map stays visible beside the box
-        assert map_["right"] <= bounding_box(page, ".st-key-inside-top")["left"]
+        assert map_["right"] <= client_rect(page, ".st-key-inside-top")["left"]
     else:
-        box = box_of(page.locator('[data-testid="stLayoutWrapper"]:has(> .st-key-lesson)'))
+        box = bounding_box(page.locator('[data-testid="stLayoutWrapper"]:has(> .st-key-lesson)'))
         assert box["y"] + box["height"] <= 0.55 * 900  # leaves space for the picture
 
 
@@ -114,9 +114,9 @@ def test_inside_keeps_its_map_beside_the_box(shipped: str, page: Page) -> None:
     page.goto(f"{shipped}/inside?box=encoder.ffn.hidden&layer=0")
     page.locator(".st-key-inside-map").wait_for()
     wait_for_script_run(page)
-    at_first = bounding_box(page, ".st-key-inside-map")
+    at_first = client_rect(page, ".st-key-inside-map")
     scroll(page, 600)
-    later = bounding_box(page, ".st-key-inside-map")
+    later = client_rect(page, ".st-key-inside-map")
     assert later["top"] > at_first["top"] - 600 + 200  # the map does not scroll
     assert 0 <= later["top"] < 300
 
@@ -199,7 +199,9 @@ def answer_question(page: Page) -> None:
     wait_for_script_run(page)
 
 
-def test_see_it_scrolls_the_picture_below_the_card(shipped: str, new_page: NewPage) -> None:
+def test_the_see_it_button_scrolls_the_picture_below_the_card(
+    shipped: str, new_page: NewPage
+) -> None:
     page = new_page(390)
     page.goto(f"{shipped}/attention?lesson=back")
     answer_question(page)
@@ -218,7 +220,7 @@ def test_the_highlighted_element_is_scrolled_into_view(shipped: str, new_page: N
     page.get_by_role("button", name="See it").click()
     lit = page.locator(".hu-box[aria-current]").first
     expect(lit).to_be_in_viewport(ratio=1)
-    box = box_of(lit)
+    box = bounding_box(lit)
     assert box["y"] >= page.evaluate(CARD_BOTTOM)
 
 

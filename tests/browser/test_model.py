@@ -12,7 +12,13 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import NewPage
-from tests.browser.explorer_file import box_of, colour_scale, download_text, open_explorer, table
+from tests.browser.explorer_file import (
+    bounding_box,
+    colour_scale,
+    download_text,
+    open_explorer,
+    table,
+)
 from tests.figures.fake_traces import HOSTILE, fake_trace
 from transformer.measures import KINDS
 
@@ -22,10 +28,10 @@ LAYERS, HEADS = 3, 4
 SRC = [*HOSTILE, "▁it", "</s>"]
 TGT = ["<s>", "▁le", "<i>x</i>", "s", "▁la", "▁la"]
 # Attends one position back; the first token to itself.
-BACK = np.eye(len(SRC), k=-1, dtype=np.float32)
-BACK[0, 0] = 1
+PREVIOUS_TOKEN = np.eye(len(SRC), k=-1, dtype=np.float32)
+PREVIOUS_TOKEN[0, 0] = 1
 ENCODER = np.random.default_rng(5).dirichlet(np.full(len(SRC), 0.4), (LAYERS, HEADS, len(SRC)))
-ENCODER[1, 2] = BACK
+ENCODER[1, 2] = PREVIOUS_TOKEN
 TRACE = fake_trace(SRC, TGT, layers=LAYERS, heads=HEADS, encoder=ENCODER.astype(np.float32))
 Numbers = npt.NDArray[np.float64]
 
@@ -178,7 +184,7 @@ def test_the_positional_head_has_its_offset(page: Page, tmp_path: Path) -> None:
     tip = page.locator(".hu-preview")
     expect(tip).to_contain_text("fixed offset (−1) 100 %")
     expect(tip).to_contain_text(f"first token {round(100 * 2 / len(SRC))} %")
-    box, wide = box_of(tip), box_of(page.locator(".hu-model"))
+    box, wide = bounding_box(tip), bounding_box(page.locator(".hu-model"))
     assert box["x"] >= wide["x"]
     assert box["x"] + box["width"] <= wide["x"] + wide["width"] + 1
 
@@ -228,7 +234,7 @@ def test_all_measures_are_in_the_table(page: Page, tmp_path: Path) -> None:
 
 def test_the_pictures_can_be_exported(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, TRACE, view="model", measure="positional", order="measure")
-    written = download_text(page, "SVG")
-    assert written.count("<image") == len(KINDS) * LAYERS * HEADS
+    svg = download_text(page, "SVG")
+    assert svg.count("<image") == len(KINDS) * LAYERS * HEADS
     for text in ("Cross-attention", ">1.00<", ">L1·H2<", ">−1<"):
-        assert text in written
+        assert text in svg

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, Route, expect
 
 from benchmarks.browser import wait_for_script_run
 from tests.browser.conftest import NewPage
-from tests.browser.explorer_file import on_screen
+from tests.browser.explorer_file import open_html
 from tests.figures.fake_traces import GRID
 from transformer import figures
 from transformer.figures import module, style
@@ -40,46 +40,48 @@ MOUNT = """async ([code, style]) => {
 
 
 @pytest.fixture
-def empty(page: Page, tmp_path: Path) -> Page:
+def empty_page(page: Page, tmp_path: Path) -> Page:
     """Return an empty page on which every request and console message is a failure."""
-    return on_screen(page, tmp_path, "<!doctype html><title>x</title><body>")
+    return open_html(page, tmp_path, "<!doctype html><title>x</title><body>")
 
 
-def mounted(page: Page, view: str, data: dict[str, Any] | None = None) -> list[str]:
+def mount_view(page: Page, view: str, data: dict[str, Any] | None = None) -> list[str]:
     names: list[str] = page.evaluate(MOUNT, [module(view), style(view)])
     page.evaluate("(data) => { window.run(data); }", json.loads(json.dumps(data)))
     return names
 
 
 @pytest.mark.parametrize("view", COMPONENTS)
-def test_a_view_is_created_once_per_element_and_closes(empty: Page, view: str) -> None:
+def test_a_view_is_created_once_per_element_and_closes(empty_page: Page, view: str) -> None:
     requests: list[str] = []
-    complaints: list[str] = []
-    empty.on("request", lambda request: requests.append(request.url))
-    empty.on("pageerror", lambda error: complaints.append(str(error)))
-    empty.on("console", lambda message: complaints.append(message.text))
-    assert mounted(empty, view) == ["default"]
-    expect(empty.locator(".hu")).to_have_count(1)
-    empty.evaluate("window.leave()")
-    assert empty.evaluate("window.messages") == []
+    console_messages: list[str] = []
+    empty_page.on("request", lambda request: requests.append(request.url))
+    empty_page.on("pageerror", lambda error: console_messages.append(str(error)))
+    empty_page.on("console", lambda message: console_messages.append(message.text))
+    assert mount_view(empty_page, view) == ["default"]
+    expect(empty_page.locator(".hu")).to_have_count(1)
+    empty_page.evaluate("window.leave()")
+    assert empty_page.evaluate("window.messages") == []
     assert [url for url in requests if not url.startswith("blob:")] == []
-    assert complaints == []
+    assert console_messages == []
 
 
-def test_a_repeated_choice_is_sent_again(empty: Page) -> None:
+def test_a_repeated_choice_is_sent_again(empty_page: Page) -> None:
     data = headgrid_data([GRID], low=0, high=4, legend="")
-    mounted(empty, "headgrid", data)
-    cell = empty.get_by_role("radio").nth(1)
+    mount_view(empty_page, "headgrid", data)
+    cell = empty_page.get_by_role("radio").nth(1)
     cell.click()
     expect(cell).to_have_attribute("aria-checked", "true")
-    empty.evaluate("(data) => { window.run(data); }", data)  # another component has released it
+    empty_page.evaluate(
+        "(data) => { window.run(data); }", data
+    )  # another component has released it
     cell.click()
-    empty.wait_for_function("window.messages.length > 1")
+    empty_page.wait_for_function("window.messages.length > 1")
     choice = ["trigger", "choice", {"grid": GRID.name, "row": 0, "column": 1}]
-    assert empty.evaluate("window.messages") == [choice, choice]
+    assert empty_page.evaluate("window.messages") == [choice, choice]
 
 
-SPEAKS = """async (code) => {
+SEND_AT_ONCE = """async (code) => {
   const script = new Blob([code], { type: "text/javascript" });
   const { mounted } = await import(URL.createObjectURL(script));
   const batches = [];
@@ -111,12 +113,12 @@ SPEAKS = """async (code) => {
 
 
 def test_simultaneous_messages_of_views_are_sent_one_by_one_to_their_fragments(
-    empty: Page,
+    empty_page: Page,
 ) -> None:
     """Streamlit sends the messages of one tick as one message for one fragment; a view's fragment
     changes when an element above it appears or disappears."""
-    messages = empty.evaluate(
-        SPEAKS, (Path(figures.__file__).parent / "browser/mount.js").read_text("utf-8")
+    messages = empty_page.evaluate(
+        SEND_AT_ONCE, (Path(figures.__file__).parent / "browser/mount.js").read_text("utf-8")
     )
     assert messages == [["button"], ["glance"], ["page"], ["button"], ["moved"], ["page"]]
 
@@ -150,14 +152,14 @@ def test_a_failed_script_is_requested_again(app: str, new_page: NewPage) -> None
     page = new_page().context.new_page()  # its console reports what the test does
     tries: list[str] = []
 
-    def lost(route: Route) -> None:
+    def abort_twice(route: Route) -> None:
         tries.append(route.request.url)
         if len(tries) < 3:
             route.abort()
         else:
             route.continue_()
 
-    page.route(f"**/{FOLDER}/explorer-*", lost)
+    page.route(f"**/{FOLDER}/explorer-*", abort_twice)
     page.goto(f"{app}/attention")
     page.locator(".hu-mosaic [role=radio]").first.wait_for()
     assert [url.partition("?")[2] for url in tries] == ["", "1", "2"]

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
-from tests.browser.explorer_file import on_screen, open_explorer
+from tests.browser.explorer_file import open_explorer, open_html
 from tests.figures.fake_traces import HOSTILE, fake_trace
 from transformer.figures import ExplorerData, explorer_page
 from transformer.figures.explorer import Notice
@@ -141,8 +141,8 @@ def test_notices_link_to_their_heads_and_are_plain_text(page: Page, tmp_path: Pa
         Notice((("Here ", False), (HOSTILE[0], True)), look)
         for look in [{"view": "heads", "kind": "encoder", "layer": 2, "head": 1, "tokens": "q1"}]
     ]
-    written = explorer_page([ExplorerData(TRACE)], {"view": "heatmap"}, notices=notices)
-    on_screen(page, tmp_path, written)
+    html = explorer_page([ExplorerData(TRACE)], {"view": "heatmap"}, notices=notices)
+    open_html(page, tmp_path, html)
     region = page.get_by_role("region", name="What to notice in this sentence")
     expect(region.get_by_role("listitem")).to_have_text(
         f"Here {HOSTILE[0]} Encoder self-attention, layer 3, head 2"

@@ -13,7 +13,7 @@ from transformer.ui.shell.visitor import COOKIE, ID
 
 pytestmark = pytest.mark.browser
 
-WATCH = """
+RECORD_VIOLATIONS = """
   window.broken = [];
   document.addEventListener("securitypolicyviolation", (event) =>
     broken.push(`${event.effectiveDirective}: ${event.blockedURI} ${event.sourceFile}`));
@@ -23,7 +23,7 @@ WATCH = """
 def test_no_page_violates_the_policy(app: str, new_page: NewPage) -> None:
     """A blocked module, style, font or image would also be reported in the console."""
     page = new_page(alone=True)
-    page.add_init_script(WATCH)
+    page.add_init_script(RECORD_VIOLATIONS)
     for file in PAGES:
         page.goto(f"{app}/{path(file)}")
         page.get_by_role("heading", level=1).wait_for()
@@ -36,7 +36,7 @@ def test_no_page_violates_the_policy(app: str, new_page: NewPage) -> None:
 def test_the_policy_blocks_what_it_forbids(app: str, new_page: NewPage) -> None:
     context = new_page().context
     page = context.new_page()  # whose console errors are expected
-    page.add_init_script(WATCH)
+    page.add_init_script(RECORD_VIOLATIONS)
     page.goto(app)
     page.get_by_role("heading", level=1).wait_for()
     page.evaluate(

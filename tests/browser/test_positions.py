@@ -10,12 +10,14 @@ from playwright.sync_api import Locator, Page, expect
 
 from benchmarks.browser import wait_for_script_run, wait_until
 from tests.browser.conftest import NewPage
-from tests.browser.explorer_file import box_of
+from tests.browser.explorer_file import bounding_box
 
 pytestmark = pytest.mark.browser
 NAMES = """() => [...document.querySelectorAll('.hu-clocks .large i')].map((one) => ({
   name: getComputedStyle(one).animationName, turned: getComputedStyle(one).transform }))"""
-TURNING = "() => document.querySelector('.hu-clocks')?.getAnimations({subtree: true}).length > 0"
+IS_ANIMATED = (
+    "() => document.querySelector('.hu-clocks')?.getAnimations({subtree: true}).length > 0"
+)
 
 
 def topic(page: Page, name: str) -> None:
@@ -46,15 +48,15 @@ def test_a_topic_a_shift_and_the_back_button(app: str, page: Page) -> None:
 
 def test_hovering_over_a_number_shows_it(app: str, page: Page) -> None:
     page.goto(f"{app}/positions?topic=shift&shift=0")
-    drawn = chart(page, "positions-shift")
-    expect(drawn).to_be_visible()
+    figure = chart(page, "positions-shift")
+    expect(figure).to_be_visible()
     wait_for_script_run(page)
-    drawn.scroll_into_view_if_needed()
-    box = box_of(drawn.locator(".nsewdrag"))
+    figure.scroll_into_view_if_needed()
+    box = bounding_box(figure.locator(".nsewdrag"))
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.mouse.move(box["x"] + box["width"] / 32, box["y"] + box["height"] / 32)
     # At k = 0 nothing rotates: M_0 has ones on its diagonal.
-    expect(drawn.locator(".hoverlayer").get_by_text("M_k 1.0000")).to_be_visible()
+    expect(figure.locator(".hoverlayer").get_by_text("M_k 1.0000")).to_be_visible()
 
 
 def test_a_head_of_the_score_terms_opens_on_the_attention_page(app: str, page: Page) -> None:
@@ -80,7 +82,7 @@ def test_it_fits_a_phone_in_dark_mode(app: str, new_page: NewPage) -> None:
         )
         assert wide[0] <= wide[1], name
         for each in page.locator(".js-plotly-plot").all():
-            box = box_of(each)
+            box = bounding_box(each)
             assert box["x"] + box["width"] <= 391, name
 
 
@@ -99,11 +101,11 @@ def test_word_order_clocks_and_an_old_address(app: str, page: Page) -> None:
     page.wait_for_url(re.compile("topic=clocks"))
     assert {hand["name"] for hand in hands(page)} == {"hu-turn"}
     wait_for_script_run(page)
-    wait_until(page, f"() => !({TURNING})()")  # the animation ends
+    wait_until(page, f"() => !({IS_ANIMATED})()")  # the animation ends
     before = [hand["turned"] for hand in hands(page)]
     page.get_by_role("button", name="Replay").click()
-    wait_until(page, TURNING)
-    wait_until(page, f"() => !({TURNING})()")
+    wait_until(page, IS_ANIMATED)
+    wait_until(page, f"() => !({IS_ANIMATED})()")
     assert [hand["turned"] for hand in hands(page)] == before
     page.goto(f"{app}/positions?topic=distance")
     expect(page.get_by_role("radio", name="Sinusoids")).to_be_checked()

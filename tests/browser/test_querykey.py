@@ -16,7 +16,7 @@ import torch
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import NewPage
-from tests.browser.explorer_file import box_of, download_text, on_screen
+from tests.browser.explorer_file import bounding_box, download_text, open_html
 from tests.figures.fake_traces import HOSTILE
 from transformer.config import ModelConfig
 from transformer.figures import ExplorerData, explorer_page
@@ -36,25 +36,25 @@ SITE = {
 Rows = npt.NDArray[np.float64]
 
 
-def traced(vocabulary: Vocabulary, model: Transformer) -> Trace:
+def traced_by(vocabulary: Vocabulary, model: Transformer) -> Trace:
     return Translator(model, vocabulary).trace(TEXT, max_len=7)
 
 
-def scored(vocabulary: Vocabulary, score: Any) -> Trace:
+def traced_with_score(vocabulary: Vocabulary, score: Any) -> Trace:
     with torch.random.fork_rng():
         torch.manual_seed(5)
         config = ModelConfig.preset("tiny", vocab_size=len(vocabulary), score=score)
-        return traced(vocabulary, Transformer(config).eval())
+        return traced_by(vocabulary, Transformer(config).eval())
 
 
 @pytest.fixture(scope="module")
 def trace(tiny_model: Transformer, vocabulary: Vocabulary) -> Trace:
-    return traced(vocabulary, tiny_model)
+    return traced_by(vocabulary, tiny_model)
 
 
 def open_query_key(page: Page, folder: Path, trace: Trace, **start: int | str) -> Page:
     begin = {"view": "query-key", "layer": LAYER, "head": HEAD, "exact": 1, **start}
-    on_screen(page, folder, explorer_page([ExplorerData(trace)], begin))
+    open_html(page, folder, explorer_page([ExplorerData(trace)], begin))
     page.locator(".hu-querykey").wait_for()
     return page
 
@@ -69,8 +69,8 @@ def shares(trace: Trace, kind: str, row: int) -> Rows:
     scores = query[row] @ key.T / math.sqrt(query.shape[1])
     if kind == "decoder":
         scores[row + 1 :] = -np.inf
-    raised: Rows = np.exp(scores - scores.max())
-    return np.asarray(raised / raised.sum())
+    exponentials: Rows = np.exp(scores - scores.max())
+    return np.asarray(exponentials / exponentials.sum())
 
 
 def number(text: str) -> float:
@@ -125,7 +125,7 @@ def test_keys_and_clicks_move_between_rows_and_columns(
     queries, keys = (tokens(page, name) for name in ("Query", "Key"))
     chosen = "[aria-checked=true]"
 
-    def at(row: int, column: int) -> None:
+    def check_selected(row: int, column: int) -> None:
         assert last_number(titles(page)[2]) == pytest.approx(
             part(trace, "decoder", "query")[row] @ part(trace, "decoder", "key")[column], abs=6e-5
         )
@@ -134,7 +134,7 @@ def test_keys_and_clicks_move_between_rows_and_columns(
                 elements.get_by_role("radio").nth(position).get_attribute("aria-checked") == "true"
             )
 
-    at(0, 0)
+    check_selected(0, 0)
     queries.locator(chosen).focus()
     for key, row, column in [
         ("ArrowUp", 0, 0),
@@ -143,12 +143,12 @@ def test_keys_and_clicks_move_between_rows_and_columns(
         ("ArrowRight", 2, 1),
     ]:
         page.keyboard.press(key)
-        at(row, column)
+        check_selected(row, column)
         expect(queries.locator(chosen)).to_be_focused()
     queries.get_by_role("radio").nth(5).click()
-    at(5, int(np.argmax(shares(trace, "decoder", 5))))
+    check_selected(5, int(np.argmax(shares(trace, "decoder", 5))))
     keys.get_by_role("radio").nth(3).click()
-    at(5, 3)
+    check_selected(5, 3)
 
 
 def test_the_future_has_no_weight(page: Page, tmp_path: Path, trace: Trace) -> None:
@@ -172,7 +172,7 @@ def test_a_strip_shows_dimension_and_value(page: Page, tmp_path: Path, trace: Tr
         assert number(tip.locator("strong").inner_text()) == pytest.approx(
             product[dimension], abs=6e-5
         )
-    box = box_of(canvas)
+    box = bounding_box(canvas)
     collected = set()
     for x in np.linspace(10, box["width"] - 3, 40):  # the strip of the query is the uppermost
         canvas.hover(position={"x": float(x), "y": 30})
@@ -188,11 +188,11 @@ def test_the_table_holds_every_number(page: Page, tmp_path: Path, trace: Trace) 
     open_query_key(page, tmp_path, trace, row=3, column=1)
     lines = list(csv.reader(download_text(page, "Table (CSV)").splitlines()))
     dimensions, keys = lines[1:17], lines[17:]
-    got = np.array([line[1:6] for line in dimensions], float)
+    table_values = np.array([line[1:6] for line in dimensions], float)
     query, key, value = (part(trace, "cross", quantity) for quantity in ("query", "key", "value"))
     out = shares(trace, "cross", 3) @ value
-    want = np.stack([query[3], key[1], query[3] * key[1], value[1], out], axis=1)
-    np.testing.assert_allclose(got, want, atol=1e-5)
+    expected = np.stack([query[3], key[1], query[3] * key[1], value[1], out], axis=1)
+    np.testing.assert_allclose(table_values, expected, atol=1e-5)
     assert [line[6] for line in keys] == list(trace.src_tokens)
     np.testing.assert_allclose(
         [float(line[8]) for line in keys], shares(trace, "cross", 3), atol=1e-5
@@ -202,7 +202,7 @@ def test_the_table_holds_every_number(page: Page, tmp_path: Path, trace: Trace) 
 def test_a_model_without_scaling_shows_no_division(
     page: Page, tmp_path: Path, vocabulary: Vocabulary
 ) -> None:
-    trace = scored(vocabulary, "dot")
+    trace = traced_with_score(vocabulary, "dot")
     displayed = titles(open_query_key(page, tmp_path, trace, row=2, column=1))
     assert last_number(displayed[2]) == pytest.approx(
         part(trace, "cross", "query")[2] @ part(trace, "cross", "key")[1], abs=6e-5
@@ -214,7 +214,7 @@ def test_a_model_without_scaling_shows_no_division(
 def test_an_additive_score_comes_from_the_trace(
     page: Page, tmp_path: Path, vocabulary: Vocabulary
 ) -> None:
-    trace = scored(vocabulary, "additive")
+    trace = traced_with_score(vocabulary, "additive")
     displayed = titles(open_query_key(page, tmp_path, trace, row=2, column=1))
     assert last_number(displayed[3]) == pytest.approx(
         part(trace, "cross", "scores")[2, 1], abs=6e-5
@@ -248,11 +248,15 @@ def test_hostile_tokens_are_text_and_fit(
     new_page: NewPage, tmp_path: Path, trace: Trace, width: int, scheme: str
 ) -> None:
     count = len(trace.src_tokens)
-    written = tuple((HOSTILE * count)[:count])
+    hostile_tokens = tuple((HOSTILE * count)[:count])
     page = open_query_key(
-        new_page(width, scheme), tmp_path, replace(trace, src_tokens=written), row=0, column=1
+        new_page(width, scheme),
+        tmp_path,
+        replace(trace, src_tokens=hostile_tokens),
+        row=0,
+        column=1,
     )
-    expect(tokens(page, "Key").get_by_role("radio")).to_have_text(list(written))
+    expect(tokens(page, "Key").get_by_role("radio")).to_have_text(list(hostile_tokens))
     assert HOSTILE[1] in titles(page)[1]
     assert page.locator(".hu script, .hu-choice b, .hu-work h3 b").count() == 0
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -260,7 +264,7 @@ def test_hostile_tokens_are_text_and_fit(
 
 def test_the_exported_picture_has_all_steps(page: Page, tmp_path: Path, trace: Trace) -> None:
     open_query_key(page, tmp_path, trace, row=2, column=1)
-    written = download_text(page, "Vector image (SVG)")
+    svg = download_text(page, "Vector image (SVG)")
     for n, title in enumerate(titles(page), start=1):
-        assert f"{n}. {title[:12]}" in written
-    assert f"{shares(trace, 'cross', 2)[1]:.4f}" in written
+        assert f"{n}. {title[:12]}" in svg
+    assert f"{shares(trace, 'cross', 2)[1]:.4f}" in svg

@@ -44,8 +44,8 @@ def test_a_view_is_saved_with_its_note_and_exported(
     with page.expect_download() as download:
         sheet.get_by_role("button", name="Export as JSON").click()
     download.value.save_as(tmp_path / "views.json")
-    written = json.loads((tmp_path / "views.json").read_text("utf-8"))
-    assert [saved["page"] for saved in written["views"]] == ["glossary", "attention"]
+    exported = json.loads((tmp_path / "views.json").read_text("utf-8"))
+    assert [saved["page"] for saved in exported["views"]] == ["glossary", "attention"]
     with page.expect_download() as download:
         sheet.get_by_role("button", name="Export as HTML").click()
     download.value.save_as(tmp_path / "views.html")

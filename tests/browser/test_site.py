@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from benchmarks.browser import FLAGS, http_server
-from tests.browser.conftest import PATIENCE, NewPage
+from tests.browser.conftest import ELEMENT_TIMEOUT_MS, NewPage
 from transformer import Translator
 from transformer.analysis.interventions.switching import named_heads, switched_off
 from transformer.app_folders import APP_FOLDER
@@ -143,7 +143,7 @@ def test_invalid_input_gets_one_sentence(address: str, new_page: NewPage) -> Non
 
 
 def _with_other_weights(site: Path, folder: Path, content: bytes) -> None:
-    """A copy of the site whose first model has another file of weights."""
+    """Copy the site with another file of weights for its first model; return the copy."""
     shutil.copytree(site, folder, copy_function=os.link)
     file = folder / "models" / "en-fr" / "model.safetensors"
     file.unlink()
@@ -217,7 +217,7 @@ def test_forbidden_storage_is_reported(
     )
     try:
         page = context.new_page()
-        page.set_default_timeout(PATIENCE)
+        page.set_default_timeout(ELEMENT_TIMEOUT_MS)
         _expect_use_without_storage(page, address, en_fr)
         refused = "() => { try { return localStorage.length } catch (error) { return error.name } }"
         assert page.evaluate(refused) == "SecurityError"

@@ -15,7 +15,7 @@ from transformer.ui.shell.registry import PAGES, path
 pytestmark = pytest.mark.browser
 
 SECURITY = (Path(__file__).resolve().parents[2] / "SECURITY.md").read_text(encoding="utf-8")
-STORED = """async () => ({
+READ_STORAGE = """async () => ({
   local: Object.keys(localStorage),
   session: Object.keys(sessionStorage),
   databases: (await indexedDB.databases()).map((one) => one.name),
@@ -42,7 +42,7 @@ def test_security_md_lists_everything_that_the_app_keeps_in_a_browser(
         page.get_by_role("heading", level=1).wait_for()
         wait_for_script_run(page)
     cookies = {cookie["name"]: cookie for cookie in page.context.cookies()}
-    stored = page.evaluate(STORED)
+    stored = page.evaluate(READ_STORAGE)
     assert {"heads_up_visitor", "heads_up_size"} <= cookies.keys()
     assert cookies["heads_up_size"]["expires"] == -1  # removed when the browser closes
     assert cookies["heads_up_size"]["value"] == "large"

@@ -16,11 +16,11 @@ from tests.browser.explorer_file import (
     PNG,
     SVG,
     TRACE,
-    box_of,
+    bounding_box,
     download,
-    on_screen,
     open_explorer,
-    scripted,
+    open_html,
+    open_script,
     table,
     weights,
 )
@@ -108,7 +108,7 @@ def test_help_menu_and_table_fit_a_phone(new_page: NewPage, tmp_path: Path, sche
         assert box["x"] + box["width"] <= 390
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Help and keys").click()
-    box = box_of(page.get_by_role("dialog"))
+    box = bounding_box(page.get_by_role("dialog"))
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= 390
     assert box["height"] <= 900
@@ -186,7 +186,7 @@ def test_keys_are_ignored_in_form_fields_and_with_modifiers(page: Page, tmp_path
 
 def test_a_notebooks_frame_works_like_the_page(page: Page, tmp_path: Path) -> None:
     displayed = ExplorerView([ExplorerData(TRACE)], {"view": "heatmap", "layer": 1, "head": 2})
-    on_screen(page, tmp_path, f"<p>{displayed._repr_html_()}</p>")
+    open_html(page, tmp_path, f"<p>{displayed._repr_html_()}</p>")
     inside = page.frame_locator("iframe")
     expect(inside.locator(".hu-title")).to_have_text("Layer 1, head 2")
     inside.locator(".hu-canvas").focus()
@@ -200,13 +200,13 @@ def test_a_notebooks_frame_works_like_the_page(page: Page, tmp_path: Path) -> No
     assert page.evaluate("document.querySelector('iframe').contentDocument") is None
 
 
-def in_the_shadow(page: Page, folder: Path, trace: FakeTrace) -> Page:
-    """Mount it as Streamlit does."""
+def mount_in_shadow_root(page: Page, folder: Path, trace: FakeTrace) -> Page:
+    """Mount the explorer in a shadow root, as Streamlit does."""
     side = ExplorerData(trace)
     parts = prefixed(side.layers([0]), 0)
     start = {"view": "heatmap", "layer": 0, "head": 0}
     data = base64.b64encode(explorer_data([side], start, parts)).decode()
-    return scripted(
+    return open_script(
         page,
         folder,
         f"""{TABS}
@@ -222,7 +222,7 @@ import {{ explorerView }} from "./explorer.js";
 
 
 def test_keys_menu_and_help_work_in_a_shadow_root(page: Page, tmp_path: Path) -> None:
-    in_the_shadow(page, tmp_path, TRACE)
+    mount_in_shadow_root(page, tmp_path, TRACE)
     title = page.locator(".hu-title")
     expect(title).to_have_text("Layer 1, head 1")  # numbers from 1
     page.locator(".hu-canvas").focus()

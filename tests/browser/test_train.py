@@ -34,7 +34,7 @@ def badge(page: Page, text: str) -> Locator:
     return page.locator(".stMarkdownBadge", has_text=re.compile(f"^{text}")).first
 
 
-def begin(page: Page, app: str, steps: int) -> str:
+def start_run(page: Page, app: str, steps: int) -> str:
     """Open the page, change the number of steps of reverse, and train; return the run's name."""
     page.goto(f"{app}/train")
     page.locator(".st-key-change-reverse button").click()
@@ -57,7 +57,7 @@ def stop(page: Page) -> None:
 def test_from_the_click_to_a_translation_with_the_finished_model(
     app: str, page: Page, runs: Path
 ) -> None:
-    name = begin(page, app, 60)
+    name = start_run(page, app, 60)
     expect(page.locator(".js-plotly-plot .scatterlayer path.js-line").first).to_be_visible()
     page.reload()  # a visitor who closed the tab finds the run again in their list
     expect(badge(page, "finished")).to_be_visible()
@@ -88,7 +88,7 @@ def test_from_the_click_to_a_translation_with_the_finished_model(
 
 
 def test_pause_resume_learning_rate_stop_and_delete(app: str, page: Page, runs: Path) -> None:
-    name = begin(page, app, 20_000)
+    name = start_run(page, app, 20_000)
     folder = RunFolder(runs / name)
     button(page, "Pause").click()
     expect(badge(page, "paused")).to_be_visible()
@@ -114,11 +114,11 @@ def test_pause_resume_learning_rate_stop_and_delete(app: str, page: Page, runs: 
 
 
 def test_a_run_belongs_to_its_visitor_in_every_tab(app: str, page: Page, new_page: NewPage) -> None:
-    name = begin(page, app, 20_000)
-    stranger = new_page()
-    stranger.goto(f"{app}/train?run={name}")
-    expect(stranger.get_by_text("Someone else's run")).to_be_visible()
-    expect(button(stranger, "Stop")).to_have_count(0)
+    name = start_run(page, app, 20_000)
+    other_visitor = new_page()
+    other_visitor.goto(f"{app}/train?run={name}")
+    expect(other_visitor.get_by_text("Someone else's run")).to_be_visible()
+    expect(button(other_visitor, "Stop")).to_have_count(0)
     reloaded = page.context.new_page()
     page.close()
     reloaded.goto(f"{app}/train")
@@ -189,11 +189,11 @@ def test_a_run_survives_a_server_restart_and_keeps_its_owner(
         app_server(checkpoints, HEADS_UP_RUNS=str(runs)) as (first, leaving),
         app_server(checkpoints, HEADS_UP_RUNS=str(runs)) as (second, _),
     ):
-        page, stranger = new_page(), new_page()
-        name = begin(page, first, 20_000)
+        page, other_visitor = new_page(), new_page()
+        name = start_run(page, first, 20_000)
         expect(badge(page, "running")).to_be_visible()
-        stranger.goto(f"{second}/train?run={name}")
-        expect(stranger.get_by_text("Someone else's run")).to_be_visible()
+        other_visitor.goto(f"{second}/train?run={name}")
+        expect(other_visitor.get_by_text("Someone else's run")).to_be_visible()
         page.goto(f"{second}/train?run={name}")  # the cookie is the domain's, not the server's
         expect(badge(page, "running")).to_be_visible()
         expect(button(page, "Stop")).to_be_visible()
@@ -202,8 +202,8 @@ def test_a_run_survives_a_server_restart_and_keeps_its_owner(
         saved = RunFolder(runs / name).state()["step"]
         expect(badge(page, "running")).to_be_visible()
         stop(page)
-        expect(badge(stranger, "cancelled")).to_be_visible()
+        expect(badge(other_visitor, "cancelled")).to_be_visible()
         assert RunFolder(runs / name).state()["step"] >= saved
-        for visitor_page in (page, stranger):
+        for visitor_page in (page, other_visitor):
             # Before the server stops, which a page would report as an error.
             visitor_page.goto("about:blank")

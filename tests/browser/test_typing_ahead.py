@@ -11,7 +11,7 @@ from tests.browser.conftest import NewPage
 pytestmark = pytest.mark.browser
 
 
-def turn(page: Page, on: bool) -> None:
+def set_exact(page: Page, on: bool) -> None:
     page.get_by_text("Show tokens", exact=True).click()
     wait_until(page, "(on) => location.search.includes('exact=1') === on", on)
     wait_for_script_run(page)
@@ -19,16 +19,18 @@ def turn(page: Page, on: bool) -> None:
 
 def test_typed_text_survives_a_click_during_a_rerun(app: str, new_page: NewPage) -> None:
     page = new_page(alone=True)
-    held: list[Route] = []
-    page.route("**/Text{Area,Input}.*.js", lambda route: held.append(route))
+    held_requests: list[Route] = []
+    page.route("**/Text{Area,Input}.*.js", lambda route: held_requests.append(route))
     page.goto(f"{app}/attention?text=She reads.&method=forced&target=Elle lit.")
     page.locator(".hu-mosaic [role=radio]").first.wait_for()
-    turn(page, on=True)  # the page reruns
-    assert held, "Streamlit loads this field in another way now: hold that"
-    for route in held:
+    set_exact(page, on=True)  # the page reruns
+    assert held_requests, (
+        "Streamlit no longer requests these scripts for the field; hold what it requests instead"
+    )
+    for route in held_requests:
         route.continue_()
     expect(page.get_by_label("English")).to_have_value("She reads.")
-    turn(page, on=False)
+    set_exact(page, on=False)
     expect(page.get_by_label("English")).to_have_value("She reads.")
     assert "text=She+reads." in page.url
 
@@ -57,15 +59,15 @@ def test_a_sentence_typed_again_after_an_example_stays(shipped: str, page: Page)
     wait_for_script_run(page)
     field = page.get_by_label("English")
 
-    def write() -> None:
+    def type_sentence() -> None:
         field.fill("I am a student.")  # the first example, the default of the address
         field.press("Enter")
         wait_until(page, "() => !location.search.includes('text=')", timeout=60)
         wait_for_script_run(page)
         expect(field).to_have_value("I am a student.")
 
-    write()
+    type_sentence()
     page.get_by_text("She has never seen the sea.").first.click()
     wait_until(page, "() => location.search.includes('the+sea')", timeout=60)
     wait_for_script_run(page)
-    write()
+    type_sentence()

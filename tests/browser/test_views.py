@@ -14,12 +14,12 @@ from tests.browser.explorer_file import (
     TGT,
     TRACE,
     WRITTEN,
-    box_of,
+    bounding_box,
     cell_centres,
     colour_scale,
     head,
-    on_screen,
     open_explorer,
+    open_html,
     pinned_frame,
     pixels,
     table,
@@ -220,7 +220,7 @@ def test_a_long_sentence_is_drawn_to_its_last_cell(page: Page, tmp_path: Path) -
     open_explorer(page, tmp_path, trace, kind="encoder", head=1, row=n - 1, column=n - 1)
     assert tip(page) == "0.5000"
     assert page.locator(".hu-tip").inner_text().count("word299") == 2
-    box = box_of(page.locator(".hu-canvas"))
+    box = bounding_box(page.locator(".hu-canvas"))
     assert box["height"] < 1000
     left, top, *_ = pinned_frame(page)
     page.keyboard.press("Tab")
@@ -247,7 +247,7 @@ def test_hostile_tokens_of_a_translation_are_text(
 ) -> None:
     page = new_page(width)
     data = translation_data("<b>x</b> " + HOSTILE[0], HOSTILE, HOSTILE[::-1])
-    on_screen(page, tmp_path, translation_page(data))
+    open_html(page, tmp_path, translation_page(data))
     expect(page.locator(".hu-text")).to_have_text("<b>x</b> " + HOSTILE[0])
     expect(page.locator(".hu-pieces").first.locator(".hu-chip")).to_have_text(HOSTILE)
     assert page.locator(".hu script, .hu b").count() == 0

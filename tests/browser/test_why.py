@@ -14,7 +14,7 @@ from tests.browser.conftest import NewPage
 pytestmark = pytest.mark.browser
 
 
-def sheet(page: Page, caption: str) -> list[list[str]]:
+def table_rows(page: Page, caption: str) -> list[list[str]]:
     """Return head and rows of the table whose caption starts with this."""
     table = page.locator("table", has=page.locator("caption", has_text=re.compile(f"^{caption}")))
     expect(table).to_be_visible()
@@ -28,20 +28,20 @@ def test_a_slider_changes_the_table_and_the_address_restores_it(
     app: str, page: Page, new_page: NewPage
 ) -> None:
     page.goto(f"{app}/why?d=48")
-    sheet(page, "Table 1 at n = 64, d = 48")
+    table_rows(page, "Table 1 at n = 64, d = 48")
     page.get_by_role("slider", name=re.compile("^n, sequence length")).press("ArrowRight")
-    rows = sheet(page, "Table 1 at n = 96, d = 48")
+    rows = table_rows(page, "Table 1 at n = 96, d = 48")
     assert rows[1][:3] == ["Self-attention", "O(n² · d)", "442,368"]
     page.wait_for_url(re.compile("n=96"))
     second_page = new_page()
     second_page.goto(page.url)
-    assert sheet(second_page, "Table 1 at n = 96, d = 48") == rows
+    assert table_rows(second_page, "Table 1 at n = 96, d = 48") == rows
 
 
 def test_a_section_is_stored_in_the_address(app: str, page: Page) -> None:
     page.goto(f"{app}/why?n=24")
     page.get_by_role("radio", name="Paths").click()
-    rows = sheet(page, "n = 24, k = 3")
+    rows = table_rows(page, "n = 24, k = 3")
     assert [row[4] for row in rows[1:]] == ["1", "1, 23 steps", "23", "4", "5"]
     page.wait_for_url(re.compile("part=paths"))
     expect(page.locator(".js-plotly-plot")).to_have_count(7)
@@ -58,7 +58,7 @@ def test_a_measurement_survives_a_reload_and_its_owner_stops_it(app: str, page: 
     stop.click()
     expect(page.get_by_role("button", name="Measure again")).to_be_visible()
     expect(page.locator(".js-plotly-plot")).to_have_count(2)
-    assert sheet(page, "Slopes")[2][:2] == ["Recurrent", "1"]
+    assert table_rows(page, "Slopes")[2][:2] == ["Recurrent", "1"]
     open_expander(page, "Every measurement")
     with page.expect_download() as download:
         page.get_by_role("link", name="Table (CSV)").click()
@@ -83,7 +83,9 @@ def test_a_race_of_layers_is_watched_survives_a_reload_and_is_stopped(
     page.get_by_role("button", name="Start the race").dblclick()  # a double click: still one race
     wait_until(page, "location.search.includes('race=layers-')")
     expect(page.get_by_text(re.compile(r"step \d+ of 500")).first).to_be_visible()
-    expect(page.get_by_text("chance 12.5%", exact=True)).to_be_visible()  # the first look is there
+    expect(
+        page.get_by_text("chance 12.5%", exact=True)
+    ).to_be_visible()  # the first evaluation is there
     assert len(list((checkpoints.parent / "runs").glob("layers-*"))) == 7
     page.reload()
     grid = page.locator("table", has_text="Status of the runs")

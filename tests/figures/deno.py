@@ -26,6 +26,8 @@ SENTENCES = tuple(
 def run_deno(*arguments: str) -> Any:
     """Return the JSON that parity.js prints for these arguments."""
     command = [str(DENO), "run", "--quiet", "--allow-read", str(SCRIPT), *arguments]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=240, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    process = subprocess.run(
+        command, capture_output=True, encoding="utf-8", timeout=240, check=False
+    )
+    assert process.returncode == 0, process.stderr
+    return json.loads(process.stdout)

@@ -84,9 +84,9 @@ def fake_trace(
                 width = {"query": rows, "heads": rows}.get(name, columns)
                 shape = (heads, rows, columns) if name == "scores" else (heads, width, 8)
                 arrays[site + name] = rng.normal(size=shape).astype(np.float32)
-    written = (*tgt[1:], "</s>")
+    output_tokens = (*tgt[1:], "</s>")
     chosen = [
-        SimpleNamespace(token=token, id=i, probability=0.5) for i, token in enumerate(written)
+        SimpleNamespace(token=token, id=i, probability=0.5) for i, token in enumerate(output_tokens)
     ]
     table = SimpleNamespace(
         chosen=chosen,
@@ -94,9 +94,9 @@ def fake_trace(
         ids=[[candidate.id, 999] for candidate in chosen],
         probabilities=[[0.5, 0.25]] * len(chosen),
     )
-    text = "".join(written[:-1]).replace("▁", " ").strip()
+    text = "".join(output_tokens[:-1]).replace("▁", " ").strip()
     translation = SimpleNamespace(source=source, text=text, table=table, tree=None)
-    return FakeTrace(tuple(src), tuple(tgt), written, config, translation, arrays)
+    return FakeTrace(tuple(src), tuple(tgt), output_tokens, config, translation, arrays)
 
 
 def update(rows: int = 3, columns: int = 4, t: int = 7) -> dict[str, Any]:

@@ -20,7 +20,7 @@ LABELS = [
 LAYERS, HEADS = 2, 3
 
 
-def pointing(rows: int, columns: int, offset: int) -> Weights:
+def offset_weights(rows: int, columns: int, offset: int) -> Weights:
     """Return weights in which row i attends to column i + offset, or else to column 0."""
     weights = np.zeros((rows, columns))
     for row in range(rows):
@@ -28,7 +28,7 @@ def pointing(rows: int, columns: int, offset: int) -> Weights:
     return weights
 
 
-def turning(rows: int, columns: int) -> Weights:
+def reversed_weights(rows: int, columns: int) -> Weights:
     """Return weights in which row i attends to column n - 1 - i of the n before `</s>`."""
     weights = np.zeros((rows, columns))
     for row in range(rows):
@@ -36,7 +36,9 @@ def turning(rows: int, columns: int) -> Weights:
     return weights
 
 
-def filmed(steps: list[int], learnt: int = 40) -> dict[int, dict[str, npt.NDArray[np.float16]]]:
+def film_frames(
+    steps: list[int], learnt: int = 40
+) -> dict[int, dict[str, npt.NDArray[np.float16]]]:
     """Return frames of two probes, with a fixed seed per step.
 
     From step `learnt` on, layer 1 head 2 attends one token back in the encoder and in reverse order
@@ -59,11 +61,11 @@ def filmed(steps: list[int], learnt: int = 40) -> dict[int, dict[str, npt.NDArra
                 weights /= weights.sum(-1, keepdims=True)
                 if step >= learnt:
                     if kind == "encoder":
-                        weights[1, 2] = pointing(rows, columns, -1)
+                        weights[1, 2] = offset_weights(rows, columns, -1)
                     elif kind == "cross":
-                        weights[1, 2] = turning(rows, columns)
+                        weights[1, 2] = reversed_weights(rows, columns)
                     else:
-                        weights[0, 0] = pointing(rows, columns, -columns)
+                        weights[0, 0] = offset_weights(rows, columns, -columns)
                 frame[f"{number}.{kind}"] = weights.astype(np.float16)
         frames[step] = frame
     return frames

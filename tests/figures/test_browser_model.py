@@ -31,14 +31,14 @@ x² H₂O don't a.b@c.de ▁ ▁▁ _under_ ~ ` | \\
 """
 WORDS = VARIED.split()
 SPACES = ("\t", "\n", "\u00a0", "\u200b", "\u3000", "\u2028", "\ufeff", "\u00ad", "\x07", "\x00")
-RANGES = (
+CODE_POINT_RANGES = (
     (0x20, 0x7E), (0xA0, 0x24F), (0x300, 0x36F), (0x2000, 0x2FFF), (0x3040, 0x9FFF),
     (0xF900, 0xFFFD), (0x1F300, 0x1FAFF),
 )  # fmt: skip
 
 
 def _varied(count: int) -> list[str]:
-    """Lines with accents, emoji, many scripts, digits, control characters and odd spaces."""
+    """Return lines with accents, emoji, many scripts, digits, control characters and odd spaces."""
     rng = random.Random(34)
 
     def part() -> str:
@@ -46,7 +46,7 @@ def _varied(count: int) -> list[str]:
         if kind < 0.75:
             return rng.choice(WORDS)
         if kind < 0.85:
-            return chr(rng.randint(*rng.choice(RANGES)))
+            return chr(rng.randint(*rng.choice(CODE_POINT_RANGES)))
         return str(rng.randint(0, 10**6)) if kind < 0.93 else rng.choice(SPACES)
 
     return [
@@ -112,33 +112,33 @@ def _compare(translator: Translator, folder: Path, cases: list[dict[str, Any]], 
             name: torch.tensor(case["trace"][name]).float().contiguous() for name in case["trace"]
         }
         save_file(tensors, out / f"{number}.safetensors")
-    written = [{name: value for name, value in case.items() if name != "trace"} for case in cases]
-    (out / "cases.json").write_text(json.dumps(written))
+    js_cases = [{name: value for name, value in case.items() if name != "trace"} for case in cases]
+    (out / "cases.json").write_text(json.dumps(js_cases))
     for products in ("plain", "fast"):
         js_results = run_deno("traces", str(out), str(folder), products)
         assert len(js_results) == len(cases)
-        for case, got in zip(cases, js_results, strict=True):
+        for case, actual in zip(cases, js_results, strict=True):
             done = case["trace"].translation
             label = (case["text"], case["options"], case.get("how"), products)
-            assert got["ids"] == list(done.ids), label
-            assert got["text"] == done.text
-            assert got["score"] == pytest.approx(done.score, abs=1e-3)
-            for name, difference in got["differences"].items():
+            assert actual["ids"] == list(done.ids), label
+            assert actual["text"] == done.text
+            assert actual["score"] == pytest.approx(done.score, abs=1e-3)
+            for name, difference in actual["differences"].items():
                 limit = WEIGHTS if name.endswith("hook_weights") else LOGITS
                 assert difference is not None, (label, name)
                 assert difference <= limit, (label, name, difference)
-            for step, row in zip(got["steps"], done.steps, strict=True):
+            for step, row in zip(actual["steps"], done.steps, strict=True):
                 assert step["chosen"]["probability"] == pytest.approx(row.probability, abs=1e-3)
                 assert [value["probability"] for value in step["candidates"]] == pytest.approx(
                     [value.probability for value in row.candidates], abs=1e-3
                 )
             if done.tree is None:
-                assert got["tree"] is None
+                assert actual["tree"] is None
                 continue
             for column in ("parent", "depth", "token", "id", "status", "best"):
-                assert got["tree"][column] == [getattr(node, column) for node in done.tree.nodes]
+                assert actual["tree"][column] == [getattr(node, column) for node in done.tree.nodes]
             scores = [node.score for node in done.tree.nodes]
-            assert got["tree"]["score"] == pytest.approx(scores, abs=1e-3)
+            assert actual["tree"]["score"] == pytest.approx(scores, abs=1e-3)
 
 
 @pytest.mark.parametrize("pair", PAIRS)

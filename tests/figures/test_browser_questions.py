@@ -18,7 +18,11 @@ from transformer.ui.services import models
 from transformer.ui.widgets.lessons import course
 from transformer.ui.widgets.lessons.lesson import LessonCase, LessonUnavailable, Question
 
-OWN = ("Hello.", "Her mother and his father have an old umbrella.", "Peter's new car isn't red.")
+OWN_SENTENCES = (
+    "Hello.",
+    "Her mother and his father have an old umbrella.",
+    "Peter's new car isn't red.",
+)
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*(?:e-\d+)?")
 
 
@@ -30,7 +34,7 @@ class _View:
     off: str = ""
 
 
-CHECKS: list[tuple[str, _View]] = [
+PAGE_CHECKS: list[tuple[str, _View]] = [
     ("back", _View("encoder", 0, 1)),
     ("back", _View("decoder", 1, 3)),
     ("back", _View("cross", 2, 2)),
@@ -67,10 +71,10 @@ def test_questions_are_those_of_the_app(pair: str, measured: bool, tmp_path: Pat
     loaded = models.load(pair, folder)
     aligner = loaded.aligner if measured else None
     model = replace(loaded, translator=translator, hash=f"{pair} fp32", aligner=aligner)
-    texts = [*SENTENCES, *OWN] if measured else [*SENTENCES[:3], *OWN]
+    texts = [*SENTENCES, *OWN_SENTENCES] if measured else [*SENTENCES[:3], *OWN_SENTENCES]
     checks = [
         (name, {**vars(view), "count": 8 * len(view.off.split(",")) if view.off else 0})
-        for name, view in CHECKS
+        for name, view in PAGE_CHECKS
     ]
     aligner_fields = aligner and {n: getattr(aligner, n) for n in ("layer", "head", "weights_to")}
     cases = {"texts": texts, "aligner": aligner_fields, "checks": checks}
@@ -98,7 +102,7 @@ def test_questions_are_those_of_the_app(pair: str, measured: bool, tmp_path: Pat
             for part in ("correct", "startFields", "answerFields"):
                 assert theirs[part] == expected[part], label
             counts[name] += 1
-        for (name, view), check in zip(CHECKS, got["checked"], strict=True):
+        for (name, view), check in zip(PAGE_CHECKS, got["checked"], strict=True):
             if name not in built:
                 continue
             is_right = built[name].check

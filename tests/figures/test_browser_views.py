@@ -35,72 +35,76 @@ TEXTS = (
 def test_views_get_the_same_data_as_in_python(pair: str, tmp_path: Path) -> None:
     folder = APP_FOLDER / "checkpoints" / pair
     translator = Translator.load(folder, "cpu", precision="fp32")
-    readings = [CachedTrace(translator.trace(text), "m") for text in TEXTS]
+    cached_traces = [CachedTrace(translator.trace(text), "m") for text in TEXTS]
     cases = {"texts": TEXTS, "fixed": fixed_header(), "aligner": vars(ALIGNER)}
     (tmp_path / "cases.json").write_text(json.dumps(cases))
     js_results = run_deno("views", str(tmp_path), str(folder))
-    for index, (reading, got) in enumerate(zip(readings, js_results, strict=True)):
-        second = readings[(index + 1) % len(readings)]
-        sides = [ExplorerData(side.trace, "", "m") for side in (reading, second)]
+    for index, (cached_trace, actual) in enumerate(zip(cached_traces, js_results, strict=True)):
+        second = cached_traces[(index + 1) % len(cached_traces)]
+        sides = [ExplorerData(side.trace, "", "m") for side in (cached_trace, second)]
         expected = explorer_data(
-            sides, initial_explorer_state(reading, state_of({})), [], visit=3, second_kind="other",
-            notices=head_notices(reading),
-        )  # fmt: skip
+            sides,
+            initial_explorer_state(cached_trace, state_of({})),
+            [],
+            visit=3,
+            second_kind="other",
+            notices=head_notices(cached_trace),
+        )
         expected_header, parts = unpack(expected)
-        head, packed = unpack(base64.b64decode(got["explorer"]))
+        head, packed = unpack(base64.b64decode(actual["explorer"]))
         later = {meta["name"] for meta in head.pop("later")}
         assert "0.weights.encoder.5" in later
         assert "1.query.cross.5.7" in later
         del expected_header["later"]
         for side in (*head["sides"], *expected_header["sides"]):
             del side["id"]
-        _close(head, expected_header, f"{TEXTS[index]}")
-        measured = unpack(base64.b64decode(got["measured"]))[0]
-        first_state = initial_explorer_state(reading, state_of({}), ALIGNER)
+        _check_close(head, expected_header, f"{TEXTS[index]}")
+        measured = unpack(base64.b64decode(actual["measured"]))[0]
+        first_state = initial_explorer_state(cached_trace, state_of({}), ALIGNER)
         assert measured["start"] == first_state
-        notices = [side.data() for side in head_notices(reading, ALIGNER)]
+        notices = [side.data() for side in head_notices(cached_trace, ALIGNER)]
         assert measured["notices"] == json.loads(json.dumps(notices))
         assert packed.keys() == parts.keys()
         for name, part in parts.items():
-            _close_parts(packed[name], part, f"{TEXTS[index]} {name}")
+            _check_parts_close(packed[name], part, f"{TEXTS[index]} {name}")
         layers = [sides[0].layer("cross", 2), sides[1].layer("decoder", 0)]
         vectors = {
             part.name: part
-            for part in (*query_key_vectors(reading.trace, "encoder", 1, 3),
+            for part in (*query_key_vectors(cached_trace.trace, "encoder", 1, 3),
                          *query_key_vectors(second.trace, "cross", 0, 1))
         }  # fmt: skip
         expected_parts = [*layers, vectors["scores.encoder.1.3"], vectors["value.cross.0.1"]]
-        for side, part in zip(got["later"], expected_parts, strict=True):
+        for side, part in zip(actual["later"], expected_parts, strict=True):
             array = np.array(side["values"], dtype=part.array.dtype).reshape(side["shape"])
-            _close_parts(Part(side["name"], array, side["top"]), part, part.name)
-        alternatives = word_alternatives(translator, reading.trace.translation)
-        _close(got["glance"], glance_data(reading.trace, alternatives, 1), "glance")
-        _close(got["aligned"], glance_data(reading.trace, aligner=ALIGNER), "glance")
+            _check_parts_close(Part(side["name"], array, side["top"]), part, part.name)
+        alternatives = word_alternatives(translator, cached_trace.trace.translation)
+        _check_close(actual["glance"], glance_data(cached_trace.trace, alternatives, 1), "glance")
+        _check_close(actual["aligned"], glance_data(cached_trace.trace, aligner=ALIGNER), "glance")
 
 
-def _close(got: Any, expected: Any, where: str) -> None:
+def _check_close(actual: Any, expected: Any, where: str) -> None:
     """Assert equality, of numbers up to float32 rounding."""
     if isinstance(expected, dict):
-        assert got.keys() == expected.keys(), where
+        assert actual.keys() == expected.keys(), where
         for name in expected:
-            _close(got[name], expected[name], f"{where}.{name}")
+            _check_close(actual[name], expected[name], f"{where}.{name}")
     elif isinstance(expected, list | tuple):
-        assert len(got) == len(expected), where
-        for index, (a, b) in enumerate(zip(got, expected, strict=True)):
-            _close(a, b, f"{where}[{index}]")
+        assert len(actual) == len(expected), where
+        for index, (a, b) in enumerate(zip(actual, expected, strict=True)):
+            _check_close(a, b, f"{where}[{index}]")
     elif isinstance(expected, float):
-        assert got == pytest.approx(expected, abs=2e-4), where
+        assert actual == pytest.approx(expected, abs=2e-4), where
     else:
-        assert got == expected, where
+        assert actual == expected, where
 
 
-def _close_parts(got: Part, expected: Part, where: str) -> None:
-    assert got.array.shape == expected.array.shape, where
-    assert (got.top, got.array.dtype) == (expected.top, expected.array.dtype), where
+def _check_parts_close(actual: Part, expected: Part, where: str) -> None:
+    assert actual.array.shape == expected.array.shape, where
+    assert (actual.top, actual.array.dtype) == (expected.top, expected.array.dtype), where
     if expected.top:
-        a, b = weights_of(got), weights_of(expected)
+        a, b = weights_of(actual), weights_of(expected)
         assert np.abs(a - b).max() <= (1e-4 if expected.top > 255 else 0.01), where
     elif expected.array.dtype.kind == "f":
-        assert np.abs(got.array - expected.array).max() < 1e-3, where
+        assert np.abs(actual.array - expected.array).max() < 1e-3, where
     else:
-        assert (got.array == expected.array).all(), where
+        assert (actual.array == expected.array).all(), where

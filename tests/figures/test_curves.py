@@ -34,32 +34,34 @@ def traces(figure: go.Figure) -> dict[str, Any]:
 
 
 def test_training_and_validation_are_drawn_at_their_steps() -> None:
-    drawn = traces(curves({"only": lines()}))
-    assert list(drawn) == ["training", "validation"]
-    np.testing.assert_array_equal(drawn["training"].x, np.arange(1, 21))
-    np.testing.assert_allclose(drawn["training"].y, 5 / np.arange(1, 21))  # without smoothing
-    np.testing.assert_array_equal(drawn["validation"].x, [5, 10, 15, 20])
-    np.testing.assert_allclose(drawn["validation"].y, 5 / np.array([5, 10, 15, 20]) + 0.1)
-    assert drawn["training"].mode == "lines"
-    assert drawn["validation"].mode == "lines+markers"
+    traces_by_name = traces(curves({"only": lines()}))
+    assert list(traces_by_name) == ["training", "validation"]
+    np.testing.assert_array_equal(traces_by_name["training"].x, np.arange(1, 21))
+    np.testing.assert_allclose(
+        traces_by_name["training"].y, 5 / np.arange(1, 21)
+    )  # without smoothing
+    np.testing.assert_array_equal(traces_by_name["validation"].x, [5, 10, 15, 20])
+    np.testing.assert_allclose(traces_by_name["validation"].y, 5 / np.array([5, 10, 15, 20]) + 0.1)
+    assert traces_by_name["training"].mode == "lines"
+    assert traces_by_name["validation"].mode == "lines+markers"
 
 
 def test_over_seconds_validation_is_at_the_end_of_its_step() -> None:
-    drawn = traces(curves({"only": lines()}, x="seconds"))
-    np.testing.assert_allclose(drawn["training"].x, 0.5 * np.arange(1, 21))
-    np.testing.assert_allclose(drawn["validation"].x, [2.5, 5, 7.5, 10])
+    traces_by_name = traces(curves({"only": lines()}, x="seconds"))
+    np.testing.assert_allclose(traces_by_name["training"].x, 0.5 * np.arange(1, 21))
+    np.testing.assert_allclose(traces_by_name["validation"].x, [2.5, 5, 7.5, 10])
 
 
 def test_tokens_per_second_are_those_of_a_step() -> None:
-    drawn = traces(curves({"only": lines()}, "tokens_per_second"))
-    np.testing.assert_allclose(drawn["training"].y, np.full(20, 1400))
+    traces_by_name = traces(curves({"only": lines()}, "tokens_per_second"))
+    np.testing.assert_allclose(traces_by_name["training"].y, np.full(20, 1400))
 
 
 def test_runs_differ_in_dashes_as_well_as_colour() -> None:
     runs = {f"run {n}": lines(lift=n) for n in range(6)}
-    drawn = traces(curves(runs, "learning_rate")).values()
-    assert len({trace.line.color for trace in drawn}) == 6
-    assert len({trace.line.dash for trace in drawn}) == 6
+    lines_of_runs = traces(curves(runs, "learning_rate")).values()
+    assert len({trace.line.color for trace in lines_of_runs}) == 6
+    assert len({trace.line.dash for trace in lines_of_runs}) == 6
     validation = [t for name, t in traces(curves(runs)).items() if "validation" in name]
     assert len({trace.marker.symbol for trace in validation}) == 6
     assert len({trace.line.dash for trace in validation}) == 6
@@ -68,7 +70,7 @@ def test_runs_differ_in_dashes_as_well_as_colour() -> None:
 
 
 def luminance(colour: str) -> float:
-    """WCAG 2.2, relative luminance."""
+    """Return the relative luminance of WCAG 2.2."""
     parts = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
     linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
     return float(linear @ [0.2126, 0.7152, 0.0722])
@@ -185,13 +187,13 @@ def test_a_law_is_a_line_and_its_measurements_are_marks_of_one_colour() -> None:
     ]
     figure = law_lines(drawn, x_title="n", y_title="seconds", unit=" s", at=(7, "n = 7"),
                   crossings=[(3, 4, "they meet")])  # fmt: skip
-    line, marks, bare, met = figure.data
-    assert (line.mode, marks.mode, bare.mode) == ("lines", "markers", "lines")
+    line, marks, line_without_marks, crossing = figure.data
+    assert (line.mode, marks.mode, line_without_marks.mode) == ("lines", "markers", "lines")
     assert list(marks.y) == [2.5, 9]
-    assert line.line.color == marks.marker.color == LIGHT[0] != bare.line.color
-    assert [trace.showlegend for trace in (line, bare)] == [False, True]
+    assert line.line.color == marks.marker.color == LIGHT[0] != line_without_marks.line.color
+    assert [trace.showlegend for trace in (line, line_without_marks)] == [False, True]
     assert "<b>" not in line.name
-    assert (met.x[0], met.y[0]) == (3, 4)
+    assert (crossing.x[0], crossing.y[0]) == (3, 4)
     assert figure.layout.xaxis.type == figure.layout.yaxis.type == "log"
     assert figure.layout.shapes[0].x0 == 7
     assert 10 ** figure.layout.annotations[0].x == pytest.approx(7)

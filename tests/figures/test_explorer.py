@@ -18,7 +18,7 @@ from transformer.figures.packing import FINE, rounding_error, unpack, weights_of
 from transformer.figures.state import DEFAULTS
 
 TGT = ["<s>", "▁a", "▁b"]
-BREAKS = "</script><script>alert(1)</script><b>&\"'<!--"
+MARKUP = "</script><script>alert(1)</script><b>&\"'<!--"
 
 
 @pytest.fixture
@@ -83,20 +83,20 @@ def test_files_are_reproducible(trace: FakeTrace) -> None:
 
 
 def test_tokens_sentences_and_titles_are_escaped() -> None:
-    trace = fake_trace([BREAKS, "\ud800"], ["<s>", BREAKS], source=BREAKS)
+    trace = fake_trace([MARKUP, "\ud800"], ["<s>", MARKUP], source=MARKUP)
     harmless = explorer_page(
         [ExplorerData(fake_trace(["x", "y"], ["<s>", "z"], source="s"))], {}, "t"
     )
-    page = explorer_page([ExplorerData(trace)], {}, BREAKS)
-    assert "alert(1)" not in page.replace(html.escape(BREAKS), "")
+    page = explorer_page([ExplorerData(trace)], {}, MARKUP)
+    assert "alert(1)" not in page.replace(html.escape(MARKUP), "")
     assert len(re.findall("</?script", page)) == len(re.findall("</?script", harmless))
     assert "<b>" not in page
     head, _ = unpack(blocks(page)["hu-first"])
-    assert head["sides"][0]["src"]["tokens"] == [BREAKS, "\ud800"]
+    assert head["sides"][0]["src"]["tokens"] == [MARKUP, "\ud800"]
 
 
 def test_a_notebook_shows_a_sandboxed_frame() -> None:
-    view = ExplorerView([ExplorerData(fake_trace([BREAKS], ["<s>"], source=BREAKS + "\ud800"))], {})
+    view = ExplorerView([ExplorerData(fake_trace([MARKUP], ["<s>"], source=MARKUP + "\ud800"))], {})
     frame = view._repr_html_()
     assert re.findall("<[^>]*", frame)[0].startswith("<iframe ")
     assert frame.count("<") == 2  # the frame's beginning and its end
@@ -122,7 +122,7 @@ def test_files_are_saved_atomically(
     assert [file.name for file in path.parent.iterdir()] == ["attention.html"]
 
 
-WRONG: dict[str, tuple[dict[str, Any], str]] = {
+INVALID_STATES: dict[str, tuple[dict[str, Any], str]] = {
     "a name that is none": ({"layr": 1}, "no 'layr'; it has view, kind, .* did you mean 'layer'"),
     "a view that is none": ({"view": "heat"}, "view must be one of heads, model, heatmap.*'heat'"),
     "a kind that is none": ({"kind": "corss"}, "one of encoder, decoder, cross, not 'corss'"),
@@ -134,9 +134,9 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("case", WRONG)
+@pytest.mark.parametrize("case", INVALID_STATES)
 def test_missing_kinds_layers_and_heads_are_refused(case: str) -> None:
-    state, message = WRONG[case]
+    state, message = INVALID_STATES[case]
     with pytest.raises(ValueError, match=message):
         ExplorerView([ExplorerData(fake_trace(HOSTILE, TGT, kinds=["cross"]))], state)
 

@@ -15,15 +15,18 @@ from transformer.figures.packing import unpack
 from transformer.figures.tensors import Table, tensor_data
 
 DRAWINGS = [figure_1(), *figure_2()]
-NEAR = 0.01
+TOLERANCE = 0.01
 
 
 def touches(box: Rectangle, x: float, y: float) -> bool:
     """Return whether a point is on the edge of a box."""
     x0, top, wide, high = box
-    inside = x0 - NEAR <= x <= x0 + wide + NEAR and top - NEAR <= y <= top + high + NEAR
-    on_side = min(abs(x - x0), abs(x - x0 - wide)) < NEAR
-    return inside and (on_side or min(abs(y - top), abs(y - top - high)) < NEAR)
+    inside = (
+        x0 - TOLERANCE <= x <= x0 + wide + TOLERANCE
+        and top - TOLERANCE <= y <= top + high + TOLERANCE
+    )
+    on_side = min(abs(x - x0), abs(x - x0 - wide)) < TOLERANCE
+    return inside and (on_side or min(abs(y - top), abs(y - top - high)) < TOLERANCE)
 
 
 def box_at(drawing: Drawing, x: float, y: float) -> str:
@@ -54,22 +57,25 @@ def test_boxes_are_disjoint_and_within_the_drawing(drawing: Drawing) -> None:
         assert 0 <= top < top + high <= height
     for (a, first), (b, second) in itertools.combinations(drawing.boxes.items(), 2):
         disjoint_in_x = first[0] + first[2] <= second[0] or second[0] + second[2] <= first[0]
-        above = first[1] + first[3] <= second[1] + NEAR or second[1] + second[3] <= first[1] + NEAR
+        above = (
+            first[1] + first[3] <= second[1] + TOLERANCE
+            or second[1] + second[3] <= first[1] + TOLERANCE
+        )
         assert disjoint_in_x or above, (a, b)
 
 
 def test_the_order_of_boxes_is_that_of_the_computation() -> None:
     """Compare one layer with the names of `analysis.inside`."""
-    walk = boxes(ModelConfig.preset("tiny", vocab_size=320, n_layers=1))
-    assert tuple(box.name.replace(".0.", ".") for box in walk) == STOPS
+    computed_boxes = boxes(ModelConfig.preset("tiny", vocab_size=320, n_layers=1))
+    assert tuple(box.name.replace(".0.", ".") for box in computed_boxes) == STOPS
 
 
 def test_every_stop_is_a_box_or_inside_one() -> None:
-    drawn = figure_1().boxes
-    inner = {stop for stop in STOPS if stop not in drawn}
+    figure_boxes = figure_1().boxes
+    inner = {stop for stop in STOPS if stop not in figure_boxes}
     blocks = ("encoder.self_attn", "decoder.self_attn", "decoder.cross_attn")
     assert inner == {f"{block}.{step}" for block in blocks for step in ATTENTION}
-    assert drawn.keys() == {stop for stop in STOPS if stop in drawn} | set(blocks)
+    assert figure_boxes.keys() == {stop for stop in STOPS if stop in figure_boxes} | set(blocks)
     assert all(set(drawing.boxes) == set(ATTENTION) for drawing in figure_2())
 
 

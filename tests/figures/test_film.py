@@ -8,7 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.figures.film_frames import HEADS, LABELS, LAYERS, SRC, TGT, filmed, pointing, turning
+from tests.figures.film_frames import (
+    HEADS,
+    LABELS,
+    LAYERS,
+    SRC,
+    TGT,
+    film_frames,
+    offset_weights,
+    reversed_weights,
+)
 from transformer.figures.film import (
     FILM_DEFAULTS,
     captions,
@@ -46,7 +55,7 @@ def role(weights: np.ndarray, kind: str = "encoder", keys: list[str] | None = No
 def test_a_head_that_looks_at_an_offset_is_positional(
     offset: int, kind: str, text: str, short: str
 ) -> None:
-    head_role = role(pointing(7, 7, offset), kind)
+    head_role = role(offset_weights(7, 7, offset), kind)
     assert (head_role.group, head_role.text, head_role.short, head_role.share) == (
         "positional",
         text,
@@ -56,7 +65,7 @@ def test_a_head_that_looks_at_an_offset_is_positional(
 
 
 def test_nine_rows_in_ten_are_enough_and_eight_are_not() -> None:
-    weights = pointing(10, 10, 0)
+    weights = offset_weights(10, 10, 0)
     weights[4] = np.eye(10)[9]
     assert role(weights, keys=[*"abcdefghij"]).share == pytest.approx(0.9)
     weights[5] = np.eye(10)[2]
@@ -64,14 +73,14 @@ def test_nine_rows_in_ten_are_enough_and_eight_are_not() -> None:
 
 
 def test_a_head_in_reverse_order_reads_backwards() -> None:
-    head_role = role(turning(7, 7), "cross", KEYS_WITH_END)
+    head_role = role(reversed_weights(7, 7), "cross", KEYS_WITH_END)
     assert (head_role.group, head_role.text, head_role.share) == ("backwards", "reads backwards", 1)
     # Without </s> the end is the last token itself.
     assert role(np.eye(7)[::-1], "cross").text == "reads backwards"
     late = role(np.eye(7)[::-1], "cross", KEYS_WITH_END)
     assert late.text == "reads backwards, one nearer the end"
     # In the decoder that would be the future.
-    causal = np.tril(turning(7, 7) + 1e-3)
+    causal = np.tril(reversed_weights(7, 7) + 1e-3)
     assert role(causal / causal.sum(-1, keepdims=True), "decoder", KEYS_WITH_END).group == "none"
 
 
@@ -100,9 +109,9 @@ def test_a_uniform_head_has_no_role() -> None:
 
 
 def test_aligned_takes_precedence_over_other_roles() -> None:
-    """A clear reversed diagonal was "no kind that the rules know" as soon as one row missed it."""
+    """A clear reversed diagonal once had no recognised pattern if a single row missed it."""
     reverse = [(i, 5 - i) for i in range(6)]
-    weights = turning(7, 7)
+    weights = reversed_weights(7, 7)
     weights[[1, 3]] = np.full(7, 1 / 7)  # two rows of six do not choose
     head_role: Role = roles(weights[None], "cross", KEYS_WITH_END, reverse)[0]
     assert (head_role.group, head_role.short) == ("aligned", "align")
@@ -130,14 +139,14 @@ def test_an_alignment_counts_for_cross_attention_over_three_rows_or_more() -> No
 
 
 def test_too_few_agreeing_rows_give_no_role() -> None:
-    assert role(pointing(3, 3, 0)).group == "none"
-    assert role(pointing(4, 4, 0)).group == "positional"
-    back = pointing(5, 5, -2)  # only three rows have a key two to the left
+    assert role(offset_weights(3, 3, 0)).group == "none"
+    assert role(offset_weights(4, 4, 0)).group == "positional"
+    back = offset_weights(5, 5, -2)  # only three rows have a key two to the left
     back[:2] = np.eye(5)[[4, 2]]
     assert role(back).group == "none"
-    four_of_ten = pointing(10, 10, 6)  # only four of ten rows have a key six to the right
-    four_of_ten[4:] = np.eye(10)[[1, 8, 2, 7, 0, 9]]
-    assert role(four_of_ten, keys=[*"abcdefghij"]).group == "none"
+    too_few_rows = offset_weights(10, 10, 6)  # only four of ten rows have a key six to the right
+    too_few_rows[4:] = np.eye(10)[[1, 8, 2, 7, 0, 9]]
+    assert role(too_few_rows, keys=[*"abcdefghij"]).group == "none"
 
 
 def test_roles_need_a_token_for_every_column() -> None:
@@ -160,12 +169,12 @@ def test_film_steps_are_denser_at_the_beginning() -> None:
 
 
 def unpacked_film(**more: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    header, parts = unpack(film_data(filmed(STEPS), LABELS, **more))
+    header, parts = unpack(film_data(film_frames(STEPS), LABELS, **more))
     return header, parts
 
 
 def test_frames_survive_packing_up_to_rounding() -> None:
-    frames = filmed(STEPS)
+    frames = film_frames(STEPS)
     header, parts = unpacked_film()
     assert header["steps"] == STEPS
     for name in frames[0]:
@@ -188,15 +197,15 @@ def test_roles_are_packed_with_shares_and_change_with_the_head() -> None:
 
 def test_the_clearest_head_is_that_of_the_newest_step() -> None:
     assert unpacked_film()[0]["probes"][0]["clearest"]["cross"] == [1, 2]
-    frames = filmed(STEPS)
-    early = unpack(film_data({step: frames[step] for step in STEPS[:3]}, LABELS))[0]
+    frames = film_frames(STEPS)
+    early_film = unpack(film_data({step: frames[step] for step in STEPS[:3]}, LABELS))[0]
     weights = frames[2]["0.cross"].astype(float).max(axis=2).mean(axis=2)
     expected = np.unravel_index(weights.argmax(), weights.shape)
-    assert early["probes"][0]["clearest"]["cross"] == [int(index) for index in expected]
+    assert early_film["probes"][0]["clearest"]["cross"] == [int(index) for index in expected]
 
 
 def test_truncated_frames_and_nan_are_left_out() -> None:
-    frames: dict[int, Any] = dict(filmed(STEPS))
+    frames: dict[int, Any] = dict(film_frames(STEPS))
     frames[8] = {}
     frames[16] = {name: array for name, array in frames[16].items() if name != "1.cross"}
     broken = frames[100]["0.cross"].copy()
@@ -208,14 +217,14 @@ def test_truncated_frames_and_nan_are_left_out() -> None:
 
 
 def test_without_a_frame_or_a_label_the_film_is_empty() -> None:
-    for frames, labels in (({}, LABELS), ({}, []), (filmed([0]), []), ({0: {}}, LABELS)):
+    for frames, labels in (({}, LABELS), ({}, []), (film_frames([0]), []), ({0: {}}, LABELS)):
         header, parts = unpack(film_data(frames, labels))
         assert (header["steps"], header["probes"], parts) == ([], [], {})
 
 
 def test_a_probe_with_wrong_labels_is_left_out() -> None:
     short = {**LABELS[1], "src": ["▁a"]}
-    header, parts = unpack(film_data(filmed(STEPS), [LABELS[0], short]))
+    header, parts = unpack(film_data(film_frames(STEPS), [LABELS[0], short]))
     assert [doc["kinds"] for doc in header["probes"]] == [
         ["encoder", "decoder", "cross"],
         ["decoder"],
@@ -224,11 +233,11 @@ def test_a_probe_with_wrong_labels_is_left_out() -> None:
 
 
 def test_films_of_long_probes_have_fewer_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    size = sum(array.size for array in filmed([0])[0].values())
+    size = sum(array.size for array in film_frames([0])[0].values())
     monkeypatch.setattr("transformer.figures.film.MAX_WEIGHTS", 4 * size)
-    assert len(unpack(film_data(filmed(STEPS), LABELS))[0]["steps"]) == 4
+    assert len(unpack(film_data(film_frames(STEPS), LABELS))[0]["steps"]) == 4
     monkeypatch.setattr("transformer.figures.film.MAX_WEIGHTS", 1)
-    assert unpack(film_data(filmed(STEPS), LABELS))[0]["steps"] == [0, 100]
+    assert unpack(film_data(film_frames(STEPS), LABELS))[0]["steps"] == [0, 100]
 
 
 def test_notes_belong_to_their_steps() -> None:
@@ -254,10 +263,10 @@ def test_the_state_is_complete_and_validated() -> None:
 
 def test_film_pages_escape_text() -> None:
     labels = [{**LABELS[0], "src": ["</script><script>alert(1)</script>", *SRC[1:]], "tgt": TGT}]
-    written = film_page(filmed(STEPS), [*labels, LABELS[1]], title="<b>&")
-    assert "alert(1)" not in written
-    assert len(re.findall(r"</?script", written)) == 4  # data, and code
-    assert "<title>&lt;b&gt;&amp;</title>" in written
+    html = film_page(film_frames(STEPS), [*labels, LABELS[1]], title="<b>&")
+    assert "alert(1)" not in html
+    assert len(re.findall(r"</?script", html)) == 4  # data, and code
+    assert "<title>&lt;b&gt;&amp;</title>" in html
 
 
 def flat(share: float) -> np.ndarray:
@@ -288,13 +297,13 @@ def test_captions_describe_the_first_frame_and_then_changes() -> None:
 
 
 def test_captions_count_heads_by_role() -> None:
-    (one_caption,) = captions_of(pointing(ROWS, ROWS, -1))
+    (one_caption,) = captions_of(offset_weights(ROWS, ROWS, -1))
     assert one_caption.endswith(
         "Of 2 heads 2 attend to a fixed offset."
     )  # the other head attends to its own position, offset 0
-    resting = np.zeros((ROWS, ROWS))
-    resting[:, -1] = 1
-    weights = np.stack([resting, np.full((ROWS, ROWS), 1 / ROWS)])[None, None]
+    sink_weights = np.zeros((ROWS, ROWS))
+    sink_weights[:, -1] = 1
+    weights = np.stack([sink_weights, np.full((ROWS, ROWS), 1 / ROWS)])[None, None]
     frame_roles = roles(weights, "encoder", SIX_TOKENS)
     assert [role.group for role in frame_roles.ravel().tolist()] == ["sink", "none"]
     (caption,) = captions(weights, frame_roles, [0])
@@ -303,7 +312,7 @@ def test_captions_count_heads_by_role() -> None:
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_every_frame_has_a_caption(kind: str) -> None:
-    frames = filmed([0, 4, 50])
+    frames = film_frames([0, 4, 50])
     header, _ = unpack(film_data(frames, LABELS))
     for number, probe in enumerate(header["probes"]):
         film_captions = probe["captions"][kind]

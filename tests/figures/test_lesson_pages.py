@@ -17,11 +17,11 @@ from transformer.figures.site_pages import AnswerChoice, CourseStep, ViewLink, i
 from transformer.ui.widgets.lessons.course import LESSONS
 
 WEIGHTS = np.array([[0.25, 0.75], [1.0, 0.0]])
-ALLOWED = {"b", "i", "code", "span", "sub", "sup"}
+ALLOWED_TAGS = {"b", "i", "code", "span", "sub", "sup"}
 
 
-class Tags(HTMLParser):
-    """Names of all elements, and everything that is text."""
+class ParsedPage(HTMLParser):
+    """Names of all elements of a page, and all its text."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -39,21 +39,21 @@ class Tags(HTMLParser):
 
 def hostile(text: str) -> CourseStep:
     choices = [AnswerChoice(text, text, right=True), AnswerChoice("b", text)]
-    look = ViewLink("views/a.html", text)
+    link = ViewLink("views/a.html", text)
     return CourseStep(
-        "lessons/a.html", text, text, [text], text, text, choices, text, text, view_link=look
+        "lessons/a.html", text, text, [text], text, text, choices, text, text, view_link=link
     )
 
 
 def test_no_text_becomes_an_element() -> None:
     plain = hostile("plain")
-    plain_tags = Tags(step_page(plain, "home", plain, plain, "footer")).names
-    listed = Tags(
+    plain_tags = ParsedPage(step_page(plain, "home", plain, plain, "footer")).names
+    listed = ParsedPage(
         index_page("t", ["lead"], [("part", [plain])], [("l", [ViewLink("x", "y")])], "f")
     )
     for text in HOSTILE:
         step = hostile(text.replace("$", ""))
-        assert Tags(step_page(step, text, step, step, "footer")).names <= plain_tags | {
+        assert ParsedPage(step_page(step, text, step, step, "footer")).names <= plain_tags | {
             "b",
             "i",
             "code",
@@ -61,14 +61,14 @@ def test_no_text_becomes_an_element() -> None:
         page = index_page(
             text, ["lead"], [(text, [step])], [(text, [ViewLink("x", text)])], "footer"
         )
-        assert Tags(page).names <= listed.names | {"b", "i", "code"}
-        assert "script" not in Tags(page).names
+        assert ParsedPage(page).names <= listed.names | {"b", "i", "code"}
+        assert "script" not in ParsedPage(page).names
 
 
 def test_the_first_and_the_last_step_have_one_neighbour() -> None:
     step = hostile("one")
-    assert Tags(step_page(step, "home", None, step, "f")).text.count("→") == 1
-    assert Tags(step_page(step, "home", step, None, "f")).text.count("←") == 1
+    assert ParsedPage(step_page(step, "home", None, step, "f")).text.count("→") == 1
+    assert ParsedPage(step_page(step, "home", step, None, "f")).text.count("←") == 1
 
 
 def picture(lit: int | None = None) -> Picture:
@@ -84,10 +84,10 @@ def squares(svg: str) -> list[tuple[float, float]]:
 
 
 def test_the_area_of_a_square_is_its_weight() -> None:
-    drawn = squares(weights_drawing(picture()))
-    assert [weight for _, weight in drawn] == [0.25, 0.75, 1.0, 0.0]
-    widest = max(width for width, _ in drawn)
-    for width, weight in drawn:  # widths are written with one digit
+    drawn_squares = squares(weights_drawing(picture()))
+    assert [weight for _, weight in drawn_squares] == [0.25, 0.75, 1.0, 0.0]
+    widest = max(width for width, _ in drawn_squares)
+    for width, weight in drawn_squares:  # widths are written with one digit
         assert width == pytest.approx(widest * weight**0.5, abs=0.051)
 
 
@@ -120,8 +120,8 @@ def test_an_answer_replaces_the_lines() -> None:
     assert 'class="lines"' not in page
 
 
-class Read(HTMLParser):
-    """The tags and the text of a piece of HTML, as a browser takes it."""
+class ParsedHtml(HTMLParser):
+    """Tags and text of a piece of HTML, as a browser parses it."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -174,15 +174,15 @@ def test_invalid_formulas_are_refused(formula: str) -> None:
 
 @given(st.text(alphabet=st.characters(exclude_characters="$")))
 def test_markdown_creates_no_other_tags(text: str) -> None:
-    read = Read(html_of(text))
-    assert set(read.tags) <= ALLOWED
+    read = ParsedHtml(html_of(text))
+    assert set(read.tags) <= ALLOWED_TAGS
     assert not read.open
 
 
 def test_all_lesson_texts_can_be_printed() -> None:
     for lesson in LESSONS:
         for text in (lesson.title, lesson.text, lesson.misprint, lesson.question, lesson.takeaway):
-            read = Read(html_of(text))
+            read = ParsedHtml(html_of(text))
             assert "$" not in read.text
             assert "**" not in read.text
             assert not read.open

@@ -126,7 +126,7 @@ def test_array_views_are_packed_in_order() -> None:
     np.testing.assert_array_equal(unpack(pack({}, [Part("x", flipped)]))[1]["x"].array, flipped)
 
 
-WRONG = {
+INVALID_WEIGHTS = {
     "nothing": (np.ones((2, 0, 0), np.float32), "no attention"),
     "not a number": (np.full((1, 1, 1), np.nan, np.float32), "from nan to nan"),
     "below 0": (np.full((1, 1, 1), -0.5, np.float32), "from -0.5"),
@@ -134,9 +134,9 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("case", WRONG)
+@pytest.mark.parametrize("case", INVALID_WEIGHTS)
 def test_invalid_weights_are_refused_with_their_range(case: str) -> None:
-    values, message = WRONG[case]
+    values, message = INVALID_WEIGHTS[case]
     with pytest.raises(ValueError, match=message):
         quantize("cross.0", values)
 

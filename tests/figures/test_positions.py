@@ -177,7 +177,7 @@ def test_hands_point_to_sine_and_cosine() -> None:
 WORDS = ["She", "<b>hides</b>", "the", "lamp"]
 
 
-def test_hands_are_the_numbers_of_the_formula() -> None:
+def test_hand_angles_follow_the_formula() -> None:
     rows, lengths = sinusoidal(40, 16), wavelengths(16)
     for position in range(40):
         for pair, length in enumerate(lengths):

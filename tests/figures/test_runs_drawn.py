@@ -61,8 +61,8 @@ def test_missing_entries_and_wrong_sizes_are_refused() -> None:
 
 
 def test_a_name_stays_text() -> None:
-    written = moments_page({**update(), "name": "</script><script>alert(1)</script>"})
-    assert len(re.findall(r"</?script", written)) == 4  # its data, and what shows them
+    html = moments_page({**update(), "name": "</script><script>alert(1)</script>"})
+    assert len(re.findall(r"</?script", html)) == 4  # its data, and what shows them
 
 
 def test_the_trainer_writes_what_is_shown() -> None:

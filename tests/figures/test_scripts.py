@@ -163,15 +163,15 @@ def test_every_script_and_style_is_used() -> None:
 
 
 def test_a_title_stays_text() -> None:
-    written = page("", title=HOSTILE)
-    assert "alert(1)" not in written.replace("alert(1)&lt;/script", "")
-    assert len(re.findall(r"</script>", written)) == 1
+    html = page("", title=HOSTILE)
+    assert "alert(1)" not in html.replace("alert(1)&lt;/script", "")
+    assert len(re.findall(r"</script>", html)) == 1
 
 
 def test_a_translation_in_a_page_stays_text() -> None:
-    written = translation_page(translation_data(HOSTILE, [HOSTILE], [HOSTILE]), HOSTILE)
-    assert len(re.findall(r"</?script", written)) == 4  # its data, and what shows them
-    assert "<b>" not in written
+    html = translation_page(translation_data(HOSTILE, [HOSTILE], [HOSTILE]), HOSTILE)
+    assert len(re.findall(r"</?script", html)) == 4  # its data, and what shows them
+    assert "<b>" not in html
 
 
 @pytest.mark.parametrize("file", sorted(FOLDER.glob("*.test.js")), ids=lambda file: file.name)

@@ -18,13 +18,13 @@ from transformer.figures.curves import BELOW_ZERO, DARK, LIGHT
 from transformer.figures.theme import FONT, theme
 
 BROWSER = Path(figures.__file__).parent / "browser"
-SETTINGS = Path(__file__).resolve().parents[2] / ".streamlit" / "config.toml"
+STREAMLIT_CONFIG = Path(__file__).resolve().parents[2] / ".streamlit" / "config.toml"
 ROWS, COLUMNS = ("<s>", "▁le", "▁le"), ("▁the", "<b>", "▁the", "</s>")
 
 
 @pytest.mark.parametrize("name", ["light", "dark"])
 def test_fonts_are_those_of_the_page(name: str) -> None:
-    page = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))["theme"][name]
+    page = tomllib.loads(STREAMLIT_CONFIG.read_text(encoding="utf-8"))["theme"][name]
     layout = go.Figure(layout={"template": theme(name == "dark")}).layout.template.layout
     assert layout.font.color == page["textColor"].lower()
     assert layout.paper_bgcolor == layout.plot_bgcolor == "rgba(0,0,0,0)"
@@ -35,7 +35,7 @@ def channels(colour: str) -> list[float]:
 
 
 def luminance(colour: str) -> float:
-    """WCAG 2.2, "relative luminance"."""
+    """Return the relative luminance of WCAG 2.2."""
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels(colour)]
     return sum(weight * c for weight, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
@@ -46,7 +46,7 @@ def contrast(first: str, second: str) -> float:
 
 
 def hue_distance(first: str, second: str) -> float:
-    """Degrees between two hues."""
+    """Return the degrees between two hues."""
     hues = [colorsys.rgb_to_hsv(*channels(colour))[0] for colour in (first, second)]
     distance = abs(hues[0] - hues[1])
     return 360 * min(distance, 1 - distance)
@@ -58,20 +58,23 @@ def test_the_selection_colour_differs_from_negative_values() -> None:
     assert match
     choice = match[1]
     for name in ("light", "dark"):
-        page = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))["theme"][name]
+        page = tomllib.loads(STREAMLIT_CONFIG.read_text(encoding="utf-8"))["theme"][name]
         stops = page["chartDivergingColors"]
-        less, more = stops[: len(stops) // 2], stops[len(stops) // 2 :]
-        assert min(hue_distance(choice, stop) for stop in less) > 90
-        assert min(hue_distance(choice, stop) for stop in more) > 30
+        below_zero, above_zero = stops[: len(stops) // 2], stops[len(stops) // 2 :]
+        assert min(hue_distance(choice, stop) for stop in below_zero) > 90
+        assert min(hue_distance(choice, stop) for stop in above_zero) > 30
         assert contrast(choice, page["backgroundColor"]) >= 3
-        ramp = page["chartSequentialColors"]
-        assert min(contrast(choice, ramp[0]), contrast(choice, ramp[-1])) >= 3
+        sequential_colours = page["chartSequentialColors"]
+        assert (
+            min(contrast(choice, sequential_colours[0]), contrast(choice, sequential_colours[-1]))
+            >= 3
+        )
 
 
 @pytest.mark.parametrize("name", ["light", "dark"])
 def test_only_negative_values_are_orange(name: str) -> None:
     style = (BROWSER / "base.css").read_text(encoding="utf-8")
-    page = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))["theme"][name]
+    page = tomllib.loads(STREAMLIT_CONFIG.read_text(encoding="utf-8"))["theme"][name]
     series = DARK if name == "dark" else LIGHT
     assert [colour.lower() for colour in page["chartCategoricalColors"]] == [*series]
     assert ", ".join(series) in style  # where there is no page: a file, a notebook

@@ -88,8 +88,8 @@ Matrices = tuple[npt.NDArray[np.float32], npt.NDArray[np.float32], list[Pair], l
 
 @st.composite
 def two_matrices(draw: st.DrawFn) -> Callable[[], Matrices]:
-    """Two matrices over tokens. Aligned by the test that asks: our signatures' checker draws from
-    `random`, which may not happen while hypothesis draws."""
+    """Return two token lists and a matrix over each. The tests align them: jaxtyping's checker
+    draws from `random`, which must not happen while hypothesis draws."""
     rows_a, rows_b, columns_a, columns_b = (draw(few) for _ in range(4))
     random = np.random.default_rng(draw(st.integers(0, 10**6)))
     heads = draw(st.sampled_from([(), (2,), (2, 3)]))
@@ -117,8 +117,8 @@ def test_the_reverse_difference_has_the_opposite_sign(
     matrices: Callable[[], Matrices],
 ) -> None:
     a, b, rows, columns = matrices()
-    turned = difference(b, a, [(j, i) for i, j in rows], [(j, i) for i, j in columns])
-    np.testing.assert_array_equal(turned, -difference(a, b, rows, columns))
+    reverse = difference(b, a, [(j, i) for i, j in rows], [(j, i) for i, j in columns])
+    np.testing.assert_array_equal(reverse, -difference(a, b, rows, columns))
 
 
 @given(two_matrices())

@@ -24,10 +24,14 @@ SRC = ("▁The", "▁um", "brella", ".", "</s>")
 TGT = ("<s>", "▁Le", "▁para", "pluie", ".")
 SHARES = (0.5, 0.8, 0.25, 0.5, 0.9)
 RUNNER_UP_SHARES = (0.3, 0.1, 0.2, 0.05, 0.01)  # of the strongest piece that was not taken
-JE, TU, END = Candidate("▁Je", 7, 0.8), Candidate("▁Tu", 8, 0.1), Candidate("</s>", 2, 0.99)
+CHOSEN_PIECE, OTHER_PIECE, END = (
+    Candidate("▁Je", 7, 0.8),
+    Candidate("▁Tu", 8, 0.1),
+    Candidate("</s>", 2, 0.99),
+)
 STEPS = (
-    Step(0, ("<s>",), (JE, TU), JE),
-    Step(1, ("<s>", "▁Je"), (END, TU), END),
+    Step(0, ("<s>",), (CHOSEN_PIECE, OTHER_PIECE), CHOSEN_PIECE),
+    Step(1, ("<s>", "▁Je"), (END, OTHER_PIECE), END),
 )
 
 
@@ -173,12 +177,12 @@ def test_each_step_has_its_input_candidates_and_choice() -> None:
 
 
 def test_steps_with_any_tokens_are_json() -> None:
-    odd = replace(JE, token="\ud800<b>\u202e\u0000")
-    data = steps_data([replace(STEPS[0], candidates=(odd,), chosen=odd)])
+    hostile_piece = replace(CHOSEN_PIECE, token="\ud800<b>\u202e\u0000")
+    data = steps_data([replace(STEPS[0], candidates=(hostile_piece,), chosen=hostile_piece)])
     assert json.loads(json.dumps(data)) == data
 
 
 @pytest.mark.parametrize("probability", [float("nan"), -0.1, 1.1])
 def test_invalid_probabilities_are_refused(probability: float) -> None:
     with pytest.raises(ValueError, match="not 0 to 1"):
-        steps_data([replace(STEPS[0], chosen=replace(JE, probability=probability))])
+        steps_data([replace(STEPS[0], chosen=replace(CHOSEN_PIECE, probability=probability))])

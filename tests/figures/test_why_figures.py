@@ -20,8 +20,8 @@ from transformer.figures.results import MIN_PROBABILITY, score_and_cost, two_dis
 from transformer.figures.score_scale import against_width, by_head, one_row
 
 X = np.array([2.0, 4.0, 8.0])
-NEAR = [(X, np.array([1.0, 0.5, 0.1])), (X, np.array([1.0, 0.7, 0.3]))]
-FAR = [(X, np.array([1.0, 1.0, 1.0]))]
+NEAR_CURVES = [(X, np.array([1.0, 0.5, 0.1])), (X, np.array([1.0, 0.7, 0.3]))]
+FAR_CURVES = [(X, np.array([1.0, 1.0, 1.0]))]
 NAMES = {"dot": "q·k <b>", "additive": "tanh"}
 TABLE = pd.DataFrame(
     {
@@ -111,7 +111,9 @@ def test_distributions_are_grouped_bars_and_keep_tiny_values(dark: bool) -> None
 
 def test_the_mean_of_the_seeds_with_the_worst_and_the_best() -> None:
     figure = accuracy_by_distance(
-        {"near <b>": NEAR, "far": FAR, "waits": []}, {"near <b>": 4, "far": math.inf}, 0.25
+        {"near <b>": NEAR_CURVES, "far": FAR_CURVES, "waits": []},
+        {"near <b>": 4, "far": math.inf},
+        0.25,
     )
     lines = {trace.name: trace for trace in figure.data if trace.mode == "lines+markers"}
     assert list(lines) == ["near &lt;b&gt;", "far"]
@@ -129,8 +131,8 @@ def test_the_mean_of_the_seeds_with_the_worst_and_the_best() -> None:
 
 
 def test_an_entry_keeps_its_colour() -> None:
-    alone = accuracy_by_distance({"near": [], "far": FAR}, {}, 0.25)
-    two_entries = accuracy_by_distance({"near": NEAR, "far": FAR}, {}, 0.25)
+    alone = accuracy_by_distance({"near": [], "far": FAR_CURVES}, {}, 0.25)
+    two_entries = accuracy_by_distance({"near": NEAR_CURVES, "far": FAR_CURVES}, {}, 0.25)
     first = next(t for t in alone.data if t.name == "far" and t.mode == "lines+markers")
     later = next(t for t in two_entries.data if t.name == "far" and t.mode == "lines+markers")
     assert (first.line.color, first.line.dash) == (later.line.color, later.line.dash)
@@ -161,7 +163,7 @@ def test_a_line_for_each_score_function_with_its_band_and_closed_form() -> None:
     assert (plain.layout.yaxis.type, plain.layout.yaxis.range) == ("linear", (0, 1.02))
 
 
-def test_a_row_in_three_stages_on_given_scales() -> None:
+def test_a_row_in_three_panels_on_given_scales() -> None:
     stages = [np.array([-2.0, 1.0]), np.array([0.1, 0.9]), np.array([0.2, 0.3])]
     figure = one_row(*stages, y_limits=(4.0, 1.0, 0.5))
     for bars, values in zip(figure.data, stages, strict=True):

@@ -118,7 +118,9 @@ def test_the_module_loads_and_exports_a_render_function(tmp_path: Path) -> None:
     )
     deno = Path(sys.executable).with_name("deno")
     command = [deno, "run", "--quiet", f"--allow-read={tmp_path}", tmp_path / "load.js"]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=60, check=False)
-    assert (done.stdout, done.stderr) == ("render function\n", "")
+    process = subprocess.run(
+        command, capture_output=True, encoding="utf-8", timeout=60, check=False
+    )
+    assert (process.stdout, process.stderr) == ("render function\n", "")
     assert ".hu {" in ExplorerWidget._css
     assert ".hu-widget {" in ExplorerWidget._css

@@ -28,9 +28,24 @@ TOKENS = ["▁the", "▁um", "brella", "?", "</s>", "<s>", ",", "▁(", "s", "�
 lists = st.lists(st.sampled_from(TOKENS), min_size=1, max_size=9)
 Numbers = npt.NDArray[np.float64]
 Weights = npt.NDArray[np.float32]
-ODD = ["<b>", "▁<b>", "▁", "▁▁", "", " ", "</s>x", "▁</s>", "<S>", "שלום", "▁مرحبا", "\u0301"]
-CONTROL = ["<s>", "</s>", "<pad>", "<unk>"]
-tokens = st.lists(st.sampled_from([*ODD, *CONTROL, "▁in", "cred", "ible"]) | st.text())
+ODD_PIECES = [
+    "<b>",
+    "▁<b>",
+    "▁",
+    "▁▁",
+    "",
+    " ",
+    "</s>x",
+    "▁</s>",
+    "<S>",
+    "שלום",
+    "▁مرحبا",
+    "\u0301",
+]
+CONTROL_TOKENS = ["<s>", "</s>", "<pad>", "<unk>"]
+tokens = st.lists(
+    st.sampled_from([*ODD_PIECES, *CONTROL_TOKENS, "▁in", "cred", "ible"]) | st.text()
+)
 CASES = {
     "nothing": ([], [], []),
     "no mark at first": (["x", "y", "▁z"], [0, 0, 1], ["xy", "z"]),
@@ -137,7 +152,7 @@ def test_a_sentence_of_punctuation_has_no_pinnable_words() -> None:
     assert not parts[2].array.any()
 
 
-ODD += ["e\u0301", "\u202e", "\u200b", "🙂", "<0xE2>", "\ud800", "\0", "_a", "\n"]
+ODD_PIECES += ["e\u0301", "\u202e", "\u200b", "🙂", "<0xE2>", "\ud800", "\0", "_a", "\n"]
 
 
 def test_a_sentence_of_words_and_control_tokens() -> None:
@@ -147,7 +162,7 @@ def test_a_sentence_of_words_and_control_tokens() -> None:
     assert special(pieces) == [True, False, False, False, False, False, True]
 
 
-@pytest.mark.parametrize("control", CONTROL)
+@pytest.mark.parametrize("control", CONTROL_TOKENS)
 def test_a_control_token_is_a_separate_word(control: str) -> None:
     pieces = ["▁a", control, "b", "c", control, control]
     assert words(pieces) == [0, 1, 2, 2, 3, 4]
@@ -171,7 +186,7 @@ def test_every_token_has_a_word_and_every_word_a_token(pieces: list[str]) -> Non
     for (before, after), (number, next_number) in zip(
         pairwise(pieces), pairwise(numbers), strict=True
     ):
-        begins = after.startswith("▁") or before in CONTROL or after in CONTROL
+        begins = after.startswith("▁") or before in CONTROL_TOKENS or after in CONTROL_TOKENS
         assert (next_number > number) == begins
     assert len(word_labels(pieces)) == len(set(numbers))
 

@@ -81,21 +81,21 @@ def only_class() -> Classroom:
     return classroom
 
 
-def sign(app: AppTest) -> dict[str, Any]:
+def class_line_data(app: AppTest) -> dict[str, Any]:
     """Return the data of the line about the class."""
     elements = [element.proto for element in app.get("bidi_component")
              if element.proto.component_name == "heads_up.follow"]  # fmt: skip
     return dict(json.loads(elements[0].json)) if elements else {}
 
 
-def wall(app: AppTest) -> list[dict[str, Any]]:
+def run_cards(app: AppTest) -> list[dict[str, Any]]:
     """Return the cards of the class's training runs."""
     elements = [element.proto for element in app.get("bidi_component")
              if element.proto.component_name == "heads_up.wall"]  # fmt: skip
     return list(unpack(elements[0].bytes)[0]["cards"]) if elements else []
 
 
-def text(app: AppTest) -> str:
+def page_markdown(app: AppTest) -> str:
     boxes = [*app.markdown, *app.caption, *app.header, *app.subheader, *app.info, *app.success]
     return "\n".join(box.value for box in boxes)
 

@@ -123,15 +123,15 @@ def streamlit_fixes() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def our_components_alone() -> Iterator[None]:
+def no_component_search() -> Iterator[None]:
     """Stop each test's app from searching every installed package for components."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", list)
         yield
 
 
-def turn(app: AppTest, **params: str) -> AppTest:
-    """Return another address in the same session."""
+def open_address(app: AppTest, **params: str) -> AppTest:
+    """Open an address with these changes in the same session."""
     for name, value in params.items():
         app.query_params[name] = value
     app.run()
@@ -151,7 +151,7 @@ def visit(checkpoints: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=300)
         if page != "app.py":
             app.switch_page(page)
-        return turn(app, **params)
+        return open_address(app, **params)
 
     yield open_page
     services.close_all()

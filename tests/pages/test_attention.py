@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, browser_views, component_data, messages, turn, view
+from tests.pages.conftest import Visit, browser_views, component_data, messages, open_address, view
 from transformer import Trace, Translator
 from transformer.analysis.attribution.relevance import relevance_correlation
 from transformer.analysis.roles.sentence_heads import salient_heads
@@ -232,5 +232,5 @@ def test_cross_attention_says_how_much_relevance_it_accounts_for(
     captions = [caption.value for caption in app.caption if "relevance" in caption.value]
     expected = f"{explained.heads[1, 2]:.2f}".replace("-", "−")
     assert f"{expected} for this head" in captions[0]
-    turn(app, kind="encoder")
+    open_address(app, kind="encoder")
     assert not [caption for caption in app.caption if "relevance" in caption.value]

@@ -13,16 +13,16 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.class_visits import (
     TOKEN,
+    class_line_data,
     field,
     follow_link,
     heading,
     join_as_student,
     only_class,
     open_as_teacher,
+    page_markdown,
     press,
     rerun,
-    sign,
-    text,
     token,
     with_visitor_id,
 )
@@ -54,29 +54,29 @@ def test_a_teacher_opens_a_class_and_a_student_joins(visit: Visit) -> None:
     # About the address.
     assert [warning[:17] for warning in messages(teacher)] == ["Only this machine"]
     classroom = only_class()
-    assert classroom.code[:3] in text(teacher)
+    assert classroom.code[:3] in page_markdown(teacher)
     assert "No students yet" in [header.value for header in teacher.header]
     [displayed] = teacher.get("image") or teacher.get("imgs")
     assert f"/class?code={classroom.code}" in str(displayed.proto)
     student = join_as_student(visit, classroom, "Zoë")
-    assert "You are in the class of **Ms Curie** as **Zoë**" in text(student)
+    assert "You are in the class of **Ms Curie** as **Zoë**" in page_markdown(student)
     assert view(student).code == ""
-    assert sign(student)["text"] == "In the class of Ms Curie"
+    assert class_line_data(student)["text"] == "In the class of Ms Curie"
     # The teacher leads but has opened no page; students once read "Nobody leads yet".
-    assert "Ms Curie is leading. Every page that Ms Curie opens" in text(student)
+    assert "Ms Curie is leading. Every page that Ms Curie opens" in page_markdown(student)
     press(teacher, "Stop leading")
-    assert "Ms Curie is not leading at the moment" in text(rerun(student))
+    assert "Ms Curie is not leading at the moment" in page_markdown(rerun(student))
     assert message(classroom, student.session_state["visitor"])["leads"] is False
     press(teacher, "class-lead-here")
     assert message(classroom, student.session_state["visitor"])["leads"] is True
-    assert "Ms Curie is leading. Every page" in text(rerun(student))
+    assert "Ms Curie is leading. Every page" in page_markdown(rerun(student))
     rerun(teacher)
-    assert "1 joined" in text(teacher)
-    assert "Zoë" in text(teacher)
+    assert "1 joined" in page_markdown(teacher)
+    assert "Zoë" in page_markdown(teacher)
     press(student, "Leave the class")
-    assert "The class has ended" in text(student)
+    assert "The class has ended" in page_markdown(student)
     assert classroom.members() == ()
-    assert sign(student) == {}
+    assert class_line_data(student) == {}
 
 
 @pytest.mark.usefixtures("token")
@@ -121,7 +121,7 @@ def test_an_invalid_limits_file_is_reported_on_this_page_only(
 def test_students_follow_stop_following_and_return(visit: Visit) -> None:
     teacher = open_as_teacher(visit, "pages/attention.py")
     classroom = only_class()
-    assert sign(teacher)["standing"] == "leads"
+    assert class_line_data(teacher)["standing"] == "leads"
     student = join_as_student(visit, classroom, "Ann")
     assert heading(student) == "Attention"
     teacher.text_input[0].set_value("Who gave you that red umbrella?")
@@ -131,8 +131,8 @@ def test_students_follow_stop_following_and_return(visit: Visit) -> None:
     assert followed_view.params["text"] == "Who gave you that red umbrella?"
     rerun(student)  # as the browser requests it when it receives an update
     assert view(student).text == followed_view.params["text"]
-    assert sign(student)["number"] == followed_view.number
-    assert sign(student)["text"] == "Following Ms Curie"
+    assert class_line_data(student)["number"] == followed_view.number
+    assert class_line_data(student)["text"] == "Following Ms Curie"
     # Requested because of the update, with the field's previous text.
     student.text_input[0].set_value("I am a student.")
     student.session_state["class_heard"] = True
@@ -145,17 +145,17 @@ def test_students_follow_stop_following_and_return(visit: Visit) -> None:
 
     follow_link(student, "pages/positions.py")
     assert not classroom.follows(student.session_state["visitor"])
-    assert sign(student)["text"] == "Exploring on your own; Ms Curie is at Inside"
+    assert class_line_data(student)["text"] == "Exploring on your own; Ms Curie is at Inside"
     follow_link(teacher, "pages/translate.py")
     rerun(student)
     assert heading(student) == "Positions"
     press(student, "Follow again")
     assert heading(student) == "Translate"
     press(student, "Stop following")
-    assert sign(student)["standing"] == "away"
+    assert class_line_data(student)["standing"] == "away"
     press(teacher, "Stop leading")
     rerun(student)
-    assert sign(student)["text"] == "In the class of Ms Curie"
+    assert class_line_data(student)["text"] == "In the class of Ms Curie"
     follow_link(teacher, "pages/why.py")
     assert classroom.view_to_follow is None
     press(teacher, "Lead the class")
@@ -171,7 +171,7 @@ def test_personal_display_settings_are_not_followed(visit: Visit) -> None:
     rerun(student)
     assert view(student).exact == 1
     # This does not count as opening another page.
-    assert sign(student)["text"] == "Following Ms Curie"
+    assert class_line_data(student)["text"] == "Following Ms Curie"
     teacher.text_input[0].set_value("She has never seen the sea.")
     rerun(teacher)
     rerun(student)
@@ -249,8 +249,8 @@ def test_a_question_is_answered_together(visit: Visit) -> None:
     rerun(ann)
     assert view(ann).lesson == name
     press(ann, f"guess-{name}-{wrong}")
-    assert "Your answer" in text(ann)
-    assert question.answer not in text(ann)
+    assert "Your answer" in page_markdown(ann)
+    assert question.answer not in page_markdown(ann)
     assert classroom.answers(name) == {wrong: 1}
     bob = join_as_student(visit, classroom, folder=SHIPPED)
     press(bob, f"guess-{name}-{question.correct}")
@@ -258,23 +258,23 @@ def test_a_question_is_answered_together(visit: Visit) -> None:
     assert "**2 of 2** have answered" in progress_texts(teacher)
     # The class sees the teacher's screen: how many have answered, but not yet what.
     assert not [bar for bar in progress(teacher) if bar.text.split(" · ")[0] in labels]
-    assert all(f"- {label}" in text(teacher) for label in labels)
-    assert "Bob" not in text(teacher)
+    assert all(f"- {label}" in page_markdown(teacher) for label in labels)
+    assert "Bob" not in page_markdown(teacher)
 
     press(teacher, "Show the answers")
     bars = [bar for bar in progress(teacher) if " · " in bar.text]
     assert [bar.value for bar in bars] == [
         50 if number in (wrong, question.correct) else 0 for number in range(len(labels))
     ]
-    assert question.answer in text(teacher)
+    assert question.answer in page_markdown(teacher)
     assert heading(teacher) == PAGES[BY_NAME[name].page].title
     for app in (ann, bob):
         rerun(app)
         assert heading(app) == heading(teacher)
-        assert question.answer in text(app)
-    assert f"Not quite. You chose: {labels[wrong]}" in text(ann)
-    assert "**Correct.**" in text(bob)
-    assert f"**{labels[wrong]}**" not in text(bob)
+        assert question.answer in page_markdown(app)
+    assert f"Not quite. You chose: {labels[wrong]}" in page_markdown(ann)
+    assert "**Correct.**" in page_markdown(bob)
+    assert f"**{labels[wrong]}**" not in page_markdown(bob)
 
 
 @pytest.mark.usefixtures("token")
@@ -284,19 +284,19 @@ def test_a_waiting_student_sees_the_answer_when_the_class_ends(visit: Visit) -> 
     press(follow_link(teacher, "app.py"), "begin")
     rerun(student)
     press(student, "guess-umbrella-0")
-    assert "Your answer" in text(student)
+    assert "Your answer" in page_markdown(student)
     teacher.switch_page(CLASS).run()
     press(teacher, "End the class")
     assert len(live_classes.classes()) == 0
     for _ in range(2):  # the browser may request a second rerun before it has shown the first
         rerun(student)
-        assert "The class has ended" in text(student)
-    assert "Your answer" not in text(student)
-    assert "Lesson 1 of" in text(student)
+        assert "The class has ended" in page_markdown(student)
+    assert "Your answer" not in page_markdown(student)
+    assert "Lesson 1 of" in page_markdown(student)
     assert not [
         element for element in student.button if element.key and element.key.startswith("guess-")
     ]
-    assert "in no class" not in text(follow_link(student, "pages/translate.py"))
+    assert "in no class" not in page_markdown(follow_link(student, "pages/translate.py"))
 
 
 def test_the_qr_code_has_the_size_of_its_version() -> None:

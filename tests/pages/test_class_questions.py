@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.class_visits import (
+    class_line_data,
     field,
     follow_link,
     heading,
@@ -18,11 +19,10 @@ from tests.pages.class_visits import (
     open_as_teacher,
     press,
     rerun,
-    sign,
     token,
     with_visitor_id,
 )
-from tests.pages.class_visits import text as markdown
+from tests.pages.class_visits import page_markdown as markdown
 from tests.pages.conftest import ROOT, Visit, download_labels, messages, view, visible_text
 from transformer.analysis.evidence.proportions import paired_difference
 from transformer.classroom.codes import show_code
@@ -51,13 +51,13 @@ def ask(teacher: AppTest, question: str, options: str, correct: int = 1) -> AppT
     return press(teacher, "Ask the class")
 
 
-def colleague(visit: Visit, name: str = "Mr Bohr") -> AppTest:
+def join_as_colleague(visit: Visit, name: str = "Mr Bohr") -> AppTest:
     app = with_visitor_id(visit(CLASS, code=show_code(only_class().teaching_code)))
     field(app, "First name").input(name)
     return press(app, "Join")
 
 
-def screen(visit: Visit, teacher: AppTest, **more: Any) -> AppTest:
+def open_projector(visit: Visit, teacher: AppTest, **more: Any) -> AppTest:
     """Open the projector window: another session of the teacher's browser."""
     app = visit(CLASS, screen="1", **more)
     app.session_state["visitor"] = teacher.session_state["visitor"]
@@ -68,14 +68,14 @@ def options(app: AppTest) -> list[str]:
     return [each.key for each in app.button if each.key and each.key.startswith("class-answer-")]
 
 
-def file(app: AppTest, name: str) -> pd.DataFrame:
+def downloaded_file(app: AppTest, name: str) -> pd.DataFrame:
     """Download one of the files that the page offers."""
     offers: dict[str, Any] = app.session_state["download_offers"]
     [offer] = [offer for offer in offers.values() if offer.name == name]
-    written = downloads.contents(offer.token)
-    assert isinstance(written, str)
-    assert written.startswith(questions.UTF_8_MARK)
-    return pd.read_csv(io.StringIO(written.removeprefix(questions.UTF_8_MARK)))
+    content = downloads.contents(offer.token)
+    assert isinstance(content, str)
+    assert content.startswith(questions.UTF_8_MARK)
+    return pd.read_csv(io.StringIO(content.removeprefix(questions.UTF_8_MARK)))
 
 
 @pytest.mark.usefixtures("token")
@@ -115,7 +115,7 @@ def test_a_question_before_and_after_a_lesson(visit: Visit) -> None:
         table = visible_text(app, kinds=["html"])
         assert "1 <em>correct</em>" in table
         assert 'data-round="Before (2)"' in table
-    votes, answers = file(teacher, "votes.csv"), file(teacher, "answers.csv")
+    votes, answers = downloaded_file(teacher, "votes.csv"), downloaded_file(teacher, "answers.csv")
     assert list(votes["votes"]) == [1, 1, 0, 2, 0, 0]
     assert votes["low_95"].unique() == pytest.approx([interval.low])
     assert sorted(zip(answers["before"], answers["after"], strict=True)) == [(1, 1), (2, 1)]
@@ -144,7 +144,7 @@ def test_invalid_questions_get_one_sentence_and_keep_the_text(visit: Visit) -> N
     for app in (teacher, rerun(ann)):
         assert SCRIPT not in visible_text(app, kinds=["html"])
         assert "&lt;script&gt;" in visible_text(app, kinds=["html"])
-    assert "'=HYPERLINK(1)" in list(file(teacher, "votes.csv")["option"])
+    assert "'=HYPERLINK(1)" in list(downloaded_file(teacher, "votes.csv")["option"])
 
 
 @pytest.mark.usefixtures("token")
@@ -185,10 +185,13 @@ def test_an_unknown_teaching_code_gets_one_sentence(visit: Visit) -> None:
 def test_a_second_teacher_takes_over_and_both_see_it(visit: Visit) -> None:
     curie = open_as_teacher(visit, "pages/why.py")
     classroom = only_class()
-    bohr = colleague(visit)
+    bohr = join_as_colleague(visit)
     assert "**Ms Curie** is leading" in text(bohr)
     assert "Teachers: Ms Curie · Mr Bohr" in text(bohr)
-    assert (sign(bohr)["standing"], sign(curie)["standing"]) == ("colleague", "leads")
+    assert (class_line_data(bohr)["standing"], class_line_data(curie)["standing"]) == (
+        "colleague",
+        "leads",
+    )
     follow_link(bohr, "pages/glossary.py")  # does not lead, so the class stays
     assert classroom.view_to_follow is not None
     assert classroom.view_to_follow.page == "why"
@@ -197,16 +200,16 @@ def test_a_second_teacher_takes_over_and_both_see_it(visit: Visit) -> None:
     news = message(classroom, curie.session_state["visitor"])
     assert (news["state"], news["leader"]) == ("colleague", "Mr Bohr")
     rerun(curie)
-    assert sign(curie)["text"] == "{leader} is leading {following} of {members}"
+    assert class_line_data(curie)["text"] == "{leader} is leading {following} of {members}"
     follow_link(curie, "pages/positions.py")
     assert classroom.view_to_follow.page == "glossary"
     press(curie, "class-lead-view")
     assert heading(curie) == "Glossary"
     press(curie, "Lead the class")
-    assert sign(rerun(bohr))["standing"] == "colleague"
+    assert class_line_data(rerun(bohr))["standing"] == "colleague"
     assert classroom.is_leader(curie.session_state["visitor"])
     ann = join_as_student(visit, classroom, "Ann")
-    assert sign(ann)["text"] == "Following Ms Curie"
+    assert class_line_data(ann)["text"] == "Following Ms Curie"
     bohr.switch_page(CLASS).run()
     press(bohr, "class-leave")
     assert classroom.teacher_names() == ("Ms Curie",)
@@ -217,12 +220,15 @@ def test_the_projector_has_no_controls_and_no_votes(visit: Visit) -> None:
     teacher = open_as_teacher(visit)
     classroom = only_class()
     ann = join_as_student(visit, classroom, "Ann")
-    projector = screen(visit, teacher)
+    projector = open_projector(visit, teacher)
     assert (view(projector).screen, view(projector).size) == (1, "large")
     assert classroom.code[:3] in text(projector)
     assert show_code(classroom.teaching_code) not in str(projector.code)
-    assert sign(projector)["text"] == f"Class {show_code(classroom.code)} · {{members}} joined"
-    assert sign(projector)["path"].endswith("?screen=1")
+    assert (
+        class_line_data(projector)["text"]
+        == f"Class {show_code(classroom.code)} · {{members}} joined"
+    )
+    assert class_line_data(projector)["path"].endswith("?screen=1")
     allowed = {"larger"}
     assert {each.key for each in projector.button} <= allowed
     ask(teacher, "Why?", "Because\nOf course")
@@ -249,7 +255,7 @@ def test_the_projector_has_no_controls_and_no_votes(visit: Visit) -> None:
 @pytest.mark.usefixtures("token")
 def test_the_projector_shows_a_lesson_without_its_buttons(visit: Visit) -> None:
     teacher = open_as_teacher(visit, folder=SHIPPED)
-    projector = screen(visit, teacher, folder=SHIPPED)
+    projector = open_projector(visit, teacher, folder=SHIPPED)
     press(follow_link(teacher, "app.py"), "begin")
     rerun(projector)
     assert view(projector).lesson == "umbrella"

@@ -9,15 +9,15 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.class_visits import (
+    class_line_data,
     join_as_student,
     only_class,
     open_as_teacher,
+    page_markdown,
     press,
     rerun,
-    sign,
-    text,
+    run_cards,
     token,
-    wall,
 )
 from tests.pages.conftest import Visit
 from transformer.analysis.evidence.verdicts import MIN_SEEDS
@@ -33,11 +33,11 @@ pytestmark = pytest.mark.usefixtures("token")
 TRAIN = "pages/train.py"
 
 
-def begun(visit: Visit, jobs: Jobs, app: AppTest, title: str) -> str:
+def submit_copy_run(visit: Visit, jobs: Jobs, app: AppTest, title: str) -> str:
     return jobs.submit(make_run_config("copy", title=title), app.session_state["visitor"])
 
 
-def page_of(app: AppTest, name: str) -> AppTest:
+def open_run(app: AppTest, name: str) -> AppTest:
     app.switch_page(TRAIN)
     app.query_params["run"] = name
     app.run()
@@ -47,50 +47,50 @@ def page_of(app: AppTest, name: str) -> AppTest:
 
 def test_the_teacher_sees_all_runs_by_name_and_clears_the_queue(visit: Visit, jobs: Jobs) -> None:
     teacher = open_as_teacher(visit)
-    assert "Your students' training runs appear here" in text(teacher)
+    assert "Your students' training runs appear here" in page_markdown(teacher)
     ann, bob = join_as_student(visit, only_class(), "Ann"), join_as_student(visit, only_class())
-    learns = begun(visit, jobs, ann, "First")
-    jobs.folder(learns).change_state("running")
-    waits = begun(visit, jobs, bob, "Second")
-    elsewhere = jobs.submit(make_run_config("copy", title="Not of the class"), "visitor-1")
+    running = submit_copy_run(visit, jobs, ann, "First")
+    jobs.folder(running).change_state("running")
+    queued = submit_copy_run(visit, jobs, bob, "Second")
+    outside_run = jobs.submit(make_run_config("copy", title="Not of the class"), "visitor-1")
     rerun(teacher)
-    rows = [(card["who"], card["title"], card["status"]) for card in wall(teacher)]
+    rows = [(card["who"], card["title"], card["status"]) for card in run_cards(teacher)]
     assert rows == [("Ann", "First", "running"), ("Student 2", "Second", "queued, number 1")]
     press(teacher, "Stop the waiting runs")
     statuses = {info.name: info.status for info in jobs.runs()}
-    assert statuses == {learns: "running", waits: "cancelled", elsewhere: "queued"}
+    assert statuses == {running: "running", queued: "cancelled", outside_run: "queued"}
     assert "Clear the queue" not in str([element.proto for element in teacher.get("popover")])
 
 
 def test_the_teacher_controls_only_runs_of_students(visit: Visit, jobs: Jobs) -> None:
     teacher = open_as_teacher(visit)
     ann = join_as_student(visit, only_class(), "Ann")
-    hers = begun(visit, jobs, ann, "Hers")
+    her_run = submit_copy_run(visit, jobs, ann, "Hers")
     other_run = jobs.submit(make_run_config("copy", title="Not of the class"), "visitor-1")
-    page_of(teacher, other_run)
-    assert "Someone else's run" in text(teacher)
-    page_of(teacher, hers)
-    assert "A run of your class" in text(teacher)
+    open_run(teacher, other_run)
+    assert "Someone else's run" in page_markdown(teacher)
+    open_run(teacher, her_run)
+    assert "A run of your class" in page_markdown(teacher)
     press(teacher, "Pause")
-    assert jobs.run(hers).status == "paused"
+    assert jobs.run(her_run).status == "paused"
     bob = join_as_student(visit, only_class())
-    assert "Someone else's run" in text(page_of(bob, hers))
-    press(page_of(ann, hers), "Resume")
-    assert jobs.run(hers).status == "queued"
+    assert "Someone else's run" in page_markdown(open_run(bob, her_run))
+    press(open_run(ann, her_run), "Resume")
+    assert jobs.run(her_run).status == "queued"
     only_class().end()
-    assert "Someone else's run" in text(page_of(teacher, hers))
+    assert "Someone else's run" in page_markdown(open_run(teacher, her_run))
 
 
 def test_the_same_run_has_one_card_with_all_its_names(visit: Visit, jobs: Jobs) -> None:
     teacher = open_as_teacher(visit)
     for name in ("Ann", "Bob"):
         press(join_as_student(visit, only_class(), name).switch_page(TRAIN).run(), "train-sort")
-    [card] = wall(rerun(teacher))
+    [card] = run_cards(rerun(teacher))
     assert (card["who"], card["curve"], card["right"]) == ("Ann, Bob", [], None)
     folder = jobs.folder(card["name"])
     folder.append_metrics({"step": 1, "loss": 2.5})
     folder.append_metrics({"step": 2, "loss": 1.25, "sequence_accuracy": 0.5})
-    [card] = wall(rerun(teacher))
+    [card] = run_cards(rerun(teacher))
     assert (card["curve"], card["right"]) == ([[1, 2.5], [2, 1.25]], 0.5)
 
 
@@ -119,18 +119,18 @@ def test_a_class_race_gives_every_student_a_run_and_shows_all_the_verdict(
     each = Counter(run.owner for run in infos)
     assert set(each) == set(visitors)
     assert max(each.values()) - min(each.values()) <= 1
-    assert {card["who"] for card in wall(rerun(teacher))} == {"Ann", "Bob"}
+    assert {card["who"] for card in run_cards(rerun(teacher))} == {"Ann", "Bob"}
     assert teacher.session_state["class-together"] is False, "its popover no longer hides the wall"
     # Students' pages are updated; one once stayed unchanged for 90 seconds.
     update = message(only_class(), visitors[0])
     assert update["race"] == only_class().race != ""
-    assert sign(ann)["race"] != update["race"]
+    assert class_line_data(ann)["race"] != update["race"]
     links = [link.proto.label for link in rerun(ann).get("page_link")]
-    assert sign(ann)["race"] == update["race"]
+    assert class_line_data(ann)["race"] == update["race"]
     assert "Your training run →" in links
-    assert "Your class is training together" in text(ann)
-    hers = only_class().race_run(visitors[0])
-    assert jobs.run(hers).held_by(visitors[0])
+    assert "Your class is training together" in page_markdown(ann)
+    her_run = only_class().race_run(visitors[0])
+    assert jobs.run(her_run).held_by(visitors[0])
     assert sum(label.startswith("Your run: ") for label in links) == each[visitors[0]]
     for app in (ann, teacher):
         assert any("race of the class" in link.proto.label for link in app.get("page_link"))
@@ -152,14 +152,14 @@ def test_the_teacher_moves_a_waiting_run_to_the_front(visit: Visit, jobs: Jobs) 
     teacher = open_as_teacher(visit)
     ann = join_as_student(visit, only_class(), "Ann")
     before = jobs.submit(make_run_config("copy", title="Came before"), "visitor-1")
-    hers = begun(visit, jobs, ann, "Hers")
-    assert "Move to front" not in {element.label for element in page_of(ann, hers).button}
-    press(page_of(teacher, hers), "Move to front")
-    assert (jobs.run(hers).queue_position, jobs.run(before).queue_position) == (1, 2)
-    assert "Move to front" not in {element.label for element in page_of(teacher, hers).button}
-    jobs.control(hers, ann.session_state["visitor"], command="stop")
+    her_run = submit_copy_run(visit, jobs, ann, "Hers")
+    assert "Move to front" not in {element.label for element in open_run(ann, her_run).button}
+    press(open_run(teacher, her_run), "Move to front")
+    assert (jobs.run(her_run).queue_position, jobs.run(before).queue_position) == (1, 2)
+    assert "Move to front" not in {element.label for element in open_run(teacher, her_run).button}
+    jobs.control(her_run, ann.session_state["visitor"], command="stop")
     with pytest.raises(JobError, match="only queued runs"):
-        jobs.prioritize(hers, ann.session_state["visitor"])
+        jobs.prioritize(her_run, ann.session_state["visitor"])
 
 
 def test_runs_on_own_sentences_stay_private(visit: Visit, jobs: Jobs) -> None:
@@ -169,8 +169,8 @@ def test_runs_on_own_sentences_stay_private(visit: Visit, jobs: Jobs) -> None:
     config = make_run_config(title="Diary")
     assert isinstance(config, PairsRun)
     name = jobs.submit(config, ann.session_state["visitor"], {PAIRS_FILE: pairs})
-    assert wall(rerun(teacher)) == []
-    assert "is not shared" in " ".join(box.value for box in page_of(teacher, name).warning)
+    assert run_cards(rerun(teacher)) == []
+    assert "is not shared" in " ".join(box.value for box in open_run(teacher, name).warning)
 
 
 def test_a_teachers_run_goes_to_the_front_of_the_queue(visit: Visit, jobs: Jobs) -> None:

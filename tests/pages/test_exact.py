@@ -15,8 +15,10 @@ from transformer.ui.address import View
 from transformer.ui.shell.registry import PAGES
 
 TEXT = "The baker paints a boat."
-SIGNS = re.compile(r"▁|</?s>")
-OF_WORDS = [file for file in PAGES if file not in ("app.py", "pages/train.py", "pages/lessons.py")]
+TOKEN_SIGNS = re.compile(r"▁|</?s>")
+WORD_PAGES = [
+    file for file in PAGES if file not in ("app.py", "pages/train.py", "pages/lessons.py")
+]
 
 
 def texts(app: AppTest) -> list[str]:
@@ -27,25 +29,25 @@ def texts(app: AppTest) -> list[str]:
     return [*values, *(button.label for button in app.button)]
 
 
-def switch(app: AppTest) -> AppTest:
+def click_toggle(app: AppTest) -> AppTest:
     """Click the toggle."""
     toggle = next(element for element in app.toggle if element.label == "Show tokens")
     return toggle.set_value(not toggle.value).run()
 
 
-@pytest.mark.parametrize("page", OF_WORDS)
+@pytest.mark.parametrize("page", WORD_PAGES)
 def test_by_default_no_page_shows_tokens_or_code(visit: Visit, page: str) -> None:
     app = visit(page, text=TEXT)
     assert not app.exception
-    assert not [text for text in texts(app) if SIGNS.search(text)]
+    assert not [text for text in texts(app) if TOKEN_SIGNS.search(text)]
     assert not [element.value for element in app.code if "import" in element.value]
 
 
 def test_the_switch_is_kept_from_page_to_page_and_in_the_address(visit: Visit) -> None:
-    app = switch(visit("pages/translate.py", text=TEXT))
+    app = click_toggle(visit("pages/translate.py", text=TEXT))
     assert view(app).exact == 1
     assert app.query_params["exact"] in ("1", ["1"])
-    assert "exact" not in switch(app).query_params
+    assert "exact" not in click_toggle(app).query_params
 
 
 def test_an_old_link_that_shows_tokens_is_exact(visit: Visit) -> None:
@@ -56,7 +58,7 @@ def test_an_old_link_that_shows_tokens_is_exact(visit: Visit) -> None:
 def test_the_explorer_gets_the_toggles_value(visit: Visit) -> None:
     app = visit("pages/attention.py", text=TEXT)
     assert component_data(app)[0]["exact"] == 0
-    assert component_data(switch(app))[0]["exact"] == 1
+    assert component_data(click_toggle(app))[0]["exact"] == 1
 
 
 def test_translate_shows_whole_words(visit: Visit, translator: Translator) -> None:
@@ -69,8 +71,8 @@ def test_translate_shows_whole_words(visit: Visit, translator: Translator) -> No
     for number, step in enumerate(table["steps"]):
         positions = [at for at, word in enumerate(numbers) if word == number]
         # In greedy decoding the chosen word is the most probable one, compared by token.
-        chances = [trace.translation.steps[at].probability for at in positions]
-        assert step["chosen"]["probability"] in [pytest.approx(chance) for chance in chances]
+        probabilities = [trace.translation.steps[at].probability for at in positions]
+        assert step["chosen"]["probability"] in [pytest.approx(chance) for chance in probabilities]
         assert step["candidates"][0] == step["chosen"]
         assert step["first"] == positions[0]
         assert step["input"] == ["<s>", *written[:number]]
@@ -83,7 +85,7 @@ def test_layers_and_heads_are_counted_from_1(visit: Visit) -> None:
     app = visit("pages/lab.py", text=TEXT, lab="switch", layer="1", head="2")
     box = next(element for element in app.selectbox if element.label == "Layer")
     assert (box.options, box.value) == (["1", "2"], 1)
-    box = next(element for element in switch(app).selectbox if element.label == "Layer")
+    box = next(element for element in click_toggle(app).selectbox if element.label == "Layer")
     assert (box.options, box.value) == (["0", "1"], 1)
 
 
@@ -95,7 +97,7 @@ def test_the_tables_and_formulas_of_a_box_are_counted_from_1(visit: Visit) -> No
     assert "q_{3,4}" in formulas
     assert "$W^Q_{2}$" in " ".join(element.value for element in app.markdown)
     assert {table["first"] for table in component_data(app) if "columns_count" in table} == {1}
-    app = switch(app)
+    app = click_toggle(app)
     assert "q_{2,3}" in " ".join(box.value for box in app.latex)
     assert "$W^Q_{1}$" in " ".join(element.value for element in app.markdown)
     assert {table["first"] for table in component_data(app) if "columns_count" in table} == {0}

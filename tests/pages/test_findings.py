@@ -39,7 +39,7 @@ def results(translator: Translator) -> dict[str, dict[str, Any]]:
     return {name: report(translator, corpus, f"finding-{name}").to_dict() for name in DONE}
 
 
-def put(
+def store_finding(
     checkpoints: Path, runs: Path, name: str, result: dict[str, Any], file: str = RESULT
 ) -> str:
     digest = checkpoint_hash(checkpoints / "tiny")
@@ -84,7 +84,7 @@ def test_verdicts_with_reason_figures_and_files(
     visit: Visit, checkpoints: Path, tmp_path: Path, results: dict[str, dict[str, Any]]
 ) -> None:
     for name, result in results.items():
-        put(checkpoints, tmp_path / "runs", name, result)
+        store_finding(checkpoints, tmp_path / "runs", name, result)
     app = visit(PAGE, sentences=str(N), exact="1")
     assert not messages(app)
     assert "the claim needs" not in texts(app)  # figures are shown on request
@@ -124,7 +124,7 @@ def test_the_latest_result_is_shown_with_its_date_for_any_corpus(
     visit: Visit, checkpoints: Path, tmp_path: Path, results: dict[str, dict[str, Any]]
 ) -> None:
     runs, name = tmp_path / "runs", "positional"
-    key = put(checkpoints, runs, name, results[name])
+    key = store_finding(checkpoints, runs, name, results[name])
     about = f"finding-{name} {checkpoint_hash(checkpoints / 'tiny')}"
     LatestIndex(runs, runs / RESULTS_FOLDER).record(about, key)
     (noted,) = (runs / ".last").iterdir()
@@ -139,7 +139,7 @@ def test_the_latest_result_is_shown_with_its_date_for_any_corpus(
 
 
 def test_a_failed_finding_shows_the_reason(visit: Visit, checkpoints: Path, tmp_path: Path) -> None:
-    put(
+    store_finding(
         checkpoints,
         tmp_path / "runs",
         "single",
@@ -217,7 +217,7 @@ def folder(checkpoints: Path, tmp_path: Path) -> Path:
     return folder
 
 
-def effects(app: AppTest) -> list[Any]:
+def effect_elements(app: AppTest) -> list[Any]:
     return [box for box in app.get("html") if 'class="hu-effect"' in box.proto.body]
 
 
@@ -233,7 +233,7 @@ def test_a_shipped_finding_has_figures_and_its_origin(visit: Visit, folder: Path
     assert "Run all" in [button.label for button in app.button]
     app.button(key="open-positional").click().run()
     assert texts(app).count("Shipped with the app: 1 Feb 1970") == 2
-    assert len(effects(app)) == 1
+    assert len(effect_elements(app)) == 1
     assert "Run" in [button.label for button in app.button]
 
 

@@ -20,15 +20,15 @@ from transformer.ui.services import live_jobs
 Sent = list[ForwardMsg]
 
 
-class Everything(frozenset[str]):
-    """Return the references that a browser has after it has shown this page."""
+class EveryReference(frozenset[str]):
+    """Set of all references, as if the browser had cached every element."""
 
     def __contains__(self, _: object) -> bool:
         return True
 
 
 @contextmanager
-def recorded() -> Iterator[Sent]:
+def recorded_messages() -> Iterator[Sent]:
     """Record everything that pages send to the browser."""
     collected: Sent = []
     with pytest.MonkeyPatch.context() as patch:
@@ -36,27 +36,26 @@ def recorded() -> Iterator[Sent]:
         yield collected
 
 
-def after(sent: Sent, asks: str) -> Sent:
-    """Return Streamlit's state of a page that is not yet sent when its fragment runs."""
+def queued_after_clear(sent: Sent, fragment_id: str) -> Sent:
+    """Return the messages left in Streamlit's queue if a fragment reruns before they are sent."""
     queue = ForwardMsgQueue()
     for message in sent:
         queue.enqueue(message)
-    queue.clear(retain_lifecycle_msgs=True, fragment_ids_this_run=[asks])
+    queue.clear(retain_lifecycle_msgs=True, fragment_ids_this_run=[fragment_id])
     return [m for m in queue.flush() if m.HasField("delta") or m.HasField("ref_hash")]
 
 
-def drawn(messages: Sent) -> None:
-    """Insert each element as the browser does, which rejects a position beyond the next free
-    one."""
+def check_positions(messages: Sent) -> None:
+    """Check each element's position as the browser does, which rejects one beyond the next free."""
     tree: dict[tuple[int, ...], int] = {(0,): 0, (1,): 0, (2,): 0, (3,): 0}
     for message in messages:
         *parent, index = message.metadata.delta_path
-        within = tuple(parent)
-        assert within in tree, f"{[*within, index]}: no element at {parent}"
-        assert index <= tree[within], f"{[*within, index]}: there are {tree[within]}"
-        tree[within] = max(tree[within], index + 1)
+        parent_path = tuple(parent)
+        assert parent_path in tree, f"{[*parent_path, index]}: no element at {parent}"
+        assert index <= tree[parent_path], f"{parent}, {index}: there are {tree[parent_path]}"
+        tree[parent_path] = max(tree[parent_path], index + 1)
         if message.delta.HasField("add_block"):  # which is never sent as a reference
-            tree.setdefault((*within, index), 0)
+            tree.setdefault((*parent_path, index), 0)
 
 
 def fragments(sent: Sent) -> set[str]:
@@ -67,7 +66,7 @@ def home(visit: Visit) -> AppTest:
     return visit("app.py")
 
 
-def ideas(visit: Visit) -> AppTest:
+def train(visit: Visit) -> AppTest:
     return visit("pages/train.py")
 
 
@@ -76,7 +75,7 @@ def form(visit: Visit) -> AppTest:
     return app.button(key="change-reverse").click().run()
 
 
-def a_run(visit: Visit) -> AppTest:
+def queued_run(visit: Visit) -> AppTest:
     visit("pages/train.py")  # which creates the folder of runs
     name = live_jobs.jobs().submit(make_run_config("copy"), "visitor-1")
     return visit("pages/train.py", run=name)
@@ -94,21 +93,21 @@ def timing(visit: Visit) -> AppTest:
     return visit("pages/why.py", part="time")
 
 
-PAGES = [home, ideas, form, a_run, lab, findings, timing]
+PAGES = [home, train, form, queued_run, lab, findings, timing]
 
 
-def held(sent: Sent) -> None:
+def check_fragments(sent: Sent) -> None:
     last = max(index for index, message in enumerate(sent) if message.HasField("navigation"))
     assert fragments(sent[last:])
     for fragment in fragments(sent[last:]):
-        drawn(after(sent[last:], fragment))
+        check_positions(queued_after_clear(sent[last:], fragment))
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_no_element_waits_for_a_fragment(page: Callable[[Visit], AppTest], visit: Visit) -> None:
-    with recorded() as sent:
+    with recorded_messages() as sent:
         page(visit)
-    held(sent)
+    check_fragments(sent)
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -118,16 +117,16 @@ def test_no_element_waits_for_a_fragment_that_the_browser_already_has(
     app = page(visit)
     reset = ScriptRunContext.reset
 
-    def remembered(self: ScriptRunContext, *args: Any, **more: Any) -> None:
+    def reset_with_references(self: ScriptRunContext, *args: Any, **more: Any) -> None:
         reset(self, *args, **more)
-        self.cached_message_hashes = Everything()
+        self.cached_message_hashes = EveryReference()
 
-    monkeypatch.setattr(ScriptRunContext, "reset", remembered)
+    monkeypatch.setattr(ScriptRunContext, "reset", reset_with_references)
     config.set_option("global.minCachedMessageSize", 1.0)
     try:
-        with recorded() as sent:
+        with recorded_messages() as sent:
             app.run()
     finally:
         config.set_option("global.minCachedMessageSize", 10_000.0)
     assert any(message.HasField("ref_hash") for message in sent)
-    held(sent)
+    check_fragments(sent)

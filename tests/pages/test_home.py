@@ -69,7 +69,7 @@ def model(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> Model:
     return models.load("tiny", checkpoints / "tiny")
 
 
-def ask(model: Model, **choice: Any) -> TranslationRequest:
+def send_choice(model: Model, **choice: Any) -> TranslationRequest:
     """Return the request that is stored for a message of the browser."""
     st.session_state[glance.KEY] = {"choice": choice}
     glance._handle_choice(model)
@@ -77,7 +77,7 @@ def ask(model: Model, **choice: Any) -> TranslationRequest:
 
 
 def test_typed_text_becomes_the_sentence_if_it_can_be_translated(model: Model) -> None:
-    assert ask(model, text=TEXT, number=3).number == 3
+    assert send_choice(model, text=TEXT, number=3).number == 3
     assert state.view().text == TEXT
     for text, problem in (
         ("", "Type a few words"),
@@ -86,9 +86,9 @@ def test_typed_text_becomes_the_sentence_if_it_can_be_translated(model: Model) -
         ("the lamp " * 400, "at most 512"),
         ("x" * 30_000, "30,000 characters"),
     ):
-        assert problem in ask(model, text=text, number=4).problem
+        assert problem in send_choice(model, text=text, number=4).problem
         assert state.view().text == TEXT
-    assert not ask(model, text="She hides.", number=5).problem
+    assert not send_choice(model, text="She hides.", number=5).problem
     assert state.view().text == "She hides."
 
 
@@ -106,14 +106,14 @@ def test_typed_text_becomes_the_sentence_if_it_can_be_translated(model: Model) -
 )
 def test_invalid_messages_are_ignored(model: Model, choice: dict[str, Any]) -> None:
     before = state.view().text
-    assert ask(model, **choice) == TranslationRequest(before)
+    assert send_choice(model, **choice) == TranslationRequest(before)
     assert state.view().text == before
 
 
 def test_a_forced_word_changes_only_this_sentences_translation(model: Model) -> None:
     first = trace_cache.greedy(model, TEXT).trace.translation
     token_id = next(c.id for c in first.steps[0].candidates if c.id != first.ids[0] and c.id > 3)
-    request = ask(model, text=TEXT, number=1, prefix=[token_id])
+    request = send_choice(model, text=TEXT, number=1, prefix=[token_id])
     data = glance._picture(model, request)
     assert data["ids"][0] == token_id
     assert data["taken"] == 0
@@ -123,6 +123,6 @@ def test_a_forced_word_changes_only_this_sentences_translation(model: Model) -> 
 
 @pytest.mark.parametrize("prefix", [(10**9,), (1,), (-5,), (5,) * 5000])
 def test_an_invalid_prefix_is_reported(model: Model, prefix: tuple[int, ...]) -> None:
-    data = glance._picture(model, ask(model, text=TEXT, number=1, prefix=list(prefix)))
+    data = glance._picture(model, send_choice(model, text=TEXT, number=1, prefix=list(prefix)))
     assert data["problem"]
     assert "written" not in data

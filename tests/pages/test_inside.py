@@ -10,7 +10,15 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, browser_views, charts, numbers, run_program, turn, view
+from tests.pages.conftest import (
+    Visit,
+    browser_views,
+    charts,
+    numbers,
+    open_address,
+    run_program,
+    view,
+)
 from transformer import Translator
 from transformer.analysis.inside import opened_box
 from transformer.figures.box_layout import STOPS
@@ -62,7 +70,7 @@ def test_every_box_opens_to_the_numbers_of_the_analysis(
     app = visit(PAGE, text=TEXT, layer="1", head="2", exact="1")
     trace = translator.trace(TEXT)
     for name in STOPS:
-        turn(app, box=name)
+        open_address(app, box=name)
         head, _, rest = name.partition(".")
         layered = rest.startswith(("self_attn", "cross_attn", "ffn"))
         box_tables = opened_box(trace, translator, f"{head}.1.{rest}" if layered else name, 2)
@@ -101,7 +109,7 @@ def test_without_a_selected_number_the_largest_is_selected(visit: Visit) -> None
     header, values = tables(app)["Normalised"]
     row, column = np.unravel_index(np.abs(values).argmax(), values.shape)
     assert header["cell"] == {"row": row, "column": column, "here": True}
-    turn(app, row="1", column="9999")
+    open_address(app, row="1", column="9999")
     header, values = tables(app)["Normalised"]
     assert header["cell"] == {"row": 1, "column": np.abs(values[1]).argmax(), "here": True}
 
@@ -147,7 +155,7 @@ def test_an_empty_or_too_long_sentence_is_reported(visit: Visit) -> None:
     app = visit(PAGE)
     for section in SECTIONS:
         for text in ("", "x " * 2500):
-            turn(app, section=section, text=text)
+            open_address(app, section=section, text=text)
             assert len(app.warning) == 1, (section, text)
 
 
@@ -155,7 +163,7 @@ def test_odd_sentences_are_shown_as_they_are(visit: Visit) -> None:
     app = visit(PAGE)
     for section in SECTIONS:
         for text in ("<i>x</i> $x$ **b**", "🙂 ![a](b) `c`"):
-            turn(app, section=section, text=text, target=text)
+            open_address(app, section=section, text=text, target=text)
             written = "".join(html.proto.body for html in app.get("html"))
             assert "<i" not in written
 

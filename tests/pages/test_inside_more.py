@@ -30,7 +30,7 @@ from transformer.ui.address import View
 
 PAGE = "pages/inside.py"
 TEXT = "The baker paints a boat."
-HIDES = "The baker hides books."
+SENTENCE = "The baker hides books."
 html = partial(visible_text, kinds=["html"])
 
 
@@ -84,11 +84,11 @@ def test_an_example_sentence_is_not_in_the_batch_twice(visit: Visit) -> None:
 def test_the_walkthrough_ends_with_the_most_probable_token_and_alternatives(
     visit: Visit, translator: Translator, row: int
 ) -> None:
-    trace = translator.trace(HIDES)
+    trace = translator.trace(SENTENCE)
     with torch.no_grad():
         logits = translator.model(torch.tensor([trace.src_ids]), torch.tensor([trace.tgt_ids]))
     probability, ids = logits[0, row].double().softmax(-1).topk(5)
-    app = visit(PAGE, text=HIDES, box=STOPS[-1], row=str(row))
+    app = visit(PAGE, text=SENTENCE, box=STOPS[-1], row=str(row))
     assert not messages(app)
     tables = [
         element.proto.body
@@ -109,7 +109,7 @@ def test_the_walkthrough_ends_with_the_most_probable_token_and_alternatives(
 
 
 def test_another_step_can_be_selected_at_the_end(visit: Visit) -> None:
-    app = visit(PAGE, text=HIDES, box=STOPS[-1])  # the first output
+    app = visit(PAGE, text=SENTENCE, box=STOPS[-1])  # the first output
     choice = next(box for box in app.selectbox if box.label == "Step")
     choice.select_index(1).run()
     assert view(app).row == 1
@@ -118,16 +118,16 @@ def test_another_step_can_be_selected_at_the_end(visit: Visit) -> None:
 
 
 def test_other_boxes_show_no_next_token(visit: Visit) -> None:
-    app = visit(PAGE, text=HIDES, box=STOPS[0])
+    app = visit(PAGE, text=SENTENCE, box=STOPS[0])
     assert not [
         element for element in app.get("html") if "The most probable tokens" in element.proto.body
     ]
 
 
-def test_the_rate_is_equation_3_and_its_sliders_stand_in_the_address(visit: Visit) -> None:
+def test_the_rate_is_equation_3_and_its_sliders_are_in_the_address(visit: Visit) -> None:
     app = visit(PAGE, text=TEXT, section="learning", d="128", warmup="400")
-    drawn = charts(app)[0]["data"][0]
-    steps, rate = numbers(drawn["x"]), numbers(drawn["y"])
+    trace = charts(app)[0]["data"][0]
+    steps, rate = numbers(trace["x"]), numbers(trace["y"])
     assert rate.max() == pytest.approx((128 * 400) ** -0.5)
     assert steps[rate.argmax()] == 400
     for step, value in list(zip(steps, rate, strict=True))[::50]:
@@ -161,7 +161,7 @@ def test_another_dropout_mask_drops_other_numbers(visit: Visit) -> None:
     assert "Nothing is dropped" in visible_text(app)
 
 
-def test_the_loss_of_a_smoothed_target_is_torchs(visit: Visit, translator: Translator) -> None:
+def test_the_loss_of_a_smoothed_target_equals_torch(visit: Visit, translator: Translator) -> None:
     app = visit(PAGE, text=TEXT, section="learning", smoothing="0.2", row="1")
     trace = translator.trace(TEXT)
     logits = torch.tensor(trace["hook_logits"])[1].double()
@@ -176,7 +176,7 @@ def test_the_loss_of_a_smoothed_target_is_torchs(visit: Visit, translator: Trans
 
 
 @pytest.mark.parametrize("target", ["Le boulanger peint.", "a b c d e f g"])
-def test_bleu_is_sacrebleus(visit: Visit, translator: Translator, target: str) -> None:
+def test_bleu_equals_sacrebleu(visit: Visit, translator: Translator, target: str) -> None:
     app = visit(PAGE, text=TEXT, section="bleu")
     assert "Enter your own above" in " ".join(box.value for box in app.caption)
     assert any("mathbf" in box.value for box in app.latex)  # the example is computed step by step

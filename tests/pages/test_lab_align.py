@@ -23,14 +23,14 @@ HEAD = {"layer": "1", "head": "2", "by": "norms", "to": "input"}
 
 
 @pytest.fixture(scope="module")
-def sixty(checkpoints: Path) -> tuple[dict[str, Any], str]:
+def report_and_key(checkpoints: Path) -> tuple[dict[str, Any], str]:
     return run_report(checkpoints, Corpus.bundled(N), "alignment")
 
 
 @pytest.fixture
-def measured(sixty: tuple[dict[str, Any], str], tmp_path: Path) -> dict[str, Any]:
-    store_result(tmp_path / "runs", *sixty)
-    return sixty[0]
+def measured(report_and_key: tuple[dict[str, Any], str], tmp_path: Path) -> dict[str, Any]:
+    store_result(tmp_path / "runs", *report_and_key)
+    return report_and_key[0]
 
 
 def open_lab(visit: Visit, **params: str) -> AppTest:
@@ -108,13 +108,13 @@ def test_a_first_visit_opens_the_best_head(visit: Visit, measured: dict[str, Any
 
 
 def test_the_best_head_replaces_the_default_head(
-    visit: Visit, sixty: tuple[dict[str, Any], str], tmp_path: Path
+    visit: Visit, report_and_key: tuple[dict[str, Any], str], tmp_path: Path
 ) -> None:
     app = open_lab(visit)  # nothing is measured yet
     assert (view(app).layer, view(app).head) == (0, 0)
-    store_result(tmp_path / "runs", *sixty)
+    store_result(tmp_path / "runs", *report_and_key)
     app.run()
-    best = next(line for line in sixty[0]["table"] if line["aligner"] == "head")
+    best = next(line for line in report_and_key[0]["table"] if line["aligner"] == "head")
     current = view(app)
     selected = (current.by, current.to, current.layer, current.head)
     assert selected == (best["by"], best["to"], best["layer"], best["head"])
@@ -158,7 +158,7 @@ def test_without_gold_links_one_sentence_is_still_aligned(visit: Visit) -> None:
     assert len(app.get("plotly_chart")) == 2
 
 
-def test_typed_links_are_what_the_head_is_scored_by(visit: Visit, translator: Translator) -> None:
+def test_the_head_is_scored_by_the_typed_links(visit: Visit, translator: Translator) -> None:
     app = open_lab(visit, sentences="3", **HEAD)
     typed = next(box for box in app.text_input if "source-target" in box.label)
     typed.set_value("0-0 1-1 2?2 3-3").run()
@@ -181,13 +181,13 @@ def test_typed_links_are_what_the_head_is_scored_by(visit: Visit, translator: Tr
 
 
 @pytest.mark.parametrize(
-    ("typed", "why"),
+    ("typed", "reason"),
     [("0-9", "outside the sentences' 4 source and 4 target"), ("0:1", "is not a link")],
 )
-def test_invalid_links_are_rejected(visit: Visit, typed: str, why: str) -> None:
+def test_invalid_links_are_rejected(visit: Visit, typed: str, reason: str) -> None:
     app = open_lab(visit, sentences="3", **HEAD)
     next(box for box in app.text_input if "source-target" in box.label).set_value(typed).run()
-    assert why in messages(app)[0]
+    assert reason in messages(app)[0]
     assert view(app).links == ""
 
 
@@ -197,7 +197,7 @@ def test_address_links_that_do_not_fit_the_sentence_are_ignored(visit: Visit) ->
     assert len(app.get("plotly_chart")) == 2
 
 
-def test_a_sentence_of_the_corpus_brings_its_gold_links(
+def test_a_sentence_of_the_corpus_has_its_gold_links(
     visit: Visit, measured: dict[str, Any]
 ) -> None:
     app = open_lab(visit, **HEAD)

@@ -106,14 +106,14 @@ def test_an_output_token_beyond_the_translation_is_its_last(visit: Visit) -> Non
     assert app.query_params["step"] == "2"
 
 
-def rivals(app: AppTest) -> Selectbox[int]:
+def contrast_menu(app: AppTest) -> Selectbox[int]:
     return next(box for box in app.selectbox if box.label.startswith("Compare with token"))
 
 
 def test_a_contrast_token_is_selected_and_stored_in_the_address(visit: Visit) -> None:
     app = open_lab(visit, step="2")
     assert view(app).against == -1
-    box = rivals(app)
+    box = contrast_menu(app)
     assert len(box.options) > 2
     box.select_index(1).run()
     assert not messages(app)
@@ -210,8 +210,8 @@ def test_the_head_grids_belong_to_the_token_and_the_code_prints_them(
     for board in boards:
         assert len(board["layout"]["yaxis"]["ticktext"]) == layers
         assert len(board["layout"]["xaxis"]["ticktext"]) == heads
-    believed = next(box.value for box in app.markdown if "How reliable is this?" in box.value)
-    assert re.search(r"correlation [+−][01]\.\d\d over all heads", believed)
+    reliability = next(box.value for box in app.markdown if "How reliable is this?" in box.value)
+    assert re.search(r"correlation [+−][01]\.\d\d over all heads", reliability)
 
 
 def test_the_direct_attribution_code_prints_the_same(visit: Visit) -> None:

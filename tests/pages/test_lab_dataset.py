@@ -30,18 +30,20 @@ def open_lab(visit: Visit, **params: str) -> AppTest:
     return visit("pages/lab.py", lab="dataset", corpus="upload", **params)
 
 
-def brought(visit: Visit, lines: list[str] = LINES, **params: str) -> AppTest:
+def open_with_lines(visit: Visit, lines: list[str] = LINES, **params: str) -> AppTest:
     app = open_lab(visit, **params)
     return app.text_area(key="corpus-text").set_value("\n".join(lines)).run()
 
 
-def question(checkpoints: Path, lines: list[str], heads: str = "", **options: Any) -> Computation:
+def computation_for(
+    checkpoints: Path, lines: list[str], heads: str = "", **options: Any
+) -> Computation:
     folder = checkpoints / "tiny"
     corpus = Corpus.from_lines(lines, "Your text")
     return dataset_computation(folder, checkpoint_hash(folder), corpus, heads, options)
 
 
-def written(tmp_path: Path, computation: Computation) -> zipfile.ZipFile:
+def open_result(tmp_path: Path, computation: Computation) -> zipfile.ZipFile:
     path = tmp_path / "runs" / RESULTS_FOLDER / computation.key / computation.file
     return zipfile.ZipFile(io.BytesIO(path.read_bytes()))
 
@@ -49,17 +51,17 @@ def written(tmp_path: Path, computation: Computation) -> zipfile.ZipFile:
 def test_sentences_become_one_file(
     visit: Visit, checkpoints: Path, translator: Translator, tmp_path: Path
 ) -> None:
-    app = brought(visit, method="beam", beam_size="2", exact="1")
+    app = open_with_lines(visit, method="beam", beam_size="2", exact="1")
     assert any("beam size 2" in caption.value for caption in app.caption)
     app.multiselect(key="traced").set_value(["c1", "e0.2"]).run()
     assert view(app).traced == "c1,e0.2"
     measure(app, "Trace all sentences")
     assert not messages(app)
-    computation = question(
+    computation = computation_for(
         checkpoints, LINES, "c1,e0.2", method="beam", beam_size=2, length_penalty=0.6
     )
     traces = [translator.trace(line, beam_size=2) for line in LINES]
-    with written(tmp_path, computation) as packed:
+    with open_result(tmp_path, computation) as packed:
         translations = pd.read_parquet(packed.open("translations.parquet"))
         assert translations["text"].tolist() == [trace.text for trace in traces]
         stored = np.load(io.BytesIO(packed.read("weights.npz")), allow_pickle=False)
@@ -85,9 +87,9 @@ def test_given_translations_are_traced_as_they_are(
     visit: Visit, checkpoints: Path, tmp_path: Path
 ) -> None:
     pairs = ["She paints.\tElle peint.", "Books.\tDes livres."]
-    app = brought(visit, pairs, method="beam")
+    app = open_with_lines(visit, pairs, method="beam")
     measure(app, "Trace all sentences")
-    with written(tmp_path, question(checkpoints, pairs)) as packed:
+    with open_result(tmp_path, computation_for(checkpoints, pairs)) as packed:
         translations = pd.read_parquet(packed.open("translations.parquet"))
     assert translations["text"].tolist() == ["Elle peint.", "Des livres."]
     assert translations["method"].tolist() == ["forced", "forced"]
@@ -96,9 +98,14 @@ def test_given_translations_are_traced_as_they_are(
 @pytest.mark.usefixtures("computing_process")
 def test_cancelling_leaves_no_files(visit: Visit, checkpoints: Path, tmp_path: Path) -> None:
     lines = [f"The baker sells {n} books." for n in range(1500)]
-    app = brought(visit, lines, sentences="1500")
+    app = open_with_lines(visit, lines, sentences="1500")
     button(app, "Trace all sentences").click().run()
-    folder = tmp_path / "runs" / RESULTS_FOLDER / question(checkpoints, lines, method="greedy").key
+    folder = (
+        tmp_path
+        / "runs"
+        / RESULTS_FOLDER
+        / computation_for(checkpoints, lines, method="greedy").key
+    )
     deadline = time.monotonic() + 180
     while not [*folder.glob(".dataset.zip.*")]:
         assert time.monotonic() < deadline
@@ -116,10 +123,15 @@ def test_cancelling_leaves_no_files(visit: Visit, checkpoints: Path, tmp_path: P
 def test_a_killed_computation_leaves_no_partial_file(
     visit: Visit, checkpoints: Path, tmp_path: Path
 ) -> None:
-    folder = tmp_path / "runs" / RESULTS_FOLDER / question(checkpoints, LINES, method="greedy").key
+    folder = (
+        tmp_path
+        / "runs"
+        / RESULTS_FOLDER
+        / computation_for(checkpoints, LINES, method="greedy").key
+    )
     (folder / ".dataset.zip.half" / "dataset").mkdir(parents=True)
     write_json(folder / FAILED, {"reason": "it took too long"})
-    app = brought(visit)
+    app = open_with_lines(visit)
     assert messages(app) == ["This could not be measured: it took too long."]
     assert [path.name for path in folder.iterdir()] == [FAILED]
     measure(app, "Try again")
@@ -127,22 +139,22 @@ def test_a_killed_computation_leaves_no_partial_file(
 
 
 @pytest.mark.parametrize(
-    ("lines", "why"),
+    ("lines", "reason"),
     [
         (["Fine.", "", "Books."], "Your text, line 2: the line has no sentence"),
         (["Fine.", "Books.\tLivres."], "Your text, line 2: it has a tab"),
     ],
 )
 def test_an_invalid_line_is_rejected_with_its_number(
-    visit: Visit, lines: list[str], why: str
+    visit: Visit, lines: list[str], reason: str
 ) -> None:
-    app = brought(visit, lines)
-    assert why in messages(app)[0]
+    app = open_with_lines(visit, lines)
+    assert reason in messages(app)[0]
     assert not [element for element in app.button if element.label == "Trace all sentences"]
 
 
 def test_a_too_long_sentence_is_rejected_before_any_is_traced(visit: Visit) -> None:
-    app = brought(visit, ["Fine.", "word " * 600])
+    app = open_with_lines(visit, ["Fine.", "word " * 600])
     measure(app, "Trace all sentences", "failed")
     assert "Your text, line 2: The text has" in messages(app)[0]
 

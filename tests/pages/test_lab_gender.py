@@ -30,18 +30,18 @@ def measured(checkpoints: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return folder
 
 
-def opened(visit: Visit, folder: Path, **params: str) -> AppTest:
+def open_lab(visit: Visit, folder: Path, **params: str) -> AppTest:
     return visit(PAGE, folder, **{"lab": "job", **params})
 
 
-def shown(app: AppTest) -> str:
+def page_text(app: AppTest) -> str:
     return unescape(visible_text(app))
 
 
 def test_both_sentences_are_translated_and_read(visit: Visit, measured: Path) -> None:
-    app = opened(visit, measured)
+    app = open_lab(visit, measured)
     assert not messages(app)
-    text = shown(app)
+    text = page_text(app)
     translator = Translator.load(measured / "tiny", "cpu")
     for pronoun in ("he", "she"):
         source = f"The doctor thanked the nurse because {pronoun} was kind."
@@ -53,12 +53,12 @@ def test_both_sentences_are_translated_and_read(visit: Visit, measured: Path) ->
 
 
 def test_the_button_switches_the_heads_off_and_on(visit: Visit, measured: Path) -> None:
-    app = opened(visit, measured, pair=EXAMPLES[1])
-    assert "Without these heads" not in shown(app)
+    app = open_lab(visit, measured, pair=EXAMPLES[1])
+    assert "Without these heads" not in page_text(app)
     button(app, "Switch these heads off").click().run()
     assert not messages(app)
     assert app.query_params["silent"] in ("1", ["1"])
-    text = shown(app)
+    text = page_text(app)
     assert "Without these heads" in text
     assert "of 4 genders differ" in text
     translator = Translator.load(measured / "tiny", "cpu")
@@ -68,13 +68,13 @@ def test_the_button_switches_the_heads_off_and_on(visit: Visit, measured: Path) 
     for word in translator.translate(source, hooks=off, candidates=1).text.split():
         assert word.strip(".,!?") in text
     button(app, "Switch these heads on").click().run()
-    assert "Without these heads" not in shown(app)
+    assert "Without these heads" not in page_text(app)
     assert view(app).silent == 0
 
 
 def test_the_figures_are_shown_with_their_intervals(visit: Visit, measured: Path) -> None:
-    app = opened(visit, measured)
-    text = shown(app)
+    app = open_lab(visit, measured)
+    text = page_text(app)
     assert "WinoMT is a test set of 400 sentences" in text
     assert "With *he* 90% of the genders are right, with *she* 30%" in text
     assert "The pronoun changes the gender in 25.0% of 60 minimal pairs" in text
@@ -99,24 +99,24 @@ def test_the_figures_are_shown_with_their_intervals(visit: Visit, measured: Path
 def test_an_unsuitable_sentence_gets_one_plain_sentence(
     visit: Visit, measured: Path, pair: str, reason: str
 ) -> None:
-    app = opened(visit, measured, pair=pair)
+    app = open_lab(visit, measured, pair=pair)
     (message,) = messages(app)
     assert reason.lower() in message.lower()
-    assert "a test set of 400 sentences" in shown(app)  # the figures do not need the sentence
+    assert "a test set of 400 sentences" in page_text(app)  # the figures do not need the sentence
 
 
 def test_a_model_without_an_aligner_or_figures_says_so(
     visit: Visit, checkpoints: Path, measured: Path, tmp_path: Path
 ) -> None:
-    app = opened(visit, checkpoints)
+    app = open_lab(visit, checkpoints)
     assert not messages(app)
     assert "This model has no aligner head" in app.info[0].value
     folder = tmp_path / "only aligner"
     shutil.copytree(measured / "tiny", folder / "tiny")
     (folder / "tiny" / "winomt.json").unlink()
-    app = opened(visit, folder)
-    assert "has not been evaluated on WinoMT" in shown(app)
-    assert "These heads attend most to the pronoun in this pair" in shown(app)
+    app = open_lab(visit, folder)
+    assert "has not been evaluated on WinoMT" in page_text(app)
+    assert "These heads attend most to the pronoun in this pair" in page_text(app)
 
 
 def test_another_language_pair_says_what_is_needed(
@@ -126,7 +126,7 @@ def test_another_language_pair_says_what_is_needed(
     shutil.copytree(measured / "tiny", folder / "tiny")
     card = folder / "tiny" / "README.md"
     card.write_text(card.read_text().replace("[en, fr]", "[en, ja]"), encoding="utf-8")
-    app = opened(visit, folder)
+    app = open_lab(visit, folder)
     assert not messages(app)
     assert (
         "This experiment needs a model that translates English into French or German"

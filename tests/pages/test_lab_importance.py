@@ -29,10 +29,10 @@ texts = partial(visible_text, kinds=("markdown", "caption"))
 def results(checkpoints: Path) -> dict[str, dict[str, Any]]:
     """Return the results of the page's reports, by key."""
     report_names = ("importance", "ablation", "pruning-kinds")
-    passes = [
+    reports = [
         run_report(checkpoints, Corpus.bundled(N), report_name) for report_name in report_names
     ]
-    return {key: result for result, key in passes}
+    return {key: result for result, key in reports}
 
 
 @pytest.fixture
@@ -77,11 +77,13 @@ def test_a_button_prunes_until_the_translation_changes(
     table = next(
         run_report["table"] for run_report in results.values() if run_report["what"] == "importance"
     )
-    rising = sorted(table, key=lambda row: row["normalised"])
+    by_importance = sorted(table, key=lambda row: row["normalised"])
     unpruned = translator.translate(TEXT, candidates=1)
 
     def translate(kind: str, n_pruned: int) -> str:
-        order = [(row["kind"], row["layer"], row["head"]) for row in rising if row["kind"] == kind]
+        order = [
+            (row["kind"], row["layer"], row["head"]) for row in by_importance if row["kind"] == kind
+        ]
         hooks = switched_off(translator.model.config, order[:n_pruned])
         max_len = len(unpruned.ids) + MAX_EXTRA_TOKENS
         return translator.translate(TEXT, hooks=hooks, candidates=1, max_len=max_len).text
@@ -111,8 +113,8 @@ def test_measured_importance_has_three_grids_and_curves(
 ) -> None:
     app = open_lab(visit)
     assert not messages(app)
-    drawn = charts(app)
-    assert len(drawn) == 9  # gradient, ablation, curves: three kinds each
+    figures = charts(app)
+    assert len(figures) == 9  # gradient, ablation, curves: three kinds each
     worse = sum(row["loss_low"] > 0 for row in measured["ablation"]["table"])
     assert f"Ablating **{worse}** of 24 heads significantly increases the loss" in texts(app)
     assert "With all heads" in texts(app)
@@ -130,13 +132,13 @@ def test_importance_has_two_definitions(visit: Visit, measured: dict[str, dict[s
     assert "what the code of Michel" in texts(app)
     after = charts(app)[0]["data"][0]
     assert before["z"] != after["z"]
-    rising = sorted(
+    by_importance = sorted(
         (row for row in measured["importance"]["table"] if row["kind"] == "encoder"),
         key=lambda row: row["position_normalised"],
     )
     button = next(b for b in app.button if b.label == "Show what changed")
     button.click().run()
-    pruned = [f"e{row['layer']}.{row['head']}" for row in rising[:3]]
+    pruned = [f"e{row['layer']}.{row['head']}" for row in by_importance[:3]]
     assert sorted(view(app).off.split(",")) == sorted(pruned)
 
 

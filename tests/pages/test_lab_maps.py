@@ -72,19 +72,19 @@ def test_the_sweep_is_computed_once_and_shown_in_four_ways(
         # A new visit, as after a reload: the result is still there.
         app = visit(PAGE, model_folder, **PAIR, swept=part)
         assert view(app).swept == part
-        drawn = charts(app)
+        figures = charts(app)
         if part == "heads":
             expected = [sweep.heads(kind) for kind in ("encoder", "decoder", "cross")]
         else:
             expected = [sweep.map(part, stack)[1] for stack in ("encoder", "decoder")]
-        for chart, values in zip(drawn, expected, strict=True):
+        for chart, values in zip(figures, expected, strict=True):
             np.testing.assert_allclose(numbers(chart["data"][0]["z"]), values, atol=1e-4)
         if part != "heads":
-            tokens = drawn[0]["layout"]["xaxis"]["ticktext"]
+            tokens = figures[0]["layout"]["xaxis"]["ticktext"]
             assert tokens[-1] == "end"
             assert [token for token in tokens if "|" in token] == ["…h | …r"]
-            assert len(drawn[0]["layout"]["yaxis"]["ticktext"]) == len(expected[0])
-            assert len(drawn[1]["layout"]["xaxis"]["ticktext"]) == len(sweep.prefix_tokens)
+            assert len(figures[0]["layout"]["yaxis"]["ticktext"]) == len(expected[0])
+            assert len(figures[1]["layout"]["xaxis"]["ticktext"]) == len(sweep.prefix_tokens)
     assert "restores" in main_text(app)
 
 
@@ -148,9 +148,9 @@ def test_a_map_is_stored_coloured_and_has_selectable_points(
     assert "Click a disc" in visible_text(app)
     for dots in POINT_COLOURS:
         app = visit(PAGE, **HEAD, dots=dots, exact="1")  # as after a reload
-        drawn = figure(app)
-        assert "of the variance" in drawn["layout"]["xaxis"]["title"]["text"]
-        assert len(drawn["data"]) >= 2
+        map_figure = figure(app)
+        assert "of the variance" in map_figure["layout"]["xaxis"]["title"]["text"]
+        assert len(map_figure["data"]) >= 2
         assert view(app).dots == dots
     app = visit(PAGE, **HEAD, point="q0.1", exact="1")
     source = Corpus.bundled(3).sentences[0].source

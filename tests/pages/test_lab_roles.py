@@ -41,21 +41,21 @@ PAGE = "pages/lab.py"
 LINES = ("She hides a boat.\tElle cache un bateau.\t0-0 1-1 2-2 3-3", "A pilot.\tUn pilote.\t0-0")
 
 
-def test_every_measure_is_in_a_heads_table(twelve: tuple[dict[str, Any], str]) -> None:
+def test_every_measure_is_in_a_heads_table(report_and_key: tuple[dict[str, Any], str]) -> None:
     offsets = {"offset", "backwards_offset"}  # no measures, except where two of them are taken
-    assert set(MEASURES) == set(twelve[0]["cards"][0]["measures"]) - offsets
+    assert set(MEASURES) == set(report_and_key[0]["cards"][0]["measures"]) - offsets
     assert set(ROLE_MEASURES.values()) <= set(MEASURES)
 
 
 @pytest.fixture(scope="module")
-def twelve(checkpoints: Path) -> tuple[dict[str, Any], str]:
+def report_and_key(checkpoints: Path) -> tuple[dict[str, Any], str]:
     return run_report(checkpoints, Corpus.bundled(12), "heads")
 
 
 @pytest.fixture
-def measured(twelve: tuple[dict[str, Any], str], tmp_path: Path) -> dict[str, Any]:
-    store_result(tmp_path / "runs", *twelve)
-    return twelve[0]
+def measured(report_and_key: tuple[dict[str, Any], str], tmp_path: Path) -> dict[str, Any]:
+    store_result(tmp_path / "runs", *report_and_key)
+    return report_and_key[0]
 
 
 def open_lab(visit: Visit, **params: str) -> AppTest:
@@ -93,9 +93,9 @@ def test_a_cancelled_measurement_can_be_restarted(visit: Visit) -> None:
 
 
 def test_a_failed_measurement_shows_the_reason(
-    visit: Visit, twelve: tuple[dict[str, Any], str], tmp_path: Path
+    visit: Visit, report_and_key: tuple[dict[str, Any], str], tmp_path: Path
 ) -> None:
-    folder = tmp_path / "runs" / RESULTS_FOLDER / twelve[1]
+    folder = tmp_path / "runs" / RESULTS_FOLDER / report_and_key[1]
     folder.mkdir(parents=True)
     write_json(folder / FAILED, {"reason": "ours, sentence 1: the text is *too* long"})
     app = open_lab(visit)
@@ -106,7 +106,7 @@ def test_a_failed_measurement_shows_the_reason(
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "reason"),
     [
         ("a\tb\t0-0\nc\td\t0-7", "line 2: the link 0-7 is outside"),
         ("a\tb\nc", "line 2: it has no tab"),
@@ -114,10 +114,12 @@ def test_a_failed_measurement_shows_the_reason(
         ("a b c\n" * 200_000, "1,200,000 bytes; the maximum is 1,000,000"),
     ],
 )
-def test_an_invalid_upload_is_rejected_in_one_sentence(visit: Visit, text: str, why: str) -> None:
+def test_an_invalid_upload_is_rejected_in_one_sentence(
+    visit: Visit, text: str, reason: str
+) -> None:
     app = open_lab(visit, corpus="upload")
     app.text_area(key="corpus-text").set_value(text).run()
-    assert why in messages(app)[0]
+    assert reason in messages(app)[0]
     assert not component_data(app) or all(
         "grids" not in grid_data for grid_data in component_data(app)
     )
@@ -166,19 +168,19 @@ def test_the_card_has_the_heads_numbers_and_its_offsets(
         if (card["kind"], card["layer"], card["head"]) == ("encoder", 1, 3)
     )
     card = measured["cards"][at]
-    written = visible_text(app)
-    assert "Encoder self-attention, layer 1, head 3: " in written
+    page_text = visible_text(app)
+    assert "Encoder self-attention, layer 1, head 3: " in page_text
     for name, value in card["measures"].items():
         if name in GRID_MEASURES and value is not None:
             even = format_measure(name, measured["chance"]["encoder"].get(name))
             label = html.escape(GRID_MEASURES[name])
             row = f">{label}</th><td>{format_measure(name, value)}</td><td>{even}</td>"
-            assert row in written
+            assert row in page_text
     bars = charts(app)[0]["data"][0]
     total = sum(rows for _, rows in measured["offsets"][at])
     assert bars["customdata"][0][1] == measured["offsets"][at][0][1]
     assert total == sum(rows for _, rows in bars["customdata"])
-    assert sum(1 for rule in measured["rules"].values() if rule in written) >= 5
+    assert sum(1 for rule in measured["rules"].values() if rule in page_text) >= 5
 
 
 def test_the_strongest_sentences_link_to_the_explorer(

@@ -151,9 +151,9 @@ def test_models_with_different_vocabularies_are_compared(
     placed = header["pairs"]["src_tokens"]
     assert [i for i, _ in placed if i is not None] == [*range(len(first))]
     assert [j for _, j in placed if j is not None] == [*range(len(second))]
-    both_have = [(first[i], second[j]) for i, j in placed if None not in (i, j)]
-    assert both_have
-    assert all(first_token == second_token for first_token, second_token in both_have)
+    common_pieces = [(first[i], second[j]) for i, j in placed if None not in (i, j)]
+    assert common_pieces
+    assert all(first_token == second_token for first_token, second_token in common_pieces)
 
 
 def test_french_references_are_not_used_for_another_target_language(
@@ -173,9 +173,9 @@ def test_french_references_are_not_used_for_another_target_language(
 
 def test_a_german_model_gets_german_references(visit: Visit, model_folder: Path) -> None:
     app = visit("pages/lab.py", model_folder, lab="align", corpus="linked", sentences="10", **DE)
-    shown_ones = "\n".join(block.value for block in app.code)
+    code_texts = "\n".join(block.value for block in app.code)
     expected = Corpus.linked("de").sentences
-    assert f"{expected[0].source}\n    {expected[0].target}" in shown_ones
+    assert f"{expected[0].source}\n    {expected[0].target}" in code_texts
     assert "10 with gold links" in words(app)
 
 

@@ -33,7 +33,7 @@ def page_content(app: AppTest) -> str:
     return "\n".join(text + [element.proto.body for element in app.get("html")]).replace("\\", "")
 
 
-def put(path: Path, kind: str, **shape: Any) -> None:
+def write_untrained_run(path: Path, kind: str, **shape: Any) -> None:
     """Write an untrained model as the checkpoint of a run on the task reverse."""
     vocabulary = Vocabulary.from_symbols(TASKS["reverse"].symbols)
     sizes = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 16, "vocab_size": len(vocabulary)}
@@ -50,10 +50,10 @@ def put(path: Path, kind: str, **shape: Any) -> None:
     (path / "state.json").write_text('{"status": "finished", "step": 1}', encoding="utf-8")
 
 
-def pair(folder: Path) -> dict[str, str]:
+def write_pair(folder: Path) -> dict[str, str]:
     """Return a learned and a sinusoidal run, and the address that names them."""
-    put(folder / "by-heart", "learned", max_len=12)
-    put(folder / "by-sines", "sinusoidal")
+    write_untrained_run(folder / "by-heart", "learned", max_len=12)
+    write_untrained_run(folder / "by-sines", "sinusoidal")
     return {"learned": "by-heart", "run": "by-sines"}
 
 
@@ -212,7 +212,7 @@ def test_a_pair_that_cannot_be_trained_is_reported(visit: Visit, jobs: Jobs) -> 
 def test_learned_positions_are_compared_with_sinusoids(
     visit: Visit, jobs: Jobs, tmp_path: Path
 ) -> None:
-    app = visit(PAGE, topic="learned", **pair(tmp_path / "runs"))
+    app = visit(PAGE, topic="learned", **write_pair(tmp_path / "runs"))
     assert not messages(app)
     learned, sines, alike, fit = charts(app)
     assert learned["layout"]["yaxis"]["ticktext"][6:8] == ["7", "8 untrained"]
@@ -226,14 +226,14 @@ def test_learned_positions_are_compared_with_sinusoids(
 def test_a_table_trained_on_few_positions_is_reported(
     visit: Visit, jobs: Jobs, tmp_path: Path
 ) -> None:
-    put(tmp_path / "runs" / "short", "learned", max_len=4)
+    write_untrained_run(tmp_path / "runs" / "short", "learned", max_len=4)
     app = visit(PAGE, topic="learned", learned="short")
     assert "Training used only 4 positions" in page_content(app)
     assert len(charts(app)) == 2
 
 
 def test_every_length_is_measured_and_stored(visit: Visit, jobs: Jobs, tmp_path: Path) -> None:
-    named = pair(tmp_path / "runs")
+    named = write_pair(tmp_path / "runs")
     app = visit(PAGE, topic="far", **named)
     assert not charts(app)
     measure(app, "Measure every length")
@@ -261,7 +261,7 @@ def test_later_positions_are_measured_for_a_language(
 def test_an_invalid_learned_checkpoint_is_reported(
     visit: Visit, jobs: Jobs, tmp_path: Path
 ) -> None:
-    named = pair(tmp_path / "runs")
+    named = write_pair(tmp_path / "runs")
     weights = tmp_path / "runs" / "by-heart" / "checkpoint" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:1000])
     app = visit(PAGE, topic="learned", **named)

@@ -34,7 +34,7 @@ def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
     return service
 
 
-def card(app: AppTest, race: str) -> Any:
+def start_button(app: AppTest, race: str) -> Any:
     """Return the button that starts a race."""
     return app.button(key=f"start-race-{race}")
 
@@ -44,8 +44,8 @@ def finish(jobs: Jobs, race_id: str, better: str, by: float = 0.5) -> None:
     for run in race_runs(jobs, race_id):
         path = jobs.folder(run.info.name).path
         loss = run.race.seed / 100 + (0 if run.race.entry == better else by)
-        look = {"step": run.info.steps, "valid_loss": loss, "sequence_accuracy": 1 - loss}
-        lines = [{"step": 1, "loss": 3.0, "seconds": 0.5}, look]
+        metrics = {"step": run.info.steps, "valid_loss": loss, "sequence_accuracy": 1 - loss}
+        lines = [{"step": 1, "loss": 3.0, "seconds": 0.5}, metrics]
         (path / "metrics.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
         state = {"status": "finished", "reason": "by hand", "step": run.info.steps}
         (path / "state.json").write_text(json.dumps(state))
@@ -53,9 +53,9 @@ def finish(jobs: Jobs, race_id: str, better: str, by: float = 0.5) -> None:
 
 def test_a_card_starts_all_runs_of_a_race_and_shows_it(visit: Visit, jobs: Jobs) -> None:
     app = visit(PAGE)
-    assert all(card(app, name) for name in RACES)
+    assert all(start_button(app, name) for name in RACES)
     assert "9 settings × 3 seeds = 27 runs" in visible_text(app)
-    card(app, "warm-up").click().run()
+    start_button(app, "warm-up").click().run()
     assert not app.exception
     (race_id,) = {run.race.id for run in race_runs(jobs)}
     assert app.query_params["race"] == race_id
@@ -78,7 +78,7 @@ def test_fewer_seeds_are_fewer_runs(visit: Visit, jobs: Jobs) -> None:
     # Shown before the race starts, not after its last run.
     assert "This race cannot reach a verdict: a verdict needs 3 seeds" in visible_text(app)
     assert "9 settings × 1 seed = 9 runs" in visible_text(app)
-    card(app, "scores").click().run()
+    start_button(app, "scores").click().run()
     assert [run.race.seed for run in race_runs(jobs)] == [1] * 9
     assert "too few seeds for a verdict, which needs 3" in visible_text(app)
 
@@ -87,7 +87,7 @@ def test_a_race_over_the_limit_is_reported(visit: Visit, jobs: Jobs) -> None:
     submit_race(jobs, "scores", OTHER_VISITOR)
     app = visit(PAGE)
     jobs.limits = Limits(queued=30)
-    card(app, "scores").click().run()
+    start_button(app, "scores").click().run()
     assert not app.exception
     assert "The race has 27 runs and 27 runs are waiting and this app allows 30" in visible_text(
         app
@@ -116,7 +116,7 @@ def test_the_table_and_the_verdicts_match_the_runs(visit: Visit, jobs: Jobs) -> 
 
 def test_the_owner_stops_and_deletes_a_race(visit: Visit, jobs: Jobs) -> None:
     app = visit(PAGE)
-    card(app, "warm-up").click().run()
+    start_button(app, "warm-up").click().run()
     button(app, "Stop the whole race").click().run()
     assert not app.exception
     assert {run.info.status for run in race_runs(jobs)} == {"cancelled"}
@@ -188,10 +188,10 @@ def test_a_race_of_layers_is_started_shown_stopped_and_deleted(visit: Visit, job
     assert "Results appear after" in visible_text(app)
     for run in race_runs(jobs, race_id):
         far = 1.0 if run.race.entry == "self-attention" else 0.125
-        look = {"step": run.info.steps, "valid_loss": 1.0, "sequence_accuracy": far}
-        look["by_distance"] = {"3": 1.0, "64": far}
+        metrics = {"step": run.info.steps, "valid_loss": 1.0, "sequence_accuracy": far}
+        metrics["by_distance"] = {"3": 1.0, "64": far}
         path = jobs.folder(run.info.name).path
-        (path / "metrics.jsonl").write_text(json.dumps(look) + "\n")
+        (path / "metrics.jsonl").write_text(json.dumps(metrics) + "\n")
         state = {"status": "finished", "reason": "by hand", "step": run.info.steps}
         (path / "state.json").write_text(json.dumps(state))
     one_race._infos.clear()  # it keeps what it read for a second

@@ -49,8 +49,8 @@ def folder(tmp_path: Path, checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -
     toy.append_metrics({"step": 2, "loss": 0.5})
     toy.append_metrics({"step": 2, "valid_loss": 0.4, "sequence_accuracy": 0.75})
     film = FilmRun(title="The training of tiny", checkpoint="tiny")
-    early = run_in(copy / RUNS, "training", film)
-    early.append_metrics({"step": 2, "valid_loss": 2.5, "bleu": 31.2})
+    early_run = run_in(copy / RUNS, "training", film)
+    early_run.append_metrics({"step": 2, "valid_loss": 2.5, "bleu": 31.2})
     jobs = Jobs(
         tmp_path / "runs",
         Limits(),

@@ -8,7 +8,7 @@ import pytest
 import streamlit as st
 
 from tests.pages.conftest import Visit, button, messages, visible_text
-from tests.pages.train_visits import PAGE, PAIRS, TSV, form, labels, number, put
+from tests.pages.train_visits import PAGE, PAIRS, TSV, form, labels, number, submit_run
 from transformer.jobs import Jobs, count_parameters
 from transformer.model import Transformer
 from transformer.run_config import INSPECT
@@ -127,7 +127,7 @@ def test_invalid_settings_are_reported_and_disable_the_button(
 
 
 def test_the_cost_is_shown_before_the_click(visit: Visit, jobs: Jobs) -> None:
-    put(jobs)
+    submit_run(jobs)
     app = form(visit(PAGE), "reverse")
     weights = count_parameters(make_run_config("reverse").model)
     assert (

@@ -9,7 +9,7 @@ import streamlit
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import Visit, component_data, messages, view, visible_text
-from tests.pages.train_visits import OTHER_VISITOR, PAGE, put, write_run
+from tests.pages.train_visits import OTHER_VISITOR, PAGE, submit_run, write_run
 from tests.session import SessionDict
 from transformer.jobs import Jobs
 from transformer.run_config import INSPECT, PairsRun, TaskRun
@@ -20,20 +20,20 @@ from transformer.ui.pages.training.quick_settings import QUICK_SETTINGS, with_va
 from transformer.ui.shell import visitor
 
 
-def knob(app: AppTest, label: str) -> Any:
+def setting_menu(app: AppTest, label: str) -> Any:
     return next(element for element in app.selectbox if element.label == label)
 
 
-def begun(visit: Visit) -> tuple[AppTest, str]:
+def start_run(visit: Visit) -> tuple[AppTest, str]:
     app = visit(PAGE)
     app.button("train-reverse").click().run()
     return app, view(app).run
 
 
 def test_another_value_replaces_the_visitors_unfinished_run(visit: Visit, jobs: Jobs) -> None:
-    app, name = begun(visit)
-    assert [knob(app, setting.label).label for setting in QUICK_SETTINGS]
-    knob(app, "Heads").select(8).run()
+    app, name = start_run(visit)
+    assert [setting_menu(app, setting.label).label for setting in QUICK_SETTINGS]
+    setting_menu(app, "Heads").select(8).run()
     assert not messages(app)
     (run,) = jobs.runs()
     assert run.name == view(app).run != name
@@ -41,41 +41,41 @@ def test_another_value_replaces_the_visitors_unfinished_run(visit: Visit, jobs: 
     config = jobs.folder(run.name).config()
     assert isinstance(config, TaskRun)
     assert config.model.n_heads == 8
-    knob(app, "Heads").select(2).run()
-    knob(app, "d_model").select(32).run()
+    setting_menu(app, "Heads").select(2).run()
+    setting_menu(app, "d_model").select(32).run()
     (run,) = jobs.runs()
     assert run.title == "Reverse a sequence, heads 2, d_model 32"
 
 
 @pytest.mark.parametrize("status", ["finished", "paused", "cancelled"])
 def test_an_ended_or_paused_run_is_kept(visit: Visit, jobs: Jobs, status: str) -> None:
-    app, name = begun(visit)
+    app, name = start_run(visit)
     write_run(jobs, name, status)
     app.run()
-    knob(app, "Layers").select(1).run()
+    setting_menu(app, "Layers").select(1).run()
     assert {run.name for run in jobs.runs()} == {name, view(app).run}
     assert view(app).run != name
 
 
 def test_an_invalid_value_is_reported_and_starts_nothing(visit: Visit, jobs: Jobs) -> None:
-    app, name = begun(visit)
-    knob(app, "d_model").select(16).run()
-    knob(app, "Heads").select(8).run()
+    app, name = start_run(visit)
+    setting_menu(app, "d_model").select(16).run()
+    setting_menu(app, "Heads").select(8).run()
     name = view(app).run
     config = jobs.folder(name).config()
     assert isinstance(config, TaskRun)
     assert (config.model.d_model, config.model.n_heads, config.model.d_ff) == (16, 8, 64)
     jobs.limits = type(jobs.limits)(parameters=20_000)
-    knob(app, "d_model").select(128).run()
+    setting_menu(app, "d_model").select(128).run()
     assert "this app allows at most 20,000" in messages(app)[0]
     assert [run.name for run in jobs.runs()] == [name]
-    assert knob(app, "d_model").value == 16
+    assert setting_menu(app, "d_model").value == 16
 
 
 def test_another_visitors_run_is_kept_and_its_pairs_stay_private(visit: Visit, jobs: Jobs) -> None:
-    name = put(jobs)
+    name = submit_run(jobs)
     app = visit(PAGE, run=name)
-    knob(app, "Positions").select("none").run()
+    setting_menu(app, "Positions").select("none").run()
     assert {run.name for run in jobs.runs()} == {name, view(app).run}
     private = make_run_config(title="Diary", settings={"d_model": 16, "n_heads": 2, "d_ff": 16})
     assert isinstance(private, PairsRun)
@@ -92,7 +92,7 @@ def test_the_watched_matrix_exists_in_the_changed_model() -> None:
 
 def test_a_queued_run_shows_a_film_of_its_task(visit: Visit, jobs: Jobs) -> None:
     jobs._shipped = __import__("pathlib").Path(__file__).resolve().parents[2] / "checkpoints/runs"
-    app, name = begun(visit)
+    app, name = start_run(visit)
     assert jobs.run(name).status == "queued"
     film = next(data for data in component_data(app) if "probes" in data)
     assert film["play"]
@@ -120,22 +120,22 @@ def test_settings_of_the_replaced_run_apply_to_the_new_one(
         state.open_address(PAGE)
         state.write_address()
 
-    def turn(run: str, name: str, value: Any) -> str:
+    def change_setting(run: str, name: str, value: Any) -> str:
         streamlit.session_state["key"] = value
         quick_settings._restart(run, OTHER_VISITOR, name, "key")
         script_run({"run": run})  # the browser has not received the new run's URL
         current: str = state.page_view().run
         return current
 
-    old = put(jobs)
+    old = submit_run(jobs)
     script_run({"run": old})
-    assert turn(old, "n_heads", 1) != old
-    new = turn(old, "n_layers", 1)
+    assert change_setting(old, "n_heads", 1) != old
+    new = change_setting(old, "n_layers", 1)
     model = jobs.folder(new).config()
     assert isinstance(model, TaskRun)
     assert (model.model.n_heads, model.model.n_layers) == (1, 1)
-    assert turn(old, "n_layers", 1) == new  # reported once more: nothing restarts
-    assert turn(new, "n_layers", 2) != new
+    assert change_setting(old, "n_layers", 1) == new  # reported once more: nothing restarts
+    assert change_setting(new, "n_layers", 2) != new
     script_run({})  # the visitor has gone to the list of runs
     streamlit.session_state["key"] = 4
     quick_settings._restart(old, OTHER_VISITOR, "n_layers", "key")

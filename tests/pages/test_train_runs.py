@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 
 from tests.pages.conftest import Visit, button, charts, component_data, messages, view, visible_text
-from tests.pages.train_visits import OTHER_VISITOR, PAGE, labels, put, write_checkpoint, write_run
+from tests.pages.train_visits import (
+    OTHER_VISITOR,
+    PAGE,
+    labels,
+    submit_run,
+    write_checkpoint,
+    write_run,
+)
 from transformer.jobs import JobError, Jobs
 from transformer.training.recipe import make_run_config
 
@@ -18,7 +25,7 @@ def test_a_run_on_own_sentences_is_private_until_shared(visit: Visit, jobs: Jobs
     secret = make_run_config(title="My diary", settings={"d_model": 16, "n_heads": 2, "d_ff": 16})
     name = jobs.submit(secret, OTHER_VISITOR, {"pairs.tsv": b"dear diary\tI know\n"})
     write_checkpoint(write_run(jobs, name, "finished"))
-    public = put(jobs)
+    shared_run = submit_run(jobs)
 
     def refused() -> list[bool]:
         page, model = visit(PAGE, run=name), visit("pages/translate.py", model=name)
@@ -29,7 +36,7 @@ def test_a_run_on_own_sentences_is_private_until_shared(visit: Visit, jobs: Jobs
         ]
 
     assert refused() == [True, True, True]
-    assert "A run" in visible_text(visit(PAGE, run=public))
+    assert "A run" in visible_text(visit(PAGE, run=shared_run))
     with pytest.raises(JobError, match="is not your run"):
         jobs.share(name, "visitor-2", True)
     jobs.share(name, OTHER_VISITOR, True)
@@ -47,7 +54,7 @@ def test_an_unknown_run_is_reported_with_a_link_back(visit: Visit, jobs: Jobs) -
 
 
 def test_other_visitors_can_see_but_not_control_a_run(visit: Visit, jobs: Jobs) -> None:
-    name = put(jobs)
+    name = submit_run(jobs)
     app = visit(PAGE, run=name)
     assert "Someone else's run" in visible_text(app)
     assert not labels(app) & {"Pause", "Stop", "Save now", "Resume", "Delete it"}
@@ -81,8 +88,8 @@ def test_own_runs_are_paused_resumed_stopped_and_deleted(visit: Visit, jobs: Job
     assert jobs.run(name).status == "cancelled"
     button(app, "Resume").click().run()
     assert jobs.run(name).status == "queued"
-    full = jobs.folder(name).path / "resume.safetensors"
-    write_run(jobs, name, "failed", f"{full} cannot be written")
+    resume_file = jobs.folder(name).path / "resume.safetensors"
+    write_run(jobs, name, "failed", f"{resume_file} cannot be written")
     (message,) = messages(visit(PAGE, run=name))
     assert message.replace("\\", "") == f"runs/{name}/resume.safetensors cannot be written."
     write_run(jobs, name, "failed", "process 1 was killed")
@@ -111,7 +118,7 @@ def test_the_owner_is_not_in_the_address_and_differs_between_visitors(
 
 
 def test_metrics_examples_and_status_come_from_the_folder(visit: Visit, jobs: Jobs) -> None:
-    name = put(jobs)
+    name = submit_run(jobs)
     path = write_run(jobs, name, "running")
     lines: list[dict[str, Any]] = [
         {"step": n, "loss": 2 / n, "seconds": 0.5, "tokens": 100, "share": n / 10} for n in (1, 2)
@@ -133,14 +140,14 @@ def test_scores_on_few_held_out_pairs_have_a_warning_and_no_meaningless_bleu(
     visit: Visit, jobs: Jobs
 ) -> None:
     """A run of an earlier version has BLEU 0.0 and a sequence accuracy of 100 %."""
-    name = put(jobs)
+    name = submit_run(jobs)
     path = write_run(jobs, name, "finished")
     line = {"step": 2, "valid_loss": 0.1, "sequence_accuracy": 1.0, "bleu": 0.0, "sequences": 1}
     (path / "metrics.jsonl").write_text(f"{json.dumps(line)}\n")
     app = visit(PAGE, run=name)
     assert [metric.label for metric in app.metric] == ["Validation loss", "Sequence accuracy"]
     assert "Measured on 1 held-out pair: too few" in visible_text(app)
-    more = put(jobs)
+    more = submit_run(jobs)
     longer = {**line, "bleu": 31.2, "sequences": 90}
     (write_run(jobs, more, "finished") / "metrics.jsonl").write_text(f"{json.dumps(longer)}\n")
     app = visit(PAGE, run=more)
@@ -151,7 +158,7 @@ def test_scores_on_few_held_out_pairs_have_a_warning_and_no_meaningless_bleu(
 def test_an_interrupted_run_in_the_queue_says_where_it_will_continue(
     visit: Visit, jobs: Jobs
 ) -> None:
-    name = put(jobs)
+    name = submit_run(jobs)
     write_run(jobs, name, "queued", "interrupted at step 2; starts again at step 0")
     assert "Interrupted at step 2; starts again at step 0. First in" in visible_text(
         visit(PAGE, run=name)
@@ -193,7 +200,7 @@ def test_a_runs_model_is_offered_with_its_example_sentences(visit: Visit, jobs: 
 
 
 def test_models_of_others_are_not_listed_but_open_by_a_link(visit: Visit, jobs: Jobs) -> None:
-    name = put(jobs)
+    name = submit_run(jobs)
     write_checkpoint(write_run(jobs, name, "finished"))
     app = visit("pages/translate.py")
     assert not [box for box in app.selectbox if box.label == "Model"]
@@ -208,7 +215,7 @@ def test_models_of_others_are_not_listed_but_open_by_a_link(visit: Visit, jobs: 
 
 
 def test_curves_of_two_runs_are_compared(visit: Visit, jobs: Jobs) -> None:
-    names = [put(jobs), put(jobs)]
+    names = [submit_run(jobs), submit_run(jobs)]
     for scale, name in enumerate(names, start=1):
         lines = [{"step": n, "loss": scale * n, "seconds": 0.1} for n in (1, 2, 3)]
         text = "".join(f"{json.dumps(line)}\n" for line in lines)

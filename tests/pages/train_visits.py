@@ -36,7 +36,7 @@ def number(app: AppTest, label: str) -> Any:
     return next(element for element in app.number_input if element.label == label)
 
 
-def put(jobs: Jobs, owner: str = OTHER_VISITOR, **more: Any) -> str:
+def submit_run(jobs: Jobs, owner: str = OTHER_VISITOR, **more: Any) -> str:
     return jobs.submit(make_run_config("reverse", title="A run", **more), owner)
 
 

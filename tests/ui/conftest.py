@@ -29,7 +29,7 @@ def exchange_messages(
 
 
 @pytest.fixture
-def in_a_drawing() -> Iterator[None]:
+def in_script_run() -> Iterator[None]:
     before = script_run_context._thread_state.set(FragmentThreadState())
     yield
     script_run_context._thread_state.reset(before)

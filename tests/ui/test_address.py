@@ -24,7 +24,7 @@ from transformer.ui.shell.registry import PAGES, make_view, model_defaults, pars
 from transformer.ui.widgets import following
 
 FILES = {page.view: file for file, page in PAGES.items()}
-EVERY = sorted({name for kind in FILES for name in kind.fields()})
+ALL_FIELDS = sorted({name for kind in FILES for name in kind.fields()})
 
 
 def values(field: Field) -> st.SearchStrategy[object]:
@@ -39,12 +39,12 @@ def values(field: Field) -> st.SearchStrategy[object]:
     return st.text()
 
 
-def any_of(kind: type[View]) -> st.SearchStrategy[View]:
+def views_of(kind: type[View]) -> st.SearchStrategy[View]:
     linked = {name: field for name, field in kind.fields().items() if field.linked}
     return st.builds(kind, **{name: values(field) for name, field in linked.items()})
 
 
-views = st.sampled_from(list(FILES)).flatmap(any_of)
+views = st.sampled_from(list(FILES)).flatmap(views_of)
 
 
 def open_address(file: str, params: dict[str, str]) -> tuple[View, list[str]]:
@@ -73,7 +73,10 @@ def test_an_address_restores_its_view(view: View) -> None:
     assert open_address(FILES[type(view)], view.to_params()) == (view, [])
 
 
-@given(st.sampled_from(list(PAGES)), st.dictionaries(st.sampled_from(EVERY) | st.text(), st.text()))
+@given(
+    st.sampled_from(list(PAGES)),
+    st.dictionaries(st.sampled_from(ALL_FIELDS) | st.text(), st.text()),
+)
 def test_any_address_can_be_opened(file: str, params: dict[str, str]) -> None:
     view, problems = open_address(file, params)
     linked = replace(view, size="normal")  # an old address may have it, a new one does not
@@ -81,7 +84,7 @@ def test_any_address_can_be_opened(file: str, params: dict[str, str]) -> None:
     assert len(problems) <= len(params)
 
 
-@given(any_of(Lab))
+@given(views_of(Lab))
 def test_an_old_address_sets_fields_of_other_pages(view: View) -> None:
     assert isinstance(view, Lab)
     values, problems = parse_params(FILES[Attention], view.to_params())
@@ -142,7 +145,7 @@ def test_fields_that_depend_on_the_model_are_reset() -> None:
     }
 
 
-@given(any_of(View))
+@given(views_of(View))
 def test_every_view_has_valid_decoding_options(view: View) -> None:
     options = view.decoding()
     target = options.pop("target", None)
@@ -158,15 +161,15 @@ def test_shared_fields_are_not_fields_of_a_page() -> None:
 
 
 ATTENTION = "pages/attention.py"
-BEFORE = {"text": "A dog sleeps."}
-AFTER = {**BEFORE, "pin": "s2"}
+OLD_PARAMS = {"text": "A dog sleeps."}
+NEW_PARAMS = {**OLD_PARAMS, "pin": "s2"}
 
 
-class Bar(SessionDict):
+class AddressBar(SessionDict):
     """The address that a rerun is requested with, and the one that it writes."""
 
     def __init__(self) -> None:
-        super().__init__(BEFORE)
+        super().__init__(OLD_PARAMS)
         self.written: list[dict[str, str]] = []
 
     def from_dict(self, params: dict[str, str]) -> None:
@@ -175,82 +178,84 @@ class Bar(SessionDict):
 
 
 @pytest.fixture
-def bar(monkeypatch: pytest.MonkeyPatch) -> Bar:
-    query_params = Bar()
+def address_bar(monkeypatch: pytest.MonkeyPatch) -> AddressBar:
+    query_params = AddressBar()
     monkeypatch.setattr(streamlit, "session_state", SessionDict())
     monkeypatch.setattr(streamlit, "query_params", query_params)
-    rerun(query_params, BEFORE)
+    rerun(query_params, OLD_PARAMS)
     query_params.written.clear()
     return query_params
 
 
-def rerun(bar: Bar, params: dict[str, str], page: str = ATTENTION) -> None:
-    bar.data = dict(params)
+def rerun(address_bar: AddressBar, params: dict[str, str], page: str = ATTENTION) -> None:
+    address_bar.data = dict(params)
     state.open_address(page)
     state.write_address()
 
 
-def test_an_address_written_by_a_view_is_not_written_again(bar: Bar) -> None:
+def test_an_address_written_by_a_view_is_not_written_again(address_bar: AddressBar) -> None:
     # The view may have written a newer address, which must not be replaced.
     state.change(pin="s2")
-    rerun(bar, AFTER)
-    assert not bar.written
-    assert state.page_view().to_params() == AFTER
+    rerun(address_bar, NEW_PARAMS)
+    assert not address_bar.written
+    assert state.page_view().to_params() == NEW_PARAMS
 
 
-def test_a_link_to_the_current_page_writes_the_address(bar: Bar) -> None:
-    rerun(bar, AFTER)
-    assert bar.written == [AFTER]
+def test_a_link_to_the_current_page_writes_the_address(address_bar: AddressBar) -> None:
+    rerun(address_bar, NEW_PARAMS)
+    assert address_bar.written == [NEW_PARAMS]
 
 
-def test_a_widget_change_writes_the_address(bar: Bar) -> None:
+def test_a_widget_change_writes_the_address(address_bar: AddressBar) -> None:
     changes: dict[str, Any] = {"pin": "s2"}
     state.change(**changes)
-    rerun(bar, BEFORE)
-    assert bar.written == [AFTER]
+    rerun(address_bar, OLD_PARAMS)
+    assert address_bar.written == [NEW_PARAMS]
 
 
-def test_a_link_to_another_page_keeps_its_address(bar: Bar) -> None:
+def test_a_link_to_another_page_keeps_its_address(address_bar: AddressBar) -> None:
     # An address sent before the change of page would go into the old page's history.
-    rerun(bar, {**BEFORE, "topic": "shift"}, "pages/positions.py")
-    assert not bar.written
-    rerun(bar, AFTER)
-    assert not bar.written
-    assert state.page_view().to_params() == AFTER
+    rerun(address_bar, {**OLD_PARAMS, "topic": "shift"}, "pages/positions.py")
+    assert not address_bar.written
+    rerun(address_bar, NEW_PARAMS)
+    assert not address_bar.written
+    assert state.page_view().to_params() == NEW_PARAMS
 
 
-def test_an_invalid_address_of_another_page_is_corrected(bar: Bar) -> None:
-    rerun(bar, {**BEFORE, "topic": "no such topic"}, "pages/positions.py")
-    assert bar.written == [BEFORE]
+def test_an_invalid_address_of_another_page_is_corrected(address_bar: AddressBar) -> None:
+    rerun(address_bar, {**OLD_PARAMS, "topic": "no such topic"}, "pages/positions.py")
+    assert address_bar.written == [OLD_PARAMS]
 
 
-def test_a_link_works_while_the_page_is_being_drawn(bar: Bar) -> None:
+def test_a_link_works_while_the_page_is_being_drawn(address_bar: AddressBar) -> None:
     """The browser may still send the previous page's address, which is invalid for this page."""
-    bar.data = {**BEFORE, "topic": "shift"}
+    address_bar.data = {**OLD_PARAMS, "topic": "shift"}
     state.open_address("pages/positions.py")  # the run is stopped before it is complete
     assert state.page_view().topic == "shift"
-    rerun(bar, BEFORE, "pages/positions.py")
+    rerun(address_bar, OLD_PARAMS, "pages/positions.py")
     assert state.page_view().topic == type(state.page_view())().topic
-    assert state.page_view().to_params() == BEFORE
+    assert state.page_view().to_params() == OLD_PARAMS
 
 
-def test_a_component_rerun_does_not_restore_an_old_address(bar: Bar) -> None:
+def test_a_component_rerun_does_not_restore_an_old_address(address_bar: AddressBar) -> None:
     """A busy browser gets a class message before it has shown the user's last action."""
     state.change(**dict[str, Any](pin="s2"))
-    rerun(bar, BEFORE)
+    rerun(address_bar, OLD_PARAMS)
     following._on_news()
-    rerun(bar, BEFORE)
-    assert state.page_view().to_params() == AFTER
-    assert bar.written == [AFTER, AFTER]
+    rerun(address_bar, OLD_PARAMS)
+    assert state.page_view().to_params() == NEW_PARAMS
+    assert address_bar.written == [NEW_PARAMS, NEW_PARAMS]
 
 
-def test_an_address_that_was_ignored_is_not_followed_after_an_interrupted_rerun(bar: Bar) -> None:
-    older = {**BEFORE, "pin": "s0"}
+def test_an_address_that_was_ignored_is_not_followed_after_an_interrupted_rerun(
+    address_bar: AddressBar,
+) -> None:
+    older = {**OLD_PARAMS, "pin": "s0"}
     state.change(**dict[str, Any](pin="s2"))
-    bar.data = dict(older)
+    address_bar.data = dict(older)
     state.open_address(ATTENTION)  # a newer rerun stops this one before it writes the address
-    rerun(bar, older)
-    assert state.page_view().to_params() == AFTER
-    assert bar.written == [AFTER]
-    rerun(bar, older)  # the visitor goes back to it
+    rerun(address_bar, older)
+    assert state.page_view().to_params() == NEW_PARAMS
+    assert address_bar.written == [NEW_PARAMS]
+    rerun(address_bar, older)  # the visitor goes back to it
     assert state.page_view().to_params() == older

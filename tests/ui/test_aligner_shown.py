@@ -37,7 +37,7 @@ SENTENCES = [
 
 
 @pytest.fixture(scope="module")
-def loaded() -> dict[str, Model]:
+def models_by_name() -> dict[str, Model]:
     loaded_models = {}
     for name in ("en-fr", "en-de"):
         path = ROOT / "checkpoints" / name
@@ -52,9 +52,9 @@ def plain(word: str) -> str:
 
 @pytest.mark.parametrize(("name", "text", "pairs"), SENTENCES)
 def test_the_aligner_links_words_to_their_translations(
-    name: str, text: str, pairs: dict[str, str], loaded: dict[str, Model]
+    name: str, text: str, pairs: dict[str, str], models_by_name: dict[str, Model]
 ) -> None:
-    model = loaded[name]
+    model = models_by_name[name]
     assert model.aligner is not None
     trace = model.translator.trace(text, method="greedy")
     data = glance_data(trace, aligner=model.aligner)
@@ -72,18 +72,18 @@ def test_the_aligner_links_words_to_their_translations(
 
 @pytest.mark.parametrize("name", ["en-fr", "en-de"])
 def test_the_attention_page_and_its_notices_open_the_same_head(
-    name: str, loaded: dict[str, Model]
+    name: str, models_by_name: dict[str, Model]
 ) -> None:
-    model = loaded[name]
+    model = models_by_name[name]
     aligner = model.aligner
     assert aligner is not None
     for text in model.about.examples:
-        reading = CachedTrace(model.translator.trace(text), name)
-        resolved = initial_explorer_state(reading, state_of({}), aligner)
+        cached_trace = CachedTrace(model.translator.trace(text), name)
+        resolved = initial_explorer_state(cached_trace, state_of({}), aligner)
         cell = (resolved["layer"], resolved["head"], resolved["word_row"])
         assert cell == (aligner.layer, aligner.head, aligner.weights_to)
-        looks: list[Any] = [notice.look for notice in head_notices(reading, aligner)]
+        looks: list[Any] = [notice.look for notice in head_notices(cached_trace, aligner)]
         first = looks[0]
         assert (first["layer"], first["head"], first["word_row"]) == cell
-        notice_text = "".join(part for part, _ in head_notices(reading, aligner)[0].segments)
+        notice_text = "".join(part for part, _ in head_notices(cached_trace, aligner)[0].segments)
         assert "human-made links" in notice_text

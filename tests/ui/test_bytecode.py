@@ -1,10 +1,10 @@
-"""Pages compile while other threads parse: Streamlit's "script compilation error" of one
-visitor in 190, while strangers wrote to the server.
+"""Pages compile while other threads parse.
 
-Whenever nobody is connected Streamlit forgets the bytecode of its scripts. With "magic" on it then
-parses them into objects of Python (`ast.parse`), which counts its depth for all threads together
-before Python 3.11.8 (gh-106905): where a collection of garbage lets another thread parse meanwhile,
-as `numpy.load` does with each header, SystemError. Our pages use no magic, and so it is off.
+Under load, one visitor in 190 got Streamlit's "script compilation error". Streamlit forgets the
+bytecode of its scripts when nobody is connected. With "magic" on, it then calls `ast.parse`, which
+before Python 3.11.8 counts its recursion depth for all threads together (gh-106905). If a garbage
+collection lets another thread parse meanwhile, as `numpy.load` does with each header, the result is
+a SystemError. Our pages use no magic, so it is off.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SCRIPTS = ["app.py", *(f"pages/{path.name}" for path in sorted((ROOT / "pages").
 
 
 @contextmanager
-def others_parse() -> Iterator[None]:
+def parsing_in_another_thread() -> Iterator[None]:
     """Let another thread parse during every garbage collection of this one."""
     begin, done, over = threading.Event(), threading.Event(), threading.Event()
 
@@ -35,25 +35,29 @@ def others_parse() -> Iterator[None]:
             ast.parse("1" + " + 1" * 40)
             done.set()
 
-    parser, main_thread, busy = threading.Thread(target=parse), threading.current_thread(), [False]
+    parser, main_thread, is_waiting = (
+        threading.Thread(target=parse),
+        threading.current_thread(),
+        [False],
+    )
     parser.start()
 
-    def meanwhile(phase: str, _: object) -> None:
-        if phase == "start" and threading.current_thread() is main_thread and not busy[0]:
-            busy[0] = True  # the waiting thread creates garbage too
+    def parse_during_collection(phase: str, _: object) -> None:
+        if phase == "start" and threading.current_thread() is main_thread and not is_waiting[0]:
+            is_waiting[0] = True  # the waiting thread creates garbage too
             begin.set()
             done.wait(5)
             done.clear()
-            busy[0] = False
+            is_waiting[0] = False
 
     before = gc.get_threshold()
-    gc.callbacks.append(meanwhile)
+    gc.callbacks.append(parse_during_collection)
     gc.set_threshold(20)
     try:
         yield
     finally:
         gc.set_threshold(*before)
-        gc.callbacks.remove(meanwhile)
+        gc.callbacks.remove(parse_during_collection)
         over.set()
         begin.set()
         parser.join()
@@ -70,5 +74,5 @@ def test_pages_run_without_streamlit_magic() -> None:
 
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_a_page_compiles_while_other_threads_parse(script: str) -> None:
-    with others_parse():
+    with parsing_in_another_thread():
         ScriptCache().get_bytecode(str(ROOT / script))

@@ -56,7 +56,7 @@ def receive(socket: ClientConnection) -> dict[str, Any]:
     return dict(json.loads(socket.recv(timeout=30)))
 
 
-def code_of_close(socket: ClientConnection) -> int:
+def close_code(socket: ClientConnection) -> int:
     with suppress(ConnectionClosed):
         for _ in range(20):
             socket.recv(timeout=30)
@@ -68,25 +68,25 @@ def test_a_change_sends_one_small_message_to_each_member(server: Served) -> None
     address, _ = server
     teacher, code = open_class(address)
     ann, bob = student(address, code), student(address, code)
-    with open_socket(address, PATH, ann) as hers, open_socket(address, PATH, bob) as his:
-        assert receive(hers)["state"] == receive(his)["state"] == "alone"
+    with open_socket(address, PATH, ann) as her_socket, open_socket(address, PATH, bob) as his:
+        assert receive(her_socket)["state"] == receive(his)["state"] == "alone"
         with Session(address, "inside", "", teacher) as page:
-            socket = receive(hers)
+            socket = receive(her_socket)
             assert (socket["state"], socket["page"]) == ("follows", "inside")
             assert receive(his) == socket
             page.page = "why"
             page.rerun()
-            assert receive(hers)["page"] == "why"
+            assert receive(her_socket)["page"] == "why"
             page.rerun()  # nothing has changed
             page.page = "translate"
             page.rerun()
-            written = hers.recv(timeout=30)
-            assert json.loads(written)["page"] == "translate"
-            assert len(written) < 300
+            message_text = her_socket.recv(timeout=30)
+            assert json.loads(message_text)["page"] == "translate"
+            assert len(message_text) < 300
         with open_socket(address, PATH, teacher) as theirs:
             news = receive(theirs)
             assert (news["state"], news["following"], news["members"]) == ("leads", 2, 2)
-            hers.close()
+            her_socket.close()
             assert receive(theirs) == {**news, "following": 1}
 
 
@@ -95,7 +95,7 @@ def test_a_change_sends_one_small_message_to_each_member(server: Served) -> None
 )
 def test_visitors_outside_a_class_get_no_messages(server: Served, visitor: str) -> None:
     with open_socket(server[0], PATH, visitor) as socket:
-        assert code_of_close(socket) == CLASS_OVER_CODE
+        assert close_code(socket) == CLASS_OVER_CODE
 
 
 def test_a_page_of_another_site_gets_no_messages(server: Served) -> None:
@@ -103,8 +103,8 @@ def test_a_page_of_another_site_gets_no_messages(server: Served) -> None:
     ann = student(address, open_class(address)[1])
     url = address.replace("http", "ws", 1) + PATH
     cookie = {"Cookie": f"{COOKIE}={ann}"}
-    elsewhere = Origin("https://evil.example")
-    with pytest.raises(InvalidStatus), connect(url, origin=elsewhere, additional_headers=cookie):
+    other_site = Origin("https://evil.example")
+    with pytest.raises(InvalidStatus), connect(url, origin=other_site, additional_headers=cookie):
         pass
     with connect(url, origin=Origin(address), additional_headers=cookie) as socket:
         assert receive(socket)["state"] == "alone"
@@ -115,17 +115,17 @@ def test_a_socket_that_sends_is_closed(server: Served) -> None:
     with open_socket(server[0], PATH, ann) as socket:
         receive(socket)
         socket.send("x" * 100_000)
-        assert code_of_close(socket) == CLASS_OVER_CODE
+        assert close_code(socket) == CLASS_OVER_CODE
 
 
 def test_with_too_many_tabs_the_oldest_is_disconnected(server: Served) -> None:
     ann = student(server[0], open_class(server[0])[1])
-    with ExitStack() as opened:
-        tabs = [opened.enter_context(open_socket(server[0], PATH, ann)) for _ in range(MAX_TABS)]
+    with ExitStack() as sockets:
+        tabs = [sockets.enter_context(open_socket(server[0], PATH, ann)) for _ in range(MAX_TABS)]
         for socket in tabs:
             receive(socket)
-        receive(opened.enter_context(open_socket(server[0], PATH, ann)))
-        assert code_of_close(tabs[0]) == CLASS_OVER_CODE
+        receive(sockets.enter_context(open_socket(server[0], PATH, ann)))
+        assert close_code(tabs[0]) == CLASS_OVER_CODE
 
 
 def test_closing_the_class_is_sent_and_former_members_get_nothing(server: Served) -> None:
@@ -137,10 +137,10 @@ def test_closing_the_class_is_sent_and_former_members_get_nothing(server: Served
         receive(his)
         with Session(address, "class", "", bob) as page:
             page.click("Leave the class")
-        assert code_of_close(his) == CLASS_OVER_CODE
+        assert close_code(his) == CLASS_OVER_CODE
         with Session(address, "class", "", teacher) as page:
             page.click("End the class")
-        assert code_of_close(hers) == CLASS_OVER_CODE
+        assert close_code(hers) == CLASS_OVER_CODE
 
 
 def test_open_sockets_do_not_delay_the_shutdown(checkpoints: Path, tmp_path: Path) -> None:
@@ -157,4 +157,4 @@ def test_open_sockets_do_not_delay_the_shutdown(checkpoints: Path, tmp_path: Pat
             process.send_signal(signal.SIGTERM)
             process.wait(30)
             assert time.monotonic() - began < 20
-            assert code_of_close(socket) != CLASS_OVER_CODE  # so that the browser reconnects
+            assert close_code(socket) != CLASS_OVER_CODE  # so that the browser reconnects

@@ -59,23 +59,23 @@ def test_an_address_stays_valid_and_returns_the_newest_file(
 def test_a_file_stays_available_shortly_after_its_page(
     session: dict[str, object], clock: Clock
 ) -> None:
-    left_run = _run("left")
+    left_token = _run("left")
     for _ in range(10):  # within seconds
         _run("other", "other")
-    assert downloads.contents(left_run) == "left"
+    assert downloads.contents(left_token) == "left"
     clock.seconds += downloads.GRACE_SECONDS + 1
     for _ in range(downloads.GRACE_RUNS + 1):
         _run("other", "other")
     gc.collect()
     with pytest.raises(KeyError):
-        downloads.contents(left_run)
+        downloads.contents(left_token)
 
 
 def test_files_of_a_long_open_page_stay_available(session: dict[str, object], clock: Clock) -> None:
-    shown_run = _run("shown")
+    shown_token = _run("shown")
     clock.seconds += 3600
     _run("other", "other")  # the browser may not have shown this run yet
-    assert downloads.contents(shown_run) == "shown"
+    assert downloads.contents(shown_token) == "shown"
 
 
 def test_offers_disappear_with_their_session(session: dict[str, object], clock: Clock) -> None:

@@ -27,7 +27,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     services.close_all()
 
 
-def small(**settings: Any) -> TrainingRun:
+def small_run(**settings: Any) -> TrainingRun:
     shape = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 16, "steps": 50}
     return make_run_config("reverse", settings={**shape, **settings})
 
@@ -42,16 +42,18 @@ def wait_for_estimate(config: TrainingRun, *pairs: tuple[str, str]) -> Any:
 
 def test_an_estimate_does_not_block_and_is_cached() -> None:
     began = time.monotonic()
-    assert time_estimate(small()) is None
+    assert time_estimate(small_run()) is None
     assert time.monotonic() - began < 2  # torch alone takes longer to start in the other process
-    result = wait_for_estimate(small())
+    result = wait_for_estimate(small_run())
     assert isinstance(result, Estimate)
     assert result.steps == 50
     assert result.seconds > STARTUP_SECONDS
-    assert time_estimate(small()) == result
-    twice = time_estimate(small(steps=100))  # the same step
-    assert isinstance(twice, Estimate)
-    assert twice.seconds - STARTUP_SECONDS == pytest.approx(2 * (result.seconds - STARTUP_SECONDS))
+    assert time_estimate(small_run()) == result
+    repeated = time_estimate(small_run(steps=100))  # the same step
+    assert isinstance(repeated, Estimate)
+    assert repeated.seconds - STARTUP_SECONDS == pytest.approx(
+        2 * (result.seconds - STARTUP_SECONDS)
+    )
     # A line of nine thousand words is left out of the training, and so of the estimate: the server
     # took 9 GB for twenty of them.
     own = make_run_config(
@@ -63,8 +65,8 @@ def test_an_estimate_does_not_block_and_is_cached() -> None:
 
 
 def test_a_too_large_step_is_rejected_and_the_next_one_measured() -> None:
-    large = small(d_model=256, n_layers=12, d_ff=1024, batch_tokens=16_384, score="additive")
+    large = small_run(d_model=256, n_layers=12, d_ff=1024, batch_tokens=16_384, score="additive")
     result = wait_for_estimate(large)
     assert result.startswith("its time cannot be estimated: ")
     assert result.endswith("; take a smaller model, or a smaller batch")
-    assert isinstance(wait_for_estimate(small()), Estimate)
+    assert isinstance(wait_for_estimate(small_run()), Estimate)

@@ -195,7 +195,7 @@ def test_an_internal_error_reveals_nothing() -> None:
 
 
 @pytest.mark.parametrize("path", ["/_stcore/metrics", "/base/_stcore/metrics"])
-def test_metrics_are_closed(path: str) -> None:
+def test_metrics_are_not_served(path: str) -> None:
     assert status({"host": "localhost"}, path=path) == 404
 
 
@@ -223,7 +223,7 @@ def test_a_visitor_keeps_their_id() -> None:
     visitor_id = new_id()
     cookie = f"_streamlit_xsrf=2|a|b|1; {COOKIE}={visitor_id}; other=x=y"
     assert response_and_cookies({**HTML, "cookie": cookie})[0] == visitor_id
-    for spoilt in (
+    for invalid_cookies in (
         visitor_id[:-1],
         visitor_id + "x",
         "",
@@ -231,7 +231,7 @@ def test_a_visitor_keeps_their_id() -> None:
         f'"{visitor_id}"',
         visitor_id[:-1] + "é",
     ):
-        sent_id = response_and_cookies({**HTML, "cookie": f"{COOKIE}={spoilt}"})[0]
+        sent_id = response_and_cookies({**HTML, "cookie": f"{COOKIE}={invalid_cookies}"})[0]
         assert ID.fullmatch(sent_id)
         assert sent_id != visitor_id
 

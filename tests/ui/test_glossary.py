@@ -35,7 +35,7 @@ def page_texts() -> str:
     ).lower()
 
 
-def explained() -> Iterator[tuple[str, str]]:
+def widget_tooltips() -> Iterator[tuple[str, str]]:
     """Yield label and tooltip of every widget whose tooltip is a literal."""
     labels = {
         name: field.label for page in PAGES.values() for name, field in page.view.fields().items()
@@ -60,8 +60,8 @@ def test_no_term_has_two_explanations() -> None:
     names = Counter(name.lower() for entry in TERMS for name in (entry.name, *entry.also))
     assert not [name for name, count in names.items() if count > 1]
     assert len({entry.definition for entry in TERMS}) == len(TERMS)
-    assert not [(name, text) for name, text in explained() if term(name)]
-    assert list(explained()), "nothing was looked at"
+    assert not [(name, text) for name, text in widget_tooltips() if term(name)]
+    assert list(widget_tooltips()), "nothing was looked at"
 
 
 def test_each_definition_is_one_sentence() -> None:

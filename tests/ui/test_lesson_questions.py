@@ -71,7 +71,7 @@ def suitable_models(lesson: Lesson, models: dict[str, Model]) -> list[Model]:
     return [model for model in models.values() if model.about.kind == lesson.task]
 
 
-def found_of(name: str, models: dict[str, Model]) -> Iterator[tuple[LessonCase, Question]]:
+def questions_of(name: str, models: dict[str, Model]) -> Iterator[tuple[LessonCase, Question]]:
     """Return the lesson's question for every suitable model."""
     for model in suitable_models(BY_NAME[name], models):
         result = prepare(BY_NAME[name], model)
@@ -129,8 +129,10 @@ def test_a_question_is_complete_or_says_what_is_missing(
         assert len(labels) == len(set(labels))
         if question.check is None:
             assert 2 <= len(labels) <= 4
-            whys = [n for n, number in enumerate(question.options) if not number.feedback]
-            assert whys in ([question.correct], [])  # all wrong options have feedback
+            without_feedback = [
+                n for n, number in enumerate(question.options) if not number.feedback
+            ]
+            assert without_feedback in ([question.correct], [])  # all wrong options have feedback
         else:
             assert not labels
         for fields in (question.start_fields, question.answer_fields):
@@ -178,7 +180,7 @@ def word_weights(case: LessonCase, question: Question) -> dict[str, float]:
 
 def test_the_aligner_links_the_possessive_to_the_owner(models: dict[str, Model]) -> None:
     count = 0
-    for case, question in found_of("umbrella", models):
+    for case, question in questions_of("umbrella", models):
         fields, aligner = question.answer_fields, case.model.aligner
         if aligner is not None:  # lessons, Home and Attention show the same head
             assert (fields["layer"], fields["head"]) == (aligner.layer, aligner.head)
@@ -198,7 +200,7 @@ def test_the_aligner_links_the_possessive_to_the_owner(models: dict[str, Model])
 
 
 def test_a_sink_gets_several_times_the_uniform_weight(models: dict[str, Model]) -> None:
-    for case, question in found_of("rest", models):
+    for case, question in questions_of("rest", models):
         fields = question.answer_fields
         weights = case.trace.weights(str(fields["kind"]), int(fields["layer"]))[int(fields["head"])]
         mean = weights.mean(axis=0)
@@ -209,14 +211,14 @@ def test_a_sink_gets_several_times_the_uniform_weight(models: dict[str, Model]) 
 
 
 def test_the_value_lesson_opens_the_head_that_it_names(models: dict[str, Model]) -> None:
-    for _, question in found_of("value", models):
+    for _, question in questions_of("value", models):
         fields = question.answer_fields
         name = f"layer {int(fields['layer']) + 1}, head {int(fields['head']) + 1}"
         assert name in question.answer
 
 
 def test_the_order_lesson_uses_the_sentences_of_its_page(models: dict[str, Model]) -> None:
-    for case, question in found_of("bag", models):
+    for case, question in questions_of("bag", models):
         assert case.text == ORDER_PAIR[0]
         exhibit = question.exhibit.replace("\\", "")
         for text in ORDER_PAIR:
@@ -249,14 +251,14 @@ def test_token_names_follow_the_setting(models: dict[str, Model]) -> None:
 
 
 def test_the_missing_number_completes_the_row_to_one(models: dict[str, Model]) -> None:
-    for _, question in found_of("row", models):
+    for _, question in questions_of("row", models):
         values = [float(number) for number in re.findall(r"(\d+\.\d) %", question.exhibit)]
         value = float(re.findall(r"is (\d+\.\d) %", question.answer)[0])
         assert sum(values) + value == pytest.approx(100, abs=0.05 * (len(values) + 1) + 1e-9)
 
 
 def test_the_answer_is_the_softmax_of_the_shown_scores(models: dict[str, Model]) -> None:
-    for _, question in found_of("meeting", models):
+    for _, question in questions_of("meeting", models):
         scores = [float(number) for number in re.findall(r"` (-?\d+\.\d)", question.exhibit)]
         shares = [math.exp(number) for number in scores]
         right = float(question.options[question.correct].label.rstrip(" %"))
@@ -267,13 +269,13 @@ def test_the_answer_is_the_softmax_of_the_shown_scores(models: dict[str, Model])
 
 
 def test_a_translation_takes_one_step_more_than_tokens(models: dict[str, Model]) -> None:
-    for case, question in found_of("steps", models):
+    for case, question in questions_of("steps", models):
         count = len(case.model.translator.translate(case.text).steps)
         assert question.options[question.correct].label.startswith(f"{count} times")
 
 
 def test_crossing_lines_cross_in_the_weights_themselves(models: dict[str, Model]) -> None:
-    for case, question in found_of("crossing", models):
+    for case, question in questions_of("crossing", models):
         fields = question.answer_fields
         rows = [int(token) for token in str(fields["tokens"]).replace("q", "").split(",")]
         weights = case.trace.weights("cross", int(fields["layer"]))[int(fields["head"])]
@@ -285,7 +287,7 @@ def test_the_start_view_fails_the_check_and_the_answer_view_passes(
     name: str, models: dict[str, Model]
 ) -> None:
     lesson = BY_NAME[name]
-    for case, question in found_of(name, models):
+    for case, question in questions_of(name, models):
         assert question.check is not None
         view = PAGES[lesson.page].view(**{**lesson.view, **question.start_fields})
         assert question.check(case.model, view)[0] is False
@@ -294,7 +296,7 @@ def test_the_start_view_fails_the_check_and_the_answer_view_passes(
 
 
 def test_a_cross_attention_head_is_no_previous_token_head(models: dict[str, Model]) -> None:
-    case, question = next(found_of("back", models))
+    case, question = next(questions_of("back", models))
     assert question.check is not None
     right, message = question.check(case.model, SimpleNamespace(kind="cross", layer=0, head=0))
     assert not right

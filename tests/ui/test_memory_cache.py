@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from transformer.ui.services import memory_cache as module
 from transformer.ui.services.memory_cache import SizedCache, cached, estimate_bytes
 
-KB = np.zeros(125)  # 1,000 bytes
+ARRAY_OF_1_KB = np.zeros(125)  # 1,000 bytes
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(1, 60)), max_size=40))
@@ -42,9 +42,9 @@ def test_reading_a_value_makes_it_recent() -> None:
     assert cache.get("a") == 97
     cache.put("d", 100)
     assert [cache.get(key) for key in "abcd"] == [97, None, 99, 100]
-    tight: SizedCache[int] = SizedCache(1, size=lambda _: 5)
-    tight.put("large", 1)
-    assert tight.get("large") == 1
+    small_cache: SizedCache[int] = SizedCache(1, size=lambda _: 5)
+    small_cache.put("large", 1)
+    assert small_cache.get("large") == 1
 
 
 def test_concurrent_threads_compute_once_and_errors_are_not_cached() -> None:
@@ -57,11 +57,11 @@ def test_concurrent_threads_compute_once_and_errors_are_not_cached() -> None:
         time.sleep(0.02)
         return 7
 
-    def ask() -> None:
+    def get_value() -> None:
         barrier.wait()
         assert cache.get_or_make("a", make) == 7
 
-    threads = [threading.Thread(target=ask) for _ in range(8)]
+    threads = [threading.Thread(target=get_value) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -73,7 +73,7 @@ def test_concurrent_threads_compute_once_and_errors_are_not_cached() -> None:
 
 
 @dataclass
-class Held:
+class Holder:
     first: object
     second: object
 
@@ -82,22 +82,22 @@ def test_nested_arrays_tables_and_texts_are_counted() -> None:
     table = pd.DataFrame({"x": np.zeros(1000), "y": ["word"] * 1000})
     figure = go.Figure(go.Bar(x=np.zeros(1000), y=np.zeros(1000)))
     for value, minimum, maximum in (
-        (KB, 1000, 1200),
+        (ARRAY_OF_1_KB, 1000, 1200),
         (torch.zeros(250), 1000, 1200),
-        ({"a": [KB.copy(), (KB.copy(),)]}, 2000, 3000),
-        (Held(KB.copy(), {"b": KB.copy()}), 2000, 3000),
+        ({"a": [ARRAY_OF_1_KB.copy(), (ARRAY_OF_1_KB.copy(),)]}, 2000, 3000),
+        (Holder(ARRAY_OF_1_KB.copy(), {"b": ARRAY_OF_1_KB.copy()}), 2000, 3000),
         ("x" * 1000, 1000, 1200),
         (b"x" * 1000, 1000, 1200),
         (table, 16_000, 100_000),
         (figure, 16_000, 60_000),
-        ([KB] * 100, 1000, 1300),  # one array, held a hundred times
+        ([ARRAY_OF_1_KB] * 100, 1000, 1300),  # one array, held a hundred times
         (torch.nn.Linear(1000, 1000), 0, 100),  # models are not counted
     ):
         assert minimum <= estimate_bytes(value) <= maximum, value
 
 
 def test_a_recursive_object_is_counted_once() -> None:
-    circle: list[object] = [KB]
+    circle: list[object] = [ARRAY_OF_1_KB]
     circle.append(circle)
     assert 1000 < estimate_bytes(circle) < 1300
 
@@ -107,7 +107,7 @@ def _own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "results", SizedCache(100_000))
 
 
-def test_arguments_with_an_underscore_do_not_count() -> None:
+def test_arguments_with_an_underscore_are_not_part_of_the_key() -> None:
     calls: list[tuple[str, int]] = []
 
     @cached()

@@ -75,28 +75,32 @@ def run(tmp_path: Path, checkpoints: Path) -> JobFolder:
     return folder
 
 
-def seen_by(visitor: str, run: JobFolder) -> dict[str, ListedModel]:
+def models_for(visitor: str, run: JobFolder) -> dict[str, ListedModel]:
     """Return the list as a new script run gets it, on its own thread."""
-    listed: list[dict[str, ListedModel]] = []
-    none, runs = run.path.parent / "none", run.path.parent
-    look = threading.Thread(
-        target=lambda: listed.append(model_list.list_models(none, runs, visitor))
+    results: list[dict[str, ListedModel]] = []
+    no_checkpoints, runs = run.path.parent / "none", run.path.parent
+    thread = threading.Thread(
+        target=lambda: results.append(model_list.list_models(no_checkpoints, runs, visitor))
     )
-    look.start()
-    look.join()
-    return listed[0]
+    thread.start()
+    thread.join()
+    return results[0]
 
 
 def test_a_run_is_private_until_it_is_shared(run: JobFolder) -> None:
-    hers = seen_by("ann", run)[run.name]
-    assert (hers.label, hers.holders, hers.is_run) == (f"run: Hers ({run.name})", ("ann",), True)
-    assert run.name not in seen_by("bob", run)
+    listed_model = models_for("ann", run)[run.name]
+    assert (listed_model.label, listed_model.holders, listed_model.is_run) == (
+        f"run: Hers ({run.name})",
+        ("ann",),
+        True,
+    )
+    assert run.name not in models_for("bob", run)
     run.change_job(shared=True)
-    assert run.name in seen_by("bob", run)
+    assert run.name in models_for("bob", run)
     run.change_job(shared=False)
-    assert run.name not in seen_by("bob", run)
+    assert run.name not in models_for("bob", run)
     run.change_job(holders=["ann", "bob"])
-    assert seen_by("bob", run)[run.name].holders == ("ann", "bob")
+    assert models_for("bob", run)[run.name].holders == ("ann", "bob")
 
 
 def test_a_checkpoint_is_listed_while_it_is_complete(
@@ -104,14 +108,14 @@ def test_a_checkpoint_is_listed_while_it_is_complete(
 ) -> None:
     weights = run.checkpoint_path / "model.safetensors"
     content = weights.read_bytes()
-    count = seen_by("ann", run)[run.name].weights
+    count = models_for("ann", run)[run.name].weights
     assert count > 0
     weights.write_bytes(content[:100])
-    assert seen_by("ann", run)[run.name].weights == 0
+    assert models_for("ann", run)[run.name].weights == 0
     weights.write_bytes(content)
-    assert seen_by("ann", run)[run.name].weights == count
+    assert models_for("ann", run)[run.name].weights == count
     shutil.rmtree(run.path)
-    assert seen_by("ann", run) == {}
+    assert models_for("ann", run) == {}
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from transformer.ui.shell import visitor
 from transformer.ui.widgets.races import start
 
 
-class Jobs:
+class FakeJobs:
     """Record the calls to jobs."""
 
     def __init__(self) -> None:
@@ -34,8 +34,8 @@ class Jobs:
 
 
 @pytest.fixture
-def jobs(monkeypatch: pytest.MonkeyPatch) -> Jobs:
-    new_jobs = Jobs()
+def jobs(monkeypatch: pytest.MonkeyPatch) -> FakeJobs:
+    new_jobs = FakeJobs()
     monkeypatch.setattr(st, "session_state", SessionDict({"page": "pages/train.py", "view": {}}))
     monkeypatch.setattr(live_jobs, "jobs", lambda: new_jobs)
     monkeypatch.setattr(live_classes, "is_teacher", lambda: False)
@@ -46,7 +46,7 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> Jobs:
     return new_jobs
 
 
-def test_a_double_click_starts_one_run(jobs: Jobs) -> None:
+def test_a_double_click_starts_one_run(jobs: FakeJobs) -> None:
     for _ in range(2):
         example_runs._start(example_runs.EXAMPLE_RUNS[0])
     assert jobs.names == ["there already", "run-1"]
@@ -56,7 +56,7 @@ def test_a_double_click_starts_one_run(jobs: Jobs) -> None:
     assert state.view(Train).run == "run-2"
 
 
-def test_a_double_click_replaces_the_selected_run_once(jobs: Jobs) -> None:
+def test_a_double_click_replaces_the_selected_run_once(jobs: FakeJobs) -> None:
     state.change(run="there already")
     for _ in range(2):
         draft.submit(
@@ -67,16 +67,16 @@ def test_a_double_click_replaces_the_selected_run_once(jobs: Jobs) -> None:
 
 
 @pytest.mark.parametrize(
-    "begin", [example_runs._start_race, lambda: start._start(Jobs(), "heads", "ann", 1)]
+    "begin", [example_runs._start_race, lambda: start._start(FakeJobs(), "heads", "ann", 1)]
 )  # type: ignore[arg-type]
-def test_a_double_click_starts_one_race(jobs: Jobs, begin: Any) -> None:
+def test_a_double_click_starts_one_race(jobs: FakeJobs, begin: Any) -> None:
     for _ in range(2):
         begin()
     assert jobs.names == ["there already", "run-1"]
     assert state.view(Train).race == "run-1"
 
 
-def test_a_deleted_run_is_deselected(jobs: Jobs) -> None:
+def test_a_deleted_run_is_deselected(jobs: FakeJobs) -> None:
     state.change(run="there already")
     for _ in range(2):
         finished_run._delete("there already", "ann")

@@ -56,8 +56,11 @@ def test_a_run_without_alignments_or_without_a_config_has_none(tmp_path: Path) -
     reverse = JobFolder(RUNS / "toy-reverse")
     config = reverse.config()
     assert isinstance(config, TaskRun)
-    strange = {**config.to_dict(), "data": {"task": "reverse", "options": {"of tomorrow": 3}}}
-    (tmp_path / "config.json").write_text(json.dumps(strange))
+    unknown_options = {
+        **config.to_dict(),
+        "data": {"task": "reverse", "options": {"of tomorrow": 3}},
+    }
+    (tmp_path / "config.json").write_text(json.dumps(unknown_options))
     assert not any(probe_links(JobFolder(tmp_path), reverse.labels()))
 
 

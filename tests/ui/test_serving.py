@@ -35,7 +35,7 @@ from transformer.ui.shell.visitor import COOKIE, new_id
 SMALL = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "precision": "fp32"}
 STREAM = "/_stcore/stream"
 STEPS = 300
-PATIENCE = 180.0  # seconds, for a busy machine
+TIMEOUT_SECONDS = 180.0  # seconds, for a busy machine
 
 
 @pytest.fixture(scope="module")
@@ -118,8 +118,8 @@ def test_the_cookie_identifies_the_session(address: str) -> None:
     assert "HttpOnly" in cookie
 
 
-def waiting(runs: Path, steps: int) -> JobFolder:
-    """A queued run that no worker has claimed."""
+def queued_run(runs: Path, steps: int) -> JobFolder:
+    """Return a queued run that no worker has claimed."""
     options = {"n_train": 400, "n_valid": 20}
     config = make_run_config(
         "copy", settings={**SMALL, "steps": steps}, options=options, title="Copy"
@@ -129,8 +129,8 @@ def waiting(runs: Path, steps: int) -> JobFolder:
     return queue.folder(name)
 
 
-def until(run: JobFolder, status: str, step: int = 0) -> RunInfo:
-    deadline = time.monotonic() + PATIENCE
+def wait_for_status(run: JobFolder, status: str, step: int = 0) -> RunInfo:
+    deadline = time.monotonic() + TIMEOUT_SECONDS
     while time.monotonic() < deadline:
         info = read_run_info(run)
         assert info is not None
@@ -144,21 +144,23 @@ def test_queued_runs_resume_after_a_restart_without_visitors(
     checkpoints: Path, tmp_path: Path
 ) -> None:
     """The server is killed or stopped during a run, then restarted at once."""
-    eager = tmp_path / "limits.toml"
-    eager.write_text("nice = 0")  # even on a busy machine
-    environment = {"HEADS_UP_RUNS": str(tmp_path / "runs"), "HEADS_UP_LIMITS": str(eager)}
-    run = waiting(tmp_path / "runs", STEPS)
+    limits = tmp_path / "limits.toml"
+    limits.write_text("nice = 0")  # even on a busy machine
+    environment = {"HEADS_UP_RUNS": str(tmp_path / "runs"), "HEADS_UP_LIMITS": str(limits)}
+    run = queued_run(tmp_path / "runs", STEPS)
     for number in (signal.SIGKILL, signal.SIGTERM):
         step = run.last_step()
         with app_server(checkpoints, **environment) as (_, process):
-            until(run, "running", step + 10)
+            wait_for_status(run, "running", step + 10)
             process.send_signal(number)
             process.wait(30)
-    assert until(run, "queued").step >= 20  # a stopping server waits until its runs are saved
-    behind = waiting(tmp_path / "runs", 5)
+    assert (
+        wait_for_status(run, "queued").step >= 20
+    )  # a stopping server waits until its runs are saved
+    second_run = queued_run(tmp_path / "runs", 5)
     with app_server(checkpoints, **environment):
-        assert until(run, "finished").step == STEPS
-        until(behind, "finished")
+        assert wait_for_status(run, "finished").step == STEPS
+        wait_for_status(second_run, "finished")
     losses = [line["step"] for line in run.metrics() if "loss" in line]
     assert losses == [*range(1, STEPS + 1)]
 
@@ -175,7 +177,7 @@ def test_workers_start_only_for_queued_runs(
         live_jobs.resume_runs()
         live_jobs.jobs()  # as a page does; with enough memory this starts a worker in advance
         assert not started
-        waiting(tmp_path, 5)
+        queued_run(tmp_path, 5)
         live_jobs.resume_runs()
         assert started
     finally:

@@ -20,33 +20,38 @@ from transformer.ui.services import live_jobs, models, uploads
 from transformer.ui.services.live_jobs import computation_service
 
 
-def workers(app: int) -> dict[int, str]:
+def worker_processes(app: int) -> dict[int, str]:
     """Return the app's child processes by process id."""
     commands = {child.pid: " ".join(child.cmdline()) for child in psutil.Process(app).children()}
     return {pid: line for pid, line in commands.items() if "transformer.jobs" in line}
 
 
-def until(true: Callable[[], bool]) -> None:
+def wait_until(condition: Callable[[], bool]) -> None:
     deadline = time.monotonic() + 60
-    while not true():
+    while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.1)
 
 
 def test_clearing_the_caches_stops_no_process(checkpoints: Path, tmp_path: Path) -> None:
-    """Any browser may send it; it once stopped all training, when cached objects were released."""
+    """Any browser may send this message. It once stopped all training, because Streamlit released
+    the cached objects."""
     with (
         app_server(checkpoints, HEADS_UP_RUNS=str(tmp_path / "runs")) as (address, process),
         Session(address, "train") as visitor,
     ):
-        until(lambda: any("jobs.worker" in line for line in workers(process.pid).values()))
-        before = {pid for pid, line in workers(process.pid).items() if "jobs.worker" in line}
+        wait_until(
+            lambda: any("jobs.worker" in line for line in worker_processes(process.pid).values())
+        )
+        before = {
+            pid for pid, line in worker_processes(process.pid).items() if "jobs.worker" in line
+        }
         message = BackMsg()
         message.clear_cache = True
         visitor.socket.send(message.SerializeToString())
         with Session(address, "train"):  # another visitor, later: the server still answers
             time.sleep(1)
-            assert before <= workers(process.pid).keys()
+            assert before <= worker_processes(process.pid).keys()
 
 
 def test_services_uploads_and_models_survive_cleared_caches(
@@ -56,15 +61,15 @@ def test_services_uploads_and_models_survive_cleared_caches(
     monkeypatch.setenv("HEADS_UP_CHECKPOINTS", str(checkpoints))
     uploads.uploads().put("me", Corpus.from_lines(["one", "two"], "mine"))
 
-    def all_of_them() -> list[object]:
+    def all_services() -> list[object]:
         model = models.load("tiny", checkpoints / "tiny").translator
         return [live_jobs.jobs(), computation_service(), uploads.uploads(), model]
 
     try:
-        before = all_of_them()
+        before = all_services()
         st.cache_resource.clear()
         st.cache_data.clear()
-        assert [*map(id, all_of_them())] == [*map(id, before)]
+        assert [*map(id, all_services())] == [*map(id, before)]
         assert uploads.uploads().get("me") is not None
         executor: Any = live_jobs.jobs()._executor
         assert not executor._closing.is_set()

@@ -106,10 +106,12 @@ def test_the_comparison_is_another_sentence_or_the_same(model: Model) -> None:
 @pytest.mark.usefixtures("session")
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_vectors_come_from_the_same_forward_pass(model: Model, kind: str) -> None:
-    reading = trace_cache.read(model, replace(VIEW, method="sample", seed=3))
-    vectors = {part.name: part.array for part in trace_cache.vectors(model, reading, kind, 1, 2)}
+    cached_trace = trace_cache.read(model, replace(VIEW, method="sample", seed=3))
+    vectors = {
+        part.name: part.array for part in trace_cache.vectors(model, cached_trace, kind, 1, 2)
+    }
     scores, value = vectors[f"scores.{kind}.1.2"], vectors[f"value.{kind}.1.2"]
-    weights = reading.trace.weights(kind, 1)[2]
+    weights = cached_trace.trace.weights(kind, 1)[2]
     if kind == "decoder":
         scores = np.where(np.tri(len(scores), dtype=bool), scores, -np.inf)
     shares = np.exp(scores - scores.max(axis=1, keepdims=True))
@@ -118,13 +120,13 @@ def test_vectors_come_from_the_same_forward_pass(model: Model, kind: str) -> Non
 
 
 def test_a_full_trace_keeps_the_decoding_steps(model: Model, session: None) -> None:
-    reading = trace_cache.read(model, replace(VIEW, method="beam"))
-    trace = trace_cache.full_trace(model, reading)
+    cached_trace = trace_cache.read(model, replace(VIEW, method="beam"))
+    trace = trace_cache.full_trace(model, cached_trace)
     assert set(trace.names) == set(model.translator.model.hook_names)
     assert trace.translation.tree is not None
-    assert trace.translation == reading.trace.translation
+    assert trace.translation == cached_trace.trace.translation
     np.testing.assert_allclose(
-        trace.weights("cross", 1), reading.trace.weights("cross", 1), atol=1e-5
+        trace.weights("cross", 1), cached_trace.trace.weights("cross", 1), atol=1e-5
     )
 
 

@@ -13,7 +13,7 @@ from transformer.figures.views import COMPONENTS, loader, served_script
 from transformer.ui.shell.view_scripts import CACHE_CONTROL, FOLDER, path, route
 
 
-def ask(name: str, prefix: str = "", **more: Any) -> tuple[int, dict[bytes, bytes], bytes]:
+def request(name: str, prefix: str = "", **more: Any) -> tuple[int, dict[bytes, bytes], bytes]:
     """Return status, headers and body of the response for this path."""
     app: Any = Starlette(routes=[route(prefix)])
     scope = {"type": "http", "method": "GET", "path": name, "headers": [], **more}
@@ -23,22 +23,24 @@ def ask(name: str, prefix: str = "", **more: Any) -> tuple[int, dict[bytes, byte
 
 @pytest.mark.parametrize("view", COMPONENTS)
 def test_a_view_script_is_sent_plain_and_compressed(view: str) -> None:
-    status, headers, body = ask(f"/{path(view)}")
+    status, headers, body = request(f"/{path(view)}")
     assert (status, body) == (200, served_script(view))
     assert headers[b"content-type"] == b"text/javascript; charset=utf-8"
     assert headers[b"cache-control"] == CACHE_CONTROL.encode()
-    status, headers, body = ask(f"/{path(view)}", headers=[(b"accept-encoding", b"br, gzip")])
+    status, headers, body = request(f"/{path(view)}", headers=[(b"accept-encoding", b"br, gzip")])
     assert headers[b"content-encoding"] == b"gzip"
     assert headers[b"content-length"] == str(len(body)).encode()
     assert (status, gzip.decompress(body)) == (200, served_script(view))
 
 
 def test_it_is_below_the_base_path() -> None:
-    assert ask(f"/tools/heads-up/{path('glance')}", "/tools/heads-up")[2] == served_script("glance")
+    assert request(f"/tools/heads-up/{path('glance')}", "/tools/heads-up")[2] == served_script(
+        "glance"
+    )
 
 
 def test_a_head_request_gets_the_length() -> None:
-    status, headers, _ = ask(f"/{path('glance')}", method="HEAD")
+    status, headers, _ = request(f"/{path('glance')}", method="HEAD")
     assert status == 200
     assert headers[b"content-length"] == str(len(served_script("glance"))).encode()
 
@@ -47,7 +49,7 @@ def test_a_head_request_gets_the_length() -> None:
     "name", ["", "glance.js", "glance-0123456789abcdef.js", "../app.py", "..%2fapp.py", "a" * 9000]
 )
 def test_other_paths_are_not_found(name: str) -> None:
-    status, headers, body = ask(f"/{FOLDER}/{name}")
+    status, headers, body = request(f"/{FOLDER}/{name}")
     assert status == 404
     assert b"no such view" in body
     assert b"cache-control" not in headers

@@ -15,7 +15,7 @@ FRAGMENT = "fragment"
 
 
 def _queued(cached: bool) -> ForwardMsgQueue:
-    """A page's first run in the queue: an element of a fragment, in full or as a reference."""
+    """Return a page's first run in the queue: a fragment's element, in full or as a reference."""
     message = ForwardMsg()
     message.metadata.delta_path[:] = [0, 0]
     if cached:

@@ -53,7 +53,7 @@ class Changed:
     def run(self, data: int) -> None: ...
 
 
-def test_changes_are_found() -> None:
+def test_changed_signatures_and_missing_attributes_are_reported() -> None:
     assert changed_signatures(Changed, run="self, data") == []
     assert changed_signatures(Changed, run="self") == ["Changed.run(self, data) was (self)"]
     assert missing_attributes(Changed, "_kept", "run", "_gone") == ["Changed._gone is missing"]

@@ -19,14 +19,14 @@ from streamlit.runtime.state.session_state import SessionState
 
 from transformer.ui.streamlit_fixes import interrupted_callbacks as fix
 
-pytestmark = pytest.mark.usefixtures("in_a_drawing")
+pytestmark = pytest.mark.usefixtures("in_script_run")
 
 
-class Ended(BaseException):
-    """What Streamlit raises in a run that is replaced by the next."""
+class RunStopped(BaseException):
+    """Exception that Streamlit raises in a run that the next one replaces."""
 
 
-def unhindered() -> None:
+def no_request() -> None:
     """Do nothing: no other run is requested."""
 
 
@@ -46,8 +46,8 @@ class Page:
             self.speaks_with["begun"] = True
         self.pressed += 1
 
-    def drawing(self, asks: Any = unhindered) -> SafeSessionState:
-        return SafeSessionState(self.state, asks)
+    def drawing(self, on_yield: Any = no_request) -> SafeSessionState:
+        return SafeSessionState(self.state, on_yield)
 
 
 def press() -> WidgetStates:
@@ -87,32 +87,32 @@ def test_click_while_another_run_is_requested(
         monkeypatch.setattr(SafeSessionState, "on_script_will_rerun", fix._on_script_will_rerun)
     words = iter([None])
 
-    def asks() -> None:
+    def on_yield() -> None:
         if next(words, "another") == "another":
-            raise Ended
+            raise RunStopped
 
     page = Page()
-    page.speaks_with = drawing = page.drawing(asks)
+    page.speaks_with = drawing = page.drawing(on_yield)
     if repaired:
         drawing.on_script_will_rerun(press())
         next(words)
     else:
-        with pytest.raises(Ended):
+        with pytest.raises(RunStopped):
             drawing.on_script_will_rerun(press())
     assert page.pressed == repaired, "Streamlit alone ends its callback"
-    with pytest.raises(Ended):  # afterwards it is stopped as usual
+    with pytest.raises(RunStopped):  # afterwards it is stopped as usual
         drawing["after"] = True
 
 
 def ending() -> None:
-    raise Ended
+    raise RunStopped
 
 
 def test_a_late_run_does_not_undo_a_newer_one() -> None:
     page = Page()
     late, newest = page.drawing(ending), page.drawing()
     newest.on_script_will_rerun(press())
-    with pytest.raises(Ended):
+    with pytest.raises(RunStopped):
         late.on_script_will_rerun(press())
     assert page.pressed == 1
 

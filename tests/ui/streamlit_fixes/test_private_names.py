@@ -36,7 +36,7 @@ def test_private_names_are_only_in_the_fixes() -> None:
         ("def _old(): ...\nsetattr(module, '_old', _old)", "module._old"),
     ],
 )
-def test_the_check_finds_them(source: str, expected: str | None) -> None:
+def test_the_check_reports_private_names(source: str, expected: str | None) -> None:
     names = private_names(source)
     assert len(names) == 1
     assert expected in (None, *names)
@@ -48,7 +48,7 @@ def test_public_and_own_names_are_allowed() -> None:
     assert not private_names(own)
 
 
-def test_the_command_prints_them(
+def test_the_command_prints_private_names(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "app.py").write_text("import streamlit.runtime\n")

@@ -12,11 +12,11 @@ from streamlit.testing.v1 import AppTest
 
 from transformer.ui.streamlit_fixes import stale_fragment_reruns as fix
 
-ASK = """
+REQUEST_RERUN = """
 from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 get_script_run_ctx().script_requests.request_rerun(RerunData(**st.session_state.ask))
 """
-FIRST = f"""
+FIRST_PAGE = f"""
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
@@ -30,20 +30,20 @@ context = get_script_run_ctx()
 st.session_state.ask = {{"fragment_id": this, "page_script_hash": context.page_script_hash}}
 if st.session_state.leaves:
     st.switch_page("pages/second.py")  # nothing runs after this
-{ASK}
+{REQUEST_RERUN}
 """
-SECOND = f"""
+SECOND_PAGE = f"""
 import streamlit as st
-{ASK}
+{REQUEST_RERUN}
 st.title("Second")
 """
 
 
 @pytest.fixture
 def app(tmp_path: Path) -> AppTest:
-    (tmp_path / "first.py").write_text(FIRST, "utf-8")
+    (tmp_path / "first.py").write_text(FIRST_PAGE, "utf-8")
     (tmp_path / "pages").mkdir()
-    (tmp_path / "pages" / "second.py").write_text(SECOND, "utf-8")
+    (tmp_path / "pages" / "second.py").write_text(SECOND_PAGE, "utf-8")
     return AppTest.from_file(str(tmp_path / "first.py"))
 
 
@@ -54,11 +54,11 @@ def test_a_fragment_of_the_previous_page_does_not_rerun(
 ) -> None:
     requested, run = [], []
     original = fix._run_script
-    decide = fix._run_unless_stale if repaired else original
+    run_script = fix._run_unless_stale if repaired else original
 
     def request(runner: ScriptRunner, request: RerunData) -> None:
         requested.append(bool(request.fragment_id_queue))
-        (decide if repaired else runs)(runner, request)
+        (run_script if repaired else runs)(runner, request)
 
     def runs(runner: ScriptRunner, request: RerunData) -> None:
         run.append(bool(request.fragment_id_queue))

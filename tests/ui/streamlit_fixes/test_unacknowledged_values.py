@@ -12,7 +12,7 @@ from streamlit.runtime.state.session_state import SessionState
 from transformer.ui.streamlit_fixes import unacknowledged_values as fix
 
 FIELD, KEY = "$$ID-0-text", "text"
-pytestmark = pytest.mark.usefixtures("in_a_drawing")
+pytestmark = pytest.mark.usefixtures("in_script_run")
 
 
 class Page:
@@ -59,7 +59,7 @@ def test_an_unacknowledged_value_is_sent_again(
     page.state[KEY] = "A sentence."
     assert page.drawn() == ("A sentence.", True)
     page.request()  # it went back, and its field is not mounted yet
-    assert page.drawn() == ("A sentence.", repaired), "Streamlit alone tells it once"
+    assert page.drawn() == ("A sentence.", repaired), "Streamlit alone sends it once"
     page.request("A sentence.")
     assert page.drawn() == ("A sentence.", False)
     assert page.callback_values == []
