@@ -23,7 +23,7 @@ def tile(page: Page, number: int, position: str = "last") -> Locator:
 
 def expected_words(translator: Translator, text: str, **more: object) -> list[str]:
     data = glance_data(translator.trace(text, method="greedy", **more))  # type: ignore[arg-type]
-    return [word["text"] for word in data["written"]]
+    return [word["text"] for word in data["words"]]
 
 
 def expected_glance(translator: Translator, text: str) -> dict[str, Any]:

@@ -36,7 +36,7 @@ def test_the_animation_plays_once_and_stops(shipped: str, page: Page, en_fr: Tra
     expect(page.locator(".hu-glance-lines path.whole").first).to_be_attached()
     assert page.locator(".hu-glance-lines path.away").count() == 0
     bands = page.locator(".hu-glance-lines path").count()
-    looks = [word["looks"] for word in expected_glance(en_fr, TEXT)["written"]]
+    looks = [word["weights"] for word in expected_glance(en_fr, TEXT)["words"]]
     assert bands == sum(weight >= 0.04 for row in looks for weight in row)
 
 
@@ -106,12 +106,12 @@ def test_hovering_over_a_word_shows_only_its_bands(
     shipped: str, new_page: NewPage, en_fr: Translator
 ) -> None:
     page = open_home(new_page(**REDUCED_MOTION), shipped, f"?text={TEXT}")
-    rows = expected_glance(en_fr, TEXT)["written"]
+    rows = expected_glance(en_fr, TEXT)["words"]
     tile(page, 1, "first").hover()
-    n_bands = sum(word["looks"][1] >= 0.04 for word in rows)
+    n_bands = sum(word["weights"][1] >= 0.04 for word in rows)
     expect(page.locator(".hu-glance-lines path.now")).to_have_count(n_bands)
     tile(page, 0).hover()
-    n_bands = sum(weight >= 0.04 for weight in rows[0]["looks"])
+    n_bands = sum(weight >= 0.04 for weight in rows[0]["weights"])
     expect(page.locator(".hu-glance-lines path.now")).to_have_count(n_bands)
 
 

@@ -184,8 +184,8 @@ def table(**changes: object) -> Table:
 def test_a_table_is_packed_unchanged() -> None:
     header, parts = unpack(tensor_data(table(), (1, 0), size="large"))
     np.testing.assert_array_equal(parts["values"].array, table().values.astype(np.float32))
-    assert header["most"] == 2.0  # of what is finite
-    assert header["cell"] == {"row": 1, "column": 0, "here": True}
+    assert header["max_abs"] == 2.0  # of what is finite
+    assert header["cell"] == {"row": 1, "column": 0, "in_this_table": True}
     assert (header["rows"], header["columns"], header["signed"]) == (
         ["<s>", "▁a"],
         ["x", "y"],
@@ -193,7 +193,7 @@ def test_a_table_is_packed_unchanged() -> None:
     )
     assert header["large"]
     shares, _ = unpack(tensor_data(table(values=np.full((2, 2), 0.25), kind="share", columns=())))
-    assert (shares["most"], shares["columns"], shares["columns_count"]) == (1.0, None, 2)
+    assert (shares["max_abs"], shares["columns"], shares["columns_count"]) == (1.0, None, 2)
     assert shares["cell"] is None
 
 

@@ -208,7 +208,7 @@ def test_contributions_data_has_all_values_and_the_selection() -> None:
     for quantity, entry in zip((WEIGHT, SLOPE), header["quantities"], strict=True):
         np.testing.assert_array_equal(parts[quantity.name].array, quantity.values)
         assert (entry["name"], entry["signed"]) == (quantity.name, quantity.signed)
-    assert [entry["most"] for entry in header["quantities"]] == [1.0, 2.0]
+    assert [entry["max_abs"] for entry in header["quantities"]] == [1.0, 2.0]
 
 
 def test_unknown_quantities_and_wrong_labels_are_refused() -> None:

@@ -91,7 +91,7 @@ def test_every_run_has_a_card_and_optionally_a_head() -> None:
     header, parts = unpack(wall_data([card("a", weights), card("b")]))
     assert [entry["name"] for entry in header["cards"]] == ["a", "b"]
     first = header["cards"][0]
-    assert (first["who"], first["step"], first["right"]) == ("Ann", 12, 0.5)
+    assert (first["owner"], first["step"], first["accuracy"]) == ("Ann", 12, 0.5)
     assert first["curve"] == [[0, 3.0], [12, 1.5]]
     assert set(parts) == {"a"}
     unpacked = weights_of(parts["a"])

@@ -51,15 +51,15 @@ def test_weights_are_summed_over_source_pieces_and_averaged_over_rows() -> None:
     trace = translated_trace()
     data = glance_data(trace)
     assert data["source"] == ["The", "umbrella."]
-    assert [word["text"] for word in data["written"]] == ["Le", "parapluie."]
+    assert [word["text"] for word in data["words"]] == ["Le", "parapluie."]
     weights = trace.weights("cross", data["layer"])[data["head"]]
-    first, second = data["written"]
-    np.testing.assert_allclose(first["looks"], [weights[0, 0], weights[0, 1:4].sum()], atol=6e-5)
+    first, second = data["words"]
+    np.testing.assert_allclose(first["weights"], [weights[0, 0], weights[0, 1:4].sum()], atol=6e-5)
     mean = weights[1:3].mean(axis=0)  # the row of the full stop looks elsewhere than its word
-    np.testing.assert_allclose(second["looks"], [mean[0], mean[1:4].sum()], atol=6e-5)
-    for word in data["written"]:
-        assert sum(word["looks"]) + word["rest"] == pytest.approx(1, abs=2e-4)
-    assert [word["p"] for word in data["written"]] == pytest.approx([0.5, 0.25])
+    np.testing.assert_allclose(second["weights"], [mean[0], mean[1:4].sum()], atol=6e-5)
+    for word in data["words"]:
+        assert sum(word["weights"]) + word["end_weight"] == pytest.approx(1, abs=2e-4)
+    assert [word["p"] for word in data["words"]] == pytest.approx([0.5, 0.25])
 
 
 def test_a_measured_aligner_uses_its_own_rows() -> None:
@@ -68,20 +68,20 @@ def test_a_measured_aligner_uses_its_own_rows() -> None:
     data = glance_data(trace, aligner=aligner)
     assert (data["layer"], data["head"], data["to"]) == (1, 2, "input")
     weights = trace.weights("cross", 1)[2]
-    first, second = data["written"]
+    first, second = data["words"]
     # The row after the one that writes a piece has read it.
-    np.testing.assert_allclose(first["looks"], [weights[1, 0], weights[1, 1:4].sum()], atol=6e-5)
+    np.testing.assert_allclose(first["weights"], [weights[1, 0], weights[1, 1:4].sum()], atol=6e-5)
     mean = weights[2:4].mean(axis=0)
-    np.testing.assert_allclose(second["looks"], [mean[0], mean[1:4].sum()], atol=6e-5)
+    np.testing.assert_allclose(second["weights"], [mean[0], mean[1:4].sum()], atol=6e-5)
     last = glance_data(replace(trace, predicted_tokens=(*trace.predicted_tokens[:-1], "▁et")),
-                       aligner=aligner)["written"][-1]  # fmt: skip
-    np.testing.assert_allclose(last["looks"], [weights[-1, 0], weights[-1, 1:4].sum()], atol=6e-5)
+                       aligner=aligner)["words"][-1]  # fmt: skip
+    np.testing.assert_allclose(last["weights"], [weights[-1, 0], weights[-1, 1:4].sum()], atol=6e-5)
 
 
 def test_the_end_token_is_not_a_word() -> None:
     trace = translated_trace()
     cut = replace(trace, predicted_tokens=(*trace.predicted_tokens[:-1], "▁et"))
-    assert [word["text"] for word in glance_data(cut)["written"]] == ["Le", "parapluie.", "et"]
+    assert [word["text"] for word in glance_data(cut)["words"]] == ["Le", "parapluie.", "et"]
 
 
 def test_typed_words_are_shown_if_their_number_matches() -> None:
@@ -96,12 +96,12 @@ def test_typed_words_are_shown_if_their_number_matches() -> None:
 def test_forced_words_and_alternatives() -> None:
     alternative = SimpleNamespace(step=1, ids=(7, 8), text="toit.", probability=0.1, first=0.2)
     data = glance_data(translated_trace(), [(), (alternative,)], n_forced=3)
-    assert data["taken"] == 1
-    assert [word["alternatives"] for word in data["written"]] == [
+    assert data["forced_word"] == 1
+    assert [word["alternatives"] for word in data["words"]] == [
         [],
         [{"text": "toit.", "p": 0.2, "step": 1, "ids": [7, 8]}],
     ]
-    assert glance_data(translated_trace())["taken"] == -1
+    assert glance_data(translated_trace())["forced_word"] == -1
 
 
 def test_the_head_shown_agrees_most_with_the_mean() -> None:
@@ -124,7 +124,7 @@ def test_against_a_real_trace(trace: Trace, checkpoints: Path) -> None:
     assert data["heads"] == trace.n_layers * trace.n_heads
     assert data["ids"] == list(trace.translation.ids)
     ends = trace.predicted_tokens[-1] == "</s>"
-    joined = " ".join(word["text"] for word in data["written"])
+    joined = " ".join(word["text"] for word in data["words"])
     tokens = trace.predicted_tokens[: -1 if ends else None]
     assert joined.replace(" ", "") == "".join(tokens).replace("▁", "").replace(
         "<unk>", UNKNOWN_WORD
@@ -141,8 +141,8 @@ def test_in_a_greedy_translation_no_alternative_is_more_probable(
     trace = translator.trace(text, method="greedy", max_len=20)
     alternatives = word_alternatives(translator, trace.translation, min_probability=1e-4)
     data = glance_data(trace, alternatives)
-    assert any(entry["alternatives"] for entry in data["written"])
-    for word in data["written"]:
+    assert any(entry["alternatives"] for entry in data["words"])
+    for word in data["words"]:
         assert all(alternative["p"] <= word["p"] for alternative in word["alternatives"])
     numbers = words(trace.predicted_tokens)
     for step in word_steps(data, trace.translation.steps, numbers)["steps"]:
@@ -155,7 +155,7 @@ def test_bytes_are_joined_in_words_and_in_alternatives() -> None:
     trace.translation.ids = tuple(range(len(trace.predicted_tokens)))
     candidate = Candidate("▁a", 1, 0.5)
     trace.translation.steps = [Step(n, (), (candidate,), candidate) for n in range(len(tokens))]
-    assert [candidate["text"] for candidate in glance_data(trace)["written"]] == [
+    assert [candidate["text"] for candidate in glance_data(trace)["words"]] == [
         "Éteins",
         "la⟨E2⟩.",
     ]

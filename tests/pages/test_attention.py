@@ -106,7 +106,7 @@ def test_the_notices_describe_the_current_sentence(visit: Visit, translator: Tra
     trace = translator.trace(text)
     notices = component_data(visit("pages/attention.py", text=text))[0]["notices"]
     expected = [(head.kind, head.layer, head.head) for head in salient_heads(trace)]
-    assert [tuple(n["look"][k] for k in ("kind", "layer", "head")) for n in notices] == expected
+    assert [tuple(n["state"][k] for k in ("kind", "layer", "head")) for n in notices] == expected
     for notice in notices:
         notice_text = "".join(part for part, _ in notice["segments"])
         assert not {"▁", "<s>", "</s>"} & set(notice_text.split())

@@ -54,7 +54,7 @@ def test_the_teacher_sees_all_runs_by_name_and_clears_the_queue(visit: Visit, jo
     queued = submit_copy_run(visit, jobs, bob, "Second")
     outside_run = jobs.submit(make_run_config("copy", title="Not of the class"), "visitor-1")
     rerun(teacher)
-    rows = [(card["who"], card["title"], card["status"]) for card in run_cards(teacher)]
+    rows = [(card["owner"], card["title"], card["status"]) for card in run_cards(teacher)]
     assert rows == [("Ann", "First", "running"), ("Student 2", "Second", "queued, number 1")]
     press(teacher, "Stop the waiting runs")
     statuses = {info.name: info.status for info in jobs.runs()}
@@ -86,12 +86,12 @@ def test_the_same_run_has_one_card_with_all_its_names(visit: Visit, jobs: Jobs) 
     for name in ("Ann", "Bob"):
         press(join_as_student(visit, only_class(), name).switch_page(TRAIN).run(), "train-sort")
     [card] = run_cards(rerun(teacher))
-    assert (card["who"], card["curve"], card["right"]) == ("Ann, Bob", [], None)
+    assert (card["owner"], card["curve"], card["accuracy"]) == ("Ann, Bob", [], None)
     folder = jobs.folder(card["name"])
     folder.append_metrics({"step": 1, "loss": 2.5})
     folder.append_metrics({"step": 2, "loss": 1.25, "sequence_accuracy": 0.5})
     [card] = run_cards(rerun(teacher))
-    assert (card["curve"], card["right"]) == ([[1, 2.5], [2, 1.25]], 0.5)
+    assert (card["curve"], card["accuracy"]) == ([[1, 2.5], [2, 1.25]], 0.5)
 
 
 def test_a_class_race_gives_every_student_a_run_and_shows_all_the_verdict(
@@ -119,7 +119,7 @@ def test_a_class_race_gives_every_student_a_run_and_shows_all_the_verdict(
     each = Counter(run.owner for run in infos)
     assert set(each) == set(visitors)
     assert max(each.values()) - min(each.values()) <= 1
-    assert {card["who"] for card in run_cards(rerun(teacher))} == {"Ann", "Bob"}
+    assert {card["owner"] for card in run_cards(rerun(teacher))} == {"Ann", "Bob"}
     assert teacher.session_state["class-together"] is False, "its popover no longer hides the wall"
     # Students' pages are updated; one once stayed unchanged for 90 seconds.
     update = message(only_class(), visitors[0])

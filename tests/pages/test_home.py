@@ -39,19 +39,17 @@ def test_the_picture_is_the_greedy_translation_of_the_sessions_sentence(
     expected = glance_data(trace)
     assert data["text"] == view(app).text == TEXT
     assert (data["layer"], data["head"]) == (expected["layer"], expected["head"])
-    assert [word["text"] for word in data["written"]] == [
-        word["text"] for word in expected["written"]
-    ]
-    for word, expected_word in zip(data["written"], expected["written"], strict=True):
-        assert word["looks"] == pytest.approx(expected_word["looks"], abs=2e-4)
+    assert [word["text"] for word in data["words"]] == [word["text"] for word in expected["words"]]
+    for word, expected_word in zip(data["words"], expected["words"], strict=True):
+        assert word["weights"] == pytest.approx(expected_word["weights"], abs=2e-4)
     assert not data["problem"]
-    assert not data["known"]  # alternatives are requested after the translation
+    assert not data["has_alternatives"]  # alternatives are requested after the translation
 
 
 def test_a_link_with_an_invalid_text_says_why(visit: Visit) -> None:
     data = picture(visit("app.py", text="   "))
     assert "no text to translate" in data["problem"]
-    assert "written" not in data
+    assert "words" not in data
 
 
 def test_every_page_has_a_card_in_navigation_order(visit: Visit) -> None:
@@ -100,8 +98,8 @@ def test_typed_text_becomes_the_sentence_if_it_can_be_translated(model: Model) -
         {"text": TEXT, "number": "x"},
         {"text": TEXT, "number": 1, "prefix": "ab"},
         {"text": TEXT, "number": 1, "prefix": 5},
-        {"look": [1]},
-        {"look": "ab"},
+        {"open_head": [1]},
+        {"open_head": "ab"},
     ],
 )
 def test_invalid_messages_are_ignored(model: Model, choice: dict[str, Any]) -> None:
@@ -116,7 +114,7 @@ def test_a_forced_word_changes_only_this_sentences_translation(model: Model) -> 
     request = send_choice(model, text=TEXT, number=1, prefix=[token_id])
     data = glance._picture(model, request)
     assert data["ids"][0] == token_id
-    assert data["taken"] == 0
+    assert data["forced_word"] == 0
     state.change(text="She hides.")
     assert glance._current_request() == TranslationRequest("She hides.")
 
@@ -125,4 +123,4 @@ def test_a_forced_word_changes_only_this_sentences_translation(model: Model) -> 
 def test_an_invalid_prefix_is_reported(model: Model, prefix: tuple[int, ...]) -> None:
     data = glance._picture(model, send_choice(model, text=TEXT, number=1, prefix=list(prefix)))
     assert data["problem"]
-    assert "written" not in data
+    assert "words" not in data

@@ -99,19 +99,19 @@ def test_the_selected_number_is_computed_and_its_code_prints_it(
     run_program(app.code[0].value)
     assert float(capsys.readouterr().out) == pytest.approx(expected, rel=1e-4)
     header, _ = tables(app)["Attention weights"]
-    assert header["cell"] == {"row": 2, "column": 1, "here": True}
+    assert header["cell"] == {"row": 2, "column": 1, "in_this_table": True}
     header, _ = tables(app)["Masked scores"]
-    assert header["cell"] == {"row": 2, "column": 1, "here": False}
+    assert header["cell"] == {"row": 2, "column": 1, "in_this_table": False}
 
 
 def test_without_a_selected_number_the_largest_is_selected(visit: Visit) -> None:
     app = visit(PAGE, text=TEXT, box="encoder.ffn.norm")
     header, values = tables(app)["Normalised"]
     row, column = np.unravel_index(np.abs(values).argmax(), values.shape)
-    assert header["cell"] == {"row": row, "column": column, "here": True}
+    assert header["cell"] == {"row": row, "column": column, "in_this_table": True}
     open_address(app, row="1", column="9999")
     header, values = tables(app)["Normalised"]
-    assert header["cell"] == {"row": 1, "column": np.abs(values[1]).argmax(), "here": True}
+    assert header["cell"] == {"row": 1, "column": np.abs(values[1]).argmax(), "in_this_table": True}
 
 
 def test_the_selected_table_is_expanded(visit: Visit, translator: Translator) -> None:
@@ -211,7 +211,7 @@ def test_larger_for_a_projector(visit: Visit) -> None:
     app.button(key="larger").click().run()
     assert view(app).size == "large"
     assert all(header["large"] for header, _ in view_data(app))
-    assert math.isfinite(view_data(app)[1][0]["most"])
+    assert math.isfinite(view_data(app)[1][0]["max_abs"])
 
 
 @pytest.mark.parametrize("exact", ["0", "1"])

@@ -61,9 +61,9 @@ def test_the_aligner_links_words_to_their_translations(
     assert (data["layer"], data["head"]) == (model.aligner.layer, model.aligner.head)
     reference = {plain(target): plain(source) for target, source in pairs.items()}
     count = 0
-    for word in data["written"]:
+    for word in data["words"]:
         if plain(word["text"]) in reference:
-            looks = word["looks"]
+            looks = word["weights"]
             best = plain(data["source"][max(range(len(looks)), key=looks.__getitem__)])
             assert best == reference[plain(word["text"])], f"{word['text']} looks at {best}"
             count += 1
@@ -82,7 +82,7 @@ def test_the_attention_page_and_its_notices_open_the_same_head(
         resolved = initial_explorer_state(cached_trace, state_of({}), aligner)
         cell = (resolved["layer"], resolved["head"], resolved["word_row"])
         assert cell == (aligner.layer, aligner.head, aligner.weights_to)
-        looks: list[Any] = [notice.look for notice in head_notices(cached_trace, aligner)]
+        looks: list[Any] = [notice.state for notice in head_notices(cached_trace, aligner)]
         first = looks[0]
         assert (first["layer"], first["head"], first["word_row"]) == cell
         notice_text = "".join(part for part, _ in head_notices(cached_trace, aligner)[0].segments)

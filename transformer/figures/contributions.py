@@ -90,7 +90,7 @@ def contributions_data(
         "large": large,
         "quantities": [
             {name: getattr(quantity, name) for name in ("name", "label", "title", "unit", "signed")}
-            | {"most": quantity.max_size or float(np.abs(quantity.values).max(initial=0.0))}
+            | {"max_abs": quantity.max_size or float(np.abs(quantity.values).max(initial=0.0))}
             for quantity in quantities
         ],
     }

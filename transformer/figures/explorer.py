@@ -27,16 +27,16 @@ class Notice:
 
     Attributes:
         segments: a sentence in parts: the text, and whether it quotes a word of the example.
-        look: the state to open, with a kind, a layer and a head.
+        state: the state to open, with a kind, a layer and a head.
     """
 
     segments: tuple[tuple[str, bool], ...]
-    look: Mapping[str, int | str]
+    state: Mapping[str, int | str]
 
     def data(self) -> dict[str, Any]:
-        """Return it as the browser reads it. Raises ValueError if `look` is not a valid state."""
-        state_of(self.look)
-        return {"segments": self.segments, "look": dict(self.look)}
+        """Return it as the browser reads it. Raises ValueError if `state` is not a valid state."""
+        state_of(self.state)
+        return {"segments": self.segments, "state": dict(self.state)}
 
 
 def explorer_data(

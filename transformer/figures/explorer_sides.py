@@ -283,7 +283,7 @@ def pin_parts(
     columns: Sequence[str],
 ) -> list[Part]:
     """Return `strongest_links` of all layers of a kind, (layers, heads, words) each:
-    `pins.KIND.to` and `pins.KIND.from`, and with the suffix `.who` the words at the other end."""
+    `pins.KIND.to` and `pins.KIND.from`, and with the suffix `.words` the words at the other end."""
     links_by_layer = [
         strongest_links(layer, rows, columns, same=kind != "cross") for layer in layers
     ]
@@ -294,5 +294,5 @@ def pin_parts(
         parts.append(
             quantize(f"pins.{kind}.{name}", np.stack([layer.weights for layer in directed]), FINE)
         )
-        parts.append(Part(f"pins.{kind}.{name}.who", other_words))
+        parts.append(Part(f"pins.{kind}.{name}.words", other_words))
     return parts

@@ -26,20 +26,20 @@ class Button:
     Attributes:
         id: its key in `Drawing.boxes`.
         label: text on the button.
-        sort: "embed", "attention", "norm", "ffn", "linear", "softmax" or "text"; sets its colour.
+        kind: "embed", "attention", "norm", "ffn", "linear", "softmax" or "text"; sets its colour.
         hint: a short note on its content: "6 × 256".
-        where: the part of the model, for screen readers, as several boxes share a label.
+        location: the part of the model, for screen readers, as several boxes share a label.
         picture: the values, to be drawn as a thumbnail; None for none.
         signed: whether these values can be negative.
     """
 
     id: str
     label: str
-    sort: str
+    kind: str
     hint: str = ""
     picture: Float[np.ndarray, "rows columns"] | None = field(default=None, repr=False)
     signed: bool = True
-    where: str = ""
+    location: str = ""
 
 
 def figure_data(
@@ -82,16 +82,16 @@ def figure_data(
             {
                 "id": button.id,
                 "label": button.label,
-                "sort": button.sort,
+                "kind": button.kind,
                 "hint": button.hint,
-                "where": button.where,
+                "location": button.location,
             }
             for button in buttons
         ],
         "words": dict(words or {}),
         "layers": layers,
         "exact": exact,
-        "leads": scroll_to,
+        "scroll_to": scroll_to,
         "opened": open_box,
         "large": size == "large",
         "signed": [button.id for button in buttons if button.signed],

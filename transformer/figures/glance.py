@@ -59,7 +59,7 @@ def glance_data(
 
     Words are separated by spaces. Weights to the pieces of a word are summed; the rows of its
     pieces are averaged, without punctuation, which attends elsewhere. `</s>` is not a word: the
-    weight on it is `rest`.
+    weight on it is `end_weight`.
 
     Words are compared by the pieces in which they differ, because the model chooses pieces and a
     product over pieces falls with their number. So a word's probability `p` is that of its piece at
@@ -75,9 +75,9 @@ def glance_data(
     Returns:
         `source`: the source words; `heads`, `layer`, `head`: number of heads, and the one shown;
         `to`: which row belongs to a word, "output" or "input"; `ids`: ids of the translation;
-        `taken`: index of the word that the reader chose, or -1; `written`: for each word `text`,
-        `p`, `looks` (a weight for each source word), `rest`, and `alternatives` (each with `text`,
-        `p`, and the `step` and `ids` that choose it).
+        `forced_word`: index of the word that the reader chose, or -1; `words`: for each word
+        `text`, `p`, `weights` (one for each source word), `end_weight`, and `alternatives` (each
+        with `text`, `p`, and the `step` and `ids` that choose it).
     """
     translation = traced.translation
     read, written = words(traced.src_tokens), words(traced.predicted_tokens)
@@ -96,15 +96,15 @@ def glance_data(
         "head": head,
         "to": to,
         "ids": list(translation.ids),
-        "taken": written[n_forced - 1] if 0 < n_forced <= len(written) else -1,
-        "written": [
+        "forced_word": written[n_forced - 1] if 0 < n_forced <= len(written) else -1,
+        "words": [
             {
                 "text": labels[number].replace(UNKNOWN, UNKNOWN_WORD),
                 "p": float(
                     translation.steps[deciding_step(translation.steps, written, number)].probability
                 ),
-                "looks": np.round(looks[layer, head, number], 4).tolist(),
-                "rest": round(float(rest[layer, head, number]), 4),
+                "weights": np.round(looks[layer, head, number], 4).tolist(),
+                "end_weight": round(float(rest[layer, head, number]), 4),
                 "alternatives": [
                     {"text": r.text, "p": r.first, "step": r.step, "ids": list(r.ids)}
                     for r in (

@@ -116,7 +116,7 @@ def word_steps(
     """
     read: list[str] = ["<s>"]
     rows = []
-    for number, word in enumerate(glance["written"]):
+    for number, word in enumerate(glance["words"]):
         own_steps = [step for step, n in enumerate(words) if n == number]
         own_piece = {
             "token": word["text"],

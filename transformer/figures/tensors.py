@@ -81,10 +81,10 @@ def tensor_data(
         "first": table.first,
         "kind": table.kind,
         "signed": table.kind == "signed",
-        "most": 1.0 if shares else float(finite.max(initial=0.0)),
+        "max_abs": 1.0 if shares else float(finite.max(initial=0.0)),
         "cell": None
         if cell is None
-        else {"row": cell[0], "column": cell[1], "here": in_this_table},
+        else {"row": cell[0], "column": cell[1], "in_this_table": in_this_table},
         "large": size == "large",
     }
     return pack(head, [Part("values", np.ascontiguousarray(table.values, dtype="<f4"))])

@@ -21,24 +21,25 @@ class Card:
 
     Attributes:
         name: name of the run.
-        who: the names of its owners.
+        owner: the names of its owners.
         title: its task.
         status: its status, one word.
         step: the current step.
         share: the share of training that is done, 0 to 1.
-        right: share of outputs that are entirely right, 0 to 1; None before the first evaluation.
-        curve: (step, loss) in order, at most `POINTS` of them.
+        accuracy: share of outputs that are entirely correct, 0 to 1; None before the first
+            evaluation.
+        curve: (step, loss) in order, at most `MAX_POINTS` of them.
         weights: weights of the head that is drawn, (query, key); empty before the first snapshot.
         head: name of that head.
     """
 
     name: str
-    who: str
+    owner: str
     title: str
     status: str
     step: int
     share: float
-    right: float | None
+    accuracy: float | None
     curve: Sequence[tuple[int, float]]
     weights: npt.NDArray[np.floating] = field(default_factory=lambda: _NOTHING)
     head: str = ""

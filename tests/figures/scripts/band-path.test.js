@@ -1,50 +1,50 @@
-// The paths of bands where sentences wrap: between the words of a line, never behind one.
+// The paths of bands between wrapped sentences pass between words, never behind one.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { nearestGap, textLinesOf, bandPath } from "../../../transformer/figures/browser/band-path.js";
 
-const HIGH = 20;
-const box = (x, top, width = 40) => ({ x, top, bottom: top + HIGH, width });
-const read = [box(30, 0), box(80, 0), box(130, 0), box(40, 30), box(100, 30, 60), box(60, 60, 90)];
-const word = [box(50, 200), box(100, 200), box(60, 230, 80), box(130, 230)];
+const WORD_HEIGHT = 20;
+const box = (x, top, width = 40) => ({ x, top, bottom: top + WORD_HEIGHT, width });
+const sourceBoxes = [box(30, 0), box(80, 0), box(130, 0), box(40, 30), box(100, 30, 60), box(60, 60, 90)];
+const targetBoxes = [box(50, 200), box(100, 200), box(60, 230, 80), box(130, 230)];
 
 // Points along an SVG path of M, C and L.
 function pointsOf(path) {
   const points = [];
-  let at = null;
+  let position = null;
   for (const [, command, numbers] of path.matchAll(/([MCL])([^MCL]*)/g)) {
     const n = numbers.trim().split(/\s+/).map(Number);
-    if (command === "M") at = n;
-    const [a, b, c, d] = command === "C" ? [at, n.slice(0, 2), n.slice(2, 4), n.slice(4)] : [at, at, n.slice(-2), n.slice(-2)];
+    if (command === "M") position = n;
+    const [a, b, c, d] = command === "C" ? [position, n.slice(0, 2), n.slice(2, 4), n.slice(4)] : [position, position, n.slice(-2), n.slice(-2)];
     for (let t = 0; t <= 1; t += 0.02) {
       const [p, q] = [0, 1].map((i) => (1 - t) ** 3 * a[i] + 3 * (1 - t) ** 2 * t * b[i] + 3 * (1 - t) * t * t * c[i] + t ** 3 * d[i]);
       points.push([p, q]);
     }
-    at = n.slice(-2);
+    position = n.slice(-2);
   }
   return points;
 }
 
-test("words of one line belong together", () => {
-  assert.deepEqual(textLinesOf(read).map(({ words }) => words.length), [3, 2, 1]);
+test("words of one line are grouped", () => {
+  assert.deepEqual(textLinesOf(sourceBoxes).map(({ words }) => words.length), [3, 2, 1]);
   assert.deepEqual(textLinesOf([]), []);
 });
 
-test("the nearest gap lies between two words or beside all of them", () => {
-  const [line] = textLinesOf(read);
+test("the nearest gap lies between two words, or before or after all of them", () => {
+  const [line] = textLinesOf(sourceBoxes);
   assert.equal(nearestGap(line, 54), 55);
   assert.equal(nearestGap(line, 0), 4);
   assert.equal(nearestGap(line, 500), 156);
 });
 
 test("no band passes behind another word", () => {
-  const lines = [textLinesOf(read), textLinesOf(word)];
-  for (const from of read) {
-    for (const to of word) {
+  const lines = [textLinesOf(sourceBoxes), textLinesOf(targetBoxes)];
+  for (const from of sourceBoxes) {
+    for (const to of targetBoxes) {
       const points = pointsOf(bandPath([from.x, from.bottom], [to.x, to.top], ...lines));
-      for (const other of [...read, ...word].filter((one) => one !== from && one !== to)) {
+      for (const other of [...sourceBoxes, ...targetBoxes].filter((box) => box !== from && box !== to)) {
         const behind = points.some(([x, y]) => (
           y > other.top + 0.5 && y < other.bottom - 0.5 && Math.abs(x - other.x) < other.width / 2
         ));
@@ -55,6 +55,6 @@ test("no band passes behind another word", () => {
   }
 });
 
-test("without a line in between it is one curve", () => {
+test("without a line in between, the path is one curve", () => {
   assert.equal(bandPath([0, 0], [10, 100], textLinesOf([box(0, -20)]), textLinesOf([box(10, 100)])), "M0.0 0.0C0.0 50.0 10.0 50.0 10.0 100.0");
 });

@@ -1,4 +1,4 @@
-// Aligning two tables: the pairs, and the differences.
+// Aligning two tables and subtracting them.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -10,12 +10,12 @@ import { random, side, STATE } from "./fixtures.js";
 
 const pieces = (texts) => texts.map((text, position) => ({ text, written: null, members: [position], special: false, dim: false }));
 
-test("each place of both stands in the one list once and in its order", () => {
+test("aligned entries contain every position of both lists once, in order", () => {
   const draw = random(7);
   for (let round = 0; round < 200; round++) {
     const texts = () => Array.from({ length: 1 + Math.floor(draw() * 8) }, () => "abc"[Math.floor(draw() * 3)]);
     const [first, second] = [texts(), texts()];
-    // Some pairs that go up in both, as an alignment's do.
+    // Random pairs whose positions increase in both lists, as in an alignment.
     const pairs = [];
     let [i, j] = [0, 0];
     while (i < first.length && j < second.length) {
@@ -23,12 +23,12 @@ test("each place of both stands in the one list once and in its order", () => {
       else if (draw() < 0.5) i++;
       else j++;
     }
-    const made = alignEntries(pieces(first), pieces(second), pairs);
+    const aligned = alignEntries(pieces(first), pieces(second), pairs);
     for (const [which, list] of [first, second].entries()) {
-      assert.deepEqual(made.map((pair) => pair[which]).filter((place) => place !== null), [...list.keys()]);
+      assert.deepEqual(aligned.map((pair) => pair[which]).filter((position) => position !== null), [...list.keys()]);
     }
-    const both = made.filter(([a, b]) => a !== null && b !== null);
-    assert.deepEqual(both, pairs.filter(([a, b]) => first[a] === second[b]));
+    const matched = aligned.filter(([a, b]) => a !== null && b !== null);
+    assert.deepEqual(matched, pairs.filter(([a, b]) => first[a] === second[b]));
   }
 });
 
@@ -37,11 +37,11 @@ test("punctuation at the end of a word is ignored", () => {
   assert.deepEqual(alignEntries(pieces([","]), pieces(["."]), [[0, 0]]), [[0, null], [null, 0]]);
 });
 
-test("a cell is B − A where both have one, and a table less itself is nothing", () => {
+test("a cell is B − A where both have one, and a table minus itself is zero", () => {
   const [a, b] = [side(1), side(2)];
   const pairs = { src_tokens: [0, 1, 2, 3].map((i) => [i, i]), tgt_tokens: [0, 1, 2, 3].map((i) => [i, i]) };
   for (const kind of a.kinds) {
-    const [first, second] = [a, b].map((one) => matrixOf(one, { ...STATE, kind }));
+    const [first, second] = [a, b].map((data) => matrixOf(data, { ...STATE, kind }));
     const { m, inA, inB } = compareTables(first, second, piecePairs([a, b], pairs, kind, "pieces"));
     for (let i = 0; i < 16; i++) {
       if (kind === "decoder" && i % 4 > Math.floor(i / 4)) assert.ok(Number.isNaN(m.values[i]) && m.masked(Math.floor(i / 4), i % 4));
@@ -55,19 +55,19 @@ test("a cell is B − A where both have one, and a table less itself is nothing"
   }
 });
 
-test("a scale of differences has its middle at zero and is the same on both sides", () => {
+test("a scale of differences is centred at zero and symmetric", () => {
   for (const scale of ["sqrt", "linear", "row"]) {
     for (const difference of [0, 0.1, 0.5, 1]) {
-      const [up, down] = [difference, -difference].map((one) => divergingLevel(one, scale, 1));
-      assert.ok(Math.abs(up + down - 255) <= 1, `${scale} ${difference}: ${up} and ${down}`);
+      const [positive, negative] = [difference, -difference].map((value) => divergingLevel(value, scale, 1));
+      assert.ok(Math.abs(positive + negative - 255) <= 1, `${scale} ${difference}: ${positive} and ${negative}`);
     }
   }
 });
 
-test("a forced piece is read from the state, and what only one translation has is found", () => {
+test("the state's forced piece is parsed, and tokens that only one translation has are found", () => {
   assert.equal(parseForced({ ...STATE }), null);
   assert.deepEqual(parseForced({ ...STATE, force: "2:1234" }), { step: 2, id: 1234 });
   const pairs = { tgt_tokens: [[0, 0], [1, 1], [2, null], [null, 2], [3, 3]] };
-  const [one, other] = [{ predicted: { tokens: ["a", "b", "c", "</s>"] } }, { predicted: { tokens: ["a", "x", "c", "."] } }];
-  assert.deepEqual(differingPositions(pairs, one, other).map((set) => [...set]), [[1, 3], [1, 3]]);
+  const [original, altered] = [{ predicted: { tokens: ["a", "b", "c", "</s>"] } }, { predicted: { tokens: ["a", "x", "c", "."] } }];
+  assert.deepEqual(differingPositions(pairs, original, altered).map((set) => [...set]), [[1, 3], [1, 3]]);
 });

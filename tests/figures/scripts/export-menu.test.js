@@ -1,4 +1,4 @@
-// Text that enters or leaves the page: tables, file names, switches, heads in the address.
+// CSV tables, file names, switched-off heads in the address, frames of the film, and column order.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -9,32 +9,32 @@ import { csvOf, fileName } from "../../../transformer/figures/browser/export-men
 import { orderOf } from "../../../transformer/figures/browser/tensors.js";
 import { random, STATE } from "./fixtures.js";
 
-// RFC 4180, read letter by letter.
-function readCsv(text) {
+// Parse RFC 4180, character by character.
+function parseCsv(text) {
   const rows = [[]];
   let [cell, quoted] = ["", false];
   for (let i = 0; i < text.length; i++) {
-    const letter = text[i];
-    if (quoted && letter === '"' && text[i + 1] === '"') cell += text[++i];
-    else if (letter === '"') quoted = !quoted;
-    else if (!quoted && (letter === "," || text.startsWith("\r\n", i))) {
+    const character = text[i];
+    if (quoted && character === '"' && text[i + 1] === '"') cell += text[++i];
+    else if (character === '"') quoted = !quoted;
+    else if (!quoted && (character === "," || text.startsWith("\r\n", i))) {
       rows[rows.length - 1].push(cell);
       cell = "";
-      if (letter === "\r") { rows.push([]); i++; }
-    } else cell += letter;
+      if (character === "\r") { rows.push([]); i++; }
+    } else cell += character;
   }
   return rows.slice(0, -1);
 }
 
-test("no cell of a CSV is a formula, and every other comes back as it was", async () => {
+test("no CSV cell is a formula, and other cells are unchanged", async () => {
   const cells = ["=1+1", "-il", '"a", b', "line\nbreak", "+", "-", "-5", "@x", "＝1", "▁=1", "\r\n", "<b>", "-1e-5"];
-  const safe = ["'=1+1", "'-il", '"a", b', "line\nbreak", "+", "-", "-5", "'@x", "'＝1", "▁=1", "'\r\n", "<b>", "-1e-5"];
-  const written = new TextDecoder("utf-8", { ignoreBOM: true }).decode(await csvOf({ columns: cells, rows: [[0.5, -0.5, null, undefined]] }).arrayBuffer());
-  assert.ok(written.startsWith("\ufeff"));
-  assert.deepEqual(readCsv(written.slice(1)), [safe, ["0.5", "-0.5", "", ""]]);
+  const expected = ["'=1+1", "'-il", '"a", b', "line\nbreak", "+", "-", "-5", "'@x", "'＝1", "▁=1", "'\r\n", "<b>", "-1e-5"];
+  const csv = new TextDecoder("utf-8", { ignoreBOM: true }).decode(await csvOf({ columns: cells, rows: [[0.5, -0.5, null, undefined]] }).arrayBuffer());
+  assert.ok(csv.startsWith("\ufeff"));
+  assert.deepEqual(parseCsv(csv.slice(1)), [expected, ["0.5", "-0.5", "", ""]]);
 });
 
-test("names of files hold letters that every file system takes", () => {
+test("file names contain only characters that every file system accepts", () => {
   for (const [source, state, name] of [
     ["مرحبا 👩🏽‍🚀", {}, "attention-heatmap-cross-L0-H0"],
     ["../../etc/passwd\\x:*?", {}, "attention-etc-passwd-x-heatmap-cross-L0-H0"],
@@ -44,7 +44,7 @@ test("names of files hold letters that every file system takes", () => {
   ]) assert.equal(fileName({ side: { source, model: "" }, state: { ...STATE, ...state } }), name);
 });
 
-test("heads that are off are written and read back, whole layers without their heads", () => {
+test("switched-off heads are written and read back; whole layers are written without heads", () => {
   const model = { kinds: [{ letter: "e" }, { letter: "d" }, { letter: "c" }], n_layers: 3, n_heads: 4 };
   const draw = random(9);
   for (let round = 0; round < 100; round++) {
@@ -55,13 +55,13 @@ test("heads that are off are written and read back, whole layers without their h
   assert.equal(writeOff(readOff("c1,e0.2,d9,c1.3", model), model), "e0.2,c1");
 });
 
-test("a step of a film is the last one that was kept until then", () => {
+test("a frame is the last one recorded up to its step", () => {
   const steps = [0, 1, 4, 16];
   assert.deepEqual([-1, 0, 1, 3, 4, 15, 16, 99].map((step) => steps[frameOf(steps, step)]), [16, 0, 1, 1, 4, 4, 16, 16]);
-  assert.deepEqual([0.999, 0.7, 0.5].map(inPercent), ["99 %", "70 %", "50 %"]); // never more than there is
+  assert.deepEqual([0.999, 0.7, 0.5].map(inPercent), ["99 %", "70 %", "50 %"]); // rounded down
 });
 
-test("columns are put in the order of their greatest number, masked ones left out of it", () => {
+test("columns are sorted by their greatest value, ignoring masked cells", () => {
   const values = Float32Array.from([1, -9, 3, -Infinity, 2, 1, -4, 0]);
   assert.deepEqual(orderOf(values, { columns_count: 4 }, true), [1, 2, 0, 3]);
   assert.deepEqual(orderOf(values, { columns_count: 4 }, false), [0, 1, 2, 3]);

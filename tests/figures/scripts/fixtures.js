@@ -1,4 +1,4 @@
-// Seeded random numbers, and a sentence with weights as the explorer receives it.
+// Test data: seeded random numbers, and a sentence with weights as the explorer receives it.
 
 // Mulberry32, a small random number generator for 0 to 1.
 export function random(seed) {

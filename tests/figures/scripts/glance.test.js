@@ -6,65 +6,65 @@ import { test } from "node:test";
 import { bandsOf, firstDifference, leastConfident, stepDuration, wholePercent, stepSentence, withoutPunctuation, strongest, unsureWords } from "../../../transformer/figures/browser/glance-playback.js";
 import { random } from "./fixtures.js";
 
-const word = (looks, p = 0.9, rest = 0, alternatives = []) => ({ text: "w", p, looks, rest, alternatives });
+const word = (weights, p = 0.9, endWeight = 0, alternatives = []) => ({ text: "w", p, weights, end_weight: endWeight, alternatives });
 
-test("the first new word is where two translations part", () => {
+test("the first new word is where two translations differ", () => {
   assert.equal(firstDifference([], ["Je"]), 0);
   assert.equal(firstDifference(["Je", "suis"], ["Je", "vais"]), 1);
   assert.equal(firstDifference(["Je", "suis"], ["Je", "suis"]), 2);
   assert.equal(firstDifference(["Je", "suis"], ["Je"]), 1);
 });
 
-test("many words come faster, and faster still while somebody types", () => {
+test("many words are animated faster, and even faster while typing", () => {
   for (const count of [0, 1, 3, 10, 40, 200]) assert.ok(stepDuration(count, true) < stepDuration(count, false));
   assert.ok(stepDuration(30, false) < stepDuration(3, false));
 });
 
-test("bands stand side by side: none lies on another, at either end", () => {
+test("bands do not overlap at either end", () => {
   const draw = random(5);
-  const written = Array.from({ length: 5 }, () => {
+  const words = Array.from({ length: 5 }, () => {
     const raw = Array.from({ length: 6 }, draw);
     const sum = raw.reduce((a, b) => a + b);
     return word(raw.map((x) => x / sum));
   });
-  const bands = bandsOf(written, 0.1);
+  const bands = bandsOf(words, 0.1);
   assert.ok(bands.length > 5);
-  assert.ok(bands.every(({ weight, word: w, read }) => weight >= 0.1 && weight === written[w].looks[read]));
-  for (const [by, end] of [["word", "below"], ["read", "above"]]) {
+  assert.ok(bands.every(({ weight, source, target }) => weight >= 0.1 && weight === words[target].weights[source]));
+  for (const [side, end] of [["target", "targetOffset"], ["source", "sourceOffset"]]) {
     for (let i = 0; i < 6; i++) {
-      const group = bands.filter((band) => band[by] === i).sort((a, b) => a[end] - b[end]);
-      const whole = group.reduce((sum, { weight }) => sum + weight, 0);
-      let edge = -whole / 2;
+      const group = bands.filter((band) => band[side] === i).sort((a, b) => a[end] - b[end]);
+      const totalWidth = group.reduce((sum, { weight }) => sum + weight, 0);
+      let edge = -totalWidth / 2;
       for (const band of group) {
         assert.ok(Math.abs(band[end] - band.weight / 2 - edge) < 1e-12);
         edge = band[end] + band.weight / 2;
       }
-      assert.ok(Math.abs(edge - whole / 2) < 1e-12);
+      assert.ok(Math.abs(edge - totalWidth / 2) < 1e-12);
     }
   }
 });
 
-test("a sentence says where the head looks, and that it is unsure where it is", () => {
-  const text = (parts) => parts.map((part) => (typeof part === "string" ? part : "read" in part ? `<${part.read}>` : `[${part.word}]`)).join("");
-  const data = { written: [word([0.1, 0.9]), word([0.5, 0.4]), word([0.2, 0.1], 0.5, 0.7), word([0.4, 0.1, 0.1]), word([0.3, 0.29, 0.05])] };
+test("a sentence says where the head looks, and when it is unsure", () => {
+  const text = (parts) => parts.map((part) => (typeof part === "string" ? part : "source" in part ? `<${part.source}>` : `[${part.target}]`)).join("");
+  const data = { words: [word([0.1, 0.9]), word([0.5, 0.4]), word([0.2, 0.1], 0.5, 0.7), word([0.4, 0.1, 0.1]), word([0.3, 0.29, 0.05])] };
   assert.equal(text(stepSentence(data, 0)), "It writes [0] (90 %); this head looks at <1> (90 %).");
   assert.equal(text(stepSentence(data, 1)), "It writes [1] (90 %); this head looks at <0> and at <1>.");
   assert.equal(text(stepSentence(data, 2)), "It writes [2] (50 %); this head looks mostly at the end of the sentence (70 %).");
   assert.equal(text(stepSentence(data, 3)), "It writes [3] (90 %); this head is unsure: it looks at many words, most at <0> (40 %).");
   assert.equal(text(stepSentence(data, 4)), "It writes [4] (90 %); this head is unsure: it looks at many words, most at <0> (30 %).");
   assert.equal(text(stepSentence({ ...data, to: "input" }, 0)), "It writes [0] (90 %); just after, this head looks at <1> (90 %).");
-  assert.equal(unsureWords(data.written), 2);
+  assert.equal(unsureWords(data.words), 2);
 });
 
-test("numbers and words as people say them", () => {
+test("percentages are rounded and punctuation is removed", () => {
   assert.deepEqual([1, 0.996, 0.734, 0.01, 0.004].map(wholePercent), ["100 %", "> 99 %", "73 %", "1 %", "< 1 %"]);
   assert.deepEqual(["étudiant.", "?", "l'eau", "été)."].map(withoutPunctuation), ["étudiant", "?", "l'eau", "été"]);
   assert.deepEqual(strongest([0.2, 0.5, 0.2]), [1, 0, 2]);
 });
 
-test("the least sure word is one that has alternatives and was its own choice", () => {
-  const written = [word([1], 0.2), word([1], 0.6, 0, [{}]), word([1], 0.4, 0, [{}])];
-  assert.equal(leastConfident(written), 2);
-  assert.equal(leastConfident(written, 2), 1);
+test("the least confident word has alternatives and was not forced", () => {
+  const words = [word([1], 0.2), word([1], 0.6, 0, [{}]), word([1], 0.4, 0, [{}])];
+  assert.equal(leastConfident(words), 2);
+  assert.equal(leastConfident(words, 2), 1);
   assert.equal(leastConfident([word([1], 0.2)]), -1);
 });

@@ -1,9 +1,9 @@
-// From the weights of heads to the table that is drawn, compared with sums computed here.
+// The table and the lines drawn from the weights of heads, compared with independent sums.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { layoutCells, unevenSums } from "../../../transformer/figures/browser/cells.js";
+import { layoutCells, hasUnevenSums } from "../../../transformer/figures/browser/cells.js";
 import { stepHead } from "../../../transformer/figures/browser/decoding-step.js";
 import { spanOf } from "../../../transformer/figures/browser/heatmap.js";
 import { headStyles, layoutLines, lineExponent, strongestLines, tokenAt } from "../../../transformer/figures/browser/heads-lines.js";
@@ -11,9 +11,9 @@ import { combinedHeads, maxOfRow, matrixOf, parseHeads, shade, writeHeads } from
 import { near, random, side, STATE } from "./fixtures.js";
 
 const SIDE = side();
-const at = (kind, layer, head, r, c) => SIDE.weights(kind, layer, head).values[4 * r + c];
+const weightAt = (kind, layer, head, r, c) => SIDE.weights(kind, layer, head).values[4 * r + c];
 
-test("heads are written and read back, those of other models left out", () => {
+test("heads are written and parsed; those that the model lacks are ignored", () => {
   const all = combinedHeads(SIDE, { ...STATE, combine: "mean", layer: 1 });
   assert.equal(writeHeads(all), "1.0,1.1,1.2");
   assert.deepEqual(parseHeads(writeHeads(all), SIDE, "cross"), all);
@@ -21,66 +21,66 @@ test("heads are written and read back, those of other models left out", () => {
   assert.deepEqual(combinedHeads(SIDE, { ...STATE, combine: "max", heads: "1.2" }), [{ layer: 1, head: 2 }]);
 });
 
-test("several heads are their mean or the greatest of them", () => {
+test("several heads are combined by mean or maximum", () => {
   const mean = matrixOf(SIDE, { ...STATE, combine: "mean" });
-  const most = matrixOf(SIDE, { ...STATE, combine: "max" });
+  const max = matrixOf(SIDE, { ...STATE, combine: "max" });
   for (let r = 0; r < 4; r++) {
     for (let c = 0; c < 4; c++) {
-      const heads = [0, 1, 2].map((head) => at("cross", 0, head, r, c));
+      const heads = [0, 1, 2].map((head) => weightAt("cross", 0, head, r, c));
       assert.ok(near(mean.values[4 * r + c], (heads[0] + heads[1] + heads[2]) / 3));
-      assert.equal(most.values[4 * r + c], Math.max(...heads));
+      assert.equal(max.values[4 * r + c], Math.max(...heads));
     }
-    assert.equal(maxOfRow(most, r), Math.max(...most.values.subarray(4 * r, 4 * r + 4)));
+    assert.equal(maxOfRow(max, r), Math.max(...max.values.subarray(4 * r, 4 * r + 4)));
   }
 });
 
-test("words add up what goes to their pieces and take the mean of what comes from them", () => {
+test("a word's column sums its pieces, and its row is their mean", () => {
   for (const [kind, rows] of [["encoder", [[0], [1, 2], [3]]], ["cross", [[0], [1, 2], [3]]], ["decoder", [[0], [1], [2, 3]]]]) {
     const m = matrixOf(SIDE, { ...STATE, kind, exact: 0, layer: 1, head: 2 });
     const columns = kind === "decoder" ? [[0], [1], [2, 3]] : [[0], [1, 2], [3]];
     assert.deepEqual(m.rows.map(({ members }) => members), rows);
     rows.forEach((row, r) => columns.forEach((column, c) => {
-      const sum = row.flatMap((i) => column.map((j) => at(kind, 1, 2, i, j))).reduce((a, b) => a + b);
+      const sum = row.flatMap((i) => column.map((j) => weightAt(kind, 1, 2, i, j))).reduce((a, b) => a + b);
       assert.ok(near(m.values[r * columns.length + c], sum / row.length));
     }));
-    // A mean over rows that sum to 1, of columns that are all there.
+    // Rows still sum to 1.
     rows.forEach((_, r) => assert.ok(near(m.values.subarray(3 * r, 3 * r + 3).reduce((a, b) => a + b), 1)));
   }
 });
 
-test("a row of cross attention is named by the word it writes or by the one it has just read", () => {
+test("a row of cross-attention is labelled by the output or the input word", () => {
   const [output, input] = ["output", "input"].map((row) => matrixOf(SIDE, { ...STATE, kind: "cross", exact: 0, word_row: row }));
   const { rows, writes } = SIDE.labels("cross");
   assert.deepEqual(output.rows.map(({ text }) => text), writes.word_labels);
   assert.deepEqual(input.rows.map(({ text }) => text), rows.word_labels);
-  // The same rows, however they are put together.
+  // The same rows, grouped differently.
   assert.deepEqual(input.rows.flatMap(({ members }) => members), output.rows.flatMap(({ members }) => members));
   const exact = ["output", "input"].map((row) => matrixOf(SIDE, { ...STATE, kind: "cross", exact: 1, word_row: row }));
-  assert.deepEqual(exact[0].rows, exact[1].rows); // a piece's row says both
+  assert.deepEqual(exact[0].rows, exact[1].rows); // a piece's row is labelled with both
 });
 
-test("what is hidden is gone, and rows are brought back to a sum of 1 if that is asked", () => {
+test("hidden tokens are removed, and rows can be renormalised to sum to 1", () => {
   const hidden = matrixOf(SIDE, { ...STATE, kind: "encoder", special: "hidden" });
   assert.deepEqual(hidden.columns.map(({ text }) => text), ["▁the", "▁ca", "ts"]);
-  const back = matrixOf(SIDE, { ...STATE, kind: "encoder", special: "hidden", renormalise: 1 });
+  const renormalised = matrixOf(SIDE, { ...STATE, kind: "encoder", special: "hidden", renormalise: 1 });
   for (let r = 0; r < 3; r++) {
-    const [some, whole] = [hidden, back].map(({ values }) => values.subarray(3 * r, 3 * r + 3));
-    const sum = some.reduce((a, b) => a + b);
+    const [partial, whole] = [hidden, renormalised].map(({ values }) => values.subarray(3 * r, 3 * r + 3));
+    const sum = partial.reduce((a, b) => a + b);
     assert.ok(sum < 1);
-    whole.forEach((weight, c) => assert.ok(near(weight, some[c] / sum)));
+    whole.forEach((weight, c) => assert.ok(near(weight, partial[c] / sum)));
   }
   const dimmed = matrixOf(SIDE, { ...STATE, kind: "encoder", special: "dimmed" });
   assert.deepEqual(dimmed.columns.map(({ dim }) => dim), [false, false, false, true]);
 });
 
-test("the decoder sees no future, and its rows say what was written next", () => {
+test("the decoder is masked, and its rows name the token written next", () => {
   const m = matrixOf(SIDE, { ...STATE, kind: "decoder" });
   for (let r = 0; r < 4; r++) for (let c = 0; c < 4; c++) assert.equal(m.masked(r, c), c > r);
   assert.deepEqual(m.rows.map(({ written }) => written), ["▁les", "▁chat", "s", "</s>"]);
-  assert.equal(matrixOf({ ...SIDE, weights: () => null }, STATE), null); // on their way
+  assert.equal(matrixOf({ ...SIDE, weights: () => null }, STATE), null); // not loaded yet
 });
 
-test("a scale of colours begins at 0, ends at 255 and never goes back", () => {
+test("a colour scale rises from 0 to 255 monotonically", () => {
   for (const scale of ["sqrt", "linear", "row"]) {
     const levels = Array.from({ length: 101 }, (_, i) => shade(i / 100, scale, 1));
     assert.deepEqual([levels[0], levels[100]], [0, 255]);
@@ -91,7 +91,7 @@ test("a scale of colours begins at 0, ends at 255 and never goes back", () => {
   assert.equal(shade(0, "row", 0), 0);
 });
 
-test("the strongest lines are those that sorting all of them finds", () => {
+test("the strongest lines equal those of a full sort", () => {
   const draw = random(5);
   for (const limit of [0, 1, 7, 40, 1000]) {
     const ms = [0, 1].map(() => ({ nColumns: 6, values: Float32Array.from({ length: 36 }, () => (draw() < 0.2 ? 0 : draw() ** 4)) }));
@@ -104,7 +104,7 @@ test("the strongest lines are those that sorting all of them finds", () => {
   }
 });
 
-test("the part that is looked at is within the table and holds the pinned cell", () => {
+test("the visible span is within the table and contains the pinned cell", () => {
   for (const [nRows, nColumns] of [[1, 1], [3, 9], [40, 17]]) {
     const [rows, columns] = [nRows, nColumns].map((count) => Array.from({ length: count }, (_, i) => ({ members: [i] })));
     for (let zoom = 0; zoom <= 6; zoom++) {
@@ -119,23 +119,23 @@ test("the part that is looked at is within the table and holds the pinned cell",
   }
 });
 
-test("a token is found on its own side alone, and heads of one colour are dashed", () => {
-  const place = { top: 20, step: 10, left: 100, right: 300 };
+test("a token is found only on its own side, and heads that share a colour have different dashes", () => {
+  const layout = { top: 20, step: 10, left: 100, right: 300 };
   const m = { nRows: 2, nColumns: 4 };
-  assert.deepEqual(tokenAt(place, m, 50, 25), { side: "q", index: 0 });
-  assert.deepEqual(tokenAt(place, m, 350, 55), { side: "k", index: 3 });
-  for (const [x, y] of [[50, 45], [200, 25], [50, 10], [350, 61]]) assert.equal(tokenAt(place, m, x, y), null);
-  const look = { series: ["#a", "#b"] };
+  assert.deepEqual(tokenAt(layout, m, 50, 25), { side: "q", index: 0 });
+  assert.deepEqual(tokenAt(layout, m, 350, 55), { side: "k", index: 3 });
+  for (const [x, y] of [[50, 45], [200, 25], [50, 10], [350, 61]]) assert.equal(tokenAt(layout, m, x, y), null);
+  const theme = { series: ["#a", "#b"] };
   const heads = Array.from({ length: 8 }, (_, head) => ({ layer: 0, head }));
-  assert.deepEqual(headStyles(heads.slice(1, 2), look), [{ ink: "#b", dash: [], round: 0 }]);
-  const styles = headStyles([...heads, { layer: 3, head: 0 }], look);
-  assert.equal(new Set(styles.map((one) => JSON.stringify(one))).size, 9);
-  // Whichever others are on, a head keeps its colour.
-  for (const [i, one] of heads.entries()) assert.equal(headStyles([one], look)[0].ink, styles[i].ink);
+  assert.deepEqual(headStyles(heads.slice(1, 2), theme), [{ colour: "#b", dash: [], reuse: 0 }]);
+  const styles = headStyles([...heads, { layer: 3, head: 0 }], theme);
+  assert.equal(new Set(styles.map((style) => JSON.stringify(style))).size, 9);
+  // A head keeps its colour, whichever others are shown.
+  for (const [i, head] of heads.entries()) assert.equal(headStyles([head], theme)[0].colour, styles[i].colour);
   assert.deepEqual([0, 300, 3000, 1e6].map(lineExponent), [0.5, 0.5, 0.9, 0.9]);
 });
 
-test("what stands above short queries has room at the left edge", () => {
+test("the heading above short queries fits at the left edge", () => {
   const pen = { font: "", measureText(text) { return { width: text.length * Number.parseInt(/(\d+)px/.exec(this.font)[1], 10) * 0.6 }; } };
   const entries = ["a", "b"].map((text) => ({ text, written: null, members: [0] }));
   const m = { rows: entries, columns: entries, nRows: 2, nColumns: 2 };
@@ -145,18 +145,18 @@ test("what stands above short queries has room at the left edge", () => {
   }
 });
 
-test("sums of rows take room where they are not all 1", () => {
+test("row sums are drawn if they are not all 1", () => {
   const [whole, part] = [matrixOf(SIDE, { ...STATE, kind: "encoder" }), matrixOf(SIDE, { ...STATE, kind: "encoder", special: "hidden" })];
-  assert.equal(unevenSums(whole), false);
-  assert.equal(unevenSums(part), true);
+  assert.equal(hasUnevenSums(whole), false);
+  assert.equal(hasUnevenSums(part), true);
   const pen = { measureText: (text) => ({ width: 6 * text.length }) };
-  const place = (m) => layoutCells(m, { row: 0, column: 0, rows: m.nRows, columns: m.nColumns }, pen, 500, { size: 1, font: "f" }, true);
-  assert.deepEqual([whole, part].map((m) => place(m).sums), [false, true]);
+  const layoutOf = (m) => layoutCells(m, { row: 0, column: 0, rows: m.nRows, columns: m.nColumns }, pen, 500, { size: 1, font: "f" }, true);
+  assert.deepEqual([whole, part].map((m) => layoutOf(m).sums), [false, true]);
 });
 
-test("each kind has its own clearest head, but for the chosen one", () => {
+test("each kind shows its clearest head, except the selected kind", () => {
   const side = { ...SIDE, clearest: { encoder: [0, 1], decoder: [1, 0], cross: [1, 2] } };
   const ctx = { side, state: { ...STATE, kind: "cross", layer: 0, head: 2 } };
-  const found = ["decoder", "cross", "encoder"].map((kind) => stepHead(ctx, kind));
-  assert.deepEqual(found.map(({ layer, head }) => [layer, head]), [[1, 0], [0, 2], [0, 1]]);
+  const heads = ["decoder", "cross", "encoder"].map((kind) => stepHead(ctx, kind));
+  assert.deepEqual(heads.map(({ layer, head }) => [layer, head]), [[1, 0], [0, 2], [0, 1]]);
 });

@@ -8,23 +8,23 @@ import { contrast, formatMeasure, formatOffset } from "../../../transformer/figu
 import { random } from "./fixtures.js";
 
 const DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
-const read = (text) => {
-  const [head, power = ""] = text.replaceAll("−", "-").split("·10");
-  return Number(`${head}e${[...power].map((letter) => (letter === "⁻" ? "-" : DIGITS.indexOf(letter))).join("") || 0}`);
+const parse = (text) => {
+  const [mantissa, exponent = ""] = text.replaceAll("−", "-").split("·10");
+  return Number(`${mantissa}e${[...exponent].map((character) => (character === "⁻" ? "-" : DIGITS.indexOf(character))).join("") || 0}`);
 };
 
-test("a number keeps the digits that were asked for, whatever its size", () => {
+test("a number of any size keeps the requested digits", () => {
   const draw = random(3);
   for (let i = 0; i < 2000; i++) {
     const value = (draw() - 0.5) * 10 ** Math.round(draw() * 24 - 12);
     for (const digits of [2, 3, 4]) {
-      const found = read(numberText(value, digits));
-      assert.ok(Math.abs(found - value) <= Math.abs(value) * 0.5001 * 10 ** (1 - digits), `${value} as ${numberText(value, digits)}`);
+      const parsed = parse(numberText(value, digits));
+      assert.ok(Math.abs(parsed - value) <= Math.abs(value) * 0.5001 * 10 ** (1 - digits), `${value} as ${numberText(value, digits)}`);
     }
   }
 });
 
-test("what is written", () => {
+test("examples of formatted numbers", () => {
   assert.deepEqual([0, -0.5, 1e-6, 123456, null].map((x) => numberText(x)), ["0", "−0.5", "1·10⁻⁶", "1.235·10⁵", "not a number"]);
   assert.deepEqual([-Infinity, NaN, -0.25].map((x) => tensorNumber(x)), ["−∞", "not a number", "−0.25"]);
   assert.equal(fixed(-0.12345), "−0.1235");
@@ -33,15 +33,15 @@ test("what is written", () => {
   assert.deepEqual([2, 0, -1].map(formatOffset), ["+2", "0", "−1"]);
 });
 
-test("nothing is said to be sure, or impossible, that is not", () => {
+test("only a probability of 1 is shown as 100 %, and small values as “<”", () => {
   assert.deepEqual([1, 0.99996, 0.9, 0.0005, 0.00009, 0].map(percentText), ["100.0 %", "> 99.9 %", "90.0 %", "0.05 %", "< 0.01 %", "< 0.01 %"]);
   for (let p = 0.0001; p < 1; p += 0.0001) assert.notEqual(percentText(p), "100.0 %");
   assert.deepEqual([0.5, 0.00004, 0].map((w) => showWeight(w, 65535)), ["0.5000", "< 0.0001", "0.0000"]);
   assert.deepEqual([0.5, 0.004, 0].map((w) => showWeight(w, 255)), ["≈ 0.50", "< 0.01", "≈ 0.00"]);
 });
 
-test("contrast is that of WCAG", () => {
+test("contrast follows the WCAG formula", () => {
   assert.equal(contrast("#000000", "#ffffff"), 21);
   assert.equal(contrast("#777777", "#777777"), 1);
-  assert.ok(Math.abs(contrast("#767676", "#ffffff") - 4.54) < 0.01); // the least grey that passes AA on white
+  assert.ok(Math.abs(contrast("#767676", "#ffffff") - 4.54) < 0.01); // the lightest grey that passes AA on white
 });

@@ -1,4 +1,4 @@
-// A pinned word in every head, compared with weights given here.
+// A pinned word in every head, compared with known weights.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -6,12 +6,12 @@ import { test } from "node:test";
 import { strongestHeads, strongestAttention, pinnableWords, pinnedTokens, pinnedWord, pinOf, attentionText, positionsIn } from "../../../transformer/figures/browser/pins.js";
 import { labels, side, STATE } from "./fixtures.js";
 
-const plain = (made, words, names) => ({ ...made, plain: words, plain_labels: names });
-const SRC = plain(labels(["▁the", "▁ca", "ts", "</s>"], [0, 1, 1, 2], [false, false, false, true]), [0, 1, 1, 2], ["the", "cats", ""]);
-const TGT = plain(labels(["<s>", "▁les", "▁chat", "s"], [0, 1, 2, 2], [true, false, false, false]), [0, 1, 2, 2], ["", "les", "chats"]);
-const NEXT = plain(labels(["▁les", "▁chat", "s", "</s>"], [0, 1, 1, 2], [false, false, false, true]), [0, 1, 1, 2], ["les", "chats", ""]);
+const withPlainWords = (pieceLabels, words, names) => ({ ...pieceLabels, plain: words, plain_labels: names });
+const SRC = withPlainWords(labels(["▁the", "▁ca", "ts", "</s>"], [0, 1, 1, 2], [false, false, false, true]), [0, 1, 1, 2], ["the", "cats", ""]);
+const TGT = withPlainWords(labels(["<s>", "▁les", "▁chat", "s"], [0, 1, 2, 2], [true, false, false, false]), [0, 1, 2, 2], ["", "les", "chats"]);
+const NEXT = withPlainWords(labels(["▁les", "▁chat", "s", "</s>"], [0, 1, 1, 2], [false, false, false, true]), [0, 1, 1, 2], ["les", "chats", ""]);
 
-// The weights are numbers of their own, known by where they stand: head i of six, word w.
+// Every level is unique: that of word w in head i of six.
 const level = (way, i, w) => 100 * (way === "to" ? 1 : 2) + 10 * i + w;
 const SIDE = {
   ...side(), src: SRC, tgt: TGT, predicted: NEXT,
@@ -19,39 +19,39 @@ const SIDE = {
     rows: kind === "encoder" ? SRC : TGT, columns: kind === "decoder" ? TGT : SRC, writes: kind === "encoder" ? null : NEXT,
   }),
   pinWeights: (_, way) => ({
-    top: 1000, words: 3, others: Uint16Array.from({ length: 18 }, (__, at) => at % 2),
-    weights: Uint16Array.from({ length: 18 }, (__, at) => level(way, Math.floor(at / 3), at % 3)),
+    top: 1000, words: 3, others: Uint16Array.from({ length: 18 }, (__, index) => index % 2),
+    weights: Uint16Array.from({ length: 18 }, (__, index) => level(way, Math.floor(index / 3), index % 3)),
   }),
 };
 const CATS = pinnedWord(SIDE, "s2");
 
-test("words can be pinned by any of their pieces, signs cannot", () => {
-  assert.deepEqual(pinnableWords(SIDE).map(({ of, label }) => of + label), ["sthe", "scats", "tles", "tchats"]);
+test("words can be pinned by any of their pieces, punctuation cannot", () => {
+  assert.deepEqual(pinnableWords(SIDE).map(({ sentence, label }) => sentence + label), ["sthe", "scats", "tles", "tchats"]);
   assert.equal(CATS.label, "cats");
   assert.equal(pinOf(CATS), "s1");
   for (const pin of ["", "s3", "t0", "s9", "t99"]) assert.equal(pinnedWord(SIDE, pin), null);
-  const reader = { ...SIDE, kinds: ["encoder"] };
-  assert.deepEqual(pinnableWords(reader).map(({ of }) => of), ["s", "s"]);
+  const encoderOnly = { ...SIDE, kinds: ["encoder"] };
+  assert.deepEqual(pinnableWords(encoderOnly).map(({ sentence }) => sentence), ["s", "s"]);
 });
 
-test("a word of the sentence is never seen by the decoder's own attention, nor one of the translation by the encoder's", () => {
+test("a source word is not in decoder self-attention, nor a target word in the encoder's", () => {
   assert.deepEqual(positionsIn(SIDE, CATS, "both"), [["encoder", ["to", "from"]], ["cross", ["to"]]]);
   assert.deepEqual(positionsIn(SIDE, CATS, "from"), [["encoder", ["from"]]]);
   assert.deepEqual(positionsIn(SIDE, pinnedWord(SIDE, "t1"), "both"), [["decoder", ["to", "from"]], ["cross", ["from"]]]);
 });
 
-test("the stronger of the two ways counts, and the clearest come first", () => {
+test("the stronger direction counts, and the strongest heads come first", () => {
   const all = strongestAttention(SIDE, CATS, "encoder", ["to", "from"]);
   assert.equal(all.length, 6);
   assert.deepEqual(all.map(({ way }) => way), Array(6).fill("from"));
   assert.ok(Math.abs(all[3].weight - 0.231 ** 2) < 1e-12);
-  const best = strongestHeads(SIDE, CATS, "to", 3);
-  assert.deepEqual(best.map(({ kind, layer, head }) => [kind, layer, head]), [["encoder", 1, 2], ["cross", 1, 2], ["encoder", 1, 1]]);
+  const strongest = strongestHeads(SIDE, CATS, "to", 3);
+  assert.deepEqual(strongest.map(({ kind, layer, head }) => [kind, layer, head]), [["encoder", 1, 2], ["cross", 1, 2], ["encoder", 1, 1]]);
 });
 
-test("a word that is written is the row of the piece before it", () => {
+test("a target word's row is that of the piece before it", () => {
   const [first] = strongestAttention(SIDE, pinnedWord(SIDE, "t1"), "cross", ["from"]);
-  assert.ok(Math.abs(first.weight - 0.2 ** 2) < 1e-12); // word 0 of what is written
+  assert.ok(Math.abs(first.weight - 0.2 ** 2) < 1e-12); // word 0 of the output
   assert.equal(first.other, "the");
   const state = { ...STATE, way: "both" };
   assert.deepEqual(pinnedTokens(SIDE, { ...state, kind: "cross", pin: "t3" }), ["q1", "q2"]);
@@ -61,9 +61,9 @@ test("a word that is written is the row of the piece before it", () => {
   assert.deepEqual(pinnedTokens(SIDE, { ...state, pin: "" }), []);
 });
 
-test("who looks at whom is said in the order of the look", () => {
-  const one = { kind: "encoder", layer: 0, head: 0, weight: 0.5, way: "to", other: "red" };
-  assert.deepEqual(attentionText(one, "hat").map(([text]) => text), ["red", "attends to", "hat"]);
-  assert.deepEqual(attentionText({ ...one, way: "from" }, "hat").map(([text]) => text), ["hat", "attends to", "red"]);
-  assert.equal(attentionText({ ...one, weight: 0 }, "hat")[0][1], false);
+test("the text names the attending word first", () => {
+  const attention = { kind: "encoder", layer: 0, head: 0, weight: 0.5, way: "to", other: "red" };
+  assert.deepEqual(attentionText(attention, "hat").map(([text]) => text), ["red", "attends to", "hat"]);
+  assert.deepEqual(attentionText({ ...attention, way: "from" }, "hat").map(([text]) => text), ["hat", "attends to", "red"]);
+  assert.equal(attentionText({ ...attention, weight: 0 }, "hat")[0][1], false);
 });

@@ -10,9 +10,9 @@ import {
 
 const PAGES = ["", "attention", "lab"];
 const view = (query, more = {}) => ({ page: "attention", query, title: "T", note: "", day: "2026-11-23", ...more });
-const written = (...views) => JSON.stringify({ format: "heads-up views 1", views });
+const listOf = (...views) => JSON.stringify({ format: "heads-up views 1", views });
 
-test("an address is taken apart and put together again, wherever the app stands", () => {
+test("an address is split and joined, at any path of the app", () => {
   for (const href of ["http://a:1/", "http://a:1/attention?text=a+b", "https://b/class/lab?off=c1", "https://b/class/"]) {
     const { base, page, query } = partsOf(href, PAGES);
     assert.equal(addressOf(base, { page, query }), href);
@@ -22,7 +22,7 @@ test("an address is taken apart and put together again, wherever the app stands"
   assert.deepEqual(partsOf("https://b/class", PAGES), { base: "https://b/class/", page: "", query: "" });
 });
 
-test("what is written is read again", () => {
+test("an exported list is parsed again", () => {
   const views = [view("text=%3Cb%3E"), view("", { page: "", note: "a\n“b” </script>" })];
   assert.deepEqual(parseViews(jsonOf(views), PAGES), views);
 });
@@ -30,34 +30,34 @@ test("what is written is read again", () => {
 test("an invalid list is refused with a message", () => {
   const cases = [
     ["{", "not valid JSON"], ["[]", "format must be"], ["null", "format must be"],
-    [written(view("", { page: "javascript:alert(1)" })), "View 1 of this list belongs to a page"],
-    [written(view(""), view("", { page: "//evil.example/" })), "View 2 of this list belongs to a page"],
-    [written({ ...view(""), title: 3 }), "View 1 of this list has no title"],
-    [written(null), "View 1 of this list has no query"],
-    [written(view("", { note: "x".repeat(2001) })), "has 2001 characters; at most 2000"],
-    [written(...Array.from({ length: MAX_VIEWS + 1 }, () => view(""))), `has ${MAX_VIEWS + 1} views; at most ${MAX_VIEWS}`],
+    [listOf(view("", { page: "javascript:alert(1)" })), "View 1 of this list belongs to a page"],
+    [listOf(view(""), view("", { page: "//evil.example/" })), "View 2 of this list belongs to a page"],
+    [listOf({ ...view(""), title: 3 }), "View 1 of this list has no title"],
+    [listOf(null), "View 1 of this list has no query"],
+    [listOf(view("", { note: "x".repeat(2001) })), "has 2001 characters; at most 2000"],
+    [listOf(...Array.from({ length: MAX_VIEWS + 1 }, () => view(""))), `has ${MAX_VIEWS + 1} views; at most ${MAX_VIEWS}`],
   ];
-  for (const [text, said] of cases) assert.throws(() => parseViews(text, PAGES), (error) => error.message.includes(said), said);
+  for (const [text, message] of cases) assert.throws(() => parseViews(text, PAGES), (error) => error.message.includes(message), message);
 });
 
-test("a query stays a query", () => {
-  const [one] = parseViews(written(view("text=a#b\" onclick=\"x&y=é")), PAGES);
-  assert.equal(new URL(addressOf("http://a/", one)).origin, "http://a");
-  assert.equal(new URL(addressOf("http://a/", one)).hash, "");
+test("a query cannot change the address's origin or fragment", () => {
+  const [parsed] = parseViews(listOf(view("text=a#b\" onclick=\"x&y=é")), PAGES);
+  assert.equal(new URL(addressOf("http://a/", parsed)).origin, "http://a");
+  assert.equal(new URL(addressOf("http://a/", parsed)).hash, "");
 });
 
-test("the same address is kept once, with its note, and comes to the front", () => {
+test("a view that is saved again keeps its title and note and moves to the front", () => {
   const [a, b] = [view("a=1", { note: "mine" }), view("b=1")];
   assert.deepEqual(withView([b, a], view("a=1", { title: "other" })), [a, b]);
   assert.equal(withView(Array.from({ length: MAX_VIEWS }, (_, i) => view(`a=${i}`)), view("new=1")).length, MAX_VIEWS);
 });
 
-test("a view moves by a place", () => {
+test("a view moves up or down by one", () => {
   assert.deepEqual(movedView([1, 2, 3], 0, 1), [2, 1, 3]);
   assert.deepEqual(movedView([1, 2, 3], 2, -1), [1, 3, 2]);
 });
 
-test("a browser that keeps nothing, or something else, is no reason to stop", () => {
+test("storage that fails or holds invalid data gives an empty list", () => {
   const full = { getItem: () => { throw new Error("denied"); }, setItem: () => { throw new Error("full"); } };
   assert.deepEqual(storedViews(full, PAGES), []);
   assert.equal(storeViews(full, []), false);

@@ -3,19 +3,19 @@ import { test } from "node:test";
 
 import { pointsOf, progressText } from "../../../transformer/figures/browser/wall.js";
 
-test("a curve goes from left to right, and lower where the loss is", () => {
+test("a curve goes from left to right, and down as the loss falls", () => {
   const points = pointsOf([[10, 4], [20, 2], [30, 1]]);
   assert.deepEqual(points.map(([x]) => x), [0, 50, 100]);
   assert.deepEqual(points.map(([, y]) => y), [2, 21, 30.5]);
 });
 
-test("one point, and a loss of nothing, have a place", () => {
+test("a single point and a loss of zero can be drawn", () => {
   assert.deepEqual(pointsOf([[3, 2]]), [[0, 2]]);
   assert.deepEqual(pointsOf([[3, 0]]), [[0, 40]]);
 });
 
-test("what is known of a run is said, and nothing else", () => {
-  const card = { status: "running", step: 1200, right: 0.5, curve: [[1, 2.5], [1200, 0.126]] };
+test("a run's progress lists only known values", () => {
+  const card = { status: "running", step: 1200, accuracy: 0.5, curve: [[1, 2.5], [1200, 0.126]] };
   assert.equal(progressText(card), "step 1,200 · loss 0.13 · 50% correct");
-  assert.equal(progressText({ status: "queued, place 3", step: 0, right: null, curve: [] }), "queued, place 3");
+  assert.equal(progressText({ status: "queued, place 3", step: 0, accuracy: null, curve: [] }), "queued, place 3");
 });

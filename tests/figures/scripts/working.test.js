@@ -1,4 +1,4 @@
-// One weight worked out from vectors (eq. 1 of the paper), a beam's tree laid out, bytes unpacked.
+// One weight computed from vectors (eq. 1 of the paper), the layout of a beam search tree, and unpacking.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -8,7 +8,7 @@ import { softmaxOf, workingOf } from "../../../transformer/figures/browser/query
 import { makeStore, unpack } from "../../../transformer/figures/browser/store.js";
 import { near, random, side, STATE } from "./fixtures.js";
 
-// Four queries and keys of eight numbers; scores, and what leaves the head, written out plainly.
+// Four queries and keys with eight dimensions, and their scores.
 function vectors(kind) {
   const draw = random(11);
   const part = (make, shape) => ({ shape, values: Float32Array.from({ length: shape[0] * shape[1] }, make) });
@@ -23,31 +23,31 @@ function vectors(kind) {
   return { query, key, value, scores, heads: part(() => 0, [4, 8]) };
 }
 
-test("the weights are a softmax over what may be seen", () => {
+test("the weights are a softmax over the visible keys", () => {
   const scores = Float32Array.from([1, 3, 2, 500]);
   const sum = Math.exp(1) + Math.exp(3) + Math.exp(2);
   softmaxOf(scores, 3).forEach((share, j) => assert.ok(near(share, j < 3 ? Math.exp(scores[j]) / sum : 0, 1e-12)));
   assert.ok(near(softmaxOf(scores, 4)[3], 1)); // no overflow
 });
 
-test("a query's calculation is that of the paper, whatever the mask", () => {
+test("the calculation follows eq. 1, with and without a mask", () => {
   for (const kind of ["cross", "decoder"]) {
-    const given = vectors(kind);
-    const one = { ...side(), score: "scaled_dot", vectors: () => given };
+    const headVectors = vectors(kind);
+    const traced = { ...side(), score: "scaled_dot", vectors: () => headVectors };
     for (let row = 0; row < 4; row++) {
       for (const column of [-1, 0, 3]) {
-        const w = workingOf(one, { ...STATE, kind, row, column });
-        const seen = kind === "decoder" ? row + 1 : 4;
-        const powers = Array.from({ length: 4 }, (_, j) => (j < seen ? Math.exp(given.scores.values[4 * row + j]) : 0));
-        const sum = powers.reduce((a, b) => a + b);
-        w.shares.forEach((share, j) => assert.ok(near(share, powers[j] / sum)));
-        assert.equal(w.column, column < 0 ? powers.indexOf(Math.max(...powers)) : column);
-        if (w.column < seen) assert.ok(near(w.score, given.scores.values[4 * row + w.column], 1e-5));
+        const w = workingOf(traced, { ...STATE, kind, row, column });
+        const visibleCount = kind === "decoder" ? row + 1 : 4;
+        const exponentials = Array.from({ length: 4 }, (_, j) => (j < visibleCount ? Math.exp(headVectors.scores.values[4 * row + j]) : 0));
+        const sum = exponentials.reduce((a, b) => a + b);
+        w.shares.forEach((share, j) => assert.ok(near(share, exponentials[j] / sum)));
+        assert.equal(w.column, column < 0 ? exponentials.indexOf(Math.max(...exponentials)) : column);
+        if (w.column < visibleCount) assert.ok(near(w.score, headVectors.scores.values[4 * row + w.column], 1e-5));
         for (let d = 0; d < 8; d++) {
-          const out = powers.reduce((total, power, j) => total + (power / sum) * given.value.values[8 * j + d], 0);
+          const out = exponentials.reduce((total, exponential, j) => total + (exponential / sum) * headVectors.value.values[8 * j + d], 0);
           assert.ok(near(w.output[d], out, 1e-5));
         }
-        assert.deepEqual([...new Set([...w.listed, ...w.others])].sort(), [...Array(seen).keys()]);
+        assert.deepEqual([...new Set([...w.listed, ...w.others])].sort(), [...Array(visibleCount).keys()]);
       }
     }
   }
@@ -60,7 +60,7 @@ const TREE = {
   best: [true, true, false, false, true, false], probability: [1, 0.6, 0.3, 0.1, 0.5, 0.2], id: [0, 1, 2, 3, 4, 5],
 };
 
-test("a tree's branches do not cross, and what is folded is counted at its parent", () => {
+test("a tree's branches do not cross, and folded branches are counted at their parent", () => {
   const open = layoutTree(TREE, false, false);
   assert.deepEqual(open.columns, [[0], [1, 2], [4, 3, 5]]);
   for (const column of open.columns.slice(1)) {
@@ -73,7 +73,7 @@ test("a tree's branches do not cross, and what is folded is counted at its paren
   assert.equal(hypothesisText(TREE, 5), "bd");
 });
 
-// As figures/packing.py describes it: a magic word, a header, blocks filled up to eight bytes.
+// Pack as figures/packing.py does: a magic word, a header, and blocks padded to eight bytes.
 function packed(header, parts) {
   let start = 0;
   const metas = parts.map(({ name, type, shape, top, values }) => {
@@ -92,7 +92,7 @@ function packed(header, parts) {
   return bytes;
 }
 
-test("bytes are unpacked to the arrays that they hold, and levels to weights", () => {
+test("bytes are unpacked to their arrays, and levels to weights", () => {
   const levels = Uint16Array.from([0, 65535, 32768, 100, 7, 9, 11, 13]);
   const parts = [
     { name: "0.weights.cross.1", type: "u2", shape: [2, 2, 2], top: 65535, values: levels },
@@ -100,9 +100,9 @@ test("bytes are unpacked to the arrays that they hold, and levels to weights", (
     { name: "x", type: "f4", shape: [2], top: 0, values: Float32Array.from([0.5, -2]) },
   ];
   const bytes = packed({ sides: [{ id: "é" }], pairs: null }, parts);
-  const found = unpack(bytes);
-  assert.equal(found.header.sides[0].id, "é");
-  for (const { name, values } of parts) assert.deepEqual(found.parts.get(name).values, values);
+  const unpacked = unpack(bytes);
+  assert.equal(unpacked.header.sides[0].id, "é");
+  for (const { name, values } of parts) assert.deepEqual(unpacked.parts.get(name).values, values);
   const store = makeStore(() => {});
   assert.equal(store.load(bytes).isSameTrace, false);
   assert.equal(store.load(bytes).isSameTrace, true);
@@ -111,18 +111,18 @@ test("bytes are unpacked to the arrays that they hold, and levels to weights", (
   assert.equal(store.sides[0].weights("cross", 0, 0), null);
 });
 
-test("what a file holds is unpacked once, when it is first missed, and then drawn", async () => {
-  const drawn = [];
-  const store = makeStore(() => drawn.push("again"));
+test("a later part is loaded once, when it is first needed, and then drawn", async () => {
+  const redraws = [];
+  const store = makeStore(() => redraws.push("redraw"));
   store.load(packed({ sides: [{ id: "a" }], pairs: null }, []));
-  let brought = 0;
+  let loadCount = 0;
   store.later.set("0.weights.cross.0", () => {
-    brought++;
+    loadCount++;
     return Promise.resolve({ shape: [1, 1, 1], top: 255, values: Uint8Array.from([255]) });
   });
   assert.equal(store.sides[0].weights("cross", 0, 0), null);
   assert.equal(store.sides[0].weights("cross", 0, 0), null);
   await new Promise((done) => setTimeout(done));
-  assert.deepEqual([brought, drawn], [1, ["again"]]);
+  assert.deepEqual([loadCount, redraws], [1, ["redraw"]]);
   assert.equal(store.sides[0].weights("cross", 0, 0).values[0], 1);
 });

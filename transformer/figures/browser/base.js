@@ -41,13 +41,13 @@ export function tokenText(text) {
 export function keepPosition(node, change) {
   const before = node.getBoundingClientRect().top;
   change();
-  const moved = node.getBoundingClientRect().top - before;
+  const shift = node.getBoundingClientRect().top - before;
   let scroller = node;
   const scrolls = (element) => element.scrollHeight > element.clientHeight && /auto|scroll/.test(getComputedStyle(element).overflowY);
   while (scroller && !scrolls(scroller)) {
     scroller = scroller.parentElement || scroller.getRootNode().host;
   }
-  (scroller || document.scrollingElement).scrollBy(0, moved);
+  (scroller || document.scrollingElement).scrollBy(0, shift);
 }
 
 export const clampIndex = (value, count) => Math.min(Math.max(value, 0), count - 1);
@@ -86,11 +86,11 @@ function rampOf(stops) {
 /** @param {HTMLElement} node @returns {Theme} */
 export function colours(node) {
   const style = getComputedStyle(node);
-  const get = (name) => style.getPropertyValue(name).trim();
+  const property = (name) => style.getPropertyValue(name).trim();
   const hex = (c) => c.toString(16).padStart(2, "0");
-  const colour = (name) => `#${rgbOf(get(name)).map(hex).join("")}`;
+  const colour = (name) => `#${rgbOf(property(name)).map(hex).join("")}`;
   // Split at commas outside parentheses.
-  const stops = (name) => get(name).split(/,(?![^(]*\))/).map((text) => rgbOf(text.trim()));
+  const stops = (name) => property(name).split(/,(?![^(]*\))/).map((text) => rgbOf(text.trim()));
   const css = (ramp) => (i) => `#${[0, 8, 16].map((bits) => hex((ramp[i] >> bits) & 255)).join("")}`;
   const [ramp, diverging] = [rampOf(stops("--hu-ramp")), rampOf(stops("--hu-diverging"))];
   return {
@@ -108,8 +108,8 @@ export function colours(node) {
     accent: colour("--hu-accent"),
     choice: colour("--hu-choice"),
     font: style.fontFamily,
-    size: Number(get("--hu-size")), // scale of text for a projector
-    key: get("--hu-ramp") + get("--hu-text"),
+    size: Number(property("--hu-size")), // scale of text for a projector
+    key: property("--hu-ramp") + property("--hu-text"),
   };
 }
 

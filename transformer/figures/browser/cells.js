@@ -5,7 +5,7 @@ import {
   drawRowLabel, drawToken, LABEL_SIZE, rowParts, shorten, SMALL_LABEL_SIZE, tokenWidth,
 } from "./token-labels.js";
 
-const LARGEST_CELL = 60;
+const MAX_CELL_SIZE = 60;
 const MIN_ROW_HEIGHT = 16; // minimum height of a labelled row
 const MAX_TABLE_HEIGHT = 620; // so that a short sentence with a long translation fits a screen
 export const DIMMED_OPACITY = 0.35; // opacity of special tokens when they are dimmed
@@ -25,15 +25,15 @@ export function layoutCells(m, span, pen, width, theme, marginals) {
   const labelWidth = Math.min(Math.max(...visibleColumns.map((entry) => tokenWidth(pen, entry.text))), 110 * theme.size);
   // Slanted labels extend beyond the last column.
   const slantOverhang = Math.ceil(labelWidth * 0.7);
-  const sums = marginals && unevenSums(m); // not drawn if all are 1
+  const sums = marginals && hasUnevenSums(m); // not drawn if all are 1
   const marginalWidth = sums ? MARGINAL_SIZE : 0;
   const rightMargin = (cell) => Math.max(marginalWidth, labelWidth <= cell - 8 ? 4 : cell >= 16 ? slantOverhang : 6);
-  const maxCell = Math.min(LARGEST_CELL, Math.max(MAX_TABLE_HEIGHT / span.rows, 26));
+  const maxCell = Math.min(MAX_CELL_SIZE, Math.max(MAX_TABLE_HEIGHT / span.rows, 26));
   let cellWidth = Math.min((width - left - 6) / span.columns, maxCell);
   if (cellWidth * span.columns + left + rightMargin(cellWidth) > width) {
     // Use narrower cells, or upright labels, which need no extra width.
-    const upright = Math.min((width - left - Math.max(marginalWidth, 6)) / span.columns, 15.9);
-    cellWidth = Math.max((width - left - rightMargin(cellWidth)) / span.columns, upright);
+    const maxUprightCell = Math.min((width - left - Math.max(marginalWidth, 6)) / span.columns, 15.9);
+    cellWidth = Math.max((width - left - rightMargin(cellWidth)) / span.columns, maxUprightCell);
   }
   cellWidth = Math.max(cellWidth, 0.5);
   // Many queries and few keys: cells lower than wide, to fit a screen. Few queries and many keys: cells higher
@@ -46,7 +46,7 @@ export function layoutCells(m, span, pen, width, theme, marginals) {
   const top = 22 + Math.ceil(slant === 0 ? 20 : labelWidth * Math.sin(slant) + 14);
   return {
     span, left, top, cellWidth, cellHeight, slant, marginals, sums,
-    limit: labelWidth,
+    maxLabelWidth: labelWidth,
     everyColumn: Math.ceil((13 * theme.size) / cellWidth), // label every n-th token
     everyRow: Math.ceil((13 * theme.size) / cellHeight),
     size: theme.size * (Math.min(cellWidth, cellHeight) < 16 ? SMALL_LABEL_SIZE : LABEL_SIZE),
@@ -58,7 +58,7 @@ export function layoutCells(m, span, pen, width, theme, marginals) {
 
 // Whether some row does not sum to 1, as with hidden tokens or combined heads.
 /** @param {Matrix} m */
-export function unevenSums(m) {
+export function hasUnevenSums(m) {
   return m.rows.some((_, r) => {
     let sum = 0;
     for (let c = 0; c < m.nColumns; c++) sum += m.values[r * m.nColumns + c];
@@ -84,13 +84,13 @@ export const cornerOf = (layout, cell) => [
 /** @param {Pen} pen @param {Matrix} m @param {any} layout @param {Theme} theme @param {any} colour @param {any} [more] */
 export function drawTable(pen, m, layout, theme, colour, { ramp = theme.ramp, css = theme.css, cell = null, pinned = null } = {}) {
   drawMask(pen, m, layout, theme);
-  drawSquares(pen, m, layout, colour, ramp, css);
+  drawCells(pen, m, layout, colour, ramp, css);
   drawLabels(pen, m, layout, theme, cell || pinned);
-  for (const [marked, ink] of [[pinned, theme.choice], [cell, theme.text]]) {
+  for (const [marked, outlineColour] of [[pinned, theme.choice], [cell, theme.text]]) {
     if (!marked || !inSpan(layout.span, marked)) continue;
     const [x, y] = cornerOf(layout, marked);
     pen.lineWidth = 2;
-    pen.strokeStyle = ink;
+    pen.strokeStyle = outlineColour;
     pen.strokeRect(x - 0.5, y - 0.5, Math.max(layout.cellWidth, 3), Math.max(layout.cellHeight, 3));
   }
 }
@@ -100,7 +100,7 @@ export const inSpan = (span, { row, column }) =>
   row >= span.row && row < span.row + span.rows && column >= span.column && column < span.column + span.columns;
 
 /** @param {Pen} pen @param {Matrix} m @param {Pixels} ramp */
-function drawSquares(pen, m, layout, colour, ramp, css) {
+function drawCells(pen, m, layout, colour, ramp, css) {
   const { span } = layout;
   const gap = Math.min(layout.cellWidth, layout.cellHeight) >= 12 ? 1 : 0;
   if (!gap) {
@@ -115,11 +115,11 @@ function drawSquares(pen, m, layout, colour, ramp, css) {
         pixels[r * span.columns + c] = dim ? (ramp[level] & 0xffffff) | 0x59000000 : ramp[level];
       }
     }
-    const small = document.createElement("canvas");
-    [small.width, small.height] = [span.columns, span.rows];
-    small.getContext("2d").putImageData(image, 0, 0);
+    const pixelCanvas = document.createElement("canvas");
+    [pixelCanvas.width, pixelCanvas.height] = [span.columns, span.rows];
+    pixelCanvas.getContext("2d").putImageData(image, 0, 0);
     pen.imageSmoothingEnabled = false;
-    pen.drawImage(small, layout.left, layout.top, layout.cellWidth * span.columns, layout.cellHeight * span.rows);
+    pen.drawImage(pixelCanvas, layout.left, layout.top, layout.cellWidth * span.columns, layout.cellHeight * span.rows);
     return;
   }
   for (let row = span.row; row < span.row + span.rows; row++) {
@@ -187,7 +187,7 @@ function drawLabels(pen, m, layout, theme, cell) {
     pen.font = font(chosen);
     pen.save();
     pen.translate(layout.left + (c + 0.5) * layout.cellWidth, layout.top - 6);
-    const text = shorten(pen, m.columns[column].text, layout.limit + 4);
+    const text = shorten(pen, m.columns[column].text, layout.maxLabelWidth + 4);
     if (layout.slant) pen.rotate(-layout.slant);
     else pen.translate(-tokenWidth(pen, text) / 2, -6);
     drawToken(pen, text, 0, theme, chosen, m.columns[column].dim);

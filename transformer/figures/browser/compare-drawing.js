@@ -9,27 +9,27 @@ import { maxOfRow, shade } from "./matrix.js";
 
 /** @param {Pen} pen @param {any} layout @param {Matrix} m @param {Context} ctx @param {any} cell */
 export function paintSide(pen, layout, m, { state, theme }, cell) {
-  const greatest = m.rows.map((_, r) => maxOfRow(m, r));
-  const colour = (r, c) => shade(m.values[r * m.nColumns + c], state.scale, greatest[r]);
+  const rowMaxima = m.rows.map((_, r) => maxOfRow(m, r));
+  const colour = (r, c) => shade(m.values[r * m.nColumns + c], state.scale, rowMaxima[r]);
   drawTable(pen, m, layout, theme, colour, { cell });
 }
 
-// The greatest difference in the table and in each row.
+// The greatest difference in each row and in the table.
 /** @param {Matrix} m */
-function greatestDifferences(m) {
+function maxDifferences(m) {
   const rows = m.rows.map(() => MIN_SCALE_END);
   m.values.forEach((value, i) => {
     const row = Math.floor(i / m.nColumns);
     if (Math.abs(value) > rows[row]) rows[row] = Math.abs(value);
   });
-  return { rows, all: rows.reduce((limit, value) => Math.max(limit, value), MIN_SCALE_END) };
+  return { rows, table: rows.reduce((limit, value) => Math.max(limit, value), MIN_SCALE_END) };
 }
 
 /** @param {Pen} pen @param {any} layout @param {any} tables @param {Context} ctx @param {any} cell */
 export function paintDifferences(pen, layout, { m, rows, columns }, { state, theme }, cell) {
-  const greatest = greatestDifferences(m);
+  const maxima = maxDifferences(m);
   const colour = (r, c) =>
-    divergingLevel(m.values[r * m.nColumns + c], state.scale, state.scale === "row" ? greatest.rows[r] : greatest.all);
+    divergingLevel(m.values[r * m.nColumns + c], state.scale, state.scale === "row" ? maxima.rows[r] : maxima.table);
   paintUnpaired(pen, layout, rows, columns, theme);
   drawTable(pen, m, layout, theme, colour, { ramp: theme.diverging, css: theme.divergingCss, cell });
 }
@@ -49,28 +49,28 @@ function paintUnpaired(pen, layout, rows, columns, theme) {
 }
 
 // Draw a thumbnail of differences on its canvas.
-/** @param {HTMLCanvasElement} canvas @param {number} width @param {number} greatest @param {Theme} theme */
-export function paintDifferenceThumb(canvas, values, height, width, greatest, theme) {
+/** @param {HTMLCanvasElement} canvas @param {number} width @param {number} maxDifference @param {Theme} theme */
+export function paintDifferenceThumb(canvas, values, height, width, maxDifference, theme) {
   [canvas.width, canvas.height] = [Math.max(width, 1), Math.max(height, 1)];
   if (!values.length) return;
   const image = new ImageData(width, height);
   const pixels = new Uint32Array(image.data.buffer);
   values.forEach((value, i) => {
-    const level = divergingLevel(value, "sqrt", greatest);
+    const level = divergingLevel(value, "sqrt", maxDifference);
     if (level >= 0) pixels[i] = theme.diverging[level];
   });
   canvas.getContext("2d").putImageData(image, 0, 0);
 }
 
 // Ticks of the difference scale: [position from 0 to 1, text].
-function differenceTicks(scale, greatest) {
+function differenceTicks(scale, maxDifference) {
   const position = (share) => 0.5 + 0.5 * Math.sign(share) * (scale === "sqrt" ? Math.sqrt(Math.abs(share)) : Math.abs(share));
-  const part = scale === "sqrt" ? 0.25 : 0.5;
-  const digits = greatest < 0.1 ? 3 : 2;
-  const shares = [-1, -part, 0, part, 1];
+  const tickShare = scale === "sqrt" ? 0.25 : 0.5;
+  const digits = maxDifference < 0.1 ? 3 : 2;
+  const shares = [-1, -tickShare, 0, tickShare, 1];
   return shares.map((share) => {
     const size = Math.abs(share);
-    const number = scale === "row" ? `${size} × max` : (size * greatest).toFixed(digits);
+    const number = scale === "row" ? `${size} × max` : (size * maxDifference).toFixed(digits);
     return [position(share), share === 0 ? "0" : `${share < 0 ? "−" : "+"}${scale === "row" && size === 1 ? "max" : number}`];
   });
 }
@@ -95,7 +95,7 @@ export function makeDifferenceLegend() {
   const caption = el("span", {});
   const node = el("div", { class: "hu-legend" }, bar.node, caption);
   function draw(ctx, tables) {
-    bar.draw(ctx.theme.diverging, differenceTicks(ctx.state.scale, greatestDifferences(tables.m).all));
+    bar.draw(ctx.theme.diverging, differenceTicks(ctx.state.scale, maxDifferences(tables.m).table));
     caption.textContent = differenceCaption(ctx, tables);
   }
   return { node, draw };
@@ -125,7 +125,7 @@ export function compareFigure(ctx, tables, panels) {
         figure.paint(pen);
         pen.restore();
       });
-      const ticks = differenceTicks(state.scale, greatestDifferences(tables.m).all);
+      const ticks = differenceTicks(state.scale, maxDifferences(tables.m).table);
       paintScale(pen, theme, theme.divergingCss, ticks, starts[2] + 30, headingHeight + height + 12 * theme.size);
     },
   };

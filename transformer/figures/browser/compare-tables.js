@@ -32,7 +32,7 @@ export function alignEntries(first, second, pairs) {
   let next = 0; // index in the second list
   first.forEach((entry, index) => {
     const partnerIndex = starts.get(partner.get(entry.members[0]));
-    if (partnerIndex === undefined || bare(entry.text) !== bare(second[partnerIndex].text)) {
+    if (partnerIndex === undefined || withoutEndPunctuation(entry.text) !== withoutEndPunctuation(second[partnerIndex].text)) {
       aligned.push([index, null]);
       return;
     }
@@ -44,7 +44,7 @@ export function alignEntries(first, second, pairs) {
   return aligned;
 }
 
-const bare = (word) => word.replace(/(?<=.)\p{P}+$/u, "");
+const withoutEndPunctuation = (word) => word.replace(/(?<=.)\p{P}+$/u, "");
 
 // { a, b: the tables; rows, columns: the pairs; m: the combined table; inA, inB: weights in its cells, NaN
 // where there are none }. The values of m are B − A.
@@ -118,7 +118,7 @@ export function headDifferences(sides, pairs, kind) {
     let [sum, count] = [0, 0];
     for (let r = 0; r < rowPairs.length; r++) {
       const start = Math.floor((r * height) / rowPairs.length) * width;
-      const [rowA, rowB] = lookups.map(({ y, width: wide }) => y[r] * wide);
+      const [rowA, rowB] = lookups.map(({ y, width: thumbWidth }) => y[r] * thumbWidth);
       for (let c = 0; c < columnPairs.length; c++) {
         if (kind === "decoder" && columnPairs[c][0] > rowPairs[r][0]) break; // masked from here on
         const difference = SQUARES[b[rowB + lookups[1].x[c]]] - SQUARES[a[rowA + lookups[0].x[c]]];
@@ -132,9 +132,9 @@ export function headDifferences(sides, pairs, kind) {
   }
 
   const heads = allHeads(commonDimensions(sides, kind), kind).map(({ layer, head }) => headDifference(layer, head));
-  let greatest = MIN_SCALE_END;
-  for (const { picture } of heads) for (const value of picture) if (Math.abs(value) > greatest) greatest = Math.abs(value);
-  return { heads, height, width, greatest, pooled: lookups.some(({ pooled }) => pooled) };
+  let maxDifference = MIN_SCALE_END;
+  for (const { picture } of heads) for (const value of picture) if (Math.abs(value) > maxDifference) maxDifference = Math.abs(value);
+  return { heads, height, width, maxDifference, pooled: lookups.some(({ pooled }) => pooled) };
 }
 
 const MAX_THUMBNAIL_CELLS = 64; // maximum height and width of a thumbnail
@@ -145,8 +145,8 @@ const thumbnailIndex = (token, count, size) => Math.floor(((token + 1) * size - 
 export const MIN_SCALE_END = 0.01; // minimum end of a colour scale; smaller differences may be rounding
 
 // A difference from −1 to 1 as a level of the diverging colours, 0 to 255; −1 for NaN.
-export function divergingLevel(difference, scale, greatest) {
+export function divergingLevel(difference, scale, maxDifference) {
   if (Number.isNaN(difference)) return -1;
-  const share = Math.min(Math.abs(difference) / greatest, 1);
+  const share = Math.min(Math.abs(difference) / maxDifference, 1);
   return Math.round(127.5 + 127.5 * Math.sign(difference) * (scale === "sqrt" ? Math.sqrt(share) : share));
 }

@@ -25,7 +25,7 @@ const ALL_HIDDEN = "Nothing to compare: all tokens of one side are hidden.";
 function compareView(ctx) {
   let tables = null; // both tables and their difference; null while loading
   let cell = null; // selected by pointer or keyboard, in the combined table
-  const message = el("p", { class: "hu-waiting", role: "status" });
+  const statusLine = el("p", { class: "hu-waiting", role: "status" });
   const texts = el("div", { class: "hu-texts" });
   const list = el("div", { class: "hu-most" });
   const mosaic = makeMosaic((layer, head) => ctx.set({ layer, head }));
@@ -35,7 +35,7 @@ function compareView(ctx) {
   const legends = [makeLegend(), makeDifferenceLegend()];
   const legendRow = el("div", { class: "hu-legends" }, ...legends.map((legend) => legend.node));
   const overview = el("div", { class: "hu-comparison" }, el("div", { class: "hu-allheads" }, mosaicTitle, mosaic.node), el("div", {}, texts, list));
-  const node = el("div", { class: "hu-compare" }, overview, message, panelRow, legendRow);
+  const node = el("div", { class: "hu-compare" }, overview, statusLine, panelRow, legendRow);
   const cachedDifferences = { key: "", value: null };
 
   // Differences of all heads of a kind, cached because they read every thumbnail.
@@ -50,8 +50,8 @@ function compareView(ctx) {
     const [a, b] = problem ? [null, null] : ctx.sides.map((side) => ctx.matrix(side));
     tables = problem ? null : comparison(ctx, a, b);
     overview.hidden = Boolean(problem);
-    message.textContent = problem || (tables ? "" : a && b ? ALL_HIDDEN : LOADING);
-    message.hidden = Boolean(tables);
+    statusLine.textContent = problem || (tables ? "" : a && b ? ALL_HIDDEN : LOADING);
+    statusLine.hidden = Boolean(tables);
     for (const part of [panelRow, legendRow]) part.hidden = !tables;
     if (problem) return;
     drawTexts();
@@ -74,16 +74,16 @@ function compareView(ctx) {
 
   function drawHeads() {
     const { state, theme, sides } = ctx;
-    const { heads, height, width, greatest, key } = differences();
+    const { heads, height, width, maxDifference, key } = differences();
     const side = { ...sides[0], ...commonDimensions(sides, state.kind) };
     const differenceOf = (layer, head) => heads[layer * side.n_heads + head];
     const [layer, head] = [clampIndex(state.layer, side.depths[state.kind]), clampIndex(state.head, side.n_heads)];
     mosaic.draw(side, state.kind, { layer, head }, theme, {
       label: "Difference of all heads",
-      marked: layer === state.layer && head === state.head,
-      described: (layer, head) => `differs by ${showMean(differenceOf(layer, head).mean)}`,
-      picture: (canvas, layer, head) => paintDifferenceThumb(canvas, differenceOf(layer, head).picture, height, width, greatest, theme),
-      of: key,
+      hasSelection: layer === state.layer && head === state.head,
+      describe: (layer, head) => `differs by ${showMean(differenceOf(layer, head).mean)}`,
+      picture: (canvas, layer, head) => paintDifferenceThumb(canvas, differenceOf(layer, head).picture, height, width, maxDifference, theme),
+      pictureId: key,
     });
     drawList();
   }
@@ -92,12 +92,12 @@ function compareView(ctx) {
   function drawList() {
     const { state, theme } = ctx;
     const { heads, pooled, key } = differences();
-    if (list.dataset.of !== `${key} ${theme.key}`) {
-      list.dataset.of = `${key} ${theme.key}`;
+    if (list.dataset.drawn !== `${key} ${theme.key}`) {
+      list.dataset.drawn = `${key} ${theme.key}`;
       const differing = heads.filter(({ mean }) => mean > MIN_SHOWN_DIFFERENCE).sort((a, b) => b.mean - a.mean);
-      const from = pooled ? " (from the thumbnails)" : "";
+      const sourceNote = pooled ? " (from the thumbnails)" : "";
       list.replaceChildren(
-        el("p", {}, `${differing.length} of ${heads.length} heads differ`, differing.length ? `. Largest mean differences over the cells that both have${from}:` : "."),
+        el("p", {}, `${differing.length} of ${heads.length} heads differ`, differing.length ? `. Largest mean differences over the cells that both have${sourceNote}:` : "."),
         el("div", { class: "hu-buttons" }, ...differing.slice(0, LISTED_HEADS).map((entry) => headButton(entry, entry.mean / differing[0].mean))),
       );
     }
@@ -119,12 +119,12 @@ function compareView(ctx) {
   // One of the three panels: A, B and B − A.
   function comparePanel(panelIndex) {
     const table = () => [tables.a, tables.b, tables.m][panelIndex];
-    const cellInPanel = (at) => (at && panelIndex < 2 ? ownCell(tables, at, panelIndex) : at);
+    const cellInPanel = (commonTableCell) => (commonTableCell && panelIndex < 2 ? ownCell(tables, commonTableCell, panelIndex) : commonTableCell);
     const stage = makeStage({
       plan: (pen, width) => layoutCells(table(), fullSpan(table()), pen, width, ctx.theme, false),
-      paint: (pen, place) => (panelIndex < 2
-        ? paintSide(pen, place, table(), ctx, cellInPanel(cell))
-        : paintDifferences(pen, place, tables, ctx, cell)),
+      paint: (pen, layout) => (panelIndex < 2
+        ? paintSide(pen, layout, table(), ctx, cellInPanel(cell))
+        : paintDifferences(pen, layout, tables, ctx, cell)),
     });
     const heading = el("h3", {});
     const { canvas } = stage;
@@ -144,15 +144,15 @@ function compareView(ctx) {
         panel.paint();
         panel.stage.showTooltip(null);
       }
-      const at = cellInPanel(cell);
-      if (!at) return;
-      const [x, y] = cornerOf(stage.layout, at);
+      const panelCell = cellInPanel(cell);
+      if (!panelCell) return;
+      const [x, y] = cornerOf(stage.layout, panelCell);
       stage.showTooltip(describeDifference(tables, cell), x + stage.layout.cellWidth / 2, y, stage.layout.cellHeight);
     }
 
     canvas.addEventListener("pointermove", (event) => {
-      const at = stage.layout && cellAt(stage.layout, event.offsetX, event.offsetY);
-      selectCell(at && (panelIndex < 2 ? commonCell(tables, at, panelIndex) : at));
+      const panelCell = stage.layout && cellAt(stage.layout, event.offsetX, event.offsetY);
+      selectCell(panelCell && (panelIndex < 2 ? commonCell(tables, panelCell, panelIndex) : panelCell));
     });
     canvas.addEventListener("pointerleave", (event) => event.pointerType === "mouse" && selectCell(null));
     canvas.addEventListener("blur", () => selectCell(null));
@@ -161,8 +161,8 @@ function compareView(ctx) {
       else if (event.key in ARROWS && tables) {
         const [right, down] = ARROWS[event.key];
         const { nRows, nColumns } = table();
-        const at = cellInPanel(cell);
-        const next = at ? { row: clampIndex(at.row + down, nRows), column: clampIndex(at.column + right, nColumns) } : { row: 0, column: 0 };
+        const panelCell = cellInPanel(cell);
+        const next = panelCell ? { row: clampIndex(panelCell.row + down, nRows), column: clampIndex(panelCell.column + right, nColumns) } : { row: 0, column: 0 };
         selectCell(panelIndex < 2 ? commonCell(tables, next, panelIndex) : next);
       } else return;
       event.preventDefault();
@@ -219,24 +219,24 @@ const showMean = (mean) => mean.toFixed(mean < 0.01 ? 4 : 3);
 /** @param {Matrix} m */
 const fullSpan = (m) => ({ row: 0, column: 0, rows: m.nRows, columns: m.nColumns });
 
-// Converts a cell of the combined table to one side's, null if it lacks it, and back.
+// Converts a cell of the combined table to one of a side's table, null if the side lacks it; `commonCell` converts back.
 function ownCell({ rows, columns }, { row, column }, sideIndex) {
-  const at = { row: rows[row][sideIndex], column: columns[column][sideIndex] };
-  return at.row === null || at.column === null ? null : at;
+  const cell = { row: rows[row][sideIndex], column: columns[column][sideIndex] };
+  return cell.row === null || cell.column === null ? null : cell;
 }
-const commonCell = ({ rows, columns }, at, sideIndex) => ({
-  row: rows.findIndex((pair) => pair[sideIndex] === at.row),
-  column: columns.findIndex((pair) => pair[sideIndex] === at.column),
+const commonCell = ({ rows, columns }, cell, sideIndex) => ({
+  row: rows.findIndex((pair) => pair[sideIndex] === cell.row),
+  column: columns.findIndex((pair) => pair[sideIndex] === cell.column),
 });
 
 function describeDifference({ m, inA, inB }, { row, column }) {
-  const at = row * m.nColumns + column;
+  const index = row * m.nColumns + column;
   const entry = m.rows[row];
-  const sideTexts = [inA[at], inB[at]].map((weight, i) =>
+  const sideTexts = [inA[index], inB[index]].map((weight, i) =>
     `${"AB"[i]} ${Number.isNaN(weight) ? "has no such cell" : showWeight(weight, m.top)}`);
   const masked = m.masked(row, column);
   return [
-    el("strong", {}, masked ? "masked" : `B − A ${showDifference(m.values[at], m.top)}`),
+    el("strong", {}, masked ? "masked" : `B − A ${showDifference(m.values[index], m.top)}`),
     ...(masked ? [] : sideTexts.map((line) => el("span", {}, line))),
     el("span", {}, tokenText(entry.text), ...(entry.written === null ? [] : [" → ", tokenText(entry.written)])),
     el("span", {}, masked ? "masked, a later token: " : "attends to ", tokenText(m.columns[column].text)),

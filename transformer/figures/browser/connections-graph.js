@@ -15,19 +15,19 @@ const HEAD_INPUTS = ["query", "key", "value"];
 // Place every node: `column` from 0 to 1 in its half, `row` from the bottom. All edges lead upwards.
 export function graphLayout(data) {
   const { layers, heads } = data;
-  const base = 2 * layers; // the first row of decoder heads
+  const firstDecoderRow = 2 * layers; // the first row of decoder heads
   const positions = data.nodes.map((node) => {
     const [kind, layer, part] = node.split(".");
     const common = { stack: kind === "source" || kind === "encoder" ? 0 : 1, column: 0.5, row: 0, kind, layer: Number(layer), head: -1, text: node };
-    if (kind === "target") return { ...common, row: base - 1 };
-    if (kind === "output") return { ...common, row: base + 3 * layers };
+    if (kind === "target") return { ...common, row: firstDecoderRow - 1 };
+    if (kind === "output") return { ...common, row: firstDecoderRow + 3 * layers };
     if (kind === "source") return common;
-    const start = kind === "encoder" ? 1 + 2 * common.layer : base + 3 * common.layer;
+    const start = kind === "encoder" ? 1 + 2 * common.layer : firstDecoderRow + 3 * common.layer;
     if (part === "ffn") return { ...common, kind: "ffn", row: start + (kind === "encoder" ? 1 : 2), text: "FFN" };
     const head = Number(part);
     return { ...common, head, column: (head + 0.5) / heads, row: start + (kind === "cross" ? 1 : 0), text: displayNumber(head) };
   });
-  return { positions, rows: base + 3 * layers + 1, names: data.nodes.map((_, i) => nodeName(positions[i])) };
+  return { positions, rows: firstDecoderRow + 3 * layers + 1, names: data.nodes.map((_, i) => nodeName(positions[i])) };
 }
 
 function nodeName(node) {
@@ -48,9 +48,9 @@ export function drawGraph(root, data, layout, current, theme, { selected, select
   const width = Math.max(root.clientWidth, 280);
   const [row, margin] = [ROW_HEIGHT * size, SIDE_MARGIN * size];
   const height = layout.rows * row;
-  const half = (width - 2 * margin) / 2;
+  const stackWidth = (width - 2 * margin) / 2;
   const point = ({ stack, column, row: rowIndex }) => ({
-    x: margin + stack * half + half * (0.04 + 0.92 * column),
+    x: margin + stack * stackWidth + stackWidth * (0.04 + 0.92 * column),
     y: height - (rowIndex + 0.5) * row,
   });
   const points = layout.positions.map(point);
@@ -59,14 +59,14 @@ export function drawGraph(root, data, layout, current, theme, { selected, select
     viewBox: `0 0 ${width} ${height}`, width, height, role: "img",
     "aria-label": `Graph of ${current.edges.length} connections at step ${current.step}; the list below has their names and values`,
   });
-  const radius = Math.min(11 * size, (half * 0.92) / data.heads / 2 - 1);
+  const radius = Math.min(11 * size, (stackWidth * 0.92) / data.heads / 2 - 1);
   const lineWidth = (edge) => Math.max((Math.abs(edge[4]) / maxEffect) * MAX_LINE * size, 0.6);
   const drawingOrder = current.edges.map((_, i) => i).sort((a, b) => Number(a === selected) - Number(b === selected) || lineWidth(current.edges[a]) - lineWidth(current.edges[b]));
   for (const i of drawingOrder) {
     const edge = current.edges[i];
     const end = points[edge[1]];
     const side = edge[2] < 3 ? (edge[2] - 1) * radius * 0.7 : 0; // query left, key in the middle, value right
-    svg.append(...connection(points[edge[0]], { x: end.x + side, y: end.y }, edge, {
+    svg.append(...edgeSvg(points[edge[0]], { x: end.x + side, y: end.y }, edge, {
       width: lineWidth(edge),
       colour: inputColour(edge[2], theme),
       outline: i === selected ? theme.text : "",
@@ -82,7 +82,7 @@ export function drawGraph(root, data, layout, current, theme, { selected, select
 }
 
 // A curve from the top of one node to the bottom of another, and a wider invisible one that receives the pointer.
-function connection(from, to, edge, { width, colour, outline, faint, title, select }) {
+function edgeSvg(from, to, edge, { width, colour, outline, faint, title, select }) {
   const bend = Math.max((from.y - to.y) / 2, 12);
   const d = `M${from.x},${from.y} C${from.x},${from.y - bend} ${to.x},${to.y + bend} ${to.x},${to.y}`;
   const curve = svgElement("path", {

@@ -17,7 +17,7 @@ const selectedSteps = new Map(); // the selected step by the name of the run, wh
 export function connectionsView(root) {
   let data = null;
   let state = { size: "normal" };
-  let [frame, selected, playing, redrawRequest, layout] = [0, -1, 0, 0, null];
+  let [frame, selected, playTimer, redrawRequest, layout] = [0, -1, 0, 0, null];
 
   const ctx = /** @type {any} */ ({
     set: (changed) => { state = { ...state, ...changed }; redraw(); },
@@ -29,7 +29,7 @@ export function connectionsView(root) {
   const note = el("span", { class: "hu-step-note" });
   const range = el("input", { type: "range", min: 0, step: 1, "aria-label": "Step of training of the connections" });
   const bars = el("div", { class: "hu-edge-bars", "aria-hidden": "true" });
-  const scrub = el("section", { class: "hu-scrub", "aria-label": "Steps of training of the connections" },
+  const stepControls = el("section", { class: "hu-scrub", "aria-label": "Steps of training of the connections" },
     el("div", { class: "hu-scrub-line" }, play, step, note, el("div", { class: "hu-tools" }, larger.node)),
     el("div", { class: "hu-track-place" }, bars, range));
   const caption = el("p", { class: "hu-caption", role: "status" });
@@ -43,20 +43,20 @@ export function connectionsView(root) {
     el("div", { class: "hu-edge-table" }, el("table", { class: "hu-table hu-compact" },
       el("thead", {}, el("tr", {}, ...["From", "To", "Input", "Score", "Effect"].map((name) => el("th", { scope: "col" }, name)))), rows)));
   const empty = el("p", { class: "hu-empty", role: "status" }, "No connections yet. Compute them for a step first.");
-  const content = el("div", {}, scrub, caption,
+  const content = el("div", {}, stepControls, caption,
     el("div", { class: "hu-edge-split" },
       el("section", { "aria-label": "Graph of connections" }, graph, legend, detail),
       el("section", { "aria-label": "Score and effect" }, el("h3", { class: "hu-title" }, "Score against effect"), scatter, agreement, table)));
   const pane = el("div", { class: "hu hu-explorer hu-film hu-connections" }, empty, content);
   root.append(pane);
 
-  play.addEventListener("click", () => (playing ? pause() : start()));
+  play.addEventListener("click", () => (playTimer ? pause() : start()));
   range.addEventListener("input", () => {
     const to = Number(range.value); // read it before `pause` redraws, which resets the slider
     pause();
     goToFrame(to);
   });
-  scrub.addEventListener("keydown", (event) => {
+  stepControls.addEventListener("keydown", (event) => {
     if (event.target === range) return; // it handles its own keys
     const to = { ArrowLeft: frame - 1, ArrowRight: frame + 1, Home: 0, End: data.frames.length - 1 }[event.key];
     if (to === undefined) return;
@@ -73,7 +73,7 @@ export function connectionsView(root) {
     const last = Math.max(data.frames.length - 1, 0);
     if (isNewRun) {
       pause();
-      const savedFrame = data.frames.findIndex((each) => each.step === selectedSteps.get(data.name));
+      const savedFrame = data.frames.findIndex((item) => item.step === selectedSteps.get(data.name));
       frame = savedFrame < 0 ? last : savedFrame;
     }
     frame = Math.min(frame, last);
@@ -94,15 +94,15 @@ export function connectionsView(root) {
     const next = () => {
       goToFrame(frame + 1);
       if (frame === data.frames.length - 1) return pause();
-      playing = setTimeout(next, stepMs);
+      playTimer = setTimeout(next, stepMs);
     };
-    playing = setTimeout(next, stepMs);
+    playTimer = setTimeout(next, stepMs);
     redraw();
   }
 
   function pause() {
-    clearTimeout(playing);
-    playing = 0;
+    clearTimeout(playTimer);
+    playTimer = 0;
     redraw();
   }
 
@@ -120,18 +120,18 @@ export function connectionsView(root) {
     const theme = colours(pane);
     const current = data.frames[frame];
     larger.draw();
-    play.textContent = playing ? "Pause" : "Play";
+    play.textContent = playTimer ? "Pause" : "Play";
     play.disabled = data.frames.length < 2;
     step.textContent = `Step ${current.step.toLocaleString("en")}`;
     note.textContent = `picture ${frame + 1} of ${data.frames.length} · bars: token accuracy`;
     [range.max, range.value, range.disabled] = [data.frames.length - 1, frame, data.frames.length < 2];
     range.setAttribute("aria-valuetext", `step ${current.step}`);
-    bars.replaceChildren(...data.frames.map((each, i) => {
-      const bar = el("span", { "data-now": Number(i === frame), title: `Step ${each.step}: ${sharePercent(each.accuracy)} correct` });
-      bar.style.height = `${Math.max(100 * each.accuracy, 3)}%`;
+    bars.replaceChildren(...data.frames.map((item, i) => {
+      const bar = el("span", { "data-now": Number(i === frame), title: `Step ${item.step}: ${sharePercent(item.accuracy)} correct` });
+      bar.style.height = `${Math.max(100 * item.accuracy, 3)}%`;
       return bar;
     }));
-    caption.setAttribute("aria-live", playing ? "off" : "polite");
+    caption.setAttribute("aria-live", playTimer ? "off" : "polite");
     caption.textContent = stepCaption(data, current);
     drawGraph(graph, data, layout, current, theme, { selected, select });
     legend.replaceChildren(...inputLegend(theme));
@@ -163,8 +163,8 @@ export function connectionsView(root) {
     close: () => {
       resized.disconnect();
       cancelAnimationFrame(redrawRequest);
-      clearTimeout(playing);
-      playing = 0;
+      clearTimeout(playTimer);
+      playTimer = 0;
     },
   };
 }

@@ -13,7 +13,7 @@ const CONTRIBUTION_REPORT_MS = 150; // ms without another key press, so that a h
 
 export function contributionsView(container, report) {
   let [header, parts, m, cell, hovered, theme, drawnKey] = [null, null, null, null, null, null, ""];
-  let reporting = 0;
+  let reportTimer = 0;
   const tables = [0, 1].map((tableIndex) => makeTablePanel(tableIndex));
   const readout = el("div", { class: "hu-contribution-cell", role: "status" });
   const pair = el("div", { class: "hu-pair" }, ...tables.map(({ node }) => node));
@@ -50,9 +50,9 @@ export function contributionsView(container, report) {
   const valueAt = (quantity, { row, column }) => parts.get(quantity.name).values[row * m.nColumns + column];
 
   // Rank of a cell by the size of a quantity, the greatest first.
-  function rankOf(quantity, at) {
+  function rankOf(quantity, position) {
     const { values } = parts.get(quantity.name);
-    const size = Math.abs(valueAt(quantity, at));
+    const size = Math.abs(valueAt(quantity, position));
     let [rank, count] = [1, 0];
     for (let i = 0; i < values.length; i++) {
       if (m.masked(Math.floor(i / m.nColumns), i % m.nColumns)) continue;
@@ -62,10 +62,10 @@ export function contributionsView(container, report) {
     return [rank, count];
   }
 
-  function namesOf(at) {
-    const entry = m.rows[at.row];
+  function namesOf(position) {
+    const entry = m.rows[position.row];
     const writes = entry.written === null ? [] : [" (writes ", tokenText(entry.written), ")"];
-    return [tokenText(entry.text), ...writes, " attends to ", tokenText(m.columns[at.column].text)];
+    return [tokenText(entry.text), ...writes, " attends to ", tokenText(m.columns[position.column].text)];
   }
 
   // Describe the hovered cell, or else the selected one, below the tables.
@@ -92,9 +92,9 @@ export function contributionsView(container, report) {
   function select(next) {
     cell = next;
     redraw();
-    clearTimeout(reporting);
+    clearTimeout(reportTimer);
     const { row, column } = next || { row: -1, column: -1 };
-    reporting = setTimeout(() => report({ row, column }), CONTRIBUTION_REPORT_MS);
+    reportTimer = setTimeout(() => report({ row, column }), CONTRIBUTION_REPORT_MS);
   }
 
   function hover(next) {
@@ -107,7 +107,7 @@ export function contributionsView(container, report) {
   function makeTablePanel(tableIndex) {
     const stage = makeStage({
       plan: (pen, width) => layoutCells(m, { row: 0, column: 0, rows: m.nRows, columns: m.nColumns }, pen, width, theme, false),
-      paint: (pen, at) => drawTable(pen, m, at, theme, colourOf(quantity(), parts), {
+      paint: (pen, layout) => drawTable(pen, m, layout, theme, colourOf(quantity(), parts), {
         ...(quantity().signed ? { ramp: theme.diverging, css: theme.divergingCss } : {}), cell: hovered, pinned: cell,
       }),
     });
@@ -166,25 +166,25 @@ export function contributionsView(container, report) {
     show,
     close: () => {
       resized.disconnect();
-      clearTimeout(reporting);
+      clearTimeout(reportTimer);
     },
   };
 }
 
 // The colour level of a cell, 0 to 255: the square root of its share of the maximum; the middle level is
 // zero for signed values.
-function colourOf({ name, most, signed }, parts) {
+function colourOf({ name, max_abs: maxAbs, signed }, parts) {
   const { values, shape } = parts.get(name);
   return (row, column) => {
-    const share = Math.sqrt(Math.min(Math.abs(values[row * shape[1] + column]) / (most || 1), 1));
+    const share = Math.sqrt(Math.min(Math.abs(values[row * shape[1] + column]) / (maxAbs || 1), 1));
     if (!signed) return Math.round(255 * share);
     return Math.round(127.5 * (1 + Math.sign(values[row * shape[1] + column]) * share));
   };
 }
 
 /** @param {any} quantity @param {Theme} theme */
-function contributionScale({ most, signed }, theme) {
-  const end = numberText(most, 2);
-  if (!signed) return { ramp: theme.ramp, ticks: [[0, "0"], [0.5, numberText(most / 4, 2)], [1, end]] };
+function contributionScale({ max_abs: maxAbs, signed }, theme) {
+  const end = numberText(maxAbs, 2);
+  if (!signed) return { ramp: theme.ramp, ticks: [[0, "0"], [0.5, numberText(maxAbs / 4, 2)], [1, end]] };
   return { ramp: theme.diverging, ticks: [[0, `−${end}`], [0.5, "0"], [1, end]] };
 }

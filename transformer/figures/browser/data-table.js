@@ -3,13 +3,13 @@
 import { el, tokenText } from "./base.js";
 import { hasExactNames, tokenName } from "./naming.js";
 
-const MAX_SHEET_ROWS = 2000;
-const MAX_SHEET_CELLS = 20000; // more cells take the browser seconds to lay out
+const MAX_TABLE_ROWS = 2000;
+const MAX_TABLE_CELLS = 20000; // more cells take the browser seconds to lay out
 export const NUMBER_PATTERN = /^[-+]?\d+(\.\d+)?(e[-+]?\d+)?$/;
 const TABLE_DELAY_MS = 120; // ms without a change until the table is updated
 
 // The table is created when opened, and updated while open.
-export function makeSheet(currentView) {
+export function makeDataTable(currentView) {
   const container = el("div", { class: "hu-data-table-scroll", tabindex: "0", role: "region", "aria-label": "As a table" });
   const node = el("details", { class: "hu-data-table" }, el("summary", {}, "As a table"), container);
   let shownKey = null;
@@ -20,7 +20,7 @@ export function makeSheet(currentView) {
     const tableKey = table && JSON.stringify(table);
     if (tableKey === shownKey) return;
     shownKey = tableKey;
-    container.replaceChildren(...(table ? sheetOf(table) : []));
+    container.replaceChildren(...(table ? tableNodes(table) : []));
   }
   node.addEventListener("toggle", fill);
 
@@ -33,8 +33,8 @@ export function makeSheet(currentView) {
   return { node, draw, close: () => clearTimeout(updateTimer) };
 }
 
-function sheetOf({ caption, columns, rows }) {
-  const count = Math.min(rows.length, MAX_SHEET_ROWS, Math.max(1, Math.floor(MAX_SHEET_CELLS / columns.length)));
+function tableNodes({ caption, columns, rows }) {
+  const count = Math.min(rows.length, MAX_TABLE_ROWS, Math.max(1, Math.floor(MAX_TABLE_CELLS / columns.length)));
   const cell = (value) => (typeof value === "string" ? tokenText(value) : String(value ?? ""));
   const table = el(
     "table", {},

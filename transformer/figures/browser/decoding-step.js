@@ -12,9 +12,9 @@ import { KINDS } from "./options.js";
 /** @param {Side} side @param {number} step */
 export function candidatesOf(side, step) {
   const { candidates, chosen } = side.steps[step];
-  const listed = candidates.map(([token, id, p]) => ({ token, id, p, isChosen: id === chosen[1] }));
-  if (!listed.some(({ isChosen }) => isChosen)) listed.push({ token: chosen[0], id: chosen[1], p: chosen[2], isChosen: true });
-  return listed.map((candidate) => ({ ...candidate, token: pieceName(candidate.token) }));
+  const candidateList = candidates.map(([token, id, p]) => ({ token, id, p, isChosen: id === chosen[1] }));
+  if (!candidateList.some(({ isChosen }) => isChosen)) candidateList.push({ token: chosen[0], id: chosen[1], p: chosen[2], isChosen: true });
+  return candidateList.map((candidate) => ({ ...candidate, token: pieceName(candidate.token) }));
 }
 
 const ROW_NAMES = {
@@ -171,13 +171,13 @@ function makeWeightRow(ctx, kind) {
   cells.addEventListener("pointerleave", () => showReadout(-1));
   cells.addEventListener("focusout", () => showReadout(-1));
   cells.addEventListener("keydown", (event) => {
-    const at = [...cells.children].indexOf(event.target);
+    const index = [...cells.children].indexOf(event.target);
     const step = event.key in ARROWS ? ARROWS[event.key][0] : 0;
     if (!step) return;
     event.preventDefault();
     event.stopPropagation();
     event.target.tabIndex = -1;
-    const next = cells.children[clampIndex(at + step, drawnRow.visibleKeys)];
+    const next = cells.children[clampIndex(index + step, drawnRow.visibleKeys)];
     next.tabIndex = 0;
     next.focus();
   });
@@ -186,8 +186,8 @@ function makeWeightRow(ctx, kind) {
 }
 
 const strongestOf = ({ weights, visibleKeys }) => {
-  const part = weights.subarray(0, visibleKeys);
-  return part.indexOf(Math.max(...part));
+  const visibleWeights = weights.subarray(0, visibleKeys);
+  return visibleWeights.indexOf(Math.max(...visibleWeights));
 };
 
 // The step for exported pictures: blocks { height, paint } drawn below each other.
@@ -228,13 +228,13 @@ export function stepBlocks(ctx, side, step, note, width) {
 /** @param {Context} ctx @param {number} width */
 function weightBlock(ctx, row, width) {
   const { theme, state } = ctx;
-  const across = Math.max(Math.floor(width / 62), 1);
+  const perLine = Math.max(Math.floor(width / 62), 1);
   const maxWeight = Math.max(...row.weights.subarray(0, row.visibleKeys));
   const paint = (pen) => {
     pen.textBaseline = "middle";
     for (let j = 0; j < row.visibleKeys; j++) {
       pen.save();
-      pen.translate((j % across) * 62, Math.floor(j / across) * 56);
+      pen.translate((j % perLine) * 62, Math.floor(j / perLine) * 56);
       pen.font = `12px ${theme.font}`;
       drawRowLabel(pen, [row.tokens[j]], 58, 10, 58, theme, false);
       pen.fillStyle = theme.css(shade(row.weights[j], state.scale, maxWeight));
@@ -245,5 +245,5 @@ function weightBlock(ctx, row, width) {
       pen.restore();
     }
   };
-  return { height: Math.ceil(row.visibleKeys / across) * 56, paint };
+  return { height: Math.ceil(row.visibleKeys / perLine) * 56, paint };
 }

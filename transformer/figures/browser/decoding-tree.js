@@ -117,28 +117,28 @@ export function makeTree(ctx) {
 
   function scrollToNode(i) {
     const [x, y] = [layout.xOf(i), layout.yOf(i)];
-    const scrolled = (start, size, scroll, visible) => (start - 40 < scroll ? start - 40 : start + size + 40 > scroll + visible ? start + size + 40 - visible : scroll);
-    viewport.scrollLeft = scrolled(x, layout.boxWidth, viewport.scrollLeft, viewport.clientWidth);
-    viewport.scrollTop = scrolled(y, layout.boxHeight, viewport.scrollTop, viewport.clientHeight);
+    const scrollOffset = (start, size, scroll, visible) => (start - 40 < scroll ? start - 40 : start + size + 40 > scroll + visible ? start + size + 40 - visible : scroll);
+    viewport.scrollLeft = scrollOffset(x, layout.boxWidth, viewport.scrollLeft, viewport.clientWidth);
+    viewport.scrollTop = scrollOffset(y, layout.boxHeight, viewport.scrollTop, viewport.clientHeight);
   }
 
   function describe(tree, selected) {
     const ranked = finishedNodes(tree);
     const status = tree.status[selected] === "finished" ? `finished: ${ranked.indexOf(selected) + 1} of ${ranked.length} by score`
       : tree.status[selected] === "discarded" ? `discarded: not among the best ${tree.beam_size} of its step` : STATUSES.kept;
-    const pairs = [
+    const facts = [
       ["probability", percentText(tree.probability[selected])],
       ["total log-probability", fixed(tree.log_probability[selected])],
       ["score", fixed(tree.score[selected])],
       ["status", status],
     ];
     const step = tree.depth[selected] - 1;
-    const show = tree.best[selected] && step >= 0 ? el("button", { type: "button", class: "hu-button" }, "Show this step") : null;
-    show?.addEventListener("click", () => ctx.set({ step }));
+    const stepButton = tree.best[selected] && step >= 0 ? el("button", { type: "button", class: "hu-button" }, "Show this step") : null;
+    stepButton?.addEventListener("click", () => ctx.set({ step }));
     details.replaceChildren(
       el("div", { class: "hu-written" }, ...pathFromRoot(tree, selected).map((i) => el("span", { class: "hu-piece" }, tokenText(pieceName(tree.token[i]))))),
       el("bdi", { class: "hu-hypothesis" }, hypothesisText(tree, selected)),
-      el("dl", {}, ...pairs.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))), ...(show ? [show] : []));
+      el("dl", {}, ...facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))), ...(stepButton ? [stepButton] : []));
     finishedList.replaceChildren(...ranked.map((i) => {
       const button = el("button", { type: "button", class: "hu-end", "aria-pressed": String(i === selected) },
         el("span", { class: "hu-number" }, fixed(tree.score[i])), el("bdi", {}, hypothesisText(tree, i)));
@@ -162,9 +162,9 @@ export function makeTree(ctx) {
     const area = viewport.getBoundingClientRect();
     const x = event.clientX - area.left - viewport.clientLeft + viewport.scrollLeft;
     const y = event.clientY - area.top - viewport.clientTop + viewport.scrollTop;
-    const hit = layout.columns.flat().find((i) =>
+    const clickedNode = layout.columns.flat().find((i) =>
       x >= layout.xOf(i) && x <= layout.xOf(i) + layout.boxWidth && y >= layout.yOf(i) && y <= layout.yOf(i) + layout.boxHeight);
-    if (hit !== undefined) selectNode(hit);
+    if (clickedNode !== undefined) selectNode(clickedNode);
   });
   viewport.addEventListener("keydown", (event) => {
     if (!(event.key in ARROWS)) return;
@@ -240,17 +240,17 @@ function paintBranch(pen, tree, layout, theme, i, onPath) {
 function paintNode(pen, tree, layout, theme, i, isSelected) {
   const [x, y] = [layout.xOf(i), layout.yOf(i)];
   const { boxWidth, boxHeight, scale } = layout;
-  const [isDiscarded, ended, foldedCount] = [tree.status[i] === "discarded", tree.status[i] === "finished", layout.hidden.get(i)];
+  const [isDiscarded, isFinished, foldedCount] = [tree.status[i] === "discarded", tree.status[i] === "finished", layout.hidden.get(i)];
   pen.globalAlpha = isDiscarded && !isSelected ? 0.6 : 1;
   pen.fillStyle = isDiscarded ? theme.ground : theme.soft;
   pen.fillRect(x, y, boxWidth, boxHeight);
-  pen.lineWidth = isSelected ? 2.5 : ended || tree.best[i] ? 2 : 1;
-  pen.strokeStyle = isSelected ? theme.choice : ended ? theme.text : tree.best[i] ? theme.accent : theme.line;
+  pen.lineWidth = isSelected ? 2.5 : isFinished || tree.best[i] ? 2 : 1;
+  pen.strokeStyle = isSelected ? theme.choice : isFinished ? theme.text : tree.best[i] ? theme.accent : theme.line;
   pen.strokeRect(x + 0.5, y + 0.5, boxWidth - 1, boxHeight - 1);
   pen.font = `${Math.round(SMALL_LABEL_SIZE * scale)}px ${theme.font}`;
   pen.fillStyle = theme.muted;
   pen.textAlign = "right";
-  const number = ended ? fixed(tree.score[i]).slice(0, 5) : tree.parent[i] === null ? "" : tree.probability[i].toFixed(2);
+  const number = isFinished ? fixed(tree.score[i]).slice(0, 5) : tree.parent[i] === null ? "" : tree.probability[i].toFixed(2);
   pen.fillText(number, x + boxWidth - 6, y + boxHeight / 2);
   pen.textAlign = "left";
   if (foldedCount) paintFolded(pen, theme, `+${foldedCount}`, x + boxWidth + 3, y + boxHeight / 2);

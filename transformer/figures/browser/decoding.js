@@ -23,9 +23,9 @@ const alteredOf = (ctx) => (ctx.state.force && ctx.secondKind !== "other" && ctx
 
 /** @param {Context} ctx @returns {View} */
 function decodingView(ctx) {
-  let playing = 0;
-  const force = ctx.forces ? (step, id) => ctx.set({ force: `${step}:${id}`, step }) : null;
-  const player = makePlayer((step) => { stop(); goToStep(step); }, () => (playing ? stop() : play()));
+  let playTimer = 0;
+  const force = ctx.canForce ? (step, id) => ctx.set({ force: `${step}:${id}`, step }) : null;
+  const player = makePlayer((step) => { stop(); goToStep(step); }, () => (playTimer ? stop() : play()));
   const outputs = [makeOutputRow((step) => { stop(); goToStep(step); }), makeOutputRow((step) => { stop(); goToStep(step); })];
   const undoButton = el("button", { type: "button", class: "hu-button" }, "Back to the original");
   const forcedNote = el("p", { class: "hu-forced", role: "status", hidden: "" });
@@ -49,7 +49,7 @@ function decodingView(ctx) {
 
   function play() {
     if (currentStep() === stepCount() - 1) goToStep(0);
-    playing = setInterval(() => {
+    playTimer = setInterval(() => {
       // Stop when the view leaves the page.
       if (!node.isConnected || currentStep() === stepCount() - 1) return stop();
       goToStep(currentStep() + 1);
@@ -58,8 +58,8 @@ function decodingView(ctx) {
     draw();
   }
   function stop() {
-    clearInterval(playing);
-    playing = 0;
+    clearInterval(playTimer);
+    playTimer = 0;
     if (node.isConnected) player.draw(currentStep(), stepCount(), false);
   }
 
@@ -68,8 +68,8 @@ function decodingView(ctx) {
     if (!stepCount()) return node.replaceChildren(empty);
     if (empty.isConnected) node.replaceChildren(...sections);
     const [step, forced, altered] = [currentStep(), parseForced(ctx.state), alteredOf(ctx)];
-    player.draw(step, stepCount(), Boolean(playing));
-    forcedLine.hidden = !forced || !(altered || ctx.forces);
+    player.draw(step, stepCount(), Boolean(playTimer));
+    forcedLine.hidden = !forced || !(altered || ctx.canForce);
     forcedNote.hidden = forcedLine.hidden;
     if (!forcedLine.hidden) forcedNote.textContent = altered
       ? `In step ${forced.step + 1} you forced another token, and the model continued from it. Tokens that only one translation has are marked.`
@@ -96,7 +96,7 @@ function decodingView(ctx) {
     if (handledByElement || (to === undefined && key !== " ")) return;
     event.preventDefault();
     event.stopPropagation();
-    if (key === " ") return playing ? stop() : play();
+    if (key === " ") return playTimer ? stop() : play();
     stop();
     goToStep(to);
   });

@@ -1,6 +1,6 @@
 // The attention explorer: tabs of views over one state. `views` are the tabs in order, by name: { label,
 // make(ctx), mosaic }. `.show(bytes)` is called for new content; `report(state, defaults)` after the user has
-// changed the state. `live`: a server answers reports with missing data; `forces`: it can translate again with
+// changed the state. `live`: a server answers reports with missing data; `canForce`: it can translate again with
 // a forced token.
 
 import { colours, el, printColours, clampIndex } from "./base.js";
@@ -11,7 +11,7 @@ import { makeMosaic } from "./mosaic.js";
 import { headName, layerName, setExactNames, sentenceCase, shortName } from "./naming.js";
 import { KINDS, makeControls, TERMS } from "./options.js";
 import { makePins } from "./pins-panel.js";
-import { makeSheet } from "./data-table.js";
+import { makeDataTable } from "./data-table.js";
 import { makeStore } from "./store.js";
 import { makeNotableHeads } from "./notable-heads.js";
 import { makeExportMenu } from "./export-menu.js";
@@ -24,7 +24,7 @@ const MAX_TEACHER_REPORT_DELAY_MS = 3000; // maximum random delay if nothing is 
  * @param {(state: State, defaults: State) => void} report
  * @param {Record<string, Tab>} views
  */
-export function explorerView(root, report, views, live = false, forces = live) {
+export function explorerView(root, report, views, live = false, canForce = live) {
   /** @type {State} */
   let state = null;
   let visitNumber = null;
@@ -53,9 +53,9 @@ export function explorerView(root, report, views, live = false, forces = live) {
   const note = el("p", { class: "hu-note" });
   const panel = el("div", { class: "hu-view", role: "tabpanel" });
   const waiting = el("p", { class: "hu-waiting", role: "status", hidden: "" }, "Loading the weights of this layer …");
-  const sheet = makeSheet(() => view());
+  const dataTable = makeDataTable(() => view());
   const notices = makeNotableHeads((changes) => set(changes));
-  const main = el("div", { class: "hu-main" }, el("header", {}, title, code), note, waiting, panel, sheet.node);
+  const main = el("div", { class: "hu-main" }, el("header", {}, title, code), note, waiting, panel, dataTable.node);
   const frame = el(
     "div", { class: "hu hu-explorer" },
     el("div", { class: "hu-top" }, tabs, tools), el("div", { class: "hu-split" }, controls.node, aside, main), notices.node,
@@ -68,7 +68,7 @@ export function explorerView(root, report, views, live = false, forces = live) {
     set,
     store,
     live,
-    forces,
+    canForce,
     views: Object.keys(views),
     get secondKind() { return secondKind; },
     get state() { return state; },
@@ -186,7 +186,7 @@ export function explorerView(root, report, views, live = false, forces = live) {
     currentView.draw();
     largerButton.draw();
     exactButton.draw();
-    sheet.draw();
+    dataTable.draw();
   }
 
   tabs.addEventListener("keydown", (event) => {
@@ -214,7 +214,7 @@ export function explorerView(root, report, views, live = false, forces = live) {
       cancelAnimationFrame(frameRequest);
       clearTimeout(reportTimer);
       exportMenu.close();
-      sheet.close();
+      dataTable.close();
       for (const openView of openViews.values()) openView.close?.();
     },
   };

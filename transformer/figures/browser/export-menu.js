@@ -63,8 +63,8 @@ export function makeExportMenu(ctx, currentView) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (event.key === "Escape") close();
     else if (step && usable.length) {
-      const at = usable.indexOf(node.getRootNode().activeElement);
-      usable[(at + step + usable.length) % usable.length].focus();
+      const index = usable.indexOf(node.getRootNode().activeElement);
+      usable[(index + step + usable.length) % usable.length].focus();
     } else return;
     event.preventDefault();
     event.stopPropagation();
@@ -79,12 +79,12 @@ function paintCaptioned(pen, figure, ctx, view) {
   const { theme } = ctx;
   pen.textBaseline = "alphabetic";
   pen.textAlign = "left";
-  for (const [text, y, font, ink] of [
+  for (const [text, y, font, colour] of [
     [figure.title, 24, `600 16px ${theme.font}`, theme.text],
     [captionOf(ctx, view), 43, `12px ${theme.font}`, theme.muted],
   ]) {
     pen.font = font;
-    pen.fillStyle = ink;
+    pen.fillStyle = colour;
     pen.fillText(shorten(pen, text, figure.width), EXPORT_MARGIN, y);
   }
   pen.translate(EXPORT_MARGIN, EXPORT_TOP);

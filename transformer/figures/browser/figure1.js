@@ -3,7 +3,7 @@
 // figures/figure1.py; `report({ box or layer })` is called when one is selected.
 
 import { colours, el, SVG, clampIndex } from "./base.js";
-import { animateVectors, pathsInto } from "./figure1-travel.js";
+import { animateVectors, pathsInto } from "./figure1-vectors.js";
 import { displayNumber, layerName, setExactNames } from "./naming.js";
 import { unpack } from "./store.js";
 
@@ -21,7 +21,7 @@ export function figure1View(container, report) {
     draw();
     if (lastOpened !== null && lastOpened !== header.opened) animateArrival();
     lastOpened = header.opened;
-    const [className, content] = header.leads || [];
+    const [className, content] = header.scroll_to || [];
     if (lastContent && content && lastContent !== content) scrollIntoView(className);
     lastContent = content;
   }
@@ -92,8 +92,8 @@ export function figure1View(container, report) {
 
   function drawBox(box) {
     const words = el("span", { class: "hu-box-words" }, el("span", {}, box.label), box.hint ? el("small", {}, box.hint) : null);
-    const button = el("button", { type: "button", class: "hu-box", "data-box": box.id, "data-sort": box.sort, "data-form": boxForm(drawing.boxes[box.id]), style: areaStyle(drawing.boxes[box.id]) }, words);
-    if (box.where) button.setAttribute("aria-label", [box.label, box.hint, box.where].filter(Boolean).join(", "));
+    const button = el("button", { type: "button", class: "hu-box", "data-box": box.id, "data-kind": box.kind, "data-form": boxForm(drawing.boxes[box.id]), style: areaStyle(drawing.boxes[box.id]) }, words);
+    if (box.location) button.setAttribute("aria-label", [box.label, box.hint, box.location].filter(Boolean).join(", "));
     if (parts.has(box.id)) button.append(el("canvas", { "data-part": box.id, "aria-hidden": "true" }));
     button.addEventListener("click", () => openBox(box.id));
     return button;
@@ -175,10 +175,10 @@ function drawArrows({ size: [width, height], arrows, residuals }) {
     for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
     root.append(node);
   };
-  for (const [paths, sort] of [[residuals, "hu-residual"], [arrows, "hu-arrow"]]) {
+  for (const [paths, className] of [[residuals, "hu-residual"], [arrows, "hu-arrow"]]) {
     for (const path of paths) {
-      add("path", { class: sort, d: roundedPath(path) });
-      add("path", { class: `${sort} hu-tipped`, d: arrowHead(path) });
+      add("path", { class: className, d: roundedPath(path) });
+      add("path", { class: `${className} hu-tipped`, d: arrowHead(path) });
     }
   }
   return root;
@@ -191,12 +191,12 @@ function roundedPath(points) {
   const parts = [`M${points[0].join(" ")}`];
   for (let i = 1; i < points.length - 1; i++) {
     const [before, corner, after] = [points[i - 1], points[i], points[i + 1]];
-    parts.push(`L${towards(corner, before).join(" ")}Q${corner.join(" ")} ${towards(corner, after).join(" ")}`);
+    parts.push(`L${pointTowards(corner, before).join(" ")}Q${corner.join(" ")} ${pointTowards(corner, after).join(" ")}`);
   }
   return `${parts.join("")}L${points[points.length - 1].join(" ")}`;
 }
 
-function towards([x, y], [toX, toY]) {
+function pointTowards([x, y], [toX, toY]) {
   const distance = Math.hypot(toX - x, toY - y);
   const share = Math.min(BEND / distance, 0.5);
   return [x + (toX - x) * share, y + (toY - y) * share];
@@ -206,6 +206,6 @@ function arrowHead(points) {
   const [[x0, y0], [x, y]] = points.slice(-2);
   const distance = Math.hypot(x - x0, y - y0);
   const [dx, dy] = [(x - x0) / distance, (y - y0) / distance];
-  const wing = (side) => `${x - 6 * dx + side * 3.5 * dy} ${y - 6 * dy - side * 3.5 * dx}`;
-  return `M${x} ${y}L${wing(1)}L${wing(-1)}Z`;
+  const tipCorner = (side) => `${x - 6 * dx + side * 3.5 * dy} ${y - 6 * dy - side * 3.5 * dx}`;
+  return `M${x} ${y}L${tipCorner(1)}L${tipCorner(-1)}Z`;
 }

@@ -18,15 +18,15 @@ export function frameOf(steps, step) {
 
 export function makeFilm(header, parts) {
   const { steps, probes, rule } = header;
-  const drawable = probes.flatMap(({ kinds }, index) => (kinds.length ? [index] : []));
+  const probeIndices = probes.flatMap(({ kinds }, index) => (kinds.length ? [index] : []));
   const shape = (probe, kind) => parts.get(`${probe}.${kind}`).shape;
   const lengthOf = (index) => probes[index].src.tokens.length + probes[index].tgt.tokens.length;
-  const longestSentence = drawable.reduce((best, index) => (lengthOf(index) > lengthOf(best) ? index : best), drawable[0]);
+  const longestSentence = probeIndices.reduce((best, index) => (lengthOf(index) > lengthOf(best) ? index : best), probeIndices[0]);
   const cachedChanges = new Map(); // by sentence and kind
 
   // Resolve a state to an existing sentence, kind and head.
   function resolveState(state) {
-    const probe = drawable.includes(state.probe) ? state.probe : longestSentence;
+    const probe = probeIndices.includes(state.probe) ? state.probe : longestSentence;
     const { kinds, clearest } = probes[probe];
     const kind = kinds.includes(state.kind) ? state.kind : kinds[kinds.length - 1];
     const [, layers, heads] = shape(probe, kind);
@@ -99,7 +99,7 @@ export function makeFilm(header, parts) {
   const plain = (tokens) => tokens.word_labels.filter((_, word) => !tokens.special[tokens.words.indexOf(word)]).join(" ");
   const translationText = (index) => `${plain(probes[index].src)} → ${plain(probes[index].predicted)}`;
 
-  return { steps, notes: header.notes, choices: drawable, rule, resolveState, side, role, changes, translationText, caption };
+  return { steps, notes: header.notes, probeIndices, rule, resolveState, side, role, changes, translationText, caption };
 }
 
 // Why a head has its role, with its share.

@@ -11,7 +11,7 @@ import { matrixOf } from "./matrix.js";
 import { makeMosaic } from "./mosaic.js";
 import { headName, setExactNames } from "./naming.js";
 import { KINDS, makeControls } from "./options.js";
-import { makeSheet } from "./data-table.js";
+import { makeDataTable } from "./data-table.js";
 import { unpack } from "./store.js";
 import { makeExportMenu } from "./export-menu.js";
 
@@ -25,7 +25,7 @@ export function filmView(root) {
   let film = null;
   let state = null; // step -1 is the newest, head -1 the clearest
   let cell = { row: -1, column: -1, zoom: 0 };
-  let resolvedState = null; // the state with -1 resolved
+  let resolvedState = null; // the state with actual numbers instead of -1
   let [side, theme, visit, frame, filmVersion, name] = [null, null, null, 0, 0, ""];
   let [playTimer, frameRequest, exact] = [0, 0, 1];
 
@@ -49,7 +49,7 @@ export function filmView(root) {
     },
   };
   const controls = makeControls(set);
-  const probeSelector = makeProbes((number) => set({ probe: number }));
+  const sentenceSelector = makeSentenceSelector((probe) => set({ probe }));
   const exportMenu = makeExportMenu(ctx, () => heatmap);
   const larger = makeLarger(ctx, "Larger film"); // the page has its own "Larger" button
   const scrubber = makeScrubber({ go: goToFrame, toggle: () => (playTimer ? pause() : play()) });
@@ -58,14 +58,14 @@ export function filmView(root) {
   const caption = el("p", { class: "hu-caption", role: "status" });
   const title = el("h3", { class: "hu-title" });
   const changes = makeChanges((values) => set(values));
-  const sheet = makeSheet(() => heatmap);
+  const dataTable = makeDataTable(() => heatmap);
   const tools = el("div", { class: "hu-tools" }, exportMenu.node, larger.node);
-  const main = el("div", { class: "hu-main" }, el("header", {}, title, tools), heatmap.node, sheet.node);
+  const main = el("div", { class: "hu-main" }, el("header", {}, title, tools), heatmap.node, dataTable.node);
   const summary = el("section", { class: "hu-words" }, caption, changes.roleText);
   const emptyMessage = el("p", { class: "hu-empty", role: "status" }, "No picture yet. The first one appears before the first training step.");
   const body = el(
     "div", { class: "hu-film-body" },
-    el("div", { class: "hu-top" }, el("div", { class: "hu-controls" }, controls.node, probeSelector.node)),
+    el("div", { class: "hu-top" }, el("div", { class: "hu-controls" }, controls.node, sentenceSelector.node)),
     scrubber.node,
     el("div", { class: "hu-split" }, el("section", { class: "hu-mosaic" }, mosaic.node), summary, main, changes.node),
   );
@@ -99,12 +99,12 @@ export function filmView(root) {
     redraw();
   }
 
-  // Go to a frame; the last one counts as "the newest" and follows newer ones.
-  function goToFrame(number) {
+  // Go to a frame; the last one is stored as step -1, so that the film then shows newer frames as they arrive.
+  function goToFrame(index) {
     pause();
-    set({ step: stepOf(number) });
+    set({ step: stepOf(index) });
   }
-  const stepOf = (number) => (number >= film.steps.length - 1 ? -1 : film.steps[Math.max(number, 0)]);
+  const stepOf = (index) => (index >= film.steps.length - 1 ? -1 : film.steps[Math.max(index, 0)]);
 
   function play() {
     if (film.steps.length < 2) return;
@@ -130,7 +130,7 @@ export function filmView(root) {
 
   function redraw() {
     if (!film || !pane.isConnected) return; // colours can only be read on the page
-    const hasFrames = film.steps.length > 0 && film.choices.length > 0;
+    const hasFrames = film.steps.length > 0 && film.probeIndices.length > 0;
     [emptyMessage.hidden, body.hidden] = [hasFrames, !hasFrames];
     if (!hasFrames) return;
     if (name) selections.set(name, state);
@@ -140,7 +140,7 @@ export function filmView(root) {
     theme = colours(pane);
     pane.dataset.size = state.size;
     controls.draw(resolvedState, [], side.kinds);
-    probeSelector.draw(film, resolvedState.probe);
+    sentenceSelector.draw(film, resolvedState.probe);
     larger.draw();
     scrubber.draw(film, frame, resolvedState, theme, Boolean(playTimer));
     caption.setAttribute("aria-live", playTimer ? "off" : "polite");
@@ -148,14 +148,14 @@ export function filmView(root) {
     const role = (layer, head) => film.role(resolvedState, frame, layer, head);
     mosaic.draw(side, resolvedState.kind, resolvedState, theme, {
       label: KINDS[resolvedState.kind],
-      of: `${filmVersion} ${frame}`,
-      described: (layer, head) => role(layer, head).text,
-      below: (layer, head) => shortRole(role(layer, head), theme),
+      pictureId: `${filmVersion} ${frame}`,
+      describe: (layer, head) => role(layer, head).text,
+      caption: (layer, head) => shortRole(role(layer, head), theme),
     });
     title.textContent = ctx.title();
     changes.draw(film, resolvedState, frame, theme, Boolean(playTimer));
     heatmap.draw();
-    sheet.draw();
+    dataTable.draw();
   }
 
   pane.addEventListener("keydown", (event) => {
@@ -180,19 +180,19 @@ export function filmView(root) {
       clearTimeout(playTimer);
       playTimer = 0;
       exportMenu.close();
-      sheet.close();
+      dataTable.close();
     },
   };
 }
 
 // The selector of the sentence, if there are several.
-function makeProbes(choose) {
+function makeSentenceSelector(choose) {
   const select = el("select", {});
   const node = el("label", { class: "hu-option hu-probe" }, el("span", {}, "Sentence"), select);
   let shownOptions = "";
   select.addEventListener("change", () => choose(Number(select.value)));
   function draw(film, chosen) {
-    const texts = film.choices.map((number) => [number, film.translationText(number)]);
+    const texts = film.probeIndices.map((index) => [index, film.translationText(index)]);
     if (JSON.stringify(texts) !== shownOptions) {
       shownOptions = JSON.stringify(texts);
       select.replaceChildren(...texts.map(([value, text]) => el("option", { value }, text)));

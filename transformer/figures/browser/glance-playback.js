@@ -27,11 +27,11 @@ export function stepDuration(count, isTyping) {
 // Indices of the greatest weights, greatest first.
 export const strongest = (weights) => weights.map((_, i) => i).sort((a, b) => weights[b] - weights[a] || a - b);
 
-// A band for each visible weight, { read, word, weight, above, below }: from a source word to a written word,
-// with the offset of its middle at either word, in units of weight. The offsets keep bands from overlapping.
-export function bandsOf(written, minWeight = MIN_BAND_WEIGHT) {
-  const bands = written.flatMap(({ looks: weights }, word) => (
-    weights.map((weight, read) => ({ read, word, weight, above: 0, below: 0 })).filter(({ weight }) => weight >= minWeight)
+// A band for each visible weight, { source, target, weight, sourceOffset, targetOffset }: the indices of a source and a
+// target word, and the offsets of its middle from theirs, in units of weight. The offsets keep bands from overlapping.
+export function bandsOf(words, minWeight = MIN_BAND_WEIGHT) {
+  const bands = words.flatMap(({ weights }, target) => (
+    weights.map((weight, source) => ({ source, target, weight, sourceOffset: 0, targetOffset: 0 })).filter(({ weight }) => weight >= minWeight)
   ));
   const setOffsets = (group, offsetName) => {
     let start = -group.reduce((sum, { weight }) => sum + weight, 0) / 2;
@@ -41,8 +41,8 @@ export function bandsOf(written, minWeight = MIN_BAND_WEIGHT) {
     }
   };
   const groupsBy = (key) => [...new Set(bands.map((band) => band[key]))].map((index) => bands.filter((band) => band[key] === index));
-  for (const group of groupsBy("word")) setOffsets(group.sort((a, b) => a.read - b.read), "below");
-  for (const group of groupsBy("read")) setOffsets(group.sort((a, b) => a.word - b.word), "above");
+  for (const group of groupsBy("target")) setOffsets(group.sort((a, b) => a.source - b.source), "targetOffset");
+  for (const group of groupsBy("source")) setOffsets(group.sort((a, b) => a.target - b.target), "sourceOffset");
   return bands;
 }
 
@@ -60,31 +60,31 @@ export const withoutPunctuation = (text) => text.replace(/(?<=[^\p{P}])\p{P}+$/u
 export const UNSURE_BELOW = 0.5;
 
 // Number of words about which the head is unsure.
-export const unsureWords = (written) => written.filter(({ looks: weights, rest: endWeight }) => Math.max(endWeight, ...weights) < UNSURE_BELOW).length;
+export const unsureWords = (words) => words.filter(({ weights, end_weight: endWeight }) => Math.max(endWeight, ...weights) < UNSURE_BELOW).length;
 
-// The sentence about a step: texts, and words as { read } or { word } with their indices.
+// The sentence about a step: texts, and words as { source } or { target } with their indices.
 export function stepSentence(data, step) {
-  const { p, looks: weights, rest: endWeight } = data.written[step];
-  const when = data.to === "input" ? "just after, this head " : "this head ";
-  return ["It writes ", { word: step }, ` (${wholePercent(p)}); ${when}`, ...attendedWords(weights, endWeight), "."];
+  const { p, weights, end_weight: endWeight } = data.words[step];
+  const timing = data.to === "input" ? "just after, this head " : "this head ";
+  return ["It writes ", { target: step }, ` (${wholePercent(p)}); ${timing}`, ...attendedWords(weights, endWeight), "."];
 }
 
 function attendedWords(weights, endWeight) {
   const [first, second] = strongest(weights);
   const top = weights[first] ?? 0;
   if (endWeight >= top) return [`looks mostly at the end of the sentence (${wholePercent(endWeight)})`];
-  if (top >= 0.6 || second === undefined) return ["looks at ", { read: first }, ` (${wholePercent(top)})`];
+  if (top >= 0.6 || second === undefined) return ["looks at ", { source: first }, ` (${wholePercent(top)})`];
   if (weights[second] >= 0.6 * top && top + weights[second] >= 0.6) {
-    return ["looks at ", { read: Math.min(first, second) }, " and at ", { read: Math.max(first, second) }];
+    return ["looks at ", { source: Math.min(first, second) }, " and at ", { source: Math.max(first, second) }];
   }
-  return ["is unsure: it looks at many words, most at ", { read: first }, ` (${wholePercent(top)})`];
+  return ["is unsure: it looks at many words, most at ", { source: first }, ` (${wholePercent(top)})`];
 }
 
 // The model's own word with the lowest probability among those with alternatives; -1 if there is none.
-export function leastConfident(written, taken = -1) {
+export function leastConfident(words, forcedWord = -1) {
   let index = -1;
-  written.forEach((word, i) => {
-    if (i !== taken && word.alternatives.length && (index < 0 || word.p < written[index].p)) index = i;
+  words.forEach((word, i) => {
+    if (i !== forcedWord && word.alternatives.length && (index < 0 || word.p < words[index].p)) index = i;
   });
   return index;
 }
@@ -95,9 +95,9 @@ export function makePlayback({ force, undo, toggle, go }) {
   const step = el("span", { class: "hu-label" });
   const sentence = el("p", { class: "hu-glance-sentence" });
   const alternatives = el("div", { class: "hu-glance-close" });
-  const button = (label, act) => {
+  const button = (label, onClick) => {
     const buttonNode = el("button", { type: "button", class: "hu-button", "aria-label": label });
-    buttonNode.addEventListener("click", act);
+    buttonNode.addEventListener("click", onClick);
     return buttonNode;
   };
   const play = button("Play", toggle);
@@ -113,7 +113,7 @@ export function makePlayback({ force, undo, toggle, go }) {
 
   function draw(data, currentStep, playing, showSummary) {
     shownStep = currentStep;
-    const count = data.written.length;
+    const count = data.words.length;
     const isComplete = currentStep >= count;
     const action = playing ? "Pause" : isComplete ? "Play again" : "Play";
     play.textContent = `${playing ? "❚❚" : isComplete ? "↻" : "▶"} ${action}`;
@@ -121,33 +121,33 @@ export function makePlayback({ force, undo, toggle, go }) {
     [back.disabled, next.disabled] = [currentStep <= 0, isComplete];
     step.textContent = isComplete ? `${count} ${count === 1 ? "word" : "words"}` : `word ${currentStep + 1} of ${count}`;
     details.setAttribute("aria-live", playing ? "off" : "polite");
-    const describedWord = isComplete || showSummary ? leastConfident(data.written, data.taken) : currentStep;
-    const key = JSON.stringify([data.number, data.known, currentStep, isComplete, showSummary]);
+    const describedWord = isComplete || showSummary ? leastConfident(data.words, data.forced_word) : currentStep;
+    const key = JSON.stringify([data.number, data.has_alternatives, currentStep, isComplete, showSummary]);
     if (key === drawnKey) return; // do not replace a button that is being pressed
     drawnKey = key;
     sentence.replaceChildren(...(isComplete || showSummary ? summarySentence(data, describedWord) : sentenceNodes(data, stepSentence(data, currentStep))));
     alternatives.replaceChildren(...alternativeChips(data, describedWord, isComplete || showSummary));
-    if (data.taken >= 0) alternatives.append(undoNote(data));
+    if (data.forced_word >= 0) alternatives.append(undoNote(data));
   }
 
   function sentenceNodes(data, parts) {
     return parts.map((part) => {
       if (typeof part === "string") return part;
-      return "word" in part ? el("strong", {}, el("bdi", {}, withoutPunctuation(data.written[part.word].text))) : el("em", {}, el("bdi", {}, withoutPunctuation(data.source[part.read])));
+      return "target" in part ? el("strong", {}, el("bdi", {}, withoutPunctuation(data.words[part.target].text))) : el("em", {}, el("bdi", {}, withoutPunctuation(data.source[part.source])));
     });
   }
 
   function summarySentence(data, describedWord) {
-    if (!data.written.length) return ["The translation is empty."];
+    if (!data.words.length) return ["The translation is empty."];
     const hint = "Hover over a word to see which source words it attends to; click it to see how it was chosen.";
     if (describedWord < 0) return [hint];
-    const { text, p } = data.written[describedWord];
+    const { text, p } = data.words[describedWord];
     return [hint, " Least confident: ", el("strong", {}, el("bdi", {}, withoutPunctuation(text))), ` (${wholePercent(p)}).`];
   }
 
   function alternativeChips(data, describedWord, isComplete) {
-    if (describedWord < 0 || !data.known) return [];
-    const alternativesOfWord = data.written[describedWord].alternatives;
+    if (describedWord < 0 || !data.has_alternatives) return [];
+    const alternativesOfWord = data.words[describedWord].alternatives;
     if (!alternativesOfWord.length) return [el("span", { class: "hu-label" }, "No strong alternative.")];
     return [
       el("span", { class: "hu-label", title: PERCENTAGES_NOTE }, isComplete ? "Choose another word; the model continues from it:" : "Alternatives:"),
@@ -166,7 +166,7 @@ export function makePlayback({ force, undo, toggle, go }) {
   function undoNote(data) {
     const button = el("button", { type: "button", class: "hu-button" }, "Back to the model's own words");
     button.addEventListener("click", undo);
-    return el("p", { class: "hu-glance-undo" }, "You forced ", el("strong", {}, el("bdi", {}, withoutPunctuation(data.written[data.taken]?.text || "a word"))), "; the model chose the words after it. ", button);
+    return el("p", { class: "hu-glance-undo" }, "You forced ", el("strong", {}, el("bdi", {}, withoutPunctuation(data.words[data.forced_word]?.text || "a word"))), "; the model chose the words after it. ", button);
   }
 
   return { node, draw };

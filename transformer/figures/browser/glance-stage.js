@@ -16,13 +16,13 @@ const svgNode = (tag, attributes) => {
   return node;
 };
 
-// `go(step)` is called for a selected step, `point()` when the pointer moves to another word.
-export function makeGlanceStage({ go, point }) {
+// `go(step)` is called for a selected step, `onHover()` when the pointer moves to another word.
+export function makeGlanceStage({ go, onHover }) {
   const lines = svgNode("svg", { class: "hu-glance-lines", "aria-hidden": "true" });
-  const rows = { read: makeRow(), word: makeRow() };
-  const node = el("div", { class: "hu-glance-stage" }, lines, rows.read.node, el("div", { class: "hu-glance-gap" }), rows.word.node);
+  const rows = { source: makeRow(), target: makeRow() };
+  const node = el("div", { class: "hu-glance-stage" }, lines, rows.source.node, el("div", { class: "hu-glance-gap" }), rows.target.node);
   let [data, bands, hovered, size] = [null, [], null, "l"];
-  let tiles = { read: [], word: [] }; // `read`: the source words, `word`: the target words
+  let tiles = { source: [], target: [] }; // the buttons of the source and the target words
 
   function makeRow() {
     const label = el("span", { class: "hu-label" });
@@ -34,31 +34,31 @@ export function makeGlanceStage({ go, point }) {
   function set(content) {
     data = content;
     const hues = wordColours(node, content);
-    const maxWords = Math.max(content.source.length, content.written.length);
+    const maxWords = Math.max(content.source.length, content.words.length);
     size = fontSizeFor(maxWords);
     node.dataset.letters = size;
     hovered = null;
-    rows.read.label.textContent = content.languages[0] ? content.reads : "It reads";
-    rows.word.label.textContent = content.languages[1] ? content.writes : "It writes";
-    rows.read.words.setAttribute("aria-label", "Source words. Use the arrow keys to move between them.");
-    rows.word.words.setAttribute("aria-label", "Translated words. Use the arrow keys to move between steps.");
-    rows.read.words.lang = content.languages[0];
-    rows.word.words.lang = content.languages[1];
+    rows.source.label.textContent = content.languages[0] ? content.reads : "It reads";
+    rows.target.label.textContent = content.languages[1] ? content.writes : "It writes";
+    rows.source.words.setAttribute("aria-label", "Source words. Use the arrow keys to move between them.");
+    rows.target.words.setAttribute("aria-label", "Translated words. Use the arrow keys to move between steps.");
+    rows.source.words.lang = content.languages[0];
+    rows.target.words.lang = content.languages[1];
     tiles = {
-      read: content.source.map((text, i) => tile("read", i, text, hues.read[i], readLabel(content, i))),
-      word: content.written.map(({ text }, i) => tile("word", i, text, hues.word[i], wordLabel(content, i))),
+      source: content.source.map((text, i) => tile("source", i, text, hues.source[i], sourceLabel(content, i))),
+      target: content.words.map(({ text }, i) => tile("target", i, text, hues.target[i], targetLabel(content, i))),
     };
-    for (const row of ["read", "word"]) {
+    for (const row of ["source", "target"]) {
       rows[row].words.replaceChildren(...tiles[row]);
       tiles[row].forEach((wordTile, i) => { wordTile.tabIndex = i ? -1 : 0; });
     }
-    bands = bandsOf(content.written).map((band) => {
+    bands = bandsOf(content.words).map((band) => {
       const path = svgNode("path", { pathLength: "1", fill: "none" });
-      path.style.stroke = hues.read[band.read];
+      path.style.stroke = hues.source[band.source];
       return { ...band, path };
     });
     lines.replaceChildren(...bands.map(({ path }) => path));
-    place();
+    layoutBands();
   }
 
   function tile(row, i, text, hue, label) {
@@ -67,26 +67,26 @@ export function makeGlanceStage({ go, point }) {
     const target = { row, i };
     const hover = (word) => () => {
       hovered = word;
-      point();
+      onHover();
     };
     button.addEventListener("pointerenter", hover(target));
     button.addEventListener("pointerleave", hover(null));
     button.addEventListener("focus", () => button.matches(":focus-visible") && hover(target)());
     button.addEventListener("blur", hover(null));
-    button.addEventListener("click", () => (row === "word" ? go(i) : hover(target)()));
-    button.addEventListener("keydown", (event) => walk(event, row, i));
+    button.addEventListener("click", () => (row === "target" ? go(i) : hover(target)()));
+    button.addEventListener("keydown", (event) => moveFocus(event, row, i));
     return button;
   }
 
-  function walk(event, row, i) {
+  function moveFocus(event, row, i) {
     const last = tiles[row].length - 1;
     const to = { ArrowLeft: i - 1, ArrowRight: i + 1, Home: 0, End: last }[event.key];
-    const across = { ArrowUp: "read", ArrowDown: "word" }[event.key];
+    const across = { ArrowUp: "source", ArrowDown: "target" }[event.key];
     if (to === undefined && !across) return;
     event.preventDefault();
     if (across) return focusOn(across, Math.min(i, tiles[across].length - 1));
     focusOn(row, Math.min(Math.max(to, 0), last));
-    if (row === "word") go(Math.min(Math.max(to, 0), last));
+    if (row === "target") go(Math.min(Math.max(to, 0), last));
   }
 
   function focusOn(row, i) {
@@ -95,78 +95,77 @@ export function makeGlanceStage({ go, point }) {
   }
 
   // Compute the bands' paths, after the words have been laid out.
-  function place() {
+  function layoutBands() {
     if (!data || !node.isConnected || !node.clientWidth) return;
     const frame = node.getBoundingClientRect();
     const box = (element) => {
       const bounds = element.getBoundingClientRect();
       return { x: bounds.left - frame.left + bounds.width / 2, top: bounds.top - frame.top, bottom: bounds.bottom - frame.top, width: bounds.width };
     };
-    const boxes = { read: tiles.read.map(box), word: tiles.word.map(box) };
-    const textLines = { read: textLinesOf(boxes.read), word: textLinesOf(boxes.word) };
-    const wraps = textLines.read.length > 1 || textLines.word.length > 1;
+    const boxes = { source: tiles.source.map(box), target: tiles.target.map(box) };
+    const textLines = { source: textLinesOf(boxes.source), target: textLinesOf(boxes.target) };
+    const wraps = textLines.source.length > 1 || textLines.target.length > 1;
     const unit = Math.min(wraps ? WRAPPED_BAND_WIDTH : BAND_WIDTHS[size], node.clientWidth / 24);
-    const totalWeights = bands.reduce((sums, { read, weight }) => sums.set(read, (sums.get(read) || 0) + weight), new Map());
-    for (const { path, read, word, weight, above, below } of bands) {
-      const [from, to] = [boxes.read[read], boxes.word[word]];
-      const scale = Math.min(1, (from.width * 0.9) / (totalWeights.get(read) * unit));
-      const [x, endX] = [from.x + above * unit * scale, to.x + below * Math.min(unit, to.width * 0.9)];
+    const totalWeights = bands.reduce((sums, { source, weight }) => sums.set(source, (sums.get(source) || 0) + weight), new Map());
+    for (const { path, source, target, weight, sourceOffset, targetOffset } of bands) {
+      const [from, to] = [boxes.source[source], boxes.target[target]];
+      const scale = Math.min(1, (from.width * 0.9) / (totalWeights.get(source) * unit));
+      const [x, endX] = [from.x + sourceOffset * unit * scale, to.x + targetOffset * Math.min(unit, to.width * 0.9)];
       const [y, endY] = [from.bottom - 2, to.top + 2];
-      path.setAttribute("d", bandPath([x, y], [endX, endY], textLines.read, textLines.word));
+      path.setAttribute("d", bandPath([x, y], [endX, endY], textLines.source, textLines.target));
       path.style.strokeWidth = String(Math.max(weight * unit, 1.4));
     }
   }
 
-  // The current step, or the number of steps at the end. Later words are hidden while playing, and faint while
-  // looking back.
-  function draw(step, playing, pace) {
+  // `step` is the number of steps at the end. Later words are hidden while playing, and faint otherwise.
+  function draw(step, playing, stepMs) {
     if (!data) return;
-    node.style.setProperty("--pace", `${Math.round(pace * 0.62)}ms`);
-    const isComplete = step >= data.written.length;
-    const active = hovered || (isComplete ? null : { row: "word", i: step });
-    const activeWeights = active && active.row === "word" ? data.written[active.i].looks : null;
-    const hasManyWords = data.written.length > MAX_WORDS_WITH_ALL_BANDS;
+    node.style.setProperty("--pace", `${Math.round(stepMs * 0.62)}ms`);
+    const isComplete = step >= data.words.length;
+    const active = hovered || (isComplete ? null : { row: "target", i: step });
+    const activeWeights = active && active.row === "target" ? data.words[active.i].weights : null;
+    const hasManyWords = data.words.length > MAX_WORDS_WITH_ALL_BANDS;
     for (const band of bands) {
       const isActive = active && band[active.row] === active.i;
-      const hidden = playing && band.word > step && !(hovered && isActive);
-      const isOmitted = hasManyWords && band.read !== strongest(data.written[band.word].looks)[0];
-      const inactiveState = active ? (hovered ? "faint" : band.word < step ? "past" : "faint") : hasManyWords ? "past" : "whole";
+      const hidden = playing && band.target > step && !(hovered && isActive);
+      const isOmitted = hasManyWords && band.source !== strongest(data.words[band.target].weights)[0];
+      const inactiveState = active ? (hovered ? "faint" : band.target < step ? "past" : "faint") : hasManyWords ? "past" : "whole";
       const state = hidden || (isOmitted && !isActive) ? "away" : isActive ? "now" : hasManyWords && active ? "faint" : inactiveState;
       band.path.setAttribute("class", state);
     }
-    tiles.word.forEach((wordTile, i) => {
+    tiles.target.forEach((wordTile, i) => {
       wordTile.classList.toggle("hu-not-written", playing && i > step);
       wordTile.classList.toggle("hu-later", !playing && !isComplete && i > step);
-      wordTile.classList.toggle("hu-chosen", i === data.taken);
-      wordTile.style.setProperty("--look", String(active?.row === "read" ? data.written[i].looks[active.i] : active?.row === "word" && active.i === i ? 1 : 0));
+      wordTile.classList.toggle("hu-chosen", i === data.forced_word);
+      wordTile.style.setProperty("--attention", String(active?.row === "source" ? data.words[i].weights[active.i] : active?.row === "target" && active.i === i ? 1 : 0));
       if (i === step) wordTile.setAttribute("aria-current", "step");
       else wordTile.removeAttribute("aria-current");
     });
-    tiles.read.forEach((wordTile, i) => {
-      wordTile.style.setProperty("--look", String(activeWeights ? activeWeights[i] : active?.row === "read" && active.i === i ? 1 : 0));
+    tiles.source.forEach((wordTile, i) => {
+      wordTile.style.setProperty("--attention", String(activeWeights ? activeWeights[i] : active?.row === "source" && active.i === i ? 1 : 0));
     });
   }
 
-  return { node, set, place, draw, focusOn, get hovered() { return hovered; } };
+  return { node, set, layoutBands, draw, focusOn, get hovered() { return hovered; } };
 }
 
-// A colour for each source word, legible on light and dark; a written word takes that of the source word with
+// A colour for each source word, legible on light and dark; a target word takes that of the source word with
 // its greatest weight.
-function wordColours(node, { source, written }) {
+function wordColours(node, { source, words }) {
   const { series } = colours(node);
-  const read = source.map((_, i) => `color-mix(in srgb, ${series[i % series.length]} 72%, var(--hu-text))`);
-  return { read, word: written.map(({ looks }) => read[strongest(looks)[0]] || "var(--hu-muted)") };
+  const sourceColours = source.map((_, i) => `color-mix(in srgb, ${series[i % series.length]} 72%, var(--hu-text))`);
+  return { source: sourceColours, target: words.map(({ weights }) => sourceColours[strongest(weights)[0]] || "var(--hu-muted)") };
 }
 
-function readLabel({ source, written }, i) {
-  const [best] = strongest(written.map(({ looks }) => looks[i]));
-  const attended = best === undefined ? "" : `, most weight from ${written[best].text}, ${wholePercent(written[best].looks[i])}`;
+function sourceLabel({ source, words }, i) {
+  const [best] = strongest(words.map(({ weights }) => weights[i]));
+  const attended = best === undefined ? "" : `, most weight from ${words[best].text}, ${wholePercent(words[best].weights[i])}`;
   return `${source[i]}${attended}`;
 }
 
-function wordLabel({ source, written }, i) {
-  const { text, p, looks } = written[i];
-  const [best] = strongest(looks);
-  const attended = best === undefined ? "" : `, most weight on ${source[best]}, ${wholePercent(looks[best])}`;
+function targetLabel({ source, words }, i) {
+  const { text, p, weights } = words[i];
+  const [best] = strongest(weights);
+  const attended = best === undefined ? "" : `, most weight on ${source[best]}, ${wholePercent(weights[best])}`;
   return `${text}, step ${i + 1}, probability ${wholePercent(p)}${attended}`;
 }

@@ -1,6 +1,6 @@
 // The first page: a text field, and below it the translation word by word, with bands from the source words
 // with attention. `.show(data)` takes the data of figures/glance.py and ui/pages/home/glance.py; `report({
-// text, number, prefix, with_alternatives })` requests another translation, `report({ look: [layer, head] })` opens that
+// text, number, prefix, with_alternatives })` requests another translation, `report({ open_head: [layer, head] })` opens that
 // head in the explorer.
 
 import { writeAddress } from "./address.js";
@@ -20,11 +20,11 @@ export function glanceView(root, report) {
   // The alternatives of every word are requested separately: they take longer than the translation.
   const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
   const field = makeField(() => ask());
-  const stage = makeGlanceStage({ go: goToStep, point: () => draw() });
+  const stage = makeGlanceStage({ go: goToStep, onHover: () => draw() });
   const playback = makePlayback({
     force: (alternative) => ask({ prefix: [...data.ids.slice(0, alternative.step), ...alternative.ids] }),
     undo: () => ask(),
-    toggle: () => (timer ? pause() : play(step >= data.written.length ? 0 : step)),
+    toggle: () => (timer ? pause() : play(step >= data.words.length ? 0 : step)),
     go: goToStep,
   });
   const legend = el("p", { class: "hu-note" });
@@ -54,11 +54,11 @@ export function glanceView(root, report) {
     data = answer;
     field.draw(data, fromServer);
     frame.classList.toggle("hu-glance-wrong", Boolean(data.problem));
-    body.hidden = legend.hidden = !data.written;
-    if (!data.written) return;
+    body.hidden = legend.hidden = !data.words;
+    if (!data.words) return;
     if (!before || contentKey(before) !== contentKey(data)) startPlayback(before);
     else draw();
-    if (!data.known && !data.problem) {
+    if (!data.has_alternatives && !data.problem) {
       clearTimeout(alternativesTimer);
       alternativesTimer = setTimeout(() => pendingText === null && ask({ prefix: data.prefix, withAlternatives: true }), ALTERNATIVES_DELAY_MS);
     }
@@ -70,13 +70,13 @@ export function glanceView(root, report) {
     frame.classList.remove("hu-busy");
   }
 
-  const contentKey = (content) => JSON.stringify([content.source, content.taken, content.layer, content.head, (content.written || []).map(({ text, looks }) => [text, looks])]);
-  const textsOf = (content) => (content && content.written ? content.written.map(({ text }) => text) : []);
+  const contentKey = (content) => JSON.stringify([content.source, content.forced_word, content.layer, content.head, (content.words || []).map(({ text, weights }) => [text, weights])]);
+  const textsOf = (content) => (content && content.words ? content.words.map(({ text }) => text) : []);
 
   // A new translation starts at its first new word.
   function startPlayback(before) {
     const openHead = el("button", { type: "button", class: "hu-open-head" }, "Open this head →");
-    openHead.addEventListener("click", () => report({ look: [data.layer, data.head] }));
+    openHead.addEventListener("click", () => report({ open_head: [data.layer, data.head] }));
     legend.replaceChildren(...legendNodes(data), openHead);
     stage.set(data);
     const texts = textsOf(data);
@@ -88,14 +88,14 @@ export function glanceView(root, report) {
   function play(from) {
     clearTimeout(timer);
     step = from;
-    msPerWord = stepDuration(data.written.length, isFast);
+    msPerWord = stepDuration(data.words.length, isFast);
     timer = setTimeout(next, isFast ? FIRST_WORD_MS : msPerWord);
     draw(true);
   }
 
   function next() {
     step += 1;
-    timer = step < data.written.length ? setTimeout(next, msPerWord) : 0;
+    timer = step < data.words.length ? setTimeout(next, msPerWord) : 0;
     if (!timer) isFast = false;
     draw(true);
   }
@@ -108,12 +108,12 @@ export function glanceView(root, report) {
   }
 
   function goToStep(to) {
-    step = Math.min(Math.max(to, 0), data.written.length);
+    step = Math.min(Math.max(to, 0), data.words.length);
     pause();
   }
 
   function draw(advanced = false) {
-    if (!data || !data.written) return;
+    if (!data?.words) return;
     frame.classList.toggle("hu-playing", Boolean(timer));
     stage.draw(step, Boolean(timer), msPerWord);
     if (advanced || !timer) playback.draw(data, step, Boolean(timer), isFast);
@@ -122,12 +122,12 @@ export function glanceView(root, report) {
   const resized = new ResizeObserver(() => {
     cancelAnimationFrame(layoutRequest);
     layoutRequest = requestAnimationFrame(() => {
-      stage.place();
+      stage.layoutBands();
       field.fitHeight();
     });
   });
   resized.observe(stage.node);
-  document.fonts.ready.then(() => stage.place());
+  document.fonts.ready.then(() => stage.layoutBands());
 
   return {
     show,
@@ -142,22 +142,22 @@ export function glanceView(root, report) {
 }
 
 // The caption: what a band means, which head is shown and why, and whether it is unsure about this sentence.
-function legendNodes({ heads, to, measured, written }) {
+function legendNodes({ heads, to, measured, words }) {
   const sample = el("span", { class: "hu-glance-sample", "aria-hidden": "true" });
-  const unsure = unsureWords(written);
+  const unsure = unsureWords(words);
   return [
     sample,
     "The wider a band, the more weight this head gives to that word. ",
     ...headNote(heads, measured),
     to === "input" ? "It attends to the source of a word just after writing that word. " : "",
-    unsure ? `On this sentence it is unsure about ${unsure} of ${written.length} ${written.length === 1 ? "word" : "words"}: their bands are thin. ` : "",
+    unsure ? `On this sentence it is unsure about ${unsure} of ${words.length} ${words.length === 1 ? "word" : "words"}: their bands are thin. ` : "",
   ];
 }
 
 function headNote(heads, measured) {
   if (heads < 2) return [];
   if (!measured) return [`No alignment was measured for this model. Of its ${heads} heads this one agrees most with the others on this sentence. `];
-  const { right, sentences, source } = measured;
-  const figure = el("span", { title: `1 − AER, the alignment error rate. Links: ${source}` }, `${wholePercent(right)} agreement, ${sentences} sentences`);
+  const { agreement, sentences, source } = measured;
+  const figure = el("span", { title: `1 − AER, the alignment error rate. Links: ${source}` }, `${wholePercent(agreement)} agreement, ${sentences} sentences`);
   return [`Of ${heads} heads it agrees best with the human alignment (`, figure, "). "];
 }

@@ -20,17 +20,17 @@ export const headsOfLayer = (side, layer) => Array.from({ length: side.n_heads }
 
 // The heads as text for the state; the selected head alone is "", so that it follows the selection.
 /** @param {State} state */
-function writtenHeads(heads, state) {
+function headsText(heads, state) {
   const text = writeHeads(heads);
   return text === headKey(state) ? "" : text || "none";
 }
 
 // A sample of a head's line: colour and dashes.
-function swatch({ ink, dash }) {
+function swatch({ colour, dash }) {
   const line = document.createElementNS(SVG, "line");
   const svg = document.createElementNS(SVG, "svg");
   const setAttributes = (node, values) => Object.entries(values).forEach(([name, value]) => node.setAttribute(name, value));
-  setAttributes(line, { x1: 0, x2: 22, y1: 4, y2: 4, stroke: ink, "stroke-width": 4, "stroke-dasharray": dash.join(" ") });
+  setAttributes(line, { x1: 0, x2: 22, y1: 4, y2: 4, stroke: colour, "stroke-width": 4, "stroke-dasharray": dash.join(" ") });
   setAttributes(svg, { class: "hu-swatch", viewBox: "0 0 22 8", "aria-hidden": "true" });
   svg.append(line);
   return svg;
@@ -51,18 +51,18 @@ export function makeHeadChips(ctx) {
   let builtKey = "";
 
   layers.addEventListener("change", () => ctx.set({ layer: Number(layers.value) }));
-  allButton.addEventListener("click", () => ctx.set({ heads: writtenHeads(headsOfLayer(ctx.side, ctx.state.layer), ctx.state) }));
+  allButton.addEventListener("click", () => ctx.set({ heads: headsText(headsOfLayer(ctx.side, ctx.state.layer), ctx.state) }));
   onlyButton.addEventListener("click", () => ctx.set({ heads: "" }));
 
   function toggle(chipHead) {
     const shownHeads = headsOn(ctx.side, ctx.state);
     const remaining = shownHeads.filter((shownHead) => headKey(shownHead) !== headKey(chipHead));
-    ctx.set({ heads: writtenHeads(remaining.length < shownHeads.length ? remaining : [...shownHeads, chipHead], ctx.state) });
+    ctx.set({ heads: headsText(remaining.length < shownHeads.length ? remaining : [...shownHeads, chipHead], ctx.state) });
   }
 
-  function build(listed) {
+  function build(chipHeads) {
     const hadFocus = chips.contains(chips.getRootNode().activeElement);
-    chips.replaceChildren(...listed.map((chipHead) => {
+    chips.replaceChildren(...chipHeads.map((chipHead) => {
       const chip = el("button", { type: "button", class: "hu-headchip", "data-head": headKey(chipHead) });
       chip.addEventListener("click", () => toggle(chipHead));
       return chip;
@@ -74,18 +74,18 @@ export function makeHeadChips(ctx) {
   function draw(shownHeads, styles) {
     const { side, state } = ctx;
     const layerHeads = headsOfLayer(side, state.layer);
-    const listed = [...layerHeads, ...shownHeads.filter(({ layer }) => layer !== state.layer)];
+    const chipHeads = [...layerHeads, ...shownHeads.filter(({ layer }) => layer !== state.layer)];
     const depth = side.depths[state.kind];
     if (layers.length !== depth || layers.options[0].text !== displayNumber(0)) {
       layers.replaceChildren(...Array.from({ length: depth }, (_, i) => el("option", { value: i }, displayNumber(i))));
     }
     layers.value = String(state.layer);
-    const key = `${side.id} ${writeHeads(listed)}`;
-    if (key !== builtKey) build(listed);
+    const key = `${side.id} ${writeHeads(chipHeads)}`;
+    if (key !== builtKey) build(chipHeads);
     builtKey = key;
-    listed.forEach((chipHead, i) => {
+    chipHeads.forEach((chipHead, i) => {
       const index = shownHeads.findIndex((shownHead) => headKey(shownHead) === headKey(chipHead));
-      const style = index < 0 ? { ink: ctx.theme.line, dash: [] } : styles[index];
+      const style = index < 0 ? { colour: ctx.theme.line, dash: [] } : styles[index];
       const chip = chips.children[i];
       chip.setAttribute("aria-pressed", String(index >= 0));
       chip.title = `${headName(chipHead)}${style.dash.length ? ", dashed" : ""}`;

@@ -16,12 +16,12 @@ const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3], [16, 4], [10, 3, 2, 3, 2, 3]]
 // dashes.
 /** @param {Head[]} heads @param {Theme} theme */
 export function headStyles(heads, theme) {
-  const rounds = new Map();
+  const uses = new Map(); // by colour
   return heads.map(({ head }) => {
-    const ink = theme.series[head % theme.series.length];
-    const round = rounds.get(ink) ?? 0; // earlier heads of this colour
-    rounds.set(ink, round + 1);
-    return { ink, dash: DASHES[round] || [4 * round, 4], round };
+    const colour = theme.series[head % theme.series.length];
+    const reuse = uses.get(colour) ?? 0; // number of earlier heads of this colour
+    uses.set(colour, reuse + 1);
+    return { colour, dash: DASHES[reuse] || [4 * reuse, 4], reuse };
   });
 }
 
@@ -105,14 +105,14 @@ export function drawLines(pen, m, layout, styles, lines, [from, to], { exponent 
   for (const { head, row, column, weight } of lines) {
     const strength = Math.sqrt(Math.min(weight, 1));
     const shift = (head - (layout.count - 1) / 2) * layout.headOffset;
-    const [y, end] = [middleOf(layout, row) + shift, middleOf(layout, column) + shift];
+    const [y, endY] = [middleOf(layout, row) + shift, middleOf(layout, column) + shift];
     pen.globalAlpha = Math.min(weight ** exponent * factor, 1) * (m.rows[row].dim || m.columns[column].dim ? DIMMED_OPACITY : 1);
     pen.lineWidth = 0.6 + (layout.maxLineWidth - 0.6) * strength;
-    pen.strokeStyle = styles[head].ink;
+    pen.strokeStyle = styles[head].colour;
     pen.setLineDash(styles[head].dash);
     pen.beginPath();
     pen.moveTo(from, y);
-    pen.bezierCurveTo(middle, y, middle, end, to, end);
+    pen.bezierCurveTo(middle, y, middle, endY, to, endY);
     pen.stroke();
   }
   pen.restore();
@@ -127,14 +127,14 @@ export const lineEnds = (layout, focus) => [
 
 // Draw the lines of the tokens of `focus`, and next to every token of the other side the weight that each head
 // gives it.
-/** @param {Pen} pen @param {Matrix[]} ms @param {Theme} theme */
-export function drawFocus(pen, ms, layout, styles, focus, theme) {
+/** @param {Pen} pen @param {Matrix[]} matrices @param {Theme} theme */
+export function drawFocus(pen, matrices, layout, styles, focus, theme) {
   pen.textBaseline = "middle";
-  drawLines(pen, ms[0], layout, styles, linesOf(ms, focus), lineEnds(layout, focus), { factor: 1.25 });
+  drawLines(pen, matrices[0], layout, styles, linesOf(matrices, focus), lineEnds(layout, focus), { factor: 1.25 });
   for (const [sums, side, tokenCount] of [[focus.toKeys, "k", focus.queries.length], [focus.fromQueries, "q", focus.keys.length]]) {
     if (!sums) continue;
     sums[0].forEach((_, index) => {
-      const isMasked = side === "k" ? focus.queries.every((row) => ms[0].masked(row, index)) : focus.keys.every((column) => ms[0].masked(index, column));
+      const isMasked = side === "k" ? focus.queries.every((row) => matrices[0].masked(row, index)) : focus.keys.every((column) => matrices[0].masked(index, column));
       if (isMasked) return; // masked, which is not a weight of zero
       const weights = sums.map((headSums) => headSums[index]);
       if (layout.count === 1) drawAmount(pen, layout, side, index, weights[0], tokenCount, styles[0], theme);
@@ -145,14 +145,14 @@ export function drawFocus(pen, ms, layout, styles, focus, theme) {
 }
 
 // All lines of the focused tokens, weak ones too, weakest first.
-/** @param {Matrix[]} ms @param {any} focus */
-function linesOf(ms, { queries, keys }) {
+/** @param {Matrix[]} matrices @param {any} focus */
+function linesOf(matrices, { queries, keys }) {
   const focusedLines = [];
   const add = (m, head, row, column) => {
     const weight = m.values[row * m.nColumns + column];
     if (weight > 0) focusedLines.push({ head, row, column, weight });
   };
-  ms.forEach((m, head) => {
+  matrices.forEach((m, head) => {
     for (const row of queries) for (let c = 0; c < m.nColumns; c++) add(m, head, row, c);
     for (const column of keys) for (let r = 0; r < m.nRows; r++) if (!queries.includes(r)) add(m, head, r, column);
   });
@@ -161,12 +161,12 @@ function linesOf(ms, { queries, keys }) {
 
 // One head: a bar that grows towards the token, with the number.
 /** @param {Pen} pen @param {any} layout @param {any} side @param {any} index @param {number} weight @param {number} tokenCount @param {any} style @param {Theme} theme */
-function drawAmount(pen, layout, side, index, weight, tokenCount, { ink }, theme) {
+function drawAmount(pen, layout, side, index, weight, tokenCount, { colour }, theme) {
   const [y, height] = [middleOf(layout, index), Math.min(layout.step - 4, 13)];
-  const number = 10 + layout.size * 2.1;
-  const longest = Math.max(layout.amountWidth - number, 6);
-  const length = (longest * Math.min(weight, tokenCount)) / tokenCount;
-  pen.fillStyle = ink;
+  const numberWidth = 10 + layout.size * 2.1;
+  const maxLength = Math.max(layout.amountWidth - numberWidth, 6);
+  const length = (maxLength * Math.min(weight, tokenCount)) / tokenCount;
+  pen.fillStyle = colour;
   pen.globalAlpha = 0.9;
   if (length >= 0.5) pen.fillRect(side === "k" ? layout.right - layout.amountWidth : layout.left + layout.amountWidth - length, y - height / 2, length, height);
   if (weight < 0.005) return;
@@ -187,10 +187,10 @@ function drawBlocks(pen, layout, side, index, weights, tokenCount, styles) {
   const start = side === "k" ? layout.right - layout.amountWidth - 4 : layout.left + 4;
   const gap = cell > 5 ? 1.5 : 0.5;
   weights.forEach((weight, i) => {
-    const slices = styles[i].round + 1;
+    const slices = styles[i].reuse + 1;
     const slice = height / slices;
     pen.globalAlpha = Math.max(Math.sqrt(Math.min(weight / tokenCount, 1)), 0.05);
-    pen.fillStyle = styles[i].ink;
+    pen.fillStyle = styles[i].colour;
     for (let s = 0; s < slices; s++) {
       pen.fillRect(start + i * cell, y - height / 2 + s * slice, cell - gap, slice - (slices > 1 ? 1 : 0));
     }
@@ -231,15 +231,15 @@ export function drawTokens(pen, m, layout, theme, marks) {
 /** @param {Pen} pen @param {Theme} theme @param {number} y */
 function markToken(pen, layout, theme, side, y, isHovered, pinned) {
   if (!isHovered && !pinned) return;
-  const [x, widthOf] = side === "q" ? [1, layout.left - 2] : [layout.right + 1, layout.width - layout.right - 2];
+  const [x, width] = side === "q" ? [1, layout.left - 2] : [layout.right + 1, layout.width - layout.right - 2];
   const height = Math.min(layout.step - 1, layout.size + 11);
   pen.globalAlpha = pinned ? 0.22 : 1;
   pen.fillStyle = pinned ? theme.choice : theme.soft;
-  pen.fillRect(x, y - height / 2, widthOf, height);
+  pen.fillRect(x, y - height / 2, width, height);
   pen.globalAlpha = 1;
   pen.strokeStyle = pinned ? theme.choice : theme.faint;
   pen.lineWidth = isHovered && pinned ? 2 : 1;
-  if (isHovered) pen.strokeRect(x, y - height / 2, widthOf, height);
+  if (isHovered) pen.strokeRect(x, y - height / 2, width, height);
   if (!pinned) return;
   pen.fillStyle = theme.choice;
   pen.fillRect(side === "q" ? layout.left - 4 : layout.right + 1, y - height / 2, 3, height);
@@ -258,7 +258,7 @@ export function drawHeadLegend(pen, heads, styles, width, top, theme) {
   heads.forEach((head, i) => {
     const x = (i % legendColumns(width)) * LEGEND_CELL[0];
     const y = top + 12 + (Math.floor(i / legendColumns(width)) + 0.5) * LEGEND_CELL[1];
-    pen.strokeStyle = styles[i].ink;
+    pen.strokeStyle = styles[i].colour;
     pen.lineWidth = 4;
     pen.setLineDash(styles[i].dash);
     pen.beginPath();

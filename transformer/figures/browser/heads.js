@@ -18,7 +18,7 @@ import { makeStage } from "./stage.js";
 /** @param {Context} ctx @returns {View} */
 function headsView(ctx) {
   let hovered = null; // token selected by pointer or arrow keys: { side: "q" or "k", index }
-  let [heads, matrices, background] = [[], [], null]; // heads shown, their weights, and the lines drawn behind those of the focus
+  let [heads, matrices, backgroundLines] = [[], [], null]; // heads shown, their weights, and the lines drawn behind those of the focus
   const cachedMatrices = new Map();
   let [cacheKey, layout, layoutKey, paintedKey] = ["", null, "", ""];
   const backCanvas = el("canvas", { class: "hu-lines", "aria-hidden": "true" }); // all lines; faded while some have the focus
@@ -30,10 +30,10 @@ function headsView(ctx) {
   const chips = makeHeadChips(ctx);
   const readout = el("div", { role: "status" });
   const unpinButton = el("button", { type: "button", class: "hu-button" }, "Unpin");
-  const reading = el("div", { class: "hu-reading" }, readout, unpinButton);
+  const readoutRow = el("div", { class: "hu-reading" }, readout, unpinButton);
   const empty = el("p", { class: "hu-empty", role: "status" });
   const legend = el("figcaption", { class: "hu-legend" });
-  const node = el("figure", { class: "hu-head hu-heads" }, chips.node, empty, reading, stage.node, legend);
+  const node = el("figure", { class: "hu-head hu-heads" }, chips.node, empty, readoutRow, stage.node, legend);
   const styles = () => headStyles(heads, ctx.theme);
 
   // The matrix of one head. Cached, since it takes time with 512 tokens and does not change with a click on a token.
@@ -63,10 +63,10 @@ function headsView(ctx) {
     empty.textContent = isEmpty ? "Nothing to draw: start and end are hidden."
       : missing.length ? `Loading the weights of ${missing.join(", ")} …`
         : heads.length ? "" : "No head is selected. Choose one above, or click a thumbnail.";
-    for (const part of [reading, stage.node, legend]) part.hidden = !ready;
+    for (const part of [readoutRow, stage.node, legend]) part.hidden = !ready;
     if (!ready) return;
     const key = `${cacheKey} ${writeHeads(heads)}`;
-    if (background?.key !== key) background = { ...strongestLines(matrices, MAX_LINES), key };
+    if (backgroundLines?.key !== key) backgroundLines = { ...strongestLines(matrices, MAX_LINES), key };
     redraw();
     paintBack();
     writeLegend();
@@ -85,12 +85,12 @@ function headsView(ctx) {
     canvas.style.cursor = hovered ? "pointer" : "default";
     const pins = pinned();
     unpinButton.hidden = !pins.any;
-    reading.classList.toggle("hu-tall", heads.length > 4 || Boolean(pins.queries.length && pins.keys.length));
+    readoutRow.classList.toggle("hu-tall", heads.length > 4 || Boolean(pins.queries.length && pins.keys.length));
     readout.replaceChildren(...readoutNodes(focus));
   }
 
   function plan(pen, width) {
-    const newKey = [background.key, width, ctx.theme.font, ctx.state.size].join();
+    const newKey = [backgroundLines.key, width, ctx.theme.font, ctx.state.size].join();
     if (newKey !== layoutKey) layout = layoutLines(matrices[0], heads.length, pen, width, ctx.theme, ctx.state.size === "large");
     layoutKey = newKey;
     return layout;
@@ -117,13 +117,13 @@ function headsView(ctx) {
   }
 
   const drawBackground = (pen, layout, opacity = 1) =>
-    drawLines(pen, matrices[0], layout, styles(), background.lines, lineEnds(layout, null), { exponent: lineExponent(background.lines.length), factor: opacity });
+    drawLines(pen, matrices[0], layout, styles(), backgroundLines.lines, lineEnds(layout, null), { exponent: lineExponent(backgroundLines.lines.length), factor: opacity });
 
   // The entries that the state pins, in this head or in all. Positions are those of pieces, so pins survive a
   // switch between words and pieces.
   function pinned() {
     const pins = [...ctx.state.tokens.split(","), ...pinnedTokens(ctx.side, ctx.state)];
-    const pinnedIndices = (side, list) => list.flatMap((entry, i) => (entry.members.some((p) => pins.includes(side + p)) ? [i] : []));
+    const pinnedIndices = (side, list) => list.flatMap((entry, i) => (entry.members.some((position) => pins.includes(side + position)) ? [i] : []));
     const [queries, keys] = [pinnedIndices("q", matrices[0].rows), pinnedIndices("k", matrices[0].columns)];
     return { queries, keys, any: queries.length + keys.length > 0 };
   }
@@ -158,8 +158,8 @@ function headsView(ctx) {
   }
 
   function writeLegend() {
-    const { omitted, maxOmitted } = background;
-    const dashed = styles().some(({ round }) => round);
+    const { omitted, maxOmitted } = backgroundLines;
+    const dashed = styles().some(({ reuse }) => reuse);
     legend.replaceChildren(...[
       `The stronger and wider a line, the greater the weight; small weights are exaggerated to stay visible.${dashed ? ` Dashed lines reuse a colour.` : ""}`,
       omitted ? `${omitted.toLocaleString("en")} weaker lines with weights up to ${maxOmitted.toPrecision(2)} are not drawn. Hover over a token to see all of its lines.` : "",
@@ -187,9 +187,9 @@ function headsView(ctx) {
       ctx.set({ pin: "" });
       return;
     }
-    const old = ctx.state.tokens.split(",").filter(Boolean);
-    const rest = old.filter((name) => !names.includes(name));
-    ctx.set({ tokens: (rest.length < old.length ? rest : [...old, names[0]]).join() });
+    const oldTokens = ctx.state.tokens.split(",").filter(Boolean);
+    const otherTokens = oldTokens.filter((name) => !names.includes(name));
+    ctx.set({ tokens: (otherTokens.length < oldTokens.length ? otherTokens : [...oldTokens, names[0]]).join() });
   }
 
   const tokenUnderPointer = (event) => (stage.layout ? tokenAt(stage.layout, matrices[0], event.offsetX, event.offsetY) : null);

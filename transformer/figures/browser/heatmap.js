@@ -111,9 +111,9 @@ const firstPositions = (m, { row, column }) => ({ row: m.rows[row].members[0], c
 /** @param {Matrix} m @param {State} state */
 export function spanOf(m, state) {
   const pinned = pinnedOf(m, state) || { row: 0, column: 0 };
-  const visibleRange = (count, at) => {
+  const visibleRange = (count, position) => {
     const size = Math.max(Math.min(count, 4), Math.ceil(count / 2 ** state.zoom));
-    return [clampIndex(at - Math.floor(size / 2), count - size + 1), size];
+    return [clampIndex(position - Math.floor(size / 2), count - size + 1), size];
   };
   const [[row, rows], [column, columns]] = [visibleRange(m.nRows, pinned.row), visibleRange(m.nColumns, pinned.column)];
   return { row, column, rows, columns };
@@ -139,21 +139,21 @@ function drawMarginals(pen, m, layout, theme) {
     means[i % m.nColumns] += weight / m.nRows;
   });
   const length = MARGINAL_SIZE - 16;
-  const [greatestSum, greatestMean] = [Math.max(1, ...sums), Math.max(...means) || 1];
+  const [maxSum, maxMean] = [Math.max(1, ...sums), Math.max(...means) || 1];
   pen.fillStyle = theme.muted;
   for (let r = 0; layout.sums && r < span.rows; r++) {
     const y = layout.top + r * layout.cellHeight;
-    pen.fillRect(layout.right + 6, y + layout.cellHeight * 0.25, (length * sums[r + span.row]) / greatestSum, Math.max(layout.cellHeight * 0.5, 0.5));
+    pen.fillRect(layout.right + 6, y + layout.cellHeight * 0.25, (length * sums[r + span.row]) / maxSum, Math.max(layout.cellHeight * 0.5, 0.5));
   }
   for (let c = 0; c < span.columns; c++) {
     const x = layout.left + c * layout.cellWidth;
-    pen.fillRect(x + layout.cellWidth * 0.25, layout.bottom + 5, Math.max(layout.cellWidth * 0.5, 0.5), (length * means[c + span.column]) / greatestMean);
+    pen.fillRect(x + layout.cellWidth * 0.25, layout.bottom + 5, Math.max(layout.cellWidth * 0.5, 0.5), (length * means[c + span.column]) / maxMean);
   }
   pen.font = `${SMALL_LABEL_SIZE * theme.size}px ${theme.font}`;
   pen.textBaseline = "middle";
   if (layout.sums) pen.fillText("sum", layout.right + 6, layout.top - 8);
   pen.textAlign = "right";
-  pen.fillText(`mean, to ${greatestMean.toFixed(2)}`, layout.left - 8, layout.bottom + 12);
+  pen.fillText(`mean, to ${maxMean.toFixed(2)}`, layout.left - 8, layout.bottom + 12);
   pen.textAlign = "left";
 }
 

@@ -17,10 +17,10 @@ export function markdownNodes(markdown) {
     else parent = parent.appendChild(el(tag));
   };
   for (const mark of markdown.matchAll(MARKS)) {
-    const [whole, sign, code, formula, bold] = mark;
+    const [whole, escaped, code, formula, bold] = mark;
     parent.append(markdown.slice(offset, mark.index));
     offset = mark.index + whole.length;
-    if (sign) parent.append(sign);
+    if (escaped) parent.append(escaped);
     else if (code !== undefined) parent.append(el("code", {}, code));
     else if (formula !== undefined) parent.append(el("span", { class: "math" }, ...formulaNodes(formula)));
     else toggle(bold ? "b" : "i");

@@ -10,7 +10,7 @@ const NO_WORKERS = "The model cannot run here: this browser does not support mod
  */
 export function makeClient(site, onLoading, root = "") {
   let [id, failure] = [0, ""];
-  const waiting = new Map();
+  const pendingRequests = new Map();
   /** @type {Worker | null} */
   let worker = null;
   try {
@@ -22,24 +22,24 @@ export function makeClient(site, onLoading, root = "") {
   worker?.addEventListener("error", (event) => {
     event.preventDefault();
     failure = NO_WORKERS;
-    for (const { reject } of waiting.values()) reject(new Error(failure));
-    waiting.clear();
+    for (const { reject } of pendingRequests.values()) reject(new Error(failure));
+    pendingRequests.clear();
   });
   worker?.addEventListener("message", ({ data }) => {
     if (data.loading) return onLoading(data.loading);
-    const { resolve, reject } = waiting.get(data.id) ?? {};
-    waiting.delete(data.id);
+    const { resolve, reject } = pendingRequests.get(data.id) ?? {};
+    pendingRequests.delete(data.id);
     if (data.problem) reject?.(Object.assign(new Error(data.problem), { badText: data.badText }));
     else resolve?.(data.superseded ? null : data.result);
   });
 
   // The answer, or null if a newer request of this kind has replaced it.
-  /** @param {string} kind @param {any} question @returns {Promise<any>} */
-  function ask(kind, question) {
+  /** @param {string} kind @param {any} request @returns {Promise<any>} */
+  function ask(kind, request) {
     if (failure) return Promise.reject(new Error(failure));
     return new Promise((resolve, reject) => {
-      waiting.set(++id, { resolve, reject });
-      worker.postMessage({ ...question, kind, id });
+      pendingRequests.set(++id, { resolve, reject });
+      worker.postMessage({ ...request, kind, id });
     });
   }
   return { ask };
@@ -52,7 +52,7 @@ export function registerServiceWorker(root = "") {
 
 // Why this text cannot be translated, as a sentence, or "". The model itself checks the number of pieces.
 /** @param {string} text */
-export function problemOf(text) {
+export function textProblem(text) {
   if (!text.trim()) return "Type a few words to translate.";
   if (!/[\p{L}\p{N}]/u.test(text)) return "The text contains only symbols; type a word.";
   if (text.length > 20_000) return `The text has ${text.length.toLocaleString("en")} characters; type at most 20,000.`;

@@ -2,7 +2,7 @@
 
 import { el } from "./base.js";
 import { explorerView } from "./explorer.js";
-import { problemOf } from "./live-client.js";
+import { textProblem } from "./live-client.js";
 import { arrayOf } from "./store.js";
 
 const BEAM_SIZE = 4; // beam size of the paper
@@ -47,12 +47,12 @@ export function explorePage(container, context) {
     changedHeadsNote.replaceChildren("Side B is the same sentence with heads changed: ", el("code", {}, request.off), ". ", resetButton());
     if (lastRequest === JSON.stringify(request)) return;
     const settingsOf = (fields) => JSON.stringify({ ...fields, text: "", other: "", force: "" });
-    const sameSettings = lastRequest !== "" && settingsOf(request) === settingsOf(JSON.parse(lastRequest)) && view.ctx.state?.force === (context.params().get("force") ?? "");
+    const hasSameSettings = lastRequest !== "" && settingsOf(request) === settingsOf(JSON.parse(lastRequest)) && view.ctx.state?.force === (context.params().get("force") ?? "");
     lastRequest = JSON.stringify(request);
-    problem.textContent = problemOf(request.text);
+    problem.textContent = textProblem(request.text);
     if (problem.textContent) return;
     try {
-      if (!sameSettings) visit += 1;
+      if (!hasSameSettings) visit += 1;
       const answer = await context.ask("explore", { ...request, start: startOf(context), visit });
       if (!answer) return;
       problem.textContent = answer.refused;

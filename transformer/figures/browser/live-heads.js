@@ -1,7 +1,7 @@
 // The switchboard of the site: heads switched off, and the changed translation next to the original.
 
 import { el } from "./base.js";
-import { problemOf } from "./live-client.js";
+import { textProblem } from "./live-client.js";
 import { liveField } from "./live-explore.js";
 import { switchboardView } from "./switchboard.js";
 
@@ -35,7 +35,7 @@ export function headsPage(container, context) {
     offMethod.value = request.how in OFF_METHODS ? request.how : "off";
     if (lastRequest === JSON.stringify(request)) return;
     lastRequest = JSON.stringify(request);
-    problem.textContent = problemOf(request.text);
+    problem.textContent = textProblem(request.text);
     if (problem.textContent) return;
     try {
       const result = await context.ask("heads", { ...request, how: offMethod.value });
@@ -48,13 +48,13 @@ export function headsPage(container, context) {
   }
 
   function resultNodes({ off }, { plain, altered }) {
-    const block = (title, { text, finished }) => el("section", {},
+    const translationBlock = (title, { text, finished }) => el("section", {},
       el("h3", {}, title), el("p", { lang: context.modelInfo.languages[1] || null }, text || "(nothing)", finished ? "" : " … (it never ends)"));
-    if (!off) return [block("As trained", plain)];
+    if (!off) return [translationBlock("As trained", plain)];
     const compare = el("button", { type: "button", class: "hu-button" }, "Compare every head with and without →");
     compare.addEventListener("click", () => context.openPage("attention", { off, ...(offMethod.value === "off" ? {} : { how: offMethod.value }), view: "compare" }));
-    const same = el("p", { class: "hu-live-note" }, plain.text === altered.text ? "The translation stays the same." : "The translation has changed.");
-    return [block("As trained", plain), block("With these heads changed", altered), el("section", {}, same, compare)];
+    const comparisonNote = el("p", { class: "hu-live-note" }, plain.text === altered.text ? "The translation stays the same." : "The translation has changed.");
+    return [translationBlock("As trained", plain), translationBlock("With these heads changed", altered), el("section", {}, comparisonNote, compare)];
   }
 
   const change = (fields) => { context.write(fields); draw(); };

@@ -1,7 +1,7 @@
 // The site's first page: the same view as the app's (glance.js), with the model in this browser.
 
 import { glanceView } from "./glance.js";
-import { problemOf } from "./live-client.js";
+import { textProblem } from "./live-client.js";
 
 export function homePage(container, context) {
   const view = glanceView(container, answer);
@@ -14,23 +14,23 @@ export function homePage(container, context) {
   function viewData(text, fields) {
     const { reads, writes, languages, hint, examples, measured } = context.modelInfo;
     return {
-      number: 0, problem: "", typed: text, prefix: [], known: true, unknown: [], reads, writes, languages, hint, examples, measured,
+      number: 0, problem: "", typed: text, prefix: [], has_alternatives: true, unknown: [], reads, writes, languages, hint, examples, measured,
       model: context.model === Object.keys(context.site.models)[0] ? "" : context.model, first: examples[0], text, ...fields,
     };
   }
 
   // Handles the view's requests: a translation, the alternatives, or opening a head.
   /** @param {any} request */
-  async function answer({ look, text, number = 0, prefix = [], with_alternatives = false }) {
-    if (look) return context.openPage("attention", { kind: "cross", layer: String(look[0]), head: String(look[1]) });
+  async function answer({ open_head: openHead, text, number = 0, prefix = [], with_alternatives = false }) {
+    if (openHead) return context.openPage("attention", { kind: "cross", layer: String(openHead[0]), head: String(openHead[1]) });
     lastRequest = `${context.model} ${text}`;
     const requestNumber = ++requestCount;
-    const problem = problemOf(text);
+    const problem = textProblem(text);
     if (problem) return view.show(viewData(text, { ...lastTranslation, number, problem }));
     try {
       const reply = await context.ask("glance", { model: context.model, text, prefix, with_alternatives });
       if (!reply || requestNumber !== requestCount) return;
-      lastTranslation = { text, prefix, known: with_alternatives, ...reply };
+      lastTranslation = { text, prefix, has_alternatives: with_alternatives, ...reply };
       view.show(viewData(text, { ...lastTranslation, number }));
     } catch (error) {
       if (requestNumber === requestCount) view.show(viewData(text, { ...lastTranslation, number, problem: error.message }));
@@ -41,7 +41,7 @@ export function homePage(container, context) {
     const text = context.text;
     if (lastRequest === `${context.model} ${text}`) return;
     const prepared = context.modelInfo.first; // the first example, prepared with the site and available before the model
-    if (text === prepared.text) lastTranslation = { known: true, ...prepared };
+    if (text === prepared.text) lastTranslation = { has_alternatives: true, ...prepared };
     view.show(viewData(text, text === prepared.text ? lastTranslation : {}));
     answer({ text });
   }

@@ -2,7 +2,7 @@
 // visitor's. The question prepared by Python is shown until the model has answered.
 
 import { el } from "./base.js";
-import { registerServiceWorker, makeClient, problemOf } from "./live-client.js";
+import { registerServiceWorker, makeClient, textProblem } from "./live-client.js";
 import { explorePage, liveField } from "./live-explore.js";
 import { headsPage } from "./live-heads.js";
 import { makeLoading } from "./live-loading.js";
@@ -52,7 +52,7 @@ export function openLesson(tabs, site, lesson) {
 
   async function ask() {
     const request = ++requestCount;
-    problem.textContent = visitorText === null ? "" : problemOf(visitorText);
+    problem.textContent = visitorText === null ? "" : textProblem(visitorText);
     draw();
     if (problem.textContent) return;
     try {

@@ -26,7 +26,7 @@ export function scaleEnd(side, measure) {
 export const formatMeasure = (value) => (value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2));
 export const formatOffset = (offset) => (offset > 0 ? `+${offset}` : String(offset).replace("-", "−"));
 
-const showShare = (share) => `${Math.round(100 * share)} %`;
+const sharePercentText = (share) => `${Math.round(100 * share)} %`;
 
 // The measures of a head as text; shares below a tenth are left out.
 /** @param {Side} side @param {Kind} kind @param {number} layer @param {number} head */
@@ -35,7 +35,7 @@ export function measureTexts(side, kind, layer, head) {
     const value = valueOf(side, kind, name, layer, head);
     if (unit) return [`${label.toLowerCase()} ${formatMeasure(value)} ${unit}`];
     const offsetText = offset && ` (${formatOffset(valueOf(side, kind, offset, layer, head))})`;
-    return value >= 0.1 ? [`${label.toLowerCase()}${offsetText} ${showShare(value)}`] : [];
+    return value >= 0.1 ? [`${label.toLowerCase()}${offsetText} ${sharePercentText(value)}`] : [];
   });
 }
 
@@ -46,15 +46,15 @@ export const codeOfMeasure = (measure) => (measure in MEASURES
 // A number on a background of its colour, at 0 to 1 on the ramp.
 /** @param {string} text @param {number} share @param {Theme} theme */
 export function makeChip(text, share, theme) {
-  const [ground, ink] = chipColours(share, theme);
-  return el("span", { class: "hu-chip-value", style: `background: ${ground}; color: ${ink}` }, text);
+  const [background, textColour] = chipColours(share, theme);
+  return el("span", { class: "hu-chip-value", style: `background: ${background}; color: ${textColour}` }, text);
 }
 
 /** @param {number} share @param {Theme} theme */
 export function chipColours(share, theme) {
-  const ground = theme.css(Math.round(255 * Math.min(Math.max(share, 0), 1)));
-  const [t, g] = [theme.text, theme.ground].map((ink) => contrast(ink, ground));
-  return [ground, t >= g ? theme.text : theme.ground];
+  const background = theme.css(Math.round(255 * Math.min(Math.max(share, 0), 1)));
+  const [textContrast, groundContrast] = [theme.text, theme.ground].map((colour) => contrast(colour, background));
+  return [background, textContrast >= groundContrast ? theme.text : theme.ground];
 }
 
 // The contrast ratio of two colours "#rrggbb", 1 to 21: WCAG 2.2, "contrast ratio".

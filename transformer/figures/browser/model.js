@@ -51,11 +51,11 @@ function modelView(ctx) {
     for (const kind of side.kinds) {
       section(kind).mosaic.draw(side, kind, state, theme, {
         label: KINDS[kind],
-        described: (layer, head) => measureTexts(side, kind, layer, head).join(", "),
-        hover: true,
-        below: hasMeasure(side, kind, state) ? (layer, head) => captionOf(kind, layer, head, top) : null,
+        describe: (layer, head) => measureTexts(side, kind, layer, head).join(", "),
+        ownTooltip: true,
+        caption: hasMeasure(side, kind, state) ? (layer, head) => captionOf(kind, layer, head, top) : null,
         order: sortedHeads(side, kind, state),
-        marked: kind === state.kind,
+        hasSelection: kind === state.kind,
       });
     }
     drawLegend(top);
@@ -97,9 +97,9 @@ function modelView(ctx) {
     const thumb = side.thumb(kind, layer, head);
     const canvas = el("canvas", {});
     paintThumb(canvas, thumb, kind === "decoder", theme.ramp);
-    const longer = Math.max(thumb.width, thumb.height);
-    canvas.style.width = `${(PREVIEW_PIXELS * thumb.width) / longer}px`;
-    canvas.style.height = `${(PREVIEW_PIXELS * thumb.height) / longer}px`;
+    const maxSide = Math.max(thumb.width, thumb.height);
+    canvas.style.width = `${(PREVIEW_PIXELS * thumb.width) / maxSide}px`;
+    canvas.style.height = `${(PREVIEW_PIXELS * thumb.height) / maxSide}px`;
     previewBox.replaceChildren(
       canvas,
       el("strong", {}, sentenceCase(headName({ layer, head }))),
@@ -186,8 +186,8 @@ function paintKind(pen, ctx, kind, step) {
   const { side, state, theme } = ctx;
   const { side: cell, gap, label } = EXPORT_LAYOUT;
   const order = sortedHeads(side, kind, state);
-  const write = (text, x, y, ink = theme.muted) => {
-    pen.fillStyle = ink;
+  const write = (text, x, y, colour = theme.muted) => {
+    pen.fillStyle = colour;
     pen.fillText(text, x, y);
   };
   pen.textBaseline = "middle";
@@ -217,11 +217,11 @@ function paintKind(pen, ctx, kind, step) {
 function paintMeasure(pen, { side, state, theme }, { kind, layer, head }, x, y) {
   const { side: cell, line } = EXPORT_LAYOUT;
   const value = valueOf(side, kind, state.measure, layer, head);
-  const [ground, ink] = chipColours(value / scaleEnd(side, state.measure), theme);
+  const [chipColour, textColour] = chipColours(value / scaleEnd(side, state.measure), theme);
   const name = state.order === "measure" ? [[shortName({ layer, head }), theme.text, null]] : [];
   const { offset: offsetName } = MEASURES[state.measure];
   const offset = offsetName ? [[formatOffset(valueOf(side, kind, offsetName, layer, head)), theme.muted, null]] : [];
-  [...name, [formatMeasure(value), ink, ground], ...offset].forEach(([text, colour, background], i) => {
+  [...name, [formatMeasure(value), textColour, chipColour], ...offset].forEach(([text, colour, background], i) => {
     const middle = y + line * (i + 0.5);
     if (background) {
       pen.fillStyle = background;

@@ -30,8 +30,8 @@ function numeral(value, { digits = 4, after = false } = {}) {
   const { sign, text, power } = numberParts(value, digits);
   const parts = [...(sign ? [mo(sign)] : []), value === null ? ml("mtext", text) : mn(text)];
   if (power !== null) {
-    const tens = power.startsWith("−") ? row(mo("−"), mn(power.slice(1))) : mn(power);
-    parts.push(mo("×"), ml("msup", mn("10"), tens));
+    const exponent = power.startsWith("−") ? row(mo("−"), mn(power.slice(1))) : mn(power);
+    parts.push(mo("×"), ml("msup", mn("10"), exponent));
   }
   return after && sign ? bracketed(row(...parts)) : row(...parts);
 }
@@ -164,9 +164,9 @@ function drawMatrix({ signed, canvas, bar }, values, entry, theme) {
     pen.fillStyle = css(Math.round(255 * (signed ? (share(value) + 1) / 2 : share(value))));
     pen.fillRect(c * CELL_PIXELS, r * CELL_PIXELS, CELL_PIXELS, CELL_PIXELS);
   }));
-  for (const [ink, wide] of [[theme.ground, 7], [theme.text, 3]]) {
-    pen.strokeStyle = ink;
-    pen.lineWidth = wide;
+  for (const [colour, lineWidth] of [[theme.ground, 7], [theme.text, 3]]) {
+    pen.strokeStyle = colour;
+    pen.lineWidth = lineWidth;
     pen.strokeRect(entry.column * CELL_PIXELS + 1.5, entry.row * CELL_PIXELS + 1.5, CELL_PIXELS - 3, CELL_PIXELS - 3);
   }
   const end = numberText(maxAbs, 2);

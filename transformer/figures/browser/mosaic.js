@@ -9,39 +9,39 @@ import { TERMS } from "./options.js";
 export function makeMosaic(choose, open = choose) {
   const grid = el("div", { class: "hu-grid", role: "radiogroup" });
   let buttons = []; // in the order on screen, like `places`
-  let places = [];
+  let heads = [];
   let builtKey = "";
   let paintedKey = "";
   let side = null;
   let kind = /** @type {Kind} */ ("cross");
   let selected = { layer: 0, head: 0 };
 
-  // `described(layer, head)` is announced after the name. It is also the tooltip unless `hover` says that the view
-  // shows its own. `below(layer, head)` returns a node to put below the thumbnail. `order` is a list of heads to show
-  // instead of all layers. `marked` is false if another mosaic has the selected head. `picture(canvas,
-  // layer, head)` draws other thumbnails than those of the weights; they are redrawn when `of` changes.
+  // `describe(layer, head)` returns a text that is announced after the name. It is also the tooltip, unless the view has
+  // its own (`ownTooltip`). `caption(layer, head)` returns a node to put below the thumbnail. `order` is a list of
+  // heads to show instead of all layers. `hasSelection` is false if another mosaic has the selected head.
+  // `picture(canvas, layer, head)` draws other thumbnails than those of the weights; a new `pictureId` redraws them.
   function draw(newSide, newKind, selection, theme, {
-    label = "", described = null, hover = false, below = null, order = null, marked = true, picture = null, of = "",
+    label = "", describe = null, ownTooltip = false, caption = null, order = null, hasSelection = true, picture = null, pictureId = "",
   } = {}) {
     [side, kind, selected] = [newSide, newKind, selection];
-    const key = `${side.id} ${side.number} ${kind} ${Boolean(below)} ${order ? writeHeads(order) : ""}`;
-    const pictureKey = `${key} ${of} ${theme.key}`;
-    if (builtKey !== key) build(label, order, Boolean(below));
+    const key = `${side.id} ${side.number} ${kind} ${Boolean(caption)} ${order ? writeHeads(order) : ""}`;
+    const pictureKey = `${key} ${pictureId} ${theme.key}`;
+    if (builtKey !== key) build(label, order, Boolean(caption));
     if (paintedKey !== pictureKey) paint(theme, picture);
     [builtKey, paintedKey] = [key, pictureKey];
     buttons.forEach((button, i) => {
-      const { layer, head } = places[i];
+      const { layer, head } = heads[i];
       const isSelected = layer === selected.layer && head === selected.head;
-      button.setAttribute("aria-checked", String(isSelected && marked));
+      button.setAttribute("aria-checked", String(isSelected && hasSelection));
       button.tabIndex = isSelected ? 0 : -1; // Tab focuses the selected one; arrow keys move on
-      const description = described ? described(layer, head) : "";
-      if (hover) button.setAttribute("aria-description", description);
-      else button.title = `${headName(places[i])}${description && `: ${description}`}`;
-      if (below) button.nextSibling.replaceChildren(below(layer, head));
+      const description = describe ? describe(layer, head) : "";
+      if (ownTooltip) button.setAttribute("aria-description", description);
+      else button.title = `${headName(heads[i])}${description && `: ${description}`}`;
+      if (caption) button.nextSibling.replaceChildren(caption(layer, head));
     });
   }
 
-  function build(label, order, captioned) {
+  function build(label, order, hasCaptions) {
     const { rows, columns } = side.labels(kind);
     const shape = columns.tokens.length / rows.tokens.length;
     grid.replaceChildren();
@@ -49,8 +49,8 @@ export function makeMosaic(choose, open = choose) {
     grid.style.setProperty("--hu-heads", side.n_heads);
     grid.style.setProperty("--hu-shape", Math.min(Math.max(shape, 0.8), 1.5));
     grid.classList.toggle("hu-ordered", Boolean(order));
-    places = order || allHeads(side, kind);
-    buttons = places.map(({ layer, head }) => {
+    heads = order || allHeads(side, kind);
+    buttons = heads.map(({ layer, head }) => {
       const button = el("button", {
         type: "button", role: "radio", class: "hu-thumb", "data-layer": layer, "data-head": head,
         "aria-label": headName({ layer, head }),
@@ -65,15 +65,15 @@ export function makeMosaic(choose, open = choose) {
       }
     }
     buttons.forEach((button, i) => {
-      const { layer, head } = places[i];
+      const { layer, head } = heads[i];
       if (!order && head === 0) grid.append(el("span", { class: "hu-row" }, displayNumber(layer)));
-      grid.append(captioned ? el("div", { class: "hu-pictured" }, button, el("div", { class: "hu-below" })) : button);
+      grid.append(hasCaptions ? el("div", { class: "hu-pictured" }, button, el("div", { class: "hu-below" })) : button);
     });
   }
 
   function paint(theme, picture) {
     buttons.forEach((button, i) => {
-      const { layer, head } = places[i];
+      const { layer, head } = heads[i];
       if (picture) picture(button.firstChild, layer, head);
       else paintThumb(button.firstChild, side.thumb(kind, layer, head), kind === "decoder", theme.ramp);
     });
@@ -91,7 +91,7 @@ export function makeMosaic(choose, open = choose) {
     } else return;
     event.preventDefault();
     event.stopPropagation();
-    const { layer, head } = places[next];
+    const { layer, head } = heads[next];
     choose(layer, head);
     buttons[next].focus();
   });

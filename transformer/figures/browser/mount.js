@@ -8,14 +8,14 @@ const QUEUE = Symbol.for("heads-up-turn"); // property of the document that all 
 
 // `make(place, report, setState)` creates the view. `report(choice)` sends an event, even if equal to the last
 // one; `setState(state)` sets a value that lasts.
-export function mounted(make) {
+export function mounted(makeView) {
   const views = new WeakMap(); // one per place in the page, kept between calls
   return ({ data, parentElement, setStateValue, setTriggerValue }) => {
     if (!views.has(parentElement)) {
       const setters = {};
       const report = (choice) => inOwnMessage(() => setters.trigger("choice", choice));
       const setState = (state) => inOwnMessage(() => setters.state("state", state));
-      views.set(parentElement, { view: make(parentElement, report, setState), setters });
+      views.set(parentElement, { view: makeView(parentElement, report, setState), setters });
     }
     const { view, setters } = views.get(parentElement);
     // New with each call, since they refer to the fragment that contains the view, which may have changed.

@@ -22,7 +22,7 @@ export function makeNotableHeads(openState) {
     if (newKey === drawnKey) return;
     drawnKey = newKey;
     node.hidden = !notableHeads.length;
-    list.replaceChildren(...notableHeads.map(({ segments, look: changes }) => {
+    list.replaceChildren(...notableHeads.map(({ segments, state: changes }) => {
       const button = el("button", { type: "button" }, `${KINDS[changes.kind]}, ${headName(/** @type {any} */ (changes))}`);
       button.addEventListener("click", () => openState(changes));
       const text = segments.map(([part, word]) => (word ? el("strong", {}, el("bdi", {}, part)) : part));

@@ -55,8 +55,8 @@ export function makeControls(set) {
     kinds.hidden = availableKinds.length < 2;
     const unusable = { renormalise: state.special !== "hidden", word_row: state.kind !== "cross" || state.exact };
     const usable = viewOptions.filter((name) => !unusable[name]);
-    const unset = usable.filter((name) => !ALWAYS_SHOWN.includes(name) && state[name] === defaults[name]);
-    const extraOptions = unset.length > 1 ? unset : [];
+    const defaultOptions = usable.filter((name) => !ALWAYS_SHOWN.includes(name) && state[name] === defaults[name]);
+    const extraOptions = defaultOptions.length > 1 ? defaultOptions : [];
     const visible = usable.filter((name) => state.more || !extraOptions.includes(name));
     more.hidden = !extraOptions.length;
     more.setAttribute("aria-expanded", String(Boolean(state.more)));

@@ -89,7 +89,7 @@ export function makePins(ctx) {
       });
       return wordButton;
     };
-    const line = (of) => sideWords.filter((word) => word.of === of).map(button);
+    const line = (sentence) => sideWords.filter((word) => word.sentence === sentence).map(button);
     const target = line("t");
     words.replaceChildren(
       el("span", { class: "hu-pincaption" }, "Pin a word:"), el("span", { class: "hu-pinline" }, ...line("s")),
@@ -114,9 +114,9 @@ export function makePins(ctx) {
     const nodes = kinds.map(([kind]) => section(kind).node);
     if (nodes.length !== grids.children.length || nodes.some((node, i) => node !== grids.children[i])) grids.replaceChildren(...nodes);
     grids.style.setProperty("--hu-heads", side.n_heads);
-    for (const [kind, positions] of kinds) drawKind(pinned, kind, strongestAttention(side, pinned, kind, positions));
+    for (const [kind, kindDirections] of kinds) drawKind(pinned, kind, strongestAttention(side, pinned, kind, kindDirections));
     bar.draw(theme.ramp, [[0, "0"], [0.5, "0.5"], [1, "1"]]);
-    notShownNote.textContent = nodes.length ? KIND_NOT_SHOWN[pinned.of] : "";
+    notShownNote.textContent = nodes.length ? KIND_NOT_SHOWN[pinned.sentence] : "";
     drawResult(pinned, strongestHeads(side, pinned, state.way));
   }
 
@@ -125,9 +125,9 @@ export function makePins(ctx) {
     const weightOf = ({ layer, head }) => headWeights[layer * side.n_heads + head];
     section(kind).mosaic.draw(side, kind, state, theme, {
       label: KINDS[kind],
-      marked: kind === state.kind,
-      of: `${state.pin} ${state.way}`,
-      described: (layer, head) => description(weightOf({ layer, head }), pinned),
+      hasSelection: kind === state.kind,
+      pictureId: `${state.pin} ${state.way}`,
+      describe: (layer, head) => description(weightOf({ layer, head }), pinned),
       picture: (canvas, layer, head) => {
         [canvas.width, canvas.height] = [1, 1];
         const pen = canvas.getContext("2d");
@@ -156,7 +156,7 @@ export function makePins(ctx) {
   return { node, draw };
 }
 
-// 1 only if exact.
+// Shows 1 only if the weight is exactly 1.
 const weightText = ({ weight }) => (weight >= 0.9995 && weight < 1 ? "> 0.999" : weight.toFixed(3));
 
 // Words separated by spaces, each isolated from the direction of its letters.

@@ -3,14 +3,14 @@
 
 import { allHeads } from "./matrix.js";
 
-/** @typedef {{ of: "s" | "t", word: number, label: string, members: number[] }} Pinned */
+/** @typedef {{ sentence: "s" | "t", word: number, label: string, members: number[] }} Pinned */
 /** @typedef {{ kind: Kind, layer: number, head: number, weight: number, way: "to" | "from", other: string }} PinAttention */
 
 // The words of the source ("s") and of the translation ("t"), in order.
 /** @param {Side} side @returns {Pinned[]} */
 export function pinnableWords(side) {
-  const wordsOf = (which, { plain, plain_labels }) => plain_labels.flatMap((label, word) => (label
-    ? [{ of: which, word, label, members: plain.flatMap((number, position) => (number === word ? [position] : [])) }]
+  const wordsOf = (sentence, { plain, plain_labels }) => plain_labels.flatMap((label, word) => (label
+    ? [{ sentence, word, label, members: plain.flatMap((number, position) => (number === word ? [position] : [])) }]
     : []));
   const target = side.kinds.some((kind) => kind !== "encoder") ? wordsOf("t", side.tgt) : [];
   return [...wordsOf("s", side.src), ...target];
@@ -20,38 +20,38 @@ export function pinnableWords(side) {
 /** @param {Side} side @param {string} pin @returns {Pinned | null} */
 export function pinnedWord(side, pin) {
   const position = Number(pin.slice(1));
-  return pin ? pinnableWords(side).find((pinned) => pinned.of === pin[0] && pinned.members.includes(position)) ?? null : null;
+  return pin ? pinnableWords(side).find((pinned) => pinned.sentence === pin[0] && pinned.members.includes(position)) ?? null : null;
 }
 
 // The word of a row or column of a kind; null if it is not a word. A row of cross-attention belongs to the word
 // it writes, which the decoder reads one position later.
-/** @param {Side} side @param {Kind} kind @param {"q" | "k"} which @param {number} position */
-export function wordAt(side, kind, which, position) {
-  const source = kind === "encoder" || (kind === "cross" && which === "k");
-  const readPosition = kind === "cross" && which === "q" ? position + 1 : position;
+/** @param {Side} side @param {Kind} kind @param {"q" | "k"} axis @param {number} position */
+export function wordAt(side, kind, axis, position) {
+  const source = kind === "encoder" || (kind === "cross" && axis === "k");
+  const readPosition = kind === "cross" && axis === "q" ? position + 1 : position;
   return pinnedWord(side, `${source ? "s" : "t"}${readPosition}`);
 }
 
 /** @param {Pinned} pinned */
-export const pinOf = ({ of, members }) => `${of}${members[0]}`;
+export const pinOf = ({ sentence, members }) => `${sentence}${members[0]}`;
 
 // How a kind of attention contains the word: as a column that gets attention, as a row that gives it.
-const WAYS_BY_KIND = {
+const DIRECTIONS_BY_KIND = {
   s: { encoder: ["to", "from"], cross: ["to"] },
   t: { decoder: ["to", "from"], cross: ["from"] },
 };
 /** @param {Side} side @param {Pinned} pinned @param {State["way"]} way @returns {[Kind, ("to" | "from")[]][]} */
-export function positionsIn(side, { of }, way) {
+export function positionsIn(side, { sentence }, way) {
   return side.kinds.flatMap((kind) => {
-    const ways = (WAYS_BY_KIND[of][kind] || []).filter((possible) => way === "both" || possible === way);
-    return ways.length ? [[kind, ways]] : [];
+    const directions = (DIRECTIONS_BY_KIND[sentence][kind] || []).filter((direction) => way === "both" || direction === way);
+    return directions.length ? [[kind, directions]] : [];
   });
 }
 
 // The strongest attention of one head: to the word, from it, or the stronger of the two.
 /** @param {Side} side @param {Pinned} pinned @returns {PinAttention} */
-function headAttention(side, pinned, kind, ways, { layer, head }) {
-  const all = ways.map((way) => {
+function headAttention(side, pinned, kind, directions, { layer, head }) {
+  const attentions = directions.map((way) => {
     const { weights, others, words, top } = side.pinWeights(kind, way);
     // A row of cross-attention belongs to the token before, which the decoder has just read.
     const word = kind === "cross" && way === "from" ? side.predicted.plain[pinned.members[0] - 1] : pinned.word;
@@ -60,19 +60,19 @@ function headAttention(side, pinned, kind, ways, { layer, head }) {
     const labels = way === "from" ? columns : kind === "cross" ? writes : rows;
     return { kind, layer, head, way, weight: (weights[index] / top) ** 2, other: labels.plain_labels[others[index]] };
   });
-  return all.reduce((best, attention) => (attention.weight > best.weight ? attention : best));
+  return attentions.reduce((best, attention) => (attention.weight > best.weight ? attention : best));
 }
 
 // All heads of a kind, layer by layer.
-/** @param {Side} side @param {Pinned} pinned @param {Kind} kind @param {("to" | "from")[]} ways */
-export function strongestAttention(side, pinned, kind, ways) {
-  return allHeads(side, kind).map((head) => headAttention(side, pinned, kind, ways, head));
+/** @param {Side} side @param {Pinned} pinned @param {Kind} kind @param {("to" | "from")[]} directions */
+export function strongestAttention(side, pinned, kind, directions) {
+  return allHeads(side, kind).map((head) => headAttention(side, pinned, kind, directions, head));
 }
 
 // The heads of all kinds with the strongest attention to or from the word, at most `limit` with a weight above 0.
 /** @param {Side} side @param {Pinned} pinned @param {State["way"]} way */
 export function strongestHeads(side, pinned, way, limit = 5) {
-  return positionsIn(side, pinned, way).flatMap(([kind, ways]) => strongestAttention(side, pinned, kind, ways))
+  return positionsIn(side, pinned, way).flatMap(([kind, directions]) => strongestAttention(side, pinned, kind, directions))
     .filter(({ weight }) => weight > 0).sort((a, b) => b.weight - a.weight).slice(0, limit);
 }
 
@@ -80,16 +80,16 @@ export function strongestHeads(side, pinned, way, limit = 5) {
 /** @param {Side} side @param {State} state */
 export function pinnedTokens(side, { pin, way, kind }) {
   const pinned = pinnedWord(side, pin);
-  const [, ways] = pinned ? positionsIn(side, pinned, way).find(([otherKind]) => otherKind === kind) || [] : [];
-  return (ways || []).flatMap((direction) => pinned.members.map((position) =>
+  const [, directions] = pinned ? positionsIn(side, pinned, way).find(([otherKind]) => otherKind === kind) || [] : [];
+  return (directions || []).flatMap((direction) => pinned.members.map((position) =>
     (direction === "to" ? `k${position}` : `q${kind === "cross" ? position - 1 : position}`)));
 }
 
-// "parapluie attends to umbrella" as [text, whether it is a word of the sentences]; `whole` also says that a word
+// "parapluie attends to umbrella" as [text, whether it is a word of the sentences]; `isFullSentence` adds that a word
 // of the translation attends there before it is written.
 /** @param {PinAttention} attention @param {string} label @returns {[string, boolean][]} */
-export function attentionText({ way, other, kind, weight }, label, whole = false) {
+export function attentionText({ way, other, kind, weight }, label, isFullSentence = false) {
   if (!(weight > 0)) return [["no other word", false]];
-  const verb = whole && kind === "cross" ? "attends, when it is written, to" : "attends to";
+  const verb = isFullSentence && kind === "cross" ? "attends, when it is written, to" : "attends to";
   return way === "to" ? [[other, true], [verb, false], [label, true]] : [[label, true], [verb, false], [other, true]];
 }

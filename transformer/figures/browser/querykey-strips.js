@@ -39,10 +39,10 @@ export function makeStrips(ctx, lines, point) {
   }
   canvas.addEventListener("pointermove", (event) => {
     const { layout } = stage;
-    const at = Math.floor((event.offsetX - layout.left) / layout.cellWidth);
+    const dimension = Math.floor((event.offsetX - layout.left) / layout.cellWidth);
     const line = Math.floor((event.offsetY - layout.top) / layout.pitch);
-    const inside = at >= 0 && at < layout.count && line >= 0 && line < layout.lines.length;
-    point(inside ? at : -1);
+    const inside = dimension >= 0 && dimension < layout.count && line >= 0 && line < layout.lines.length;
+    point(inside ? dimension : -1);
     showTooltip(inside ? line : -1);
   });
   canvas.addEventListener("pointerleave", () => point(-1));
@@ -111,8 +111,8 @@ export function makeKeyBars(ctx, working, choose) {
     stage.draw(label);
   };
   const keyUnder = (event) => {
-    const at = Math.floor((event.offsetX - stage.layout.left) / stage.layout.cellWidth);
-    return at >= 0 && at < working().count ? at : -1;
+    const index = Math.floor((event.offsetX - stage.layout.left) / stage.layout.cellWidth);
+    return index >= 0 && index < working().count ? index : -1;
   };
   canvas.addEventListener("pointermove", (event) => {
     hovered = keyUnder(event);
@@ -146,7 +146,7 @@ function planBars(ctx, pen, w, width) {
   if (slant) cellWidth = Math.min(cellWidth, (width - left - (cellWidth >= 16 ? label * 0.7 : 6)) / w.count);
   const top = Math.ceil(slant === 0 ? 24 : label * Math.sin(slant) + 20);
   const barAreaHeight = scaled(ctx, BAR_AREA_HEIGHT);
-  return { left, top, cellWidth, slant, barAreaHeight, limit: label, every: Math.ceil(scaled(ctx, 13) / cellWidth), height: top + 2 * barAreaHeight + 34 };
+  return { left, top, cellWidth, slant, barAreaHeight, maxLabelWidth: label, labelInterval: Math.ceil(scaled(ctx, 13) / cellWidth), height: top + 2 * barAreaHeight + 34 };
 }
 
 /** @param {Context} ctx @param {Pen} pen */
@@ -184,11 +184,11 @@ function paintBars(ctx, pen, layout, w, hovered) {
   if (w.visibleCount < w.count) hatch(pen, left + w.visibleCount * cellWidth, top, (w.count - w.visibleCount) * cellWidth, baseline - top, theme.faint);
   pen.fillStyle = theme.line;
   for (const y of [zero, baseline]) pen.fillRect(left, y - 0.5, cellWidth * w.count, 1);
-  for (const [at, ink] of [[w.column, theme.choice], [hovered, theme.text]]) {
-    if (at < 0) continue;
+  for (const [index, ink] of [[w.column, theme.choice], [hovered, theme.text]]) {
+    if (index < 0) continue;
     pen.lineWidth = 2;
     pen.strokeStyle = ink;
-    pen.strokeRect(left + at * cellWidth - 1, top - 3, Math.max(cellWidth - gap, 2) + 2, baseline - top + 6);
+    pen.strokeRect(left + index * cellWidth - 1, top - 3, Math.max(cellWidth - gap, 2) + 2, baseline - top + 6);
   }
 }
 
@@ -198,11 +198,11 @@ function drawKeyNames(ctx, pen, layout, w, hovered) {
   pen.textBaseline = "middle";
   w.labels.columns.names.forEach((token, j) => {
     const chosen = j === w.column || j === hovered;
-    if (!chosen && (j % layout.every || Math.abs(j - w.column) < layout.every)) return;
+    if (!chosen && (j % layout.labelInterval || Math.abs(j - w.column) < layout.labelInterval)) return;
     pen.font = `${chosen ? "600 " : ""}${scaled(ctx, LABEL_SIZE)}px ${theme.font}`;
     pen.save();
     pen.translate(layout.left + (j + 0.5) * layout.cellWidth, layout.top - 10);
-    const text = shorten(pen, token, layout.limit + 4);
+    const text = shorten(pen, token, layout.maxLabelWidth + 4);
     if (layout.slant) pen.rotate(-layout.slant);
     else pen.translate(-tokenWidth(pen, text) / 2, -4);
     drawToken(pen, text, 0, theme, chosen, j >= w.visibleCount);

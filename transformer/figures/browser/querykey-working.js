@@ -18,8 +18,8 @@ export function softmaxOf(scores, count) {
   return exponentials.map((x) => x / sum);
 }
 
-export const maxAbsOf = (lines) => lines.reduce((most, line) => line.reduce((a, x) => Math.max(a, Math.abs(x)), most), 0) || 1;
-const greatestGap = (a, b) => a.reduce((gap, x, i) => Math.max(gap, Math.abs(x - b[i])), 0);
+export const maxAbsOf = (lines) => lines.reduce((max, line) => line.reduce((a, x) => Math.max(a, Math.abs(x)), max), 0) || 1;
+const maxGap = (a, b) => a.reduce((gap, x, i) => Math.max(gap, Math.abs(x - b[i])), 0);
 
 // The calculation for the query and key of the state; null while data are missing. `visibleCount` is the number of keys that
 // are not masked, `listed` the keys whose weighted values are drawn one by one, `others` the rest, `traced` the model's
@@ -62,9 +62,9 @@ export function workSteps(w, side) {
   const [query, key] = [{ token: w.labels.rows.names[w.row] }, { token: w.labels.columns.names[w.column] }];
   const [traced, share] = [w.scores[w.column], w.shares[w.column]];
   const masked = w.column >= w.visibleCount;
-  const checkOf = (what, here, there) => ({ text: `${what} computed here ${fixed(here)}, in the trace ${fixed(there)}`, matches: Math.abs(here - there) < MAX_ROUNDING_GAP * Math.max(1, Math.abs(there)) });
-  const gap = greatestGap(w.shares, w.traced.weights);
-  const outputGap = greatestGap(w.output, w.traced.output);
+  const checkOf = (formula, computed, traceValue) => ({ text: `${formula} computed here ${fixed(computed)}, in the trace ${fixed(traceValue)}`, matches: Math.abs(computed - traceValue) < MAX_ROUNDING_GAP * Math.max(1, Math.abs(traceValue)) });
+  const gap = maxGap(w.shares, w.traced.weights);
+  const outputGap = maxGap(w.output, w.traced.output);
   const words = hasExactNames() ? "" : " There is one for each token, so tokens are shown here, not whole words; “…” marks a token that continues a word.";
   return [
     { title: ["The query of “", query, "”"], text: `This head multiplies the token's vector by its matrix W^Q and gets d_k = ${w.d} numbers: q. They are drawn in step 3, blue above zero, orange below.${words}` },

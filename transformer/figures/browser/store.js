@@ -109,7 +109,7 @@ function makeSide(sideHeader, number, part) {
   // The strongest attention to every word ("to") or from it ("from") in every head of a kind, and the word at
   // the other end: as levels, for the heads of all layers in order.
   function pinWeights(kind, way) {
-    const [strongest, otherWords] = ["", ".who"].map((suffix) => part(`${number}.pins.${kind}.${way}${suffix}`));
+    const [strongest, otherWords] = ["", ".words"].map((suffix) => part(`${number}.pins.${kind}.${way}${suffix}`));
     return { weights: strongest.values, top: strongest.top, others: otherWords.values, words: strongest.shape[2] };
   }
 

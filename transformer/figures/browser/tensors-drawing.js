@@ -39,7 +39,7 @@ export function planTensor(pen, width, { header, theme, start, firstRow }) {
     left, tableWidth, columns, hasOverview, count, cellWidth, firstColumn, slant, overviewHeight, top, rowHeight, rows,
     firstRow: Math.min(firstRow, header.rows.length - rows),
     rowCount: header.rows.length,
-    limit: slant ? longestName : hasTokens ? cellWidth - 4 : cellWidth * labelInterval,
+    maxLabelWidth: slant ? longestName : hasTokens ? cellWidth - 4 : cellWidth * labelInterval,
     showsNumbers: cellWidth >= NUMBER_CELL * size * 0.9,
     labelInterval,
     height: top + rows * rowHeight + 2,
@@ -66,7 +66,7 @@ export function tooltipAnchor(plan, { inOverview, row, position }) {
 
 /** @param {Pen} pen @param {any} plan @param {any} options */
 export function paintTensor(pen, plan, { header, values, order, theme, cell, hovered }) {
-  const level = levelOf(header);
+  const level = levelScale(header);
   const css = header.signed ? theme.divergingCss : theme.css;
   if (plan.hasOverview) paintOverview(pen, plan, { header, values, order, theme, level });
   paintColumnNames(pen, plan, { header, order, theme, cell });
@@ -93,33 +93,33 @@ export function paintTensor(pen, plan, { header, values, order, theme, cell, hov
         pen.fillStyle = textColourOn(colour);
       }
       if (header.cells) paintLabel(pen, plan, header.cells[row][order[c + plan.firstColumn]], x, y);
-      if (plan.showsNumbers) pen.fillText(cellNumber(value, header.most), x + (plan.cellWidth - gap) / 2, y + (header.cells ? plan.rowHeight * 0.74 : plan.rowHeight / 2 + 0.5));
+      if (plan.showsNumbers) pen.fillText(cellNumber(value, header.max_abs), x + (plan.cellWidth - gap) / 2, y + (header.cells ? plan.rowHeight * 0.74 : plan.rowHeight / 2 + 0.5));
     }
     pen.textAlign = "left";
   }
-  if (cell) frameCell(pen, plan, order, cell, theme.choice, cell.inThisTable ? 3 : 1.5);
+  if (cell) frameCell(pen, plan, order, cell, theme.choice, cell.in_this_table ? 3 : 1.5);
   if (hovered && !hovered.inOverview) frameCell(pen, plan, order, { row: hovered.row, column: order[hovered.position] }, theme.text, 1.5);
 }
 
 // Draw a cell's own label above its number.
 /** @param {Pen} pen @param {string} text @param {number} x @param {number} y */
 function paintLabel(pen, plan, text, x, y) {
-  const ink = String(pen.fillStyle);
+  const textColour = String(pen.fillStyle);
   pen.save();
   pen.font = `600 ${pen.font}`;
   pen.textAlign = "left";
-  const short = shorten(pen, text, plan.cellWidth - 8);
-  pen.translate(x + (plan.cellWidth - tokenWidth(pen, short)) / 2, y + plan.rowHeight * 0.32);
-  drawToken(pen, short, 0, { faint: ink, muted: ink, text: ink }, false);
+  const shortText = shorten(pen, text, plan.cellWidth - 8);
+  pen.translate(x + (plan.cellWidth - tokenWidth(pen, shortText)) / 2, y + plan.rowHeight * 0.32);
+  drawToken(pen, shortText, 0, { faint: textColour, muted: textColour, text: textColour }, false);
   pen.restore();
-  pen.fillStyle = ink;
+  pen.fillStyle = textColour;
 }
 
 /** @param {Pen} pen */
-function frameCell(pen, plan, order, cell, ink, lineWidth) {
+function frameCell(pen, plan, order, cell, colour, lineWidth) {
   const [c, r] = [order.indexOf(cell.column) - plan.firstColumn, cell.row - plan.firstRow];
   if (c < 0 || c >= plan.count || r < 0 || r >= plan.rows) return;
-  pen.strokeStyle = ink;
+  pen.strokeStyle = colour;
   pen.lineWidth = lineWidth;
   pen.strokeRect(plan.left + c * plan.cellWidth - 0.5, plan.top + r * plan.rowHeight - 0.5, plan.cellWidth, plan.rowHeight);
 }
@@ -164,7 +164,7 @@ function paintColumnNames(pen, plan, { header, order, theme, cell }) {
     pen.font = `${isSelected ? "600 " : ""}${SMALL_LABEL_SIZE * plan.size}px ${theme.font}`;
     pen.save();
     pen.translate(plan.left + (c + 0.5) * plan.cellWidth, plan.top - 9);
-    const text = shorten(pen, columnName(header, column), plan.limit);
+    const text = shorten(pen, columnName(header, column), plan.maxLabelWidth);
     if (plan.slant) pen.rotate(-Math.PI / 4);
     else pen.translate(-tokenWidth(pen, text) / 2, 0);
     drawToken(pen, text, 0, theme, isSelected, !header.columns);
@@ -182,8 +182,8 @@ function textColourOn(colour) {
 }
 
 // A function that returns the level of a number on the colour scale, 0 to 255, or -1 for NaN and infinity.
-function levelOf({ kind, most, signed }) {
-  const top = most || 1;
+function levelScale({ kind, max_abs: maxAbs, signed }) {
+  const top = maxAbs || 1;
   if (signed) return (value) => (Number.isFinite(value) ? Math.round(127.5 * (1 + Math.max(Math.min(value / top, 1), -1))) : -1);
   const share = kind === "share" ? Math.sqrt : (part) => part;
   return (value) => (Number.isFinite(value) ? Math.round(255 * share(Math.min(Math.max(value / top, 0), 1))) : -1);
@@ -191,8 +191,8 @@ function levelOf({ kind, most, signed }) {
 
 // The legend: its colours, ticks as [position, text], and a line of text.
 /** @param {any} options @param {Theme} theme */
-export function scaleOf({ kind, most, signed }, theme) {
-  const end = numberText(most, 3);
+export function scaleOf({ kind, max_abs: maxAbs, signed }, theme) {
+  const end = numberText(maxAbs, 3);
   if (signed) return { ramp: theme.diverging, ticks: [[0, `−${end}`], [0.5, "0"], [1, end]], note: "" };
   if (kind === "share") return { ramp: theme.ramp, ticks: [0, 0.01, 0.1, 0.25, 0.5, 1].map((tick) => [Math.sqrt(tick), String(tick)]), note: "Square-root colour scale, so that small values are visible." };
   return { ramp: theme.ramp, ticks: [[0, "0"], [1, end]], note: "" };

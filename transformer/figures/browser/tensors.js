@@ -12,14 +12,14 @@ import { cellUnder, columnName, paintTensor, planTensor, scaleOf, tooltipAnchor 
 const TENSOR_REPORT_MS = 150; // ms without another key press, so that a held arrow key reports once
 
 // Tables of equal width show the same columns: where every view's frame begins, by number of columns.
-const FRAME_STARTS = new Map();
-const SHOWN_VIEWS = new Set();
+const FIRST_COLUMNS = new Map();
+const OPEN_VIEWS = new Set();
 
 export function tensorsView(container, report) {
   let [header, values, order, cell, hovered, theme] = [null, null, null, null, null, null];
-  let [reporting, isDragging, drawnCell, strongestFirst, firstRow] = [0, false, "", false, 0];
+  let [reportTimer, isDragging, drawnCell, strongestFirst, firstRow] = [0, false, "", false, 0];
   const stage = makeStage({
-    plan: (pen, width) => planTensor(pen, width, { header, theme, start: startOf(), firstRow }),
+    plan: (pen, width) => planTensor(pen, width, { header, theme, start: firstVisibleColumn(), firstRow }),
     paint: (pen, plan) => paintTensor(pen, plan, { header, values, order, theme, cell, hovered }),
   });
   const { canvas } = stage;
@@ -33,20 +33,20 @@ export function tensorsView(container, report) {
 
   const columnCount = () => header.columns_count;
   const columnsKey = () => `${header.column_axis} ${columnCount()}`;
-  const startOf = () => (strongestFirst ? sortedStart : FRAME_STARTS.get(columnsKey()) || 0);
-  let sortedStart = 0;
+  const firstVisibleColumn = () => (strongestFirst ? sortedFirstColumn : FIRST_COLUMNS.get(columnsKey()) || 0);
+  let sortedFirstColumn = 0;
 
   function show(bytes) {
     const { header: newHeader, parts } = unpack(bytes);
     const isSameTable = header && header.id === newHeader.id;
     header = newHeader;
     values = parts.get("values").values;
-    if (!isSameTable) [strongestFirst, sortedStart, firstRow, hovered] = [false, 0, 0, null];
+    if (!isSameTable) [strongestFirst, sortedFirstColumn, firstRow, hovered] = [false, 0, 0, null];
     order = orderOf(values, header, strongestFirst);
     const cellChanged = JSON.stringify(header.cell) !== drawnCell;
     drawnCell = JSON.stringify(header.cell);
     if (cellChanged) cell = header.cell && { ...header.cell };
-    SHOWN_VIEWS.add(view);
+    OPEN_VIEWS.add(view);
     redraw();
     if (cell && (cellChanged || !isSameTable)) revealCell();
   }
@@ -65,10 +65,10 @@ export function tensorsView(container, report) {
 
   function moveFrame(start) {
     const plan = stage.layout;
-    const clamped = Math.min(Math.max(start, 0), columnCount() - plan.count);
-    if (strongestFirst) sortedStart = clamped;
-    else FRAME_STARTS.set(columnsKey(), clamped);
-    for (const other of strongestFirst ? [view] : SHOWN_VIEWS) other.redrawIf(columnsKey());
+    const firstColumn = Math.min(Math.max(start, 0), columnCount() - plan.count);
+    if (strongestFirst) sortedFirstColumn = firstColumn;
+    else FIRST_COLUMNS.set(columnsKey(), firstColumn);
+    for (const other of strongestFirst ? [view] : OPEN_VIEWS) other.redrawIf(columnsKey());
   }
 
   function redraw() {
@@ -95,17 +95,17 @@ export function tensorsView(container, report) {
     const value = values[hovered.row * columnCount() + order[hovered.position]];
     const column = columnName(header, order[hovered.position]);
     const line = (axis, label) => (axis ? el("span", {}, `${axis} `, tokenText(label)) : null);
-    const [x, y, high] = tooltipAnchor(stage.layout, hovered);
+    const [x, y, height] = tooltipAnchor(stage.layout, hovered);
     const label = header.cells ? el("span", {}, tokenText(header.cells[hovered.row][order[hovered.position]])) : null;
-    stage.showTooltip([el("strong", {}, tensorNumber(value, 5)), label, line(header.row_axis, header.rows[hovered.row]), line(header.column_axis, column)].filter(Boolean), x, y, high);
+    stage.showTooltip([el("strong", {}, tensorNumber(value, 5)), label, line(header.row_axis, header.rows[hovered.row]), line(header.column_axis, column)].filter(Boolean), x, y, height);
   }
 
   function select(row, column) {
-    cell = { row, column, inThisTable: true };
+    cell = { row, column, in_this_table: true };
     redraw();
     revealCell();
-    clearTimeout(reporting);
-    reporting = setTimeout(() => report({ row, column }), TENSOR_REPORT_MS);
+    clearTimeout(reportTimer);
+    reportTimer = setTimeout(() => report({ row, column }), TENSOR_REPORT_MS);
   }
 
   canvas.addEventListener("pointerdown", (event) => {
@@ -145,7 +145,7 @@ export function tensorsView(container, report) {
   canvas.addEventListener("blur", () => { hovered = null; redraw(); });
   sortButton.addEventListener("click", () => {
     strongestFirst = !strongestFirst;
-    sortedStart = 0;
+    sortedFirstColumn = 0;
     order = orderOf(values, header, strongestFirst);
     redraw();
     if (!strongestFirst) revealCell();
@@ -158,8 +158,8 @@ export function tensorsView(container, report) {
     show,
     close: () => {
       resized.disconnect();
-      clearTimeout(reporting);
-      SHOWN_VIEWS.delete(view);
+      clearTimeout(reportTimer);
+      OPEN_VIEWS.delete(view);
     },
   };
 }
@@ -184,17 +184,17 @@ export function makeRanked(select) {
 
   function draw(header, values, cell) {
     const columns = header.columns_count;
-    node.hidden = !header.cells || columns < 2 || !cell?.inThisTable;
+    node.hidden = !header.cells || columns < 2 || !cell?.in_this_table;
     if (node.hidden) return;
     const row = cell?.row ?? 0;
     const rowValues = values.subarray(row * columns, (row + 1) * columns);
     // The zero of logits is arbitrary: bars start at the smallest value shown.
-    const shares = header.kind === "share" || header.kind === "positive";
-    const [low, high] = [shares ? 0 : Math.min(...rowValues), Math.max(...rowValues)];
-    title.replaceChildren(`Position ${row + (header.first || 0)}, after `, tokenText(header.rows[row]), shares ? "" : ". Bars start at the smallest of these.");
+    const startsAtZero = header.kind === "share" || header.kind === "positive";
+    const [minValue, high] = [startsAtZero ? 0 : Math.min(...rowValues), Math.max(...rowValues)];
+    title.replaceChildren(`Position ${row + (header.first || 0)}, after `, tokenText(header.rows[row]), startsAtZero ? "" : ". Bars start at the smallest of these.");
     list.replaceChildren(...Array.from(rowValues, (value, column) => {
-      const width = (100 * (value - low)) / (high - low || 1);
-      const chosen = cell?.inThisTable && cell.column === column;
+      const width = (100 * (value - minValue)) / (high - minValue || 1);
+      const chosen = cell?.in_this_table && cell.column === column;
       const button = el("button", { type: "button", class: "hu-ranked-row", "aria-pressed": String(Boolean(chosen)) },
         el("span", { class: "hu-ranked-name" }, tokenText(header.cells[row][column])),
         el("span", { class: "hu-ranked-bar" }, el("span", { style: `width: ${Math.max(width, 0.5)}%` })),

@@ -75,12 +75,12 @@ interface Theme {
 // Layout of a table's cells in CSS pixels: `layoutCells`.
 interface TableLayout {
   span: Span; left: number; top: number; cellWidth: number; cellHeight: number; slant: number; marginals: boolean;
-  sums: boolean; limit: number; everyColumn: number; everyRow: number; size: number; right: number; bottom: number;
+  sums: boolean; maxLabelWidth: number; everyColumn: number; everyRow: number; size: number; right: number; bottom: number;
   height: number;
 }
 
 // Something to notice: text in which words of the sentence are marked, and the state that shows it.
-interface Notice { segments: [string, boolean][]; look: Partial<State> }
+interface Notice { segments: [string, boolean][]; state: Partial<State> }
 
 interface Figure { title: string; width: number; height: number; paint(pen: Pen): void }
 interface Table { caption: string; columns: string[]; rows: unknown[][] }
@@ -90,7 +90,7 @@ interface Pairs { src_tokens: Pair[]; tgt_tokens: Pair[] }
 // The context of a view.
 interface Context {
   set(changes: Partial<State>): void;
-  store: { later: Map<string, () => Promise<Part>> }; live: boolean; forces: boolean; views: string[]; secondKind: string; state: State; theme: Theme;
+  store: { later: Map<string, () => Promise<Part>> }; live: boolean; canForce: boolean; views: string[]; secondKind: string; state: State; theme: Theme;
   sides: Side[]; side: Side; pairs: Pairs;
   matrix(side?: Side, changes?: Partial<State>): Matrix | null;
   title(): string;

@@ -20,7 +20,7 @@ export async function servedView(path, pages) {
 
 // A browser may cache a failed import, so each retry uses another address.
 /** @param {string} url @param {(url: string) => Promise<any>} load @param {number[]} delays */
-export async function importWithRetries(url, load = (at) => import(at), delays = RETRY_DELAYS_MS) {
+export async function importWithRetries(url, load = (address) => import(address), delays = RETRY_DELAYS_MS) {
   for (const [count, delay] of delays.entries()) {
     try {
       return await load(count ? `${url}?${count}` : url);

@@ -9,9 +9,9 @@ import { unpack } from "./store.js";
 const FADE_MS = 700; // ms to fade from one picture of a head to the next
 const MAX_ENLARGED = 2; // number of enlarged cards
 const ORDERS = {
-  name: ["Name", (a, b) => a.who.localeCompare(b.who)],
-  far: ["Most steps", (a, b) => b.share - a.share],
-  right: ["Highest accuracy", (a, b) => (b.right ?? -1) - (a.right ?? -1)],
+  name: ["Name", (a, b) => a.owner.localeCompare(b.owner)],
+  steps: ["Most steps", (a, b) => b.share - a.share],
+  accuracy: ["Highest accuracy", (a, b) => (b.accuracy ?? -1) - (a.accuracy ?? -1)],
   loss: ["Lowest loss", (a, b) => lossOf(a) - lossOf(b)],
 };
 
@@ -58,11 +58,11 @@ export function wallView(container, report) {
 
   function updateCard(card) {
     if (!drawnCards.has(card.name)) drawnCards.set(card.name, makeCard(card.name));
-    const { node, button, who, title, canvas, curve, progress, ends } = drawnCards.get(card.name);
+    const { node, button, owner, title, canvas, curve, progress, ends } = drawnCards.get(card.name);
     const isLarge = enlarged.includes(card.name);
     node.dataset.status = card.status;
     button.setAttribute("aria-pressed", String(isLarge));
-    who.textContent = card.who;
+    owner.textContent = card.owner;
     title.textContent = card.title;
     canvas.setAttribute("aria-label", card.head);
     canvas.hidden = !heads.has(card.name);
@@ -72,12 +72,12 @@ export function wallView(container, report) {
   }
 
   function makeCard(name) {
-    const [who, title, progress] = [el("b", {}), el("span", { class: "hu-wall-title" }), el("span", { class: "hu-wall-progress" })];
+    const [owner, title, progress] = [el("b", {}), el("span", { class: "hu-wall-title" }), el("span", { class: "hu-wall-progress" })];
     const canvas = el("canvas", { role: "img", "aria-label": "Its clearest head" });
     const ends = el("span", { class: "hu-wall-ends" });
     const curve = document.createElementNS(SVG, "svg");
     curve.setAttribute("role", "img");
-    const button = el("button", { type: "button", class: "hu-wall-card" }, who, title, el("span", { class: "hu-wall-pictures" }, canvas, curve), progress, ends);
+    const button = el("button", { type: "button", class: "hu-wall-card" }, owner, title, el("span", { class: "hu-wall-pictures" }, canvas, curve), progress, ends);
     button.addEventListener("click", () => {
       enlarged = enlarged.includes(name) ? enlarged.filter((other) => other !== name) : [...enlarged, name].slice(-MAX_ENLARGED);
       draw();
@@ -85,7 +85,7 @@ export function wallView(container, report) {
     });
     const open = el("button", { type: "button", class: "hu-button hu-wall-open" }, "Open the run →");
     open.addEventListener("click", () => report({ open: name }));
-    return { node: el("div", { class: "hu-wall-run" }, button, open), button, who, title, canvas, curve, progress, ends };
+    return { node: el("div", { class: "hu-wall-run" }, button, open), button, owner, title, canvas, curve, progress, ends };
   }
 
   // Fade every head from its current picture to the newest.
@@ -118,10 +118,10 @@ export function wallView(container, report) {
 
 const lossOf = ({ curve }) => (curve.length ? curve[curve.length - 1][1] : Infinity);
 
-export function progressText({ status, step, right, curve }) {
+export function progressText({ status, step, accuracy, curve }) {
   const parts = [status === "running" ? `step ${step.toLocaleString("en")}` : status];
   if (curve.length) parts.push(`loss ${curve[curve.length - 1][1].toFixed(2)}`);
-  if (right !== null) parts.push(`${Math.round(100 * right)}% correct`);
+  if (accuracy !== null) parts.push(`${Math.round(100 * accuracy)}% correct`);
   return parts.join(" · ");
 }
 

@@ -66,7 +66,7 @@ class Model:
             return None
         gold = self.aligner.gold[0]
         error = min(gold.head[f"weights-{to}"] for to in ("output", "input"))
-        return {"right": 1 - error, "sentences": gold.sentences, "source": gold.source}
+        return {"agreement": 1 - error, "sentences": gold.sentences, "source": gold.source}
 
 
 def folder() -> Path:

@@ -4,8 +4,8 @@
 // loaded, bytes } }.
 
 import { switchedOff, toMean, uniform } from "../model/hooks.js";
-import { BadText, forcedPrefix, Translator } from "../model/translator.js";
-import { LessonCase, NotShown } from "../questions/case.js";
+import { TextError, forcedPrefix, Translator } from "../model/translator.js";
+import { LessonCase, LessonUnavailable } from "../questions/case.js";
 import { CHECKS, QUESTIONS } from "../questions/questions.js";
 import { explorerData, explorerPart } from "../trace/explorer-data.js";
 import { glanceData } from "../trace/glance-data.js";
@@ -37,7 +37,7 @@ self.addEventListener("message", async ({ data }) => {
     self.postMessage({ id: data.id, result }, { transfer });
   } catch (error) {
     if (error instanceof Superseded) self.postMessage({ id: data.id, superseded: true });
-    else self.postMessage({ id: data.id, problem: error instanceof Error ? error.message : String(error), badText: error instanceof BadText });
+    else self.postMessage({ id: data.id, problem: error instanceof Error ? error.message : String(error), badText: error instanceof TextError });
   }
 });
 
@@ -49,18 +49,18 @@ const handlers = {
 
   // The translation for the first page, with alternatives if they are requested.
   async glance(request) {
-    const engine = await getTranslator(request.model);
-    const trace = await getTrace(engine, request);
-    const alternatives = request.with_alternatives ? wordAlternatives(engine, trace) : [];
+    const translator = await getTranslator(request.model);
+    const trace = await getTrace(translator, request);
+    const alternatives = request.with_alternatives ? wordAlternatives(translator, trace) : [];
     const { aligner } = site.models[request.model];
-    return { result: { ...glanceData(trace, { alternatives, taken: request.prefix?.length ?? 0, aligner }), unknown: unknownWords(engine, request.text) } };
+    return { result: { ...glanceData(trace, { alternatives, forcedPieces: request.prefix?.length ?? 0, aligner }), unknown: unknownWords(translator, request.text) } };
   },
 
   // The explorer's bytes, and why a token cannot be forced. A second side has another text, a forced token, or
   // changed heads.
   async explore(request) {
-    const engine = await getTranslator(request.model);
-    const { sides, traces, secondKind, refused } = await getTraces(engine, request);
+    const translator = await getTranslator(request.model);
+    const { sides, traces, secondKind, refused } = await getTraces(translator, request);
     const names = traces.length > 1 ? sides[1].off ? ["as trained", "heads changed"] : ["A", "B"] : ["", ""];
     const bytes = explorerData(traces, {
       fixed: site.explorer, start: request.start, visit: request.visit, secondKind, names,
@@ -71,16 +71,16 @@ const handlers = {
 
   // Weights of a layer or vectors of a head, for a view that needs them.
   async part(request) {
-    const engine = await getTranslator(request.model);
-    const { traces } = await getTraces(engine, request, "explore");
+    const translator = await getTranslator(request.model);
+    const { traces } = await getTraces(translator, request, "explore");
     return { result: explorerPart(traces, request.name) };
   },
 
   // The switchboard, and the translation with and without the changed heads.
   async heads(request) {
-    const engine = await getTranslator(request.model);
-    const original = await getTrace(engine, { ...request, off: "" });
-    const altered = request.off ? await getTrace(engine, request) : original;
+    const translator = await getTranslator(request.model);
+    const original = await getTrace(translator, { ...request, off: "" });
+    const altered = request.off ? await getTrace(translator, request) : original;
     const summary = ({ text, score, finished }) => ({ text, score, finished });
     return { result: { board: switchboard(original, request.off), plain: summary(original), altered: summary(altered) } };
   },
@@ -92,7 +92,7 @@ const handlers = {
       try {
         return { result: { text, question: await QUESTIONS[request.lesson](await lessonCase({ ...request, text })) } };
       } catch (error) {
-        if (!(error instanceof NotShown)) throw error;
+        if (!(error instanceof LessonUnavailable)) throw error;
         missing ||= error.message;
       }
     }
@@ -109,9 +109,9 @@ const handlers = {
 
 // A lesson's sentence with its translation; it can also translate other texts and switch heads off.
 async function lessonCase(request) {
-  const engine = await getTranslator(request.model);
-  const translate = async (text, off = "") => (await getTrace(engine, { ...request, text, off })).text;
-  return new LessonCase(await getTrace(engine, request), { aligner: site.models[request.model].aligner, translate });
+  const translator = await getTranslator(request.model);
+  const translate = async (text, off = "") => (await getTrace(translator, { ...request, text, off })).text;
+  return new LessonCase(await getTrace(translator, request), { aligner: site.models[request.model].aligner, translate });
 }
 
 // The model, loaded once; a failed attempt can be repeated.
@@ -141,24 +141,24 @@ async function loadTranslator(name) {
     stored &&= download.stored;
     return download.bytes;
   }));
-  const engine = new Translator(config, parts[0], parts[1]);
+  const translator = new Translator(config, parts[0], parts[1]);
   self.postMessage({ loading: { model: name, bytes, loaded: bytes, ready: true, stored } });
-  return engine;
+  return translator;
 }
 
 // The trace for a request: cached, or computed step by step, with a check for messages between steps.
-/** @param {Translator} engine @param {any} request @param {string} kind the kind of request whose newer ones cancel this one */
-async function getTrace(engine, request, kind = request.kind) {
+/** @param {Translator} translator @param {any} request @param {string} kind the kind of request whose newer ones cancel this one */
+async function getTrace(translator, request, kind = request.kind) {
   const { model, text, prefix = [], beam = 1, off = "", how = "off" } = request;
   const key = JSON.stringify([model, text, prefix, beam, off, off && how]);
   if (!traces.has(key)) {
-    const heads = headsOf(off, engine.model.config);
+    const heads = headsOf(off, translator.model.config);
     let hooks = null;
     if (heads.length) {
-      const mean = how === "mean" ? (await getTrace(engine, { ...request, off: "" }, kind)).sites : {};
+      const mean = how === "mean" ? (await getTrace(translator, { ...request, off: "" }, kind)).sites : {};
       hooks = HOOKS[how](heads, mean);
     }
-    const steps = engine.trace(text, { prefix, beamSize: beam, hooks });
+    const steps = translator.trace(text, { prefix, beamSize: beam, hooks });
     for (;;) {
       const { done, value } = steps.next();
       if (done) {
@@ -177,11 +177,11 @@ async function getTrace(engine, request, kind = request.kind) {
 }
 
 // The traces that the explorer shows: the sentence, and the one to compare with.
-/** @param {Translator} engine @param {any} request @param {string} kind */
-async function getTraces(engine, request, kind = request.kind) {
+/** @param {Translator} translator @param {any} request @param {string} kind */
+async function getTraces(translator, request, kind = request.kind) {
   const { text, other, off, force = "" } = request;
   const first = { text, off: "" };
-  const traces = [await getTrace(engine, { ...request, ...first }, kind)];
+  const traces = [await getTrace(translator, { ...request, ...first }, kind)];
   const second = force ? { text, off: "", prefix: [] } : other ? { text: other, off: "" } : off ? { text, off } : null;
   if (!second) return { sides: [first], traces, secondKind: "", refused: "" };
   if ("prefix" in second) {
@@ -191,7 +191,7 @@ async function getTraces(engine, request, kind = request.kind) {
       return { sides: [first], traces, secondKind: "refused", refused: `That token cannot be forced: ${error.message}` };
     }
   }
-  traces.push(await getTrace(engine, { ...request, ...second }, kind));
+  traces.push(await getTrace(translator, { ...request, ...second }, kind));
   return { sides: [first, second], traces, secondKind: "prefix" in second ? "force" : "other", refused: "" };
 }
 
@@ -228,7 +228,7 @@ function switchboard(trace, off) {
 }
 
 // Words with unknown tokens.
-/** @param {Translator} engine @param {string} text */
+/** @param {Translator} translator @param {string} text */
 function unknownWords({ vocabulary }, text) {
   const words = [...new Set(text.split(/\s+/u))].filter(Boolean);
   return words.filter((word) => vocabulary.encode(word).includes(vocabulary.unknown)).slice(0, 5);

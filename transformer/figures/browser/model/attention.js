@@ -49,16 +49,16 @@ export class MultiHeadAttention {
     const keys = key.shape[1];
     const factor = this.config.score === "scaled_dot" ? size ** -0.5 : 1;
     const scores = new Tensor([heads, queries, keys]);
-    let at = 0;
+    let index = 0;
     for (let h = 0; h < heads; h++) {
       for (let i = 0; i < queries; i++) {
         const q = query.row(h * queries + i);
-        for (let j = 0; j < keys; j++, at++) {
+        for (let j = 0; j < keys; j++, index++) {
           const k = key.row(h * keys + j);
           let sum = 0;
           if (this.v) for (let d = 0; d < size; d++) sum += this.v.values[h * size + d] * Math.tanh(q[d] + k[d]);
           else for (let d = 0; d < size; d++) sum += q[d] * k[d];
-          scores.values[at] = sum * factor;
+          scores.values[index] = sum * factor;
         }
       }
     }

@@ -8,9 +8,8 @@ import { logSoftmax } from "./tensor.js";
 export const lengthPenalty = (length, alpha) => ((5 + length) / 6) ** alpha;
 
 // Keeps the `beamSize` best hypotheses at every step. Of all their continuations the 2·beamSize best become
-// nodes of the tree; among the first beamSize of them `</s>` finishes a hypothesis, and the best of the others stay in
-// the beam.
-// The tokens of `prefix` come first: the trunk of the tree, with one hypothesis.
+// nodes of the tree. A continuation with `</s>` finishes its hypothesis if it is among the first beamSize of them; the
+// best continuations without `</s>` stay in the beam. The tokens of `prefix` are forced first, with one hypothesis.
 /**
  * @param {import("./transformer.js").Transformer} model
  * @returns {Generator<number[], import("./search.js").Decoded>}
@@ -18,29 +17,29 @@ export const lengthPenalty = (length, alpha) => ((5 + length) / 6) ** alpha;
 export function* beamSearch(model, memory, { limit, prefix = [], beamSize = 4, alpha = 0.6, candidates = 8, hooks = null }) {
   const { bos_id, eos_id, vocab_size } = model.config;
   const k = Math.min(Math.max(2 * beamSize, candidates), vocab_size - 3);
-  const root = { parent: null, depth: 0, id: bos_id, log: 0, total: 0, score: 0, status: "kept", cache: model.start(memory, hooks), candidates: null };
+  const root = { parent: null, depth: 0, id: bos_id, logProbability: 0, total: 0, score: 0, status: "kept", cache: model.start(memory, hooks), candidates: null };
   const nodes = [root];
-  let alive = [root];
+  let beam = [root];
   const finished = [];
   while (!canStop()) {
-    const depth = alive[0].depth + 1;
-    const pairs = [];
-    for (const parent of alive) {
+    const depth = beam[0].depth + 1;
+    const continuations = [];
+    for (const parent of beam) {
       const step = model.decode([parent.id], parent.cache, hooks);
       const logs = logSoftmax(model.project(step.states, hooks).values);
       const best = mostProbable(logs, k, model.config);
       parent.candidates = { ids: best.slice(0, candidates), probabilities: best.slice(0, candidates).map((id) => Math.exp(logs[id])) };
       parent.cache = step.cache;
       const next = depth > prefix.length ? best : [prefix[depth - 1]];
-      for (const id of next) pairs.push({ parent, id, log: logs[id], total: parent.total + logs[id] });
+      for (const id of next) continuations.push({ parent, id, logProbability: logs[id], total: parent.total + logs[id] });
     }
-    pairs.sort((a, b) => b.total - a.total);
-    alive = [];
-    pairs.slice(0, 2 * beamSize).forEach(({ parent, id, log, total }, rank) => {
-      const node = { parent, depth, id, log, total, score: total / lengthPenalty(depth, alpha), status: "discarded", cache: parent.cache, candidates: null };
+    continuations.sort((a, b) => b.total - a.total);
+    beam = [];
+    continuations.slice(0, 2 * beamSize).forEach(({ parent, id, logProbability, total }, rank) => {
+      const node = { parent, depth, id, logProbability, total, score: total / lengthPenalty(depth, alpha), status: "discarded", cache: parent.cache, candidates: null };
       if (id === eos_id) {
         if (rank < beamSize) { node.status = "finished"; finished.push(node); }
-      } else if (alive.length < beamSize) { node.status = "kept"; alive.push(node); }
+      } else if (beam.length < beamSize) { node.status = "kept"; beam.push(node); }
       nodes.push(node);
     });
     yield pathTo(bestHypothesis()).map(({ id }) => id);
@@ -48,24 +47,24 @@ export function* beamSearch(model, memory, { limit, prefix = [], beamSize = 4, a
   const path = pathTo(bestHypothesis());
   return {
     ids: path.map(({ id }) => id),
-    logProbabilities: path.map(({ log }) => log),
+    logProbabilities: path.map(({ logProbability }) => logProbability),
     candidates: path.map(({ parent }) => parent.candidates),
     caches: path.map(({ parent }) => parent.cache),
     tree: treeOf(nodes, path, beamSize, alpha),
   };
 
-  // Whether the search can stop: no hypothesis is live, all are at the limit, enough are finished, or none can
+  // Whether the search can stop: the beam is empty, all are at the limit, enough are finished, or none can
   // win, as its log probability only falls and no later length penalty exceeds `bound`.
   function canStop() {
-    if (!alive.length || alive[0].depth >= limit || finished.length >= beamSize) return true;
+    if (!beam.length || beam[0].depth >= limit || finished.length >= beamSize) return true;
     if (!finished.length) return false;
-    const bound = Math.max(lengthPenalty(alive[0].depth + 1, alpha), lengthPenalty(limit, alpha));
-    return Math.max(...finished.map(({ score }) => score)) >= Math.max(...alive.map(({ total }) => total)) / bound;
+    const bound = Math.max(lengthPenalty(beam[0].depth + 1, alpha), lengthPenalty(limit, alpha));
+    return Math.max(...finished.map(({ score }) => score)) >= Math.max(...beam.map(({ total }) => total)) / bound;
   }
 
-  // The best finished hypothesis, or else the best live one.
+  // The best finished hypothesis, or else the best in the beam.
   function bestHypothesis() {
-    return (finished.length ? finished : alive).reduce((a, b) => (b.score > a.score ? b : a));
+    return (finished.length ? finished : beam).reduce((a, b) => (b.score > a.score ? b : a));
   }
 }
 
@@ -83,7 +82,7 @@ function treeOf(nodes, path, beamSize, alpha) {
     parent: nodes.map(({ parent }) => (parent ? nodeIndices.get(parent) : null)),
     depth: nodes.map(({ depth }) => depth),
     id: nodes.map(({ id }) => id),
-    probability: nodes.map(({ log }) => Math.exp(log)),
+    probability: nodes.map(({ logProbability }) => Math.exp(logProbability)),
     log_probability: nodes.map(({ total }) => total),
     score: nodes.map(({ score }) => score),
     status: nodes.map(({ status }) => status),

@@ -63,7 +63,7 @@ function moduleBytes() {
           multiplyAdd(SUMS[0], W), multiplyAdd(SUMS[1], W1), multiplyAdd(SUMS[2], W2), multiplyAdd(SUMS[3], W3),
           set(K, add(get(K), number(16))), repeatWhile(K, N),
         ),
-        SUMS.flatMap((sum, place) => [...get(YI), ...total(sum), 0x38, 2, 4 * place]),
+        SUMS.flatMap((sum, lane) => [...get(YI), ...total(sum), 0x38, 2, 4 * lane]),
         set(XI, add(get(XI), get(N))), set(YI, add(get(YI), times4(get(M)))),
         set(I, add(get(I), number(1))), repeatWhile(I, ROWS),
       ),

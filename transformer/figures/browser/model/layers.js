@@ -89,15 +89,16 @@ export class DecoderLayer {
     this.feedForwardNorm = new AddAndNorm(`${name}.ffn_norm`, weight);
   }
 
-  // `cache` has the keys and values of the memory, and of the positions before x (null at the beginning).
+  // `cache.memory` has the keys and values of the memory, `cache.self` those of the positions before x (null at the
+  // beginning).
   // Returns the new states, and the keys and values that the next position may attend to.
   /** @param {Tensor} x */
   forward(x, cache, hooks) {
-    const own = append(cache.own, this.selfAttention.keysAndValues(x, hooks));
-    x = this.selfAttentionNorm.forward(x, this.selfAttention.forward(x, own, true, hooks), hooks);
+    const selfKeysAndValues = append(cache.self, this.selfAttention.keysAndValues(x, hooks));
+    x = this.selfAttentionNorm.forward(x, this.selfAttention.forward(x, selfKeysAndValues, true, hooks), hooks);
     x = this.crossAttentionNorm.forward(x, this.crossAttention.forward(x, cache.memory, false, hooks), hooks);
     x = this.feedForwardNorm.forward(x, this.feedForward.forward(x, hooks), hooks);
-    return { x, own };
+    return { x, selfKeysAndValues };
   }
 }
 

@@ -37,21 +37,21 @@ export class Normalizer {
   }
 
   // The longest entry of the table at this position of the text; otherwise the character itself.
-  /** @param {Uint8Array} bytes @param {number} at */
-  longestEntry(bytes, at) {
-    const first = bytes[at];
+  /** @param {Uint8Array} bytes @param {number} start */
+  longestEntry(bytes, start) {
+    const first = bytes[start];
     let length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-    let replacement = bytes.subarray(at, at + length);
+    let replacement = bytes.subarray(start, start + length);
     const offset = (unit) => (unit >>> 10) << ((unit & 512) >>> 6);
     let node = this.trie.length ? offset(this.trie[0]) : -1;
-    for (let i = at; node >= 0 && i < bytes.length; i++) {
+    for (let i = start; node >= 0 && i < bytes.length; i++) {
       node ^= bytes[i];
       const unit = this.trie[node];
       if ((unit & 0x800000ff) !== bytes[i]) break; // the label: no edge for this byte
       node ^= offset(unit);
       if ((unit >>> 8) & 1) { // an entry ends here; its value is where the replacement begins
         const from = this.trie[node] & 0x7fffffff;
-        [length, replacement] = [i + 1 - at, this.replacements.subarray(from, this.replacements.indexOf(0, from))];
+        [length, replacement] = [i + 1 - start, this.replacements.subarray(from, this.replacements.indexOf(0, from))];
       }
     }
     return { length, replacement };

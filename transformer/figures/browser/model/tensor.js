@@ -40,18 +40,18 @@ function multiply(x, w, y, rows, n, m) {
     const [w0, w1, w2, w3] = [j * n, (j + 1) * n, (j + 2) * n, (j + 3) * n];
     for (let i = 0; i < rows; i++) {
       let [a, b, c, d] = [0, 0, 0, 0];
-      for (let k = 0, at = i * n; k < n; k++, at++) {
-        const xValue = x[at];
+      for (let k = 0, inputIndex = i * n; k < n; k++, inputIndex++) {
+        const xValue = x[inputIndex];
         a += xValue * w[w0 + k];
         b += xValue * w[w1 + k];
         c += xValue * w[w2 + k];
         d += xValue * w[w3 + k];
       }
-      const to = i * m + j;
-      y[to] = a;
-      if (j + 1 < m) y[to + 1] = b;
-      if (j + 2 < m) y[to + 2] = c;
-      if (j + 3 < m) y[to + 3] = d;
+      const outputIndex = i * m + j;
+      y[outputIndex] = a;
+      if (j + 1 < m) y[outputIndex + 1] = b;
+      if (j + 2 < m) y[outputIndex + 2] = c;
+      if (j + 3 < m) y[outputIndex + 3] = d;
     }
   }
 }

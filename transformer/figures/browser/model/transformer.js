@@ -43,7 +43,7 @@ export class Transformer {
   // beam hypotheses can share a prefix.
   /** @param {Tensor} memory */
   start(memory, hooks = null) {
-    const layers = this.decoderLayers.map((layer) => ({ own: null, memory: layer.crossAttention.keysAndValues(memory, hooks) }));
+    const layers = this.decoderLayers.map((layer) => ({ self: null, memory: layer.crossAttention.keysAndValues(memory, hooks) }));
     return { length: 0, layers };
   }
 
@@ -54,7 +54,7 @@ export class Transformer {
     const layers = this.decoderLayers.map((layer, i) => {
       const result = layer.forward(x, cache.layers[i], hooks);
       x = result.x;
-      return { ...cache.layers[i], own: result.own };
+      return { ...cache.layers[i], self: result.selfKeysAndValues };
     });
     return { states: x, cache: { length: cache.length + ids.length, layers } };
   }

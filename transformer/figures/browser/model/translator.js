@@ -8,11 +8,11 @@ import { greedy } from "./search.js";
 import { Transformer } from "./transformer.js";
 import { Vocabulary } from "./vocabulary.js";
 
-const MAX_SOURCE = 512; // maximum number of pieces
+const MAX_SOURCE_TOKENS = 512; // maximum number of pieces
 const EXTRA_LENGTH = 50; // an output may be 50 pieces longer than its input (section 6.1)
 
 // An error that the visitor can fix; the message is a sentence.
-export class BadText extends Error {}
+export class TextError extends Error {}
 
 /**
  * A translation and what the model computed for it: `sites` has the tensors by the names of siteNames.
@@ -42,9 +42,9 @@ export class Translator {
   encode(text) {
     const ids = this.vocabulary.encode(text);
     const { positions, max_len } = this.model.config;
-    const limit = positions === "learned" ? Math.min(MAX_SOURCE, max_len) : MAX_SOURCE;
-    if (ids.length === 1) throw new BadText("Type a few words to translate.");
-    if (ids.length > limit) throw new BadText(`The text has ${ids.length} tokens; at most ${limit} can be translated at once. Split it into sentences.`);
+    const limit = positions === "learned" ? Math.min(MAX_SOURCE_TOKENS, max_len) : MAX_SOURCE_TOKENS;
+    if (ids.length === 1) throw new TextError("Type a few words to translate.");
+    if (ids.length > limit) throw new TextError(`The text has ${ids.length} tokens; at most ${limit} can be translated at once. Split it into sentences.`);
     return ids;
   }
 
@@ -70,8 +70,8 @@ export class Translator {
     const result = yield* search(model, memory, { limit, prefix, beamSize, alpha, candidates, hooks });
     const { ids } = result;
     const tgtIds = [config.bos_id, ...ids.slice(0, -1)];
-    const pass = model.decode(tgtIds, model.start(memory, recording), recording);
-    if (names?.includes("hook_logits")) model.project(pass.states, recording);
+    const finalPass = model.decode(tgtIds, model.start(memory, recording), recording);
+    if (names?.includes("hook_logits")) model.project(finalPass.states, recording);
     const logProbability = result.logProbabilities.reduce((a, b) => a + b, 0);
     const candidateOf = (id, probability) => ({ token: vocabulary.pieces[id].text, id, probability });
     return {
@@ -95,9 +95,9 @@ export class Translator {
 /** @param {Trace} trace @param {string} force @returns {number[]} */
 export function forcedPrefix({ ids, config }, force) {
   const [step, id] = force.split(":").map(Number);
-  if (!(step < ids.length)) throw new BadText(`There is no step ${step} to change; the last one is ${ids.length - 1}.`);
-  if (!(id < config.vocab_size)) throw new BadText(`Prefix id ${id} is not from 0 to ${config.vocab_size - 1}.`);
-  if (id === config.pad_id || id === config.bos_id) throw new BadText(`Prefix id ${id} at position ${step} is a control token.`);
+  if (!(step < ids.length)) throw new TextError(`There is no step ${step} to change; the last one is ${ids.length - 1}.`);
+  if (!(id < config.vocab_size)) throw new TextError(`Prefix id ${id} is not from 0 to ${config.vocab_size - 1}.`);
+  if (id === config.pad_id || id === config.bos_id) throw new TextError(`Prefix id ${id} at position ${step} is a control token.`);
   return [...ids.slice(0, step), id];
 }
 

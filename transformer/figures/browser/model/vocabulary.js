@@ -36,17 +36,17 @@ export class Vocabulary {
     this.normalizer = new Normalizer(normalizer[2] ?? new Uint8Array(), { dummyPrefix: Boolean(normalizer[3]), singleSpaces: Boolean(normalizer[4]) });
     this.unknown = pieces.findIndex(({ kind }) => kind === UNKNOWN);
     this.end = trainer[42] ?? 2;
-    this.tree = { id: -1, next: new Map() }; // trie of ordinary pieces
+    this.trie = { id: -1, next: new Map() }; // of ordinary pieces
     this.bytes = new Map(); // ids of the pieces <0x00> … <0xFF>, by byte
     let minScore = Infinity;
     pieces.forEach(({ text, score, kind }, id) => {
       if (kind === BYTE) this.bytes.set(parseInt(text.slice(3, 5), 16), id);
       if (kind !== NORMAL) return;
       minScore = Math.min(minScore, score);
-      let node = this.tree;
-      for (const letter of text) {
-        if (!node.next.has(letter)) node.next.set(letter, { id: -1, next: new Map() });
-        node = node.next.get(letter);
+      let node = this.trie;
+      for (const character of text) {
+        if (!node.next.has(character)) node.next.set(character, { id: -1, next: new Map() });
+        node = node.next.get(character);
       }
       node.id = id;
     });
@@ -57,27 +57,27 @@ export class Vocabulary {
   // from left to right (Viterbi 1967); sums in float32, as in SentencePiece.
   /** @param {string} text @returns {number[]} */
   encode(text) {
-    const letters = [...this.normalizer.normalize(text)];
-    const best = letters.map(() => null); // last piece of the best segmentation of the first i + 1 letters
-    for (let from = 0; from < letters.length; from++) {
+    const characters = [...this.normalizer.normalize(text)];
+    const best = characters.map(() => null); // last piece of the best segmentation of the first i + 1 characters
+    for (let from = 0; from < characters.length; from++) {
       const prefixScore = from ? best[from - 1].score : 0;
       const consider = (to, id, pieceScore) => {
         const score = Math.fround(pieceScore + prefixScore);
         if (!best[to] || score > best[to].score) best[to] = { id, from, score };
       };
-      let node = this.tree;
-      for (let to = from; to < letters.length; to++) {
-        node = node.next.get(letters[to]);
+      let node = this.trie;
+      for (let to = from; to < characters.length; to++) {
+        node = node.next.get(characters[to]);
         if (node && node.id >= 0) consider(to, node.id, this.pieces[node.id].score);
         else if (to === from) consider(to, this.unknown, this.unknownScore);
         if (!node) break;
       }
     }
     const ids = [];
-    for (let to = letters.length - 1; to >= 0; to = best[to].from - 1) {
+    for (let to = characters.length - 1; to >= 0; to = best[to].from - 1) {
       const { id, from } = best[to];
       if (id !== this.unknown) ids.push(id);
-      else if (this.byteFallback) ids.push(...this.bytesOf(letters[from]).reverse());
+      else if (this.byteFallback) ids.push(...this.bytesOf(characters[from]).reverse());
       else if (ids.at(-1) !== this.unknown) ids.push(id);
     }
     return [...ids.reverse(), this.end];
@@ -86,10 +86,10 @@ export class Vocabulary {
   // The text of the ids up to the first `</s>`.
   /** @param {number[]} ids */
   decode(ids) {
-    const stop = ids.indexOf(this.end);
+    const endIndex = ids.indexOf(this.end);
     let [text, byteRun] = ["", []];
     const finishBytes = () => { text += charactersOf(byteRun).map((character) => character.text ?? "�").join(""); byteRun = []; };
-    for (const id of stop < 0 ? ids : ids.slice(0, stop)) {
+    for (const id of endIndex < 0 ? ids : ids.slice(0, endIndex)) {
       const { text: piece, kind } = this.pieces[id];
       if (kind === BYTE) { byteRun.push(parseInt(piece.slice(3, 5), 16)); continue; }
       finishBytes();
@@ -105,9 +105,9 @@ export class Vocabulary {
     return ids.map((id) => this.pieces[id].text);
   }
 
-  /** @param {string} letter */
-  bytesOf(letter) {
-    return [...new TextEncoder().encode(letter)].map((byte) => this.bytes.get(byte));
+  /** @param {string} character */
+  bytesOf(character) {
+    return [...new TextEncoder().encode(character)].map((byte) => this.bytes.get(byte));
   }
 }
 

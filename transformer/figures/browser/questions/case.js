@@ -14,7 +14,7 @@ import { mergeWords, plainWords, wordNumbers } from "../trace/words.js";
 export const CLEAR = 0.5; // minimum weight of a notable head: more than all other tokens together
 
 // The sentence does not show what the lesson is about; the message says why.
-export class NotShown extends Error {}
+export class LessonUnavailable extends Error {}
 
 /** @param {string} label @param {string} [feedback] @returns {Option} */
 export const option = (label, feedback = "") => ({ label, feedback });
@@ -29,7 +29,7 @@ export class LessonCase {
    *   greedy translation of another text, or with heads switched off
    */
   constructor(trace, { aligner = null, translate = null } = {}) {
-    if (trace.predictedTokens.at(-1) !== "</s>") throw new NotShown("its translation does not end");
+    if (trace.predictedTokens.at(-1) !== "</s>") throw new LessonUnavailable("its translation does not end");
     setExactNames(false);
     this.trace = trace;
     this.text = trace.source;

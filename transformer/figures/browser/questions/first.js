@@ -1,7 +1,7 @@
 // Questions about one sentence: word alignment, weights that sum to 1, decoding steps, softmax. The same as
 // ui/widgets/lessons/first_questions.py.
 
-import { bold, CLEAR, escaped, argsortDescending, firstFour, argmax, headsOf, layersOf, NotShown, option, question, roundedPercent, rowsOf, exponentText } from "./case.js";
+import { bold, CLEAR, escaped, argsortDescending, firstFour, argmax, headsOf, layersOf, LessonUnavailable, option, question, roundedPercent, rowsOf, exponentText } from "./case.js";
 import { siteOf } from "../model/hooks.js";
 
 /** @typedef {import("./case.js").LessonCase} LessonCase */
@@ -14,7 +14,7 @@ const OTHER_OWNER = { her: "his", his: "her" };
 export async function umbrella(lesson) {
   const { words, text } = lesson;
   const owner = words.source.findIndex((word) => Object.hasOwn(OTHER_OWNER, word));
-  if (owner < 0 || !words.source.includes(POSSESSED)) throw new NotShown("its sentence names no owner of an umbrella");
+  if (owner < 0 || !words.source.includes(POSSESSED)) throw new LessonUnavailable("its sentence names no owner of an umbrella");
   for (const { layer, head, to } of aligners(lesson)) {
     const weights = words.crossHeads(to)[layer][head];
     if (!weights.length) break;
@@ -32,7 +32,7 @@ export async function umbrella(lesson) {
       answerFields: { view: "heads", kind: "cross", layer, head, pin: "", way: "from", tokens: `q${queryRow}`, word_row: to },
     });
   }
-  throw new NotShown("its aligner head links no word of the translation to the owner");
+  throw new LessonUnavailable("its aligner head links no word of the translation to the owner");
 }
 
 // The model's measured aligner head; of a model without one all heads, those first that align this sentence most clearly.
@@ -73,7 +73,7 @@ async function otherOwnerNote({ text, trace, translate }, owner) {
 /** @param {LessonCase} lesson */
 export function row(lesson) {
   const { words, trace } = lesson;
-  if (words.target.length < 2) throw new NotShown("its translation is shorter than two words");
+  if (words.target.length < 2) throw new LessonUnavailable("its translation is shorter than two words");
   // A row whose largest weight is about one half, so that the others matter for the sum.
   let closest = { distance: Infinity, layer: 0, head: 0, targetWord: 0 };
   words.cross.forEach((heads, layer) => heads.forEach((rows, head) => rows.forEach((weights, targetWord) => {
@@ -84,7 +84,7 @@ export function row(lesson) {
   const sums = ["encoder", "decoder", "cross"].flatMap((kind) => layersOf(trace).flatMap((i) => headsOf(trace).flatMap((h) =>
     rowsOf(trace, kind, i, h).map((weights) => weights.reduce((sum, weight) => sum + weight, 0)))));
   const error = sums.reduce((largest, sum) => Math.max(largest, Math.abs(sum - 1)), 0);
-  if (error > 1e-3) throw new NotShown("the weights of its rows do not sum to 1");
+  if (error > 1e-3) throw new LessonUnavailable("the weights of its rows do not sum to 1");
   const weights = rowsOf(trace, "cross", layer, head)[words.firstRow(targetWord)];
   const best = argmax(weights);
   const listed = Array.from(weights, (weight, n) => `${lesson.token(trace.srcTokens, n)} ${n === best ? "?" : `${(100 * weight).toFixed(1)} %`}`);
@@ -107,7 +107,7 @@ export function row(lesson) {
 export function steps(lesson) {
   const tokens = lesson.trace.predictedTokens;
   const count = tokens.length - 1;
-  if (count < 2) throw new NotShown("its translation is shorter than two tokens");
+  if (count < 2) throw new LessonUnavailable("its translation is shorter than two tokens");
   const written = lesson.tokens(tokens.slice(0, -1));
   return question({
     exhibit: `${escaped(lesson.text)}  →  ${written}`,
@@ -134,7 +134,7 @@ export function meeting(lesson) {
   const exponentials = scores.map((score) => Math.exp(score - Math.max(...scores)));
   const weights = exponentials.map((exponential) => exponential / exponentials.reduce((a, b) => a + b));
   const traceWeights = rowsOf(trace, "cross", layer, head)[row];
-  if (weights.some((weight, n) => Math.abs(weight - traceWeights[n]) > 1e-4)) throw new NotShown("its weights are not the softmax of its scores");
+  if (weights.some((weight, n) => Math.abs(weight - traceWeights[n]) > 1e-4)) throw new LessonUnavailable("its weights are not the softmax of its scores");
   const [best, second] = argsortDescending(scores);
   const gap = scores[best] - scores[second];
   const listed = scores.map((score, n) => `${lesson.token(trace.srcTokens, n)} ${score.toFixed(1)}`).join(" · ");
@@ -170,7 +170,7 @@ function headNear75Percent({ trace, words }) {
       }
     }
   }
-  if (closest.distance > 0.2) throw new NotShown("none of its heads gives a word between 55 % and 95 % of a row");
+  if (closest.distance > 0.2) throw new LessonUnavailable("none of its heads gives a word between 55 % and 95 % of a row");
   return closest;
 }
 

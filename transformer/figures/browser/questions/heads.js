@@ -1,7 +1,7 @@
 // Questions about heads: patterns, attention sinks, the mask, reordering, ablation. The same as
 // ui/widgets/lessons/head_questions.py.
 
-import { bold, CLEAR, escaped, argsortDescending, firstFour, argmax, headsOf, layersOf, mean, NotShown, option, question, roundedPercent, rowsOf } from "./case.js";
+import { bold, CLEAR, escaped, argsortDescending, firstFour, argmax, headsOf, layersOf, mean, LessonUnavailable, option, question, roundedPercent, rowsOf } from "./case.js";
 import { alignment, withBold } from "./first.js";
 import { mergeWords, plainWords } from "../trace/words.js";
 
@@ -19,7 +19,7 @@ export function previousWord(lesson) {
   const flatShares = Object.fromEntries(Object.entries(shares).map(([kind, layers]) => [kind, layers.flat()]));
   const top = (kind) => Math.max(0, ...flatShares[kind]);
   const kind = top("decoder") > top("encoder") ? "decoder" : "encoder";
-  if (top(kind) < CLEAR) throw new NotShown("none of its heads attends to the previous word on most words");
+  if (top(kind) < CLEAR) throw new LessonUnavailable("none of its heads attends to the previous word on most words");
   const { n_heads } = lesson.trace.config;
   const headOf = (number) => ({ layer: Math.floor(number / n_heads), head: number % n_heads });
   const [best, weakest] = [argmax(flatShares[kind]), argmax(flatShares[kind].map((share) => -share))].map(headOf);
@@ -65,7 +65,7 @@ export function attentionSink(lesson) {
   const { trace } = lesson;
   const tokens = trace.srcTokens;
   const wordTokens = tokens.map((_, n) => n).filter((n) => !/^<.*>$/.test(tokens[n]) && /\p{L}/u.test(tokens[n]));
-  if (wordTokens.length < 3) throw new NotShown("its sentence is shorter than three words");
+  if (wordTokens.length < 3) throw new LessonUnavailable("its sentence is shorter than three words");
   let sinkHead = { share: 0, kind: "encoder", layer: 0, head: 0 };
   for (const kind of ["encoder", "cross"]) {
     for (const layer of layersOf(trace)) {
@@ -81,7 +81,7 @@ export function attentionSink(lesson) {
   const row = meanRow(trace, kind, layer, head);
   const [column, uniform] = [argmax(row), 1 / tokens.length];
   if (wordTokens.includes(column) || share < Math.max(MIN_SINK_SHARE, MIN_SINK_RATIO * uniform)) {
-    throw new NotShown("none of its heads gives most of its attention to one such token");
+    throw new LessonUnavailable("none of its heads gives most of its attention to one such token");
   }
   const longest = wordTokens.reduce((a, b) => ([...tokens[b]].length > [...tokens[a]].length ? b : a));
   const options = firstFour([column, longest, wordTokens[0], tokens.length - 1, ...argsortDescending(row)]);
@@ -105,9 +105,9 @@ function meanRow(trace, kind, layer, head) {
 /** @param {LessonCase} lesson */
 export function laterWord(lesson) {
   const { trace, words } = lesson;
-  if (words.target.length < 3) throw new NotShown("its translation is shorter than three words");
+  if (words.target.length < 3) throw new LessonUnavailable("its translation is shorter than three words");
   const largest = largestLater(trace);
-  if (largest > 0) throw new NotShown("its decoder attends to later tokens");
+  if (largest > 0) throw new LessonUnavailable("its decoder attends to later tokens");
   return question({
     exhibit: withBold(words.target, 1),
     options: [
@@ -133,17 +133,17 @@ export function largestLater(trace) {
 /** @param {LessonCase} lesson */
 export function crossingWords(lesson) {
   const { words, trace } = lesson;
-  if (Math.min(words.target.length, words.source.length) < 3) throw new NotShown("its sentence or its translation is shorter than three words");
+  if (Math.min(words.target.length, words.source.length) < 3) throw new LessonUnavailable("its sentence or its translation is shorter than three words");
   const heads = words.cross.flat();
   const { shares, pairs } = alignment(heads);
   for (const number of argsortDescending(shares)) {
     const weights = heads[number];
     const best = weights.map(argmax);
-    const clear = (word) => pairs[word][best[word]] && weights[word][best[word]] >= CLEAR;
-    const targetWord = words.target.findIndex((_, word) => word > 0 && clear(word) && clear(word - 1) && best[word] < best[word - 1]);
+    const isClear = (word) => pairs[word][best[word]] && weights[word][best[word]] >= CLEAR;
+    const targetWord = words.target.findIndex((_, word) => word > 0 && isClear(word) && isClear(word - 1) && best[word] < best[word - 1]);
     if (targetWord > 0) return reorderingQuestion(lesson, weights, Math.floor(number / trace.config.n_heads), number % trace.config.n_heads, targetWord);
   }
-  throw new NotShown("no head shows two neighbouring words in the opposite order");
+  throw new LessonUnavailable("no head shows two neighbouring words in the opposite order");
 }
 
 function reorderingQuestion(lesson, weights, layer, head, targetWord) {
@@ -171,7 +171,7 @@ export async function ablation({ text, trace, translate }) {
     translation = await translate(text, `c${layer}`);
     if (translation !== trace.text) removedLayer = `c${layer}`;
   }
-  if (!removedLayer) throw new NotShown("its translation stays the same without any one layer");
+  if (!removedLayer) throw new LessonUnavailable("its translation stays the same without any one layer");
   const result = translation ? bold(translation.replace(/\.+$/, "")) : "empty";
   return question({
     exhibit: `With all ${3 * n_layers * n_heads} heads: ${escaped(trace.text)}`,

@@ -39,7 +39,7 @@ export function explorerData(traces, { fixed, start, visit, secondKind = "", nam
     sides, pairs: pairs ?? null, defaults: fixed.defaults, terms: fixed.terms,
     measures: Object.fromEntries(Object.entries(fixed.measures).filter(([name]) => measureNames.has(name))),
     start: startState(first, { ...fixed.defaults, ...start }, headNotices), visit, second_kind: secondKind, exact: Number(start.exact ?? 0),
-    notices: headNotices.map(({ segments, look }) => ({ segments, look })), later: traces.flatMap(laterParts),
+    notices: headNotices.map(({ segments, state }) => ({ segments, state })), later: traces.flatMap(laterParts),
   };
   return pack(header, traces.flatMap((trace, i) => KINDS.flatMap((kind) => [thumbnailPart(trace, kind), ...pinParts(trace, kind)]).map(withSidePrefix(i))));
 }
@@ -97,8 +97,8 @@ const byMeasure = (layers) => Object.fromEntries(Object.keys(layers[0]).map((nam
 function startState(trace, state, headNotices) {
   const kind = KINDS.includes(state.kind) ? state.kind : "cross";
   if (Math.max(state.layer, state.head) >= 0) return { ...state, kind, layer: Math.max(state.layer, 0), head: Math.max(state.head, 0) };
-  const aligns = kind === "cross" && headNotices.find(({ role }) => role === "aligns");
-  if (aligns) return { ...state, kind, layer: aligns.look.layer, head: aligns.look.head, word_row: aligns.look.word_row };
+  const alignerNotice = kind === "cross" && headNotices.find(({ role }) => role === "aligns");
+  if (alignerNotice) return { ...state, kind, layer: alignerNotice.state.layer, head: alignerNotice.state.head, word_row: alignerNotice.state.word_row };
   const [layer, head] = clearest(trace, kind);
   return { ...state, kind, layer, head };
 }
@@ -160,7 +160,7 @@ function pinParts(trace, kind) {
   }
   const wordPart = (name, count, values) => ({ name, type: /** @type {"u2"} */ ("u2"), shape: shape(count), top: 0, values });
   return [
-    quantize(`pins.${kind}.to`, to), wordPart(`pins.${kind}.to.who`, n, toWords),
-    quantize(`pins.${kind}.from`, from), wordPart(`pins.${kind}.from.who`, m, fromWords),
+    quantize(`pins.${kind}.to`, to), wordPart(`pins.${kind}.to.words`, n, toWords),
+    quantize(`pins.${kind}.from`, from), wordPart(`pins.${kind}.from.words`, m, fromWords),
   ];
 }

@@ -11,11 +11,11 @@ const BLANK = "▯"; // shown for an unknown word
 
 /**
  * @param {Trace} trace
- * @param {{ alternatives?: import("./alternatives.js").Alternative[][], taken?: number, aligner?: Aligner | null }} [options]
- *   alternatives: the alternatives of each word; taken: number of forced pieces at the start of the translation; aligner: the
+ * @param {{ alternatives?: import("./alternatives.js").Alternative[][], forcedPieces?: number, aligner?: Aligner | null }} [options]
+ *   alternatives: the alternatives of each word; forcedPieces: their number at the start of the translation; aligner: the
  *   head to show; without one, `headNearestMean` chooses it
  */
-export function glanceData(trace, { alternatives = [], taken = 0, aligner = null } = {}) {
+export function glanceData(trace, { alternatives = [], forcedPieces = 0, aligner = null } = {}) {
   const [sourceWords, targetWords] = [wordNumbers(trace.srcTokens), wordNumbers(trace.predictedTokens)];
   const count = targetWords.length ? targetWords[targetWords.length - 1] + 1 - Number(trace.predictedTokens.at(-1) === "</s>") : 0;
   const to = aligner?.weights_to ?? "output";
@@ -27,11 +27,11 @@ export function glanceData(trace, { alternatives = [], taken = 0, aligner = null
   return {
     source: typedWords(trace.source, wordLabels(trace.srcTokens).slice(0, -1)),
     heads: trace.config.n_layers * trace.config.n_heads, layer, head, to, ids: trace.ids,
-    taken: taken > 0 && taken <= targetWords.length ? targetWords[taken - 1] : -1,
-    written: Array.from({ length: count }, (_, word) => ({
+    forced_word: forcedPieces > 0 && forcedPieces <= targetWords.length ? targetWords[forcedPieces - 1] : -1,
+    words: Array.from({ length: count }, (_, word) => ({
       text: labels[word].replaceAll("<unk>", BLANK),
       p: trace.steps[decidingStep(trace.steps, targetWords, word)].chosen.probability,
-      looks: row(word).slice(0, sources - 1), rest: row(word)[sources - 1],
+      weights: row(word).slice(0, sources - 1), end_weight: row(word)[sources - 1],
       alternatives: (alternatives[word] ?? []).map(({ text, first, step, ids }) => ({ text, p: first, step, ids })),
     })),
   };
@@ -46,7 +46,7 @@ export function decidingStep(steps, words, word) {
   return wordSteps.reduce((a, b) => (closest(steps[b]) > closest(steps[a]) ? b : a));
 }
 
-// Weights between words: summed over the pieces of a source word, averaged over the rows of a written word
+// Weights between words: summed over the pieces of a source word, averaged over the rows of a target word
 // without those of punctuation, which attends elsewhere. With `to` "input" a token has the next row, which
 // reads it.
 /** @param {Tensor} weights @param {string} to @param {string[]} tokens @param {number[]} sourceWords */

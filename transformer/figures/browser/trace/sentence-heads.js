@@ -5,7 +5,7 @@ import { Tensor } from "../model/tensor.js";
 import { isControl, mergeWords, plainWords } from "./words.js";
 
 /** @typedef {import("../model/translator.js").Trace} Trace */
-/** @typedef {{ role: string, segments: [string, boolean][], look: any }} HeadNotice */
+/** @typedef {{ role: string, segments: [string, boolean][], state: any }} HeadNotice */
 
 const CLEAR = 0.5; // minimum weight of a notable head: more than all other tokens together
 const ENDS = { "</s>": "the end-of-sentence token", "<s>": "the start token" };
@@ -15,13 +15,13 @@ const ENDS = { "</s>": "the end-of-sentence token", "<s>": "the start token" };
 // `aligner`: the head that best aligns words by manual links; it is the one shown, however clear it is.
 /** @param {Trace} trace @param {Aligner | null} aligner @returns {HeadNotice[]} */
 export function notices(trace, aligner) {
-  const aligns = aligner ? measuredAligner(trace, aligner) : clearestAligner(trace);
-  return [aligns, previousWordHead(trace), sinkHeads(trace)].filter((headNotice) => headNotice !== null);
+  const alignerNotice = aligner ? measuredAligner(trace, aligner) : clearestAligner(trace);
+  return [alignerNotice, previousWordHead(trace), sinkHeads(trace)].filter((headNotice) => headNotice !== null);
 }
 
 /** @param {string} kind @param {number[]} position layer and head @returns {HeadNotice} */
 const notice = (role, segments, kind, position, tokens, to = "output") =>
-  ({ role, segments, look: { view: "heads", kind, layer: position[0], head: position[1], ...(kind === "cross" ? { word_row: to } : {}), heads: "", combine: "one", tokens, pin: "" } });
+  ({ role, segments, state: { view: "heads", kind, layer: position[0], head: position[1], ...(kind === "cross" ? { word_row: to } : {}), heads: "", combine: "one", tokens, pin: "" } });
 const weightText = (weight) => (weight >= 0.995 && weight < 1 ? "more than 0.99" : weight.toFixed(2));
 const wordIndices = (labels) => labels.map((_, i) => i).filter((i) => labels[i]);
 const piecesOf = (numbers, word) => numbers.map((number, i) => (number === word ? `q${i}` : "")).filter(Boolean).join(",");

@@ -110,14 +110,14 @@ def _card(student_names: str, info: RunInfo, folder: JobFolder) -> Card:
     weights, head = _picture(str(folder.path), steps[-1]) if steps else NO_PICTURE
     return Card(
         name=info.name,
-        who=student_names,
+        owner=student_names,
         title=info.title,
         status=info.status
         if info.queue_position is None
         else f"queued, number {info.queue_position}",
         step=info.step,
         share=info.progress or 0.0,
-        right=metrics_tail.newest(lines, "sequence_accuracy"),
+        accuracy=metrics_tail.newest(lines, "sequence_accuracy"),
         curve=thinned([(line["step"], line["loss"]) for line in lines if "loss" in line]),
         weights=weights,
         head=head,

@@ -95,7 +95,7 @@ def component_data(
         "problem": "",
         "typed": request.text,
         "prefix": list(request.prefix),
-        "known": request.with_alternatives,
+        "has_alternatives": request.with_alternatives,
         "unknown": _unknown(model, picture["text"]),
         "reads": about.source,
         "writes": about.target,
@@ -137,13 +137,13 @@ def _current_request() -> TranslationRequest:
 
 
 def _handle_choice(model: Model) -> None:
-    """Handle a message of the browser: `text` with `prefix` and `with_alternatives`, or `look`, a
-    head to open."""
+    """Handle a message of the browser: `text` with `prefix` and `with_alternatives`, or
+    `open_head`, a head to open."""
     try:
         # A KeyError if the visitor has left the page: the message may arrive later.
         choice: Mapping[str, Any] = st.session_state[KEY]["choice"]
-        if "look" in choice:
-            layer, head = map(int, choice["look"])
+        if "open_head" in choice:
+            layer, head = map(int, choice["open_head"])
             word_row = model.aligner.weights_to if model.aligner else "output"
             state.change(HEAD_PAGE, kind="cross", layer=layer, head=head, word_row=word_row)
             st.session_state[_OPEN_HEAD_KEY] = True

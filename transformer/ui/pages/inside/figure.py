@@ -92,7 +92,7 @@ def _button(model: Model, stop: Stop, trace: Trace, name: str) -> Button:
         hint = f"{source_note}head {display_names.number(stop.head)}"
         location = stops.location(boxes[f"{name}.softmax"])
         return Button(
-            name, _BOX_LABELS[name], "attention", hint, weights, signed=False, where=location
+            name, _BOX_LABELS[name], "attention", hint, weights, signed=False, location=location
         )
     box = boxes[name]
     lengths = {"src": len(trace.src_tokens), "tgt": len(trace.tgt_tokens)}

@@ -2,10 +2,10 @@
 
 import { SVG } from "./base.js";
 
-const TRAVEL_MS = 850; // until a vector arrives
-const TRAVEL_INTERVAL_MS = 130; // ms between two vectors
+const VECTOR_MS = 850; // until a vector arrives
+const VECTOR_INTERVAL_MS = 130; // ms between two vectors
 const VECTORS_PER_ARROW = 3;
-const TRAVEL_CELL = 4; // size of a cell of a vector, in units of the drawing
+const VECTOR_CELL = 4; // size of a cell of a vector, in units of the drawing
 const TOUCH_DISTANCE = 1.5; // distance from a box's edge that counts as touching
 
 const touchesBox = ([x, y], [left, top, width, height]) =>
@@ -17,16 +17,16 @@ const samePoint = ([x0, y0], [x1, y1]) => x0 === x1 && y0 === y1;
 export function pathsInto({ boxes, arrows, residuals }, id) {
   const target = boxes[id];
   if (!target) return [];
-  const inBox = (point) => Object.values(boxes).some((box) => touchesBox(point, box));
+  const isAtBox = (point) => Object.values(boxes).some((box) => touchesBox(point, box));
   const fullPath = (path) => {
-    const before = inBox(path[0]) ? null : arrows.find((arrow) => samePoint(arrow[arrow.length - 1], path[0]));
+    const before = isAtBox(path[0]) ? null : arrows.find((arrow) => samePoint(arrow[arrow.length - 1], path[0]));
     return before ? fullPath([...before.slice(0, -1), ...path]) : path;
   };
   const ends = [...arrows, ...residuals].filter((arrow) => touchesBox(arrow[arrow.length - 1], target) && !touchesBox(arrow[0], target));
   const [left, top, width, height] = target;
-  const below = Object.values(boxes).filter(([x, y, w]) => x === left && w === width && Math.abs(top + height - y) <= TOUCH_DISTANCE);
+  const adjacentBoxes = Object.values(boxes).filter(([x, y, w]) => x === left && w === width && Math.abs(top + height - y) <= TOUCH_DISTANCE);
   const middle = left + width / 2;
-  return [...ends.map(fullPath), ...below.map(([, y, , h]) => [[middle, y + h / 2], [middle, top + height / 2]])];
+  return [...ends.map(fullPath), ...adjacentBoxes.map(([, y, , h]) => [[middle, y + h / 2], [middle, top + height / 2]])];
 }
 
 // The point at this share of a path, 0 to 1.
@@ -45,25 +45,25 @@ export function pointAlong(path, share) {
 
 // Animate small vectors along these paths of the drawing `root`, in these colours; nothing if the browser asks
 // for reduced motion.
-export function animateVectors(root, paths, tints) {
+export function animateVectors(root, paths, vectorColours) {
   if (globalThis.matchMedia?.("(prefers-reduced-motion: reduce)").matches) return;
   const startTime = performance.now();
   const vectors = paths.flatMap((path) => Array.from({ length: VECTORS_PER_ARROW }, (_, order) => {
     const node = document.createElementNS(SVG, "g");
     node.setAttribute("class", "hu-vector");
-    tints.forEach((tint, i) => {
+    vectorColours.forEach((colour, i) => {
       const cell = document.createElementNS(SVG, "rect");
-      const attributes = { x: (i - tints.length / 2) * TRAVEL_CELL, y: -TRAVEL_CELL / 2, width: TRAVEL_CELL, height: TRAVEL_CELL, fill: tint };
+      const attributes = { x: (i - vectorColours.length / 2) * VECTOR_CELL, y: -VECTOR_CELL / 2, width: VECTOR_CELL, height: VECTOR_CELL, fill: colour };
       for (const [name, value] of Object.entries(attributes)) cell.setAttribute(name, String(value));
       node.append(cell);
     });
     root.append(node);
-    return { path, node, from: order * TRAVEL_INTERVAL_MS };
+    return { path, node, from: order * VECTOR_INTERVAL_MS };
   }));
   const animate = (time) => {
     let running = 0;
     for (const { path, node, from } of vectors) {
-      const share = (time - startTime - from) / TRAVEL_MS;
+      const share = (time - startTime - from) / VECTOR_MS;
       if (share >= 1 || !node.isConnected) {
         node.remove();
         continue;
