@@ -228,7 +228,7 @@ COLOURS = """() => {
     probe.style.color = value;
     return rgb(getComputedStyle(probe).color);
   };
-  const ground = seen("var(--hu-ground)");
+  const ground = seen("var(--hu-background)");
   return [...root.querySelector(".hu-glance-words").children].map((one) => {
     const style = getComputedStyle(one);
     const hue = seen(one.style.getPropertyValue("--hue"));

@@ -97,7 +97,7 @@ def test_heads_are_switched_off_and_the_other_language_pair_works(
     altered = translator.translate(TEXT, method="greedy", hooks=hooks).text
     expect(results.get_by_text("With these heads changed")).to_be_visible()
     second = results.locator("section").nth(1).locator("p")
-    assert second.inner_text().removesuffix(" … (it never ends)") == altered
+    assert second.inner_text().removesuffix(" … (stopped at the maximum length)") == altered
     page.get_by_role("button", name="Compare every head").click()
     expect(page.get_by_text("heads differ")).to_be_visible()
     page.get_by_role("button", name="All heads as trained").click()

@@ -108,7 +108,7 @@ def test_questions_are_those_of_the_app(pair: str, measured: bool, tmp_path: Pat
             is_right = built[name].check
             assert is_right is not None
             right, explanation = is_right(model, view)
-            assert check["right"] == right
+            assert check["correct"] == right
             _same(explanation, check["text"], (text, name, view))
     assert min(counts.values()) >= 1, counts
 

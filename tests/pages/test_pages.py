@@ -204,7 +204,7 @@ def test_a_token_is_forced_on_translate_and_undone(visit: Visit, translator: Tra
     assert sentence["text"] == expected.text
     assert table["live"]
     assert [step.get("forced", False) for step in table["steps"]].index(True) == 1
-    assert [step["takes"] for step in table["steps"]][:3] == [True, True, False]
+    assert [step["can_force"] for step in table["steps"]][:3] == [True, True, False]
     next(button for button in app.button if button.label == "Undo").click().run()
     assert component_data(app)[0]["text"] == plain.text
     assert view(app).force == ""

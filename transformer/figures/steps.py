@@ -87,7 +87,7 @@ def steps_data(
             "chosen": _choice(step.chosen),
             "last": step.chosen.token == "</s>",
             **({"forced": True} if number - 1 == forced else {}),
-            **({"takes": not 0 <= forced < number - 1} if live else {}),
+            **({"can_force": not 0 <= forced < number - 1} if live else {}),
             **({"tail": tail_by_step[number - 1]} if number - 1 in tail_by_step else {}),
         }
         for number, step in enumerate(steps, start=1)
@@ -139,7 +139,7 @@ def word_steps(
                 "chosen": chosen,
                 "last": False,
                 **({"forced": True} if forced in own_steps else {}),
-                **({"takes": not 0 <= forced < own_steps[0]} if live else {}),
+                **({"can_force": not 0 <= forced < own_steps[0]} if live else {}),
                 **({"tail": max(from_tail)} if from_tail else {}),
             }
         )

@@ -104,7 +104,7 @@ export function colours(node) {
     faint: colour("--hu-faint"),
     line: colour("--hu-line"),
     soft: colour("--hu-soft"),
-    ground: colour("--hu-ground"),
+    background: colour("--hu-background"),
     accent: colour("--hu-accent"),
     choice: colour("--hu-choice"),
     font: style.fontFamily,

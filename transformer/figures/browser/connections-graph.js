@@ -1,6 +1,6 @@
 // The graph of connections as SVG: the encoder on the left, the decoder on the right, information flows upwards.
-// An edge is [from, to, input, score, effect]: two nodes, the index of the input that it leads to (0 query, 1 key,
-// 2 value; 3 for the input of a feed-forward network or the output), the estimated score and the measured effect.
+// An edge is { from, to, input, score, effect }: two nodes, the input that it leads to (0 query, 1 key, 2 value, 3 the
+// input of a feed-forward network or the output), the estimated score and the measured effect.
 
 import { svgElement, inputColour } from "./connections-svg.js";
 import { displayNumber, headName } from "./naming.js";
@@ -8,24 +8,24 @@ import { numberText } from "./numbers.js";
 
 const ROW_HEIGHT = 46; // px between two rows
 const SIDE_MARGIN = 50; // px for the names of the rows, on both sides
-const MAX_LINE = 11; // px of the strongest connection of the film
+const MAX_LINE_WIDTH = 11; // px of the strongest connection in all frames
 const HEAD_KINDS = { encoder: "encoder", decoder: "decoder", cross: "cross-attention" };
 const HEAD_INPUTS = ["query", "key", "value"];
 
-// Place every node: `column` from 0 to 1 in its half, `row` from the bottom. All edges lead upwards.
+// The position of every node: `column` from 0 to 1 in its half, `row` from the bottom. All edges lead upwards.
 export function graphLayout(data) {
   const { layers, heads } = data;
   const firstDecoderRow = 2 * layers; // the first row of decoder heads
   const positions = data.nodes.map((node) => {
     const [kind, layer, part] = node.split(".");
-    const common = { stack: kind === "source" || kind === "encoder" ? 0 : 1, column: 0.5, row: 0, kind, layer: Number(layer), head: -1, text: node };
-    if (kind === "target") return { ...common, row: firstDecoderRow - 1 };
-    if (kind === "output") return { ...common, row: firstDecoderRow + 3 * layers };
-    if (kind === "source") return common;
-    const start = kind === "encoder" ? 1 + 2 * common.layer : firstDecoderRow + 3 * common.layer;
-    if (part === "ffn") return { ...common, kind: "ffn", row: start + (kind === "encoder" ? 1 : 2), text: "FFN" };
+    const shared = { stack: kind === "source" || kind === "encoder" ? 0 : 1, column: 0.5, row: 0, kind, layer: Number(layer), head: -1, text: node };
+    if (kind === "target") return { ...shared, row: firstDecoderRow - 1 };
+    if (kind === "output") return { ...shared, row: firstDecoderRow + 3 * layers };
+    if (kind === "source") return shared;
+    const start = kind === "encoder" ? 1 + 2 * shared.layer : firstDecoderRow + 3 * shared.layer;
+    if (part === "ffn") return { ...shared, kind: "ffn", row: start + (kind === "encoder" ? 1 : 2), text: "FFN" };
     const head = Number(part);
-    return { ...common, head, column: (head + 0.5) / heads, row: start + (kind === "cross" ? 1 : 0), text: displayNumber(head) };
+    return { ...shared, head, column: (head + 0.5) / heads, row: start + (kind === "cross" ? 1 : 0), text: displayNumber(head) };
   });
   return { positions, rows: firstDecoderRow + 3 * layers + 1, names: data.nodes.map((_, i) => nodeName(positions[i])) };
 }
@@ -39,7 +39,7 @@ function nodeName(node) {
 // "cross-attention layer 2, head 1 → output", and the input of a head.
 export function edgeName(data, edge) {
   const { names } = graphLayout(data);
-  return `${names[edge[0]]} → ${names[edge[1]]}${edge[2] < 3 ? ` (${HEAD_INPUTS[edge[2]]})` : ""}`;
+  return `${names[edge.from]} → ${names[edge.to]}${edge.input < 3 ? ` (${HEAD_INPUTS[edge.input]})` : ""}`;
 }
 
 /** @param {HTMLElement} root @param {Theme} theme */
@@ -54,28 +54,28 @@ export function drawGraph(root, data, layout, current, theme, { selected, select
     y: height - (rowIndex + 0.5) * row,
   });
   const points = layout.positions.map(point);
-  const maxEffect = Math.max(...data.frames.flatMap((frame) => frame.edges.map((edge) => Math.abs(edge[4]))), 1e-9);
+  const maxEffect = Math.max(...data.frames.flatMap((frame) => frame.edges.map((edge) => Math.abs(edge.effect))), 1e-9);
   const svg = svgElement("svg", {
     viewBox: `0 0 ${width} ${height}`, width, height, role: "img",
     "aria-label": `Graph of ${current.edges.length} connections at step ${current.step}; the list below has their names and values`,
   });
   const radius = Math.min(11 * size, (stackWidth * 0.92) / data.heads / 2 - 1);
-  const lineWidth = (edge) => Math.max((Math.abs(edge[4]) / maxEffect) * MAX_LINE * size, 0.6);
+  const lineWidth = (edge) => Math.max((Math.abs(edge.effect) / maxEffect) * MAX_LINE_WIDTH * size, 0.6);
   const drawingOrder = current.edges.map((_, i) => i).sort((a, b) => Number(a === selected) - Number(b === selected) || lineWidth(current.edges[a]) - lineWidth(current.edges[b]));
   for (const i of drawingOrder) {
     const edge = current.edges[i];
-    const end = points[edge[1]];
-    const side = edge[2] < 3 ? (edge[2] - 1) * radius * 0.7 : 0; // query left, key in the middle, value right
-    svg.append(...edgeSvg(points[edge[0]], { x: end.x + side, y: end.y }, edge, {
+    const end = points[edge.to];
+    const side = edge.input < 3 ? (edge.input - 1) * radius * 0.7 : 0; // query left, key in the middle, value right
+    svg.append(...edgeSvg(points[edge.from], { x: end.x + side, y: end.y }, edge, {
       width: lineWidth(edge),
-      colour: inputColour(edge[2], theme),
+      colour: inputColour(edge.input, theme),
       outline: i === selected ? theme.text : "",
       faint: selected >= 0 && i !== selected,
-      title: `${edgeName(data, edge)}: score ${numberText(edge[3], 3)}, effect ${numberText(edge[4], 3)}`,
+      title: `${edgeName(data, edge)}: score ${numberText(edge.score, 3)}, effect ${numberText(edge.effect, 3)}`,
       select: () => { if (i !== selected) select(i); },
     }));
   }
-  const nodesWithEdges = new Set(current.edges.flatMap((edge) => [edge[0], edge[1]]));
+  const nodesWithEdges = new Set(current.edges.flatMap((edge) => [edge.from, edge.to]));
   layout.positions.forEach((node, i) => svg.append(...nodeSvg(node, points[i], nodesWithEdges.has(i), radius, theme, size, layout.names[i])));
   svg.append(...rowNames(layout, points, width, theme, size));
   root.replaceChildren(svg);
@@ -87,7 +87,7 @@ function edgeSvg(from, to, edge, { width, colour, outline, faint, title, select 
   const d = `M${from.x},${from.y} C${from.x},${from.y - bend} ${to.x},${to.y + bend} ${to.x},${to.y}`;
   const curve = svgElement("path", {
     d, fill: "none", stroke: colour, "stroke-width": width, "stroke-opacity": outline ? 1 : faint ? 0.25 : 0.75, class: "hu-edge",
-    ...(edge[4] < 0 ? { "stroke-dasharray": `${Math.max(2 * width, 4)} ${Math.max(width, 3)}` } : {}),
+    ...(edge.effect < 0 ? { "stroke-dasharray": `${Math.max(2 * width, 4)} ${Math.max(width, 3)}` } : {}),
   });
   const target = svgElement("path", { d, fill: "none", stroke: "transparent", "stroke-width": Math.max(width, 10), class: "hu-edge-target" });
   target.append(svgElement("title", {}, title));
@@ -100,13 +100,13 @@ function edgeSvg(from, to, edge, { width, colour, outline, faint, title, select 
 /** @param {Theme} theme */
 function nodeSvg(node, { x, y }, isUsed, radius, theme, size, name) {
   const stroke = isUsed ? theme.text : theme.faint;
-  const common = { fill: theme.ground, stroke, "stroke-width": isUsed ? 1.6 : 1 };
+  const shapeStyle = { fill: theme.background, stroke, "stroke-width": isUsed ? 1.6 : 1 };
   const font = { x, y, "text-anchor": "middle", "dominant-baseline": "central", fill: isUsed ? theme.text : theme.muted, "pointer-events": "none" };
   const isHead = node.head >= 0;
   const boxWidth = { source: 56, target: 56, output: 56, ffn: 36 }[node.kind] * size;
   const shape = isHead
-    ? svgElement("circle", { ...common, cx: x, cy: y, r: radius })
-    : svgElement("rect", { ...common, x: x - boxWidth / 2, y: y - 10 * size, width: boxWidth, height: 20 * size, rx: node.kind === "ffn" ? 3 : 9 * size });
+    ? svgElement("circle", { ...shapeStyle, cx: x, cy: y, r: radius })
+    : svgElement("rect", { ...shapeStyle, x: x - boxWidth / 2, y: y - 10 * size, width: boxWidth, height: 20 * size, rx: node.kind === "ffn" ? 3 : 9 * size });
   shape.append(svgElement("title", {}, name));
   const label = svgElement("text", { ...font, "font-size": Math.min(11 * size, isHead ? radius * 1.2 : 99) }, node.text);
   return [shape, label];

@@ -3,7 +3,6 @@
 import { svgElement, inputColour } from "./connections-svg.js";
 import { numberText } from "./numbers.js";
 
-const [INPUT, SCORE, EFFECT] = [2, 3, 4]; // positions of an edge's fields
 const PLOT_SIDE = 250; // px
 const AXIS_SPACE = 36; // px left and below, for the axes
 
@@ -12,7 +11,7 @@ export function drawScatter(root, frame, theme, { selected, select, title }) {
   const size = theme.size || 1;
   const side = Math.min(PLOT_SIDE * size, Math.max(root.clientWidth, 180));
   const axisSpace = AXIS_SPACE * size;
-  const values = frame.edges.flatMap((edge) => [edge[SCORE], edge[EFFECT]]);
+  const values = frame.edges.flatMap((edge) => [edge.score, edge.effect]);
   const [low, high] = [Math.min(0, ...values), Math.max(0, ...values, 1e-6)];
   const pad = (high - low) * 0.06;
   const plotOffset = (value) => ((value - low + pad) / (high - low + 2 * pad)) * (side - axisSpace - 6);
@@ -30,11 +29,11 @@ export function drawScatter(root, frame, theme, { selected, select, title }) {
   );
   frame.edges.forEach((edge, i) => {
     const dot = svgElement("circle", {
-      cx: x(edge[SCORE]), cy: y(edge[EFFECT]), r: (i === selected ? 7 : 4.5) * size, class: "hu-edge-dot",
-      fill: inputColour(edge[INPUT], theme), "fill-opacity": 0.85,
-      stroke: i === selected ? theme.text : theme.ground, "stroke-width": i === selected ? 2.5 : 1,
+      cx: x(edge.score), cy: y(edge.effect), r: (i === selected ? 7 : 4.5) * size, class: "hu-edge-dot",
+      fill: inputColour(edge.input, theme), "fill-opacity": 0.85,
+      stroke: i === selected ? theme.text : theme.background, "stroke-width": i === selected ? 2.5 : 1,
     });
-    dot.append(svgElement("title", {}, `${title(edge)}: score ${numberText(edge[SCORE], 3)}, effect ${numberText(edge[EFFECT], 3)}`));
+    dot.append(svgElement("title", {}, `${title(edge)}: score ${numberText(edge.score, 3)}, effect ${numberText(edge.effect, 3)}`));
     dot.addEventListener("pointerenter", () => { if (i !== selected) select(i); });
     picture.append(dot);
   });

@@ -67,7 +67,7 @@ export function connectionsView(root) {
 
   function show(next) {
     const isNewRun = !data || data.name !== next.name || !data.frames.length;
-    data = next;
+    data = withNamedFields(next);
     setExactNames(data.exact);
     layout = graphLayout(data);
     const last = Math.max(data.frames.length - 1, 0);
@@ -80,8 +80,8 @@ export function connectionsView(root) {
     redraw();
   }
 
-  function goToFrame(number) {
-    frame = Math.min(Math.max(number, 0), data.frames.length - 1);
+  function goToFrame(index) {
+    frame = Math.min(Math.max(index, 0), data.frames.length - 1);
     selected = -1;
     if (data.name) selectedSteps.set(data.name, data.frames[frame].step);
     redraw();
@@ -137,20 +137,20 @@ export function connectionsView(root) {
     legend.replaceChildren(...inputLegend(theme));
     detail.textContent = selected < 0 || !current.edges[selected]
       ? "Point at a connection to read its score and its effect."
-      : `${edgeName(data, current.edges[selected])}: score ${numberText(current.edges[selected][3], 3)}, effect ${numberText(current.edges[selected][4], 3)} nats.`;
+      : `${edgeName(data, current.edges[selected])}: score ${numberText(current.edges[selected].score, 3)}, effect ${numberText(current.edges[selected].effect, 3)} nats.`;
     drawScatter(scatter, current, theme, { selected, select, title: (edge) => edgeName(data, edge) });
     agreement.textContent = rankAgreement(current);
     rows.replaceChildren(...current.edges.map((edge, i) => tableRow(edge, i)));
   }
 
   function tableRow(edge, i) {
-    const button = el("button", { type: "button" }, layout.names[edge[0]]);
+    const button = el("button", { type: "button" }, layout.names[edge.from]);
     button.addEventListener("click", () => {
       select(i);
       rows.children[i].querySelector("button").focus({ preventScroll: true }); // the rows are new
     });
-    return el("tr", { "data-selected": Number(i === selected) }, el("td", {}, button), el("td", {}, layout.names[edge[1]]),
-      el("td", {}, INPUT_TEXTS[edge[2]]), el("td", {}, numberText(edge[3], 3)), el("td", {}, numberText(edge[4], 3)));
+    return el("tr", { "data-selected": Number(i === selected) }, el("td", {}, button), el("td", {}, layout.names[edge.to]),
+      el("td", {}, INPUT_TEXTS[edge.input]), el("td", {}, numberText(edge.score, 3)), el("td", {}, numberText(edge.effect, 3)));
   }
 
   const resized = new ResizeObserver(() => {
@@ -169,14 +169,20 @@ export function connectionsView(root) {
   };
 }
 
+// The data with edges as objects instead of lists.
+const withNamedFields = (packed) => ({
+  ...packed,
+  frames: packed.frames.map((frame) => ({ ...frame, edges: frame.edges.map(([from, to, input, score, effect]) => ({ from, to, input, score, effect })) })),
+});
+
 const sharePercent = (share) => `${Math.round(100 * share)} %`;
 
 function stepCaption(data, current) {
-  const strongest = current.edges.reduce((best, edge) => (!best || edge[4] > best[4] ? edge : best), null);
-  const right = `The correct token is the most probable one at ${sharePercent(current.accuracy)} of the positions.`;
-  return strongest && strongest[4] > 0.05
-    ? `${right} Strongest connection: ${edgeName(data, strongest)}, effect ${numberText(strongest[4], 2)} nats.`
-    : `${right} No connection changes the output by more than 0.05 nats yet.`;
+  const strongest = current.edges.reduce((best, edge) => (!best || edge.effect > best.effect ? edge : best), null);
+  const accuracyText = `The correct token is the most probable one at ${sharePercent(current.accuracy)} of the positions.`;
+  return strongest && strongest.effect > 0.05
+    ? `${accuracyText} Strongest connection: ${edgeName(data, strongest)}, effect ${numberText(strongest.effect, 2)} nats.`
+    : `${accuracyText} No connection changes the output by more than 0.05 nats yet.`;
 }
 
 function rankAgreement(current) {

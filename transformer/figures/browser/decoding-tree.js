@@ -12,14 +12,14 @@ const STATUSES = { kept: "kept in the beam", finished: "finished", discarded: "d
 // Layout. Children of one parent are adjacent, in the order of their parents and best first, so that no
 // branches cross.
 /** @param {Tree} tree */
-export function layoutTree(tree, folded, large) {
+export function layoutTree(tree, isFolded, large) {
   const scale = large ? 1.35 : 1;
   const [boxWidth, boxHeight, columnPitch, rowPitch] = [104, 26, 136, 34].map((x) => Math.round(x * scale));
   const columns = [];
   const rowOf = new Map();
   const hidden = new Map(); // node → its discarded children that are collapsed
   tree.token.forEach((_, i) => {
-    if (folded && tree.status[i] === "discarded") {
+    if (isFolded && tree.status[i] === "discarded") {
       hidden.set(tree.parent[i], (hidden.get(tree.parent[i]) || 0) + 1);
     } else (columns[tree.depth[i]] ||= []).push(i);
   });
@@ -58,7 +58,7 @@ export function hypothesisText(tree, node) {
 
 /** @param {Context} ctx */
 export function makeTree(ctx) {
-  let folded = null; // null: the default, by beam size
+  let isFolded = null; // null: the default, by beam size
   let lastDrawn = ""; // the node and the layout that were drawn last
   let layout = null;
   const canvas = el("canvas", { "aria-hidden": "true" });
@@ -82,19 +82,19 @@ export function makeTree(ctx) {
     [noTreeNote.hidden, body.hidden] = [Boolean(tree), !tree];
     title.textContent = ctx.state.force ? "Beam search of the original translation" : "Beam search";
     if (!tree) return;
-    folded ??= tree.beam_size > MAX_OPEN_HYPOTHESES;
+    isFolded ??= tree.beam_size > MAX_OPEN_HYPOTHESES;
     const selected = selectedNode(tree);
-    if (tree.status[selected] === "discarded") folded = false; // the selected node must be visible
+    if (tree.status[selected] === "discarded") isFolded = false; // the selected node must be visible
     const discarded = tree.status.filter((status) => status === "discarded").length;
     foldButton.hidden = !discarded;
-    foldButton.textContent = folded ? `+${discarded} discarded` : "Hide discarded hypotheses";
-    foldButton.setAttribute("aria-pressed", String(!folded));
-    layout = layoutTree(tree, folded, ctx.state.size === "large");
+    foldButton.textContent = isFolded ? `+${discarded} discarded` : "Hide discarded hypotheses";
+    foldButton.setAttribute("aria-pressed", String(!isFolded));
+    layout = layoutTree(tree, isFolded, ctx.state.size === "large");
     treeArea.style.width = `${layout.width}px`;
     treeArea.style.height = `${layout.height}px`;
     viewport.setAttribute("aria-label", `Beam search tree with ${tree.token.length} tokens. Use the arrow keys to move through it.`);
     describe(tree, selected);
-    const key = `${ctx.side.id} ${selected} ${folded} ${ctx.state.size}`;
+    const key = `${ctx.side.id} ${selected} ${isFolded} ${ctx.state.size}`;
     if (key !== lastDrawn && ctx.state.node >= 0) scrollToNode(selected);
     lastDrawn = key;
     paint();
@@ -152,9 +152,9 @@ export function makeTree(ctx) {
   }
 
   foldButton.addEventListener("click", () => {
-    folded = !folded;
+    isFolded = !isFolded;
     // A selected discarded node would expand it again.
-    if (folded && ctx.side.tree.status[selectedNode(ctx.side.tree)] === "discarded") selectNode(-1);
+    if (isFolded && ctx.side.tree.status[selectedNode(ctx.side.tree)] === "discarded") selectNode(-1);
     else draw();
   });
   viewport.addEventListener("scroll", () => layout && ctx.side.tree && paint());
@@ -242,7 +242,7 @@ function paintNode(pen, tree, layout, theme, i, isSelected) {
   const { boxWidth, boxHeight, scale } = layout;
   const [isDiscarded, isFinished, foldedCount] = [tree.status[i] === "discarded", tree.status[i] === "finished", layout.hidden.get(i)];
   pen.globalAlpha = isDiscarded && !isSelected ? 0.6 : 1;
-  pen.fillStyle = isDiscarded ? theme.ground : theme.soft;
+  pen.fillStyle = isDiscarded ? theme.background : theme.soft;
   pen.fillRect(x, y, boxWidth, boxHeight);
   pen.lineWidth = isSelected ? 2.5 : isFinished || tree.best[i] ? 2 : 1;
   pen.strokeStyle = isSelected ? theme.choice : isFinished ? theme.text : tree.best[i] ? theme.accent : theme.line;
@@ -267,7 +267,7 @@ function paintNode(pen, tree, layout, theme, i, isSelected) {
 // The number of collapsed discarded children, on a background over the branches.
 /** @param {Pen} pen @param {Theme} theme @param {string} text @param {number} x @param {number} y */
 function paintFolded(pen, theme, text, x, y) {
-  pen.fillStyle = theme.ground;
+  pen.fillStyle = theme.background;
   pen.fillRect(x, y - 7, pen.measureText(text).width + 4, 14);
   pen.fillStyle = theme.muted;
   pen.fillText(text, x + 2, y);

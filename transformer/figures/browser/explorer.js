@@ -47,18 +47,18 @@ export function explorerView(root, report, views, live = false, canForce = live)
   const tools = el("div", { class: "hu-tools" });
   const controls = makeControls((changes) => set("kind" in changes ? view().stateForKind?.(changes.kind) || changes : changes));
   const mosaic = makeMosaic((layer, head) => (view().choose || set)({ layer, head }));
-  const aside = el("section", { class: "hu-mosaic" }, mosaic.node);
+  const mosaicSection = el("section", { class: "hu-mosaic" }, mosaic.node);
   const title = el("h2", { class: "hu-title" });
   const code = el("code", { class: "hu-code" });
   const note = el("p", { class: "hu-note" });
   const panel = el("div", { class: "hu-view", role: "tabpanel" });
-  const waiting = el("p", { class: "hu-waiting", role: "status", hidden: "" }, "Loading the weights of this layer …");
+  const loadingNote = el("p", { class: "hu-waiting", role: "status", hidden: "" }, "Loading the weights of this layer …");
   const dataTable = makeDataTable(() => view());
   const notices = makeNotableHeads((changes) => set(changes));
-  const main = el("div", { class: "hu-main" }, el("header", {}, title, code), note, waiting, panel, dataTable.node);
+  const main = el("div", { class: "hu-main" }, el("header", {}, title, code), note, loadingNote, panel, dataTable.node);
   const frame = el(
     "div", { class: "hu hu-explorer" },
-    el("div", { class: "hu-top" }, tabs, tools), el("div", { class: "hu-split" }, controls.node, aside, main), notices.node,
+    el("div", { class: "hu-top" }, tabs, tools), el("div", { class: "hu-split" }, controls.node, mosaicSection, main), notices.node,
   );
   root.append(frame);
 
@@ -153,12 +153,12 @@ export function explorerView(root, report, views, live = false, canForce = live)
     const parsedParams = knownParams.map(([name, text]) => [name, typeof defaults[name] === "number" ? Number(text) : text]);
     state = { ...defaults, ...Object.fromEntries(parsedParams), size: state.size, exact: state.exact };
     redraw();
-    const hasMosaic = views[state.view].mosaic && waiting.hidden;
+    const hasMosaic = views[state.view].mosaic && loadingNote.hidden;
     scheduleReport(REPORT_DELAY_MS + (hasMosaic ? Math.random() * MAX_TEACHER_REPORT_DELAY_MS : 0));
   }
 
   function redraw() {
-    // Without a place in the page it has no colours and no width.
+    // Outside the page it has no colours and no width.
     if (!state || !store.sides.length || !frame.isConnected) return;
     const side = store.sides[0];
     state = clippedState(state, side, ctx.views);
@@ -174,15 +174,15 @@ export function explorerView(root, report, views, live = false, canForce = live)
     if (panel.firstChild !== currentView.node) panel.replaceChildren(currentView.node);
     const kinds = currentView.kinds === false ? [] : side.kinds;
     controls.draw(state, currentView.options || [], kinds, defaults);
-    aside.hidden = !views[state.view].mosaic;
-    if (!aside.hidden) mosaic.draw(side, state.kind, state, theme, { label: KINDS[state.kind] });
+    mosaicSection.hidden = !views[state.view].mosaic;
+    if (!mosaicSection.hidden) mosaic.draw(side, state.kind, state, theme, { label: KINDS[state.kind] });
     title.textContent = currentView.title ? currentView.title() : ctx.title();
     code.hidden = !state.exact;
     code.textContent = code.hidden ? "" : currentView.code ? currentView.code() : codeOf(state);
     note.textContent = currentView.note ? currentView.note() : sinkNote(side, state);
     notices.draw();
     pins.draw();
-    waiting.hidden = !views[state.view].mosaic || Boolean(side.weights(state.kind, state.layer, state.head));
+    loadingNote.hidden = !views[state.view].mosaic || Boolean(side.weights(state.kind, state.layer, state.head));
     currentView.draw();
     largerButton.draw();
     exactButton.draw();

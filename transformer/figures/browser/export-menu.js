@@ -21,12 +21,12 @@ export function makeExportMenu(ctx, currentView) {
     svg: { label: "Vector image (SVG)", render: () => svgOf(ctx, currentView()), source: "figure" },
     csv: { label: "Table (CSV)", render: (table) => csvOf(table), source: "table" },
   };
-  const items = Object.entries(formats).map(([ending, { label, render, source }]) => {
+  const items = Object.entries(formats).map(([extension, { label, render, source }]) => {
     const button = el("button", { type: "button", "data-from": source }, label);
     button.addEventListener("click", () => {
       close();
       const content = currentView()[source]();
-      if (content) download(render(content), `${fileName(ctx)}.${ending}`);
+      if (content) download(render(content), `${fileName(ctx)}.${extension}`);
     });
     return button;
   });
@@ -111,7 +111,7 @@ function pngOf(ctx, figure, view) {
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [Math.round(width * scale), Math.round(height * scale)];
   const pen = canvas.getContext("2d");
-  pen.fillStyle = ctx.theme.ground;
+  pen.fillStyle = ctx.theme.background;
   pen.fillRect(0, 0, canvas.width, canvas.height);
   pen.scale(scale, scale);
   paintCaptioned(pen, figure, ctx, view);
@@ -125,7 +125,7 @@ function pngOf(ctx, figure, view) {
 function svgOf(ctx, view) {
   return ctx.withPrintColours(() => {
     const figure = view.figure();
-    const pen = svgPen(...exportSize(figure), ctx.theme.ground);
+    const pen = svgPen(...exportSize(figure), ctx.theme.background);
     pen.describe(figure.title, captionOf(ctx, view));
     paintCaptioned(pen, figure, ctx, view);
     return new Blob([pen.text()], { type: "image/svg+xml" });

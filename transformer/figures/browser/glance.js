@@ -19,11 +19,11 @@ export function glanceView(root, report) {
   let [number, pendingText] = [0, null]; // number of the last request, and its text until it is answered
   // The alternatives of every word are requested separately: they take longer than the translation.
   const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
-  const field = makeField(() => ask());
+  const field = makeField(() => requestTranslation());
   const stage = makeGlanceStage({ go: goToStep, onHover: () => draw() });
   const playback = makePlayback({
-    force: (alternative) => ask({ prefix: [...data.ids.slice(0, alternative.step), ...alternative.ids] }),
-    undo: () => ask(),
+    force: (alternative) => requestTranslation({ prefix: [...data.ids.slice(0, alternative.step), ...alternative.ids] }),
+    undo: () => requestTranslation(),
     toggle: () => (timer ? pause() : play(step >= data.words.length ? 0 : step)),
     go: goToStep,
   });
@@ -32,7 +32,7 @@ export function glanceView(root, report) {
   const frame = el("div", { class: "hu hu-glance" }, field.node, body, legend);
   root.append(frame);
 
-  function ask({ prefix = [], withAlternatives = false } = {}) {
+  function requestTranslation({ prefix = [], withAlternatives = false } = {}) {
     clearTimeout(alternativesTimer);
     number += 1;
     pendingText = withAlternatives ? pendingText : field.area.value;
@@ -60,7 +60,7 @@ export function glanceView(root, report) {
     else draw();
     if (!data.has_alternatives && !data.problem) {
       clearTimeout(alternativesTimer);
-      alternativesTimer = setTimeout(() => pendingText === null && ask({ prefix: data.prefix, withAlternatives: true }), ALTERNATIVES_DELAY_MS);
+      alternativesTimer = setTimeout(() => pendingText === null && requestTranslation({ prefix: data.prefix, withAlternatives: true }), ALTERNATIVES_DELAY_MS);
     }
   }
 

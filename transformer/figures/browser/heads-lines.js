@@ -148,13 +148,13 @@ export function drawFocus(pen, matrices, layout, styles, focus, theme) {
 /** @param {Matrix[]} matrices @param {any} focus */
 function linesOf(matrices, { queries, keys }) {
   const focusedLines = [];
-  const add = (m, head, row, column) => {
+  const addLine = (m, head, row, column) => {
     const weight = m.values[row * m.nColumns + column];
     if (weight > 0) focusedLines.push({ head, row, column, weight });
   };
   matrices.forEach((m, head) => {
-    for (const row of queries) for (let c = 0; c < m.nColumns; c++) add(m, head, row, c);
-    for (const column of keys) for (let r = 0; r < m.nRows; r++) if (!queries.includes(r)) add(m, head, r, column);
+    for (const row of queries) for (let c = 0; c < m.nColumns; c++) addLine(m, head, row, c);
+    for (const column of keys) for (let r = 0; r < m.nRows; r++) if (!queries.includes(r)) addLine(m, head, r, column);
   });
   return focusedLines.sort((a, b) => a.weight - b.weight);
 }

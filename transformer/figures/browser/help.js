@@ -48,7 +48,7 @@ export function makeHelp(ctx, currentView) {
   }
   button.addEventListener("click", open);
   close.addEventListener("click", () => dialog.close());
-  // A click outside the sheet hits the dialog element itself.
+  // A click on the backdrop has the dialog itself as its target.
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
 
   return { button, dialog, open };

@@ -49,7 +49,7 @@ export function headsPage(container, context) {
 
   function resultNodes({ off }, { plain, altered }) {
     const translationBlock = (title, { text, finished }) => el("section", {},
-      el("h3", {}, title), el("p", { lang: context.modelInfo.languages[1] || null }, text || "(nothing)", finished ? "" : " … (it never ends)"));
+      el("h3", {}, title), el("p", { lang: context.modelInfo.languages[1] || null }, text || "(nothing)", finished ? "" : " … (stopped at the maximum length)"));
     if (!off) return [translationBlock("As trained", plain)];
     const compare = el("button", { type: "button", class: "hu-button" }, "Compare every head with and without →");
     compare.addEventListener("click", () => context.openPage("attention", { off, ...(offMethod.value === "off" ? {} : { how: offMethod.value }), view: "compare" }));

@@ -39,7 +39,7 @@ export function openLesson(tabs, site, lesson) {
   document.getElementById("hu-live").replaceChildren(
     el("div", { class: "hu hu-file hu-live-form" }, textField.node, el("div", { class: "hu-live-top" }, models, lessonButton), progress.node, problem),
   );
-  const [exhibit, answers] = ["hu-exhibit", "hu-answers"].map((id) => document.getElementById(id));
+  const [exhibitNode, answers] = ["hu-exhibit", "hu-answers"].map((id) => document.getElementById(id));
 
   function draw() {
     models.value = model;
@@ -77,8 +77,8 @@ export function openLesson(tabs, site, lesson) {
   // Draw the question, its choices and the link to the view; an open answer stays open.
   function show() {
     const { question } = current;
-    exhibit.replaceChildren(...markdownNodes(question.exhibit));
-    exhibit.hidden = !question.exhibit;
+    exhibitNode.replaceChildren(...markdownNodes(question.exhibit));
+    exhibitNode.hidden = !question.exhibit;
     const open = [...answers.querySelectorAll("details")].map((element) => element.open);
     panel = lesson.panel ? makePanel() : { node: null, link: [] };
     const details = [...question.options.map(optionDetails), solutionDetails()];
@@ -87,9 +87,9 @@ export function openLesson(tabs, site, lesson) {
   }
 
   function optionDetails({ label, feedback }, number) {
-    const right = number === current.question.correct;
+    const isCorrect = number === current.question.correct;
     return el("details", { name: "guess" }, el("summary", {}, ...markdownNodes(label)),
-      el("p", {}, el("b", {}, right ? "✓ Correct." : "✗ Incorrect."), " ", ...markdownNodes(feedback || current.question.answer)));
+      el("p", {}, el("b", {}, isCorrect ? "✓ Correct." : "✗ Incorrect."), " ", ...markdownNodes(feedback || current.question.answer)));
   }
 
   function solutionDetails() {
@@ -150,7 +150,7 @@ export function openLesson(tabs, site, lesson) {
       const chosen = { kind: fields.get("kind") ?? "cross", layer: Number(fields.get("layer") ?? 0), head: Number(fields.get("head") ?? 0), off: fields.get("off") ?? "" };
       try {
         const reply = await client.ask("check", { model: current.model, text: current.text, lesson: lesson.name, fields: chosen });
-        if (reply) status.replaceChildren(el("b", {}, reply.right ? "✓ Correct." : "✗ Not yet."), " ", ...markdownNodes(reply.text));
+        if (reply) status.replaceChildren(el("b", {}, reply.correct ? "✓ Correct." : "✗ Not yet."), " ", ...markdownNodes(reply.text));
       } catch (error) {
         status.textContent = error.message;
       }

@@ -62,18 +62,18 @@ export function matrixOf(side, state, heads = combinedHeads(side, state)) {
   const labels = side.labels(kind);
   // In decoder self-attention rows and columns are the same pieces. A row of cross-attention is labelled with
   // the word that the decoder predicts there, or with the word that it has just read.
-  const byWritten = kind === "cross" && (state.exact || state.word_row !== "input") ? labels.writes : null;
+  const writtenLabels = kind === "cross" && (state.exact || state.word_row !== "input") ? labels.writes : null;
   const rows = kind === "decoder" && state.exact
     ? withWrittenTokens(entries(labels.rows, null, state), labels.writes)
-    : entries(labels.rows, byWritten, state);
+    : entries(labels.rows, writtenLabels, state);
   const columns = entries(labels.columns, null, state);
   const width = labels.columns.tokens.length;
-  const blended = blend(headWeights.map(({ values }) => values), state.combine === "max");
+  const combinedWeights = combineWeights(headWeights.map(({ values }) => values), state.combine === "max");
   const values = new Float32Array(rows.length * columns.length);
   rows.forEach((row, r) => {
     columns.forEach((column, c) => {
       let sum = 0;
-      for (const i of row.members) for (const j of column.members) sum += blended[i * width + j];
+      for (const i of row.members) for (const j of column.members) sum += combinedWeights[i * width + j];
       values[r * columns.length + c] = sum / row.members.length;
     });
   });
@@ -94,15 +94,15 @@ export function matrixOf(side, state, heads = combinedHeads(side, state)) {
 const withWrittenTokens = (rows, writes) =>
   rows.map((row) => ({ ...row, written: writes.tokens[row.members[0]] }));
 
-function blend(tables, useMaximum) {
+function combineWeights(tables, useMaximum) {
   if (tables.length === 1) return tables[0];
-  const blended = new Float32Array(tables[0].length);
+  const combinedWeights = new Float32Array(tables[0].length);
   for (const values of tables) {
-    for (let i = 0; i < blended.length; i++) {
-      blended[i] = useMaximum ? Math.max(blended[i], values[i]) : blended[i] + values[i] / tables.length;
+    for (let i = 0; i < combinedWeights.length; i++) {
+      combinedWeights[i] = useMaximum ? Math.max(combinedWeights[i], values[i]) : combinedWeights[i] + values[i] / tables.length;
     }
   }
-  return blended;
+  return combinedWeights;
 }
 
 function renormalise(values, width) {

@@ -53,8 +53,8 @@ export function makeChip(text, share, theme) {
 /** @param {number} share @param {Theme} theme */
 export function chipColours(share, theme) {
   const background = theme.css(Math.round(255 * Math.min(Math.max(share, 0), 1)));
-  const [textContrast, groundContrast] = [theme.text, theme.ground].map((colour) => contrast(colour, background));
-  return [background, textContrast >= groundContrast ? theme.text : theme.ground];
+  const [textContrast, backgroundContrast] = [theme.text, theme.background].map((colour) => contrast(colour, background));
+  return [background, textContrast >= backgroundContrast ? theme.text : theme.background];
 }
 
 // The contrast ratio of two colours "#rrggbb", 1 to 21: WCAG 2.2, "contrast ratio".

@@ -108,8 +108,8 @@ function modelView(ctx) {
     previewBox.hidden = false;
     const [box, area] = [button.getBoundingClientRect(), pictures.getBoundingClientRect()];
     // Place it next to the head, without covering the neighbours above and below.
-    const right = box.right + 12 + previewBox.offsetWidth <= area.right;
-    const left = right ? box.right - area.left + 12 : box.left - area.left - 12 - previewBox.offsetWidth;
+    const fitsRight = box.right + 12 + previewBox.offsetWidth <= area.right;
+    const left = fitsRight ? box.right - area.left + 12 : box.left - area.left - 12 - previewBox.offsetWidth;
     const maxTop = Math.max(area.height - previewBox.offsetHeight, 0);
     previewBox.style.left = `${Math.min(Math.max(left, 0), Math.max(area.width - previewBox.offsetWidth, 0))}px`;
     previewBox.style.top = `${Math.min(Math.max(box.top - area.top + box.height / 2 - previewBox.offsetHeight / 2, 0), maxTop)}px`;
@@ -213,7 +213,7 @@ function paintKind(pen, ctx, kind, step) {
   pen.textAlign = "left";
 }
 
-/** @param {Pen} pen @param {Context} ctx @param {any} given @param {number} x @param {number} y */
+/** @param {Pen} pen @param {Context} ctx @param {any} head @param {number} x @param {number} y */
 function paintMeasure(pen, { side, state, theme }, { kind, layer, head }, x, y) {
   const { side: cell, line } = EXPORT_LAYOUT;
   const value = valueOf(side, kind, state.measure, layer, head);

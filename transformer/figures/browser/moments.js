@@ -164,7 +164,7 @@ function drawMatrix({ signed, canvas, bar }, values, entry, theme) {
     pen.fillStyle = css(Math.round(255 * (signed ? (share(value) + 1) / 2 : share(value))));
     pen.fillRect(c * CELL_PIXELS, r * CELL_PIXELS, CELL_PIXELS, CELL_PIXELS);
   }));
-  for (const [colour, lineWidth] of [[theme.ground, 7], [theme.text, 3]]) {
+  for (const [colour, lineWidth] of [[theme.background, 7], [theme.text, 3]]) {
     pen.strokeStyle = colour;
     pen.lineWidth = lineWidth;
     pen.strokeRect(entry.column * CELL_PIXELS + 1.5, entry.row * CELL_PIXELS + 1.5, CELL_PIXELS - 3, CELL_PIXELS - 3);

@@ -3,13 +3,13 @@
 
 // Event in a class: its detail has the parameters of the teacher's view, which a view draws at once and then
 // cancels the event; null stops pending reports.
-export const TEACHER_VIEW_EVENT = "heads-up-led";
-const QUEUE = Symbol.for("heads-up-turn"); // property of the document that all views share
+export const TEACHER_VIEW_EVENT = "heads-up-teacher-view";
+const QUEUE = Symbol.for("heads-up-message-queue"); // property of the document that all views share
 
-// `make(place, report, setState)` creates the view. `report(choice)` sends an event, even if equal to the last
+// `makeView(container, report, setState)` creates the view. `report(choice)` sends an event, even if equal to the last
 // one; `setState(state)` sets a value that lasts.
 export function mounted(makeView) {
-  const views = new WeakMap(); // one per place in the page, kept between calls
+  const views = new WeakMap(); // by the element that contains the view, kept between calls
   return ({ data, parentElement, setStateValue, setTriggerValue }) => {
     if (!views.has(parentElement)) {
       const setters = {};

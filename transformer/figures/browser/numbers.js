@@ -6,10 +6,10 @@ export function numberParts(value, digits = 4) {
   const sign = value < 0 ? "−" : "";
   const size = Math.abs(value);
   if (size === 0) return { sign, text: "0", power: null };
-  const [head, exponent] = size.toExponential(digits - 1).split("e");
+  const [mantissa, exponent] = size.toExponential(digits - 1).split("e");
   const trimmed = (text) => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
   if (Number(exponent) >= -3 && Number(exponent) < 5) return { sign, text: trimmed(size.toFixed(Math.max(digits - 1 - Number(exponent), 0))), power: null };
-  return { sign, text: trimmed(head), power: exponent.replace("+", "").replace("-", "−") };
+  return { sign, text: trimmed(mantissa), power: exponent.replace("+", "").replace("-", "−") };
 }
 
 const SUPERSCRIPTS = { "−": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };

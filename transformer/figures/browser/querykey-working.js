@@ -49,7 +49,7 @@ export function workingOf(side, state) {
     score: side.score === "scaled_dot" ? dot / Math.sqrt(d) : dot,
     value: (j) => vector(vectors.value, j),
     parts: listed.map(weightedValue),
-    rest: sumOf(others),
+    othersSum: sumOf(others),
     output: sumOf(ranked),
     traced: { weights: weights.values.subarray(row * count, (row + 1) * count), top: weights.top, output: vector(vectors.heads, row) },
     labels: side.labels(kind),

@@ -127,7 +127,7 @@ function pairLines(w, side) {
 
 // The weighted values of the strongest keys; the sum of the others; the total.
 function valueLines(w) {
-  const maxAbs = maxAbsOf([...w.parts, w.rest, w.output]);
+  const maxAbs = maxAbsOf([...w.parts, w.othersSum, w.output]);
   const lines = w.listed.map((j, i) => {
     const token = w.labels.columns.names[j];
     return { parts: [w.shares[j].toFixed(2), " · ", token], name: `${fixed(w.shares[j])} · v of ${plainToken(token)}`, values: w.parts[i], maxAbs };
@@ -135,7 +135,7 @@ function valueLines(w) {
   if (w.others.length) {
     const share = w.others.reduce((sum, j) => sum + w.shares[j], 0).toFixed(2);
     const othersText = w.others.length > 1 ? `${w.others.length} others` : "1 other";
-    lines.push({ parts: [`${share} · ${othersText}`], name: `${othersText} together`, values: w.rest, maxAbs });
+    lines.push({ parts: [`${share} · ${othersText}`], name: `${othersText} together`, values: w.othersSum, maxAbs });
   }
   return [...lines, { parts: ["sum"], name: "Σ α·v", values: w.output, maxAbs, strong: true }];
 }

@@ -88,9 +88,9 @@ export function makeSavedViews(currentTitle) {
   let views = [];
   const status = el("p", { class: "hu-saved-message", role: "status" });
   const list = el("ol", { class: "hu-saved-list" });
-  const actionButton = (label, run, title = "") => {
+  const actionButton = (label, onClick, title = "") => {
     const button = el("button", { type: "button", class: "hu-saved-act", title: title || null }, label);
-    button.addEventListener("click", run);
+    button.addEventListener("click", onClick);
     return button;
   };
   const [save, html, json] = [actionButton("Save this view", add), actionButton("Export as HTML", exportHtml), actionButton("Export as JSON", exportJson)];
@@ -173,7 +173,7 @@ export function makeSavedViews(currentTitle) {
     return el("li", {}, el("div", { class: "hu-saved-row" }, title, link, move("↑", -1, "Up"), move("↓", 1, "Down"), remove), note);
   }
 
-  const exportFileName = (end) => `heads-up-views-${new Date().toISOString().slice(0, 10)}.${end}`;
+  const exportFileName = (extension) => `heads-up-views-${new Date().toISOString().slice(0, 10)}.${extension}`;
   function exportJson() {
     download(new Blob([jsonOf(views)], { type: "application/json" }), exportFileName("json"));
   }

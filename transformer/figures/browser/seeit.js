@@ -3,8 +3,8 @@
 
 import { el } from "./base.js";
 
-const PICTURES = '[data-testid="stBidiComponentIsolated"], [data-testid="stPlotlyChart"]';
-const STAGE = ".hu-stage, .hu-view, svg"; // the figure within a view, below its tabs and switches
+const PICTURE_SELECTOR = '[data-testid="stBidiComponentIsolated"], [data-testid="stPlotlyChart"]';
+const STAGE_SELECTOR = ".hu-stage, .hu-view, svg"; // the figure within a view, below its tabs and switches
 
 export function seeitView(root) {
   const button = el("button", { type: "button" }, "See it ↓");
@@ -19,17 +19,17 @@ export function seeitView(root) {
     const cardBottom = card.parentElement.getBoundingClientRect().bottom;
     scroller.scrollTop += picture.getBoundingClientRect().top - cardBottom - 8;
     const view = /** @type {any} */ (picture.getRootNode());
-    const chosen = view.querySelector("[aria-current]")?.getBoundingClientRect();
-    if (chosen && chosen.bottom > innerHeight - 8) scroller.scrollTop += chosen.top - (cardBottom + innerHeight) / 2;
+    const highlighted = view.querySelector("[aria-current]")?.getBoundingClientRect();
+    if (highlighted && highlighted.bottom > innerHeight - 8) scroller.scrollTop += highlighted.top - (cardBottom + innerHeight) / 2;
   });
   return { show: () => {}, close: () => {} };
 }
 
 /** @param {Element} card */
 function pictureAfter(card) {
-  for (const candidate of document.querySelectorAll(PICTURES)) {
+  for (const candidate of document.querySelectorAll(PICTURE_SELECTOR)) {
     if (!(card.compareDocumentPosition(candidate) & Node.DOCUMENT_POSITION_FOLLOWING) || card.contains(candidate)) continue;
-    const figureInView = [candidate, ...candidate.querySelectorAll("*")].find((node) => node.shadowRoot)?.shadowRoot.querySelector(STAGE);
+    const figureInView = [candidate, ...candidate.querySelectorAll("*")].find((node) => node.shadowRoot)?.shadowRoot.querySelector(STAGE_SELECTOR);
     const target = figureInView || candidate;
     if (target.getBoundingClientRect().height > 0) return target;
   }

@@ -7,10 +7,10 @@ const ARRAYS = { u1: Uint8Array, u2: Uint16Array, f4: Float32Array };
 const VECTORS = ["query", "key", "value", "scores", "heads"];
 
 export function unpack(bytes) {
-  const body = 8 + new DataView(bytes.buffer, bytes.byteOffset).getUint32(4, true);
-  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(8, body)));
+  const bodyStart = 8 + new DataView(bytes.buffer, bytes.byteOffset).getUint32(4, true);
+  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(8, bodyStart)));
   const parts = new Map(header.parts.map((meta) => {
-    const start = body + meta.start;
+    const start = bodyStart + meta.start;
     return [meta.name, arrayOf(meta, bytes.slice(start, start + bytesOf(meta)))];
   }));
   return { header, parts };

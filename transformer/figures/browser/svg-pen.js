@@ -5,10 +5,10 @@ import { SVG } from "./base.js";
 
 // Characters that XML cannot contain, even escaped: most control characters, and lone surrogates, both of which
 // tokens may have.
-const NO_XML = /[^\t\n\r -\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
+const INVALID_XML = /[^\t\n\r -\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
 
 /** @returns {Pen & { describe(title: string, description: string): void, text(): string }} */
-export function svgPen(width, height, ground) {
+export function svgPen(width, height, background) {
   const root = document.createElementNS(SVG, "svg");
   const ruler = document.createElement("canvas").getContext("2d");
   const fontStyle = document.createElement("span").style;
@@ -19,7 +19,7 @@ export function svgPen(width, height, ground) {
   };
   let penState = { ...initial };
   let path = "";
-  let clips = 0;
+  let clipCount = 0;
   const savedStates = [];
   const round = (x) => String(Math.round(x * 1000) / 1000);
 
@@ -76,7 +76,7 @@ export function svgPen(width, height, ground) {
     },
     clip: () => {
       const clip = document.createElementNS(SVG, "clipPath");
-      clip.id = `clip-${clips++}`;
+      clip.id = `clip-${clipCount++}`;
       const shape = document.createElementNS(SVG, "path");
       shape.setAttribute("d", path);
       setTransform(shape);
@@ -124,7 +124,7 @@ export function svgPen(width, height, ground) {
   for (const [name, value] of Object.entries({ xmlns: SVG, width, height, viewBox: `0 0 ${width} ${height}` })) {
     root.setAttribute(name, value);
   }
-  pen.fillStyle = ground;
+  pen.fillStyle = background;
   pen.fillRect(0, 0, width, height);
   pen.describe = (title, description) => {
     for (const [tag, text] of [["desc", description], ["title", title]]) {
@@ -133,6 +133,6 @@ export function svgPen(width, height, ground) {
       root.prepend(node);
     }
   };
-  pen.text = () => new XMLSerializer().serializeToString(root).replace(NO_XML, "\ufffd");
+  pen.text = () => new XMLSerializer().serializeToString(root).replace(INVALID_XML, "\ufffd");
   return pen;
 }

@@ -26,8 +26,8 @@ export function tensorsView(container, report) {
   const bar = makeBar();
   const legendText = el("span", {});
   const sortButton = el("button", { type: "button", class: "hu-button", "aria-pressed": "false" }, "Strongest columns first");
-  const ranked = makeRanked((row, column) => select(row, column));
-  const node = el("figure", { class: "hu-head" }, stage.node, ranked.node, el("figcaption", { class: "hu-legend" }, bar.node, legendText, sortButton));
+  const rankedBars = makeRankedBars((row, column) => select(row, column));
+  const node = el("figure", { class: "hu-head" }, stage.node, rankedBars.node, el("figcaption", { class: "hu-legend" }, bar.node, legendText, sortButton));
   const frame = el("div", { class: "hu hu-explorer hu-tensors" }, node);
   container.append(frame);
 
@@ -78,7 +78,7 @@ export function tensorsView(container, report) {
     const [rows, columns] = [header.rows.length, columnCount()];
     stage.draw(`${header.title}: ${rows} by ${columns} numbers. Use the arrow keys to select one.`);
     const { ramp, ticks, note } = scaleOf(header, theme);
-    ranked.draw(header, values, cell);
+    rankedBars.draw(header, values, cell);
     bar.draw(ramp, ticks);
     bar.node.hidden = !ticks.length;
     sortButton.setAttribute("aria-label", `Strongest columns first: ${header.title}`);
@@ -177,7 +177,7 @@ export function orderOf(values, header, strongestFirst) {
 }
 
 // The selected row's values as bars, greatest first: what the model would predict at this position.
-export function makeRanked(select) {
+export function makeRankedBars(select) {
   const title = el("p", { class: "hu-note" });
   const list = el("div", { class: "hu-ranked", role: "group" });
   const node = el("div", { class: "hu-ranked-place", hidden: "" }, title, list);

@@ -23,12 +23,12 @@ export function fitRowParts(pen, parts, limit) {
 /** @param {Pen} pen @param {number} x @param {number} y @param {number} limit @param {Theme} theme */
 export function drawRowLabel(pen, parts, x, y, limit, theme, chosen) {
   parts = fitRowParts(pen, parts, limit);
-  let at = x - parts.reduce((sum, part) => sum + tokenWidth(pen, part), 0);
+  let partX = x - parts.reduce((sum, part) => sum + tokenWidth(pen, part), 0);
   pen.save();
   pen.translate(0, y);
   parts.forEach((part, i) => {
-    drawToken(pen, part, at, theme, chosen, i < parts.length - 1);
-    at += tokenWidth(pen, part);
+    drawToken(pen, part, partX, theme, chosen, i < parts.length - 1);
+    partX += tokenWidth(pen, part);
   });
   pen.restore();
 }
@@ -61,9 +61,9 @@ export function shorten(pen, text, limit) {
   if (tokenWidth(pen, text) <= limit) return text;
   text = tokenName(text);
   // Grapheme clusters: never half a surrogate pair or a lone accent.
-  const letters = Array.from(new Intl.Segmenter().segment(text), (part) => part.segment);
-  while (letters.length > 1 && tokenWidth(pen, letters.join("") + "…") > limit) letters.pop();
-  return letters.join("") + "…";
+  const characters = Array.from(new Intl.Segmenter().segment(text), (part) => part.segment);
+  while (characters.length > 1 && tokenWidth(pen, characters.join("") + "…") > limit) characters.pop();
+  return characters.join("") + "…";
 }
 
 // Hatches a rectangle for a masked cell.

@@ -56,8 +56,8 @@ function stepTable(steps, report) {
   toggle.addEventListener("click", () => fill(toggle.getAttribute("aria-expanded") === "true" ? FIRST_CANDIDATES : maxCandidates));
   fill(FIRST_CANDIDATES);
   const next = hasExactNames() ? "Most probable next tokens" : "Alternatives";
-  const heads = ["Step", "Decoder input", next, "Chosen"];
-  const row = el("tr", {}, ...heads.map((text) => el("th", { scope: "col" }, text)));
+  const headings = ["Step", "Decoder input", next, "Chosen"];
+  const row = el("tr", {}, ...headings.map((text) => el("th", { scope: "col" }, text)));
   if (maxCandidates > FIRST_CANDIDATES) row.children[2].append(" ", toggle);
   return el("table", { class: "hu-steps" }, el("thead", {}, row), body);
 }
@@ -65,7 +65,7 @@ function stepTable(steps, report) {
 function stepRow(step, count, report) {
   const listed = step.candidates.slice(0, count);
   const isChosen = (candidate) => candidate.id === step.chosen.id && candidate.step === step.chosen.step;
-  const force = report && step.takes && ((candidate) => report({ step: candidate.step ?? step.step - 1, id: candidate.id }));
+  const force = report && step.can_force && ((candidate) => report({ step: candidate.step ?? step.step - 1, id: candidate.id }));
   const rows = listed.map((candidate) => candidateBar(candidate, isChosen(candidate), force));
   if (!listed.some(isChosen)) rows.push(candidateBar(step.chosen, true, force));
   const input = step.input.slice(-MAX_INPUT_TOKENS).map(chip);

@@ -69,7 +69,7 @@ interface Matrix {
 interface Theme {
   ramp: Pixels; css(level: number): string; diverging: Pixels; divergingCss(level: number): string;
   series: string[]; text: string; muted: string; faint: string; line: string; soft: string;
-  ground: string; accent: string; choice: string; font: string; size: number; key: string;
+  background: string; accent: string; choice: string; font: string; size: number; key: string;
 }
 
 // Layout of a table's cells in CSS pixels: `layoutCells`.

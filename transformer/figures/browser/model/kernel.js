@@ -5,18 +5,18 @@
 
 import { products } from "./tensor.js";
 
-const SCRATCH = 8 * 1024 * 1024; // bytes at the start of the memory for inputs and results
-const PAGE = 65536;
+const SCRATCH_BYTES = 8 * 1024 * 1024; // bytes at the start of the memory for inputs and results
+const PAGE_BYTES = 65536;
 
 // Allocates memory for `bytes` of weights that the fast product can read, and installs that product. Returns
 // `allocate(count)`, which returns a Float32Array, or null without SIMD.
 /** @param {number} bytes */
 export function fastProducts(bytes) {
   try {
-    const memory = new WebAssembly.Memory({ initial: Math.ceil((SCRATCH + bytes + 16) / PAGE) });
+    const memory = new WebAssembly.Memory({ initial: Math.ceil((SCRATCH_BYTES + bytes + 16) / PAGE_BYTES) });
     const { exports } = new WebAssembly.Instance(new WebAssembly.Module(moduleBytes()), { env: { memory } });
     const plainMultiply = products.multiply;
-    let nextFree = SCRATCH;
+    let nextFree = SCRATCH_BYTES;
     const allocate = (count) => {
       const array = new Float32Array(memory.buffer, nextFree, count);
       nextFree += Math.ceil(count / 4) * 16;
@@ -24,7 +24,7 @@ export function fastProducts(bytes) {
     };
     products.multiply = (x, w, y, rows, n, m) => {
       const [inputAddress, outputAddress] = [0, rows * n * 4];
-      if (w.buffer !== memory.buffer || n % 4 || m % 4 || outputAddress + rows * m * 4 > SCRATCH) return plainMultiply(x, w, y, rows, n, m);
+      if (w.buffer !== memory.buffer || n % 4 || m % 4 || outputAddress + rows * m * 4 > SCRATCH_BYTES) return plainMultiply(x, w, y, rows, n, m);
       new Float32Array(memory.buffer, inputAddress, rows * n).set(x);
       /** @type {any} */ (exports).multiply(inputAddress, w.byteOffset, outputAddress, rows, n, m);
       y.set(new Float32Array(memory.buffer, outputAddress, rows * m));

@@ -8,18 +8,18 @@ import { Tensor } from "./tensor.js";
 export function readSafetensors(bytes, allocate = (count) => new Float32Array(count)) {
   if (bytes.length < 8) throw new Error("The model file is truncated: it has no header.");
   const view = new DataView(bytes.buffer, bytes.byteOffset);
-  const body = 8 + Number(view.getBigUint64(0, true));
-  if (!(body <= bytes.length)) throw new Error("The model file is truncated or not a safetensors file.");
-  const header = parseHeader(bytes.subarray(8, body));
+  const bodyStart = 8 + Number(view.getBigUint64(0, true));
+  if (!(bodyStart <= bytes.length)) throw new Error("The model file is truncated or not a safetensors file.");
+  const header = parseHeader(bytes.subarray(8, bodyStart));
   delete header.__metadata__;
   return Object.fromEntries(Object.entries(header).map(([name, { dtype, shape, data_offsets: [from, to] }]) => {
-    if (body + to > bytes.length) {
-      throw new Error(`The model file is truncated: it has ${bytes.length} bytes, and ${name} ends at ${body + to}.`);
+    if (bodyStart + to > bytes.length) {
+      throw new Error(`The model file is truncated: it has ${bytes.length} bytes, and ${name} ends at ${bodyStart + to}.`);
     }
     const read = READERS[dtype];
     if (!read) throw new Error(`The model file stores ${name} as ${dtype}; it must be ${Object.keys(READERS).join(", ")}.`);
     const values = allocate(shape.reduce((a, b) => a * b, 1));
-    read(bytes.slice(body + from, body + to).buffer, values);
+    read(bytes.slice(bodyStart + from, bodyStart + to).buffer, values);
     return [name, new Tensor(shape, values)];
   }));
 }

@@ -1,8 +1,8 @@
 // The lessons whose question is about a sentence, by their names in addresses.
 
-import { meeting, row, steps, umbrella } from "./first.js";
-import { ablation, attentionSink, checkAblation, checkPreviousWord, crossingWords, laterWord, previousWord } from "./heads.js";
-import { infinity, lengths, memory, missing, norm, notSelf, units, value } from "./numbers.js";
+import { meeting, row, steps, umbrella } from "./first-questions.js";
+import { ablation, attentionSink, checkAblation, checkPreviousWord, crossingWords, laterWord, previousWord } from "./head-questions.js";
+import { infinity, lengths, memory, missing, norm, notSelf, units, value } from "./mathematics.js";
 
 /** @typedef {import("./case.js").LessonCase} LessonCase */
 /** @typedef {import("./case.js").Question} Question */
@@ -13,5 +13,5 @@ export const QUESTIONS = {
 };
 
 // For lessons with something to find: whether these fields of the page show it.
-/** @type {Record<string, (lesson: LessonCase, fields: any) => import("./heads.js").Check | Promise<import("./heads.js").Check>>} */
+/** @type {Record<string, (lesson: LessonCase, fields: any) => import("./head-questions.js").Check | Promise<import("./head-questions.js").Check>>} */
 export const CHECKS = { back: checkPreviousWord, off: checkAblation };

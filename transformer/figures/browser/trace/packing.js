@@ -23,13 +23,13 @@ export function pack(header, parts) {
     return meta;
   });
   const text = new TextEncoder().encode(JSON.stringify({ ...header, parts: metas }));
-  const body = 8 + padded(text.length);
-  const bytes = new Uint8Array(body + size);
-  bytes.fill(32, 8, body);
+  const bodyStart = 8 + padded(text.length);
+  const bytes = new Uint8Array(bodyStart + size);
+  bytes.fill(32, 8, bodyStart);
   bytes.set([0x48, 0x55, 0x41, 0x32]); // "HUA2"
-  new DataView(bytes.buffer).setUint32(4, body - 8, true);
+  new DataView(bytes.buffer).setUint32(4, bodyStart - 8, true);
   bytes.set(text, 8);
-  parts.forEach(({ values }, i) => bytes.set(new Uint8Array(values.buffer, values.byteOffset, values.byteLength), body + metas[i].start));
+  parts.forEach(({ values }, i) => bytes.set(new Uint8Array(values.buffer, values.byteOffset, values.byteLength), bodyStart + metas[i].start));
   return bytes;
 }
 

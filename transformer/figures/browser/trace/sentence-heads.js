@@ -60,8 +60,8 @@ function measuredAligner(trace, { layer, head, weights_to: to }) {
   const clear = best.filter((weight) => weight >= CLEAR).length;
   // Among the clearest words, a long one: nouns and names rather than articles.
   const rankOf = (i) => [Number(best[i] >= CLEAR), [...rows.labels[target[i]]].length, best[i]];
-  const greater = (a, b) => a.reduce((decided, value, i) => decided || Math.sign(value - b[i]), 0) > 0;
-  const row = target.map((_, i) => i).reduce((a, b) => (greater(rankOf(b), rankOf(a)) ? b : a));
+  const isGreater = (a, b) => a.reduce((decided, value, i) => decided || Math.sign(value - b[i]), 0) > 0;
+  const row = target.map((_, i) => i).reduce((a, b) => (isGreater(rankOf(b), rankOf(a)) ? b : a));
   const pieces = rows.numbers.map((_, i) => i).filter((i) => rows.numbers[i] === target[row]);
   const readRows = [...new Set(pieces.map((i) => Math.min(i + Number(to === "input"), rows.numbers.length - 1)))];
   const unsure = target.length - clear;

@@ -2,11 +2,11 @@
 // ui/widgets/lessons/head_questions.py.
 
 import { bold, CLEAR, escaped, argsortDescending, firstFour, argmax, headsOf, layersOf, mean, LessonUnavailable, option, question, roundedPercent, rowsOf } from "./case.js";
-import { alignment, withBold } from "./first.js";
+import { alignment, withBold } from "./first-questions.js";
 import { mergeWords, plainWords } from "../trace/words.js";
 
 /** @typedef {import("./case.js").LessonCase} LessonCase */
-/** @typedef {{ right: boolean, text: string }} Check whether the answer was found, and an explanation */
+/** @typedef {{ correct: boolean, text: string }} Check whether the selection is correct, and an explanation */
 
 const STACKS = { encoder: "encoder", decoder: "decoder", cross: "cross-attention" };
 const MIN_SINK_SHARE = 0.4; // minimum mean weight of a sink token in the head that the lesson shows
@@ -38,11 +38,11 @@ export function previousWord(lesson) {
 export function checkPreviousWord(lesson, { kind, layer, head }) {
   const shares = previousWordShares(lesson);
   if (!(kind in shares)) {
-    return { right: false, text: "The selected head belongs to cross-attention, where no word has a previous one. Choose the encoder above the picture." };
+    return { correct: false, text: "The selected head belongs to cross-attention, where no word has a previous one. Choose the encoder above the picture." };
   }
   const share = shares[kind][layer][head];
   const text = `The selected head (${STACKS[kind]}, ${lesson.headName(layer, head)}) gives the previous word ${roundedPercent(share)} of its attention on average`;
-  return share >= CLEAR ? { right: true, text: `${text}.` } : { right: false, text: `${text}; look for more than half.` };
+  return share >= CLEAR ? { correct: true, text: `${text}.` } : { correct: false, text: `${text}; look for more than half.` };
 }
 
 // By kind the mean weight of every head on the previous word, [layer][head]; 0 if there are fewer than two words.
@@ -185,10 +185,10 @@ export async function ablation({ text, trace, translate }) {
 // Whether the translation has changed without these heads, "e3.2,c5".
 /** @param {LessonCase} lesson @param {{ off: string, count: number }} fields `count` is how many heads those are @returns {Promise<Check>} */
 export async function checkAblation({ text, trace, translate }, { off: heads, count }) {
-  if (!count) return { right: false, text: "No head is switched off yet. Click a head, or the name of a layer." };
+  if (!count) return { correct: false, text: "No head is switched off yet. Click a head, or the name of a layer." };
   const translation = await translate(text, heads);
   const start = `Without ${count} head${count === 1 ? "" : "s"} the translation`;
   return translation === trace.text
-    ? { right: false, text: `${start} is still the same. Switch off more heads.` }
-    : { right: true, text: `${start} is: ${escaped(translation) || "(empty)"}` };
+    ? { correct: false, text: `${start} is still the same. Switch off more heads.` }
+    : { correct: true, text: `${start} is: ${escaped(translation) || "(empty)"}` };
 }

@@ -2,7 +2,7 @@
 // same as ui/widgets/lessons/mathematics.py and mistakes.py.
 
 import { argsortDescending, layersOf, mean, option, percent, question, rowsOf, exponentText } from "./case.js";
-import { largestLater } from "./heads.js";
+import { largestLater } from "./head-questions.js";
 import { siteOf } from "../model/hooks.js";
 import { clearest } from "../trace/explorer-data.js";
 
