@@ -154,7 +154,7 @@ def test_every_script_and_style_is_used() -> None:
     ]
     uses += [("explorer-widget", "explorerWidget")]
     names = [f'import {{ {name} }} from "./{file}.js";' for file, name in uses]
-    entry = [TABS, 'import { mountExplorer } from "./explorer-use.js";', *names]
+    entry = [TABS, 'import { mountExplorer } from "./explorer-mount.js";', *names]
     joined = join_modules("\n".join(entry) + "\n")
     folder = Path(modules.__file__).parent / "browser"
     assert {*joined.files} == {path.name for path in folder.glob("*.js")}

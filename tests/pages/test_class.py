@@ -121,7 +121,7 @@ def test_an_invalid_limits_file_is_reported_on_this_page_only(
 def test_students_follow_stop_following_and_return(visit: Visit) -> None:
     teacher = open_as_teacher(visit, "pages/attention.py")
     classroom = only_class()
-    assert class_line_data(teacher)["standing"] == "leads"
+    assert class_line_data(teacher)["state"] == "leads"
     student = join_as_student(visit, classroom, "Ann")
     assert heading(student) == "Attention"
     teacher.text_input[0].set_value("Who gave you that red umbrella?")
@@ -152,7 +152,7 @@ def test_students_follow_stop_following_and_return(visit: Visit) -> None:
     press(student, "Follow again")
     assert heading(student) == "Translate"
     press(student, "Stop following")
-    assert class_line_data(student)["standing"] == "away"
+    assert class_line_data(student)["state"] == "away"
     press(teacher, "Stop leading")
     rerun(student)
     assert class_line_data(student)["text"] == "In the class of Ms Curie"

@@ -188,7 +188,7 @@ def test_a_second_teacher_takes_over_and_both_see_it(visit: Visit) -> None:
     bohr = join_as_colleague(visit)
     assert "**Ms Curie** is leading" in text(bohr)
     assert "Teachers: Ms Curie · Mr Bohr" in text(bohr)
-    assert (class_line_data(bohr)["standing"], class_line_data(curie)["standing"]) == (
+    assert (class_line_data(bohr)["state"], class_line_data(curie)["state"]) == (
         "colleague",
         "leads",
     )
@@ -206,7 +206,7 @@ def test_a_second_teacher_takes_over_and_both_see_it(visit: Visit) -> None:
     press(curie, "class-lead-view")
     assert heading(curie) == "Glossary"
     press(curie, "Lead the class")
-    assert class_line_data(rerun(bohr))["standing"] == "colleague"
+    assert class_line_data(rerun(bohr))["state"] == "colleague"
     assert classroom.is_leader(curie.session_state["visitor"])
     ann = join_as_student(visit, classroom, "Ann")
     assert class_line_data(ann)["text"] == "Following Ms Curie"

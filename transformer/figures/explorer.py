@@ -15,7 +15,7 @@ from transformer.figures.state import State, state_of
 from transformer.figures.views import TABS, data_script, page
 
 _START = f"""{TABS}
-import {{ openExplorer }} from "./explorer-use.js";
+import {{ openExplorer }} from "./explorer-mount.js";
 openExplorer(TABS);"""
 HEIGHT = 860
 """Height of the frame in a notebook, in pixels; readers can drag its lower edge."""

@@ -107,7 +107,7 @@ def loader(path: str, pages: Sequence[str]) -> str:
 @cache
 def _component(view: str) -> JoinedModules:
     if view == "explorer":
-        start = f"{TABS}\n{_use('explorer-use', 'mountExplorer')}\n"
+        start = f"{TABS}\n{_use('explorer-mount', 'mountExplorer')}\n"
         return join_modules(f"{start}export default mountExplorer(TABS);")
     names = f"{_use(view, f'{view}View')}\n{_use('mount', 'mounted')}\n"
     return join_modules(f"{names}export default mounted({view}View);")

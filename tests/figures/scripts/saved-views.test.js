@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { partsOf } from "../../../transformer/figures/browser/address.js";
+import { splitAddress } from "../../../transformer/figures/browser/address.js";
 import {
   addressOf, jsonOf, storeViews, storedViews, MAX_VIEWS, movedView, parseViews, withView,
 } from "../../../transformer/figures/browser/saved-views.js";
@@ -14,12 +14,12 @@ const listOf = (...views) => JSON.stringify({ format: "heads-up views 1", views 
 
 test("an address is split and joined, at any path of the app", () => {
   for (const href of ["http://a:1/", "http://a:1/attention?text=a+b", "https://b/class/lab?off=c1", "https://b/class/"]) {
-    const { base, page, query } = partsOf(href, PAGES);
+    const { base, page, query } = splitAddress(href, PAGES);
     assert.equal(addressOf(base, { page, query }), href);
     assert.ok(PAGES.includes(page));
   }
-  assert.deepEqual(partsOf("https://b/class/lab?off=c1", PAGES), { base: "https://b/class/", page: "lab", query: "off=c1" });
-  assert.deepEqual(partsOf("https://b/class", PAGES), { base: "https://b/class/", page: "", query: "" });
+  assert.deepEqual(splitAddress("https://b/class/lab?off=c1", PAGES), { base: "https://b/class/", page: "lab", query: "off=c1" });
+  assert.deepEqual(splitAddress("https://b/class", PAGES), { base: "https://b/class/", page: "", query: "" });
 });
 
 test("an exported list is parsed again", () => {

@@ -14,7 +14,7 @@ export function writeAddress(state, defaults) {
 
 // Split one of the app's addresses into the page ("" for the first), the query, and the part before both.
 /** @param {string} href @param {string[]} pages */
-export function partsOf(href, pages) {
+export function splitAddress(href, pages) {
   const { origin, pathname, searchParams } = new URL(href);
   const pageStart = pathname.lastIndexOf("/") + 1;
   const lastSegment = pathname.slice(pageStart);

@@ -2,7 +2,7 @@
 // of the same sentence is drawn at once; any other change requests a rerun of the page, in which the server draws
 // it.
 
-import { partsOf } from "./address.js";
+import { splitAddress } from "./address.js";
 import { el } from "./base.js";
 import { TEACHER_VIEW_EVENT } from "./mount.js";
 
@@ -18,7 +18,7 @@ export function classroomView(root, report) {
   let [view, classMessage, socket, timer, requestTimer, retryDelay, requestedKey] = [null, null, null, 0, 0, RETRY_MS[0], ""];
 
   function connect() {
-    const url = partsOf(location.href, view.pages).base.replace(/^http/, "ws").replace(/\/$/, "") + view.path;
+    const url = splitAddress(location.href, view.pages).base.replace(/^http/, "ws").replace(/\/$/, "") + view.path;
     socket = new WebSocket(url);
     socket.addEventListener("message", (event) => {
       if (event.target !== socket) return;
@@ -39,14 +39,14 @@ export function classroomView(root, report) {
     if (!classMessage) return;
     if (view.teaches) {
       // Another teacher has taken over, or has asked, closed or shown a question.
-      if (classMessage.state === view.standing && classMessage.questions === view.questions) return;
+      if (classMessage.state === view.state && classMessage.questions === view.questions) return;
       clearTimeout(requestTimer);
       requestTimer = setTimeout(requestRerun, RERUN_WAIT_MS);
       return;
     }
     const follows = classMessage.state === "follows";
     const isUnchanged = ["shown", "leads", "race", "questions"].every((name) => classMessage[name] === view[name]);
-    if (classMessage.state === view.standing && isUnchanged) {
+    if (classMessage.state === view.state && isUnchanged) {
       if (!follows || classMessage.number === view.number) return;
       if (onlyHeadDiffers(view, classMessage) && drawTeacherView(classMessage.params)) {
         Object.assign(view, { number: classMessage.number, params: classMessage.params });
@@ -56,9 +56,9 @@ export function classroomView(root, report) {
     const nextKey = JSON.stringify([classMessage.state, classMessage.shown, classMessage.leads, classMessage.race, classMessage.questions, follows && classMessage.number]);
     if (nextKey === requestedKey) return;
     requestedKey = nextKey;
-    const standingChanged = classMessage.state !== view.standing && view.standing !== "alone";
+    const stateChanged = classMessage.state !== view.state && view.state !== "alone";
     clearTimeout(requestTimer);
-    requestTimer = setTimeout(requestRerun, standingChanged ? RERUN_WAIT_MS : 0);
+    requestTimer = setTimeout(requestRerun, stateChanged ? RERUN_WAIT_MS : 0);
   }
 
   function requestRerun() {
@@ -70,7 +70,7 @@ export function classroomView(root, report) {
     view = { ...data };
     requestedKey = "";
     clearTimeout(requestTimer);
-    node.dataset.standing = view.standing;
+    node.dataset.state = view.state;
     if (!socket) connect();
     update();
   }

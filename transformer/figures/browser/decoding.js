@@ -6,7 +6,7 @@ import { candidatesOf, makeStepPanel, rowsOf, stepBlocks, stepHead } from "./dec
 import { makeTree } from "./decoding-tree.js";
 import { headName, hasExactNames, TOKENS_NOTE, tokenName } from "./naming.js";
 import { KINDS } from "./options.js";
-import { plainToken } from "./querykey-working.js";
+import { plainToken } from "./querykey-calculation.js";
 
 const STEP_MS = 1000; // ms per step while playing
 

@@ -151,7 +151,7 @@ export function makeChanges(choose) {
     headChangeList.replaceChildren(...changesOfHead.slice(0, MAX_LISTED_CHANGES).map(changeItem));
     summary.textContent = `All heads: ${changes.length} ${changes.length === 1 ? "change" : "changes"}`;
     rule.textContent = `These rules look at this sentence only. A head follows the alignment if at least ${inPercent(film.rule.aligned)} of its weight is on the tokens that the task aligns with each output token. Otherwise it is positional if at least ${inPercent(film.rule.positional)} of the rows have their greatest weight at one offset (Voita et al. 2019), reads backwards if that holds counted from the end, and attends to a sink if at least ${inPercent(film.rule.sink)} of its weight is on the first or the last token (Clark et al. 2019). An offset is only tested if at least ${film.rule.rows} rows, and at least half of all rows, have a token at that distance.`;
-    list.replaceChildren(...changes.slice(0, MAX_LISTED_CHANGES).map(item));
+    list.replaceChildren(...changes.slice(0, MAX_LISTED_CHANGES).map(changeItem));
   }
 
   return { roleText, node, draw };

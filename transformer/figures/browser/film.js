@@ -16,7 +16,7 @@ import { unpack } from "./store.js";
 import { makeExportMenu } from "./export-menu.js";
 
 const FILM_DURATION_MS = 9000; // ms of the whole film
-const FRAME_DURATION_MS = [90, 450]; // minimum and maximum ms per step
+const FRAME_MS_RANGE = [90, 450]; // minimum and maximum ms per step
 const PLAIN_OPTIONS = { special: "shown", renormalise: 0, combine: "one", heads: "", scale: "sqrt" };
 
 const selections = new Map(); // the viewer's selection by the name of the run, while the page is open
@@ -112,7 +112,7 @@ export function filmView(root) {
     playTimer = setTimeout(next, frameDuration());
     redraw();
   }
-  const frameDuration = () => Math.min(Math.max(FILM_DURATION_MS / film.steps.length, FRAME_DURATION_MS[0]), FRAME_DURATION_MS[1]);
+  const frameDuration = () => Math.min(Math.max(FILM_DURATION_MS / film.steps.length, FRAME_MS_RANGE[0]), FRAME_MS_RANGE[1]);
 
   function next() {
     state = { ...state, step: stepOf(frame + 1) };

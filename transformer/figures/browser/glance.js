@@ -1,7 +1,7 @@
 // The first page: a text field, and below it the translation word by word, with bands from the source words
 // with attention. `.show(data)` takes the data of figures/glance.py and ui/pages/home/glance.py; `report({
-// text, number, prefix, with_alternatives })` requests another translation, `report({ open_head: [layer, head] })` opens that
-// head in the explorer.
+// text, number, prefix, with_alternatives })` requests another translation, `report({ open_head: [layer, head] })` opens
+// that head in the explorer.
 
 import { writeAddress } from "./address.js";
 import { el } from "./base.js";

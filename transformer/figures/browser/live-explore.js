@@ -31,10 +31,10 @@ export function explorePage(container, context) {
   const requestFields = () => {
     const query = context.params();
     const [other, off] = [query.get("other") ?? "", query.get("off") ?? ""];
-    const compared = (other || off) && query.get("view") === "compare"; // then these are side B, not the forced token
+    const isComparison = (other || off) && query.get("view") === "compare"; // then these are side B, not the forced token
     return {
       model: context.model, text: context.text, other, off, how: query.get("how") ?? "off",
-      number: context.number ?? 0, force: compared ? "" : query.get("force") ?? "", beam: query.get("method") === "beam" ? BEAM_SIZE : 1,
+      number: context.number ?? 0, force: isComparison ? "" : query.get("force") ?? "", beam: query.get("method") === "beam" ? BEAM_SIZE : 1,
     };
   };
 
@@ -58,7 +58,7 @@ export function explorePage(container, context) {
       problem.textContent = answer.refused;
       view.show(answer.bytes, (store, header) => {
         for (const meta of header.later) {
-          store.later.set(meta.name, async () => {
+          store.laterParts.set(meta.name, async () => {
             const part = await context.ask("part", { ...request, name: meta.name });
             return arrayOf(meta, new Uint8Array(part.values.buffer));
           });

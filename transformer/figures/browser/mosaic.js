@@ -8,7 +8,7 @@ import { TERMS } from "./options.js";
 
 export function makeMosaic(choose, open = choose) {
   const grid = el("div", { class: "hu-grid", role: "radiogroup" });
-  let buttons = []; // in the order on screen, like `places`
+  let buttons = []; // in the order on screen, like `heads`
   let heads = [];
   let builtKey = "";
   let paintedKey = "";

@@ -97,28 +97,28 @@ function paintStrips(ctx, pen, layout, dimension) {
 
 // All keys side by side: each score above or below zero, and its weight beneath. A click selects a key.
 /** @param {Context} ctx */
-export function makeKeyBars(ctx, working, choose) {
+export function makeKeyBars(ctx, calculation, choose) {
   let hovered = -1;
   const stage = makeStage({
-    plan: (pen, width) => planBars(ctx, pen, working(), width),
-    paint: (pen, layout) => paintBars(ctx, pen, layout, working(), hovered),
+    plan: (pen, width) => planBars(ctx, pen, calculation(), width),
+    paint: (pen, layout) => paintBars(ctx, pen, layout, calculation(), hovered),
   });
   const { canvas } = stage;
   let description = "";
   const draw = (label) => {
     description = label;
-    if (hovered >= working().count) hovered = -1;
+    if (hovered >= calculation().count) hovered = -1;
     stage.draw(label);
   };
   const keyUnder = (event) => {
     const index = Math.floor((event.offsetX - stage.layout.left) / stage.layout.cellWidth);
-    return index >= 0 && index < working().count ? index : -1;
+    return index >= 0 && index < calculation().count ? index : -1;
   };
   canvas.addEventListener("pointermove", (event) => {
     hovered = keyUnder(event);
     draw(description);
     if (hovered < 0) return stage.showTooltip(null);
-    const w = working();
+    const w = calculation();
     const masked = hovered >= w.visibleCount;
     stage.showTooltip([
       el("strong", {}, tokenText(w.labels.columns.names[hovered])),

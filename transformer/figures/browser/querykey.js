@@ -8,14 +8,14 @@ import { headName, layerName, sentenceCase, tokenName } from "./naming.js";
 import { fixed } from "./numbers.js";
 import { KINDS } from "./options.js";
 import { makeKeyBars, makeStrips, makeTokenList } from "./querykey-strips.js";
-import { maxAbsOf, plainToken, workingOf, workSteps } from "./querykey-working.js";
+import { maxAbsOf, plainToken, calculationOf, calculationSteps } from "./querykey-calculation.js";
 
 /** @param {Context} ctx @returns {View} */
 function queryKeyView(ctx) {
-  let w = null; // the calculation, from `workingOf`
+  let w = null; // the calculation, from `calculationOf`
   let dimension = -1; // dimension under the pointer, highlighted in all strips
   // The contents of a file are known before they are unpacked.
-  const storedVectors = [...ctx.store.later.keys()].map((name) => name.match(/^0\.query\.(\w+)\.(\d+)\./)).filter(Boolean);
+  const storedVectors = [...ctx.store.laterParts.keys()].map((name) => name.match(/^0\.query\.(\w+)\.(\d+)\./)).filter(Boolean);
 
   const strips = makeStrips(ctx, () => pairLines(w, ctx.side), highlight);
   const values = makeStrips(ctx, () => valueLines(w), highlight);
@@ -36,14 +36,14 @@ function queryKeyView(ctx) {
   });
 
   function draw() {
-    w = workingOf(ctx.side, ctx.state);
+    w = calculationOf(ctx.side, ctx.state);
     [empty.hidden, body.hidden] = [Boolean(w), !w];
     if (!w) return empty.replaceChildren(...missingNotice(ctx, storedVectors));
     if (dimension >= w.d) dimension = -1;
     const { rows, columns, writes } = w.labels;
     queries.draw(`${ctx.side.id} ${w.kind}`, rows.names, w.row, () => false, writes?.names);
     keys.draw(`${ctx.side.id} ${w.kind}`, columns.names, w.column, (j) => j >= w.visibleCount);
-    workSteps(w, ctx.side).forEach(({ title, text, check }, i) => {
+    calculationSteps(w, ctx.side).forEach(({ title, text, check }, i) => {
       parts[i].title.replaceChildren(...title.map((part) => (part.token === undefined ? part : tokenText(part.token))));
       parts[i].text.textContent = text;
       parts[i].check.replaceChildren(...(check ? [el("b", {}, check.matches ? "✓ " : "≠ "), check.text] : []));
@@ -89,8 +89,8 @@ function queryKeyView(ctx) {
     keys: [["↑ and ↓", "another query"], ["← and →", "another key"], ["Shift ← and →", "read the strips, number by number"]],
     title: () => sentenceCase(headName(ctx.state)),
     code: () => `trace["${SITE_NAMES[ctx.state.kind].replace("{}", String(ctx.state.layer))}hook_query"][${ctx.state.head}]`,
-    figure: () => w && workFigure(ctx, w, [null, null, strips, null, bars, values]),
-    table: () => w && workTable(w, ctx),
+    figure: () => w && calculationFigure(ctx, w, [null, null, strips, null, bars, values]),
+    table: () => w && calculationTable(w, ctx),
   };
 }
 
@@ -142,8 +142,8 @@ function valueLines(w) {
 
 // All steps below each other, for export.
 /** @param {Context} ctx */
-function workFigure(ctx, w, stages) {
-  const steps = workSteps(w, ctx.side);
+function calculationFigure(ctx, w, stages) {
+  const steps = calculationSteps(w, ctx.side);
   const pictures = stages.map((stage) => stage?.figure());
   const width = pictures[2].width;
   let height = 0;
@@ -179,7 +179,7 @@ function workFigure(ctx, w, stages) {
 
 // A row for each dimension, then one for each key.
 /** @param {Context} ctx */
-function workTable(w, ctx) {
+function calculationTable(w, ctx) {
   const { rows, columns } = w.labels;
   const combined = ctx.side.score === "additive" ? "tanh(q + k)" : "q × k";
   const pair = `“${tokenName(rows.names[w.row])}” attends to “${tokenName(columns.names[w.column])}”`;

@@ -1,6 +1,6 @@
 // Saved views and their dialog: save, name, annotate, reorder, remove and export.
 
-import { partsOf } from "./address.js";
+import { splitAddress } from "./address.js";
 import { download, el } from "./base.js";
 
 // The browser stores a list that is read, changed and written as a whole. A view is `{ page, query, title,
@@ -111,7 +111,7 @@ export function makeSavedViews(currentTitle) {
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
 
   function add() {
-    const { page, query } = partsOf(location.href, pages);
+    const { page, query } = splitAddress(location.href, pages);
     if (views.length >= MAX_VIEWS) return showStatus(`${MAX_VIEWS} views are saved already; remove one first.`);
     setViews(withView(views, { page, query, title: currentTitle().slice(0, 200), note: "", day: new Date().toISOString().slice(0, 10) }));
     list.querySelector("textarea")?.focus();
@@ -168,7 +168,7 @@ export function makeSavedViews(currentTitle) {
     };
     const remove = actionButton("✕", () => setViews(views.filter((_, i) => i !== index)), "Remove");
     remove.setAttribute("aria-label", `Remove: ${view.title}`);
-    const { base } = partsOf(location.href, pages);
+    const { base } = splitAddress(location.href, pages);
     const link = el("a", { class: "hu-saved-open", href: addressOf(base, view), "aria-label": `Open: ${view.title}` }, "Open");
     return el("li", {}, el("div", { class: "hu-saved-row" }, title, link, move("↑", -1, "Up"), move("↓", 1, "Down"), remove), note);
   }
@@ -178,7 +178,7 @@ export function makeSavedViews(currentTitle) {
     download(new Blob([jsonOf(views)], { type: "application/json" }), exportFileName("json"));
   }
   function exportHtml() {
-    download(new Blob([pageOf(views, partsOf(location.href, pages).base)], { type: "text/html" }), exportFileName("html"));
+    download(new Blob([pageOf(views, splitAddress(location.href, pages).base)], { type: "text/html" }), exportFileName("html"));
   }
 
   return { button, dialog, show: (pageNames) => { pages = pageNames; } };

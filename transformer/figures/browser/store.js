@@ -20,13 +20,13 @@ const cellsOf = (meta) => meta.shape.reduce((product, side) => product * side, 1
 const bytesOf = (meta) => cellsOf(meta) * ARRAYS[meta.type].BYTES_PER_ELEMENT;
 export const arrayOf = (meta, bytes) => ({ ...meta, values: new ARRAYS[meta.type](bytes.buffer) });
 
-// `later`, for files: name → a function that returns a promise of the array. `onArrive` is called when a
-// missing array has arrived.
+// `laterParts` has, by name, functions that return a promise of an array, which is loaded on demand. `onArrive` is
+// called when an array has been loaded.
 export function makeStore(onArrive) {
   let sides = [];
   let pairs = null;
   const parts = new Map();
-  const later = new Map();
+  const laterParts = new Map();
 
   function load(bytes) {
     const { header, parts: newParts } = unpack(bytes);
@@ -34,7 +34,7 @@ export function makeStore(onArrive) {
       sides.every((side, i) => side.digest === header.sides[i].id);
     if (!isSameTrace) {
       parts.clear();
-      later.clear();
+      laterParts.clear();
     }
     for (const [name, part] of newParts) parts.set(name, part);
     if (!isSameTrace) sides = header.sides.map((sideHeader, number) => makeSide(sideHeader, number, part));
@@ -45,9 +45,9 @@ export function makeStore(onArrive) {
   // An array by name, or null while it is missing.
   function part(name) {
     if (parts.has(name)) return parts.get(name);
-    if (later.has(name)) {
-      const fetchPart = later.get(name);
-      later.delete(name);
+    if (laterParts.has(name)) {
+      const fetchPart = laterParts.get(name);
+      laterParts.delete(name);
       fetchPart().then((array) => {
         parts.set(name, array);
         onArrive();
@@ -58,7 +58,7 @@ export function makeStore(onArrive) {
 
   return {
     load,
-    later,
+    laterParts,
     get sides() { return sides; },
     get pairs() { return pairs; },
   };

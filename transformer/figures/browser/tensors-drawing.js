@@ -4,12 +4,12 @@ import { clampIndex } from "./base.js";
 import { drawRowLabel, drawToken, hatch, LABEL_SIZE, shorten, SMALL_LABEL_SIZE, tokenWidth } from "./token-labels.js";
 import { cellNumber, numberText } from "./numbers.js";
 
-const NUMBER_CELL = 44; // minimum pixels of a cell with a number
-const LABEL_CELL = 56; // minimum pixels of a cell with a token and a number
-const COLOUR_CELL = 13; // minimum pixels of a cell with a colour only
-const TABLE_ROWS = 16; // maximum number of enlarged rows
+const MIN_NUMBER_CELL = 44; // minimum pixels of a cell with a number
+const MIN_LABEL_CELL = 56; // minimum pixels of a cell with a token and a number
+const MIN_COLOUR_CELL = 13; // minimum pixels of a cell with a colour only
+const MAX_ENLARGED_ROWS = 16; // maximum number of enlarged rows
 const TABLE_ROW_HEIGHT = 25;
-const OVERVIEW_HEIGHTS = [40, 84]; // minimum and maximum height of the overview
+const OVERVIEW_HEIGHT_RANGE = [40, 84]; // minimum and maximum height of the overview
 
 /** @param {Pen} pen @param {number} width @param {any} options */
 export function planTensor(pen, width, { header, theme, start, firstRow }) {
@@ -22,15 +22,15 @@ export function planTensor(pen, width, { header, theme, start, firstRow }) {
   const hasTokens = Boolean(header.columns);
   const longestName = hasTokens ? Math.min(Math.max(...header.columns.map((label) => tokenWidth(pen, label))), 90 * size) : 0;
   // Cells need space for their numbers; without numbers they only need to be distinguishable.
-  const minCell = header.cells ? LABEL_CELL : NUMBER_CELL;
-  const fits = tableWidth / columns >= (header.cells || columns > 48 ? minCell * size : COLOUR_CELL);
-  const rows = Math.min(header.rows.length, TABLE_ROWS);
+  const minCell = header.cells ? MIN_LABEL_CELL : MIN_NUMBER_CELL;
+  const fits = tableWidth / columns >= (header.cells || columns > 48 ? minCell * size : MIN_COLOUR_CELL);
+  const rows = Math.min(header.rows.length, MAX_ENLARGED_ROWS);
   const hasOverview = !fits || rows < header.rows.length;
   const count = fits ? columns : Math.max(Math.floor(tableWidth / (minCell * size)), 3);
   const cellWidth = Math.min(tableWidth / count, (header.cells ? 110 : hasTokens ? 74 : 62) * size);
   const firstColumn = Math.min(Math.max(start, 0), columns - count);
   const slant = hasTokens && longestName > cellWidth - 8;
-  const overviewHeight = hasOverview ? Math.min(Math.max(header.rows.length * 9, OVERVIEW_HEIGHTS[0]), OVERVIEW_HEIGHTS[1]) : 0;
+  const overviewHeight = hasOverview ? Math.min(Math.max(header.rows.length * 9, OVERVIEW_HEIGHT_RANGE[0]), OVERVIEW_HEIGHT_RANGE[1]) : 0;
   const labelInterval = Math.max(Math.ceil((hasTokens ? 15 : 26) * size / cellWidth), 1);
   const headingHeight = slant ? Math.ceil(longestName * 0.72 + 14) : 18 * size;
   const rowHeight = Math.round((header.cells ? 38 : TABLE_ROW_HEIGHT) * size);
@@ -40,7 +40,7 @@ export function planTensor(pen, width, { header, theme, start, firstRow }) {
     firstRow: Math.min(firstRow, header.rows.length - rows),
     rowCount: header.rows.length,
     maxLabelWidth: slant ? longestName : hasTokens ? cellWidth - 4 : cellWidth * labelInterval,
-    showsNumbers: cellWidth >= NUMBER_CELL * size * 0.9,
+    showsNumbers: cellWidth >= MIN_NUMBER_CELL * size * 0.9,
     labelInterval,
     height: top + rows * rowHeight + 2,
     size,

@@ -90,7 +90,7 @@ interface Pairs { src_tokens: Pair[]; tgt_tokens: Pair[] }
 // The context of a view.
 interface Context {
   set(changes: Partial<State>): void;
-  store: { later: Map<string, () => Promise<Part>> }; live: boolean; canForce: boolean; views: string[]; secondKind: string; state: State; theme: Theme;
+  store: { laterParts: Map<string, () => Promise<Part>> }; live: boolean; canForce: boolean; views: string[]; secondKind: string; state: State; theme: Theme;
   sides: Side[]; side: Side; pairs: Pairs;
   matrix(side?: Side, changes?: Partial<State>): Matrix | null;
   title(): string;

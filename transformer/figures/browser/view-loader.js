@@ -1,14 +1,14 @@
 // Fetches a view's script from the app, once per browser: Streamlit would send a component's script again with
 // every new content.
 
-import { partsOf } from "./address.js";
+import { splitAddress } from "./address.js";
 
 const RETRY_DELAYS_MS = [300, 1500, 6000]; // ms between retries after a network error
 
 // Mounts the view whose script is at `path`, and adds its style where the view is drawn.
 /** @param {string} path @param {string[]} pages */
 export async function servedView(path, pages) {
-  const { default: draw, STYLE } = await importWithRetries(partsOf(location.href, pages).base + path);
+  const { default: draw, STYLE } = await importWithRetries(splitAddress(location.href, pages).base + path);
   const sheet = new CSSStyleSheet();
   sheet.replaceSync(STYLE);
   return (view) => {

@@ -58,7 +58,7 @@ export function wallView(container, report) {
 
   function updateCard(card) {
     if (!drawnCards.has(card.name)) drawnCards.set(card.name, makeCard(card.name));
-    const { node, button, owner, title, canvas, curve, progress, ends } = drawnCards.get(card.name);
+    const { node, button, owner, title, canvas, curve, progress, caption } = drawnCards.get(card.name);
     const isLarge = enlarged.includes(card.name);
     node.dataset.status = card.status;
     button.setAttribute("aria-pressed", String(isLarge));
@@ -67,17 +67,17 @@ export function wallView(container, report) {
     canvas.setAttribute("aria-label", card.head);
     canvas.hidden = !heads.has(card.name);
     progress.textContent = progressText(card);
-    ends.textContent = `${card.head}. ${lossText(card.curve)}.`;
+    caption.textContent = `${card.head}. ${lossText(card.curve)}.`;
     drawCurve(curve, card.curve);
   }
 
   function makeCard(name) {
     const [owner, title, progress] = [el("b", {}), el("span", { class: "hu-wall-title" }), el("span", { class: "hu-wall-progress" })];
     const canvas = el("canvas", { role: "img", "aria-label": "Its clearest head" });
-    const ends = el("span", { class: "hu-wall-ends" });
+    const caption = el("span", { class: "hu-wall-ends" });
     const curve = document.createElementNS(SVG, "svg");
     curve.setAttribute("role", "img");
-    const button = el("button", { type: "button", class: "hu-wall-card" }, owner, title, el("span", { class: "hu-wall-pictures" }, canvas, curve), progress, ends);
+    const button = el("button", { type: "button", class: "hu-wall-card" }, owner, title, el("span", { class: "hu-wall-pictures" }, canvas, curve), progress, caption);
     button.addEventListener("click", () => {
       enlarged = enlarged.includes(name) ? enlarged.filter((other) => other !== name) : [...enlarged, name].slice(-MAX_ENLARGED);
       draw();
@@ -85,7 +85,7 @@ export function wallView(container, report) {
     });
     const open = el("button", { type: "button", class: "hu-button hu-wall-open" }, "Open the run →");
     open.addEventListener("click", () => report({ open: name }));
-    return { node: el("div", { class: "hu-wall-run" }, button, open), button, owner, title, canvas, curve, progress, ends };
+    return { node: el("div", { class: "hu-wall-run" }, button, open), button, owner, title, canvas, curve, progress, caption };
   }
 
   // Fade every head from its current picture to the newest.

@@ -209,7 +209,7 @@ def _teacher_line(classroom: Classroom, me: str) -> dict[str, object]:
         "colleague": "{leader} is leading {following} of {members}",
         "alone": "Your class: {members} joined",
     }[teaching]
-    return {"text": text, "standing": teaching}
+    return {"text": text, "state": teaching}
 
 
 def _student_line(classroom: Classroom, me: str, file: str) -> dict[str, object]:
@@ -233,7 +233,7 @@ def _student_line(classroom: Classroom, me: str, file: str) -> dict[str, object]
         }[status]
         if not live_classes.is_screen()
         else f"Class {show_code(classroom.code)} · {{members}} joined",
-        "standing": status,
+        "state": status,
         "shown": len(classroom.questions_shown()),
         "leads": classroom.is_leading,
         "race": classroom.race,

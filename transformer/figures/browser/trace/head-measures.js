@@ -41,7 +41,7 @@ const sum = (row, isCounted) => row.reduce((total, weight, j) => (isCounted(j) ?
 const MEASURES = {
   entropy: { kinds: ALL_KINDS, counts: always, value: (row) => row.reduce((bits, w) => (w > 0 ? bits - w * Math.log2(w) : bits), 0) },
   distance: { kinds: ALL_KINDS, counts: always, value: (row, i) => row.reduce((total, w, j) => total + w * Math.abs(i - j), 0) },
-  confidence: { kinds: ALL_KINDS, counts: always, value: greatest },
+  confidence: { kinds: ALL_KINDS, counts: always, value: maxNonControlWeight },
   previous: { kinds: SELF_ATTENTION, counts: (i) => i > 0, value: (row, i) => row[i - 1] },
   itself: { kinds: SELF_ATTENTION, counts: always, value: (row, i) => row[i] },
   next: { kinds: ["encoder"], counts: (i, { queries }) => i + 1 < queries, value: (row, i) => row[i + 1] },
@@ -59,7 +59,7 @@ const MEASURES = {
   pieces: {
     kinds: ["encoder"], counts: (i, rows) => rows.keys.some((_, j) => sameWord(i, j, rows)),
     value: (row, i, rows) => {
-      const top = greatest(row, i, rows);
+      const top = maxNonControlWeight(row, i, rows);
       const best = rows.keys.map((_, j) => j).filter((j) => row[j] === top && !rows.control[j]);
       return best.filter((j) => sameWord(i, j, rows)).length / Math.max(best.length, 1);
     },
@@ -67,7 +67,7 @@ const MEASURES = {
 };
 
 // The greatest weight, without control tokens.
-function greatest(row, i, rows) {
+function maxNonControlWeight(row, i, rows) {
   return row.reduce((top, w, j) => (rows.isVisible(i, j) && !rows.control[j] ? Math.max(top, w) : top), 0);
 }
 

@@ -30,7 +30,7 @@ export async function openExplorer(views) {
   const scriptOf = (name) => document.querySelector(`script[data-part="${name}"]`);
   view.show(await bytesIn(document.getElementById("hu-first")), (store, header) => {
     for (const meta of header.later) {
-      store.later.set(meta.name, async () => {
+      store.laterParts.set(meta.name, async () => {
         if (!scriptOf(meta.name)) await documentParsed;
         return arrayOf(meta, await bytesIn(scriptOf(meta.name)));
       });

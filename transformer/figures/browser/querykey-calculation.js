@@ -21,11 +21,11 @@ export function softmaxOf(scores, count) {
 export const maxAbsOf = (lines) => lines.reduce((max, line) => line.reduce((a, x) => Math.max(a, Math.abs(x)), max), 0) || 1;
 const maxGap = (a, b) => a.reduce((gap, x, i) => Math.max(gap, Math.abs(x - b[i])), 0);
 
-// The calculation for the query and key of the state; null while data are missing. `visibleCount` is the number of keys that
-// are not masked, `listed` the keys whose weighted values are drawn one by one, `others` the rest, `traced` the model's
-// own result.
+// The calculation for the query and key of the state; null while data are missing. `visibleCount` is the number of keys
+// that are not masked, `listed` the keys whose weighted values are drawn one by one, `others` the remaining keys,
+// `traced` the model's own result.
 /** @param {Side} side @param {State} state */
-export function workingOf(side, state) {
+export function calculationOf(side, state) {
   const { kind, layer, head } = state;
   const [vectors, weights] = [side.vectors(kind, layer, head), side.weights(kind, layer, head)];
   if (!vectors || !weights) return null;
@@ -58,7 +58,7 @@ export function workingOf(side, state) {
 
 // The six steps: a title of strings and tokens, a sentence, and a comparison with the trace.
 /** @param {Side} side */
-export function workSteps(w, side) {
+export function calculationSteps(w, side) {
   const [query, key] = [{ token: w.labels.rows.names[w.row] }, { token: w.labels.columns.names[w.column] }];
   const [traced, share] = [w.scores[w.column], w.shares[w.column]];
   const masked = w.column >= w.visibleCount;

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { layoutTree, hypothesisText } from "../../../transformer/figures/browser/decoding-tree.js";
-import { softmaxOf, workingOf } from "../../../transformer/figures/browser/querykey-working.js";
+import { softmaxOf, calculationOf } from "../../../transformer/figures/browser/querykey-calculation.js";
 import { makeStore, unpack } from "../../../transformer/figures/browser/store.js";
 import { near, random, side, STATE } from "./fixtures.js";
 
@@ -36,7 +36,7 @@ test("the calculation follows eq. 1, with and without a mask", () => {
     const traced = { ...side(), score: "scaled_dot", vectors: () => headVectors };
     for (let row = 0; row < 4; row++) {
       for (const column of [-1, 0, 3]) {
-        const w = workingOf(traced, { ...STATE, kind, row, column });
+        const w = calculationOf(traced, { ...STATE, kind, row, column });
         const visibleCount = kind === "decoder" ? row + 1 : 4;
         const exponentials = Array.from({ length: 4 }, (_, j) => (j < visibleCount ? Math.exp(headVectors.scores.values[4 * row + j]) : 0));
         const sum = exponentials.reduce((a, b) => a + b);
@@ -51,7 +51,7 @@ test("the calculation follows eq. 1, with and without a mask", () => {
       }
     }
   }
-  assert.equal(workingOf({ ...side(), vectors: () => null }, STATE), null);
+  assert.equal(calculationOf({ ...side(), vectors: () => null }, STATE), null);
 });
 
 const TREE = {
@@ -116,7 +116,7 @@ test("a later part is loaded once, when it is first needed, and then drawn", asy
   const store = makeStore(() => redraws.push("redraw"));
   store.load(packed({ sides: [{ id: "a" }], pairs: null }, []));
   let loadCount = 0;
-  store.later.set("0.weights.cross.0", () => {
+  store.laterParts.set("0.weights.cross.0", () => {
     loadCount++;
     return Promise.resolve({ shape: [1, 1, 1], top: 255, values: Uint8Array.from([255]) });
   });
