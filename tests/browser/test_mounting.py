@@ -24,18 +24,18 @@ from transformer.ui.shell.view_scripts import FOLDER, path
 pytestmark = pytest.mark.browser
 
 MOUNT = """async ([code, style]) => {
-  const made = await import(URL.createObjectURL(new Blob([code], { type: "text/javascript" })));
+  const component = await import(URL.createObjectURL(new Blob([code], { type: "text/javascript" })));
   const host = document.createElement("section");
   const parentElement = host.attachShadow({ mode: "open" });
   parentElement.append(Object.assign(document.createElement("style"), { textContent: style }));
   document.body.replaceChildren(host);
   window.messages = [];
-  const listen = (sort) => (name, value) => window.messages.push([sort, name, value]);
-  window.run = (data) => made.default({
+  const listen = (kind) => (name, value) => window.messages.push([kind, name, value]);
+  window.run = (data) => component.default({
     data, parentElement, setStateValue: listen("state"), setTriggerValue: listen("trigger"),
   });
   window.leave = [window.run(null), window.run(null)].pop();
-  return Object.keys(made);
+  return Object.keys(component);
 }"""
 
 
@@ -83,7 +83,7 @@ def test_a_repeated_choice_is_sent_again(empty_page: Page) -> None:
 
 SEND_AT_ONCE = """async (code) => {
   const script = new Blob([code], { type: "text/javascript" });
-  const { mounted } = await import(URL.createObjectURL(script));
+  const { streamlitComponent } = await import(URL.createObjectURL(script));
   const batches = [];
   let batch = null;
   const streamlit = (fragment) => () => {
@@ -92,7 +92,8 @@ SEND_AT_ONCE = """async (code) => {
   };
   const views = ["page", "glance"].map((fragment) => {
     let report;
-    const show = mounted((_place, said) => ((report = said), { show() {}, close() {} }));
+    const makeView = (_container, reportChoice) => ((report = reportChoice), { show() {}, close() {} });
+    const show = streamlitComponent(makeView);
     const parentElement = document.createElement("div");
     const run = (fragment) => show({ parentElement, setTriggerValue: streamlit(fragment) });
     run(fragment);

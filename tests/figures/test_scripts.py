@@ -123,7 +123,9 @@ def test_scripts_load_nothing_and_parse_no_html(view: str) -> None:
 
 @pytest.mark.parametrize("view", COMPONENTS)
 def test_the_component_is_a_module_with_one_default_export(view: str) -> None:
-    default_export = "mountExplorer(TABS)" if view == "explorer" else f"mounted({view}View)"
+    default_export = (
+        "mountExplorer(TABS)" if view == "explorer" else f"streamlitComponent({view}View)"
+    )
     assert re.findall(r"^export .*", module(view), flags=re.M) == [
         f"export default {default_export};"
     ]

@@ -109,8 +109,8 @@ def _component(view: str) -> JoinedModules:
     if view == "explorer":
         start = f"{TABS}\n{_use('explorer-mount', 'mountExplorer')}\n"
         return join_modules(f"{start}export default mountExplorer(TABS);")
-    names = f"{_use(view, f'{view}View')}\n{_use('mount', 'mounted')}\n"
-    return join_modules(f"{names}export default mounted({view}View);")
+    names = f"{_use(view, f'{view}View')}\n{_use('mount', 'streamlitComponent')}\n"
+    return join_modules(f"{names}export default streamlitComponent({view}View);")
 
 
 def widget_module() -> JoinedModules:

@@ -302,6 +302,6 @@ def _model(folder: Path, model: Model) -> dict[str, Any]:
         "files": files,
         "aligner": aligner
         and {name: getattr(aligner, name) for name in ("layer", "head", "weights_to")},
-        "measured": model.aligner_agreement,
-        "first": {"text": about.first, **picture},
+        "aligner_agreement": model.aligner_agreement,
+        "prepared": {"text": about.first, **picture},
     }

@@ -13,8 +13,8 @@ export function drawScatter(root, frame, theme, { selected, select, title }) {
   const axisSpace = AXIS_SPACE * size;
   const values = frame.edges.flatMap((edge) => [edge.score, edge.effect]);
   const [low, high] = [Math.min(0, ...values), Math.max(0, ...values, 1e-6)];
-  const pad = (high - low) * 0.06;
-  const plotOffset = (value) => ((value - low + pad) / (high - low + 2 * pad)) * (side - axisSpace - 6);
+  const padding = (high - low) * 0.06;
+  const plotOffset = (value) => ((value - low + padding) / (high - low + 2 * padding)) * (side - axisSpace - 6);
   const x = (value) => axisSpace + plotOffset(value);
   const y = (value) => side - axisSpace - plotOffset(value);
   const picture = svgElement("svg", {
@@ -23,9 +23,9 @@ export function drawScatter(root, frame, theme, { selected, select, title }) {
   });
   const line = (x1, y1, x2, y2, more) => svgElement("line", { x1, y1, x2, y2, stroke: theme.faint, "stroke-width": 1, ...more });
   picture.append(
-    line(x(low - pad), y(0), x(high + pad), y(0), {}),
-    line(x(0), y(low - pad), x(0), y(high + pad), {}),
-    line(x(low - pad), y(low - pad), x(high + pad), y(high + pad), { "stroke-dasharray": "4 4" }),
+    line(x(low - padding), y(0), x(high + padding), y(0), {}),
+    line(x(0), y(low - padding), x(0), y(high + padding), {}),
+    line(x(low - padding), y(low - padding), x(high + padding), y(high + padding), { "stroke-dasharray": "4 4" }),
   );
   frame.edges.forEach((edge, i) => {
     const dot = svgElement("circle", {
@@ -38,10 +38,10 @@ export function drawScatter(root, frame, theme, { selected, select, title }) {
     picture.append(dot);
   });
   const text = (words, attributes) => svgElement("text", { fill: theme.muted, "font-size": 11 * size, ...attributes }, words);
-  const ends = [0, high].filter((value, i) => i === 0 || value > 1e-5);
+  const axisTicks = [0, high].filter((value, i) => i === 0 || value > 1e-5);
   picture.append(
-    ...ends.map((value) => text(numberText(value, 2), { x: x(value), y: side - axisSpace + 14 * size, "text-anchor": value === 0 ? "middle" : "end" })),
-    ...ends.map((value) => text(numberText(value, 2), { x: axisSpace - 4, y: y(value), "text-anchor": "end", "dominant-baseline": "central" })),
+    ...axisTicks.map((value) => text(numberText(value, 2), { x: x(value), y: side - axisSpace + 14 * size, "text-anchor": value === 0 ? "middle" : "end" })),
+    ...axisTicks.map((value) => text(numberText(value, 2), { x: axisSpace - 4, y: y(value), "text-anchor": "end", "dominant-baseline": "central" })),
     text("score (estimate), nats", { x: (side + axisSpace) / 2, y: side - 6, "text-anchor": "middle" }),
     text("effect (patched), nats", { x: 11 * size, y: (side - axisSpace) / 2, "text-anchor": "middle", transform: `rotate(-90 ${11 * size} ${(side - axisSpace) / 2})` }),
   );

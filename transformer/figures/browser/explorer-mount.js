@@ -3,12 +3,12 @@
 import { writeAddress } from "./address.js";
 import { explorerView } from "./explorer.js";
 import { bytesIn } from "./file.js";
-import { TEACHER_VIEW_EVENT, mounted } from "./mount.js";
+import { TEACHER_VIEW_EVENT, streamlitComponent } from "./mount.js";
 import { arrayOf } from "./store.js";
 
 export function mountExplorer(views) {
   // The size is the visitor's own setting and not part of links.
-  return mounted((container, _report, setState) => {
+  return streamlitComponent((container, _report, setState) => {
     const view = explorerView(container, (state, { size: _, ...linkedDefaults }) => {
       writeAddress(state, linkedDefaults);
       setState(state);

@@ -40,7 +40,7 @@ export function glanceView(root, report) {
     if (!withAlternatives) {
       clearTimeout(dimTimer);
       dimTimer = setTimeout(() => frame.classList.add("hu-busy"), DIM_DELAY_MS);
-      if (pendingText.trim()) writeAddress(/** @type {any} */ ({ model: data.model, text: pendingText }), { model: "", text: data.first });
+      if (pendingText.trim()) writeAddress(/** @type {any} */ ({ model: data.model, text: pendingText }), { model: "", text: data.default_text });
     }
     report({ text: withAlternatives ? data.text : pendingText, number, prefix, with_alternatives: withAlternatives });
   }
@@ -142,22 +142,22 @@ export function glanceView(root, report) {
 }
 
 // The caption: what a band means, which head is shown and why, and whether it is unsure about this sentence.
-function legendNodes({ heads, to, measured, words }) {
+function legendNodes({ heads, to, aligner_agreement: alignerAgreement, words }) {
   const sample = el("span", { class: "hu-glance-sample", "aria-hidden": "true" });
   const unsure = unsureWords(words);
   return [
     sample,
     "The wider a band, the more weight this head gives to that word. ",
-    ...headNote(heads, measured),
+    ...headNote(heads, alignerAgreement),
     to === "input" ? "It attends to the source of a word just after writing that word. " : "",
     unsure ? `On this sentence it is unsure about ${unsure} of ${words.length} ${words.length === 1 ? "word" : "words"}: their bands are thin. ` : "",
   ];
 }
 
-function headNote(heads, measured) {
+function headNote(heads, alignerAgreement) {
   if (heads < 2) return [];
-  if (!measured) return [`No alignment was measured for this model. Of its ${heads} heads this one agrees most with the others on this sentence. `];
-  const { agreement, sentences, source } = measured;
+  if (!alignerAgreement) return [`No alignment was measured for this model. Of its ${heads} heads this one agrees most with the others on this sentence. `];
+  const { agreement, sentences, source } = alignerAgreement;
   const figure = el("span", { title: `1 − AER, the alignment error rate. Links: ${source}` }, `${wholePercent(agreement)} agreement, ${sentences} sentences`);
   return [`Of ${heads} heads it agrees best with the human alignment (`, figure, "). "];
 }

@@ -8,7 +8,7 @@ import { showWeight } from "./numbers.js";
 
 // The heads shown. "" means only the selected one, "none" means none.
 /** @param {Side} side @param {State} state */
-export function headsOn(side, state) {
+export function displayedHeads(side, state) {
   if (!state.heads) return [{ layer: state.layer, head: state.head }];
   const byKey = new Map(parseHeads(state.heads, side, state.kind).map((head) => [headKey(head), head]));
   return [...byKey.values()];
@@ -55,7 +55,7 @@ export function makeHeadChips(ctx) {
   onlyButton.addEventListener("click", () => ctx.set({ heads: "" }));
 
   function toggle(chipHead) {
-    const shownHeads = headsOn(ctx.side, ctx.state);
+    const shownHeads = displayedHeads(ctx.side, ctx.state);
     const remaining = shownHeads.filter((shownHead) => headKey(shownHead) !== headKey(chipHead));
     ctx.set({ heads: headsText(remaining.length < shownHeads.length ? remaining : [...shownHeads, chipHead], ctx.state) });
   }

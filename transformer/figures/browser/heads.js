@@ -3,7 +3,7 @@
 
 import { ARROWS, el, keepPosition, clampIndex } from "./base.js";
 import {
-  headsOfLayer, codeOfHeads, headKey, headsOn, makeHeadChips, describePair, describeFocus, tableOfHeads,
+  headsOfLayer, codeOfHeads, headKey, displayedHeads, makeHeadChips, describePair, describeFocus, tableOfHeads,
 } from "./heads-chips.js";
 import {
   drawFocus, drawHeadLegend, drawLines, drawTokens, FADED_OPACITY, headStyles, layoutLines, legendHeight,
@@ -53,7 +53,7 @@ function headsView(ctx) {
   }
 
   function draw() {
-    const headList = headsOn(ctx.side, ctx.state);
+    const headList = displayedHeads(ctx.side, ctx.state);
     const withMatrices = headList.map((head) => [head, matrix(head)]);
     [heads, matrices] = [headList, withMatrices.map(([, m]) => m)];
     chips.draw(heads, styles());
@@ -76,14 +76,14 @@ function headsView(ctx) {
   function redraw() {
     const [m] = matrices;
     stage.draw(`${title()}: ${m.nRows} queries and ${m.nColumns} keys, lines by weight. Use the arrow keys to move through the tokens, Enter to pin one.`);
-    const focus = focused();
+    const focus = focusedTokens();
     if (stage.layout) {
       const [from, to] = lineEnds(stage.layout, focus);
       backCanvas.style.clipPath = `inset(0 ${stage.layout.width - to}px 0 ${from}px)`;
       backCanvas.style.opacity = focus ? FADED_OPACITY : 1;
     }
     canvas.style.cursor = hovered ? "pointer" : "default";
-    const pins = pinned();
+    const pins = pinnedEntries();
     unpinButton.hidden = !pins.any;
     readoutRow.classList.toggle("hu-tall", heads.length > 4 || Boolean(pins.queries.length && pins.keys.length));
     readout.replaceChildren(...readoutNodes(focus));
@@ -97,9 +97,9 @@ function headsView(ctx) {
   }
 
   function paintFront(pen, layout) {
-    const focus = focused();
+    const focus = focusedTokens();
     if (focus) drawFocus(pen, matrices, layout, styles(), focus, ctx.theme);
-    drawTokens(pen, matrices[0], layout, ctx.theme, { hovered, ...pinned() });
+    drawTokens(pen, matrices[0], layout, ctx.theme, { hovered, ...pinnedEntries() });
   }
 
   function paintBack() {
@@ -121,7 +121,7 @@ function headsView(ctx) {
 
   // The entries that the state pins, in this head or in all. Positions are those of pieces, so pins survive a
   // switch between words and pieces.
-  function pinned() {
+  function pinnedEntries() {
     const pins = [...ctx.state.tokens.split(","), ...pinnedTokens(ctx.side, ctx.state)];
     const pinnedIndices = (side, list) => list.flatMap((entry, i) => (entry.members.some((position) => pins.includes(side + position)) ? [i] : []));
     const [queries, keys] = [pinnedIndices("q", matrices[0].rows), pinnedIndices("k", matrices[0].columns)];
@@ -133,8 +133,8 @@ function headsView(ctx) {
 
   // The tokens whose lines are highlighted, with sums over them; null if there are none. A token under the
   // pointer highlights its own lines, unless it is pinned or compared with pins of the other side.
-  function focused() {
-    const pins = pinned();
+  function focusedTokens() {
+    const pins = pinnedEntries();
     const hoveredOnly = hovered && !isBetweenPins(pins) && !(hovered.side === "q" ? pins.queries : pins.keys).includes(hovered.index);
     if (!hoveredOnly && !pins.any) return null;
     const queries = hoveredOnly ? (hovered.side === "q" ? [hovered.index] : []) : pins.queries;
@@ -153,7 +153,7 @@ function headsView(ctx) {
     if (!focus) return [el("p", { class: "hu-hint" }, ctx.state.exact
       ? "Hover over a token to follow its lines; click to pin it. Pinned tokens are summed."
       : "Hover over a word to follow its lines; click to pin it in all heads.")];
-    if (isBetweenPins(pinned())) return describePair(matrices, heads, styles(), focus, hovered);
+    if (isBetweenPins(pinnedEntries())) return describePair(matrices, heads, styles(), focus, hovered);
     return describeFocus(matrices, heads, styles(), focus);
   }
 
@@ -208,7 +208,7 @@ function headsView(ctx) {
   canvas.addEventListener("keydown", (event) => {
     const count = (side) => (side === "q" ? matrices[0].nRows : matrices[0].nColumns);
     const { key } = event;
-    if (key === "Escape" && (hovered || pinned().any)) {
+    if (key === "Escape" && (hovered || pinnedEntries().any)) {
       hovered = null;
       ctx.set({ tokens: "", pin: "" });
     } else if ((key === "Enter" || key === " ") && hovered) pin(hovered, event.shiftKey);
@@ -238,12 +238,12 @@ function headsView(ctx) {
       width,
       height: height + legendHeight(heads, width),
       paint: (pen) => {
-        const [from, to] = lineEnds(layout, focused());
+        const [from, to] = lineEnds(layout, focusedTokens());
         pen.save();
         pen.beginPath();
         pen.rect(from, 0, to - from, height);
         pen.clip();
-        drawBackground(pen, layout, focused() ? FADED_OPACITY : 1);
+        drawBackground(pen, layout, focusedTokens() ? FADED_OPACITY : 1);
         pen.restore();
         paint(pen);
         drawHeadLegend(pen, heads, styles(), width, height, ctx.theme);
@@ -256,10 +256,10 @@ function headsView(ctx) {
     draw,
     // A click on a thumbnail shows only its head; the buttons above select several.
     choose: (head) => ctx.set({ ...head, heads: "" }),
-    title: () => { heads = headsOn(ctx.side, ctx.state); return title(); },
-    code: () => codeOfHeads(ctx.side, headsOn(ctx.side, ctx.state), ctx.state.kind),
+    title: () => { heads = displayedHeads(ctx.side, ctx.state); return title(); },
+    code: () => codeOfHeads(ctx.side, displayedHeads(ctx.side, ctx.state), ctx.state.kind),
     note: () => {
-      const [head, second] = headsOn(ctx.side, ctx.state);
+      const [head, second] = displayedHeads(ctx.side, ctx.state);
       return head && !second ? sinkNote(ctx.side, { ...ctx.state, ...head, combine: "one" }) : "";
     },
     options: ["word_row", "special", "renormalise"],
@@ -270,7 +270,7 @@ function headsView(ctx) {
       ["Esc", "unpin them"],
     ],
     figure,
-    table: () => (stage.node.hidden ? null : tableOfHeads(title(), heads, matrices, pinned())),
+    table: () => (stage.node.hidden ? null : tableOfHeads(title(), heads, matrices, pinnedEntries())),
   };
 }
 

@@ -29,7 +29,7 @@ export function makeClient(site, onLoading, root = "") {
     if (data.loading) return onLoading(data.loading);
     const { resolve, reject } = pendingRequests.get(data.id) ?? {};
     pendingRequests.delete(data.id);
-    if (data.problem) reject?.(Object.assign(new Error(data.problem), { badText: data.badText }));
+    if (data.problem) reject?.(Object.assign(new Error(data.problem), { isTextError: data.isTextError }));
     else resolve?.(data.superseded ? null : data.result);
   });
 

@@ -47,14 +47,14 @@ export function headsPage(container, context) {
     }
   }
 
-  function resultNodes({ off }, { plain, altered }) {
+  function resultNodes({ off }, { original, altered }) {
     const translationBlock = (title, { text, finished }) => el("section", {},
       el("h3", {}, title), el("p", { lang: context.modelInfo.languages[1] || null }, text || "(nothing)", finished ? "" : " … (stopped at the maximum length)"));
-    if (!off) return [translationBlock("As trained", plain)];
+    if (!off) return [translationBlock("As trained", original)];
     const compare = el("button", { type: "button", class: "hu-button" }, "Compare every head with and without →");
     compare.addEventListener("click", () => context.openPage("attention", { off, ...(offMethod.value === "off" ? {} : { how: offMethod.value }), view: "compare" }));
-    const comparisonNote = el("p", { class: "hu-live-note" }, plain.text === altered.text ? "The translation stays the same." : "The translation has changed.");
-    return [translationBlock("As trained", plain), translationBlock("With these heads changed", altered), el("section", {}, comparisonNote, compare)];
+    const comparisonNote = el("p", { class: "hu-live-note" }, original.text === altered.text ? "The translation stays the same." : "The translation has changed.");
+    return [translationBlock("As trained", original), translationBlock("With these heads changed", altered), el("section", {}, comparisonNote, compare)];
   }
 
   const change = (fields) => { context.write(fields); draw(); };

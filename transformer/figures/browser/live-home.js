@@ -12,10 +12,10 @@ export function homePage(container, context) {
 
   // The data around a translation, as in ui/pages/home/glance.py.
   function viewData(text, fields) {
-    const { reads, writes, languages, hint, examples, measured } = context.modelInfo;
+    const { reads, writes, languages, hint, examples, aligner_agreement } = context.modelInfo;
     return {
-      number: 0, problem: "", typed: text, prefix: [], has_alternatives: true, unknown: [], reads, writes, languages, hint, examples, measured,
-      model: context.model === Object.keys(context.site.models)[0] ? "" : context.model, first: examples[0], text, ...fields,
+      number: 0, problem: "", typed: text, prefix: [], has_alternatives: true, unknown: [], reads, writes, languages, hint, examples, aligner_agreement,
+      model: context.model === Object.keys(context.site.models)[0] ? "" : context.model, default_text: examples[0], text, ...fields,
     };
   }
 
@@ -40,7 +40,7 @@ export function homePage(container, context) {
   function draw() {
     const text = context.text;
     if (lastRequest === `${context.model} ${text}`) return;
-    const prepared = context.modelInfo.first; // the first example, prepared with the site and available before the model
+    const prepared = context.modelInfo.prepared; // the first example, prepared with the site and available before the model
     if (text === prepared.text) lastTranslation = { has_alternatives: true, ...prepared };
     view.show(viewData(text, text === prepared.text ? lastTranslation : {}));
     answer({ text });

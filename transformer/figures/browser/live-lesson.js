@@ -69,7 +69,7 @@ export function openLesson(tabs, site, lesson) {
       if (!panel || previousKey !== JSON.stringify(current)) show();
     } catch (error) {
       if (request !== requestCount) return;
-      if (error.badText) problem.textContent = error.message;
+      if (error.isTextError) problem.textContent = error.message;
       else progress.problem(error);
     }
   }

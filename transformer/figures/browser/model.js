@@ -47,24 +47,24 @@ function modelView(ctx) {
       pictures.replaceChildren(...nodes);
     }
     pictures.style.setProperty("--hu-heads", side.n_heads);
-    const top = scaleEnd(side, state.measure);
+    const scaleMax = scaleEnd(side, state.measure);
     for (const kind of side.kinds) {
       section(kind).mosaic.draw(side, kind, state, theme, {
         label: KINDS[kind],
         describe: (layer, head) => measureTexts(side, kind, layer, head).join(", "),
         ownTooltip: true,
-        caption: hasMeasure(side, kind, state) ? (layer, head) => captionOf(kind, layer, head, top) : null,
+        caption: hasMeasure(side, kind, state) ? (layer, head) => captionOf(kind, layer, head, scaleMax) : null,
         order: sortedHeads(side, kind, state),
         hasSelection: kind === state.kind,
       });
     }
-    drawLegend(top);
+    drawLegend(scaleMax);
   }
 
-  function captionOf(kind, layer, head, top) {
+  function captionOf(kind, layer, head, scaleMax) {
     const { side, state, theme } = ctx;
     const value = valueOf(side, kind, state.measure, layer, head);
-    const lines = [makeChip(formatMeasure(value), value / top, theme)];
+    const lines = [makeChip(formatMeasure(value), value / scaleMax, theme)];
     const { offset } = MEASURES[state.measure];
     if (offset) lines.push(el("span", {}, formatOffset(valueOf(side, kind, offset, layer, head))));
     if (state.order === "measure") lines.unshift(el("span", { class: "hu-head-name" }, shortName({ layer, head })));
@@ -73,7 +73,7 @@ function modelView(ctx) {
     return fragment;
   }
 
-  function drawLegend(top) {
+  function drawLegend(scaleMax) {
     const { side, state, theme } = ctx;
     const measure = MEASURES[state.measure];
     bar.node.hidden = !measure;
@@ -81,7 +81,7 @@ function modelView(ctx) {
       legendText.textContent = "All heads of the model for this sentence: one row per query, one column per key, darker for more attention. Click a head to enlarge it.";
       return;
     }
-    bar.draw(theme.ramp, measureTicks(top));
+    bar.draw(theme.ramp, measureTicks(scaleMax));
     const values = side.kinds.filter((kind) => hasMeasure(side, kind, state))
       .flatMap((kind) => side.measures[kind][state.measure].flat());
     const range = `${formatMeasure(Math.min(...values))} to ${formatMeasure(Math.max(...values))} ${measure.unit || "(share)"}`;
@@ -150,7 +150,7 @@ function sortedHeads(side, kind, state) {
 }
 
 // Ticks of the scale: [position from 0 to 1, text].
-const measureTicks = (top) => [[0, "0"], [0.5, formatMeasure(top / 2)], [1, formatMeasure(top)]];
+const measureTicks = (scaleMax) => [[0, "0"], [0.5, formatMeasure(scaleMax / 2)], [1, formatMeasure(scaleMax)]];
 
 // The thumbnails as on screen, each kind with its name above, for export.
 const EXPORT_LAYOUT = { side: 48, gap: 6, label: 22, kindGap: 36, line: 14 };

@@ -8,7 +8,7 @@ const QUEUE = Symbol.for("heads-up-message-queue"); // property of the document 
 
 // `makeView(container, report, setState)` creates the view. `report(choice)` sends an event, even if equal to the last
 // one; `setState(state)` sets a value that lasts.
-export function mounted(makeView) {
+export function streamlitComponent(makeView) {
   const views = new WeakMap(); // by the element that contains the view, kept between calls
   return ({ data, parentElement, setStateValue, setTriggerValue }) => {
     if (!views.has(parentElement)) {

@@ -5,10 +5,10 @@ export const CACHE_NAME = "heads-up-models";
 
 /**
  * @param {{ path: string, bytes: number, sha256: string }} file its path below the site's own
- * @param {(loaded: number) => void} progress called with the number of bytes loaded so far
+ * @param {(loaded: number) => void} onProgress called with the number of bytes loaded so far
  * @returns {Promise<{ bytes: Uint8Array, stored: boolean }>} the bytes, and whether the browser stores them
  */
-export async function fetchFile(file, progress) {
+export async function fetchFile(file, onProgress) {
   const url = new URL(`../../${file.path}?${file.sha256.slice(0, 12)}`, import.meta.url).href;
   // Storage may be forbidden, and does not exist on insecure pages.
   const cache = await Promise.resolve(globalThis.caches?.open(CACHE_NAME)).catch(() => undefined);
@@ -16,12 +16,12 @@ export async function fetchFile(file, progress) {
   if (cached) {
     const bytes = new Uint8Array(await cached.arrayBuffer());
     if (!(await problemOf(bytes, file))) {
-      progress(bytes.length);
+      onProgress(bytes.length);
       return { bytes, stored: true };
     }
     await cache.delete(url);
   }
-  const bytes = await download(url, file, progress);
+  const bytes = await download(url, file, onProgress);
   const problem = await problemOf(bytes, file);
   if (problem) throw new Error(`The model file ${file.path} ${problem}; reload the page to fetch it again.`);
   let stored = Boolean(cache);
@@ -33,7 +33,7 @@ export async function fetchFile(file, progress) {
   return { bytes, stored };
 }
 
-async function download(url, file, progress) {
+async function download(url, file, onProgress) {
   let response;
   try {
     response = await fetch(url);
@@ -50,7 +50,7 @@ async function download(url, file, progress) {
       if (loaded + value.length > bytes.length) return new Uint8Array(loaded + value.length); // too long, which `problemOf` reports
       bytes.set(value, loaded);
       loaded += value.length;
-      progress(loaded);
+      onProgress(loaded);
     }
   } catch {
     throw new Error("The connection ended before the model was fetched; reload the page to try again.");

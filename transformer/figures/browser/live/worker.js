@@ -14,7 +14,7 @@ import { wordAlternatives } from "../trace/alternatives.js";
 import { fetchFile } from "./model-files.js";
 
 const MAX_TRACES = 6;
-const LETTERS = { e: "encoder", d: "decoder", c: "cross" };
+const KIND_LETTERS = { e: "encoder", d: "decoder", c: "cross" };
 const MAX_THUMBNAIL_CELLS = 24; // maximum height and width of a head's thumbnail
 const HOOKS = { off: switchedOff, uniform, mean: toMean };
 
@@ -37,7 +37,7 @@ self.addEventListener("message", async ({ data }) => {
     self.postMessage({ id: data.id, result }, { transfer });
   } catch (error) {
     if (error instanceof Superseded) self.postMessage({ id: data.id, superseded: true });
-    else self.postMessage({ id: data.id, problem: error instanceof Error ? error.message : String(error), badText: error instanceof TextError });
+    else self.postMessage({ id: data.id, problem: error instanceof Error ? error.message : String(error), isTextError: error instanceof TextError });
   }
 });
 
@@ -82,7 +82,7 @@ const handlers = {
     const original = await getTrace(translator, { ...request, off: "" });
     const altered = request.off ? await getTrace(translator, request) : original;
     const summary = ({ text, score, finished }) => ({ text, score, finished });
-    return { result: { board: switchboard(original, request.off), plain: summary(original), altered: summary(altered) } };
+    return { result: { board: switchboard(original, request.off), original: summary(original), altered: summary(altered) } };
   },
 
   // A lesson's question about the first of these texts that shows its phenomenon, or why none does.
@@ -209,15 +209,15 @@ function headsOf(off, { n_layers, n_heads }) {
   return off.split(",").filter(Boolean).flatMap((part) => {
     const [layer, head] = part.slice(1).split(".").map(Number);
     const numbers = head === undefined ? Array.from({ length: n_heads }, (_, i) => i) : [head];
-    const exists = part[0] in LETTERS && layer < n_layers;
-    return exists ? numbers.filter((number) => number < n_heads).map((number) => ({ kind: LETTERS[part[0]], layer, head: number })) : [];
+    const exists = part[0] in KIND_LETTERS && layer < n_layers;
+    return exists ? numbers.filter((number) => number < n_heads).map((number) => ({ kind: KIND_LETTERS[part[0]], layer, head: number })) : [];
   });
 }
 
 // The data of switchboard.js.
 function switchboard(trace, off) {
   const { n_layers, n_heads } = trace.config;
-  const kinds = Object.entries(LETTERS).map(([letter, name]) => ({ name, letter, label: site.kinds[name] }));
+  const kinds = Object.entries(KIND_LETTERS).map(([letter, name]) => ({ name, letter, label: site.kinds[name] }));
   const parts = kinds.map(({ name }) => {
     const pooled = Array.from({ length: n_layers }, (_, layer) => pool(trace.weights(name, layer), MAX_THUMBNAIL_CELLS));
     const values = new Float32Array(pooled.reduce((sum, part) => sum + part.values.length, 0));

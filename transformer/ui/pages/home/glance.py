@@ -103,8 +103,8 @@ def component_data(
         "hint": about.hint,
         "examples": list(about.examples),
         "model": name,
-        "first": EXAMPLE,
-        "measured": model.aligner_agreement,
+        "default_text": EXAMPLE,
+        "aligner_agreement": model.aligner_agreement,
         **picture,
     }
 
