@@ -24,7 +24,8 @@ from transformer.ui.shell.view_scripts import FOLDER, path
 pytestmark = pytest.mark.browser
 
 MOUNT = """async ([code, style]) => {
-  const component = await import(URL.createObjectURL(new Blob([code], { type: "text/javascript" })));
+  const script = new Blob([code], { type: "text/javascript" });
+  const component = await import(URL.createObjectURL(script));
   const host = document.createElement("section");
   const parentElement = host.attachShadow({ mode: "open" });
   parentElement.append(Object.assign(document.createElement("style"), { textContent: style }));
@@ -92,7 +93,10 @@ SEND_AT_ONCE = """async (code) => {
   };
   const views = ["page", "glance"].map((fragment) => {
     let report;
-    const makeView = (_container, reportChoice) => ((report = reportChoice), { show() {}, close() {} });
+    const makeView = (_container, reportChoice) => {
+      report = reportChoice;
+      return { show() {}, close() {} };
+    };
     const show = streamlitComponent(makeView);
     const parentElement = document.createElement("div");
     const run = (fragment) => show({ parentElement, setTriggerValue: streamlit(fragment) });
