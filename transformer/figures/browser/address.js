@@ -1,5 +1,5 @@
-// How the app's addresses are composed. While the app runs, the page's address follows the state: it equals the
-// one that the server writes, but selecting a head adds no entry to the browser's history.
+// Writes and splits the app's addresses. The page's address follows the state: it equals the one that the server
+// writes, but selecting a head adds no entry to the browser's history.
 
 /** @param {State} state */
 export function writeAddress(state, defaults) {

@@ -50,7 +50,7 @@ function decodingView(ctx) {
   function play() {
     if (currentStep() === stepCount() - 1) goToStep(0);
     playTimer = setInterval(() => {
-      // Stop when the view leaves the page.
+      // Stop when the view has been removed from the page.
       if (!node.isConnected || currentStep() === stepCount() - 1) return stop();
       goToStep(currentStep() + 1);
       if (currentStep() === stepCount() - 1) stop();

@@ -73,7 +73,7 @@ export function makeExportMenu(ctx, currentView) {
   return { node, close };
 }
 
-// A figure with a title above and the sentence below.
+// A figure below its title and the sentence.
 /** @param {Pen} pen @param {Context} ctx */
 function paintCaptioned(pen, figure, ctx, view) {
   const { theme } = ctx;

@@ -26,7 +26,7 @@ export function figure1View(container, report) {
     lastContent = content;
   }
 
-  // Redraw everything; a focused button keeps the focus, on the open box.
+  // Redraw everything; if a button had the focus, the open box gets it.
   function draw() {
     if (!header || !frame.isConnected) return; // colours can only be read on the page
     const hadFocus = canvas.contains(frame.getRootNode().activeElement);
@@ -137,7 +137,7 @@ const cssColour = (value) => `rgb(${value & 255} ${(value >> 8) & 255} ${(value 
 
 const NAVIGATION_HEIGHT = 60; // pixels at the top of the screen that the navigation covers
 
-// Scroll to the first element of this class unless it starts within the screen.
+// Scroll to the first element of this class unless its top is on the screen.
 function scrollIntoView(className) {
   const element = document.querySelector(`.${className}`);
   const top = element?.getBoundingClientRect().top;

@@ -17,7 +17,6 @@ export function glanceView(root, report) {
   let [data, step, msPerWord, isFast] = [null, 0, 400, false]; // `isFast`: shorter pauses, while the visitor types
   let [timer, alternativesTimer, dimTimer, layoutRequest] = [0, 0, 0, 0];
   let [number, pendingText] = [0, null]; // number of the last request, and its text until it is answered
-  // The alternatives of every word are requested separately: they take longer than the translation.
   const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
   const field = makeField(() => requestTranslation());
   const stage = makeGlanceStage({ go: goToStep, onHover: () => draw() });
@@ -32,6 +31,8 @@ export function glanceView(root, report) {
   const frame = el("div", { class: "hu hu-glance" }, field.node, body, legend);
   root.append(frame);
 
+  // Request a translation of the text in the field. The alternatives of every word are requested afterwards: they take
+  // longer than the translation.
   function requestTranslation({ prefix = [], withAlternatives = false } = {}) {
     clearTimeout(alternativesTimer);
     number += 1;

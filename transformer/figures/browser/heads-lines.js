@@ -53,7 +53,7 @@ export function strongestLines(matrices, limit) {
   return { lines: lines.sort((a, b) => a.weight - b.weight), omitted, maxOmitted };
 }
 
-// Above the columns of tokens.
+// The font of the headings above the columns of tokens.
 /** @param {number} size of the tokens @param {Theme} theme */
 const headingFont = (size, theme) => `${size > 14 ? 14 : SMALL_LABEL_SIZE}px ${theme.font}`;
 

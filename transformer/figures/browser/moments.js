@@ -36,8 +36,7 @@ function numeral(value, { digits = 4, after = false } = {}) {
   return after && sign ? bracketed(row(...parts)) : row(...parts);
 }
 
-// A line of a formula: its left side, then each of the others after an equals sign, where a narrow screen
-// breaks the line.
+// An equation of several sides, each after an equals sign, before which a narrow screen may break the line.
 function equation(...sides) {
   const parts = sides.map((side, i) => ml("math", ...(i ? [mo("="), side] : [side])));
   for (const part of parts) part.setAttribute("displaystyle", "true");

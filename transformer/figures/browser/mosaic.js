@@ -1,5 +1,6 @@
 // Thumbnails of heads in rows of layers, one of them selected: a radio group with arrow keys. `choose(layer,
-// head)` is called when the selection changes, and `open(layer, head)` for a click or Enter, if those do more.
+// head)` is called when the selection changes, and `open(layer, head)` for a click or Enter, if opening a head does
+// more than selecting it.
 
 import { ARROWS, el, clampIndex } from "./base.js";
 import { allHeads, writeHeads } from "./matrix.js";

@@ -7,7 +7,7 @@ export const TEACHER_VIEW_EVENT = "heads-up-teacher-view";
 const QUEUE = Symbol.for("heads-up-message-queue"); // property of the document that all views share
 
 // `makeView(container, report, setState)` creates the view. `report(choice)` sends an event, even if equal to the last
-// one; `setState(state)` sets a value that lasts.
+// one; `setState(state)` sets a value that is kept between reruns.
 export function streamlitComponent(makeView) {
   const views = new WeakMap(); // by the element that contains the view, kept between calls
   return ({ data, parentElement, setStateValue, setTriggerValue }) => {

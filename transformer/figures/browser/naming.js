@@ -3,7 +3,7 @@
 
 let exact = true;
 
-// Whether names are exact, for all views of this script.
+// Set whether all views show exact names.
 export const setExactNames = (isExact) => { exact = Boolean(isExact); };
 export const hasExactNames = () => exact;
 
@@ -17,7 +17,7 @@ export const byteOf = (text) => /^<0x([0-9A-F]{2})>$/.exec(text)?.[1] ?? "";
 
 export const isSpecialToken = (text) => /^<\/?[a-z]+>$/.test(text);
 
-// The name of a piece or word without regard to what precedes it.
+// The name of a piece or word regardless of the piece before it.
 /** @param {string} text */
 export function tokenName(text) {
   if (exact) return text;
@@ -50,7 +50,7 @@ export const headName = ({ layer, head }) => `${layerName(layer)}, head ${displa
 /** @param {Head} head */
 export const shortName = ({ layer, head }) => `L${displayNumber(layer)}·H${displayNumber(head)}`;
 
-// A file name without its ending: content, model, sentence and further parts, in characters that every file
+// A file name without its extension: content, model, sentence and further parts, in characters that every file
 // system accepts.
 /** @param {string} content @param {string} model @param {string} text @param {string[]} more */
 export const exportName = (content, model, text, ...more) =>

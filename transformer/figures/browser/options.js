@@ -18,7 +18,8 @@ const OPTIONS = {
   zoom: { label: "Zoom", choices: { 0: "all", 1: "×2", 2: "×4", 3: "×8", 4: "×16", 5: "×32", 6: "×64" } },
 };
 
-// Options that are always shown. “More options” shows the others, unless they are set or there is only one.
+// Options that are always shown. “More options” shows the others; an option that differs from its default stays
+// visible, and a single hidden option is shown.
 const ALWAYS_SHOWN = ["measure", "order", "zoom"];
 
 // `set(changes)` is called with the user's changes.

@@ -63,7 +63,7 @@ export function makePins(ctx) {
     buttons[tabStop].focus();
   });
 
-  // Open a head in the Heads view, or stay in the view that already enlarges it.
+  // Open a head in the Heads view, or in the Heatmap if that is open.
   const open = ({ kind, layer, head }) => {
     const view = ctx.state.view === "heatmap" ? "heatmap" : "heads";
     ctx.set({ kind, layer, head, view, heads: "", combine: "one", tokens: "" });
@@ -159,6 +159,6 @@ export function makePins(ctx) {
 // Shows 1 only if the weight is exactly 1.
 const weightText = ({ weight }) => (weight >= 0.9995 && weight < 1 ? "> 0.999" : weight.toFixed(3));
 
-// Words separated by spaces, each isolated from the direction of its letters.
+// Texts separated by spaces; <bdi> keeps right-to-left words from reordering the sentence.
 const attentionNodes = (headWeight, { label }, wholeSentence = false) => attentionText(headWeight, label, wholeSentence).flatMap(([text, word], i) =>
   [...(i ? [" "] : []), word ? el("em", {}, el("bdi", {}, text)) : text]);

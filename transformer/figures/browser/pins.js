@@ -53,7 +53,7 @@ export function positionsIn(side, { sentence }, way) {
 function headAttention(side, pinned, kind, directions, { layer, head }) {
   const attentions = directions.map((way) => {
     const { weights, others, words, top } = side.pinWeights(kind, way);
-    // A row of cross-attention belongs to the token before, which the decoder has just read.
+    // In cross-attention, a token is written by the row before the one that reads it.
     const word = kind === "cross" && way === "from" ? side.predicted.plain[pinned.members[0] - 1] : pinned.word;
     const index = (layer * side.n_heads + head) * words + word;
     const { rows, columns, writes } = side.labels(kind);
@@ -76,7 +76,7 @@ export function strongestHeads(side, pinned, way, limit = 5) {
     .filter(({ weight }) => weight > 0).sort((a, b) => b.weight - a.weight).slice(0, limit);
 }
 
-// The rows ("q…") and columns ("k…") of a kind that the pinned word stands for.
+// The rows ("q…") and columns ("k…") of a kind that belong to the pinned word.
 /** @param {Side} side @param {State} state */
 export function pinnedTokens(side, { pin, way, kind }) {
   const pinned = pinnedWord(side, pin);
@@ -85,8 +85,8 @@ export function pinnedTokens(side, { pin, way, kind }) {
     (direction === "to" ? `k${position}` : `q${kind === "cross" ? position - 1 : position}`)));
 }
 
-// "parapluie attends to umbrella" as [text, whether it is a word of the sentences]; `isFullSentence` adds that a word
-// of the translation attends there before it is written.
+// "parapluie attends to umbrella" as [text, whether it is a word of the sentences]. With `isFullSentence` it adds
+// that in cross-attention a word attends when it is written.
 /** @param {PinAttention} attention @param {string} label @returns {[string, boolean][]} */
 export function attentionText({ way, other, kind, weight }, label, isFullSentence = false) {
   if (!(weight > 0)) return [["no other word", false]];

@@ -11,10 +11,10 @@ const BAR_AREA_HEIGHT = 74; // height of the scores and of the weights
 /** @param {Context} ctx */
 const scaled = (ctx, size) => Math.round(size * (ctx.state.size === "large" ? 1.35 : 1));
 
-// `lines()` returns { parts (a label for drawRowLabel), name, values, maxAbs, strong }; `maxAbs` has the strongest
-// colour. `point(dimension)` is called when the pointer moves to another dimension.
+// `lines()` returns { parts (a label for drawRowLabel), name, values, maxAbs, strong }; the value `maxAbs` has the
+// strongest colour. `onHover(dimension)` is called when the pointer moves to another dimension.
 /** @param {Context} ctx */
-export function makeStrips(ctx, lines, point) {
+export function makeStrips(ctx, lines, onHover) {
   let selectedDimension = -1;
   const stage = makeStage({
     plan: (pen, width) => planStrips(ctx, pen, lines(), width),
@@ -42,11 +42,11 @@ export function makeStrips(ctx, lines, point) {
     const dimension = Math.floor((event.offsetX - layout.left) / layout.cellWidth);
     const line = Math.floor((event.offsetY - layout.top) / layout.pitch);
     const inside = dimension >= 0 && dimension < layout.count && line >= 0 && line < layout.lines.length;
-    point(inside ? dimension : -1);
+    onHover(inside ? dimension : -1);
     showTooltip(inside ? line : -1);
   });
-  canvas.addEventListener("pointerleave", () => point(-1));
-  canvas.addEventListener("blur", () => point(-1));
+  canvas.addEventListener("pointerleave", () => onHover(-1));
+  canvas.addEventListener("blur", () => onHover(-1));
   return { node: stage.node, draw, showTooltip, figure: stage.figure };
 }
 
@@ -95,7 +95,7 @@ function paintStrips(ctx, pen, layout, dimension) {
   pen.strokeRect(left + dimension * cellWidth - 1, top - 3, Math.max(cellWidth, 3) + 1, (lines.length - 1) * pitch + stripHeight + 6);
 }
 
-// All keys side by side: each score above or below zero, and its weight beneath. A click selects a key.
+// All keys side by side: each score above or below zero, and its weight below. A click selects a key.
 /** @param {Context} ctx */
 export function makeKeyBars(ctx, calculation, choose) {
   let hovered = -1;

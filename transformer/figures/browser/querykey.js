@@ -14,7 +14,7 @@ import { maxAbsOf, plainToken, calculationOf, calculationSteps } from "./queryke
 function queryKeyView(ctx) {
   let w = null; // the calculation, from `calculationOf`
   let dimension = -1; // dimension under the pointer, highlighted in all strips
-  // The contents of a file are known before they are unpacked.
+  // The heads whose vectors an HTML file contains, from the names of parts that are loaded on demand.
   const storedVectors = [...ctx.store.laterParts.keys()].map((name) => name.match(/^0\.query\.(\w+)\.(\d+)\./)).filter(Boolean);
 
   const strips = makeStrips(ctx, () => pairLines(w, ctx.side), highlight);

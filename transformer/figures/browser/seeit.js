@@ -1,5 +1,5 @@
-// On a small screen a lesson's card is above its page: a button that scrolls to the figure which the card
-// describes, below the card, or lower if its highlighted part needs it.
+// A button on a lesson's card, for small screens, where the card is above its page. It scrolls to the figure that the
+// card describes, so that the figure's highlighted part is visible below the card.
 
 import { el } from "./base.js";
 
@@ -14,7 +14,7 @@ export function seeitView(root) {
     const picture = pictureAfter(card);
     const scroller = card.closest('[data-testid="stMain"]');
     if (!picture || !scroller) return;
-    // The card scrolls until it sticks; measure it in that position.
+    // The card sticks to the top after some scrolling; measure it in that position.
     scroller.scrollTop += picture.getBoundingClientRect().top - scroller.getBoundingClientRect().top;
     const cardBottom = card.parentElement.getBoundingClientRect().bottom;
     scroller.scrollTop += picture.getBoundingClientRect().top - cardBottom - 8;

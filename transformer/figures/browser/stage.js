@@ -5,8 +5,8 @@ import { el } from "./base.js";
 
 export const MAX_CANVAS_HEIGHT = 16000; // maximum canvas height in pixels that phones can draw
 
-// `plan(pen, width)` returns a layout with a `height`, `paint(pen, plan)` draws it. `label` describes it to
-// screen readers.
+// `plan(pen, width)` returns a layout with a `height`, `paint(pen, layout)` draws it. The label of `draw` describes the
+// picture to screen readers.
 export function makeStage({ plan, paint }) {
   const canvas = el("canvas", { class: "hu-canvas", tabindex: "0", role: "application", "aria-roledescription": "picture" });
   const tip = el("div", { class: "hu-tip", role: "status", hidden: "" });

@@ -93,7 +93,7 @@ export function switchboardView(container, report) {
 
   const edgeText = (row, column) => (!row && !column ? "all" : !row ? displayNumber(column - 1) : !column ? displayNumber(row - 1) : "");
 
-  // The heads that are off, in words or as in the address.
+  // The heads that are off: readable names, or the codes of the address.
   function namesOff(heads) {
     const written = writeOff(heads, header);
     if (hasExactNames()) return written.replaceAll(",", ", ");

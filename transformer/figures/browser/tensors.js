@@ -1,5 +1,5 @@
-// One table of numbers, one row per token, one column per dimension or token. A table that is too wide is drawn
-// twice: as an overview, and with the columns in a frame enlarged. `.show(bytes)` takes the data of
+// A table of numbers with a row per token and a column per dimension or token. A table that is too wide is drawn
+// twice: as an overview, and below it the columns in a frame, enlarged. `.show(bytes)` takes the data of
 // figures/tensors.py; `report({ row, column })` is called when a cell is selected.
 
 import { ARROWS, colours, el, tokenText, clampIndex } from "./base.js";
@@ -11,7 +11,7 @@ import { cellUnder, columnName, paintTensor, planTensor, scaleOf, tooltipAnchor 
 
 const TENSOR_REPORT_MS = 150; // ms without another key press, so that a held arrow key reports once
 
-// Tables of equal width show the same columns: where every view's frame begins, by number of columns.
+// The first enlarged column by the number of columns, so that tables of equal width show the same columns.
 const FIRST_COLUMNS = new Map();
 const OPEN_VIEWS = new Set();
 

@@ -16,7 +16,7 @@ export class MultiHeadAttention {
     this.wK = third(projections, 1);
     this.wV = third(projections, 2);
     this.wO = weight(`${name}.w_o`);
-    // The paper has no biases; models that others trained may.
+    // The paper has no biases; imported models may have them.
     const biases = config.biases ? weight(`${name}.b_qkv`) : null;
     this.bQ = biases && third(biases, 0);
     this.bK = biases && third(biases, 1);

@@ -1,7 +1,7 @@
-// The product of matrices four numbers at a time, with WebAssembly's SIMD instructions. Everything works
-// without it (`multiply` in tensor.js); it is several times as fast (`python -m benchmarks.site` prints both).
+// Matrix multiplication with WebAssembly's SIMD instructions, four numbers at a time. It is optional, but several times
+// as fast as `multiply` in tensor.js (`python -m benchmarks.site` prints both).
 //
-// There is no compiler here: the one function is small enough to be written down instruction by instruction.
+// No compiler is needed: the only function is small enough to be written as a list of instructions.
 
 import { products } from "./tensor.js";
 
@@ -51,7 +51,7 @@ function moduleBytes() {
   const multiplyAdd = (sum, w) => set(sum, get(sum), get(XK), load(add(get(w), get(K))), [0xfd, 0xe6, 1], [0xfd, 0xe4, 1]);
   const total = (sum) => [0, 1, 2, 3].flatMap((lane) => [...get(sum), 0xfd, 0x1f, lane, ...(lane ? [0x92] : [])]);
   const body = [
-    set(N, times4(get(N))), // from here on in bytes
+    set(N, times4(get(N))), // in bytes from here on
     loop( // rows of w, four at a time
       set(W1, add(get(W), get(N))), set(W2, add(get(W1), get(N))), set(W3, add(get(W2), get(N))),
       set(XI, get(X)), set(YI, get(Y)), set(I, number(0)),

@@ -39,8 +39,8 @@ export class Transformer {
     return atSite(hooks, "encoder.hook_memory", x);
   }
 
-  // The cache of a decoder that has read nothing. Reading returns a new cache and keeps the old one, so that
-  // beam hypotheses can share a prefix.
+  // The cache before the first token. `decode` returns a new cache and leaves the old one unchanged, so that beam
+  // hypotheses can share a prefix.
   /** @param {Tensor} memory */
   start(memory, hooks = null) {
     const layers = this.decoderLayers.map((layer) => ({ self: null, memory: layer.crossAttention.keysAndValues(memory, hooks) }));

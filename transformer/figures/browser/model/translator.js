@@ -37,7 +37,7 @@ export class Translator {
     }
   }
 
-  // The ids of a text; throws BadText with the reason if it cannot be translated.
+  // The ids of a text; throws TextError with the reason if it cannot be translated.
   /** @param {string} text */
   encode(text) {
     const ids = this.vocabulary.encode(text);

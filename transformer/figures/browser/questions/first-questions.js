@@ -35,7 +35,7 @@ export async function umbrella(lesson) {
   throw new LessonUnavailable("its aligner head links no word of the translation to the owner");
 }
 
-// The model's measured aligner head; of a model without one all heads, those first that align this sentence most clearly.
+// The model's measured aligner head; for a model without one, all heads, sorted by how clearly they align this sentence.
 /** @param {LessonCase} lesson */
 function aligners({ aligner, words }) {
   if (aligner) return [{ layer: aligner.layer, head: aligner.head, to: aligner.weights_to }];

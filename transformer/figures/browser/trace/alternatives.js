@@ -44,7 +44,7 @@ function firstPieces(trace, words) {
   });
 }
 
-// The alternative completed to the end of its word.
+// Complete the alternative greedily to the end of its word.
 /** @param {import("../model/translator.js").Translator} translator @param {import("../model/translator.js").Trace} trace @param {Alternative} alternative */
 function completeWord({ model, vocabulary }, trace, alternative) {
   const { pad_id, bos_id, unk_id } = model.config;

@@ -47,7 +47,7 @@ export function decidingStep(steps, words, word) {
 }
 
 // Weights between words: summed over the pieces of a source word, averaged over the rows of a target word
-// without those of punctuation, which attends elsewhere. With `to` "input" a token has the next row, which
+// without those of punctuation, whose attention has other targets. With `to` "input" a token has the next row, which
 // reads it.
 /** @param {Tensor} weights @param {string} to @param {string[]} tokens @param {number[]} sourceWords */
 function byWord(weights, to, tokens, sourceWords) {
