@@ -21,10 +21,10 @@ function headsView(ctx) {
   let [heads, matrices, backgroundLines] = [[], [], null]; // heads shown, their weights, and the lines drawn behind those of the focus
   const cachedMatrices = new Map();
   let [cacheKey, layout, layoutKey, paintedKey] = ["", null, "", ""];
-  const backCanvas = el("canvas", { class: "hu-lines", "aria-hidden": "true" }); // all lines; faded while some have the focus
+  const backCanvas = el("canvas", { class: "hu-lines", "aria-hidden": "true" }); // all lines, faded while the lines of some tokens are highlighted
   const stage = makeStage({ plan, paint: paintFront });
   const { canvas } = stage;
-  const anchor = el("span", { class: "hu-anchor", "aria-hidden": "true" });
+  const anchor = el("span", { class: "hu-anchor", "aria-hidden": "true" }); // scrolled into view with the keyboard selection
   stage.node.prepend(backCanvas);
   stage.node.append(anchor);
   const chips = makeHeadChips(ctx);

@@ -33,7 +33,7 @@ export function markdownNodes(markdown) {
 /** @param {string} latex @returns {(Node | string)[]} */
 function formulaNodes(latex) {
   const tokens = latex.match(/\\(?:[a-zA-Z]+|,)\s*|[^]/gu) ?? [];
-  const nodesToBrace = () => {
+  const nodesUntilBrace = () => {
     const nodes = [];
     while (tokens.length && tokens[0] !== "}") nodes.push(...nextNodes());
     tokens.shift();
@@ -41,7 +41,7 @@ function formulaNodes(latex) {
   };
   const nextNodes = () => {
     const token = tokens.shift() ?? "";
-    if (token === "{") return nodesToBrace();
+    if (token === "{") return nodesUntilBrace();
     if (token === "_" || token === "^") return [el(token === "_" ? "sub" : "sup", {}, ...nextNodes())];
     if (!token.startsWith("\\")) return [token];
     const name = token.slice(1).trim();
@@ -49,5 +49,5 @@ function formulaNodes(latex) {
     if (name === "hat") return [...nextNodes(), "\u0302"];
     return [COMMANDS[name] ?? name];
   };
-  return nodesToBrace();
+  return nodesUntilBrace();
 }

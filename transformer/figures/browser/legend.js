@@ -5,13 +5,13 @@ import { SMALL_LABEL_SIZE } from "./token-labels.js";
 
 const LEGEND_HEIGHT = 52; // of the exported scale
 
-// Text below the scale: ticks as [position from 0 to 1, text], and a line of words.
+// Text below the scale: ticks as [position from 0 to 1, text], and a caption.
 export function legendOf(scale) {
   const stops = { sqrt: [0, 0.01, 0.1, 0.25, 0.5, 1], linear: [0, 0.25, 0.5, 0.75, 1], row: [0, 0.5, 1] }[scale];
   const position = scale === "sqrt" ? Math.sqrt : (weight) => weight;
   return {
     ticks: stops.map((weight) => [position(weight), scale === "row" ? `${weight} × max` : String(weight)]),
-    words: {
+    caption: {
       sqrt: "attention weight; colour by square root, so that small weights are visible",
       linear: "attention weight",
       row: "attention weight relative to the row maximum",
@@ -26,7 +26,7 @@ export function makeLegend() {
   function draw(theme, scale) {
     const legend = legendOf(scale);
     bar.draw(theme.ramp, legend.ticks);
-    caption.textContent = legend.words;
+    caption.textContent = legend.caption;
   }
   return { node, draw };
 }
@@ -48,7 +48,7 @@ export function makeBar() {
 // The scale below an exported figure: returns a copy of `figure` that is LEGEND_HEIGHT higher.
 /** @param {Theme} theme @param {string} scale */
 export function withLegend(figure, theme, scale) {
-  const { ticks, words } = legendOf(scale);
+  const { ticks, caption } = legendOf(scale);
   const [width, steps] = [200, 50];
   const paint = (pen) => {
     figure.paint(pen);
@@ -63,7 +63,7 @@ export function withLegend(figure, theme, scale) {
     pen.textAlign = "center";
     for (const [position, text] of ticks) pen.fillText(text, width * position, y + 20);
     pen.textAlign = "left";
-    pen.fillText(words, 0, y + 34);
+    pen.fillText(caption, 0, y + 34);
   };
   return { ...figure, height: figure.height + LEGEND_HEIGHT, paint };
 }
