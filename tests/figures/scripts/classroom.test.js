@@ -5,8 +5,8 @@ import { test } from "node:test";
 
 import { fillNumbers, onlyHeadDiffers } from "../../../transformer/figures/browser/classroom.js";
 
-const EXPLORED = ["view", "kind", "layer", "head", "row"];
-const currentView = { page: "attention", params: { text: "A b.", model: "en-fr", layer: "1", head: "2" }, explored: EXPLORED };
+const EXPLORER_FIELDS = ["view", "kind", "layer", "head", "row"];
+const currentView = { page: "attention", params: { text: "A b.", model: "en-fr", layer: "1", head: "2" }, explorer_fields: EXPLORER_FIELDS };
 const teacherView = (params, page = "attention") => ({ page, params: { text: "A b.", model: "en-fr", ...params } });
 
 test("another head of the same sentence is drawn in the browser", () => {

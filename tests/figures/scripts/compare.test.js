@@ -24,8 +24,8 @@ test("aligned entries contain every position of both lists once, in order", () =
       else j++;
     }
     const aligned = alignEntries(pieces(first), pieces(second), pairs);
-    for (const [which, list] of [first, second].entries()) {
-      assert.deepEqual(aligned.map((pair) => pair[which]).filter((position) => position !== null), [...list.keys()]);
+    for (const [sideIndex, list] of [first, second].entries()) {
+      assert.deepEqual(aligned.map((pair) => pair[sideIndex]).filter((position) => position !== null), [...list.keys()]);
     }
     const matched = aligned.filter(([a, b]) => a !== null && b !== null);
     assert.deepEqual(matched, pairs.filter(([a, b]) => first[a] === second[b]));

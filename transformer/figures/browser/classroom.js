@@ -15,7 +15,7 @@ export function classroomView(root, report) {
   const dot = el("i", { "aria-hidden": "true" });
   const node = el("p", { class: "hu hu-class-status" }, dot, message);
   root.append(node);
-  let [view, classMessage, socket, timer, requestTimer, retryDelay, requestedKey] = [null, null, null, 0, 0, RETRY_MS[0], ""];
+  let [view, classMessage, socket, reconnectTimer, requestTimer, retryDelay, requestedKey] = [null, null, null, 0, 0, RETRY_MS[0], ""];
 
   function connect() {
     const url = splitAddress(location.href, view.pages).base.replace(/^http/, "ws").replace(/\/$/, "") + view.path;
@@ -29,7 +29,7 @@ export function classroomView(root, report) {
     socket.addEventListener("close", ({ code, target }) => {
       if (target !== socket) return; // an outdated connection
       if (code === CLASS_OVER_CODE) return report({});
-      timer = setTimeout(connect, retryDelay * (1 + Math.random()));
+      reconnectTimer = setTimeout(connect, retryDelay * (1 + Math.random()));
       retryDelay = Math.min(2 * retryDelay, RETRY_MS[1]);
     });
   }
@@ -62,7 +62,7 @@ export function classroomView(root, report) {
   }
 
   function requestRerun() {
-    drawTeacherView(null);
+    drawTeacherView(null); // stops pending reports of the explorer
     report({});
   }
 
@@ -78,7 +78,7 @@ export function classroomView(root, report) {
   function close() {
     const oldSocket = socket;
     socket = null;
-    clearTimeout(timer);
+    clearTimeout(reconnectTimer);
     clearTimeout(requestTimer);
     // Do not close a connection that is still opening: that logs an error in the console.
     if (oldSocket?.readyState === WebSocket.CONNECTING) oldSocket.addEventListener("open", () => oldSocket.close());
@@ -88,13 +88,14 @@ export function classroomView(root, report) {
   return { show, close };
 }
 
-// Whether the explorer on this page can draw it from the data it has.
+// Whether the teacher's view differs only in fields of the explorer, which can draw it from the data it has.
 export function onlyHeadDiffers(view, { page, params }) {
-  const otherParams = (all) => JSON.stringify(Object.entries(all).filter(([name]) => !view.explored.includes(name)).sort());
+  const otherParams = (all) => JSON.stringify(Object.entries(all).filter(([name]) => !view.explorer_fields.includes(name)).sort());
   return page === view.page && "layer" in params && "head" in params && otherParams(params) === otherParams(view.params);
 }
 
 // The text with the message's numbers filled in; "…" while there are none.
 export const fillNumbers = (text, classMessage) => text.replace(/\{(\w+)\}/g, (_, name) => String(classMessage[name] ?? "…"));
 
+// Ask the views on this page to draw the teacher's view; returns whether one has.
 const drawTeacherView = (params) => !document.dispatchEvent(new CustomEvent(TEACHER_VIEW_EVENT, { detail: params, cancelable: true }));

@@ -22,11 +22,11 @@ export function pathsInto({ boxes, arrows, residuals }, id) {
     const before = isAtBox(path[0]) ? null : arrows.find((arrow) => samePoint(arrow[arrow.length - 1], path[0]));
     return before ? fullPath([...before.slice(0, -1), ...path]) : path;
   };
-  const ends = [...arrows, ...residuals].filter((arrow) => touchesBox(arrow[arrow.length - 1], target) && !touchesBox(arrow[0], target));
+  const incoming = [...arrows, ...residuals].filter((arrow) => touchesBox(arrow[arrow.length - 1], target) && !touchesBox(arrow[0], target));
   const [left, top, width, height] = target;
   const adjacentBoxes = Object.values(boxes).filter(([x, y, w]) => x === left && w === width && Math.abs(top + height - y) <= TOUCH_DISTANCE);
   const middle = left + width / 2;
-  return [...ends.map(fullPath), ...adjacentBoxes.map(([, y, , h]) => [[middle, y + h / 2], [middle, top + height / 2]])];
+  return [...incoming.map(fullPath), ...adjacentBoxes.map(([, y, , h]) => [[middle, y + h / 2], [middle, top + height / 2]])];
 }
 
 // The point at this share of a path, 0 to 1.
@@ -43,7 +43,7 @@ export function pointAlong(path, share) {
   return path[path.length - 1];
 }
 
-// Animate small vectors along these paths of the drawing `root`, in these colours; nothing if the browser asks
+// Animate small vectors along these paths of the SVG element `root`, in these colours; nothing if the browser asks
 // for reduced motion.
 export function animateVectors(root, paths, vectorColours) {
   if (globalThis.matchMedia?.("(prefers-reduced-motion: reduce)").matches) return;
@@ -58,12 +58,12 @@ export function animateVectors(root, paths, vectorColours) {
       node.append(cell);
     });
     root.append(node);
-    return { path, node, from: order * VECTOR_INTERVAL_MS };
+    return { path, node, delay: order * VECTOR_INTERVAL_MS };
   }));
   const animate = (time) => {
     let running = 0;
-    for (const { path, node, from } of vectors) {
-      const share = (time - startTime - from) / VECTOR_MS;
+    for (const { path, node, delay } of vectors) {
+      const share = (time - startTime - delay) / VECTOR_MS;
       if (share >= 1 || !node.isConnected) {
         node.remove();
         continue;

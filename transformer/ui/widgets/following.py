@@ -240,7 +240,7 @@ def _student_line(classroom: Classroom, me: str, file: str) -> dict[str, object]
         "number": at.number,
         "page": at.page,
         "params": dict(at.params),
-        "explored": [name for name in DEFAULTS if name not in PERSONAL_FIELDS],
+        "explorer_fields": [name for name in DEFAULTS if name not in PERSONAL_FIELDS],
     }
 
 
