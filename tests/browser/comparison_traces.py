@@ -56,8 +56,8 @@ def cells(kind: str) -> list[tuple[tuple[int, int] | None, tuple[int, int] | Non
         return row, column
 
     rows, columns = PAIRS[kind]
-    every = [(position(i, k), position(j, m)) for i, j in rows for k, m in columns]
-    return [cell for cell in every if cell != (None, None)]
+    all_cells = [(position(i, k), position(j, m)) for i, j in rows for k, m in columns]
+    return [cell for cell in all_cells if cell != (None, None)]
 
 
 def difference(kind: str, layer: int, head: int) -> Numbers:

@@ -50,10 +50,10 @@ class PagePool:
         self.used: list[Page] = []  # those of the running test
         self._free: list[tuple[Page, list[str]]] = []
 
-    def new(self, **more: Any) -> tuple[Page, list[str]]:
+    def new(self, **options: Any) -> tuple[Page, list[str]]:
         """Open a page in a new context and record its errors."""
         errors: list[str] = []
-        page = self.browser.new_context(**more).new_page()
+        page = self.browser.new_context(**options).new_page()
         page.set_default_timeout(ELEMENT_TIMEOUT_MS)
 
         def record(message: ConsoleMessage) -> None:
@@ -134,13 +134,13 @@ def new_page(page_pool: PagePool) -> Iterator[NewPage]:
     or any other setting of a context, the page gets its own context, which is closed after the
     test. Tests that set a page's clock or scripts need this, as these settings persist.
     """
-    borrowed, own = [], []
+    borrowed, own_pages = [], []
 
     def open_page(
-        width: int = 1400, scheme: Any = "light", *, alone: bool = False, **more: Any
+        width: int = 1400, scheme: Any = "light", *, alone: bool = False, **options: Any
     ) -> Page:
-        opened_page = page_pool.new(**more) if alone or more else page_pool.borrow()
-        (own if alone or more else borrowed).append(opened_page)
+        opened_page = page_pool.new(**options) if alone or options else page_pool.borrow()
+        (own_pages if alone or options else borrowed).append(opened_page)
         page = opened_page[0]
         page_pool.used.append(page)
         page.set_viewport_size({"width": width, "height": 900})
@@ -151,9 +151,9 @@ def new_page(page_pool: PagePool) -> Iterator[NewPage]:
     page_pool.used.clear()
     for page, errors in borrowed:
         page_pool.give_back(page, errors)
-    for page, _ in own:
+    for page, _ in own_pages:
         page.context.close()
-    assert not [each for _, errors in borrowed + own for each in errors]
+    assert not [each for _, errors in borrowed + own_pages for each in errors]
 
 
 @pytest.fixture

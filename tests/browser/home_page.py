@@ -21,8 +21,8 @@ def tile(page: Page, number: int, position: str = "last") -> Locator:
     return getattr(page.locator(".hu-glance-row"), position).locator("button").nth(number)
 
 
-def expected_words(translator: Translator, text: str, **more: object) -> list[str]:
-    data = glance_data(translator.trace(text, method="greedy", **more))  # type: ignore[arg-type]
+def expected_words(translator: Translator, text: str, **options: object) -> list[str]:
+    data = glance_data(translator.trace(text, method="greedy", **options))  # type: ignore[arg-type]
     return [word["text"] for word in data["words"]]
 
 

@@ -47,19 +47,19 @@ def colours(page: Page, scale: int) -> Numbers:
 def test_the_table_has_every_cell_and_its_difference(page: Page, tmp_path: Path, kind: str) -> None:
     open_explorer(page, tmp_path, A, B, view="compare", kind=kind, layer=1, head=2)
     names, rows = table(page)
-    at = {name: names.index(name) for name in names}
+    column_of = {name: names.index(name) for name in names}
     a, b = (side.weights(kind, 1)[2] for side in (A, B))
     assert len(rows) == len(cells(kind))
     for row, (cell_a, cell_b) in zip(rows, cells(kind), strict=True):
         for name, w, cell in (("A", a, cell_a), ("B", b, cell_b)):
-            displayed = row[at[name]]
+            displayed = row[column_of[name]]
             assert (
                 (float(displayed) == pytest.approx(w[cell], abs=1e-4)) if cell else displayed == ""
             )
         if cell_a and cell_b:
-            assert float(row[at["B − A"]]) == pytest.approx(b[cell_b] - a[cell_a], abs=2e-4)
+            assert float(row[column_of["B − A"]]) == pytest.approx(b[cell_b] - a[cell_a], abs=2e-4)
         else:
-            assert row[at["B − A"]] == ""
+            assert row[column_of["B − A"]] == ""
 
 
 def test_arrow_keys_read_both_weights(page: Page, tmp_path: Path) -> None:
@@ -183,8 +183,8 @@ def test_small_pictures_of_all_differences(page: Page, tmp_path: Path) -> None:
             float,
         )
 
-    every = [(layer, head) for layer in range(LAYERS) for head in range(HEADS)]
-    limit = max(abs(coarse(*layer_and_head)).max() for layer_and_head in every)
+    all_heads = [(layer, head) for layer in range(LAYERS) for head in range(HEADS)]
+    limit = max(abs(coarse(*layer_and_head)).max() for layer_and_head in all_heads)
     for layer, head in [(0, 0), (2, 3)]:
         picture = page.get_by_role("radio", name=f"layer {layer}, head {head}").locator("canvas")
         pixels = np.array(

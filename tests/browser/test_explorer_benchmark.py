@@ -32,14 +32,14 @@ def test_without_a_network_the_explorer_is_measured_alone() -> None:
         [sys.executable, "-c", RUN], cwd=ROOT, capture_output=True, encoding="utf-8", timeout=600
     )
     assert process.returncode == 0, process.stderr
-    first, *rest = process.stdout.splitlines()
+    first, *lines = process.stdout.splitlines()
     assert first.startswith(f"BertViz is not measured: {UNREACHABLE} cannot be loaded (")
     assert first.endswith("; --scripts FOLDER measures without a network.")
     assert "Traceback" not in process.stderr
-    (model_view,) = [line.split() for line in rest if line.split()[:1] == ["16"] and "—" in line]
+    (model_view,) = [line.split() for line in lines if line.split()[:1] == ["16"] and "—" in line]
     assert float(model_view[1]) > 0.1  # megabytes
     assert float(model_view[2]) > 10  # milliseconds
-    assert any(line.split()[:2] == ["16", "tokens"] for line in rest)  # the Heads view too
+    assert any(line.split()[:2] == ["16", "tokens"] for line in lines)  # the Heads view too
 
 
 def test_the_scripts_that_a_folder_lacks_are_named(tmp_path: Path) -> None:

@@ -31,9 +31,9 @@ window.give = (letters) => window.view.show(Uint8Array.from(atob(letters), (c) =
 """
 
 
-def show_steps(page: Page, steps: Sequence[int], **more: Any) -> None:
+def show_steps(page: Page, steps: Sequence[int], **options: Any) -> None:
     """Show the film of these steps, as a rerun of the page does."""
-    data = film_data({step: FRAMES[step] for step in steps}, LABELS, **more)
+    data = film_data({step: FRAMES[step] for step in steps}, LABELS, **options)
     page.evaluate("(letters) => window.give(letters)", base64.b64encode(data).decode())
 
 

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.browser
 
 
 # Count the pixels of the unselected lines with exactly this colour, in each row of pixels.
-INK = """(ink) => {
+COUNT_PIXELS = """(ink) => {
   const canvas = document.querySelector(".hu-lines");
   const copy = new OffscreenCanvas(canvas.width, canvas.height);
   const pen = copy.getContext("2d", { willReadFrequently: true });
@@ -51,7 +51,7 @@ INK = """(ink) => {
 def drawn_heads(page: Page) -> set[int]:
     """Return which colours of heads are drawn."""
     series = page.evaluate("view.ctx.theme.series")
-    return {at for at, ink in enumerate(series) if sum(page.evaluate(INK, ink)) > 50}
+    return {at for at, ink in enumerate(series) if sum(page.evaluate(COUNT_PIXELS, ink)) > 50}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -59,10 +59,10 @@ def test_selected_heads_are_drawn_in_their_colours(
     new_page: NewPage, tmp_path: Path, scheme: str
 ) -> None:
     # Every head attends to one token, each to another: lines of weight 1, which are opaque.
-    hot = np.zeros((3, 4, 6, 7), np.float32)
+    one_hot = np.zeros((3, 4, 6, 7), np.float32)
     for head in range(4):
-        hot[:, head, np.arange(6), head] = 1
-    page = open_heads_view(new_page(scheme=scheme), tmp_path, fake_trace(SRC, TGT, cross=hot))
+        one_hot[:, head, np.arange(6), head] = 1
+    page = open_heads_view(new_page(scheme=scheme), tmp_path, fake_trace(SRC, TGT, cross=one_hot))
     chip = page.get_by_role("button", name="layer 1, head", exact=False)
     expect(chip).to_have_count(4)
     assert drawn_heads(page) == {2}  # as its number
@@ -100,14 +100,18 @@ def test_without_a_selected_head_the_view_says_what_to_do(heads: Page) -> None:
 
 
 def test_beyond_the_colours_lines_are_dashed(page: Page, tmp_path: Path) -> None:
-    hot = np.zeros((1, 10, 6, 7), np.float32)
-    hot[:, :, 1:5, 6] = 1e-3
-    hot[0, 0, 0, 0] = hot[0, 8, 5, 5] = 1  # horizontal lines, at the top and further down
+    one_hot = np.zeros((1, 10, 6, 7), np.float32)
+    one_hot[:, :, 1:5, 6] = 1e-3
+    one_hot[0, 0, 0, 0] = one_hot[0, 8, 5, 5] = 1  # horizontal lines, at the top and further down
     names = ",".join(f"0.{head}" for head in range(9))
     open_heads_view(
-        page, tmp_path, fake_trace(SRC, TGT, layers=1, heads=10, cross=hot), layer=0, heads=names
+        page,
+        tmp_path,
+        fake_trace(SRC, TGT, layers=1, heads=10, cross=one_hot),
+        layer=0,
+        heads=names,
     )
-    rows = page.evaluate(INK, page.evaluate("view.ctx.theme.series[0]"))
+    rows = page.evaluate(COUNT_PIXELS, page.evaluate("view.ctx.theme.series[0]"))
     middle = len(rows) // 2
     solid, dashed = max(rows[:middle]), max(rows[middle:])
     assert 0.4 * solid < dashed < 0.8 * solid
@@ -124,9 +128,9 @@ def test_the_export_equals_the_drawing(page: Page, tmp_path: Path) -> None:
     rows = list(csv.DictReader(io.StringIO(download_text(page, "Table (CSV)"), newline="")))
     assert len(rows) == 2 * 49
     for number, (layer, head) in enumerate([(1, 2), (0, 3)]):
-        of = rows[49 * number : 49 * (number + 1)]
-        assert {(row["layer"], row["head"]) for row in of} == {(str(layer), str(head))}
-        weights = [float(row["weight"]) for row in of]
+        head_rows = rows[49 * number : 49 * (number + 1)]
+        assert {(row["layer"], row["head"]) for row in head_rows} == {(str(layer), str(head))}
+        weights = [float(row["weight"]) for row in head_rows]
         expected = trace.weights("encoder", layer)[head].ravel()
         assert weights == pytest.approx(expected, abs=EXACT)
     assert [row["key"].lstrip("'") for row in rows[:7]] == HOSTILE

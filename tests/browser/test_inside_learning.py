@@ -114,14 +114,16 @@ def test_the_entry_with_the_greatest_change_is_computed_first(page: Page, tmp_pa
     step = np.array(data["step"])
     row, column = np.unravel_index(abs(step).argmax(), step.shape)
     expect(page.locator(".hu-update h4")).to_have_text(f"Row {row}, column {column}, written out")
-    of = {name: values[row][column] for name, values in data.items() if isinstance(values, list)
+    entry = {name: values[row][column] for name, values in data.items() if isinstance(values, list)
           and name != "shape"}  # fmt: skip
     before, alpha, m_hat, v_hat, epsilon, repeated, change, value = last_line(page)
     assert (before, repeated, value) == pytest.approx(
-        (of["before"],) * 2 + (of["value"],), rel=1e-6
+        (entry["before"],) * 2 + (entry["value"],), rel=1e-6
     )
     assert (alpha, epsilon) == (0.01, 1e-9)
-    assert (m_hat, v_hat, change) == pytest.approx((of["m_hat"], of["v_hat"], of["step"]), rel=1e-3)
+    assert (m_hat, v_hat, change) == pytest.approx(
+        (entry["m_hat"], entry["v_hat"], entry["step"]), rel=1e-3
+    )
     assert before - alpha * m_hat / (v_hat**0.5 + epsilon) == pytest.approx(value, abs=1e-4)
 
 

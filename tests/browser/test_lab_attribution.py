@@ -22,8 +22,8 @@ TEXT = "She hides books."
 FIELDS = {"lab": "moves", "text": TEXT, "kind": "encoder", "layer": "1", "head": "2", "exact": "1"}
 
 
-def open_lab(app: str, page: Page, **more: str) -> None:
-    page.goto(f"{app}/lab?" + "&".join(f"{k}={v}" for k, v in {**FIELDS, **more}.items()))
+def open_lab(app: str, page: Page, **fields: str) -> None:
+    page.goto(f"{app}/lab?" + "&".join(f"{k}={v}" for k, v in {**FIELDS, **fields}.items()))
     expect(page.locator(".hu-contributions .hu-canvas")).to_have_count(2)
     wait_for_script_run(page)
 

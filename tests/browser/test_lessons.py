@@ -183,8 +183,13 @@ def test_a_sheet_is_a_page_that_prints(shipped: str, page: Page, tmp_path: Path)
 @pytest.mark.parametrize("width", [1400, 390])
 def test_nothing_is_wider_than_the_window(shipped: str, new_page: NewPage, width: int) -> None:
     page = new_page(width)
-    for where in ("lessons", "lessons?lesson=end", "lessons?lesson=keys", "attention?lesson=back"):
-        page.goto(f"{shipped}/{where}")
+    for address in (
+        "lessons",
+        "lessons?lesson=end",
+        "lessons?lesson=keys",
+        "attention?lesson=back",
+    ):
+        page.goto(f"{shipped}/{address}")
         expect(page.get_by_role("heading", level=1)).to_be_visible()
         wait_for_script_run(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -36,10 +36,10 @@ def umbrella(kind: str, direction: str) -> np.ndarray[tuple[int, int], np.dtype[
     for layer in range(LAYERS):
         weights = TRACE.weights(kind, layer).astype(float)
         if direction == "to":
-            each = [weights[:, rows][:, :, [2, 3]].sum(-1).mean(-1) for rows in other_groups]
+            sums = [weights[:, rows][:, :, [2, 3]].sum(-1).mean(-1) for rows in other_groups]
         else:
-            each = [weights[:, [2, 3]][:, :, rows].sum(-1).mean(-1) for rows in other_groups]
-        values[layer] = np.max(each, axis=0)
+            sums = [weights[:, [2, 3]][:, :, rows].sum(-1).mean(-1) for rows in other_groups]
+        values[layer] = np.max(sums, axis=0)
     return values
 
 

@@ -21,15 +21,15 @@ from transformer.model.transformer import Transformer
 from transformer.text.vocabulary import Vocabulary
 
 PAIRS = ("en-fr", "en-de")
-LOGITS, WEIGHTS = 1e-3, 1e-4
-"""The most that logits and attention weights may differ by."""
-VARIED = """
+MAX_LOGIT_DIFFERENCE, MAX_WEIGHT_DIFFERENCE = 1e-3, 1e-4
+"""Largest differences that are allowed."""
+VARIED_TEXT = """
 I am a student cat umbrella Straße café naïve déjà œuvre Ångström c'est aujourd'hui d’où Übung
 2,000 3.14 1/2 ½ ² № ™ ﬁne ＡＢＣ １２３ カタカナ ﾊﾝｶｸ 漢字 中文 한국어 مرحبا שלום Привет γειά
 ไทย हिन्दी 🎉 👩‍🚀 🇫🇷 ❤️ € … — “quoted” «guillemets» <b> </s> <unk> <s> <0x41> &amp; ㍿ Ⅷ ﷺ
 x² H₂O don't a.b@c.de ▁ ▁▁ _under_ ~ ` | \\
 """
-WORDS = VARIED.split()
+WORDS = VARIED_TEXT.split()
 SPACES = ("\t", "\n", "\u00a0", "\u200b", "\u3000", "\u2028", "\ufeff", "\u00ad", "\x07", "\x00")
 CODE_POINT_RANGES = (
     (0x20, 0x7E), (0xA0, 0x24F), (0x300, 0x36F), (0x2000, 0x2FFF), (0x3040, 0x9FFF),
@@ -84,12 +84,12 @@ def _cases(translator: Translator, sentences: tuple[str, ...]) -> list[dict[str,
     config = translator.model.config
     for text in sentences[:2]:
         for beam_size, step in ((1, 0), (1, 2), (4, 0), (4, 2)):
-            done = translator.translate(text, beam_size=beam_size)
-            row = done.steps[min(step, len(done.ids) - 1)]
+            translation = translator.translate(text, beam_size=beam_size)
+            row = translation.steps[min(step, len(translation.ids) - 1)]
             second_best = next(
                 candidate.id for candidate in row.candidates if candidate.id != row.chosen.id
             )
-            prefix = [*done.ids[: min(step, len(done.ids) - 1)], second_best]
+            prefix = [*translation.ids[: min(step, len(translation.ids) - 1)], second_best]
             cases.append({"text": text, "options": {"prefix": prefix, "beamSize": beam_size}})
     for case in cases:
         hooks = None
@@ -118,26 +118,30 @@ def _compare(translator: Translator, folder: Path, cases: list[dict[str, Any]], 
         js_results = run_deno("traces", str(out), str(folder), products)
         assert len(js_results) == len(cases)
         for case, actual in zip(cases, js_results, strict=True):
-            done = case["trace"].translation
+            translation = case["trace"].translation
             label = (case["text"], case["options"], case.get("how"), products)
-            assert actual["ids"] == list(done.ids), label
-            assert actual["text"] == done.text
-            assert actual["score"] == pytest.approx(done.score, abs=1e-3)
+            assert actual["ids"] == list(translation.ids), label
+            assert actual["text"] == translation.text
+            assert actual["score"] == pytest.approx(translation.score, abs=1e-3)
             for name, difference in actual["differences"].items():
-                limit = WEIGHTS if name.endswith("hook_weights") else LOGITS
+                limit = (
+                    MAX_WEIGHT_DIFFERENCE if name.endswith("hook_weights") else MAX_LOGIT_DIFFERENCE
+                )
                 assert difference is not None, (label, name)
                 assert difference <= limit, (label, name, difference)
-            for step, row in zip(actual["steps"], done.steps, strict=True):
+            for step, row in zip(actual["steps"], translation.steps, strict=True):
                 assert step["chosen"]["probability"] == pytest.approx(row.probability, abs=1e-3)
                 assert [value["probability"] for value in step["candidates"]] == pytest.approx(
                     [value.probability for value in row.candidates], abs=1e-3
                 )
-            if done.tree is None:
+            if translation.tree is None:
                 assert actual["tree"] is None
                 continue
             for column in ("parent", "depth", "token", "id", "status", "best"):
-                assert actual["tree"][column] == [getattr(node, column) for node in done.tree.nodes]
-            scores = [node.score for node in done.tree.nodes]
+                assert actual["tree"][column] == [
+                    getattr(node, column) for node in translation.tree.nodes
+                ]
+            scores = [node.score for node in translation.tree.nodes]
             assert actual["tree"]["score"] == pytest.approx(scores, abs=1e-3)
 
 

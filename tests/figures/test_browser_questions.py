@@ -45,7 +45,8 @@ PAGE_CHECKS: list[tuple[str, _View]] = [
 
 
 def _same(expected: str, actual: str, label: object) -> None:
-    """Assert equal texts: numbers up to their last digit, rounding errors in their order."""
+    """Check that texts are equal, with numbers equal up to their last digit; rounding errors only
+    have to be small."""
     assert NUMBER.sub("#", expected) == NUMBER.sub("#", actual), label
     for a, b in zip(NUMBER.findall(expected), NUMBER.findall(actual), strict=True):
         if "e-" in a:
@@ -81,28 +82,28 @@ def test_questions_are_those_of_the_app(pair: str, measured: bool, tmp_path: Pat
     (tmp_path / "cases.json").write_text(json.dumps(cases))
     js_results = run_deno("questions", str(tmp_path), str(folder))
     counts = dict.fromkeys(LIVE_LESSONS, 0)
-    for text, got in zip(texts, js_results, strict=True):
+    for text, js_result in zip(texts, js_results, strict=True):
         lesson = LessonCase(model, text)
-        assert got["questions"].keys() == set(LIVE_LESSONS)
+        assert js_result["questions"].keys() == set(LIVE_LESSONS)
         built: dict[str, Question] = {}
         for name in LIVE_LESSONS:
-            theirs, label = got["questions"][name], (text, name)
+            js_question, label = js_result["questions"][name], (text, name)
             reason = ""
             try:
                 built[name] = course.BY_NAME[name].build(lesson)
             except LessonUnavailable as error:
                 reason = str(error)
             if reason:
-                assert theirs == reason, label
+                assert js_question == reason, label
                 continue
             expected = question_data(built[name])
-            assert isinstance(theirs, dict), (label, theirs)
-            for a, b in zip(_texts(expected), _texts(theirs), strict=True):
+            assert isinstance(js_question, dict), (label, js_question)
+            for a, b in zip(_texts(expected), _texts(js_question), strict=True):
                 _same(a, b, label)
             for part in ("correct", "startFields", "answerFields"):
-                assert theirs[part] == expected[part], label
+                assert js_question[part] == expected[part], label
             counts[name] += 1
-        for (name, view), check in zip(PAGE_CHECKS, got["checked"], strict=True):
+        for (name, view), check in zip(PAGE_CHECKS, js_result["checked"], strict=True):
             if name not in built:
                 continue
             is_right = built[name].check
@@ -115,8 +116,8 @@ def test_questions_are_those_of_the_app(pair: str, measured: bool, tmp_path: Pat
 
 def test_other_lessons_cannot_ask_about_own_sentences() -> None:
     """Their answers follow from the formulas, from fixed sentences or from another model."""
-    rest = {lesson.name for lesson in course.LESSONS} - set(LIVE_LESSONS)
-    assert rest == {
+    other_lessons = {lesson.name for lesson in course.LESSONS} - set(LIVE_LESSONS)
+    assert other_lessons == {
         "bag", "waves", "reverse", "scale", "cosine", "shifted", "cost", "keys", "output",
         "epsilon",
     }  # fmt: skip

@@ -115,7 +115,7 @@ def test_files_are_saved_atomically(
     view.save(path)
     assert path.read_text(encoding="utf-8") == view.html
     before = path.read_bytes()
-    monkeypatch.setattr(Path, "write_text", lambda *args, **more: 1 / 0)
+    monkeypatch.setattr(Path, "write_text", lambda *args, **options: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         ExplorerView([ExplorerData(trace)], {}).save(path)
     assert path.read_bytes() == before
@@ -123,10 +123,13 @@ def test_files_are_saved_atomically(
 
 
 INVALID_STATES: dict[str, tuple[dict[str, Any], str]] = {
-    "a name that is none": ({"layr": 1}, "no 'layr'; it has view, kind, .* did you mean 'layer'"),
-    "a view that is none": ({"view": "heat"}, "view must be one of heads, model, heatmap.*'heat'"),
-    "a kind that is none": ({"kind": "corss"}, "one of encoder, decoder, cross, not 'corss'"),
-    "a kind not recorded": ({"kind": "encoder"}, "no weights of kind 'encoder'; it has cross"),
+    "an unknown name": ({"layr": 1}, "no 'layr'; it has view, kind, .* did you mean 'layer'"),
+    "an unknown view": ({"view": "heat"}, "view must be one of heads, model, heatmap.*'heat'"),
+    "an unknown kind": ({"kind": "corss"}, "one of encoder, decoder, cross, not 'corss'"),
+    "a kind that was not recorded": (
+        {"kind": "encoder"},
+        "no weights of kind 'encoder'; it has cross",
+    ),
     "a layer too many": ({"layer": 3}, "no layer 3; the layers are 0 to 2"),
     "a head too many": ({"layer": 0, "head": 4}, "no head 4; the heads are 0 to 3"),
     "a head among several": ({"heads": "1.1,1.9"}, "no head 9; the heads are 0 to 3"),

@@ -63,11 +63,11 @@ def test_measures_are_those_of_each_head(trace: FakeTrace) -> None:
         for head in range(4):
             weights = trace.weights("cross", layer)[head].astype(float)
             bits = -sum(w * np.log2(w) for w in weights.ravel() if w > 0) / len(weights)
-            far = np.mean(
+            mean_distance = np.mean(
                 [sum(w * abs(i - j) for j, w in enumerate(row)) for i, row in enumerate(weights)]
             )
             assert measured["entropy"][layer][head] == pytest.approx(bits, abs=1e-3)
-            assert measured["distance"][layer][head] == pytest.approx(far, abs=1e-3)
+            assert measured["distance"][layer][head] == pytest.approx(mean_distance, abs=1e-3)
             assert measured["first"][layer][head] == pytest.approx(weights[:, 0].mean(), abs=1e-3)
             assert measured["last"][layer][head] == pytest.approx(weights[:, -1].mean(), abs=1e-3)
 
@@ -114,12 +114,12 @@ def test_kinds_that_were_not_recorded_are_not_offered() -> None:
 def test_long_sentences_are_sent_a_layer_at_a_time_and_with_a_byte_each(
     trace: FakeTrace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    every = [f"weights.{k}.{n}" for k in ("encoder", "decoder", "cross") for n in range(3)]
-    assert [part.name for part in ExplorerData(trace).layers([1])] == every
+    names = [f"weights.{k}.{n}" for k in ("encoder", "decoder", "cross") for n in range(3)]
+    assert [part.name for part in ExplorerData(trace).layers([1])] == names
     monkeypatch.setattr(module, "MAX_WEIGHTS_AT_ONCE", 3 * 4 * (49 + 25 + 35) - 1)
     monkeypatch.setattr(module, "FINE_LIMIT", 3 * 4 * 35)
     tops = {part.name: part.top for part in ExplorerData(trace).layers([1, 2, 1, 9, -1])}
-    assert sorted(tops) == sorted(name for name in every if not name.endswith("0"))
+    assert sorted(tops) == sorted(name for name in names if not name.endswith("0"))
     assert tops["weights.cross.1"] == FINE
     assert tops["weights.encoder.1"] == COARSE
 

@@ -86,8 +86,8 @@ def test_a_head_in_reverse_order_reads_backwards() -> None:
 
 @pytest.mark.parametrize(("position", "name"), [(0, "first"), (6, "last")])
 def test_half_of_the_weight_on_either_end_is_a_sink(position: int, name: str) -> None:
-    rest = np.random.default_rng(0).dirichlet(np.ones(5), 7)
-    weights = np.insert(rest * 0.5, [0, 5], 0, axis=1)
+    random_rows = np.random.default_rng(0).dirichlet(np.ones(5), 7)
+    weights = np.insert(random_rows * 0.5, [0, 5], 0, axis=1)
     weights[:, position] = 0.5
     head_role = role(weights, keys=KEYS_WITH_END)
     assert (head_role.group, head_role.short) == ("sink", name)
@@ -168,8 +168,8 @@ def test_film_steps_are_denser_at_the_beginning() -> None:
         assert len(film_steps(range(0, 400, 7), limit)) == limit
 
 
-def unpacked_film(**more: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    header, parts = unpack(film_data(film_frames(STEPS), LABELS, **more))
+def unpacked_film(**options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    header, parts = unpack(film_data(film_frames(STEPS), LABELS, **options))
     return header, parts
 
 
@@ -250,14 +250,14 @@ def test_the_state_is_complete_and_validated() -> None:
     assert film_state({"step": "320", "kind": "encoder", "layer": 1, "head": 2}) == {
         **FILM_DEFAULTS, "step": 320, "kind": "encoder", "layer": 1, "head": 2,
     }  # fmt: skip
-    for values, says in [
+    for values, message in [
         ({"kind": "other"}, "kind must be one of encoder, decoder, cross, not 'other'"),
         ({"step": -2}, "step must be a whole number from -1 to 1000000000, not -2"),
         ({"probe": 100}, "probe must be a whole number from -1 to 99"),
         ({"layer": "1.5"}, "layer must be a whole number"),
         ({"view": "heads"}, "The film has no 'view'; it has step"),
     ]:
-        with pytest.raises(ValueError, match=re.escape(says)):
+        with pytest.raises(ValueError, match=re.escape(message)):
             film_state(values)
 
 

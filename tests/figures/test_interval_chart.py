@@ -68,7 +68,7 @@ def test_markers_are_in_the_order_of_their_numbers(
     html = interval("the gap", "points", bounds, floor)
     numbers = {"bar": bounds[0], "dot": bounds[1], "floor": floor, "zero": 0.0}
     positions = {name: left_percent(html, name) for name in numbers}
-    assert all(0 < where < 100 for where in positions.values())
+    assert all(0 < position < 100 for position in positions.values())
     by_number = sorted(numbers, key=lambda name: (numbers[name], name))
     by_place = sorted(numbers, key=lambda name: (positions[name], numbers[name], name))
     assert by_number == by_place

@@ -23,7 +23,7 @@ GROUPS = ["punctuation", "word", "word", "word"]
 HOVER_TEXTS = ["query: <b>", "query: a", "key: b", "key: c"]
 
 
-def lens_figure(positions: int = 2, **more: Any) -> tuple[go.Figure, np.ndarray]:
+def lens_figure(positions: int = 2, **options: Any) -> tuple[go.Figure, np.ndarray]:
     rng = np.random.default_rng(0)
     shares = np.sort(rng.dirichlet(np.ones(3), size=(3, positions)), axis=-1)[..., ::-1]
     tokens = [
@@ -33,7 +33,7 @@ def lens_figure(positions: int = 2, **more: Any) -> tuple[go.Figure, np.ndarray]
     tokens[2][1][0] = "<b>"
     chosen = ["never", "<b>", *["x"] * (positions - 2)]
     reads = ["<s>", *["▁the"] * (positions - 1)]
-    return lens_map(TITLES, reads, chosen, tokens, shares, **more), shares
+    return lens_map(TITLES, reads, chosen, tokens, shares, **options), shares
 
 
 def test_every_cell_has_its_probability_and_its_word() -> None:
@@ -88,10 +88,10 @@ def test_the_curve_of_a_word(dark: bool) -> None:
 
 def test_every_point_is_in_one_curve() -> None:
     figure, curves = query_key_figure(POINTS, SIDES, GROUPS, HOVER_TEXTS, (0.5, 0.25))
-    assert sorted(at for own in curves for at in own) == [0, 1, 2, 3]
+    assert sorted(at for indices in curves for at in indices) == [0, 1, 2, 3]
     assert len(figure.data) == len(curves) == 3
-    for trace, own in zip(figure.data, curves, strict=True):
-        np.testing.assert_array_equal(np.stack([trace.x, trace.y], axis=1), POINTS[own])
+    for trace, indices in zip(figure.data, curves, strict=True):
+        np.testing.assert_array_equal(np.stack([trace.x, trace.y], axis=1), POINTS[indices])
     assert {trace.name for trace in figure.data} == {
         "punctuation, query",
         "word, query",
@@ -115,7 +115,7 @@ def test_lines_are_as_wide_as_weights() -> None:
     ends, chosen = figure.data[-2:]
     assert ends.text == ("&lt;i&gt; 75%",)
     assert chosen.text == ("<b>&lt;u&gt;</b>",)
-    assert len(curves) == 2  # a click on a line is none on a point
+    assert len(curves) == 2  # lines are no points, so clicks on them are ignored
 
 
 def test_wrong_numbers_of_sides_are_refused() -> None:

@@ -24,8 +24,8 @@ HOSTILE = "<b>x</b> %{x} <img src=x onerror=alert(1)>"
 VALUES = np.array([[0.5, -2.0, np.nan], [1.0, 0.0, 0.25]])
 
 
-def matrix_figure(**more: object) -> go.Figure:
-    options = {"y_title": "position", "x_title": "dimension", "quantity": "added", **more}
+def matrix_figure(**settings: object) -> go.Figure:
+    options = {"y_title": "position", "x_title": "dimension", "quantity": "added", **settings}
     return table(VALUES, ["0 a", "1 a"], **options)  # type: ignore[arg-type]
 
 

@@ -178,6 +178,6 @@ def test_a_translation_in_a_page_stays_text() -> None:
 
 @pytest.mark.parametrize("file", sorted(FOLDER.glob("*.test.js")), ids=lambda file: file.name)
 def test_javascript_tests_pass(file: Path) -> None:
-    done = node("--test", "--test-reporter=spec", str(file))
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "\nℹ pass 0\n" not in done.stdout
+    process = node("--test", "--test-reporter=spec", str(file))
+    assert process.returncode == 0, process.stdout + process.stderr
+    assert "\nℹ pass 0\n" not in process.stdout

@@ -38,9 +38,9 @@ STEPS = (
 def translated_trace(source: str = "The umbrella.", src: tuple[str, ...] = SRC) -> FakeTrace:
     """Return a trace of four written pieces in two words, with probabilities."""
     trace = fake_trace(src, TGT, layers=2, heads=3, source=source)
-    done = trace.translation
-    done.ids = tuple(range(len(trace.predicted_tokens)))
-    done.steps = [
+    translation = trace.translation
+    translation.ids = tuple(range(len(trace.predicted_tokens)))
+    translation.steps = [
         Step(n, (), (first := Candidate("▁a", 1, share), Candidate("▁b", 2, second)), first)
         for n, (share, second) in enumerate(zip(SHARES, RUNNER_UP_SHARES, strict=True))
     ]

@@ -54,16 +54,16 @@ def field(app: AppTest, label: str) -> Any:
     return next(element for element in app.text_input if element.label.startswith(label))
 
 
-def open_as_teacher(visit: Visit, page: str = CLASS, **more: Any) -> AppTest:
-    app = with_visitor_id(visit(CLASS, **more))
+def open_as_teacher(visit: Visit, page: str = CLASS, **params: Any) -> AppTest:
+    app = with_visitor_id(visit(CLASS, **params))
     field(app, "Token").input(TOKEN)
     field(app, "Your name").input("Ms Curie")
     press(app, "Open a class")
     return follow_link(app, page)
 
 
-def join_as_student(visit: Visit, classroom: Classroom, name: str = "", **more: Any) -> AppTest:
-    app = with_visitor_id(visit(CLASS, code=classroom.code.lower(), **more))
+def join_as_student(visit: Visit, classroom: Classroom, name: str = "", **params: Any) -> AppTest:
+    app = with_visitor_id(visit(CLASS, code=classroom.code.lower(), **params))
     field(app, "First name").input(name)
     return press(app, "Join")
 

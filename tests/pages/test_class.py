@@ -303,8 +303,8 @@ def test_the_qr_code_has_the_size_of_its_version() -> None:
     """A code of version v has 4v + 17 modules per side (ISO/IEC 18004) and a quiet zone of four."""
     link = "http://192.168.1.20:8501/class?code=K7FA2P"
     image = Image.open(io.BytesIO(membership.qr_code(link)))
-    side, rest = divmod(image.width, membership.QR_MODULE_PIXELS)
-    assert (image.width, rest, (side - 8 - 17) % 4) == (image.height, 0, 0)
+    side, remainder = divmod(image.width, membership.QR_MODULE_PIXELS)
+    assert (image.width, remainder, (side - 8 - 17) % 4) == (image.height, 0, 0)
     grey = image.convert("L")
     assert {grey.getpixel((at, at)) for at in range(4 * membership.QR_MODULE_PIXELS)} == {255}
     # The corner of a finder pattern.

@@ -57,9 +57,9 @@ def join_as_colleague(visit: Visit, name: str = "Mr Bohr") -> AppTest:
     return press(app, "Join")
 
 
-def open_projector(visit: Visit, teacher: AppTest, **more: Any) -> AppTest:
+def open_projector(visit: Visit, teacher: AppTest, **params: Any) -> AppTest:
     """Open the projector window: another session of the teacher's browser."""
-    app = visit(CLASS, screen="1", **more)
+    app = visit(CLASS, screen="1", **params)
     app.session_state["visitor"] = teacher.session_state["visitor"]
     return rerun(app)
 

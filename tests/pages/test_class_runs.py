@@ -116,9 +116,9 @@ def test_a_class_race_gives_every_student_a_run_and_shows_all_the_verdict(
         (entry, seed) for entry in race.entries for seed in range(1, MIN_SEEDS + 1)
     }
     visitors = [app.session_state["visitor"] for app in (ann, bob)]
-    each = Counter(run.owner for run in infos)
-    assert set(each) == set(visitors)
-    assert max(each.values()) - min(each.values()) <= 1
+    runs_by_owner = Counter(run.owner for run in infos)
+    assert set(runs_by_owner) == set(visitors)
+    assert max(runs_by_owner.values()) - min(runs_by_owner.values()) <= 1
     assert {card["owner"] for card in run_cards(rerun(teacher))} == {"Ann", "Bob"}
     assert teacher.session_state["class-together"] is False, "its popover no longer hides the wall"
     # Students' pages are updated; one once stayed unchanged for 90 seconds.
@@ -131,7 +131,7 @@ def test_a_class_race_gives_every_student_a_run_and_shows_all_the_verdict(
     assert "Your class is training together" in page_markdown(ann)
     her_run = only_class().race_run(visitors[0])
     assert jobs.run(her_run).held_by(visitors[0])
-    assert sum(label.startswith("Your run: ") for label in links) == each[visitors[0]]
+    assert sum(label.startswith("Your run: ") for label in links) == runs_by_owner[visitors[0]]
     for app in (ann, teacher):
         assert any("race of the class" in link.proto.label for link in app.get("page_link"))
     only_class().end()

@@ -172,10 +172,10 @@ def test_run_all_submits_all_findings(
     subjects: list[str] = []
     digest = checkpoint_hash(checkpoints / "tiny")
 
-    def submit(self: ComputationService, computation: Computation, **more: str) -> str:
+    def submit(self: ComputationService, computation: Computation, **options: str) -> str:
         assert computation.arguments["hash"] == digest
         subjects.append(computation.subject)
-        assert more["visitor"]
+        assert options["visitor"]
         requests.append(computation.arguments["what"])
         return computation.key
 
@@ -193,7 +193,7 @@ def test_results_on_uploaded_sentences_stay_private(
 ) -> None:
     subjects: list[str] = []
 
-    def submit(self: ComputationService, computation: Computation, **more: str) -> str:
+    def submit(self: ComputationService, computation: Computation, **options: str) -> str:
         subjects.append(computation.subject)
         return computation.key
 

@@ -117,8 +117,8 @@ def test_no_element_waits_for_a_fragment_that_the_browser_already_has(
     app = page(visit)
     reset = ScriptRunContext.reset
 
-    def reset_with_references(self: ScriptRunContext, *args: Any, **more: Any) -> None:
-        reset(self, *args, **more)
+    def reset_with_references(self: ScriptRunContext, *args: Any, **options: Any) -> None:
+        reset(self, *args, **options)
         self.cached_message_hashes = EveryReference()
 
     monkeypatch.setattr(ScriptRunContext, "reset", reset_with_references)

@@ -71,9 +71,9 @@ def test_every_box_opens_to_the_numbers_of_the_analysis(
     trace = translator.trace(TEXT)
     for name in STOPS:
         open_address(app, box=name)
-        head, _, rest = name.partition(".")
-        layered = rest.startswith(("self_attn", "cross_attn", "ffn"))
-        box_tables = opened_box(trace, translator, f"{head}.1.{rest}" if layered else name, 2)
+        head, _, part = name.partition(".")
+        layered = part.startswith(("self_attn", "cross_attn", "ffn"))
+        box_tables = opened_box(trace, translator, f"{head}.1.{part}" if layered else name, 2)
         displayed = tables(app)
         for panel in box_tables.panels:
             if panel.role == "weight" and min(panel.values.shape) > 1:
@@ -89,8 +89,8 @@ def test_every_box_opens_to_the_numbers_of_the_analysis(
 def test_the_selected_number_is_computed_and_its_code_prints_it(
     visit: Visit, translator: Translator, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    where = {"box": "decoder.cross_attn.softmax", "layer": "1", "head": "3"}
-    app = visit(PAGE, text=TEXT, row="2", column="1", exact="1", **where)
+    address = {"box": "decoder.cross_attn.softmax", "layer": "1", "head": "3"}
+    app = visit(PAGE, text=TEXT, row="2", column="1", exact="1", **address)
     trace = translator.trace(TEXT)
     expected = float(trace.weights("cross", 1)[3, 2, 1])
     (number,) = [text.value for text in app.markdown if text.value.startswith("**This number")]
@@ -199,8 +199,8 @@ def test_the_last_row_of_the_lens_is_the_models_prediction(
     heat = lens["data"][0]
     last = numbers(heat["z"])[-1]
     np.testing.assert_allclose(last, shares.max(-1).values, rtol=1e-4)
-    own = float(shares[1, trace.predicted_ids[1]])
-    assert numbers(curve["data"][0]["y"])[-1] == pytest.approx(own, rel=1e-4)
+    own_share = float(shares[1, trace.predicted_ids[1]])
+    assert numbers(curve["data"][0]["y"])[-1] == pytest.approx(own_share, rel=1e-4)
     assert lens["layout"]["shapes"][0]["x0"] == 0.5
     app.selectbox(key="lens-word").set_value(2).run()
     assert view(app).row == 2

@@ -49,9 +49,9 @@ def test_the_network_is_shown_in_both_forms(visit: Visit, translator: Translator
     trace = translator.trace(TEXT)
     displayed = cells(html(app), "Output of the network at")
     expected = trace["encoder.layers.1.ffn.hook_output"][2]
-    for at, (_, linear, convolved) in enumerate(displayed):
-        assert float(linear) == pytest.approx(expected[at], abs=2e-6)
-        assert float(convolved) == pytest.approx(expected[at], abs=1e-4)
+    for row, (_, linear, convolved) in enumerate(displayed):
+        assert float(linear) == pytest.approx(expected[row], abs=2e-6)
+        assert float(convolved) == pytest.approx(expected[row], abs=1e-4)
     assert np.abs(expected[: len(displayed)]).max() > 1e-3
 
 
@@ -151,8 +151,8 @@ def test_another_dropout_mask_drops_other_numbers(visit: Visit) -> None:
         return line
 
     first = dropped_text()
-    count, of = map(int, re.findall(r"\d+", first)[:2])
-    assert 0 < count < of
+    count, total = map(int, re.findall(r"\d+", first)[:2])
+    assert 0 < count < total
     app.button[-1].click().run()
     assert not app.exception
     assert view(app).seed == View().seed + 1

@@ -51,15 +51,15 @@ def test_the_leaderboard_shows_the_report(visit: Visit, measured: dict[str, Any]
     assert data["chosen"] == ["norms-input", 1, 2]
     for line in measured["table"]:
         if line["aligner"] == "head":
-            own = next(
+            rate = next(
                 grid_data
                 for grid_data in data["grids"]
                 if grid_data["name"] == f"{line['by']}-{line['to']}"
             )
-            at = int(line["layer"]), int(line["head"])
-            text = own["descriptions"][at[0]][at[1]]
+            head = int(line["layer"]), int(line["head"])
+            text = rate["descriptions"][head[0]][head[1]]
             assert text.endswith(f"{100 * (1 - line['aer']):.1f} % agreement")
-            assert own["marks"][at[0]][at[1]] == f"{100 * (1 - line['aer']):.0f}"
+            assert rate["marks"][head[0]][head[1]] == f"{100 * (1 - line['aer']):.0f}"
 
 
 def test_the_python_code_gives_the_same(visit: Visit, measured: dict[str, Any]) -> None:
@@ -134,7 +134,7 @@ def test_a_head_of_another_kind_is_not_used_as_an_aligner(
 def test_the_grid_and_the_picture_use_the_same_head(visit: Visit, measured: dict[str, Any]) -> None:
     heads = [line for line in measured["table"] if line["aligner"] == "head"]
     app = open_lab(visit, **HEAD)
-    own = next(
+    rate = next(
         row for row in heads
         if (row["by"], row["to"], row["layer"], row["head"]) == ("norms", "input", 1, 2)
     )  # fmt: skip
@@ -142,7 +142,7 @@ def test_the_grid_and_the_picture_use_the_same_head(visit: Visit, measured: dict
         "Shown below: **layer 1, head 2**, measured by norms, at the reading position"
         in visible_text(app)
     )
-    assert f"{100 * (1 - own['aer']):.1f} % agreement" in visible_text(app)
+    assert f"{100 * (1 - rate['aer']):.1f} % agreement" in visible_text(app)
     button(app, "Show the best head").click().run()
     current = view(app)
     assert (current.by, current.to, current.layer, current.head) == tuple(

@@ -135,9 +135,9 @@ def test_all_heads_have_a_cell_with_their_measure(visit: Visit, measured: dict[s
             if line["kind"] == grid_data["name"]:
                 level = grid_data["levels"][line["layer"]][line["head"]]
                 assert level == pytest.approx(line["distance"] / max_distance)
-                says = grid_data["descriptions"][line["layer"]][line["head"]]
-                assert f"layer {line['layer']}, head {line['head']}: " in says
-                assert format_measure("distance", line["distance"]) in says
+                description = grid_data["descriptions"][line["layer"]][line["head"]]
+                assert f"layer {line['layer']}, head {line['head']}: " in description
+                assert format_measure("distance", line["distance"]) in description
     none = Counter(card["role"]["group"] for card in measured["cards"])["none"]
     if none == 24:
         assert "None of the 24 heads has a role here" in visible_text(app)
@@ -162,12 +162,12 @@ def test_the_card_has_the_heads_numbers_and_its_offsets(
     visit: Visit, measured: dict[str, Any]
 ) -> None:
     app = open_lab(visit, kind="encoder", layer="1", head="3")
-    at = next(
+    index = next(
         n
         for n, card in enumerate(measured["cards"])
         if (card["kind"], card["layer"], card["head"]) == ("encoder", 1, 3)
     )
-    card = measured["cards"][at]
+    card = measured["cards"][index]
     page_text = visible_text(app)
     assert "Encoder self-attention, layer 1, head 3: " in page_text
     for name, value in card["measures"].items():
@@ -177,8 +177,8 @@ def test_the_card_has_the_heads_numbers_and_its_offsets(
             row = f">{label}</th><td>{format_measure(name, value)}</td><td>{even}</td>"
             assert row in page_text
     bars = charts(app)[0]["data"][0]
-    total = sum(rows for _, rows in measured["offsets"][at])
-    assert bars["customdata"][0][1] == measured["offsets"][at][0][1]
+    total = sum(rows for _, rows in measured["offsets"][index])
+    assert bars["customdata"][0][1] == measured["offsets"][index][0][1]
     assert total == sum(rows for _, rows in bars["customdata"])
     assert sum(1 for rule in measured["rules"].values() if rule in page_text) >= 5
 

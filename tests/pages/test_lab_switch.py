@@ -44,8 +44,14 @@ main_text = partial(visible_text, kinds=("markdown", "caption", "info"))
 
 
 def open_lab(visit: Visit, **params: str) -> AppTest:
-    own = {"lab": "switch", "text": TEXT, "method": "forced", "target": FORCED_TARGET, "exact": "1"}
-    return visit(PAGE, **{**own, **params})
+    fields = {
+        "lab": "switch",
+        "text": TEXT,
+        "method": "forced",
+        "target": FORCED_TARGET,
+        "exact": "1",
+    }
+    return visit(PAGE, **{**fields, **params})
 
 
 def original_trace(translator: Translator) -> Trace:
@@ -96,8 +102,8 @@ def test_with_all_heads_on_it_suggests_heads(visit: Visit) -> None:
 
 @pytest.mark.parametrize("means", ABLATIONS)
 def test_switched_off_heads(visit: Visit, translator: Translator, means: str) -> None:
-    own = means != "zero"
-    app = open_lab(visit, off="e1.2,c1", means=means, method="forced" if own else "greedy")
+    replaced = means != "zero"
+    app = open_lab(visit, off="e1.2,c1", means=means, method="forced" if replaced else "greedy")
     config = translator.model.config
     hooks = {
         "zero": lambda: switched_off(config, OFF),
@@ -105,7 +111,8 @@ def test_switched_off_heads(visit: Visit, translator: Translator, means: str) ->
         "mean": lambda: to_mean(config, OFF, [translator.trace(text) for text in EXAMPLES]),
     }[means]()
     check_comparison(
-        app, compare(translator, TEXT, hooks, original=original_trace(translator) if own else None)
+        app,
+        compare(translator, TEXT, hooks, original=original_trace(translator) if replaced else None),
     )
     assert "these 5 heads" in main_text(app)
 
@@ -241,10 +248,10 @@ def test_blanking_a_selected_cell_and_all_cells(visit: Visit, translator: Transl
     app = open_lab(visit, **params)
     trace = original_trace(translator)
     cells = blank_cells(translator, trace, ("cross", 1, 2))
-    at = cells.cells.index((1, 3))
+    index = cells.cells.index((1, 3))
     numbers = [metric.value.replace("−", "-") for metric in app.metric]
-    assert numbers[:2] == [f"{cells.weights[at]:.3f}", f"{cells.norms[at]:.3f}"]
-    assert float(numbers[2].removesuffix(" nats")) == pytest.approx(cells.total[at], abs=1e-4)
+    assert numbers[:2] == [f"{cells.weights[index]:.3f}", f"{cells.norms[index]:.3f}"]
+    assert float(numbers[2].removesuffix(" nats")) == pytest.approx(cells.total[index], abs=1e-4)
     assert "rank correlation" not in main_text(app)
     app = open_lab(visit, **params, blank="all")
     ranks = cells.correlations()

@@ -180,9 +180,9 @@ def test_a_german_model_gets_german_references(visit: Visit, model_folder: Path)
 
 
 def test_later_positions_without_french_references(visit: Visit, model_folder: Path) -> None:
-    far = "so for this model its own translations are used instead"
-    assert far not in words(visit("pages/positions.py", model_folder, topic="far"))
-    assert far in words(visit("pages/positions.py", model_folder, topic="far", **DE))
+    note = "so for this model its own translations are used instead"
+    assert note not in words(visit("pages/positions.py", model_folder, topic="far"))
+    assert note in words(visit("pages/positions.py", model_folder, topic="far", **DE))
 
 
 @pytest.fixture(scope="module")

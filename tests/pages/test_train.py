@@ -86,8 +86,8 @@ def test_the_french_example_has_probes_with_both_adjective_orders() -> None:
     ).probes
     links = {e.src: dict(e.alignment or ()) for e in TASKS["french"].pairs(400, seed=11)}
     target_positions = [[links[src][n] for n in range(len(src.split()))] for src, _ in probes]
-    in_order = [where == sorted(where) for where in target_positions]
-    assert in_order == [False, False, True, True]
+    keeps_order = [positions == sorted(positions) for positions in target_positions]
+    assert keeps_order == [False, False, True, True]
 
 
 def test_the_race_card_starts_the_race_of_scores(

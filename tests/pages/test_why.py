@@ -114,8 +114,8 @@ def test_time_is_measured_on_request_and_stored_for_all_visitors(
     ]
     requests = []
 
-    def submit(self: ComputationService, computation: Computation, **more: object) -> str:
-        assert more["visitor"]
+    def submit(self: ComputationService, computation: Computation, **options: object) -> str:
+        assert options["visitor"]
         requests.append(computation.arguments)
         write_json(
             tmp_path / "runs" / RESULTS_FOLDER / computation.key / RESULT, {"timings": timings}
@@ -137,7 +137,7 @@ def test_time_is_measured_on_request_and_stored_for_all_visitors(
 def test_a_measurement_over_the_limit_is_rejected(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def submit(self: ComputationService, computation: Computation, **more: object) -> str:
+    def submit(self: ComputationService, computation: Computation, **options: object) -> str:
         raise JobError("44 measurements are under way already; try again when one is done")
 
     app = visit(PAGE, part="time")

@@ -36,8 +36,8 @@ def number(app: AppTest, label: str) -> Any:
     return next(element for element in app.number_input if element.label == label)
 
 
-def submit_run(jobs: Jobs, owner: str = OTHER_VISITOR, **more: Any) -> str:
-    return jobs.submit(make_run_config("reverse", title="A run", **more), owner)
+def submit_run(jobs: Jobs, owner: str = OTHER_VISITOR, **options: Any) -> str:
+    return jobs.submit(make_run_config("reverse", title="A run", **options), owner)
 
 
 def write_run(jobs: Jobs, name: str, status: str, reason: str = "") -> Path:

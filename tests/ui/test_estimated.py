@@ -56,10 +56,12 @@ def test_an_estimate_does_not_block_and_is_cached() -> None:
     )
     # A line of nine thousand words is left out of the training, and so of the estimate: the server
     # took 9 GB for twenty of them.
-    own = make_run_config(
+    own_config = make_run_config(
         settings={"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 16, "steps": 50}
     )
-    assert isinstance(wait_for_estimate(own, *[("word " * 9000, "mot " * 9000)] * 20), Estimate)
+    assert isinstance(
+        wait_for_estimate(own_config, *[("word " * 9000, "mot " * 9000)] * 20), Estimate
+    )
     (process,) = leaks.children()
     assert process.memory_info().rss < 1_000_000_000
 

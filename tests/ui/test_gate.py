@@ -55,8 +55,8 @@ def send_request(
     return exchange_messages(gate, request, "websocket.connect")
 
 
-def status(headers: Mapping[str, str] | list[tuple[str, str]], **more: Any) -> int:
-    return int(send_request(headers, **more)[0]["status"])
+def status(headers: Mapping[str, str] | list[tuple[str, str]], **options: Any) -> int:
+    return int(send_request(headers, **options)[0]["status"])
 
 
 def response_headers(messages: list[Message]) -> dict[str, str]:
@@ -202,12 +202,14 @@ def test_metrics_are_not_served(path: str) -> None:
 HTML = {"host": "localhost", "accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 
 
-def response_and_cookies(headers: Mapping[str, str], **more: Any) -> tuple[str, set[str]]:
+def response_and_cookies(headers: Mapping[str, str], **options: Any) -> tuple[str, set[str]]:
     """Return the id in the response's cookie, and the cookie's attributes."""
-    value, *rest = response_headers(send_request(headers, **more))["set-cookie"].split("; ")
+    value, *attributes = response_headers(send_request(headers, **options))["set-cookie"].split(
+        "; "
+    )
     name, _, cookie_name = value.partition("=")
     assert name == COOKIE
-    return cookie_name, set(rest)
+    return cookie_name, set(attributes)
 
 
 def test_a_new_visitor_gets_an_httponly_id() -> None:

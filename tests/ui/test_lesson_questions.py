@@ -226,9 +226,9 @@ def test_the_order_lesson_uses_the_sentences_of_its_page(models: dict[str, Model
 
 
 def test_a_lesson_on_a_task_uses_the_shipped_run(tmp_path: Path) -> None:
-    own = tmp_path / "reverse-of-a-visitor"
-    shutil.copytree(FOLDERS["toy-reverse"], own / "checkpoint")
-    folders = {"a-run": own / "checkpoint", "toy-reverse": FOLDERS["toy-reverse"]}
+    own_run = tmp_path / "reverse-of-a-visitor"
+    shutil.copytree(FOLDERS["toy-reverse"], own_run / "checkpoint")
+    folders = {"a-run": own_run / "checkpoint", "toy-reverse": FOLDERS["toy-reverse"]}
     available = AvailableModels(folders, "a-run", shipped=SHIPPED / "runs")
     question = prepared(BY_NAME["reverse"], available).question
     assert question is not None

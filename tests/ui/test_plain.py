@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 from transformer.ui.widgets.frame import WORD_JOINER, plain
 
 # The characters that are special in Markdown or in Streamlit's directives.
-SIGNS = set("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+SPECIAL_CHARACTERS = set("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 
 
 @given(st.text())
 def test_every_markdown_character_is_escaped(text: str) -> None:
     escaped = plain(text)
-    bare = re.sub(r"\\(.)", lambda pair: pair[1], escaped, flags=re.S)
-    assert bare.replace(WORD_JOINER, "") == text.replace(WORD_JOINER, "")
-    assert not SIGNS & set(re.sub(r"\\.", "", escaped, flags=re.S))
+    unescaped = re.sub(r"\\(.)", lambda pair: pair[1], escaped, flags=re.S)
+    assert unescaped.replace(WORD_JOINER, "") == text.replace(WORD_JOINER, "")
+    assert not SPECIAL_CHARACTERS & set(re.sub(r"\\.", "", escaped, flags=re.S))
 
 
 def test_an_image_in_an_address_is_not_fetched() -> None:

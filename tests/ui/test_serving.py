@@ -198,11 +198,11 @@ def test_the_addresses_are_printed_and_the_first_is_opened(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    opened: list[str] = []
+    opened_urls: list[str] = []
     options = {"server.address": bound, "server.headless": False, "browser.serverPort": 8501}
     monkeypatch.setattr(st, "get_option", options.get)
     monkeypatch.setattr(asgi, "network_address", lambda: "192.168.1.20")
-    monkeypatch.setattr(webbrowser, "open", opened.append)
+    monkeypatch.setattr(webbrowser, "open", opened_urls.append)
     asgi._announce()
     assert [word for word in capsys.readouterr().out.split() if "//" in word] == expected
-    assert opened == expected[:1]
+    assert opened_urls == expected[:1]

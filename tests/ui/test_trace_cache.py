@@ -145,23 +145,23 @@ def test_only_the_newest_rerun_computes(monkeypatch: pytest.MonkeyPatch) -> None
         raise Stopped
 
     monkeypatch.setattr(st, "stop", stop)
-    turn, done = NewestRerun(), []
+    newest, finished = NewestRerun(), []
 
     def rerun(number: int) -> None:
         try:
-            with turn.lock:
-                turn.check(number)
-                done.append(number)
+            with newest.lock:
+                newest.check(number)
+                finished.append(number)
         except Stopped:
             pass
 
-    numbers = [turn.draw() for _ in range(5)]
+    numbers = [newest.draw() for _ in range(5)]
     threads = [threading.Thread(target=rerun, args=(number,)) for number in numbers]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert done == [numbers[-1]]
+    assert finished == [numbers[-1]]
 
 
 def test_an_abandoned_search_stops_between_two_steps(

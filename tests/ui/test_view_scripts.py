@@ -13,10 +13,12 @@ from transformer.figures.views import COMPONENTS, loader, served_script
 from transformer.ui.shell.view_scripts import CACHE_CONTROL, FOLDER, path, route
 
 
-def request(name: str, prefix: str = "", **more: Any) -> tuple[int, dict[bytes, bytes], bytes]:
+def request(
+    name: str, prefix: str = "", **scope_fields: Any
+) -> tuple[int, dict[bytes, bytes], bytes]:
     """Return status, headers and body of the response for this path."""
     app: Any = Starlette(routes=[route(prefix)])
-    scope = {"type": "http", "method": "GET", "path": name, "headers": [], **more}
+    scope = {"type": "http", "method": "GET", "path": name, "headers": [], **scope_fields}
     messages = exchange_messages(app, scope)
     return messages[0]["status"], dict(messages[0]["headers"]), messages[1]["body"]
 

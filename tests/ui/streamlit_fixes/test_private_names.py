@@ -44,8 +44,8 @@ def test_the_check_reports_private_names(source: str, expected: str | None) -> N
 
 def test_public_and_own_names_are_allowed() -> None:
     assert not private_names("import streamlit as st\nfrom starlette.routing import Route\nst.App")
-    own = "class A:\n  def __init__(self): self._b = 1\ndef f(a: A): return a._b, a.__dict__"
-    assert not private_names(own)
+    own_names = "class A:\n  def __init__(self): self._b = 1\ndef f(a: A): return a._b, a.__dict__"
+    assert not private_names(own_names)
 
 
 def test_the_command_prints_private_names(
