@@ -45,7 +45,7 @@ def test_words_are_placed_in_order_and_escaped() -> None:
 
 def test_numeric_axes_keep_distances_and_mark_a_value() -> None:
     table = pd.DataFrame({"n": [1, 10, 100], "loss": [1.0, 2.0, 3.0]})
-    figure = measurement_chart(table, Chart("n", "loss", "heads", "loss"), at=10)
+    figure = measurement_chart(table, Chart("n", "loss", "heads", "loss"), marked_x=10)
     (line,) = figure.data
     assert list(line.x) == [1, 10, 100]
     assert line.error_y.array is None  # no interval is known

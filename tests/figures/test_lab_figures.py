@@ -244,7 +244,7 @@ def test_a_percent_is_equally_long_in_every_panel() -> None:
 
 
 def test_the_curve_marks_the_chosen_token() -> None:
-    figure = source_curve(["<s>", "b", "b"], np.array([0.5, 0.7, 0.6]), 0.75, at=1)
+    figure = source_curve(["<s>", "b", "b"], np.array([0.5, 0.7, 0.6]), 0.75, selected=1)
     level, share = figure.data
     assert list(level.y) == [0.75] * 3
     assert list(share.y) == [0.5, 0.7, 0.6]

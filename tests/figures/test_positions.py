@@ -129,7 +129,7 @@ def test_axes_can_be_logarithmic_or_in_percent() -> None:
     share = lines(curve, x_title="k", y_title="y", percent=True)
     assert share.layout.yaxis.tickformat == ".0%"
     assert share.layout.yaxis.range[1] > 1
-    marked = lines(curve, x_title="k", y_title="y", at=(2.5, "here"))
+    marked = lines(curve, x_title="k", y_title="y", marked_x=(2.5, "here"))
     assert marked.layout.annotations[0].text == "here"
     assert marked.layout.shapes[0].x0 == 2.5
 

@@ -145,7 +145,7 @@ def test_nothing_to_draw_says_so() -> None:
 
 def test_a_line_for_each_score_function_with_its_band_and_closed_form() -> None:
     figure = against_width(
-        TABLE, "value", NAMES, "a value", expected="form", band=("low", "high"), at=16
+        TABLE, "value", NAMES, "a value", expected="form", band=("low", "high"), marked_d_k=16
     )
     lines = [trace for trace in figure.data if trace.mode == "lines+markers"]
     assert [trace.name for trace in lines] == ["q·k &lt;b&gt;", "tanh"]

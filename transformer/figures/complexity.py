@@ -19,7 +19,7 @@ Numbers = npt.NDArray[np.floating] | Sequence[float]
 
 @dataclass(frozen=True)
 class Law:
-    """One line of `laws`, with its measurements.
+    """One line of `law_lines`, with its measurements.
 
     Attributes:
         style_index: index of the colour, the dashes and the marker, the same in every figure.
@@ -36,12 +36,12 @@ class Law:
 
 
 def law_lines(
-    curves: Sequence[Law],
+    laws: Sequence[Law],
     *,
     x_title: str,
     y_title: str,
     unit: str = "",
-    at: tuple[float, str] | None = None,
+    marked_x: tuple[float, str] | None = None,
     crossings: Sequence[tuple[float, float, str]] = (),
     dark: bool = False,
 ) -> go.Figure:
@@ -49,21 +49,21 @@ def law_lines(
 
     Args:
         unit: written after a value in hover.
-        at: a value on the x axis to mark, and its label.
+        marked_x: a value on the x axis to mark, and its label.
         crossings: x, y and a sentence for each point where two laws meet.
     """
     palette = DARK if dark else LIGHT
     figure = go.Figure()
     hover = f"{escape(x_title)} %{{x:,.5~g}}<br>%{{y:,.4~s}}{escape(unit)}"
-    for law in curves:
+    for law in laws:
         colour = palette[law.style_index % len(palette)]
-        named = {"name": escape(law.name, quote=False), "legendgroup": law.name}
+        shared_options = {"name": escape(law.name, quote=False), "legendgroup": law.name}
         if len(law.x):
             figure.add_scatter(
                 x=list(law.x), y=list(law.y), mode="lines",
                 line={"color": colour, "dash": DASHES[law.style_index % len(DASHES)], "width": 2.2},
                 hovertemplate=f"{hover}<extra>%{{fullData.name}}</extra>",
-                showlegend=not len(law.seen_x), **named,
+                showlegend=not len(law.seen_x), **shared_options,
             )  # fmt: skip
         if len(law.seen_x):
             figure.add_scatter(
@@ -71,7 +71,8 @@ def law_lines(
                 marker={
                     "color": colour, "symbol": MARKERS[law.style_index % len(MARKERS)], "size": 9
                 },
-                hovertemplate=f"{hover}, measured<extra>%{{fullData.name}}</extra>", **named,
+                hovertemplate=f"{hover}, measured<extra>%{{fullData.name}}</extra>",
+                **shared_options,
             )  # fmt: skip
     for x, y, sentence in crossings:
         figure.add_scatter(
@@ -81,13 +82,13 @@ def law_lines(
         )  # fmt: skip
     lay_out(figure, x_title, y_title, dark, height=420)
     figure.update_layout(showlegend=True)
-    figure.update_xaxes(type="log", **_doublings(curves))
-    figure.update_yaxes(type="log", exponentformat="SI", dtick=1 if _decades(curves) > 2 else "D2")
-    if at:
-        figure.add_vline(at[0], line={"dash": "dot", "color": "#808080"})
+    figure.update_xaxes(type="log", **_doublings(laws))
+    figure.update_yaxes(type="log", exponentformat="SI", dtick=1 if _decades(laws) > 2 else "D2")
+    if marked_x:
+        figure.add_vline(marked_x[0], line={"dash": "dot", "color": "#808080"})
         # On a logarithmic axis an annotation, unlike a line, takes the exponent.
         figure.add_annotation(
-            x=math.log10(at[0]), y=1, yref="paper", text=escape(at[1]), showarrow=False,
+            x=math.log10(marked_x[0]), y=1, yref="paper", text=escape(marked_x[1]), showarrow=False,
             xanchor="left", yanchor="top", xshift=4, font={"size": 12},
         )  # fmt: skip
     return figure
@@ -127,9 +128,9 @@ def reachable_positions(grid: npt.NDArray[np.bool_], *, dark: bool = False) -> g
     return figure
 
 
-def _doublings(curves: Sequence[Law]) -> dict[str, object]:
+def _doublings(laws: Sequence[Law]) -> dict[str, object]:
     """Return the ticks of the x axis: at most eight powers of 2."""
-    xs = [float(x) for law in curves for x in [*law.x, *law.seen_x]]
+    xs = [float(x) for law in laws for x in [*law.x, *law.seen_x]]
     if not xs:
         return {}
     low, high = math.ceil(math.log2(min(xs))), math.floor(math.log2(max(xs)))
@@ -137,7 +138,7 @@ def _doublings(curves: Sequence[Law]) -> dict[str, object]:
     return {"tickvals": powers, "ticktext": [f"{power:,}" for power in powers]}
 
 
-def _decades(curves: Sequence[Law]) -> float:
+def _decades(laws: Sequence[Law]) -> float:
     """Return how many powers of ten the y axis spans."""
-    ys = [float(y) for law in curves for y in [*law.y, *law.seen_y]]
+    ys = [float(y) for law in laws for y in [*law.y, *law.seen_y]]
     return math.log10(max(ys) / min(ys)) if ys else 0.0

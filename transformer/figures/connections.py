@@ -108,7 +108,7 @@ def rank_correlation(pairs: Sequence[Sequence[float]]) -> float | None:
 
 def _ranks(values: Sequence[float]) -> list[float]:
     """Return the ranks from 0; equal values share the mean of their ranks."""
-    order = sorted(range(len(values)), key=lambda at: values[at])
+    order = sorted(range(len(values)), key=lambda index: values[index])
     ranks = [0.0] * len(values)
     start = 0
     while start < len(order):

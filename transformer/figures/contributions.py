@@ -186,7 +186,7 @@ def source_curve(
     share: Numbers,
     level: float,
     *,
-    at: int,
+    selected: int,
     dark: bool = False,
 ) -> go.Figure:
     """Draw the share of the source at every output token, and the constant share of rollout.
@@ -194,7 +194,7 @@ def source_curve(
     Args:
         share: share of the source, from 0 to 1, one per output token.
         level: the share that rollout always gives.
-        at: position of the selected token.
+        selected: position of the selected token.
     """
     palette = DARK if dark else LIGHT
     positions = np.arange(len(tokens))
@@ -208,8 +208,8 @@ def source_curve(
         x=positions, y=share, name="ALTI+", mode="lines+markers",
         line={"color": palette[SOURCE_COLOUR], "width": 2.4},
         marker={
-            "size": [13 if position == at else 8 for position in positions],
-            "symbol": ["diamond" if position == at else "circle" for position in positions],
+            "size": [13 if position == selected else 8 for position in positions],
+            "symbol": ["diamond" if position == selected else "circle" for position in positions],
             "color": palette[SOURCE_COLOUR],
         },
         hovertemplate="%{x}<br>%{y:.1%} from the source<extra></extra>",

@@ -106,8 +106,8 @@ def figure_data(
 
 def thumb(
     picture: Float[np.ndarray, "rows columns"], *, signed: bool = True
-) -> UInt8[np.ndarray, "few fewer"]:
-    """Sample at most `THUMB` values evenly and return them as colour levels from 0 to 255.
+) -> UInt8[np.ndarray, "sampled_rows sampled_columns"]:
+    """Sample values evenly, at most `THUMBNAIL_SHAPE`; return their colour levels from 0 to 255.
 
     They are sampled, not averaged, as the mean of many signed values is near 0 everywhere. Values
     that are not finite, such as masked scores, count as 0.
@@ -116,8 +116,8 @@ def thumb(
         np.linspace(0, size - 1, min(size, limit)).round().astype(int)
         for size, limit in zip(picture.shape, THUMBNAIL_SHAPE, strict=True)
     )
-    few = np.nan_to_num(picture[np.ix_(rows, columns)].astype(np.float64), neginf=0.0)
-    limit = float(np.abs(few).max(initial=0.0)) or 1.0
-    shares = (few / limit + 1) / 2 if signed else np.sqrt(np.abs(few) / limit)
+    sampled = np.nan_to_num(picture[np.ix_(rows, columns)].astype(np.float64), neginf=0.0)
+    limit = float(np.abs(sampled).max(initial=0.0)) or 1.0
+    shares = (sampled / limit + 1) / 2 if signed else np.sqrt(np.abs(sampled) / limit)
     levels: npt.NDArray[np.uint8] = np.rint(255 * shares).astype(np.uint8)
     return levels

@@ -238,11 +238,11 @@ def _first_head(
 ) -> list[int]:
     """Return the head that follows the alignment most closely, else the clearest one."""
     aligned = {
-        at: role.share for at, role in np.ndenumerate(frame_roles) if role.group == "aligned"
+        index: role.share for index, role in np.ndenumerate(frame_roles) if role.group == "aligned"
     }
     if not aligned:
         return clearest_head(weights)
-    return [int(index) for index in max(aligned, key=lambda at: aligned[at])]
+    return [int(i) for i in max(aligned, key=lambda index: aligned[index])]
 
 
 def captions(

@@ -16,12 +16,12 @@ MARGIN = 0.08
 
 
 def measurement_chart(
-    table: pd.DataFrame, chart: Chart, *, at: float | None = None, dark: bool = False
+    table: pd.DataFrame, chart: Chart, *, marked_x: float | None = None, dark: bool = False
 ) -> go.Figure:
     """Draw the columns of a table that `chart` names, with their intervals.
 
     Args:
-        at: a value on the x axis to mark.
+        marked_x: a value on the x axis to mark.
 
     Raises:
         KeyError: if the table lacks a column.
@@ -64,8 +64,8 @@ def measurement_chart(
             hovertemplate=f"%{{text}}<br>%{{y:{number_format}}}{interval_text}<extra>%{{fullData.name}}</extra>",
         )
     _lay_out(figure, chart, [] if numeric else words, dark)
-    if at is not None:
-        figure.add_vline(x=at, line={"width": 2, "color": palette[6]})
+    if marked_x is not None:
+        figure.add_vline(x=marked_x, line={"width": 2, "color": palette[6]})
     return figure
 
 
@@ -127,19 +127,19 @@ def interval_line(
     margin = (last - first or 1.0) * MARGIN
     first, last = first - margin, last + margin
 
-    def at(value: float) -> str:
+    def offset(value: float) -> str:
         return f"{100 * (value - first) / (last - first):.2f}%"
 
     start, end = (first, floor) if below else (floor, last)
-    zero = f'<i class="zero" style="left:{at(0)}"></i>' if floor else ""
+    zero = f'<i class="zero" style="left:{offset(0)}"></i>' if floor else ""
     side = "less than" if below else "more than"
     return (
         f'<div class="line" role="img" aria-label="{_numbers(unit, bounds)}, the claim needs '
         f'{side} {text(floor)}">'
-        f'<i class="side" style="left:{at(start)};right:calc(100% - {at(end)})"></i>{zero}'
-        f'<i class="floor" style="left:{at(floor)}"></i>'
-        f'<i class="bar" style="left:{at(low)};right:calc(100% - {at(high)})"></i>'
-        f'<i class="dot" style="left:{at(value)}"></i></div>'
+        f'<i class="side" style="left:{offset(start)};right:calc(100% - {offset(end)})"></i>{zero}'
+        f'<i class="floor" style="left:{offset(floor)}"></i>'
+        f'<i class="bar" style="left:{offset(low)};right:calc(100% - {offset(high)})"></i>'
+        f'<i class="dot" style="left:{offset(value)}"></i></div>'
     )
 
 

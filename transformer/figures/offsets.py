@@ -10,12 +10,12 @@ from transformer.figures.curves import DARK, LIGHT
 from transformer.figures.theme import theme
 
 
-def offsets(counts: Sequence[tuple[int, int]], far: int, *, dark: bool = False) -> go.Figure:
+def offsets(counts: Sequence[tuple[int, int]], max_offset: int, *, dark: bool = False) -> go.Figure:
     """Draw a bar per offset, the most common one in another colour.
 
     Args:
         counts: pairs of an offset and its number of rows; offset 0 is the row's own position.
-        far: the largest offset counted alone; `far` and -`far` include everything farther away.
+        max_offset: the largest offset drawn; it and -`max_offset` include all that is farther.
 
     Raises:
         ValueError: if there are no rows.
@@ -25,15 +25,15 @@ def offsets(counts: Sequence[tuple[int, int]], far: int, *, dark: bool = False) 
         raise ValueError("There are no rows to count.")
     max_rows = max(rows for _, rows in counts)
     palette = DARK if dark else LIGHT
-    ends = {far: f"+{far} or more", -far: f"−{far} or less"}
+    ends = {max_offset: f"+{max_offset} or more", -max_offset: f"−{max_offset} or less"}
     figure = go.Figure(
         go.Bar(
-            x=[at for at, _ in counts],
+            x=[offset for offset, _ in counts],
             y=[rows / total for _, rows in counts],
             marker={
                 "color": [palette[2] if rows == max_rows else palette[0] for _, rows in counts]
             },
-            customdata=[[ends.get(at, signed_offset(at)), rows] for at, rows in counts],
+            customdata=[[ends.get(offset, signed_offset(offset)), rows] for offset, rows in counts],
             hovertemplate="offset %{customdata[0]}<br>%{y:.1%} of the rows, %{customdata[1]:,}"
             "<extra></extra>",
         )
@@ -45,14 +45,14 @@ def offsets(counts: Sequence[tuple[int, int]], far: int, *, dark: bool = False) 
         bargap=0.15,
         dragmode=False,
     )
-    wide = max(4, *(abs(at) for at, _ in counts))
-    every = 4 if wide > 8 else 2
-    steps = list(range(-(wide // every) * every, wide + 1, every))
+    max_distance = max(4, *(abs(offset) for offset, _ in counts))
+    tick_step = 4 if max_distance > 8 else 2
+    steps = list(range(-(max_distance // tick_step) * tick_step, max_distance + 1, tick_step))
     figure.update_xaxes(
         title="offset of the greatest weight, tokens",
-        range=[-wide - 0.6, wide + 0.6],
+        range=[-max_distance - 0.6, max_distance + 0.6],
         tickvals=steps,
-        ticktext=[signed_offset(at) for at in steps],
+        ticktext=[signed_offset(offset) for offset in steps],
     )
     figure.update_yaxes(title="rows", tickformat=".0%")
     return figure

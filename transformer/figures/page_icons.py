@@ -61,14 +61,15 @@ def _translate() -> Iterable[str]:
 
 def _attention() -> Iterable[str]:
     """Draw bands from words to words, one of them crossing."""
-    tops, feet = (4, 44, 82, 122), (10, 52, 84, 128)
+    source_x, target_x = (4, 44, 82, 122), (10, 52, 84, 128)
     for i, j, width in [(0, 0, 6), (1, 2, 5), (2, 1, 6), (3, 3, 6), (1, 1, 1.2), (2, 3, 1.6)]:
-        x, to = tops[i] + 15, feet[j] + 12
+        start_x, end_x = source_x[i] + 15, target_x[j] + 12
         colour = f'stroke="{ACCENT}"' if (i, j) == (2, 1) else 'opacity="0.35"'
-        yield f'<path d="M{x} 11C{x} 28 {to} 28 {to} 45" stroke-width="{width}" {colour}/>'
-    for x, to in zip(tops, feet, strict=True):
-        yield _box(x, 3, 30, 8, False, 0.4)
-        yield _box(to, 45, 24, 8, False, 0.4)
+        path = f"M{start_x} 11C{start_x} 28 {end_x} 28 {end_x} 45"
+        yield f'<path d="{path}" stroke-width="{width}" {colour}/>'
+    for start_x, end_x in zip(source_x, target_x, strict=True):
+        yield _box(start_x, 3, 30, 8, False, 0.4)
+        yield _box(end_x, 45, 24, 8, False, 0.4)
 
 
 def _lab() -> Iterable[str]:
@@ -116,11 +117,13 @@ def _train() -> Iterable[str]:
 
 def _findings() -> Iterable[str]:
     """Draw a list with verdicts."""
-    for row, (mark, long) in enumerate([("M0 4l4 4l8-9", 96), ("M0 0l9 9m0-9l-9 9", 70), ("", 84)]):
+    for row, (mark, length) in enumerate(
+        [("M0 4l4 4l8-9", 96), ("M0 0l9 9m0-9l-9 9", 70), ("", 84)]
+    ):
         y = 10 + 16 * row
         accent = f'stroke="{ACCENT}" stroke-width="3"' if row == 0 else 'stroke-width="2"'
         yield f'<path transform="translate(20 {y - 3})" d="{mark or "M0 4h11"}" {accent}/>'
-        yield _box(44, y - 3, long, 7, False, 0.3)
+        yield _box(44, y - 3, length, 7, False, 0.3)
 
 
 def _attribution() -> Iterable[str]:
@@ -165,9 +168,9 @@ LAB_PICTURES: dict[str, Callable[[], Iterable[str]]] = {
 _KNOB = 'fill="var(--st-background-color, #fff)" stroke="none"'
 
 
-def _line(coordinates: Iterable[tuple[float, float]], more: str) -> str:
+def _line(coordinates: Iterable[tuple[float, float]], attributes: str) -> str:
     points = " ".join(f"{x:g},{y:.1f}" for x, y in coordinates)
-    return f'<polyline points="{points}" {more}/>'
+    return f'<polyline points="{points}" {attributes}/>'
 
 
 def _dot(x: float, y: float, size: float, *, solid: bool) -> str:
@@ -176,10 +179,16 @@ def _dot(x: float, y: float, size: float, *, solid: bool) -> str:
 
 
 def _box(
-    x: float, y: float, wide: float, high: float, chosen: bool, strength: float, round_: float = 2
+    x: float,
+    y: float,
+    width: float,
+    height: float,
+    chosen: bool,
+    strength: float,
+    radius: float = 2,
 ) -> str:
     colour = f'fill="{ACCENT}"' if chosen else f'fill="currentColor" fill-opacity="{strength}"'
     return (
-        f'<rect x="{x:g}" y="{y:g}" width="{wide:g}" height="{high:g}" rx="{round_}" '
+        f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="{radius}" '
         f'stroke="none" {colour}/>'
     )

@@ -103,7 +103,7 @@ def lines(
     *,
     x_title: str,
     y_title: str,
-    at: tuple[float, str] | None = None,
+    marked_x: tuple[float, str] | None = None,
     log: str = "",
     percent: bool = False,
     dark: bool = False,
@@ -111,7 +111,7 @@ def lines(
     """Draw curves in one figure, distinguished by colour and dash; None leaves a gap.
 
     Args:
-        at: a value on the x axis to mark, and its label.
+        marked_x: a value on the x axis to mark, and its label.
         log: "x" or "y": the axis to make logarithmic.
         percent: values are shares, shown in percent.
     """
@@ -149,11 +149,11 @@ def lines(
         figure.update_yaxes(type="log", exponentformat="power", nticks=8)
     if percent:
         figure.update_yaxes(tickformat=".0%", range=[-0.03, 1.12])
-    if at:
+    if marked_x:
         figure.add_vline(
-            at[0],
+            marked_x[0],
             line={"dash": "dot", "color": "#808080"},
-            annotation={"text": escape(at[1]), "font": {"size": 12}, "yref": "paper"},
+            annotation={"text": escape(marked_x[1]), "font": {"size": 12}, "yref": "paper"},
         )
     return figure
 

@@ -44,7 +44,7 @@ def race_curves(
     for index, (entry, seeds) in enumerate(entries.items()):
         seeds = [(x, y) for x, y in seeds if len(x)]
         colour, dash = palette[index % len(palette)], DASHES[index % len(DASHES)]
-        middle = mean(seeds)
+        mean_curve = mean(seeds)
         for number, curve in enumerate(seeds):
             x, y = thin(*curve, MAX_POINTS)
             figure.add_scatter(
@@ -52,17 +52,17 @@ def race_curves(
                 y=y,
                 name=escape(entry, quote=False),
                 legendgroup=str(index),
-                showlegend=number == 0 and middle is None,
+                showlegend=number == 0 and mean_curve is None,
                 mode="lines+markers" if marked or len(x) == 1 else "lines",
                 marker={"color": colour, "size": 4},
-                line={"color": colour, "width": 1, "dash": "solid" if middle else dash},
-                opacity=0.55 if middle else 1.0,
-                hoverinfo="skip" if middle else None,
+                line={"color": colour, "width": 1, "dash": "solid" if mean_curve else dash},
+                opacity=0.55 if mean_curve else 1.0,
+                hoverinfo="skip" if mean_curve else None,
             )
-        if middle is not None:
+        if mean_curve is not None:
             figure.add_scatter(
-                x=middle[0],
-                y=middle[1],
+                x=mean_curve[0],
+                y=mean_curve[1],
                 name=escape(entry, quote=False),
                 legendgroup=str(index),
                 mode="lines",
@@ -124,7 +124,7 @@ def accuracy_by_distance(
     """
     palette = DARK if dark else LIGHT
     figure = go.Figure()
-    far = max((float(x[-1]) for seeds in entries.values() for x, _ in seeds), default=1.0)
+    max_distance = max((float(x[-1]) for seeds in entries.values() for x, _ in seeds), default=1.0)
     for index, (entry, seeds) in enumerate(entries.items()):
         if not seeds:
             continue
@@ -136,14 +136,14 @@ def accuracy_by_distance(
                 fill="toself", fillcolor=colour, opacity=0.18, line={"width": 0}, mode="lines",
                 legendgroup=entry, showlegend=False, hoverinfo="skip",
             )  # fmt: skip
-        of = f", mean of {len(seeds)} seeds" if len(seeds) > 1 else ""
+        seeds_note = f", mean of {len(seeds)} seeds" if len(seeds) > 1 else ""
         figure.add_scatter(
             x=x, y=values.mean(axis=0), name=name, legendgroup=entry, mode="lines+markers",
             line={"color": colour, "width": 2.6, "dash": DASHES[index % len(DASHES)]},
             marker={"symbol": MARKERS[index % len(MARKERS)], "size": 8},
-            hovertemplate=f"distance %{{x}}: %{{y:.1%}} correct{of}<extra>{name}</extra>",
+            hovertemplate=f"distance %{{x}}: %{{y:.1%}} correct{seeds_note}<extra>{name}</extra>",
         )  # fmt: skip
-        if reach.get(entry, math.inf) < far:
+        if reach.get(entry, math.inf) < max_distance:
             _mark_reach(figure, name, reach[entry], colour, index)
     figure.add_hline(
         y=chance, line={"color": GREY, "dash": "dot", "width": 1.5},
@@ -156,9 +156,9 @@ def accuracy_by_distance(
 
 def _mark_reach(figure: go.Figure, name: str, reach: float, colour: str, index: int) -> None:
     """Mark the end of an entry's reach by a vertical line half a position to its right."""
-    at = reach + 0.5
+    end_x = reach + 0.5
     figure.add_scatter(
-        x=[at, at], y=[0, 1.06 + 0.07 * (index % 3)], mode="lines+text",
+        x=[end_x, end_x], y=[0, 1.06 + 0.07 * (index % 3)], mode="lines+text",
         text=["", f"reach {reach:g}"], textposition="middle right", textfont={"color": colour},
         line={"color": colour, "width": 1.5, "dash": "dot"}, legendgroup=name, showlegend=False,
         hovertemplate=f"information can travel at most {reach:g} positions"

@@ -29,7 +29,7 @@ def against_width(
     log: bool = True,
     expected: str = "",
     band: tuple[str, str] | None = None,
-    at: int = 0,
+    marked_d_k: int = 0,
     dark: bool = False,
 ) -> go.Figure:
     """Draw one measure of every score function over d_k on a logarithmic axis.
@@ -41,7 +41,7 @@ def against_width(
         log: whether the y axis is logarithmic too; else it goes from 0 to 1.
         expected: column with the values of a closed form, drawn as crosses.
         band: the two columns that bound a tinted band.
-        at: a d_k to mark; 0 marks none.
+        marked_d_k: a d_k to mark; 0 marks none.
     """
     palette = DARK if dark else LIGHT
     figure = go.Figure()
@@ -68,8 +68,10 @@ def against_width(
                 marker={"symbol": "x-thin", "size": 12, "line": {"width": 1.5, "color": colour}},
                 hovertemplate="d_k %{x}<br>closed form %{y:.4~g}<extra></extra>",
             )  # fmt: skip
-    if at:
-        figure.add_vline(x=at, line={"color": "rgba(128,128,128,0.7)", "width": 1.5, "dash": "dot"})
+    if marked_d_k:
+        figure.add_vline(
+            x=marked_d_k, line={"color": "rgba(128,128,128,0.7)", "width": 1.5, "dash": "dot"}
+        )
     _base_layout(figure, dark)
     figure.update_layout(legend={"orientation": "h", "y": 1.02, "x": 0, "yanchor": "bottom"})
     ticks = sorted(set(table["d_k"]))[::2]

@@ -114,7 +114,7 @@ def word_steps(
         words: the index of each step's word.
         live, forced, tails: as in `steps_data`, by decoding steps.
     """
-    read: list[str] = ["<s>"]
+    earlier_words: list[str] = ["<s>"]
     rows = []
     for number, word in enumerate(glance["words"]):
         own_steps = [step for step, n in enumerate(words) if n == number]
@@ -134,7 +134,7 @@ def word_steps(
             {
                 "step": number + 1,
                 "first": own_steps[0],
-                "input": list(read),
+                "input": list(earlier_words),
                 "candidates": sorted([chosen, *alternatives], key=lambda n: -n["probability"]),
                 "chosen": chosen,
                 "last": False,
@@ -143,7 +143,7 @@ def word_steps(
                 **({"tail": max(from_tail)} if from_tail else {}),
             }
         )
-        read.append(word["text"])
+        earlier_words.append(word["text"])
     return {"steps": rows, "words": True, **({"live": True} if live else {})}
 
 

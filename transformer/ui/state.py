@@ -176,7 +176,8 @@ def _restore_size(*, is_screen: bool) -> None:
 
 
 def visit() -> int:
-    """Return a counter that grows when the view comes from an address, not from a widget."""
+    """Return the number of views so far that came from an address, not from a widget. When it
+    changes, browser views reset their own state."""
     count: int = st.session_state.get(_VISIT, 0)
     return count
 

@@ -55,21 +55,21 @@ def current_class() -> Classroom | None:
 
 def is_teacher() -> bool:
     """Return whether this session has a teacher's controls; a window for the projector has none."""
-    return _is_teachers() and not state.view().screen
+    return _visitor_teaches() and not state.view().screen
 
 
 def is_screen() -> bool:
     """Return whether this session is a teacher's window for the projector."""
-    return bool(state.view().screen) and _is_teachers()
+    return bool(state.view().screen) and _visitor_teaches()
 
 
-def _is_teachers() -> bool:
+def _visitor_teaches() -> bool:
     classroom = current_class()
     return classroom is not None and classroom.is_teacher(visitor.current_id())
 
 
 def teaches(visitor_id: str) -> bool:
-    """Return whether this visitor is a teacher of the other one."""
+    """Return whether this session's visitor is a teacher of the class of `visitor_id`."""
     classroom = current_class()
     return classroom is not None and is_teacher() and classroom.member(visitor_id) is not None
 

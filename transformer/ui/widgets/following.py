@@ -219,7 +219,7 @@ def _student_line(classroom: Classroom, me: str, file: str) -> dict[str, object]
         classroom.view_to_follow,
         following_state(classroom, me),
     )
-    at: ViewToFollow = st.session_state.get(_AT) or ViewToFollow("", {})
+    teacher_view: ViewToFollow = st.session_state.get(_AT) or ViewToFollow("", {})
     where = (
         PAGES[BY_PATH[followed_view.page]].title
         if followed_view and followed_view.page in BY_PATH
@@ -237,9 +237,9 @@ def _student_line(classroom: Classroom, me: str, file: str) -> dict[str, object]
         "shown": len(classroom.questions_shown()),
         "leads": classroom.is_leading,
         "race": classroom.race,
-        "number": at.number,
-        "page": at.page,
-        "params": dict(at.params),
+        "number": teacher_view.number,
+        "page": teacher_view.page,
+        "params": dict(teacher_view.params),
         "explorer_fields": [name for name in DEFAULTS if name not in PERSONAL_FIELDS],
     }
 

@@ -63,10 +63,10 @@ def _training_facts(model: Model, folder: str, _config: TaskRun) -> TrainingFact
     symbols = task.symbols
     if len(symbols) <= MAX_NAMED_SYMBOLS:  # a few thousand examples contain all symbols in use
         try:
-            drawn = task.pairs(min(MAX_EXAMPLES, task.count(**options)), seed, **options)
+            examples = task.pairs(min(MAX_EXAMPLES, task.count(**options)), seed, **options)
         except ValueError:
             return None
-        symbols = tuple(sorted({symbol for example in drawn for symbol in example.src.split()}))
+        symbols = tuple(sorted({symbol for example in examples for symbol in example.src.split()}))
     run = JobFolder(Path(folder))
     try:
         lines, steps = run.last_lines(), int(run.state().get("step", 0))

@@ -46,8 +46,8 @@ class TranslationRequest:
     Attributes:
         text: the text in the field; number: of the request, which the answer repeats.
         prefix: token ids that the translation must begin with, as the visitor forced a word.
-        with_alternatives: whether to compute alternatives too. They take as long as everything
-            else, so the translation is drawn without them first.
+        with_alternatives: whether to compute alternatives too. Computing them takes as
+            long as the translation, which is therefore drawn without them first.
         problem: why `text` cannot be translated; the session then keeps its sentence.
         visit, model: for which the request was made; it is outdated after either changes.
     """
@@ -181,9 +181,9 @@ def _problem(model: Model, text: str) -> str:
 
 @cached()
 def _cached_alternatives(
-    digest: str, text: str, prefix: tuple[int, ...], _model: Model, _reading: CachedTrace
+    digest: str, text: str, prefix: tuple[int, ...], _model: Model, _cached_trace: CachedTrace
 ) -> WordAlternatives:
-    return word_alternatives(_model.translator, _reading.trace.translation)
+    return word_alternatives(_model.translator, _cached_trace.trace.translation)
 
 
 def _unknown(model: Model, text: str) -> list[str]:

@@ -70,7 +70,7 @@ def _rate() -> None:
     ]
     step, peak = schedule.peak
     figure = lines(curves, x_title="step", y_title="learning rate",
-                   at=(step, f"peak {peak:.3g} at step {step:,}"), dark=dark())  # fmt: skip
+                   marked_x=(step, f"peak {peak:.3g} at step {step:,}"), dark=dark())  # fmt: skip
     figure.update_yaxes(range=[0, 1.5 * peak], exponentformat="power")
     chart(figure, "learning-rate")
     st.markdown(

@@ -336,7 +336,7 @@ def _curve_figure(
 ) -> Figure:
     tokens = token_names(_share["token"].to_list(), exactly)
     level = float(_share["rollout"].iloc[0])
-    return source_curve(tokens, _share["alti"].to_numpy(), level, at=step, dark=dark)
+    return source_curve(tokens, _share["alti"].to_numpy(), level, selected=step, dark=dark)
 
 
 def _source_share_curve(share: pd.DataFrame, figure: Figure) -> None:

@@ -256,7 +256,7 @@ def _curve(
     _rows: pd.DataFrame,
 ) -> go.Figure:
     """Return the figure, which is cached for all reruns that do not move this slider."""
-    figure = measurement_chart(_rows, CHART, at=slider_value, dark=dark)
+    figure = measurement_chart(_rows, CHART, marked_x=slider_value, dark=dark)
     figure.update_yaxes(range=[0, 1.05 * highest])
     return figure
 

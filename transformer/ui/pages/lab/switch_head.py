@@ -103,11 +103,13 @@ def _row_choice(trace: Trace, kind: str, current: EditedRow | None) -> int:
     """Draw a menu of queries. Return the one whose row to edit."""
     rows, exactly = trace.labels(kind)[0], display_names.is_exact()
 
-    def label(at: int) -> str:
+    def label(position: int) -> str:
         prediction = (
-            "" if kind == "encoder" else f" → {token_name(trace.predicted_tokens[at], exactly)}"
+            ""
+            if kind == "encoder"
+            else f" → {token_name(trace.predicted_tokens[position], exactly)}"
         )
-        return f"{position_label(at, rows[at], exactly)}{prediction}"
+        return f"{position_label(position, rows[position], exactly)}{prediction}"
 
     query = current.query if current else max(state.view(Lab).row, 0)
     binding = controlled(

@@ -135,7 +135,7 @@ def _draw(names: list[str], rows: list[list[LengthAccuracy]], longest: int) -> N
             x_title="symbols in the sequence",
             y_title="correct sequences",
             percent=True,
-            at=(longest + 0.5, "longest in training"),
+            marked_x=(longest + 0.5, "longest in training"),
             dark=dark(),
         ),
         "positions-far-tasks",

@@ -32,7 +32,7 @@ def _cached_measurements(width: int, k: int) -> dict[str, dict[str, Any]]:
             "distances": positions.distances(rows, MAX_DISTANCE),
             "pairs": positions.pair_residuals(rows, k),
             "map": positions.map_residual(rows, k),
-            "apart": _min_distance(rows[:512]),
+            "min_distance": _min_distance(rows[:512]),
         }
     return results
 
@@ -110,10 +110,10 @@ def show(model: Model) -> None:
 
 
 def _table(paper: dict[str, Any], error: dict[str, Any], length: int, k: int) -> None:
-    def span(values: Any) -> str:
+    def value_range(values: Any) -> str:
         return f"{values.min():.3f} to {values.max():.3f}"
 
-    def at(form: dict[str, Any]) -> str:
+    def dot_product_range(form: dict[str, Any]) -> str:
         row = form["distances"].iloc[min(abs(k), MAX_DISTANCE)]
         return f"{row['least']:.3f} to {row['most']:.3f}"
 
@@ -121,8 +121,12 @@ def _table(paper: dict[str, Any], error: dict[str, Any], length: int, k: int) ->
         f"Over {length} positions, in float64",
         ["", "Paper", "Common error"],
         [
-            ["sin² + cos² of a pair", span(paper["circle"]), span(error["circle"])],
-            [f"PE(p) · PE(p + {abs(k)}), over all p", at(paper), at(error)],
+            ["sin² + cos² of a pair", value_range(paper["circle"]), value_range(error["circle"])],
+            [
+                f"PE(p) · PE(p + {abs(k)}), over all p",
+                dot_product_range(paper),
+                dot_product_range(error),
+            ],
             [
                 "Error of the best 2×2 matrices",
                 f"{paper['pairs'].max():.1e}",
@@ -135,8 +139,8 @@ def _table(paper: dict[str, Any], error: dict[str, Any], length: int, k: int) ->
             ],
             [
                 "Smallest distance between two of 512 positions",
-                f"{paper['apart']:.3f}",
-                f"{error['apart']:.3f}",
+                f"{paper['min_distance']:.3f}",
+                f"{error['min_distance']:.3f}",
             ],
         ],
     )

@@ -14,7 +14,7 @@ from transformer.training.estimate import PIECES_PER_WORD
 MIN_PAIRS = 20
 """Minimum number of pairs; fewer are not enough to train and validate."""
 _TABLE_RULE = re.compile(r"[\s|:+-]+")
-"""A line between the head and the rows of a Markdown table."""
+"""The line between the header and the rows of a Markdown table."""
 
 Pairs = list[tuple[str, str]]
 

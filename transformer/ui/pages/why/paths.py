@@ -56,7 +56,7 @@ def _sequential_operations(measurements: pd.DataFrame, n: int) -> None:
             curves,
             x_title="n, sequence length",
             y_title="longest chain of operations",
-            at=(n, f"n = {n}"),
+            marked_x=(n, f"n = {n}"),
             dark=dark(),
         )
         chart(figure, "chains")
@@ -100,7 +100,7 @@ def _layers(measurements: pd.DataFrame, n: int, view: Why) -> None:
                 list(measured_points["n"]), list(measured_points["measured"]))
         )  # fmt: skip
     figure = law_lines(curves, x_title="n, sequence length", y_title="layers",
-                  at=(view.n, f"n = {view.n:,}"), dark=dark())  # fmt: skip
+                  marked_x=(view.n, f"n = {view.n:,}"), dark=dark())  # fmt: skip
     chart(figure, "path-lengths")
     texts = {
         "self-attention": ("1", "O(1)"),

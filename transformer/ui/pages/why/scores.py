@@ -139,7 +139,9 @@ def _curves(d_k: int) -> None:
     )
     for column, (name, title, options) in zip(st.columns(3), quantities, strict=True):
         with column:
-            figure = _against_width(table, name, names, title, at=d_k, dark=dark(), **options)
+            figure = _against_width(
+                table, name, names, title, marked_d_k=d_k, dark=dark(), **options
+            )
             figure.update_layout(height=360)
             if name == "gradient":  # smaller values are rounding errors
                 figure.update_yaxes(range=[-5, 1])

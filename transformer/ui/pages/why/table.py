@@ -120,7 +120,7 @@ def _costs(view: Why) -> object:
         curves,
         x_title="n, sequence length",
         y_title="multiplications, by formula",
-        at=(view.n, f"n = {view.n:,}"),
+        marked_x=(view.n, f"n = {view.n:,}"),
         crossings=crossings,
         dark=dark(),
     )
