@@ -9,12 +9,14 @@ import runpy
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 from tests.imports import LAYERS
+from tests.warm_python import warm_python
 from transformer.exchange import export_marian
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -61,17 +63,20 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the repository, so that the examples do not write into the original."""
     folder = tmp_path_factory.mktemp("clone")
     for package in ("transformer", "checkpoints"):  # all that the examples use
-        shutil.copytree(
-            ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__")
-        )
+        shutil.copytree(ROOT / package, folder / package)
     return folder
 
 
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The PATH of the examples, as in an activated environment."""
+    with warm_python(tmp_path_factory.mktemp("python")) as path:
+        yield path
+
+
 @pytest.mark.parametrize("block", EXAMPLES, ids=[b.code.split("\n")[0] for b in EXAMPLES])
-def test_examples_run_as_written(block: Block, clone: Path) -> None:
-    programs = {"sh": ["bash", "-euo", "pipefail"], "python": [sys.executable, "-W", "error"]}
-    # As in an activated environment: `python` is the one that runs the tests.
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+def test_examples_run_as_written(block: Block, clone: Path, path: str) -> None:
+    programs = {"sh": ["bash", "-euo", "pipefail"], "python": ["python", "-W", "error"]}
     process = subprocess.run(
         [*programs[block.language], "-c", block.code],
         cwd=clone,
