@@ -126,8 +126,10 @@ def choice(ctx: Context) -> list[Panel]:
     rank = _ranked(
         ctx, "rank", "Rank of the chosen token", r"\mathrm{rank}", ranks, ids, count, ranking
     )
-    note = "Rank 1 is the most probable token. Greedy decoding takes it unless it is <pad>, <s> or "
-    "<unk>."
+    note = (
+        "Rank 1 is the most probable token. Greedy decoding takes it unless it is <pad>, <s> or "
+        "<unk>."
+    )
     return [replace(rank, kind="count", role="step", note=note), replace(word, kind="share")]
 
 
