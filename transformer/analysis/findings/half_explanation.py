@@ -57,7 +57,7 @@ HALF_EXPLANATION = Published(
     "half-explanation",
     "Cross-attention, averaged over heads and layers, correlates with the relevance of the "
     f"encoder's output at no more than {_CEILING}.",
-    "Papi et al. 2025 (arXiv 2509.18010), in speech models, with 0.52 to 0.75",
+    "Papi et al. 2025 (arXiv 2509.18010), who report 0.52 to 0.75 for speech models",
     "Relevance is the size of the change of an output token's log-probability when a source token "
     "becomes <unk> (source), or when the decoder may not attend to a position of the encoder's "
     "output (memory). Pearson's correlation with the attention weights is over all output tokens "

@@ -91,9 +91,10 @@ def show(model: Model) -> None:
 def _summary(report: GenderReport) -> str:
     decided = report.person + report.other
     text = (
-        f"WinoMT is a test set of {report.sentences:,} sentences, each about one occupation. In "
+        f"WinoMT is a test set of {report.sentences:,} sentences whose pronoun refers to an "
+        "occupation. In "
         f"{decided:,} of this model's {language_name(report.language)} translations the gender of "
-        f"the occupation can be decided, in {report.person:,} of them from a known word for a "
+        f"that occupation can be decided, in {report.person:,} of them from a known word for a "
         "person. "
     )
     nouns = "person"
