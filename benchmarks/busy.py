@@ -72,9 +72,9 @@ def translation_times(folder: Path, times: int) -> list[float]:
     translator.translate(sentence())
     milliseconds = []
     for _ in range(times):
-        began = time.perf_counter()
+        start = time.perf_counter()
         translator.translate(sentence())
-        milliseconds.append(1000 * (time.perf_counter() - began))
+        milliseconds.append(1000 * (time.perf_counter() - start))
     torch.set_num_threads(before)
     return milliseconds
 

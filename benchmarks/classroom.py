@@ -77,8 +77,8 @@ def join(browser: Browser, address: str, code: str) -> Page:
 
 def press(target: Locator) -> float:
     """Click and return the time of the click in seconds since 1970."""
-    at = target.evaluate("(node) => { const at = Date.now(); node.click(); return at; }")
-    return float(at) / 1e3
+    clicked_ms = target.evaluate("(node) => { const at = Date.now(); node.click(); return at; }")
+    return float(clicked_ms) / 1e3
 
 
 class MeasuredLesson:
@@ -101,9 +101,9 @@ class MeasuredLesson:
         self.wait()
         times = self.times.setdefault(kind, {"sessions": []})
         for student in self.students:
-            drawn = [*student.drawn.values()][before[id(student)] :]
-            times["sessions"] += [1000 * (drawn[-1] - changed_at)] if drawn else []
-            self.late += not drawn
+            run_times = [*student.drawn.values()][before[id(student)] :]
+            times["sessions"] += [1000 * (run_times[-1] - changed_at)] if run_times else []
+            self.late += not run_times
         return changed_at, times
 
     def wait(self) -> None:
@@ -156,7 +156,11 @@ class BrowserLesson(MeasuredLesson):
         [_, screen] = self.teacher.evaluate("window.changes.at(-1)")
         for page in [self.teacher, *self.browsers]:
             changes = page.evaluate("window.changes")
-            seconds = [at / 1e3 - changed_at for at, content in changes if content == screen]
+            seconds = [
+                changed_ms / 1e3 - changed_at
+                for changed_ms, content in changes
+                if content == screen
+            ]
             arrivals = [time for time in seconds if time >= 0]
             place_times = times.setdefault("teacher" if page is self.teacher else "browser", [])
             place_times += [1000 * arrivals[0]] if arrivals else []

@@ -86,8 +86,10 @@ def translate_concurrently(
     model = models.load(folder.name, folder)
 
     def translate(text: str) -> Output:
-        done = trace_cache.comparison(model, View(text=text, method=view.method)).trace.translation
-        return Output(done.text, done.tokens, done.log_probability)
+        translation = trace_cache.comparison(
+            model, View(text=text, method=view.method)
+        ).trace.translation
+        return Output(translation.text, translation.tokens, translation.log_probability)
 
     with ThreadPoolExecutor(at_once) as pool:
         repeated = [text for text in sources for _ in range(2)]

@@ -67,25 +67,25 @@ def measure(shipped_path: Path, *, keep: bool) -> None:
         repeat = RunFolder(Path(folder) / "run")
         repeat.path.mkdir()
         repeat.write_config(shipped.config())
-        began = time.perf_counter()
+        start = time.perf_counter()
         status = train_run(repeat.path)
-        print(f"\n{shipped_path.name}: {status} in {time.perf_counter() - began:.0f} s")
+        print(f"\n{shipped_path.name}: {status} in {time.perf_counter() - start:.0f} s")
         differences = [_difference(shipped, repeat, step) for step in shipped.snapshots()]
         is_same = max(differences) <= TOLERANCE
         print(
             f"largest difference of attention from the film: {max(differences):.4f} "
             f"({'the same run' if is_same else 'another run'})"
         )
-        began = time.perf_counter()
+        start = time.perf_counter()
         connections = run_connections(repeat.path, shipped.snapshots())
-        seconds = (time.perf_counter() - began) / len(connections)
+        seconds = (time.perf_counter() - start) / len(connections)
         print(f"{seconds:.2f} s a step for scores and {N_DRAWN} patched connections")
         print("step   right  effect  rank correlation  of absolute values")
-        for step, each in connections.items():
-            effect = each.patched["effect"].sum()
+        for step, result in connections.items():
+            effect = result.patched["effect"].sum()
             print(
-                f"{step:5d}  {each.accuracy:5.0%}  {effect:6.2f}  {each.rank_correlation:16.2f}  "
-                f"{each.absolute_rank_correlation:18.2f}"
+                f"{step:5d}  {result.accuracy:5.0%}  {effect:6.2f}  "
+                f"{result.rank_correlation:16.2f}  {result.absolute_rank_correlation:18.2f}"
             )
         _print_all_edges(repeat, max(connections))
         if keep and is_same:
@@ -105,15 +105,16 @@ def _difference(shipped: RunFolder, repeat: RunFolder, step: int) -> float:
 def _print_all_edges(run: RunFolder, step: int) -> None:
     config = run.config()
     model = StepWeights(run).load(config.model, step)  # type: ignore[attr-defined]
-    every: Connections = find_connections(model, held_out_pairs(run), patched=None)
-    sizes = every.table["effect"].abs()
+    all_connections: Connections = find_connections(model, held_out_pairs(run), patched=None)
+    sizes = all_connections.table["effect"].abs()
     largest = {*sizes.nlargest(N_DRAWN).index}
     print(
-        f"step {step}, all {len(every.table)} connections: rank correlation "
-        f"{every.rank_correlation:.2f}, of absolute values {every.absolute_rank_correlation:.2f}; "
+        f"step {step}, all {len(all_connections.table)} connections: rank correlation "
+        f"{all_connections.rank_correlation:.2f}, of absolute values "
+        f"{all_connections.absolute_rank_correlation:.2f}; "
         f"{len(largest & {*range(N_DRAWN)})} of the {N_DRAWN} largest effects are drawn"
     )
-    ends = every.table[["upstream", "downstream"]]
+    ends = all_connections.table[["upstream", "downstream"]]
     between = ends.apply(lambda names: names.str.fullmatch(HEAD)).all(axis=1)
     print(f"largest effect between two heads: {sizes[between].max():.2f} of {sizes.max():.2f}")
 

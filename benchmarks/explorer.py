@@ -123,7 +123,7 @@ def missing_scripts(html: str, folder: Path | None) -> str | None:
 
 
 def time_to_paint(
-    browser: Browser, file: Path, done: str, scripts: Path | None
+    browser: Browser, file: Path, done_expression: str, scripts: Path | None
 ) -> tuple[float, Page]:
     """Return the milliseconds until the file is painted, and the page."""
     context = browser.new_context(viewport={"width": 1400, "height": 900})
@@ -135,14 +135,14 @@ def time_to_paint(
 
     if scripts:
         page.route(re.compile("^https:"), serve_script)
-    page.add_init_script(RECORD_PAINT % done)
+    page.add_init_script(RECORD_PAINT % done_expression)
     page.goto(file.as_uri(), timeout=TIMEOUT_MS, wait_until="commit")
     page.wait_for_function("window.painted", timeout=TIMEOUT_MS)
     return float(page.evaluate("window.painted")), page
 
 
 def median_time_to_paint(
-    browser: Browser, html: str, done: str, rounds: int, scripts: Path | None = None
+    browser: Browser, html: str, done_expression: str, rounds: int, scripts: Path | None = None
 ) -> float:
     """Return the median milliseconds until `html`, opened as a file, is painted."""
     with tempfile.TemporaryDirectory() as folder:
@@ -150,7 +150,7 @@ def median_time_to_paint(
         file.write_text(html, encoding="utf-8")
         times = []
         for _ in range(rounds):
-            milliseconds, page = time_to_paint(browser, file, done, scripts)
+            milliseconds, page = time_to_paint(browser, file, done_expression, scripts)
             times.append(milliseconds)
             page.context.close()
     return median(times)
@@ -195,14 +195,16 @@ def main(arguments: Any) -> None:
         for n in LENGTHS:
             trace = trace_of_length(translator, n)
             html = our_page(trace, "model")
-            spent = median_time_to_paint(browser, html, OURS_DONE, arguments.rounds)
-            ours, bertviz = [len(html) / 1e6, spent], None
+            milliseconds = median_time_to_paint(browser, html, OURS_DONE, arguments.rounds)
+            ours, bertviz = [len(html) / 1e6, milliseconds], None
             if n <= BERTVIZ_LONGEST and not problem:
                 bertviz_html = bertviz_page(trace)
-                done = BERTVIZ_DONE % (heads * n * n)
+                done_expression = BERTVIZ_DONE % (heads * n * n)
                 rounds = min(arguments.rounds, 3)
-                spent = median_time_to_paint(browser, bertviz_html, done, rounds, arguments.scripts)
-                bertviz = [len(bertviz_html) / 1e6, spent]
+                milliseconds = median_time_to_paint(
+                    browser, bertviz_html, done_expression, rounds, arguments.scripts
+                )
+                bertviz = [len(bertviz_html) / 1e6, milliseconds]
             print_row(n, ours, bertviz)
         print("\nHeads view: response to a move of the pointer, ms (a frame has 16.7)")
         for n in LENGTHS:

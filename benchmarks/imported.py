@@ -87,9 +87,9 @@ def decode_ours(translator: Translator, sources: list[list[int]]) -> None:
 
 
 def seconds(run: Callable[[], object]) -> float:
-    begun = time.perf_counter()
+    start = time.perf_counter()
     run()
-    return time.perf_counter() - begun
+    return time.perf_counter() - start
 
 
 def compare_speed(translator: Translator, model: MarianMTModel, rows: int, rounds: int) -> str:
@@ -118,10 +118,10 @@ def peak_memory(folder: Path) -> int:
         # Not ru_maxrss, which starts at the value of the parent process.
         "print(Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0])",
     )
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=True
     )
-    return int(done.stdout) * 1024
+    return int(result.stdout) * 1024
 
 
 def print_app_memory(folder: Path, visits: int) -> None:

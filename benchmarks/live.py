@@ -57,12 +57,12 @@ def run_in_process(name: str, seed: int) -> dict[str, Any]:
 def row(name: str, results: list[dict[str, Any]]) -> str:
     label = "nn.Transformer, reverse" if name == "peer" else f"ours, {name}"
     goal = GOALS.get(name, GOALS["reverse"])
-    each = ", ".join(
+    details = ", ".join(
         f"{run['seconds']:.1f} s ({run['busy']:.1f} s of CPU time; step {run['step']}, "
         f"at the end {run['last']:.1%})"
         for run in results
     )
-    return f"{label:<28} {goal:6.0%} {median(run['seconds'] for run in results):6.1f} s   {each}"
+    return f"{label:<28} {goal:6.0%} {median(run['seconds'] for run in results):6.1f} s   {details}"
 
 
 def run_ours(task: str, seed: int) -> dict[str, Any]:

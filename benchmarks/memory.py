@@ -58,7 +58,9 @@ WORDS = (
 def sentence(number: int) -> str:
     """Return a different sentence for every number, of 4 to 40 words."""
     count = 4 + (7 * number) % 37
-    return " ".join(WORDS[(number * 5 + at * (1 + number % 7)) % len(WORDS)] for at in range(count))
+    return " ".join(
+        WORDS[(number * 5 + position * (1 + number % 7)) % len(WORDS)] for position in range(count)
+    )
 
 
 def visit(number: int) -> None:
@@ -78,15 +80,15 @@ def visit(number: int) -> None:
 def measure(counts: list[int]) -> list[tuple[int, float, float]]:
     """Return for each of `counts`: visits, resident MB, and seconds per visit since the last."""
     rows, process = [], psutil.Process()
-    start, done = time.perf_counter(), 0
+    start, n_reported = time.perf_counter(), 0
     for number in range(max(counts)):
         visit(number)
         if number + 1 in counts:
             gc.collect()
-            seconds = (time.perf_counter() - start) / (number + 1 - done)
+            seconds = (time.perf_counter() - start) / (number + 1 - n_reported)
             rows.append((number + 1, process.memory_info().rss / 1e6, seconds))
             print(f"{number + 1:6,} visits {rows[-1][1]:8.0f} MB {seconds:7.2f} s per visit")
-            start, done = time.perf_counter(), number + 1
+            start, n_reported = time.perf_counter(), number + 1
     return rows
 
 
@@ -125,13 +127,13 @@ def visit_at_once(visitors: int, counts: list[int]) -> None:
         ThreadPoolExecutor(visitors) as pool,
         peak_of(psutil.Process(server.pid)) as peak,
     ):
-        done = 0
+        n_visits = 0
         for count in counts:
-            for _ in pool.map(partial(visit_server, address), range(done, count)):
+            for _ in pool.map(partial(visit_server, address), range(n_visits, count)):
                 pass
-            done = count
+            n_visits = count
             resident = psutil.Process(server.pid).memory_info().rss / 1e6
-            print(f"{done:6,} visits {resident:8.0f} MB, peak {peak():8.0f} MB", flush=True)
+            print(f"{n_visits:6,} visits {resident:8.0f} MB, peak {peak():8.0f} MB", flush=True)
 
 
 def main() -> None:

@@ -27,12 +27,16 @@ def products_alone(
     For each source it multiplies by the encoder's weights once, and by the decoder's weights once
     for all positions of all hypotheses together.
     """
-    read = [(weight, len(ids)) for ids in sources for weight in _encoder_side_weights(model)]
+    encoder_products = [
+        (weight, len(ids)) for ids in sources for weight in _encoder_side_weights(model)
+    ]
     positions = 1 + (steps - 1) * beam_size  # all hypotheses share the first position, `<s>`
-    written = [(weight, positions) for _ in sources for weight in _decoder_side_weights(model)]
+    decoder_products = [
+        (weight, positions) for _ in sources for weight in _decoder_side_weights(model)
+    ]
     products: list[tuple[Product, Tensor, Tensor]] = []
     fastest: dict[tuple[int, ...], Product] = {}
-    for weight, rows in read + written:
+    for weight, rows in encoder_products + decoder_products:
         x = torch.ones(rows, weight.shape[1])
         shape = (rows, *weight.shape)
         if shape not in fastest:
@@ -66,10 +70,10 @@ def _faster(x: Tensor, weight: Tensor) -> Product:
     best: dict[Product, float] = {}
     for product in (torch.nn.functional.linear, _onednn):
         for _ in range(TRIALS):
-            begun = time.perf_counter()
+            start = time.perf_counter()
             product(x, weight)
-            spent = time.perf_counter() - begun
-            best[product] = min(best.get(product, spent), spent)
+            seconds = time.perf_counter() - start
+            best[product] = min(best.get(product, seconds), seconds)
     return min(best, key=best.__getitem__)
 
 

@@ -52,13 +52,13 @@ def measure_page(address: str, server: psutil.Process, page: str) -> None:
             rerun_with_sentence(session, number)
         before, received_before = server.cpu_times(), session.received
         new_sentence_times = [rerun_with_sentence(session, number) for number in range(RERUNS)]
-        after, sent = server.cpu_times(), session.received - received_before
+        after, received_bytes = server.cpu_times(), session.received - received_before
         unchanged_times = [session.rerun() for _ in range(RERUNS)]
     cpu_ms = 1000 * (after.user + after.system - before.user - before.system) / RERUNS
     print(
         f"{'/' + page:<12} {statistics.median(unchanged_times):8.0f} "
         f"{statistics.median(new_sentence_times):8.0f} "
-        f"{cpu_ms:8.0f} {sent / RERUNS / 1000:8.1f}",
+        f"{cpu_ms:8.0f} {received_bytes / RERUNS / 1000:8.1f}",
         flush=True,
     )
 

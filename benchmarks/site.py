@@ -152,11 +152,11 @@ def _time_to_translation(context: BrowserContext, address: str, text: str) -> fl
     page = context.new_page()
     page.add_init_script(RECORD_TRANSLATION)
     page.goto(f"{address}?text={text.replace(' ', '+')}", timeout=120_000)
-    spent = float(page.evaluate("window.seen")) / 1000
+    seconds = float(page.evaluate("window.seen")) / 1000
     page.evaluate("navigator.serviceWorker.ready.then(() => true)")
     time.sleep(2)  # until the service worker has stored the files
     page.close()
-    return spent
+    return seconds
 
 
 def _renderer_megabytes() -> float:
@@ -209,8 +209,8 @@ def _measure_responses(address: str, page: Page) -> None:
     report("memory of the tab", [_renderer_megabytes()], "400", unit="MB")
     for fast in (True, False):
         products = "with SIMD" if fast else "plain JavaScript"
-        spent = page.evaluate(TRACE_TIMES, [list(SENTENCES), "en-fr", fast])
-        report(f"12 tokens: translation with its trace, {products}", spent, "–")
+        trace_times = page.evaluate(TRACE_TIMES, [list(SENTENCES), "en-fr", fast])
+        report(f"12 tokens: translation with its trace, {products}", trace_times, "–")
 
 
 def _measure_python() -> None:

@@ -100,11 +100,11 @@ def table(names: dict[tuple[str, str], str], step: dict[tuple[str, str], float])
         f"{'':<40} {'ms/step':>8} {'tgt tok/s':>10} {'src+tgt':>8} {'/ ours':>7} {'/ peer':>7}"
     ]
     for key, name in names.items():
-        each = step[key]
-        rate = PAIRS * LENGTH / each
-        ratios = [f"{base / each:7.2f}" if base else f"{'':7}" for base in (our_step, peer_step)]
+        seconds = step[key]
+        rate = PAIRS * LENGTH / seconds
+        ratios = [f"{base / seconds:7.2f}" if base else f"{'':7}" for base in (our_step, peer_step)]
         lines.append(
-            f"{name:<40} {1000 * each:8.0f} {rate:10,.0f} {2 * rate:8,.0f} {' '.join(ratios)}"
+            f"{name:<40} {1000 * seconds:8.0f} {rate:10,.0f} {2 * rate:8,.0f} {' '.join(ratios)}"
         )
     return "\n".join(lines)
 

@@ -153,7 +153,7 @@ def new_page(page_pool: PagePool) -> Iterator[NewPage]:
         page_pool.give_back(page, errors)
     for page, _ in own_pages:
         page.context.close()
-    assert not [each for _, errors in borrowed + own_pages for each in errors]
+    assert not [error for _, errors in borrowed + own_pages for error in errors]
 
 
 @pytest.fixture

@@ -220,14 +220,14 @@ def test_a_phone_shows_every_page_without_scrolling_sideways(
         page.goto(f"{app}/{path}")
         expect(page.locator(".hu").first).to_be_visible()
         wait_for_script_run(page)
-        wide = page.evaluate(
+        widths = page.evaluate(
             "[document.documentElement, document.querySelector('[data-testid=stMain]')]"
             ".map((node) => node.scrollWidth)"
         )
-        assert max(wide) <= 390, path
+        assert max(widths) <= 390, path
         ground = page.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor")
-        light = sum(map(int, re.findall(r"\d+", ground)[:3]))
-        assert (light < 150) == (scheme == "dark")
+        brightness = sum(map(int, re.findall(r"\d+", ground)[:3]))
+        assert (brightness < 150) == (scheme == "dark")
 
 
 @pytest.mark.parametrize(
@@ -237,8 +237,8 @@ def test_hostile_text_stays_text(app: str, page: Page, translator: Translator, t
     page.goto(f"{app}/translate?exact=1")
     page.get_by_label("English").fill(text)
     wait_for_address(page, "/translate", text=text, exact="1")
-    read = page.locator(".hu-pieces").first.locator(".hu-chip")
-    expect(read).to_have_text(list(translator.translate(text, max_len=1).src_tokens))
+    source_pieces = page.locator(".hu-pieces").first.locator(".hu-chip")
+    expect(source_pieces).to_have_text(list(translator.translate(text, max_len=1).src_tokens))
     page.get_by_role("link", name="Attention", exact=True).click()
     expect(page.locator(".hu-canvas")).to_be_visible()
     expect(page.get_by_label("English")).to_have_value(text)

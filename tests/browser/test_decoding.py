@@ -54,19 +54,19 @@ def test_each_step_shows_its_candidates_and_its_rows(
 def test_a_beam_may_choose_a_token_outside_the_candidates(
     page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
-    steps = decoded_sentence.greedy.translation.table
-    fewer = replace(
-        steps,
-        tokens=[t[1:] for t in steps.tokens],
-        ids=[i[1:] for i in steps.ids],
-        probabilities=[p[1:] for p in steps.probabilities],
+    full_table = decoded_sentence.greedy.translation.table
+    table = replace(
+        full_table,
+        tokens=[t[1:] for t in full_table.tokens],
+        ids=[i[1:] for i in full_table.ids],
+        probabilities=[p[1:] for p in full_table.probabilities],
     )
     trace = replace(
         decoded_sentence.greedy,
-        translation=replace(decoded_sentence.greedy.translation, table=fewer),
+        translation=replace(decoded_sentence.greedy.translation, table=table),
     )
     open_decoding_view(page, tmp_path, trace, step=1)
-    assert decoded_sentence.greedy.translation.steps[1].chosen.id not in fewer.ids[1]
+    assert decoded_sentence.greedy.translation.steps[1].chosen.id not in table.ids[1]
     check_candidates(page.locator(".hu-panel").first, trace, 1)
 
 

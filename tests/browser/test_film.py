@@ -98,15 +98,15 @@ def test_slider_and_strip_select_the_clicked_step(page: Page, tmp_path: Path) ->
 def test_the_small_pictures_are_those_of_the_step(page: Page, tmp_path: Path) -> None:
     open_film(page, tmp_path, step=0)
     pictures = page.locator(".hu-thumb canvas")
-    read = """(node) => {
+    read_pixels = """(node) => {
       const copy = new OffscreenCanvas(node.width, node.height);
       const pen = copy.getContext("2d", { willReadFrequently: true });
       pen.drawImage(node, 0, 0);
       return [...pen.getImageData(0, 0, copy.width, copy.height).data];
     }"""
-    before = pictures.nth(5).evaluate(read)
+    before = pictures.nth(5).evaluate(read_pixels)
     slider(page).fill("9")
-    after = np.array(pictures.nth(5).evaluate(read)).reshape(6, 8, 4)
+    after = np.array(pictures.nth(5).evaluate(read_pixels)).reshape(6, 8, 4)
     assert before != after.ravel().tolist()
     # The greatest weight is darkest.
     dark = after[..., :3].sum(-1).argmin(-1)

@@ -81,17 +81,19 @@ def clearest(translator: Translator) -> tuple[str, int, int]:
         umbrella_positions = next(positions for name, positions in read_as if name == "umbrella")
         for layer in range(translator.model.config.n_layers):
             for head, weights in enumerate(trace.weights(kind, layer)):
-                to = [
+                weights_to_umbrella = [
                     weights[rows][:, umbrella_positions].sum(1).mean()
                     for _, rows in written_as
                     if kind == "cross" or rows != umbrella_positions
                 ]
-                back = [
+                weights_from_umbrella = [
                     weights[umbrella_positions][:, positions].sum(1).mean()
                     for _, positions in read_as
                     if kind == "encoder" and positions != umbrella_positions
                 ]
-                collected.append((max(to + back), kind, layer, head))
+                collected.append(
+                    (max(weights_to_umbrella + weights_from_umbrella), kind, layer, head)
+                )
     return max(collected)[1:]
 
 

@@ -36,8 +36,8 @@ def test_the_animation_plays_once_and_stops(shipped: str, page: Page, en_fr: Tra
     expect(page.locator(".hu-glance-lines path.whole").first).to_be_attached()
     assert page.locator(".hu-glance-lines path.away").count() == 0
     bands = page.locator(".hu-glance-lines path").count()
-    looks = [word["weights"] for word in expected_glance(en_fr, TEXT)["words"]]
-    assert bands == sum(weight >= 0.04 for row in looks for weight in row)
+    weight_rows = [word["weights"] for word in expected_glance(en_fr, TEXT)["words"]]
+    assert bands == sum(weight >= 0.04 for row in weight_rows for weight in row)
 
 
 def test_typed_text_is_translated_at_once_and_never_replaced(
@@ -166,11 +166,11 @@ def test_the_picture_is_visible_without_scrolling(
 ) -> None:
     page = new_page(width, scheme, **REDUCED_MOTION)
     open_home(page, shipped, f"?text={TEXT}")
-    high = 844 if width == 390 else 1080
-    page.set_viewport_size({"width": width, "height": high})
+    height = 844 if width == 390 else 1080
+    page.set_viewport_size({"width": width, "height": height})
     page.wait_for_timeout(300)
     box = bounding_box(page.locator(".hu-glance-stage"))
-    assert box["y"] + box["height"] <= high
+    assert box["y"] + box["height"] <= height
     body = bounding_box(page.locator(".hu-glance"))
     assert body["width"] >= (340 if width == 390 else 1500)
     assert page.evaluate("document.scrollingElement.scrollWidth") <= width

@@ -51,7 +51,7 @@ COUNT_PIXELS = """(ink) => {
 def drawn_heads(page: Page) -> set[int]:
     """Return which colours of heads are drawn."""
     series = page.evaluate("view.ctx.theme.series")
-    return {at for at, ink in enumerate(series) if sum(page.evaluate(COUNT_PIXELS, ink)) > 50}
+    return {index for index, ink in enumerate(series) if sum(page.evaluate(COUNT_PIXELS, ink)) > 50}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

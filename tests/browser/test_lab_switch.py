@@ -17,8 +17,8 @@ pytestmark = pytest.mark.browser
 QUERY = "text=She hides books.&method=forced&target=Elle cache des livres.&exact=1"
 
 
-def open_lab(app: str, page: Page, more: str = "") -> None:
-    page.goto(f"{app}/lab?lab=switch&{QUERY}{more}")
+def open_lab(app: str, page: Page, parameters: str = "") -> None:
+    page.goto(f"{app}/lab?lab=switch&{QUERY}{parameters}")
     expect(page.locator(".hu-thumb canvas")).to_have_count(24)
     wait_for_script_run(page)
 

@@ -81,8 +81,8 @@ def test_it_fits_a_phone_in_dark_mode(app: str, new_page: NewPage) -> None:
             "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
         )
         assert wide[0] <= wide[1], name
-        for each in page.locator(".js-plotly-plot").all():
-            box = bounding_box(each)
+        for chart in page.locator(".js-plotly-plot").all():
+            box = bounding_box(chart)
             assert box["x"] + box["width"] <= 391, name
 
 

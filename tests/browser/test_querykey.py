@@ -178,9 +178,9 @@ def test_a_strip_shows_dimension_and_value(page: Page, tmp_path: Path, trace: Tr
         canvas.hover(position={"x": float(x), "y": 30})
         if tip.is_visible():
             collected.add(tip.inner_text().replace("\n", " "))
-    read = {int(text.split()[-1]): number(text.split()[0]) for text in collected}
-    assert set(read) == set(range(16))
-    for dimension, value in read.items():
+    values_by_dimension = {int(text.split()[-1]): number(text.split()[0]) for text in collected}
+    assert set(values_by_dimension) == set(range(16))
+    for dimension, value in values_by_dimension.items():
         assert value == pytest.approx(part(trace, "cross", "query")[1, dimension], abs=6e-5)
 
 
@@ -190,8 +190,8 @@ def test_the_table_holds_every_number(page: Page, tmp_path: Path, trace: Trace) 
     dimensions, keys = lines[1:17], lines[17:]
     table_values = np.array([line[1:6] for line in dimensions], float)
     query, key, value = (part(trace, "cross", quantity) for quantity in ("query", "key", "value"))
-    out = shares(trace, "cross", 3) @ value
-    expected = np.stack([query[3], key[1], query[3] * key[1], value[1], out], axis=1)
+    output = shares(trace, "cross", 3) @ value
+    expected = np.stack([query[3], key[1], query[3] * key[1], value[1], output], axis=1)
     np.testing.assert_allclose(table_values, expected, atol=1e-5)
     assert [line[6] for line in keys] == list(trace.src_tokens)
     np.testing.assert_allclose(

@@ -163,13 +163,16 @@ def test_a_truncated_or_damaged_model_and_missing_web_workers_are_reported(
     _with_other_weights(site, tmp_path / "cut", weights[:100_000])
     with http_server(tmp_path / "cut") as served:
         page = new_page(alone=True)
-        late: list[Route] = []
-        page.context.route(re.compile(r"/vocabulary\.model\?"), lambda route: late.append(route))
+        vocabulary_requests: list[Route] = []
+        page.context.route(
+            re.compile(r"/vocabulary\.model\?"), lambda route: vocabulary_requests.append(route)
+        )
         page.goto(served)
         status = page.get_by_role("status").filter(has_text="must have")
         expect(status).to_be_visible()
         with page.expect_response(re.compile(r"/vocabulary\.model\?")):
-            late[0].continue_()  # the vocabulary is requested after the model's error is reported
+            # The vocabulary is requested after the model's error is reported.
+            vocabulary_requests[0].continue_()
         page.wait_for_timeout(500)
         expect(status).to_be_visible()
         expect(page.get_by_text("reload the page to fetch it again").first).to_be_visible()

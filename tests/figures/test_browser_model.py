@@ -74,12 +74,12 @@ def _cases(translator: Translator, sentences: tuple[str, ...]) -> list[dict[str,
     """Return cases: greedy; and some with beam search, a forced token, or ablated heads (zero,
     uniform or mean)."""
     heads = [("cross", 0, 0), ("cross", 0, 1), ("encoder", 0, 1), ("decoder", 1, 0)]
-    named = [{"kind": kind, "layer": layer, "head": head} for kind, layer, head in heads]
+    head_entries = [{"kind": kind, "layer": layer, "head": head} for kind, layer, head in heads]
     cases: list[dict[str, Any]] = [{"text": text, "options": {}} for text in sentences]
     cases += [{"text": text, "options": {"beamSize": 4}} for text in sentences[:6]]
     cases += [
-        {"text": sentences[0], "options": {}, "heads": named, "how": how}
-        for how in ("off", "uniform", "mean")
+        {"text": sentences[0], "options": {}, "heads": head_entries, "how": removal}
+        for removal in ("off", "uniform", "mean")
     ]
     config = translator.model.config
     for text in sentences[:2]:

@@ -181,11 +181,11 @@ def test_unknown_quantities_are_refused_with_the_known_ones() -> None:
 
 
 def test_a_law_is_a_line_and_its_measurements_are_marks_of_one_colour() -> None:
-    drawn = [
+    laws = [
         Law("a<b>", 0, x=[1, 10], y=[2, 20], seen_x=[1, 5], seen_y=[2.5, 9]),
         Law("bare", 3, x=[1, 10], y=[1, 100]),
     ]
-    figure = law_lines(drawn, x_title="n", y_title="seconds", unit=" s", marked_x=(7, "n = 7"),
+    figure = law_lines(laws, x_title="n", y_title="seconds", unit=" s", marked_x=(7, "n = 7"),
                   crossings=[(3, 4, "they meet")])  # fmt: skip
     line, marks, line_without_marks, crossing = figure.data
     assert (line.mode, marks.mode, line_without_marks.mode) == ("lines", "markers", "lines")
@@ -197,7 +197,7 @@ def test_a_law_is_a_line_and_its_measurements_are_marks_of_one_colour() -> None:
     assert figure.layout.xaxis.type == figure.layout.yaxis.type == "log"
     assert figure.layout.shapes[0].x0 == 7
     assert 10 ** figure.layout.annotations[0].x == pytest.approx(7)
-    assert law_lines(drawn, x_title="n", y_title="s", dark=True).data[0].line.color == DARK[0]
+    assert law_lines(laws, x_title="n", y_title="s", dark=True).data[0].line.color == DARK[0]
 
 
 def test_the_grid_counts_positions_from_1_and_layers_from_0() -> None:

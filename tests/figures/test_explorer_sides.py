@@ -104,9 +104,9 @@ def test_thumbnails_keep_the_greatest_weight(weights: np.ndarray, limit: int) ->
 def test_kinds_that_were_not_recorded_are_not_offered() -> None:
     side = ExplorerData(fake_trace(HOSTILE, TGT, kinds=["cross", "encoder"]))
     assert side.doc["kinds"] == ["encoder", "cross"]
-    half = fake_trace(HOSTILE, TGT)
-    del half.arrays[SITES["cross"].format(2) + "hook_weights"]
-    assert ExplorerData(half).kinds == ["encoder", "decoder"]
+    without_cross = fake_trace(HOSTILE, TGT)
+    del without_cross.arrays[SITES["cross"].format(2) + "hook_weights"]
+    assert ExplorerData(without_cross).kinds == ["encoder", "decoder"]
     with pytest.raises(ValueError, match="no attention to show"):
         ExplorerData(fake_trace(HOSTILE, TGT, kinds=[]))
 
@@ -153,15 +153,17 @@ def test_different_content_has_a_different_id() -> None:
         for tgt in (["a", "b"], ["a", "c"])
     ]
     assert len(set(ids)) == 4
-    same = fake_trace(["x", "y"], ["a", "b"], layers=1, heads=1, kinds=["cross"], cross=weights)
-    assert ExplorerData(same).doc["id"] == ids[0]
+    equal_trace = fake_trace(
+        ["x", "y"], ["a", "b"], layers=1, heads=1, kinds=["cross"], cross=weights
+    )
+    assert ExplorerData(equal_trace).doc["id"] == ids[0]
 
 
 def test_the_clearest_head_is_the_default() -> None:
-    even = np.full((2, 2, 2, 2), 0.5, np.float32)
-    even[1, 0] = np.eye(2)
+    weights = np.full((2, 2, 2, 2), 0.5, np.float32)
+    weights[1, 0] = np.eye(2)
     side = ExplorerData(
-        fake_trace(["x", "y"], ["a", "b"], layers=2, heads=2, kinds=["cross"], cross=even)
+        fake_trace(["x", "y"], ["a", "b"], layers=2, heads=2, kinds=["cross"], cross=weights)
     )
     assert side.clearest("cross") == (1, 0)
     resolved = side.resolved({**DEFAULTS, "kind": "encoder"})

@@ -144,10 +144,10 @@ def test_thumbnails_keep_sign_and_order() -> None:
 
 def test_large_arrays_are_sampled_from_end_to_end() -> None:
     picture = np.arange(30 * 256, dtype=np.float64).reshape(30, 256)
-    small = thumb(picture, signed=False)
-    assert small.shape == THUMBNAIL_SHAPE
-    assert (small[0, 0], small[-1, -1]) == (0, 255)
-    assert (np.diff(small.astype(int), axis=1) >= 0).all()
+    thumbnail = thumb(picture, signed=False)
+    assert thumbnail.shape == THUMBNAIL_SHAPE
+    assert (thumbnail[0, 0], thumbnail[-1, -1]) == (0, 255)
+    assert (np.diff(thumbnail.astype(int), axis=1) >= 0).all()
 
 
 def test_buttons_are_packed_with_positions_and_thumbnails() -> None:

@@ -77,8 +77,8 @@ def test_a_head_in_reverse_order_reads_backwards() -> None:
     assert (head_role.group, head_role.text, head_role.share) == ("backwards", "reads backwards", 1)
     # Without </s> the end is the last token itself.
     assert role(np.eye(7)[::-1], "cross").text == "reads backwards"
-    late = role(np.eye(7)[::-1], "cross", KEYS_WITH_END)
-    assert late.text == "reads backwards, one nearer the end"
+    near_end = role(np.eye(7)[::-1], "cross", KEYS_WITH_END)
+    assert near_end.text == "reads backwards, one nearer the end"
     # In the decoder that would be the future.
     causal = np.tril(reversed_weights(7, 7) + 1e-3)
     assert role(causal / causal.sum(-1, keepdims=True), "decoder", KEYS_WITH_END).group == "none"
@@ -129,21 +129,21 @@ def test_aligned_takes_precedence_over_other_roles() -> None:
 
 def test_an_alignment_counts_for_cross_attention_over_three_rows_or_more() -> None:
     links = [(i, i) for i in range(6)]
-    even = np.full((7, 7), 1 / 7)
-    assert roles(even[None], "cross", KEYS_WITH_END, links)[0].group == "none"
+    uniform = np.full((7, 7), 1 / 7)
+    assert roles(uniform[None], "cross", KEYS_WITH_END, links)[0].group == "none"
     assert roles(np.eye(7)[None], "encoder", KEYS_WITH_END, links)[0].group == "positional"
-    few = np.vstack([np.eye(7)[:2], even[2:]])
-    assert roles(few[None], "cross", KEYS_WITH_END, [(0, 0), (1, 1)])[0].group == "none"
+    two_links = np.vstack([np.eye(7)[:2], uniform[2:]])
+    assert roles(two_links[None], "cross", KEYS_WITH_END, [(0, 0), (1, 1)])[0].group == "none"
     beyond = [(40, 1), (1, 40)]  # of an alignment that does not fit the tokens
-    assert roles(even[None], "cross", KEYS_WITH_END, beyond)[0].group == "none"
+    assert roles(uniform[None], "cross", KEYS_WITH_END, beyond)[0].group == "none"
 
 
 def test_too_few_agreeing_rows_give_no_role() -> None:
     assert role(offset_weights(3, 3, 0)).group == "none"
     assert role(offset_weights(4, 4, 0)).group == "positional"
-    back = offset_weights(5, 5, -2)  # only three rows have a key two to the left
-    back[:2] = np.eye(5)[[4, 2]]
-    assert role(back).group == "none"
+    too_few_keys = offset_weights(5, 5, -2)  # only three rows have a key two to the left
+    too_few_keys[:2] = np.eye(5)[[4, 2]]
+    assert role(too_few_keys).group == "none"
     too_few_rows = offset_weights(10, 10, 6)  # only four of ten rows have a key six to the right
     too_few_rows[4:] = np.eye(10)[[1, 8, 2, 7, 0, 9]]
     assert role(too_few_rows, keys=[*"abcdefghij"]).group == "none"
@@ -223,8 +223,8 @@ def test_without_a_frame_or_a_label_the_film_is_empty() -> None:
 
 
 def test_a_probe_with_wrong_labels_is_left_out() -> None:
-    short = {**LABELS[1], "src": ["▁a"]}
-    header, parts = unpack(film_data(film_frames(STEPS), [LABELS[0], short]))
+    wrong_labels = {**LABELS[1], "src": ["▁a"]}
+    header, parts = unpack(film_data(film_frames(STEPS), [LABELS[0], wrong_labels]))
     assert [doc["kinds"] for doc in header["probes"]] == [
         ["encoder", "decoder", "cross"],
         ["decoder"],

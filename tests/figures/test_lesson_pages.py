@@ -174,15 +174,15 @@ def test_invalid_formulas_are_refused(formula: str) -> None:
 
 @given(st.text(alphabet=st.characters(exclude_characters="$")))
 def test_markdown_creates_no_other_tags(text: str) -> None:
-    read = ParsedHtml(html_of(text))
-    assert set(read.tags) <= ALLOWED_TAGS
-    assert not read.open
+    page = ParsedHtml(html_of(text))
+    assert set(page.tags) <= ALLOWED_TAGS
+    assert not page.open
 
 
 def test_all_lesson_texts_can_be_printed() -> None:
     for lesson in LESSONS:
         for text in (lesson.title, lesson.text, lesson.misprint, lesson.question, lesson.takeaway):
-            read = ParsedHtml(html_of(text))
-            assert "$" not in read.text
-            assert "**" not in read.text
-            assert not read.open
+            page = ParsedHtml(html_of(text))
+            assert "$" not in page.text
+            assert "**" not in page.text
+            assert not page.open

@@ -64,8 +64,8 @@ def test_fine_levels_keep_four_decimals_and_coarse_two() -> None:
 
 
 def test_a_uniform_row_of_512_tokens_is_not_zero_in_one_byte() -> None:
-    even = np.full((1, 1, 512), 1 / 512, np.float32)
-    assert weights_of(packed(even, COARSE)).min() > 0
+    uniform = np.full((1, 1, 512), 1 / 512, np.float32)
+    assert weights_of(packed(uniform, COARSE)).min() > 0
 
 
 def test_levels_are_the_square_root_in_as_many_bytes_as_they_need() -> None:

@@ -56,8 +56,8 @@ def test_repeated_tokens_are_separate_rows() -> None:
     assert figure.layout.yaxis.tickvals == (0, 1)
     assert figure.layout.yaxis.ticktext == ("a", "a")
     assert figure.layout.xaxis.ticktext == ("b", "b", "c")
-    named = table(VALUES, ["a", ""], y_title="d", x_title="a", quantity="w")
-    assert named.layout.yaxis.tickvals == (0,)
+    figure_with_empty_label = table(VALUES, ["a", ""], y_title="d", x_title="a", quantity="w")
+    assert figure_with_empty_label.layout.yaxis.tickvals == (0,)
 
 
 def test_a_table_without_values_has_a_scale() -> None:
@@ -190,7 +190,9 @@ def test_every_word_has_a_row_and_large_clocks_end_at_the_last() -> None:
     html = animated_clocks(WORDS, [6.0, 60.0])
     angles = [float(value) for value in re.findall(r"--end:([\d.]+)deg", html)]
     assert angles[:2] == [angle(3, 6.0), angle(3, 60.0)]
-    assert angles[2:] == [angle(at, length) for at in range(4) for length in (6.0, 60.0)]
+    assert angles[2:] == [
+        angle(position, length) for position in range(4) for length in (6.0, 60.0)
+    ]
     assert "<b>hides</b>" not in html.replace("&lt;b&gt;hides&lt;/b&gt;", "")
     assert "&lt;b&gt;hides" in html
 

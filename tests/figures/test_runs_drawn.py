@@ -82,8 +82,8 @@ def test_the_trainer_writes_what_is_shown() -> None:
 
 
 def card(name: str, weights: list[list[float]] | None = None) -> Card:
-    more = {} if weights is None else {"weights": np.array(weights, "f2"), "head": "Layer 1"}
-    return Card(name, "Ann", "Reverse", "running", 12, 0.25, 0.5, [(0, 3.0), (12, 1.5)], **more)  # type: ignore[arg-type]
+    options = {} if weights is None else {"weights": np.array(weights, "f2"), "head": "Layer 1"}
+    return Card(name, "Ann", "Reverse", "running", 12, 0.25, 0.5, [(0, 3.0), (12, 1.5)], **options)  # type: ignore[arg-type]
 
 
 def test_every_run_has_a_card_and_optionally_a_head() -> None:

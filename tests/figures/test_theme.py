@@ -116,8 +116,8 @@ def test_cells_are_the_weights_and_repeated_tokens_are_separate() -> None:
 
 def test_legend_names_weights_not_their_roots() -> None:
     bar = heatmap(weights(), ROWS, COLUMNS).to_plotly_json()["data"][0]["colorbar"]
-    named = [float(text) for text in bar["ticktext"]]
-    np.testing.assert_allclose(np.square(bar["tickvals"]), named)
+    tick_weights = [float(text) for text in bar["ticktext"]]
+    np.testing.assert_allclose(np.square(bar["tickvals"]), tick_weights)
 
 
 @pytest.mark.parametrize(

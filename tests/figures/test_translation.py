@@ -106,10 +106,10 @@ def test_forced_words_and_alternatives() -> None:
 
 def test_the_head_shown_agrees_most_with_the_mean() -> None:
     # All heads attend weakly along the diagonal; one only there, one always to the last word.
-    looks = np.full((2, 2, 3, 3), 0.2) + 0.2 * np.eye(3)
-    looks[1, 0] = np.eye(3)
-    looks[0, 1] = [0, 0, 1]
-    assert head_nearest_mean(looks) == (1, 0)
+    weights = np.full((2, 2, 3, 3), 0.2) + 0.2 * np.eye(3)
+    weights[1, 0] = np.eye(3)
+    weights[0, 1] = [0, 0, 1]
+    assert head_nearest_mean(weights) == (1, 0)
     assert head_nearest_mean(np.zeros((2, 2, 0, 3))) == (0, 0)
 
 

@@ -89,8 +89,8 @@ def measure(app: AppTest, label: str, status: str = "done") -> None:
     press = button(app, label)
     press.click().run()
     key = str(press.key).removeprefix("ask-")
-    until = time.monotonic() + 100
-    while computation_service().status(key).live and time.monotonic() < until:
+    deadline = time.monotonic() + 100
+    while computation_service().status(key).live and time.monotonic() < deadline:
         time.sleep(0.02)
     assert computation_service().status(key).status == status
     app.run()

@@ -306,7 +306,7 @@ def test_the_qr_code_has_the_size_of_its_version() -> None:
     side, remainder = divmod(image.width, membership.QR_MODULE_PIXELS)
     assert (image.width, remainder, (side - 8 - 17) % 4) == (image.height, 0, 0)
     grey = image.convert("L")
-    assert {grey.getpixel((at, at)) for at in range(4 * membership.QR_MODULE_PIXELS)} == {255}
+    assert {grey.getpixel((i, i)) for i in range(4 * membership.QR_MODULE_PIXELS)} == {255}
     # The corner of a finder pattern.
     assert grey.getpixel((4 * membership.QR_MODULE_PIXELS, 4 * membership.QR_MODULE_PIXELS)) == 0
 

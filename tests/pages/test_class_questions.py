@@ -65,7 +65,9 @@ def open_projector(visit: Visit, teacher: AppTest, **params: Any) -> AppTest:
 
 
 def options(app: AppTest) -> list[str]:
-    return [each.key for each in app.button if each.key and each.key.startswith("class-answer-")]
+    return [
+        button.key for button in app.button if button.key and button.key.startswith("class-answer-")
+    ]
 
 
 def downloaded_file(app: AppTest, name: str) -> pd.DataFrame:
@@ -230,13 +232,13 @@ def test_the_projector_has_no_controls_and_no_votes(visit: Visit) -> None:
     )
     assert class_line_data(projector)["path"].endswith("?screen=1")
     allowed = {"larger"}
-    assert {each.key for each in projector.button} <= allowed
+    assert {button.key for button in projector.button} <= allowed
     ask(teacher, "Why?", "Because\nOf course")
     press(rerun(ann), "class-answer-1-0-1")
     rerun(projector)
     assert "- Because" in text(projector)
     assert "**1 of 1** have answered" in str([bar.proto.text for bar in projector.get("progress")])
-    assert {each.key for each in projector.button} <= allowed
+    assert {button.key for button in projector.button} <= allowed
     assert TABLE not in visible_text(projector, kinds=["html"])
     follow_link(teacher, "pages/why.py")
     rerun(projector)
@@ -248,7 +250,7 @@ def test_the_projector_has_no_controls_and_no_votes(visit: Visit) -> None:
     assert heading(projector) == "Why self-attention"
     press(teacher, "Show the answers")
     assert TABLE in visible_text(rerun(projector), kinds=["html"])
-    keys = {each.key for each in projector.button}
+    keys = {button.key for button in projector.button}
     assert not {key for key in keys if key and key.startswith(("class-", "lead"))}
 
 
@@ -261,13 +263,17 @@ def test_the_projector_shows_a_lesson_without_its_buttons(visit: Visit) -> None:
     assert view(projector).lesson == "umbrella"
     assert "have answered" in str([bar.proto.text for bar in projector.get("progress")])
     lesson_buttons = ("guess-", "show-", "check-", "lesson-")
-    assert any((each.key or "").startswith(lesson_buttons) for each in teacher.button)
-    assert not [each for each in projector.button if (each.key or "").startswith(lesson_buttons)]
+    assert any((button.key or "").startswith(lesson_buttons) for button in teacher.button)
+    assert not [
+        button for button in projector.button if (button.key or "").startswith(lesson_buttons)
+    ]
     press(teacher, "Show the answers")
     rerun(projector)
     assert heading(projector) == heading(teacher)
     assert projector.info[0].value == teacher.info[0].value
-    assert not [each for each in projector.button if (each.key or "").startswith(lesson_buttons)]
+    assert not [
+        button for button in projector.button if (button.key or "").startswith(lesson_buttons)
+    ]
 
 
 @pytest.mark.usefixtures("token")

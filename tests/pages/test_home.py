@@ -55,8 +55,10 @@ def test_a_link_with_an_invalid_text_says_why(visit: Visit) -> None:
 def test_every_page_has_a_card_in_navigation_order(visit: Visit) -> None:
     assert [*PICTURES] == [path(file) for file, entry in PAGES.items() if entry.link_text]
     links = [link.proto.label for link in visit("app.py").get("page_link")]
-    around = sum(entry.in_navigation for entry in PAGES.values())
-    assert links[around:-1] == [entry.link_text for entry in PAGES.values() if entry.link_text]
+    n_navigation_links = sum(entry.in_navigation for entry in PAGES.values())
+    assert links[n_navigation_links:-1] == [
+        entry.link_text for entry in PAGES.values() if entry.link_text
+    ]
     assert links[-1].startswith("In a classroom?")
 
 

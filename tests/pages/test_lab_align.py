@@ -201,10 +201,15 @@ def test_a_sentence_of_the_corpus_has_its_gold_links(
     visit: Visit, measured: dict[str, Any]
 ) -> None:
     app = open_lab(visit, **HEAD)
-    held = [sentence for sentence in Corpus.bundled(N).sentences if sentence.gold is not None]
-    box = next(sentence for sentence in app.selectbox if f"{len(held)} sentences" in sentence.label)
+    linked_sentences = [
+        sentence for sentence in Corpus.bundled(N).sentences if sentence.gold is not None
+    ]
+    box = next(box for box in app.selectbox if f"{len(linked_sentences)} sentences" in box.label)
     box.set_value(1).run()
-    assert (view(app).text, view(app).target) == (held[1].source, held[1].target)
+    assert (view(app).text, view(app).target) == (
+        linked_sentences[1].source,
+        linked_sentences[1].target,
+    )
     assert "Agreement of this head on this sentence" in [metric.label for metric in app.metric]
     button(app, "Use the model's translation").click().run()
     assert (view(app).method, view(app).target) == ("greedy", "")

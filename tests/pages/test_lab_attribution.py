@@ -47,8 +47,8 @@ def test_the_address_selects_the_two_measures(visit: Visit, beside: str) -> None
     assert header["shown"] == beside.split("-")
     assert header["cell"] == [3, 1]
     assert len(header["quantities"]) == 4
-    two, answers = app.get("plotly_chart"), texts(app)
-    assert len(two) == 5  # bars of vectors, bars of the token, the curve, two grids of heads
+    plots, answers = app.get("plotly_chart"), texts(app)
+    assert len(plots) == 5  # bars of vectors, bars of the token, the curve, two grids of heads
     # Each of the two is explained with its source and its limitation.
     for name in header["shown"]:
         title = next(

@@ -57,8 +57,8 @@ def test_pruning_works_before_anything_is_measured(visit: Visit, translator: Tra
     assert "Preview" in texts(app)
     app.slider[1].set_value(3).run()
     corpus = Corpus.bundled(N)
-    few = gradient_importances(translator, evenly_spaced(corpus, 8))["sentence"].normalised()
-    pruned = [head for head in few.order() if head[0] == "decoder"][:3]
+    preview = gradient_importances(translator, evenly_spaced(corpus, 8))["sentence"].normalised()
+    pruned = [head for head in preview.order() if head[0] == "decoder"][:3]
     next(b for b in app.button if b.label == "Show what changed").click().run()
     assert sorted(view(app).off.split(",")) == sorted(f"d{layer}.{h}" for _, layer, h in pruned)
 

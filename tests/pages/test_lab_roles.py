@@ -82,10 +82,10 @@ def test_a_cancelled_measurement_can_be_restarted(visit: Visit) -> None:
     assert any("grids" in grid_data for grid_data in component_data(app))  # the preview
     button(app, "Cancel").click().run()
     assert not messages(app)
-    until = time.monotonic() + 60
+    deadline = time.monotonic() + 60
     while (
         not [element for element in app.button if element.label == "Measure"]
-        and time.monotonic() < until
+        and time.monotonic() < deadline
     ):
         time.sleep(0.2)
         app.run()
@@ -138,11 +138,11 @@ def test_all_heads_have_a_cell_with_their_measure(visit: Visit, measured: dict[s
                 description = grid_data["descriptions"][line["layer"]][line["head"]]
                 assert f"layer {line['layer']}, head {line['head']}: " in description
                 assert format_measure("distance", line["distance"]) in description
-    none = Counter(card["role"]["group"] for card in measured["cards"])["none"]
-    if none == 24:
+    n_without_role = Counter(card["role"]["group"] for card in measured["cards"])["none"]
+    if n_without_role == 24:
         assert "None of the 24 heads has a role here" in visible_text(app)
     else:
-        assert f"{24 - none} of 24 heads have a role" in visible_text(app)
+        assert f"{24 - n_without_role} of 24 heads have a role" in visible_text(app)
 
 
 def test_a_measure_that_the_corpus_lacks_is_reported(
@@ -172,9 +172,9 @@ def test_the_card_has_the_heads_numbers_and_its_offsets(
     assert "Encoder self-attention, layer 1, head 3: " in page_text
     for name, value in card["measures"].items():
         if name in GRID_MEASURES and value is not None:
-            even = format_measure(name, measured["chance"]["encoder"].get(name))
+            chance = format_measure(name, measured["chance"]["encoder"].get(name))
             label = html.escape(GRID_MEASURES[name])
-            row = f">{label}</th><td>{format_measure(name, value)}</td><td>{even}</td>"
+            row = f">{label}</th><td>{format_measure(name, value)}</td><td>{chance}</td>"
             assert row in page_text
     bars = charts(app)[0]["data"][0]
     total = sum(rows for _, rows in measured["offsets"][index])

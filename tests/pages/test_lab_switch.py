@@ -90,9 +90,9 @@ def test_with_all_heads_on_it_suggests_heads(visit: Visit) -> None:
     assert "Nothing is changed" in main_text(app)
     assert component_data(app)[0]["off"] == ""
     assert not attention_changes(app)
-    back = {button.label: button for button in app.button}
-    assert back["Restore everything"].disabled
-    back["Last layer of cross-attention"].click().run()
+    buttons_by_label = {button.label: button for button in app.button}
+    assert buttons_by_label["Restore everything"].disabled
+    buttons_by_label["Last layer of cross-attention"].click().run()
     assert view(app).off == "c1"
     assert attention_changes(app)
     {button.label: button for button in app.button}["Restore everything"].click().run()

@@ -233,8 +233,8 @@ def test_a_table_trained_on_few_positions_is_reported(
 
 
 def test_every_length_is_measured_and_stored(visit: Visit, jobs: Jobs, tmp_path: Path) -> None:
-    named = write_pair(tmp_path / "runs")
-    app = visit(PAGE, topic="far", **named)
+    model_params = write_pair(tmp_path / "runs")
+    app = visit(PAGE, topic="far", **model_params)
     assert not charts(app)
     measure(app, "Measure every length")
     (chart,) = charts(app)
@@ -243,7 +243,8 @@ def test_every_length_is_measured_and_stored(visit: Visit, jobs: Jobs, tmp_path:
     assert "cannot read 12 symbols" in page
     assert "The text has 13 tokens; at most 12 can be translated at once." in page
     assert page.count("no vector") == 9 + 1  # nine lengths, and why
-    assert len(charts(visit(PAGE, topic="far", **named))) == 1  # at once for the next visitor
+    # At once for the next visitor.
+    assert len(charts(visit(PAGE, topic="far", **model_params))) == 1
 
 
 def test_later_positions_are_measured_for_a_language(
@@ -261,13 +262,13 @@ def test_later_positions_are_measured_for_a_language(
 def test_an_invalid_learned_checkpoint_is_reported(
     visit: Visit, jobs: Jobs, tmp_path: Path
 ) -> None:
-    named = write_pair(tmp_path / "runs")
+    model_params = write_pair(tmp_path / "runs")
     weights = tmp_path / "runs" / "by-heart" / "checkpoint" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:1000])
-    app = visit(PAGE, topic="learned", **named)
+    app = visit(PAGE, topic="learned", **model_params)
     assert "1000 bytes" in messages(app)[0]
     shutil.rmtree(tmp_path / "runs" / "by-heart")
-    app = visit(PAGE, topic="learned", **named)
+    app = visit(PAGE, topic="learned", **model_params)
     assert "No model here has learned positions yet" in page_content(app)
 
 

@@ -122,10 +122,10 @@ def test_an_invalid_limits_file_is_reported(
 ) -> None:
     (tmp_path / "limits.toml").write_text("workers = 'many'\n")
     monkeypatch.setenv("HEADS_UP_LIMITS", str(tmp_path / "limits.toml"))
-    began = time.monotonic()
+    start = time.monotonic()
     app = visit(PAGE)
     assert "workers must be a whole number" in messages(app)[0]
-    assert time.monotonic() - began < 60
+    assert time.monotonic() - start < 60
 
 
 def test_the_buttons_of_the_cards_have_distinct_names(visit: Visit) -> None:

@@ -21,7 +21,7 @@ from transformer.ui.services.uploads import decode_text
 
 
 @pytest.mark.parametrize(
-    ("found", "written"),
+    ("estimate", "written"),
     [
         (None, "estimating the time …"),
         ("a step needs more than the 3.0 GB", "a step needs more than the 3.0 GB"),
@@ -29,9 +29,9 @@ from transformer.ui.services.uploads import decode_text
     ],
 )
 def test_the_form_works_with_and_without_a_time_estimate(
-    visit: Visit, jobs: Jobs, monkeypatch: pytest.MonkeyPatch, found: Any, written: str
+    visit: Visit, jobs: Jobs, monkeypatch: pytest.MonkeyPatch, estimate: Any, written: str
 ) -> None:
-    monkeypatch.setattr(live_jobs, "time_estimate", lambda config, pairs=(): found)
+    monkeypatch.setattr(live_jobs, "time_estimate", lambda config, pairs=(): estimate)
     app = form(visit(PAGE), "reverse")
     assert written in visible_text(app)
     assert not button(app, "Train").disabled

@@ -147,10 +147,12 @@ def test_scores_on_few_held_out_pairs_have_a_warning_and_no_meaningless_bleu(
     app = visit(PAGE, run=name)
     assert [metric.label for metric in app.metric] == ["Validation loss", "Sequence accuracy"]
     assert "Measured on 1 held-out pair: too few" in visible_text(app)
-    more = submit_run(jobs)
+    larger_run = submit_run(jobs)
     longer = {**line, "bleu": 31.2, "sequences": 90}
-    (write_run(jobs, more, "finished") / "metrics.jsonl").write_text(f"{json.dumps(longer)}\n")
-    app = visit(PAGE, run=more)
+    (write_run(jobs, larger_run, "finished") / "metrics.jsonl").write_text(
+        f"{json.dumps(longer)}\n"
+    )
+    app = visit(PAGE, run=larger_run)
     assert "BLEU" in [metric.label for metric in app.metric]
     assert "too few" not in visible_text(app)
 

@@ -183,10 +183,10 @@ def test_table_2_is_complete(visit: Visit) -> None:
             assert score is None or f"<td>{score:g}</td>" in body
     assert "<td>3.3·10¹⁸</td>" in body
     assert "<td>1.2·10²¹</td>" in body
-    drawn = [json.loads(chart.proto.spec)["data"] for chart in app.get("plotly_chart")]
-    assert len(drawn) == 2
+    traces_by_chart = [json.loads(chart.proto.spec)["data"] for chart in app.get("plotly_chart")]
+    assert len(traces_by_chart) == 2
     n_with_both = sum(row.de is not None and row.cost_de is not None for row in TABLE_2)
-    assert sum(len(trace["text"]) for trace in drawn[0]) == n_with_both
+    assert sum(len(trace["text"]) for trace in traces_by_chart[0]) == n_with_both
     assert [line.value.split("= ")[-1].strip("$\n") for line in app.latex] == [
         r"3.28 \cdot 10^{18}",
         r"2.30 \cdot 10^{19}",

@@ -63,8 +63,8 @@ def test_the_aligner_links_words_to_their_translations(
     count = 0
     for word in data["words"]:
         if plain(word["text"]) in reference:
-            looks = word["weights"]
-            best = plain(data["source"][max(range(len(looks)), key=looks.__getitem__)])
+            weights = word["weights"]
+            best = plain(data["source"][max(range(len(weights)), key=weights.__getitem__)])
             assert best == reference[plain(word["text"])], f"{word['text']} looks at {best}"
             count += 1
     assert count >= 2
@@ -82,8 +82,8 @@ def test_the_attention_page_and_its_notices_open_the_same_head(
         resolved = initial_explorer_state(cached_trace, state_of({}), aligner)
         cell = (resolved["layer"], resolved["head"], resolved["word_row"])
         assert cell == (aligner.layer, aligner.head, aligner.weights_to)
-        looks: list[Any] = [notice.state for notice in head_notices(cached_trace, aligner)]
-        first = looks[0]
+        views: list[Any] = [notice.state for notice in head_notices(cached_trace, aligner)]
+        first = views[0]
         assert (first["layer"], first["head"], first["word_row"]) == cell
         notice_text = "".join(part for part, _ in head_notices(cached_trace, aligner)[0].segments)
         assert "human-made links" in notice_text

@@ -68,26 +68,29 @@ def test_a_change_sends_one_small_message_to_each_member(server: Served) -> None
     address, _ = server
     teacher, code = open_class(address)
     ann, bob = student(address, code), student(address, code)
-    with open_socket(address, PATH, ann) as her_socket, open_socket(address, PATH, bob) as his:
-        assert receive(her_socket)["state"] == receive(his)["state"] == "alone"
+    with (
+        open_socket(address, PATH, ann) as ann_socket,
+        open_socket(address, PATH, bob) as bob_socket,
+    ):
+        assert receive(ann_socket)["state"] == receive(bob_socket)["state"] == "alone"
         with Session(address, "inside", "", teacher) as page:
-            socket = receive(her_socket)
-            assert (socket["state"], socket["page"]) == ("follows", "inside")
-            assert receive(his) == socket
+            status = receive(ann_socket)
+            assert (status["state"], status["page"]) == ("follows", "inside")
+            assert receive(bob_socket) == status
             page.page = "why"
             page.rerun()
-            assert receive(her_socket)["page"] == "why"
+            assert receive(ann_socket)["page"] == "why"
             page.rerun()  # nothing has changed
             page.page = "translate"
             page.rerun()
-            message_text = her_socket.recv(timeout=30)
+            message_text = ann_socket.recv(timeout=30)
             assert json.loads(message_text)["page"] == "translate"
             assert len(message_text) < 300
-        with open_socket(address, PATH, teacher) as theirs:
-            news = receive(theirs)
+        with open_socket(address, PATH, teacher) as teacher_socket:
+            news = receive(teacher_socket)
             assert (news["state"], news["following"], news["members"]) == ("leads", 2, 2)
-            her_socket.close()
-            assert receive(theirs) == {**news, "following": 1}
+            ann_socket.close()
+            assert receive(teacher_socket) == {**news, "following": 1}
 
 
 @pytest.mark.parametrize(
@@ -132,15 +135,18 @@ def test_closing_the_class_is_sent_and_former_members_get_nothing(server: Served
     address, _ = server
     teacher, code = open_class(address)
     ann, bob = student(address, code), student(address, code)
-    with open_socket(address, PATH, ann) as hers, open_socket(address, PATH, bob) as his:
-        receive(hers)
-        receive(his)
+    with (
+        open_socket(address, PATH, ann) as ann_socket,
+        open_socket(address, PATH, bob) as bob_socket,
+    ):
+        receive(ann_socket)
+        receive(bob_socket)
         with Session(address, "class", "", bob) as page:
             page.click("Leave the class")
-        assert close_code(his) == CLASS_OVER_CODE
+        assert close_code(bob_socket) == CLASS_OVER_CODE
         with Session(address, "class", "", teacher) as page:
             page.click("End the class")
-        assert close_code(hers) == CLASS_OVER_CODE
+        assert close_code(ann_socket) == CLASS_OVER_CODE
 
 
 def test_open_sockets_do_not_delay_the_shutdown(checkpoints: Path, tmp_path: Path) -> None:
@@ -153,8 +159,8 @@ def test_open_sockets_do_not_delay_the_shutdown(checkpoints: Path, tmp_path: Pat
         ann = student(address, open_class(address)[1])
         with open_socket(address, PATH, ann) as socket:
             receive(socket)
-            began = time.monotonic()
+            start = time.monotonic()
             process.send_signal(signal.SIGTERM)
             process.wait(30)
-            assert time.monotonic() - began < 20
+            assert time.monotonic() - start < 20
             assert close_code(socket) != CLASS_OVER_CODE  # so that the browser reconnects

@@ -89,10 +89,10 @@ def test_offers_disappear_with_their_session(session: dict[str, object], clock: 
 @pytest.fixture(scope="module")
 def address(checkpoints: Path) -> Iterator[str]:
     with app_server(checkpoints, HEADS_UP_RUNS=str(checkpoints.parent / "runs-downloads")) as (
-        at,
+        server_address,
         _,
     ):
-        yield at
+        yield server_address
 
 
 def test_the_server_sends_the_file_with_its_name(address: str) -> None:

@@ -41,9 +41,9 @@ def wait_for_estimate(config: TrainingRun, *pairs: tuple[str, str]) -> Any:
 
 
 def test_an_estimate_does_not_block_and_is_cached() -> None:
-    began = time.monotonic()
+    start = time.monotonic()
     assert time_estimate(small_run()) is None
-    assert time.monotonic() - began < 2  # torch alone takes longer to start in the other process
+    assert time.monotonic() - start < 2  # torch alone takes longer to start in the other process
     result = wait_for_estimate(small_run())
     assert isinstance(result, Estimate)
     assert result.steps == 50

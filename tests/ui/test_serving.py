@@ -46,8 +46,8 @@ def address(checkpoints: Path) -> Iterator[str]:
         "STREAMLIT_SERVER_ADDRESS": "0.0.0.0",
         "STREAMLIT_SERVER_ALLOWED_HOSTS": "class.example.org 192.168.1.20",
     }
-    with app_server(checkpoints, **settings) as (at, _):
-        yield at
+    with app_server(checkpoints, **settings) as (server_address, _):
+        yield server_address
 
 
 def get(address: str, path: str, **headers: str) -> tuple[int, dict[str, str], str]:

@@ -131,10 +131,10 @@ def test_a_full_trace_keeps_the_decoding_steps(model: Model, session: None) -> N
 
 
 def test_the_size_of_a_cached_trace_is_realistic(reading: CachedTrace) -> None:
-    held = sum(reading.trace[name].nbytes for name in reading.trace.names)
+    n_bytes = sum(reading.trace[name].nbytes for name in reading.trace.names)
     packed = sum(part.array.nbytes for part in reading.side.layers([]))
-    assert held < reading.size
-    assert reading.size >= 0.8 * (held + packed)
+    assert n_bytes < reading.size
+    assert reading.size >= 0.8 * (n_bytes + packed)
 
 
 def test_only_the_newest_rerun_computes(monkeypatch: pytest.MonkeyPatch) -> None:

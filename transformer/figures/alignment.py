@@ -125,14 +125,16 @@ def two_rows(
     return figure
 
 
-def _words(figure: go.Figure, words: Sequence[str], x: int, where: str, dark: bool) -> None:
+def _words(figure: go.Figure, words: Sequence[str], x: int, text_position: str, dark: bool) -> None:
     figure.add_scatter(
         x=[x] * len(words),
         y=list(range(len(words))),
         mode="markers+text",
         text=[f"\u2002{_short(word)}\u2002" for word in words],  # keeps it off the marker
-        customdata=[f"{at}: {escape(word, quote=False)}" for at, word in enumerate(words)],
-        textposition=where,
+        customdata=[
+            f"{position}: {escape(word, quote=False)}" for position, word in enumerate(words)
+        ],
+        textposition=text_position,
         marker={"size": 7, "color": "#b8bdc4" if dark else "#5f6368"},
         hovertemplate="word %{customdata}<extra></extra>",
         showlegend=False,
@@ -157,8 +159,8 @@ def _middles(
         marker={"size": 22, "opacity": 0},
         customdata=[
             f"{escape(source[i], quote=False)} – {escape(target[j], quote=False)}: "
-            f"{scores[j, i]:.3f}{more}"
-            for (i, j), more in zip(links, notes, strict=True)
+            f"{scores[j, i]:.3f}{note}"
+            for (i, j), note in zip(links, notes, strict=True)
         ],
         hovertemplate="%{customdata}<extra></extra>",
         showlegend=False,

@@ -106,10 +106,10 @@ class _Stack:
         self.rise(20)
         self.box(f"{self.name}.embed.sum", 28, 28)
         outwards = 1 if self.name == "decoder" else -1
-        middle, near = self.y + 14, self.x + outwards * 25
-        box_left = near if outwards > 0 else near - 70
+        middle, box_edge = self.y + 14, self.x + outwards * 25
+        box_left = box_edge if outwards > 0 else box_edge - 70
         self.boxes[f"{self.name}.embed.positions"] = (box_left, middle - 14, 70, 28)
-        self.arrows.append(((near, middle), (self.x + outwards * 14, middle)))
+        self.arrows.append(((box_edge, middle), (self.x + outwards * 14, middle)))
 
     def sublayer(self, block: str) -> None:
         """Add a sublayer, its residual connection, and the sum and norm above it."""
@@ -130,18 +130,18 @@ class _Stack:
         self.box(f"{self.name}.{block}.add", _HIGH["half"])
         side, middle = float(_SIDE[self.name]), self.y + _HIGH["half"] / 2
         edge = self.x + (_WIDE / 2 if side > self.x else -_WIDE / 2)
-        around = ((side, start - 6), (side, middle), (edge, middle))
-        self.residuals.append(((self.x, start - 6), *around))
+        residual = ((side, start - 6), (side, middle), (edge, middle))
+        self.residuals.append(((self.x, start - 6), *residual))
         self.box(f"{self.name}.{block}.norm", _HIGH["half"])
 
 
 @cache
 def figure_1() -> Drawing:
     """Return Figure 1: encoder on the left, decoder on the right, the encoder's output between."""
-    high = 652.0
+    height = 652.0
     stacks, frames = {}, []
     for name, blocks in _STACKS.items():
-        stack = stacks[name] = _Stack(name, high - 22)
+        stack = stacks[name] = _Stack(name, height - 22)
         stack.embed()
         stack.rise(12)
         below = stack.y
@@ -158,14 +158,14 @@ def figure_1() -> Drawing:
             decoder.rise(_GAP)
         decoder.box(f"output.{part}", 32 if part == "choice" else 26)
     return Drawing(
-        size=(400, high),
+        size=(400, height),
         boxes={**encoder.boxes, **decoder.boxes},
         arrows=(*encoder.arrows, *decoder.arrows, *_memory(encoder, decoder)),
         residuals=(*encoder.residuals, *decoder.residuals),
         frames=frames,
         words={
-            "source": (encoder.x, high - 10, 190),
-            "target": (decoder.x, high - 10, 190),
+            "source": (encoder.x, height - 10, 190),
+            "target": (decoder.x, height - 10, 190),
         },
         chooser=(10, decoder.y, 180, encoder.y - decoder.y - 24),
     )
@@ -173,9 +173,9 @@ def figure_1() -> Drawing:
 
 def _memory(encoder: _Stack, decoder: _Stack) -> list[Path]:
     """Return the arrows of keys and values from the encoder's output to the decoder layers."""
-    box_left, top, wide, high = encoder.boxes["encoder.memory"]
+    box_left, top, width, height = encoder.boxes["encoder.memory"]
     _, box, _, tall = decoder.boxes["decoder.cross_attn"]
-    start = ((box_left + wide, top + high / 2), (float(_GUTTER), top + high / 2))
+    start = ((box_left + width, top + height / 2), (float(_GUTTER), top + height / 2))
     bend = box + tall + 8
     return [
         (*start, (float(_GUTTER), bend), (x, bend), (x, box + tall))
@@ -191,12 +191,12 @@ def figure_2() -> tuple[Drawing, Drawing]:
 
 
 def _wide_figure_2() -> Drawing:
-    high = 48.0
+    height = 48.0
     boxes: dict[str, Rectangle] = {
-        name: (0, 56.0 * i, 62, high) for i, name in enumerate(ATTENTION[:3])
+        name: (0, 56.0 * i, 62, height) for i, name in enumerate(ATTENTION[:3])
     }
-    boxes |= {name: (92 + 94.0 * i, 28, 78, high) for i, name in enumerate(ATTENTION[3:7])}
-    boxes |= {name: (468 + 94.0 * i, 56, 82, high) for i, name in enumerate(ATTENTION[7:])}
+    boxes |= {name: (92 + 94.0 * i, 28, 78, height) for i, name in enumerate(ATTENTION[3:7])}
+    boxes |= {name: (468 + 94.0 * i, 56, 82, height) for i, name in enumerate(ATTENTION[7:])}
     arrows: list[Path] = [
         ((62, 24), (77, 24), (77, 44), (92, 44)),
         ((62, 80), (77, 80), (77, 60), (92, 60)),
@@ -210,14 +210,14 @@ def _wide_figure_2() -> Drawing:
 
 
 def _narrow_figure_2() -> Drawing:
-    high = 48.0
+    height = 48.0
     boxes: dict[str, Rectangle] = {
-        name: (120.0 * i, 0, 100, high) for i, name in enumerate(ATTENTION[:3])
+        name: (120.0 * i, 0, 100, height) for i, name in enumerate(ATTENTION[:3])
     }
     boxes |= {
-        name: (86.0 * i, 84, 74 + 8 * (i == 3), high) for i, name in enumerate(ATTENTION[3:7])
+        name: (86.0 * i, 84, 74 + 8 * (i == 3), height) for i, name in enumerate(ATTENTION[3:7])
     }
-    boxes |= {name: (240 - 120.0 * i, 160, 100, high) for i, name in enumerate(ATTENTION[7:])}
+    boxes |= {name: (240 - 120.0 * i, 160, 100, height) for i, name in enumerate(ATTENTION[7:])}
     arrows: list[Path] = [
         ((28, 48), (28, 84)),
         ((150, 48), (150, 66), (50, 66), (50, 84)),

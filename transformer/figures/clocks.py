@@ -154,8 +154,8 @@ def animated_clocks(words: Sequence[str], wavelengths: Sequence[float], turn: in
     seconds_per_word = total_seconds / len(words)
     word_row = "".join(
         f'<span class="hu-clocks-word" style="--one:{seconds_per_word:.3f}s;'
-        f'--wait:{at * seconds_per_word:.3f}s">{escape(word)}</span>'
-        for at, word in enumerate(words)
+        f'--wait:{position * seconds_per_word:.3f}s">{escape(word)}</span>'
+        for position, word in enumerate(words)
     )
     large_clocks = "".join(
         f'<td style="--all:{last * seconds_per_word:.3f}s;--places:{max(last, 1)}">'
@@ -167,10 +167,10 @@ def animated_clocks(words: Sequence[str], wavelengths: Sequence[float], turn: in
         for length in wavelengths
     )
     rows = "".join(
-        f'<tr><th scope="row">{at} <b>{escape(word)}</b></th>'
-        + "".join(f"<td>{_clock(angle(at, length))}</td>" for length in wavelengths)
+        f'<tr><th scope="row">{position} <b>{escape(word)}</b></th>'
+        + "".join(f"<td>{_clock(angle(position, length))}</td>" for length in wavelengths)
         + "</tr>"
-        for at, word in enumerate(words)
+        for position, word in enumerate(words)
     )
     return (
         f'<div class="hu-clocks" data-turn="{turn}" tabindex="0" role="region" '

@@ -100,8 +100,8 @@ def rank_correlation(pairs: Sequence[Sequence[float]]) -> float | None:
     if len(pairs) < 2:
         return None
     ranks = [_ranks([pair[side] for pair in pairs]) for side in (0, 1)]
-    middle = (len(pairs) - 1) / 2
-    a, b = ([rank - middle for rank in side] for side in ranks)
+    mean_rank = (len(pairs) - 1) / 2
+    a, b = ([rank - mean_rank for rank in side] for side in ranks)
     size = math.sqrt(sum(x * x for x in a) * sum(y * y for y in b))
     return sum(x * y for x, y in zip(a, b, strict=True)) / size if size else None
 

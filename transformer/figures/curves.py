@@ -158,12 +158,12 @@ def _points(lines: Lines, quantity: Quantity, x: str, log: bool) -> dict[str, Po
     for line in lines:
         if "loss" in line:
             seconds += _number(line.get("seconds")) or 0.0
-        at = _number(line.get("step")) if x == "step" else seconds
+        x_value = _number(line.get("step")) if x == "step" else seconds
         for part, keys in (("training", quantity.training), ("validation", (quantity.valid,))):
             values = [_value(line, key) for key in keys if key]
             value = next((value for value in values if value is not None), None)
-            if at is not None and value is not None and (value > 0 or not log):
-                points_by_part[part].append((at, value))
+            if x_value is not None and value is not None and (value > 0 or not log):
+                points_by_part[part].append((x_value, value))
     curves = {}
     for part, points in points_by_part.items():
         if points:

@@ -68,7 +68,7 @@ def explorer_data(
     Raises:
         ValueError: if the state is invalid.
     """
-    small = [
+    first_parts = [
         part for i, side in enumerate(sides) for part in prefixed([*side.thumbs, *side.pins], i)
     ]
     head = {
@@ -79,7 +79,7 @@ def explorer_data(
         "notices": [notice.data() for notice in notices],
         "later": [part.meta() for part in later],
     }
-    return pack(head, [*small, *parts])
+    return pack(head, [*first_parts, *parts])
 
 
 def explorer_page(

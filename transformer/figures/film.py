@@ -263,13 +263,13 @@ def captions(
     greatest = weights.astype(np.float64).max(axis=-1).mean(axis=(1, 2, 3))
     return [
         _caption(
-            float(greatest[at]),
-            float(greatest[at - 1]) if at else None,
-            _roles(frame_roles[at]),
-            steps[at],
-            last=ended and at == len(steps) - 1 > 0,
+            float(greatest[frame]),
+            float(greatest[frame - 1]) if frame else None,
+            _roles(frame_roles[frame]),
+            steps[frame],
+            last=ended and frame == len(steps) - 1 > 0,
         )
-        for at in range(len(steps))
+        for frame in range(len(steps))
     ]
 
 
@@ -278,8 +278,8 @@ def _caption(
 ) -> str:
     amount = f"the largest weight of a row is {mean_max:.0%} on average"
     if previous is None:
-        when = "Before the first step" if step == 0 else "First frame"
-        return f"{when}: {amount}. {roles_sentence}"
+        frame_name = "Before the first step" if step == 0 else "First frame"
+        return f"{frame_name}: {amount}. {roles_sentence}"
     if last:
         change = "At the end"
     elif mean_max > previous + MIN_CHANGE:

@@ -80,14 +80,16 @@ def glance_data(
         with `text`, `p`, and the `step` and `ids` that choose it).
     """
     translation = traced.translation
-    read, written = words(traced.src_tokens), words(traced.predicted_tokens)
+    source_words, target_words = words(traced.src_tokens), words(traced.predicted_tokens)
     ends = traced.predicted_tokens[-1:] == (END,)
-    count = (written[-1] + 1 - ends) if written else 0
+    count = (target_words[-1] + 1 - ends) if target_words else 0
     weights = np.stack([traced.weights("cross", i) for i in range(int(traced.config["n_layers"]))])
     to = aligner.weights_to if aligner else "output"
-    merged = _by_word(rows_of_written(weights, to), traced.predicted_tokens, read)[:, :, :count]
-    looks, rest = merged[..., :-1], merged[..., -1]
-    layer, head = (aligner.layer, aligner.head) if aligner else head_nearest_mean(looks)
+    merged = _by_word(rows_of_written(weights, to), traced.predicted_tokens, source_words)[
+        :, :, :count
+    ]
+    source_weights, end_weights = merged[..., :-1], merged[..., -1]
+    layer, head = (aligner.layer, aligner.head) if aligner else head_nearest_mean(source_weights)
     labels, alternatives_by_word = word_labels(traced.predicted_tokens), [*alternatives]
     return {
         "source": _source(translation.source, word_labels(traced.src_tokens)[:-1]),
@@ -96,15 +98,17 @@ def glance_data(
         "head": head,
         "to": to,
         "ids": list(translation.ids),
-        "forced_word": written[n_forced - 1] if 0 < n_forced <= len(written) else -1,
+        "forced_word": target_words[n_forced - 1] if 0 < n_forced <= len(target_words) else -1,
         "words": [
             {
                 "text": labels[number].replace(UNKNOWN, UNKNOWN_WORD),
                 "p": float(
-                    translation.steps[deciding_step(translation.steps, written, number)].probability
+                    translation.steps[
+                        deciding_step(translation.steps, target_words, number)
+                    ].probability
                 ),
-                "weights": np.round(looks[layer, head, number], 4).tolist(),
-                "end_weight": round(float(rest[layer, head, number]), 4),
+                "weights": np.round(source_weights[layer, head, number], 4).tolist(),
+                "end_weight": round(float(end_weights[layer, head, number]), 4),
                 "alternatives": [
                     {"text": r.text, "p": r.first, "step": r.step, "ids": list(r.ids)}
                     for r in (
@@ -145,37 +149,41 @@ def deciding_step(steps: Sequence[Any], words_of_steps: Sequence[int], word: int
 def _by_word(
     weights: Float[np.ndarray, "layers heads written key"],
     tokens: Sequence[str],
-    read: Sequence[int],
+    key_words: Sequence[int],
 ) -> Float[np.ndarray, "layers heads written_word key_word"]:
     """Merge as `words.merge` does, but skip rows of punctuation in a word that has letters."""
     written = words(tokens)
     pieces_by_word = [
-        [at for at, word in enumerate(written) if word == number and not is_punctuation(tokens[at])]
-        or [at for at, word in enumerate(written) if word == number]
+        [
+            position
+            for position, word in enumerate(written)
+            if word == number and not is_punctuation(tokens[position])
+        ]
+        or [position for position, word in enumerate(written) if word == number]
         for number in range(written[-1] + 1 if written else 0)
     ]
-    columns = merge(weights, range(weights.shape[-2]), read)
+    columns = merge(weights, range(weights.shape[-2]), key_words)
     rows = [columns[..., members, :].mean(axis=-2) for members in pieces_by_word]
     return np.stack(rows, axis=-2) if rows else columns
 
 
-def head_nearest_mean(looks: Float[np.ndarray, "layers heads written source"]) -> tuple[int, int]:
+def head_nearest_mean(weights: Float[np.ndarray, "layers heads written source"]) -> tuple[int, int]:
     """Return layer and head whose weights agree most with the mean over all heads.
 
     The mean roughly follows the alignment, but faintly. The score of a head is the sum of the
     products of its weights with the mean. It only chooses a head to show first, from this sentence
     alone; it does not measure what a head does.
     """
-    if not looks.size:
+    if not weights.size:
         return 0, 0
-    scores = (looks * looks.mean(axis=(0, 1))).sum(axis=(2, 3))
+    scores = (weights * weights.mean(axis=(0, 1))).sum(axis=(2, 3))
     layer, head = np.unravel_index(int(scores.argmax()), scores.shape)
     return int(layer), int(head)
 
 
 def _source(text: str, labels: Sequence[str]) -> list[str]:
     """Return the words as the reader typed them, if their number matches the model's words."""
-    own = text.split()
-    if len(own) == len(labels):
-        return own
+    typed_words = text.split()
+    if len(typed_words) == len(labels):
+        return typed_words
     return [label.replace(UNKNOWN, UNKNOWN_WORD) for label in labels]

@@ -114,17 +114,18 @@ def weights_drawing(picture: Picture) -> str:
     weights = np.clip(np.nan_to_num(picture.weights), 0, 1)
     label_width = 12 + _LETTER * max((len(word) for word in picture.rows), default=0)
     top = 12 + _LETTER * 0.75 * max((len(word) for word in picture.columns), default=0)
-    wide, high = len(picture.columns) * _CELL, len(picture.rows) * _CELL
-    width = label_width + wide + top + 4  # the last column label is slanted beyond the edge
+    grid_width, grid_height = len(picture.columns) * _CELL, len(picture.rows) * _CELL
+    width = label_width + grid_width + top + 4  # the last column label is slanted beyond the edge
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {top + high + 4:.0f}" '
+        '<svg xmlns="http://www.w3.org/2000/svg" '
+        f'viewBox="0 0 {width:.0f} {top + grid_height + 4:.0f}" '
         f'width="{width:.0f}" role="img" aria-label="{escape(picture.caption)}" '
         'font-family="system-ui, sans-serif" font-size="13" fill="#1b1f24">'
     ]
     for column, word in enumerate(picture.columns):
         x = label_width + (column + 0.5) * _CELL
-        turn = f'transform="rotate(-45 {x:.1f} {top - 5:.1f})"'
-        parts.append(f'<text x="{x:.1f}" y="{top - 5:.1f}" {turn}>{escape(word)}</text>')
+        rotation = f'transform="rotate(-45 {x:.1f} {top - 5:.1f})"'
+        parts.append(f'<text x="{x:.1f}" y="{top - 5:.1f}" {rotation}>{escape(word)}</text>')
     for row, word in enumerate(picture.rows):
         y, bold = top + row * _CELL, ' font-weight="700"' if row == picture.lit else ""
         parts.append(
@@ -137,7 +138,7 @@ def weights_drawing(picture: Picture) -> str:
         ]
         if row == picture.lit:
             parts.append(
-                f'<rect x="{label_width - 2:.1f}" y="{y - 2:.1f}" width="{wide + 4}" '
+                f'<rect x="{label_width - 2:.1f}" y="{y - 2:.1f}" width="{grid_width + 4}" '
                 f'height="{_CELL + 4}" fill="none" stroke="#1b1f24" stroke-width="2.5"/>'
             )
     return "".join([*parts, "</svg>"])

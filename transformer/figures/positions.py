@@ -62,10 +62,10 @@ def table(
     Raises:
         ValueError: if labels and values do not match.
     """
-    wide = values.shape[1] if columns is None else len(columns)
-    if values.shape != (len(rows), wide):
+    n_columns = values.shape[1] if columns is None else len(columns)
+    if values.shape != (len(rows), n_columns):
         raise ValueError(
-            f"values of shape {values.shape} do not fit {len(rows)} rows, {wide} columns"
+            f"values of shape {values.shape} do not fit {len(rows)} rows, {n_columns} columns"
         )
     finite = values[np.isfinite(values)]
     end = limit or float(np.abs(finite).max(initial=0)) or 1.0
@@ -83,8 +83,8 @@ def table(
             },
             hovertemplate=f"{escape(y_title)} %{{y}}<br>{escape(x_title)} %{{x}}<br>"
             f"{escape(quantity)} %{{z:.4f}}<extra></extra>",
-            xgap=1 if wide <= 40 else 0,
-            ygap=1 if wide <= 40 else 0,
+            xgap=1 if n_columns <= 40 else 0,
+            ygap=1 if n_columns <= 40 else 0,
             hoverongaps=False,
         )
     )
@@ -173,11 +173,16 @@ def layout_of(
     x_title: str, y_title: str, dark: bool, *, height: int = 380, title: str = ""
 ) -> dict[str, Any]:
     """Return what `lay_out` sets, to pass to `go.Figure` directly, which is fastest."""
-    named = {"text": escape(title, quote=False), "x": 0, "xref": "paper", "font": {"size": 15}}
+    title_options = {
+        "text": escape(title, quote=False),
+        "x": 0,
+        "xref": "paper",
+        "font": {"size": 15},
+    }
     return {
         "template": theme(dark),
         "height": height,
-        "title": named if title else None,
+        "title": title_options if title else None,
         "legend": {"orientation": "h", "y": 1.0, "x": 0, "yanchor": "bottom"},
         "margin": {"l": 64, "r": 24, "t": 48 if title else 40, "b": 56},
         "xaxis": {"title": {"text": escape(x_title)}},
@@ -187,10 +192,10 @@ def layout_of(
 
 def ticks(labels: Sequence[str]) -> dict[str, Any]:
     """Return ticks at positions, as labels may repeat, escaped, as Plotly interprets some HTML."""
-    named = [(at, label) for at, label in enumerate(labels) if label]
+    labelled = [(position, label) for position, label in enumerate(labels) if label]
     return {
-        "tickvals": [at for at, _ in named],
-        "ticktext": [escape(label, quote=False) for _, label in named],
+        "tickvals": [position for position, _ in labelled],
+        "ticktext": [escape(label, quote=False) for _, label in labelled],
         "tickfont": {"size": 12},
         # Long tokens push the axis title away instead of overlapping it.
         "automargin": True,

@@ -108,8 +108,8 @@ def _link(
 ) -> None:
     """Draw lines over the points, the labels of their ends, and the selected point."""
     ink, colour = TEXT_COLOURS[theme(dark)], (DARK if dark else LIGHT)[2]  # the selection is green
-    drawn = [link for link in links if link.weight >= MIN_LINE_WEIGHT]
-    for link in drawn:
+    strong_links = [link for link in links if link.weight >= MIN_LINE_WEIGHT]
+    for link in strong_links:
         ends_of_line = points[[link.start, link.end]]
         figure.add_scatter(
             x=ends_of_line[:, 0],
@@ -120,13 +120,13 @@ def _link(
             hoverinfo="skip",
             showlegend=False,
         )
-    ends = [link.end for link in drawn]
+    ends = [link.end for link in strong_links]
     figure.add_scatter(
         x=points[ends, 0],
         y=points[ends, 1],
         mode="markers+text",
         marker={"color": ink, "size": 8},
-        text=[f"{escape(link.label, quote=False)} {link.weight:.0%}" for link in drawn],
+        text=[f"{escape(link.label, quote=False)} {link.weight:.0%}" for link in strong_links],
         textposition="top center",
         textfont={"color": ink, "size": 13},
         hoverinfo="skip",

@@ -57,10 +57,10 @@ def score_and_cost(
 
 def _label_position(cost: float, score: float, all_points: Sequence[tuple[float, float]]) -> str:
     """Return the position of a label: above its point, unless another point is just above."""
-    high = max(score for _, score in all_points) - min(score for _, score in all_points)
+    score_range = max(score for _, score in all_points) - min(score for _, score in all_points)
     for other_cost, other_score in all_points:
-        near = abs(math.log10(other_cost / cost)) < LABEL_DISTANCE[0]
-        if near and 0 < other_score - score < LABEL_DISTANCE[1] * high:
+        is_close = abs(math.log10(other_cost / cost)) < LABEL_DISTANCE[0]
+        if is_close and 0 < other_score - score < LABEL_DISTANCE[1] * score_range:
             return "bottom center"
     return "top center"
 

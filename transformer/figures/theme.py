@@ -37,15 +37,15 @@ def theme(dark: bool) -> str:
 
 def enlarged(figure: go.Figure) -> go.Figure:
     """Return the figure with fonts, margins and height scaled by `LARGER`, for a projector."""
-    drawn = figure.to_dict()
-    _enlarge(drawn)
-    layout = drawn["layout"]
+    figure_dict = figure.to_dict()
+    _enlarge(figure_dict)
+    layout = figure_dict["layout"]
     layout["font"] = {**layout.get("font", {}), "size": LARGER * FONT_SIZE}
     for side, pixels in layout.get("margin", {}).items():
         layout["margin"][side] = LARGER * pixels
     if "height" in layout:
         layout["height"] *= LARGER
-    return go.Figure(drawn)
+    return go.Figure(figure_dict)
 
 
 def _enlarge(part: Any) -> None:

@@ -71,5 +71,5 @@ def thinned(
     """Return every n-th point of a curve and its last, at most `max_points` in all."""
     if len(curve) <= max_points:
         return list(curve)
-    every = -(-len(curve) // (max_points - 1))
-    return [*curve[: len(curve) - 1 : every], curve[-1]]
+    step = -(-len(curve) // (max_points - 1))
+    return [*curve[: len(curve) - 1 : step], curve[-1]]

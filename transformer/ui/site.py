@@ -92,7 +92,7 @@ def write_site(
                 _write(folder, step.view_link.file, view)
             lesson_steps.append((ready, step))
         parts = group_by_part(lesson_steps)
-        steps = [step for _, each in parts for step in each]
+        steps = [step for _, part_steps in parts for step in part_steps]
         for position, step in enumerate(steps):
             before = steps[position - 1] if position else None
             after = steps[position + 1] if position + 1 < len(steps) else None

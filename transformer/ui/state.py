@@ -274,13 +274,13 @@ def _store(changes: Values) -> None:
     st.session_state[_VIEW] = {
         owner: {**stored.get(owner, {}), **changes.get(owner, {})} for owner in owners
     }
-    current, held = (
+    current, session_values = (
         view(_page()),
         st.session_state.to_dict(),
     )  # one access to the session state instead of eighty
     for name in current.fields():
-        key, value = f"{held[_PAGE]}:{name}", getattr(current, name)
-        if key in held and held[key] != value:
+        key, value = f"{session_values[_PAGE]}:{name}", getattr(current, name)
+        if key in session_values and session_values[key] != value:
             st.session_state[key] = value
 
 

@@ -110,10 +110,10 @@ def ending() -> None:
 
 def test_a_late_run_does_not_undo_a_newer_one() -> None:
     page = Page()
-    late, newest = page.drawing(ending), page.drawing()
-    newest.on_script_will_rerun(press())
+    old_run, new_run = page.drawing(ending), page.drawing()
+    new_run.on_script_will_rerun(press())
     with pytest.raises(RunStopped):
-        late.on_script_will_rerun(press())
+        old_run.on_script_will_rerun(press())
     assert page.pressed == 1
 
 

@@ -155,12 +155,14 @@ def cached(spinner: str = "") -> Callable[[Function], Function]:
 
     def decorate(function: Function) -> Function:
         names = [*inspect.signature(function).parameters]
-        counts = [at for at, name in enumerate(names) if not name.startswith("_")]
+        key_positions = [
+            position for position, name in enumerate(names) if not name.startswith("_")
+        ]
         qualified_name = f"{function.__module__}.{function.__qualname__}"
 
         @functools.wraps(function)
         def call(*args: Any) -> Any:
-            key = (qualified_name, *(_cache_key(args[at]) for at in counts))
+            key = (qualified_name, *(_cache_key(args[position]) for position in key_positions))
 
             def make() -> tuple[Any]:
                 with st.spinner(spinner) if spinner else nullcontext():

@@ -162,22 +162,24 @@ def vectors(
 
 def sites(model: Model, cached_trace: CachedTrace, names: list[str]) -> Trace:
     """Trace other hook points of the same forward pass."""
-    done = cached_trace.trace.translation
-    return _cached(model, done.source, {"target": done.ids}, names).trace
+    translation = cached_trace.trace.translation
+    return _cached(model, translation.source, {"target": translation.ids}, names).trace
 
 
 def with_sites(model: Model, cached_trace: CachedTrace, names: list[str]) -> Trace:
     """Return the trace with these hook points added."""
-    more = sites(model, cached_trace, names)
-    return replace(cached_trace.trace, tensors={**cached_trace.trace.tensors, **more.tensors})
+    other_sites = sites(model, cached_trace, names)
+    return replace(
+        cached_trace.trace, tensors={**cached_trace.trace.tensors, **other_sites.tensors}
+    )
 
 
 def full_trace(model: Model, cached_trace: CachedTrace) -> Trace:
     """Trace every hook point of the same forward pass, for a download; not cached."""
-    done = cached_trace.trace.translation
+    translation = cached_trace.trace.translation
     with _cpu_slots:
-        trace = model.translator.trace(done.source, target=done.ids)
-    return replace(trace, translation=done)
+        trace = model.translator.trace(translation.source, target=translation.ids)
+    return replace(trace, translation=translation)
 
 
 def _weight_sites(model: Model) -> list[str]:

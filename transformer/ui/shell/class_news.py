@@ -92,15 +92,15 @@ async def _send_news(socket: WebSocket) -> None:
     stop = classroom.listen(visitor, on_change, MAX_TABS) if classroom else lambda: None
     received = asyncio.ensure_future(socket.receive())
     try:
-        sent = ""
+        last_text = ""
         while (
             listening and classroom and (classroom.is_teacher(visitor) or classroom.member(visitor))
         ):
             changed.clear()
             text = json.dumps(message(classroom, visitor, screen=screen))
-            if text != sent:  # not every change in a class concerns this visitor
+            if text != last_text:  # not every change in a class concerns this visitor
                 await socket.send_text(text)
-                sent = text
+                last_text = text
             waiting = asyncio.ensure_future(changed.wait())
             await asyncio.wait({received, waiting}, return_when=asyncio.FIRST_COMPLETED)
             waiting.cancel()

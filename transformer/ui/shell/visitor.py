@@ -27,8 +27,8 @@ def new_id() -> str:
 
 def sent_id(headers: Iterable[tuple[bytes, bytes]]) -> str:
     """Return the id in a request's cookie; "" if it is missing or invalid."""
-    sent = b";".join(value for key, value in headers if key == b"cookie").decode("latin-1")
-    pairs = dict(pair.strip().partition("=")[::2] for pair in sent.split(";"))
+    cookies = b";".join(value for key, value in headers if key == b"cookie").decode("latin-1")
+    pairs = dict(pair.strip().partition("=")[::2] for pair in cookies.split(";"))
     visitor_id = pairs.get(COOKIE, "")
     return visitor_id if ID.fullmatch(visitor_id) else ""
 

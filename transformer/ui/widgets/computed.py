@@ -113,10 +113,12 @@ def _cancel(key: str, visitor_id: str) -> None:
 
 def submit(computation: Computation, force: bool = False) -> None:
     """Submit the computation, in a callback; `show_refusal` shows why it was refused."""
-    who, where = visitor.current_id(), visitor.address_hash()
+    visitor_id, address = visitor.current_id(), visitor.address_hash()
     attempt(
         REFUSAL_NAME,
-        lambda: computation_service().submit(computation, visitor=who, address=where, force=force),
+        lambda: computation_service().submit(
+            computation, visitor=visitor_id, address=address, force=force
+        ),
     )
 
 
@@ -153,40 +155,44 @@ def measured_or_preview(
     result = measured(model, corpus, report_name, about=about)
     if result is not None:
         return result
-    few = preview_of(corpus, linked=linked)
-    if few is None:
+    preview_corpus = preview_of(corpus, linked=linked)
+    if preview_corpus is None:
         return None
     try:
-        preview = _preview(model, few, report_name)
+        preview = _preview(model, preview_corpus, report_name)
     except ValueError:  # the measurement of the whole corpus shows the message
         return None
-    preview_caption(few, corpus)
+    preview_caption(preview_corpus, corpus)
     return preview
 
 
 def preview_of(corpus: Corpus, *, linked: bool = False) -> Corpus | None:
     """Return a few short sentences of `corpus`; None if there are none."""
-    short = tuple(
-        each
-        for each in corpus.sentences
-        if len(each.source) + len(each.target) <= MAX_PREVIEW_CHARACTERS
-        and (each.gold is not None or not linked)
+    short_sentences = tuple(
+        sentence
+        for sentence in corpus.sentences
+        if len(sentence.source) + len(sentence.target) <= MAX_PREVIEW_CHARACTERS
+        and (sentence.gold is not None or not linked)
     )
-    return evenly_spaced(Corpus(corpus.name, short), PREVIEW_SENTENCES) if short else None
+    return (
+        evenly_spaced(Corpus(corpus.name, short_sentences), PREVIEW_SENTENCES)
+        if short_sentences
+        else None
+    )
 
 
-def preview_caption(few: Corpus, corpus: Corpus) -> None:
+def preview_caption(preview_corpus: Corpus, corpus: Corpus) -> None:
     """Say that what follows is a preview."""
-    if len(few) < len(corpus):
+    if len(preview_corpus) < len(corpus):
         st.caption(
-            f"Preview from {len(few)} of {len(corpus):,} sentences. Measure all of them for "
-            "reliable figures."
+            f"Preview from {len(preview_corpus)} of {len(corpus):,} sentences. "
+            "Measure all of them for reliable figures."
         )
 
 
 @cached("Measuring a few sentences …")
-def _preview(model: Model, few: Corpus, report_name: str) -> dict[str, Any]:
-    return report(model.translator, few, report_name).to_dict()
+def _preview(model: Model, preview_corpus: Corpus, report_name: str) -> dict[str, Any]:
+    return report(model.translator, preview_corpus, report_name).to_dict()
 
 
 def computation_for(

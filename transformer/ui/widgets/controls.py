@@ -84,12 +84,12 @@ def _unknown() -> str:
     return "`<unk>`" if display_names.is_exact() else "“▯” (an unknown token)"
 
 
-def button_row(field: str, *, labelled: bool = True, **more: Any) -> None:
+def button_row(field: str, *, labelled: bool = True, **options: Any) -> None:
     """Draw a row of buttons for a field of the view."""
     st.segmented_control(
         required=True,
         label_visibility="visible" if labelled else "collapsed",
-        **{**state.bound_choice(field), **more},
+        **{**state.bound_choice(field), **options},
     )
 
 

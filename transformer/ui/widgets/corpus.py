@@ -178,19 +178,19 @@ def corpus_of_upload(content: bytes, name: str) -> Corpus:
 
 def _summary(corpus: Corpus, source: str) -> None:
     """Draw the number of sentences, what they have, and a few examples."""
-    count, own = len(corpus), sum(not each.target for each in corpus.sentences)
+    count, n_without_target = len(corpus), sum(not sentence.target for sentence in corpus.sentences)
     name = frame.plain(
         corpus.name if source == "upload" else corpus.name[:1].upper() + corpus.name[1:]
     )
     parts = [f"{name}: {count:,} sentence{'s' if count > 1 else ''}"]
     parts.append(f"{corpus.n_gold:,} with gold links" if corpus.n_gold else "no gold links")
-    if own:
-        parts.append(f"{own:,} without a translation (the model's own is used)")
+    if n_without_target:
+        parts.append(f"{n_without_target:,} without a translation (the model's own is used)")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(", ".join(parts) + ".", width="content")
         with st.popover("Show examples", type="tertiary"):
-            some = corpus.sentences[:: max(1, count // SHOWN_EXAMPLES)][
+            examples = corpus.sentences[:: max(1, count // SHOWN_EXAMPLES)][
                 :SHOWN_EXAMPLES
             ]  # evenly spaced
-            lines = [f"{s.source}\n    {s.target}".rstrip() for s in some]
+            lines = [f"{s.source}\n    {s.target}".rstrip() for s in examples]
             st.code("\n".join(lines), language=None, wrap_lines=True)

@@ -220,7 +220,7 @@ def _student_line(classroom: Classroom, me: str, file: str) -> dict[str, object]
         following_state(classroom, me),
     )
     teacher_view: ViewToFollow = st.session_state.get(_AT) or ViewToFollow("", {})
-    where = (
+    page_title = (
         PAGES[BY_PATH[followed_view.page]].title
         if followed_view and followed_view.page in BY_PATH
         else ""
@@ -229,7 +229,7 @@ def _student_line(classroom: Classroom, me: str, file: str) -> dict[str, object]
         "text": {
             "alone": f"In the class of {name}",
             "follows": f"Following {name}",
-            "away": f"Exploring on your own; {name} is at {where}",
+            "away": f"Exploring on your own; {name} is at {page_title}",
         }[status]
         if not live_classes.is_screen()
         else f"Class {show_code(classroom.code)} · {{members}} joined",

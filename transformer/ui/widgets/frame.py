@@ -55,9 +55,9 @@ def callback_button(
     st.button(label, icon=f":material/{icon}:" if icon else None, on_click=act, args=args, **more)
 
 
-def state_button(label: str, icon: str, changes: Mapping[str, Any], **more: Any) -> None:
+def state_button(label: str, icon: str, changes: Mapping[str, Any], **options: Any) -> None:
     """Draw a button that changes these fields of the view."""
-    callback_button(label, icon, partial(state.change, **changes), **more)
+    callback_button(label, icon, partial(state.change, **changes), **options)
 
 
 def lead_text(markdown: str) -> None:

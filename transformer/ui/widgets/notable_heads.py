@@ -67,22 +67,22 @@ def _text_parts(notable: SalientHead) -> Parts:
     if notable.pattern == "aligner" and notable.measured:
         return _aligner_parts(notable)
     if notable.pattern == "aligner":
-        more = (
+        statement = (
             f" with weight {_format_weight(notable.weight)}. {counts} words give their source word "
             "more than half:"
         )
         return (
             ("To write ", False), (notable.word, True), (", this head attends to ", False),
-            (notable.attended_word, True), (more, False),
+            (notable.attended_word, True), (statement, False),
         )  # fmt: skip
     if notable.pattern == "previous":
-        more = (
+        statement = (
             f", with weight {_format_weight(notable.weight)}. {counts} words give the previous "
             "word more than half:"
         )
         return (
             (notable.word, True), (" attends to the previous word, ", False),
-            (notable.attended_word, True), (more, False),
+            (notable.attended_word, True), (statement, False),
         )  # fmt: skip
     end = _ENDS.get(notable.attended_word, "punctuation")
     text = (
@@ -94,25 +94,25 @@ def _text_parts(notable: SalientHead) -> Parts:
 
 def _aligner_parts(notable: SalientHead) -> Parts:
     """Describe the best aligner by gold links, and how certain it is on this sentence."""
-    when = "After writing " if notable.to == "input" else "To write "
+    introduction = "After writing " if notable.to == "input" else "To write "
     n_uncertain = notable.of - notable.count
-    more = f" with {_format_weight(notable.weight)} of its attention. "
+    statement = f" with {_format_weight(notable.weight)} of its attention. "
     if not n_uncertain:
-        more += "Every target word gives more than half of its weight to one source word."
+        statement += "Every target word gives more than half of its weight to one source word."
     elif notable.count:
-        more += (
+        statement += (
             f"It is uncertain for {n_uncertain} of the {notable.of} target words: less than half "
             "each."
         )
     else:
-        more += (
+        statement += (
             "It is uncertain on this sentence: no target word gives half of its weight to one "
             "source word."
         )
-    more += " On human-made links it is the best aligner of this model:"
+    statement += " On human-made links it is the best aligner of this model:"
     return (
-        (when, False), (notable.word, True), (", this head attends most to ", False),
-        (notable.attended_word, True), (more, False),
+        (introduction, False), (notable.word, True), (", this head attends most to ", False),
+        (notable.attended_word, True), (statement, False),
     )  # fmt: skip
 
 

@@ -38,8 +38,10 @@ _contributions = component("contributions")
 
 def translation(cached_trace: CachedTrace, language: str = "") -> None:
     """Draw the translation, in the language with this code, and the tokens of both sides."""
-    done = cached_trace.trace.translation
-    data = translation_data(done.text, done.src_tokens, done.tokens, language=language)
+    translation = cached_trace.trace.translation
+    data = translation_data(
+        translation.text, translation.src_tokens, translation.tokens, language=language
+    )
     data["words"] = not display_names.is_exact()
     _translation(key="translation", data=data)
 
@@ -79,5 +81,5 @@ def cell_of(trace: Trace, kind: str) -> tuple[int, int] | None:
     """Return the selected cell if it exists for this kind of attention."""
     view = state.view()
     rows, columns = trace.labels(kind)
-    inside = 0 <= view.row < len(rows) and 0 <= view.column < len(columns)
-    return (view.row, view.column) if inside else None
+    is_cell = 0 <= view.row < len(rows) and 0 <= view.column < len(columns)
+    return (view.row, view.column) if is_cell else None

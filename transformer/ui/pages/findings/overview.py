@@ -55,11 +55,13 @@ def show(model: Model) -> None:
         name: computation_service().status(computation.key, visitor_id)
         for name, computation in computations.items()
     }
-    done = [name for name, status in statuses.items() if status.status == "done"]
+    done_names = [name for name, status in statuses.items() if status.status == "done"]
     with run_all:
-        _run_controls(model, computations, statuses, done)
+        _run_controls(model, computations, statuses, done_names)
     live = any(status.live for status in statuses.values())
-    fragment(_watch, "findings-watch", POLL_SECONDS if live else None)(computations, done, live)
+    fragment(_watch, "findings-watch", POLL_SECONDS if live else None)(
+        computations, done_names, live
+    )
     results = {
         name: _latest_result(model, name, status, shipped.get(name))
         for name, status in statuses.items()
@@ -102,7 +104,7 @@ def _run_controls(
     model: Model,
     computations: Mapping[str, Computation],
     statuses: Mapping[str, ComputationStatus],
-    done: list[str],
+    done_names: list[str],
 ) -> None:
     """Draw a button for all remaining findings, and a download of all verdicts."""
     visitor_id = visitor.current_id()
@@ -129,18 +131,18 @@ def _run_controls(
             frame.callback_button(
                 "Cancel all", "close", _cancel, own_keys, visitor_id, key="cancel-all"
             )
-        if done:
-            keys = [computations[name].key for name in done]
+        if done_names:
+            keys = [computations[name].key for name in done_names]
             tables.csv(
                 "All verdicts (.csv)", lambda: _verdicts(keys), file_name("findings", model.name)
             )
         st.caption(
-            f"{len(done)} of {len(FINDINGS)} measured over these sentences.", width="content"
+            f"{len(done_names)} of {len(FINDINGS)} measured over these sentences.", width="content"
         )
     show_refusal("findings")
 
 
-def _watch(computations: Mapping[str, Computation], done: list[str], live: bool) -> None:
+def _watch(computations: Mapping[str, Computation], done_names: list[str], live: bool) -> None:
     """Show the progress of the running measurement; rerun the page when it has ended."""
     visitor_id = visitor.current_id()
     statuses = {
@@ -148,7 +150,7 @@ def _watch(computations: Mapping[str, Computation], done: list[str], live: bool)
         for name, computation in computations.items()
     }
     finished = [name for name, status in statuses.items() if status.status == "done"]
-    if finished != done or live != any(status.live for status in statuses.values()):
+    if finished != done_names or live != any(status.live for status in statuses.values()):
         state.rerun_page()
     for name, status in statuses.items():
         # Its card shows the progress.

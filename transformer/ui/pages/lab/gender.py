@@ -154,9 +154,9 @@ def _translation_html(side: PairSide) -> str:
     styles: dict[int, str] = {}
     labels: dict[int, str] = {}
     for reading in side.readings:
-        for at in (reading.article, reading.noun):
-            if at >= 0:
-                styles[at] = _STYLES[reading.gender]
+        for position in (reading.article, reading.noun):
+            if position >= 0:
+                styles[position] = _STYLES[reading.gender]
         if reading.noun >= 0:
             labels[reading.noun] = reading.gender or "not decidable"
     return _marked(side.text, styles, labels)
@@ -181,7 +181,7 @@ def _reading_text(side: PairSide, occupation: int) -> str:
 
 
 def _words_of(side: PairSide, reading: Reading) -> str:
-    words = [side.words[at] for at in (reading.article, reading.noun) if at >= 0]
+    words = [side.words[position] for position in (reading.article, reading.noun) if position >= 0]
     return " ".join(words).replace("' ", "'") + ": " if words else ""
 
 

@@ -136,7 +136,10 @@ def _kind_grid(kind: str, report: Mapping[str, Any], colour: str) -> Grid:
     n_heads = 1 + max(card["head"] for card in cards)
 
     def grid_rows(values_by_head: list[Any]) -> list[list[Any]]:
-        return [values_by_head[at : at + n_heads] for at in range(0, len(values_by_head), n_heads)]
+        return [
+            values_by_head[start : start + n_heads]
+            for start in range(0, len(values_by_head), n_heads)
+        ]
 
     values = [card["measures"].get(colour) for card in cards]
     hover = [
@@ -198,12 +201,12 @@ MAX_BUTTON_CHARACTERS = 70
 
 def _card(model: Model, report: Mapping[str, Any], texts: Corpus) -> None:
     view = state.view()
-    at = next(
+    card_index = next(
         number
         for number, card in enumerate(report["cards"])
         if (card["kind"], card["layer"], card["head"]) == (view.kind, view.layer, view.head)
     )
-    card = HeadRole.from_dict(report["cards"][at])
+    card = HeadRole.from_dict(report["cards"][card_index])
     with st.container(border=True):
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
             controls.button_row("kind")
@@ -215,7 +218,7 @@ def _card(model: Model, report: Mapping[str, Any], texts: Corpus) -> None:
         with left:
             _measure_table(card, report)
         with right:
-            _offsets(report["offsets"][at])
+            _offsets(report["offsets"][card_index])
         _strongest(card, report, texts)
         _head_buttons(card)
 
@@ -341,7 +344,7 @@ def format_measure(measure: str, value: float | None) -> str:
 
 def _offsets(counts: list[list[int]]) -> None:
     st.markdown("**Offset of the greatest weight**")
-    chart(offsets([(at, rows) for at, rows in counts], MAX_OFFSET, dark=dark()), "offsets")
+    chart(offsets([(offset, rows) for offset, rows in counts], MAX_OFFSET, dark=dark()), "offsets")
     st.caption(
         "The offset of each row's greatest weight: −1 is the previous token, 0 the same position."
     )

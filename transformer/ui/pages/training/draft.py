@@ -70,7 +70,7 @@ def default(draft: Draft, name: str) -> Any:
         return TASKS[draft.task].options[name].default
     if name == "steps" and not draft.task and draft.pairs:
         return own_pairs.fitting_steps(draft.pairs, value(draft, "batch_tokens"))
-    known = {
+    defaults = {
         **{f: ModelConfig.__dataclass_fields__[f].default for f in ("score", "positions")},
         **PRESETS[PRESET],
         "vocab_size": 1000,
@@ -78,7 +78,7 @@ def default(draft: Draft, name: str) -> Any:
         "inspect": INSPECT,
         **default_settings(draft.task or None),
     }
-    return known[name]
+    return defaults[name]
 
 
 def value(draft: Draft, name: str) -> Any:

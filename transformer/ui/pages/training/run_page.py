@@ -61,8 +61,8 @@ def show(name: str, owner: str) -> None:
     other_runs = finished_run.other_runs(info)
     has_metrics = bool(metrics_tail.metrics(live_jobs.jobs().folder(name)))
     starts_soon = info.status != "paused" and not has_metrics and info.queue_position in (None, 1)
-    every = (FIRST_REFRESH_SECONDS if starts_soon else REFRESH_SECONDS) if live else None
-    fragment(_watched, "watched", every)(name, owner, live, starts_soon, other_runs)
+    refresh_seconds = (FIRST_REFRESH_SECONDS if starts_soon else REFRESH_SECONDS) if live else None
+    fragment(_watched, "watched", refresh_seconds)(name, owner, live, starts_soon, other_runs)
     if not info.layer:
         connections.show(info, live_jobs.jobs().folder(name))
 
@@ -262,10 +262,14 @@ def _figures(info: RunInfo, lines: list[dict[str, Any]]) -> None:
     loss, valid, count = newest("loss"), newest("valid_loss"), newest("sequences")
     add("Loss", loss, f"{loss or 0:.3f}")
     add("Validation loss", valid, f"{valid or 0:.3f}", "on held-out pairs")
-    of = f", of {count:,} held-out pairs" if count else ""
+    pairs_note = f", of {count:,} held-out pairs" if count else ""
     for label, name, description in (
         ("Token accuracy", "token_accuracy", "given the correct previous tokens"),
-        ("Sequence accuracy", "sequence_accuracy", f"whole outputs, without teacher forcing{of}"),
+        (
+            "Sequence accuracy",
+            "sequence_accuracy",
+            f"whole outputs, without teacher forcing{pairs_note}",
+        ),
     ):
         value = newest(name)
         add(label, value, quantities.percent(value or 0.0), description)

@@ -16,7 +16,7 @@ from transformer.ui.widgets.lessons.lesson_card import lesson_button, style
 def show(current: str) -> None:
     """Draw the list, a button for each lesson; `current` is the open lesson's name, if any."""
     style()
-    done, right = progress.count(course.CORE)
+    n_done, n_right = progress.count(course.CORE)
     if current == course.END:
         end()
     elif not current:
@@ -26,11 +26,12 @@ def show(current: str) -> None:
             f"{round(course.minutes(course.CORE))} minutes. You can share the link of each lesson."
         )
         remaining = [lesson for lesson in course.CORE if not progress.is_revealed(lesson.name)]
-        if remaining and done:
+        if remaining and n_done:
             st.markdown(
-                f"{done} of {len(course.CORE)} lessons done, {right} correct at the first attempt."
+                f"{n_done} of {len(course.CORE)} lessons done, "
+                f"{n_right} correct at the first attempt."
             )
-        label = f"Continue: {remaining[0].title} →" if remaining and done else "Start →"
+        label = f"Continue: {remaining[0].title} →" if remaining and n_done else "Start →"
         lesson_button((remaining or course.CORE)[0].name, label, "begin", primary=True)
     with st.container(key="course"), st.expander("All lessons", expanded=not current):
         _lessons(course.CORE)
@@ -65,11 +66,11 @@ def _details(lesson: Lesson) -> str:
 
 def end() -> None:
     """Draw the last page of the course: a summary, the visitor's result and where to go next."""
-    done, right = progress.count(course.CORE)
+    n_done, n_right = progress.count(course.CORE)
     st.header("End of the course", anchor=False)
     remaining = [lesson for lesson in course.CORE if not progress.is_revealed(lesson.name)]
     st.markdown(
-        f"{done} of {len(course.CORE)} lessons done, **{right} correct at the first attempt**."
+        f"{n_done} of {len(course.CORE)} lessons done, **{n_right} correct at the first attempt**."
     )
     if remaining:
         count = "1 lesson" if len(remaining) == 1 else f"{len(remaining)} lessons"

@@ -158,11 +158,11 @@ def _header(ready: PreparedLesson) -> None:
     """Draw the lesson's number in the course, the progress, and its title."""
     lesson = ready.lesson
     lessons = course.group(lesson)
-    done, right = progress.count(lessons)
+    n_done, n_right = progress.count(lessons)
     kind = "Extra lesson" if lesson.extra else "Lesson"
-    so_far = f" · {right} of {done} correct" if done else ""
+    so_far = f" · {n_right} of {n_done} correct" if n_done else ""
     st.caption(f"{kind} {course.number(lesson)} of {len(lessons)}{so_far}")
-    st.progress(done / len(lessons))
+    st.progress(n_done / len(lessons))
     end = "" if lesson.title.endswith("?") else "."
     section = f"  :small[Paper, section {lesson.section}]" if lesson.section else ""
     st.markdown(f"**{lesson.title}{end}**{section}")
@@ -303,18 +303,18 @@ def _give_up(name: str) -> None:
 
 def _navigation(page: str, ready: PreparedLesson) -> None:
     """Draw buttons to the lesson's own page, the neighbouring lessons and the list."""
-    lesson, done = ready.lesson, progress.is_revealed(ready.lesson.name)
-    own_page = lesson.page if done else lesson.question_page
+    lesson, is_revealed = ready.lesson, progress.is_revealed(ready.lesson.name)
+    own_page = lesson.page if is_revealed else lesson.question_page
     next_name, previous_name = course.following(lesson.name), course.previous(lesson.name)
     with st.container(horizontal=True, vertical_alignment="center", key="lesson-navigation"):
         other_text = own_page != LIST_PAGE and not lesson.task and state.view().text != ready.text
         is_elsewhere = page != own_page or other_text
         if is_elsewhere and ready.question:
-            label = "Show the page →" if done and page == LIST_PAGE else "Back to the lesson"
+            label = "Show the page →" if is_revealed and page == LIST_PAGE else "Back to the lesson"
             lesson_button(lesson.name, label, "lesson-own", primary=True)
         if previous_name:
             lesson_button(previous_name, "← Previous", "lesson-before")
-        finished = (done or ready.question is None) and not is_elsewhere
+        finished = (is_revealed or ready.question is None) and not is_elsewhere
         if next_name == course.END:
             kind: Literal["primary", "secondary"] = "primary" if finished else "secondary"
             st.button("Finish →", key="lesson-next", type=kind, on_click=leave,

@@ -72,8 +72,8 @@ def reset() -> None:
 
 def count(lessons: tuple[Lesson, ...]) -> tuple[int, int]:
     """Return how many of these lessons are done, and how many were right at the first attempt."""
-    done = [guess(lesson.name) for lesson in lessons if is_revealed(lesson.name)]
-    return len(done), sum(answer is not None and answer.right for answer in done)
+    guesses = [guess(lesson.name) for lesson in lessons if is_revealed(lesson.name)]
+    return len(guesses), sum(answer is not None and answer.right for answer in guesses)
 
 
 def _store(answers: dict[str, Guess]) -> None:

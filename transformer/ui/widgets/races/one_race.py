@@ -300,8 +300,8 @@ def draw_distances(table: pd.DataFrame, entries: Sequence[str]) -> None:
 
 def distance_figures(table: pd.DataFrame, entries: Sequence[str], name: str) -> None:
     """Draw the numbers and the download with this file name."""
-    of_entry = {entry: table[table["entry"] == entry] for entry in entries}
-    begun = {entry: lines for entry, lines in of_entry.items() if len(lines)}
+    rows_by_entry = {entry: table[table["entry"] == entry] for entry in entries}
+    measured_rows = {entry: lines for entry, lines in rows_by_entry.items() if len(lines)}
     chance = float(table["chance"].iloc[0])
     tables.show(
         "Accuracy, mean over seeds; two layers each",
@@ -313,7 +313,7 @@ def distance_figures(table: pd.DataFrame, entries: Sequence[str], name: str) -> 
             "Accuracy within reach",
             "Accuracy beyond reach",
         ),
-        [_row(entry, lines, chance) for entry, lines in begun.items()],
+        [_row(entry, lines, chance) for entry, lines in measured_rows.items()],
     )
     st.caption(
         "Reach: L·(k−1)/2 positions for L layers with a kernel of k, L·(r−1)/2 for a "

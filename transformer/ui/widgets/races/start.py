@@ -80,8 +80,10 @@ def card(jobs: Jobs, race: Race, owner: str) -> None:
 def _start(jobs: Jobs, race: str, owner: str, count: int) -> None:
     if state.page_view().race:
         return  # double click
-    seeds, where = range(1, count + 1), visitor.address_hash()
-    attempt("race", lambda: state.change(race=submit_race(jobs, race, owner, seeds, address=where)))
+    seeds, address = range(1, count + 1), visitor.address_hash()
+    attempt(
+        "race", lambda: state.change(race=submit_race(jobs, race, owner, seeds, address=address))
+    )
 
 
 def race_list(
@@ -113,8 +115,8 @@ def race_list(
 
 
 def progress(runs: list[RaceRun]) -> str:
-    over = sum(run.info.status in ("finished", "cancelled", "failed") for run in runs)
-    return f"{over} of {len(runs)} runs ended"
+    n_ended = sum(run.info.status in ("finished", "cancelled", "failed") for run in runs)
+    return f"{n_ended} of {len(runs)} runs ended"
 
 
 def _colour(runs: list[RaceRun]) -> Any:
