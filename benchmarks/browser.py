@@ -65,7 +65,7 @@ def streamlit_server(
         error_log.close()
     address = f"http://localhost:{port}"
     try:
-        wait_for(f"{address}/_stcore/health", server)
+        wait_for_server(f"{address}/_stcore/health", server)
         yield address, server
     finally:
         server.terminate()
@@ -92,7 +92,7 @@ def http_server(folder: Path) -> Iterator[str]:
             server.terminate()
 
 
-def wait_for(address: str, server: subprocess.Popen[bytes], timeout: float = 180) -> None:
+def wait_for_server(address: str, server: subprocess.Popen[bytes], timeout: float = 180) -> None:
     """Wait until the server answers. Raises RuntimeError if it exits or does not answer in time."""
     deadline = time.monotonic() + timeout
     while time.monotonic() < deadline and server.poll() is None:

@@ -70,21 +70,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--checkpoint", type=Path, default=Path("checkpoints/en-fr"))
-    chosen = parser.parse_args()
+    arguments = parser.parse_args()
     torch.set_num_threads(1)
-    translator = Translator.load(chosen.checkpoint, "cpu")
+    translator = Translator.load(arguments.checkpoint, "cpu")
     decoders = {name: SequenceDecoder(translator.model, name) for name in ("fp32", "auto")}
     sources = [translator.vocabulary.encode(text) for text in SENTENCES]
     best: dict[tuple[str, str], float] = {}
-    for number in range(-1, chosen.rounds):  # the first round does not count
+    for number in range(-1, arguments.rounds):  # the first round does not count
         for variant, change in VARIANTS.items():
             for workload, (rows, options) in WORKLOADS.items():
                 batch = [sources[(number + 1 + row) % len(sources)] for row in range(rows)]
-                best_of(best, (variant, workload), decoders["fp32"], change, batch, options, number)
+                decode_once(
+                    best, (variant, workload), decoders["fp32"], change, batch, options, number
+                )
         for workload in ("32 sentences", "32, beam size 4"):
             batch = [sources[(number + 1 + row) % len(sources)] for row in range(32)]
             key, change = ("bfloat16 if faster", workload), VARIANTS[ALL]
-            best_of(best, key, decoders["auto"], change, batch, WORKLOADS[workload][1], number)
+            decode_once(best, key, decoders["auto"], change, batch, WORKLOADS[workload][1], number)
     print(f"{'milliseconds':<32}" + "".join(f"{workload:>20}" for workload in WORKLOADS))
     for variant in [*VARIANTS, "bfloat16 if faster"]:
         cells = []
@@ -95,7 +97,7 @@ def main() -> None:
         print(f"{variant:<32}" + "".join(f"{cell:>20}" for cell in cells))
 
 
-def best_of(
+def decode_once(
     best: dict[tuple[str, str], float],
     key: tuple[str, str],
     decoder: SequenceDecoder,

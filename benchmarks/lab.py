@@ -28,7 +28,7 @@ from transformer.training.gates import learn_gates
 SENTENCE = "My neighbour sold his boat before the cold winter came."  # 17 pieces
 
 
-def timed(label: str, action: Callable[[], object], times: int = 1, limit: str = "") -> None:
+def print_time(label: str, action: Callable[[], object], times: int = 1, limit: str = "") -> None:
     if times > 1:
         action()  # warm-up
     wall_times, cpu_times = [], []
@@ -55,43 +55,43 @@ def main() -> None:
     load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
     print(f"{os.cpu_count()} cores, load {load}; {len(trace.src_ids)} source tokens")
     print(f"{'':<64} {'wall clock':>10} {'CPU':>10}")
-    timed(
+    print_time(
         "switch a head off, translate again",
         lambda: translator.translate(SENTENCE, hooks=hooks),
         15,
         "(goal: at most 0.40)",
     )
-    timed(
+    print_time(
         "... and compare all probabilities, candidates and attention",
         lambda: compare(translator, SENTENCE, hooks, original=trace),
         15,
     )
-    timed(
+    print_time(
         "blank every cell of a row of an encoder head",
         lambda: blank_cells(translator, trace, ("encoder", 0, 0), [3]),
         5,
     )
-    timed(
+    print_time(
         "blank every cell of an encoder head",
         lambda: blank_cells(translator, trace, ("encoder", 0, 0)),
     )
-    timed(
+    print_time(
         "blank every cell of a cross head", lambda: blank_cells(translator, trace, ("cross", 5, 0))
     )
     n = len(corpus)
-    timed(
+    print_time(
         f"importance of {len(heads)} heads by gradient, {n} sentences",
         lambda: gradient_importance(translator, corpus),
     )
-    timed(
+    print_time(
         f"loss without each of {len(heads)} heads, {n} sentences",
         lambda: leave_one_out(translator, corpus),
     )
-    timed(
+    print_time(
         f"BLEU without each of {len(bleu_heads)} heads, {n} sentences",
         lambda: measure_without(translator, corpus, [[head] for head in bleu_heads], bleu=True),
     )
-    timed(
+    print_time(
         "20 steps of learning gates, 32 sentences each",
         lambda: learn_gates(translator, corpus, penalty=0.01, steps=20),
     )

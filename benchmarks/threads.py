@@ -115,7 +115,7 @@ class TimedProcess:
         return self.process.stdout.readline().split()
 
 
-def table(title: str, processes: list[TimedProcess], seconds: float) -> None:
+def measure_in_turns(title: str, processes: list[TimedProcess], seconds: float) -> None:
     """Let the processes take turns until each has computed for `seconds`; print the times."""
     print(f"\n{title} (load average {os.getloadavg()[0]:.1f} at the start)")
     turn = 0
@@ -147,9 +147,9 @@ def main() -> None:
         for threads in (1, 2)
     ]
     try:
-        table("without added load", processes, options.seconds)
+        measure_in_turns("without added load", processes, options.seconds)
         with busy_processes(options.burners):
-            table(f"with {options.burners} busy processes", processes, options.seconds)
+            measure_in_turns(f"with {options.burners} busy processes", processes, options.seconds)
     finally:
         for timed_process in processes:
             timed_process.process.kill()

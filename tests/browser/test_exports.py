@@ -73,19 +73,19 @@ def test_an_svg_has_print_colours_in_every_theme(
     name, path = download(page, SVG, tmp_path)
     assert name.endswith("-cross-L1-H2.svg")
     root = ElementTree.parse(path).getroot()
-    space = {"svg": "http://www.w3.org/2000/svg"}
-    assert root.findtext("svg:title", namespaces=space) == "Layer 1, head 2"
-    described = root.findtext("svg:desc", namespaces=space)
+    namespaces = {"svg": "http://www.w3.org/2000/svg"}
+    assert root.findtext("svg:title", namespaces=namespaces) == "Layer 1, head 2"
+    described = root.findtext("svg:desc", namespaces=namespaces)
     assert described == f"Cross-attention · {TRACE.translation.source} → rows r."
-    fills = [node.get("fill") for node in root.iterfind(".//svg:rect", space)]
+    fills = [node.get("fill") for node in root.iterfind(".//svg:rect", namespaces)]
     assert fills[0] == "#ffffff"
     cells = 5 * len(SRC)
     assert len(fills) > cells
-    texts = [node.text for node in root.iterfind(".//svg:text", space)]
+    texts = [node.text for node in root.iterfind(".//svg:text", namespaces)]
     expected = [text.removeprefix("▁") for text in [*SRC, *TGT, "</s>"]]
     assert {text[:6] for text in expected} <= {(text or "")[:6] for text in texts}
-    assert root.findall(".//svg:image", space) == []
-    assert root.findall(".//svg:script", space) == []
+    assert root.findall(".//svg:image", namespaces) == []
+    assert root.findall(".//svg:script", namespaces) == []
     page.mouse.move(0, 0)
     page.keyboard.press("Escape")
     page.locator("body").click(position={"x": 1, "y": 1})

@@ -153,7 +153,7 @@ def point(page: Page, canvas: Locator, x: float, y: float, *, click: bool = Fals
     return "".join(page.locator(".hu-tip:not([hidden])").all_inner_texts())
 
 
-def position_in_caption(page: Page) -> tuple[int, int]:
+def reported_position(page: Page) -> tuple[int, int]:
     page.wait_for_function("window.reports.length")
     last = page.evaluate("window.reports.pop()")
     return last["row"], last["column"]
@@ -170,9 +170,9 @@ def test_a_wide_table_is_viewed_through_a_frame(page: Page, tmp_path: Path) -> N
     right_end = box["width"] - 20, box["height"] - 10
     assert "dimension 399" in point(page, canvas, *right_end)
     point(page, canvas, *right_end, click=True)
-    assert position_in_caption(page) == (1, 399)
+    assert reported_position(page) == (1, 399)
     page.keyboard.press("ArrowLeft")
-    assert position_in_caption(page) == (1, 398)
+    assert reported_position(page) == (1, 398)
     assert page.locator(".hu img").count() == 0
 
 
@@ -213,7 +213,7 @@ def test_ranked_words_are_bars_and_can_be_selected(page: Page, tmp_path: Path) -
     )
     assert widths[1] / widths[0] == pytest.approx(0.8, abs=0.01)
     rows.nth(1).click()
-    assert position_in_caption(page) == (1, 1)
+    assert reported_position(page) == (1, 1)
     expect(rows.nth(1)).to_have_attribute("aria-pressed", "true")
 
 

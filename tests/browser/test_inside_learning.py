@@ -54,7 +54,7 @@ def test_a_new_mask_drops_other_units(app: str, page: Page) -> None:
     expect(page).to_have_url(re.compile("seed=2"))
 
 
-def next_box(page: Page) -> None:
+def click_next(page: Page) -> None:
     page.get_by_role("button", name="Next →").click()
     wait_for_script_run(page)
 
@@ -64,7 +64,7 @@ def test_vectors_move_along_the_arrows_on_navigation(app: str, new_page: NewPage
     page.add_init_script(COUNT)
     open_inside(app, page, box="encoder.embed.positions")
     assert page.evaluate("window.travelled") == 0  # nothing moves when the page opens
-    next_box(page)
+    click_next(page)
     wait_until(page, "() => window.travelled > 0")
     # Words from below and positions from the left, three on each arrow.
     assert page.evaluate("window.travelled") == 6
@@ -75,14 +75,14 @@ def test_reduced_motion_disables_the_animation(app: str, new_page: NewPage) -> N
     page = new_page(alone=True, reduced_motion="reduce")
     page.add_init_script(COUNT)
     open_inside(app, page, box="encoder.embed.positions")
-    next_box(page)
+    click_next(page)
     page.wait_for_timeout(500)
     assert page.evaluate("window.travelled") == 0
 
 
 def test_the_walkthrough_ends_with_the_most_probable_token(app: str, page: Page) -> None:
     open_inside(app, page, box=STOPS[-2])
-    next_box(page)
+    click_next(page)
     expect(page.get_by_text(re.compile("^The most probable tokens: step"))).to_be_visible()
     expect(page.get_by_role("button", name="Next →")).to_be_disabled()
 

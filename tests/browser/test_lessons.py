@@ -28,13 +28,13 @@ PICTURE_TOP = """[...document.querySelectorAll('*')].map((one) => one.shadowRoot
   .map((one) => one.getBoundingClientRect().top)[0]"""
 
 
-def card(page: Page, number: int) -> None:
+def wait_for_lesson(page: Page, number: int) -> None:
     """Wait until this lesson is fully drawn."""
     expect(page.locator(".st-key-lesson")).to_contain_text(f"Lesson {number} of {len(CORE)}")
     wait_for_script_run(page)
 
 
-def answer(page: Page) -> bool:
+def answer_if_asked(page: Page) -> bool:
     """Answer, or show the answer; return whether there was a question."""
     options = page.locator(".st-key-lesson-options button")
     element = page.locator(".st-key-lesson").get_by_role("button", name="Show the answer")
@@ -54,10 +54,10 @@ def test_from_the_first_lesson_to_the_end_by_clicks(shipped: str, page: Page) ->
     page.get_by_role("button", name="Begin here").click()
     n_questions = 0
     for number, lesson in enumerate(CORE, start=1):
-        card(page, number)
+        wait_for_lesson(page, number)
         expect(page.locator(".st-key-lesson")).to_contain_text(lesson.title)
         expect(page.locator(".st-key-lesson").get_by_test_id("stAlert")).to_have_count(0)
-        if answer(page):
+        if answer_if_asked(page):
             n_questions += 1
             expect(page.get_by_role("heading", level=1)).to_have_text(PAGES[lesson.page].title)
             expect(page).to_have_url(
@@ -94,17 +94,17 @@ def test_the_card_stays_visible_and_leaves_space_for_the_picture(
 ) -> None:
     page = new_page(width)
     page.goto(f"{shipped}/lessons?lesson=norm")
-    assert answer(page)
+    assert answer_if_asked(page)
     page.locator(".st-key-inside-map").wait_for()
     scroll(page, 500)
-    displayed = client_rect(page, ".st-key-lesson")
-    assert 0 <= displayed["top"] <= 120
+    card_rect = client_rect(page, ".st-key-lesson")
+    assert 0 <= card_rect["top"] <= 120
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     if width > 1100:
-        map_ = client_rect(page, ".st-key-inside-map")
-        assert displayed["right"] <= map_["left"]
-        assert map_["top"] < 300  # the map stays visible beside the box
-        assert map_["right"] <= client_rect(page, ".st-key-inside-top")["left"]
+        map_rect = client_rect(page, ".st-key-inside-map")
+        assert card_rect["right"] <= map_rect["left"]
+        assert map_rect["top"] < 300  # the map stays visible beside the box
+        assert map_rect["right"] <= client_rect(page, ".st-key-inside-top")["left"]
     else:
         box = bounding_box(page.locator('[data-testid="stLayoutWrapper"]:has(> .st-key-lesson)'))
         assert box["y"] + box["height"] <= 0.55 * 900  # leaves space for the picture
@@ -131,7 +131,7 @@ def test_no_accessibility_violation_before_and_after_a_guess(
         page.locator(".st-key-lesson").wait_for()
         wait_for_script_run(page)
         assert not violations_of(page, colours=scheme == "dark"), name
-        answer(page)
+        answer_if_asked(page)
         page.mouse.move(0, 0)
         page.wait_for_timeout(500)
         assert not violations_of(page, colours=scheme == "dark"), name
@@ -144,7 +144,7 @@ def test_no_accessibility_violation_before_and_after_a_guess(
 def test_a_link_opens_the_question_for_another_visitor(shipped: str, new_page: NewPage) -> None:
     page = new_page()
     page.goto(f"{shipped}/lessons?lesson=scale")
-    assert answer(page)
+    assert answer_if_asked(page)
     expect(page).to_have_url(re.compile(r"/why\?"))
     colleague = new_page()
     colleague.goto(page.url)
@@ -158,12 +158,12 @@ def test_a_link_opens_the_question_for_another_visitor(shipped: str, new_page: N
 def test_a_sheet_is_a_page_that_prints(shipped: str, page: Page, tmp_path: Path) -> None:
     page.goto(f"{shipped}/lessons?lesson=umbrella")
     page.locator(".st-key-lesson").wait_for()
-    with page.expect_download() as single:
+    with page.expect_download() as lesson_download:
         page.get_by_role("link", name="Print", exact=True).click()
     open_expander(page, "All lessons")
-    with page.expect_download() as all_lessons:
+    with page.expect_download() as course_download:
         page.get_by_role("link", name="Course", exact=True).click()
-    for download, count in ((single.value, 1), (all_lessons.value, len(CORE))):
+    for download, count in ((lesson_download.value, 1), (course_download.value, len(CORE))):
         file = tmp_path / download.suggested_filename
         download.save_as(file)
         page.goto(file.as_uri())
@@ -174,8 +174,8 @@ def test_a_sheet_is_a_page_that_prints(shipped: str, page: Page, tmp_path: Path)
         # A4 at 96 dots per inch, without its margins: nothing is cut off at the right.
         page.set_viewport_size({"width": 672, "height": 1000})
         assert page.evaluate("document.documentElement.scrollWidth") <= 672
-        wide = "[...document.querySelectorAll('svg')].map((one) => one.clientWidth)"
-        assert min(page.evaluate(wide)) > 50
+        svg_widths = "[...document.querySelectorAll('svg')].map((one) => one.clientWidth)"
+        assert min(page.evaluate(svg_widths)) > 50
         page.emulate_media(media="screen")
         page.goto(f"{shipped}/lessons?lesson=umbrella")
 
@@ -223,9 +223,9 @@ def test_the_highlighted_element_is_scrolled_into_view(shipped: str, new_page: N
     page.goto(f"{shipped}/lessons?lesson=keys")
     answer_question(page)
     page.get_by_role("button", name="See it").click()
-    lit = page.locator(".hu-box[aria-current]").first
-    expect(lit).to_be_in_viewport(ratio=1)
-    box = bounding_box(lit)
+    highlighted = page.locator(".hu-box[aria-current]").first
+    expect(highlighted).to_be_in_viewport(ratio=1)
+    box = bounding_box(highlighted)
     assert box["y"] >= page.evaluate(CARD_BOTTOM)
 
 

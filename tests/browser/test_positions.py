@@ -20,7 +20,7 @@ IS_ANIMATED = (
 )
 
 
-def topic(page: Page, name: str) -> None:
+def open_topic(page: Page, name: str) -> None:
     page.get_by_role("radio", name=name, exact=True).click()
 
 
@@ -31,7 +31,7 @@ def chart(page: Page, key: str) -> Locator:
 def test_a_topic_a_shift_and_the_back_button(app: str, page: Page) -> None:
     page.goto(f"{app}/positions?topic=matrix&exact=1")
     expect(chart(page, "positions-matrix").get_by_text("</s>")).to_be_visible()
-    topic(page, "Shift")
+    open_topic(page, "Shift")
     page.wait_for_url(re.compile("topic=shift"))
     expect(chart(page, "positions-shift")).to_be_visible()
     expect(page.get_by_text("From position 1 to position 2")).to_be_visible()
@@ -97,7 +97,7 @@ def test_word_order_clocks_and_an_old_address(app: str, page: Page) -> None:
     expect(page.get_by_role("rowheader", name="The man bites the dog.")).to_be_visible()
     expect(page.locator(".st-key-positions-order .js-plotly-plot")).to_be_visible()
     expect(page.locator(".katex-display")).to_have_count(0)
-    topic(page, "Sinusoids")
+    open_topic(page, "Sinusoids")
     page.wait_for_url(re.compile("topic=clocks"))
     assert {hand["name"] for hand in hands(page)} == {"hu-turn"}
     wait_for_script_run(page)

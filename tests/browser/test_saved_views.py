@@ -18,9 +18,9 @@ NOTE = 'Look at <b>lamp</b> & "hides" <img src=x onerror="document.title=\'stole
 
 def open_dialog(page: Page) -> Locator:
     page.get_by_role("button", name="Saved", exact=True).click()
-    sheet = page.get_by_role("dialog", name="Saved views")
-    expect(sheet).to_be_visible()
-    return sheet
+    dialog = page.get_by_role("dialog", name="Saved views")
+    expect(dialog).to_be_visible()
+    return dialog
 
 
 def test_a_view_is_saved_with_its_note_and_exported(
@@ -28,36 +28,36 @@ def test_a_view_is_saved_with_its_note_and_exported(
 ) -> None:
     page = new_page()
     page.goto(f"{app}/attention?text=She+hides+the+lamp.&view=heatmap&layer=1&head=0")
-    sheet = open_dialog(page)
-    expect(sheet).to_contain_text("There are no saved views yet.")
-    sheet.get_by_role("button", name="Save this view").click()
-    expect(sheet.get_by_label("Name of the view")).to_have_value(
+    dialog = open_dialog(page)
+    expect(dialog).to_contain_text("There are no saved views yet.")
+    dialog.get_by_role("button", name="Save this view").click()
+    expect(dialog.get_by_label("Name of the view")).to_have_value(
         "Attention, “She hides the lamp.”, layer 2, head 1"
     )
     page.keyboard.type(NOTE)  # the note has the focus
     page.goto(f"{app}/glossary")
-    sheet = open_dialog(page)
-    expect(sheet.get_by_role("textbox", name="Note on")).to_have_value(NOTE)
-    sheet.get_by_role("button", name="Save this view").click()
-    expect(sheet.get_by_label("Name of the view")).to_have_count(2)
+    dialog = open_dialog(page)
+    expect(dialog.get_by_role("textbox", name="Note on")).to_have_value(NOTE)
+    dialog.get_by_role("button", name="Save this view").click()
+    expect(dialog.get_by_label("Name of the view")).to_have_count(2)
 
     with page.expect_download() as download:
-        sheet.get_by_role("button", name="Export as JSON").click()
+        dialog.get_by_role("button", name="Export as JSON").click()
     download.value.save_as(tmp_path / "views.json")
     exported = json.loads((tmp_path / "views.json").read_text("utf-8"))
     assert [saved["page"] for saved in exported["views"]] == ["glossary", "attention"]
     with page.expect_download() as download:
-        sheet.get_by_role("button", name="Export as HTML").click()
+        dialog.get_by_role("button", name="Export as HTML").click()
     download.value.save_as(tmp_path / "views.html")
 
     for _ in range(2):
-        sheet.get_by_role("button", name="Remove: ").first.click()
-    expect(sheet).to_contain_text("There are no saved views yet.")
+        dialog.get_by_role("button", name="Remove: ").first.click()
+    expect(dialog).to_contain_text("There are no saved views yet.")
     with page.expect_file_chooser() as chooser:
-        sheet.get_by_role("button", name="Import JSON …").click()
+        dialog.get_by_role("button", name="Import JSON …").click()
     chooser.value.set_files(tmp_path / "views.json")
-    expect(sheet).to_contain_text("2 views opened.")
-    sheet.get_by_role("link", name="Open: Attention").click()
+    expect(dialog).to_contain_text("2 views opened.")
+    dialog.get_by_role("link", name="Open: Attention").click()
     wait_for_address(
         page, "/attention", text="She hides the lamp.", view="heatmap", layer="1", head="0"
     )
@@ -73,12 +73,14 @@ def test_a_view_is_saved_with_its_note_and_exported(
 
 def test_a_list_with_links_to_other_sites_is_rejected(app: str, page: Page, tmp_path: Path) -> None:
     view = {"query": "", "title": "x", "note": "", "day": "", "page": "javascript:alert(1)"}
-    bad = tmp_path / "views.json"
-    bad.write_text(json.dumps({"format": "heads-up views 1", "views": [view]}), encoding="utf-8")
+    invalid_list = tmp_path / "views.json"
+    invalid_list.write_text(
+        json.dumps({"format": "heads-up views 1", "views": [view]}), encoding="utf-8"
+    )
     page.goto(f"{app}/glossary")
-    sheet = open_dialog(page)
+    dialog = open_dialog(page)
     with page.expect_file_chooser() as chooser:
-        sheet.get_by_role("button", name="Import JSON …").click()
-    chooser.value.set_files(bad)
-    expect(sheet).to_contain_text("View 1 of this list belongs to a page that this app does not")
-    expect(sheet.get_by_role("link", name="Open: x")).to_have_count(0)
+        dialog.get_by_role("button", name="Import JSON …").click()
+    chooser.value.set_files(invalid_list)
+    expect(dialog).to_contain_text("View 1 of this list belongs to a page that this app does not")
+    expect(dialog.get_by_role("link", name="Open: x")).to_have_count(0)

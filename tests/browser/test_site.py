@@ -40,7 +40,7 @@ def address(site: Path) -> Iterator[str]:
         yield served
 
 
-def _ready(page: Page) -> None:
+def _wait_until_ready(page: Page) -> None:
     expect(page.locator(".hu-live-bar")).to_be_hidden()
 
 
@@ -56,7 +56,7 @@ def test_a_sentence_is_translated_as_python_does(
 ) -> None:
     page = new_page(alone=True)
     page.goto(address)
-    _ready(page)
+    _wait_until_ready(page)
     field = page.get_by_label("Your sentence, in English")
     field.fill(TEXT)
     expected = en_fr.translate(TEXT, method="greedy").text
@@ -86,7 +86,7 @@ def test_heads_are_switched_off_and_the_other_language_pair_works(
     translator = Translator.load(APP_FOLDER / "checkpoints" / "en-de", device="cpu")
     page = new_page(alone=True)
     page.goto(f"{address}?page=heads&model=en-de")
-    _ready(page)
+    _wait_until_ready(page)
     page.get_by_label("Your sentence, in English").fill(TEXT)
     results = page.locator(".hu-live-results")
     plain = translator.translate(TEXT, method="greedy").text
@@ -108,7 +108,7 @@ def test_it_works_offline(site: Path, new_page: NewPage, en_fr: Translator) -> N
     page = new_page(alone=True)
     with http_server(site) as served:
         page.goto(served)
-        _ready(page)
+        _wait_until_ready(page)
         page.evaluate("navigator.serviceWorker.ready.then(() => true)")
         # The site's files are cached once its service worker is active.
         page.evaluate(
@@ -116,7 +116,7 @@ def test_it_works_offline(site: Path, new_page: NewPage, en_fr: Translator) -> N
             " new Promise((done) => one.active.addEventListener('statechange', done)))"
         )
     page.goto(f"{served}?text={TEXT.replace(' ', '+')}")  # the server has stopped
-    _ready(page)
+    _wait_until_ready(page)
     expected = en_fr.translate(TEXT, method="greedy").text
     words = page.get_by_role("group", name=re.compile("Translated words"))
     expect(words.get_by_role("button").last).to_have_text(expected.split()[-1])
@@ -128,7 +128,7 @@ def test_it_works_offline(site: Path, new_page: NewPage, en_fr: Translator) -> N
 def test_invalid_input_gets_one_sentence(address: str, new_page: NewPage) -> None:
     page = new_page(alone=True)
     page.goto(address)
-    _ready(page)
+    _wait_until_ready(page)
     field = page.get_by_label("Your sentence, in English")
     for text, problem in (
         ("", "Type a few words"),
@@ -142,8 +142,8 @@ def test_invalid_input_gets_one_sentence(address: str, new_page: NewPage) -> Non
     expect(page.get_by_role("group", name=re.compile("Source words"))).to_contain_text("<b>")
 
 
-def _with_other_weights(site: Path, folder: Path, content: bytes) -> None:
-    """Copy the site with another file of weights for its first model; return the copy."""
+def _copy_with_weights(site: Path, folder: Path, content: bytes) -> None:
+    """Copy the site to `folder`, with another file of weights for its first model."""
     shutil.copytree(site, folder, copy_function=os.link)
     file = folder / "models" / "en-fr" / "model.safetensors"
     file.unlink()
@@ -155,12 +155,12 @@ def test_a_truncated_or_damaged_model_and_missing_web_workers_are_reported(
 ) -> None:
     weights = (site / "models" / "en-fr" / "model.safetensors").read_bytes()
     damaged = bytes([*weights[:-1], weights[-1] ^ 1])
-    _with_other_weights(site, tmp_path / "damaged", damaged)
+    _copy_with_weights(site, tmp_path / "damaged", damaged)
     with http_server(tmp_path / "damaged") as served:
         page = new_page(alone=True)
         page.goto(served)
         expect(page.get_by_role("status").filter(has_text="is damaged; reload")).to_be_visible()
-    _with_other_weights(site, tmp_path / "cut", weights[:100_000])
+    _copy_with_weights(site, tmp_path / "cut", weights[:100_000])
     with http_server(tmp_path / "cut") as served:
         page = new_page(alone=True)
         vocabulary_requests: list[Route] = []
@@ -185,7 +185,7 @@ def test_a_truncated_or_damaged_model_and_missing_web_workers_are_reported(
 NOT_STORED = "this browser cannot store it"
 
 
-def _expect_use_without_storage(page: Page, address: str, en_fr: Translator) -> None:
+def _check_use_without_storage(page: Page, address: str, en_fr: Translator) -> None:
     """Check that the pages work and report that the browser cannot store the model."""
     page.goto(f"{address}?text={TEXT.replace(' ', '+')}")
     expect(page.get_by_role("status").filter(has_text=NOT_STORED)).to_be_visible()
@@ -203,7 +203,7 @@ def test_full_storage_is_reported(address: str, new_page: NewPage, en_fr: Transl
     page = new_page(alone=True)
     quota = {"origin": address.rstrip("/"), "quotaSize": 1_000}
     page.context.new_cdp_session(page).send("Storage.overrideQuotaForOrigin", quota)
-    _expect_use_without_storage(page, address, en_fr)
+    _check_use_without_storage(page, address, en_fr)
 
 
 def test_forbidden_storage_is_reported(
@@ -221,7 +221,7 @@ def test_forbidden_storage_is_reported(
     try:
         page = context.new_page()
         page.set_default_timeout(ELEMENT_TIMEOUT_MS)
-        _expect_use_without_storage(page, address, en_fr)
+        _check_use_without_storage(page, address, en_fr)
         refused = "() => { try { return localStorage.length } catch (error) { return error.name } }"
         assert page.evaluate(refused) == "SecurityError"
     finally:
@@ -233,7 +233,7 @@ def test_everything_fits_a_phone(address: str, new_page: NewPage) -> None:
     for path in ("", "?page=attention", "?page=heads&off=c5.0", "course.html"):
         page.goto(address + path)
         if not path.endswith(".html"):
-            _ready(page)
+            _wait_until_ready(page)
         if "attention" in path:
             expect(page.get_by_text("Pin a word")).to_be_visible()
         if "heads" in path:

@@ -34,9 +34,9 @@ def test_security_md_lists_everything_that_the_app_keeps_in_a_browser(
     page.get_by_role("button", name="Larger").click()
     wait_for_script_run(page)
     page.get_by_role("button", name="Saved", exact=True).click()
-    sheet = page.get_by_role("dialog", name="Saved views")
-    sheet.get_by_role("button", name="Save this view").click()
-    expect(sheet.get_by_label("Name of the view")).to_have_count(1)
+    dialog = page.get_by_role("dialog", name="Saved views")
+    dialog.get_by_role("button", name="Save this view").click()
+    expect(dialog.get_by_label("Name of the view")).to_have_count(1)
     for file in PAGES:
         page.goto(f"{app}/{path(file)}")
         page.get_by_role("heading", level=1).wait_for()

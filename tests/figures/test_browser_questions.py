@@ -44,7 +44,7 @@ PAGE_CHECKS: list[tuple[str, _View]] = [
 ]
 
 
-def _same(expected: str, actual: str, label: object) -> None:
+def _check_equal(expected: str, actual: str, label: object) -> None:
     """Check that texts are equal, with numbers equal up to their last digit; rounding errors only
     have to be small."""
     assert NUMBER.sub("#", expected) == NUMBER.sub("#", actual), label
@@ -99,7 +99,7 @@ def test_questions_are_those_of_the_app(pair: str, measured: bool, tmp_path: Pat
             expected = question_data(built[name])
             assert isinstance(js_question, dict), (label, js_question)
             for a, b in zip(_texts(expected), _texts(js_question), strict=True):
-                _same(a, b, label)
+                _check_equal(a, b, label)
             for part in ("correct", "startFields", "answerFields"):
                 assert js_question[part] == expected[part], label
             counts[name] += 1
@@ -110,7 +110,7 @@ def test_questions_are_those_of_the_app(pair: str, measured: bool, tmp_path: Pat
             assert is_right is not None
             right, explanation = is_right(model, view)
             assert check["correct"] == right
-            _same(explanation, check["text"], (text, name, view))
+            _check_equal(explanation, check["text"], (text, name, view))
     assert min(counts.values()) >= 1, counts
 
 

@@ -38,8 +38,8 @@ BROWSER = Path(figures.__file__).parent / "browser"
 
 def run_script(script: str) -> Any:
     """Return what a script prints that imports naming.js as `n`."""
-    begin = f"const n = await import({json.dumps((BROWSER / 'naming.js').as_uri())});"
-    result = node("--input-type=module", "--no-warnings", "-e", begin + script)
+    import_line = f"const n = await import({json.dumps((BROWSER / 'naming.js').as_uri())});"
+    result = node("--input-type=module", "--no-warnings", "-e", import_line + script)
     assert result.returncode == 0, result.stderr
     return json.loads(result.stdout)
 
@@ -80,7 +80,7 @@ def test_scripts_use_the_same_names(exact: bool) -> None:
     ]
 
 
-FILES = [
+FILE_NAME_PARTS = [
     ("attention", "en-fr", "If it rains", "heatmap", "L3-H2"),
     ("cells", "toy-reverse", "Élève à l'école", "cross", ""),
     ("cells", "", "مرحبا 👩🏽‍🚀"),
@@ -92,7 +92,7 @@ FILES = [
 
 
 def test_file_names_are_portable() -> None:
-    names = [naming.file_name(*parts) for parts in FILES]
+    names = [naming.file_name(*parts) for parts in FILE_NAME_PARTS]
     assert names[:4] == [
         "attention-en-fr-if-it-rains-heatmap-L3-H2",
         "cells-toy-reverse-eleve-a-l-ecole-cross",
@@ -106,10 +106,10 @@ def test_file_names_are_portable() -> None:
 
 def test_scripts_use_the_same_file_names() -> None:
     script = (
-        f"const given = {json.dumps(FILES)};"
+        f"const given = {json.dumps(FILE_NAME_PARTS)};"
         "console.log(JSON.stringify(given.map((each) => n.exportName(...each))));"
     )
-    assert run_script(script) == [naming.file_name(*parts) for parts in FILES]
+    assert run_script(script) == [naming.file_name(*parts) for parts in FILE_NAME_PARTS]
 
 
 def test_old_link_fields_are_understood() -> None:

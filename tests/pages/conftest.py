@@ -36,10 +36,10 @@ Visit = Callable[..., AppTest]
 TEXT_KINDS = ("markdown", "caption", "header", "subheader", "info", "warning", "html")
 
 
-def run_program(code: str, space: dict[str, Any] | None = None) -> None:
+def run_program(code: str, namespace: dict[str, Any] | None = None) -> None:
     """Run Python code that a page shows, in the folder to which its paths are relative."""
     with contextlib.chdir(Path(os.environ["HEADS_UP_CHECKPOINTS"]).parent):
-        exec(compile(code, "shown", "exec"), {} if space is None else space)
+        exec(compile(code, "shown", "exec"), {} if namespace is None else namespace)
 
 
 def browser_views(app: AppTest) -> list[Any]:

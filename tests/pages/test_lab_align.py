@@ -65,15 +65,15 @@ def test_the_leaderboard_shows_the_report(visit: Visit, measured: dict[str, Any]
 def test_the_python_code_gives_the_same(visit: Visit, measured: dict[str, Any]) -> None:
     app = open_lab(visit, **HEAD)
     board, element = [code.value for code in app.code][-2:]
-    space: dict[str, Any] = {}
+    namespace: dict[str, Any] = {}
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-        run_program(board, space)
-        run_program(element, space)
+        run_program(board, namespace)
+        run_program(element, namespace)
     assert "chance" in printed.getvalue()
     rates = [line["aer"] for line in measured["table"]]
-    assert space["board"].table["aer"].tolist() == pytest.approx(rates)
-    assert space["found"].target == ("Elle", "cache", "un", "bateau.")
-    assert space["found"].to == "input"
+    assert namespace["board"].table["aer"].tolist() == pytest.approx(rates)
+    assert namespace["found"].target == ("Elle", "cache", "un", "bateau.")
+    assert namespace["found"].to == "input"
 
 
 def test_real_sentences_linked_by_hand_are_a_corpus_too(

@@ -123,10 +123,10 @@ def test_a_contrast_token_is_selected_and_stored_in_the_address(visit: Visit) ->
     assert "ALTI+, Value zeroing do not apply" in page_text
     assert "gradients distribute this change of" in page_text
     assert len(app.get("plotly_chart")) == 4  # bars of the token, the curve, two grids of heads
-    space: dict[str, object] = {}
+    namespace: dict[str, object] = {}
     with contextlib.redirect_stdout(io.StringIO()):
-        run_program(app.code[1].value, space)
-    assert list(space["table"].columns[3:]) == ["gradient", "integrated"]  # type: ignore[attr-defined]
+        run_program(app.code[1].value, namespace)
+    assert list(namespace["table"].columns[3:]) == ["gradient", "integrated"]  # type: ignore[attr-defined]
 
 
 def test_a_contrast_token_that_is_no_candidate_is_removed(visit: Visit) -> None:
@@ -139,14 +139,14 @@ def test_a_contrast_token_that_is_no_candidate_is_removed(visit: Visit) -> None:
 def test_the_python_code_prints_the_same_numbers(visit: Visit) -> None:
     app = open_lab(visit, kind="encoder", layer="1", head="3", step="1", method="sample", seed="3")
     for code, names in zip(app.code, (["found"], ["table"]), strict=False):
-        space: dict[str, object] = {}
+        namespace: dict[str, object] = {}
         with contextlib.redirect_stdout(io.StringIO()) as printed:
-            run_program(code.value, space)
-        assert all(name in space for name in names)
+            run_program(code.value, namespace)
+        assert all(name in namespace for name in names)
         assert printed.getvalue()
-        if "found" in space:
+        if "found" in namespace:
             parts = unpack(browser_views(app)[0].proto.bytes)[1]
-            for name, values in space["found"].values.items():  # type: ignore[attr-defined]
+            for name, values in namespace["found"].values.items():  # type: ignore[attr-defined]
                 np.testing.assert_allclose(parts[name].array, values, rtol=1e-4, atol=1e-6)
 
 
@@ -218,9 +218,9 @@ def test_the_direct_attribution_code_prints_the_same(visit: Visit) -> None:
     app = visit("pages/lab.py", lab="moves", text=TEXT, step="1", exact="1")
     program = next(box.value for box in app.code if "direct_logits" in box.value)
     assert "direct_logits(translator.model, trace, 1)" in program
-    space: dict[str, Any] = {}
-    run_program(program, space)
-    attribution = space["found"]
+    namespace: dict[str, Any] = {}
+    run_program(program, namespace)
+    attribution = namespace["found"]
     assert attribution.value == pytest.approx(attribution.table["adds"].sum())
     assert f"{attribution.value:+.2f}".replace("-", "−") in "\n".join(
         box.value for box in app.markdown

@@ -78,9 +78,9 @@ def test_sentences_become_one_file(
         (folder / computation.file).read_bytes()
     )
     code = next(block.value for block in app.code if "zipfile" in block.value)
-    space: dict[str, Any] = {}
-    run_program(code, space)
-    assert len(space["measures"]) == 2 * 24
+    namespace: dict[str, Any] = {}
+    run_program(code, namespace)
+    assert len(namespace["measures"]) == 2 * 24
 
 
 def test_given_translations_are_traced_as_they_are(

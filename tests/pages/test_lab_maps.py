@@ -94,10 +94,12 @@ def test_the_displayed_code_runs(
     app = visit(PAGE, model_folder, **PAIR, exact="1")
     measure(app, PATCH)
     (code,) = [element.value for element in app.code if "patching_sweep" in element.value]
-    space: dict[str, Any] = {}
-    run_program(code, space)
+    namespace: dict[str, Any] = {}
+    run_program(code, namespace)
     assert capsys.readouterr().out
-    np.testing.assert_allclose(space["found"].table["restored"], sweep.table["restored"], atol=1e-4)
+    np.testing.assert_allclose(
+        namespace["found"].table["restored"], sweep.table["restored"], atol=1e-4
+    )
 
 
 def test_different_lengths_are_rejected_with_both_numbers(visit: Visit, model_folder: Path) -> None:

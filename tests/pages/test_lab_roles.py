@@ -212,11 +212,11 @@ def test_the_head_can_be_switched_off_from_its_card(visit: Visit, measured: dict
 
 
 def test_the_python_code_gives_the_same(visit: Visit, measured: dict[str, Any]) -> None:
-    space: dict[str, Any] = {}
+    namespace: dict[str, Any] = {}
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-        run_program(open_lab(visit).code[-1].value, space)
+        run_program(open_lab(visit).code[-1].value, namespace)
     assert "positional" in printed.getvalue()
-    entropies = space["measured"].table()["entropy"].tolist()
+    entropies = namespace["measured"].table()["entropy"].tolist()
     assert entropies == pytest.approx([line["entropy"] for line in measured["table"]])
 
 

@@ -188,12 +188,12 @@ def test_all_changes_at_once_and_the_same_from_python(visit: Visit) -> None:
     )
     assert not messages(app)
     assert "with a token of the source masked, with an edited row and with" in main_text(app)
-    space: dict[str, Any] = {}
+    namespace: dict[str, Any] = {}
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-        run_program(app.code[0].value, space)
+        run_program(app.code[0].value, namespace)
     assert printed.getvalue()
     for kind, shares in attention_changes(app).items():
-        np.testing.assert_allclose(shares, space["found"].attention(kind), atol=1e-5)
+        np.testing.assert_allclose(shares, namespace["found"].attention(kind), atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -222,10 +222,10 @@ def test_impossible_changes_are_reported(
 def test_a_failed_comparison_leaves_the_switchboard(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refused(*args: object) -> None:
+    def fail(*args: object) -> None:
         raise ValueError("there is no word to compare")
 
-    monkeypatch.setattr(switch, "cached_comparison", refused)
+    monkeypatch.setattr(switch, "cached_comparison", fail)
     app = open_lab(visit, off="e1.2")
     assert any("there is no word to compare" in message for message in messages(app))
     assert any("off" in unpack(message.proto.bytes)[0] for message in browser_views(app))

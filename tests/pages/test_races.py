@@ -39,11 +39,11 @@ def start_button(app: AppTest, race: str) -> Any:
     return app.button(key=f"start-race-{race}")
 
 
-def finish(jobs: Jobs, race_id: str, better: str, by: float = 0.5) -> None:
+def finish(jobs: Jobs, race_id: str, better: str, margin: float = 0.5) -> None:
     """Finish every run of a race; the entry `better` has the lowest loss."""
     for run in race_runs(jobs, race_id):
         path = jobs.folder(run.info.name).path
-        loss = run.race.seed / 100 + (0 if run.race.entry == better else by)
+        loss = run.race.seed / 100 + (0 if run.race.entry == better else margin)
         metrics = {"step": run.info.steps, "valid_loss": loss, "sequence_accuracy": 1 - loss}
         lines = [{"step": 1, "loss": 3.0, "seconds": 0.5}, metrics]
         (path / "metrics.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
@@ -104,9 +104,9 @@ def test_the_table_and_the_verdicts_match_the_runs(visit: Visit, jobs: Jobs) -> 
     assert "0.520 ± 0.010 (0.510 to 0.530)" in text
     assert "98.0% ± 1.0% (97.0% to 99.0%)" in text
     assert "3 of 3" in text
-    words = [line for line in text.split("\n") if "badge" in line or line.startswith(":")]
-    assert sum("Holds" in word for word in words) == 2
-    assert sum("Inconclusive" in word for word in words) == 1  # learned against none
+    verdicts = [line for line in text.split("\n") if "badge" in line or line.startswith(":")]
+    assert sum("Holds" in verdict for verdict in verdicts) == 2
+    assert sum("Inconclusive" in verdict for verdict in verdicts) == 1  # learned against none
     assert "Someone else's race" in text
     assert [element.label for element in app.button] == ["Larger"]  # the frame's button
     figures = app.get("plotly_chart")
@@ -143,8 +143,8 @@ def test_races_of_others_are_listed_after_own_ones(visit: Visit, jobs: Jobs) -> 
 
 def test_training_loss_is_drawn_as_means_of_ten_steps() -> None:
     steps = np.arange(1.0, 26)
-    at, loss = one_race._smooth(steps, steps**2)
-    assert at.tolist() == [10, 20]  # the last five are too few
+    last_steps, loss = one_race._smooth(steps, steps**2)
+    assert last_steps.tolist() == [10, 20]  # the last five are too few
     assert loss.tolist() == [np.mean(steps[:10] ** 2), np.mean(steps[10:20] ** 2)]
     assert len(one_race._smooth(steps[:3], steps[:3])[0]) == 0
 
@@ -172,7 +172,7 @@ def test_scores_without_a_model_or_a_sentence(visit: Visit, tmp_path: Path) -> N
     assert "must be a whole number from 1 to 1024" in visible_text(app)
 
 
-def start(app: AppTest) -> None:
+def start_layer_race(app: AppTest) -> None:
     app.button(key="start-race-layers").click().run()
     assert not app.exception
 
@@ -180,7 +180,7 @@ def start(app: AppTest) -> None:
 def test_a_race_of_layers_is_started_shown_stopped_and_deleted(visit: Visit, jobs: Jobs) -> None:
     app = visit(WHY, part="race")
     assert "7 settings × 1 seed = 7 runs" in visible_text(app)
-    start(app)
+    start_layer_race(app)
     (race_id,) = {run.race.id for run in race_runs(jobs)}
     assert app.query_params["race"] == race_id
     assert app.query_params["part"] == "race"

@@ -115,7 +115,7 @@ def test_settings_of_the_replaced_run_apply_to_the_new_one(
         def from_dict(self, params: dict[str, str]) -> None:
             self.data = params
 
-    def script_run(params: dict[str, str]) -> None:
+    def run_script(params: dict[str, str]) -> None:
         monkeypatch.setattr(streamlit, "query_params", Parameters(params))
         state.open_address(PAGE)
         state.write_address()
@@ -123,12 +123,12 @@ def test_settings_of_the_replaced_run_apply_to_the_new_one(
     def change_setting(run: str, name: str, value: Any) -> str:
         streamlit.session_state["key"] = value
         quick_settings._restart(run, OTHER_VISITOR, name, "key")
-        script_run({"run": run})  # the browser has not received the new run's URL
+        run_script({"run": run})  # the browser has not received the new run's URL
         current: str = state.page_view().run
         return current
 
     old = submit_run(jobs)
-    script_run({"run": old})
+    run_script({"run": old})
     assert change_setting(old, "n_heads", 1) != old
     new = change_setting(old, "n_layers", 1)
     model = jobs.folder(new).config()
@@ -136,7 +136,7 @@ def test_settings_of_the_replaced_run_apply_to_the_new_one(
     assert (model.model.n_heads, model.model.n_layers) == (1, 1)
     assert change_setting(old, "n_layers", 1) == new  # reported once more: nothing restarts
     assert change_setting(new, "n_layers", 2) != new
-    script_run({})  # the visitor has gone to the list of runs
+    run_script({})  # the visitor has gone to the list of runs
     streamlit.session_state["key"] = 4
     quick_settings._restart(old, OTHER_VISITOR, "n_layers", "key")
     assert state.page_view().run == ""

@@ -103,7 +103,7 @@ def test_a_recursive_object_is_counted_once() -> None:
 
 
 @pytest.fixture(autouse=True)
-def _own(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "results", SizedCache(100_000))
 
 

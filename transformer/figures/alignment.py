@@ -67,9 +67,9 @@ def alignment(
                 line={"color": colour, "width": width, "dash": dash},
                 hoverinfo="skip",
             )
-    _words(figure, source, 0, "middle left", dark)
-    _words(figure, target, 1, "middle right", dark)
-    _middles(figure, source, target, predicted, scores, None if sure is None else good)
+    _draw_words(figure, source, 0, "middle left", dark)
+    _draw_words(figure, target, 1, "middle right", dark)
+    _add_hover_markers(figure, source, target, predicted, scores, None if sure is None else good)
     _lay_out(figure, WORD_SPACING * max(n_src, n_tgt) + 110, dark)
     figure.update_xaxes(visible=False, range=[-0.95, 1.95], fixedrange=True)
     figure.update_yaxes(visible=False, range=[max(n_src, n_tgt) - 0.4, -1.4], fixedrange=True)
@@ -125,7 +125,9 @@ def two_rows(
     return figure
 
 
-def _words(figure: go.Figure, words: Sequence[str], x: int, text_position: str, dark: bool) -> None:
+def _draw_words(
+    figure: go.Figure, words: Sequence[str], x: int, text_position: str, dark: bool
+) -> None:
     figure.add_scatter(
         x=[x] * len(words),
         y=list(range(len(words))),
@@ -141,7 +143,7 @@ def _words(figure: go.Figure, words: Sequence[str], x: int, text_position: str, 
     )
 
 
-def _middles(
+def _add_hover_markers(
     figure: go.Figure,
     source: Sequence[str],
     target: Sequence[str],

@@ -83,7 +83,7 @@ def query_key_figure(
                 hovertemplate="%{text}<extra></extra>",
             )
     if chosen is not None:
-        _link(figure, points, links, chosen, dark)
+        _draw_links(figure, points, links, chosen, dark)
     axes = [f"axis {n}, {share:.0%} of the variance" for n, share in enumerate(explained, start=1)]
     figure.update_layout(
         template=theme(dark),
@@ -99,7 +99,7 @@ def query_key_figure(
     return figure, curves
 
 
-def _link(
+def _draw_links(
     figure: go.Figure,
     points: Float[np.ndarray, "point 2"],
     links: Sequence[AttentionLink],

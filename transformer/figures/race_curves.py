@@ -90,7 +90,7 @@ def mean(seeds: Sequence[Curve]) -> Curve | None:
 
 
 def _lay_out(figure: go.Figure, name: str, share: bool, top: float | None, dark: bool) -> None:
-    _base_layout(figure, dark, name)
+    _set_base_layout(figure, dark, name)
     figure.update_layout(hovermode="closest")
     figure.update_xaxes(title="step", rangemode="tozero")
     figure.update_yaxes(title=name, rangemode="tozero")
@@ -170,7 +170,7 @@ def _lay_out_distances(
     figure: go.Figure, entries: Mapping[str, Sequence[Curve]], dark: bool
 ) -> None:
     ticks = sorted({int(d) for seeds in entries.values() for x, _ in seeds for d in x})
-    _base_layout(figure, dark, "distance")
+    _set_base_layout(figure, dark, "distance")
     figure.update_xaxes(
         title="distance between reading and writing a letter, positions",
         type="log", tickvals=ticks, ticktext=[str(tick) for tick in ticks],
@@ -186,7 +186,7 @@ def _lay_out_distances(
         _note_empty(figure)
 
 
-def _base_layout(figure: go.Figure, dark: bool, revision: str) -> None:
+def _set_base_layout(figure: go.Figure, dark: bool, revision: str) -> None:
     """Set what both kinds of figure share; the reader's zoom stays while `revision` is the same."""
     figure.update_layout(
         template=theme(dark),

@@ -72,7 +72,7 @@ def against_width(
         figure.add_vline(
             x=marked_d_k, line={"color": "rgba(128,128,128,0.7)", "width": 1.5, "dash": "dot"}
         )
-    _base_layout(figure, dark)
+    _set_base_layout(figure, dark)
     figure.update_layout(legend={"orientation": "h", "y": 1.02, "x": 0, "yanchor": "bottom"})
     ticks = sorted(set(table["d_k"]))[::2]
     figure.update_xaxes(title="d_k", type="log", tickvals=ticks, ticktext=[str(t) for t in ticks])
@@ -116,7 +116,7 @@ def one_row(
         top = y_limits[row - 1]
         low = -top if row == 1 else 0.0
         figure.update_yaxes(title=STAGES[row - 1], range=[1.05 * low, 1.05 * top], row=row, col=1)
-    _base_layout(figure, dark)
+    _set_base_layout(figure, dark)
     figure.update_layout(showlegend=False, bargap=0.15)
     figure.update_xaxes(title="key", row=3, col=1)
     figure.update_yaxes(title_font={"size": 12})
@@ -155,14 +155,14 @@ def by_head(
             f"%{{customdata[2]:.3~g}}<br>{escape(title, quote=False)} %{{y:.3f}}"
             "<extra>%{fullData.name}</extra>",
         )
-    _base_layout(figure, dark)
+    _set_base_layout(figure, dark)
     figure.update_layout(legend={"orientation": "h", "y": 1.02, "x": 0, "yanchor": "bottom"})
     figure.update_xaxes(title="layer (heads side by side)", dtick=1, showgrid=False)
     figure.update_yaxes(title=title, range=[-0.02, 1.04])
     return figure
 
 
-def _base_layout(figure: go.Figure, dark: bool) -> None:
+def _set_base_layout(figure: go.Figure, dark: bool) -> None:
     axis: dict[str, Any] = {"zeroline": True, "zerolinecolor": FAINT}
     figure.update_layout(
         template=theme(dark),

@@ -104,13 +104,13 @@ def test_click_while_another_run_is_requested(
         drawing["after"] = True
 
 
-def ending() -> None:
+def stop_run() -> None:
     raise RunStopped
 
 
 def test_a_late_run_does_not_undo_a_newer_one() -> None:
     page = Page()
-    old_run, new_run = page.drawing(ending), page.drawing()
+    old_run, new_run = page.drawing(stop_run), page.drawing()
     new_run.on_script_will_rerun(press())
     with pytest.raises(RunStopped):
         old_run.on_script_will_rerun(press())

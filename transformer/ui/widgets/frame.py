@@ -49,10 +49,12 @@ def page_button(file: str, label: str, icon: str, key: str = "", **changes: Any)
 
 
 def callback_button(
-    label: str, icon: str, act: Callable[..., None], *args: Any, **more: Any
+    label: str, icon: str, act: Callable[..., None], *args: Any, **options: Any
 ) -> None:
-    """Draw a button that calls `act(*args)`; `more` are options of `st.button`."""
-    st.button(label, icon=f":material/{icon}:" if icon else None, on_click=act, args=args, **more)
+    """Draw a button that calls `act(*args)`; `options` are those of `st.button`."""
+    st.button(
+        label, icon=f":material/{icon}:" if icon else None, on_click=act, args=args, **options
+    )
 
 
 def state_button(label: str, icon: str, changes: Mapping[str, Any], **options: Any) -> None:
