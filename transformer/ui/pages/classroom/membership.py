@@ -168,7 +168,7 @@ def _leader(classroom: Classroom) -> None:
     if len(names) > 1:
         name_list = " · ".join(frame.plain(name or "a teacher without a name") for name in names)
         st.caption(f"Teachers: {name_list}")
-    frame.page_link(HOME, "Start →")
+    frame.page_link(HOME, "Open the home page →")
 
 
 def _colleague_code(classroom: Classroom) -> None:
