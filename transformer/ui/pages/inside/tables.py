@@ -45,7 +45,7 @@ def _heading(model: Model, panel: Panel) -> None:
     size = f"{rows} × {columns}" if panel.values.size > 1 else ""
     with st.container(horizontal=True, vertical_alignment="center"):
         title, symbol = display_names.display_text(panel.title), display_names.latex(panel.symbol)
-        st.markdown(f"**{stops.with_formulas(title)}**  ${symbol}$  :small[:gray[{size}]]")
+        st.markdown(f"**{stops.with_formulas(title)}** &emsp; ${symbol}$ :small[:gray[{size}]]")
         titles = {box.name: box.title for box in boxes(model.translator.model.config)}
         if panel.origin in titles:
             name, layer = stops.split_layer(panel.origin)
