@@ -112,8 +112,8 @@ def main(checkpoints: Path) -> None:
     with chromium() as browser:
         start = time.perf_counter()
         with app_server(checkpoints) as (address, server):
-            ready = 1000 * (time.perf_counter() - start)
-            report("start the server", [ready])
+            start_ms = 1000 * (time.perf_counter() - start)
+            report("start the server", [start_ms])
             page = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()
             page.goto(f"{address}/translate")
             page.locator(".hu-steps").wait_for()

@@ -141,9 +141,11 @@ def time_to_appear(browser: Browser, address: str, selector: str, mbit: float = 
     context.add_init_script(RECORD_APPEARANCE % json.dumps(selector))
     page = context.new_page()
     if mbit:
-        line = {"downloadThroughput": mbit * 125_000, "uploadThroughput": mbit * 125_000}
+        rates = {"downloadThroughput": mbit * 125_000, "uploadThroughput": mbit * 125_000}
         protocol = context.new_cdp_session(page)
-        protocol.send("Network.emulateNetworkConditions", {"offline": False, "latency": 40, **line})
+        protocol.send(
+            "Network.emulateNetworkConditions", {"offline": False, "latency": 40, **rates}
+        )
     page.goto(address)
     milliseconds = float(page.evaluate("window.seen"))
     context.close()

@@ -55,7 +55,7 @@ class Student:
 
     Attributes:
         message: the last message about the teacher's view.
-        drawn: time at which each change was on screen, by the number of its message.
+        shown_at: time at which each change was on screen, by the number of its message.
         errors: sentences about pages that showed another view.
     """
 
@@ -67,7 +67,7 @@ class Student:
         self._open = ExitStack()
         self.news = self._open.enter_context(open_socket(address, PATH, visitor))
         self.message: dict[str, Any] = {"number": 0, "page": "class", "params": {}}
-        self.drawn: dict[int, float] = {}
+        self.shown_at: dict[int, float] = {}
         self.errors: list[str] = []
         self._report_at = 0.0
         self._stop = threading.Event()
@@ -84,20 +84,20 @@ class Student:
                     self._report_head()
                 continue
             if message["state"] == "follows" and message["number"] > self.message["number"]:
-                self._go(message)
+                self._follow_message(message)
 
-    def _go(self, message: dict[str, Any]) -> None:
+    def _follow_message(self, message: dict[str, Any]) -> None:
         previous, params = self.message, message["params"]
         same_page = message["page"] == previous["page"] == "attention" and "head" in params
         if same_page and _outside_explorer(params) == _outside_explorer(previous["params"]):
-            self.drawn[message["number"]] = time.time()
+            self.shown_at[message["number"]] = time.time()
             self._report_at = time.time() + REPORT_DELAY + random.random() * REPORT_SPREAD
         else:
             self.session.rerun()
-            self.drawn[message["number"]] = time.time()
+            self.shown_at[message["number"]] = time.time()
             if message["page"] != self.session.page:
                 self.session.page, self.session.widgets = message["page"], {}
-            self._compare(message)
+            self._check_view(message)
         self.message = message
 
     def _report_head(self) -> None:
@@ -106,9 +106,9 @@ class Student:
         state = {name: params.get(name, value) for name, value in DEFAULTS.items()}
         explorer = self.session.elements["bidi_component", "heads_up.explorer"]
         self.session.rerun(WidgetState(id=explorer.id, json_value=json.dumps({"state": state})))
-        self._compare(self.message)
+        self._check_view(self.message)
 
-    def _compare(self, message: dict[str, Any]) -> None:
+    def _check_view(self, message: dict[str, Any]) -> None:
         actual = dict(parse_qsl(self.session.query))
         if actual != message["params"]:
             self.errors.append(f"the page shows {actual} instead of {message['params']}")

@@ -96,12 +96,12 @@ class MeasuredLesson:
 
     def change(self, kind: str, act: Callable[[], float]) -> tuple[float, dict[str, list[float]]]:
         """Make a change; return its time in seconds since 1970, and `times` of this kind."""
-        before = {id(student): len(student.drawn) for student in self.students}
+        before = {id(student): len(student.shown_at) for student in self.students}
         changed_at = act()
         self.wait()
         times = self.times.setdefault(kind, {"sessions": []})
         for student in self.students:
-            run_times = [*student.drawn.values()][before[id(student)] :]
+            run_times = [*student.shown_at.values()][before[id(student)] :]
             times["sessions"] += [1000 * (run_times[-1] - changed_at)] if run_times else []
             self.late += not run_times
         return changed_at, times
@@ -113,7 +113,7 @@ class MeasuredLesson:
         """Change the page, sentences and heads, as in a lesson."""
         raise NotImplementedError
 
-    def warm(self) -> None:
+    def warm_up(self) -> None:
         """Run one round without measuring it, so that the sentences are cached."""
         self.round()
         self.times.clear()
@@ -229,8 +229,8 @@ def main(students: int, minutes: float, checkpoints: Path) -> None:
             teacher_session = Teacher(address)
             students_joined = join_students(address, teacher_session.code, students)
             lesson: MeasuredLesson = SessionLesson(teacher_session, students_joined)
-            lesson.warm()
-            first = memory().rss / 1e6
+            lesson.warm_up()
+            start_mb = memory().rss / 1e6
             run_lesson(lesson, address, teacher_session.code, minutes)
             teacher_session.close()
             print(f"With {1 + BROWSERS} browsers on the same cores:")
@@ -239,11 +239,11 @@ def main(students: int, minutes: float, checkpoints: Path) -> None:
                 pages = [join(browser, address, code) for _ in range(min(BROWSERS, students))]
                 students_joined = join_students(address, code, students - len(pages))
                 lesson = BrowserLesson(teacher, pages, students_joined)
-                lesson.warm()
+                lesson.warm_up()
                 run_lesson(lesson, address, code, minutes)
-            last = memory().rss / 1e6
+            end_mb = memory().rss / 1e6
     label = "server, MB at the start and at the end"
-    print(f"{label:<58} {first:8.0f} {last:8.0f}   (goal: less than {MEMORY_GOAL_MB})")
+    print(f"{label:<58} {start_mb:8.0f} {end_mb:8.0f}   (goal: less than {MEMORY_GOAL_MB})")
 
 
 if __name__ == "__main__":

@@ -54,16 +54,16 @@ def random_marian(folder: Path) -> MarianMTModel:
     )
     model = MarianMTModel(config).eval()
     model.save_pretrained(folder)
-    written = io.BytesIO()
+    vocabulary_file = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter([TEXT] * 3),
-        model_writer=written,
+        model_writer=vocabulary_file,
         vocab_size=30,
         hard_vocab_limit=False,
         minloglevel=2,
     )
     for name in ("source.spm", "target.spm"):
-        (folder / name).write_bytes(written.getvalue())
+        (folder / name).write_bytes(vocabulary_file.getvalue())
     pieces = ["</s>", "<unk>", *(f"piece{n}" for n in range(PIECES - 3)), "<pad>"]
     (folder / "vocab.json").write_text(json.dumps({piece: n for n, piece in enumerate(pieces)}))
     return model
@@ -157,8 +157,8 @@ def main() -> None:
     print(f"peak memory of a process that loads it and traces once: {peak_bytes / 2**20:,.0f} MiB")
     for rows in (1, 32):
         print(f"{rows} sentences, tokens/s: {compare_speed(translator, model, rows, rounds)}")
-    traced = [seconds(lambda: translator.trace(TEXT, max_len=TOKENS)) for _ in range(rounds)]
-    print(f"a complete trace of {TOKENS} tokens: {statistics.median(traced):.2f} s")
+    trace_times = [seconds(lambda: translator.trace(TEXT, max_len=TOKENS)) for _ in range(rounds)]
+    print(f"a complete trace of {TOKENS} tokens: {statistics.median(trace_times):.2f} s")
 
 
 if __name__ == "__main__":

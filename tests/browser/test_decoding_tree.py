@@ -29,9 +29,9 @@ def test_the_tree_is_navigated_with_the_keyboard(
     box, branch = page.locator(".hu-treebox"), page.locator(".hu-branch")
     values = branch.locator("dd")
 
-    def node_box(node: BeamNode) -> None:
+    def check_box(node: BeamNode) -> None:
         expect(branch.locator(".hu-piece")).to_have_text(
-            [element.token for element in tree.path(node)]
+            [ancestor.token for ancestor in tree.path(node)]
         )
         displayed = [text.replace("−", "-") for text in values.all_inner_texts()]
         assert percent(displayed[0]) == pytest.approx(node.probability, abs=6e-4)
@@ -40,12 +40,12 @@ def test_the_tree_is_navigated_with_the_keyboard(
         assert displayed[3].startswith(node.status)
 
     current = tree.nodes[0]
-    node_box(current)
+    check_box(current)
     box.focus()
     while tree.children(current) and current.depth < 4:
         page.keyboard.press("ArrowRight")
         current = next(child for child in tree.children(current) if child.best)
-        node_box(current)
+        check_box(current)
     visited = {current.index}
     for _ in range(6):  # every node of a step is reached, none twice
         page.keyboard.press("ArrowDown")

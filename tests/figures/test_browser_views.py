@@ -62,7 +62,7 @@ def test_views_get_the_same_data_as_in_python(pair: str, tmp_path: Path) -> None
         measured = unpack(base64.b64decode(actual["measured"]))[0]
         first_state = initial_explorer_state(cached_trace, state_of({}), ALIGNER)
         assert measured["start"] == first_state
-        notices = [side.data() for side in head_notices(cached_trace, ALIGNER)]
+        notices = [notice.data() for notice in head_notices(cached_trace, ALIGNER)]
         assert measured["notices"] == json.loads(json.dumps(notices))
         assert packed.keys() == parts.keys()
         for name, part in parts.items():

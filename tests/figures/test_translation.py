@@ -155,7 +155,7 @@ def test_bytes_are_joined_in_words_and_in_alternatives() -> None:
     trace.translation.ids = tuple(range(len(trace.predicted_tokens)))
     candidate = Candidate("▁a", 1, 0.5)
     trace.translation.steps = [Step(n, (), (candidate,), candidate) for n in range(len(tokens))]
-    assert [candidate["text"] for candidate in glance_data(trace)["words"]] == [
+    assert [word["text"] for word in glance_data(trace)["words"]] == [
         "Éteins",
         "la⟨E2⟩.",
     ]

@@ -198,23 +198,23 @@ def _draw(
     number_format = ".1%" if quantity.share else ".4~g"
     for part, (xs, ys) in parts.items():
         text = f"{_plain(name)} · {part}" if name else part
-        valid = part == "validation"
-        behind = not valid and "validation" in parts
+        is_validation = part == "validation"
+        is_behind = not is_validation and "validation" in parts
         figure.add_scatter(
             x=xs,
             y=ys,
             name=text,
             legendgroup=str(index),
-            mode="lines+markers" if valid else "lines",
+            mode="lines+markers" if is_validation else "lines",
             # Training is noisy and drawn behind validation in the same colour: dashes would hide
             # its peaks.
             line={
                 "color": colour,
-                "dash": "solid" if behind else dash,
-                "width": 2.2 if valid else 1.4,
+                "dash": "solid" if is_behind else dash,
+                "width": 2.2 if is_validation else 1.4,
             },
             marker={"symbol": MARKERS[index % len(MARKERS)], "size": 7},
-            opacity=0.5 if behind else 1.0,
+            opacity=0.5 if is_behind else 1.0,
             hovertemplate=f"%{{y:{number_format}}} at {'step ' if x == 'step' else ''}%{{x:,.6~g}}"
             f"{' s' if x == 'seconds' else ''}<extra>%{{fullData.name}}</extra>",
         )

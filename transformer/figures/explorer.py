@@ -90,11 +90,11 @@ def explorer_page(
 ) -> str:
     """Return the explorer as one HTML file with every layer, unpacked when it is first shown."""
     state = sides[0].resolved(state_of(start))
-    looked_at = str(state["kind"]), int(state["layer"])
+    open_layer = str(state["kind"]), int(state["layer"])
     later = [
         part
         for number, side in enumerate(sides)
-        for part in prefixed(list(side.everything(*looked_at)), number)
+        for part in prefixed(list(side.everything(*open_layer)), number)
     ]
     first = data_script(
         "id", "hu-first", explorer_data(sides, state, [], later=later, notices=notices)

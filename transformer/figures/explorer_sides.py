@@ -129,8 +129,8 @@ class ExplorerData:
         """Return layer and head with the sharpest pattern: the largest mean over columns of a
         column's greatest weight. It only chooses which head opens first."""
         if kind not in self._clearest:
-            marks = np.stack(self.weights(kind)).max(axis=2).mean(axis=2)
-            layer, head = np.unravel_index(int(marks.argmax()), marks.shape)
+            sharpness = np.stack(self.weights(kind)).max(axis=2).mean(axis=2)
+            layer, head = np.unravel_index(int(sharpness.argmax()), sharpness.shape)
             self._clearest[kind] = int(layer), int(head)
         return self._clearest[kind]
 
@@ -272,7 +272,7 @@ def fixed_header() -> dict[str, Any]:
         }
         for measure in MEASURES.values()
     }
-    terms = {name: tip(called) for name, called in _EXPLAINED.items()}
+    terms = {name: tip(term) for name, term in _EXPLAINED.items()}
     return {"defaults": DEFAULTS, "measures": measures_known, "terms": terms}
 
 

@@ -55,12 +55,14 @@ def live_script() -> JoinedModules:
         f'import {{ {name} }} from "./{file}.js";\n'
         for name, file in (("openLesson", "live-lesson"), ("openLive", "live"))
     )
-    read = "const read = (id) => JSON.parse(document.getElementById(id)?.textContent ?? 'null');\n"
+    read_function = (
+        "const read = (id) => JSON.parse(document.getElementById(id)?.textContent ?? 'null');\n"
+    )
     start = (
         'if (read("hu-lesson")) openLesson(TABS, read("hu-site"), read("hu-lesson"));\n'
         'else openLive(TABS, read("hu-site"));\n'
     )
-    return join_modules(f"{TABS}\n{imports}{read}{start}")
+    return join_modules(f"{TABS}\n{imports}{read_function}{start}")
 
 
 def worker_scripts() -> dict[str, str]:
@@ -81,10 +83,10 @@ def service_worker(version: str, files: Sequence[str]) -> str:
     """Return the service worker script, which caches these files for offline use."""
     script = (BROWSER / SERVICE_WORKER).read_text(encoding="utf-8")
     for name, value in (("VERSION", json.dumps(version)), ("FILES", json.dumps(list(files)))):
-        empty = f"const {name} = {'[]' if name == 'FILES' else chr(34) * 2};"
-        if empty not in script:
-            raise ValueError(f"{SERVICE_WORKER} needs the line {empty!r}, which is replaced.")
-        script = script.replace(empty, f"const {name} = {value};")
+        placeholder = f"const {name} = {'[]' if name == 'FILES' else chr(34) * 2};"
+        if placeholder not in script:
+            raise ValueError(f"{SERVICE_WORKER} needs the line {placeholder!r}, which is replaced.")
+        script = script.replace(placeholder, f"const {name} = {value};")
     return script
 
 

@@ -77,13 +77,13 @@ def _read_models(checkpoints: Path, runs: Path, visitor: str) -> dict[str, Liste
 
 def _model_of_run(run: Path, visitor: str) -> ListedModel | None:
     """Return a run's model; None if it uses another visitor's sentences and is not shared."""
-    path, of = (
+    path, details = (
         run / "checkpoint",
         _run_details(run, _file_stamp(run / "config.json"), _file_stamp(run / "job.json")),
     )
-    if of is None:
+    if details is None:
         return ListedModel(path, run.name, count_weights(path))
-    title, shared, held_by = of
+    title, shared, held_by = details
     if not shared and visitor not in held_by:
         return None
     label = f"run: {title or run.name} ({run.name})"

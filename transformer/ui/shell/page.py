@@ -49,7 +49,7 @@ def page(file: str) -> Iterator[Model]:
             if len(offered) > 1:
                 _choose_model(offered)
         model = _model(folders, problems)
-        _begin(file, model, problems)
+        _draw_top(file, model, problems)
         try:
             yield model
         except ValueError as error:
@@ -62,7 +62,7 @@ def page_without_model(file: str) -> Iterator[None]:
     with _frame(file) as problems:
         with _navigation_bar(file):
             pass
-        _begin(file, None, problems)
+        _draw_top(file, None, problems)
         try:
             yield
         except ValueError as error:
@@ -98,9 +98,9 @@ def _style(large: bool) -> str:
 @contextmanager
 def _navigation_bar(file: str) -> Iterator[None]:
     with st.container(horizontal=True, vertical_alignment="center", key="navigation-bar"):
-        for page_file, page in PAGES.items():
-            if page.in_navigation or page_file == file:
-                page_link(page_file, page.title)
+        for page_file, entry in PAGES.items():
+            if entry.in_navigation or page_file == file:
+                page_link(page_file, entry.title)
         yield
         if file != HOME:  # the home page always shows whole words
             display_names.exact_toggle()
@@ -122,7 +122,7 @@ def _navigation_bar(file: str) -> Iterator[None]:
         views.component("copylink")(key="copylink", data=link_data)
 
 
-def _begin(file: str, model: Model | None, problems: list[str]) -> None:
+def _draw_top(file: str, model: Model | None, problems: list[str]) -> None:
     """Draw the class, the lesson, the problems with the address and the heading."""
     following.lead_to_page(file)  # first, so that the class need not wait for the rest of the page
     following.class_line(file)
@@ -167,23 +167,23 @@ def _choose_model(offered: dict[str, str]) -> None:
 
 def _on_model_change(name: str, key: str) -> None:
     """Select another model; reset a text of another task, a translation into another language."""
-    folders, chosen = models.checkpoints(), st.session_state[key]
-    first = state.view().model or models.default()
+    folders, new_name = models.checkpoints(), st.session_state[key]
+    old_name = state.view().model or models.default()
     view = state.view()
-    if chosen is None:
+    if new_name is None:
         return
-    before, new = (
-        about(folders[model]) if model in folders else About() for model in (first, chosen)
+    old_model, new_model = (
+        about(folders[model]) if model in folders else About() for model in (old_name, new_name)
     )
     reset: dict[str, Any] = {}
-    if before.kind != new.kind:
+    if old_model.kind != new_model.kind:
         reset |= {"text": EXAMPLE, "other": "", "target": ""}
-    elif before.writes != new.writes:
-        was_example_translation = view.target and view.target == before.translation(view.text)
-        reset["target"] = new.translation(view.text) if was_example_translation else ""
+    elif old_model.writes != new_model.writes:
+        was_example_translation = view.target and view.target == old_model.translation(view.text)
+        reset["target"] = new_model.translation(view.text) if was_example_translation else ""
     if view.method == "forced" and not reset.get("target", view.target):
         reset["method"] = "greedy"
-    state.change(model=chosen, **reset)
+    state.change(model=new_name, **reset)
 
 
 def _model(folders: dict[str, Path], problems: list[str]) -> Model:

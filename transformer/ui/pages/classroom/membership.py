@@ -39,14 +39,14 @@ def join_or_open() -> None:
 
 def _join(code: str) -> None:
     with st.form("class-join"):
-        typed = st.text_input("Code", code, max_chars=20, placeholder="K7F A2P")
+        typed_code = st.text_input("Code", code, max_chars=20, placeholder="K7F A2P")
         name = st.text_input(
             "First name (optional)", max_chars=MAX_NAME_LENGTH, autocomplete="given-name"
         )
         if not st.form_submit_button("Join", type="primary"):
             st.caption(PRIVACY)
             return
-    live_classes.classes().join(typed, visitor.ensure_id(), visitor.address_hash(), name)
+    live_classes.classes().join(typed_code, visitor.ensure_id(), visitor.address_hash(), name)
     state.set_fields(code="")
     following.follow_again()
     state.rerun_page()
@@ -69,8 +69,8 @@ def _open() -> None:
 def student(classroom: Classroom) -> None:
     me = classroom.member(visitor.current_id())
     teacher = frame.plain(live_classes.teacher_name(classroom))
-    student_name = f" as **{frame.plain(me.label)}**" if me else ""
-    frame.lead_text(f"You are in the class of **{teacher}**{student_name}.")
+    name_note = f" as **{frame.plain(me.label)}**" if me else ""
+    frame.lead_text(f"You are in the class of **{teacher}**{name_note}.")
     capitalized_teacher = f"{teacher[:1].upper()}{teacher[1:]}"
     if classroom.view_to_follow is not None:
         st.markdown(
@@ -215,9 +215,9 @@ def _members(classroom: Classroom) -> None:
 
 def qr_code(link: str) -> bytes:
     """Return a PNG of the link's QR code: dark on white in every theme, with its quiet zone."""
-    out = io.BytesIO()
-    segno.make_qr(link, error="m").save(out, kind="png", scale=QR_MODULE_PIXELS, border=4)
-    return out.getvalue()
+    png = io.BytesIO()
+    segno.make_qr(link, error="m").save(png, kind="png", scale=QR_MODULE_PIXELS, border=4)
+    return png.getvalue()
 
 
 def _address(query: str) -> str:

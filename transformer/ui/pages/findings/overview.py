@@ -108,7 +108,7 @@ def _run_controls(
 ) -> None:
     """Draw a button for all remaining findings, and a download of all verdicts."""
     visitor_id = visitor.current_id()
-    own_keys = [look.key for look in statuses.values() if look.live and look.is_requester]
+    own_keys = [status.key for status in statuses.values() if status.live and status.is_requester]
     remaining = [
         name for name, status in statuses.items() if status.status != "done" and not status.live
     ]

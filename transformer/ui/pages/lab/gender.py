@@ -93,11 +93,11 @@ def _sentence() -> None:
         key="pair-example",
         required=True,
         label_visibility="collapsed",
-        on_change=_example,
+        on_change=_choose_example,
     )
 
 
-def _example() -> None:
+def _choose_example() -> None:
     if st.session_state["pair-example"] is not None:
         state.change(pair=st.session_state["pair-example"])
 
@@ -233,7 +233,7 @@ def _heads(pair: MinimalPair, heads: Sequence[Head], *, from_figures: bool) -> N
         rows.append(
             [
                 f"{KINDS[kind]}, {display_names.head(layer, head)}",
-                *(f"{each[0]:.0%}" for each in weights),
+                *(f"{head_weights[0]:.0%}" for head_weights in weights),
                 f"{(weights[0][1] + weights[1][1]) / 2:.0%}",
             ]
         )
@@ -259,18 +259,21 @@ def _mean(weights: np.ndarray) -> np.ndarray:
 
 def _without_heads(model: Model, pair: MinimalPair, heads: Sequence[Head]) -> None:
     st.header("Without these heads")
-    off = _cached_pair(model, state.view(Lab).pair, tuple(heads))
-    _translations(off, ", heads off")
-    before = [pair.genders(n) for n in range(len(pair.occupations))]
-    genders_after = [off.genders(n) for n in range(len(off.occupations))]
+    pair_without_heads = _cached_pair(model, state.view(Lab).pair, tuple(heads))
+    _translations(pair_without_heads, ", heads off")
+    genders_before = [pair.genders(n) for n in range(len(pair.occupations))]
+    genders_after = [
+        pair_without_heads.genders(n) for n in range(len(pair_without_heads.occupations))
+    ]
     changed = sum(
-        was != now
-        for b, a in zip(before, genders_after, strict=True)
-        for was, now in zip(b, a, strict=True)
+        old_gender != new_gender
+        for old_pair, new_pair in zip(genders_before, genders_after, strict=True)
+        for old_gender, new_gender in zip(old_pair, new_pair, strict=True)
     )
     st.markdown(
-        f"**{changed} of {2 * len(before)} genders differ from those with all heads.** A head that "
-        "attends to the pronoun has other functions too, so other words may change as well."
+        f"**{changed} of {2 * len(genders_before)} genders differ from those with all heads.** "
+        "A head that attends to the pronoun has other functions too, so other words may change as "
+        "well."
     )
 
 

@@ -314,9 +314,7 @@ def _rules(card: HeadRole, report: Mapping[str, Any]) -> None:
 
 def _measure_table(card: HeadRole, report: Mapping[str, Any]) -> None:
     same_kind = [
-        other_measures["measures"]
-        for other_measures in report["cards"]
-        if other_measures["kind"] == card.kind
+        other_card["measures"] for other_card in report["cards"] if other_card["kind"] == card.kind
     ]
     rows = []
     for name, label in GRID_MEASURES.items():

@@ -36,11 +36,11 @@ def order(model: Model) -> None:
             for index, text in enumerate(pair)
         ],
     )
-    same = result.translations["without"][0] == result.translations["without"][1]
+    is_same_translation = result.translations["without"][0] == result.translations["without"][1]
     st.markdown(
         "**Without positions the two sentences are indistinguishable**: both get the same "
         "translation."
-        if same
+        if is_same_translation
         else "Without positions the encoder outputs are equal up to rounding, but that can "
         "change the translation."
     )

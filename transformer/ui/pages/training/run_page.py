@@ -338,7 +338,7 @@ class RunOverview:
         with self._lock:
             if time.monotonic() >= self._until:
                 self._infos = tuple(live_jobs.jobs().runs())
-                waiting = {show.name for show in self._infos if show.queue_position is not None}
+                waiting = {info.name for info in self._infos if info.queue_position is not None}
                 durations = {
                     name: self._durations.get(name) or _estimated_seconds(name) for name in waiting
                 }
@@ -350,11 +350,11 @@ class RunOverview:
         """Return the seconds until the run at this queue position starts; None if unknown."""
         infos = self.infos()
         runs_ahead = sorted(
-            (show.queue_position, show.name)
-            for show in infos
-            if show.queue_position is not None and show.queue_position < position
+            (info.queue_position, info.name)
+            for info in infos
+            if info.queue_position is not None and info.queue_position < position
         )
-        remaining = [show.seconds_left for show in infos if show.status == "running"]
+        remaining = [info.seconds_left for info in infos if info.status == "running"]
         durations = [self._durations.get(name) for _, name in runs_ahead]
         return seconds_until_turn(remaining, durations, live_jobs.jobs().limits.processes)
 
@@ -371,22 +371,24 @@ def _new_overview(_: str) -> RunOverview:
 def queue_position(info: RunInfo) -> str:
     """Return a sentence or two about the run's queue position and its start."""
     seconds = run_overview().seconds_until_start(info.queue_position or 1)
-    when = f"Starts in about {quantities.duration(seconds)}." if seconds else ""
+    start_note = f"Starts in about {quantities.duration(seconds)}." if seconds else ""
     if info.queue_position == 1:
-        return f"First in the queue. {when or 'It starts as soon as a worker is free.'}"
-    return f"Number {info.queue_position} in the queue. {when} You can close this page.".replace(
-        "  ", " "
+        return f"First in the queue. {start_note or 'It starts as soon as a worker is free.'}"
+    return (
+        f"Number {info.queue_position} in the queue. {start_note} You can close this page.".replace(
+            "  ", " "
+        )
     )
 
 
 def meanwhile(info: RunInfo) -> None:
     """Draw a link to a running run, preferring the same task and then the most advanced one."""
     running = [
-        show
-        for show in run_overview().infos()
-        if show.status == "running"
-        and show.name != info.name
-        and show.visible_to(visitor.current_id())
+        other_run
+        for other_run in run_overview().infos()
+        if other_run.status == "running"
+        and other_run.name != info.name
+        and other_run.visible_to(visitor.current_id())
     ]
     if running:
         best = max(running, key=lambda run: (run.task == info.task, run.progress or 0.0))

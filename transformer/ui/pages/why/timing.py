@@ -119,7 +119,7 @@ def _controls(computation: Computation, owner: str, status: ComputationStatus) -
 def _predicted_figure(sizes: Mapping[str, Any]) -> object:
     """Return a figure of Table 1's complexity per layer over the lengths to be measured."""
     d, k, r = (int(sizes[name]) for name in ("d", "k", "r"))
-    curves = [
+    laws = [
         Law(
             NAMES[name],
             COLOUR_INDEX[name],
@@ -129,11 +129,11 @@ def _predicted_figure(sizes: Mapping[str, Any]) -> object:
         for name in EXPECTED_EXPONENTS
     ]
     x_title, y_title = "n, sequence length", "multiplications, by formula"
-    return law_lines(curves, x_title=x_title, y_title=y_title, dark=dark())
+    return law_lines(laws, x_title=x_title, y_title=y_title, dark=dark())
 
 
 def _figure(timings: list[Timing], fits: dict[str, dict[str, Slope]], direction: str) -> object:
-    curves = []
+    laws = []
     for name in EXPECTED_EXPONENTS:
         layer_timings = [timing for timing in timings if timing.layer == name]
         fit = fits[name][direction]
@@ -161,9 +161,9 @@ def _figure(timings: list[Timing], fits: dict[str, dict[str, Slope]], direction:
             [timing.n for timing in layer_timings],
             [1e3 * getattr(timing, direction) for timing in layer_timings],
         )
-        curves.append(Law(NAMES[name], COLOUR_INDEX[name], fitted_lengths, line, lengths, times))
+        laws.append(Law(NAMES[name], COLOUR_INDEX[name], fitted_lengths, line, lengths, times))
     return law_lines(
-        curves,
+        laws,
         x_title="n, sequence length",
         y_title=f"{direction}, milliseconds",
         unit=" ms",
