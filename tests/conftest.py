@@ -34,6 +34,7 @@ import pytest
 import torch
 
 from tests import leaks
+from tests.warm_python import warm_python
 from transformer.checkpoint import save_checkpoint
 from transformer.config import ModelConfig
 from transformer.inference.translator import Translator
@@ -121,6 +122,13 @@ def checkpoints(
     card = f"{front_matter(('en', 'fr'))}# A tiny model\n"
     save_checkpoint(folder / "tiny", tiny_model, vocabulary, card)
     return folder
+
+
+@pytest.fixture(scope="session")
+def warm_path(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A PATH whose `python` starts without importing torch again (`tests/warm_python.py`)."""
+    with warm_python(tmp_path_factory.mktemp("python")) as path:
+        yield path
 
 
 @pytest.fixture(scope="session")

@@ -9,14 +9,12 @@ import runpy
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 from tests.imports import LAYERS
-from tests.warm_python import warm_python
 from transformer.exchange import export_marian
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -67,20 +65,13 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
-def path(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The PATH of the examples, as in an activated environment."""
-    with warm_python(tmp_path_factory.mktemp("python")) as path:
-        yield path
-
-
 @pytest.mark.parametrize("block", EXAMPLES, ids=[b.code.split("\n")[0] for b in EXAMPLES])
-def test_examples_run_as_written(block: Block, clone: Path, path: str) -> None:
+def test_examples_run_as_written(block: Block, clone: Path, warm_path: str) -> None:
     programs = {"sh": ["bash", "-euo", "pipefail"], "python": ["python", "-W", "error"]}
     process = subprocess.run(
         [*programs[block.language], "-c", block.code],
         cwd=clone,
-        env={**os.environ, "PATH": path},
+        env={**os.environ, "PATH": warm_path},
         capture_output=True,
         text=True,
         timeout=240,

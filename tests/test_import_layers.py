@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -280,11 +281,13 @@ def test_no_module_imports_a_test_file() -> None:
     assert [str(file) for file in files if pattern.search(file.read_text("utf-8"))] == []
 
 
-def _loaded(program: str) -> set[str]:
-    """Return the modules that are loaded after this program has run in a new process."""
+def _loaded(program: str, path: str = "") -> set[str]:
+    """Return the modules that are loaded after this program has run in a new process, whose
+    `python` is the first on this PATH."""
     process = subprocess.run(
-        [sys.executable, "-c", f"import sys; {program}; print(*sys.modules)"],
+        ["python" if path else sys.executable, "-c", f"import sys; {program}; print(*sys.modules)"],
         cwd=ROOT,
+        env={**os.environ, "PATH": path or os.environ["PATH"]},
         capture_output=True,
         text=True,
         check=True,
@@ -292,14 +295,14 @@ def _loaded(program: str) -> set[str]:
     return {*process.stdout.split()}
 
 
-def test_importing_a_translator_loads_neither_pages_nor_plotly() -> None:
-    loaded = _loaded("from transformer import Hooks, Translator")
+def test_importing_a_translator_loads_neither_pages_nor_plotly(warm_path: str) -> None:
+    loaded = _loaded("from transformer import Hooks, Translator", warm_path)
     assert loaded & {"plotly", "streamlit", "sacrebleu", "scipy"} == set()
     assert {"torch", "transformer"} <= loaded
 
 
-def test_pages_do_not_import_what_only_measurements_need() -> None:
-    loaded = _loaded("import transformer.ui.shell.asgi")
+def test_pages_do_not_import_what_only_measurements_need(warm_path: str) -> None:
+    loaded = _loaded("import transformer.ui.shell.asgi", warm_path)
     assert {"scipy.stats", "scipy.optimize"} & loaded == set()
 
 

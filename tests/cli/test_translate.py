@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -144,7 +145,7 @@ def test_results_are_escaped_only_on_a_terminal(
     assert rest == f"role,{expected}\n\tnext"
 
 
-def test_translating_imports_only_what_it_needs(checkpoint: Path) -> None:
+def test_translating_imports_only_what_it_needs(checkpoint: Path, warm_path: str) -> None:
     program = (
         "import sys\n"
         "from transformer.cli import main\n"
@@ -152,7 +153,12 @@ def test_translating_imports_only_what_it_needs(checkpoint: Path) -> None:
         "print(*sys.modules)"
     )
     process = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+        ["python", "-c", program],
+        cwd=ROOT,
+        env={**os.environ, "PATH": warm_path},
+        capture_output=True,
+        text=True,
+        check=True,
     )
     loaded = set(process.stdout.splitlines()[-1].split())
     slow = {"torch._dynamo", "sympy", "scipy.stats", "plotly", "streamlit", "sacrebleu"}

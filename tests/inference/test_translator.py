@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import pickle
 import subprocess
 import sys
@@ -266,9 +267,15 @@ ERROR_LINES = [
 ]
 
 
-def test_wrong_types_are_refused_in_words(checkpoints: Path) -> None:
-    command = [sys.executable, "-c", CALLS, str(checkpoints / "tiny")]
-    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+def test_wrong_types_are_refused_in_words(checkpoints: Path, warm_path: str) -> None:
+    process = subprocess.run(
+        ["python", "-c", CALLS, str(checkpoints / "tiny")],
+        cwd=ROOT,
+        env={**os.environ, "PATH": warm_path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert process.stdout.splitlines() == ERROR_LINES
 
 

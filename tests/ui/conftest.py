@@ -4,12 +4,34 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from streamlit.runtime.scriptrunner_utils import script_run_context
 from streamlit.runtime.scriptrunner_utils.script_run_context import FragmentThreadState
 
+from benchmarks.browser import app_server
 from transformer.ui.shell.security import Asgi, Message, Scope
+
+TEACHER_TOKEN = "a token of the test's"
+
+
+@pytest.fixture(scope="session")
+def address(checkpoints: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server that listens on all interfaces, as in a classroom, for tests that keep it running.
+
+    Starting one takes 4 seconds.
+    """
+    folder = tmp_path_factory.mktemp("server")
+    (folder / "limits.toml").write_text(f'teacher_token = "{TEACHER_TOKEN}"\n')
+    settings = {
+        "HEADS_UP_LIMITS": f"{folder}/limits.toml",
+        "HEADS_UP_RUNS": f"{folder}/runs",
+        "STREAMLIT_SERVER_ADDRESS": "0.0.0.0",
+        "STREAMLIT_SERVER_ALLOWED_HOSTS": "class.example.org 192.168.1.20",
+    }
+    with app_server(checkpoints, **settings) as (served_address, _):
+        yield served_address
 
 
 def exchange_messages(

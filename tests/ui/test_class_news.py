@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 import time
-from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
@@ -18,27 +16,16 @@ from websockets.typing import Origin
 
 from benchmarks.browser import app_server
 from benchmarks.sessions import Session, open_socket
+from tests.ui.conftest import TEACHER_TOKEN
 from transformer.ui.shell.class_news import CLASS_OVER_CODE, MAX_TABS, PATH
 from transformer.ui.shell.visitor import COOKIE, new_id
-
-TOKEN = "a token of the test's"
-Served = tuple[str, subprocess.Popen[bytes]]
-
-
-@pytest.fixture(scope="module")
-def server(checkpoints: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    folder = tmp_path_factory.mktemp("news")
-    (folder / "limits.toml").write_text(f'teacher_token = "{TOKEN}"\n')
-    environment = {"HEADS_UP_LIMITS": f"{folder}/limits.toml", "HEADS_UP_RUNS": f"{folder}/runs"}
-    with app_server(checkpoints, **environment) as running_server:
-        yield running_server
 
 
 def open_class(address: str) -> tuple[str, str]:
     """Open a class; return its teacher's id and its code."""
     teacher = new_id()
     with Session(address, "class", "", teacher) as page:
-        page.fill("Token", TOKEN)
+        page.fill("Token", TEACHER_TOKEN)
         page.click("Open a class")
         code = next(line for line in page.text.splitlines() if len(line) == 7 and line[3] == " ")
     return teacher, code.replace(" ", "")
@@ -64,8 +51,7 @@ def close_code(socket: ClientConnection) -> int:
     return socket.close_code
 
 
-def test_a_change_sends_one_small_message_to_each_member(server: Served) -> None:
-    address, _ = server
+def test_a_change_sends_one_small_message_to_each_member(address: str) -> None:
     teacher, code = open_class(address)
     ann, bob = student(address, code), student(address, code)
     with (
@@ -96,13 +82,12 @@ def test_a_change_sends_one_small_message_to_each_member(server: Served) -> None
 @pytest.mark.parametrize(
     "visitor", ["", "nobody", new_id()], ids=["no id", "invalid id", "in no class"]
 )
-def test_visitors_outside_a_class_get_no_messages(server: Served, visitor: str) -> None:
-    with open_socket(server[0], PATH, visitor) as socket:
+def test_visitors_outside_a_class_get_no_messages(address: str, visitor: str) -> None:
+    with open_socket(address, PATH, visitor) as socket:
         assert close_code(socket) == CLASS_OVER_CODE
 
 
-def test_a_page_of_another_site_gets_no_messages(server: Served) -> None:
-    address, _ = server
+def test_a_page_of_another_site_gets_no_messages(address: str) -> None:
     ann = student(address, open_class(address)[1])
     url = address.replace("http", "ws", 1) + PATH
     cookie = {"Cookie": f"{COOKIE}={ann}"}
@@ -113,26 +98,25 @@ def test_a_page_of_another_site_gets_no_messages(server: Served) -> None:
         assert receive(socket)["state"] == "alone"
 
 
-def test_a_socket_that_sends_is_closed(server: Served) -> None:
-    ann = student(server[0], open_class(server[0])[1])
-    with open_socket(server[0], PATH, ann) as socket:
+def test_a_socket_that_sends_is_closed(address: str) -> None:
+    ann = student(address, open_class(address)[1])
+    with open_socket(address, PATH, ann) as socket:
         receive(socket)
         socket.send("x" * 100_000)
         assert close_code(socket) == CLASS_OVER_CODE
 
 
-def test_with_too_many_tabs_the_oldest_is_disconnected(server: Served) -> None:
-    ann = student(server[0], open_class(server[0])[1])
+def test_with_too_many_tabs_the_oldest_is_disconnected(address: str) -> None:
+    ann = student(address, open_class(address)[1])
     with ExitStack() as sockets:
-        tabs = [sockets.enter_context(open_socket(server[0], PATH, ann)) for _ in range(MAX_TABS)]
+        tabs = [sockets.enter_context(open_socket(address, PATH, ann)) for _ in range(MAX_TABS)]
         for socket in tabs:
             receive(socket)
-        receive(sockets.enter_context(open_socket(server[0], PATH, ann)))
+        receive(sockets.enter_context(open_socket(address, PATH, ann)))
         assert close_code(tabs[0]) == CLASS_OVER_CODE
 
 
-def test_closing_the_class_is_sent_and_former_members_get_nothing(server: Served) -> None:
-    address, _ = server
+def test_closing_the_class_is_sent_and_former_members_get_nothing(address: str) -> None:
     teacher, code = open_class(address)
     ann, bob = student(address, code), student(address, code)
     with (
@@ -150,7 +134,7 @@ def test_closing_the_class_is_sent_and_former_members_get_nothing(server: Served
 
 
 def test_open_sockets_do_not_delay_the_shutdown(checkpoints: Path, tmp_path: Path) -> None:
-    (tmp_path / "limits.toml").write_text(f'teacher_token = "{TOKEN}"\n')
+    (tmp_path / "limits.toml").write_text(f'teacher_token = "{TEACHER_TOKEN}"\n')
     environment = {
         "HEADS_UP_LIMITS": f"{tmp_path}/limits.toml",
         "HEADS_UP_RUNS": f"{tmp_path}/runs",

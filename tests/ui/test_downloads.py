@@ -5,15 +5,12 @@ from __future__ import annotations
 import gc
 import http.client
 import re
-from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 import streamlit as st
 
-from benchmarks.browser import app_server
 from benchmarks.sessions import Session
 from transformer.ui.shell import downloads
 
@@ -84,15 +81,6 @@ def test_offers_disappear_with_their_session(session: dict[str, object], clock: 
     gc.collect()
     with pytest.raises(KeyError):
         downloads.contents(token)
-
-
-@pytest.fixture(scope="module")
-def address(checkpoints: Path) -> Iterator[str]:
-    with app_server(checkpoints, HEADS_UP_RUNS=str(checkpoints.parent / "runs-downloads")) as (
-        server_address,
-        _,
-    ):
-        yield server_address
 
 
 def test_the_server_sends_the_file_with_its_name(address: str) -> None:

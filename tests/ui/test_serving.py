@@ -8,7 +8,6 @@ import socket
 import sys
 import time
 import webbrowser
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -36,18 +35,6 @@ SMALL = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "precision": "f
 STREAM = "/_stcore/stream"
 STEPS = 300
 TIMEOUT_SECONDS = 180.0  # seconds, for a busy machine
-
-
-@pytest.fixture(scope="module")
-def address(checkpoints: Path) -> Iterator[str]:
-    """A server that listens on all interfaces, as in a classroom."""
-    settings = {
-        "HEADS_UP_RUNS": str(checkpoints.parent / "runs-served"),
-        "STREAMLIT_SERVER_ADDRESS": "0.0.0.0",
-        "STREAMLIT_SERVER_ALLOWED_HOSTS": "class.example.org 192.168.1.20",
-    }
-    with app_server(checkpoints, **settings) as (server_address, _):
-        yield server_address
 
 
 def get(address: str, path: str, **headers: str) -> tuple[int, dict[str, str], str]:

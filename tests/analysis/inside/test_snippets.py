@@ -6,8 +6,8 @@ import ast
 import contextlib
 import functools
 import io
+import os
 import subprocess
-import sys
 
 import pytest
 
@@ -100,11 +100,13 @@ def test_snippets_work_with_the_included_model(
     assert run_snippet(program) == pytest.approx(expected, rel=1e-4)
 
 
-def test_a_snippet_is_a_standalone_program(en_fr: Translator) -> None:
+def test_a_snippet_is_a_standalone_program(en_fr: Translator, warm_path: str) -> None:
     box = opened_box(en_fr.trace("I am a student."), en_fr, "decoder.0.self_attn.norm")
     program = snippet(box, EN_FR, "y", 1, 9)
-    command = [sys.executable, "-c", program]
-    process = subprocess.run(command, capture_output=True, text=True, check=True)
+    environment = {**os.environ, "PATH": warm_path}
+    process = subprocess.run(
+        ["python", "-c", program], env=environment, capture_output=True, text=True, check=True
+    )
     assert float(process.stdout) == pytest.approx(box.result.values[1, 9], rel=1e-4)
     assert not process.stderr
 

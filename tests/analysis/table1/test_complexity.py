@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
 import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -91,7 +91,7 @@ def test_the_counts_are_proportional_to_table_1(name: str, ratio: int) -> None:
         assert mixing == ratio * formulas(n, d, k, r)["cost"][name]
 
 
-def test_counting_does_not_load_torchs_compiler() -> None:
+def test_counting_does_not_load_torchs_compiler(warm_path: str) -> None:
     """The compiler would cost the server a second and 80 MB. Checked in a new process."""
     code = (
         "import sys; from transformer.analysis.table1.complexity import count; "
@@ -99,7 +99,11 @@ def test_counting_does_not_load_torchs_compiler() -> None:
         "print('torch._dynamo' in sys.modules)"
     )
     process = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ["python", "-c", code],
+        env={**os.environ, "PATH": warm_path},
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert process.stdout.strip() == "False"
 
