@@ -54,14 +54,14 @@ def test_the_larger_size_applies_to_everything_and_is_not_in_links(
         page.locator(".st-key-navigation-bar p").first,
     )
     before = [element.evaluate(LETTERS) for element in (heading, navigation)]
-    narrow = page.locator(".stMainBlockContainer").evaluate("(node) => node.clientWidth")
+    usual_width = page.locator(".stMainBlockContainer").evaluate("(node) => node.clientWidth")
     click_larger(page)
     expect(heading).to_be_visible()
     after = [element.evaluate(LETTERS) for element in (heading, navigation)]
     assert [a / b for a, b in zip(after, before, strict=True)] == pytest.approx([1.3, 1.3])
-    wide = page.locator(".stMainBlockContainer").evaluate("(node) => node.clientWidth")
-    assert wide >= narrow
-    assert wide == page.evaluate("document.documentElement.clientWidth")
+    large_width = page.locator(".stMainBlockContainer").evaluate("(node) => node.clientWidth")
+    assert large_width >= usual_width
+    assert large_width == page.evaluate("document.documentElement.clientWidth")
     assert "size" not in page.url
     page.get_by_role("link", name="Why self-attention", exact=True).click()
     page.get_by_role("heading", name="Why self-attention", level=1).wait_for()

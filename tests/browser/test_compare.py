@@ -202,7 +202,7 @@ def test_small_pictures_of_all_differences(page: Page, tmp_path: Path) -> None:
         levels = 127.5 + 127.5 * np.sign(values) * np.sqrt(abs(values) / limit)
         # Halves may be rounded up or down.
         low, high = (
-            expected[np.clip(levels + by, 0, 255).round().astype(int)] for by in (-0.6, 0.6)
+            expected[np.clip(levels + shift, 0, 255).round().astype(int)] for shift in (-0.6, 0.6)
         )
         assert (pixels >= np.minimum(low, high) - 1).all()
         assert (pixels <= np.maximum(low, high) + 1).all()

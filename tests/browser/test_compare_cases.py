@@ -124,7 +124,8 @@ def test_the_three_pictures_can_be_exported(page: Page, tmp_path: Path) -> None:
 def test_a_long_sentence_is_compared_by_small_pictures(page: Page, tmp_path: Path) -> None:
     words = [f"▁word{i}" for i in range(90)]
     first, second = (
-        fake_trace(words[by:], words[:3], layers=1, heads=2, kinds=["encoder"]) for by in (0, 5)
+        fake_trace(words[start:], words[:3], layers=1, heads=2, kinds=["encoder"])
+        for start in (0, 5)
     )
     open_explorer(page, tmp_path, first, second, view="compare")
     expect(page.locator(".hu-most p")).to_contain_text("(from the thumbnails)")

@@ -24,17 +24,19 @@ STEPS = [0, 1, 2, 4, 8, 16, 32, 40, 64, 100]
 FRAMES = film_frames([*STEPS, 128, 200])
 START = """
 import { filmView } from "./film.js";
-window.made = filmView;
+window.createView = filmView;
 window.view = filmView(document.body);
 document.querySelector(".hu").classList.add("hu-file");
-window.give = (letters) => window.view.show(Uint8Array.from(atob(letters), (c) => c.charCodeAt(0)));
+window.showBytes = (letters) => {
+  window.view.show(Uint8Array.from(atob(letters), (c) => c.charCodeAt(0)));
+};
 """
 
 
 def show_steps(page: Page, steps: Sequence[int], **options: Any) -> None:
     """Show the film of these steps, as a rerun of the page does."""
     data = film_data({step: FRAMES[step] for step in steps}, LABELS, **options)
-    page.evaluate("(letters) => window.give(letters)", base64.b64encode(data).decode())
+    page.evaluate("(letters) => window.showBytes(letters)", base64.b64encode(data).decode())
 
 
 def open_film(page: Page, folder: Path, steps: Sequence[int] = STEPS, **start: Any) -> Page:
@@ -174,7 +176,7 @@ def test_the_film_of_an_ended_run_keeps_its_step(page: Page, tmp_path: Path) -> 
     remount = """() => {
       document.querySelector(".hu").remove();
       window.view.close();
-      window.view = window.made(document.body);
+      window.view = window.createView(document.body);
       document.querySelector(".hu").classList.add("hu-file");
     }"""
     page.evaluate(remount)

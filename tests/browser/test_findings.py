@@ -65,8 +65,8 @@ def test_pruned_heads_open_in_the_switchboard(app: str, new_page: NewPage) -> No
     expect(page.get_by_text("Without 9 heads:")).to_be_visible()
     expect(page.get_by_text("nats per token").first).to_be_visible()
     wait_for_script_run(page)
-    wide = page.evaluate("document.querySelector('.stMain').scrollWidth")
-    assert wide <= 390
+    page_width = page.evaluate("document.querySelector('.stMain').scrollWidth")
+    assert page_width <= 390
     page.get_by_role("button", name="Show what changed").click()
     expect(page).to_have_url(re.compile(r"off=c0.0%2Cc0.1.*"))
     assert "lab=matter" not in page.url

@@ -85,14 +85,16 @@ def test_colours_follow_the_numbers_and_keys_move_the_selection(
     buttons = page.locator(".hu-thumb")
     expect(buttons).to_have_count(6)
     expect(page.get_by_text("<b>bits")).to_be_visible()
-    light = buttons.evaluate_all(
+    light_colours = buttons.evaluate_all(
         """(all) => all.map((one) => {
           const found = getComputedStyle(one).backgroundColor.match(/[\\d.]+/g).map(Number);
           return found.length > 3 && found[3] === 0 ? null : found[0] + found[1] + found[2];
         })"""
     )
-    assert light[2] is None  # not measured
-    assert light[0] > light[1] > light[3] > light[5] > light[4]
+    assert light_colours[2] is None  # not measured
+    assert (
+        light_colours[0] > light_colours[1] > light_colours[3] > light_colours[5] > light_colours[4]
+    )
     page.keyboard.press("Tab")
     expect(buttons.nth(1)).to_be_focused()
     for key in ("ArrowDown", "ArrowRight", "ArrowRight"):

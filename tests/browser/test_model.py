@@ -184,9 +184,9 @@ def test_the_positional_head_has_its_offset(page: Page, tmp_path: Path) -> None:
     tip = page.locator(".hu-preview")
     expect(tip).to_contain_text("fixed offset (−1) 100 %")
     expect(tip).to_contain_text(f"first token {round(100 * 2 / len(SRC))} %")
-    box, wide = bounding_box(tip), bounding_box(page.locator(".hu-model"))
-    assert box["x"] >= wide["x"]
-    assert box["x"] + box["width"] <= wide["x"] + wide["width"] + 1
+    tip_box, view_box = bounding_box(tip), bounding_box(page.locator(".hu-model"))
+    assert tip_box["x"] >= view_box["x"]
+    assert tip_box["x"] + tip_box["width"] <= view_box["x"] + view_box["width"] + 1
 
 
 def test_heads_are_sorted_by_a_measure(page: Page, tmp_path: Path) -> None:

@@ -77,10 +77,10 @@ def test_it_fits_a_phone_in_dark_mode(app: str, new_page: NewPage) -> None:
         page.goto(f"{app}/positions?topic={name}&text=<b>x</b>")
         expect(page.locator(".js-plotly-plot").first).to_be_visible()
         wait_for_script_run(page)
-        wide = page.evaluate(
+        widths = page.evaluate(
             "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
         )
-        assert wide[0] <= wide[1], name
+        assert widths[0] <= widths[1], name
         for chart in page.locator(".js-plotly-plot").all():
             box = bounding_box(chart)
             assert box["x"] + box["width"] <= 391, name

@@ -26,12 +26,12 @@ TEXT = "Who gave you that blue book?"
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("site") / "out"
+    site_folder = tmp_path_factory.mktemp("site") / "out"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(models.FOLDER_VARIABLE, str(APP_FOLDER / "checkpoints"))
-        patch.setenv("HEADS_UP_RUNS", str(out.parent / "runs"))
-        write_site(out)
-    return out
+        patch.setenv("HEADS_UP_RUNS", str(site_folder.parent / "runs"))
+        write_site(site_folder)
+    return site_folder
 
 
 @pytest.fixture(scope="module")
@@ -89,8 +89,8 @@ def test_heads_are_switched_off_and_the_other_language_pair_works(
     _wait_until_ready(page)
     page.get_by_label("Your sentence, in English").fill(TEXT)
     results = page.locator(".hu-live-results")
-    plain = translator.translate(TEXT, method="greedy").text
-    expect(results).to_contain_text(plain)
+    expected_text = translator.translate(TEXT, method="greedy").text
+    expect(results).to_contain_text(expected_text)
     page.get_by_role("switch", name="Cross-attention", exact=True).click()
     off = ",".join(f"c{layer}" for layer in range(translator.model.config.n_layers))
     hooks = switched_off(translator.model.config, named_heads(translator.model.config, off))

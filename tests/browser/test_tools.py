@@ -143,11 +143,11 @@ def test_the_keys_do_what_the_help_sheet_says(page: Page, tmp_path: Path) -> Non
         page.keyboard.press("s")
         expect(special).to_have_value(value)
     larger = page.get_by_role("button", name="Larger")
-    small = page.locator(".hu-title").evaluate("(node) => getComputedStyle(node).fontSize")
+    usual_size = page.locator(".hu-title").evaluate("(node) => getComputedStyle(node).fontSize")
     page.keyboard.press("p")
     expect(larger).to_have_attribute("aria-pressed", "true")
     large = page.locator(".hu-title").evaluate("(node) => getComputedStyle(node).fontSize")
-    assert float(large[:-2]) == pytest.approx(1.35 * float(small[:-2]), abs=0.01)
+    assert float(large[:-2]) == pytest.approx(1.35 * float(usual_size[:-2]), abs=0.01)
     larger.click()
     expect(larger).to_have_attribute("aria-pressed", "false")
 
@@ -187,15 +187,15 @@ def test_keys_are_ignored_in_form_fields_and_with_modifiers(page: Page, tmp_path
 def test_a_notebooks_frame_works_like_the_page(page: Page, tmp_path: Path) -> None:
     displayed = ExplorerView([ExplorerData(TRACE)], {"view": "heatmap", "layer": 1, "head": 2})
     open_html(page, tmp_path, f"<p>{displayed._repr_html_()}</p>")
-    inside = page.frame_locator("iframe")
-    expect(inside.locator(".hu-title")).to_have_text("Layer 1, head 2")
-    inside.locator(".hu-canvas").focus()
+    notebook_frame = page.frame_locator("iframe")
+    expect(notebook_frame.locator(".hu-title")).to_have_text("Layer 1, head 2")
+    notebook_frame.locator(".hu-canvas").focus()
     page.keyboard.press("h")
-    expect(inside.locator(".hu-title")).to_have_text("Layer 1, head 3")
+    expect(notebook_frame.locator(".hu-title")).to_have_text("Layer 1, head 3")
     for button, ending in ((PNG, "png"), (SVG, "svg"), (CSV, "csv")):
-        inside.get_by_role("button", name="Export").click()
+        notebook_frame.get_by_role("button", name="Export").click()
         with page.expect_download() as download:
-            inside.get_by_role("button", name=button).click()
+            notebook_frame.get_by_role("button", name=button).click()
         assert re.search(rf"-cross-L1-H3\.{ending}$", download.value.suggested_filename)
     assert page.evaluate("document.querySelector('iframe').contentDocument") is None
 

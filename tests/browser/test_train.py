@@ -49,7 +49,7 @@ def start_run(page: Page, app: str, steps: int) -> str:
     return page.url.split("run=")[1].split("&")[0]
 
 
-def stop(page: Page) -> None:
+def stop_run(page: Page) -> None:
     button(page, "Stop").click()
     expect(badge(page, "cancelled")).to_be_visible()
 
@@ -66,17 +66,19 @@ def test_from_the_click_to_a_translation_with_the_finished_model(
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
     rows = page.locator(".hu-table tbody tr")
     expect(rows).to_have_count(8)
-    last = RunFolder(runs / name).examples()[-1]["examples"]
+    examples = RunFolder(runs / name).examples()[-1]["examples"]
     assert [row.split("\t")[:2] for row in rows.all_inner_texts()] == [
-        [example["src"], example["tgt"]] for example in last
+        [example["src"], example["tgt"]] for example in examples
     ]
     with page.expect_download() as download:
         page.get_by_role("link", name="Download (.zip").click()
     with zipfile.ZipFile(io.BytesIO(download.value.path().read_bytes())) as packed:
         assert f"{name}/checkpoint/model.safetensors" in packed.namelist()
     button(page, "Translate with it").click()
-    expected = Translator.load(runs / name / "checkpoint", device="cpu").translate(last[0]["src"])
-    expect(page.get_by_label("Source")).to_have_value(last[0]["src"])
+    expected = Translator.load(runs / name / "checkpoint", device="cpu").translate(
+        examples[0]["src"]
+    )
+    expect(page.get_by_label("Source")).to_have_value(examples[0]["src"])
     expect(page.locator(".hu-text")).to_have_text(expected.text)
     page.get_by_role("link", name="Attention", exact=True).click()
     expect(page.locator(".hu-view")).to_be_visible()
@@ -92,7 +94,7 @@ def test_pause_resume_learning_rate_stop_and_delete(app: str, page: Page, runs: 
     folder = RunFolder(runs / name)
     button(page, "Pause").click()
     expect(badge(page, "paused")).to_be_visible()
-    paused = folder.state()["step"]
+    paused_step = folder.state()["step"]
     button(page, "Resume").click()
     expect(badge(page, "running")).to_be_visible()
     assert folder.control().learning_rate_factor == 1.0, "showing the slider changes no setting"
@@ -105,8 +107,8 @@ def test_pause_resume_learning_rate_stop_and_delete(app: str, page: Page, runs: 
     expect(page.get_by_test_id("stSliderThumbValue")).to_have_text("2.0")
     assert folder.control().learning_rate_factor == 2.0
     page.keyboard.press("Escape")
-    stop(page)
-    assert folder.state()["step"] >= paused
+    stop_run(page)
+    assert folder.state()["step"] >= paused_step
     button(page, "Delete …").click()
     button(page, "Delete it").dblclick()
     expect(page.get_by_text("Click Train: a small")).to_be_visible()
@@ -125,7 +127,7 @@ def test_a_run_belongs_to_its_visitor_in_every_tab(app: str, page: Page, new_pag
     wait_for_script_run(reloaded)
     reloaded.get_by_role("link", name="Reverse a sequence").first.click()  # the newest of theirs
     reloaded.wait_for_url(f"**/train?run={name}")  # a link to the current page
-    stop(reloaded)
+    stop_run(reloaded)
     expect(button(reloaded, "Delete …")).to_be_visible()  # still the run, not the list it came from
     assert reloaded.url.endswith(f"/train?run={name}")
     reloaded.go_back()
@@ -138,11 +140,13 @@ def test_own_pairs_train_on_a_phone_in_dark_mode(app: str, new_page: NewPage) ->
     page.goto(f"{app}/train")
     button(page, "Add your own sentence pairs").click()
     pairs = "".join(f"{n} cats\t{n} chats\n" for n in range(30)).encode()
-    chosen = page.locator("input[type=file]")
-    chosen.set_input_files({"name": "a.tsv", "mimeType": "text/plain", "buffer": b"caf\xe9\ta\n"})
+    file_input = page.locator("input[type=file]")
+    file_input.set_input_files(
+        {"name": "a.tsv", "mimeType": "text/plain", "buffer": b"caf\xe9\ta\n"}
+    )
     expect(page.get_by_text("line 1 is not UTF-8")).to_be_visible()
     expect(button(page, "Train")).to_be_disabled()
-    chosen.set_input_files({"name": "b.tsv", "mimeType": "text/plain", "buffer": pairs})
+    file_input.set_input_files({"name": "b.tsv", "mimeType": "text/plain", "buffer": pairs})
     expect(page.get_by_text("1 of them held out")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     steps = page.get_by_role("spinbutton", name="Steps")  # more steps than the run takes meanwhile
@@ -155,7 +159,7 @@ def test_own_pairs_train_on_a_phone_in_dark_mode(app: str, new_page: NewPage) ->
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     ground = page.locator(".stApp").evaluate("(node) => getComputedStyle(node).backgroundColor")
     assert ground == "rgb(18, 22, 28)"
-    stop(page)
+    stop_run(page)
 
 
 def test_a_race_is_opened_by_its_address_and_stopped(app: str, page: Page) -> None:
@@ -172,8 +176,10 @@ def test_a_race_is_opened_by_its_address_and_stopped(app: str, page: Page) -> No
     page.get_by_role("button", name="Stop the whole race").click()
     expect(grid.get_by_text("cancelled")).to_have_count(2)
     expect(page.get_by_role("button", name="Stop the whole race")).to_have_count(0)
-    words = page.get_by_text("a verdict needs 3 finished seeds of each side, and there are 0 and 0")
-    expect(words).to_be_visible()
+    verdict = page.get_by_text(
+        "a verdict needs 3 finished seeds of each side, and there are 0 and 0"
+    )
+    expect(verdict).to_be_visible()
     page.get_by_role("button", name="Delete", exact=True).click()
     page.get_by_role("button", name="Delete the race").click()
     wait_until(page, "!location.search.includes('race=')")
@@ -186,24 +192,25 @@ def test_a_run_survives_a_server_restart_and_keeps_its_owner(
 ) -> None:
     runs = tmp_path / "runs"
     with (
-        app_server(checkpoints, HEADS_UP_RUNS=str(runs)) as (first, leaving),
-        app_server(checkpoints, HEADS_UP_RUNS=str(runs)) as (second, _),
+        app_server(checkpoints, HEADS_UP_RUNS=str(runs)) as (first_address, first_server),
+        app_server(checkpoints, HEADS_UP_RUNS=str(runs)) as (second_address, _),
     ):
         page, other_visitor = new_page(), new_page()
-        name = start_run(page, first, 20_000)
+        name = start_run(page, first_address, 20_000)
         expect(badge(page, "running")).to_be_visible()
-        other_visitor.goto(f"{second}/train?run={name}")
+        other_visitor.goto(f"{second_address}/train?run={name}")
         expect(other_visitor.get_by_text("Someone else's run")).to_be_visible()
-        page.goto(f"{second}/train?run={name}")  # the cookie is the domain's, not the server's
+        # The cookie is the domain's, not the server's.
+        page.goto(f"{second_address}/train?run={name}")
         expect(badge(page, "running")).to_be_visible()
         expect(button(page, "Stop")).to_be_visible()
-        leaving.terminate()
-        leaving.wait(60)
-        saved = RunFolder(runs / name).state()["step"]
+        first_server.terminate()
+        first_server.wait(60)
+        saved_step = RunFolder(runs / name).state()["step"]
         expect(badge(page, "running")).to_be_visible()
-        stop(page)
+        stop_run(page)
         expect(badge(other_visitor, "cancelled")).to_be_visible()
-        assert RunFolder(runs / name).state()["step"] >= saved
+        assert RunFolder(runs / name).state()["step"] >= saved_step
         for visitor_page in (page, other_visitor):
             # Before the server stops, which a page would report as an error.
             visitor_page.goto("about:blank")

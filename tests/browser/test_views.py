@@ -115,8 +115,8 @@ def test_a_stronger_weight_has_a_stronger_colour_in_light_and_dark(
         page = open_explorer(new_page(scheme=scheme), tmp_path, trace)
         colours = pixels(page, cell_centres(page, 5, 8))[16:24]
         assert (colours[:, 3] == 255).all()
-        light = colours[:, :3] @ [0.2126, 0.7152, 0.0722]
-        assert (np.diff(light) * sign > 2).all(), scheme
+        luminances = colours[:, :3] @ [0.2126, 0.7152, 0.0722]
+        assert (np.diff(luminances) * sign > 2).all(), scheme
 
 
 @pytest.mark.parametrize("scale", ["sqrt", "linear", "row"])
@@ -161,15 +161,15 @@ def test_zooming_shows_the_part_around_the_cell(page: Page, tmp_path: Path) -> N
     trace = fake_trace([f"▁s{i}" for i in range(64)], ["<s>", *(f"▁t{i}" for i in range(31))])
     open_explorer(page, tmp_path, trace, kind="cross", layer=1, head=2, row=20, column=40)
     expected = head("cross", 1, 2, trace)
-    *_, wide, high = pinned_frame(page)
+    *_, width, height = pinned_frame(page)
     for zoom in (1, 2):
         page.locator(".hu-canvas").focus()
         page.keyboard.press("+")
         expect(page.get_by_role("combobox", name="Zoom")).to_have_value(str(zoom))
         assert tip(page) == f"{expected[20, 40]:.4f}"
     left, top, wider, higher = pinned_frame(page)
-    assert wider > 3 * wide
-    assert higher > high
+    assert wider > 3 * width
+    assert higher > height
     for rows, columns in ((0, 2), (3, 0), (-2, -5)):
         x, y = left + (columns + 0.5) * wider, top + (rows + 0.5) * higher
         page.locator(".hu-canvas").hover(position={"x": x, "y": y})

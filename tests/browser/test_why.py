@@ -72,8 +72,8 @@ def test_on_a_phone_nothing_is_wider_than_the_page(app: str, new_page: NewPage, 
     page.goto(f"{app}/why?part={part}")
     expect(page.get_by_role("slider").first).to_be_visible()
     wait_for_script_run(page)
-    wide = page.evaluate("document.scrollingElement.scrollWidth")
-    assert wide <= 390
+    page_width = page.evaluate("document.scrollingElement.scrollWidth")
+    assert page_width <= 390
 
 
 def test_a_race_of_layers_is_watched_survives_a_reload_and_is_stopped(

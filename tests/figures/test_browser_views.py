@@ -82,29 +82,29 @@ def test_views_get_the_same_data_as_in_python(pair: str, tmp_path: Path) -> None
         _check_close(actual["aligned"], glance_data(cached_trace.trace, aligner=ALIGNER), "glance")
 
 
-def _check_close(actual: Any, expected: Any, where: str) -> None:
+def _check_close(actual: Any, expected: Any, path: str) -> None:
     """Assert equality, of numbers up to float32 rounding."""
     if isinstance(expected, dict):
-        assert actual.keys() == expected.keys(), where
+        assert actual.keys() == expected.keys(), path
         for name in expected:
-            _check_close(actual[name], expected[name], f"{where}.{name}")
+            _check_close(actual[name], expected[name], f"{path}.{name}")
     elif isinstance(expected, list | tuple):
-        assert len(actual) == len(expected), where
+        assert len(actual) == len(expected), path
         for index, (a, b) in enumerate(zip(actual, expected, strict=True)):
-            _check_close(a, b, f"{where}[{index}]")
+            _check_close(a, b, f"{path}[{index}]")
     elif isinstance(expected, float):
-        assert actual == pytest.approx(expected, abs=2e-4), where
+        assert actual == pytest.approx(expected, abs=2e-4), path
     else:
-        assert actual == expected, where
+        assert actual == expected, path
 
 
-def _check_parts_close(actual: Part, expected: Part, where: str) -> None:
-    assert actual.array.shape == expected.array.shape, where
-    assert (actual.top, actual.array.dtype) == (expected.top, expected.array.dtype), where
+def _check_parts_close(actual: Part, expected: Part, path: str) -> None:
+    assert actual.array.shape == expected.array.shape, path
+    assert (actual.top, actual.array.dtype) == (expected.top, expected.array.dtype), path
     if expected.top:
         a, b = weights_of(actual), weights_of(expected)
-        assert np.abs(a - b).max() <= (1e-4 if expected.top > 255 else 0.01), where
+        assert np.abs(a - b).max() <= (1e-4 if expected.top > 255 else 0.01), path
     elif expected.array.dtype.kind == "f":
-        assert np.abs(actual.array - expected.array).max() < 1e-3, where
+        assert np.abs(actual.array - expected.array).max() < 1e-3, path
     else:
-        assert (actual.array == expected.array).all(), where
+        assert (actual.array == expected.array).all(), path

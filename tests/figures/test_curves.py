@@ -94,12 +94,12 @@ def test_thinning_keeps_ends_and_extremes_in_order() -> None:
     assert (fewer_x[0], fewer_x[-1]) == (0, 19_999)
     assert {12_345, 777} <= set(fewer_x.astype(int))
     # In any section the range is kept, except for the edges of a bucket.
-    wide = 20_000 * 2 // MAX_POINTS + 2
+    bucket_size = 20_000 * 2 // MAX_POINTS + 2
     for start in range(100, 19_000, 977):
-        inside = (fewer_x >= start) & (fewer_x <= start + 3 * wide)
-        within = y[start + wide : start + 2 * wide]
-        assert fewer_y[inside].max() >= within.max()
-        assert fewer_y[inside].min() <= within.min()
+        is_near = (fewer_x >= start) & (fewer_x <= start + 3 * bucket_size)
+        section = y[start + bucket_size : start + 2 * bucket_size]
+        assert fewer_y[is_near].max() >= section.max()
+        assert fewer_y[is_near].min() <= section.min()
 
 
 def test_only_long_curves_are_thinned() -> None:

@@ -65,10 +65,10 @@ def test_a_file_holds_every_layer_of_every_side(trace: FakeTrace) -> None:
         ExplorerData(fake_trace(["x"], ["<s>", "y"], kinds=["cross"]), "B"),
     ]
     arrays = blocks(explorer_page(sides, {"kind": "cross", "layer": 2, "head": 1}))
-    head, small = unpack(arrays.pop("hu-first"))
-    assert head["start"]["layer"] == 2
-    assert [meta["name"] for meta in head["later"]] == list(arrays)
-    assert {name for name in small if "weights" in name} == set()
+    header, first_parts = unpack(arrays.pop("hu-first"))
+    assert header["start"]["layer"] == 2
+    assert [meta["name"] for meta in header["later"]] == list(arrays)
+    assert {name for name in first_parts if "weights" in name} == set()
     assert len([name for name in arrays if name.startswith("0.weights.")]) == 9
     assert len([name for name in arrays if name.startswith("1.weights.")]) == 3
     assert {name for name in arrays if "query" in name} == {
@@ -101,9 +101,9 @@ def test_a_notebook_shows_a_sandboxed_frame() -> None:
     assert re.findall("<[^>]*", frame)[0].startswith("<iframe ")
     assert frame.count("<") == 2  # the frame's beginning and its end
     assert re.findall(r'sandbox="([^"]*)"', frame) == ["allow-scripts allow-downloads"]
-    inside = re.search(r'srcdoc="([^"]*)"', frame)
-    assert inside
-    assert html.unescape(inside[1]) == view.html
+    srcdoc = re.search(r'srcdoc="([^"]*)"', frame)
+    assert srcdoc
+    assert html.unescape(srcdoc[1]) == view.html
     frame.encode()
 
 

@@ -20,13 +20,13 @@ TOLERANCE = 0.01
 
 def touches(box: Rectangle, x: float, y: float) -> bool:
     """Return whether a point is on the edge of a box."""
-    x0, top, wide, high = box
+    x0, top, width, height = box
     inside = (
-        x0 - TOLERANCE <= x <= x0 + wide + TOLERANCE
-        and top - TOLERANCE <= y <= top + high + TOLERANCE
+        x0 - TOLERANCE <= x <= x0 + width + TOLERANCE
+        and top - TOLERANCE <= y <= top + height + TOLERANCE
     )
-    on_side = min(abs(x - x0), abs(x - x0 - wide)) < TOLERANCE
-    return inside and (on_side or min(abs(y - top), abs(y - top - high)) < TOLERANCE)
+    on_side = min(abs(x - x0), abs(x - x0 - width)) < TOLERANCE
+    return inside and (on_side or min(abs(y - top), abs(y - top - height)) < TOLERANCE)
 
 
 def box_at(drawing: Drawing, x: float, y: float) -> str:
@@ -39,22 +39,24 @@ def box_at(drawing: Drawing, x: float, y: float) -> str:
 def edges(drawing: Drawing) -> set[tuple[str, str]]:
     """Return the boxes at which an arrow starts and ends; an arrow that continues another is
     joined with it."""
-    edge = {point for path in drawing.arrows for point in (path[0], path[-1])}
-    free = {point for point in edge if not any(touches(b, *point) for b in drawing.boxes.values())}
-    stems = {path[-1]: path[0] for path in drawing.arrows if path[-1] in free}
+    ends = {point for path in drawing.arrows for point in (path[0], path[-1])}
+    loose_ends = {
+        point for point in ends if not any(touches(b, *point) for b in drawing.boxes.values())
+    }
+    stems = {path[-1]: path[0] for path in drawing.arrows if path[-1] in loose_ends}
     return {
         (box_at(drawing, *stems.get(path[0], path[0])), box_at(drawing, *path[-1]))
         for path in drawing.arrows
-        if path[-1] not in free
+        if path[-1] not in loose_ends
     }
 
 
 @pytest.mark.parametrize("drawing", DRAWINGS)
 def test_boxes_are_disjoint_and_within_the_drawing(drawing: Drawing) -> None:
     width, height = drawing.size
-    for x0, top, wide, high in drawing.boxes.values():
-        assert 0 <= x0 < x0 + wide <= width
-        assert 0 <= top < top + high <= height
+    for x0, top, box_width, box_height in drawing.boxes.values():
+        assert 0 <= x0 < x0 + box_width <= width
+        assert 0 <= top < top + box_height <= height
     for (a, first), (b, second) in itertools.combinations(drawing.boxes.items(), 2):
         disjoint_in_x = first[0] + first[2] <= second[0] or second[0] + second[2] <= first[0]
         above = (
@@ -90,12 +92,12 @@ def test_the_arrows_of_figure_1_are_those_of_the_paper() -> None:
             (f"{stack}.embed.tokens", f"{stack}.embed.sum"),
             (f"{stack}.embed.positions", f"{stack}.embed.sum"),
         }
-        before = f"{stack}.embed.sum"
+        previous_box = f"{stack}.embed.sum"
         for block in blocks:
             first = f"{stack}.ffn.hidden" if block == "ffn" else f"{stack}.{block}"
             last = f"{stack}.ffn.output" if block == "ffn" else f"{stack}.{block}"
-            expected |= {(before, first), (last, f"{stack}.{block}.add")}
-            before = f"{stack}.{block}.norm"
+            expected |= {(previous_box, first), (last, f"{stack}.{block}.add")}
+            previous_box = f"{stack}.{block}.norm"
     expected |= {
         ("encoder.ffn.norm", "encoder.memory"),
         ("decoder.ffn.norm", "output.logits"),
@@ -112,10 +114,10 @@ def test_a_residual_goes_around_each_sublayer_into_its_sum() -> None:
     for path in drawing.residuals:
         block = box_at(drawing, *path[-1]).removesuffix(".add")
         part = block if block in drawing.boxes else f"{block}.hidden"
-        _, top, _, high = drawing.boxes[part]
-        assert path[0][1] > top + high  # the residual branches off below the sublayer
-        x0, _, wide, _ = drawing.boxes[part]
-        assert path[0][0] == x0 + wide / 2
+        _, top, _, height = drawing.boxes[part]
+        assert path[0][1] > top + height  # the residual branches off below the sublayer
+        x0, _, width, _ = drawing.boxes[part]
+        assert path[0][0] == x0 + width / 2
 
 
 @pytest.mark.parametrize("drawing", figure_2())

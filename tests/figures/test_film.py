@@ -283,10 +283,10 @@ def captions_of(*pictures: np.ndarray, steps: tuple[int, ...] = (0, 10, 20, 30))
 
 
 def test_captions_describe_the_first_frame_and_then_changes() -> None:
-    first, sharper, same, last = captions_of(flat(0.3), flat(0.8), flat(0.82), flat(0.5))
+    first, sharper, similar, last = captions_of(flat(0.3), flat(0.8), flat(0.82), flat(0.5))
     assert first.startswith("Before the first step: the largest weight of a row is 30% on average")
     assert sharper.startswith("Sharper, from 30%: the largest weight of a row is 55% on average")
-    assert same.startswith("Little changed: the largest weight of a row is 56%")
+    assert similar.startswith("Little changed: the largest weight of a row is 56%")
     assert last.startswith("At the end: the largest weight of a row is 40%")
     assert captions_of(flat(0.8), flat(0.3), flat(0.3))[1].startswith("More diffuse, from 55%")
     weights = np.stack([np.stack([[flat(0.3)]]), np.stack([[flat(0.8)]])])

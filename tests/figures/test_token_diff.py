@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from transformer.figures.token_diff import Pair, align, difference
 
 HOSTILE = ["<b>", "▁", "", "שלום", "e\u0301", "é", "\ud800", "</s>"]
-few = st.lists(st.sampled_from(HOSTILE[:3]), max_size=9)
-lists = few | st.lists(st.sampled_from(HOSTILE) | st.text(), max_size=9)
+few_tokens = st.lists(st.sampled_from(HOSTILE[:3]), max_size=9)
+lists = few_tokens | st.lists(st.sampled_from(HOSTILE) | st.text(), max_size=9)
 
 
 def sides(pairs: list[Pair], side: int) -> list[int]:
@@ -42,7 +42,7 @@ def test_between_pairs_the_first_list_comes_first(a: list[str], b: list[str]) ->
         assert not (before[0] is None and after[1] is None)
 
 
-@given(few, few)
+@given(few_tokens, few_tokens)
 def test_alignments_are_optimal(a: list[str], b: list[str]) -> None:
     @cache
     def best_score(i: int, j: int, after_pair: bool) -> tuple[int, int]:
@@ -90,7 +90,7 @@ Matrices = tuple[npt.NDArray[np.float32], npt.NDArray[np.float32], list[Pair], l
 def two_matrices(draw: st.DrawFn) -> Callable[[], Matrices]:
     """Return two token lists and a matrix over each. The tests align them: jaxtyping's checker
     draws from `random`, which must not happen while hypothesis draws."""
-    rows_a, rows_b, columns_a, columns_b = (draw(few) for _ in range(4))
+    rows_a, rows_b, columns_a, columns_b = (draw(few_tokens) for _ in range(4))
     random = np.random.default_rng(draw(st.integers(0, 10**6)))
     heads = draw(st.sampled_from([(), (2,), (2, 3)]))
     a = random.random((*heads, len(rows_a), len(columns_a)), np.float32)

@@ -51,9 +51,9 @@ def test_the_mean_covers_common_steps_and_interpolates() -> None:
 
 
 def test_an_entry_has_thin_seed_lines_and_a_thick_mean() -> None:
-    two = [curve((0, 4), (10, 2)), curve((0, 6), (10, 4))]
+    two_curves = [curve((0, 4), (10, 2)), curve((0, 6), (10, 4))]
     for dark, palette in ((False, LIGHT), (True, DARK)):
-        figure = race_curves({"a": [], "b": two, "<b>": two[:1]}, "loss", dark=dark)
+        figure = race_curves({"a": [], "b": two_curves, "<b>": two_curves[:1]}, "loss", dark=dark)
         assert [line.line.color for line in figure.data] == [palette[1]] * 3 + [palette[2]]
     assert [line.line.width for line in figure.data] == [1, 1, 3, 1]
     assert [bool(line.showlegend) for line in figure.data[:2]] == [False, False]
@@ -159,8 +159,8 @@ def test_a_line_for_each_score_function_with_its_band_and_closed_form() -> None:
     assert figure.layout.shapes[0].x0 == 16
     assert (figure.layout.xaxis.type, figure.layout.yaxis.type) == ("log", "log")
     assert figure.layout.yaxis.title.text == "a value"
-    plain = against_width(TABLE, "value", NAMES, "a share", log=False)
-    assert (plain.layout.yaxis.type, plain.layout.yaxis.range) == ("linear", (0, 1.02))
+    linear = against_width(TABLE, "value", NAMES, "a share", log=False)
+    assert (linear.layout.yaxis.type, linear.layout.yaxis.range) == ("linear", (0, 1.02))
 
 
 def test_a_row_in_three_panels_on_given_scales() -> None:

@@ -114,15 +114,15 @@ def test_a_word_has_the_greatest_weight_of_another(
 ) -> None:
     columns = rows if same else columns
     weights = np.random.default_rng(seed).dirichlet(np.full(len(columns), 0.5), (2, len(rows)))
-    to, back = strongest_links(weights, rows, columns, same=same)
+    outgoing, incoming = strongest_links(weights, rows, columns, same=same)
     expected = strongest_links_by_loops(weights, rows, columns, same=same)
     # Sums of float32 over at most nine pieces.
-    np.testing.assert_allclose(to.weights, expected.max(axis=1), atol=1e-6)
-    np.testing.assert_allclose(back.weights, expected.max(axis=2), atol=1e-6)
+    np.testing.assert_allclose(outgoing.weights, expected.max(axis=1), atol=1e-6)
+    np.testing.assert_allclose(incoming.weights, expected.max(axis=2), atol=1e-6)
     for h in range(2):
-        for word, partner in enumerate(to.partners[h]):
+        for word, partner in enumerate(outgoing.partners[h]):
             assert expected[h, partner, word] == pytest.approx(expected[h, :, word].max(), abs=1e-6)
-        for word, partner in enumerate(back.partners[h]):
+        for word, partner in enumerate(incoming.partners[h]):
             assert expected[h, word, partner] == pytest.approx(expected[h, word].max(), abs=1e-6)
 
 

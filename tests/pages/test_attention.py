@@ -47,12 +47,14 @@ def test_without_a_head_in_the_address_it_opens_the_first_notices_head(
 ) -> None:
     trace = translator.trace(View().text)
     start = component_data(visit("pages/attention.py"))[0]["start"]
-    aligns = [
+    aligner_heads = [
         (notice.layer, notice.head)
         for notice in salient_heads(trace)
         if notice.pattern == "aligner"
     ]
-    assert (start["layer"], start["head"]) == (aligns or [ExplorerData(trace).clearest("cross")])[0]
+    assert (start["layer"], start["head"]) == (
+        aligner_heads or [ExplorerData(trace).clearest("cross")]
+    )[0]
 
 
 @pytest.mark.parametrize("heads", ["none", "1.2,0.1", "999.999"])
@@ -168,15 +170,15 @@ def test_an_opened_trace_survives_a_reload_and_can_be_closed(
     assert header["sides"][0]["model"] == "<b>mine.npz"
     assert header["sides"][0]["steps"]
     assert any("contains no model" in element.value for element in app.caption)
-    named = view(app).trace
-    assert app.query_params["trace"] == named
+    trace_id = view(app).trace
+    assert app.query_params["trace"] == trace_id
     # A reload is a new session of the same browser; another browser has nothing.
     reloaded = AppTest.from_file(app._script_path, default_timeout=300)
     reloaded.switch_page("pages/attention.py")
     reloaded.session_state["visitor"] = app.session_state["visitor"]
-    reloaded.query_params["trace"] = named
+    reloaded.query_params["trace"] = trace_id
     assert component_data(reloaded.run())[0]["sides"][0]["source"] == "The dog sleeps."
-    other_visitor = visit("pages/attention.py", trace=named)
+    other_visitor = visit("pages/attention.py", trace=trace_id)
     assert any("Links do not contain traces" in element for element in messages(other_visitor))
     assert component_data(other_visitor) == []
     next(

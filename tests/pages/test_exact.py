@@ -43,7 +43,7 @@ def test_by_default_no_page_shows_tokens_or_code(visit: Visit, page: str) -> Non
     assert not [element.value for element in app.code if "import" in element.value]
 
 
-def test_the_switch_is_kept_from_page_to_page_and_in_the_address(visit: Visit) -> None:
+def test_the_toggle_is_kept_from_page_to_page_and_in_the_address(visit: Visit) -> None:
     app = click_toggle(visit("pages/translate.py", text=TEXT))
     assert view(app).exact == 1
     assert app.query_params["exact"] in ("1", ["1"])
@@ -67,17 +67,17 @@ def test_translate_shows_whole_words(visit: Visit, translator: Translator) -> No
     assert sentence["words"]
     written = [step["chosen"]["token"] for step in table["steps"]]
     assert " ".join(written) == trace.text
-    numbers = words(trace.predicted_tokens)
+    word_numbers = words(trace.predicted_tokens)
     for number, step in enumerate(table["steps"]):
-        positions = [at for at, word in enumerate(numbers) if word == number]
+        positions = [position for position, word in enumerate(word_numbers) if word == number]
         # In greedy decoding the chosen word is the most probable one, compared by token.
-        probabilities = [trace.translation.steps[at].probability for at in positions]
+        probabilities = [trace.translation.steps[position].probability for position in positions]
         assert step["chosen"]["probability"] in [pytest.approx(chance) for chance in probabilities]
         assert step["candidates"][0] == step["chosen"]
         assert step["first"] == positions[0]
         assert step["input"] == ["<s>", *written[:number]]
         assert step["chosen"] in step["candidates"]
-    weights = merge(trace.weights("cross", 0), numbers, words(trace.src_tokens))
+    weights = merge(trace.weights("cross", 0), word_numbers, words(trace.src_tokens))
     assert weights.shape[1] >= len(written)
 
 

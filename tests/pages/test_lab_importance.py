@@ -154,8 +154,8 @@ def test_the_address_determines_the_pruned_heads(visit: Visit, translator: Trans
     max_len = len(translator.translate(TEXT, candidates=1).ids) + MAX_EXTRA_TOKENS
     translation = translator.translate(TEXT, hooks=switched_off(config, pruned), max_len=max_len)
     expected = translation.text if translation.finished else f"{translation.text} …"
-    plain = re.sub(r"\\(.)", r"\1", texts(app))
-    assert f"Without 11 heads: **{expected}" in plain
+    page_text = re.sub(r"\\(.)", r"\1", texts(app))
+    assert f"Without 11 heads: **{expected}" in page_text
     change = float(app.metric[0].delta)
     assert change != 0
     button = next(b for b in app.button if b.label == "Show what changed")

@@ -65,11 +65,15 @@ def test_languages_come_from_the_model_card(model_folder: Path) -> None:
     german, french = about(model_folder / "en-de"), about(model_folder / "en-fr")
     assert (german.source, german.target, german.kind) == ("English", "German", "")
     assert (french.source, french.target, french.kind) == ("English", "French", "")
-    back = about(model_folder / "back")
-    assert (back.source, back.target, back.kind) == ("French", "English", "fr")
-    assert back.examples == PARALLEL_EXAMPLES["fr"]
-    plain = about(model_folder / "plain")
-    assert (plain.source, plain.target, plain.languages) == ("Source", "Target", None)
+    reversed_model = about(model_folder / "back")
+    assert (reversed_model.source, reversed_model.target, reversed_model.kind) == (
+        "French",
+        "English",
+        "fr",
+    )
+    assert reversed_model.examples == PARALLEL_EXAMPLES["fr"]
+    unknown = about(model_folder / "plain")
+    assert (unknown.source, unknown.target, unknown.languages) == ("Source", "Target", None)
 
 
 def test_an_invalid_model_card_does_not_break_a_page(visit: Visit, model_folder: Path) -> None:
@@ -129,8 +133,8 @@ def test_two_compared_models_are_labelled_with_their_names(
     first, second = component_data(app)[0]["sides"]
     assert (first["name"], second["name"]) == ("en-fr", "en-de")
     assert first["source"] == second["source"]
-    two = visit("pages/attention.py", model_folder, view="compare", other="She hides.")
-    assert [side["name"] for side in component_data(two)[0]["sides"]] == ["", ""]
+    one_model = visit("pages/attention.py", model_folder, view="compare", other="She hides.")
+    assert [side["name"] for side in component_data(one_model)[0]["sides"]] == ["", ""]
 
 
 def test_models_with_different_vocabularies_are_compared(
@@ -148,10 +152,10 @@ def test_models_with_different_vocabularies_are_compared(
     header = component_data(app)[0]
     first, second = (side["src"]["tokens"] for side in header["sides"])
     assert first != second
-    placed = header["pairs"]["src_tokens"]
-    assert [i for i, _ in placed if i is not None] == [*range(len(first))]
-    assert [j for _, j in placed if j is not None] == [*range(len(second))]
-    common_pieces = [(first[i], second[j]) for i, j in placed if None not in (i, j)]
+    token_pairs = header["pairs"]["src_tokens"]
+    assert [i for i, _ in token_pairs if i is not None] == [*range(len(first))]
+    assert [j for _, j in token_pairs if j is not None] == [*range(len(second))]
+    common_pieces = [(first[i], second[j]) for i, j in token_pairs if None not in (i, j)]
     assert common_pieces
     assert all(first_token == second_token for first_token, second_token in common_pieces)
 
@@ -161,14 +165,14 @@ def test_french_references_are_not_used_for_another_target_language(
 ) -> None:
     french = visit("pages/lab.py", model_folder, lab="align", sentences="120")
     assert "with gold links" in words(french)
-    far_page = visit("pages/lab.py", model_folder, lab="align", sentences="120", model="far")
-    page_text = words(far_page)
+    italian = visit("pages/lab.py", model_folder, lab="align", sentences="120", model="far")
+    page_text = words(italian)
     assert "this model writes Italian" in page_text
     assert "120 without a translation (the model's own is used)" in page_text
     assert "no gold links" in page_text
-    assert "Hand-aligned" not in far_page.button_group[1].options
-    back = visit("pages/lab.py", model_folder, lab="align", model="back")
-    assert not {"Bundled sentences", "Hand-aligned"} & {*back.button_group[1].options}
+    assert "Hand-aligned" not in italian.button_group[1].options
+    into_english = visit("pages/lab.py", model_folder, lab="align", model="back")
+    assert not {"Bundled sentences", "Hand-aligned"} & {*into_english.button_group[1].options}
 
 
 def test_a_german_model_gets_german_references(visit: Visit, model_folder: Path) -> None:

@@ -27,8 +27,8 @@ def test_a_page_opens_by_its_address_with_the_navigation(visit: Visit, page: str
     app = visit(page)
     assert len(app.title) == 1
     labels = [link.proto.label for link in app.get("page_link")]
-    named = [entry.title for file, entry in PAGES.items() if entry.in_navigation or file == page]
-    assert labels[: len(named)] == named
+    titles = [entry.title for file, entry in PAGES.items() if entry.in_navigation or file == page]
+    assert labels[: len(titles)] == titles
     assert not messages(app)
     assert dict(app.query_params).keys() <= {*PAGES[page].view.fields()}
 
@@ -196,9 +196,9 @@ def test_an_example_is_selected_with_one_click(visit: Visit, page: str) -> None:
 
 def test_a_token_is_forced_on_translate_and_undone(visit: Visit, translator: Translator) -> None:
     text = "The baker paints a boat."
-    plain = translator.translate(text)
-    forced = next(c for c in plain.steps[1].candidates if c.id != plain.ids[1])
-    expected = translator.translate(text, prefix=[plain.ids[0], forced.id])
+    greedy = translator.translate(text)
+    forced = next(c for c in greedy.steps[1].candidates if c.id != greedy.ids[1])
+    expected = translator.translate(text, prefix=[greedy.ids[0], forced.id])
     app = visit("pages/translate.py", text=text, force=f"1:{forced.id}", exact="1")
     sentence, table = component_data(app)
     assert sentence["text"] == expected.text
@@ -206,7 +206,7 @@ def test_a_token_is_forced_on_translate_and_undone(visit: Visit, translator: Tra
     assert [step.get("forced", False) for step in table["steps"]].index(True) == 1
     assert [step["can_force"] for step in table["steps"]][:3] == [True, True, False]
     next(button for button in app.button if button.label == "Undo").click().run()
-    assert component_data(app)[0]["text"] == plain.text
+    assert component_data(app)[0]["text"] == greedy.text
     assert view(app).force == ""
     app = visit("pages/translate.py", text=text, force=f"1:{forced.id}")
     app.text_input[0].set_value("She hides the lamp.").run()

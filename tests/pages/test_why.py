@@ -43,7 +43,7 @@ def rows(app: AppTest, caption: str) -> dict[str, list[str]]:
         re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)
         for row in re.findall(r"<tr>(.*?)</tr>", table.partition("<tbody>")[2])
     ]
-    return {first: rest for first, *rest in cells}
+    return {first: row_cells for first, *row_cells in cells}
 
 
 def test_table_1_is_evaluated_at_the_sizes_of_the_address(visit: Visit) -> None:

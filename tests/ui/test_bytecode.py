@@ -27,13 +27,17 @@ SCRIPTS = ["app.py", *(f"pages/{path.name}" for path in sorted((ROOT / "pages").
 @contextmanager
 def parsing_in_another_thread() -> Iterator[None]:
     """Let another thread parse during every garbage collection of this one."""
-    begin, done, over = threading.Event(), threading.Event(), threading.Event()
+    parse_requested, parse_finished, test_ended = (
+        threading.Event(),
+        threading.Event(),
+        threading.Event(),
+    )
 
     def parse() -> None:
-        while begin.wait() and not over.is_set():
-            begin.clear()
+        while parse_requested.wait() and not test_ended.is_set():
+            parse_requested.clear()
             ast.parse("1" + " + 1" * 40)
-            done.set()
+            parse_finished.set()
 
     parser, main_thread, is_waiting = (
         threading.Thread(target=parse),
@@ -45,9 +49,9 @@ def parsing_in_another_thread() -> Iterator[None]:
     def parse_during_collection(phase: str, _: object) -> None:
         if phase == "start" and threading.current_thread() is main_thread and not is_waiting[0]:
             is_waiting[0] = True  # the waiting thread creates garbage too
-            begin.set()
-            done.wait(5)
-            done.clear()
+            parse_requested.set()
+            parse_finished.wait(5)
+            parse_finished.clear()
             is_waiting[0] = False
 
     before = gc.get_threshold()
@@ -58,8 +62,8 @@ def parsing_in_another_thread() -> Iterator[None]:
     finally:
         gc.set_threshold(*before)
         gc.callbacks.remove(parse_during_collection)
-        over.set()
-        begin.set()
+        test_ended.set()
+        parse_requested.set()
         parser.join()
 
 

@@ -170,7 +170,7 @@ def word_weights(case: LessonCase, question: Question) -> dict[str, float]:
     numbers = words(trace.src_tokens)
     by_word: dict[str, float] = {}
     for word in dict.fromkeys(numbers):
-        positions = [n for n, each in enumerate(numbers) if each == word]
+        positions = [n for n, number in enumerate(numbers) if number == word]
         positions = [n for n in positions if trace.src_tokens[n] not in (".", "?", "</s>")]
         name = "".join(trace.src_tokens[n] for n in positions).strip("▁")
         if name:

@@ -50,8 +50,8 @@ def test_only_the_teachers_sheet_has_answers(ready: list[PreparedLesson]) -> Non
     for lesson in ready:
         if lesson.question:
             words = re.findall(r"[A-Za-z]{4,}(?: [a-z]{2,}){3,}", lesson.question.answer)
-            assert any(each in answer_sheet for each in words)
-            assert not all(each in silent for each in words)
+            assert any(word in answer_sheet for word in words)
+            assert not all(word in silent for word in words)
 
 
 def rows(section: str) -> list[tuple[str, str, str]]:

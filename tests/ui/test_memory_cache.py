@@ -111,16 +111,16 @@ def test_arguments_with_an_underscore_are_not_part_of_the_key() -> None:
     calls: list[tuple[str, int]] = []
 
     @cached()
-    def none(name: str, _model: object, row: int) -> None:
+    def return_none(name: str, _model: object, row: int) -> None:
         calls.append((name, row))
 
     @cached()
-    def changed(name: str, _model: object, row: int) -> int:
+    def return_row(name: str, _model: object, row: int) -> int:
         return row
 
     for name, model, row in (("a", [], 1), ("a", {}, 1), ("a", [], 2), ("b", [], 1)):
-        assert none(name, model, row) is None  # None is cached like any other result
-        assert changed(name, model, row) == row  # a result of its own
+        assert return_none(name, model, row) is None  # None is cached like any other result
+        assert return_row(name, model, row) == row  # a result of its own
     assert calls == [("a", 1), ("a", 2), ("b", 1)]
 
 

@@ -74,17 +74,17 @@ def test_the_server_returns_freed_memory(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def status(prefix: str, path: str) -> int:
     """Return the status of the routes' response; 404 if none matches."""
-    sent: list[Any] = []
+    sent_messages: list[Any] = []
 
     async def receive() -> Any:
         raise AssertionError("nothing is read from a ping")
 
     async def send(message: Any) -> None:
-        sent.append(message)
+        sent_messages.append(message)
 
     scope: Any = {"type": "http", "path": path, "method": "GET", "headers": [], "query_string": b""}
     asyncio.run(Router(asgi.deep_link_pings(prefix))(scope, receive, send))
-    status_code: int = sent[0]["status"]
+    status_code: int = sent_messages[0]["status"]
     return status_code
 
 
