@@ -110,7 +110,7 @@ export function figure1View(container, report) {
       });
       list.append(button);
     }
-    return el("div", { class: "hu-layer-place", style: areaStyle(area) }, el("div", { role: "group", "aria-label": "Layer" }, el("span", {}, `N = ${count} layers; shown is`), list));
+    return el("div", { class: "hu-layer-place", style: areaStyle(area) }, el("div", { role: "group", "aria-label": "Layer" }, el("span", {}, `N = ${count} layers; showing`), list));
   }
 
   canvas.addEventListener("keydown", (event) => {

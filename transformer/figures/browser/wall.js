@@ -20,19 +20,19 @@ export function wallView(container, report) {
   const shownLevels = new Map(); // the levels that each run's head shows now, by name
   const drawnCards = new Map(); // the elements of each card
   const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
-  const sorts = el("div", { class: "hu-wall-sorts", role: "group", "aria-label": "Sort the runs" });
+  const sortButtons = el("div", { class: "hu-wall-sorts", role: "group", "aria-label": "Sort the runs" });
   for (const [key, [label]] of Object.entries(ORDERS)) {
     const button = el("button", { type: "button", class: "hu-button", "data-order": key }, label);
     button.addEventListener("click", () => {
       order = key;
       draw();
     });
-    sorts.append(button);
+    sortButtons.append(button);
   }
   const hint = el("p", { class: "hu-note" }, "The curve shows the loss, from zero; the picture shows a head: the stronger the colour, the more attention. Click a run to enlarge it, and another to compare the two.");
   const enlargedCards = el("div", { class: "hu-wall-front" });
   const otherCards = el("div", { class: "hu-wall-rest" });
-  const frame = el("div", { class: "hu hu-wall" }, sorts, hint, enlargedCards, otherCards);
+  const frame = el("div", { class: "hu hu-wall" }, sortButtons, hint, enlargedCards, otherCards);
   container.append(frame);
   let [fadeStart, fadeRequest] = [0, 0];
 
@@ -46,7 +46,7 @@ export function wallView(container, report) {
 
   function draw() {
     if (!frame.isConnected) return; // colours can only be read on the page
-    for (const button of sorts.children) button.setAttribute("aria-pressed", String(button.dataset.order === order));
+    for (const button of sortButtons.children) button.setAttribute("aria-pressed", String(button.dataset.order === order));
     const sorted = [...cards].sort(ORDERS[order][1]);
     for (const name of [...drawnCards.keys()]) if (!cards.some((card) => card.name === name)) drawnCards.delete(name);
     sorted.forEach(updateCard);

@@ -34,6 +34,6 @@ async function respond(request, path) {
   const cached = await cache.match(path, { ignoreSearch: true });
   if (cached) return cached;
   const response = await fetch(request);
-  if (response.ok && response.status === 200) await cache.put(path, response.clone()).catch(() => undefined); // such as a film
+  if (response.ok && response.status === 200) await cache.put(path, response.clone()).catch(() => undefined); // a file that is not in FILES, such as a film
   return response;
 }
