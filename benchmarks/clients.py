@@ -80,12 +80,14 @@ def check_transformers(case: Case) -> dict[str, Any]:
     for trace in case.traces:
         source, decoder_input = case.ids(tokenizer, trace)
         with torch.no_grad():
-            out = model(input_ids=source, decoder_input_ids=decoder_input, output_attentions=True)
+            output = model(
+                input_ids=source, decoder_input_ids=decoder_input, output_attentions=True
+            )
             generated = model.generate(source, num_beams=1)
-        logits.append(difference(trace["hook_logits"][:, case.columns], out.logits[0, :, :-1]))
+        logits.append(difference(trace["hook_logits"][:, case.columns], output.logits[0, :, :-1]))
         names = ("encoder_attentions", "decoder_attentions", "cross_attentions")
         for kind, name in zip(KINDS, names, strict=True):
-            layers = torch.cat(list(getattr(out, name))).numpy()
+            layers = torch.cat(list(getattr(output, name))).numpy()
             weights.append(difference(trace.all_weights(kind), layers))
         texts += tokenizer.decode(generated[0], skip_special_tokens=True) == trace.text
     return {"logits": max(logits), "attention": max(weights), "greedy texts": texts}
@@ -96,9 +98,9 @@ def check_ctranslate2(case: Case) -> dict[str, Any]:
     from ctranslate2.converters import TransformersConverter
 
     tokenizer, _ = case.tokenizer_and_model()
-    out = case.folder.parent / "ctranslate2"
-    TransformersConverter(str(case.folder)).convert(str(out), force=True)
-    engine = ctranslate2.Translator(str(out), device="cpu", compute_type="float32")
+    converted_folder = case.folder.parent / "ctranslate2"
+    TransformersConverter(str(case.folder)).convert(str(converted_folder), force=True)
+    engine = ctranslate2.Translator(str(converted_folder), device="cpu", compute_type="float32")
     sources = [[*trace.src_tokens] for trace in case.traces]
     results = engine.translate_batch(sources, beam_size=1, max_decoding_length=512)
     texts = [
@@ -146,8 +148,8 @@ def check_transformer_lens(case: Case) -> dict[str, Any]:
     for trace in case.traces:
         source, decoder_input = case.ids(tokenizer, trace)
         with torch.no_grad():
-            out, cache = bridge.run_with_cache(source, decoder_input=decoder_input)
-        logits.append(difference(trace["hook_logits"][:, case.columns], out[0, :, :-1]))
+            bridge_logits, cache = bridge.run_with_cache(source, decoder_input=decoder_input)
+        logits.append(difference(trace["hook_logits"][:, case.columns], bridge_logits[0, :, :-1]))
         for kind, block in blocks.items():
             for layer in range(trace.depth(kind)):
                 pattern = cache[f"{block.format(layer)}.hook_pattern"][0]
@@ -175,17 +177,19 @@ def check_nnsight(case: Case) -> dict[str, Any]:
     for trace in case.traces:
         source, decoder_input = case.ids(tokenizer, trace)
         with torch.no_grad(), model.trace(input_ids=source, decoder_input_ids=decoder_input):
-            out = model.lm_head.output.save()
+            projected = model.lm_head.output.save()
         bias = plain.final_logits_bias
-        logits.append(difference(trace["hook_logits"][:, case.columns], (out + bias)[0, :, :-1]))
+        logits.append(
+            difference(trace["hook_logits"][:, case.columns], (projected + bias)[0, :, :-1])
+        )
         with torch.no_grad(), model.trace(input_ids=source, decoder_input_ids=decoder_input):
             projection = model.model.decoder.layers[layer].encoder_attn.out_proj
             projection.input[:, :, head_columns] = 0
-            out = model.lm_head.output.save()
+            projected = model.lm_head.output.save()
         ablated = case.translator.trace(trace.source, trace.predicted_ids, hooks=hooks)
         effects.append(difference(ablated["hook_logits"], trace["hook_logits"]))
         expected = ablated["hook_logits"][:, case.columns]
-        ablated_logits.append(difference(expected, (out + bias)[0, :, :-1]))
+        ablated_logits.append(difference(expected, (projected + bias)[0, :, :-1]))
     return {
         "logits": max(logits),
         f"logits without head {layer}.{head}": max(ablated_logits),

@@ -123,12 +123,12 @@ def marian_workloads(
     from benchmarks import peers
 
     hf, batch = peers.marian(model.config), repeat_to_32(sources)
-    plain = peers.run_marian(hf, TOKENS)
+    translate = peers.run_marian(hf, TOKENS)
     attentions = peers.run_marian(hf, TOKENS, output_attentions=True, return_dict_in_generate=True)
     return {
-        ("one sentence", "Marian"): one_by_one(sources, plain),
+        ("one sentence", "Marian"): one_by_one(sources, translate),
         ("one sentence", "Marian, attentions"): one_by_one(sources, attentions),
-        ("32 sentences", "Marian"): lambda: plain(batch),
+        ("32 sentences", "Marian"): lambda: translate(batch),
     }
 
 
@@ -208,17 +208,25 @@ def table(times: Times) -> str:
 
 def text_to_trace(translator: Translator, rounds: int) -> str:
     """Return the times of translating text, and of translating it with a trace, as a sentence."""
-    plain: list[float] = []
-    traced: list[float] = []
+    translation_times: list[float] = []
+    trace_times: list[float] = []
     for _ in range(rounds + 1):
         for text in SENTENCES:
-            for times, call in ((plain, translator.translate), (traced, translator.trace)):
+            for times, call in (
+                (translation_times, translator.translate),
+                (trace_times, translator.trace),
+            ):
                 start = time.perf_counter()
                 call(text)
                 times.append(time.perf_counter() - start)
     skip = len(SENTENCES)
-    without_trace, with_trace = statistics.median(plain[skip:]), statistics.median(traced[skip:])
-    ratio = statistics.median(b / a for a, b in zip(plain[skip:], traced[skip:], strict=True))
+    without_trace, with_trace = (
+        statistics.median(translation_times[skip:]),
+        statistics.median(trace_times[skip:]),
+    )
+    ratio = statistics.median(
+        b / a for a, b in zip(translation_times[skip:], trace_times[skip:], strict=True)
+    )
     return (
         f"Text to text: {without_trace * 1e3:.1f} ms; with a complete trace: "
         f"{with_trace * 1e3:.1f} ms ({ratio:.2f} times as long; goal: under 150 ms, at most 1.25 "

@@ -256,5 +256,5 @@ def _lay_out(
 def _plain(text: str) -> str:
     """Return the text, shortened and escaped: Plotly interprets some HTML in names."""
     text = " ".join(text.split())
-    short = text if len(text) <= MAX_NAME_LETTERS else text[: MAX_NAME_LETTERS - 1] + "…"
-    return escape(short, quote=False)
+    shortened = text if len(text) <= MAX_NAME_LETTERS else text[: MAX_NAME_LETTERS - 1] + "…"
+    return escape(shortened, quote=False)

@@ -58,7 +58,10 @@ def lens_map(
         for row in zip(tokens, probabilities, strict=True)
     ]
     labels = [
-        [_word(names[0], names[0] == own) for names, own in zip(row, chosen, strict=True)]
+        [
+            _word(names[0], names[0] == chosen_token)
+            for names, chosen_token in zip(row, chosen, strict=True)
+        ]
         for row in tokens
     ]
     ramp = RAMP_DARK if dark else RAMP
@@ -80,7 +83,8 @@ def lens_map(
     )
     _lay_out(figure, dark, 120 + ROW_HEIGHT * sites)
     pairs = [
-        f"{_plain(read)} → <b>{_plain(own)}</b>" for read, own in zip(reads, chosen, strict=True)
+        f"{_plain(token_read)} → <b>{_plain(chosen_token)}</b>"
+        for token_read, chosen_token in zip(reads, chosen, strict=True)
     ]
     figure.update_xaxes(
         title="token read → token written", side="top", tickangle=-40, **_ticks(pairs)
@@ -144,15 +148,15 @@ def _hover_text(names: Sequence[str], shares: Float[np.ndarray, " k"]) -> str:
 
 
 def _word(token: str, right: bool) -> str:
-    short = token if len(token) <= _MAX_WORD_LETTERS else token[: _MAX_WORD_LETTERS - 1] + "…"
-    return f"<b>{_plain(short)}</b>" if right else _plain(short)
+    shortened = token if len(token) <= _MAX_WORD_LETTERS else token[: _MAX_WORD_LETTERS - 1] + "…"
+    return f"<b>{_plain(shortened)}</b>" if right else _plain(shortened)
 
 
 def _plain(text: str) -> str:
     """Return a token escaped, as Plotly interprets some HTML in labels, with a small "▁"."""
     escaped = escape(text, quote=False)
-    small = '<span style="font-size: 7px">▁</span>'
-    return f"{small}{escaped[1:]}" if escaped[1:] and escaped[0] == "▁" else escaped
+    small_space = '<span style="font-size: 7px">▁</span>'
+    return f"{small_space}{escaped[1:]}" if escaped[1:] and escaped[0] == "▁" else escaped
 
 
 def _ticks(labels: Sequence[str], positions: Sequence[int] | None = None) -> dict[str, Any]:

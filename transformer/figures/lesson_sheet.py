@@ -77,8 +77,10 @@ class Exercise:
 
 def sheet_page(title: str, exercises: Sequence[Exercise], about: str = "") -> str:
     """Return the page as HTML; `about` is a line of plain text below its title."""
-    own = ' class="own"' if len(exercises) == 1 else ""
-    body = "".join(f"<section{own}>{_exercise(exercise)}</section>" for exercise in exercises)
+    class_attribute = ' class="own"' if len(exercises) == 1 else ""
+    body = "".join(
+        f"<section{class_attribute}>{_exercise(exercise)}</section>" for exercise in exercises
+    )
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

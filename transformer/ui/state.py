@@ -76,15 +76,15 @@ def change(page: str = "", /, **values: Any) -> None:
     set_fields(page, **values)
 
 
-def replace_view(page: str, new: View) -> None:
+def replace_view(page: str, new_view: View) -> None:
     """Replace the whole view, as if its address had been opened; for callbacks."""
-    change(page, **{field.name: getattr(new, field.name) for field in fields(new)})
+    change(page, **{field.name: getattr(new_view, field.name) for field in fields(new_view)})
     st.session_state[_VISIT] = visit() + 1
 
 
-def open_view(page: str, new: View) -> None:
+def open_view(page: str, new_view: View) -> None:
     """Replace the whole view by the app, before anything is drawn; else as `replace_view`."""
-    set_fields(page, **{field.name: getattr(new, field.name) for field in fields(new)})
+    set_fields(page, **{field.name: getattr(new_view, field.name) for field in fields(new_view)})
     st.session_state[_VISIT] = visit() + 1
 
 
@@ -95,11 +95,11 @@ def open_params(page: str, params: Mapping[str, str], keep: Collection[str] = ()
     parameters are ignored.
     """
     view_type = PAGES[page].view
-    new = make_view(view_type, parse_params(page, params)[0])
+    new_view = make_view(view_type, parse_params(page, params)[0])
     linked = [
         name for name, field in view_type.fields().items() if field.linked and name not in keep
     ]
-    set_fields(page, **{name: getattr(new, name) for name in linked})
+    set_fields(page, **{name: getattr(new_view, name) for name in linked})
     st.session_state[_VISIT] = visit() + 1
 
 

@@ -210,8 +210,8 @@ def _with_length_penalty(
     if penalty is None:
         return make()
     search = tuple(item for item in key if item != ("length_penalty", penalty))
-    before = _traces.get(search)
-    trace = before and model.translator.with_penalty(before.trace, penalty)
+    similar_trace = _traces.get(search)
+    trace = similar_trace and model.translator.with_penalty(similar_trace.trace, penalty)
     cached_trace = CachedTrace(trace, model.name) if trace else make()
     _traces.put(search, cached_trace)
     return cached_trace

@@ -142,8 +142,8 @@ def parse_params(file: str, params: Mapping[str, str]) -> tuple[Values, list[str
 
 
 def make_view(kind: type[ViewType], values: Values) -> ViewType:
-    own = {} if kind is View else values.get(kind.__name__, {})
-    return kind(**values.get(View.__name__, {}), **own)
+    page_fields = {} if kind is View else values.get(kind.__name__, {})
+    return kind(**values.get(View.__name__, {}), **page_fields)
 
 
 def owners_of(name: str, file: str) -> list[type[View]]:

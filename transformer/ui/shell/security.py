@@ -39,8 +39,8 @@ COOKIE_SECONDS = 400 * 24 * 3600
 
 def configured_gate(app: Asgi) -> Gate:
     """Return the gate configured by Streamlit's options, which are known once the server starts."""
-    own = (st.get_option("server.address"), st.get_option("browser.serverAddress"))
-    hosts = {*LOCAL_NAMES, *st.get_option("server.allowedHosts"), *filter(None, own)}
+    server_names = (st.get_option("server.address"), st.get_option("browser.serverAddress"))
+    hosts = {*LOCAL_NAMES, *st.get_option("server.allowedHosts"), *filter(None, server_names)}
     # The gate also accepts the address at which a request arrived, which this list cannot contain.
     config.set_option("server.allowedHosts", ["*"])
     return Gate(
@@ -133,8 +133,10 @@ class Gate:
             if message["type"] == "http.response.start":
                 has_started = True
                 replaced = {name for name, _ in headers} - {b"set-cookie"}
-                theirs = [pair for pair in message["headers"] if pair[0].lower() not in replaced]
-                message = {**message, "headers": theirs + headers}
+                app_headers = [
+                    pair for pair in message["headers"] if pair[0].lower() not in replaced
+                ]
+                message = {**message, "headers": app_headers + headers}
             await send(message)
 
         if refusal:

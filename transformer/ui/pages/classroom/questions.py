@@ -22,17 +22,17 @@ UTF_8_MARK = "\ufeff"
 def show(classroom: Classroom) -> None:
     """Draw all questions of the class, the newest first, and the form for a new one."""
     st.header("Before and after")
-    asked = classroom.measured.all()
+    questions = classroom.measured.all()
     st.caption(
         "Ask a question before a part of the lesson and again after it. Answers are anonymous, and "
         "sealed until you show them: until then you see only how many there are."
     )
-    for status in reversed(asked):
+    for status in reversed(questions):
         with st.container(border=True, key=f"class-asked-{status.number}"):
             class_question.draw_status(classroom, status)
             class_question.controls(classroom, status)
     _files(classroom)
-    with st.expander("Ask a new question", expanded=not asked):
+    with st.expander("Ask a new question", expanded=not questions):
         _form(classroom)
 
 
@@ -91,8 +91,8 @@ def _fill() -> None:
 def _ask(classroom: Classroom) -> None:
     """Ask the typed question and empty the form; a callback."""
     correct = st.session_state[_CORRECT] or 0  # None if the field is empty
-    typed = st.session_state[_TEXT], st.session_state[_OPTIONS], correct
-    if attempt(_REFUSED, lambda: classroom.measured.ask(MeasuredQuestion.read(*typed))):
+    fields = st.session_state[_TEXT], st.session_state[_OPTIONS], correct
+    if attempt(_REFUSED, lambda: classroom.measured.ask(MeasuredQuestion.read(*fields))):
         _set_form("", "", 1)
         st.session_state[_EXAMPLE] = None
 

@@ -74,12 +74,12 @@ def _comparison(lens: DecoderLens, number: int) -> str:
     first = lens.translations.index(final)
     if first == last:
         return "This is the model's translation. No earlier layer gives the same text."
-    same = (
+    statement = (
         "This is the model's translation" if number == last else "The same as from the last layer"
     )
     if first == 0:
-        return f"{same}. The embeddings, without any encoder layer, already give it."
-    return f"{same}. The first layer that gives it is {_layer(first)}."
+        return f"{statement}. The embeddings, without any encoder layer, already give it."
+    return f"{statement}. The first layer that gives it is {_layer(first)}."
 
 
 def _all_layers(lens: DecoderLens, names: list[str]) -> None:

@@ -73,11 +73,11 @@ def _position_choice(lens: Lens) -> int:
     position = row if 0 <= row < count else _latest_position(lens)
 
     def label(number: int) -> str:
-        read, written = (
+        token_read, token_written = (
             display_names.token(lens.rows[number]),
             display_names.token(lens.chosen[number]),
         )
-        return f"{display_names.number(number)}: {read} → {written}"
+        return f"{display_names.number(number)}: {token_read} → {token_written}"
 
     binding = controlled("lens-word", position, lambda row: state.change(row=row))
     st.selectbox("Output token", range(count), format_func=label, width=360, **binding)

@@ -80,8 +80,8 @@ def show(model: Model) -> None:
     trace = trace_cache.with_sites(model, cached_trace, names)
     attribution_head.show(model, cached_trace, trace)
     _one_token(model, trace)
-    rival = state.view(Lab).against
-    direct_attribution(model, trace, state.view().step, None if rival < 0 else rival)
+    contrast_id = state.view(Lab).against
+    direct_attribution(model, trace, state.view().step, None if contrast_id < 0 else contrast_id)
 
 
 def direct_attribution(model: Model, trace: Trace, step: int, against: int | None = None) -> None:
@@ -213,8 +213,8 @@ def _token_choice(trace: Trace) -> int:
 
 def _contrast_choice(trace: Trace, step: int) -> tuple[int | None, str]:
     """Draw the menu of contrast tokens. Return the selected id and token, or (None, "")."""
-    own = trace.predicted_ids[step]
-    candidates = {c.id: c for c in trace.translation.steps[step].candidates if c.id != own}
+    predicted_id = trace.predicted_ids[step]
+    candidates = {c.id: c for c in trace.translation.steps[step].candidates if c.id != predicted_id}
     # Left over from another token or model, or typed into the address.
     if state.view(Lab).against not in {-1, *candidates}:
         state.set_fields(against=-1)
@@ -368,7 +368,7 @@ def _exports(
     step, against = token_and_contrast
     name_parts = () if against is None else (f"against-{against}",)
     with st.container(horizontal=True):
-        for label, csv_table, name, *more in (
+        for label, csv_table, name, *file_name_parts in (
             (
                 "Attributions of this token (.csv)",
                 table,
@@ -378,7 +378,9 @@ def _exports(
             ),
             ("Share of the source (.csv)", share, "source-share"),
         ):
-            tables.csv(label, csv_table.copy, file_name(name, model.name, trace.source, *more))
+            tables.csv(
+                label, csv_table.copy, file_name(name, model.name, trace.source, *file_name_parts)
+            )
     methods = list(table.columns[3:])
     methods_argument = "" if against is not None or len(methods) == len(METHODS) else f", {methods}"
     against_argument = "" if against is None else f", against={against}"

@@ -140,9 +140,9 @@ def _sentence_result(model: Model, heads: Sequence[Head]) -> None:
         f"**{_translation_text(pruned)}**"
     )
     if heads:
-        same = unpruned.text == pruned.text
+        is_unchanged = unpruned.text == pruned.text
         right_column.caption(
-            "The translation is unchanged." if same else "The translation has changed."
+            "The translation is unchanged." if is_unchanged else "The translation has changed."
         )
     frame.state_button(
         "Show what changed",

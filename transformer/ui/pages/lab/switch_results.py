@@ -122,8 +122,10 @@ def _new_best_tokens(comparison: Comparison) -> None:
 
 def attention_changes(comparison: Comparison) -> dict[str, Shares]:
     """Return every head's change in attention by kind, for kinds whose tokens are unchanged."""
-    same = comparison.original.src_ids == comparison.forced.src_ids
-    return {kind: comparison.attention(kind) for kind in KINDS if same or kind == "decoder"}
+    is_same_source = comparison.original.src_ids == comparison.forced.src_ids
+    return {
+        kind: comparison.attention(kind) for kind in KINDS if is_same_source or kind == "decoder"
+    }
 
 
 def attention_change_table(shares: dict[str, Shares]) -> pd.DataFrame:

@@ -75,7 +75,7 @@ def _draw(folder: JobFolder, results: dict[int, dict[str, Any]]) -> None:
     config = folder.config()
     assert isinstance(config, TrainingRun)
     examples: list[list[str]] = next(
-        (each["examples"] for each in results.values() if each.get("examples")), []
+        (result["examples"] for result in results.values() if result.get("examples")), []
     )
     data = connections_data(
         results,

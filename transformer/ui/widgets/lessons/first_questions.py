@@ -42,7 +42,7 @@ def owner_link(case: LessonCase) -> Question:
         raise LessonUnavailable("its aligner head links no word of the translation to the owner")
     candidates = [owner, words.source.index(OWNED), *(int(n) for n in np.argsort(-row))]
     options = sorted([*dict.fromkeys(candidates)][:4])
-    read = words.first_row(position) + (to == "input")
+    row_position = words.first_row(position) + (to == "input")
     return Question(
         exhibit=f"{escaped(case.text)}  →  {_with_bold(words, position)}",
         options=tuple(
@@ -60,7 +60,7 @@ def owner_link(case: LessonCase) -> Question:
         ),
         answer_fields={
             "view": "heads", "kind": "cross", "layer": layer, "head": head,
-            "pin": "", "way": "from", "tokens": f"q{read}",
+            "pin": "", "way": "from", "tokens": f"q{row_position}",
             "word_row": to,
         },
         picture=Picture(

@@ -40,7 +40,7 @@ def previous_word(case: LessonCase) -> Question:
         raise LessonUnavailable("none of its heads attends to the previous word on most words")
     layer, head = (int(n) for n in np.unravel_index(int(best.argmax()), best.shape))
     start_layer, start_head = (int(n) for n in np.unravel_index(int(best.argmin()), best.shape))
-    count = sum(int((each >= MIN_SHARE).sum()) for each in shares.values())
+    count = sum(int((head_shares >= MIN_SHARE).sum()) for head_shares in shares.values())
     exact = case.exact
 
     def check(model: Model, view: Any) -> tuple[bool, str]:
@@ -65,9 +65,9 @@ def previous_word(case: LessonCase) -> Question:
     merged = merge(case.trace.weights(kind, layer).astype(np.float64), numbers, numbers)[head]
     return Question(
         answer=(
-            f"{count} of the {sum(each.size for each in shares.values())} heads in encoder and "
-            "decoder give the previous word more than half of their attention. The clearest is "
-            f"{case.head_name(layer, head)} of the {STACKS[kind]}, with "
+            f"{count} of the {sum(head_shares.size for head_shares in shares.values())} heads in "
+            "encoder and decoder give the previous word more than half of their attention. The "
+            f"clearest is {case.head_name(layer, head)} of the {STACKS[kind]}, with "
             f"{rounded_percent(float(best.max()))}. It was not programmed: training found it "
             "useful. With so few words some heads may match by chance; the Heads lab measures a "
             "whole corpus."

@@ -238,7 +238,7 @@ def _show_answer(ready: PreparedLesson, question: Question) -> None:
     if label == question.options[question.correct].label:
         st.success(f"**Correct.** {question.answer}", icon=":material/check:")
         return
-    feedback = next((each.feedback for each in question.options if each.label == label), "")
+    feedback = next((option.feedback for option in question.options if option.label == label), "")
     verdict = f"**Not quite. You chose: {label}.** {feedback} " if feedback else ""
     st.info(f"{verdict}{question.answer}", icon=":material/lightbulb:")
 

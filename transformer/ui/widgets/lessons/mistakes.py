@@ -193,7 +193,7 @@ def _words_note(case: LessonCase) -> str:
 def cross_called_self(case: LessonCase) -> Question:
     trace = case.trace
     _, rows, columns = trace.weights("cross", 0).shape
-    own = trace.weights("decoder", 0).shape[-1]
+    n_target = trace.weights("decoder", 0).shape[-1]
     return Question(
         options=(
             Option(
@@ -208,7 +208,8 @@ def cross_called_self(case: LessonCase) -> Question:
             f"*self*. The matrix is {rows} × {columns}: a row for each of the {rows} decoder input "
             f"tokens, a column for each of the {columns} source tokens. It is cross-attention. A "
             "self-attention matrix is always square, with the same tokens on both sides: that of "
-            f"the decoder is {own} × {own}, and empty above the diagonal because of the mask."
+            f"the decoder is {n_target} × {n_target}, and empty above the diagonal because of "
+            "the mask."
             f"{_words_note(case)}"
         ),
     )
@@ -220,7 +221,9 @@ def missing_relu(case: LessonCase) -> Question:
         [trace[f"encoder.layers.{layer}.ffn.hook_hidden"] for layer in range(trace.n_layers)]
     )
     activation = str(trace.config.get("activation", "relu"))
-    rest = "exactly 0" if activation == "relu" else f"small, as this model uses {activation}"
+    other_values = (
+        "exactly 0" if activation == "relu" else f"small, as this model uses {activation}"
+    )
     return Question(
         options=(
             Option("softmax", "A softmax would make the units sum to 1; here each is independent."),
@@ -232,7 +235,7 @@ def missing_relu(case: LessonCase) -> Question:
             "$\\max$: the formula has $\\max(0, xW_1 + b_1)$, a ReLU, which sets negative numbers "
             f"to 0 (equation 2). Of the {hidden.shape[-1]:,} units of each encoder layer "
             f"{percent(float((hidden > 0).mean()))} are positive on this sentence; the others are "
-            f"{rest}."
+            f"{other_values}."
         ),
     )
 

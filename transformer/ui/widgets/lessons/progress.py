@@ -58,11 +58,11 @@ def is_revealed(name: str) -> bool:
     return stored is not None and stored.revealed
 
 
-def store(name: str, new: Guess) -> None:
+def store(name: str, answer: Guess) -> None:
     """Store an answer. It counts as right only if no earlier one was wrong."""
     previous = guess(name)
-    right = new.right and (previous is None or previous.right)
-    _store({**guesses(), name: Guess(new.label, right, new.revealed)})
+    right = answer.right and (previous is None or previous.right)
+    _store({**guesses(), name: Guess(answer.label, right, answer.revealed)})
 
 
 def reset() -> None:

@@ -89,13 +89,17 @@ def _controls(jobs: Jobs, runs: list[RaceRun], owner: str) -> None:
     race_id = runs[0].race.id
     with st.container(horizontal=True):
         if _is_live(runs):
-            frame.callback_button("Stop the whole race", "stop", _act, jobs, race_id, owner, False)
+            frame.callback_button(
+                "Stop the whole race", "stop", _stop_or_delete, jobs, race_id, owner, False
+            )
         with st.popover("Delete"):
             st.write(f"This deletes all {len(runs)} runs of this race permanently.")
-            st.button("Delete the race", on_click=_act, args=(jobs, race_id, owner, True))
+            st.button(
+                "Delete the race", on_click=_stop_or_delete, args=(jobs, race_id, owner, True)
+            )
 
 
-def _act(jobs: Jobs, race_id: str, owner: str, delete: bool) -> None:
+def _stop_or_delete(jobs: Jobs, race_id: str, owner: str, delete: bool) -> None:
     if delete:
         delete_race(jobs, race_id, owner)
         state.change(race="")
@@ -174,17 +178,17 @@ def _smooth(steps: Floats, loss: Floats) -> tuple[Floats, Floats]:
     ).mean(axis=1)
 
 
-def _verdicts(every: list[Verdict], race: Race, runs: list[RaceRun]) -> None:
+def _verdicts(results: list[Verdict], race: Race, runs: list[RaceRun]) -> None:
     st.header("Verdicts")
     if runs and len({run.race.seed for run in runs}) < MIN_SEEDS:
         st.caption(f"This race has too few seeds for a verdict, which needs {MIN_SEEDS}.")
     if _is_live(runs):
         st.caption("So far, based on the finished runs.")
-    for verdicts_of_race in every:
+    for verdict in results:
         with st.container(horizontal=True, vertical_alignment="center"):
-            verdicts.badge(verdicts_of_race.word)
-            st.markdown(f"**{frame.plain(verdicts_of_race.claim.text)}**")
-            st.caption(frame.plain(verdicts_of_race.reason))
+            verdicts.badge(verdict.word)
+            st.markdown(f"**{frame.plain(verdict.claim.text)}**")
+            st.caption(frame.plain(verdict.reason))
     about = (
         f"Based on the validation {race.measure} after {runs[0].info.steps:,} steps of this task; "
         f"another task, model size or budget may give another result. {RULE}"
@@ -279,18 +283,18 @@ def show_distances(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
 
 def draw_distances(table: pd.DataFrame, entries: Sequence[str]) -> None:
     """Draw the figure of a table of `race_runs.by_distance`."""
-    lines_by_entry = {entry: table[table["entry"] == entry] for entry in entries}
+    rows_by_entry = {entry: table[table["entry"] == entry] for entry in entries}
     curves = {
         entry: [
             (group["distance"].to_numpy(float), group["accuracy"].to_numpy(float))
             for _, group in lines.groupby("seed")
         ]
-        for entry, lines in lines_by_entry.items()
+        for entry, lines in rows_by_entry.items()
     }
-    started = {entry: lines for entry, lines in lines_by_entry.items() if len(lines)}
+    measured_rows = {entry: lines for entry, lines in rows_by_entry.items() if len(lines)}
     figure = accuracy_by_distance(
         curves,
-        {entry: float(lines["reach"].iloc[0]) for entry, lines in started.items()},
+        {entry: float(lines["reach"].iloc[0]) for entry, lines in measured_rows.items()},
         float(table["chance"].iloc[0]),
         dark=dark(),
     )
