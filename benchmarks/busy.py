@@ -66,7 +66,7 @@ def translation_times(folder: Path, times: int) -> list[float]:
 
     from transformer import Translator
 
-    before = torch.get_num_threads()
+    n_threads_before = torch.get_num_threads()
     torch.set_num_threads(1)
     translator = Translator.load(folder, device="cpu")
     translator.translate(sentence())
@@ -75,7 +75,7 @@ def translation_times(folder: Path, times: int) -> list[float]:
         start = time.perf_counter()
         translator.translate(sentence())
         milliseconds.append(1000 * (time.perf_counter() - start))
-    torch.set_num_threads(before)
+    torch.set_num_threads(n_threads_before)
     return milliseconds
 
 
@@ -85,18 +85,18 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=40)
     parser.add_argument("--burners", type=int, default=cores())
     options = parser.parse_args()
-    first = min(path.parent for path in options.checkpoints.glob("*/config.json"))
+    checkpoint = min(path.parent for path in options.checkpoints.glob("*/config.json"))
     with (
         tempfile.TemporaryDirectory() as runs,
         app_server(options.checkpoints, HEADS_UP_RUNS=runs) as (address, _),
     ):
         workloads: dict[str, Callable[[], list[float]]] = {
-            "translate one sentence": lambda: translation_times(first, options.times),
+            "translate one sentence": lambda: translation_times(checkpoint, options.times),
             "Translate: another sentence": lambda: rerun_times(address, "translate", options.times),
             "Attention: another sentence": lambda: rerun_times(address, "attention", options.times),
             "Heads lab: another sentence": lambda: rerun_times(address, "lab", options.times),
         }
-        idle = {name: statistics.median(measure()) for name, measure in workloads.items()}
+        quiet = {name: statistics.median(measure()) for name, measure in workloads.items()}
         print(f"{options.burners} busy processes on {cores()} cores, {options.times} times each")
         print(f"{'':<32} {'quiet p50':>10} {'busy p50':>10} {'busy p99':>10} {'times':>7}")
         with busy_processes(options.burners):
@@ -104,8 +104,8 @@ def main() -> None:
                 busy = measure()
                 p99 = float(np.percentile(busy, 99))
                 print(
-                    f"{name:<32} {idle[name]:10.0f} {statistics.median(busy):10.0f} {p99:10.0f} "
-                    f"{p99 / idle[name]:7.1f}   (goal: at most {GOAL_RATIO:g})",
+                    f"{name:<32} {quiet[name]:10.0f} {statistics.median(busy):10.0f} {p99:10.0f} "
+                    f"{p99 / quiet[name]:7.1f}   (goal: at most {GOAL_RATIO:g})",
                     flush=True,
                 )
 

@@ -76,7 +76,7 @@ def difference(expected: np.ndarray, actual: Any) -> float:
 
 def check_transformers(case: Case) -> dict[str, Any]:
     tokenizer, model = case.tokenizer_and_model()
-    logits, weights, texts = [], [], 0
+    logits, weights, n_equal_texts = [], [], 0
     for trace in case.traces:
         source, decoder_input = case.ids(tokenizer, trace)
         with torch.no_grad():
@@ -89,8 +89,8 @@ def check_transformers(case: Case) -> dict[str, Any]:
         for kind, name in zip(KINDS, names, strict=True):
             layers = torch.cat(list(getattr(output, name))).numpy()
             weights.append(difference(trace.all_weights(kind), layers))
-        texts += tokenizer.decode(generated[0], skip_special_tokens=True) == trace.text
-    return {"logits": max(logits), "attention": max(weights), "greedy texts": texts}
+        n_equal_texts += tokenizer.decode(generated[0], skip_special_tokens=True) == trace.text
+    return {"logits": max(logits), "attention": max(weights), "greedy texts": n_equal_texts}
 
 
 def check_ctranslate2(case: Case) -> dict[str, Any]:
@@ -161,8 +161,8 @@ def check_nnsight(case: Case) -> dict[str, Any]:
     """Compare the logits, and the logits when each program switches the same head off."""
     from nnsight import NNsight
 
-    tokenizer, plain = case.tokenizer_and_model()
-    model = NNsight(plain)
+    tokenizer, marian_model = case.tokenizer_and_model()
+    model = NNsight(marian_model)
     layer, head = ABLATED
     d_k = case.translator.model.config.d_model // case.translator.model.config.n_heads
     head_columns = slice(head * d_k, (head + 1) * d_k)
@@ -178,7 +178,7 @@ def check_nnsight(case: Case) -> dict[str, Any]:
         source, decoder_input = case.ids(tokenizer, trace)
         with torch.no_grad(), model.trace(input_ids=source, decoder_input_ids=decoder_input):
             projected = model.lm_head.output.save()
-        bias = plain.final_logits_bias
+        bias = marian_model.final_logits_bias
         logits.append(
             difference(trace["hook_logits"][:, case.columns], (projected + bias)[0, :, :-1])
         )
@@ -230,8 +230,8 @@ def _embed_unknown_as_zeros(model: Any) -> None:
     """Make the embedding of `<unk>`, Inseq's baseline, zero; no sentence here contains `<unk>`."""
     embed, unknown = model.embed, model.tokenizer.unk_token_id
 
-    def embed_known(ids: torch.Tensor, *rest: Any, **options: Any) -> torch.Tensor:
-        vectors: torch.Tensor = embed(ids, *rest, **options)
+    def embed_known(ids: torch.Tensor, *args: Any, **options: Any) -> torch.Tensor:
+        vectors: torch.Tensor = embed(ids, *args, **options)
         return vectors * (ids != unknown)[..., None]
 
     model.embed = embed_known
@@ -241,7 +241,7 @@ def _rank_correlations(case: Case, model: Any, method: str, trace: Trace) -> lis
     options: dict[str, Any] = {}
     if method == "integrated_gradients":
         options = {"n_steps": INTEGRATED_STEPS, "internal_batch_size": 64}
-    out = model.attribute(
+    attribution = model.attribute(
         trace.source,
         trace.text,
         attribute_target=True,
@@ -249,12 +249,15 @@ def _rank_correlations(case: Case, model: Any, method: str, trace: Trace) -> lis
         show_progress=False,
         **options,
     ).sequence_attributions[0]
-    pieces = [token.token for token in out.target[1:]]
-    if [token.token for token in out.source] != [*trace.src_tokens] or pieces != [
+    pieces = [token.token for token in attribution.target[1:]]
+    if [token.token for token in attribution.source] != [*trace.src_tokens] or pieces != [
         *trace.predicted_tokens
     ]:
         return []  # Inseq splits the text into other pieces
-    source, target = out.source_attributions.sum(-1), out.target_attributions.sum(-1)
+    source, target = (
+        attribution.source_attributions.sum(-1),
+        attribution.target_attributions.sum(-1),
+    )
     rhos = []
     for step in range(len(trace.predicted_tokens)):
         if method == "input_x_gradient":

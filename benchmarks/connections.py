@@ -106,8 +106,8 @@ def _print_all_edges(run: RunFolder, step: int) -> None:
     config = run.config()
     model = StepWeights(run).load(config.model, step)  # type: ignore[attr-defined]
     all_connections: Connections = find_connections(model, held_out_pairs(run), patched=None)
-    sizes = all_connections.table["effect"].abs()
-    largest = {*sizes.nlargest(N_DRAWN).index}
+    effect_sizes = all_connections.table["effect"].abs()
+    largest = {*effect_sizes.nlargest(N_DRAWN).index}
     print(
         f"step {step}, all {len(all_connections.table)} connections: rank correlation "
         f"{all_connections.rank_correlation:.2f}, of absolute values "
@@ -115,14 +115,17 @@ def _print_all_edges(run: RunFolder, step: int) -> None:
         f"{len(largest & {*range(N_DRAWN)})} of the {N_DRAWN} largest effects are drawn"
     )
     ends = all_connections.table[["upstream", "downstream"]]
-    between = ends.apply(lambda names: names.str.fullmatch(HEAD)).all(axis=1)
-    print(f"largest effect between two heads: {sizes[between].max():.2f} of {sizes.max():.2f}")
+    between_heads = ends.apply(lambda names: names.str.fullmatch(HEAD)).all(axis=1)
+    print(
+        f"largest effect between two heads: {effect_sizes[between_heads].max():.2f} of "
+        f"{effect_sizes.max():.2f}"
+    )
 
 
 def _keep(repeat: RunFolder, shipped: RunFolder) -> None:
     shipped.connections_path.mkdir(exist_ok=True)
-    for old in shipped.connections_path.glob("*.json"):
-        old.unlink()
+    for old_file in shipped.connections_path.glob("*.json"):
+        old_file.unlink()
     for path in sorted(repeat.connections_path.glob("*.json")):
         (shipped.connections_path / path.name).write_bytes(path.read_bytes())
     print(f"written: {shipped.connections_path}")

@@ -184,11 +184,14 @@ def print_row(n: int, ours: list[float], bertviz: list[float] | None) -> None:
 def main(arguments: Any) -> None:
     translator = Translator.load(arguments.checkpoint, device="cpu")
     config = translator.model.config
-    heads = config.n_layers * config.n_heads
+    heads_per_kind = config.n_layers * config.n_heads
     problem = bertviz_problem(translator, arguments.scripts)
     if problem:
         print(f"BertViz is not measured: {problem}.")
-    print(f"Model view: ours shows all three kinds ({3 * heads} heads), BertViz one ({heads}).")
+    print(
+        f"Model view: ours shows all three kinds ({3 * heads_per_kind} heads), "
+        f"BertViz one ({heads_per_kind})."
+    )
     print(f"{'':>6}  {'ours':>8} {'':>8}  {'BertViz':>9} {'':>9}  {'BertViz / ours':>17}")
     print(f"{'tokens':>6}  {'MB':>8} {'ms':>8}  {'MB':>9} {'ms':>9}  {'MB':>9} {'ms':>7}")
     with chromium() as browser:
@@ -199,7 +202,7 @@ def main(arguments: Any) -> None:
             ours, bertviz = [len(html) / 1e6, milliseconds], None
             if n <= BERTVIZ_LONGEST and not problem:
                 bertviz_html = bertviz_page(trace)
-                done_expression = BERTVIZ_DONE % (heads * n * n)
+                done_expression = BERTVIZ_DONE % (heads_per_kind * n * n)
                 rounds = min(arguments.rounds, 3)
                 milliseconds = median_time_to_paint(
                     browser, bertviz_html, done_expression, rounds, arguments.scripts

@@ -49,7 +49,7 @@ def without_columns(decoder: SequenceDecoder) -> AbstractContextManager[object]:
 
 
 @contextmanager
-def plain(decoder: SequenceDecoder) -> Iterator[None]:
+def plain_decoder(decoder: SequenceDecoder) -> Iterator[None]:
     with (
         without_onednn(decoder),
         mock.patch.object(decoder, "backend", Backend(decoder.model, "fp32")),
@@ -62,7 +62,7 @@ VARIANTS: dict[str, Change] = {
     "without 8-bit drafts": without_drafts,
     "without oneDNN's products": without_onednn,
     "without the column layout": without_columns,
-    "plain decoder": plain,
+    "plain decoder": plain_decoder,
 }
 
 

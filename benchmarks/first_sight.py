@@ -98,11 +98,15 @@ def report_opening(
 
 
 def main(checkpoints: Path) -> None:
-    with app_server(checkpoints) as (address, _), bare_page() as bare, chromium() as browser:
+    with (
+        app_server(checkpoints) as (address, _),
+        bare_page() as bare_address,
+        chromium() as browser,
+    ):
         report("open the app, first visitor", [time_to_appear(browser, address, ANIMATION)])
-        time_to_appear(browser, bare, HEADING)
-        report_opening(browser, address, bare)
-        report_opening(browser, address, bare, 3, mbit=5)
+        time_to_appear(browser, bare_address, HEADING)
+        report_opening(browser, address, bare_address)
+        report_opening(browser, address, bare_address, 3, mbit=5)
         page = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()
         page.goto(address)
         page.locator(".hu-glance-word").first.wait_for()

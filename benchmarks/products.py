@@ -30,9 +30,9 @@ def products_alone(
     encoder_products = [
         (weight, len(ids)) for ids in sources for weight in _encoder_side_weights(model)
     ]
-    positions = 1 + (steps - 1) * beam_size  # all hypotheses share the first position, `<s>`
+    n_positions = 1 + (steps - 1) * beam_size  # all hypotheses share the first position, `<s>`
     decoder_products = [
-        (weight, positions) for _ in sources for weight in _decoder_side_weights(model)
+        (weight, n_positions) for _ in sources for weight in _decoder_side_weights(model)
     ]
     products: list[tuple[Product, Tensor, Tensor]] = []
     fastest: dict[tuple[int, ...], Product] = {}
