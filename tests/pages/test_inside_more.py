@@ -49,7 +49,8 @@ def test_the_network_is_shown_in_both_forms(visit: Visit, translator: Translator
     trace = translator.trace(TEXT)
     displayed = cells(html(app), "Output of the network at")
     expected = trace["encoder.layers.1.ffn.hook_output"][2]
-    for row, (_, linear, convolved) in enumerate(displayed):
+    for row, (_, *forms) in enumerate(displayed):
+        linear, convolved = (number.replace("−", "-") for number in forms)
         assert float(linear) == pytest.approx(expected[row], abs=2e-6)
         assert float(convolved) == pytest.approx(expected[row], abs=1e-4)
     assert np.abs(expected[: len(displayed)]).max() > 1e-3
