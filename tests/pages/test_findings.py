@@ -24,6 +24,7 @@ from transformer.jobs import Computation, ComputationService
 from transformer.jobs.computation import LANES, report_computation
 from transformer.jobs.computation_service import RESULTS_FOLDER
 from transformer.jobs.results import FAILED, RESULT, LatestIndex
+from transformer.measures.naming import display_text
 from transformer.text.files import read_json, write_json
 from transformer.ui.widgets.verdicts import BADGES
 
@@ -71,13 +72,13 @@ def test_a_row_opens_its_card_and_closes_it(visit: Visit) -> None:
     for name in ("single", "rare"):
         app.button(key=f"open-{name}").click().run()
         page_text, published = texts(app), FINDINGS[name]
-        assert published.rule in page_text
+        assert display_text(published.rule) in page_text
         assert f"{min(N, published.max_sentences)} sentences; takes about" in page_text
         assert [button.label for button in app.button].count("Run") == 1
         assert app.query_params["finding"] == name
     app.button(key="open-rare").click().run()
     assert "finding" not in app.query_params
-    assert FINDINGS["rare"].rule not in texts(app)
+    assert display_text(FINDINGS["rare"].rule) not in texts(app)
 
 
 def test_verdicts_with_reason_figures_and_files(
