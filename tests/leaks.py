@@ -43,16 +43,14 @@ def process_state() -> State:
 
 def model_state(model: torch.nn.Module) -> State:
     """Return the state of a model on which sessions rely; weights by their norms."""
-    parts = list(model.modules())
+    parts, weights = list(model.modules()), list(model.parameters())
     return {
         "modules in training mode": sum(part.training for part in parts),
         "forward hooks": sum(len(p._forward_hooks) + len(p._forward_pre_hooks) for p in parts),
-        "gradients": sum(p.grad is not None for p in model.parameters()),
-        "frozen weights": sum(not p.requires_grad for p in model.parameters()),
-        "devices and types": {(str(p.device), p.dtype) for p in model.parameters()},
-        "weights": torch.stack(
-            torch._foreach_norm([p.detach() for p in model.parameters()])
-        ).tolist(),
+        "gradients": sum(p.grad is not None for p in weights),
+        "frozen weights": sum(not p.requires_grad for p in weights),
+        "devices and types": {(str(p.device), p.dtype) for p in weights},
+        "weights": torch.stack(torch._foreach_norm([p.detach() for p in weights])).tolist(),
     }
 
 

@@ -149,7 +149,8 @@ def _compare(translator: Translator, folder: Path, cases: list[dict[str, Any]], 
 def test_translations_and_every_site_are_equal(pair: str, tmp_path: Path) -> None:
     folder = APP_FOLDER / "checkpoints" / pair
     translator = Translator.load(folder, "cpu", precision="fp32")
-    _compare(translator, folder, _cases(translator, SENTENCES), tmp_path)
+    sentences = SENTENCES if pair == PAIRS[0] else SENTENCES[:2]  # the same code, other weights
+    _compare(translator, folder, _cases(translator, sentences), tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ const commands = {
   async questions() {
     const parts = ["model.safetensors", "vocabulary.model"].map((file) => Deno.readFileSync(`${checkpoint}/${file}`));
     const translator = new Translator(readJson(`${checkpoint}/config.json`), parts[0], parts[1]);
-    const { texts, aligner, checks } = readJson(`${folder}/cases.json`);
+    const { texts, aligner, checks, checked: checkedTexts } = readJson(`${folder}/cases.json`);
     const headsOf = (off) => off.split(",").filter(Boolean).flatMap((code) => Array.from({ length: 8 }, (_, head) => ({ kind: "cross", layer: Number(code[1]), head })));
     const translate = (text, off = "") => finish(translator.trace(text, { hooks: off ? switchedOff(headsOf(off)) : null })).text;
     const results = [];
@@ -59,7 +59,7 @@ const commands = {
         }
       }
       const checked = [];
-      for (const [name, fields] of checks) checked.push(await CHECKS[name](lesson, fields));
+      for (const [name, fields] of checkedTexts.includes(text) ? checks : []) checked.push(await CHECKS[name](lesson, fields));
       results.push({ questions, checked });
     }
     return results;
