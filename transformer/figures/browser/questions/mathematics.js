@@ -92,7 +92,7 @@ export function missing(lesson) {
     ],
     correct: 1,
     answer: `The last one: after the whole sentence the right answer is ${end}. A sentence of n tokens gives n + 1 rows. This model took ` +
-      `${predictedTokens.length} steps for ${lesson.tokens(predictedTokens)}, and gave ${end} ${percent(steps.at(-1).chosen.probability)} in the last step. ` +
+      `${predictedTokens.length} steps for ${lesson.tokens(predictedTokens)}, and gave ${end} a probability of ${percent(steps.at(-1).chosen.probability)} in the last step. ` +
       "Without that row no training example would teach it to stop.",
   });
 }
