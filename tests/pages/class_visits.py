@@ -84,7 +84,7 @@ def only_class() -> Classroom:
 def class_line_data(app: AppTest) -> dict[str, Any]:
     """Return the data of the line about the class."""
     elements = [element.proto for element in app.get("bidi_component")
-             if element.proto.component_name == "heads_up.follow"]  # fmt: skip
+             if element.proto.component_name == "heads_up.classroom"]  # fmt: skip
     return dict(json.loads(elements[0].json)) if elements else {}
 
 
