@@ -127,6 +127,17 @@ def test_a_byte_is_called_a_byte() -> None:
     assert token_name("<0xC3>", exact=True) == "<0xC3>"
 
 
+@pytest.mark.parametrize(
+    ("token", "name"),
+    [("▁chat", "chat"), ("lève", "…lève"), (",", ","), ("</s>", "end"), ("▁", "␣")],
+)
+def test_a_token_outside_of_its_sentence_shows_whether_it_continues_a_word(
+    token: str, name: str
+) -> None:
+    assert naming.piece_name(token) == name
+    assert naming.piece_name(token, exact=True) == token
+
+
 def test_bytes_that_spell_characters_are_joined_and_others_stay_bytes() -> None:
     assert join_bytes("<0xC3><0x89>teins") == "Éteins"
     assert join_bytes("<0xE2><0x98><0x83>!<0xC3>") == "☃!⟨C3⟩"

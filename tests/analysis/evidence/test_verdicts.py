@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,7 @@ from transformer.analysis.evidence.bootstrap import (
     max_difference_interval,
     resampled_counts,
 )
-from transformer.analysis.evidence.verdicts import Effect, VerdictWord
+from transformer.analysis.evidence.verdicts import Effect, VerdictWord, current_word
 from transformer.analysis.findings import FINDINGS
 
 SENTENCES = (12, 50, 200, 800)
@@ -120,3 +122,9 @@ def test_rates_of_a_sample_equal_those_of_its_sentences() -> None:
     np.testing.assert_allclose(samples.samples[:, 5], expected)
     shared = BootstrapSamples.from_ratios(above[0], below[0, 0])
     np.testing.assert_allclose(shared.values, above[0].sum(1) / below[0, 0].sum())
+
+
+def test_an_old_verdict_is_read_in_todays_words() -> None:
+    assert current_word("not shown") == "inconclusive"
+    for word in get_args(VerdictWord):
+        assert current_word(word) == word
