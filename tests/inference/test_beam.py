@@ -20,8 +20,7 @@ from transformer.inference.options import Decoding
 from transformer.inference.results import BeamTree, length_penalty
 
 
-@pytest.mark.parametrize("alpha", [0.0, 0.6, 1.5, -0.5])
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize(("seed", "alpha"), [(0, 0.0), (1, 0.6), (2, 1.5), (0, -0.5)])
 def test_an_unlimited_beam_finds_the_best_sequence(seed: int, alpha: float) -> None:
     model, source = models.three_word_model(seed), [5, 4, 6, 2]
     score, expected = models.exhaustive_best(model, source, 4, alpha)

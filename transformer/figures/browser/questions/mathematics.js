@@ -8,6 +8,7 @@ import { clearest } from "../trace/explorer-data.js";
 
 /** @typedef {import("./case.js").LessonCase} LessonCase */
 
+const WORDS_NOTE = " (The view joins tokens to whole words; *Show tokens* shows all.)";
 const VALUE_ROW = 2; // the row of the attention matrix in the lesson on values
 const meanLength = (tensor) => mean(Array.from({ length: tensor.shape[0] }, (_, i) => Math.hypot(...tensor.row(i))));
 
@@ -117,13 +118,13 @@ export function memory({ trace }) {
   const [, rows, columns] = trace.weights("cross", 0).shape;
   return question({
     options: [
-      option("The keys come from the decoder", "The keys are computed from the sentence that was read."),
+      option("The keys come from the decoder", "The keys are computed from the output of the encoder."),
       option("The queries come from the decoder alone"),
       option("The queries come from the memory alone", "The query belongs to the position that writes, in the decoder."),
     ],
     correct: 1,
-    answer: `The queries come from the decoder alone: the ${rows} rows of the picture are the tokens that were written. Keys and values come from the memory: ` +
-      `its ${columns} columns are the source sentence. So every target position can attend to every source position.`,
+    answer: `The queries come from the decoder alone: the ${rows} rows of the matrix are the decoder's input tokens. Keys and values come from the memory: ` +
+      `the ${columns} columns are the source tokens. So every target position can attend to every source position.${WORDS_NOTE}`,
   });
 }
 
@@ -139,9 +140,9 @@ export function notSelf({ trace }) {
       option("*self*: queries and keys come from different sequences"),
     ],
     correct: 2,
-    answer: `*self*. The picture is ${rows} × ${columns}: a row for each of the ${rows} target tokens, a column for each of the ${columns} source tokens. It is ` +
+    answer: `*self*. The matrix is ${rows} × ${columns}: a row for each of the ${rows} decoder input tokens, a column for each of the ${columns} source tokens. It is ` +
       "cross-attention. A self-attention matrix is always square, with the same tokens on both sides: that of the decoder is " +
-      `${decoderLength} × ${decoderLength}, and empty above the diagonal because of the mask.`,
+      `${decoderLength} × ${decoderLength}, and empty above the diagonal because of the mask.${WORDS_NOTE}`,
   });
 }
 
