@@ -52,6 +52,7 @@ def test_a_computation_over_its_time_limit_fails_with_a_reason(tmp_path: Path) -
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the system has no CPU time limits")
 def test_a_computation_over_its_cpu_limit_fails(tmp_path: Path) -> None:
+    children = leaks.children()
     lanes = {"step": replace(LANES["step"], max_cpu_seconds=1)}
     with ComputationService(tmp_path, LIMITS, lanes=lanes) as computing:
         key = computing.submit(fake_computation(tmp_path, "busy", "step"), visitor="me")
@@ -59,7 +60,7 @@ def test_a_computation_over_its_cpu_limit_fails(tmp_path: Path) -> None:
             "it took more than the 1 second that this app allows; take a smaller model, or a "
             "smaller batch"
         )
-        assert not leaks.children()
+        assert leaks.children() <= children
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the system has no memory limits")
@@ -96,12 +97,13 @@ def test_the_lane_process_is_reused_and_replaced_if_killed(
 
 
 def test_an_idle_process_ends(tmp_path: Path) -> None:
+    children = leaks.children()
     lanes = {"corpus": replace(LANES["corpus"], idle_seconds=0.1)}
     with ComputationService(tmp_path, LIMITS, lanes=lanes) as computing:
         wait_for_status(
             computing, computing.submit(fake_computation(tmp_path, "quick"), visitor="me"), "done"
         )
-        wait_for(lambda: not leaks.children())
+        wait_for(lambda: leaks.children() <= children)
         wait_for_status(
             computing,
             computing.submit(fake_computation(tmp_path, "quick", n=1), visitor="me"),

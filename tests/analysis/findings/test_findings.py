@@ -150,7 +150,7 @@ def test_the_best_head_of_each_group_is_named_with_its_error(
     assert unaligned_arguments == [True], "words with their largest score on </s> have no link"
     assert finding.verdict == "holds"
     # 3 of 4 predicted and 4 gold links agree: 1 - 2 · 3 / 8.
-    assert "norms of layer 1 (input) with an error rate of 25.0%, against 75.0%" in finding.reason
+    assert "25.0% for norms of layer 1 (input) and 75.0% for weights" in finding.reason
     line = finding.figures.set_index(["by", "layer"]).loc[("norms, input", 1)]
     assert line["aer"] == pytest.approx(0.25)
     at_output = FINDINGS["norms-output"].run(translator, lines)
