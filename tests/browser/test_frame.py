@@ -1,37 +1,20 @@
-"""The frame of every page: navigation on a phone, the larger size, keyboard, headings."""
+"""The frame of every page: navigation on a phone, the larger size, keyboard."""
 
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from benchmarks.browser import wait_for_script_run
 from tests.browser.conftest import NewPage
-from transformer.ui.shell.registry import PAGES, path
+from transformer.ui.shell.registry import PAGES
 
 pytestmark = pytest.mark.browser
 IN_NAVIGATION = [entry.title for entry in PAGES.values() if entry.in_navigation]
 LARGE = "20.8px"
 MENU = "[data-testid=stMainMenu], [data-testid=stMainMenuButton]"
-OUTLINE = """() => {
-  const found = [];
-  const walk = (root) => {
-    for (const node of root.querySelectorAll("*")) {
-      const level = /^H([1-6])$/.exec(node.tagName);
-      if (level && node.checkVisibility()) found.push(Number(level[1]));
-      if (node.shadowRoot) walk(node.shadowRoot);
-    }
-  };
-  walk(document.querySelector(".stMain"));
-  return found;
-}"""
-PATHS = [
-    *(path(file) for file in PAGES),
-    *(f"lab?lab={part}" for part in ("switch", "sweep", "moves", "map", "align", "dataset")),
-]
 
 
 def open_page(page: Page, address: str) -> Page:
@@ -111,11 +94,3 @@ def test_a_page_opened_by_its_address_has_no_failed_requests(app: str, new_page:
     )
     open_page(page, f"{app}/attention")
     assert not failed
-
-
-def test_headings_skip_no_level(app: str, page: Page) -> None:
-    for page_path in PATHS:
-        levels = open_page(page, f"{app}/{page_path}").evaluate(OUTLINE)
-        assert levels[0] == 1, page_path
-        steps = pairwise(levels)
-        assert all(after <= before + 1 for before, after in steps), (page_path, levels)

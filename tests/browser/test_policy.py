@@ -1,42 +1,25 @@
-"""The Content-Security-Policy in a real browser: no page violates it, and it blocks what it
-should."""
+"""The Content-Security-Policy in a real browser blocks what it should.
+
+`test_all_pages.py` checks that no page violates it.
+"""
 
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 
-from benchmarks.browser import wait_for_script_run, wait_until
+from benchmarks.browser import wait_until
+from tests.browser.app_pages import RECORD_POLICY_VIOLATIONS
 from tests.browser.conftest import NewPage
-from transformer.ui.shell.registry import PAGES, path
 from transformer.ui.shell.visitor import COOKIE, ID
 
 pytestmark = pytest.mark.browser
-
-RECORD_VIOLATIONS = """
-  window.broken = [];
-  document.addEventListener("securitypolicyviolation", (event) =>
-    broken.push(`${event.effectiveDirective}: ${event.blockedURI} ${event.sourceFile}`));
-"""
-
-
-def test_no_page_violates_the_policy(app: str, new_page: NewPage) -> None:
-    """A blocked module, style, font or image would also be reported in the console."""
-    page = new_page(alone=True)
-    page.add_init_script(RECORD_VIOLATIONS)
-    for file in PAGES:
-        page.goto(f"{app}/{path(file)}")
-        page.get_by_role("heading", level=1).wait_for()
-        wait_for_script_run(page)
-        # Requests after the page has loaded.
-        expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
-        assert page.evaluate("broken") == [], file
 
 
 def test_the_policy_blocks_what_it_forbids(app: str, new_page: NewPage) -> None:
     context = new_page().context
     page = context.new_page()  # whose console errors are expected
-    page.add_init_script(RECORD_VIOLATIONS)
+    page.add_init_script(RECORD_POLICY_VIOLATIONS)
     page.goto(app)
     page.get_by_role("heading", level=1).wait_for()
     page.evaluate(
