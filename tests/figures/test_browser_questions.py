@@ -122,7 +122,9 @@ def test_questions_are_those_of_the_app(
             right, explanation = is_right(model, view)
             assert check["correct"] == right
             _check_equal(explanation, check["text"], (text, name, view))
-    assert min(counts.values()) >= 1, counts
+    # Of a few sentences, none may show a phenomenon.
+    n_asked, all_sentences = sum(map(bool, counts.values())), len(texts) > len(SENTENCES)
+    assert n_asked == len(counts) if all_sentences else n_asked > len(counts) / 2, counts
 
 
 def test_other_lessons_cannot_ask_about_own_sentences() -> None:
