@@ -15,7 +15,7 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 from benchmarks.sessions import Session, open_socket
 from transformer.figures.state import DEFAULTS
-from transformer.ui.shell.class_news import PATH
+from transformer.ui.shell.class_updates import PATH
 from transformer.ui.shell.visitor import new_id
 
 TOKEN = "a token for the benchmark"

@@ -94,10 +94,12 @@ class MeasuredLesson:
         self.times: dict[str, dict[str, list[float]]] = {}
         self.late = 0
 
-    def change(self, kind: str, act: Callable[[], float]) -> tuple[float, dict[str, list[float]]]:
+    def change(
+        self, kind: str, action: Callable[[], float]
+    ) -> tuple[float, dict[str, list[float]]]:
         """Make a change; return its time in seconds since 1970, and `times` of this kind."""
         before = {id(student): len(student.shown_at) for student in self.students}
-        changed_at = act()
+        changed_at = action()
         self.wait()
         times = self.times.setdefault(kind, {"sessions": []})
         for student in self.students:
@@ -151,8 +153,10 @@ class BrowserLesson(MeasuredLesson):
     def wait(self) -> None:
         self.teacher.wait_for_timeout(1000 * PAUSE)
 
-    def change(self, kind: str, act: Callable[[], float]) -> tuple[float, dict[str, list[float]]]:
-        changed_at, times = super().change(kind, act)
+    def change(
+        self, kind: str, action: Callable[[], float]
+    ) -> tuple[float, dict[str, list[float]]]:
+        changed_at, times = super().change(kind, action)
         [_, screen] = self.teacher.evaluate("window.changes.at(-1)")
         for page in [self.teacher, *self.browsers]:
             changes = page.evaluate("window.changes")

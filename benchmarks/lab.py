@@ -3,8 +3,8 @@
     python -m benchmarks.lab [--sentences 100] [--bleu]
 
 Uses the shipped checkpoint and the bundled sentences. Prints wall-clock seconds, which depend on
-other work on the machine, and CPU seconds. BLEU is measured without each of eight heads or, with
-`--bleu`, without each of all heads.
+other work on the machine, and CPU seconds. BLEU is measured with eight heads, or with
+`--bleu` all heads, switched off one at a time.
 """
 
 from __future__ import annotations

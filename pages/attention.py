@@ -17,7 +17,7 @@ def _checkpoint(model: Model) -> None:
     with sentence_column:
         controls.sentence(model)
     with settings_column:
-        st.caption(model.about.target)
+        st.caption(model.description.target)
         translated = st.empty()
         with st.container(horizontal=True):
             with st.popover("Decoding settings"):

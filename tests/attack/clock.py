@@ -24,7 +24,7 @@ from transformer.jobs.results import RESULT, remove_oldest
 from transformer.run_config import FilmRun
 from transformer.text.files import write_json
 from transformer.training.train_folder import train_run
-from transformer.ui.about import run_config
+from transformer.ui.model_description import run_config
 from transformer.ui.widgets.quantities import ago
 
 TIMEOUT_SECONDS = 120.0

@@ -26,7 +26,7 @@ from tests.attack.target import Attack
 from tests.jobs.conftest import idle_jobs
 from tests.jobs.requests import wait_for
 from transformer.jobs import Jobs
-from transformer.ui.shell.class_news import PATH
+from transformer.ui.shell.class_updates import PATH
 from transformer.ui.shell.visitor import COOKIE, new_id
 
 MAX_WAIT_SECONDS = 5.0  # maximum time that another visitor may wait

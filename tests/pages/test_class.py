@@ -30,7 +30,7 @@ from tests.pages.conftest import ROOT, Visit, messages, view
 from transformer.classroom import Classes
 from transformer.ui.pages.classroom import membership
 from transformer.ui.services import live_classes
-from transformer.ui.shell.class_news import message
+from transformer.ui.shell.class_updates import message
 from transformer.ui.shell.registry import CLASS, PAGES
 from transformer.ui.shell.visitor import new_id
 from transformer.ui.widgets.lessons.course import BY_NAME

@@ -29,7 +29,7 @@ from transformer.classroom.codes import show_code
 from transformer.classroom.examples import EXAMPLES
 from transformer.ui.pages.classroom import questions
 from transformer.ui.shell import downloads
-from transformer.ui.shell.class_news import message
+from transformer.ui.shell.class_updates import message
 from transformer.ui.shell.registry import CLASS
 
 __all__ = ["token"]  # a fixture

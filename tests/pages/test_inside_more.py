@@ -25,8 +25,8 @@ from transformer.analysis.inside.decoder_lens import decoder_lens
 from transformer.figures.box_layout import STOPS
 from transformer.measures.naming import token_name
 from transformer.training.schedule import paper_rate
-from transformer.ui.about import About
 from transformer.ui.address import View
+from transformer.ui.model_description import ModelDescription
 
 PAGE = "pages/inside.py"
 TEXT = "The baker paints a boat."
@@ -75,7 +75,7 @@ def test_boxes_without_another_view_have_no_toggle(visit: Visit) -> None:
 
 
 def test_an_example_sentence_is_not_in_the_batch_twice(visit: Visit) -> None:
-    app = visit(PAGE, text=About().examples[1], box="encoder.self_attn.query")
+    app = visit(PAGE, text=ModelDescription().examples[1], box="encoder.self_attn.query")
     app.toggle(key="inside-batch").set_value(True).run()
     rows = cells(html(app), "The tokens of each key sequence")
     assert len({line for _, line in rows}) == 3

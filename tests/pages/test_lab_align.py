@@ -72,8 +72,8 @@ def test_the_python_code_gives_the_same(visit: Visit, measured: dict[str, Any]) 
     assert "chance" in printed.getvalue()
     rates = [line["aer"] for line in measured["table"]]
     assert namespace["board"].table["aer"].tolist() == pytest.approx(rates)
-    assert namespace["found"].target == ("Elle", "cache", "un", "bateau.")
-    assert namespace["found"].to == "input"
+    assert namespace["alignment"].target == ("Elle", "cache", "un", "bateau.")
+    assert namespace["alignment"].to == "input"
 
 
 def test_real_sentences_linked_by_hand_are_a_corpus_too(

@@ -138,15 +138,15 @@ def test_a_contrast_token_that_is_no_candidate_is_removed(visit: Visit) -> None:
 
 def test_the_python_code_prints_the_same_numbers(visit: Visit) -> None:
     app = open_lab(visit, kind="encoder", layer="1", head="3", step="1", method="sample", seed="3")
-    for code, names in zip(app.code, (["found"], ["table"]), strict=False):
+    for code, names in zip(app.code, (["contributions"], ["table"]), strict=False):
         namespace: dict[str, object] = {}
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             run_program(code.value, namespace)
         assert all(name in namespace for name in names)
         assert printed.getvalue()
-        if "found" in namespace:
+        if "contributions" in namespace:
             parts = unpack(browser_views(app)[0].proto.bytes)[1]
-            for name, values in namespace["found"].values.items():  # type: ignore[attr-defined]
+            for name, values in namespace["contributions"].values.items():  # type: ignore[attr-defined]
                 np.testing.assert_allclose(parts[name].array, values, rtol=1e-4, atol=1e-6)
 
 
@@ -220,7 +220,7 @@ def test_the_direct_attribution_code_prints_the_same(visit: Visit) -> None:
     assert "direct_logits(translator.model, trace, 1)" in program
     namespace: dict[str, Any] = {}
     run_program(program, namespace)
-    attribution = namespace["found"]
+    attribution = namespace["attribution"]
     assert attribution.value == pytest.approx(attribution.table["adds"].sum())
     assert f"{attribution.value:+.2f}".replace("-", "−") in "\n".join(
         box.value for box in app.markdown

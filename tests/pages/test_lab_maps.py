@@ -98,7 +98,7 @@ def test_the_displayed_code_runs(
     run_program(code, namespace)
     assert capsys.readouterr().out
     np.testing.assert_allclose(
-        namespace["found"].table["restored"], sweep.table["restored"], atol=1e-4
+        namespace["sweep"].table["restored"], sweep.table["restored"], atol=1e-4
     )
 
 

@@ -193,7 +193,7 @@ def test_all_changes_at_once_and_the_same_from_python(visit: Visit) -> None:
         run_program(app.code[0].value, namespace)
     assert printed.getvalue()
     for kind, shares in attention_changes(app).items():
-        np.testing.assert_allclose(shares, namespace["found"].attention(kind), atol=1e-5)
+        np.testing.assert_allclose(shares, namespace["comparison"].attention(kind), atol=1e-5)
 
 
 @pytest.mark.parametrize(

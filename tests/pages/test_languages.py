@@ -19,7 +19,7 @@ from transformer.figures.box_layout import STOPS
 from transformer.languages import front_matter
 from transformer.model import Transformer
 from transformer.text import Vocabulary
-from transformer.ui.about import PARALLEL_EXAMPLES, about
+from transformer.ui.model_description import PARALLEL_EXAMPLES, describe_model
 from transformer.ui.pages.inside import SECTIONS
 from transformer.ui.pages.lab import CELL_PAIRS, EXPERIMENTS
 from transformer.ui.pages.positions import TOPICS
@@ -62,17 +62,17 @@ def words(app: AppTest) -> str:
 
 
 def test_languages_come_from_the_model_card(model_folder: Path) -> None:
-    german, french = about(model_folder / "en-de"), about(model_folder / "en-fr")
+    german, french = describe_model(model_folder / "en-de"), describe_model(model_folder / "en-fr")
     assert (german.source, german.target, german.kind) == ("English", "German", "")
     assert (french.source, french.target, french.kind) == ("English", "French", "")
-    reversed_model = about(model_folder / "back")
+    reversed_model = describe_model(model_folder / "back")
     assert (reversed_model.source, reversed_model.target, reversed_model.kind) == (
         "French",
         "English",
         "fr",
     )
     assert reversed_model.examples == PARALLEL_EXAMPLES["fr"]
-    unknown = about(model_folder / "plain")
+    unknown = describe_model(model_folder / "plain")
     assert (unknown.source, unknown.target, unknown.languages) == ("Source", "Target", None)
 
 

@@ -241,7 +241,7 @@ def test_a_component_rerun_does_not_restore_an_old_address(address_bar: AddressB
     """A busy browser gets a class message before it has shown the user's last action."""
     state.change(**dict[str, Any](pin="s2"))
     rerun(address_bar, OLD_PARAMS)
-    following._on_news()
+    following._on_class_message()
     rerun(address_bar, OLD_PARAMS)
     assert state.page_view().to_params() == NEW_PARAMS
     assert address_bar.written == [NEW_PARAMS, NEW_PARAMS]

@@ -77,7 +77,7 @@ def test_the_attention_page_and_its_notices_open_the_same_head(
     model = models_by_name[name]
     aligner = model.aligner
     assert aligner is not None
-    for text in model.about.examples:
+    for text in model.description.examples:
         cached_trace = CachedTrace(model.translator.trace(text), name)
         resolved = initial_explorer_state(cached_trace, state_of({}), aligner)
         cell = (resolved["layer"], resolved["head"], resolved["word_row"])

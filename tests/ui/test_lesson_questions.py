@@ -68,7 +68,7 @@ def _ask(lesson: Lesson, model: Model) -> tuple[LessonCase, Question] | str:
 
 
 def suitable_models(lesson: Lesson, models: dict[str, Model]) -> list[Model]:
-    return [model for model in models.values() if model.about.kind == lesson.task]
+    return [model for model in models.values() if model.description.kind == lesson.task]
 
 
 def questions_of(name: str, models: dict[str, Model]) -> Iterator[tuple[LessonCase, Question]]:

@@ -60,7 +60,7 @@ def test_a_double_click_replaces_the_selected_run_once(jobs: FakeJobs) -> None:
     state.change(run="there already")
     for _ in range(2):
         draft.submit(
-            example_runs.run_config(example_runs.EXAMPLE_RUNS[0]), {}, shown_run="there already"
+            example_runs.run_config(example_runs.EXAMPLE_RUNS[0]), {}, open_run="there already"
         )
     assert jobs.names == ["there already", "run-1"]
     assert state.view(Train).run == "run-1"

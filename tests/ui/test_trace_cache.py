@@ -155,7 +155,7 @@ def test_only_the_newest_rerun_computes(monkeypatch: pytest.MonkeyPatch) -> None
         except Stopped:
             pass
 
-    numbers = [newest.draw() for _ in range(5)]
+    numbers = [newest.next_number() for _ in range(5)]
     threads = [threading.Thread(target=rerun, args=(number,)) for number in numbers]
     for thread in threads:
         thread.start()

@@ -18,22 +18,26 @@ PANELS = {ATTENTION: "explore", TRANSLATE: "explore", LAB: "heads"}
 """The view of the site that shows the answer, by the lesson's page in the app."""
 
 
-def lesson_data(ready: PreparedLesson) -> dict[str, Any]:
+def lesson_data(prepared_lesson: PreparedLesson) -> dict[str, Any]:
     """Return the input of `browser/live-lesson.js`: the lesson and its prepared question.
 
     Args:
         ready: a lesson with a question about a model that runs in the browser.
     """
-    lesson, question, model = ready.lesson, ready.question, ready.model
+    lesson, question, model = (
+        prepared_lesson.lesson,
+        prepared_lesson.question,
+        prepared_lesson.model,
+    )
     assert question is not None, "the lesson needs a question"
     assert model is not None, "a question has a model"
     return {
         "name": lesson.name,
         "model": model.name,
-        "text": ready.text,
+        "text": prepared_lesson.text,
         "texts": list(lesson.sentences),
         "question": question_data(question),
-        "fields": view_fields(ready),
+        "fields": view_fields(prepared_lesson),
         "panel": PANELS.get(lesson.page, ""),
         "find": not question.options,
     }
@@ -53,8 +57,8 @@ def question_data(question: Question) -> dict[str, Any]:
     }
 
 
-def view_fields(ready: PreparedLesson) -> dict[str, Any]:
+def view_fields(prepared_lesson: PreparedLesson) -> dict[str, Any]:
     """Return the view's fields for any sentence; translation steps are in the view Decoding."""
-    if ready.lesson.page == TRANSLATE:
+    if prepared_lesson.lesson.page == TRANSLATE:
         return {"view": "decoding"}
-    return dict(ready.lesson.view) if ready.lesson.page == ATTENTION else {}
+    return dict(prepared_lesson.lesson.view) if prepared_lesson.lesson.page == ATTENTION else {}

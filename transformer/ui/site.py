@@ -80,17 +80,17 @@ def write_site(
             (folder / name).mkdir()
         (folder / "site.css").write_text(STYLE, encoding="utf-8")
         models_here = [model for model in translators if runs_in_browser(model)]
-        site = site_data(folder, models_here)
+        models_data = copy_models(folder, models_here)
         lesson_steps = []
         for number, lesson in enumerate(course.LESSONS):
             progress(0.7 * number / len(course.LESSONS), "the course")
-            ready = prepared(lesson, available)
-            if ready.question is None:  # no model here shows it
+            prepared_lesson = prepared(lesson, available)
+            if prepared_lesson.question is None:  # no model here shows it
                 continue
-            step, view = step_of(ready, site)
+            step, view = course_step(prepared_lesson, models_data)
             if view and step.view_link is not None:
                 _write(folder, step.view_link.file, view)
-            lesson_steps.append((ready, step))
+            lesson_steps.append((prepared_lesson, step))
         parts = group_by_part(lesson_steps)
         steps = [step for _, part_steps in parts for step in part_steps]
         for position, step in enumerate(steps):
@@ -98,7 +98,7 @@ def write_site(
             after = steps[position + 1] if position + 1 < len(steps) else None
             _write(folder, step.file, step_page(step, TITLE, before, after, FOOTER))
         progress(0.7, "the models")
-        write_live(folder, site)
+        write_live(folder, models_data)
         links = [("Sentences, every head", _sentences(models_here))]
         progress(0.9, "films")
         links.append(("Heads during training", _write_films(folder)))
@@ -116,7 +116,7 @@ def _sentences(models_here: list[Model]) -> list[ViewLink]:
             f"{text} → {model.translator.translate(text).text}",
         )
         for model in models_here
-        for text in model.about.examples
+        for text in model.description.examples
     ]
 
 
@@ -148,20 +148,28 @@ def _write(folder: Path, file: str, content: str) -> None:
     (folder / file).write_text(content, encoding="utf-8")
 
 
-def step_of(ready: PreparedLesson, site: Mapping[str, Any]) -> tuple[CourseStep, str]:
+def course_step(
+    prepared_lesson: PreparedLesson, models_data: Mapping[str, Any]
+) -> tuple[CourseStep, str]:
     """Return a step of the course and the page that shows its answer; "" if only the app, or the
-    model in the browser, shows it. `site` is the result of `site_data`."""
-    lesson, question, model = ready.lesson, ready.question, ready.model
+    model in the browser, shows it. `models_data` comes from `copy_models`."""
+    lesson, question, model = (
+        prepared_lesson.lesson,
+        prepared_lesson.question,
+        prepared_lesson.model,
+    )
     assert question is not None, "a step needs a question"
     section = f" · paper, section {lesson.section}" if lesson.section else ""
-    runs = model is not None and model.name in site["models"]
+    runs = model is not None and model.name in models_data["models"]
     is_live = runs and lesson.name in LIVE_LESSONS
-    content = "" if is_live else _view(ready)
-    view_link = ViewLink(f"views/{lesson.name}.html", f"“{ready.text}”") if content else None
-    if is_live and model is not None and (address := _live_look(ready)):
-        params = {**address, "model": model.name, "text": ready.text}
+    content = "" if is_live else _view(prepared_lesson)
+    view_link = (
+        ViewLink(f"views/{lesson.name}.html", f"“{prepared_lesson.text}”") if content else None
+    )
+    if is_live and model is not None and (address := _answer_address(prepared_lesson)):
+        params = {**address, "model": model.name, "text": prepared_lesson.text}
         page = "heads" if lesson.page == LAB else "attention"
-        view_link = ViewLink(live_address(params, page), f"“{ready.text}”")
+        view_link = ViewLink(live_address(params, page), f"“{prepared_lesson.text}”")
     step = CourseStep(
         file=f"lessons/{lesson.name}.html",
         title=lesson.title,
@@ -181,19 +189,19 @@ def step_of(ready: PreparedLesson, site: Mapping[str, Any]) -> tuple[CourseStep,
         quote=f"Misprint: {lesson.misprint}" if lesson.misprint else "",
         picture=None if view_link else question.picture,
         view_link=view_link,
-        site=site if is_live else None,
-        live=lesson_data(ready) if is_live else None,
+        site=models_data if is_live else None,
+        live=lesson_data(prepared_lesson) if is_live else None,
     )
     return step, content
 
 
-def _live_look(ready: PreparedLesson) -> dict[str, str]:
-    """Return the address fields of the site's view of the answer; empty if it has none."""
-    if ready.lesson.page == ATTENTION:
-        return ready.view_for(answered=True).to_params()
-    if ready.lesson.page == LAB and ready.question is not None:
-        return {"off": str(ready.question.answer_fields["off"])}
-    return {name: str(value) for name, value in view_fields(ready).items()}
+def _answer_address(prepared_lesson: PreparedLesson) -> dict[str, str]:
+    """Return the address fields of the site's view that shows the answer; empty without one."""
+    if prepared_lesson.lesson.page == ATTENTION:
+        return prepared_lesson.view_for(answered=True).to_params()
+    if prepared_lesson.lesson.page == LAB and prepared_lesson.question is not None:
+        return {"off": str(prepared_lesson.question.answer_fields["off"])}
+    return {name: str(value) for name, value in view_fields(prepared_lesson).items()}
 
 
 def group_by_part(
@@ -201,17 +209,22 @@ def group_by_part(
 ) -> list[tuple[str, list[CourseStep]]]:
     """Group the steps by the parts of the course, in its order."""
     parts: dict[str, list[CourseStep]] = {}
-    for ready, step in sorted(steps, key=lambda entry: course.LESSONS.index(entry[0].lesson)):
-        parts.setdefault(ready.lesson.part, []).append(step)
+    for prepared_lesson, step in sorted(
+        steps, key=lambda entry: course.LESSONS.index(entry[0].lesson)
+    ):
+        parts.setdefault(prepared_lesson.lesson.part, []).append(step)
     return [*parts.items()]
 
 
-def _view(ready: PreparedLesson) -> str:
+def _view(prepared_lesson: PreparedLesson) -> str:
     """Return a page with the explorer or the decoding steps that shows the answer."""
-    lesson, model = ready.lesson, ready.model
+    lesson, model = prepared_lesson.lesson, prepared_lesson.model
     if model is None or lesson.page not in (ATTENTION, TRANSLATE):
         return ""
-    trace, view = LessonCase(model, ready.text).trace, ready.view_for(answered=True)
+    trace, view = (
+        LessonCase(model, prepared_lesson.text).trace,
+        prepared_lesson.view_for(answered=True),
+    )
     if lesson.page == TRANSLATE:
         glance = glance_data(
             trace, word_alternatives(model.translator, trace.translation), aligner=model.aligner
@@ -241,8 +254,8 @@ def runs_in_browser(model: Model) -> bool:
     return model.translator.vocabulary.pair is None and model.translator.folder is not None
 
 
-def site_data(folder: Path, models: Sequence[Model]) -> dict[str, Any]:
-    """Return the models' data for the scripts, and copy their files into the site's folder."""
+def copy_models(folder: Path, models: Sequence[Model]) -> dict[str, Any]:
+    """Copy the models' files into the site's folder; return their data for the scripts."""
     return {
         "models": {model.name: _model(folder, model) for model in models},
         "explorer": fixed_header(),
@@ -250,8 +263,8 @@ def site_data(folder: Path, models: Sequence[Model]) -> dict[str, Any]:
     }
 
 
-def write_live(folder: Path, site: Mapping[str, Any]) -> None:
-    """Write index.html and the scripts into the site's folder. `site` is `site_data`."""
+def write_live(folder: Path, models_data: Mapping[str, Any]) -> None:
+    """Write index.html and the scripts into the site's folder."""
     joined = live_script()
     (folder / "live.js").write_text(joined.script, encoding="utf-8")
     (folder / "live.css").write_text(joined.style, encoding="utf-8")
@@ -259,7 +272,7 @@ def write_live(folder: Path, site: Mapping[str, Any]) -> None:
         file = folder / "scripts" / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(script, encoding="utf-8")
-    page = live_page(site, LIVE_TITLE, (LIVE_LEAD,), FOOTER)
+    page = live_page(models_data, LIVE_TITLE, (LIVE_LEAD,), FOOTER)
     (folder / "index.html").write_text(page, encoding="utf-8")
 
 
@@ -279,7 +292,7 @@ def write_service_worker(folder: Path) -> None:
 
 def _model(folder: Path, model: Model) -> dict[str, Any]:
     """Copy a model's files and return its data for the page."""
-    about, source = model.about, model.translator.folder
+    description, source = model.description, model.translator.folder
     assert source is not None, "`runs_in_browser` requires a folder"
     (folder / MODELS / model.name).mkdir(parents=True)
     files = []
@@ -290,18 +303,20 @@ def _model(folder: Path, model: Model) -> dict[str, Any]:
         digest = hashlib.sha256(content).hexdigest()
         files.append({"path": path, "bytes": len(content), "sha256": digest})
     aligner = model.aligner
-    picture = glance_data(trace_cache.without_session(model, about.first).trace, aligner=aligner)
+    picture = glance_data(
+        trace_cache.without_session(model, description.default_text).trace, aligner=aligner
+    )
     return {
-        "label": f"{about.source} → {about.target}",
-        "reads": about.source,
-        "writes": about.target,
-        "languages": list(about.languages or ("", "")),
-        "hint": about.hint,
-        "examples": list(about.examples),
+        "label": f"{description.source} → {description.target}",
+        "reads": description.source,
+        "writes": description.target,
+        "languages": list(description.languages or ("", "")),
+        "hint": description.placeholder,
+        "examples": list(description.examples),
         "config": json.loads(json.dumps(model.translator.model.config.to_dict())),
         "files": files,
         "aligner": aligner
         and {name: getattr(aligner, name) for name in ("layer", "head", "weights_to")},
         "aligner_agreement": model.aligner_agreement,
-        "prepared": {"text": about.first, **picture},
+        "prepared": {"text": description.default_text, **picture},
     }

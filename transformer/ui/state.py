@@ -27,15 +27,15 @@ from transformer.ui.shell.registry import (
     parse_params,
 )
 
-_VIEW, _PAGE, _WRITTEN, _ACTED, _VISIT = "view", "page", "written", "acted", "visit"
-_BY_LINK = "by link"
+# Session keys.
+_VIEW, _PAGE, _VISIT_COUNT, _BY_LINK = "view", "page", "visit", "by link"
+_WRITTEN_ADDRESS = "written"  # the last page that was drawn completely, with its address then
+_ACTING_PAGE = "acted"  # set after a user action: the page of the widget, "" if unknown
 SIZE_COOKIE = "heads_up_size"
 """Cookie that keeps the larger drawing until the browser is closed, for any address."""
 _view_cache = threading.local()
 """Cache for each script thread: view objects of the session's current values. A rerun needs them
 about forty times, and a change replaces the values as a whole."""
-# _WRITTEN is the last page that was drawn completely, with its address at that time.
-# _ACTED is set after a user action; its value is the page of the widget, if known.
 
 
 @overload
@@ -46,10 +46,10 @@ def view(kind: type[View] = View) -> View:
     """Return the session's view: the shared fields, or those and the fields of one page."""
     values = st.session_state.get(_VIEW, {})
     if getattr(_view_cache, "values", None) is not values:
-        _view_cache.values, _view_cache.made = values, {}
-    if kind not in _view_cache.made:
-        _view_cache.made[kind] = make_view(kind, values)
-    current: View = _view_cache.made[kind]
+        _view_cache.values, _view_cache.views = values, {}
+    if kind not in _view_cache.views:
+        _view_cache.views[kind] = make_view(kind, values)
+    current: View = _view_cache.views[kind]
     return current
 
 
@@ -70,26 +70,27 @@ def change(page: str = "", /, **values: Any) -> None:
         page: the file of the page whose fields `values` may contain, besides the shared ones; the
             open page by default.
     """
-    st.session_state[_ACTED] = ""
+    st.session_state[_ACTING_PAGE] = ""
     if values.get("model", view().model) != view().model:
         _store(model_defaults())
     set_fields(page, **values)
 
 
 def replace_view(page: str, new_view: View) -> None:
-    """Replace the whole view, as if its address had been opened; for callbacks."""
+    """Replace the whole view, as if a link to it had been opened; for callbacks."""
     change(page, **{field.name: getattr(new_view, field.name) for field in fields(new_view)})
-    st.session_state[_VISIT] = visit() + 1
+    st.session_state[_VISIT_COUNT] = visit_count() + 1
 
 
 def open_view(page: str, new_view: View) -> None:
-    """Replace the whole view by the app, before anything is drawn; else as `replace_view`."""
+    """Replace the whole view without a user action, before anything is drawn."""
     set_fields(page, **{field.name: getattr(new_view, field.name) for field in fields(new_view)})
-    st.session_state[_VISIT] = visit() + 1
+    st.session_state[_VISIT_COUNT] = visit_count() + 1
 
 
 def open_params(page: str, params: Mapping[str, str], keep: Collection[str] = ()) -> None:
-    """Set the view to the parameters of an address, as if it had been opened; by the app.
+    """Set the view to the parameters of an address, as if a link to it had been opened, without a
+    user action.
 
     Fields that are never part of an address, and those in `keep`, stay unchanged. Invalid
     parameters are ignored.
@@ -100,7 +101,7 @@ def open_params(page: str, params: Mapping[str, str], keep: Collection[str] = ()
         name for name, field in view_type.fields().items() if field.linked and name not in keep
     ]
     set_fields(page, **{name: getattr(new_view, name) for name in linked})
-    st.session_state[_VISIT] = visit() + 1
+    st.session_state[_VISIT_COUNT] = visit_count() + 1
 
 
 def bound(name: str) -> dict[str, Any]:
@@ -165,7 +166,7 @@ def is_large() -> bool:
 def toggle_larger() -> None:
     """Switch the larger drawing on or off; for callbacks. Browser views treat it as a new view."""
     change(size="normal" if is_large() else "large")
-    st.session_state[_VISIT] = visit() + 1
+    st.session_state[_VISIT_COUNT] = visit_count() + 1
 
 
 def _restore_size(*, is_screen: bool) -> None:
@@ -175,10 +176,10 @@ def _restore_size(*, is_screen: bool) -> None:
         set_fields(size="large")
 
 
-def visit() -> int:
-    """Return the number of views so far that came from an address, not from a widget. When it
+def visit_count() -> int:
+    """Return how often the view came from an address so far, not from a widget. When this number
     changes, browser views reset their own state."""
-    count: int = st.session_state.get(_VISIT, 0)
+    count: int = st.session_state.get(_VISIT_COUNT, 0)
     return count
 
 
@@ -193,7 +194,7 @@ def open_address(page: str) -> list[str]:
     previous_page = st.session_state.get(_PAGE)
     st.session_state[_PAGE] = page
     url_params = dict(st.query_params.items())
-    acting_page = st.session_state.pop(_ACTED, None)
+    acting_page = st.session_state.pop(_ACTING_PAGE, None)
     has_acted, has_changed_page = acting_page is not None, previous_page != page
     st.session_state[_BY_LINK] = not has_acted and not has_changed_page
     has_view = _VIEW in st.session_state
@@ -203,12 +204,12 @@ def open_address(page: str) -> list[str]:
         # The last message came from a widget of the page that the user has just left and returned
         # the browser to that page. Continue to the new page. (If the message came together with
         # the click on the link, the browser is already there.)
-        st.session_state[_WRITTEN] = previous_page, params(previous_page)
+        st.session_state[_WRITTEN_ADDRESS] = previous_page, params(previous_page)
         st.switch_page(previous_page, query_params=params(previous_page))
-    is_own_address = (page, url_params) == st.session_state.get(_WRITTEN)
+    is_own_address = (page, url_params) == st.session_state.get(_WRITTEN_ADDRESS)
     ignores_url = has_view and (has_changed_page or has_acted or is_own_address)
     if has_changed_page or not ignores_url:
-        st.session_state[_VISIT] = visit() + 1
+        st.session_state[_VISIT_COUNT] = visit_count() + 1
     values, problems = parse_params(page, url_params)
     view_type = _page()
     if ignores_url and has_changed_page:
@@ -216,10 +217,9 @@ def open_address(page: str) -> list[str]:
             **{name: getattr(make_view(view_type, values), name) for name in view_type.own()}
         )
     if ignores_url:
-        if (
-            has_acted and not has_changed_page
-        ):  # also if this rerun is stopped before it writes the new one
-            st.session_state[_WRITTEN] = page, url_params
+        if has_acted and not has_changed_page:
+            # Now, as this rerun may be stopped before it writes the new address.
+            st.session_state[_WRITTEN_ADDRESS] = page, url_params
         return []
     defaults = {name: field.default for name, field in view_type.fields().items() if field.linked}
     set_fields(
@@ -233,7 +233,7 @@ def open_address(page: str) -> list[str]:
 def ignore_address() -> None:
     """Make this rerun ignore the URL; for callbacks of components that trigger reruns themselves,
     whose URL may be older than the visitor's last action."""
-    st.session_state.setdefault(_ACTED, "")
+    st.session_state.setdefault(_ACTING_PAGE, "")
 
 
 def write_address() -> None:
@@ -248,13 +248,15 @@ def write_address() -> None:
         or make_view(view_type, values).to_params() != params
     ):
         st.query_params.from_dict(params)
-    elif st.session_state.get(_BY_LINK) and (page, url_params) != st.session_state.get(_WRITTEN):
+    elif st.session_state.get(_BY_LINK) and (page, url_params) != st.session_state.get(
+        _WRITTEN_ADDRESS
+    ):
         # Streamlit does not update the address bar for a link to the current page; the next request
         # would restore the old address. Views in the browser write their own address, which may
         # already be newer. A link to another page needs nothing: an address sent before the browser
         # has changed pages would be added to the history of the old page.
         st.query_params.from_dict(url_params)
-    st.session_state[_WRITTEN] = page, dict(st.query_params.items())
+    st.session_state[_WRITTEN_ADDRESS] = page, dict(st.query_params.items())
 
 
 def rerun_page() -> NoReturn:
@@ -274,10 +276,8 @@ def _store(changes: Values) -> None:
     st.session_state[_VIEW] = {
         owner: {**stored.get(owner, {}), **changes.get(owner, {})} for owner in owners
     }
-    current, session_values = (
-        view(_page()),
-        st.session_state.to_dict(),
-    )  # one access to the session state instead of eighty
+    current = view(_page())
+    session_values = st.session_state.to_dict()  # once, as each access to the session is slow
     for name in current.fields():
         key, value = f"{session_values[_PAGE]}:{name}", getattr(current, name)
         if key in session_values and session_values[key] != value:
@@ -291,7 +291,7 @@ def _on_widget_change(name: str, key: str) -> None:
     # On a slow machine a removed widget may send its old value again: no change.
     if value is not None and value != getattr(page_view(), name, value):
         change(**{name: value})
-        st.session_state[_ACTED] = key.partition(":")[0]
+        st.session_state[_ACTING_PAGE] = key.partition(":")[0]
 
 
 def _page() -> type[View]:

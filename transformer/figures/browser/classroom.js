@@ -6,7 +6,7 @@ import { splitAddress } from "./address.js";
 import { el } from "./base.js";
 import { TEACHER_VIEW_EVENT } from "./mount.js";
 
-const CLASS_OVER_CODE = 4001; // close code of class_news.py: no more messages will come
+const CLASS_OVER_CODE = 4001; // close code of class_updates.py: no more messages will come
 const RERUN_WAIT_MS = 150; // ms to wait for a rerun that may already be under way
 const RETRY_MS = [500, 5000]; // ms until reconnecting: initial and maximum delay
 

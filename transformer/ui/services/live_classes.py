@@ -26,7 +26,7 @@ def generated_token() -> str:
     """Return the teacher token generated at this start; "" if limits.toml sets one.
 
     Raises:
-        ValueError: as `classes`.
+        ValueError: see `classes`.
     """
     return "" if _limits().teacher_token else services.shared_service(new_token)
 

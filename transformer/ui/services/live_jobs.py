@@ -48,7 +48,7 @@ def _has_memory_for_warm_workers() -> bool:
 
 def resume_runs() -> None:
     """Start workers at the server's start if an earlier server left queued or running runs (its
-    workers may still be saving). Raises ValueError as `jobs` does."""
+    workers may still be saving). Raises ValueError, see `jobs`."""
     service = _shared_jobs()
     if any(info.status in ("queued", "running") for info in service.runs()):
         service.start()
@@ -60,7 +60,7 @@ def _shared_jobs() -> Jobs:
 
 
 def _new_jobs(folder: str, limits: str, shipped: str) -> Jobs:
-    """Create the jobs. Workers save and exit with this process, by the end of a pipe."""
+    """Create the jobs. When this process ends, a pipe closes, and workers save and exit."""
     allowed = Limits.load(limits or None)
     return Jobs(folder, allowed, executor=_run_executor(allowed), shipped=shipped)
 
@@ -94,7 +94,9 @@ def time_estimate(
     if status.status == "failed":
         return f"its time cannot be estimated: {status.reason}"
     if status.status != "done":
-        computation_service().submit(timing, visitor="")  # at every call: it renews the request
+        computation_service().submit(
+            timing, visitor=""
+        )  # on every call, as this renews the request
         return None
     result = computation_service().result(timing.key)
     return total_estimate(config, int(result["weights"]), float(result["seconds"]))
@@ -139,7 +141,7 @@ def _run_executor(limits: Limits) -> Callable[[Queue, Limits], RunExecutor] | No
 
 
 def _lane_executor(limits: Limits) -> Callable[[Lane, Limits], LaneExecutor]:
-    """Return the factory of the lanes' executors. Raises ValueError as `_run_executor`."""
+    """Return the factory of the lanes' executors. Raises ValueError, see `_run_executor`."""
     if not limits.executor:
         return LaneProcess
     try:

@@ -22,7 +22,7 @@ from transformer.jobs import runs_folder
 from transformer.jobs.limits import Limits
 from transformer.jobs.shipped import RUNS
 from transformer.ui import state
-from transformer.ui.about import About, about
+from transformer.ui.model_description import ModelDescription, describe_model
 from transformer.ui.services import model_list
 from transformer.ui.services.memory_cache import SizedCache
 from transformer.ui.services.model_list import ListedModel
@@ -45,7 +45,7 @@ class Model:
     name: str
     hash: str
     translator: Translator
-    about: About = field(default_factory=About)
+    description: ModelDescription = field(default_factory=ModelDescription)
     aligner: AlignerHead | None = None
     syntax: SyntaxReport | None = None
     gender: GenderReport | None = None
@@ -65,7 +65,7 @@ class Model:
         if self.aligner is None:
             return None
         gold = self.aligner.gold[0]
-        error = min(gold.head[f"weights-{to}"] for to in ("output", "input"))
+        error = min(gold.head[f"weights-{row}"] for row in ("output", "input"))
         return {"agreement": 1 - error, "sentences": gold.sentences, "source": gold.source}
 
 
@@ -141,7 +141,7 @@ def _model(name: str, path: Path, digest: str, translator: Translator) -> Model:
     aligner = load_aligner_head(path, digest, translator.model.config)
     syntax = load_syntax_report(path, digest, translator.model.config)
     gender = load_gender_report(path, digest, translator.model.config)
-    return Model(name, digest, translator, about(path), aligner, syntax, gender)
+    return Model(name, digest, translator, describe_model(path), aligner, syntax, gender)
 
 
 def digest(path: Path) -> str:

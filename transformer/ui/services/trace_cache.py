@@ -68,15 +68,15 @@ class RerunCancellation:
 class NewestRerun:
     """Lets only the newest rerun of a session compute, one at a time.
 
-    Dragging a slider starts a rerun for every value on the way, and Streamlit lets those that are
-    computing finish. Here an older rerun that had to wait stops instead of computing.
+    Dragging a slider starts a rerun for every value that it passes, and Streamlit does not stop a
+    rerun that is computing. Here an older rerun that had to wait stops instead of computing.
     """
 
     def __init__(self) -> None:
         self.lock = Lock()
         self._newest = 0
 
-    def draw(self) -> int:
+    def next_number(self) -> int:
         """Return a number for this rerun; all earlier numbers are now outdated."""
         self._newest += 1
         return self._newest
@@ -105,7 +105,7 @@ def greedy(model: Model, text: str, prefix: tuple[int, ...] = ()) -> CachedTrace
     """Translate greedily and trace, with the target tokens `prefix` forced at the beginning.
 
     Raises:
-        ValueError: as `read`, and if no translation can begin with `prefix`.
+        ValueError: see `read`; also if no translation can begin with `prefix`.
     """
     newest: NewestRerun = st.session_state.setdefault("turn", NewestRerun())
     options: dict[str, Any] = {"method": "greedy"}
@@ -115,7 +115,7 @@ def greedy(model: Model, text: str, prefix: tuple[int, ...] = ()) -> CachedTrace
 
 
 def without_session(model: Model, text: str) -> CachedTrace:
-    """Translate greedily and trace, as `greedy` but outside of a session."""
+    """Translate greedily and trace, like `greedy` but outside of a session."""
     return _cached(model, text, {"method": "greedy"}, _weight_sites(model))
 
 
@@ -123,7 +123,7 @@ def comparison(model: Model, view: View) -> CachedTrace:
     """Trace the view's other sentence, by default the same one, with `model`.
 
     Raises:
-        ValueError: as `read`.
+        ValueError: see `read`.
     """
     text = view.other or view.text
     # A forced translation belongs to the first sentence.
@@ -134,7 +134,7 @@ def comparison(model: Model, view: View) -> CachedTrace:
 def with_forced_token(
     model: Model, view: View, cached_trace: CachedTrace, force: str
 ) -> CachedTrace:
-    """Trace the translation with another token forced at one step, free after it.
+    """Trace the translation with another token forced at one step; decode freely after it.
 
     Args:
         force: "step:token id".
@@ -225,7 +225,7 @@ def get_or_make(
     Args:
         newest: if given, stops this rerun as soon as the session has a newer one.
     """
-    number = newest.draw() if newest else 0
+    number = newest.next_number() if newest else 0
     cached_trace = _traces.get(key)
     if cached_trace is not None:
         return cached_trace

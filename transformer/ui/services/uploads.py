@@ -34,7 +34,7 @@ class Uploads:
             self._corpora[owner] = corpus, address
             self._corpora.move_to_end(owner)
             same_address = [
-                key for key, (_, where) in self._corpora.items() if address and where == address
+                key for key, (_, network) in self._corpora.items() if address and network == address
             ]
             if len(same_address) > address_quota(self._max_uploads):
                 del self._corpora[same_address[0]]

@@ -17,7 +17,7 @@ from starlette.routing import BaseRoute, Route
 from transformer.allocator import return_freed_memory
 from transformer.jobs import services
 from transformer.ui.services import live_classes, live_jobs, models, trace_cache
-from transformer.ui.shell import class_news, downloads, security, view_scripts
+from transformer.ui.shell import class_updates, downloads, security, view_scripts
 from transformer.ui.shell.registry import BY_PATH
 from transformer.ui.shell.security import ANY_ADDRESS, network_address
 
@@ -44,7 +44,7 @@ def routes() -> list[BaseRoute]:
     return [
         view_scripts.route(prefix),
         downloads.route(prefix),
-        class_news.route(prefix),
+        class_updates.route(prefix),
         *deep_link_pings(prefix),
     ]
 
@@ -65,7 +65,7 @@ def _prepare_first_visit() -> None:
     """Load the model that a first visitor sees and translate its first sentence."""
     if model := models.load_first_visit_model():
         with suppress(ValueError):  # the page says why the model cannot read the example
-            trace_cache.without_session(model, model.about.first)
+            trace_cache.without_session(model, model.description.default_text)
 
 
 def _announce() -> None:

@@ -13,8 +13,8 @@ import torch
 
 from transformer.cancellation import cancelled_by
 from transformer.ui import state
-from transformer.ui.about import About, about
 from transformer.ui.address import EXAMPLE
+from transformer.ui.model_description import ModelDescription, describe_model
 from transformer.ui.services import models
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import RerunCancellation
@@ -43,11 +43,11 @@ def page(file: str) -> Iterator[Model]:
     with _frame(file) as problems:
         folders = models.checkpoints()
         _reset_missing_model(folders, problems)
-        offered = models.choices()
-        _default_model(offered)
+        choices = models.choices()
+        _default_model(choices)
         with _navigation_bar(file):
-            if len(offered) > 1:
-                _choose_model(offered)
+            if len(choices) > 1:
+                _choose_model(choices)
         model = _model(folders, problems)
         _draw_top(file, model, problems)
         try:
@@ -147,18 +147,18 @@ def _reset_missing_model(folders: dict[str, Path], problems: list[str]) -> None:
         problems.append(f"There is no checkpoint {name!r}; available: {available}.")
 
 
-def _default_model(offered: dict[str, str]) -> None:
+def _default_model(choices: dict[str, str]) -> None:
     """Select a model before links are drawn: the target page of a link without a model would change
     its own address, so that going back would take two steps."""
-    if len(offered) > 1 and state.view().model not in offered:
+    if len(choices) > 1 and state.view().model not in choices:
         first = models.default()
-        state.set_fields(model=first if first in offered else next(iter(offered)))
+        state.set_fields(model=first if first in choices else next(iter(choices)))
 
 
-def _choose_model(offered: dict[str, str]) -> None:
+def _choose_model(choices: dict[str, str]) -> None:
     st.selectbox(
-        options=list(offered),
-        format_func=lambda name: offered.get(name, name),
+        options=list(choices),
+        format_func=lambda name: choices.get(name, name),
         label_visibility="collapsed",
         width=MODEL_WIDTH[state.is_large()],
         **{**state.bound("model"), "on_change": _on_model_change},
@@ -173,12 +173,13 @@ def _on_model_change(name: str, key: str) -> None:
     if new_name is None:
         return
     old_model, new_model = (
-        about(folders[model]) if model in folders else About() for model in (old_name, new_name)
+        describe_model(folders[model]) if model in folders else ModelDescription()
+        for model in (old_name, new_name)
     )
     reset: dict[str, Any] = {}
     if old_model.kind != new_model.kind:
         reset |= {"text": EXAMPLE, "other": "", "target": ""}
-    elif old_model.writes != new_model.writes:
+    elif old_model.target_code != new_model.target_code:
         was_example_translation = view.target and view.target == old_model.translation(view.text)
         reset["target"] = new_model.translation(view.text) if was_example_translation else ""
     if view.method == "forced" and not reset.get("target", view.target):
@@ -201,8 +202,8 @@ def _model(folders: dict[str, Path], problems: list[str]) -> Model:
         state.page_view(), "trace", ""
     ):  # an opened trace file has its own layers and heads
         problems += state.clamp(model.n_layers, model.n_heads)
-    if state.view().text == EXAMPLE != model.about.first:
-        state.set_fields(text=model.about.first)
+    if state.view().text == EXAMPLE != model.description.default_text:
+        state.set_fields(text=model.description.default_text)
     return model
 
 

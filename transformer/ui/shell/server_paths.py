@@ -43,15 +43,15 @@ def _pattern(
     """Return a pattern that matches the known folders, and the replacement of each."""
     other_folders = {Path(tempfile.gettempdir()): "tmp", Path(sys.prefix): "python"}
     other_folders[Path(sys.base_prefix)] = "python"
-    with suppress(RuntimeError):  # there may be no home
+    with suppress(RuntimeError):  # there may be no home folder
         other_folders[Path.home()] = "~"
     own_folders = {working_folder: "", APP_FOLDER: "", IMPORT_ROOT: ""} | {
         folder: folder.name for folder in named_folders
     }
     names = _spellings(other_folders) | _spellings(own_folders)
-    alone = _spellings(own_folders)  # these also without a following path
+    own_spellings = _spellings(own_folders)  # replaced even if no path follows
     roots = "|".join(
-        re.escape(root) + ("" if root in alone else r"(?=[\\/])")
+        re.escape(root) + ("" if root in own_spellings else r"(?=[\\/])")
         for root in sorted(names, key=len, reverse=True)
     )
     # Not "/srv/heads" within "/srv/heads-up" or "/mnt/srv/heads".

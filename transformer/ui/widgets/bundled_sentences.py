@@ -11,7 +11,7 @@ from transformer.ui.services.models import Model
 def input_format(model: Model) -> str:
     """Return the format in which the model can read the bundled sentences: "text", or "symbols"
     separated by spaces; "" if it cannot read them."""
-    if model.about.languages and model.about.languages[0] != "en":
+    if model.description.languages and model.description.languages[0] != "en":
         return ""
     return _input_format(model)
 
@@ -50,8 +50,9 @@ def missing(model: Model) -> str:
         return ""
     return (
         f"The bundled sentences have translations into {' and '.join(LANGUAGES.values())} only; "
-        f"this model writes {model.about.target}. Measures use the model's own translations, and "
-        "those that need gold links are not available. For better results, upload your own pairs."
+        f"this model writes {model.description.target}. Measures use the model's own translations, "
+        "and those that need gold links are not available. For better results, upload your own "
+        "pairs."
     )
 
 
@@ -64,7 +65,7 @@ def advice_on_links(model: Model) -> str:
 
 def _target_language(model: Model) -> str:
     """Return the code of the model's target language, French if unknown."""
-    return model.about.writes or "fr"
+    return model.description.target_code or "fr"
 
 
 @cached()

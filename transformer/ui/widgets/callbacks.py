@@ -23,11 +23,11 @@ def controlled(key: str, value: object, store: Callable[[Any], None]) -> dict[st
     return {"key": key, "on_change": chosen}
 
 
-def attempt(name: str, act: Callable[[], object]) -> bool:
+def attempt(name: str, action: Callable[[], object]) -> bool:
     """Call `act` in a callback; return False if it is refused, and keep the reason for
     `show_refusal(name)`."""
     try:
-        act()
+        action()
     except (JobError, ClassroomError) as error:
         store_refusal(name, error)
         return False

@@ -40,7 +40,7 @@ def head_heatmaps(
     """Draw one heatmap for each kind of attention; return the limit of the colour scale.
 
     Args:
-        boards: values by kind, in the order of display.
+        values_by_kind: in the order of display.
         quantity: name of the values; key: of the charts, before the kind.
         title: returns the title after the kind, from the name of the head with the greatest value
             and that value.

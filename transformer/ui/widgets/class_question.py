@@ -101,7 +101,7 @@ def draw_result(result: MeasuredResult) -> None:
 
 
 def controls(classroom: Classroom, status: QuestionStatus) -> None:
-    """Draw a teacher's buttons for one question. Every press is safe if a colleague was faster."""
+    """Draw a teacher's buttons for one question. Clicks do nothing if another teacher was faster."""
     measured, number = classroom.measured, status.number
     with st.container(horizontal=True, key=f"class-question-controls-{number}"):
         if status.is_shown:
@@ -133,12 +133,12 @@ def answered_bar(answered: int, members: int) -> None:
 
 def _student(classroom: Classroom, status: QuestionStatus) -> None:
     """Draw the options, or that the answer is counted."""
-    me = visitor.current_id()
+    visitor_id = visitor.current_id()
     teacher = plain(live_classes.teacher_name(classroom))
     title = "The same question again" if status.round else "A question for the class"
     st.caption(f"{title} · anonymous, sealed until {teacher} shows the answers")
     st.markdown(f":material/help: **{plain(status.question.text)}**")
-    if classroom.measured.has_answered(me, status.number):
+    if classroom.measured.has_answered(visitor_id, status.number):
         st.info("Your answer is counted.", icon=":material/lock:")
         return
     with st.container(key="class-question-options", gap="xsmall"):
@@ -155,8 +155,8 @@ def _student(classroom: Classroom, status: QuestionStatus) -> None:
 def _answer(number: int, round_: int, option: int) -> None:
     classroom = live_classes.current_class()
     if classroom is not None:  # the class may have ended; the page then says so
-        measured, me = classroom.measured, visitor.current_id()
-        attempt(_REFUSED, lambda: measured.answer(me, number, round_, option))
+        measured, visitor_id = classroom.measured, visitor.current_id()
+        attempt(_REFUSED, lambda: measured.answer(visitor_id, number, round_, option))
 
 
 def _count(classroom: Classroom, number: int) -> None:
@@ -166,12 +166,12 @@ def _count(classroom: Classroom, number: int) -> None:
 
 
 def _button(
-    label: str, key: str, act: Callable[..., None], *args: int, primary: bool = False
+    label: str, key: str, on_click: Callable[..., None], *args: int, primary: bool = False
 ) -> None:
     st.button(
         label,
         key=f"class-question-{key}",
         type="primary" if primary else "secondary",
-        on_click=act,
+        on_click=on_click,
         args=args,
     )

@@ -32,7 +32,7 @@ REFUSAL_NAME = "pass"
 
 
 def computed(
-    computation: Computation, *, button: str = "Measure", about: str = ""
+    computation: Computation, *, button: str = "Measure", description: str = ""
 ) -> dict[str, Any] | None:
     """Return the result of the computation; None until it is done.
 
@@ -41,14 +41,14 @@ def computed(
 
     Args:
         button: label of the button.
-        about: what is measured and how long it takes, shown before the start.
+        description: what is measured and how long it takes, shown before the start.
     """
     key = computation.key
     status = computation_service().status(key)
     if status.status == "done":
         return _result(key)
     fragment(_status_and_controls, f"pass-{key}", POLL_SECONDS if status.live else None)(
-        computation, status.live, button, about
+        computation, status.live, button, description
     )
     return None
 
@@ -58,7 +58,9 @@ def _result(key: str) -> dict[str, Any]:
     return computation_service().result(key)
 
 
-def _status_and_controls(computation: Computation, live: bool, button: str, about: str) -> None:
+def _status_and_controls(
+    computation: Computation, live: bool, button: str, description: str
+) -> None:
     """Draw progress and buttons; rerun the whole page when the computation starts or ends."""
     visitor_id = visitor.current_id()
     status = computation_service().status(computation.key, visitor_id)
@@ -75,8 +77,8 @@ def _status_and_controls(computation: Computation, live: bool, button: str, abou
             st.warning(
                 frame.plain(frame.as_sentence(f"This could not be measured: {status.reason}"))
             )
-        elif about:
-            st.info(about)
+        elif description:
+            st.info(description)
         st.button(
             "Try again" if status.status == "failed" else button,
             key=f"ask-{status.key}",
@@ -129,20 +131,20 @@ def measured(
     options: Mapping[str, Any] | None = None,
     *,
     button: str = "Measure",
-    about: str = "",
+    description: str = "",
 ) -> dict[str, Any] | None:
     """Return the result of `analysis.reports.report(…, report_name, options)` as JSON data; None
     until it is done.
 
-    Call `corpus.choose` before. Draws as `computed`.
+    Call `corpus.choose` before. Draws what `computed` draws.
     """
     return computed(
-        computation_for(model, corpus, report_name, options), button=button, about=about
+        computation_for(model, corpus, report_name, options), button=button, description=description
     )
 
 
 def measured_or_preview(
-    model: Model, corpus: Corpus, report_name: str, *, about: str = "", linked: bool = False
+    model: Model, corpus: Corpus, report_name: str, *, description: str = "", linked: bool = False
 ) -> dict[str, Any] | None:
     """Return the measurement over `corpus`; until it is done, one over a few of its sentences.
 
@@ -152,7 +154,7 @@ def measured_or_preview(
     Returns:
         None if the sentences are too long for a preview, or it fails.
     """
-    result = measured(model, corpus, report_name, about=about)
+    result = measured(model, corpus, report_name, description=description)
     if result is not None:
         return result
     preview_corpus = preview_of(corpus, linked=linked)

@@ -21,16 +21,18 @@ it. (A text area would submit the sentence at Ctrl+Enter only, not while the vis
 
 def sentence(model: Model) -> None:
     """Draw the text field, examples for the model, and a note on unknown words."""
-    about = model.about
+    description = model.description
     target_language(model)
     # Submitted after a pause in typing, so that no text is lost on a change of page.
-    st.text_input(about.source, placeholder=about.hint, live="400ms", **state.bound("text"))
-    if about.examples:
-        example = state.view().text if state.view().text in about.examples else None
+    st.text_input(
+        description.source, placeholder=description.placeholder, live="400ms", **state.bound("text")
+    )
+    if description.examples:
+        example = state.view().text if state.view().text in description.examples else None
         st.session_state["example"] = st.session_state["example_shown"] = example
         st.pills(
             "Examples",
-            about.examples,
+            description.examples,
             key="example",
             required=True,  # a second click does not deselect
             label_visibility="collapsed",
@@ -159,7 +161,7 @@ def decoding_method(model: Model) -> None:
 
 def suggested_translation(model: Model) -> str:
     """Return the placeholder of the translation field: a reference translation if there is one."""
-    return model.about.translation(state.view().text) or "A correct translation"
+    return model.description.translation(state.view().text) or "A correct translation"
 
 
 def _example() -> None:

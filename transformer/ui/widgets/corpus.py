@@ -44,14 +44,14 @@ def choose(model: Model) -> Corpus | None:
     The choice is part of the URL, an upload is not.
     """
     owner = visitor.ensure_id()
-    offered = _sources(model)
-    if state.view().corpus not in ("", *offered):
+    sources = _sources(model)
+    if state.view().corpus not in ("", *sources):
         state.set_fields(corpus="")
-    source = state.view().corpus or offered[0]
+    source = state.view().corpus or sources[0]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         st.segmented_control(
             "Measured over",
-            offered,
+            sources,
             format_func=CORPORA.__getitem__,
             required=True,
             **controlled("corpus", source, lambda chosen: state.change(corpus=chosen)),

@@ -1,7 +1,7 @@
 """Follow the teacher: students' pages show the teacher's view until a student does something else.
 
-The view is an address of this app, parsed like any other. `shell.class_news` tells the browser at
-once, which requests the view or draws it itself; this module then moves the session to it.
+The view is an address of this app, parsed like any other. `shell.class_updates` sends it to the
+browser, which requests the view or draws it itself; this module then moves the session to it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from transformer.figures.state import DEFAULTS
 from transformer.ui import state
 from transformer.ui.services import live_classes
 from transformer.ui.shell import visitor
-from transformer.ui.shell.class_news import PATH, following_state, teaching_state
+from transformer.ui.shell.class_updates import PATH, following_state, teaching_state
 from transformer.ui.shell.registry import BY_PATH, CLASS, PAGES, path
 from transformer.ui.widgets import views
 
@@ -28,13 +28,14 @@ PERSONAL_FIELDS = ("exact", "size", "screen")
 MAX_WAIT_SECONDS = 1.0
 """Maximum seconds that a rerun waits for other students' reruns. They run one after another,
 because they share one interpreter: two at once take longer than two in sequence."""
-_ARRIVALS = threading.Lock()
-_AT, _ARRIVING, _SETTLED = "class_at", "class_arriving", "class_settled"
+_move_lock = threading.Lock()
+_FOLLOWED_VIEW, _PREVIOUS_PAGE, _MOVED_TO_ADDRESS = "class_at", "class_arriving", "class_settled"
 # In a student's session: the teacher's view that it was moved to; the page it came from, until the
-# new page is drawn completely; the address at that time, which the page may have corrected.
-_NEWS_RERUN = "class_heard"
+# new page is drawn completely; the new page's address once it is drawn, which may differ from the
+# teacher's because the page corrects invalid fields.
+_MESSAGE_RERUN = "class_heard"
 # This rerun was caused by a message of the class, not by a user action.
-_LED, _CODE, _OVER = "class_led", "class_code", "class_over"
+_LED_ADDRESS, _CLASS_CODE, _CLASS_ENDED_ON = "class_led", "class_code", "class_over"
 # The class and the address that a teacher's session led to last; the class of a session; the page
 # on which it learned that the class has ended.
 
@@ -44,19 +45,19 @@ def page_in_class(file: str) -> Iterator[None]:
     """Draw a page in this context: before it, a student who follows moves to the teacher's view,
     which may be on another page; after it, the class is led to a teacher's view."""
     _follow_teacher(file)
-    if not st.session_state.get(_ARRIVING):
+    if not st.session_state.get(_PREVIOUS_PAGE):
         yield
         lead_to_page(file)
         return
     # Thirty reruns at once would all finish late and delay other visitors.
-    acquired = _ARRIVALS.acquire(timeout=MAX_WAIT_SECONDS)
+    acquired = _move_lock.acquire(timeout=MAX_WAIT_SECONDS)
     try:
         yield
-        st.session_state.pop(_ARRIVING, None)
-        st.session_state[_SETTLED] = _address(file)
+        st.session_state.pop(_PREVIOUS_PAGE, None)
+        st.session_state[_MOVED_TO_ADDRESS] = _address(file)
     finally:
         if acquired:
-            _ARRIVALS.release()
+            _move_lock.release()
 
 
 def _follow_teacher(file: str) -> None:
@@ -69,29 +70,34 @@ def _follow_teacher(file: str) -> None:
         or followed_view is None
         or not (is_screen or classroom.follows(visitor_id))
     ):
-        for name in (_AT, _ARRIVING, _NEWS_RERUN):
+        for name in (_FOLLOWED_VIEW, _PREVIOUS_PAGE, _MESSAGE_RERUN):
             st.session_state.pop(name, None)
         return
-    address, last_view = _address(file), st.session_state.get(_AT)
+    address, last_view = _address(file), st.session_state.get(_FOLLOWED_VIEW)
     is_new = last_view is None or followed_view.number != last_view.number
-    is_expected = address == st.session_state.get(_SETTLED) or classroom.was_recent_view(*address)
+    is_expected = address == st.session_state.get(_MOVED_TO_ADDRESS) or classroom.was_recent_view(
+        *address
+    )
     # The browser is changing pages, or requested the old page before it learned of the new one.
-    is_changing_page = file in (st.session_state.get(_ARRIVING), BY_PATH.get(followed_view.page))
-    is_arriving = _ARRIVING in st.session_state and is_changing_page
-    caused_by_news = st.session_state.pop(_NEWS_RERUN, False)
-    if last_view and not (is_expected or is_arriving or caused_by_news or is_screen):
+    is_changing_page = file in (
+        st.session_state.get(_PREVIOUS_PAGE),
+        BY_PATH.get(followed_view.page),
+    )
+    is_arriving = _PREVIOUS_PAGE in st.session_state and is_changing_page
+    caused_by_message = st.session_state.pop(_MESSAGE_RERUN, False)
+    if last_view and not (is_expected or is_arriving or caused_by_message or is_screen):
         classroom.follow(visitor_id, False)
-        for name in (_AT, _ARRIVING):
+        for name in (_FOLLOWED_VIEW, _PREVIOUS_PAGE):
             st.session_state.pop(name, None)
-    elif is_new or caused_by_news or not is_expected or address[0] != followed_view.page:
-        st.session_state[_AT] = followed_view
+    elif is_new or caused_by_message or not is_expected or address[0] != followed_view.page:
+        st.session_state[_FOLLOWED_VIEW] = followed_view
         if not followed_view.is_at(*address):
             _open_view(file, followed_view)
 
 
 def _open_view(file: str, view: ViewToFollow) -> None:
     target = BY_PATH.get(view.page, CLASS)
-    st.session_state[_ARRIVING] = file
+    st.session_state[_PREVIOUS_PAGE] = file
     state.open_params(target, view.params, keep=PERSONAL_FIELDS)
     if target != file:
         st.switch_page(target, query_params=state.params(target))
@@ -99,39 +105,45 @@ def _open_view(file: str, view: ViewToFollow) -> None:
 
 def lead_to_page(file: str) -> None:
     """Lead the class to the leading teacher's view, unless it is the page Class."""
-    classroom, me = live_classes.current_class(), visitor.current_id()
+    classroom, visitor_id = live_classes.current_class(), visitor.current_id()
     if (
         classroom is None
         or not live_classes.is_teacher()
-        or not classroom.is_leader(me)
+        or not classroom.is_leader(visitor_id)
         or file == CLASS
     ):
         return
     address = _address(file)
-    if (classroom.code, address) != st.session_state.get(_LED):
-        st.session_state[_LED] = classroom.code, address
+    if (classroom.code, address) != st.session_state.get(_LED_ADDRESS):
+        st.session_state[_LED_ADDRESS] = classroom.code, address
         with suppress(ClassroomError):  # the address is too long: the class stays where it is
-            classroom.set_view_to_follow(me, *address)
+            classroom.set_view_to_follow(visitor_id, *address)
 
 
 def class_line(file: str) -> None:
     """Draw a line with the visitor's status in their class and the button to change it."""
-    classroom, me = live_classes.current_class(), visitor.current_id()
+    classroom, visitor_id = live_classes.current_class(), visitor.current_id()
     if classroom is None:
-        if st.session_state.pop(_CODE, ""):
-            st.session_state[_OVER] = file
-        if st.session_state.get(_OVER) == file:  # more than once: the next rerun may replace it
+        if st.session_state.pop(_CLASS_CODE, ""):
+            st.session_state[_CLASS_ENDED_ON] = file
+        if (
+            st.session_state.get(_CLASS_ENDED_ON) == file
+        ):  # more than once: the next rerun may replace it
             st.info(
                 "The class has ended. Names and answers have been deleted.", icon=":material/group:"
             )
         else:
-            st.session_state.pop(_OVER, None)
+            st.session_state.pop(_CLASS_ENDED_ON, None)
         return
-    st.session_state.pop(_OVER, None)
-    st.session_state[_CODE] = classroom.code
+    st.session_state.pop(_CLASS_ENDED_ON, None)
+    st.session_state[_CLASS_CODE] = classroom.code
     teaches, screen = live_classes.is_teacher(), live_classes.is_screen()
     with st.container(horizontal=True, vertical_alignment="center", key="class-line"):
-        line = _teacher_line(classroom, me) if teaches else _student_line(classroom, me, file)
+        line = (
+            _teacher_line(classroom, visitor_id)
+            if teaches
+            else _student_line(classroom, visitor_id, file)
+        )
         address = f"{PATH}?screen=1" if screen else PATH
         views.component("classroom")(
             key="follow",
@@ -142,22 +154,25 @@ def class_line(file: str) -> None:
                 "pages": [*BY_PATH],
                 "teaches": teaches,
             },
-            on_choice_change=_on_news,
+            on_choice_change=_on_class_message,
         )
         if screen:
             return
         if file != CLASS:
             st.page_link(CLASS, label="Class")
-        if run := classroom.race_run(me):
+        if run := classroom.race_run(visitor_id):
             st.page_link(TRAIN, label="Your training run →", query_params={"run": run})
-        if teaches and classroom.is_leader(me):
+        if teaches and classroom.is_leader(visitor_id):
             st.button("Stop leading", key="class-lead", on_click=classroom.stop_leading)
         elif teaches:
             _lead_button(classroom, file)
             st.button("Lead the class", key="class-lead", type="primary", on_click=begin_leading)
-        elif classroom.view_to_follow and classroom.follows(me):
+        elif classroom.view_to_follow and classroom.follows(visitor_id):
             st.button(
-                "Stop following", key="class-follow", on_click=classroom.follow, args=(me, False)
+                "Stop following",
+                key="class-follow",
+                on_click=classroom.follow,
+                args=(visitor_id, False),
             )
         elif classroom.view_to_follow:
             st.button("Follow again", key="class-follow", type="primary", on_click=follow_again)
@@ -168,42 +183,42 @@ def _lead_button(classroom: Classroom, file: str) -> None:
     followed_view = classroom.view_to_follow
     if followed_view is None:
         return
-    to = BY_PATH.get(followed_view.page, CLASS)
+    target = BY_PATH.get(followed_view.page, CLASS)
     pressed = st.button(
         "The class's view →",
         key="class-lead-view",
         type="tertiary",
         on_click=state.open_params,
-        args=(to, followed_view.params, PERSONAL_FIELDS),
+        args=(target, followed_view.params, PERSONAL_FIELDS),
     )
-    if pressed and to != file:
-        st.switch_page(to, query_params=state.params(to))
+    if pressed and target != file:
+        st.switch_page(target, query_params=state.params(target))
 
 
-def _on_news() -> None:
+def _on_class_message() -> None:
     """Note that a class message caused this rerun; the page reads the class itself."""
-    st.session_state[_NEWS_RERUN] = True
+    st.session_state[_MESSAGE_RERUN] = True
     state.ignore_address()
 
 
 def begin_leading() -> None:
     """Start leading the class, from the current view; for callbacks. Another teacher who leads
     stops leading."""
-    st.session_state.pop(_LED, None)
+    st.session_state.pop(_LED_ADDRESS, None)
     if classroom := live_classes.current_class():
         classroom.begin_leading(visitor.current_id())
 
 
 def follow_again() -> None:
     """Return to the teacher's view; for callbacks."""
-    st.session_state.pop(_AT, None)
+    st.session_state.pop(_FOLLOWED_VIEW, None)
     if classroom := live_classes.current_class():
         classroom.follow(visitor.current_id(), True)
 
 
-def _teacher_line(classroom: Classroom, me: str) -> dict[str, object]:
+def _teacher_line(classroom: Classroom, visitor_id: str) -> dict[str, object]:
     """Return the line's text, whose numbers and names the messages fill in, and its state."""
-    teaching = teaching_state(classroom, me)
+    teaching = teaching_state(classroom, visitor_id)
     text = {
         "leads": "Leading {following} of {members}",
         "colleague": "{leader} is leading {following} of {members}",
@@ -212,14 +227,14 @@ def _teacher_line(classroom: Classroom, me: str) -> dict[str, object]:
     return {"text": text, "state": teaching}
 
 
-def _student_line(classroom: Classroom, me: str, file: str) -> dict[str, object]:
+def _student_line(classroom: Classroom, visitor_id: str, file: str) -> dict[str, object]:
     """Return the line's text and its state; a message with another state redraws it."""
     name, followed_view, status = (
         live_classes.teacher_name(classroom),
         classroom.view_to_follow,
-        following_state(classroom, me),
+        following_state(classroom, visitor_id),
     )
-    teacher_view: ViewToFollow = st.session_state.get(_AT) or ViewToFollow("", {})
+    teacher_view: ViewToFollow = st.session_state.get(_FOLLOWED_VIEW) or ViewToFollow("", {})
     page_title = (
         PAGES[BY_PATH[followed_view.page]].title
         if followed_view and followed_view.page in BY_PATH

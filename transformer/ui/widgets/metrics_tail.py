@@ -30,7 +30,7 @@ class MetricsTail:
         self._inode, self._read, self._every, self._seen = 0, 0, 1, 0
 
     def update(self) -> list[dict[str, Any]]:
-        """Return all complete lines so far; read all again if the run was rewound (`rewind`)."""
+        """Return all complete lines so far; read all again if the file was replaced or cut."""
         with self._lock:
             try:
                 with self.path.open("rb") as file:
@@ -45,10 +45,10 @@ class MetricsTail:
             complete_lines = new_bytes[: new_bytes.rfind(b"\n") + 1]
             self._read += len(complete_lines)
             for line in parse_json_lines(complete_lines):
-                self._take(line)
+                self._append(line)
             return list(self.lines)
 
-    def _take(self, line: dict[str, Any]) -> None:
+    def _append(self, line: dict[str, Any]) -> None:
         if not isinstance(line.get("step"), int):
             return
         if "loss" in line:

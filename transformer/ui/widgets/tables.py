@@ -27,7 +27,7 @@ def download(
     *,
     key: str | None = None,
     kind: Literal["secondary", "tertiary"] = "secondary",
-    about: str | None = None,
+    help: str | None = None,
 ) -> None:
     """Draw a link that looks like a button and downloads a file.
 
@@ -36,10 +36,10 @@ def download(
         name: of the file, with an extension in `MIME`.
         key: tells two files of one name on one page apart.
         kind: "secondary" with a border, "tertiary" as plain text.
-        about: tooltip.
+        help: tooltip.
     """
     address = downloads.address(make, name, MIME[name.rpartition(".")[2]], key or label)
-    title = f' title="{escape(about)}"' if about else ""
+    title = f' title="{escape(help)}"' if help else ""
     st.html(
         f'<a class="hu-download {kind}" href="{address}" download="{escape(name)}"{title}>'
         f"{escape(label)}</a>",
@@ -47,12 +47,12 @@ def download(
     )
 
 
-def html(about: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def html(caption: str, headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return an HTML table for `st.html` that scrolls horizontally; all text is escaped. The first
     cell of each row is its header."""
-    min_width = 7 * len(heads)
+    min_width = 7 * len(headers)
     no_break = 'style="overflow-wrap: normal"'  # do not break words
-    header = "".join(f'<th scope="col" {no_break}>{escape(head)}</th>' for head in heads)
+    header = "".join(f'<th scope="col" {no_break}>{escape(head)}</th>' for head in headers)
     body = "".join(
         f'<tr><th scope="row" {no_break}>{escape(first)}</th>'
         + "".join(f"<td>{escape(cell)}</td>" for cell in rest)
@@ -62,14 +62,14 @@ def html(about: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str
     return (
         '<div style="overflow-x: auto" tabindex="0">'
         f'<table class="hu-table" style="min-width: {min_width}rem">'
-        f"<caption>{escape(about)}</caption><thead><tr>{header}</tr></thead>"
+        f"<caption>{escape(caption)}</caption><thead><tr>{header}</tr></thead>"
         f"<tbody>{body}</tbody></table></div>"
     )
 
 
-def show(about: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+def show(caption: str, headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Draw the table on the page."""
-    st.html(html(about, heads, rows))
+    st.html(html(caption, headers, rows))
 
 
 def csv(label: str, table: Callable[[], pd.DataFrame], name: str) -> None:

@@ -32,13 +32,13 @@ def term_list() -> None:
 
 def _entry(term: Term) -> None:
     other_names = [name for name in term.also if name != f"{term.name}s"]
-    also = f" ({', '.join(other_names)})" if other_names else ""
+    synonyms = f" ({', '.join(other_names)})" if other_names else ""
     address, _, query = term.see.partition("?")
     file = next(file for file in PAGES if path(file) == address)
     formula = f"  \n$\\displaystyle {term.formula}$" if term.formula else ""
     with st.container(horizontal=True, vertical_alignment="center", key=f"term-{term.name}"):
         st.markdown(
-            f"**{frame.plain(term.name)}**{frame.plain(also)}: {frame.plain(term.definition)}"
+            f"**{frame.plain(term.name)}**{frame.plain(synonyms)}: {frame.plain(term.definition)}"
             f"{formula}"
         )
         params = dict(part.split("=") for part in query.split("&") if part)

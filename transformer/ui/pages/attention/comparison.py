@@ -69,9 +69,11 @@ def suggested_text(model: Model) -> str:
     """Return the default text to compare with: the sentence with one word changed, or another
     example of the model."""
     current_text = state.view(Attention).text
-    languages = model.about.languages
+    languages = model.description.languages
     changed = change_one_word(current_text, languages[0] if languages else "")
-    return changed or next((text for text in model.about.examples if text != current_text), "")
+    return changed or next(
+        (text for text in model.description.examples if text != current_text), ""
+    )
 
 
 def load_second(model: Model, cached_trace: CachedTrace) -> tuple[CachedTrace | None, str]:

@@ -48,8 +48,8 @@ def show(
     if explorer_state["view"] == "query-key":
         parts += _vector_parts(model, cached_trace, explorer_state)
     # Always send the state with which the page was opened: Streamlit does not resend equal data.
-    if st.session_state.get("opened", (None,))[0] != state.visit():
-        st.session_state["opened"] = (state.visit(), explorer_state)
+    if st.session_state.get("opened", (None,))[0] != state.visit_count():
+        st.session_state["opened"] = (state.visit_count(), explorer_state)
     visit, opening = st.session_state["opened"]
     sides = [item.side for item in both_sides]
     data = explorer_data(
@@ -116,13 +116,13 @@ def export_buttons(
             "Export as web page (.html)",
             _page_builder(model, cached_trace, second, second_kind),
             f"{name}.html",
-            about="One file with all heads that opens without this app and without a network.",
+            help="One file with all heads that opens without this app and without a network.",
         )
         download(
             "Export all tensors (.npz)",
             _npz_builder(model, cached_trace),
             f"{name}.npz",
-            about="For Python: open it with `Trace.load_npz(file)`, or with NumPy alone.",
+            help="For Python: open it with `Trace.load_npz(file)`, or with NumPy alone.",
         )
 
 

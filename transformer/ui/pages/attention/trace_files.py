@@ -25,7 +25,7 @@ from transformer.ui.widgets.notable_heads import head_notices, initial_explorer_
 from transformer.ui.widgets.tables import download
 
 MAX_CACHE_BYTES = 192_000_000
-"""Memory for the opened traces of all visitors; the latest one is kept at any size."""
+"""Memory for the opened traces of all visitors; the latest one is kept even if it is larger."""
 MAX_NAME_CHARACTERS = 80
 """Maximum length of a trace's name; the rest is cut."""
 _ERROR_KEY = "trace-refused"
@@ -78,7 +78,7 @@ def show() -> None:
     if cached_trace is None:
         st.warning(
             "The trace of this link is not available. Links do not contain traces, and the server "
-            "keeps one only for the browser that opened it, while there is memory. Open the file "
+            "keeps one only for the browser that opened it, and only for a time. Open the file "
             "again, or go back to the checkpoint."
         )
         return
@@ -109,7 +109,7 @@ def _show_trace(cached_trace: CachedTrace, second_id: str) -> None:
         "Export as web page (.html)",
         _page_builder(cached_trace, second),
         f"{file_name('attention', cached_trace.model, trace.source)}.html",
-        about="One file with all heads that opens without this app and without a network.",
+        help="One file with all heads that opens without this app and without a network.",
     )
 
 
@@ -161,7 +161,7 @@ def read_trace_file(content: bytes, upload_name: str) -> CachedTrace:
     """Return the trace in a file's bytes, named after the file without its folder.
 
     Raises:
-        ValueError: as `open_trace`.
+        ValueError: see `open_trace`.
     """
     display_name = PurePosixPath(upload_name.replace("\\", "/")).name.replace("\0", "")[
         :MAX_NAME_CHARACTERS

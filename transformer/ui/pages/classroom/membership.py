@@ -67,9 +67,9 @@ def _open() -> None:
 
 
 def student(classroom: Classroom) -> None:
-    me = classroom.member(visitor.current_id())
+    member = classroom.member(visitor.current_id())
     teacher = frame.plain(live_classes.teacher_name(classroom))
-    name_note = f" as **{frame.plain(me.label)}**" if me else ""
+    name_note = f" as **{frame.plain(member.label)}**" if member else ""
     frame.lead_text(f"You are in the class of **{teacher}**{name_note}.")
     capitalized_teacher = f"{teacher[:1].upper()}{teacher[1:]}"
     if classroom.view_to_follow is not None:
@@ -221,7 +221,7 @@ def qr_code(link: str) -> bytes:
 
 
 def _address(query: str) -> str:
-    """Return this page's address in this browser, with these parameters."""
+    """Return the URL of this page as this browser sees it, with these parameters."""
     page_url = urlsplit(st.context.url or "http://localhost:8501/class")
     return urlunsplit((*page_url[:3], query, ""))
 

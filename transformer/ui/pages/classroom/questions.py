@@ -1,4 +1,4 @@
-"""A teacher's questions before and after a part of the lesson: ask, close, show, take as files."""
+"""A teacher's questions before and after a part of the lesson: ask, close, show and download."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def show(classroom: Classroom) -> None:
 
 
 def _files(classroom: Classroom) -> None:
-    """Draw links to the answers that are shown; sealed ones are in no file."""
+    """Draw links to files of the answers that are shown; they contain no sealed answers."""
     measured = classroom.measured
     if not measured.results():
         return
@@ -46,13 +46,13 @@ def _files(classroom: Classroom) -> None:
             "Votes and differences (.csv)",
             lambda: UTF_8_MARK + option_table(measured.results()).to_csv(index=False),
             "votes.csv",
-            about="One row for each question, round and option, with the 95 % interval",
+            help="One row for each question, round and option, with the 95 % interval",
         )
         tables.download(
             "Anonymous answers (.csv)",
             lambda: UTF_8_MARK + seat_table(measured.results()).to_csv(index=False),
             "answers.csv",
-            about="One row for each question and student, in random order",
+            help="One row for each question and student, in random order",
         )
 
 

@@ -195,11 +195,11 @@ class FindingResult:
 
     Attributes:
         values: as returned by `Finding.to_dict`.
-        about: when and over which sentences it was measured.
+        provenance: when and over which sentences it was measured.
     """
 
     values: Mapping[str, Any]
-    about: str
+    provenance: str
 
 
 def _latest_result(
@@ -241,7 +241,7 @@ def _row(published: Published, status: ComputationStatus, result: FindingResult 
                 verdicts.interval_line_only(result.values)
             if opened or st.session_state.get(FIGURES):
                 st.markdown(_figures(result.values))
-                st.caption(result.about)
+                st.caption(result.provenance)
 
 
 def _claim(published: Published) -> None:
@@ -330,7 +330,7 @@ def _shipped_verdict(shipped: SavedFinding) -> None:
 
 
 @cached()
-def _picture(key: str, name: str, dark: bool, exactly: bool, _table: pd.DataFrame) -> go.Figure:
+def _picture(key: str, name: str, dark: bool, exact: bool, _table: pd.DataFrame) -> go.Figure:
     return measurement_chart(_table, FINDINGS[name].chart, dark=dark)
 
 
@@ -375,7 +375,7 @@ from transformer.analysis.findings import FINDINGS
 folder = {folder!r}
 translator = Translator.load(folder)
 corpus = {corpus}
-found = FINDINGS[{name!r}].run(translator, corpus)
-print(found.verdict, found.effect, found.reason, found.figures)""",
+finding = FINDINGS[{name!r}].run(translator, corpus)
+print(finding.verdict, finding.effect, finding.reason, finding.figures)""",
         "python",
     )

@@ -89,7 +89,7 @@ def component_data(
 ) -> dict[str, Any]:
     """Return the data of `glance.js`: `picture` and the texts around it. `name` is the model's in
     the address."""
-    about = model.about
+    description = model.description
     return {
         "number": request.number,
         "problem": "",
@@ -97,11 +97,11 @@ def component_data(
         "prefix": list(request.prefix),
         "has_alternatives": request.with_alternatives,
         "unknown": _unknown(model, picture["text"]),
-        "reads": about.source,
-        "writes": about.target,
-        "languages": list(about.languages or ("", "")),
-        "hint": about.hint,
-        "examples": list(about.examples),
+        "reads": description.source,
+        "writes": description.target,
+        "languages": list(description.languages or ("", "")),
+        "hint": description.placeholder,
+        "examples": list(description.examples),
         "model": name,
         "default_text": EXAMPLE,
         "aligner_agreement": model.aligner_agreement,
@@ -128,7 +128,7 @@ def _picture(model: Model, request: TranslationRequest) -> dict[str, Any]:
 
 def _current_request() -> TranslationRequest:
     """Return the last request, or a new one if the page, the model or the sentence has changed."""
-    text, current = state.view().text, (state.visit(), state.view().model)
+    text, current = state.view().text, (state.visit_count(), state.view().model)
     request: TranslationRequest = st.session_state.get(_REQUEST_KEY, TranslationRequest(text))
     outdated = (request.visit, request.model) != current or (
         request.text != text and not request.problem
@@ -153,7 +153,7 @@ def _handle_choice(model: Model) -> None:
             number=int(choice["number"]),
             prefix=tuple(int(token_id) for token_id in choice.get("prefix", ())),
             with_alternatives=bool(choice.get("with_alternatives")),
-            visit=state.visit(),
+            visit=state.visit_count(),
             model=state.view().model,
         )
     except (KeyError, TypeError, ValueError):
@@ -168,7 +168,7 @@ def _problem(model: Model, text: str) -> str:
     """Return why this text cannot be translated, as a sentence; "" if it can."""
     if is_blank(text):
         return "Type a few words to translate."
-    if model.about.languages and not any(sign.isalnum() for sign in text):
+    if model.description.languages and not any(sign.isalnum() for sign in text):
         return "The text contains only symbols; type a word."
     if len(text) > MAX_CHARACTERS:
         return f"The text has {len(text):,} characters; type at most {MAX_CHARACTERS:,}."

@@ -20,7 +20,7 @@ from transformer.ui.widgets import computed, corpus, display_names, frame, table
 from transformer.ui.widgets.charts import chart, dark
 
 _LOG_PROBABILITY = "Log-probability of the last layer’s translation (nats per token)"
-ABOUT = "Translates every sentence once for each encoder layer."
+DESCRIPTION = "Translates every sentence once for each encoder layer."
 
 
 def show(model: Model) -> None:
@@ -120,7 +120,7 @@ def _bleu(model: Model) -> None:
     sentences = corpus.choose(model)
     if sentences is None:
         return
-    result = computed.measured_or_preview(model, sentences, "decoder-lens", about=ABOUT)
+    result = computed.measured_or_preview(model, sentences, "decoder-lens", description=DESCRIPTION)
     if result is None:
         return
     rows: list[dict[str, Any]] = result["table"]

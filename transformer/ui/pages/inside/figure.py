@@ -113,11 +113,11 @@ def _button(model: Model, stop: Stop, trace: Trace, name: str) -> Button:
     )
 
 
-def _picture(trace: Trace, site: str, head: int) -> npt.NDArray[np.floating[Any]] | None:
+def _picture(trace: Trace, hook_name: str, head: int) -> npt.NDArray[np.floating[Any]] | None:
     """Return the tensor of a hook, for one head if it has a head axis; None for the logits."""
-    if not site or site == "hook_logits":
+    if not hook_name or hook_name == "hook_logits":
         return None
-    tensor = trace[site]
+    tensor = trace[hook_name]
     return tensor[head] if tensor.ndim == 3 else tensor
 
 

@@ -190,8 +190,8 @@ def _losses(result: SmoothingResult, correct_token: str) -> str:
         ["without smoothing, −ln P", f"{result.plain_loss:.4f}", "0"],
         [f"with ε = {result.smoothing:g}", f"{result.loss:.4f}", f"{result.min_loss:.4f}"],
     ]
-    about = f"Loss at this position in nats; the model gives {correct_token} {share}"
-    return tables.html(about, ["", "loss", "minimum"], rows)
+    caption = f"Loss at this position in nats; the model gives {correct_token} {share}"
+    return tables.html(caption, ["", "loss", "minimum"], rows)
 
 
 def _position_choice(label: str, tokens: tuple[str, ...], field: str, key: str) -> int:

@@ -35,7 +35,7 @@ def shifted_right(model: Model) -> None:
         "wrong prediction does not affect later positions, which read the reference."
     )
     st.text_input(
-        model.about.target,
+        model.description.target,
         placeholder=controls.suggested_translation(model),
         live="400ms",
         **state.bound("target"),
@@ -149,7 +149,7 @@ def bleu_by_hand(model: Model) -> None:
 def _default_reference(model: Model, text: str, output: str) -> tuple[str, str]:
     """Return a note and the reference to use before the visitor enters one: the bundled reference
     of an example sentence, else the output without its last word."""
-    reference = model.about.translation(text)
+    reference = model.description.translation(text)
     if reference:
         return "Example: a bundled reference. Enter your own above.", reference
     *words, _ = output.split() or [""]

@@ -1,4 +1,4 @@
-"""The current stop of the walkthrough: the address's box in a layer, and the trace it shows."""
+"""The box of the architecture that the walkthrough shows, in one layer, and its trace."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def with_formulas(text: str) -> str:
 
 
 def open_box(name: str, layer: int | None = None, panel: str = "") -> None:
-    """Open another box and keep the selected token, but not the selected number; for callbacks."""
+    """Open another box and keep the selected token, but no number of a table; for callbacks."""
     changes: dict[str, Any] = {} if layer is None else {"layer": layer}
     state.change(box=name, panel=panel, column=-1, **changes)
 

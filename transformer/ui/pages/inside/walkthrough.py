@@ -154,7 +154,7 @@ def _optional_views(model: Model, stop: Stop, trace: Trace) -> None:
             )
     elif stop.attention and st.toggle("Show as a batch: B sentences, h heads", key="inside-batch"):
         text = state.view().text
-        other_examples = [example for example in model.about.examples if example != text]
+        other_examples = [example for example in model.description.examples if example != text]
         _batch(_batched(model, (text, *other_examples[:2]), _module_name(stop)))
 
 
@@ -184,8 +184,8 @@ def _convolutions(result: FfnAsConvolution, trace: Trace, stop: Stop) -> None:
                for form in (result.linear, result.convolved))]
             for dimension in range(min(SHOWN_DIMENSIONS, result.linear.shape[1]))
         ]  # fmt: skip
-        about = f"Output of the network at “{display_names.token(tokens[row])}”, first dimensions"
-        tables.show(about, ["", "two matrix products", "two convolutions"], cells)
+        caption = f"Output of the network at “{display_names.token(tokens[row])}”, first dimensions"
+        tables.show(caption, ["", "two matrix products", "two convolutions"], cells)
         rows, columns = result.linear.shape
         st.caption(
             f"Over all {rows} × {columns} numbers the two forms differ by at most "

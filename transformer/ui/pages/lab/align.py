@@ -21,7 +21,7 @@ from transformer.ui.services.models import Model
 from transformer.ui.widgets import bundled_sentences, computed, corpus, display_names, frame, tables
 from transformer.ui.widgets.views import component
 
-ABOUT = (
+DESCRIPTION = (
     "Scores every cross-attention head as a word aligner over the sentences with gold links. This "
     "takes a few seconds per hundred sentences."
 )
@@ -45,7 +45,7 @@ def show(model: Model) -> None:
     leaderboard = None
     if texts is not None and texts.n_gold:
         leaderboard = computed.measured_or_preview(
-            model, texts, "alignment", about=ABOUT, linked=True
+            model, texts, "alignment", description=DESCRIPTION, linked=True
         )
     elif texts is not None:
         st.info(
@@ -98,7 +98,7 @@ def _leaderboard(model: Model, leaderboard: Mapping[str, Any], texts: Corpus) ->
         f"pairs without their links. The best head is measured {SCORE_LABELS[best['by']]}, "
         f"{ROW_LABELS[best['to']]}."
     )
-    if texts.target == "fr" and view.corpus != "linked" and not model.about.kind:
+    if texts.target == "fr" and view.corpus != "linked" and not model.description.kind:
         st.caption(
             "These sentences come from templates with nearly the same word order in both "
             "languages. **Hand-aligned** has real sentences with more reordering."

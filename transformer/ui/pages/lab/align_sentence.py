@@ -144,7 +144,7 @@ def _picture(model: Model, aligned: Aligned, gold: Gold | None) -> None:
         aligned.scores[aligned.to],
         sure=None if gold is None else gold.sure,
         possible=() if gold is None else gold.possible,
-        names=(model.about.source, model.about.target),
+        names=(model.description.source, model.description.target),
         dark=dark(),
     )
     chart(figure, "alignment")
@@ -181,9 +181,10 @@ from transformer.analysis.alignment.sentence_alignment import aligned
 
 translator = Translator.load({str(models.public_path(model.name))!r})
 trace = translator.trace({trace.source!r}{target})
-found = aligned(translator.model, trace, {view.layer}, {view.head}, {view.by!r}, {view.to!r}{gold})
-print(found.links())
-print(found.to_frame())""",
+layer, head = {view.layer}, {view.head}
+alignment = aligned(translator.model, trace, layer, head, {view.by!r}, {view.to!r}{gold})
+print(alignment.links())
+print(alignment.to_frame())""",
     )
 
 
@@ -255,10 +256,10 @@ def _corpus_agreement(leaderboard: Mapping[str, Any]) -> None:
 def _remove_stale_links(trace: Trace) -> None:
     """Remove the visitor's links once the sentence has changed: they refer to word positions."""
     current = (trace.source, trace.text)
-    previous, links = st.session_state.get("links-about", (current, ""))
+    previous, links = st.session_state.get("links-trace", (current, ""))
     if previous != current and links == state.view(Lab).links:
         state.set_fields(links="")
-    st.session_state["links-about"] = (current, state.view(Lab).links)
+    st.session_state["links-trace"] = (current, state.view(Lab).links)
 
 
 def _gold_links(alignment: Aligned, corpus_gold: Gold | None) -> Gold | None:

@@ -68,7 +68,7 @@ def show(model: Model) -> None:
     )
     controls.sentence(model)
     cached_trace = trace_cache.read(model, state.view())
-    st.markdown(f"{model.about.target}: **{frame.plain(cached_trace.trace.text)}**")
+    st.markdown(f"{model.description.target}: **{frame.plain(cached_trace.trace.text)}**")
     longest = max(len(cached_trace.trace.src_tokens), len(cached_trace.trace.tgt_tokens))
     if longest > MAX_TOKENS:
         st.info(
@@ -120,9 +120,9 @@ def direct_attribution(model: Model, trace: Trace, step: int, against: int | Non
     display_names.python_code(
         "The same numbers from Python",
         f"""{program_start(model, trace, ["attribution.direct_logits import direct_logits"])}
-found = direct_logits(translator.model, trace, {step}{against_argument})
-print(found.value, found.table)  # one row per part; they sum to the value
-print(found.heads("cross"), found.removed("cross"), found.agreement)""",
+attribution = direct_logits(translator.model, trace, {step}{against_argument})
+print(attribution.value, attribution.table)  # one row per part; they sum to the value
+print(attribution.heads("cross"), attribution.removed("cross"), attribution.agreement)""",
     )
 
 
@@ -318,7 +318,7 @@ def _bar_figure(
     methods: tuple[str, ...],
     against: int | None,
     dark: bool,
-    exactly: bool,
+    exact: bool,
     _table: pd.DataFrame,
 ) -> Figure:
     normalised = shares(_table)
@@ -326,15 +326,15 @@ def _bar_figure(
     source = len(trace.src_tokens)
     tokens = _table["token"].to_list()
     names = [name for part in (tokens[:source], tokens[source:])
-             for name in token_names(part, exactly)]  # fmt: skip
+             for name in token_names(part, exact)]  # fmt: skip
     return attribution_bars(names, len(trace.src_tokens), parts, dark=dark)
 
 
 @cached()
 def _curve_figure(
-    model: Model, trace: Trace, step: int, dark: bool, exactly: bool, _share: pd.DataFrame
+    model: Model, trace: Trace, step: int, dark: bool, exact: bool, _share: pd.DataFrame
 ) -> Figure:
-    tokens = token_names(_share["token"].to_list(), exactly)
+    tokens = token_names(_share["token"].to_list(), exact)
     level = float(_share["rollout"].iloc[0])
     return source_curve(tokens, _share["alti"].to_numpy(), level, selected=step, dark=dark)
 

@@ -280,9 +280,9 @@ def _exports(model: Model, trace: Trace, contributions: Contribution) -> None:
         "The same numbers from Python",
         f"""{program_start(model, trace, [f"attribution.{name}" for name in names])}
 slopes = gradients(translator.model, trace)  # of the whole translation's log-probability
-found = contribution(translator.model, trace, {kind!r}, {layer}, {head}, slopes)
-print(found.to_frame())  # one row per cell
-print(found.correlations())""",
+contributions = contribution(translator.model, trace, {kind!r}, {layer}, {head}, slopes)
+print(contributions.to_frame())  # one row per cell
+print(contributions.correlations())""",
     )
 
 

@@ -68,7 +68,7 @@ def show(model: Model) -> None:
     dataset = computed(
         computation,
         button="Trace all sentences",
-        about="The checkpoint en-fr takes a few seconds per hundred sentences.",
+        description="The checkpoint en-fr takes a few seconds per hundred sentences.",
     )
     if dataset is not None:
         _download(model, texts, heads, computation, dataset)

@@ -58,7 +58,7 @@ def show(model: Model) -> None:
 
 def _unsuitable(model: Model) -> str | None:
     """Return why this model cannot be used here; None if it can."""
-    languages = model.about.languages
+    languages = model.description.languages
     if languages is None or languages[0] != "en" or languages[1] not in LANGUAGES:
         targets = " or ".join(language_name(code) for code in LANGUAGES)
         return (
@@ -75,9 +75,9 @@ def _unsuitable(model: Model) -> str | None:
 
 def _task_of(model: Model) -> str:
     """Return what a model does, as the end of a sentence about it."""
-    if model.about.languages is None:
+    if model.description.languages is None:
         return "does not translate between known languages"
-    source, target = frame.plain(model.about.source), frame.plain(model.about.target)
+    source, target = frame.plain(model.description.source), frame.plain(model.description.target)
     return f"translates {source} into {target}"
 
 
@@ -103,7 +103,7 @@ def _choose_example() -> None:
 
 
 def _pair(model: Model) -> MinimalPair | None:
-    """Return the pair; draw what is wrong with the sentence and return None if it is none."""
+    """Return the minimal pair; None after a warning if the sentence has none."""
     try:
         return _cached_pair(model, state.view(Lab).pair, ())
     except ValueError as error:
@@ -114,10 +114,10 @@ def _pair(model: Model) -> MinimalPair | None:
 @cached("Translating both sentences …")
 def _cached_pair(model: Model, text: str, off: tuple[Head, ...]) -> MinimalPair:
     translator = model.translator
-    if model.aligner is None or model.about.languages is None:
+    if model.aligner is None or model.description.languages is None:
         raise ValueError("the model needs an aligner head and known languages")
     hooks = switched_off(translator.model.config, off) if off else None
-    return minimal_pair(translator, model.aligner, model.about.languages[1], text, hooks)
+    return minimal_pair(translator, model.aligner, model.description.languages[1], text, hooks)
 
 
 def _translations(pair: MinimalPair, title: str = "") -> None:
@@ -278,7 +278,7 @@ def _without_heads(model: Model, pair: MinimalPair, heads: Sequence[Head]) -> No
 
 
 def _code(model: Model) -> None:
-    languages = model.about.languages or ("en", "fr")
+    languages = model.description.languages or ("en", "fr")
     display_names.python_code(
         "The same from Python",
         f"""from transformer import Translator

@@ -28,7 +28,7 @@ COLUMNS = {
     "sentence": ("importance", "normalised"),
     "position": ("position", "position_normalised"),
 }
-ABOUT = {
+DESCRIPTIONS = {
     "sentence": "E|∂L/∂ξ| of a gate ξ on each head, mean over sentences (Michel et al. 2019, "
     "equation 2). Effects of a head on different words of a sentence can cancel.",
     "position": "E|∂L/∂ξ| of a gate ξ on each head's output at each position, mean over "
@@ -61,8 +61,9 @@ def show(model: Model) -> None:
         corpus,
         "importance",
         button="Measure the heads",
-        about="One forward and backward pass over the sentences gives a number for every head. For "
-        "300 sentences and the checkpoint en-fr this takes about half a minute on one core.",
+        description="One forward and backward pass over the sentences gives a number for every "
+        "head. For 300 sentences and the checkpoint en-fr this takes about half a minute on one "
+        "core.",
     )
     table = (
         pd.DataFrame(report["table"])
@@ -108,7 +109,7 @@ def _by_gradient(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
     scale = "within its layer" if per_layer else "relative to the maximum"
     quantity = f"{scale}, with gates per {gate}"
     _grids(model, corpus, table.assign(shown=values), quantity, are_weights=True)
-    st.caption(f"{ABOUT[gate]} It estimates the effect of removing the head, from one pass.")
+    st.caption(f"{DESCRIPTIONS[gate]} It estimates the effect of removing the head, from one pass.")
     _csv(table, "importance", model)
 
 
@@ -120,8 +121,8 @@ def _by_ablation(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
         sample,
         "ablation",
         button="Ablate each head in turn",
-        about=f"Measures the loss without each of {len(table)} heads over {len(sample)} sentences. "
-        "For the checkpoint en-fr this takes about 90 seconds on one core.",
+        description=f"Measures the loss without each of {len(table)} heads over {len(sample)} "
+        "sentences. For the checkpoint en-fr this takes about 90 seconds on one core.",
     )
     if report is None:
         return
@@ -193,15 +194,15 @@ def _picture(
     limit: float,
     weights: bool,
     dark: bool,
-    exactly: bool,
+    exact: bool,
     _rows: pd.DataFrame,
 ) -> go.Figure:
     heads, layers = sorted(_rows["head"].unique()), sorted(_rows["layer"].unique())
     shape = (len(layers), len(heads))
     figure = coloured_table(
         _rows["shown"].to_numpy().reshape(shape),
-        [str(display_number(layer, exactly)) for layer in layers],
-        [str(display_number(head, exactly)) for head in heads],
+        [str(display_number(layer, exact)) for layer in layers],
+        [str(display_number(head, exact)) for head in heads],
         y_title="layer",
         x_title="head",
         quantity=quantity,

@@ -176,7 +176,7 @@ def _corpus_result(model: Model, corpus: Corpus, heads: Sequence[Head]) -> None:
     newest: trace_cache.NewestRerun = st.session_state.setdefault(
         "prune-turn", trace_cache.NewestRerun()
     )
-    number = newest.draw()
+    number = newest.next_number()
     with newest.lock:
         newest.check(number)  # while a slider is dragged, only its last value is measured
         ablation = _cached_ablation(model, sample, tuple(heads))
@@ -223,7 +223,7 @@ def curves(model: Model, corpus: Corpus) -> None:
         sample,
         "pruning-kinds",
         button="Draw the curves",
-        about=f"Measures the loss over {len(sample)} sentences as the heads of one kind are "
+        description=f"Measures the loss over {len(sample)} sentences as the heads of one kind are "
         "pruned. For the checkpoint en-fr this takes about 80 seconds on one core.",
     )
     if report is None:

@@ -62,7 +62,7 @@ def show(model: Model) -> None:
     result = computed(
         _computation(model, sample),
         button="Draw the map",
-        about=f"One pass over {len(sample)} sentences of the corpus takes a few seconds.",
+        description=f"One pass over {len(sample)} sentences of the corpus takes a few seconds.",
     )
     if result is None and (preview_sample := preview_of(sample)) is not None:
         result = _preview(model, preview_sample, view.kind, view.layer, view.head)

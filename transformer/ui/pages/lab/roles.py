@@ -30,7 +30,7 @@ from transformer.ui.widgets import computed, controls, corpus, display_names, fr
 from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.views import component
 
-ABOUT = (
+DESCRIPTION = (
     "Measures all heads of all three kinds in one pass. This takes a few seconds per hundred "
     "sentences."
 )
@@ -60,7 +60,7 @@ def show(model: Model) -> None:
 
 
 def _measured(model: Model, texts: Corpus) -> None:
-    report = computed.measured_or_preview(model, texts, "heads", about=ABOUT)
+    report = computed.measured_or_preview(model, texts, "heads", description=DESCRIPTION)
     if report is None:
         return
     _default_head(report)
@@ -332,8 +332,8 @@ def _measure_table(card: HeadRole, report: Mapping[str, Any]) -> None:
             ]
         )
     columns = ["Measure", "This head", "Uniform", "Rank"]
-    about = "Uniform: uniform attention; rank: among the heads of this kind"
-    tables.show(about, columns, rows)
+    caption = "Uniform: uniform attention; rank: among the heads of this kind"
+    tables.show(caption, columns, rows)
 
 
 def format_measure(measure: str, value: float | None) -> str:

@@ -38,7 +38,7 @@ EXAMPLE_PAIRS = (
 )
 """Pairs with equally many tokens, for the bundled checkpoints; the replaced word changes one word
 of the French or German translation."""
-ABOUT = (
+DESCRIPTION = (
     "The corrupted sentence is read about 400 times, each time with one activation replaced by "
     "that of the clean sentence. This takes a few seconds for a short sentence."
 )
@@ -87,7 +87,7 @@ def show(model: Model) -> None:
         st.warning(frame.plain(frame.as_sentence(error)))
         return
     visitor.ensure_id()
-    result = computed(_computation(model, view), button="Patch every site", about=ABOUT)
+    result = computed(_computation(model, view), button="Patch every site", description=DESCRIPTION)
     if result:
         _draw(model, PatchingSweep.from_dict(result), view.text, view.other)
 
@@ -159,10 +159,10 @@ def _draw(model: Model, sweep: PatchingSweep, clean: str, corrupted: str) -> Non
 from transformer.analysis.interventions.patching_sweep import patching_sweep
 
 translator = Translator.load({str(models.public_path(model.name))!r})
-found = patching_sweep(translator, {clean!r}, {corrupted!r})
-print(found.prefix_tokens, found.answers, found.clean, found.corrupted)
-print(found.table)  # one row per patch
-print(found.map("stream", "encoder"), found.heads("cross"))""",
+sweep = patching_sweep(translator, {clean!r}, {corrupted!r})
+print(sweep.prefix_tokens, sweep.answers, sweep.clean, sweep.corrupted)
+print(sweep.table)  # one row per patch
+print(sweep.map("stream", "encoder"), sweep.heads("cross"))""",
     )
 
 
@@ -211,9 +211,9 @@ def _columns(sweep: PatchingSweep) -> list[str]:
     return [a if a == b else f"{a} | {b}" for a, b in pairs]
 
 
-def _row(site: str) -> str:
+def _row(hook_name: str) -> str:
     """Return a row's label, like "3 self-attention", with the session's layer numbers."""
-    _, *path, _ = site.split(".")
+    _, *path, _ = hook_name.split(".")
     name = SUBLAYERS[path[-1].removesuffix("_norm")]
     return f"{display_names.number(int(path[1]))} {name}" if len(path) > 1 else name
 

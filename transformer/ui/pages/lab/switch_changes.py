@@ -103,14 +103,14 @@ def positions_code(numbers: Sequence[int]) -> str:
     return ",".join(map(str, numbers))
 
 
-def position_label(position: int, token: str, exactly: bool | None = None) -> str:
+def position_label(position: int, token: str, exact: bool | None = None) -> str:
     """Return the label of a token in a menu: its position and its name.
 
     Args:
-        exactly: whether to show exact token names; required where the Streamlit session cannot be
+        exact: whether to show exact token names; required where the Streamlit session cannot be
             read, and by default the session's setting.
     """
-    is_exact = display_names.is_exact() if exactly is None else exactly
+    is_exact = display_names.is_exact() if exact is None else exact
     return f"{naming.display_number(position, is_exact)} {naming.token_name(token, is_exact)}"
 
 
@@ -184,7 +184,7 @@ def _add_ablation(plan: Plan, model: Model, cached_trace: CachedTrace, view: Lab
         plan.add(uniform(config, heads), "uniform", f"uniform(config, {heads})")
     else:
         plan.descriptions.append(f"with {head_count} replaced by their mean output")
-        texts = model.about.examples or (cached_trace.trace.source,)
+        texts = model.description.examples or (cached_trace.trace.source,)
         traces = _example_traces(model, texts)
         plan.program.append(f"traces = [translator.trace(text) for text in {list(texts)}]")
         plan.add(to_mean(config, heads, traces), "to_mean", f"to_mean(config, {heads}, traces)")
@@ -273,7 +273,7 @@ def cached_comparison(model: Model, cached_trace: CachedTrace, view: Lab, plan: 
     """Return the comparison of the original and the changed translation, cached.
 
     Raises:
-        ValueError: as `comparison.compare`.
+        ValueError: see `comparison.compare`.
     """
     options = view.decoding()
     changes = (view.off, view.means, view.away, view.gone, view.paint, view.patch, view.other)

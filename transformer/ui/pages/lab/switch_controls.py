@@ -128,12 +128,12 @@ def _token_choice(
     on_change: Callable[[], None],
 ) -> None:
     """Draw a menu of tokens, labelled with their positions; the view determines the selection."""
-    exactly = display_names.is_exact()
+    exact = display_names.is_exact()
     st.session_state[key] = list(selected)
     st.multiselect(
         label,
         range(len(tokens)),
-        format_func=lambda position: position_label(position, tokens[position], exactly),
+        format_func=lambda position: position_label(position, tokens[position], exact),
         key=key,
         on_change=on_change,
         placeholder="Choose tokens",

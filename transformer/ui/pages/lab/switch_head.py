@@ -41,7 +41,8 @@ def show(
     """Draw the selected head.
 
     Args:
-        comparison: None while nothing is changed; effect: a sentence about it, or "".
+        comparison: None while nothing is changed.
+        effect: a sentence on the comparison, or "".
     """
     st.header("One head")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -101,15 +102,13 @@ def _edit_row(trace: Trace, plan: Plan, head: Head, effect: str) -> None:
 
 def _row_choice(trace: Trace, kind: str, current: EditedRow | None) -> int:
     """Draw a menu of queries. Return the one whose row to edit."""
-    rows, exactly = trace.labels(kind)[0], display_names.is_exact()
+    rows, exact = trace.labels(kind)[0], display_names.is_exact()
 
     def label(position: int) -> str:
         prediction = (
-            ""
-            if kind == "encoder"
-            else f" → {token_name(trace.predicted_tokens[position], exactly)}"
+            "" if kind == "encoder" else f" → {token_name(trace.predicted_tokens[position], exact)}"
         )
-        return f"{position_label(position, rows[position], exactly)}{prediction}"
+        return f"{position_label(position, rows[position], exact)}{prediction}"
 
     query = current.query if current else max(state.view(Lab).row, 0)
     binding = controlled(
@@ -123,12 +122,12 @@ def _row_choice(trace: Trace, kind: str, current: EditedRow | None) -> int:
 
 def _weight_controls(keys: Sequence[str], weights: Mapping[int, int], head: Head) -> None:
     """Draw a menu of the keys with weight, and a slider for each."""
-    exactly = display_names.is_exact()
+    exact = display_names.is_exact()
     st.session_state[KEYS_KEY] = list(weights)
     st.multiselect(
         "Keys with non-zero weight",
         range(len(keys)),
-        format_func=lambda position: position_label(position, keys[position], exactly),
+        format_func=lambda position: position_label(position, keys[position], exact),
         key=KEYS_KEY,
         on_change=_store_row,
         args=(head,),
@@ -235,7 +234,7 @@ def _blank_row(model: Model, trace: Trace, head: Head, query: int) -> Cells:
 def _draw(
     model: Model, trace: Trace, head: Head, cells: Cells | None, selected: tuple[int, int] | None
 ) -> None:
-    """Draw two tables with a common pointer: the weights, and the norms or the effects."""
+    """Draw the weights beside the norms or the effects; hovering marks a cell in both tables."""
     kind, layer, number = head
     norms = contributions(model.translator.model, trace, kind, layer)[number]
     quantities = [
@@ -259,8 +258,8 @@ def _draw(
 def _cell(trace: Trace, cells: Cells, selected: tuple[int, int]) -> None:
     index = cells.cells.index(selected)
     rows, columns = trace.labels(cells.head[0])
-    effects_of = cells.effects[index]
-    strongest = int(np.abs(effects_of).argmax())
+    token_effects = cells.effects[index]
+    strongest = int(np.abs(token_effects).argmax())
     total = float(cells.total[index])
     with st.container(border=True):
         st.markdown(
@@ -279,7 +278,7 @@ def _cell(trace: Trace, cells: Cells, selected: tuple[int, int]) -> None:
         st.caption(
             f"Without this cell the translation is {math.exp(total):.3f} times as probable. "
             f"The effect is greatest for “{escaped_token(cells.tokens[strongest])}” "
-            f"({effects_of[strongest]:+.4f} nats)."
+            f"({token_effects[strongest]:+.4f} nats)."
         )
 
 

@@ -256,9 +256,10 @@ def _program(model: Model, folder: str, view: Lab, plan: Plan) -> str:
             f"trace = translator.trace(text{options})",
             *plan.program,
             *([f"hooks = {hooks}"] if plan.lines else ["hooks = None"]),
-            f"found = compare(translator, text, hooks{altered_argument}, original=trace{decoding})",
-            "print(found.translation.text)",
-            "print(found.probabilities)  # of the original's tokens, before and after",
-            'print(found.attention("cross"))  # how far every head moved',
+            f"comparison = compare(translator, text, hooks{altered_argument}, "
+            f"original=trace{decoding})",
+            "print(comparison.translation.text)",
+            "print(comparison.probabilities)  # of the original's tokens, before and after",
+            'print(comparison.attention("cross"))  # how far every head moved',
         ]
     )

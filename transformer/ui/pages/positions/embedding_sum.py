@@ -48,7 +48,7 @@ def vector_lengths(model: Model) -> None:
         "the vector of the position (sections 3.4 and 3.5). Which of the two is longer?"
     )
     embedding = "embedding · √d_model" if config.scale_embedding else "embedding"
-    titles = {"source": model.about.source, "target": model.about.target}
+    titles = {"source": model.description.source, "target": model.description.target}
     for stack_side, column in zip(SIDES, st.columns(2, gap="large"), strict=True):
         lengths = embedding_norms(trace, stack_side)
         with column:

@@ -39,7 +39,7 @@ def show(model: Model) -> None:
         "whether they do."
     )
     visitor.ensure_id()
-    if not model.about.kind:
+    if not model.description.kind:
         later_positions(model)
     st.header("Longer sequences")
     first, comparable = _models_to_compare(model)
@@ -169,7 +169,7 @@ def later_positions(model: Model) -> None:
         "higher number. **Joined**: several sentences as one long text. How probable is the "
         "reference translation?"
     )
-    if model.about.writes != "fr":
+    if model.description.target_code != "fr":
         st.caption(
             "The bundled sentences have French references only, so for this model its own "
             "translations are used instead."
@@ -183,7 +183,7 @@ def _later_positions_computation(model: Model) -> Computation:
         "starts": list(START_POSITIONS),
         "moved": MOVED_SENTENCES,
         "counts": list(JOINED_COUNTS),
-        "french": model.about.writes == "fr",
+        "french": model.description.target_code == "fr",
     }
     folder = str(models.checkpoints()[model.name].resolve())
     return Computation(

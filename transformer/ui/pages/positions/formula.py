@@ -154,7 +154,7 @@ def distance(model: Model) -> None:
     for number, start in enumerate(START_POSITIONS):
         products = rows[start : start + MAX_DISTANCE + 1] @ rows[start]
         max_error = max(max_error, float(np.abs(products - closed_form).max()))
-        # Interleaved, so that no mark hides another.
+        # Interleaved, so that no marker hides another.
         interleaved = slice(number * 2, None, 2 * len(START_POSITIONS))
         curves.append(
             Curve(f"measured from p = {start}", k[interleaved], products[interleaved], points=True)

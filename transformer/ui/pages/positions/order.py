@@ -88,7 +88,7 @@ def _replay() -> None:
 
 def _pair(model: Model) -> tuple[str, str]:
     """Return the example pair for a language model, else the visitor's sentence and its reverse."""
-    if not model.about.kind:
+    if not model.description.kind:
         return positions.ORDER_PAIR
     words = state.view().text.split()
     return " ".join(words), " ".join(reversed(words))

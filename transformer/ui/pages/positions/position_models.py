@@ -17,7 +17,7 @@ from transformer.text.files import read_json
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import make_run_config
 from transformer.ui import state
-from transformer.ui.about import run_config
+from transformer.ui.model_description import run_config
 from transformer.ui.pages.positions import Positions
 from transformer.ui.services import live_jobs, models
 from transformer.ui.shell import visitor
@@ -56,13 +56,13 @@ class PositionModel:
 
     @property
     def translator(self) -> Translator:
-        """Return the loaded model, from a cache apart from that of the pages' models.
+        """Return the loaded model, from a cache separate from that of the pages' models.
         Raises CheckpointError, a ValueError, for an invalid checkpoint."""
         return _loaded(self.path, self.stamp)
 
 
 def list_models() -> list[PositionModel]:
-    """Return every model of the menu, and the models in the address, whoever owns them."""
+    """Return every model of the menu, and the models in the address, regardless of their owners."""
     folders, view, position_models = models.checkpoints(), state.view(Positions), []
     in_address = {name: name for name in (view.learned, view.run) if name in folders}
     for name, label in {**in_address, **models.choices()}.items():

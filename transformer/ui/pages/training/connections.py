@@ -19,7 +19,7 @@ from transformer.ui.widgets.views import component
 
 SECONDS_PER_STEP = 0.5
 """Measured for two layers of four heads on one core."""
-ABOUT = """
+DESCRIPTION = """
 Circles are heads, squares are feed-forward networks. A line leads from a sender to a receiver that
 reads the sender's output. The thicker it is, the more the output of the model depends on it.
 
@@ -42,7 +42,7 @@ def show(info: RunInfo, folder: JobFolder) -> None:
     """Draw the film of the run's connections, a button to compute it, or why there is none."""
     st.header("Connections as they formed")
     with st.expander("How connections are measured"):
-        st.markdown(ABOUT)
+        st.markdown(DESCRIPTION)
     if info.live:
         st.caption("The connections between heads can be computed as soon as the run has ended.")
         return
@@ -62,8 +62,9 @@ def show(info: RunInfo, folder: JobFolder) -> None:
         result = computed(
             connections_computation(folder.path, missing),
             button="Compute connections",
-            about=f"Scores every connection between heads at {steps} of this training and patches "
-            f"the strongest. Takes about {max(1, round(len(missing) * SECONDS_PER_STEP))} s.",
+            description=f"Scores every connection between heads at {steps} of this training and "
+            "patches the strongest. Takes about "
+            f"{max(1, round(len(missing) * SECONDS_PER_STEP))} s.",
         )
         if result is not None:
             results |= {int(step): values for step, values in result["connections"].items()}
@@ -94,5 +95,5 @@ def _draw(folder: JobFolder, results: dict[int, dict[str, Any]]) -> None:
         "Download the film (.html)",
         lambda: connections_page(data, title).encode(),
         f"{folder.name}-connections.html",
-        about="One file that opens without a server.",
+        help="One file that opens without a server.",
     )

@@ -90,7 +90,7 @@ def heads(
 
     Args:
         live: whether the run still trains; the film then has fewer frames and follows the run.
-        play: whether the film plays from its first frame automatically.
+        autoplay: whether the film plays from its first frame automatically.
     """
     steps = folder.snapshots()
     if not steps:
@@ -110,7 +110,7 @@ def heads(
 
 @cached()
 def _film_data(
-    path: str, steps: tuple[tuple[int, str], ...], live: bool, play: bool, exactly: bool
+    path: str, steps: tuple[tuple[int, str], ...], live: bool, play: bool, exact: bool
 ) -> bytes:
     """Return the film of these steps with their captions, shared by all sessions."""
     folder = JobFolder(Path(path))
@@ -124,7 +124,7 @@ def _film_data(
         ended=not live,
         play=play,
         name="" if play else folder.name,
-        exact=exactly,
+        exact=exact,
     )
 
 

@@ -150,13 +150,13 @@ def files(draft: Draft) -> dict[str, bytes]:
     return {} if draft.task else {PAIRS_FILE: own_pairs.tsv(draft.pairs)}
 
 
-def submit(config: TrainingRun, run_files: Mapping[str, bytes], shown_run: str = "") -> None:
+def submit(config: TrainingRun, run_files: Mapping[str, bytes], open_run: str = "") -> None:
     """Queue a run and show its page, or keep the error; for callbacks.
 
     Args:
-        shown_run: the run on the page, so that the second click of a double click is ignored.
+        open_run: the run on the page, so that the second click of a double click is ignored.
     """
-    if state.page_view().run != shown_run:
+    if state.page_view().run != open_run:
         return  # a double click
     visitor_id, address, first = (
         visitor.current_id(),

@@ -13,7 +13,7 @@ from transformer.run_config import TaskRun
 from transformer.text.tasks import TASKS
 from transformer.training.run import RunError
 from transformer.ui import state
-from transformer.ui.about import about
+from transformer.ui.model_description import describe_model
 from transformer.ui.pages.training import draft
 from transformer.ui.services import live_jobs, models
 from transformer.ui.widgets import frame, metrics_tail
@@ -98,7 +98,7 @@ def _another_seed(name: str) -> None:
         seed = config.training.seed + 1
         title = f"{re.sub(', seed [0-9]+', '', config.title)}, seed {seed}"
         training = replace(config.training, seed=seed)
-        draft.submit(replace(config, training=training, title=title), {}, shown_run=name)
+        draft.submit(replace(config, training=training, title=title), {}, open_run=name)
 
 
 def _train_similar(info: RunInfo) -> None:
@@ -130,7 +130,7 @@ def _model_links(info: RunInfo) -> None:
         elif info.status != "failed":
             st.caption("It ended before its first save, so there is no model.")
         return
-    examples = about(folders[name]).examples
+    examples = describe_model(folders[name]).examples
     model_fields: dict[str, Any] = {"model": name, "text": examples[0] if examples else ""}
     model_fields |= {"method": "greedy", "target": "", "other": "", "other_model": ""}
     cleared_fields: dict[str, Any] = {
@@ -195,7 +195,7 @@ def _download(info: RunInfo) -> None:
         "Download (.zip)",
         lambda: jobs.archive(info.name),
         f"{info.name}.zip",
-        about="Checkpoint, settings and metrics. The command line can load the checkpoint.",
+        help="Checkpoint, settings and metrics. The command line can load the checkpoint.",
     )
 
 

@@ -126,12 +126,12 @@ def _heads(info: RunInfo, folder: JobFolder, lines: list[dict[str, Any]], live: 
 
 def _expected_pattern(info: RunInfo) -> None:
     if info.task in TASKS:
-        about = (
+        description = (
             "Each small picture is one head: diffuse before training, a clear pattern once the "
             "head has learned where to look. Compare the step at which the pattern appears with "
             "the step at which the loss falls."
         )
-        st.markdown(f"**Look for:** {TASKS[info.task].look_for}", help=about)
+        st.markdown(f"**Look for:** {TASKS[info.task].look_for}", help=description)
 
 
 def _status(info: RunInfo, lines: list[dict[str, Any]]) -> None:
@@ -144,7 +144,7 @@ def _queue_notes(info: RunInfo) -> None:
     """Draw a link to another run and any startup error while this run is queued."""
     if info.status != "queued":
         return
-    meanwhile(info)
+    running_run_link(info)
     if startup_error := live_jobs.jobs().startup_error():
         st.error(frame.plain(frame.as_sentence(startup_error)))
 
@@ -381,7 +381,7 @@ def queue_position(info: RunInfo) -> str:
     )
 
 
-def meanwhile(info: RunInfo) -> None:
+def running_run_link(info: RunInfo) -> None:
     """Draw a link to a running run, preferring the same task and then the most advanced one."""
     running = [
         other_run

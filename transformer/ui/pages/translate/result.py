@@ -37,7 +37,7 @@ def show(model: Model) -> CachedTrace | None:
         st.info("Write your own translation below to see how probable the model finds it.")
         return None
     cached_trace = _with_forced_token(model, view, trace_cache.read(model, view))
-    views.translation(cached_trace, model.about.writes)
+    views.translation(cached_trace, model.description.target_code)
     return cached_trace
 
 

@@ -74,8 +74,8 @@ def _formula_table(view: Why) -> None:
     columns = ["Layer", "Complexity per layer", "now", "Sequential operations", "now",
              "Maximum path length", "now"]  # fmt: skip
     sizes = f"n = {view.n:,}, d = {view.d:,}, k = {view.k}, r = {view.r}"
-    about = f"Table 1 at {sizes}; with the constant in O(·) taken as 1"
-    tables.show(about, columns, rows)
+    caption = f"Table 1 at {sizes}; with the constant in O(·) taken as 1"
+    tables.show(caption, columns, rows)
 
 
 def _comparison(view: Why) -> None:

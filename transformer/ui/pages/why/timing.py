@@ -181,8 +181,10 @@ def _table(fits: dict[str, dict[str, Slope]]) -> None:
                      "–" if math.isnan(multiplications) else f"{multiplications:.2f}",
                      *exponents, str(fit["forward"].lengths)])  # fmt: skip
     columns = ["Layer", "Table 1", "Multiplications", "Forward", "Backward", "Lengths"]
-    about = f"Slopes: the power of n, fitted from n = {MIN_FITTED_LENGTH} on, ± its standard error"
-    tables.show(about, columns, rows)
+    caption = (
+        f"Slopes: the power of n, fitted from n = {MIN_FITTED_LENGTH} on, ± its standard error"
+    )
+    tables.show(caption, columns, rows)
     st.caption(
         "*Multiplications* is the slope of the number of multiplications in one forward pass, "
         "including projections; for self-attention it approaches 2 only if n is much larger than "

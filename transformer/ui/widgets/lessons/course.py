@@ -333,12 +333,12 @@ OLD_NUMBERS = {
 
 
 def group(lesson: Lesson) -> tuple[Lesson, ...]:
-    """Return the lessons of its group: the main course or the extra lessons."""
+    """Return the group that contains the lesson: the main course or the extra lessons."""
     return EXTRA if lesson.extra else CORE
 
 
 def number(lesson: Lesson) -> int:
-    """Return its number in its group, from 1."""
+    """Return the lesson's number in its group, from 1."""
     return group(lesson).index(lesson) + 1
 
 

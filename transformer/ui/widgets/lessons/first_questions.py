@@ -32,8 +32,8 @@ def owner_link(case: LessonCase) -> Question:
     owner = next((n for n, word in enumerate(words.source) if word in OTHER_OWNER), -1)
     if owner < 0 or OWNED not in words.source:
         raise LessonUnavailable("its sentence names no owner of an umbrella")
-    for layer, head, to in aligners(case):
-        weights = words.cross_heads(to)[layer, head]
+    for layer, head, word_row in aligners(case):
+        weights = words.cross_heads(word_row)[layer, head]
         position = int(weights[:, owner].argmax())
         row = weights[position]
         if int(row.argmax()) == owner and row[owner] >= MIN_SHARE:
@@ -42,7 +42,7 @@ def owner_link(case: LessonCase) -> Question:
         raise LessonUnavailable("its aligner head links no word of the translation to the owner")
     candidates = [owner, words.source.index(OWNED), *(int(n) for n in np.argsort(-row))]
     options = sorted([*dict.fromkeys(candidates)][:4])
-    row_position = words.first_row(position) + (to == "input")
+    row_position = words.first_row(position) + (word_row == "input")
     return Question(
         exhibit=f"{escaped(case.text)}  →  {_with_bold(words, position)}",
         options=tuple(
@@ -61,7 +61,7 @@ def owner_link(case: LessonCase) -> Question:
         answer_fields={
             "view": "heads", "kind": "cross", "layer": layer, "head": head,
             "pin": "", "way": "from", "tokens": f"q{row_position}",
-            "word_row": to,
+            "word_row": word_row,
         },
         picture=Picture(
             weights, words.target, words.source,
@@ -78,13 +78,13 @@ def aligners(case: LessonCase) -> Iterator[tuple[int, int, str]]:
         yield measured.layer, measured.head, measured.weights_to
         return
     candidates = []
-    for to in ("output", "input"):
-        heads = case.words.cross_heads(to)
+    for word_row in ("output", "input"):
+        heads = case.words.cross_heads(word_row)
         shares = alignment(heads.reshape(-1, *heads.shape[2:]))[0]
         for number, share in enumerate(shares.tolist()):
-            candidates.append((-share, *divmod(number, heads.shape[1]), to))
-    for _, layer, head, to in sorted(candidates):
-        yield layer, head, to
+            candidates.append((-share, *divmod(number, heads.shape[1]), word_row))
+    for _, layer, head, word_row in sorted(candidates):
+        yield layer, head, word_row
 
 
 def _with_other_owner(case: LessonCase, owner: str) -> str:

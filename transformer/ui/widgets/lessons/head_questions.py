@@ -26,9 +26,9 @@ from transformer.ui.widgets.lessons.lesson import (
 
 STACKS = {"encoder": "encoder", "decoder": "decoder", "cross": "cross-attention"}
 MIN_SINK_SHARE = 0.4
-"""Mean weight that a sink token must get from the head that the lesson shows,"""
+"""Minimum mean weight of the head on its sink token."""
 MIN_SINK_RATIO = 3.0
-"""and how many times the weight under uniform attention that must be."""
+"""Minimum ratio of that weight to the weight under uniform attention."""
 
 
 def previous_word(case: LessonCase) -> Question:

@@ -190,11 +190,13 @@ class TraceWords:
         """Cross-attention weights of every head, for every written word over the source words."""
         return self.cross_heads()
 
-    def cross_heads(self, to: str = "output") -> Float[np.ndarray, "layers heads target source"]:
+    def cross_heads(
+        self, word_row: str = "output"
+    ) -> Float[np.ndarray, "layers heads target source"]:
         """Return `cross`, where each word is looked up in the row that writes it ("output") or in
         the next one, which reads it ("input")."""
         layers = [self.trace.weights("cross", i) for i in range(self.trace.n_layers)]
-        rows = rows_of_written(np.stack(layers).astype(np.float64), to)
+        rows = rows_of_written(np.stack(layers).astype(np.float64), word_row)
         merged = merge(rows, self._target_words, self._source_words)
         selected: npt.NDArray[np.float64] = merged[..., self._target_kept, :]
         return selected[..., self._source_kept]

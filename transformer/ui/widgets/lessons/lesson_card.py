@@ -52,36 +52,39 @@ def show(page: str) -> str | None:
     if name not in course.BY_NAME:
         state.set_fields(lesson="")
         return f"There is no lesson {name!r}. The first lesson is {course.LESSONS[0].name!r}."
-    ready, screen = prepared(course.BY_NAME[name]), live_classes.is_screen()
+    prepared_lesson, screen = prepared(course.BY_NAME[name]), live_classes.is_screen()
     style()
     clicked = st.session_state.pop(_CHECK, "") == name
-    checked = _check_page(ready, page) if clicked else None
+    checked = _check_page(prepared_lesson, page) if clicked else None
     with st.container(border=True, key="lesson"):
-        _header(ready)
-        _model_note(ready)
+        _header(prepared_lesson)
+        _model_note(prepared_lesson)
         if page != LIST_PAGE:
             with st.container(key="lesson-see"):  # lessons.css shows it on a small screen alone
                 views.component("seeit")(key=f"see-{name}")
-        if ready.question is None:
-            _ask(ready)
-            st.info(f"No model here shows this: {escaped(ready.missing)}.", icon=":material/block:")
-        elif ready.question.check is not None and screen:
-            _ask(ready)
-        elif ready.question.check is not None:
-            _search(ready, ready.question, checked)
+        if prepared_lesson.question is None:
+            _ask(prepared_lesson)
+            st.info(
+                f"No model here shows this: {escaped(prepared_lesson.missing)}.",
+                icon=":material/block:",
+            )
+        elif prepared_lesson.question.check is not None and screen:
+            _ask(prepared_lesson)
+        elif prepared_lesson.question.check is not None:
+            _search(prepared_lesson, prepared_lesson.question, checked)
         elif (as_class := progress.class_part(name)) is not None:
-            _ask_class(ready, ready.question, as_class)
+            _ask_class(prepared_lesson, prepared_lesson.question, as_class)
         elif progress.is_revealed(name):
-            _show_answer(ready, ready.question)
+            _show_answer(prepared_lesson, prepared_lesson.question)
         else:
-            _ask(ready)
-            _options(ready, ready.question)
+            _ask(prepared_lesson)
+            _options(prepared_lesson, prepared_lesson.question)
         if not screen:
-            _navigation(page, ready)
-        if ready.question and progress.is_revealed(name):
+            _navigation(page, prepared_lesson)
+        if prepared_lesson.question and progress.is_revealed(name):
             with st.expander("Show the question again"):
-                _ask(ready)
-                _marked_options(ready, ready.question)
+                _ask(prepared_lesson)
+                _marked_options(prepared_lesson, prepared_lesson.question)
     return None
 
 
@@ -122,11 +125,13 @@ def open_requested(page: str) -> None:
     lesson = course.BY_NAME[name]
     target = lesson.page if progress.is_revealed(name) else lesson.question_page
     if models.checkpoints():
-        ready = prepared(lesson)
-        if ready.model and ready.missing:
-            replaced = ReplacedModel(name, state.view().model, ready.model_name, ready.missing)
+        prepared_lesson = prepared(lesson)
+        if prepared_lesson.model and prepared_lesson.missing:
+            replaced = ReplacedModel(
+                name, state.view().model, prepared_lesson.model_name, prepared_lesson.missing
+            )
             st.session_state[_REPLACED] = replaced
-        state.open_view(target, ready.view_for(progress.is_revealed(name)))
+        state.open_view(target, prepared_lesson.view_for(progress.is_revealed(name)))
     else:
         state.set_fields(lesson=name)
     st.session_state.pop(_OPENED_LESSON, None)
@@ -154,9 +159,9 @@ def style() -> None:
     st.html(_STYLE)
 
 
-def _header(ready: PreparedLesson) -> None:
+def _header(prepared_lesson: PreparedLesson) -> None:
     """Draw the lesson's number in the course, the progress, and its title."""
-    lesson = ready.lesson
+    lesson = prepared_lesson.lesson
     lessons = course.group(lesson)
     n_done, n_right = progress.count(lessons)
     kind = "Extra lesson" if lesson.extra else "Lesson"
@@ -168,37 +173,39 @@ def _header(ready: PreparedLesson) -> None:
     st.markdown(f"**{lesson.title}{end}**{section}")
 
 
-def _model_note(ready: PreparedLesson) -> None:
+def _model_note(prepared_lesson: PreparedLesson) -> None:
     """Name the lesson's model if it is not the one that the visitor chose."""
-    if ready.model is None:
+    if prepared_lesson.model is None:
         return
-    name, replaced = ready.lesson.name, st.session_state.get(_REPLACED)
+    name, replaced = prepared_lesson.lesson.name, st.session_state.get(_REPLACED)
     used = (
-        f"This lesson uses the model {escaped(ready.model.name)}, because the chosen model does "
-        "not show the effect"
+        f"This lesson uses the model {escaped(prepared_lesson.model.name)}, because the chosen "
+        "model does not show the effect"
     )
-    if ready.missing:  # the page shows the chosen one
-        st.caption(f"{used}: {escaped(ready.missing)}.")
-        lesson_button(name, f"Open the lesson with {escaped(ready.model.name)}", "lesson-model")
-    elif replaced and (replaced.lesson, replaced.used) == (name, ready.model_name):
+    if prepared_lesson.missing:  # the page shows the chosen one
+        st.caption(f"{used}: {escaped(prepared_lesson.missing)}.")
+        lesson_button(
+            name, f"Open the lesson with {escaped(prepared_lesson.model.name)}", "lesson-model"
+        )
+    elif replaced and (replaced.lesson, replaced.used) == (name, prepared_lesson.model_name):
         st.caption(
             f"{used}: {escaped(replaced.missing)}. Other lessons open with the chosen model again."
         )
 
 
-def _ask(ready: PreparedLesson) -> None:
+def _ask(prepared_lesson: PreparedLesson) -> None:
     """Draw the introduction and the question."""
-    st.markdown(ready.lesson.text)
-    if ready.lesson.misprint:
-        st.markdown(f"> Misprint: {ready.lesson.misprint}")
-    if ready.question and ready.question.exhibit:
+    st.markdown(prepared_lesson.lesson.text)
+    if prepared_lesson.lesson.misprint:
+        st.markdown(f"> Misprint: {prepared_lesson.lesson.misprint}")
+    if prepared_lesson.question and prepared_lesson.question.exhibit:
         with st.container(key="lesson-exhibit"):
-            st.markdown(ready.question.exhibit)
-    st.markdown(f":material/help: **{ready.lesson.question}**")
+            st.markdown(prepared_lesson.question.exhibit)
+    st.markdown(f":material/help: **{prepared_lesson.lesson.question}**")
 
 
-def _options(ready: PreparedLesson, question: Question) -> None:
-    name = ready.lesson.name
+def _options(prepared_lesson: PreparedLesson, question: Question) -> None:
+    name = prepared_lesson.lesson.name
     with st.container(key="lesson-options", gap="xsmall"):
         for number, option in enumerate(question.options):
             st.button(
@@ -210,14 +217,16 @@ def _options(ready: PreparedLesson, question: Question) -> None:
             )
 
 
-def _ask_class(ready: PreparedLesson, question: Question, part: progress.ClassPart) -> None:
+def _ask_class(
+    prepared_lesson: PreparedLesson, question: Question, part: progress.ClassPart
+) -> None:
     """Draw the question in a class, which collects guesses until the teacher shows the answers."""
-    name, labels = ready.lesson.name, [option.label for option in question.options]
+    name, labels = prepared_lesson.lesson.name, [option.label for option in question.options]
     if part is progress.ClassPart.REVEALED:
-        _show_answer(ready, question)
+        _show_answer(prepared_lesson, question)
         progress.class_bars(name, labels, question.correct)
         return
-    _ask(ready)
+    _ask(prepared_lesson)
     if part is progress.ClassPart.SCREEN:
         progress.class_guesses(name, labels)
     elif part is progress.ClassPart.ASKING:
@@ -227,13 +236,13 @@ def _ask_class(ready: PreparedLesson, question: Question, part: progress.ClassPa
     elif part is progress.ClassPart.WAITING:
         progress.class_waiting(name)
     else:
-        _options(ready, question)
+        _options(prepared_lesson, question)
 
 
-def _show_answer(ready: PreparedLesson, question: Question) -> None:
+def _show_answer(prepared_lesson: PreparedLesson, question: Question) -> None:
     """Draw whether the guess was right, and the answer. A guess that is none of the options,
     because it was made about another model, is not judged."""
-    guess = progress.guess(ready.lesson.name)
+    guess = progress.guess(prepared_lesson.lesson.name)
     label = guess.label if guess else ""
     if label == question.options[question.correct].label:
         st.success(f"**Correct.** {question.answer}", icon=":material/check:")
@@ -243,9 +252,9 @@ def _show_answer(ready: PreparedLesson, question: Question) -> None:
     st.info(f"{verdict}{question.answer}", icon=":material/lightbulb:")
 
 
-def _marked_options(ready: PreparedLesson, question: Question) -> None:
+def _marked_options(prepared_lesson: PreparedLesson, question: Question) -> None:
     """Draw the options again, with marks on the correct one and the visitor's."""
-    guess = progress.guess(ready.lesson.name)
+    guess = progress.guess(prepared_lesson.lesson.name)
     for number, option in enumerate(question.options):
         mark = " ← your answer" if guess and guess.label == option.label else ""
         icon = "check" if number == question.correct else "remove"
@@ -259,12 +268,17 @@ def _answer(name: str, label: str, number: int, right: bool) -> None:
         _open(name)
 
 
-def _search(ready: PreparedLesson, question: Question, checked: tuple[bool, str] | None) -> None:
+def _search(
+    prepared_lesson: PreparedLesson, question: Question, checked: tuple[bool, str] | None
+) -> None:
     """Draw a question whose answer the visitor finds on the page, with buttons to check and give
     up."""
-    name, is_revealed = ready.lesson.name, progress.is_revealed(ready.lesson.name)
+    name, is_revealed = (
+        prepared_lesson.lesson.name,
+        progress.is_revealed(prepared_lesson.lesson.name),
+    )
     if not is_revealed:
-        _ask(ready)
+        _ask(prepared_lesson)
     with st.container(horizontal=True, key="lesson-search"):
         kind: Literal["primary", "secondary"] = "secondary" if is_revealed else "primary"
         st.button("Check", key=f"check-{name}", type=kind, on_click=_check, args=(name,))
@@ -278,14 +292,18 @@ def _search(ready: PreparedLesson, question: Question, checked: tuple[bool, str]
         st.info(question.answer, icon=":material/lightbulb:")
 
 
-def _check_page(ready: PreparedLesson, page: str) -> tuple[bool, str] | None:
+def _check_page(prepared_lesson: PreparedLesson, page: str) -> tuple[bool, str] | None:
     """Return whether the page shows what the lesson asks for, and an explanation."""
-    if ready.question is None or ready.question.check is None or ready.model is None:
+    if (
+        prepared_lesson.question is None
+        or prepared_lesson.question.check is None
+        or prepared_lesson.model is None
+    ):
         return None
-    if page != ready.lesson.page or state.view().text != ready.text:
+    if page != prepared_lesson.lesson.page or state.view().text != prepared_lesson.text:
         return False, "The page now shows something else. Click *Back to the lesson* first."
-    name = ready.lesson.name
-    right, explanation = ready.question.check(ready.model, state.page_view())
+    name = prepared_lesson.lesson.name
+    right, explanation = prepared_lesson.question.check(prepared_lesson.model, state.page_view())
     progress.store(name, Guess("", right, right or progress.is_revealed(name)))
     return right, explanation
 
@@ -301,20 +319,22 @@ def _give_up(name: str) -> None:
     _open(name)
 
 
-def _navigation(page: str, ready: PreparedLesson) -> None:
+def _navigation(page: str, prepared_lesson: PreparedLesson) -> None:
     """Draw buttons to the lesson's own page, the neighbouring lessons and the list."""
-    lesson, is_revealed = ready.lesson, progress.is_revealed(ready.lesson.name)
+    lesson, is_revealed = prepared_lesson.lesson, progress.is_revealed(prepared_lesson.lesson.name)
     own_page = lesson.page if is_revealed else lesson.question_page
     next_name, previous_name = course.following(lesson.name), course.previous(lesson.name)
     with st.container(horizontal=True, vertical_alignment="center", key="lesson-navigation"):
-        other_text = own_page != LIST_PAGE and not lesson.task and state.view().text != ready.text
+        other_text = (
+            own_page != LIST_PAGE and not lesson.task and state.view().text != prepared_lesson.text
+        )
         is_elsewhere = page != own_page or other_text
-        if is_elsewhere and ready.question:
+        if is_elsewhere and prepared_lesson.question:
             label = "Show the page →" if is_revealed and page == LIST_PAGE else "Back to the lesson"
             lesson_button(lesson.name, label, "lesson-own", primary=True)
         if previous_name:
             lesson_button(previous_name, "← Previous", "lesson-before")
-        finished = (is_revealed or ready.question is None) and not is_elsewhere
+        finished = (is_revealed or prepared_lesson.question is None) and not is_elsewhere
         if next_name == course.END:
             kind: Literal["primary", "secondary"] = "primary" if finished else "secondary"
             st.button("Finish →", key="lesson-next", type=kind, on_click=leave,
@@ -327,5 +347,5 @@ def _navigation(page: str, ready: PreparedLesson) -> None:
                 "All lessons", key="lesson-all", type="tertiary", on_click=leave, args=(LIST_PAGE,)
             )
         st.button("Close", key="lesson-close", type="tertiary", on_click=leave, args=(page,))
-        if ready.question:
+        if prepared_lesson.question:
             sheet.button(lesson)

@@ -73,7 +73,7 @@ def embedding_scale(case: LessonCase) -> Question:
 
 def highest_loss(case: LessonCase) -> Question:
     """Ask at which position the training loss is highest."""
-    target = case.model.about.translation(case.text)
+    target = case.model.description.translation(case.text)
     if not target:
         raise LessonUnavailable("there is no reference translation into its target language")
     steps = case.model.translator.trace(case.text, target=target).translation.steps
@@ -154,9 +154,10 @@ def attention_cost(case: LessonCase) -> Question:
 
 
 POSITIONS = "encoder.embed.hook_positions"
-MAX_ROUNDING_ERROR, MIN_ORDER_EFFECT = 1e-3, 1e-2
-"""Largest difference of two vectors that is explained by rounding, and smallest one that shows that
-the encoder distinguishes word order."""
+MAX_ROUNDING_ERROR = 1e-3
+"""Largest difference of two vectors that counts as equal."""
+MIN_ORDER_EFFECT = 1e-2
+"""Smallest difference that shows that the encoder distinguishes word order."""
 
 
 def word_order(case: LessonCase) -> Question:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from transformer.ui import state
-from transformer.ui.about import about
 from transformer.ui.address import View
+from transformer.ui.model_description import describe_model
 from transformer.ui.services import models
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
@@ -59,7 +59,7 @@ class AvailableModels:
     def models(self, task: str) -> Iterator[Model]:
         """Return those that fit a lesson, the preferred one first."""
         for name in sorted(self.folders, key=lambda name: self._preference(name, task)):
-            description = about(self.folders[name])
+            description = describe_model(self.folders[name])
             if description.kind != task or not (task or description.languages):
                 continue
             with suppress(OSError, ValueError):  # the checkpoint's own page shows the error
@@ -87,7 +87,7 @@ def available_models() -> AvailableModels:
 
 
 def prepared(lesson: Lesson, available: AvailableModels | None = None) -> PreparedLesson:
-    """Prepare a lesson with the first model that shows it; of each model the first sentence.
+    """Prepare a lesson with the first model that shows its phenomenon on one of its sentences.
 
     Args:
         available: `available_models` by default, which needs a session.

@@ -50,7 +50,7 @@ def guess(name: str) -> Guess | None:
 
 
 def is_revealed(name: str) -> bool:
-    """Return whether a lesson's answer may be shown; to a teacher, once the class has seen it."""
+    """Return whether to show a lesson's answer; a teacher sees it together with the class."""
     classroom = live_classes.current_class()
     if classroom is not None and classroom.is_teacher(visitor.current_id()):
         return classroom.are_shown(name)  # also on the projector
@@ -102,15 +102,15 @@ def class_part(name: str) -> ClassPart | None:
     An answer that waited for the teacher is revealed when the teacher stops leading or shows the
     answers.
     """
-    classroom, me = live_classes.current_class(), visitor.current_id()
-    if classroom is not None and classroom.is_teacher(me):
-        asking = ClassPart.SCREEN if live_classes.is_screen() else ClassPart.ASKING
-        return ClassPart.REVEALED if classroom.are_shown(name) else asking
-    waits = classroom is not None and _waits_for_teacher(classroom, me, name)
+    classroom, visitor_id = live_classes.current_class(), visitor.current_id()
+    if classroom is not None and classroom.is_teacher(visitor_id):
+        teacher_part = ClassPart.SCREEN if live_classes.is_screen() else ClassPart.ASKING
+        return ClassPart.REVEALED if classroom.are_shown(name) else teacher_part
+    waits = classroom is not None and _waits_for_teacher(classroom, visitor_id, name)
     own_guess = guess(name)
     if own_guess is not None and own_guess.label and not own_guess.revealed and not waits:
         store(name, Guess(own_guess.label, own_guess.right))
-    if classroom is None or classroom.view_to_follow is None or not classroom.follows(me):
+    if classroom is None or classroom.view_to_follow is None or not classroom.follows(visitor_id):
         return None
     if not waits:
         return ClassPart.REVEALED
@@ -121,11 +121,11 @@ def class_part(name: str) -> ClassPart | None:
 
 def answer_in_class(name: str, number: int) -> bool:
     """Send an answer to the class, if there is one; return whether it waits for the teacher."""
-    classroom, me = live_classes.current_class(), visitor.current_id()
+    classroom, visitor_id = live_classes.current_class(), visitor.current_id()
     if classroom is None:
         return False
-    waits = _waits_for_teacher(classroom, me, name)
-    classroom.answer(me, name, number)
+    waits = _waits_for_teacher(classroom, visitor_id, name)
+    classroom.answer(visitor_id, name, number)
     return waits
 
 
@@ -177,10 +177,10 @@ def _answer_count(name: str) -> None:
         class_question.answered_bar(classroom.answers(name).total(), len(classroom.members()))
 
 
-def _waits_for_teacher(classroom: Classroom, me: str, name: str) -> bool:
+def _waits_for_teacher(classroom: Classroom, visitor_id: str, name: str) -> bool:
     """Return whether this student's answer stays hidden until the teacher shows it."""
     return (
         classroom.view_to_follow is not None
-        and classroom.follows(me)
+        and classroom.follows(visitor_id)
         and not classroom.are_shown(name)
     )

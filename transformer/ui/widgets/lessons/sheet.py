@@ -38,7 +38,7 @@ def _button(label: str, lessons: Sequence[Lesson], name: str, *, answers: bool) 
         f"lessons-{name}.html",
         key=f"sheet-{name}",
         kind="tertiary" if len(lessons) == 1 else "secondary",
-        about="An HTML page that works offline; print it from the browser.",
+        help="An HTML page that works offline; print it from the browser.",
     )
 
 
@@ -52,19 +52,19 @@ def _page(lessons: Sequence[Lesson], answers: bool) -> Callable[[], str]:
     return build
 
 
-def page(ready: Sequence[PreparedLesson], answers: bool) -> str:
+def page(prepared_lesson: Sequence[PreparedLesson], answers: bool) -> str:
     """Return the sheet of these lessons, as an HTML page."""
-    exercises = [exercise(lesson, answers) for lesson in ready]
+    exercises = [exercise(lesson, answers) for lesson in prepared_lesson]
     if len(exercises) == 1:
         return sheet_page(exercises[0].title, exercises, CREDIT)
-    minutes = round(course.minutes(tuple(lesson.lesson for lesson in ready)))
-    about = f"{CREDIT} · {len(exercises)} lessons, about {minutes} minutes"
-    return sheet_page("Attention, step by step", exercises, about)
+    minutes = round(course.minutes(tuple(lesson.lesson for lesson in prepared_lesson)))
+    description = f"{CREDIT} · {len(exercises)} lessons, about {minutes} minutes"
+    return sheet_page("Attention, step by step", exercises, description)
 
 
-def exercise(ready: PreparedLesson, answers: bool) -> Exercise:
+def exercise(prepared_lesson: PreparedLesson, answers: bool) -> Exercise:
     """Return a lesson in the form in which it is printed."""
-    lesson, question = ready.lesson, ready.question
+    lesson, question = prepared_lesson.lesson, prepared_lesson.question
     section = f" · paper, section {lesson.section}" if lesson.section else ""
     options = [option.label for option in question.options] if question else []
     notes = [plain(lesson.text)]
@@ -75,7 +75,7 @@ def exercise(ready: PreparedLesson, answers: bool) -> Exercise:
         label = f"{options[question.correct]}: " if options else ""
         answer = f"{label}{question.answer}"
     elif answers:
-        answer = f"No model here shows this: {ready.missing}."
+        answer = f"No model here shows this: {prepared_lesson.missing}."
     return Exercise(
         title=f"{course.number(lesson)}. {lesson.title}",
         meta=f"{lesson.minutes:g} min{section}",

@@ -189,11 +189,11 @@ def _verdicts(results: list[Verdict], race: Race, runs: list[RaceRun]) -> None:
             verdicts.badge(verdict.word)
             st.markdown(f"**{frame.plain(verdict.claim.text)}**")
             st.caption(frame.plain(verdict.reason))
-    about = (
+    caption = (
         f"Based on the validation {race.measure} after {runs[0].info.steps:,} steps of this task; "
         f"another task, model size or budget may give another result. {RULE}"
     )
-    st.caption(frame.plain(about))
+    st.caption(frame.plain(caption))
 
 
 def _run_link(runs: list[RaceRun]) -> None:
@@ -233,7 +233,7 @@ def _run_status(run: RaceRun | None) -> str:
 
 def figures(table: pd.DataFrame, runs: list[RaceRun]) -> str:
     """Return a table of results over the finished seeds: one row per setting."""
-    heads = ["Setting", "Seeds", "Validation loss", "Sequence accuracy", "Steps to 95 %"]
+    headers = ["Setting", "Seeds", "Validation loss", "Sequence accuracy", "Steps to 95 %"]
     rows = [
         [
             str(entry),
@@ -244,11 +244,11 @@ def figures(table: pd.DataFrame, runs: list[RaceRun]) -> str:
         ]
         for entry, row in table.iterrows()
     ]
-    about = (
+    caption = (
         f"After {runs[0].info.steps:,} steps: mean ± standard deviation over finished seeds "
         "(minimum to maximum)"
     )
-    return tables.html(about, heads, rows)
+    return tables.html(caption, headers, rows)
 
 
 def _spread(row: pd.Series, name: str, form: str) -> str:

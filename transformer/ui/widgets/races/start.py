@@ -37,13 +37,13 @@ def section(jobs: Jobs, owner: str) -> None:
     race_list(jobs, owner)
 
 
-def seeds(first: int) -> None:
+def seeds(default: int) -> None:
     """Draw the choice of the number of seeds, and why the last start was refused."""
     st.segmented_control(
         "Seeds of each setting",
         list(N_SEEDS),
         format_func=N_SEEDS.__getitem__,
-        default=first,
+        default=default,
         required=True,
         key=_SEEDS,
         help=f"A verdict needs at least {MIN_SEEDS}; more seeds reveal smaller differences.",

@@ -34,7 +34,7 @@ EXTRA_EXAMPLES = {("en", "de"): ("He says that he has bought a house.",)}
 
 
 @dataclass(frozen=True)
-class About:
+class ModelDescription:
     """What a model reads and writes.
 
     Attributes:
@@ -42,7 +42,7 @@ class About:
             English and for models without a description.
         source, target: names of the two languages or sides.
         examples: texts to start with.
-        hint: placeholder of the text field.
+        placeholder: of the text field.
         languages: codes of source and target; None for tasks of symbols and if unknown.
     """
 
@@ -50,16 +50,16 @@ class About:
     source: str = "Source"
     target: str = "Target"
     examples: tuple[str, ...] = EXAMPLES
-    hint: str = "Type a sentence"
+    placeholder: str = "Type a sentence"
     languages: Languages | None = None
 
     @property
-    def first(self) -> str:
-        """The first text of the pages: the common example if the model has it."""
+    def default_text(self) -> str:
+        """The text with which pages open: `EXAMPLE` if it is among the examples."""
         return EXAMPLE if EXAMPLE in self.examples or not self.examples else self.examples[0]
 
     @property
-    def writes(self) -> str:
+    def target_code(self) -> str:
         """Code of the target language; "" if there is none or it is unknown."""
         return self.languages[1] if self.languages else ""
 
@@ -71,7 +71,7 @@ class About:
         return dict(zip(sources, targets, strict=False)).get(text, "")
 
 
-def about(path: Path) -> About:
+def describe_model(path: Path) -> ModelDescription:
     """Describe what the model in the checkpoint folder `path` reads and writes."""
     config = run_config(path)
     try:
@@ -82,18 +82,20 @@ def about(path: Path) -> About:
     if not task and languages:
         return _of_languages(languages)
     if config is None:
-        return About()
+        return ModelDescription()
     examples = _examples(config, path.parent)
     if task == "french":
-        hint = "the black cat sleeps ."
-        return About(task, "English", "French", examples, hint, languages or ("en", "fr"))
-    hint = "Symbols separated by spaces" if task else "Type a sentence"
-    return About(task or path.parent.name, examples=examples, hint=hint)
+        placeholder = "the black cat sleeps ."
+        return ModelDescription(
+            task, "English", "French", examples, placeholder, languages or ("en", "fr")
+        )
+    placeholder = "Symbols separated by spaces" if task else "Type a sentence"
+    return ModelDescription(task or path.parent.name, examples=examples, placeholder=placeholder)
 
 
-def _of_languages(languages: Languages) -> About:
+def _of_languages(languages: Languages) -> ModelDescription:
     src, tgt = languages
-    return About(
+    return ModelDescription(
         kind="" if src == "en" else src,
         source=language_name(src),
         target=language_name(tgt),

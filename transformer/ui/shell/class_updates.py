@@ -29,7 +29,7 @@ MAX_TABS = 4
 
 def route(prefix: str) -> WebSocketRoute:
     """Return the route below the app's own path."""
-    return WebSocketRoute(f"{prefix}{PATH}", _send_news)
+    return WebSocketRoute(f"{prefix}{PATH}", _send_updates)
 
 
 def message(classroom: Classroom, visitor: str, *, screen: bool = False) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def teaching_state(classroom: Classroom, visitor: str) -> str:
     return "colleague" if classroom.is_leading else "alone"
 
 
-async def _send_news(socket: WebSocket) -> None:
+async def _send_updates(socket: WebSocket) -> None:
     """Send updates until the visitor leaves the page or the class, or opens too many tabs."""
     visitor, screen = sent_id(socket.scope["headers"]), "screen" in socket.query_params
     await socket.accept()

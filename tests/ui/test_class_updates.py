@@ -17,7 +17,7 @@ from websockets.typing import Origin
 from benchmarks.browser import app_server
 from benchmarks.sessions import Session, open_socket
 from tests.ui.conftest import TEACHER_TOKEN
-from transformer.ui.shell.class_news import CLASS_OVER_CODE, MAX_TABS, PATH
+from transformer.ui.shell.class_updates import CLASS_OVER_CODE, MAX_TABS, PATH
 from transformer.ui.shell.visitor import COOKIE, new_id
 
 
