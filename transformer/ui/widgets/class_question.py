@@ -101,7 +101,7 @@ def draw_result(result: MeasuredResult) -> None:
 
 
 def controls(classroom: Classroom, status: QuestionStatus) -> None:
-    """Draw a teacher's buttons for one question. Clicks do nothing if another teacher was faster."""
+    """Draw a teacher's buttons for a question. They do nothing if a colleague was faster."""
     measured, number = classroom.measured, status.number
     with st.container(horizontal=True, key=f"class-question-controls-{number}"):
         if status.is_shown:
