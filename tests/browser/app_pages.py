@@ -15,11 +15,6 @@ REPORTED_IMPACTS = ("serious", "critical")
 # A formula wider than its line: Chromium lets the keyboard scroll it, which this axe rule does not
 # know yet.
 KNOWN_VIOLATIONS = {("scrollable-region-focusable", "katex-display")}
-RECORD_POLICY_VIOLATIONS = """
-  window.broken = [];
-  document.addEventListener("securitypolicyviolation", (event) =>
-    broken.push(`${event.effectiveDirective}: ${event.blockedURI} ${event.sourceFile}`));
-"""
 
 
 def address(page: Page) -> tuple[str, dict[str, str]]:

@@ -9,11 +9,15 @@ import pytest
 from playwright.sync_api import Page
 
 from benchmarks.browser import wait_until
-from tests.browser.app_pages import RECORD_POLICY_VIOLATIONS
 from tests.browser.conftest import NewPage
 from transformer.ui.shell.visitor import COOKIE, ID
 
 pytestmark = pytest.mark.browser
+RECORD_POLICY_VIOLATIONS = """
+  window.broken = [];
+  document.addEventListener("securitypolicyviolation", (event) =>
+    broken.push(`${event.effectiveDirective}: ${event.blockedURI} ${event.sourceFile}`));
+"""
 
 
 def test_the_policy_blocks_what_it_forbids(app: str, new_page: NewPage) -> None:
