@@ -14,14 +14,14 @@ from tests.figures.fake_traces import HOSTILE, FakeTrace, fake_trace
 LAYERS, HEADS = 3, 4
 Pairs = list[tuple[int | None, int | None]]
 
-# The common tokens are listed here by hand; the view gets them from `align`.
+# The pairs are written by hand as positions in A and B; the view gets them from `align`.
 SRC_A = [*HOSTILE, "▁stay", ",", "</s>"]
 SRC_B = [HOSTILE[0], *HOSTILE[2:], "▁will", "▁stay", "</s>"]
-SAME: Pairs = [(i, i - 1) for i in range(2, 7)]
-SRC: Pairs = [(0, 0), (1, None), *SAME, (None, 6), (7, 7), (8, None), (9, 8)]
+COMMON_HOSTILE: Pairs = [(i, i - 1) for i in range(2, 7)]
+SRC_PAIRS: Pairs = [(0, 0), (1, None), *COMMON_HOSTILE, (None, 6), (7, 7), (8, None), (9, 8)]
 TGT_A = ["<s>", "▁le", "s", "▁chat", "▁noir"]
 TGT_B = ["<s>", "▁le", "▁chat", "▁noir", "▁dort"]
-TGT: Pairs = [(0, 0), (1, 1), (2, None), (3, 2), (4, 3), (None, 4)]
+TGT_PAIRS: Pairs = [(0, 0), (1, 1), (2, None), (3, 2), (4, 3), (None, 4)]
 
 
 def random_trace(seed: int, src: Sequence[str], tgt: Sequence[str], **shape: int) -> FakeTrace:
@@ -44,18 +44,22 @@ def random_trace(seed: int, src: Sequence[str], tgt: Sequence[str], **shape: int
 
 
 A, B = random_trace(1, SRC_A, TGT_A), random_trace(2, SRC_B, TGT_B)
-PAIRS = {"encoder": (SRC, SRC), "decoder": (TGT, TGT), "cross": (TGT, SRC)}
+AXIS_PAIRS = {
+    "encoder": (SRC_PAIRS, SRC_PAIRS),
+    "decoder": (TGT_PAIRS, TGT_PAIRS),
+    "cross": (TGT_PAIRS, SRC_PAIRS),
+}
 
 
 def cells(kind: str) -> list[tuple[tuple[int, int] | None, tuple[int, int] | None]]:
-    """Return every cell of both, row by row: its position in A and in B, None if it is missing."""
+    """Return the cells of both pictures, row by row: the position in A and in B, None if absent."""
 
     def position(row: int | None, column: int | None) -> tuple[int, int] | None:
         if row is None or column is None or (kind == "decoder" and column > row):
             return None
         return row, column
 
-    rows, columns = PAIRS[kind]
+    rows, columns = AXIS_PAIRS[kind]
     all_cells = [(position(i, k), position(j, m)) for i, j in rows for k, m in columns]
     return [cell for cell in all_cells if cell != (None, None)]
 

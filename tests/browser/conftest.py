@@ -11,14 +11,13 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Dialog, Error, Page, expect
 
 from benchmarks.browser import ROOT, app_server, chromium
-from tests.browser import decoding_page
-from tests.browser import heads_page as heads_view
+from tests.browser import decoding_page, heads_page
 from transformer import Translator
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 
-# Optimising scripts costs more than it saves, as a page lives for seconds. Requests to any host but
-# this machine fail at once and are logged in the console.
+# Optimising scripts costs more than it saves, as a page is open for seconds only. Requests to any
+# host but this machine fail at once and are logged in the console.
 FLAGS = (
     "--js-flags=--no-opt,--no-maglev",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost",
@@ -47,7 +46,7 @@ class PagePool:
 
     def __init__(self, browser: Browser) -> None:
         self.browser = browser
-        self.used: list[Page] = []  # those of the running test
+        self.used: list[Page] = []  # pages of the running test
         self._free: list[tuple[Page, list[str]]] = []
 
     def new(self, **options: Any) -> tuple[Page, list[str]]:
@@ -98,17 +97,17 @@ def app(checkpoints: Path) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def shipped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def bundled_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Return the address of the app with the bundled checkpoints; the tiny one gives every sentence
     the same translation."""
-    runs = tmp_path_factory.mktemp("shipped") / "runs"
+    runs = tmp_path_factory.mktemp("bundled-app") / "runs"
     with app_server(ROOT / "checkpoints", HEADS_UP_RUNS=str(runs)) as (address, _):
         yield address
 
 
 @pytest.fixture(scope="session")
 def en_fr() -> Translator:
-    """Return the default model of `shipped`."""
+    """Return the default model of `bundled_app`."""
     return Translator.load(ROOT / "checkpoints" / "en-fr", device="cpu")
 
 
@@ -122,8 +121,8 @@ def decoded_sentence(
 # Limited to this folder: it keeps an event loop running that other tests must not see.
 @pytest.fixture(scope="package")
 def page_pool() -> Iterator[PagePool]:
-    with chromium(*FLAGS) as started:
-        yield PagePool(started)
+    with chromium(*FLAGS) as browser:
+        yield PagePool(browser)
 
 
 @pytest.fixture
@@ -163,14 +162,14 @@ def page(new_page: NewPage) -> Page:
 
 @pytest.fixture
 def heads(page: Page, tmp_path: Path) -> Page:
-    return heads_view.open_heads_view(page, tmp_path)
+    return heads_page.open_heads_view(page, tmp_path)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Function,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Attach what the pages of a failed test show to its report."""
+    """Add the text of the open pages to the report of a failed test."""
     report = yield
     page_pool = item.funcargs.get("page_pool")
     if report.when != "teardown" and report.failed and isinstance(page_pool, PagePool):

@@ -13,13 +13,19 @@ from transformer.figures import ExplorerData, explorer_page
 from transformer.inference import BeamTree, Translator
 from transformer.inference.trace import Trace
 
-TEXT, LAYER, HEAD, FORCED = "The baker paints a boat today.", 1, 2, 2
+TEXT, LAYER, HEAD, FORCED_STEP = "The baker paints a boat today.", 1, 2, 2
 
 
 @dataclass(frozen=True)
 class DecodedSentence:
-    """A greedy trace, the same with another token forced in step FORCED, and one with beam
-    search."""
+    """Traces of one sentence, decoded in three ways.
+
+    Fields:
+        greedy: by greedy decoding.
+        altered: greedy, with another token forced in step `FORCED_STEP`.
+        beam: by beam search.
+        forced: the step and the id of the forced token, as in the address.
+    """
 
     greedy: Trace
     altered: Trace
@@ -35,13 +41,13 @@ class DecodedSentence:
 def open_decoding_view(
     page: Page, folder: Path, *traces: Trace, live: bool = False, **start: int | str
 ) -> Page:
-    begin = {"view": "decoding", "layer": LAYER, "head": HEAD, "exact": 1, **start}
-    html = explorer_page([ExplorerData(trace, str(i)) for i, trace in enumerate(traces)], begin)
+    state = {"view": "decoding", "layer": LAYER, "head": HEAD, "exact": 1, **start}
+    html = explorer_page([ExplorerData(trace, str(i)) for i, trace in enumerate(traces)], state)
     if live:
-        quiet = "() => {}, views)"
+        no_listener = "() => {}, views)"
         listener = "(state) => { window.reported = state; }, views, true)"
-        assert quiet in html
-        html = html.replace(quiet, listener, 1)
+        assert no_listener in html
+        html = html.replace(no_listener, listener, 1)
     open_html(page, folder, html)
     page.locator(".hu-decoding").wait_for()
     return page
@@ -81,8 +87,8 @@ def check_row(row: Locator, tokens: tuple[str, ...], weights: np.ndarray) -> Non
 def check_rows(
     panel: Locator, trace: Trace, step: int, head: int = HEAD, original: Trace | None = None
 ) -> None:
-    """Check the selected head of its kind, and the original's strongest heads of the other
-    kinds."""
+    """Check three rows: the selected cross-attention head, and for the other two kinds the
+    strongest head of the original trace."""
     rows = panel.locator(".hu-weightrow")
     clearest = {
         kind: ExplorerData(original or trace).clearest(kind) for kind in ("decoder", "encoder")
@@ -108,8 +114,10 @@ def check_rows(
 def decode_sentence(translator: Translator) -> DecodedSentence:
     """Return the sentence decoded greedily, with a forced token, and by beam search."""
     greedy = translator.trace(TEXT, max_len=7)
-    step = greedy.translation.steps[FORCED]
+    step = greedy.translation.steps[FORCED_STEP]
     rejected = next(candidate.id for candidate in step.candidates if candidate.id != step.chosen.id)
-    altered = translator.trace(TEXT, prefix=[*greedy.translation.ids[:FORCED], rejected], max_len=7)
+    altered = translator.trace(
+        TEXT, prefix=[*greedy.translation.ids[:FORCED_STEP], rejected], max_len=7
+    )
     beam = translator.trace(TEXT, beam_size=3, max_len=6)
-    return DecodedSentence(greedy, altered, beam, f"{FORCED}:{rejected}")
+    return DecodedSentence(greedy, altered, beam, f"{FORCED_STEP}:{rejected}")

@@ -144,7 +144,7 @@ def head(kind: str, layer: int, number: int, trace: FakeTrace = TRACE) -> Number
     return trace.weights(kind, layer)[number].astype(float)
 
 
-def tip(page: Page) -> str:
+def tooltip_value(page: Page) -> str:
     return page.locator(".hu-tip strong").inner_text()
 
 

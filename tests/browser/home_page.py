@@ -1,4 +1,4 @@
-"""The home page and helpers to read it."""
+"""Helpers to open and read the home page: a row of source words above a row of translated words."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from transformer.checkpoint import checkpoint_hash
 from transformer.figures.glance import glance_data
 
 
-def words(page: Page, position: str = "last") -> list[str]:
-    return getattr(page.locator(".hu-glance-row"), position).locator("button").all_inner_texts()
+def words(page: Page, row: str = "last") -> list[str]:
+    """Return the words of the source ("first") or of the translation ("last")."""
+    return getattr(page.locator(".hu-glance-row"), row).locator("button").all_inner_texts()
 
 
-def tile(page: Page, number: int, position: str = "last") -> Locator:
-    return getattr(page.locator(".hu-glance-row"), position).locator("button").nth(number)
+def tile(page: Page, number: int, row: str = "last") -> Locator:
+    """Return the button of a word, counted from 0, in the "first" or "last" row."""
+    return getattr(page.locator(".hu-glance-row"), row).locator("button").nth(number)
 
 
 def expected_words(translator: Translator, text: str, **options: object) -> list[str]:
@@ -27,7 +29,7 @@ def expected_words(translator: Translator, text: str, **options: object) -> list
 
 
 def expected_glance(translator: Translator, text: str) -> dict[str, Any]:
-    """Return en-fr's data of the home page, with the head in `aligner.json`."""
+    """Return the home page's data for en-fr, with the head that `aligner.json` names."""
     folder = ROOT / "checkpoints/en-fr"
     aligner = load_aligner_head(folder, checkpoint_hash(folder), translator.model.config)
     return glance_data(translator.trace(text, method="greedy"), aligner=aligner)
@@ -40,6 +42,5 @@ def open_home(page: Page, app: str, query: str = "") -> Page:
     return page
 
 
-def show_all_words(page: Page) -> None:
-    """Wait until all words are shown."""
+def wait_for_all_words(page: Page) -> None:
     expect(page.get_by_role("button", name="Play again")).to_be_visible()

@@ -1,5 +1,4 @@
-"""What every page has: the larger size, a link, a print layout, its own address fields,
-accessibility."""
+"""Features of every page: the larger size, Share, printing, address fields, accessibility."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ from transformer.figures.views import EXPLORER
 from transformer.ui.pages.lab import EXPERIMENTS
 from transformer.ui.shell.registry import PAGES
 
-LETTERS = "(node) => parseFloat(getComputedStyle(node).fontSize)"
+FONT_SIZE = "(node) => parseFloat(getComputedStyle(node).fontSize)"
 pytestmark = pytest.mark.browser
 TEXT = "She hides the lamp."
 PATHS = [
@@ -29,7 +28,7 @@ PATHS = [
 
 
 def open_page(page: Page, address: str) -> Page:
-    """Wait for our style, in which a heading has 2.1 rem."""
+    """Open a page and wait for the app's style sheet, which sets the size of headings."""
     page.goto(address)
     expect(page.get_by_role("heading", level=1)).to_have_css(
         "font-size", re.compile("33.6px|28.8px")
@@ -53,11 +52,11 @@ def test_the_larger_size_applies_to_everything_and_is_not_in_links(
         page.get_by_role("heading", level=1),
         page.locator(".st-key-navigation-bar p").first,
     )
-    before = [element.evaluate(LETTERS) for element in (heading, navigation)]
+    before = [element.evaluate(FONT_SIZE) for element in (heading, navigation)]
     usual_width = page.locator(".stMainBlockContainer").evaluate("(node) => node.clientWidth")
     click_larger(page)
     expect(heading).to_be_visible()
-    after = [element.evaluate(LETTERS) for element in (heading, navigation)]
+    after = [element.evaluate(FONT_SIZE) for element in (heading, navigation)]
     assert [a / b for a, b in zip(after, before, strict=True)] == pytest.approx([1.3, 1.3])
     large_width = page.locator(".stMainBlockContainer").evaluate("(node) => node.clientWidth")
     assert large_width >= usual_width
@@ -66,20 +65,19 @@ def test_the_larger_size_applies_to_everything_and_is_not_in_links(
     page.get_by_role("link", name="Why self-attention", exact=True).click()
     page.get_by_role("heading", name="Why self-attention", level=1).wait_for()
     wait_for_script_run(page)
-    assert page.get_by_role("heading", level=1).evaluate(LETTERS) == pytest.approx(after[0])
+    assert page.get_by_role("heading", level=1).evaluate(FONT_SIZE) == pytest.approx(after[0])
     assert "size" not in page.url
     click_larger(page, "16px")
-    assert page.get_by_role("heading", level=1).evaluate(LETTERS) == pytest.approx(before[0])
+    assert page.get_by_role("heading", level=1).evaluate(FONT_SIZE) == pytest.approx(before[0])
 
 
 def test_the_drawing_grows_with_the_page(app: str, new_page: NewPage) -> None:
     page = open_page(new_page(1400, alone=True), f"{app}/attention?view=heatmap")
-    cell = page.locator(".hu-canvas").first
-    cell.wait_for()
-    before = page.locator(".hu-title").first.evaluate(LETTERS)
+    page.locator(".hu-canvas").first.wait_for()
+    before = page.locator(".hu-title").first.evaluate(FONT_SIZE)
     click_larger(page)
     expect(page.locator(".hu-explorer")).to_have_attribute("data-size", "large")
-    assert page.locator(".hu-title").first.evaluate(LETTERS) == pytest.approx(1.3 * before)
+    assert page.locator(".hu-title").first.evaluate(FONT_SIZE) == pytest.approx(1.3 * before)
 
 
 def test_share_copies_the_address_and_describes_it(app: str, new_page: NewPage) -> None:
@@ -94,16 +92,18 @@ def test_share_copies_the_address_and_describes_it(app: str, new_page: NewPage) 
     expect(message).to_be_hidden()
 
 
-@pytest.mark.parametrize("older", [True, False])
-def test_share_works_without_clipboard_access(app: str, new_page: NewPage, older: bool) -> None:
+@pytest.mark.parametrize("has_copy_command", [True, False])
+def test_share_works_without_clipboard_access(
+    app: str, new_page: NewPage, has_copy_command: bool
+) -> None:
     page = new_page(390, alone=True)
     page.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: undefined });")
-    if not older:
+    if not has_copy_command:
         page.add_init_script("document.execCommand = () => false;")
     open_page(page, f"{app}/translate")
     page.get_by_role("button", name="Share").click()
     message = page.locator(".hu-link-message")
-    if older:
+    if has_copy_command:
         expect(message).to_contain_text("Copied a link to Translate")
     else:
         expect(message.get_by_label("The link")).to_have_value(page.url)
@@ -127,7 +127,7 @@ def follow_link(page: Page, name: str) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text(name)
 
 
-def test_a_page_remembers_its_own_fields_and_other_pages_lack_them(app: str, page: Page) -> None:
+def test_a_page_keeps_its_own_fields_and_other_pages_do_not_have_them(app: str, page: Page) -> None:
     page.goto(f"{app}/positions?text={TEXT}&topic=shift&shift=3")
     follow_link(page, "Why self-attention")
     wait_for_address(page, "/why", text=TEXT)
@@ -150,13 +150,11 @@ def test_a_link_to_another_page_sets_that_pages_fields(app: str, page: Page) -> 
     expect(page.get_by_role("radio", name="BLEU")).to_be_checked()
 
 
-def test_an_old_address_with_the_fields_of_all_pages_still_reaches_them(
-    app: str, page: Page
-) -> None:
-    # With a head: without one the lab selects the strongest and puts it into the address.
+def test_an_old_address_sets_the_fields_of_all_pages(app: str, page: Page) -> None:
+    # Without a head, the lab would select the strongest one and write it into the address.
     head = {"layer": "1", "head": "2"}
-    of_all = f"text={TEXT}&view=heatmap&lab=cards&sentences=7&off=c1&part=time&layer=1&head=2"
-    page.goto(f"{app}/attention?{of_all}")
+    all_fields = f"text={TEXT}&view=heatmap&lab=cards&sentences=7&off=c1&part=time&layer=1&head=2"
+    page.goto(f"{app}/attention?{all_fields}")
     wait_for_address(page, "/attention", text=TEXT, view="heatmap", sentences="7", **head)
     follow_link(page, "Heads lab")
     wait_for_address(page, "/lab", text=TEXT, lab="cards", sentences="7", off="c1", **head)
@@ -173,7 +171,7 @@ CHECKED_PAGES = [
 ]
 DARK_BACKGROUND = "rgb(18, 22, 28)"
 REPEATED_NAMES = {'button "Open"', 'button "Unpin"'}
-"""Names of several buttons of one page: a list's arrow, and two buttons that do the same."""
+"""Names that two buttons of a page may share: a menu's arrow, and two buttons that both unpin."""
 
 
 def stable_snapshot(page: Page) -> str:
@@ -187,11 +185,11 @@ def stable_snapshot(page: Page) -> str:
 
 
 @pytest.mark.parametrize("path", CHECKED_PAGES)
-def test_a_page_is_accessible(shipped: str, page: Page, path: str) -> None:
+def test_a_page_is_accessible(bundled_app: str, page: Page, path: str) -> None:
     """Check axe-core's rules in both colour schemes, names and heading levels. What the content
     policy blocks is an error in the console, which `new_page` reports."""
     page.emulate_media(reduced_motion="reduce")  # a colour in transition has no contrast
-    page.goto(f"{shipped}/{path}")
+    page.goto(f"{bundled_app}/{path}")
     page.get_by_role("heading", level=1).wait_for()
     wait_for_script_run(page)
     expect(page.get_by_test_id("stSkeleton")).to_have_count(0)  # files loaded after the page
@@ -209,11 +207,11 @@ def test_a_page_is_accessible(shipped: str, page: Page, path: str) -> None:
 
 def test_a_request_to_another_host_is_detected(page_pool: PagePool) -> None:
     """Check the test itself, with an IP address and a host name."""
-    page, wrong = page_pool.new()
+    page, errors = page_pool.new()
     with page.expect_console_message():
         page.set_content("<img src='http://192.0.2.1/a.png'>")
     page.context.close()
-    assert "net::ERR_NAME_NOT_RESOLVED" in wrong[0]
+    assert "net::ERR_NAME_NOT_RESOLVED" in errors[0]
 
 
 def test_low_contrast_is_detected(page: Page) -> None:

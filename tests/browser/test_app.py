@@ -17,7 +17,7 @@ from transformer.inference import Trace
 pytestmark = pytest.mark.browser
 
 
-def pieces(page: Page) -> list[str]:
+def translation_tokens(page: Page) -> list[str]:
     """Return the displayed tokens of the translation."""
     return page.locator(".hu-pieces").nth(1).locator(".hu-chip").all_inner_texts()
 
@@ -29,7 +29,7 @@ def test_a_typed_sentence_is_translated_and_its_steps_are_shown(
     page.get_by_label("English").fill(TEXT)  # without Enter: a pause in typing is enough
     expected = translator.translate(TEXT)
     expect(page.locator(".hu-text")).to_have_text(expected.text.strip())
-    assert pieces(page) == list(expected.tokens)
+    assert translation_tokens(page) == list(expected.tokens)
     rows = page.locator(".hu-steps tbody tr")
     expect(rows).to_have_count(len(expected.tokens))
     first = rows.first
@@ -44,13 +44,13 @@ def test_a_typed_sentence_is_translated_and_its_steps_are_shown(
     wait_for_address(page, "/translate", text=TEXT, exact="1")
 
 
-def test_the_last_step_is_the_end(app: str, page: Page) -> None:
+def test_the_last_step_is_the_end_token(app: str, page: Page) -> None:
     page.goto(f"{app}/translate?text=She+hides+books.&method=forced&target=Elle.&exact=1")
     last = page.locator(".hu-steps tbody tr").last
     expect(last.locator(".hu-chosen")).to_have_text("</s>the endattention")
 
 
-def test_a_head_chosen_in_the_mosaic_is_shown_and_goes_into_the_address(
+def test_a_head_selected_in_the_grid_is_shown_and_stored_in_the_address(
     app: str, page: Page, translator: Translator
 ) -> None:
     page.goto(f"{app}/attention?text={TEXT}&view=heatmap&kind=encoder&exact=1")
@@ -70,8 +70,8 @@ def test_a_head_chosen_in_the_mosaic_is_shown_and_goes_into_the_address(
     wait_for_address(page, "/attention", **fields, head="1", row="0", column="1")
 
 
-def test_the_back_button_leaves_the_first_visited_page(shipped: str, page: Page) -> None:
-    page.goto(shipped)
+def test_the_back_button_returns_to_the_home_page(bundled_app: str, page: Page) -> None:
+    page.goto(bundled_app)
     wait_for_script_run(page)
     page.get_by_role("link", name="Translate", exact=True).click()
     wait_for_address(page, "/translate", model="en-fr")
@@ -103,13 +103,15 @@ def test_the_back_button_skips_selected_heads(app: str, page: Page) -> None:
         "view=compare&layer=0&head=1&other=A pilot finds bread.",
     ],
 )
-def test_an_address_shows_another_browser_the_same(app: str, new_page: NewPage, state: str) -> None:
+def test_an_address_opens_the_same_view_in_another_browser(
+    app: str, new_page: NewPage, state: str
+) -> None:
     expected = dict(part.split("=") for part in state.split("&")) | {"text": TEXT}
     first = new_page()
     first.goto(f"{app}/attention?text={TEXT}&{state}")
     expect(first.get_by_role("tab", selected=True)).to_be_visible()
     wait_for_script_run(first)
-    # Change something and change it back, so that the browser has written the address itself.
+    # Select another tab and return, so that the browser itself writes the address.
     first.get_by_role("tab", selected=True).focus()
     first.keyboard.press("ArrowRight")
     first.wait_for_timeout(400)
@@ -183,19 +185,19 @@ def test_the_sentence_stays_when_the_page_changes(app: str, page: Page) -> None:
     page.goto(app)
     page.get_by_role("link", name="Translate", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Translate")
-    box = page.get_by_label("English")  # the home page has one too
-    box.fill(TEXT)
+    field = page.get_by_label("English")  # the home page has one too
+    field.fill(TEXT)
     wait_for_address(page, "/translate", text=TEXT)
     page.get_by_role("link", name="Show the attention").click()
     expect(page.locator(".hu-thumb").first).to_be_visible()
-    expect(box).to_have_value(TEXT)
+    expect(field).to_have_value(TEXT)
     wait_for_address(page, "/attention", text=TEXT)
     page.get_by_role("link", name="Heads Up").click()
     expect(page.get_by_role("heading", name="Heads Up: see attention")).to_be_visible()
     wait_for_address(page, "/", text=TEXT)
-    expect(box).to_have_value(TEXT)
+    expect(field).to_have_value(TEXT)
     page.get_by_role("link", name="Attention", exact=True).click()
-    expect(box).to_have_value(TEXT)
+    expect(field).to_have_value(TEXT)
 
 
 def test_leaving_a_page_while_typing_opens_the_new_page(app: str, page: Page) -> None:
@@ -225,8 +227,10 @@ def test_a_phone_shows_every_page_without_scrolling_sideways(
             ".map((node) => node.scrollWidth)"
         )
         assert max(widths) <= 390, path
-        ground = page.evaluate("getComputedStyle(document.querySelector('.stApp')).backgroundColor")
-        brightness = sum(map(int, re.findall(r"\d+", ground)[:3]))
+        background = page.evaluate(
+            "getComputedStyle(document.querySelector('.stApp')).backgroundColor"
+        )
+        brightness = sum(map(int, re.findall(r"\d+", background)[:3]))
         assert (brightness < 150) == (scheme == "dark")
 
 
@@ -246,9 +250,9 @@ def test_hostile_text_stays_text(app: str, page: Page, translator: Translator, t
 
 
 def test_a_deep_link_opens_on_a_server_that_has_just_started(checkpoints: Path, page: Page) -> None:
-    with app_server(checkpoints) as (fresh, _):
+    with app_server(checkpoints) as (new_server, _):
         fields = "view=heatmap&kind=decoder&layer=1&head=1&exact=1"
-        page.goto(f"{fresh}/attention?text=A+pilot+sells+bread.&{fields}")
+        page.goto(f"{new_server}/attention?text=A+pilot+sells+bread.&{fields}")
         expect(page.locator(".hu-code")).to_have_text('trace.weights("decoder", layer=1)[1]')
         expect(page.get_by_label("English")).to_have_value("A pilot sells bread.")
         expect(page.get_by_role("link", name="Heads Up")).to_be_visible()
@@ -258,4 +262,4 @@ def test_a_deep_link_opens_on_a_server_that_has_just_started(checkpoints: Path, 
         page.keyboard.press("ArrowDown")
         page.keyboard.press("ArrowRight")
         expect(page.locator(".hu-tip strong")).to_have_text("masked")
-        page.close()  # before the server, whose end would be recorded as an error
+        page.close()  # or the end of the server would be recorded as an error

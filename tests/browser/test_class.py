@@ -13,7 +13,7 @@ from benchmarks.browser import ROOT, app_server, open_expander, wait_for_script_
 from tests.browser.conftest import NewPage
 from transformer.ui.widgets.lessons.first_questions import OTHER_OWNER
 
-TOKEN = "a token of the test's"
+TEACHER_TOKEN = "teacher-token-for-tests"
 
 
 class ClassPages(NamedTuple):
@@ -27,7 +27,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Start a server with its own teacher token and the lessons' model."""
     folder = tmp_path_factory.mktemp("class")
     limits = folder / "limits.toml"
-    limits.write_text(f'teacher_token = "{TOKEN}"\n')
+    limits.write_text(f'teacher_token = "{TEACHER_TOKEN}"\n')
     environment = {"HEADS_UP_LIMITS": str(limits), "HEADS_UP_RUNS": str(folder / "runs")}
     with app_server(ROOT / "checkpoints", **environment) as (url, _):
         yield url
@@ -39,7 +39,7 @@ def classroom(address: str, new_page: NewPage) -> Iterator[ClassPages]:
     teacher, ann, bob = new_page(), new_page(390, "dark"), new_page()
     teacher.goto(f"{address}/class")
     open_expander(teacher, "For teachers: open a class")
-    teacher.get_by_label("Token", exact=True).fill(TOKEN)
+    teacher.get_by_label("Token", exact=True).fill(TEACHER_TOKEN)
     teacher.get_by_label("Your name, as students will see it").fill("Ms Curie")
     teacher.get_by_role("button", name="Open a class").click()
     code = teacher.locator(".st-key-class-code").inner_text().strip()

@@ -10,12 +10,12 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.comparison_traces import (
+    AXIS_PAIRS,
     HEADS,
     LAYERS,
-    PAIRS,
-    SRC,
     SRC_A,
-    TGT,
+    SRC_PAIRS,
+    TGT_PAIRS,
     A,
     B,
     canvas,
@@ -26,7 +26,7 @@ from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import Numbers, bounding_box, open_explorer, table
 
 
-def tip(page: Page, position: int) -> Locator:
+def tooltip(page: Page, position: int) -> Locator:
     return page.locator(".hu-panels .hu-tip").nth(position)
 
 
@@ -43,55 +43,55 @@ def colours(page: Page, scale: int) -> Numbers:
     return np.array(values, float).reshape(256, 4)
 
 
-@pytest.mark.parametrize("kind", list(PAIRS))
+@pytest.mark.parametrize("kind", list(AXIS_PAIRS))
 def test_the_table_has_every_cell_and_its_difference(page: Page, tmp_path: Path, kind: str) -> None:
     open_explorer(page, tmp_path, A, B, view="compare", kind=kind, layer=1, head=2)
     names, rows = table(page)
-    column_of = {name: names.index(name) for name in names}
+    column_by_name = {name: names.index(name) for name in names}
     a, b = (side.weights(kind, 1)[2] for side in (A, B))
     assert len(rows) == len(cells(kind))
     for row, (cell_a, cell_b) in zip(rows, cells(kind), strict=True):
         for name, w, cell in (("A", a, cell_a), ("B", b, cell_b)):
-            displayed = row[column_of[name]]
-            assert (
-                (float(displayed) == pytest.approx(w[cell], abs=1e-4)) if cell else displayed == ""
-            )
+            text = row[column_by_name[name]]
+            assert float(text) == pytest.approx(w[cell], abs=1e-4) if cell else text == ""
         if cell_a and cell_b:
-            assert float(row[column_of["B − A"]]) == pytest.approx(b[cell_b] - a[cell_a], abs=2e-4)
+            displayed = float(row[column_by_name["B − A"]])
+            assert displayed == pytest.approx(b[cell_b] - a[cell_a], abs=2e-4)
         else:
-            assert row[column_of["B − A"]] == ""
+            assert row[column_by_name["B − A"]] == ""
 
 
 def test_arrow_keys_read_both_weights(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, A, B, view="compare", kind="cross", layer=2, head=3)
     a, b = (side.weights("cross", 2)[3] for side in (A, B))
-    tooltip = tip(page, 2)
+    difference_tooltip = tooltip(page, 2)
     canvas(page, 2).press("ArrowDown")
-    expect(tooltip).to_contain_text(f"A {a[0, 0]:.4f}")
-    expect(tooltip).to_contain_text(f"B {b[0, 0]:.4f}")
-    between = tooltip.locator("strong").inner_text().removeprefix("B − A ").replace("−", "-")
-    assert float(between) == pytest.approx(b[0, 0] - a[0, 0], abs=2e-4)
-    expect(tooltip).to_contain_text(f"attends to {SRC_A[0]}")
+    expect(difference_tooltip).to_contain_text(f"A {a[0, 0]:.4f}")
+    expect(difference_tooltip).to_contain_text(f"B {b[0, 0]:.4f}")
+    text = difference_tooltip.locator("strong").inner_text()
+    displayed = text.removeprefix("B − A ").replace("−", "-")
+    assert float(displayed) == pytest.approx(b[0, 0] - a[0, 0], abs=2e-4)
+    expect(difference_tooltip).to_contain_text(f"attends to {SRC_A[0]}")
     page.keyboard.press("ArrowRight")  # a cell that only A has
-    expect(tooltip.locator("strong")).to_have_text("B − A none")
-    expect(tooltip).to_contain_text(f"A {a[0, 1]:.4f}")
-    expect(tooltip).to_contain_text("B has no such cell")
+    expect(difference_tooltip.locator("strong")).to_have_text("B − A none")
+    expect(difference_tooltip).to_contain_text(f"A {a[0, 1]:.4f}")
+    expect(difference_tooltip).to_contain_text("B has no such cell")
     # B's picture lacks that column: its second key is the third of A.
     canvas(page, 1).press("ArrowDown")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowDown")
-    expect(tip(page, 1)).to_contain_text(f"A {a[1, 2]:.4f}")
-    expect(tip(page, 1)).to_contain_text(f"B {b[1, 1]:.4f}")
-    expect(tooltip).to_be_hidden()
+    expect(tooltip(page, 1)).to_contain_text(f"A {a[1, 2]:.4f}")
+    expect(tooltip(page, 1)).to_contain_text(f"B {b[1, 1]:.4f}")
+    expect(difference_tooltip).to_be_hidden()
     page.keyboard.press("Escape")
-    expect(tip(page, 1)).to_be_hidden()
+    expect(tooltip(page, 1)).to_be_hidden()
 
 
 def test_the_future_is_masked(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, A, B, view="compare", kind="decoder")
     canvas(page, 2).press("ArrowDown")
     page.keyboard.press("ArrowRight")
-    expect(tip(page, 2).locator("strong")).to_have_text("masked")
+    expect(tooltip(page, 2).locator("strong")).to_have_text("masked")
 
 
 @pytest.mark.parametrize(("scale", "scheme"), [("sqrt", "dark"), ("linear", "light")])
@@ -106,11 +106,11 @@ def test_colours_of_differences(new_page: NewPage, tmp_path: Path, scale: str, s
     box = bounding_box(canvas(page, 2))
     n_checked = 0
     for share in np.linspace(0.45, 0.95, 12):
-        spot = {"x": share * box["width"], "y": share * box["height"]}
-        canvas(page, 2).hover(position=spot)  # type: ignore[arg-type]
-        if not tip(page, 2).is_visible():
+        point = {"x": share * box["width"], "y": share * box["height"]}
+        canvas(page, 2).hover(position=point)  # type: ignore[arg-type]
+        if not tooltip(page, 2).is_visible():
             continue
-        tooltip = tip(page, 2).locator("strong").inner_text().removeprefix("B − A ")
+        text = tooltip(page, 2).locator("strong").inner_text().removeprefix("B − A ")
         pixel = canvas(page, 2).evaluate(
             """(canvas, [x, y]) => {
               const ratio = canvas.width / canvas.clientWidth;
@@ -119,21 +119,21 @@ def test_colours_of_differences(new_page: NewPage, tmp_path: Path, scale: str, s
               pen.drawImage(canvas, -Math.floor(x * ratio), -Math.floor(y * ratio));
               return [...pen.getImageData(0, 0, 1, 1).data];
             }""",
-            [spot["x"], spot["y"]],
+            [point["x"], point["y"]],
         )
-        if tooltip == "none":
+        if text == "none":
             assert pixel not in expected.tolist()
             continue
-        part = float(tooltip.replace("−", "-")) / limit
-        size = np.sqrt(abs(part)) if scale == "sqrt" else abs(part)
-        level = 127.5 + 127.5 * np.sign(part) * size
+        relative = float(text.replace("−", "-")) / limit
+        size = np.sqrt(abs(relative)) if scale == "sqrt" else abs(relative)
+        level = 127.5 + 127.5 * np.sign(relative) * size
         neighbours = expected[int(max(level - 2, 0)) : int(level) + 4]
-        frame = abs(neighbours - pixel).max(axis=1).min() > 1  # a cell's edge or its frame
-        n_checked += not frame
+        is_edge = abs(neighbours - pixel).max(axis=1).min() > 1  # not the colour of one cell
+        n_checked += not is_edge
     assert n_checked >= 4
 
 
-@pytest.mark.parametrize("kind", list(PAIRS))
+@pytest.mark.parametrize("kind", list(AXIS_PAIRS))
 def test_heads_by_their_mean_difference(page: Page, tmp_path: Path, kind: str) -> None:
     open_explorer(page, tmp_path, A, B, view="compare", kind=kind)
     means = {
@@ -144,47 +144,50 @@ def test_heads_by_their_mean_difference(page: Page, tmp_path: Path, kind: str) -
     buttons = page.locator(".hu-most .hu-button")
     expect(buttons).to_have_count(8)
     expect(page.locator(".hu-most p")).to_contain_text("12 of 12 heads differ")
-    descriptions = []
+    displayed_means = []
     for text in buttons.all_inner_texts():
         name, value = text.split()
         layer, head = map(int, re.findall(r"\d+", name))
-        descriptions.append(float(value))
-        assert descriptions[-1] == pytest.approx(means[layer, head], abs=2e-3)
-    assert descriptions == sorted(descriptions, reverse=True)
-    assert descriptions[0] == pytest.approx(max(means.values()), abs=2e-3)
+        displayed_means.append(float(value))
+        assert displayed_means[-1] == pytest.approx(means[layer, head], abs=2e-3)
+    assert displayed_means == sorted(displayed_means, reverse=True)
+    assert displayed_means[0] == pytest.approx(max(means.values()), abs=2e-3)
     numbers = re.findall(r"\d+", buttons.nth(1).inner_text().split()[0])
     buttons.nth(1).click()
     expect(page.locator(".hu-title")).to_have_text("Layer {}, head {}".format(*numbers))
     expect(buttons.nth(1)).to_have_attribute("aria-pressed", "true")
     expect(buttons.nth(1)).to_be_focused()
-    chosen = page.get_by_role("radio", name="layer {}, head {}".format(*numbers))
-    expect(chosen).to_be_checked()
-    chosen.press("Home")
+    head_button = page.get_by_role("radio", name="layer {}, head {}".format(*numbers))
+    expect(head_button).to_be_checked()
+    head_button.press("Home")
     expect(page.locator(".hu-title")).to_contain_text("head 0")
 
 
 def test_small_pictures_of_all_differences(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, A, B, view="compare", kind="cross")
     expected = colours(page, 1)
-    shape = (sum(None not in pair for pair in TGT), sum(None not in pair for pair in SRC))
+    shape = (
+        sum(None not in pair for pair in TGT_PAIRS),
+        sum(None not in pair for pair in SRC_PAIRS),
+    )
 
-    def coarse(layer: int, head: int) -> Numbers:
-        """Round weights to one byte, as in the small pictures."""
+    def rounded_difference(layer: int, head: int) -> Numbers:
+        """Return B − A of weights rounded to one byte, as in the small pictures."""
         a, b = (
             (np.rint(np.sqrt(side.weights("cross", layer)[head]) * 255) / 255) ** 2
             for side in (A, B)
         )
         return np.array(
             [
-                [b[j, m] - a[i, k] for k, m in SRC if k is not None and m is not None]
-                for i, j in TGT
+                [b[j, m] - a[i, k] for k, m in SRC_PAIRS if k is not None and m is not None]
+                for i, j in TGT_PAIRS
                 if i is not None and j is not None
             ],
             float,
         )
 
     all_heads = [(layer, head) for layer in range(LAYERS) for head in range(HEADS)]
-    limit = max(abs(coarse(*layer_and_head)).max() for layer_and_head in all_heads)
+    limit = max(abs(rounded_difference(*layer_and_head)).max() for layer_and_head in all_heads)
     for layer, head in [(0, 0), (2, 3)]:
         picture = page.get_by_role("radio", name=f"layer {layer}, head {head}").locator("canvas")
         pixels = np.array(
@@ -198,7 +201,7 @@ def test_small_pictures_of_all_differences(page: Page, tmp_path: Path) -> None:
             ),
             float,
         ).reshape(*shape, 4)
-        values = coarse(layer, head)
+        values = rounded_difference(layer, head)
         levels = 127.5 + 127.5 * np.sign(values) * np.sqrt(abs(values) / limit)
         # Halves may be rounded up or down.
         low, high = (

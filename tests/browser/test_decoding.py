@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
 from tests.browser.decoding_page import (
-    FORCED,
+    FORCED_STEP,
     HEAD,
     LAYER,
     DecodedSentence,
@@ -44,7 +44,7 @@ def test_each_step_shows_its_candidates_and_its_rows(
             element.get_attribute("data-state") for element in page.locator("button.hu-piece").all()
         ]
         later = len(decoded_sentence.greedy.predicted_tokens) - step - 1
-        displayed = [state for state in states if state]  # the altered translation has none
+        displayed = [state for state in states if state]  # the hidden panel's tokens have no state
         assert displayed == ["read"] * step + ["now"] + ["later"] * later
         page.keyboard.press("ArrowRight")
     page.get_by_role("radio", name="layer 1, head 0").click()
@@ -106,7 +106,7 @@ def test_it_plays_one_step_per_second_and_stops(
     page = new_page(alone=True)
     page.clock.install(time=0)
     open_decoding_view(page, tmp_path, decoded_sentence.greedy)
-    page.clock.pause_at(3600)  # a slow machine takes no step automatically here
+    page.clock.pause_at(3600)  # stop the clock, so that no step is taken while a slow machine loads
     end = len(decoded_sentence.greedy.translation.steps) - 1
     play = page.locator(".hu-play")
     page.locator(".hu-player").press(" ")
@@ -131,16 +131,16 @@ def test_it_plays_one_step_per_second_and_stops(
     page.clock.run_for(1000 * end)
     check_step_number(page, end, decoded_sentence.greedy)
     expect(play).to_have_text("Play")
-    play.click()  # from the end it restarts
+    play.click()  # at the end, Play starts again from the first step
     check_step_number(page, 0, decoded_sentence.greedy)
 
 
 def test_a_candidate_can_be_forced_in_the_app(
     page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
-    open_decoding_view(page, tmp_path, decoded_sentence.greedy, live=True, step=FORCED)
-    step, id = decoded_sentence.forced.split(":")
-    page.locator(f"button.hu-candidate[data-id='{id}']").click()
+    open_decoding_view(page, tmp_path, decoded_sentence.greedy, live=True, step=FORCED_STEP)
+    step, token_id = decoded_sentence.forced.split(":")
+    page.locator(f"button.hu-candidate[data-id='{token_id}']").click()
     page.wait_for_function("window.reported")
     assert page.evaluate("window.reported.force") == decoded_sentence.forced
     assert page.evaluate("window.reported.step") == int(step)
@@ -168,28 +168,29 @@ def test_the_forced_translation_is_compared_with_the_original(
         decoded_sentence.greedy,
         decoded_sentence.altered,
         force=decoded_sentence.forced,
-        step=FORCED,
+        step=FORCED_STEP,
     )
     panels, outputs = page.locator(".hu-panel"), page.locator(".hu-output")
     for i, trace in enumerate((decoded_sentence.greedy, decoded_sentence.altered)):
-        check_candidates(panels.nth(i), trace, FORCED)
-        check_rows(panels.nth(i), trace, FORCED, original=decoded_sentence.greedy)
+        check_candidates(panels.nth(i), trace, FORCED_STEP)
+        check_rows(panels.nth(i), trace, FORCED_STEP, original=decoded_sentence.greedy)
         expect(outputs.nth(i).locator("button.hu-piece")).to_have_text(list(trace.predicted_tokens))
     forced = outputs.nth(1).locator(".hu-forced-token")
-    expect(forced).to_have_text(decoded_sentence.altered.predicted_tokens[FORCED])
+    expect(forced).to_have_text(decoded_sentence.altered.predicted_tokens[FORCED_STEP])
     expect(forced).to_have_attribute("data-state", "now")
     expect(panels.nth(1).locator(".hu-candidate-note").filter(has_text="yours")).to_be_visible()
     for i in range(2):
-        before = outputs.nth(i).locator("button.hu-piece").all()[:FORCED]
+        before = outputs.nth(i).locator("button.hu-piece").all()[:FORCED_STEP]
         assert not any(
             "hu-differing" in (element.get_attribute("class") or "") for element in before
         )
-    words = (decoded_sentence.greedy.predicted_tokens, decoded_sentence.altered.predicted_tokens)
-    # Tokens that one translation has more often than the other are marked as often.
-    for i in range(2):
+    original = decoded_sentence.greedy.predicted_tokens
+    altered = decoded_sentence.altered.predicted_tokens
+    # A token that occurs n times more often than in the other translation is marked n times.
+    for i, (tokens, others) in enumerate(((original, altered), (altered, original))):
         marked = outputs.nth(i).locator(".hu-differing").all_inner_texts()
-        for token in set(words[i]):
-            assert marked.count(token) >= words[i].count(token) - words[1 - i].count(token)
+        for token in set(tokens):
+            assert marked.count(token) >= tokens.count(token) - others.count(token)
     assert page.locator(".hu-differing").count() > 0
     page.get_by_role("button", name="Back to the original").click()
     expect(panels.nth(1)).to_be_hidden()
@@ -200,16 +201,16 @@ def test_table_and_picture_export_the_step(
     page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
     open_decoding_view(page, tmp_path, decoded_sentence.beam, step=2)
-    lines = list(csv.reader(download_text(page, CSV).splitlines()))[1:]
+    rows = list(csv.reader(download_text(page, CSV).splitlines()))[1:]
     step = decoded_sentence.beam.translation.steps[2]
-    displayed = {line[3]: float(line[4]) for line in lines if line[1] == "candidate"}
+    displayed = {row[3]: float(row[4]) for row in rows if row[1] == "candidate"}
     for candidate in step.candidates:
         assert math.isclose(displayed[candidate.token], candidate.probability, abs_tol=1e-6)
-    cross = [float(line[4]) for line in lines if line[1].startswith("Cross-attention")]
+    cross = [float(row[4]) for row in rows if row[1].startswith("Cross-attention")]
     np.testing.assert_allclose(
         cross, decoded_sentence.beam.weights("cross", LAYER)[HEAD, 2], atol=2e-5
     )
-    assert sum(line[1] == "tree" for line in lines) == len(decoded_sentence.tree.nodes)
+    assert sum(row[1] == "tree" for row in rows) == len(decoded_sentence.tree.nodes)
     svg = download_text(page, SVG)
     assert "Cross-attention: over the source" in svg
     assert len(re.findall(r">step \d+<", svg)) == max(n.depth for n in decoded_sentence.tree.nodes)

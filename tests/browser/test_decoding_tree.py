@@ -47,16 +47,17 @@ def test_the_tree_is_navigated_with_the_keyboard(
         current = next(child for child in tree.children(current) if child.best)
         check_box(current)
     visited = {current.index}
-    for _ in range(6):  # every node of a step is reached, none twice
+    for _ in range(6):  # to the last node of this step; then up through all of them
         page.keyboard.press("ArrowDown")
     for _ in range(6):
         path = branch.locator(".hu-piece").all_inner_texts()
-        ends = [
-            n
-            for n in tree.nodes
-            if n.depth == current.depth and [p.token for p in tree.path(n)] == path
-        ]
-        visited |= {ends[0].index}
+        selected = next(
+            node
+            for node in tree.nodes
+            if node.depth == current.depth
+            and [ancestor.token for ancestor in tree.path(node)] == path
+        )
+        visited |= {selected.index}
         page.keyboard.press("ArrowUp")
     assert visited == {n.index for n in tree.nodes if n.depth == current.depth}
     path = branch.locator(".hu-piece").all_inner_texts()
@@ -93,7 +94,7 @@ def finished_search(decoded_sentence: DecodedSentence) -> Trace:
         )
     for index in range(7, 30):
         nodes.append(
-            BeamNode(index, 1, 2, f"▁gone{index}", index, 0.01, -9.0, -9.0, "discarded", False)
+            BeamNode(index, 1, 2, f"▁discarded{index}", index, 0.01, -9.0, -9.0, "discarded", False)
         )
     return replace(
         decoded_sentence.beam,
@@ -112,10 +113,10 @@ def test_finished_hypotheses_are_ranked_and_discarded_ones_collapsed(
     page.locator(".hu-end").nth(1).click()
     expect(page.locator(".hu-branch dd").last).to_have_text("finished: 2 of 3 by score")
     box, field = page.locator(".hu-treebox"), page.locator(".hu-treefield")
-    low = height(field)
+    collapsed_height = height(field)
     page.get_by_role("button", name="+23 discarded").click()
-    assert height(field) > low + 500
-    assert height(field.locator("canvas")) <= height(box) < 500  # only visible ones
+    assert height(field) > collapsed_height + 500
+    assert height(field.locator("canvas")) <= height(box) < 500  # only the visible nodes are drawn
     page.locator(".hu-end").first.click()
     box.focus()
     page.keyboard.press("ArrowDown")
@@ -129,11 +130,11 @@ def test_a_click_chooses_a_branch(
 ) -> None:
     open_decoding_view(page, tmp_path, finished_search(decoded_sentence), node=0)
     # A column's boxes are sorted by score from top to bottom: the second column has le, un, la.
-    collected = []
+    clicked_tokens = []
     for y in range(12, 130, 12):
         page.locator(".hu-treebox").click(position={"x": 190, "y": y})
-        collected.append(page.locator(".hu-branch .hu-piece").last.inner_text())
-    assert list(dict.fromkeys(collected)) == ["<s>", "▁le", "▁un", "▁la"]
+        clicked_tokens.append(page.locator(".hu-branch .hu-piece").last.inner_text())
+    assert list(dict.fromkeys(clicked_tokens)) == ["<s>", "▁le", "▁un", "▁la"]
 
 
 def test_without_beam_search_the_view_says_how_to_turn_it_on(

@@ -53,15 +53,15 @@ def test_a_png_has_three_times_the_resolution_and_the_screens_background(
         values = np.asarray(image.convert("RGB")).astype(int)
     box = bounding_box(page.locator(".hu-canvas"))
     assert values.shape[:2] == (3 * (box["height"] + 52 + 54 + 16), 3 * (box["width"] + 32))
-    ground = {"light": (255, 255, 255), "dark": (18, 22, 28)}[scheme]
-    assert tuple(values[1, 1]) == ground
+    background = {"light": (255, 255, 255), "dark": (18, 22, 28)}[scheme]
+    assert tuple(values[1, 1]) == background
     # It contains every colour of the cells.
     codes = np.unique(values @ [65536, 256, 1])
     colours = np.stack([codes >> 16, codes >> 8 & 255, codes & 255], axis=1)
     levels = np.rint(255 * np.sqrt(TRACE.weights("cross", 1)[2])).astype(int).ravel()
     for expected in colour_scale(page)[levels, :3]:
         assert np.abs(expected - colours).max(axis=1).min() <= 4
-    assert (values[:150] != ground).any(axis=(1, 2)).any()  # the title
+    assert (values[:150] != background).any(axis=(1, 2)).any()  # the title
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -72,7 +72,7 @@ def test_the_newest_step_and_its_strongest_head_are_shown_first(page: Page, tmp_
     )
 
 
-def test_the_keys_go_from_step_to_step(page: Page, tmp_path: Path) -> None:
+def test_arrow_keys_home_and_end_select_steps(page: Page, tmp_path: Path) -> None:
     open_film(page, tmp_path)
     slider(page).focus()
     for key, step in [("ArrowLeft", 64), ("ArrowLeft", 40), ("ArrowRight", 64), ("Home", 0)]:
@@ -163,11 +163,11 @@ def test_it_plays_to_the_end_and_stops(page: Page, tmp_path: Path) -> None:
     expect(button).to_have_text("Play")
     check_step(page, 100)
     show_steps(page, [*STEPS, 128])
-    check_step(page, 128)  # the end is the newest step, which it follows
+    check_step(page, 128)  # the film follows the newest step
 
 
 def test_the_film_of_an_ended_run_keeps_its_step(page: Page, tmp_path: Path) -> None:
-    """At the end, or on Stop, the page is redrawn; its film once jumped to step 0."""
+    """The page is redrawn when a run ends or is stopped; the film once jumped to step 0."""
     open_html(page, tmp_path, view_page(START))
     show_steps(page, STEPS, name="a-run", ended=False)
     check_step(page, 100)
@@ -265,23 +265,23 @@ def test_an_empty_film_says_so_and_starts_with_its_first_frame(page: Page, tmp_p
     check_step(page, 100)
 
 
-def test_sentences_and_kinds_are_chosen(page: Page, tmp_path: Path) -> None:
+def test_another_sentence_and_kind_can_be_selected(page: Page, tmp_path: Path) -> None:
     open_film(page, tmp_path)
     page.get_by_role("button", name="Encoder self-attention", exact=True).click()
     check_step(page, 100, "encoder")
     page.get_by_role("combobox", name="Sentence").select_option("1")
-    heads, rows = table(page)
+    table(page)
     expect(page.locator(".hu-data-table tbody tr")).to_have_count(5)
-    heads, rows = table(page)
-    assert heads[1:] == [f"{i} {token}" for i, token in enumerate(LABELS[1]["src"])]
+    header, rows = table(page)
+    assert header[1:] == [f"{i} {token}" for i, token in enumerate(LABELS[1]["src"])]
     assert len(rows) == 5
 
 
 def test_any_token_is_plain_text(page: Page, tmp_path: Path) -> None:
     html = film_page({step: FRAMES[step] for step in STEPS}, LABELS, {"kind": "encoder"})
     open_html(page, tmp_path, html)
-    heads, _ = table(page)
-    assert heads[1:] == [f"{i} {token}" for i, token in enumerate(SRC)]
+    header, _ = table(page)
+    assert header[1:] == [f"{i} {token}" for i, token in enumerate(SRC)]
     assert page.locator(".hu b, .hu i, body > script:not([type])").count() == 0
     expect(page.locator("option").first).to_contain_text("<script>alert(1)</script>")
     page.locator(".hu-canvas").focus()
@@ -294,9 +294,9 @@ def test_it_fits_and_can_be_scrubbed(
     new_page: NewPage, tmp_path: Path, width: int, scheme: str
 ) -> None:
     page = open_film(new_page(width=width, scheme=scheme), tmp_path)
-    for size in ("Larger", None):
-        if size:
-            page.get_by_role("button", name=size).click()
+    for larger in (True, False):
+        if larger:
+            page.get_by_role("button", name="Larger").click()
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         slider(page).fill("5")
         check_step(page, 16)

@@ -1,5 +1,5 @@
-"""A new visitor's first minute: translate an own sentence, find a word in every head, and open the
-strongest head."""
+"""A new visitor's first minute: translate a sentence, pin a word in all heads, open the strongest
+head."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from playwright.sync_api import Page, expect
 
 from benchmarks.browser import wait_for_script_run, wait_until
-from tests.browser.home_page import expected_words, open_home, show_all_words, tile, words
+from tests.browser.home_page import expected_words, open_home, tile, wait_for_all_words, words
 from transformer import Translator
 from transformer.figures.glossary import TERMS
 from transformer.measures.naming import head_name
@@ -17,15 +17,15 @@ TEXT = "Where is my red umbrella?"
 JARGON = r"▁|</?s>|<unk>|trace\.|\blogit|softmax|residual|d_model"
 """Notation and terms that a newcomer cannot know, on any page before they choose to see tokens."""
 HOME_JARGON = rf"{JARGON}|\btoken|\btensor"
-"""Also absent from the home page; other pages use these two terms and explain them in tooltips."""
+"""Two more terms that the home page avoids; other pages explain them in tooltips."""
 
 LABELS = """() => {
-  const within = [...document.querySelectorAll("*")].map((one) => one.shadowRoot);
-  const tips = "[title], [data-testid=stTooltipIcon]";
-  const explained = (node) => Boolean(node.closest(tips) || node.querySelector(tips));
-  return [document, ...within.filter(Boolean)]
+  const shadowRoots = [...document.querySelectorAll("*")].map((node) => node.shadowRoot);
+  const tooltips = "[title], [data-testid=stTooltipIcon]";
+  const explained = (node) => Boolean(node.closest(tooltips) || node.querySelector(tooltips));
+  return [document, ...shadowRoots.filter(Boolean)]
     .flatMap((root) => [...root.querySelectorAll("button:not([role=tab]), label, h3")])
-    .filter((one) => one.checkVisibility())
+    .filter((node) => node.checkVisibility())
     .map((node) => [node.textContent.trim(), explained(node)]);
 }"""
 """Text of every visible control and small heading except tabs, and whether it has a tooltip."""
@@ -40,77 +40,78 @@ def visible_text(page: Page) -> str:
 def unexplained_terms(page: Page) -> list[str]:
     """Return the labels of controls that are glossary terms without a tooltip."""
     terms = {name for term in TERMS for name in (term.name, *term.also)}
-    return [
-        text for text, explanation in page.evaluate(LABELS) if text in terms and not explanation
-    ]
+    return [text for text, explained in page.evaluate(LABELS) if text in terms and not explained]
 
 
-def test_a_newcomers_first_minute(shipped: str, page: Page, en_fr: Translator) -> None:
-    """In three clicks, and without a token or an unexplained term."""
-    open_home(page, shipped)
+def test_a_newcomers_first_minute(bundled_app: str, page: Page, en_fr: Translator) -> None:
+    """It takes three clicks, and no page shows a token or an unexplained term."""
+    open_home(page, bundled_app)
     expect(page.get_by_role("heading", level=1)).to_contain_text("Heads Up")
     page.get_by_label("English").fill(TEXT)  # typing, no click
     expect(page.locator(".hu-glance-row").first.locator("button")).to_have_text(TEXT.split())
-    show_all_words(page)
+    wait_for_all_words(page)
     assert words(page) == expected_words(en_fr, TEXT)
     assert not re.search(HOME_JARGON, visible_text(page), re.I)
-    page.get_by_role("button", name="Open this head").click()  # 1: all heads
+    page.get_by_role("button", name="Open this head").click()  # first click: all heads
     wait_until(page, "location.pathname === '/attention'")
     expect(page.get_by_label("English")).to_have_value(TEXT)
     wait_for_script_run(page)
     assert not re.search(JARGON, visible_text(page), re.I)
-    page.locator(".hu-pinwords").get_by_role("button", name="umbrella", exact=True).click()  # 2
-    first = page.locator(".hu-clearest button").first
-    expect(first).to_be_visible()
-    _, layer, head = clearest(en_fr)
-    expect(first).to_contain_text(re.compile(head_name(layer, head), re.I))
-    first.click()  # 3: the strongest of all
+    page.locator(".hu-pinwords").get_by_role(
+        "button", name="umbrella", exact=True
+    ).click()  # second click
+    strongest = page.locator(".hu-clearest button").first
+    expect(strongest).to_be_visible()
+    _, layer, head = strongest_head(en_fr)
+    expect(strongest).to_contain_text(re.compile(head_name(layer, head), re.I))
+    strongest.click()  # third click: the strongest head
     expect(page.locator(".hu-title")).to_contain_text(re.compile(head_name(layer, head), re.I))
     wait_until(page, "new URLSearchParams(location.search).get('pin') === 's4'")
     assert not re.search(JARGON, visible_text(page), re.I)
     assert unexplained_terms(page) == []
 
 
-def clearest(translator: Translator) -> tuple[str, int, int]:
-    """Return the head, of all that read the source, with the greatest weight from any word to
-    "umbrella" or back, computed here over words of one or more tokens."""
+def strongest_head(translator: Translator) -> tuple[str, int, int]:
+    """Return kind, layer and index of the head with the greatest weight between "umbrella" and
+    another word, in either direction; cross-attention and encoder heads only.
+
+    A word's weight is the mean over its rows and the sum over its columns."""
     trace = translator.trace(TEXT)
-    collected = []
-    for kind, across in (("encoder", trace.src_tokens), ("cross", trace.predicted_tokens)):
-        read_as, written_as = parts(trace.src_tokens), parts(across)
-        umbrella_positions = next(positions for name, positions in read_as if name == "umbrella")
+    heads = []
+    for kind, query_tokens in (("encoder", trace.src_tokens), ("cross", trace.predicted_tokens)):
+        key_words = words_with_positions(trace.src_tokens)
+        query_words = words_with_positions(query_tokens)
+        umbrella_positions = next(positions for name, positions in key_words if name == "umbrella")
         for layer in range(translator.model.config.n_layers):
             for head, weights in enumerate(trace.weights(kind, layer)):
                 weights_to_umbrella = [
                     weights[rows][:, umbrella_positions].sum(1).mean()
-                    for _, rows in written_as
+                    for _, rows in query_words
                     if kind == "cross" or rows != umbrella_positions
                 ]
                 weights_from_umbrella = [
                     weights[umbrella_positions][:, positions].sum(1).mean()
-                    for _, positions in read_as
+                    for _, positions in key_words
                     if kind == "encoder" and positions != umbrella_positions
                 ]
-                collected.append(
-                    (max(weights_to_umbrella + weights_from_umbrella), kind, layer, head)
-                )
-    return max(collected)[1:]
+                heads.append((max(weights_to_umbrella + weights_from_umbrella), kind, layer, head))
+    return max(heads)[1:]
 
 
-def parts(tokens: tuple[str, ...]) -> list[tuple[str, list[int]]]:
+def words_with_positions(tokens: tuple[str, ...]) -> list[tuple[str, list[int]]]:
     """Return the words with the positions of their tokens, without punctuation and special
     tokens."""
-    collected: list[tuple[str, list[int]]] = []
+    words_so_far: list[tuple[str, list[int]]] = []
     for index, token in enumerate(tokens):
-        if token.startswith("▁") or not collected:
-            collected.append((token.strip("▁"), [index]))
+        if token.startswith("▁") or not words_so_far:
+            words_so_far.append((token.strip("▁"), [index]))
         elif token.isalpha():
-            collected[-1] = (collected[-1][0] + token, [*collected[-1][1], index])
-    return collected
+            words_so_far[-1] = (words_so_far[-1][0] + token, [*words_so_far[-1][1], index])
+    return words_so_far
 
 
-def test_the_home_page_starts_the_first_lesson(shipped: str, page: Page) -> None:
-    open_home(page, shipped, f"?text={TEXT}")
+def test_the_home_page_starts_the_first_lesson(bundled_app: str, page: Page) -> None:
+    open_home(page, bundled_app, f"?text={TEXT}")
     assert words(page, "first") == TEXT.split()
     expect(tile(page, 0)).to_be_attached()
     page.get_by_role("button", name="Begin here").click()

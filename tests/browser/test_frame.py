@@ -57,8 +57,8 @@ def test_the_larger_size_is_kept_when_an_address_is_opened(app: str, new_page: N
     expect(page.locator("html")).to_have_css("font-size", "16px")
 
 
-def test_the_larger_size_does_not_cut_the_models_name(shipped: str, new_page: NewPage) -> None:
-    page = open_page(new_page(1400, alone=True), f"{shipped}/translate?model=en-fr")
+def test_the_larger_size_does_not_cut_the_models_name(bundled_app: str, new_page: NewPage) -> None:
+    page = open_page(new_page(1400, alone=True), f"{bundled_app}/translate?model=en-fr")
     page.get_by_role("button", name="Larger").click()
     expect(page.locator("html")).to_have_css("font-size", LARGE)
     wait_for_script_run(page)

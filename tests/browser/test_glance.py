@@ -13,8 +13,8 @@ from tests.browser.home_page import (
     expected_glance,
     expected_words,
     open_home,
-    show_all_words,
     tile,
+    wait_for_all_words,
     words,
 )
 from transformer import Translator
@@ -26,13 +26,15 @@ TEXT = "She has never seen the sea."
 REDUCED_MOTION = {"reduced_motion": "reduce"}
 
 
-def test_the_animation_plays_once_and_stops(shipped: str, page: Page, en_fr: Translator) -> None:
-    open_home(page, shipped, f"?text={TEXT}")
+def test_the_animation_plays_once_and_stops(
+    bundled_app: str, page: Page, en_fr: Translator
+) -> None:
+    open_home(page, bundled_app, f"?text={TEXT}")
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
     expect(page.locator(".hu-glance-lines path.now").first).to_be_attached()
     assert words(page, "first") == TEXT.split()
     assert words(page) == expected_words(en_fr, TEXT)
-    show_all_words(page)
+    wait_for_all_words(page)
     expect(page.locator(".hu-glance-lines path.whole").first).to_be_attached()
     assert page.locator(".hu-glance-lines path.away").count() == 0
     bands = page.locator(".hu-glance-lines path").count()
@@ -41,16 +43,16 @@ def test_the_animation_plays_once_and_stops(shipped: str, page: Page, en_fr: Tra
 
 
 def test_typed_text_is_translated_at_once_and_never_replaced(
-    shipped: str, page: Page, en_fr: Translator
+    bundled_app: str, page: Page, en_fr: Translator
 ) -> None:
-    open_home(page, shipped)
-    box = page.get_by_label("English")
-    box.fill("")
-    box.press_sequentially(TEXT, delay=30)
+    open_home(page, bundled_app)
+    field = page.get_by_label("English")
+    field.fill("")
+    field.press_sequentially(TEXT, delay=30)
     expect(page.locator(".hu-glance-row").first.locator("button")).to_have_text(TEXT.split())
-    assert box.input_value() == TEXT
+    assert field.input_value() == TEXT
     assert words(page) == expected_words(en_fr, TEXT)
-    expect(box).to_be_focused()
+    expect(field).to_be_focused()
     wait_for_address(page, "/", model="en-fr", text=TEXT)
     # It is the session's sentence, also on other pages.
     page.get_by_role("link", name="Translate", exact=True).click()
@@ -58,26 +60,28 @@ def test_typed_text_is_translated_at_once_and_never_replaced(
     expect(page.locator(".hu-text")).to_have_text(en_fr.translate(TEXT).text.strip())
 
 
-def test_an_invalid_text_is_reported_and_the_translation_stays(shipped: str, page: Page) -> None:
-    open_home(page, shipped, f"?text={TEXT}")
-    box, message = page.get_by_label("English"), page.locator(".hu-glance-problem")
+def test_an_invalid_text_is_reported_and_the_translation_stays(
+    bundled_app: str, page: Page
+) -> None:
+    open_home(page, bundled_app, f"?text={TEXT}")
+    field, message = page.get_by_label("English"), page.locator(".hu-glance-problem")
     for text, problem in (
         ("", "Type a few words"),
         ("?! …", "symbols"),
         ("the lamp " * 300, "at most 512"),
     ):
-        box.fill(text)
+        field.fill(text)
         expect(message).to_contain_text(problem)
-        expect(box).to_have_attribute("aria-invalid", "true")
-        assert box.input_value() == text
+        expect(field).to_have_attribute("aria-invalid", "true")
+        assert field.input_value() == text
         assert words(page, "first") == TEXT.split()
-    box.fill("She hides.")
+    field.fill("She hides.")
     expect(message).to_be_hidden()
     expect(page.locator(".hu-glance-row").first.locator("button")).to_have_text(["She", "hides."])
 
 
-def test_play_pause_and_every_step_by_click_and_by_key(shipped: str, page: Page) -> None:
-    open_home(page, shipped, f"?text={TEXT}")
+def test_play_pause_and_every_step_by_click_and_by_key(bundled_app: str, page: Page) -> None:
+    open_home(page, bundled_app, f"?text={TEXT}")
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
     count = len(words(page))
@@ -97,15 +101,15 @@ def test_play_pause_and_every_step_by_click_and_by_key(shipped: str, page: Page)
     page.get_by_role("button", name="Next step").click()
     expect(label).to_have_text(f"word 2 of {count}")
     page.get_by_role("button", name="Play", exact=True).click()
-    show_all_words(page)
+    wait_for_all_words(page)
     page.get_by_role("button", name="Play again").click()
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
 
 
 def test_hovering_over_a_word_shows_only_its_bands(
-    shipped: str, new_page: NewPage, en_fr: Translator
+    bundled_app: str, new_page: NewPage, en_fr: Translator
 ) -> None:
-    page = open_home(new_page(**REDUCED_MOTION), shipped, f"?text={TEXT}")
+    page = open_home(new_page(**REDUCED_MOTION), bundled_app, f"?text={TEXT}")
     rows = expected_glance(en_fr, TEXT)["words"]
     tile(page, 1, "first").hover()
     n_bands = sum(word["weights"][1] >= 0.04 for word in rows)
@@ -116,9 +120,9 @@ def test_hovering_over_a_word_shows_only_its_bands(
 
 
 def test_an_alternative_is_forced_and_the_rest_translated_again(
-    shipped: str, new_page: NewPage, en_fr: Translator
+    bundled_app: str, new_page: NewPage, en_fr: Translator
 ) -> None:
-    page = open_home(new_page(**REDUCED_MOTION), shipped, f"?text={TEXT}")
+    page = open_home(new_page(**REDUCED_MOTION), bundled_app, f"?text={TEXT}")
     trace = en_fr.trace(TEXT, method="greedy")
     by_word = word_alternatives(en_fr, trace.translation)
     word = next(i for i, alternatives in enumerate(by_word) if alternatives)
@@ -135,23 +139,23 @@ def test_an_alternative_is_forced_and_the_rest_translated_again(
     assert words(page) == expected_words(en_fr, TEXT)
 
 
-def test_reduced_motion_shows_everything_at_once(shipped: str, new_page: NewPage) -> None:
+def test_reduced_motion_shows_everything_at_once(bundled_app: str, new_page: NewPage) -> None:
     page = new_page(**REDUCED_MOTION)
     page.add_init_script(
         "window.moved = 0; addEventListener('transitionrun', () => moved++, true);"
     )
-    open_home(page, shipped, f"?text={TEXT}")
-    show_all_words(page)
+    open_home(page, bundled_app, f"?text={TEXT}")
+    wait_for_all_words(page)
     expect(page.locator(".hu-glance-lines path.whole").first).to_be_attached()
     assert page.locator(".hu-glance-lines path.away").count() == 0
     page.get_by_label("English").fill("She hides the lamp.")
     expect(page.locator(".hu-glance-row").first.locator("button")).to_have_count(4)
-    show_all_words(page)
+    wait_for_all_words(page)
     assert page.locator(".hu-not-written").count() == 0
 
 
-def test_an_example_is_one_click_and_hostile_text_stays_text(shipped: str, page: Page) -> None:
-    open_home(page, shipped)
+def test_an_example_is_one_click_and_hostile_text_stays_text(bundled_app: str, page: Page) -> None:
+    open_home(page, bundled_app)
     page.get_by_role("button", name=TEXT).click()
     expect(page.locator(".hu-glance-row").first.locator("button")).to_have_text(TEXT.split())
     expect(page.get_by_label("English")).to_have_value(TEXT)
@@ -162,10 +166,10 @@ def test_an_example_is_one_click_and_hostile_text_stays_text(shipped: str, page:
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (390, "dark"), (1920, "dark")])
 def test_the_picture_is_visible_without_scrolling(
-    shipped: str, new_page: NewPage, width: int, scheme: str
+    bundled_app: str, new_page: NewPage, width: int, scheme: str
 ) -> None:
     page = new_page(width, scheme, **REDUCED_MOTION)
-    open_home(page, shipped, f"?text={TEXT}")
+    open_home(page, bundled_app, f"?text={TEXT}")
     height = 844 if width == 390 else 1080
     page.set_viewport_size({"width": width, "height": height})
     page.wait_for_timeout(300)
@@ -174,19 +178,19 @@ def test_the_picture_is_visible_without_scrolling(
     body = bounding_box(page.locator(".hu-glance"))
     assert body["width"] >= (340 if width == 390 else 1500)
     assert page.evaluate("document.scrollingElement.scrollWidth") <= width
-    ends = page.evaluate(ENDS)
-    assert ends
-    assert max(ends) < 6  # pixels between a band's end and its word
+    distances = page.evaluate(END_DISTANCES)
+    assert distances
+    assert max(distances) < 6
 
 
-# Horizontal distance of the bands' ends from their words, outside of the tile.
-ENDS = """() => {
+# Distance in pixels of each band's two ends from the nearest word's button.
+END_DISTANCES = """() => {
   const views = [...document.querySelectorAll("*")].map((node) => node.shadowRoot);
   const root = views.find((view) => view && view.querySelector(".hu-glance"));
-  const boxes = (row) => [...row.children].map((one) => one.getBoundingClientRect());
+  const boxes = (row) => [...row.children].map((node) => node.getBoundingClientRect());
   const rows = [...root.querySelectorAll(".hu-glance-words")].map(boxes);
   const frame = root.querySelector(".hu-glance-lines").getBoundingClientRect();
-  const away = (path, end) => {
+  const distance = (path, end) => {
     const { x, y } = path.getPointAtLength(end * path.getTotalLength());
     return Math.min(...rows[end].map((box) => {
       const outside = Math.max(box.left - frame.left - x, x - (box.right - frame.left), 0);
@@ -194,22 +198,22 @@ ENDS = """() => {
     }));
   };
   const paths = [...root.querySelectorAll(".hu-glance-lines path")];
-  return paths.flatMap((path) => [away(path, 0), away(path, 1)]);
+  return paths.flatMap((path) => [distance(path, 0), distance(path, 1)]);
 }"""
 
 
 def test_bands_and_words_have_enough_contrast_in_both_themes(
-    shipped: str, new_page: NewPage
+    bundled_app: str, new_page: NewPage
 ) -> None:
-    """3 : 1 for graphics and 4.5 : 1 for text (WCAG 1.4.11 and 1.4.3), for every colour of the
-    row."""
+    """Graphics need a contrast of 3 : 1, text of 4.5 : 1 (WCAG 1.4.11 and 1.4.3). The sentence has
+    eight words, one for every colour."""
     for scheme in ("light", "dark"):
         page = open_home(
-            new_page(1400, scheme, **REDUCED_MOTION), shipped, "?text=the" + 7 * " the"
+            new_page(1400, scheme, **REDUCED_MOTION), bundled_app, "?text=the" + 7 * " the"
         )
-        for hue, tint, ink, ground in page.evaluate(COLOURS):
-            assert contrast(hue, ground) >= 3, (scheme, hue)
-            assert contrast(ink, tint) >= 4.5, (scheme, tint)
+        for band, button, text, background in page.evaluate(COLOURS):
+            assert contrast(band, background) >= 3, (scheme, band)
+            assert contrast(text, button) >= 4.5, (scheme, button)
 
 
 COLOURS = """() => {
@@ -224,15 +228,15 @@ COLOURS = """() => {
   };
   const probe = document.createElement("i");
   root.querySelector(".hu-glance").append(probe);
-  const seen = (value) => {
+  const computed = (value) => {
     probe.style.color = value;
     return rgb(getComputedStyle(probe).color);
   };
-  const ground = seen("var(--hu-background)");
-  return [...root.querySelector(".hu-glance-words").children].map((one) => {
-    const style = getComputedStyle(one);
-    const hue = seen(one.style.getPropertyValue("--hue"));
-    return [hue, rgb(style.backgroundColor), rgb(style.color), ground];
+  const background = computed("var(--hu-background)");
+  return [...root.querySelector(".hu-glance-words").children].map((word) => {
+    const style = getComputedStyle(word);
+    const band = computed(word.style.getPropertyValue("--hue"));
+    return [band, rgb(style.backgroundColor), rgb(style.color), background];
   });
 }"""
 
@@ -240,17 +244,17 @@ COLOURS = """() => {
 def contrast(first: list[int], second: list[int]) -> float:
     """Return the contrast ratio of WCAG 2.2."""
 
-    def light(rgb: list[int]) -> float:
-        parts = [c / 255 for c in rgb]
-        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    def luminance(rgb: list[int]) -> float:
+        channels = [c / 255 for c in rgb]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
-    high, low = sorted((light(first), light(second)), reverse=True)
+    high, low = sorted((luminance(first), luminance(second)), reverse=True)
     return (high + 0.05) / (low + 0.05)
 
 
-def test_a_click_anywhere_on_a_card_opens_its_page(shipped: str, page: Page) -> None:
-    open_home(page, shipped)
+def test_a_click_anywhere_on_a_card_opens_its_page(bundled_app: str, page: Page) -> None:
+    open_home(page, bundled_app)
     page.locator(".st-key-room-positions .hu-page-icon").click(force=True)
     wait_until(page, "location.pathname === '/positions'")
     expect(page.get_by_role("heading", level=1)).to_have_text("Positions")

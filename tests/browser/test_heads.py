@@ -1,5 +1,4 @@
-"""The Heads view: what it says about tokens equals numpy's results, and it draws the heads that are
-on."""
+"""The Heads view: its weights of tokens and words equal numpy's, by pointer and keyboard."""
 
 from __future__ import annotations
 
@@ -109,9 +108,9 @@ def test_the_keyboard_selects_pins_and_unpins(heads: Page) -> None:
 
 
 def test_words_sum_their_tokens_and_pins_are_kept(heads: Page) -> None:
-    point(heads, "q", 2, click=True)  # it writes "son", of the word "maison"
-    exactly = heads.get_by_role("button", name="Show tokens", exact=True)
-    exactly.click()
+    point(heads, "q", 2, click=True)  # the row that predicts "son", of the word "maison"
+    tokens_button = heads.get_by_role("button", name="Show tokens", exact=True)
+    tokens_button.click()
     check_readout(heads, "maison attends most to")
     weights = TRACE.weights("cross", 1)[2]
     from_word = weights[1:3].mean(axis=0)  # predicted by rows 1 and 2
@@ -126,7 +125,7 @@ def test_words_sum_their_tokens_and_pins_are_kept(heads: Page) -> None:
     check_readout(heads, "maison attends to house")
     shares = np.array(to_words[:-1]) / sum(to_words[:-1])
     assert quantities(heads) == pytest.approx([shares[1]], abs=EXACT)
-    exactly.click()
+    tokens_button.click()
     check_readout(heads, "▁mai → son attends most to")
     assert state(heads, "tokens") == "q2"
 
@@ -150,6 +149,6 @@ def test_tokens_are_plain_text_and_repeated_ones_are_distinct(page: Page, tmp_pa
     for row, token in enumerate(HOSTILE):
         point(page, "q", row)
         expect(page.locator(".hu-reading strong")).to_have_text(token)
-        greatest = trace.weights("encoder", 1)[2, row].max()
-        assert quantities(page)[0] == pytest.approx(greatest, abs=EXACT)
+        max_weight = trace.weights("encoder", 1)[2, row].max()
+        assert quantities(page)[0] == pytest.approx(max_weight, abs=EXACT)
     assert page.locator(".hu script, .hu b").count() == 0

@@ -1,4 +1,4 @@
-"""The Inside page in a browser, and its tables as a file."""
+"""The Inside page in a browser, and the view of its tables without the app."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_boxes_are_navigated_by_pointer_keys_and_buttons(app: str, page: Page) -
     page.get_by_role("button", name="← Previous").click()
     check_title(page, "Softmax")
     expect(page.locator("[aria-current=step]")).to_have_attribute("data-box", "output.softmax")
-    box(page, "output.choice").click()  # the last one that was selected here
+    box(page, "output.choice").click()  # the box that was selected in this place before
     check_title(page, "Next token")
     page.get_by_role("button", name="← Previous").click()
     check_title(page, "Softmax")
@@ -79,7 +79,7 @@ def test_an_attention_block_opens_figure_2_with_its_head_and_layer(app: str, pag
 def test_a_clicked_number_is_computed_step_by_step(app: str, page: Page, checkpoints: Path) -> None:
     open_inside(app, page, box="encoder.self_attn.softmax", head="1")
     canvas = page.get_by_label("Attention weights:")
-    bounding_box(canvas)  # it is visible
+    bounding_box(canvas)  # fails if the canvas is invisible
     weights = Translator.load(checkpoints / "tiny", device="cpu").trace(TEXT).weights("encoder", 0)
     canvas.focus()
     for key in ("ArrowDown",) * len(weights[0]) + ("ArrowRight",) * len(weights[0]):
@@ -162,11 +162,11 @@ def reported_position(page: Page) -> tuple[int, int]:
 def test_a_wide_table_is_viewed_through_a_frame(page: Page, tmp_path: Path) -> None:
     canvas = mount_table(page, tmp_path, wide_table())
     box = bounding_box(canvas)
-    # The small picture above: its right end, second row.
+    # In the overview above the table: its right end, second row.
     assert point(page, canvas, box["width"] - 3, 35).split("\n") == [
         "1", "token <img src=x>", "dimension 399"
     ]  # fmt: skip
-    point(page, canvas, box["width"] - 3, 35, click=True)  # the frame moves there
+    point(page, canvas, box["width"] - 3, 35, click=True)  # moves the frame
     right_end = box["width"] - 20, box["height"] - 10
     assert "dimension 399" in point(page, canvas, *right_end)
     point(page, canvas, *right_end, click=True)
@@ -233,10 +233,10 @@ def test_tables_of_the_same_width_show_the_same_columns(page: Page, tmp_path: Pa
     data = base64.b64encode(tensor_data(wide_table())).decode()
     start = f"""import {{ tensorsView }} from "./tensors.js";
 for (const name of ["one", "two"]) {{
-  const place = document.createElement("section");
-  document.body.append(place);
-  const view = tensorsView(place, () => {{}});
-  place.querySelector(".hu").classList.add("hu-file");
+  const container = document.createElement("section");
+  document.body.append(container);
+  const view = tensorsView(container, () => {{}});
+  container.querySelector(".hu").classList.add("hu-file");
   view.show(Uint8Array.from(atob("{data}"), (letter) => letter.charCodeAt(0)));
 }}"""
     open_html(page, tmp_path, view_page(start))

@@ -1,4 +1,4 @@
-"""The wheel: installed without the checkout, `heads-up` serves the app from any folder."""
+"""The wheel, installed without the checkout: its commands work and serve the app in any folder."""
 
 from __future__ import annotations
 
@@ -33,14 +33,13 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def commands(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of commands of a fresh environment that has the wheel and its
-    dependencies."""
+    """Return the folder of commands of a new environment with the wheel and its dependencies."""
     environment = tmp_path_factory.mktemp("fresh")
     venv.create(environment, symlinks=True)
     python = next(environment.glob("[bS]*/python*"))
-    needed = Path(sysconfig.get_path("purelib"))  # as pip would install it
+    dependencies = Path(sysconfig.get_path("purelib"))  # those of the tests' own environment
     (packages,) = environment.glob("[lL]ib/**/site-packages")
-    (packages / "needed.pth").write_text(f"{needed}\n")
+    (packages / "dependencies.pth").write_text(f"{dependencies}\n")
     install = ["install", "--no-deps", "--no-index", str(wheel)]
     subprocess.run([*PIP, "--python", str(python), *install], check=True)
     return python.parent

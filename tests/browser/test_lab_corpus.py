@@ -144,8 +144,8 @@ def test_alignment_fits_a_phone_in_dark_mode(app: str, new_page: NewPage) -> Non
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_a_patching_sweep_survives_a_reload(shipped: str, page: Page) -> None:
-    page.goto(f"{shipped}/lab?lab=sweep")
+def test_a_patching_sweep_survives_a_reload(bundled_app: str, page: Page) -> None:
+    page.goto(f"{bundled_app}/lab?lab=sweep")
     page.get_by_role("button", name="letter → book").click()
     wait_for_address(
         page,

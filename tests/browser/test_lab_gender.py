@@ -1,4 +1,4 @@
-"""A minimal pair in the browser, with the shipped model: typed, intervened on, on a phone."""
+"""A minimal pair in the browser with a bundled model: typed, heads switched off, on a phone."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ PAIR = "The farmer helped the doctor because he was tired."
 
 
 def test_a_typed_pair_and_the_intervention_survive_a_reload(
-    shipped: str, new_page: NewPage
+    bundled_app: str, new_page: NewPage
 ) -> None:
     page = new_page(1400, "light")
-    page.goto(f"{shipped}/lab?lab=job")
+    page.goto(f"{bundled_app}/lab?lab=job")
     text = page.get_by_label("Sentence with he or she")
     text.fill(PAIR)
     text.press("Enter")
@@ -36,9 +36,9 @@ def test_a_typed_pair_and_the_intervention_survive_a_reload(
     expect(page.get_by_text("The sentence has no pronoun; it needs he, she")).to_be_visible()
 
 
-def test_it_fits_a_phone_in_dark_mode(shipped: str, new_page: NewPage) -> None:
+def test_it_fits_a_phone_in_dark_mode(bundled_app: str, new_page: NewPage) -> None:
     page = new_page(390, "dark")
-    page.goto(f"{shipped}/lab?lab=job&silent=1")
+    page.goto(f"{bundled_app}/lab?lab=job&silent=1")
     expect(page.get_by_role("heading", name="Without these heads")).to_be_visible()
     page.get_by_text("What the data is, and what it cannot show").click()
     expect(page.get_by_text("Two genders, because the data has two")).to_be_visible()

@@ -39,7 +39,7 @@ def wait_for_switched_off(page: Page, expected: str) -> None:
 def test_heads_are_switched_by_pointer_and_keys_and_restored(app: str, page: Page) -> None:
     open_lab(app, page)
     expect(page.get_by_text("Nothing is changed")).to_be_visible()
-    for name in ("e0.0", "e0.1", "e0.1", "e0.0"):  # faster than the page can answer
+    for name in ("e0.0", "e0.1", "e0.1", "e0.0"):  # faster than the page reruns
         head(page, name).click()
     head(page, "c1.2").click()
     expect(head(page, "c1.2")).to_have_attribute("aria-checked", "false")
@@ -51,7 +51,7 @@ def test_heads_are_switched_by_pointer_and_keys_and_restored(app: str, page: Pag
     page.keyboard.press("Enter")
     wait_for_switched_off(page, "c1.2,c1.3")
     for _ in range(4):
-        page.keyboard.press("ArrowLeft")  # to the edge: the whole layer
+        page.keyboard.press("ArrowLeft")  # to the button of the whole layer, at the left edge
     page.keyboard.press("Enter")
     wait_for_switched_off(page, "c1")
     page.get_by_role("switch", name="Decoder self-attention", exact=True).click()
@@ -67,7 +67,7 @@ def test_heads_are_switched_by_pointer_and_keys_and_restored(app: str, page: Pag
     expect(page.get_by_text("Nothing is changed")).to_be_visible()
 
 
-def test_the_most_changed_head_is_shown_below(app: str, page: Page) -> None:
+def test_a_changed_head_can_be_selected(app: str, page: Page) -> None:
     open_lab(app, page, "&off=e0,c0.1")
     changed_heads = page.locator(".st-key-moved-heads [role=radio]")
     expect(changed_heads).to_have_count(24)
@@ -87,7 +87,7 @@ def test_it_fits_a_phone_in_dark_mode(app: str, new_page: NewPage) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     mark = head(page, "c0.1").evaluate("(node) => getComputedStyle(node, '::after').content")
     assert mark == '""'
-    for drawn in page.locator(".js-plotly-plot, .hu-switchboard").all():
-        box = drawn.bounding_box()
+    for picture in page.locator(".js-plotly-plot, .hu-switchboard").all():
+        box = picture.bounding_box()
         assert box
         assert box["x"] + box["width"] <= 391

@@ -49,8 +49,8 @@ def answer_if_asked(page: Page) -> bool:
     return True
 
 
-def test_from_the_first_lesson_to_the_end_by_clicks(shipped: str, page: Page) -> None:
-    page.goto(shipped)
+def test_from_the_first_lesson_to_the_end_by_clicks(bundled_app: str, page: Page) -> None:
+    page.goto(bundled_app)
     page.get_by_role("button", name="Begin here").click()
     n_questions = 0
     for number, lesson in enumerate(CORE, start=1):
@@ -90,10 +90,10 @@ def scroll(page: Page, down: int) -> None:
 
 @pytest.mark.parametrize("width", [1400, 390])
 def test_the_card_stays_visible_and_leaves_space_for_the_picture(
-    shipped: str, new_page: NewPage, width: int
+    bundled_app: str, new_page: NewPage, width: int
 ) -> None:
     page = new_page(width)
-    page.goto(f"{shipped}/lessons?lesson=norm")
+    page.goto(f"{bundled_app}/lessons?lesson=norm")
     assert answer_if_asked(page)
     page.locator(".st-key-inside-map").wait_for()
     scroll(page, 500)
@@ -110,8 +110,8 @@ def test_the_card_stays_visible_and_leaves_space_for_the_picture(
         assert box["y"] + box["height"] <= 0.55 * 900  # leaves space for the picture
 
 
-def test_inside_keeps_its_map_beside_the_box(shipped: str, page: Page) -> None:
-    page.goto(f"{shipped}/inside?box=encoder.ffn.hidden&layer=0")
+def test_inside_keeps_its_map_beside_the_box(bundled_app: str, page: Page) -> None:
+    page.goto(f"{bundled_app}/inside?box=encoder.ffn.hidden&layer=0")
     page.locator(".st-key-inside-map").wait_for()
     wait_for_script_run(page)
     at_first = client_rect(page, ".st-key-inside-map")
@@ -123,11 +123,11 @@ def test_inside_keeps_its_map_beside_the_box(shipped: str, page: Page) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_accessibility_violation_before_and_after_a_guess(
-    shipped: str, new_page: NewPage, scheme: str
+    bundled_app: str, new_page: NewPage, scheme: str
 ) -> None:
     page = new_page(scheme=scheme)
     for name in ("umbrella", "cosine"):
-        page.goto(f"{shipped}/lessons?lesson={name}")
+        page.goto(f"{bundled_app}/lessons?lesson={name}")
         page.locator(".st-key-lesson").wait_for()
         wait_for_script_run(page)
         assert not violations_of(page, colours=scheme == "dark"), name
@@ -135,15 +135,15 @@ def test_no_accessibility_violation_before_and_after_a_guess(
         page.mouse.move(0, 0)
         page.wait_for_timeout(500)
         assert not violations_of(page, colours=scheme == "dark"), name
-    page.goto(f"{shipped}/lessons?lesson=end")
+    page.goto(f"{bundled_app}/lessons?lesson=end")
     expect(page.get_by_role("heading", name="End of the course")).to_be_visible()
     wait_for_script_run(page)
     assert not violations_of(page, colours=scheme == "dark")
 
 
-def test_a_link_opens_the_question_for_another_visitor(shipped: str, new_page: NewPage) -> None:
+def test_a_link_opens_the_question_for_another_visitor(bundled_app: str, new_page: NewPage) -> None:
     page = new_page()
-    page.goto(f"{shipped}/lessons?lesson=scale")
+    page.goto(f"{bundled_app}/lessons?lesson=scale")
     assert answer_if_asked(page)
     expect(page).to_have_url(re.compile(r"/why\?"))
     colleague = new_page()
@@ -155,8 +155,8 @@ def test_a_link_opens_the_question_for_another_visitor(shipped: str, new_page: N
     expect(page).not_to_have_url(re.compile("lesson="))
 
 
-def test_a_sheet_is_a_page_that_prints(shipped: str, page: Page, tmp_path: Path) -> None:
-    page.goto(f"{shipped}/lessons?lesson=umbrella")
+def test_a_sheet_is_a_page_that_prints(bundled_app: str, page: Page, tmp_path: Path) -> None:
+    page.goto(f"{bundled_app}/lessons?lesson=umbrella")
     page.locator(".st-key-lesson").wait_for()
     with page.expect_download() as lesson_download:
         page.get_by_role("link", name="Print", exact=True).click()
@@ -177,11 +177,11 @@ def test_a_sheet_is_a_page_that_prints(shipped: str, page: Page, tmp_path: Path)
         svg_widths = "[...document.querySelectorAll('svg')].map((one) => one.clientWidth)"
         assert min(page.evaluate(svg_widths)) > 50
         page.emulate_media(media="screen")
-        page.goto(f"{shipped}/lessons?lesson=umbrella")
+        page.goto(f"{bundled_app}/lessons?lesson=umbrella")
 
 
 @pytest.mark.parametrize("width", [1400, 390])
-def test_nothing_is_wider_than_the_window(shipped: str, new_page: NewPage, width: int) -> None:
+def test_nothing_is_wider_than_the_window(bundled_app: str, new_page: NewPage, width: int) -> None:
     page = new_page(width)
     for address in (
         "lessons",
@@ -189,7 +189,7 @@ def test_nothing_is_wider_than_the_window(shipped: str, new_page: NewPage, width
         "lessons?lesson=keys",
         "attention?lesson=back",
     ):
-        page.goto(f"{shipped}/{address}")
+        page.goto(f"{bundled_app}/{address}")
         expect(page.get_by_role("heading", level=1)).to_be_visible()
         wait_for_script_run(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -205,10 +205,10 @@ def answer_question(page: Page) -> None:
 
 
 def test_the_see_it_button_scrolls_the_picture_below_the_card(
-    shipped: str, new_page: NewPage
+    bundled_app: str, new_page: NewPage
 ) -> None:
     page = new_page(390)
-    page.goto(f"{shipped}/attention?lesson=back")
+    page.goto(f"{bundled_app}/attention?lesson=back")
     answer_question(page)
     wait_until(page, f"({PICTURE_TOP}) > ({CARD_BOTTOM}) + 40")  # not directly below the card
     page.get_by_role("button", name="See it").click()
@@ -218,9 +218,9 @@ def test_the_see_it_button_scrolls_the_picture_below_the_card(
     )  # leaves space for the picture
 
 
-def test_the_highlighted_element_is_scrolled_into_view(shipped: str, new_page: NewPage) -> None:
+def test_the_highlighted_element_is_scrolled_into_view(bundled_app: str, new_page: NewPage) -> None:
     page = new_page(390)
-    page.goto(f"{shipped}/lessons?lesson=keys")
+    page.goto(f"{bundled_app}/lessons?lesson=keys")
     answer_question(page)
     page.get_by_role("button", name="See it").click()
     highlighted = page.locator(".hu-box[aria-current]").first
@@ -229,8 +229,8 @@ def test_the_highlighted_element_is_scrolled_into_view(shipped: str, new_page: N
     assert box["y"] >= page.evaluate(CARD_BOTTOM)
 
 
-def test_on_a_wide_screen_everything_is_visible(shipped: str, page: Page) -> None:
-    page.goto(f"{shipped}/attention?lesson=back")
+def test_on_a_wide_screen_everything_is_visible(bundled_app: str, page: Page) -> None:
+    page.goto(f"{bundled_app}/attention?lesson=back")
     expect(page.locator(".st-key-lesson")).to_be_visible()
     wait_for_script_run(page)
     expect(page.get_by_role("button", name="See it")).to_have_count(0)

@@ -133,7 +133,7 @@ def test_arrow_keys_move_between_heads(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, TRACE, view="model", kind="encoder", layer=1, head=1)
     page.locator("select").first.focus()
     page.keyboard.press("Tab")
-    tip = page.locator(".hu-preview")
+    tooltip = page.locator(".hu-preview")
     for key, layer, number in [
         ("ArrowRight", 1, 2),
         ("ArrowDown", 2, 2),
@@ -147,9 +147,9 @@ def test_arrow_keys_move_between_heads(page: Page, tmp_path: Path) -> None:
         page.keyboard.press(key)
         expect(head(page, "encoder", layer, number)).to_be_focused()
         expect(head(page, "encoder", layer, number)).to_be_checked()
-        expect(tip.locator("strong")).to_have_text(f"Layer {layer}, head {number}")
+        expect(tooltip.locator("strong")).to_have_text(f"Layer {layer}, head {number}")
     page.keyboard.press("Escape")
-    expect(tip).to_be_hidden()
+    expect(tooltip).to_be_hidden()
     page.keyboard.press("Tab")
     expect(head(page, "decoder", 1, 0)).to_be_focused()
     page.keyboard.press("ArrowRight")
@@ -181,10 +181,10 @@ def test_the_positional_head_has_its_offset(page: Page, tmp_path: Path) -> None:
     below = section(page, "encoder").locator(".hu-below").nth(index)
     assert below.inner_text().split() == ["1.00", "−1"]
     head(page, "encoder", 1, 2).hover()
-    tip = page.locator(".hu-preview")
-    expect(tip).to_contain_text("fixed offset (−1) 100 %")
-    expect(tip).to_contain_text(f"first token {round(100 * 2 / len(SRC))} %")
-    tip_box, view_box = bounding_box(tip), bounding_box(page.locator(".hu-model"))
+    tooltip = page.locator(".hu-preview")
+    expect(tooltip).to_contain_text("fixed offset (−1) 100 %")
+    expect(tooltip).to_contain_text(f"first token {round(100 * 2 / len(SRC))} %")
+    tip_box, view_box = bounding_box(tooltip), bounding_box(page.locator(".hu-model"))
     assert tip_box["x"] >= view_box["x"]
     assert tip_box["x"] + tip_box["width"] <= view_box["x"] + view_box["width"] + 1
 

@@ -1,6 +1,8 @@
-"""Every view mounted as in the app: Streamlit imports the joined script and calls its default
-export for every new content with a parent element in a shadow root. And a view's script in the app:
-requested once, cached, and requested again after a failure."""
+"""Views as Streamlit components, and how the app's browser requests their scripts.
+
+Streamlit imports a view's script, in which all its modules are joined, and calls its default export
+with new data and a parent element in a shadow root. The browser requests the script once, caches
+it, and requests it again after a failure."""
 
 from __future__ import annotations
 
@@ -31,11 +33,11 @@ MOUNT = """async ([code, style]) => {
   parentElement.append(Object.assign(document.createElement("style"), { textContent: style }));
   document.body.replaceChildren(host);
   window.messages = [];
-  const listen = (kind) => (name, value) => window.messages.push([kind, name, value]);
+  const recorder = (kind) => (name, value) => window.messages.push([kind, name, value]);
   window.run = (data) => component.default({
-    data, parentElement, setStateValue: listen("state"), setTriggerValue: listen("trigger"),
+    data, parentElement, setStateValue: recorder("state"), setTriggerValue: recorder("trigger"),
   });
-  window.leave = [window.run(null), window.run(null)].pop();
+  window.unmount = [window.run(null), window.run(null)].pop();
   return Object.keys(component);
 }"""
 
@@ -61,7 +63,7 @@ def test_a_view_is_created_once_per_element_and_closes(empty_page: Page, view: s
     empty_page.on("console", lambda message: console_messages.append(message.text))
     assert mount_view(empty_page, view) == ["default"]
     expect(empty_page.locator(".hu")).to_have_count(1)
-    empty_page.evaluate("window.leave()")
+    empty_page.evaluate("window.unmount()")
     assert empty_page.evaluate("window.messages") == []
     assert [url for url in requests if not url.startswith("blob:")] == []
     assert console_messages == []
@@ -73,16 +75,15 @@ def test_a_repeated_choice_is_sent_again(empty_page: Page) -> None:
     cell = empty_page.get_by_role("radio").nth(1)
     cell.click()
     expect(cell).to_have_attribute("aria-checked", "true")
-    empty_page.evaluate(
-        "(data) => { window.run(data); }", data
-    )  # another component has released it
+    # A rerun with data in which no cell is selected.
+    empty_page.evaluate("(data) => { window.run(data); }", data)
     cell.click()
     empty_page.wait_for_function("window.messages.length > 1")
     choice = ["trigger", "choice", {"grid": GRID.name, "row": 0, "column": 1}]
     assert empty_page.evaluate("window.messages") == [choice, choice]
 
 
-SEND_AT_ONCE = """async (code) => {
+REPORT_IN_ONE_TICK = """async (code) => {
   const script = new Blob([code], { type: "text/javascript" });
   const { streamlitComponent } = await import(URL.createObjectURL(script));
   const batches = [];
@@ -103,16 +104,16 @@ SEND_AT_ONCE = """async (code) => {
     run(fragment);
     return { run, report: () => report({}) };
   });
-  const both = async () => {
-    const before = batches.length;
+  const reportBoth = async () => {
+    const nBefore = batches.length;
     views[1].report();
     views[0].report();
     streamlit("button")();
-    while (batches.flat().length < before + 3) await new Promise((done) => setTimeout(done, 5));
+    while (batches.flat().length < nBefore + 3) await new Promise((done) => setTimeout(done, 5));
   };
-  await both();
+  await reportBoth();
   views[1].run("moved");
-  await both();
+  await reportBoth();
   return batches;
 }"""
 
@@ -123,7 +124,7 @@ def test_simultaneous_messages_of_views_are_sent_one_by_one_to_their_fragments(
     """Streamlit sends the messages of one tick as one message for one fragment; a view's fragment
     changes when an element above it appears or disappears."""
     messages = empty_page.evaluate(
-        SEND_AT_ONCE, (Path(figures.__file__).parent / "browser/mount.js").read_text("utf-8")
+        REPORT_IN_ONE_TICK, (Path(figures.__file__).parent / "browser/mount.js").read_text("utf-8")
     )
     assert messages == [["button"], ["glance"], ["page"], ["button"], ["moved"], ["page"]]
 
@@ -136,10 +137,10 @@ def test_a_script_is_requested_once_and_not_resent_with_data(app: str, new_page:
         "request", lambda request: requests.append(request.url) if FOLDER in request.url else None
     )
 
-    def connected(socket: Any) -> None:
+    def record_frame_sizes(socket: Any) -> None:
         socket.on("framereceived", lambda frame: sizes.append(len(frame)))
 
-    page.on("websocket", connected)
+    page.on("websocket", record_frame_sizes)
     page.goto(f"{app}/attention?text=Hello.")
     page.locator(".hu-mosaic [role=radio]").first.wait_for()
     wait_for_script_run(page)
@@ -154,12 +155,12 @@ def test_a_script_is_requested_once_and_not_resent_with_data(app: str, new_page:
 
 
 def test_a_failed_script_is_requested_again(app: str, new_page: NewPage) -> None:
-    page = new_page().context.new_page()  # its console reports what the test does
-    tries: list[str] = []
+    page = new_page().context.new_page()  # not the fixture's, as console errors are expected
+    requested_urls: list[str] = []
 
     def abort_twice(route: Route) -> None:
-        tries.append(route.request.url)
-        if len(tries) < 3:
+        requested_urls.append(route.request.url)
+        if len(requested_urls) < 3:
             route.abort()
         else:
             route.continue_()
@@ -167,4 +168,4 @@ def test_a_failed_script_is_requested_again(app: str, new_page: NewPage) -> None
     page.route(f"**/{FOLDER}/explorer-*", abort_twice)
     page.goto(f"{app}/attention")
     page.locator(".hu-mosaic [role=radio]").first.wait_for()
-    assert [url.partition("?")[2] for url in tries] == ["", "1", "2"]
+    assert [url.partition("?")[2] for url in requested_urls] == ["", "1", "2"]

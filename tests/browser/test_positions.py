@@ -1,4 +1,4 @@
-"""Positions in a browser: selections are drawn and stored in the address; clocks move or stay."""
+"""Positions in a browser: selections are drawn and stored in the address; clocks are animated."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import bounding_box
 
 pytestmark = pytest.mark.browser
-NAMES = """() => [...document.querySelectorAll('.hu-clocks .large i')].map((one) => ({
-  name: getComputedStyle(one).animationName, turned: getComputedStyle(one).transform }))"""
+HAND_STYLES = """() => [...document.querySelectorAll('.hu-clocks .large i')].map((hand) => {
+  const style = getComputedStyle(hand);
+  return { animation: style.animationName, transform: style.transform };
+})"""
 IS_ANIMATED = (
     "() => document.querySelector('.hu-clocks')?.getAnimations({subtree: true}).length > 0"
 )
@@ -28,7 +30,7 @@ def chart(page: Page, key: str) -> Locator:
     return page.locator(f".st-key-{key} .js-plotly-plot")
 
 
-def test_a_topic_a_shift_and_the_back_button(app: str, page: Page) -> None:
+def test_reload_and_back_restore_topic_and_shift(app: str, page: Page) -> None:
     page.goto(f"{app}/positions?topic=matrix&exact=1")
     expect(chart(page, "positions-matrix").get_by_text("</s>")).to_be_visible()
     open_topic(page, "Shift")
@@ -86,9 +88,9 @@ def test_it_fits_a_phone_in_dark_mode(app: str, new_page: NewPage) -> None:
             assert box["x"] + box["width"] <= 391, name
 
 
-def hands(page: Page) -> list[dict[str, Any]]:
+def clock_hands(page: Page) -> list[dict[str, Any]]:
     expect(page.locator(".hu-clocks .large i")).to_have_count(5)
-    values: list[dict[str, Any]] = page.evaluate(NAMES)
+    values: list[dict[str, Any]] = page.evaluate(HAND_STYLES)
     return values
 
 
@@ -99,14 +101,14 @@ def test_word_order_clocks_and_an_old_address(app: str, page: Page) -> None:
     expect(page.locator(".katex-display")).to_have_count(0)
     open_topic(page, "Sinusoids")
     page.wait_for_url(re.compile("topic=clocks"))
-    assert {hand["name"] for hand in hands(page)} == {"hu-turn"}
+    assert {hand["animation"] for hand in clock_hands(page)} == {"hu-turn"}
     wait_for_script_run(page)
     wait_until(page, f"() => !({IS_ANIMATED})()")  # the animation ends
-    before = [hand["turned"] for hand in hands(page)]
+    before = [hand["transform"] for hand in clock_hands(page)]
     page.get_by_role("button", name="Replay").click()
     wait_until(page, IS_ANIMATED)
     wait_until(page, f"() => !({IS_ANIMATED})()")
-    assert [hand["turned"] for hand in hands(page)] == before
+    assert [hand["transform"] for hand in clock_hands(page)] == before
     page.goto(f"{app}/positions?topic=distance")
     expect(page.get_by_role("radio", name="Sinusoids")).to_be_checked()
     expect(page.get_by_role("radio", name="Distance")).to_be_checked()
@@ -115,8 +117,8 @@ def test_word_order_clocks_and_an_old_address(app: str, page: Page) -> None:
 def test_reduced_motion_shows_the_last_position(app: str, new_page: NewPage) -> None:
     page = new_page(width=390, alone=True, reduced_motion="reduce")
     page.goto(f"{app}/positions?topic=clocks&text=She paints.")
-    clock_hands = hands(page)
-    assert {hand["name"] for hand in clock_hands} == {"none"}
-    assert all(hand["turned"].startswith("matrix") for hand in clock_hands)
+    hands = clock_hands(page)
+    assert {hand["animation"] for hand in hands} == {"none"}
+    assert all(hand["transform"].startswith("matrix") for hand in hands)
     wait_for_script_run(page)
     assert page.evaluate("document.querySelector('.stMain').scrollWidth") <= 390

@@ -165,19 +165,19 @@ def test_a_strip_shows_dimension_and_value(page: Page, tmp_path: Path, trace: Tr
     canvas = page.locator(".hu-canvas").first
     canvas.focus()
     product = part(trace, "cross", "query")[1] * part(trace, "cross", "key")[2]
-    tip = page.locator(".hu-tip").first
+    tooltip = page.locator(".hu-tip").first
     for dimension in range(3):
         page.keyboard.press("Shift+ArrowRight")
-        expect(tip).to_contain_text(f"dimension {dimension}")
-        assert number(tip.locator("strong").inner_text()) == pytest.approx(
+        expect(tooltip).to_contain_text(f"dimension {dimension}")
+        assert number(tooltip.locator("strong").inner_text()) == pytest.approx(
             product[dimension], abs=6e-5
         )
     box = bounding_box(canvas)
     collected = set()
     for x in np.linspace(10, box["width"] - 3, 40):  # the strip of the query is the uppermost
         canvas.hover(position={"x": float(x), "y": 30})
-        if tip.is_visible():
-            collected.add(tip.inner_text().replace("\n", " "))
+        if tooltip.is_visible():
+            collected.add(tooltip.inner_text().replace("\n", " "))
     values_by_dimension = {int(text.split()[-1]): number(text.split()[0]) for text in collected}
     assert set(values_by_dimension) == set(range(16))
     for dimension, value in values_by_dimension.items():
@@ -223,8 +223,8 @@ def test_an_additive_score_comes_from_the_trace(
     page.locator(".hu-canvas").first.focus()
     page.keyboard.press("Shift+ArrowRight")
     hidden = np.tanh(part(trace, "cross", "query")[2, 0] + part(trace, "cross", "key")[1, 0])
-    tip = page.locator(".hu-tip strong").first
-    assert number(tip.inner_text()) == pytest.approx(hidden, abs=6e-5)
+    tooltip = page.locator(".hu-tip strong").first
+    assert number(tooltip.inner_text()) == pytest.approx(hidden, abs=6e-5)
 
 
 def test_a_file_without_vectors_says_where_to_find_them(

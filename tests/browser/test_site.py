@@ -239,8 +239,8 @@ def test_everything_fits_a_phone(address: str, new_page: NewPage) -> None:
         if "heads" in path:
             expect(page.get_by_text("With these heads changed")).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
-        ground = "getComputedStyle(document.body).backgroundColor"
-        assert page.evaluate(ground) == "rgb(18, 22, 28)"
+        background = "getComputedStyle(document.body).backgroundColor"
+        assert page.evaluate(background) == "rgb(18, 22, 28)"
         for figure in page.locator(".hu").all():
             assert figure.evaluate("node => getComputedStyle(node).color") == "rgb(232, 235, 239)"
 

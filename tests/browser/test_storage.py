@@ -18,15 +18,15 @@ SECURITY = (Path(__file__).resolve().parents[2] / "SECURITY.md").read_text(encod
 READ_STORAGE = """async () => ({
   local: Object.keys(localStorage),
   session: Object.keys(sessionStorage),
-  databases: (await indexedDB.databases()).map((one) => one.name),
+  databases: (await indexedDB.databases()).map((database) => database.name),
   caches: await caches.keys(),
 })"""
 
 
-def test_security_md_lists_everything_that_the_app_keeps_in_a_browser(
+def test_security_md_lists_everything_that_the_app_stores_in_a_browser(
     app: str, new_page: NewPage
 ) -> None:
-    """After all pages, the larger size, a saved view and the cookie of a visitor with a run."""
+    """Visit all pages, choose the larger size and save a view, then read cookies and storage."""
     page = new_page(alone=True)
     page.goto(f"{app}/attention")
     page.get_by_role("heading", level=1).wait_for()

@@ -1,5 +1,4 @@
-"""Traces of other models and trace files in every view, which draws them or says what is
-missing."""
+"""Traces of other models and trace files: every view draws them or says what they lack."""
 
 from __future__ import annotations
 
@@ -37,16 +36,18 @@ def causal(n: int) -> list[np.ndarray]:
 TRACES = {
     "encoder": lambda: Trace.from_weights(SRC, encoder=weights(5, 5)),
     "decoder": lambda: Trace.from_weights(tgt_tokens=TGT, decoder=causal(4)),
-    "deeper": lambda: Trace.from_weights(
+    "fewer decoder layers": lambda: Trace.from_weights(
         SRC, TGT, encoder=weights(5, 5), decoder=causal(4)[:1], cross=weights(4, 5)[:2]
     ),
-    "both": lambda: Trace.from_weights(SRC, TGT, encoder=weights(5, 5), cross=weights(4, 5)),
+    "encoder and cross": lambda: Trace.from_weights(
+        SRC, TGT, encoder=weights(5, 5), cross=weights(4, 5)
+    ),
 }
 
 
 @pytest.mark.parametrize("view", EXPLORER)
 @pytest.mark.parametrize("kind", TRACES)
-def test_every_view_draws_it_or_says_what_is_missing(
+def test_every_view_draws_the_trace_or_says_what_it_lacks(
     kind: str, view: str, page: Page, tmp_path: Path
 ) -> None:
     trace = TRACES[kind]()
@@ -62,8 +63,8 @@ def test_every_view_draws_it_or_says_what_is_missing(
 
 
 def test_a_kind_with_fewer_layers_shows_its_last_layer(page: Page, tmp_path: Path) -> None:
-    last = {"kind": "encoder", "layer": 2, "head": 1, "exact": 0}
-    open_explorer(page, tmp_path, TRACES["deeper"](), view="heads", **last)
+    selected = {"kind": "encoder", "layer": 2, "head": 1, "exact": 0}
+    open_explorer(page, tmp_path, TRACES["fewer decoder layers"](), view="heads", **selected)
     heading = page.locator(".hu-title")
     expect(heading).to_have_text("Layer 3, head 2")
     page.locator(".hu-kinds [data-kind=decoder]").click()
@@ -79,16 +80,15 @@ def test_an_opened_trace_works_in_every_view_and_after_a_reload(
     page.goto(f"{app}/attention?text=She+hides+books.")
     page.get_by_role("button", name="Open trace").click()
     page.locator("input[type=file]").first.set_input_files(tmp_path / "mine.npz")
-    words = page.get_by_role("button", name="pilot", exact=True).first
-    expect(words).to_be_visible()
+    pilot_button = page.get_by_role("button", name="pilot", exact=True).first
+    expect(pilot_button).to_be_visible()
     expect(page.get_by_text("mine.npz · 2 layers of 4 heads")).to_be_visible()
     expect(page).to_have_url(re.compile("trace=[0-9a-f]{16}"))
     for view in EXPLORER:
         name = {"query-key": "Query–key"}.get(view, view.capitalize())
         page.get_by_role("tab", name=name, exact=True).click()
-        missing = "Choose something to compare with above"
         if view == "compare":
-            expect(page.locator("body")).to_contain_text(missing)
+            expect(page.locator("body")).to_contain_text(MISSING[view])
         else:
             expect(page.locator("body")).not_to_contain_text("not in this")
     page.reload()

@@ -30,12 +30,12 @@ def button(page: Page, name: str) -> Locator:
 
 
 def badge(page: Page, text: str) -> Locator:
-    # The first: during a rerun the previous elements stay for a moment.
+    # During a rerun the previous elements stay for a moment: use the first one.
     return page.locator(".stMarkdownBadge", has_text=re.compile(f"^{text}")).first
 
 
 def start_run(page: Page, app: str, steps: int) -> str:
-    """Open the page, change the number of steps of reverse, and train; return the run's name."""
+    """Train the example task reverse for this number of steps; return the run's name."""
     page.goto(f"{app}/train")
     page.locator(".st-key-change-reverse button").click()
     page.get_by_role("spinbutton", name="Steps").fill(str(steps))
@@ -103,7 +103,7 @@ def test_pause_resume_learning_rate_stop_and_delete(app: str, page: Page, runs: 
     slider.focus()
     slider.press("ArrowRight")
     expect(page.get_by_test_id("stSliderThumbValue")).to_have_text("2.0")
-    page.wait_for_timeout(1200)  # across a rerun of the page: it stays
+    page.wait_for_timeout(1200)  # long enough for a rerun of the page, which must keep the value
     expect(page.get_by_test_id("stSliderThumbValue")).to_have_text("2.0")
     assert folder.control().learning_rate_factor == 2.0
     page.keyboard.press("Escape")
@@ -125,10 +125,12 @@ def test_a_run_belongs_to_its_visitor_in_every_tab(app: str, page: Page, new_pag
     page.close()
     reloaded.goto(f"{app}/train")
     wait_for_script_run(reloaded)
-    reloaded.get_by_role("link", name="Reverse a sequence").first.click()  # the newest of theirs
+    reloaded.get_by_role(
+        "link", name="Reverse a sequence"
+    ).first.click()  # the visitor's newest run
     reloaded.wait_for_url(f"**/train?run={name}")  # a link to the current page
     stop_run(reloaded)
-    expect(button(reloaded, "Delete …")).to_be_visible()  # still the run, not the list it came from
+    expect(button(reloaded, "Delete …")).to_be_visible()  # not the list of runs
     assert reloaded.url.endswith(f"/train?run={name}")
     reloaded.go_back()
     expect(reloaded.get_by_role("heading", name="Your runs")).to_be_visible()
@@ -149,7 +151,8 @@ def test_own_pairs_train_on_a_phone_in_dark_mode(app: str, new_page: NewPage) ->
     file_input.set_input_files({"name": "b.tsv", "mimeType": "text/plain", "buffer": pairs})
     expect(page.get_by_text("1 of them held out")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    steps = page.get_by_role("spinbutton", name="Steps")  # more steps than the run takes meanwhile
+    steps = page.get_by_role("spinbutton", name="Steps")
+    # So many that the run is still going when the test stops it.
     steps.fill("20000")
     steps.press("Enter")
     expect(page.get_by_text(re.compile("20,000 steps · "))).to_be_visible()
@@ -157,8 +160,8 @@ def test_own_pairs_train_on_a_phone_in_dark_mode(app: str, new_page: NewPage) ->
     button(page, "Train").click()
     expect(page.locator(".st-key-figures")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    ground = page.locator(".stApp").evaluate("(node) => getComputedStyle(node).backgroundColor")
-    assert ground == "rgb(18, 22, 28)"
+    background = page.locator(".stApp").evaluate("(node) => getComputedStyle(node).backgroundColor")
+    assert background == "rgb(18, 22, 28)"
     stop_run(page)
 
 
@@ -171,7 +174,7 @@ def test_a_race_is_opened_by_its_address_and_stopped(app: str, page: Page) -> No
     grid = page.locator("table", has_text="Status of the runs")
     expect(grid.get_by_text(re.compile(r"step \d+ of 600")).first).to_be_visible()
     expect(page.locator(".js-plotly-plot .scatterlayer path.js-line").first).to_be_visible()
-    page.reload()  # the address leads back, and the visitor still owns the race
+    page.reload()  # the address restores the race, and the visitor still owns it
     expect(grid.locator("tbody tr")).to_have_count(2)
     page.get_by_role("button", name="Stop the whole race").click()
     expect(grid.get_by_text("cancelled")).to_have_count(2)
@@ -200,7 +203,7 @@ def test_a_run_survives_a_server_restart_and_keeps_its_owner(
         expect(badge(page, "running")).to_be_visible()
         other_visitor.goto(f"{second_address}/train?run={name}")
         expect(other_visitor.get_by_text("Someone else's run")).to_be_visible()
-        # The cookie is the domain's, not the server's.
+        # The browser sends the cookie to every server of this host name.
         page.goto(f"{second_address}/train?run={name}")
         expect(badge(page, "running")).to_be_visible()
         expect(button(page, "Stop")).to_be_visible()
@@ -212,5 +215,5 @@ def test_a_run_survives_a_server_restart_and_keeps_its_owner(
         expect(badge(other_visitor, "cancelled")).to_be_visible()
         assert RunFolder(runs / name).state()["step"] >= saved_step
         for visitor_page in (page, other_visitor):
-            # Before the server stops, which a page would report as an error.
+            # A page that is open when its server stops reports an error.
             visitor_page.goto("about:blank")

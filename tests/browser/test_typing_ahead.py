@@ -52,9 +52,9 @@ def test_a_double_click_on_an_example_selects_it(app: str, page: Page) -> None:
     expect(field).to_have_value("She reads.")
 
 
-def test_a_sentence_typed_again_after_an_example_stays(shipped: str, page: Page) -> None:
+def test_a_sentence_typed_again_after_an_example_stays(bundled_app: str, page: Page) -> None:
     """The browser's next message also has the example's layer and head, which the app has set."""
-    page.goto(f"{shipped}/lab?lab=switch&text=She reads.")
+    page.goto(f"{bundled_app}/lab?lab=switch&text=She reads.")
     page.locator("[data-head]").first.wait_for()
     wait_for_script_run(page)
     field = page.get_by_label("English")

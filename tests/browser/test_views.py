@@ -23,7 +23,7 @@ from tests.browser.explorer_file import (
     pinned_frame,
     pixels,
     table,
-    tip,
+    tooltip_value,
     weights,
 )
 from tests.figures.fake_traces import HOSTILE, fake_trace
@@ -40,7 +40,7 @@ def test_hovering_over_a_cell_shows_its_weight_and_its_tokens(page: Page, tmp_pa
     for row, column in [(0, 0), (2, 3), (4, 7)]:
         x, y = points[8 * row + column]
         page.locator(".hu-canvas").hover(position={"x": x, "y": y})
-        assert tip(page) == f"{TRACE.weights('cross', 1)[2, row, column]:.4f}"
+        assert tooltip_value(page) == f"{TRACE.weights('cross', 1)[2, row, column]:.4f}"
         expect(message).to_contain_text(f"{TGT[row]} → {WRITTEN[row]}attends to {SRC[column]}")
     page.mouse.move(0, 0)
     expect(message).to_be_hidden()
@@ -51,7 +51,7 @@ def test_a_click_pins_a_cell_and_another_unpins_it(page: Page, tmp_path: Path) -
     x, y = cell_centres(page, 5, 8)[8 * 3 + 2]
     page.locator(".hu-canvas").click(position={"x": x, "y": y})
     page.mouse.move(0, 0)
-    assert tip(page) == f"{TRACE.weights('cross', 0)[0, 3, 2]:.4f}"
+    assert tooltip_value(page) == f"{TRACE.weights('cross', 0)[0, 3, 2]:.4f}"
     page.locator(".hu-canvas").click(position={"x": x, "y": y})
     page.mouse.move(0, 0)
     expect(page.locator(".hu-tip")).to_be_hidden()
@@ -101,7 +101,7 @@ def test_everything_can_be_done_with_the_keyboard(page: Page, tmp_path: Path) ->
     expect(canvas).to_be_focused()
     for key, row, column in [("ArrowDown", 0, 0), ("ArrowDown", 1, 0), ("ArrowRight", 1, 1)]:
         page.keyboard.press(key)
-        assert tip(page) == f"{TRACE.weights('cross', 1)[3, row, column]:.4f}"
+        assert tooltip_value(page) == f"{TRACE.weights('cross', 1)[3, row, column]:.4f}"
     page.keyboard.press("Escape")
     expect(page.locator(".hu-tip")).to_be_hidden()
 
@@ -166,14 +166,14 @@ def test_zooming_shows_the_part_around_the_cell(page: Page, tmp_path: Path) -> N
         page.locator(".hu-canvas").focus()
         page.keyboard.press("+")
         expect(page.get_by_role("combobox", name="Zoom")).to_have_value(str(zoom))
-        assert tip(page) == f"{expected[20, 40]:.4f}"
+        assert tooltip_value(page) == f"{expected[20, 40]:.4f}"
     left, top, wider, higher = pinned_frame(page)
     assert wider > 3 * width
     assert higher > height
     for rows, columns in ((0, 2), (3, 0), (-2, -5)):
         x, y = left + (columns + 0.5) * wider, top + (rows + 0.5) * higher
         page.locator(".hu-canvas").hover(position={"x": x, "y": y})
-        assert tip(page) == f"{expected[20 + rows, 40 + columns]:.4f}"
+        assert tooltip_value(page) == f"{expected[20 + rows, 40 + columns]:.4f}"
     page.keyboard.press("Escape")
     expect(page.get_by_role("combobox", name="Zoom")).to_have_value("0")
 
@@ -218,14 +218,14 @@ def test_a_long_sentence_is_drawn_to_its_last_cell(page: Page, tmp_path: Path) -
     labels = [f"▁word{i}" for i in range(n)]
     trace = fake_trace(labels, ["<s>"], layers=1, heads=2, kinds=["encoder"], encoder=values)
     open_explorer(page, tmp_path, trace, kind="encoder", head=1, row=n - 1, column=n - 1)
-    assert tip(page) == "0.5000"
+    assert tooltip_value(page) == "0.5000"
     assert page.locator(".hu-tip").inner_text().count("word299") == 2
     box = bounding_box(page.locator(".hu-canvas"))
     assert box["height"] < 1000
     left, top, *_ = pinned_frame(page)
     page.keyboard.press("Tab")
     page.locator(".hu-canvas").hover(position={"x": left + 1.5, "y": top + 1.5})
-    assert tip(page) == "0.5000"
+    assert tooltip_value(page) == "0.5000"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

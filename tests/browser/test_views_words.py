@@ -23,7 +23,7 @@ from tests.figures.fake_traces import fake_trace
 pytestmark = pytest.mark.browser
 
 
-def merged(values: Numbers, rows: list[list[int]], columns: list[list[int]]) -> Numbers:
+def merge_tokens(values: Numbers, rows: list[list[int]], columns: list[list[int]]) -> Numbers:
     """Merge tokens to words: the mean over a word's rows, the sum over its columns."""
     result: Numbers = np.array(
         [
@@ -41,15 +41,15 @@ def test_tokens_are_merged_to_words(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, trace, kind="cross", layer=1, head=3, exact=0)
     # Rows are merged by the words that they predict: ▁in croy | ▁le | </s>.
     rows, columns = [[0, 1], [2], [3]], [[0, 1, 2], [3], [4], [5]]
-    heads, lines = table(page)
-    assert heads[1:] == ["unbelievable", "the", "the", "end"]
-    assert [line[0] for line in lines] == ["incroy", "le", "end"]
-    expected = merged(head("cross", 1, 3, trace), rows, columns)
+    header, rows_shown = table(page)
+    assert header[1:] == ["unbelievable", "the", "the", "end"]
+    assert [row[0] for row in rows_shown] == ["incroy", "le", "end"]
+    expected = merge_tokens(head("cross", 1, 3, trace), rows, columns)
     np.testing.assert_allclose(weights(page), expected, atol=1e-4)
     np.testing.assert_allclose(weights(page).sum(axis=1), 1, atol=3e-4)
     page.get_by_role("button", name="Encoder self-attention", exact=True).click()
     expect(page.locator(".hu-data-table tbody tr")).to_have_count(4)
-    expected = merged(head("encoder", 1, 3, trace), columns, columns)
+    expected = merge_tokens(head("encoder", 1, 3, trace), columns, columns)
     np.testing.assert_allclose(weights(page), expected, atol=1e-4)
 
 

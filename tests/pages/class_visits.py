@@ -1,4 +1,4 @@
-"""Actions and checks of the tests of the Class page."""
+"""Helpers to test the Class page: join a class, click, and read what the page shows."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from transformer.ui.services import live_classes
 from transformer.ui.shell.registry import CLASS
 from transformer.ui.shell.visitor import new_id
 
-TOKEN = "a token of the test's"
+TEACHER_TOKEN = "teacher-token-for-tests"
 
 
 @pytest.fixture
 def token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     file = tmp_path / "limits.toml"
-    file.write_text(f'teacher_token = "{TOKEN}"\nclass_members = 2\n')
+    file.write_text(f'teacher_token = "{TEACHER_TOKEN}"\nclass_members = 2\n')
     monkeypatch.setenv("HEADS_UP_LIMITS", str(file))
-    return TOKEN
+    return TEACHER_TOKEN
 
 
 def with_visitor_id(app: AppTest) -> AppTest:
@@ -34,8 +34,7 @@ def with_visitor_id(app: AppTest) -> AppTest:
 
 
 def rerun(app: AppTest) -> AppTest:
-    """Rerun the page to which the session was redirected, as a browser that follows a class
-    does."""
+    """Rerun the page after a redirect, as the browser of a class member does."""
     if app.session_state["page"] != "app.py":
         app.switch_page(app.session_state["page"])
     app.run()
@@ -56,7 +55,7 @@ def field(app: AppTest, label: str) -> Any:
 
 def open_as_teacher(visit: Visit, page: str = CLASS, **params: Any) -> AppTest:
     app = with_visitor_id(visit(CLASS, **params))
-    field(app, "Token").input(TOKEN)
+    field(app, "Token").input(TEACHER_TOKEN)
     field(app, "Your name").input("Ms Curie")
     press(app, "Open a class")
     return follow_link(app, page)
@@ -69,7 +68,7 @@ def join_as_student(visit: Visit, classroom: Classroom, name: str = "", **params
 
 
 def follow_link(app: AppTest, page: str) -> AppTest:
-    """Open a page as a link of another page does."""
+    """Open a page as a link on another page does."""
     if page != CLASS:
         app.switch_page(page).run()
         assert not app.exception
@@ -82,7 +81,7 @@ def only_class() -> Classroom:
 
 
 def class_line_data(app: AppTest) -> dict[str, Any]:
-    """Return the data of the line about the class."""
+    """Return the data of the line about the class that every page shows."""
     elements = [element.proto for element in app.get("bidi_component")
              if element.proto.component_name == "heads_up.classroom"]  # fmt: skip
     return dict(json.loads(elements[0].json)) if elements else {}

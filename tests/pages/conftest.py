@@ -61,8 +61,8 @@ def component_data(app: AppTest) -> list[Any]:
 
 def visible_text(app: AppTest, *, kinds: Sequence[str] = TEXT_KINDS) -> str:
     """Return the text of all elements of these kinds, without Markdown escapes."""
-    elements = [(kind, setting) for kind in kinds for setting in app.get(kind)]
-    parts = [setting.proto.body if kind == "html" else setting.value for kind, setting in elements]
+    elements = [(kind, element) for kind in kinds for element in app.get(kind)]
+    parts = [element.proto.body if kind == "html" else element.value for kind, element in elements]
     return "\n".join(parts).replace("\\", "")
 
 
@@ -86,9 +86,9 @@ def button(app: AppTest, label: str, number: int = 0) -> Any:
 
 def measure(app: AppTest, label: str, status: str = "done") -> None:
     """Click this button and wait for the process that it starts."""
-    press = button(app, label)
-    press.click().run()
-    key = str(press.key).removeprefix("ask-")
+    clicked = button(app, label)
+    clicked.click().run()
+    key = str(clicked.key).removeprefix("ask-")
     deadline = time.monotonic() + 100
     while computation_service().status(key).live and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -98,7 +98,7 @@ def measure(app: AppTest, label: str, status: str = "done") -> None:
 
 
 def download_labels(app: AppTest) -> list[str]:
-    """Return the labels of the files that the page offers."""
+    """Return the labels of the download links on the page."""
     html = "\n".join(element.proto.body for element in app.get("html"))
     return re.findall(r'<a class="hu-download[^>]*>(.*?)</a>', html)
 
@@ -117,8 +117,7 @@ def view(app: AppTest) -> Any:
 
 @pytest.fixture(scope="session", autouse=True)
 def streamlit_fixes() -> None:
-    """Apply the fixes that `app.py` applies, which a page opened by its own address does not
-    run."""
+    """Apply the fixes of `app.py`, which does not run when `AppTest` opens another page."""
     install()
 
 
@@ -167,7 +166,7 @@ def computing_process(visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
-    """Return jobs with a low limit whose runs stay queued for ever."""
+    """Return jobs with a low limit whose runs stay queued."""
     limits = Limits(workers=1, parameters=1_000_000, upload_bytes=2000, runs_per_visitor=3)
     service = Jobs(tmp_path / "runs", limits, executor=lambda queue, limits: IdleExecutor())
     monkeypatch.setattr(live_jobs, "jobs", lambda: service)

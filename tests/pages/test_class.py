@@ -12,7 +12,7 @@ from PIL import Image
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.class_visits import (
-    TOKEN,
+    TEACHER_TOKEN,
     class_line_data,
     field,
     follow_link,
@@ -188,7 +188,7 @@ def test_a_second_class_starts_without_the_firsts_state(visit: Visit) -> None:
     student = join_as_student(visit, only_class())
     assert heading(student) == "Attention"
     live_classes.classes().end(teacher.session_state["visitor"])
-    classroom = live_classes.classes().open(TOKEN, teacher.session_state["visitor"])
+    classroom = live_classes.classes().open(TEACHER_TOKEN, teacher.session_state["visitor"])
     live_classes.classes().join(classroom.code, student.session_state["visitor"])
     rerun(teacher)
     assert classroom.view_to_follow is not None

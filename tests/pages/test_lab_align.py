@@ -1,4 +1,4 @@
-"""Word alignment: the leaderboard, one sentence, and links of the visitor's own."""
+"""Word alignment: the leaderboard, one sentence, and links typed by the visitor."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def report_and_key(checkpoints: Path) -> tuple[dict[str, Any], str]:
 
 
 @pytest.fixture
-def measured(report_and_key: tuple[dict[str, Any], str], tmp_path: Path) -> dict[str, Any]:
+def stored_report(report_and_key: tuple[dict[str, Any], str], tmp_path: Path) -> dict[str, Any]:
     store_result(tmp_path / "runs", *report_and_key)
     return report_and_key[0]
 
@@ -38,10 +38,10 @@ def open_lab(visit: Visit, **params: str) -> AppTest:
     return visit("pages/lab.py", **{**fields, "target": TARGET, "exact": "1", **params})
 
 
-def test_the_leaderboard_shows_the_report(visit: Visit, measured: dict[str, Any]) -> None:
+def test_the_leaderboard_shows_the_report(visit: Visit, stored_report: dict[str, Any]) -> None:
     app = open_lab(visit, **HEAD)
     assert not messages(app)
-    rates = {line["aligner"]: line["aer"] for line in reversed(measured["table"])}
+    rates = {row["aligner"]: row["aer"] for row in reversed(stored_report["table"])}
     assert "Hand-aligned** has real" in visible_text(app)
     metrics = {metric.label.split(":")[0]: metric.value for metric in app.metric}
     assert metrics["Best head"] == f"{100 * (1 - rates['head']):.1f} %"
@@ -49,34 +49,34 @@ def test_the_leaderboard_shows_the_report(visit: Visit, measured: dict[str, Any]
     assert metrics["Random"] == f"{100 * (1 - rates['chance']):.1f} %"
     data = grid(app)
     assert data["chosen"] == ["norms-input", 1, 2]
-    for line in measured["table"]:
-        if line["aligner"] == "head":
-            rate = next(
+    for row in stored_report["table"]:
+        if row["aligner"] == "head":
+            head_grid = next(
                 grid_data
                 for grid_data in data["grids"]
-                if grid_data["name"] == f"{line['by']}-{line['to']}"
+                if grid_data["name"] == f"{row['by']}-{row['to']}"
             )
-            head = int(line["layer"]), int(line["head"])
-            text = rate["descriptions"][head[0]][head[1]]
-            assert text.endswith(f"{100 * (1 - line['aer']):.1f} % agreement")
-            assert rate["marks"][head[0]][head[1]] == f"{100 * (1 - line['aer']):.0f}"
+            head = int(row["layer"]), int(row["head"])
+            text = head_grid["descriptions"][head[0]][head[1]]
+            assert text.endswith(f"{100 * (1 - row['aer']):.1f} % agreement")
+            assert head_grid["marks"][head[0]][head[1]] == f"{100 * (1 - row['aer']):.0f}"
 
 
-def test_the_python_code_gives_the_same(visit: Visit, measured: dict[str, Any]) -> None:
+def test_the_python_code_gives_the_same(visit: Visit, stored_report: dict[str, Any]) -> None:
     app = open_lab(visit, **HEAD)
-    board, element = [code.value for code in app.code][-2:]
+    leaderboard_code, head_code = [code.value for code in app.code][-2:]
     namespace: dict[str, Any] = {}
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-        run_program(board, namespace)
-        run_program(element, namespace)
+        run_program(leaderboard_code, namespace)
+        run_program(head_code, namespace)
     assert "chance" in printed.getvalue()
-    rates = [line["aer"] for line in measured["table"]]
+    rates = [row["aer"] for row in stored_report["table"]]
     assert namespace["board"].table["aer"].tolist() == pytest.approx(rates)
     assert namespace["alignment"].target == ("Elle", "cache", "un", "bateau.")
     assert namespace["alignment"].to == "input"
 
 
-def test_real_sentences_linked_by_hand_are_a_corpus_too(
+def test_sentences_with_human_made_links_are_a_corpus(
     visit: Visit, checkpoints: Path, tmp_path: Path
 ) -> None:
     """The tiny model's card names no languages, so it counts as English to French."""
@@ -89,19 +89,19 @@ def test_real_sentences_linked_by_hand_are_a_corpus_too(
         "Bundled sentences with human-made links, English to French: 12 sentences, 12 with"
         in visible_text(app)
     )
-    best = next(line for line in result["table"] if line["aligner"] == "head")
+    best = next(row for row in result["table"] if row["aligner"] == "head")
     assert app.metric[0].value == f"{100 * (1 - best['aer']):.1f} %"
     assert "Corpus.linked('fr').first(12)" in next(
         code.value for code in app.code if "leaderboard(" in code.value
     )
-    # The caption about the grammar's links is shown with those only.
+    # This caption is about links made by the grammar, which this corpus does not have.
     assert "Hand-aligned** has real" not in visible_text(app)
-    chosen = next(box for box in app.selectbox if "with gold links" in box.label)
-    assert len(chosen.options) == 12
+    sentence_menu = next(box for box in app.selectbox if "with gold links" in box.label)
+    assert len(sentence_menu.options) == 12
 
 
-def test_a_first_visit_opens_the_best_head(visit: Visit, measured: dict[str, Any]) -> None:
-    best = next(line for line in measured["table"] if line["aligner"] == "head")
+def test_a_first_visit_opens_the_best_head(visit: Visit, stored_report: dict[str, Any]) -> None:
+    best = next(row for row in stored_report["table"] if row["aligner"] == "head")
     current = view(open_lab(visit))
     selected = (current.by, current.to, current.layer, current.head)
     assert selected == (best["by"], best["to"], best["layer"], best["head"])
@@ -114,7 +114,7 @@ def test_the_best_head_replaces_the_default_head(
     assert (view(app).layer, view(app).head) == (0, 0)
     store_result(tmp_path / "runs", *report_and_key)
     app.run()
-    best = next(line for line in report_and_key[0]["table"] if line["aligner"] == "head")
+    best = next(row for row in report_and_key[0]["table"] if row["aligner"] == "head")
     current = view(app)
     selected = (current.by, current.to, current.layer, current.head)
     assert selected == (best["by"], best["to"], best["layer"], best["head"])
@@ -123,18 +123,20 @@ def test_the_best_head_replaces_the_default_head(
 
 
 def test_a_head_of_another_kind_is_not_used_as_an_aligner(
-    visit: Visit, measured: dict[str, Any]
+    visit: Visit, stored_report: dict[str, Any]
 ) -> None:
-    best = next(line for line in measured["table"] if line["aligner"] == "head")
+    best = next(row for row in stored_report["table"] if row["aligner"] == "head")
     current = view(open_lab(visit, kind="encoder", layer="0", head="1"))
     selected = (current.kind, current.by, current.to, current.layer, current.head)
     assert selected == ("cross", best["by"], best["to"], best["layer"], best["head"])
 
 
-def test_the_grid_and_the_picture_use_the_same_head(visit: Visit, measured: dict[str, Any]) -> None:
-    heads = [line for line in measured["table"] if line["aligner"] == "head"]
+def test_the_grid_and_the_picture_use_the_same_head(
+    visit: Visit, stored_report: dict[str, Any]
+) -> None:
+    heads = [row for row in stored_report["table"] if row["aligner"] == "head"]
     app = open_lab(visit, **HEAD)
-    rate = next(
+    head_row = next(
         row for row in heads
         if (row["by"], row["to"], row["layer"], row["head"]) == ("norms", "input", 1, 2)
     )  # fmt: skip
@@ -142,13 +144,13 @@ def test_the_grid_and_the_picture_use_the_same_head(visit: Visit, measured: dict
         "Shown below: **layer 1, head 2**, measured by norms, at the reading position"
         in visible_text(app)
     )
-    assert f"{100 * (1 - rate['aer']):.1f} % agreement" in visible_text(app)
+    assert f"{100 * (1 - head_row['aer']):.1f} % agreement" in visible_text(app)
     button(app, "Show the best head").click().run()
     current = view(app)
     assert (current.by, current.to, current.layer, current.head) == tuple(
         heads[0][name] for name in ("by", "to", "layer", "head")
     )
-    assert "Show the best head" not in [row.label for row in app.button]
+    assert "Show the best head" not in [element.label for element in app.button]
     assert grid(app)["chosen"] == [f"{current.by}-{current.to}", current.layer, current.head]
 
 
@@ -160,8 +162,8 @@ def test_without_gold_links_one_sentence_is_still_aligned(visit: Visit) -> None:
 
 def test_the_head_is_scored_by_the_typed_links(visit: Visit, translator: Translator) -> None:
     app = open_lab(visit, sentences="3", **HEAD)
-    typed = next(box for box in app.text_input if "source-target" in box.label)
-    typed.set_value("0-0 1-1 2?2 3-3").run()
+    links_field = next(box for box in app.text_input if "source-target" in box.label)
+    links_field.set_value("0-0 1-1 2?2 3-3").run()
     assert view(app).links == "0-0,1-1,2p2,3-3"
     trace = translator.trace(TEXT, target=TARGET)
     alignment = aligned(translator.model, trace, 1, 2, "norms", "input")
@@ -175,7 +177,7 @@ def test_the_head_is_scored_by_the_typed_links(visit: Visit, translator: Transla
     pills = next(box for box in app.get("button_group") if box.label == "Linked source words")
     pills.set_value([2]).run()
     assert view(app).links == "1-1,2-0,2p2,3-3"
-    # Another sentence has other words.
+    # Links belong to the words of one sentence.
     app.text_input(key="pages/lab.py:target").set_value("Elle cache.").run()
     assert view(app).links == ""
 
@@ -198,7 +200,7 @@ def test_address_links_that_do_not_fit_the_sentence_are_ignored(visit: Visit) ->
 
 
 def test_a_sentence_of_the_corpus_has_its_gold_links(
-    visit: Visit, measured: dict[str, Any]
+    visit: Visit, stored_report: dict[str, Any]
 ) -> None:
     app = open_lab(visit, **HEAD)
     linked_sentences = [

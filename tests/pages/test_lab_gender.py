@@ -21,9 +21,9 @@ PAGE = "pages/lab.py"
 
 
 @pytest.fixture(scope="module")
-def measured(checkpoints: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Checkpoints with an aligner head and figures."""
-    folder = tmp_path_factory.mktemp("measured") / "checkpoints"
+def evaluated(checkpoints: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder of checkpoints with an aligner head and gender figures."""
+    folder = tmp_path_factory.mktemp("evaluated") / "checkpoints"
     shutil.copytree(checkpoints / "tiny", folder / "tiny")
     save_aligner_head(folder / "tiny", ALIGNER)
     save_gender_report(folder / "tiny", REPORT)
@@ -38,11 +38,11 @@ def page_text(app: AppTest) -> str:
     return unescape(visible_text(app))
 
 
-def test_both_sentences_are_translated_and_read(visit: Visit, measured: Path) -> None:
-    app = open_lab(visit, measured)
+def test_both_sentences_are_shown_with_their_translations(visit: Visit, evaluated: Path) -> None:
+    app = open_lab(visit, evaluated)
     assert not messages(app)
     text = page_text(app)
-    translator = Translator.load(measured / "tiny", "cpu")
+    translator = Translator.load(evaluated / "tiny", "cpu")
     for pronoun in ("he", "she"):
         source = f"The doctor thanked the nurse because {pronoun} was kind."
         assert f'<span style="text-decoration:underline">{pronoun}</span> was kind.' in text
@@ -52,8 +52,8 @@ def test_both_sentences_are_translated_and_read(visit: Visit, measured: Path) ->
     assert "These heads attend most to the pronoun over WinoMT" in text
 
 
-def test_the_button_switches_the_heads_off_and_on(visit: Visit, measured: Path) -> None:
-    app = open_lab(visit, measured, pair=EXAMPLES[1])
+def test_the_button_switches_the_heads_off_and_on(visit: Visit, evaluated: Path) -> None:
+    app = open_lab(visit, evaluated, pair=EXAMPLES[1])
     assert "Without these heads" not in page_text(app)
     button(app, "Switch these heads off").click().run()
     assert not messages(app)
@@ -61,7 +61,7 @@ def test_the_button_switches_the_heads_off_and_on(visit: Visit, measured: Path) 
     text = page_text(app)
     assert "Without these heads" in text
     assert "of 4 genders differ" in text
-    translator = Translator.load(measured / "tiny", "cpu")
+    translator = Translator.load(evaluated / "tiny", "cpu")
     head = EFFECT.heads[0]
     off = switched_off(translator.model.config, [(head.kind, head.layer, head.head)])
     source = EXAMPLES[1].replace(" he ", " she ")
@@ -72,8 +72,8 @@ def test_the_button_switches_the_heads_off_and_on(visit: Visit, measured: Path) 
     assert view(app).silent == 0
 
 
-def test_the_figures_are_shown_with_their_intervals(visit: Visit, measured: Path) -> None:
-    app = open_lab(visit, measured)
+def test_the_figures_are_shown_with_their_intervals(visit: Visit, evaluated: Path) -> None:
+    app = open_lab(visit, evaluated)
     text = page_text(app)
     assert "WinoMT is a test set of 400 sentences" in text
     assert "With *he* 90% of the genders are right, with *she* 30%" in text
@@ -96,23 +96,25 @@ def test_the_figures_are_shown_with_their_intervals(visit: Visit, measured: Path
         ("The nurse <b>said</b> she " + "very " * 900, "The text has"),
     ],
 )
-def test_an_unsuitable_sentence_gets_one_plain_sentence(
-    visit: Visit, measured: Path, pair: str, reason: str
+def test_an_unsuitable_sentence_is_reported_in_one_sentence(
+    visit: Visit, evaluated: Path, pair: str, reason: str
 ) -> None:
-    app = open_lab(visit, measured, pair=pair)
+    app = open_lab(visit, evaluated, pair=pair)
     (message,) = messages(app)
     assert reason.lower() in message.lower()
-    assert "a test set of 400 sentences" in page_text(app)  # the figures do not need the sentence
+    assert "a test set of 400 sentences" in page_text(
+        app
+    )  # the figures are shown without a sentence
 
 
 def test_a_model_without_an_aligner_or_figures_says_so(
-    visit: Visit, checkpoints: Path, measured: Path, tmp_path: Path
+    visit: Visit, checkpoints: Path, evaluated: Path, tmp_path: Path
 ) -> None:
     app = open_lab(visit, checkpoints)
     assert not messages(app)
     assert "This model has no aligner head" in app.info[0].value
     folder = tmp_path / "only aligner"
-    shutil.copytree(measured / "tiny", folder / "tiny")
+    shutil.copytree(evaluated / "tiny", folder / "tiny")
     (folder / "tiny" / "winomt.json").unlink()
     app = open_lab(visit, folder)
     assert "has not been evaluated on WinoMT" in page_text(app)
@@ -120,10 +122,10 @@ def test_a_model_without_an_aligner_or_figures_says_so(
 
 
 def test_another_language_pair_says_what_is_needed(
-    visit: Visit, measured: Path, tmp_path: Path
+    visit: Visit, evaluated: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "japanese"
-    shutil.copytree(measured / "tiny", folder / "tiny")
+    shutil.copytree(evaluated / "tiny", folder / "tiny")
     card = folder / "tiny" / "README.md"
     card.write_text(card.read_text().replace("[en, fr]", "[en, ja]"), encoding="utf-8")
     app = open_lab(visit, folder)

@@ -36,7 +36,7 @@ def results(checkpoints: Path) -> dict[str, dict[str, Any]]:
 
 
 @pytest.fixture
-def measured(results: dict[str, dict[str, Any]], tmp_path: Path) -> dict[str, dict[str, Any]]:
+def stored_reports(results: dict[str, dict[str, Any]], tmp_path: Path) -> dict[str, dict[str, Any]]:
     """Store the results where the page looks for them."""
     for key, result in results.items():
         store_result(tmp_path / "runs", result, key)
@@ -69,7 +69,7 @@ def test_an_old_address_with_switches_opens_them(visit: Visit) -> None:
     assert not messages(app)
 
 
-@pytest.mark.usefixtures("measured")
+@pytest.mark.usefixtures("stored_reports")
 def test_a_button_prunes_until_the_translation_changes(
     visit: Visit, translator: Translator, results: dict[str, dict[str, Any]]
 ) -> None:
@@ -109,19 +109,21 @@ def test_a_button_prunes_until_the_translation_changes(
 
 
 def test_measured_importance_has_three_grids_and_curves(
-    visit: Visit, measured: dict[str, dict[str, Any]]
+    visit: Visit, stored_reports: dict[str, dict[str, Any]]
 ) -> None:
     app = open_lab(visit)
     assert not messages(app)
     figures = charts(app)
     assert len(figures) == 9  # gradient, ablation, curves: three kinds each
-    worse = sum(row["loss_low"] > 0 for row in measured["ablation"]["table"])
+    worse = sum(row["loss_low"] > 0 for row in stored_reports["ablation"]["table"])
     assert f"Ablating **{worse}** of 24 heads significantly increases the loss" in texts(app)
     assert "With all heads" in texts(app)
     assert not app.metric  # nothing is pruned
 
 
-def test_importance_has_two_definitions(visit: Visit, measured: dict[str, dict[str, Any]]) -> None:
+def test_importance_has_two_definitions(
+    visit: Visit, stored_reports: dict[str, dict[str, Any]]
+) -> None:
     app = open_lab(visit, pruned="position", less_encoder="3")
     assert not messages(app)
     assert "equation 2" in texts(app)
@@ -133,7 +135,7 @@ def test_importance_has_two_definitions(visit: Visit, measured: dict[str, dict[s
     after = charts(app)[0]["data"][0]
     assert before["z"] != after["z"]
     by_importance = sorted(
-        (row for row in measured["importance"]["table"] if row["kind"] == "encoder"),
+        (row for row in stored_reports["importance"]["table"] if row["kind"] == "encoder"),
         key=lambda row: row["position_normalised"],
     )
     button = next(b for b in app.button if b.label == "Show what changed")
@@ -142,7 +144,7 @@ def test_importance_has_two_definitions(visit: Visit, measured: dict[str, dict[s
     assert sorted(view(app).off.split(",")) == sorted(pruned)
 
 
-@pytest.mark.usefixtures("measured")
+@pytest.mark.usefixtures("stored_reports")
 def test_the_address_determines_the_pruned_heads(visit: Visit, translator: Translator) -> None:
     app = open_lab(visit, less_cross="8", less_encoder="3", pruned="random", seed="4")
     assert not messages(app)
@@ -166,7 +168,7 @@ def test_the_address_determines_the_pruned_heads(visit: Visit, translator: Trans
     assert not app.exception
 
 
-@pytest.mark.usefixtures("measured")
+@pytest.mark.usefixtures("stored_reports")
 def test_sliders_set_the_address_and_can_be_reset(visit: Visit) -> None:
     app = open_lab(visit, less_decoder="4000")
     assert view(app).less_decoder == 8  # all heads

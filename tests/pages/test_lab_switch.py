@@ -1,4 +1,4 @@
-"""Switch off heads: changes are stored in the address, and their effect equals the analysis's."""
+"""Switch off heads: changes are stored in the address, and their effects equal `compare`'s."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 from tests.pages.conftest import (
     Visit,
     browser_views,
+    button,
     component_data,
     messages,
     run_program,
@@ -71,14 +72,14 @@ def attention_changes(app: AppTest) -> dict[str, np.ndarray]:
 def check_comparison(app: AppTest, comparison: Comparison) -> None:
     """Check that the page shows this comparison."""
     assert not messages(app)
-    shares = attention_changes(app)
-    for kind, values in shares.items():
+    changes = attention_changes(app)
+    for kind, values in changes.items():
         np.testing.assert_allclose(values, comparison.attention(kind), atol=1e-5)
-    assert shares
+    assert changes
     table = comparison.probabilities
-    line = table.iloc[int((table.after - table.before).abs().to_numpy().argmax())]
-    if abs(line.after - line.before) >= 0.005:
-        assert f"from **{line.before:.0%}** to **{line.after:.0%}**" in main_text(app)
+    token = table.iloc[int((table.after - table.before).abs().to_numpy().argmax())]
+    if abs(token.after - token.before) >= 0.005:
+        assert f"from **{token.before:.0%}** to **{token.after:.0%}**" in main_text(app)
     if comparison.original.translation.method == "forced":
         assert "without forced decoding, the changed model writes" in main_text(app)
     else:
@@ -90,12 +91,12 @@ def test_with_all_heads_on_it_suggests_heads(visit: Visit) -> None:
     assert "Nothing is changed" in main_text(app)
     assert component_data(app)[0]["off"] == ""
     assert not attention_changes(app)
-    buttons_by_label = {button.label: button for button in app.button}
+    buttons_by_label = {element.label: element for element in app.button}
     assert buttons_by_label["Restore everything"].disabled
     buttons_by_label["Last layer of cross-attention"].click().run()
     assert view(app).off == "c1"
     assert attention_changes(app)
-    {button.label: button for button in app.button}["Restore everything"].click().run()
+    {element.label: element for element in app.button}["Restore everything"].click().run()
     assert view(app).off == ""
     assert "Nothing is changed" in main_text(app)
 
@@ -192,8 +193,8 @@ def test_all_changes_at_once_and_the_same_from_python(visit: Visit) -> None:
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         run_program(app.code[0].value, namespace)
     assert printed.getvalue()
-    for kind, shares in attention_changes(app).items():
-        np.testing.assert_allclose(shares, namespace["comparison"].attention(kind), atol=1e-5)
+    for kind, values in attention_changes(app).items():
+        np.testing.assert_allclose(values, namespace["comparison"].attention(kind), atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -228,10 +229,10 @@ def test_a_failed_comparison_leaves_the_switchboard(
     monkeypatch.setattr(switch, "cached_comparison", fail)
     app = open_lab(visit, off="e1.2")
     assert any("there is no word to compare" in message for message in messages(app))
-    assert any("off" in unpack(message.proto.bytes)[0] for message in browser_views(app))
+    assert any("off" in unpack(element.proto.bytes)[0] for element in browser_views(app))
 
 
-def test_a_long_text_and_an_unusual_one(visit: Visit) -> None:
+def test_limits_for_a_long_text_and_an_unusual_text(visit: Visit) -> None:
     app = open_lab(visit, text="hides books the lamp " * 16)
     assert "heads can be switched off for up to 128" in main_text(app)
     app = open_lab(visit, text="hides books the lamp " * 6, off="c1", blank="all")
@@ -279,7 +280,7 @@ def test_rows_and_patches_round_trip_through_the_address() -> None:
 
 def test_a_button_finds_what_changes_a_word(visit: Visit, translator: Translator) -> None:
     app = visit(PAGE, lab="switch", text=TEXT)
-    next(b for b in app.button if b.label == "Fewest heads that change a word").click().run()
+    button(app, "Fewest heads that change a word").click().run()
     assert not app.exception
     assert "nothing is changed" not in main_text(app).lower()
     config = translator.model.config

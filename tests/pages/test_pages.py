@@ -14,7 +14,7 @@ from transformer.ui.services import model_list, models
 from transformer.ui.shell.registry import HOME, PAGES
 
 TRANSLATING_PAGES = ("pages/translate.py", "pages/attention.py")
-READING = (HOME, *TRANSLATING_PAGES)
+SENTENCE_PAGES = (HOME, *TRANSLATING_PAGES)
 
 
 def test_every_page_file_is_registered() -> None:
@@ -33,32 +33,32 @@ def test_a_page_opens_by_its_address_with_the_navigation(visit: Visit, page: str
     assert dict(app.query_params).keys() <= {*PAGES[page].view.fields()}
 
 
-@pytest.mark.parametrize("page", READING)
+@pytest.mark.parametrize("page", SENTENCE_PAGES)
 def test_without_a_checkpoint_a_page_says_what_to_do(
     visit: Visit, page: str, tmp_path: Path
 ) -> None:
     for folder in (tmp_path, tmp_path / "nowhere"):
         app = visit(page, folder)
         assert app.header[0].value == "No model found"
-        words = " ".join(text.value for text in [*app.markdown, *app.code])
-        assert f"found no trained model in `{folder.name}`" in words
-        assert f"checkpoint {folder.name}/mine" in words
-        assert str(tmp_path) not in words
-        assert "HEADS_UP_CHECKPOINTS" in words
-        assert "python -m transformer train" in words
+        page_text = " ".join(text.value for text in [*app.markdown, *app.code])
+        assert f"found no trained model in `{folder.name}`" in page_text
+        assert f"checkpoint {folder.name}/mine" in page_text
+        assert str(tmp_path) not in page_text
+        assert "HEADS_UP_CHECKPOINTS" in page_text
+        assert "python -m transformer train" in page_text
         assert not component_data(app)
 
 
-@pytest.mark.parametrize("page", READING)
+@pytest.mark.parametrize("page", SENTENCE_PAGES)
 def test_an_invalid_checkpoint_is_reported_in_one_sentence(
     visit: Visit, page: str, tmp_path: Path, checkpoints: Path
 ) -> None:
-    shutil.copytree(checkpoints / "tiny", tmp_path / "cut")
-    weights = tmp_path / "cut" / "model.safetensors"
+    shutil.copytree(checkpoints / "tiny", tmp_path / "truncated")
+    weights = tmp_path / "truncated" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:1000])
     app = visit(page, tmp_path)
     assert len(app.error) == 1
-    assert "The checkpoint cut cannot be opened" in messages(app)[0]
+    assert "The checkpoint truncated cannot be opened" in messages(app)[0]
     assert "1000 bytes" in messages(app)[0]
     assert str(tmp_path) not in messages(app)[0]
 
@@ -66,19 +66,19 @@ def test_an_invalid_checkpoint_is_reported_in_one_sentence(
 def test_an_invalid_checkpoint_is_listed_but_never_the_default(
     visit: Visit, tmp_path: Path, checkpoints: Path
 ) -> None:
-    for name in ("a-cut-one", "b-of-a-list", "whole"):
+    for name in ("a-truncated", "b-not-a-config", "complete"):
         shutil.copytree(checkpoints / "tiny", tmp_path / name)
-    weights = tmp_path / "a-cut-one" / "model.safetensors"
+    weights = tmp_path / "a-truncated" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:1000])
-    (tmp_path / "b-of-a-list" / "config.json").write_text("[]")
+    (tmp_path / "b-not-a-config" / "config.json").write_text("[]")
     app = visit("pages/translate.py", tmp_path)
     assert not messages(app)
-    (choice,) = (element for element in app.selectbox if element.label == "Model")
-    assert choice.value == "whole"
-    assert choice.options == [
-        "a-cut-one (cannot be opened)",
-        "b-of-a-list (cannot be opened)",
-        f"whole · {models.format_millions(model_list.count_weights(tmp_path / 'whole'))}",
+    (model_menu,) = (element for element in app.selectbox if element.label == "Model")
+    assert model_menu.value == "complete"
+    assert model_menu.options == [
+        "a-truncated (cannot be opened)",
+        "b-not-a-config (cannot be opened)",
+        f"complete · {models.format_millions(model_list.count_weights(tmp_path / 'complete'))}",
     ]
 
 
@@ -210,7 +210,7 @@ def test_a_token_is_forced_on_translate_and_undone(visit: Visit, translator: Tra
     assert view(app).force == ""
     app = visit("pages/translate.py", text=text, force=f"1:{forced.id}")
     app.text_input[0].set_value("She hides the lamp.").run()
-    assert view(app).force == ""  # it belonged to the other sentence
+    assert view(app).force == ""  # the forced token belonged to the previous sentence
     assert not messages(app)
     assert "cannot be forced" in messages(visit("pages/translate.py", text=text, force="99:7"))[0]
 
@@ -232,18 +232,19 @@ def test_sampling_marks_tokens_from_the_tail(visit: Visit, translator: Translato
     options = {"temperature": "2.0", "top_p": "1.0", "exact": "1"}
     trace = translator.trace(text, method="sample", temperature=2.0, top_p=1.0, seed=1)
     logits = trace["hook_logits"].astype(np.float64)
-    shares = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    shares /= shares.sum(axis=-1, keepdims=True)
-    rows = zip(shares, trace.predicted_ids, strict=True)
-    before = [row[row > row[piece]].sum() for row, piece in rows]
+    probabilities = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    probabilities /= probabilities.sum(axis=-1, keepdims=True)
+    rows = zip(probabilities, trace.predicted_ids, strict=True)
+    # The probability mass of the tokens that are more probable than the sampled one.
+    masses = [row[row > row[piece]].sum() for row, piece in rows]
     steps = component_data(visit("pages/translate.py", text=text, method="sample", **options))[1][
         "steps"
     ]
     assert [step.get("tail") for step in steps] == [
-        pytest.approx(share, abs=1e-4) if share >= 0.9 else None for share in before
+        pytest.approx(mass, abs=1e-4) if mass >= 0.9 else None for mass in masses
     ]
     assert any("tail" in step for step in steps)
-    plain = component_data(visit("pages/translate.py", text=text, method="sample", exact="1"))[1][
-        "steps"
-    ]
-    assert not any("tail" in step for step in plain)  # only tokens of the top 0.9 are drawn
+    default_steps = component_data(
+        visit("pages/translate.py", text=text, method="sample", exact="1")
+    )[1]["steps"]
+    assert not any("tail" in step for step in default_steps)  # by default top-p is 0.9

@@ -27,7 +27,7 @@ WHY = "pages/why.py"
 
 @pytest.fixture
 def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
-    """Replace the server's jobs by jobs whose runs stay queued for ever."""
+    """Replace the server's jobs by jobs whose runs stay queued."""
     service = Jobs(tmp_path / "runs", Limits(), executor=lambda queue, limits: IdleExecutor())
     monkeypatch.setattr(live_jobs, "jobs", lambda: service)
     monkeypatch.setattr(live_jobs, "time_estimate", lambda config, pairs=(): Estimate(1, 1, 1.0))

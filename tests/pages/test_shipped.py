@@ -1,4 +1,4 @@
-"""Runs included with the app: shown to everybody, with no controls."""
+"""Runs shipped with the app: everybody sees them, and nobody can control them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PAGE = "pages/train.py"
 TOKENS = {"src": ["a", "b"], "tgt": ["<s>", "b"], "predicted": ["b", "a"]}
 
 
-def run_in(folder: Path, name: str, config: RunConfig) -> RunFolder:
+def write_run(folder: Path, name: str, config: RunConfig) -> RunFolder:
     """Write a run of two steps with a film, as `docs/shipped_runs.py` does."""
     run = RunFolder(folder / name)
     run.path.mkdir(parents=True)
@@ -42,14 +42,16 @@ def run_in(folder: Path, name: str, config: RunConfig) -> RunFolder:
 
 @pytest.fixture
 def folder(tmp_path: Path, checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return checkpoints: `tiny`, a task's run, and early saves of `tiny`."""
+    """Return a folder with `tiny` and two shipped runs: reverse, and the training of `tiny`."""
     copy = Path(shutil.copytree(checkpoints, tmp_path / "checkpoints"))
-    toy = run_in(copy / RUNS, "toy-reverse", make_run_config("reverse", title="Reverse a sequence"))
+    toy = write_run(
+        copy / RUNS, "toy-reverse", make_run_config("reverse", title="Reverse a sequence")
+    )
     write_checkpoint(toy.path)
     toy.append_metrics({"step": 2, "loss": 0.5})
     toy.append_metrics({"step": 2, "valid_loss": 0.4, "sequence_accuracy": 0.75})
     film = FilmRun(title="The training of tiny", checkpoint="tiny")
-    early_run = run_in(copy / RUNS, "training", film)
+    early_run = write_run(copy / RUNS, "training", film)
     early_run.append_metrics({"step": 2, "valid_loss": 2.5, "bleu": 31.2})
     jobs = Jobs(
         tmp_path / "runs",
@@ -62,14 +64,14 @@ def folder(tmp_path: Path, checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -
     return copy
 
 
-def test_the_train_page_lists_them_before_any_training(visit: Visit, folder: Path) -> None:
+def test_the_train_page_lists_shipped_runs_to_a_new_visitor(visit: Visit, folder: Path) -> None:
     app = visit(PAGE, folder)
     assert "Trained runs" in visible_text(app)
     assert "step 2 · 75 % correct" in visible_text(app)
-    labels = [link.proto.label.replace("\\", "") for link in app.get("page_link")]
-    assert "**Reverse a sequence**" in labels
-    assert "**The training of tiny**" in labels
-    assert labels.count("Open a trained one: reverse →") == 1  # on the card of its task
+    links = [link.proto.label.replace("\\", "") for link in app.get("page_link")]
+    assert "**Reverse a sequence**" in links
+    assert "**The training of tiny**" in links
+    assert links.count("Open a trained one: reverse →") == 1  # on the card of its task
     assert "You have no runs yet" in visible_text(app)
     assert "Other visitors' runs" not in visible_text(app)
 
@@ -89,7 +91,7 @@ def test_a_shipped_run_has_a_film_and_no_controls(visit: Visit, folder: Path) ->
     assert app.selectbox[0].value == "reverse"
 
 
-def test_it_is_a_model_on_every_other_page(visit: Visit, folder: Path) -> None:
+def test_a_shipped_run_is_a_model_on_the_other_pages(visit: Visit, folder: Path) -> None:
     app = visit(PAGE, folder, run="toy-reverse")
     app.button("go-pages/translate.py").click().run()
     assert not messages(app)
@@ -97,7 +99,7 @@ def test_it_is_a_model_on_every_other_page(visit: Visit, folder: Path) -> None:
     assert app.text_input[0].label == "Source"
     app = visit("pages/translate.py", folder)
     model = next(box for box in app.selectbox if box.label == "Model")
-    names = [option.split(" · ")[0] for option in model.options]  # the number of weights follows
+    names = [option.split(" · ")[0] for option in model.options]  # without the number of weights
     assert names == ["tiny", "toy: Reverse a sequence"]
     model.select("toy-reverse").run()
     assert app.text_input[0].value == "a b c"
@@ -127,14 +129,14 @@ def film(app: AppTest) -> dict[str, Any]:
     return next(data for data in component_data(app) if "probes" in data)
 
 
-def test_heads_are_beside_the_curves_with_what_to_look_for(
+def test_the_film_is_next_to_the_curves_with_a_hint_what_to_look_for(
     visit: Visit,
     folder: Path,
 ) -> None:
     app = visit(PAGE, folder, run="toy-reverse")
     assert not messages(app)
     assert TASKS["reverse"].look_for in visible_text(app)
-    kinds = [[setting.type for setting in column] for column in app.columns]
+    kinds = [[element.type for element in column] for column in app.columns]
     [left] = [column for column in kinds if "bidi_component" in column]
     right = kinds[kinds.index(left) + 1]
     assert [kind for kind in right if kind in ("plotly_chart", "html")] == [
@@ -149,7 +151,7 @@ def test_the_film_of_an_ended_run_shows_its_last_frame(
     app = visit(PAGE, folder, run="toy-reverse")
     data = film(app)
     assert data["steps"][0] == 0
-    assert data["start"]["step"] == -1, "the newest"
+    assert data["start"]["step"] == -1, "the newest step"
     assert not data["play"]
     first, last = data["probes"][0]["captions"]["cross"]
     assert first.startswith("Before the first step: the largest weight of a row is 50% on average")

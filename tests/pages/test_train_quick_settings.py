@@ -8,7 +8,7 @@ import pytest
 import streamlit
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, component_data, messages, view, visible_text
+from tests.pages.conftest import ROOT, Visit, component_data, messages, view, visible_text
 from tests.pages.train_visits import OTHER_VISITOR, PAGE, submit_run, write_run
 from tests.session import SessionDict
 from transformer.jobs import Jobs
@@ -77,11 +77,11 @@ def test_another_visitors_run_is_kept_and_its_pairs_stay_private(visit: Visit, j
     app = visit(PAGE, run=name)
     setting_menu(app, "Positions").select("none").run()
     assert {run.name for run in jobs.runs()} == {name, view(app).run}
-    private = make_run_config(title="Diary", settings={"d_model": 16, "n_heads": 2, "d_ff": 16})
-    assert isinstance(private, PairsRun)
-    pairs = jobs.submit(private, OTHER_VISITOR, {PAIRS_FILE: b"dear diary\tI know\n"})
-    jobs.share(pairs, OTHER_VISITOR, True)
-    assert not [element for element in visit(PAGE, run=pairs).selectbox if element.label == "Heads"]
+    diary = make_run_config(title="Diary", settings={"d_model": 16, "n_heads": 2, "d_ff": 16})
+    assert isinstance(diary, PairsRun)
+    name = jobs.submit(diary, OTHER_VISITOR, {PAIRS_FILE: b"dear diary\tI know\n"})
+    jobs.share(name, OTHER_VISITOR, True)
+    assert not [element for element in visit(PAGE, run=name).selectbox if element.label == "Heads"]
 
 
 def test_the_watched_matrix_exists_in_the_changed_model() -> None:
@@ -91,7 +91,7 @@ def test_the_watched_matrix_exists_in_the_changed_model() -> None:
 
 
 def test_a_queued_run_shows_a_film_of_its_task(visit: Visit, jobs: Jobs) -> None:
-    jobs._shipped = __import__("pathlib").Path(__file__).resolve().parents[2] / "checkpoints/runs"
+    jobs._shipped = ROOT / "checkpoints/runs"
     app, name = start_run(visit)
     assert jobs.run(name).status == "queued"
     film = next(data for data in component_data(app) if "probes" in data)
@@ -131,12 +131,12 @@ def test_settings_of_the_replaced_run_apply_to_the_new_one(
     run_script({"run": old})
     assert change_setting(old, "n_heads", 1) != old
     new = change_setting(old, "n_layers", 1)
-    model = jobs.folder(new).config()
-    assert isinstance(model, TaskRun)
-    assert (model.model.n_heads, model.model.n_layers) == (1, 1)
-    assert change_setting(old, "n_layers", 1) == new  # reported once more: nothing restarts
+    config = jobs.folder(new).config()
+    assert isinstance(config, TaskRun)
+    assert (config.model.n_heads, config.model.n_layers) == (1, 1)
+    assert change_setting(old, "n_layers", 1) == new  # the same message again restarts nothing
     assert change_setting(new, "n_layers", 2) != new
-    run_script({})  # the visitor has gone to the list of runs
+    run_script({})  # the visitor has opened the list of runs
     streamlit.session_state["key"] = 4
     quick_settings._restart(old, OTHER_VISITOR, "n_layers", "key")
     assert state.page_view().run == ""

@@ -27,7 +27,8 @@ def test_a_run_on_own_sentences_is_private_until_shared(visit: Visit, jobs: Jobs
     write_checkpoint(write_run(jobs, name, "finished"))
     shared_run = submit_run(jobs)
 
-    def refused() -> list[bool]:
+    def hidden() -> list[bool]:
+        """Return whether the list, the run's page and the model menu hide the run."""
         page, model = visit(PAGE, run=name), visit("pages/translate.py", model=name)
         return [
             not any("My diary" in link.proto.label for link in visit(PAGE).get("page_link")),
@@ -35,14 +36,14 @@ def test_a_run_on_own_sentences_is_private_until_shared(visit: Visit, jobs: Jobs
             f"no checkpoint '{name}'" in " ".join(messages(model)).replace("\\", ""),
         ]
 
-    assert refused() == [True, True, True]
+    assert hidden() == [True, True, True]
     assert "A run" in visible_text(visit(PAGE, run=shared_run))
     with pytest.raises(JobError, match="is not your run"):
         jobs.share(name, "visitor-2", True)
     jobs.share(name, OTHER_VISITOR, True)
-    assert refused() == [False, False, False]
+    assert hidden() == [False, False, False]
     jobs.share(name, OTHER_VISITOR, False)
-    assert refused() == [True, True, True]
+    assert hidden() == [True, True, True]
 
 
 def test_an_unknown_run_is_reported_with_a_link_back(visit: Visit, jobs: Jobs) -> None:
@@ -148,9 +149,9 @@ def test_scores_on_few_held_out_pairs_have_a_warning_and_no_meaningless_bleu(
     assert [metric.label for metric in app.metric] == ["Validation loss", "Sequence accuracy"]
     assert "Measured on 1 held-out pair: too few" in visible_text(app)
     larger_run = submit_run(jobs)
-    longer = {**line, "bleu": 31.2, "sequences": 90}
+    more_pairs = {**line, "bleu": 31.2, "sequences": 90}
     (write_run(jobs, larger_run, "finished") / "metrics.jsonl").write_text(
-        f"{json.dumps(longer)}\n"
+        f"{json.dumps(more_pairs)}\n"
     )
     app = visit(PAGE, run=larger_run)
     assert "BLEU" in [metric.label for metric in app.metric]
@@ -188,7 +189,7 @@ def test_a_runs_model_is_offered_with_its_example_sentences(visit: Visit, jobs: 
     app.text_input[0].set_value("a b c").run()
     assert "Never seen" not in visible_text(app)
     model = next(box for box in app.selectbox if box.label == "Model")
-    names = [option.split(" · ")[0] for option in model.options]  # the number of weights follows
+    names = [option.split(" · ")[0] for option in model.options]  # without the number of weights
     assert names == ["tiny", f"run: Reverse a sequence ({name})"]
     model.select("tiny").run()
     assert app.text_input[0].label == "English"

@@ -1,4 +1,4 @@
-"""Test an ASGI app without a server, as uvicorn calls it; and a Streamlit script run."""
+"""A shared server, a call of an ASGI app as uvicorn makes it, and a Streamlit script run."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from streamlit.runtime.scriptrunner_utils.script_run_context import FragmentThre
 from benchmarks.browser import app_server
 from transformer.ui.shell.security import Asgi, Message, Scope
 
-TEACHER_TOKEN = "a token of the test's"
+TEACHER_TOKEN = "teacher-token-for-tests"
 
 
 @pytest.fixture(scope="session")
 def address(checkpoints: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A server that listens on all interfaces, as in a classroom, for tests that keep it running.
+    """Return the address of a server that listens on all interfaces, as in a classroom.
 
-    Starting one takes 4 seconds.
+    All tests share it, as starting one takes 4 seconds; they must not stop it.
     """
     folder = tmp_path_factory.mktemp("server")
     (folder / "limits.toml").write_text(f'teacher_token = "{TEACHER_TOKEN}"\n')
@@ -35,13 +35,16 @@ def address(checkpoints: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 
 def exchange_messages(
-    app: Asgi, scope: Scope, begin: str = "http.request", messages: list[Message] | None = None
+    app: Asgi,
+    scope: Scope,
+    message_type: str = "http.request",
+    messages: list[Message] | None = None,
 ) -> list[Message]:
     """Return all messages in response to a request; `messages` has them even if the app raises."""
     received: list[Message] = [] if messages is None else messages
 
     async def receive() -> Message:
-        return {"type": begin}
+        return {"type": message_type}
 
     async def send(message: Message) -> None:
         received.append(message)
@@ -52,6 +55,6 @@ def exchange_messages(
 
 @pytest.fixture
 def in_script_run() -> Iterator[None]:
-    before = script_run_context._thread_state.set(FragmentThreadState())
+    token = script_run_context._thread_state.set(FragmentThreadState())
     yield
-    script_run_context._thread_state.reset(before)
+    script_run_context._thread_state.reset(token)

@@ -14,8 +14,8 @@ from transformer.ui.streamlit_fixes.fragment_references import without_reference
 FRAGMENT = "fragment"
 
 
-def _queued(cached: bool) -> ForwardMsgQueue:
-    """Return a page's first run in the queue: a fragment's element, in full or as a reference."""
+def _queue_with_element(cached: bool) -> ForwardMsgQueue:
+    """Return the queue after a page's first run: one element of a fragment, complete or cached."""
     message = ForwardMsg()
     message.metadata.delta_path[:] = [0, 0]
     if cached:
@@ -31,11 +31,11 @@ def _queued(cached: bool) -> ForwardMsgQueue:
 @pytest.mark.parametrize("cached", [False, True])
 def test_streamlit_alone_loses_a_cached_element(cached: bool) -> None:
     """The rerun does not redraw the reference's position, yet the reference stays."""
-    queue = _queued(cached)
+    queue = _queue_with_element(cached)
     queue.clear(retain_lifecycle_msgs=True, fragment_ids_this_run=[FRAGMENT])
     assert len(queue.flush()) == int(cached)
 
 
-def test_plain_python_is_left_alone() -> None:
+def test_outside_a_script_run_the_fix_does_nothing() -> None:
     with without_references():
         pass

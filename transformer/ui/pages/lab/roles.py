@@ -177,9 +177,9 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.roles.head_measures import measure_heads
 
 translator = Translator.load({str(models.public_path(model.name))!r})
-measured = measure_heads(translator, {corpus.python_code(model, texts)})
-print(measured.table())
-print(head_roles(measured)[0])""",
+heads = measure_heads(translator, {corpus.python_code(model, texts)})
+print(heads.table())
+print(head_roles(heads)[0])""",
     )
 
 

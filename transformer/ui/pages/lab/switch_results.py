@@ -260,6 +260,6 @@ def _program(model: Model, folder: str, view: Lab, plan: Plan) -> str:
             f"original=trace{decoding})",
             "print(comparison.translation.text)",
             "print(comparison.probabilities)  # of the original's tokens, before and after",
-            'print(comparison.attention("cross"))  # how far every head moved',
+            'print(comparison.attention("cross"))  # change in every head',
         ]
     )

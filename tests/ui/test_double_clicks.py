@@ -20,7 +20,7 @@ class FakeJobs:
     """Record the calls to jobs."""
 
     def __init__(self) -> None:
-        self.names = ["there already"]
+        self.names = ["existing"]
 
     def submit(self, *_: Any, **__: Any) -> str:
         self.names.append(f"run-{len(self.names)}")
@@ -49,7 +49,7 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> FakeJobs:
 def test_a_double_click_starts_one_run(jobs: FakeJobs) -> None:
     for _ in range(2):
         example_runs._start(example_runs.EXAMPLE_RUNS[0])
-    assert jobs.names == ["there already", "run-1"]
+    assert jobs.names == ["existing", "run-1"]
     assert state.view(Train).run == "run-1"
     state.change(run="")
     example_runs._start(example_runs.EXAMPLE_RUNS[0])  # a later, separate click
@@ -57,12 +57,10 @@ def test_a_double_click_starts_one_run(jobs: FakeJobs) -> None:
 
 
 def test_a_double_click_replaces_the_selected_run_once(jobs: FakeJobs) -> None:
-    state.change(run="there already")
+    state.change(run="existing")
     for _ in range(2):
-        draft.submit(
-            example_runs.run_config(example_runs.EXAMPLE_RUNS[0]), {}, open_run="there already"
-        )
-    assert jobs.names == ["there already", "run-1"]
+        draft.submit(example_runs.run_config(example_runs.EXAMPLE_RUNS[0]), {}, open_run="existing")
+    assert jobs.names == ["existing", "run-1"]
     assert state.view(Train).run == "run-1"
 
 
@@ -72,13 +70,13 @@ def test_a_double_click_replaces_the_selected_run_once(jobs: FakeJobs) -> None:
 def test_a_double_click_starts_one_race(jobs: FakeJobs, begin: Any) -> None:
     for _ in range(2):
         begin()
-    assert jobs.names == ["there already", "run-1"]
+    assert jobs.names == ["existing", "run-1"]
     assert state.view(Train).race == "run-1"
 
 
 def test_a_deleted_run_is_deselected(jobs: FakeJobs) -> None:
-    state.change(run="there already")
+    state.change(run="existing")
     for _ in range(2):
-        finished_run._delete("there already", "ann")
+        finished_run._delete("existing", "ann")
     assert jobs.names == []
     assert state.view(Train).run == ""
