@@ -1,4 +1,4 @@
-"""Whole words by default, one toggle for tokens and code; a long sentence below its field."""
+"""Whole words by default, tokens and code by a toggle; a sentence too long for its field."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ LONG = f"{MEDIUM} {MEDIUM}"
 
 def test_the_toggle_is_kept_from_page_to_page(app: str, page: Page, translator: Translator) -> None:
     page.goto(f"{app}/translate?text={TEXT}")
-    chosen = page.locator(".hu-chosen .hu-chip")
-    expect(chosen).to_have_text(translator.translate(TEXT).text.split())
+    output = page.locator(".hu-chosen .hu-chip")
+    expect(output).to_have_text(translator.translate(TEXT).text.split())
     expect(page.locator(".hu-pieces")).to_have_count(0)
     wait_for_script_run(page)
     page.get_by_test_id("stCheckbox").filter(has_text="Show tokens").locator("label").click()
-    expect(chosen).to_have_text(list(translator.translate(TEXT).tokens))
+    expect(output).to_have_text(list(translator.translate(TEXT).tokens))
     wait_for_script_run(page)
     page.get_by_role("link", name="Attention", exact=True).click()
     expect(page.locator(".hu-code")).to_contain_text("trace.weights")
@@ -50,7 +50,7 @@ def test_a_click_on_a_word_pins_it_in_every_head(page: Page, tmp_path: Path) -> 
     canvas.focus()
     for key in ("ArrowRight", "ArrowDown", "ArrowDown"):  # a, red, umbrella
         page.keyboard.press(key)
-    page.set_viewport_size({"width": 1400, "height": 500})  # the page continues below
+    page.set_viewport_size({"width": 1400, "height": 500})  # so short that the page can scroll
     before = canvas.bounding_box()
     page.keyboard.press("Enter")
     expect(page.locator(".hu-pinword[aria-pressed=true]")).to_have_text("umbrella")
@@ -60,13 +60,13 @@ def test_a_click_on_a_word_pins_it_in_every_head(page: Page, tmp_path: Path) -> 
     after = canvas.bounding_box()
     assert before
     assert after
-    assert after["y"] == pytest.approx(before["y"], abs=2)  # the selection stays in place
+    assert after["y"] == pytest.approx(before["y"], abs=2)  # the page must not scroll
     page.keyboard.press("Enter")
     expect(page.locator(".hu-pinned")).to_be_hidden()
 
 
 @pytest.mark.parametrize(("width", "below"), [(1400, [LONG]), (390, [MEDIUM, LONG])])
-def test_text_that_a_field_cuts_is_shown_below_it(
+def test_text_too_long_for_its_field_is_shown_below_it(
     app: str, new_page: NewPage, width: int, below: list[str]
 ) -> None:
     page = new_page(width)
@@ -75,7 +75,7 @@ def test_text_that_a_field_cuts_is_shown_below_it(
         field = page.get_by_role("textbox", name="English").first
         expect(field).to_have_value(text)
         wait_for_script_run(page)
-        cut = field.evaluate("(node) => node.scrollWidth > node.clientWidth")
+        is_cut_off = field.evaluate("(node) => node.scrollWidth > node.clientWidth")
         full_text = page.get_by_test_id("stCaptionContainer").get_by_text(text, exact=True)
         assert full_text.filter(visible=True).count() == (text in below)
-        assert not cut or text in below
+        assert not is_cut_off or text in below

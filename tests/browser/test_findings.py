@@ -17,18 +17,18 @@ pytestmark = pytest.mark.browser
 
 def test_a_finding_is_run_survives_a_reload_and_can_be_cancelled(app: str, page: Page) -> None:
     page.goto(f"{app}/findings?sentences=11")
-    run_over = "measured over these sentences."
-    expect(page.get_by_text(f"0 of {len(FINDINGS)} {run_over}")).to_be_visible()
+    measured_over = "measured over these sentences."
+    expect(page.get_by_text(f"0 of {len(FINDINGS)} {measured_over}")).to_be_visible()
     wait_for_script_run(page)
     expect(page.get_by_text("not measured yet")).to_have_count(len(FINDINGS))
     page.get_by_role("button", name="Some encoder heads attend to one fixed offset").click()
     expect(page).to_have_url(re.compile("finding=positional"))
     page.get_by_role("button", name="Run", exact=True).click()
-    refuted = page.get_by_text(re.compile("Refuted$"))  # an icon precedes it
+    refuted = page.get_by_text(re.compile("Refuted$"))  # after an icon
     expect(refuted.first).to_be_visible()
     wait_for_script_run(page)
     page.reload()
-    expect(page.get_by_text(f"1 of {len(FINDINGS)} {run_over}")).to_be_visible()
+    expect(page.get_by_text(f"1 of {len(FINDINGS)} {measured_over}")).to_be_visible()
     expect(page.get_by_text("None of 8 encoder heads is shown to be positional")).to_be_visible()
     expect(refuted).to_have_count(3)  # in the summary, in its row, and on its card
     expect(page.get_by_text("The claim needs > 90% of the rows")).to_be_visible()
@@ -36,16 +36,16 @@ def test_a_finding_is_run_survives_a_reload_and_can_be_cancelled(app: str, page:
     expect(page.locator(".js-plotly-plot")).to_have_count(1)
     with page.expect_download() as download:
         page.get_by_role("link", name="Figures (.csv)").click()
-    head = download.value.path().read_text().splitlines()[0]
-    assert head.startswith("label,layer,head,offset,share,low,high,positional,role")
+    header = download.value.path().read_text().splitlines()[0]
+    assert header.startswith("label,layer,head,offset,share,low,high,positional,role")
     wait_for_script_run(page)
     # With other sentences, the row keeps the latest result, with its date and sentences.
     page.goto(f"{app}/findings?sentences=10")
-    expect(page.get_by_text(f"0 of {len(FINDINGS)} {run_over}")).to_be_visible()
-    today = time.strftime("%b %Y, 11 sentences (", time.gmtime())
-    expect(page.get_by_text(today)).to_have_count(0)
+    expect(page.get_by_text(f"0 of {len(FINDINGS)} {measured_over}")).to_be_visible()
+    date_and_sentences = time.strftime("%b %Y, 11 sentences (", time.gmtime())
+    expect(page.get_by_text(date_and_sentences)).to_have_count(0)
     page.get_by_text("Show numbers").click()
-    expect(page.get_by_text(today)).to_have_count(1)
+    expect(page.get_by_text(date_and_sentences)).to_have_count(1)
     expect(refuted).to_have_count(2)
     wait_for_script_run(page)
     page.get_by_role("button", name="Run all").click()

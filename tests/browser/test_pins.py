@@ -1,4 +1,4 @@
-"""A pinned word: every head coloured by its attention to it. Also the notices of heads."""
+"""A pinned word colours every head by its attention to the word; notices link to heads."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ NAMES = {
 }
 
 
-def umbrella(kind: str, direction: str) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    """Return the value of each head's colour, (layers, heads), with "umbrella" (tokens 2 and 3)
-    pinned."""
+def umbrella_max(kind: str, direction: str) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    """Return each head's greatest attention between "umbrella" (tokens 2 and 3) and another word,
+    (layers, heads), in the direction "to" or "from"."""
     values = np.zeros((LAYERS, HEADS))
-    # The other words, as rows and as columns; after "?" the hostile tokens are one word.
-    other_groups = [[0], [1], [5, 6]] if kind == "encoder" else [[0], [1, 2], [3]]
+    # Positions of the other words; the two hostile tokens after "?" are one word.
+    other_words = [[0], [1], [5, 6]] if kind == "encoder" else [[0], [1, 2], [3]]
     for layer in range(LAYERS):
         weights = TRACE.weights(kind, layer).astype(float)
         if direction == "to":
-            sums = [weights[:, rows][:, :, [2, 3]].sum(-1).mean(-1) for rows in other_groups]
+            sums = [weights[:, rows][:, :, [2, 3]].sum(-1).mean(-1) for rows in other_words]
         else:
-            sums = [weights[:, [2, 3]][:, :, rows].sum(-1).mean(-1) for rows in other_groups]
+            sums = [weights[:, [2, 3]][:, :, rows].sum(-1).mean(-1) for rows in other_words]
         values[layer] = np.max(sums, axis=0)
     return values
 
@@ -47,23 +47,23 @@ def pin(page: Page, word: str) -> None:
     page.get_by_role("toolbar", name="Pin a word").get_by_role("button", name=word).click()
 
 
-def test_every_head_has_the_colour_and_the_number_of_the_word(page: Page, tmp_path: Path) -> None:
+def test_every_head_shows_its_attention_to_the_pinned_word(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, TRACE, view="heads")
     panel = page.locator(".hu-pinned")
     expect(panel).to_be_hidden()
     pin(page, "umbrella")
     expect(panel).to_be_visible()
     directions = {"Attention to it": ["to"], "Attention from it": ["from"], "Both": ["to", "from"]}
-    for label, used in directions.items():
+    for label, selected in directions.items():
         panel.get_by_role("button", name=label, exact=True).click()
-        kinds = ["encoder", "cross"] if "to" in used else ["encoder"]
+        kinds = ["encoder", "cross"] if "to" in selected else ["encoder"]
         expect(panel.locator("section[data-kind]")).to_have_count(len(kinds))
-        listed = []
+        all_weights = []
         for kind in kinds:
             expected = np.max(
                 [
-                    umbrella(kind, direction)
-                    for direction in used
+                    umbrella_max(kind, direction)
+                    for direction in selected
                     if (kind, direction) != ("cross", "from")
                 ],
                 axis=0,
@@ -76,11 +76,11 @@ def test_every_head_has_the_colour_and_the_number_of_the_word(page: Page, tmp_pa
                 assert float(title.rsplit(", ", 1)[1]) == pytest.approx(
                     expected[layer, head], abs=0.001
                 )
-            listed += expected.ravel().tolist()
+            all_weights += expected.ravel().tolist()
         displayed = [
             float(text.strip("> ")) for text in panel.locator(".hu-pinweight").all_inner_texts()
         ]
-        assert displayed == pytest.approx(sorted(listed, reverse=True)[:5], abs=0.001)
+        assert displayed == pytest.approx(sorted(all_weights, reverse=True)[:5], abs=0.001)
 
 
 def test_the_strongest_head_opens_with_lines_and_a_second_click_unpins(
@@ -97,7 +97,7 @@ def test_the_strongest_head_opens_with_lines_and_a_second_click_unpins(
     expect(page.locator(f".hu-controls [data-kind={kind}]")).to_have_attribute(
         "aria-pressed", "true"
     )
-    # Its columns are announced as the pinned ones.
+    # The readout is about the pinned word's last token.
     expect(page.locator(".hu-reading")).to_contain_text("brella")
     pin(page, "umbrella")
     expect(page.locator(".hu-pinned")).to_be_hidden()
@@ -138,8 +138,8 @@ def test_a_file_opens_with_the_pinned_word_and_fits(
 
 def test_notices_link_to_their_heads_and_are_plain_text(page: Page, tmp_path: Path) -> None:
     notices = [
-        Notice((("Here ", False), (HOSTILE[0], True)), look)
-        for look in [{"view": "heads", "kind": "encoder", "layer": 2, "head": 1, "tokens": "q1"}]
+        Notice((("Here ", False), (HOSTILE[0], True)), state)
+        for state in [{"view": "heads", "kind": "encoder", "layer": 2, "head": 1, "tokens": "q1"}]
     ]
     html = explorer_page([ExplorerData(TRACE)], {"view": "heatmap"}, notices=notices)
     open_html(page, tmp_path, html)
@@ -169,7 +169,7 @@ def test_the_pin_is_in_the_address_of_the_app(app: str, page: Page, new_page: Ne
     expect(second.locator(".hu-pinword[aria-pressed=true]")).to_have_text("baker")
     displayed = [element.locator(".hu-clearest").inner_text() for element in (page, second)]
     assert displayed[0] == displayed[1]
-    # In another sentence it would be another word.
+    # Another sentence removes the pin.
     page.get_by_role("textbox", name="English").fill("She hides the lamp.")
     expect(page.locator(".hu-pinwords")).to_contain_text("lamp")
     expect(page.locator(".hu-pinned")).to_be_hidden()
@@ -184,7 +184,7 @@ def test_advanced_options_are_one_click_away(page: Page, tmp_path: Path) -> None
     expect(more).to_have_text("Fewer options")
     colour.select_option("linear")
     more.click()
-    expect(colour).to_be_visible()  # a set option stays visible
+    expect(colour).to_be_visible()  # an option with another value than its default stays visible
     expect(page.get_by_label("Start and end")).to_have_count(0)
 
 
@@ -197,4 +197,4 @@ def test_a_decoding_step_opens_its_attention_row(app: str, page: Page) -> None:
     page.get_by_role("button", name="Attention in step 2", exact=True).press("Enter")
     page.wait_for_url("**/attention?**tokens=q1**")
     expect(page.locator(".hu-reading .hu-button")).to_be_visible()  # a row is pinned
-    assert "kind" not in page.url  # cross-attention, as on a first visit
+    assert "kind" not in page.url  # cross-attention is the default

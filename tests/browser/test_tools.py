@@ -82,7 +82,7 @@ def test_help_explains_the_view_and_restores_the_focus(page: Page, tmp_path: Pat
         assert page.evaluate(
             "document.activeElement === document.body || !!document.activeElement.closest('dialog')"
         )
-    page.keyboard.press("h")  # has no effect here
+    page.keyboard.press("h")  # behind the sheet, the key has no effect
     page.keyboard.press("Escape")
     expect(sheet).to_be_hidden()
     expect(page.locator(".hu-canvas")).to_be_focused()
@@ -133,10 +133,10 @@ def test_the_keys_do_what_the_help_sheet_says(page: Page, tmp_path: Path) -> Non
     for kind in ("Encoder self-attention", "Decoder self-attention", "Cross-attention"):
         page.keyboard.press("k")
         expect(kinds).to_have_text(kind)
-    exactly = page.get_by_role("button", name="Show tokens", exact=True)
+    tokens_button = page.get_by_role("button", name="Show tokens", exact=True)
     for value, name in (("false", "Layer 1, head 4"), ("true", "Layer 0, head 3")):
         page.keyboard.press("w")
-        expect(exactly).to_have_attribute("aria-pressed", value)
+        expect(tokens_button).to_have_attribute("aria-pressed", value)
         expect(title).to_have_text(name)
     special = page.get_by_role("combobox", name="Start and end")
     for value in ("dimmed", "hidden", "shown"):
@@ -184,9 +184,9 @@ def test_keys_are_ignored_in_form_fields_and_with_modifiers(page: Page, tmp_path
     expect(page.locator(".hu-kinds [aria-pressed=true]")).to_have_text("Cross-attention")
 
 
-def test_a_notebooks_frame_works_like_the_page(page: Page, tmp_path: Path) -> None:
-    displayed = ExplorerView([ExplorerData(TRACE)], {"view": "heatmap", "layer": 1, "head": 2})
-    open_html(page, tmp_path, f"<p>{displayed._repr_html_()}</p>")
+def test_the_explorer_in_a_notebooks_frame_has_keys_and_exports(page: Page, tmp_path: Path) -> None:
+    explorer = ExplorerView([ExplorerData(TRACE)], {"view": "heatmap", "layer": 1, "head": 2})
+    open_html(page, tmp_path, f"<p>{explorer._repr_html_()}</p>")
     notebook_frame = page.frame_locator("iframe")
     expect(notebook_frame.locator(".hu-title")).to_have_text("Layer 1, head 2")
     notebook_frame.locator(".hu-canvas").focus()

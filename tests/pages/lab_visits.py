@@ -1,4 +1,4 @@
-"""Actions and checks of the tests of the Heads lab."""
+"""Helpers to test the Heads lab: store results, and find the grid and the buttons."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def store_result(runs: Path, result: dict[str, Any], key: str) -> None:
 
 
 def run_report(checkpoints: Path, corpus: Corpus, report_name: str) -> tuple[dict[str, Any], str]:
-    """Return the result of a report and its key."""
+    """Return the result of a report on the model `tiny`, and the key under which it is stored."""
     folder = checkpoints / "tiny"
     result = report(Translator.load(folder, "cpu"), corpus, report_name)
     return result.to_dict(), report_computation(
@@ -34,8 +34,8 @@ def run_report(checkpoints: Path, corpus: Corpus, report_name: str) -> tuple[dic
 
 
 def grid(app: AppTest) -> dict[str, Any]:
-    grid_fields: dict[str, Any] = next(data for data in component_data(app) if "grids" in data)
-    return grid_fields
+    data: dict[str, Any] = next(data for data in component_data(app) if "grids" in data)
+    return data
 
 
 def button(app: AppTest, label: str) -> Any:

@@ -81,7 +81,7 @@ def test_the_teacher_controls_only_runs_of_students(visit: Visit, jobs: Jobs) ->
     assert "Someone else's run" in page_markdown(open_run(teacher, her_run))
 
 
-def test_the_same_run_has_one_card_with_all_its_names(visit: Visit, jobs: Jobs) -> None:
+def test_a_run_of_several_students_has_one_card_with_their_names(visit: Visit, jobs: Jobs) -> None:
     teacher = open_as_teacher(visit)
     for name in ("Ann", "Bob"):
         press(join_as_student(visit, only_class(), name).switch_page(TRAIN).run(), "train-sort")
@@ -94,7 +94,7 @@ def test_the_same_run_has_one_card_with_all_its_names(visit: Visit, jobs: Jobs) 
     assert (card["curve"], card["accuracy"]) == ([[1, 2.5], [2, 1.25]], 0.5)
 
 
-def test_a_class_race_gives_every_student_a_run_and_shows_all_the_verdict(
+def test_a_class_race_gives_every_student_a_run_and_a_link_to_the_race(
     visit: Visit, jobs: Jobs
 ) -> None:
     jobs.limits = replace(jobs.limits, runs_per_visitor=50)
@@ -120,8 +120,9 @@ def test_a_class_race_gives_every_student_a_run_and_shows_all_the_verdict(
     assert set(runs_by_owner) == set(visitors)
     assert max(runs_by_owner.values()) - min(runs_by_owner.values()) <= 1
     assert {card["owner"] for card in run_cards(rerun(teacher))} == {"Ann", "Bob"}
-    assert teacher.session_state["class-together"] is False, "its popover no longer hides the wall"
-    # Students' pages are updated; one once stayed unchanged for 90 seconds.
+    # The popover is closed, as it would hide the cards.
+    assert teacher.session_state["class-together"] is False
+    # The class's message updates the students' pages; one once stayed unchanged for 90 seconds.
     update = message(only_class(), visitors[0])
     assert update["race"] == only_class().race != ""
     assert class_line_data(ann)["race"] != update["race"]
@@ -151,11 +152,11 @@ def test_a_class_race_has_enough_runs_for_all_students_and_a_verdict(
 def test_the_teacher_moves_a_waiting_run_to_the_front(visit: Visit, jobs: Jobs) -> None:
     teacher = open_as_teacher(visit)
     ann = join_as_student(visit, only_class(), "Ann")
-    before = jobs.submit(make_run_config("copy", title="Came before"), "visitor-1")
+    earlier_run = jobs.submit(make_run_config("copy", title="Earlier"), "visitor-1")
     her_run = submit_copy_run(visit, jobs, ann, "Hers")
     assert "Move to front" not in {element.label for element in open_run(ann, her_run).button}
     press(open_run(teacher, her_run), "Move to front")
-    assert (jobs.run(her_run).queue_position, jobs.run(before).queue_position) == (1, 2)
+    assert (jobs.run(her_run).queue_position, jobs.run(earlier_run).queue_position) == (1, 2)
     assert "Move to front" not in {element.label for element in open_run(teacher, her_run).button}
     jobs.control(her_run, ann.session_state["visitor"], command="stop")
     with pytest.raises(JobError, match="only queued runs"):
@@ -175,7 +176,7 @@ def test_runs_on_own_sentences_stay_private(visit: Visit, jobs: Jobs) -> None:
 
 def test_a_teachers_run_goes_to_the_front_of_the_queue(visit: Visit, jobs: Jobs) -> None:
     for visitor in ("visitor-1", "visitor-2"):
-        jobs.submit(make_run_config("copy", title="Before"), visitor)
+        jobs.submit(make_run_config("copy", title="Earlier"), visitor)
     teacher = open_as_teacher(visit)
     ann = join_as_student(visit, only_class(), "Ann")
     press(teacher, "Stop leading")

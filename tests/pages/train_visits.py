@@ -1,4 +1,4 @@
-"""Actions and checks of the tests of the Train page."""
+"""Helpers to test the Train page: submit runs and write their files."""
 
 from __future__ import annotations
 

@@ -32,13 +32,13 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.fixture
 def session(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
-    """A session state."""
+    """Return the session state that `downloads` uses."""
     state: dict[str, object] = {}
     monkeypatch.setattr(st, "session_state", state)
     return state
 
 
-def _run(text: str, key: str = "table") -> str:
+def _run_page(text: str, key: str = "table") -> str:
     """Run a page that offers one file; return its token."""
     downloads.begin_run()
     address = downloads.address(lambda: text, f"{key}.csv", "text/csv", key)
@@ -48,35 +48,35 @@ def _run(text: str, key: str = "table") -> str:
 def test_an_address_stays_valid_and_returns_the_newest_file(
     session: dict[str, object], clock: Clock
 ) -> None:
-    first = _run("before")
-    assert _run("after") == first
+    first = _run_page("before")
+    assert _run_page("after") == first
     assert downloads.contents(first) == "after"
 
 
 def test_a_file_stays_available_shortly_after_its_page(
     session: dict[str, object], clock: Clock
 ) -> None:
-    left_token = _run("left")
-    for _ in range(10):  # within seconds
-        _run("other", "other")
-    assert downloads.contents(left_token) == "left"
+    token = _run_page("first page")
+    for _ in range(10):  # no time has passed
+        _run_page("other", "other")
+    assert downloads.contents(token) == "first page"
     clock.seconds += downloads.GRACE_SECONDS + 1
     for _ in range(downloads.GRACE_RUNS + 1):
-        _run("other", "other")
+        _run_page("other", "other")
     gc.collect()
     with pytest.raises(KeyError):
-        downloads.contents(left_token)
+        downloads.contents(token)
 
 
 def test_files_of_a_long_open_page_stay_available(session: dict[str, object], clock: Clock) -> None:
-    shown_token = _run("shown")
+    token = _run_page("open page")
     clock.seconds += 3600
-    _run("other", "other")  # the browser may not have shown this run yet
-    assert downloads.contents(shown_token) == "shown"
+    _run_page("other", "other")  # the browser may still show the previous run
+    assert downloads.contents(token) == "open page"
 
 
-def test_offers_disappear_with_their_session(session: dict[str, object], clock: Clock) -> None:
-    token = _run("mine")
+def test_downloads_end_with_their_session(session: dict[str, object], clock: Clock) -> None:
+    token = _run_page("mine")
     session.clear()
     gc.collect()
     with pytest.raises(KeyError):
@@ -103,6 +103,6 @@ def get(address: str, path: str) -> tuple[int, dict[str, str], bytes]:
     connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=60)
     with closing(connection):
         connection.request("GET", f"/{path}")
-        answer = connection.getresponse()
-        headers = {name.lower(): value for name, value in answer.getheaders()}
-        return answer.status, headers, answer.read()
+        response = connection.getresponse()
+        headers = {name.lower(): value for name, value in response.getheaders()}
+        return response.status, headers, response.read()

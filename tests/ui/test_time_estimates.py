@@ -1,4 +1,4 @@
-"""Time estimates of runs, measured in a separate process with limits, without blocking."""
+"""Time estimates of runs: measured in a separate process with limits, while the page goes on."""
 
 from __future__ import annotations
 
@@ -43,24 +43,24 @@ def wait_for_estimate(config: TrainingRun, *pairs: tuple[str, str]) -> Any:
 def test_an_estimate_does_not_block_and_is_cached() -> None:
     children, start = leaks.children(), time.monotonic()
     assert time_estimate(small_run()) is None
-    assert time.monotonic() - start < 2  # torch alone takes longer to start in the other process
+    assert time.monotonic() - start < 2  # to import torch in another process takes longer
     result = wait_for_estimate(small_run())
     assert isinstance(result, Estimate)
     assert result.steps == 50
     assert result.seconds > STARTUP_SECONDS
     assert time_estimate(small_run()) == result
-    repeated = time_estimate(small_run(steps=100))  # the same step
+    repeated = time_estimate(small_run(steps=100))  # known, as a step takes the same time
     assert isinstance(repeated, Estimate)
     assert repeated.seconds - STARTUP_SECONDS == pytest.approx(
         2 * (result.seconds - STARTUP_SECONDS)
     )
-    # A line of nine thousand words is left out of the training, and so of the estimate: the server
-    # took 9 GB for twenty of them.
-    own_config = make_run_config(
+    # Training leaves out pairs of 9,000 words, so the estimate must too; with twenty of them it once
+    # took 9 GB.
+    pairs_config = make_run_config(
         settings={"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 16, "steps": 50}
     )
     assert isinstance(
-        wait_for_estimate(own_config, *[("word " * 9000, "mot " * 9000)] * 20), Estimate
+        wait_for_estimate(pairs_config, *[("word " * 9000, "mot " * 9000)] * 20), Estimate
     )
     (process,) = leaks.children() - children
     assert process.memory_info().rss < 1_000_000_000

@@ -1,4 +1,4 @@
-"""The measured aligner head on the pages: correct words where other heads were wrong."""
+"""The home page and the Attention page show the aligner head, whose links are correct here."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ def models_by_name() -> dict[str, Model]:
     return loaded_models
 
 
-def plain(word: str) -> str:
+def bare(word: str) -> str:
+    """Return the word without punctuation."""
     return word.strip(".,?! ")
 
 
@@ -59,15 +60,15 @@ def test_the_aligner_links_words_to_their_translations(
     trace = model.translator.trace(text, method="greedy")
     data = glance_data(trace, aligner=model.aligner)
     assert (data["layer"], data["head"]) == (model.aligner.layer, model.aligner.head)
-    reference = {plain(target): plain(source) for target, source in pairs.items()}
-    count = 0
+    source_words = {bare(target): bare(source) for target, source in pairs.items()}
+    n_checked = 0
     for word in data["words"]:
-        if plain(word["text"]) in reference:
+        if bare(word["text"]) in source_words:
             weights = word["weights"]
-            best = plain(data["source"][max(range(len(weights)), key=weights.__getitem__)])
-            assert best == reference[plain(word["text"])], f"{word['text']} looks at {best}"
-            count += 1
-    assert count >= 2
+            best = bare(data["source"][max(range(len(weights)), key=weights.__getitem__)])
+            assert best == source_words[bare(word["text"])], f"{word['text']} looks at {best}"
+            n_checked += 1
+    assert n_checked >= 2
 
 
 @pytest.mark.parametrize("name", ["en-fr", "en-de"])
@@ -82,8 +83,8 @@ def test_the_attention_page_and_its_notices_open_the_same_head(
         resolved = initial_explorer_state(cached_trace, state_of({}), aligner)
         cell = (resolved["layer"], resolved["head"], resolved["word_row"])
         assert cell == (aligner.layer, aligner.head, aligner.weights_to)
-        views: list[Any] = [notice.state for notice in head_notices(cached_trace, aligner)]
-        first = views[0]
-        assert (first["layer"], first["head"], first["word_row"]) == cell
-        notice_text = "".join(part for part, _ in head_notices(cached_trace, aligner)[0].segments)
+        notice = head_notices(cached_trace, aligner)[0]
+        state: dict[str, Any] = dict(notice.state)
+        assert (state["layer"], state["head"], state["word_row"]) == cell
+        notice_text = "".join(part for part, _ in notice.segments)
         assert "human-made links" in notice_text
