@@ -1,4 +1,4 @@
-"""Pages of the app in a browser: addresses, the Inside page, and accessibility checks."""
+"""Helpers for pages of the app: read addresses, open Inside, check accessibility."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def wait_for_address(page: Page, path: str, **params: str) -> None:
     wait_until(
         page,
         """([path, params]) => {
-          const now = Object.fromEntries(new URLSearchParams(location.search));
-          const same = Object.keys(params).length === Object.keys(now).length;
-          return location.pathname === path && same
-            && Object.entries(params).every(([name, value]) => now[name] === value);
+          const current = Object.fromEntries(new URLSearchParams(location.search));
+          const complete = Object.keys(params).length === Object.keys(current).length;
+          return location.pathname === path && complete
+            && Object.entries(params).every(([name, value]) => current[name] === value);
         }""",
         arg=[path, params],
     )

@@ -17,13 +17,16 @@ def set_exact(page: Page, on: bool) -> None:
     wait_for_script_run(page)
 
 
-def test_typed_text_survives_a_click_during_a_rerun(app: str, new_page: NewPage) -> None:
+def test_the_sentence_survives_a_click_before_its_field_is_drawn(
+    app: str, new_page: NewPage
+) -> None:
     page = new_page(alone=True)
+    # Without these scripts, the browser cannot draw a text field yet.
     held_requests: list[Route] = []
     page.route("**/Text{Area,Input}.*.js", lambda route: held_requests.append(route))
     page.goto(f"{app}/attention?text=She reads.&method=forced&target=Elle lit.")
     page.locator(".hu-mosaic [role=radio]").first.wait_for()
-    set_exact(page, on=True)  # the page reruns
+    set_exact(page, on=True)  # reruns the page
     assert held_requests, (
         "Streamlit no longer requests these scripts for the field; hold what it requests instead"
     )
@@ -53,7 +56,7 @@ def test_a_double_click_on_an_example_selects_it(app: str, page: Page) -> None:
 
 
 def test_a_sentence_typed_again_after_an_example_stays(bundled_app: str, page: Page) -> None:
-    """The browser's next message also has the example's layer and head, which the app has set."""
+    """The browser's next message also has the layer and head that the app set for the example."""
     page.goto(f"{bundled_app}/lab?lab=switch&text=She reads.")
     page.locator("[data-head]").first.wait_for()
     wait_for_script_run(page)

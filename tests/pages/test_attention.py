@@ -28,7 +28,7 @@ def test_the_explorer_opens_the_view_of_the_address(visit: Visit, kind: str) -> 
         "pages/attention.py", kind=kind, head="1", layer="0", view="heatmap", units="pieces"
     )
     header = component_data(app)[0]
-    # The form of old links.
+    # `units=pieces` is the old name of `exact=1`.
     fields = {
         "kind": kind,
         "head": 1,
@@ -83,18 +83,18 @@ def test_compare_opens_with_a_default_second_sentence(visit: Visit) -> None:
     first, second = (side["source"].split() for side in header["sides"])
     assert header["second_kind"] == "other"
     assert sum(a != b for a, b in zip(first, second, strict=True)) == 1
-    assert view(app).other == ""  # nothing was selected
+    assert view(app).other == ""  # the default is not in the address
     assert len(component_data(visit("pages/attention.py", text="The dog sleeps."))[0]["sides"]) == 1
-    chosen = component_data(
+    data = component_data(
         visit("pages/attention.py", view="compare", other="A pilot finds bread.")
     )[0]
-    assert chosen["sides"][1]["source"] == "A pilot finds bread."
+    assert data["sides"][1]["source"] == "A pilot finds bread."
 
 
 def test_decoding_gets_the_layers_of_each_kinds_strongest_head(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # One part per layer.
+    # Send only the layers that are needed at once.
     monkeypatch.setattr("transformer.figures.explorer_sides.MAX_WEIGHTS_AT_ONCE", 0)
     app = visit("pages/attention.py", text="The dog sleeps.", view="decoding", layer="0", head="0")
     side = component_data(app)[0]["sides"][0]
@@ -130,7 +130,7 @@ def test_another_model_reads_the_same_sentence(
     assert len(component_data(app)[0]["sides"]) == 1
 
 
-def test_a_forced_piece_changes_the_second_side(visit: Visit) -> None:
+def test_a_forced_token_is_compared_with_the_original(visit: Visit) -> None:
     first = component_data(visit("pages/attention.py", view="decoding"))[0]["sides"][0]
     token, piece, _ = first["steps"][1]["candidates"][1]
     header = component_data(visit("pages/attention.py", view="decoding", force=f"1:{piece}"))[0]
@@ -225,14 +225,14 @@ def test_an_invalid_trace_file_is_rejected_and_the_page_stays(visit: Visit) -> N
     assert len(component_data(app)) == 1
 
 
-def test_cross_attention_says_how_much_relevance_it_accounts_for(
+def test_cross_attention_shows_its_correlation_with_relevance(
     visit: Visit, translator: Translator
 ) -> None:
     text = "The baker paints a boat."
     app = visit("pages/attention.py", text=text, kind="cross", layer="1", head="2")
-    explained = relevance_correlation(translator, translator.trace(text))
+    correlation = relevance_correlation(translator, translator.trace(text))
     captions = [caption.value for caption in app.caption if "relevance" in caption.value]
-    expected = f"{explained.heads[1, 2]:.2f}".replace("-", "−")
+    expected = f"{correlation.heads[1, 2]:.2f}".replace("-", "−")
     assert f"{expected} for this head" in captions[0]
     open_address(app, kind="encoder")
     assert not [caption for caption in app.caption if "relevance" in caption.value]

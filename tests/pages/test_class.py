@@ -36,7 +36,7 @@ from transformer.ui.shell.visitor import new_id
 from transformer.ui.widgets.lessons.course import BY_NAME
 from transformer.ui.widgets.lessons.prepared import AvailableModels, prepared
 
-SHIPPED = ROOT / "checkpoints"
+CHECKPOINTS = ROOT / "checkpoints"
 __all__ = ["token"]  # a fixture
 
 
@@ -230,13 +230,15 @@ def test_an_update_is_small_and_contains_only_the_visitors_data(visit: Visit) ->
 @pytest.mark.usefixtures("token")
 def test_a_question_is_answered_together(visit: Visit) -> None:
     name = "umbrella"
-    question = prepared(BY_NAME[name], AvailableModels({"en-fr": SHIPPED / "en-fr"}, "")).question
+    question = prepared(
+        BY_NAME[name], AvailableModels({"en-fr": CHECKPOINTS / "en-fr"}, "")
+    ).question
     assert question is not None
     labels = [option.label for option in question.options]
     wrong = (question.correct + 1) % len(labels)
-    teacher = open_as_teacher(visit, folder=SHIPPED)
+    teacher = open_as_teacher(visit, folder=CHECKPOINTS)
     classroom = only_class()
-    ann = join_as_student(visit, classroom, "Ann", folder=SHIPPED)
+    ann = join_as_student(visit, classroom, "Ann", folder=CHECKPOINTS)
     follow_link(teacher, "app.py")
     press(teacher, "begin")
     assert classroom.view_to_follow is not None
@@ -252,7 +254,7 @@ def test_a_question_is_answered_together(visit: Visit) -> None:
     assert "Your answer" in page_markdown(ann)
     assert question.answer not in page_markdown(ann)
     assert classroom.answers(name) == {wrong: 1}
-    bob = join_as_student(visit, classroom, folder=SHIPPED)
+    bob = join_as_student(visit, classroom, folder=CHECKPOINTS)
     press(bob, f"guess-{name}-{question.correct}")
     rerun(teacher)
     assert "**2 of 2** have answered" in progress_texts(teacher)
@@ -279,8 +281,8 @@ def test_a_question_is_answered_together(visit: Visit) -> None:
 
 @pytest.mark.usefixtures("token")
 def test_a_waiting_student_sees_the_answer_when_the_class_ends(visit: Visit) -> None:
-    teacher = open_as_teacher(visit, folder=SHIPPED)
-    student = join_as_student(visit, only_class(), folder=SHIPPED)
+    teacher = open_as_teacher(visit, folder=CHECKPOINTS)
+    student = join_as_student(visit, only_class(), folder=CHECKPOINTS)
     press(follow_link(teacher, "app.py"), "begin")
     rerun(student)
     press(student, "guess-umbrella-0")

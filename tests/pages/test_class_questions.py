@@ -34,7 +34,7 @@ from transformer.ui.shell.registry import CLASS
 
 __all__ = ["token"]  # a fixture
 SCRIPT = "<script>alert(1)</script>"
-SHIPPED = ROOT / "checkpoints"
+CHECKPOINTS = ROOT / "checkpoints"
 TABLE = '<table class="hu-rounds">'
 
 
@@ -256,8 +256,8 @@ def test_the_projector_has_no_controls_and_no_votes(visit: Visit) -> None:
 
 @pytest.mark.usefixtures("token")
 def test_the_projector_shows_a_lesson_without_its_buttons(visit: Visit) -> None:
-    teacher = open_as_teacher(visit, folder=SHIPPED)
-    projector = open_projector(visit, teacher, folder=SHIPPED)
+    teacher = open_as_teacher(visit, folder=CHECKPOINTS)
+    projector = open_projector(visit, teacher, folder=CHECKPOINTS)
     press(follow_link(teacher, "app.py"), "begin")
     rerun(projector)
     assert view(projector).lesson == "umbrella"

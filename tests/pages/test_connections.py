@@ -23,7 +23,7 @@ PAGE = "pages/train.py"
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
-    """Return a run included with the app that still has its weights."""
+    """Return a shipped run that still has the weights of its steps."""
     run = RunFolder(tmp_path / "checkpoints" / RUNS / "toy-copy")
     run.path.mkdir(parents=True)
     run.write_config(COPY_RUN)

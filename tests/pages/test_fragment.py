@@ -1,4 +1,4 @@
-"""A fragment's rerun: elements after it reach the browser in every order of messages."""
+"""Reruns of fragments: the browser can place every element, even if messages have been dropped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.pages.conftest import Visit
 from transformer.training.recipe import make_run_config
 from transformer.ui.services import live_jobs
 
-Sent = list[ForwardMsg]
+Messages = list[ForwardMsg]
 
 
 class EveryReference(frozenset[str]):
@@ -28,25 +28,25 @@ class EveryReference(frozenset[str]):
 
 
 @contextmanager
-def recorded_messages() -> Iterator[Sent]:
+def recorded_messages() -> Iterator[Messages]:
     """Record everything that pages send to the browser."""
-    collected: Sent = []
+    messages: Messages = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ForwardMsgQueue, "_before_enqueue_msg", collected.append)
-        yield collected
+        patch.setattr(ForwardMsgQueue, "_before_enqueue_msg", messages.append)
+        yield messages
 
 
-def queued_after_clear(sent: Sent, fragment_id: str) -> Sent:
+def queued_after_clear(messages: Messages, fragment_id: str) -> Messages:
     """Return the messages left in Streamlit's queue if a fragment reruns before they are sent."""
     queue = ForwardMsgQueue()
-    for message in sent:
+    for message in messages:
         queue.enqueue(message)
     queue.clear(retain_lifecycle_msgs=True, fragment_ids_this_run=[fragment_id])
     return [m for m in queue.flush() if m.HasField("delta") or m.HasField("ref_hash")]
 
 
-def check_positions(messages: Sent) -> None:
-    """Check each element's position as the browser does, which rejects one beyond the next free."""
+def check_positions(messages: Messages) -> None:
+    """Check every position as the browser does: its parent exists and there is no gap before it."""
     tree: dict[tuple[int, ...], int] = {(0,): 0, (1,): 0, (2,): 0, (3,): 0}
     for message in messages:
         *parent, index = message.metadata.delta_path
@@ -54,12 +54,12 @@ def check_positions(messages: Sent) -> None:
         assert parent_path in tree, f"{[*parent_path, index]}: no element at {parent}"
         assert index <= tree[parent_path], f"{parent}, {index}: there are {tree[parent_path]}"
         tree[parent_path] = max(tree[parent_path], index + 1)
-        if message.delta.HasField("add_block"):  # which is never sent as a reference
+        if message.delta.HasField("add_block"):  # a container, which is never sent as a reference
             tree.setdefault((*parent_path, index), 0)
 
 
-def fragments(sent: Sent) -> set[str]:
-    return {m.delta.fragment_id for m in sent if m.HasField("delta")} - {""}
+def fragments(messages: Messages) -> set[str]:
+    return {m.delta.fragment_id for m in messages if m.HasField("delta")} - {""}
 
 
 def home(visit: Visit) -> AppTest:
@@ -76,7 +76,7 @@ def form(visit: Visit) -> AppTest:
 
 
 def queued_run(visit: Visit) -> AppTest:
-    visit("pages/train.py")  # which creates the folder of runs
+    visit("pages/train.py")  # creates the folder of runs
     name = live_jobs.jobs().submit(make_run_config("copy"), "visitor-1")
     return visit("pages/train.py", run=name)
 
@@ -96,22 +96,24 @@ def timing(visit: Visit) -> AppTest:
 PAGES = [home, train, form, queued_run, lab, findings, timing]
 
 
-def check_fragments(sent: Sent) -> None:
-    last = max(index for index, message in enumerate(sent) if message.HasField("navigation"))
-    assert fragments(sent[last:])
-    for fragment in fragments(sent[last:]):
-        check_positions(queued_after_clear(sent[last:], fragment))
+def check_fragments(messages: Messages) -> None:
+    start = max(index for index, message in enumerate(messages) if message.HasField("navigation"))
+    assert fragments(messages[start:])
+    for fragment in fragments(messages[start:]):
+        check_positions(queued_after_clear(messages[start:], fragment))
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_no_element_waits_for_a_fragment(page: Callable[[Visit], AppTest], visit: Visit) -> None:
-    with recorded_messages() as sent:
+def test_elements_can_be_placed_while_a_fragment_reruns(
+    page: Callable[[Visit], AppTest], visit: Visit
+) -> None:
+    with recorded_messages() as messages:
         page(visit)
-    check_fragments(sent)
+    check_fragments(messages)
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_no_element_waits_for_a_fragment_that_the_browser_already_has(
+def test_elements_can_be_placed_while_a_cached_fragment_reruns(
     page: Callable[[Visit], AppTest], visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = page(visit)
@@ -124,9 +126,9 @@ def test_no_element_waits_for_a_fragment_that_the_browser_already_has(
     monkeypatch.setattr(ScriptRunContext, "reset", reset_with_references)
     config.set_option("global.minCachedMessageSize", 1.0)
     try:
-        with recorded_messages() as sent:
+        with recorded_messages() as messages:
             app.run()
     finally:
         config.set_option("global.minCachedMessageSize", 10_000.0)
-    assert any(message.HasField("ref_hash") for message in sent)
-    check_fragments(sent)
+    assert any(message.HasField("ref_hash") for message in messages)
+    check_fragments(messages)

@@ -27,11 +27,11 @@ from transformer.ui.widgets.lessons.course import (
 from transformer.ui.widgets.lessons.lesson import LIST_PAGE, Lesson, Question
 from transformer.ui.widgets.lessons.prepared import AvailableModels, PreparedLesson, prepared
 
-SHIPPED = ROOT / "checkpoints"
+CHECKPOINTS = ROOT / "checkpoints"
 FOLDERS = {
-    "en-fr": SHIPPED / "en-fr",
-    "en-de": SHIPPED / "en-de",
-    "toy-reverse": SHIPPED / "runs/toy-reverse/checkpoint",
+    "en-fr": CHECKPOINTS / "en-fr",
+    "en-de": CHECKPOINTS / "en-de",
+    "toy-reverse": CHECKPOINTS / "runs/toy-reverse/checkpoint",
 }
 OLD_PAGES = (
     *("translate", "inside", "inside", "inside", "positions", "positions", "attention", "inside"),
@@ -49,7 +49,7 @@ def ready(name: str) -> PreparedLesson:
 
 
 def shipped(visit: Visit, name: str, page: str = LIST_PAGE) -> AppTest:
-    return visit(page, SHIPPED, lesson=name)
+    return visit(page, CHECKPOINTS, lesson=name)
 
 
 def guess(app: AppTest, name: str, number: int) -> None:
@@ -211,7 +211,7 @@ def test_other_pages_link_back_to_the_lessons_view(visit: Visit) -> None:
 
 
 def test_an_answer_page_without_a_guess_links_to_the_question(visit: Visit) -> None:
-    app = visit("pages/positions.py", SHIPPED, lesson="cosine", topic="slip")
+    app = visit("pages/positions.py", CHECKPOINTS, lesson="cosine", topic="slip")
     assert app.title[0].value == "Lessons"
     assert BY_NAME["cosine"].misprint.replace("\\", "") in words(app)
 
@@ -235,7 +235,7 @@ def test_answers_can_be_reset(visit: Visit) -> None:
     guess(app, "scale", 0)
     app.button("lesson-all").click().run()
     assert f"1 of {len(CORE)} lessons done" in words(app)
-    end = visit(LIST_PAGE, SHIPPED, lesson="end")
+    end = visit(LIST_PAGE, CHECKPOINTS, lesson="end")
     assert f"0 of {len(CORE)} lessons done" in words(end)  # another session is another visitor
     app.button("open-scale").click().run()
     for _ in CORE[CORE.index(BY_NAME["scale"]) :]:
@@ -278,7 +278,7 @@ def no_german_reordering(monkeypatch: pytest.MonkeyPatch) -> str:
 def test_a_lesson_that_the_chosen_model_does_not_show_opens_with_another(
     visit: Visit, no_german_reordering: str
 ) -> None:
-    app = visit(LIST_PAGE, SHIPPED, lesson="crossing", model="en-de")
+    app = visit(LIST_PAGE, CHECKPOINTS, lesson="crossing", model="en-de")
     reason = no_german_reordering
     assert reason in words(app)
     assert app.button("lesson-model").label.replace("\\", "") == "Open the lesson with en-fr"
@@ -297,7 +297,7 @@ def test_a_lesson_that_the_chosen_model_does_not_show_opens_with_another(
 
 @pytest.mark.usefixtures("no_german_reordering")
 def test_a_model_chosen_during_such_a_lesson_is_kept(visit: Visit) -> None:
-    app = visit(LIST_PAGE, SHIPPED, lesson="crossing", model="en-de")
+    app = visit(LIST_PAGE, CHECKPOINTS, lesson="crossing", model="en-de")
     app.button("lesson-model").click().run()
     app.session_state["view"]["View"]["model"] = "en-de"
     app.run()

@@ -1,4 +1,4 @@
-"""Every lesson's question on the included checkpoints: its answer is verified by a second
+"""Every lesson's question on the bundled checkpoints: its answer is verified by a second
 computation, or it says what is missing."""
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from transformer.ui.widgets.lessons.course import (
 from transformer.ui.widgets.lessons.lesson import Lesson, LessonCase, LessonUnavailable, Question
 from transformer.ui.widgets.lessons.prepared import AvailableModels, prepared
 
-SHIPPED = Path(__file__).resolve().parents[2] / "checkpoints"
+CHECKPOINTS = Path(__file__).resolve().parents[2] / "checkpoints"
 FOLDERS = {
-    **{name: SHIPPED / name for name in ("en-fr", "en-de")},
-    "toy-reverse": SHIPPED / "runs/toy-reverse/checkpoint",
+    **{name: CHECKPOINTS / name for name in ("en-fr", "en-de")},
+    "toy-reverse": CHECKPOINTS / "runs/toy-reverse/checkpoint",
 }
 
 
@@ -52,11 +52,11 @@ _prepared: dict[tuple[str, str], tuple[LessonCase, Question] | str] = {}
 def prepare(lesson: Lesson, model: Model) -> tuple[LessonCase, Question] | str:
     """Return the first suitable sentence of the lesson and its question, or what is missing."""
     if (lesson.name, model.name) not in _prepared:
-        _prepared[lesson.name, model.name] = _ask(lesson, model)
+        _prepared[lesson.name, model.name] = _build_question(lesson, model)
     return _prepared[lesson.name, model.name]
 
 
-def _ask(lesson: Lesson, model: Model) -> tuple[LessonCase, Question] | str:
+def _build_question(lesson: Lesson, model: Model) -> tuple[LessonCase, Question] | str:
     missing = ""
     for text in lesson.sentences:
         case = LessonCase(model, text)
@@ -94,15 +94,15 @@ def test_the_course_begins_with_a_puzzle_and_ends_with_mistakes_in_twenty_minute
 
 
 def test_one_step_leads_to_the_next_and_the_last_to_the_end() -> None:
-    for walk in (CORE, EXTRA):
-        assert [number(lesson) for lesson in walk] == [*range(1, len(walk) + 1)]
-        assert [following(lesson.name) for lesson in walk] == [
-            *(lesson.name for lesson in walk[1:]),
+    for lessons in (CORE, EXTRA):
+        assert [number(lesson) for lesson in lessons] == [*range(1, len(lessons) + 1)]
+        assert [following(lesson.name) for lesson in lessons] == [
+            *(lesson.name for lesson in lessons[1:]),
             END,
         ]
-        assert [previous(lesson.name) for lesson in walk] == [
+        assert [previous(lesson.name) for lesson in lessons] == [
             "",
-            *(lesson.name for lesson in walk[:-1]),
+            *(lesson.name for lesson in lessons[:-1]),
         ]
 
 
@@ -111,7 +111,7 @@ def test_a_mistake_is_not_asked_next_to_its_answer() -> None:
     assert all(lesson.question_page in (lesson.page, "pages/lessons.py") for lesson in LESSONS)
 
 
-@pytest.mark.parametrize("lesson", LESSONS, ids=lambda number: number.name)
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
 def test_a_question_is_complete_or_says_what_is_missing(
     lesson: Lesson, models: dict[str, Model]
 ) -> None:
@@ -119,7 +119,7 @@ def test_a_question_is_complete_or_says_what_is_missing(
     for model in suitable_models(lesson, models):
         result = prepare(lesson, model)
         if isinstance(result, str):
-            assert re.fullmatch(r"[a-z].*[^.]", result)  # part of a sentence
+            assert re.fullmatch(r"[a-z].*[^.]", result)  # the page puts it into a sentence
             continue
         case, question = result
         assert case.text in lesson.sentences
@@ -130,7 +130,7 @@ def test_a_question_is_complete_or_says_what_is_missing(
         if question.check is None:
             assert 2 <= len(labels) <= 4
             without_feedback = [
-                n for n, number in enumerate(question.options) if not number.feedback
+                n for n, option in enumerate(question.options) if not option.feedback
             ]
             assert without_feedback in ([question.correct], [])  # all wrong options have feedback
         else:
@@ -141,9 +141,7 @@ def test_a_question_is_complete_or_says_what_is_missing(
             assert all(view_fields[name].read(getattr(view, name)) is not None for name in fields)
 
 
-def test_each_lesson_works_with_an_included_checkpoint(
-    models: dict[str, Model],
-) -> None:
+def test_each_lesson_works_with_a_bundled_checkpoint(models: dict[str, Model]) -> None:
     missing = {
         lesson.name: [prepare(lesson, model) for model in suitable_models(lesson, models)]
         for lesson in LESSONS
@@ -153,13 +151,13 @@ def test_each_lesson_works_with_an_included_checkpoint(
 
 
 def test_right_answers_have_different_positions(models: dict[str, Model]) -> None:
-    rights = [
+    positions = [
         result[1].correct
         for lesson in LESSONS
         if not isinstance(result := prepare(lesson, suitable_models(lesson, models)[0]), str)
         and result[1].options
     ]
-    assert max(rights.count(n) for n in set(rights)) <= 0.6 * len(rights)
+    assert max(positions.count(n) for n in set(positions)) <= 0.6 * len(positions)
 
 
 def word_weights(case: LessonCase, question: Question) -> dict[str, float]:
@@ -167,10 +165,10 @@ def word_weights(case: LessonCase, question: Question) -> dict[str, float]:
     trace, fields = case.trace, question.answer_fields
     row = int(str(fields["tokens"]).removeprefix("q"))
     weights = trace.weights("cross", int(fields["layer"]))[int(fields["head"]), row]
-    numbers = words(trace.src_tokens)
+    word_indices = words(trace.src_tokens)
     by_word: dict[str, float] = {}
-    for word in dict.fromkeys(numbers):
-        positions = [n for n, number in enumerate(numbers) if number == word]
+    for word in dict.fromkeys(word_indices):
+        positions = [n for n, index in enumerate(word_indices) if index == word]
         positions = [n for n in positions if trace.src_tokens[n] not in (".", "?", "</s>")]
         name = "".join(trace.src_tokens[n] for n in positions).strip("▁")
         if name:
@@ -190,7 +188,7 @@ def test_the_aligner_links_the_possessive_to_the_owner(models: dict[str, Model])
         assert label in ("her", "his")
         assert weights[label] > 0.5
         assert {option.label for option in question.options} <= weights.keys()
-        # The shown row writes the bold word or reads it.
+        # The answer's row predicts the bold word, or reads it if the aligner is read so.
         bold = re.findall(r"\*\*(.+?)\*\*", question.exhibit)[-1]
         row = int(str(fields["tokens"]).removeprefix("q"))
         row += not (aligner and aligner.weights_to == "input")
@@ -229,7 +227,7 @@ def test_a_lesson_on_a_task_uses_the_shipped_run(tmp_path: Path) -> None:
     own_run = tmp_path / "reverse-of-a-visitor"
     shutil.copytree(FOLDERS["toy-reverse"], own_run / "checkpoint")
     folders = {"a-run": own_run / "checkpoint", "toy-reverse": FOLDERS["toy-reverse"]}
-    available = AvailableModels(folders, "a-run", shipped=SHIPPED / "runs")
+    available = AvailableModels(folders, "a-run", shipped=CHECKPOINTS / "runs")
     question = prepared(BY_NAME["reverse"], available).question
     assert question is not None
     assert question.answer_fields["run"] == "toy-reverse"
@@ -262,7 +260,7 @@ def test_the_answer_is_the_softmax_of_the_shown_scores(models: dict[str, Model])
         scores = [float(number) for number in re.findall(r"` (-?\d+\.\d)", question.exhibit)]
         shares = [math.exp(number) for number in scores]
         right = float(question.options[question.correct].label.rstrip(" %"))
-        # Each score is rounded by up to 0.05: the odds of the best by up to e^0.1.
+        # Scores are rounded by up to 0.05, which changes the best one's odds by a factor of e^0.1.
         odds = max(shares) / (sum(shares) - max(shares))
         low, high = (100 * o / (1 + o) for o in (odds / math.exp(0.1), odds * math.exp(0.1)))
         assert low - 0.5 <= right <= high + 0.5
@@ -310,18 +308,17 @@ def test_the_longest_wave_follows_the_formula(models: dict[str, Model]) -> None:
         d_model = model.translator.model.config.d_model
         longest = 2 * math.pi * 10000 ** ((d_model - 2) / d_model)  # section 3.5
         message = result[1].options[result[1].correct].label
-        # The angle is about 1e-4 in numbers of 24 bits: six of its digits are exact.
+        # The model computes it from a float32 angle of about 1e-4.
         assert float(re.sub(r"[^\d]", "", message)) == pytest.approx(longest, rel=1e-4)
 
 
 def test_the_selected_checkpoint_is_preferred_if_it_shows_the_lesson(
     checkpoints: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folders = {"en-fr": SHIPPED / "en-fr", "tiny": checkpoints / "tiny"}
+    folders = {"en-fr": CHECKPOINTS / "en-fr", "tiny": checkpoints / "tiny"}
     lesson = BY_NAME["back"]
-    assert (
-        prepared(lesson, AvailableModels(folders, "en-fr")).model_name == ""
-    )  # the default is not part of the address
+    # The default model is not part of the address.
+    assert prepared(lesson, AvailableModels(folders, "en-fr")).model_name == ""
     fallback = prepared(BY_NAME["umbrella"], AvailableModels(folders, "tiny"))  # an untrained model
     assert fallback.missing
     assert fallback.question is None or (

@@ -22,41 +22,43 @@ FOLDERS = {
 
 
 @pytest.fixture(scope="module")
-def ready() -> list[PreparedLesson]:
+def lessons() -> list[PreparedLesson]:
     return [prepared(lesson, AvailableModels(FOLDERS, "")) for lesson in LESSONS]
 
 
-def test_a_sheet_has_every_question_with_choices_and_lines(ready: list[PreparedLesson]) -> None:
-    sheet = page(ready, answers=False)
+def test_a_sheet_has_every_question_with_choices_and_lines(
+    lessons: list[PreparedLesson],
+) -> None:
+    sheet = page(lessons, answers=False)
     assert sheet.count("<section>") == len(LESSONS)
     assert 'class="answer"' not in sheet
-    choices = sum(len(lesson.question.options) for lesson in ready if lesson.question)
+    choices = sum(len(lesson.question.options) for lesson in lessons if lesson.question)
     assert sheet.count("<li>") == choices > 0
-    pictures = sum(lesson.question.picture is not None for lesson in ready if lesson.question)
+    pictures = sum(lesson.question.picture is not None for lesson in lessons if lesson.question)
     assert sheet.count("<svg") == pictures > 0
     assert ":material" not in sheet
     assert "$" not in sheet
-    for lesson in ready:
-        alone = page([lesson], answers=False)
-        assert f"<title>{number(lesson.lesson)}. " in alone
-        assert alone.count('class="lines"') >= 2
+    for lesson in lessons:
+        single_sheet = page([lesson], answers=False)
+        assert f"<title>{number(lesson.lesson)}. " in single_sheet
+        assert single_sheet.count('class="lines"') >= 2
 
 
-def test_only_the_teachers_sheet_has_answers(ready: list[PreparedLesson]) -> None:
-    answer_sheet = page(ready, answers=True)
+def test_only_the_teachers_sheet_has_answers(lessons: list[PreparedLesson]) -> None:
+    answer_sheet = page(lessons, answers=True)
     assert answer_sheet.count('class="answer"') == len(LESSONS)
     assert "$" not in answer_sheet
-    silent = page(ready, answers=False)
-    for lesson in ready:
+    student_sheet = page(lessons, answers=False)
+    for lesson in lessons:
         if lesson.question:
             words = re.findall(r"[A-Za-z]{4,}(?: [a-z]{2,}){3,}", lesson.question.answer)
             assert any(word in answer_sheet for word in words)
-            assert not all(word in silent for word in words)
+            assert not all(word in student_sheet for word in words)
 
 
-def rows(section: str) -> list[tuple[str, str, str]]:
+def guide_rows(section: str) -> list[tuple[str, str, str]]:
     matches = re.findall(r"^\| (\d+\. [^|]+) \| ([\d.]+) \| ([^|]+) \|", section, flags=re.M)
-    return [(a.strip(), b, c.strip()) for a, b, c in matches]
+    return [(title.strip(), time, page_title.strip()) for title, time, page_title in matches]
 
 
 def lesson_rows(lessons: tuple[Lesson, ...]) -> list[tuple[str, str, str]]:
@@ -68,12 +70,12 @@ def lesson_rows(lessons: tuple[Lesson, ...]) -> list[tuple[str, str, str]]:
 
 def test_the_teachers_guide_has_the_steps_and_times_of_the_course() -> None:
     core, more = GUIDE.split("\n## The course\n")[1].split("\n## Extra lessons\n")
-    assert rows(core) == lesson_rows(CORE)
-    assert rows(more) == lesson_rows(EXTRA)
+    assert guide_rows(core) == lesson_rows(CORE)
+    assert guide_rows(more) == lesson_rows(EXTRA)
     numbers = {11: "eleven", 12: "twelve", 13: "thirteen", 14: "fourteen", 15: "fifteen"}
     numbers |= {20: "twenty", 21: "twenty-one", 22: "twenty-two"}
-    opening = re.sub(r"\s+", " ", GUIDE)
+    guide_text = re.sub(r"\s+", " ", GUIDE)
     core_count, core_minutes = numbers[len(CORE)], numbers[round(minutes(CORE))]
-    assert f"has {core_count} steps and takes about {core_minutes} minutes" in opening
+    assert f"has {core_count} steps and takes about {core_minutes} minutes" in guide_text
     extra_count, extra_minutes = numbers[len(EXTRA)], numbers[round(minutes(EXTRA))]
-    assert f"; {extra_count} extra lessons take {extra_minutes} minutes" in opening
+    assert f"; {extra_count} extra lessons take {extra_minutes} minutes" in guide_text

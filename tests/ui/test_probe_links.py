@@ -38,13 +38,13 @@ def test_linked_symbols_of_a_shipped_run_are_those_of_its_tokens(task: str) -> N
                 assert label["src"][source] == label["predicted"][target]
 
 
-def test_the_chosen_french_probes_are_aligned() -> None:
+def test_the_french_probes_are_aligned() -> None:
     folder = JobFolder(RUNS / "toy-french")
     labels = folder.labels()
     linked = probe_links(folder, labels)
-    moved = [links for links in linked if any(i != j for i, j in links)]
+    reordered = [links for links in linked if any(i != j for i, j in links)]
     assert len(linked) == 4
-    assert moved, "two probes move their adjective behind the noun"
+    assert reordered, "two probes have an adjective behind the noun"
     assert all(linked)
 
 
@@ -58,13 +58,13 @@ def test_a_run_without_alignments_or_without_a_config_has_none(tmp_path: Path) -
     assert isinstance(config, TaskRun)
     unknown_options = {
         **config.to_dict(),
-        "data": {"task": "reverse", "options": {"of tomorrow": 3}},
+        "data": {"task": "reverse", "options": {"unknown": 3}},
     }
     (tmp_path / "config.json").write_text(json.dumps(unknown_options))
     assert not any(probe_links(JobFolder(tmp_path), reverse.labels()))
 
 
-def test_the_film_of_a_run_that_reverses_everything_names_its_heads() -> None:
+def test_the_film_of_a_perfect_run_finds_aligned_heads() -> None:
     """At 100 % accuracy its film once reported that no head shows a pattern."""
     path = RUNS / "toy-reverse"
     steps = tuple((step, "") for step in JobFolder(path).snapshots())
@@ -73,10 +73,10 @@ def test_the_film_of_a_run_that_reverses_everything_names_its_heads() -> None:
             str(path), steps, False, False, True
         )
     )
-    for number in range(4):
-        last = parts[f"role.{number}.cross"].array[-1]
+    for probe in range(4):
+        last = parts[f"role.{probe}.cross"].array[-1]
         groups = np.vectorize(lambda code: header["roles"][code]["group"])(last)
         assert (groups == "aligned").sum() >= 2
-        first = parts[f"role.{number}.cross"].array[0]
+        first = parts[f"role.{probe}.cross"].array[0]
         assert {header["roles"][code]["group"] for code in first.ravel()} == {"none"}
     assert header["start"]["step"] == -1

@@ -18,21 +18,21 @@ from transformer.ui.shell.registry import BY_PATH
 
 PROGRAM = """
 import threading, torch
-thread_counts, go = [], threading.Event()
-def late():
-    go.wait()
+thread_counts, session_started = [], threading.Event()
+def compute():
+    session_started.wait()
     (torch.ones(300, 300) @ torch.ones(300, 300)).sum()
     thread_counts.append(torch.get_num_threads())
-early = threading.Thread(target=late)
-early.start()
+earlier_thread = threading.Thread(target=compute)
+earlier_thread.start()
 session = threading.Thread(target=lambda: __import__("transformer.ui.shell.page"))
 session.start()
 session.join()
-go.set()
-early.join()
-after = threading.Thread(target=late)
-after.start()
-after.join()
+session_started.set()
+earlier_thread.join()
+later_thread = threading.Thread(target=compute)
+later_thread.start()
+later_thread.join()
 print(*thread_counts)
 """
 
@@ -41,7 +41,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_every_session_computes_with_one_thread() -> None:
-    """Test a thread from before, and one created after the first session's import."""
+    """Test a thread created before the first session imports the page, and one created after it."""
     environment = {**os.environ, "OMP_NUM_THREADS": "4"}
     process = subprocess.run(
         [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True
@@ -58,18 +58,18 @@ def test_the_server_sets_threads_before_the_first_session() -> None:
 
 
 def test_the_server_returns_freed_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    called: list[str] = []
-    monkeypatch.setattr(asgi, "return_freed_memory", lambda: called.append("memory"))
+    calls: list[str] = []
+    monkeypatch.setattr(asgi, "return_freed_memory", lambda: calls.append("memory"))
     for name in ("_resume_runs", "_announce", "_prepare_first_visit"):
         monkeypatch.setattr(asgi, name, lambda: None)
-    monkeypatch.setattr(services, "close_all", lambda: called.append("closed"))
+    monkeypatch.setattr(services, "close_all", lambda: calls.append("closed"))
 
     async def live() -> None:
         async with asgi.lifespan(None):
-            assert called == ["memory"]
+            assert calls == ["memory"]
 
     asyncio.run(live())
-    assert called == ["memory", "closed"]
+    assert calls == ["memory", "closed"]
 
 
 def status(prefix: str, path: str) -> int:
@@ -91,9 +91,7 @@ def status(prefix: str, path: str) -> int:
 @pytest.mark.parametrize("ping", asgi.PINGS)
 @pytest.mark.parametrize("page", [page for page in BY_PATH if page])
 @pytest.mark.parametrize("prefix", ["", "/school/heads"])
-def test_a_ping_below_a_page_is_neither_an_error_nor_a_success(
-    prefix: str, page: str, ping: str
-) -> None:
+def test_a_ping_below_a_page_is_redirected(prefix: str, page: str, ping: str) -> None:
     assert 300 <= status(prefix, f"{prefix}/{page}/_stcore/{ping}") < 400
 
 

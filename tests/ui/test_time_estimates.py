@@ -54,8 +54,8 @@ def test_an_estimate_does_not_block_and_is_cached() -> None:
     assert repeated.seconds - STARTUP_SECONDS == pytest.approx(
         2 * (result.seconds - STARTUP_SECONDS)
     )
-    # Training leaves out pairs of 9,000 words, so the estimate must too; with twenty of them it once
-    # took 9 GB.
+    # Training leaves out pairs of 9,000 words, so the estimate must too; twenty of them once took
+    # 9 GB.
     pairs_config = make_run_config(
         settings={"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 16, "steps": 50}
     )

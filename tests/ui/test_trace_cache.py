@@ -26,7 +26,7 @@ from transformer.ui.services.trace_cache import (
 
 
 @pytest.fixture(scope="module")
-def reading(checkpoints: Path) -> CachedTrace:
+def forced_trace(checkpoints: Path) -> CachedTrace:
     translator = Translator.load(checkpoints / "tiny", device="cpu")
     return CachedTrace(translator.trace("The baker paints a boat.", target="Le boulanger cache."))
 
@@ -38,10 +38,10 @@ def model(checkpoints: Path) -> Model:
 
 @pytest.fixture
 def session(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A session state and an empty cache, without a browser."""
+    """Use an empty session state and an empty cache."""
     monkeypatch.setattr(st, "session_state", {})
     monkeypatch.setattr(
-        trace_cache, "_traces", SizedCache[CachedTrace](MAX_BYTES, lambda reading: reading.size)
+        trace_cache, "_traces", SizedCache[CachedTrace](MAX_BYTES, lambda trace: trace.size)
     )
 
 
@@ -61,10 +61,10 @@ def test_another_length_penalty_reuses_the_search(
     model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trace_cache.read(model, replace(VIEW, method="beam"))
-    moved = [replace(VIEW, method="beam", length_penalty=alpha / 10) for alpha in range(15)]
-    expected = [model.translator.trace(VIEW.text, **view.decoding()) for view in moved]
+    views = [replace(VIEW, method="beam", length_penalty=alpha / 10) for alpha in range(15)]
+    expected = [model.translator.trace(VIEW.text, **view.decoding()) for view in views]
     monkeypatch.setattr(SequenceDecoder, "decode", None)  # the model must not be called
-    for view, trace in zip(moved, expected, strict=True):
+    for view, trace in zip(views, expected, strict=True):
         cached_trace = trace_cache.read(model, view).trace
         assert cached_trace.translation == trace.translation
         np.testing.assert_array_equal(cached_trace.weights("cross", 0), trace.weights("cross", 0))
@@ -94,7 +94,7 @@ def test_an_impossible_forced_token_is_reported(model: Model, force: str, messag
 
 
 @pytest.mark.usefixtures("session")
-def test_the_comparison_is_another_sentence_or_the_same(model: Model) -> None:
+def test_without_another_sentence_the_comparison_is_the_sentence_itself(model: Model) -> None:
     result = trace_cache.comparison(
         model, replace(VIEW, other="A pilot finds bread.", method="forced", target="x")
     )
@@ -114,8 +114,10 @@ def test_vectors_come_from_the_same_forward_pass(model: Model, kind: str) -> Non
     weights = cached_trace.trace.weights(kind, 1)[2]
     if kind == "decoder":
         scores = np.where(np.tri(len(scores), dtype=bool), scores, -np.inf)
-    shares = np.exp(scores - scores.max(axis=1, keepdims=True))
-    np.testing.assert_allclose(shares / shares.sum(axis=1, keepdims=True), weights, atol=1e-5)
+    exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
+    np.testing.assert_allclose(
+        exponentials / exponentials.sum(axis=1, keepdims=True), weights, atol=1e-5
+    )
     np.testing.assert_allclose(weights @ value, vectors[f"heads.{kind}.1.2"], atol=1e-5)
 
 
@@ -130,11 +132,11 @@ def test_a_full_trace_keeps_the_decoding_steps(model: Model, session: None) -> N
     )
 
 
-def test_the_size_of_a_cached_trace_is_realistic(reading: CachedTrace) -> None:
-    n_bytes = sum(reading.trace[name].nbytes for name in reading.trace.names)
-    packed = sum(part.array.nbytes for part in reading.side.layers([]))
-    assert n_bytes < reading.size
-    assert reading.size >= 0.8 * (n_bytes + packed)
+def test_the_size_of_a_cached_trace_is_realistic(forced_trace: CachedTrace) -> None:
+    n_bytes = sum(forced_trace.trace[name].nbytes for name in forced_trace.trace.names)
+    packed = sum(part.array.nbytes for part in forced_trace.side.layers([]))
+    assert n_bytes < forced_trace.size
+    assert forced_trace.size >= 0.8 * (n_bytes + packed)
 
 
 def test_only_the_newest_rerun_computes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,12 +169,13 @@ def test_only_the_newest_rerun_computes(monkeypatch: pytest.MonkeyPatch) -> None
 def test_an_abandoned_search_stops_between_two_steps(
     model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The check reads the session state, where Streamlit stops the rerun; nothing is cached."""
+    """Streamlit stops a rerun when the code reads the session state, so the search reads it between
+    two steps. An unfinished search is not cached."""
 
     class Disconnected(Exception):
         pass
 
-    class Memory(dict[str, object]):
+    class CountingState(dict[str, object]):
         calls = 0
 
         def __contains__(self, key: object) -> bool:
@@ -184,11 +187,11 @@ def test_an_abandoned_search_stops_between_two_steps(
     cache: SizedCache[CachedTrace] = SizedCache(MAX_BYTES)
     monkeypatch.setattr(trace_cache, "_traces", cache)
     for view in (VIEW, replace(VIEW, method="beam"), replace(VIEW, method="sample")):
-        memory = Memory()
-        monkeypatch.setattr(st, "session_state", memory)
+        session_state = CountingState()
+        monkeypatch.setattr(st, "session_state", session_state)
         with pytest.raises(Disconnected), cancelled_by(RerunCancellation()):
             trace_cache.read(model, view)
-        assert memory.calls == 4
+        assert session_state.calls == 4
     assert len(cache) == 0
 
 
