@@ -14,9 +14,9 @@ from transformer.ui.shell.visitor import COOKIE, ID
 
 pytestmark = pytest.mark.browser
 RECORD_POLICY_VIOLATIONS = """
-  window.broken = [];
+  window.violations = [];
   document.addEventListener("securitypolicyviolation", (event) =>
-    broken.push(`${event.effectiveDirective}: ${event.blockedURI} ${event.sourceFile}`));
+    violations.push(`${event.effectiveDirective}: ${event.blockedURI} ${event.sourceFile}`));
 """
 
 
