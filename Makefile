@@ -54,7 +54,7 @@ format: .venv/dev.stamp
 
 pictures: .venv/dev.stamp browser
 	$(BIN)/python docs/pictures.py
-	$(BIN)/python docs/looks.py
+	$(BIN)/python docs/screenshots.py
 
 # All benchmarks that need no corpus, one after the other: two at a time would slow each other down.
 benchmarks: .venv/benchmarks.stamp

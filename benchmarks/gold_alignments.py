@@ -126,12 +126,16 @@ def format_table(board: Leaderboard, *, all_heads: bool) -> str:
 def describe_aligner(aligner: AlignerHead) -> str:
     """Return a sentence about the chosen head, with its error rates on each gold set."""
     head = f"cross-attention layer {aligner.layer + 1}, head {aligner.head + 1} (counted from 1)"
+    method = f"{aligner.score_kind}-{aligner.target_row}"
     rates = "; ".join(
-        f"{100 * gold_set.head[f'{aligner.by}-{aligner.to}']:.1f} % on {gold_set.name} "
+        f"{100 * gold_set.head[method]:.1f} % on {gold_set.name} "
         f"(95 %: {100 * gold_set.low:.1f} to {100 * gold_set.high:.1f})"
         for gold_set in aligner.gold
     )
-    return f"aligner head: {head}, by its {aligner.by}, read at the {aligner.to}: AER {rates}"
+    return (
+        f"aligner head: {head}, by its {aligner.score_kind}, "
+        f"read at the {aligner.target_row}: AER {rates}"
+    )
 
 
 def card_figures(translator: Translator, corpus: Corpus) -> str:

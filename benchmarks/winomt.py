@@ -15,8 +15,8 @@ from __future__ import annotations
 import argparse
 
 from transformer.analysis.alignment.aligner_head import load_aligner_head
-from transformer.analysis.gender.measure import READINGS, GenderReport, measure_gender
-from transformer.analysis.gender.readings import check_language
+from transformer.analysis.gender.measure import COUNTED_NOUNS, GenderReport, measure_gender
+from transformer.analysis.gender.occupation_gender import check_language
 from transformer.analysis.gender.report import NOUN_LABELS, save_gender_report
 from transformer.analysis.gender.scores import SCORES
 from transformer.analysis.gender.sentences import (
@@ -86,7 +86,7 @@ def print_report(report: GenderReport) -> None:
     print(f"decided: {decided}, {report.person} with a noun for a person")
     for reason, count in sorted(report.undecided.items(), key=lambda item: -item[1]):
         print(f"not decided: {count}, {reason}")
-    for nouns in READINGS:
+    for nouns in COUNTED_NOUNS:
         print(f"{NOUN_LABELS[nouns]}:")
         for score in report.scores[nouns]:
             interval = f"[{100 * score.low:.1f}, {100 * score.high:.1f}]"

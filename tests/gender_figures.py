@@ -6,8 +6,8 @@ from transformer.analysis.alignment.aligner_head import AlignerHead, GoldErrors
 from transformer.analysis.alignment.leaderboard import ALIGNMENT_METHODS
 from transformer.analysis.evidence.bootstrap import Interval
 from transformer.analysis.gender.measure import GenderReport
+from transformer.analysis.gender.occupation_gender import UNDECIDED
 from transformer.analysis.gender.pronoun_heads import PronounEffect, PronounHead
-from transformer.analysis.gender.readings import UNDECIDED
 from transformer.analysis.gender.scores import Score
 
 EFFECT = PronounEffect(
@@ -46,8 +46,8 @@ _BASELINES = dict.fromkeys(("diagonal", "model 1", "statistical", "chance"), 0.5
 ALIGNER = AlignerHead(
     layer=0,
     head=1,
-    by="weights",
-    to="output",
+    score_kind="weights",
+    target_row="output",
     weights_to="output",
     gold=(GoldErrors("gold", "made here", 9, _RATES, 0.4, 0.6, _BASELINES),),
 )

@@ -65,7 +65,7 @@ LONG: dict[str, Callable[[Translator, Trace], object]] = {
     "share of the source": lambda t, trace: source_share(t.model, trace),
     "agreement of weights and norms": lambda t, trace: agreement(t.model, trace),
     "gradients": lambda t, trace: gradients(t.model, trace),
-    "saturation": lambda t, trace: score_scale.heads(trace),
+    "saturation": lambda t, trace: score_scale.head_scores(trace),
     "path lengths": lambda t, trace: paths.lengths([4, 8]),
     "cells": lambda t, trace: blank_cells(t, trace, ("cross", 1, 1)),
     "blank-out": lambda t, trace: blank_out(t, trace),

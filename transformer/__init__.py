@@ -1,7 +1,6 @@
 """Heads Up: an encoder–decoder Transformer to translate with, inspect and modify.
 
-The few names a user types are imported on first use, so that modules without torch do not wait
-for it.
+The public names are imported on first use, so that `import transformer` alone does not load torch.
 """
 
 from __future__ import annotations

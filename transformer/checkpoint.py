@@ -242,7 +242,10 @@ def _header(path: Path) -> dict[str, tuple[str, list[int]]]:
     """Return type and shape of every tensor by name. Raises CheckpointError."""
     with open_weights(path) as file:
         slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
-        return {name: (each.get_dtype(), each.get_shape()) for name, each in slices.items()}
+        return {
+            name: (tensor_slice.get_dtype(), tensor_slice.get_shape())
+            for name, tensor_slice in slices.items()
+        }
 
 
 @contextmanager

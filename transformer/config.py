@@ -71,14 +71,14 @@ class _Record:
         for field in fields(self):  # type: ignore[arg-type]
             value = getattr(self, field.name)
             wants = str(field.type)
-            right = {
+            has_kind = {
                 "bool": isinstance(value, bool),
                 "int": isinstance(value, int) and not isinstance(value, bool),
                 "float": isinstance(value, int | float)
                 and not isinstance(value, bool)
                 and abs(value) < math.inf,  # false for a NaN too
             }.get(wants, True)
-            if not right:
+            if not has_kind:
                 kind = "true or false" if wants == "bool" else f"a finite number ({wants})"
                 raise ValueError(f"{field.name} must be {kind}, not {value!r}")
 

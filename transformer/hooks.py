@@ -56,7 +56,9 @@ class Hooks(Mapping[str, HookFn]):
         for pattern, function in self._functions.items():
             for name in matching(pattern, hook_names):
                 by_site.setdefault(name, []).append(function)
-        hooks = Hooks({n: _chained(each) for n, each in by_site.items()}, causal=self.causal)
+        hooks = Hooks(
+            {n: _chained(functions) for n, functions in by_site.items()}, causal=self.causal
+        )
         self._resolved = hook_names, hooks
         return hooks
 

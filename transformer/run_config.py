@@ -203,12 +203,16 @@ def _kind_of_untagged(values: Mapping[str, Any]) -> str:
 
 def _record(kind: type[Any], values: Mapping[str, Any]) -> Any:
     """Create a dataclass from a JSON object; strict about names and types."""
-    known_fields = {each.name: each for each in fields(kind)}
+    known_fields = {field_info.name: field_info for field_info in fields(kind)}
     for name in values:
         if name not in known_fields:
             raise ValueError(f"a run has no field {name!r}{did_you_mean(name, known_fields)}")
-    for name, each in known_fields.items():
-        if name not in values and each.default is MISSING and each.default_factory is MISSING:
+    for name, field_info in known_fields.items():
+        if (
+            name not in values
+            and field_info.default is MISSING
+            and field_info.default_factory is MISSING
+        ):
             raise ValueError(f"a run needs a value for {name!r}")
     return kind(
         **{name: _READ[str(known_fields[name].type)](name, values[name]) for name in values}
@@ -241,11 +245,11 @@ def _number(name: str, value: Any) -> float:
 def _texts(name: str, value: Any) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Sequence):
         raise ValueError(f"{name} must be a list of texts, not {value!r:.60}")
-    return tuple(_text(name, each) for each in value)
+    return tuple(_text(name, item) for item in value)
 
 
 def _pairs(name: str, value: Any) -> Pairs:
-    pairs = [_texts(name, each) for each in _reader(Sequence, "a list of pairs")(name, value)]
+    pairs = [_texts(name, item) for item in _reader(Sequence, "a list of pairs")(name, value)]
     if any(len(pair) != 2 for pair in pairs):
         raise ValueError(f"{name} must be pairs of two texts each, not {value!r:.60}")
     return tuple((src, tgt) for src, tgt in pairs)
@@ -253,7 +257,7 @@ def _pairs(name: str, value: Any) -> Pairs:
 
 def _values(read: Callable[[str, Any], Any]) -> Callable[[str, Any], Any]:
     return lambda name, value: {
-        key: read(f"{name}.{key}", each) for key, each in _object(name, value).items()
+        key: read(f"{name}.{key}", item) for key, item in _object(name, value).items()
     }
 
 

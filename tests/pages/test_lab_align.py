@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from tests.pages.conftest import Visit, charts, messages, run_program, view, visible_text
 from tests.pages.lab_visits import button, grid, run_report, store_result
 from transformer import Translator
-from transformer.analysis.alignment.sentence_alignment import aligned
+from transformer.analysis.alignment.sentence_alignment import align_words
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.gold import Gold
 
@@ -73,7 +73,7 @@ def test_the_python_code_gives_the_same(visit: Visit, stored_report: dict[str, A
     rates = [row["aer"] for row in stored_report["table"]]
     assert namespace["board"].table["aer"].tolist() == pytest.approx(rates)
     assert namespace["alignment"].target == ("Elle", "cache", "un", "bateau.")
-    assert namespace["alignment"].to == "input"
+    assert namespace["alignment"].target_row == "input"
 
 
 def test_sentences_with_human_made_links_are_a_corpus(
@@ -166,7 +166,7 @@ def test_the_head_is_scored_by_the_typed_links(visit: Visit, translator: Transla
     links_field.set_value("0-0 1-1 2?2 3-3").run()
     assert view(app).links == "0-0,1-1,2p2,3-3"
     trace = translator.trace(TEXT, target=TARGET)
-    alignment = aligned(translator.model, trace, 1, 2, "norms", "input")
+    alignment = align_words(translator.model, trace, 1, 2, "norms", "input")
     sure = frozenset({(0, 0), (1, 1), (3, 3)})
     gold = Gold(alignment.source, alignment.target, sure, frozenset({(2, 2)}))
     assert app.metric[0].value == f"{100 * (1 - alignment.error(gold)):.1f} %"

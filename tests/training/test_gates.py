@@ -30,10 +30,12 @@ def test_expected_l0_norm_equals_the_nonzero_fraction_of_samples(log_alpha: floa
     assert samples.max() <= 1
     nonzero_fraction = (samples != 0).double().mean(dim=0)
     error = 4 * (0.25 / N_SAMPLES) ** 0.5  # four standard deviations at most
-    torch.testing.assert_close(nonzero_fraction, gates.open().double().detach(), atol=error, rtol=0)
+    torch.testing.assert_close(
+        nonzero_fraction, gates.prob_nonzero().double().detach(), atol=error, rtol=0
+    )
     # By symmetry a gate is 1 as often as one of −log α is 0.
     one_fraction = (samples == 1).double().mean(dim=0)
-    mirrored = 1 - HardConcrete(2, -log_alpha).open().double().detach()
+    mirrored = 1 - HardConcrete(2, -log_alpha).prob_nonzero().double().detach()
     torch.testing.assert_close(one_fraction, mirrored, atol=error, rtol=0)
 
 
@@ -53,7 +55,7 @@ def test_gate_is_rounded_to_the_more_probable_value(log_alpha: float) -> None:
     samples = gates.sample(N_SAMPLES, torch.Generator().manual_seed(6))
     error = 4 * (0.25 / N_SAMPLES) ** 0.5
     fractions = [(samples == value).double().mean(dim=0) for value in (0, 1)]
-    for probability, fraction in zip((gates.closed(), gates.wide()), fractions, strict=True):
+    for probability, fraction in zip((gates.prob_zero(), gates.prob_one()), fractions, strict=True):
         torch.testing.assert_close(probability.double().detach(), fraction, atol=error, rtol=0)
     assert gates.rounded().tolist() == (fractions[1] > fractions[0]).double().tolist()
 
@@ -105,7 +107,7 @@ def test_idle_heads_are_pruned_and_the_important_head_stays(
     assert table.gate.tolist() == [float(head == IMPORTANT_HEAD) for head in with_gate]
     assert learned.history.step.tolist() == list(range(40))
     assert learned.history["heads"].iloc[0] > 0.9 * len(with_gate)
-    assert learned.history["heads"].iloc[-1] == pytest.approx(sum(learned.open), abs=0.5)
+    assert learned.history["heads"].iloc[-1] == pytest.approx(sum(learned.prob_nonzero), abs=0.5)
     for weight, before in zip(unequal_heads.model.parameters(), weights, strict=True):
         assert weight.equal(before)
         assert weight.grad is None
@@ -125,7 +127,7 @@ def test_rounded_gates_keep_or_remove_a_head(unequal_heads: Translator, corpus: 
     heads: list[Head] = [("cross", 0, n) for n in range(4)] + [IMPORTANT_HEAD]
     options = {"penalty": 1.0, "steps": 9, "heads": heads, "rate": 0.2}
     soft, hard = (learn_gates(unequal_heads, corpus, **options, rounded=r) for r in (False, True))
-    assert soft.open == hard.open
+    assert soft.prob_nonzero == hard.prob_nonzero
     assert any(0 < gate < 1 for gate in soft.gates)
     assert hard.gates == tuple(float(gate > 0.5) for gate in soft.gates)
     assert hard.survivors == [head for head, gate in zip(heads, hard.gates, strict=True) if gate]

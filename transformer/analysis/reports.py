@@ -215,7 +215,7 @@ def _pruning(translator: Translator, corpus: Corpus, progress: Progress) -> Figu
 def _orders(translator: Translator, corpus: Corpus, progress: Progress) -> dict[str, list[Head]]:
     """Return all heads, the least important first, by each variant of importance."""
     importances = gradient_importances(translator, corpus, progress=progress)
-    return {by: importances[by].normalised().order() for by in GATE_UNITS}
+    return {unit: importances[unit].normalised().order() for unit in GATE_UNITS}
 
 
 def _decoder_lens(translator: Translator, corpus: Corpus, progress: Progress) -> Figures:

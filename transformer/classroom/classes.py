@@ -227,12 +227,12 @@ class Classes:
             raise ClassroomError(f"You are in a class already; {action} that one first.")
 
     def _check_guess(
-        self, attempts: Attempts, visitor: str, address: str, right: bool, message: str
+        self, attempts: Attempts, visitor: str, address: str, is_correct: bool, message: str
     ) -> None:
         if attempts.is_blocked(visitor, address):
             raise ClassroomError(
                 f"There were too many wrong attempts; try again in {BLOCK_MINUTES} minutes."
             )
-        if not right:
+        if not is_correct:
             attempts.record_wrong(visitor, address)
             raise ClassroomError(message)

@@ -50,7 +50,7 @@ def read_code(text: str) -> str:
 
 def show_code(code: str) -> str:
     """Return the code in groups of three characters, as it is read aloud."""
-    return " ".join(code[at : at + 3] for at in range(0, len(code), 3))
+    return " ".join(code[start : start + 3] for start in range(0, len(code), 3))
 
 
 def read_name(text: str) -> str:

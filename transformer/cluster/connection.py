@@ -59,11 +59,11 @@ class Connection:
                 self._thread = threading.Thread(target=run, name="cluster", daemon=True)
                 self._thread.start()
 
-    def submit(self, work: Coroutine[Any, Any, Answer]) -> concurrent.futures.Future[Answer]:
+    def submit(self, coroutine: Coroutine[Any, Any, Answer]) -> concurrent.futures.Future[Answer]:
         """Run a coroutine in the connection's thread; cancelling the future cancels it."""
         self.start()
         assert self._loop
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def call_soon(self, call: Callable[[], object]) -> None:
         """Call a function in the connection's thread, if it is running."""
@@ -150,12 +150,12 @@ class Connection:
         for address in addresses:
             if address not in slots:
                 try:
-                    about = await self.call(address, host.describe)
-                    if about["code"] != fingerprint():
+                    description = await self.call(address, host.describe)
+                    if description["code"] != fingerprint():
                         raise LostError(
                             f"the worker {address} runs another version of Heads Up or torch"
                         )
-                    slots[address] = int(about["slots"])
+                    slots[address] = int(description["slots"])
                 except LostError as error:
                     refused = str(error)
         self._slots = slots
@@ -216,8 +216,10 @@ class Connection:
         try:
             while not await self.call(worker, host.is_ready, reservation):
                 if task.status not in ("pending", "finished"):
-                    why = f"it failed: {await task.exception()}" if task.status == "error" else ""
-                    raise LostError(f"the worker {worker} accepts no work; {why or task.status}")
+                    reason = (
+                        f"it failed: {await task.exception()}" if task.status == "error" else ""
+                    )
+                    raise LostError(f"the worker {worker} accepts no work; {reason or task.status}")
                 await asyncio.sleep(SLOT_POLL_SECONDS)
             yield reservation
         except LostError:

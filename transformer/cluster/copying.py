@@ -41,12 +41,12 @@ class Mirror:
         connection: Connection,
         worker: str,
         reservation: str,
-        home: Path,
+        target: Path,
         copied: Mapping[str, folders.Stamp] | None = None,
     ) -> None:
         """`copied` has the stamps of the files that were sent to the worker."""
         self._connection, self._worker, self._reservation = connection, worker, reservation
-        self._home = home
+        self._home = target
         self._copied = dict(copied or {})
 
     async def update(self, remote: Mapping[str, folders.Stamp]) -> None:

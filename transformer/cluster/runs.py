@@ -96,17 +96,17 @@ class ClusterRuns:
 
     async def _open_slots(self) -> None:
         workers = await self._connection.workers()
-        for new in workers.keys() - self._warmed:
+        for worker in workers.keys() - self._warmed:
             # The first task on a worker takes a second; pay for it before a run is queued.
-            async with self._connection.reserve(new, slot=False):
-                await self._connection.call(new, host.warm_up, self._limits, self._trainer)
+            async with self._connection.reserve(worker, slot=False):
+                await self._connection.call(worker, host.warm_up, self._limits, self._trainer)
         self._warmed = set(workers)
         self._n_slots, self._error_message = sum(workers.values()), ""
         waiting = len(queue_order(await asyncio.to_thread(self._queue.infos)))
         idle = len(self._slots) - len(self._claimed)
-        for worker in _free_slots(workers, self._slots.values())[: max(0, waiting - idle)]:
-            task = asyncio.create_task(self._use_slot(worker))
-            self._slots[task] = worker
+        for slot_worker in _free_slots(workers, self._slots.values())[: max(0, waiting - idle)]:
+            task = asyncio.create_task(self._use_slot(slot_worker))
+            self._slots[task] = slot_worker
             task.add_done_callback(self._slots.pop)
 
     async def _use_slot(self, worker: str) -> None:
@@ -122,13 +122,13 @@ class ClusterRuns:
 
     async def _claim_next(self, reservation: str) -> ClaimedRun | None:
         """Claim the next queued run. If cancelled meanwhile, release the claim."""
-        taking = asyncio.ensure_future(
+        claiming = asyncio.ensure_future(
             asyncio.to_thread(claims.claim_next_run, self._queue, reservation)
         )
         try:
-            return await asyncio.shield(taking)
+            return await asyncio.shield(claiming)
         except asyncio.CancelledError:
-            if claim := await taking:
+            if claim := await claiming:
                 await self._release(claim, None, interrupted=True)
             raise
 
@@ -180,14 +180,16 @@ class ClusterRuns:
 
     async def _follow(self, worker: str, reservation: str, claim: ClaimedRun) -> bool:
         """Copy back what the run writes until it ends; return whether to queue it again."""
-        call, home = self._connection.call, claim.folder
-        await send(self._connection, worker, reservation, home.path)
+        call, run_folder = self._connection.call, claim.folder
+        await send(self._connection, worker, reservation, run_folder.path)
         files = await call(worker, host.begin_run, reservation, self._limits, self._trainer)
-        mirror = Mirror(self._connection, worker, reservation, home.path, files)
+        mirror = Mirror(self._connection, worker, reservation, run_folder.path, files)
         sent_control: dict[str, Any] | None = None
         began = False
         while True:
-            control = home.control().to_dict() | ({"command": "pause"} if self._closing else {})
+            control = run_folder.control().to_dict() | (
+                {"command": "pause"} if self._closing else {}
+            )
             remote = await call(
                 worker, host.run_status, reservation, control if control != sent_control else None
             )
@@ -195,11 +197,11 @@ class ClusterRuns:
             await mirror.update(remote["files"])
             state, began = remote["state"], began or remote["held"]
             if remote["held"]:  # the process has not yet written its last state
-                if state["status"] == "running" and state != home.state():
+                if state["status"] == "running" and state != run_folder.state():
                     _write_state(claim, state)
             elif state["status"] != "running" and (state["status"] != "queued" or began):
                 if state["status"] == "queued" or (self._closing and state["status"] == "paused"):
-                    return True  # interrupted, not ended by itself
+                    return True  # it was interrupted and did not end by itself
                 _write_state(claim, state)
                 return False
             await asyncio.sleep(STATUS_POLL_SECONDS)
@@ -213,10 +215,10 @@ def _write_state(claim: ClaimedRun, state: Mapping[str, Any]) -> None:
 def _free_slots(workers: Mapping[str, int], occupied: Collection[str]) -> list[str]:
     """Return the worker of each free slot; workers with the most free slots come first."""
     remaining = Counter(workers)
-    remaining.subtract({one: n for one, n in Counter(occupied).items() if one in workers})
+    remaining.subtract({name: n for name, n in Counter(occupied).items() if name in workers})
     slots = []
     while remaining and max(remaining.values()) > 0:
-        worker = max(remaining, key=lambda one: remaining[one])
+        worker = max(remaining, key=lambda name: remaining[name])
         slots.append(worker)
         remaining[worker] -= 1
     return slots

@@ -80,12 +80,12 @@ def check(config: Mapping[str, Any]) -> None:
     """Raise CheckpointError for the config of a model that `Transformer` cannot represent."""
     kind = config.get("model_type")
     if kind != "marian":
-        why = (
+        reason = (
             f", which has {MISSING_FEATURES[kind]}"
             if isinstance(kind, str) and kind in MISSING_FEATURES
             else ""
         )
-        raise CheckpointError(f"its model type is {kind!r}{why}; only 'marian' can be imported")
+        raise CheckpointError(f"its model type is {kind!r}{reason}; only 'marian' can be imported")
     for name, value in REQUIRED.items():
         if config.get(name, value) is not value:
             raise CheckpointError(

@@ -131,21 +131,23 @@ def _checked_layers(kind: str, weights_by_layer: Any, rows: int, columns: int) -
     if not layers:
         raise ValueError(f"the {kind} weights contain no layer")
     for number, weights in enumerate(layers):
-        where = f"{kind} layer {number}"
+        location = f"{kind} layer {number}"
         if weights.shape[1:] != (rows, columns):
             raise ValueError(
-                f"{where} has {' × '.join(map(str, weights.shape[1:]))} weights per head; its "
+                f"{location} has {' × '.join(map(str, weights.shape[1:]))} weights per head; its "
                 f"tokens are {rows} × {columns}"
             )
         if len(weights) != len(layers[0]):
-            raise ValueError(f"{where} has {len(weights)} heads, but layer 0 has {len(layers[0])}")
+            raise ValueError(
+                f"{location} has {len(weights)} heads, but layer 0 has {len(layers[0])}"
+            )
         sums = weights.sum(axis=-1)
         if not (np.isfinite(weights).all() and (weights >= 0).all()):
-            raise ValueError(f"{where} has weights that are negative, infinite or NaN")
+            raise ValueError(f"{location} has weights that are negative, infinite or NaN")
         if np.abs(sums - 1).max() > ROW_SUM_TOLERANCE:
             worst_sum = float(sums.flat[np.abs(sums - 1).argmax()])
             raise ValueError(
-                f"a row of {where} sums to {worst_sum:.3f}, not to 1: call model.eval() to turn "
+                f"a row of {location} sums to {worst_sum:.3f}, not to 1: call model.eval() to turn "
                 "off dropout, and remove padding or add its tokens"
             )
     return layers

@@ -35,7 +35,7 @@ class Lane:
         max_cpu_seconds: maximum CPU time of a computation, however busy the machine is; 0: no
             limit.
         hint: advice to the user if a computation takes too long or too much memory.
-        capacity: maximum number of requests; an address may have half of them.
+        capacity: maximum number of requests; one IP address may have half of them.
         max_per_visitor: maximum number of requests of one visitor.
         abandoned_after: seconds without a status request after which a request is dropped.
         newest_first: last in, first out, and the oldest request is dropped if the queue is full;
@@ -114,8 +114,8 @@ class Computation:
     @property
     def key(self) -> str:
         """Hash of code, function and identity; the name of the result's folder."""
-        about = [fingerprint(), self.function, self.identity or self.arguments]
-        digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+        content = [fingerprint(), self.function, self.identity or self.arguments]
+        digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
         return f"{self.lane}-{digest[:24]}"
 
 

@@ -70,8 +70,8 @@ def run_function(
 def _error_reason(error: Exception) -> str:
     """Return the error message, without paths of this machine."""
     if isinstance(error, OSError):
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        return DISK_FULL if full else str(error.strerror or error)
+        disk_is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        return DISK_FULL if disk_is_full else str(error.strerror or error)
     return str(error) or type(error).__name__
 
 

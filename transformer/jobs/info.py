@@ -229,8 +229,8 @@ def find_same_run(
 def check_sole_holder(info: RunInfo, visitor: str) -> None:
     """Raise JobError if other visitors hold the run too, with their number."""
     if count := len({*info.holders} - {visitor}):
-        who = "one other visitor has" if count == 1 else f"{count} other visitors have"
+        holders = "one other visitor has" if count == 1 else f"{count} other visitors have"
         raise JobError(
-            f"{who} this run too, so it cannot be changed; train one with another seed to "
+            f"{holders} this run too, so it cannot be changed; train one with another seed to "
             f"control it alone"
         )

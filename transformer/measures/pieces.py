@@ -73,9 +73,9 @@ class Pieces:
         self, ids: Integer[np.ndarray, "sentences n"]
     ) -> Bool[np.ndarray, "sentences n"]:
         """Return which tokens are whole words, not pieces of longer words."""
-        followed = np.zeros(ids.shape, dtype=bool)
-        followed[:, :-1] = self.continues[ids[:, 1:]]
-        return np.asarray(self.begins[ids] & ~followed)
+        is_continued = np.zeros(ids.shape, dtype=bool)
+        is_continued[:, :-1] = self.continues[ids[:, 1:]]
+        return np.asarray(self.begins[ids] & ~is_continued)
 
 
 def is_punctuation(piece: str) -> bool:

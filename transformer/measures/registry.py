@@ -87,7 +87,7 @@ def rows_of(trace: AttentionTrace, kind: str) -> Rows:
     source, target, written = trace.src_tokens, trace.tgt_tokens, trace.predicted_tokens
     query, key = source if kind == "encoder" else target, target if kind == "decoder" else source
     vocabulary = sorted({*source, *target, *written})
-    number = {token: at for at, token in enumerate(vocabulary)}
+    number = {token: id_ for id_, token in enumerate(vocabulary)}
 
     def ids(tokens: Sequence[str]) -> Integer[np.ndarray, "1 n"]:
         return np.array([[number[token] for token in tokens]], dtype=np.int64)

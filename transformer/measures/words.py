@@ -98,7 +98,7 @@ def merge(
 
 
 def rows_of_written(
-    weights: Float[np.ndarray, "*heads row key"], to: str
+    weights: Float[np.ndarray, "*heads row key"], word_row: str
 ) -> Float[np.ndarray, "*heads written key"]:
     """Return the cross-attention rows that belong to the written tokens.
 
@@ -106,7 +106,7 @@ def rows_of_written(
     next row. With `to` "output" token i gets row i, with "input" the next row, and the last token,
     which is no row's input, the row that predicts it.
     """
-    if to != "input" or not weights.shape[-2]:
+    if word_row != "input" or not weights.shape[-2]:
         return weights
     return np.concatenate([weights[..., 1:, :], weights[..., -1:, :]], axis=-2)
 

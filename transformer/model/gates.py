@@ -24,34 +24,34 @@ class HardConcrete(nn.Module):
         super().__init__()
         self.log_alpha = nn.Parameter(torch.full((count,), log_alpha))
 
-    def open(self) -> Float[Tensor, "gate"]:
+    def prob_nonzero(self) -> Float[Tensor, "gate"]:
         """P(z ≠ 0) = σ(log α − β log(−γ/ζ)), the expected L0 norm of each gate (their eq. 12)."""
         return torch.sigmoid(self.log_alpha - TEMPERATURE * math.log(-LOW / HIGH))
 
-    def closed(self) -> Float[Tensor, "gate"]:
+    def prob_zero(self) -> Float[Tensor, "gate"]:
         """P(z = 0)."""
-        return 1 - self.open()
+        return 1 - self.prob_nonzero()
 
-    def wide(self) -> Float[Tensor, "gate"]:
-        """P(z = 1) = σ(log α − β log((1 − γ)/(ζ − 1))): s reaches the part that is cut to 1."""
+    def prob_one(self) -> Float[Tensor, "gate"]:
+        """P(z = 1) = σ(log α − β log((1 − γ)/(ζ − 1))), the probability that s is clipped to 1."""
         return torch.sigmoid(self.log_alpha - TEMPERATURE * math.log((1 - LOW) / (HIGH - 1)))
 
     def rounded(self) -> Float[Tensor, "gate"]:
         """Return the more probable of 0 and 1, as Voita et al. 2019, section 6, do after training.
         Since γ is as far below 0 as ζ is above 1, this is 1 where log α is above 0."""
-        return (self.wide() > self.closed()).to(self.log_alpha.dtype)
+        return (self.prob_one() > self.prob_zero()).to(self.log_alpha.dtype)
 
     def sample(self, rows: int, generator: torch.Generator) -> Float[Tensor, "rows gate"]:
         """Sample every gate once per row, with gradients. The generator is on the CPU."""
         u = torch.rand(rows, len(self.log_alpha), generator=generator).clamp(1e-6, 1 - 1e-6)
         noise = (u.log() - (1 - u).log()).to(self.log_alpha)
-        return _cut(torch.sigmoid((noise + self.log_alpha) / TEMPERATURE))
+        return _stretch_and_clip(torch.sigmoid((noise + self.log_alpha) / TEMPERATURE))
 
     def forward(self) -> Float[Tensor, "gate"]:
         """Deterministic gates for evaluation (Louizos et al. 2018, eq. 13): σ(log α), stretched
         and clipped."""
-        return _cut(torch.sigmoid(self.log_alpha))
+        return _stretch_and_clip(torch.sigmoid(self.log_alpha))
 
 
-def _cut(s: Tensor) -> Tensor:
+def _stretch_and_clip(s: Tensor) -> Tensor:
     return (s * (HIGH - LOW) + LOW).clamp(0, 1)

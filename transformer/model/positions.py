@@ -18,8 +18,8 @@ def sinusoidal(length: int, d_model: int, start: int = 0) -> Float[Tensor, "leng
     exponent of the cosine, a common misprint, PE(pos+k) = M_k · PE(pos) would not hold.
     """
     position = torch.arange(start, start + length, dtype=torch.float64)[:, None]
-    even = torch.arange(0, d_model, 2, dtype=torch.float64)
-    angle = position * torch.exp(even * (-math.log(10000.0) / d_model))
+    even_dimensions = torch.arange(0, d_model, 2, dtype=torch.float64)
+    angle = position * torch.exp(even_dimensions * (-math.log(10000.0) / d_model))
     table = torch.empty(length, d_model, dtype=torch.float64)
     table[:, 0::2] = torch.sin(angle)
     table[:, 1::2] = torch.cos(angle[:, : d_model // 2])

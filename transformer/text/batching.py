@@ -34,7 +34,9 @@ def shift_right(rows: Sequence[Sequence[int]], bos_id: int) -> list[list[int]]:
 
 def by_length(*lengths: Sequence[int]) -> list[int]:
     """Return row indices sorted by length; ties are broken by the second lengths, and so on."""
-    return sorted(range(len(lengths[0])), key=lambda n: tuple(each[n] for each in lengths))
+    return sorted(
+        range(len(lengths[0])), key=lambda n: tuple(item_lengths[n] for item_lengths in lengths)
+    )
 
 
 @dataclass(frozen=True)

@@ -188,6 +188,7 @@ def compute(request: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     connections = run_connections(request["run"], steps, progress=progress)
     return {
         "connections": {
-            str(step): _rounded(each.to_dict(N_DRAWN)) for step, each in connections.items()
+            str(step): _rounded(connection.to_dict(N_DRAWN))
+            for step, connection in connections.items()
         }
     }

@@ -133,9 +133,9 @@ def compute(
 
 
 @lru_cache(maxsize=64)
-def measure_step(work: Workload) -> tuple[int, float]:
+def measure_step(workload: Workload) -> tuple[int, float]:
     """Return the number of weights and the seconds of a step; the caller's random state is kept."""
-    config, batch_tokens, precision, device_name, n_src, n_tgt = work
+    config, batch_tokens, precision, device_name, n_src, n_tgt = workload
     device = choose_device(device_name)
     with torch.random.fork_rng(devices=[]):
         _, dtype = choose_precision(precision, device, World())

@@ -103,8 +103,8 @@ class Evaluator:
         pairs = self.probe_set.valid[:N_EXAMPLES]
         outputs = self._translate(len(pairs))
         return [
-            {"src": src, "tgt": tgt, "output": text, "right": right}
-            for (src, tgt), (text, right) in zip(pairs, outputs, strict=True)
+            {"src": src, "tgt": tgt, "output": text, "right": is_correct}
+            for (src, tgt), (text, is_correct) in zip(pairs, outputs, strict=True)
         ]
 
     def measure(self, *, full: bool = False) -> dict[str, Any]:
@@ -122,7 +122,7 @@ class Evaluator:
         figures = self._teacher_forced_figures(len(self._valid) if full else 2 * N_DECODED)
         count = min(N_DECODED, len(self._valid))
         outputs = self._translate(count)
-        figures["sequence_accuracy"] = sum(right for _, right in outputs) / count
+        figures["sequence_accuracy"] = sum(is_correct for _, is_correct in outputs) / count
         figures["sequences"] = count
         if self.probe_set.language:
             references = [tgt for _, tgt in self.probe_set.valid[:count]]
@@ -218,11 +218,11 @@ class Evaluator:
         def record(tensor: Tensor, name: str) -> None:
             recorded[name] = tensor
 
-        names = [name for each in hook_names.values() for name in each]
+        names = [name for site_names in hook_names.values() for name in site_names]
         logits = self.model(src, tgt, hooks=Hooks(dict.fromkeys(names, record)))
         weights = {
-            kind: torch.stack([recorded[name] for name in each], dim=1).float().cpu().numpy()
-            for kind, each in hook_names.items()
+            kind: torch.stack([recorded[name] for name in site_names], dim=1).float().cpu().numpy()
+            for kind, site_names in hook_names.items()
         }
         return logits, out, weights
 

@@ -48,7 +48,7 @@ class LearnedGates:
 
     Attributes:
         heads: (kind, layer, head) of each gate.
-        open: probability that each gate is not 0.
+        prob_nonzero: probability that each gate is not 0.
         gates: value of each gate without sampling, 0 to 1; 0 or 1 if rounded.
         history: one row per step: step, loss (nats per token, with sampled gates), heads (expected
             number of open gates).
@@ -56,7 +56,7 @@ class LearnedGates:
     """
 
     heads: tuple[Head, ...]
-    open: tuple[float, ...]
+    prob_nonzero: tuple[float, ...]
     gates: tuple[float, ...]
     history: pd.DataFrame
     translator: Translator
@@ -69,7 +69,7 @@ class LearnedGates:
     def to_frame(self) -> pd.DataFrame:
         """Return one row per head: kind, layer, head, open, gate."""
         table = pd.DataFrame(self.heads, columns=["kind", "layer", "head"])
-        return table.assign(open=self.open, gate=self.gates)
+        return table.assign(open=self.prob_nonzero, gate=self.gates)
 
 
 def learn_gates(
@@ -127,14 +127,14 @@ def learn_gates(
                     loss + losses(model, batch, _gate_hooks(gated, samples, config.n_heads)).sum()
                 )
             loss = loss / sum(len(pair.out) for pair in batch_pairs)
-            n_open = gates.open().sum()
+            n_open = gates.prob_nonzero().sum()
             adam.zero_grad()
             (loss + penalty * n_open).backward()
         adam.step()
         history.append((step, float(loss.detach()), float(n_open.detach())))
     progress(1.0, "learned")
     values = (gates.rounded() if rounded else gates()).tolist()
-    open_probabilities = gates.open().tolist()
+    open_probabilities = gates.prob_nonzero().tolist()
     model.requires_grad_(True).eval()
     fold_gates(model, dict(zip(gated, values, strict=True)))
     return LearnedGates(

@@ -74,12 +74,12 @@ class MixedPrecision(Generic[Model]):
 
     def tensors(self) -> dict[str, Tensor]:
         """Return what a resumed run needs by name: weights and, after a step, Adam's moments."""
-        found: dict[str, Tensor] = {}
+        tensors: dict[str, Tensor] = {}
         for name, weight in self.model.named_parameters():
-            found[f"weight.{name}"] = weight.detach()
+            tensors[f"weight.{name}"] = weight.detach()
             for key, value in self.adam.state.get(weight, {}).items():
-                found[f"adam.{key}.{name}"] = value
-        return found
+                tensors[f"adam.{key}.{name}"] = value
+        return tensors
 
     def shapes(self) -> dict[str, torch.Size]:
         """Return the names and shapes that `load_tensors` requires."""

@@ -259,6 +259,6 @@ def load_loop_state(run: RunFolder) -> LoopState:
         raise resume_error(run, f"it is truncated or not a resume file ({error})") from error
 
 
-def resume_error(run: RunFolder, why: str) -> RunError:
+def resume_error(run: RunFolder, reason: str) -> RunError:
     """Return the error for a resume file that cannot be used."""
-    return RunError(f"{run.resume_path} cannot be resumed from: {why}; give another run folder")
+    return RunError(f"{run.resume_path} cannot be resumed from: {reason}; give another run folder")

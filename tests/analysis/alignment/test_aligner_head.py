@@ -46,9 +46,9 @@ def test_the_head_with_the_lowest_error_is_chosen(tiny_leaderboard: Leaderboard)
     chosen = choose_aligner_head([tiny_leaderboard], ["gold set"], ["its annotators"])
     best = tiny_leaderboard.table[tiny_leaderboard.table["aligner"] == "head"].iloc[0]
     position = (best["layer"], best["head"], best["by"], best["to"])
-    assert (chosen.layer, chosen.head, chosen.by, chosen.to) == position
+    assert (chosen.layer, chosen.head, chosen.score_kind, chosen.target_row) == position
     (gold,) = chosen.gold
-    assert gold.head[f"{chosen.by}-{chosen.to}"] == pytest.approx(best["aer"])
+    assert gold.head[f"{chosen.score_kind}-{chosen.target_row}"] == pytest.approx(best["aer"])
     assert gold.low < best["aer"] < gold.high
     assert gold.head[f"weights-{chosen.weights_to}"] == pytest.approx(
         min(gold.head["weights-output"], gold.head["weights-input"])
@@ -118,7 +118,7 @@ def test_the_included_checkpoints_have_an_aligner_file(name: str) -> None:
     for gold in head.gold:
         best = min(gold.head.values())
         assert best < gold.baselines["diagonal"]
-        assert gold.head[f"{head.by}-{head.to}"] == pytest.approx(best, abs=0.02)
+        assert gold.head[f"{head.score_kind}-{head.target_row}"] == pytest.approx(best, abs=0.02)
         assert gold.source != gold.name
 
 
@@ -143,7 +143,7 @@ def test_the_benchmark_prints_all_variants_and_stores_the_best_head(
     head = load_head(folder)
     assert head is not None
     assert (head.gold[0].source, head.gold[0].name) == ("annotators", "mine.en-fr")
-    rate = f"{100 * head.gold[0].head[f'{head.by}-{head.to}']:.1f} % on mine.en-fr"
+    rate = f"{100 * head.gold[0].head[f'{head.score_kind}-{head.target_row}']:.1f} % on mine.en-fr"
     assert rate in printed
     assert str(folder / ALIGNER) in printed
     monkeypatch.setattr("sys.argv", [*arguments, "--source", "others"])

@@ -10,7 +10,7 @@ import pytest
 
 from transformer import Translator
 from transformer.analysis.alignment.leaderboard import ALIGNMENT_METHODS, leaderboard
-from transformer.analysis.alignment.sentence_alignment import Aligned, aligned
+from transformer.analysis.alignment.sentence_alignment import WordAlignment, align_words
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.gold import Gold
 
@@ -31,7 +31,7 @@ def test_the_error_equals_the_leaderboard_of_one_sentence() -> None:
     for by, to in ALIGNMENT_METHODS:
         for layer in range(trace.n_layers):
             for head in range(trace.n_heads):
-                alignment = aligned(shipped.model, trace, layer, head, by, to, words)
+                alignment = align_words(shipped.model, trace, layer, head, by, to, words)
                 assert alignment.error(gold) == pytest.approx(heads[by, to, layer, head])
 
 
@@ -44,8 +44,8 @@ def test_words_are_linked_by_the_predicting_or_the_reading_row(translator: Trans
         weights[:, :, row, min(row, n_src - 1)] = 1
     site = "decoder.layers.0.cross_attn.hook_weights"
     trace = replace(trace, tensors={**trace.tensors, site: weights})
-    writing = aligned(translator.model, trace, 0, 0)
-    reading = aligned(translator.model, trace, 0, 0, to="input")
+    writing = align_words(translator.model, trace, 0, 0)
+    reading = align_words(translator.model, trace, 0, 0, target_row="input")
     assert writing.source == ("She", "paints", "books.")
     assert writing.target == ("Elle", "peint", "des", "livres.")
     owner = [text.startswith("▁") for text in trace.src_tokens[:-1]]
@@ -62,37 +62,37 @@ def test_words_are_linked_by_the_predicting_or_the_reading_row(translator: Trans
 def test_words_have_no_subword_markers(translator: Translator) -> None:
     trace = translator.trace("She <b> \N{GRINNING FACE} books.", target="Elle <b>.")
     assert "<0x3C>" in trace.src_tokens
-    alignment = aligned(translator.model, trace, 0, 0)
+    alignment = align_words(translator.model, trace, 0, 0)
     assert alignment.source == ("She", "<b>", "\N{GRINNING FACE}", "books.")
     assert alignment.target == ("Elle", "<b>.")
     # A text with another spelling than its tokens keeps the words of the tokens.
     altered = replace(trace, translation=replace(trace.translation, text="Elle dort."))
-    assert aligned(translator.model, altered, 0, 0).target == ("Elle", "<b>.")
+    assert align_words(translator.model, altered, 0, 0).target == ("Elle", "<b>.")
 
 
 def test_invalid_alignment_requests_are_refused(translator: Translator) -> None:
     trace = translator.trace("She paints books.", target="Elle peint.")
     with pytest.raises(ValueError, match="there is no head 9"):
-        aligned(translator.model, trace, 0, 9)
+        align_words(translator.model, trace, 0, 9)
     with pytest.raises(ValueError, match="does not consist of the words 'Elle dort"):
-        aligned(
+        align_words(
             translator.model, trace, 0, 0, gold=(("She", "paints", "books."), ("Elle", "dort."))
         )
     other_words = Gold(("a",), ("b",), frozenset({(0, 0)}), frozenset())
     with pytest.raises(ValueError, match="for other words"):
-        aligned(translator.model, trace, 0, 0).error(other_words)
+        align_words(translator.model, trace, 0, 0).error(other_words)
 
 
 def test_both_directions_are_combined(translator: Translator) -> None:
     scores = np.array([[0.6, 0.3, 0.1], [0.5, 0.1, 0.4]])  # (target, source)
-    alignment = Aligned(("a", "b", "c"), ("x", "y"), (0, 1), "output", {"output": scores})
+    alignment = WordAlignment(("a", "b", "c"), ("x", "y"), (0, 1), "output", {"output": scores})
     assert alignment.links() == {(0, 0), (0, 1)}
     assert alignment.backward_links() == {(0, 0), (1, 0), (2, 1)}
     assert alignment.symmetrized("intersection") == {(0, 0)}
     assert alignment.symmetrized() == {(0, 0), (1, 0), (0, 1), (2, 1)}
     # A model of the other direction translates "x y" into "a b c"; here c comes from x.
     other_scores = np.array([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]])
-    reverse_alignment = Aligned(
+    reverse_alignment = WordAlignment(
         ("x", "y"), ("a", "b", "c"), (0, 1, 2), "output", {"output": other_scores}
     )
     assert alignment.symmetrized("union", reverse_alignment) == {(0, 0), (0, 1), (1, 1), (2, 0)}

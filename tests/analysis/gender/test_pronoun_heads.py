@@ -14,6 +14,7 @@ from transformer.analysis.alignment.aligner_head import AlignerHead
 from transformer.analysis.corpora.passes import Pair
 from transformer.analysis.gender import pronoun_heads
 from transformer.analysis.gender.minimal_pair import minimal_pair
+from transformer.analysis.gender.occupation_gender import AlignedTranslation
 from transformer.analysis.gender.pronoun_heads import (
     ArticleStep,
     article_margins,
@@ -21,7 +22,6 @@ from transformer.analysis.gender.pronoun_heads import (
     pronoun_effect,
     pronoun_weights,
 )
-from transformer.analysis.gender.readings import ReadTranslation
 from transformer.analysis.gender.sentences import OccupationSentence
 from transformer.analysis.interventions.switching import all_heads, switched_off
 
@@ -137,7 +137,7 @@ def test_a_step_is_the_row_that_writes_the_article(en_fr: Translator) -> None:
     sentence = OccupationSentence("male", 4, 4, TEXT.format("he"), "nurse")
     ids = vocabulary.encode("une table", target=True)
     word_of_token = (0, *([1] * (len(ids) - 2)))
-    words = ReadTranslation(
+    words = AlignedTranslation(
         tuple(sentence.words), ("une", "table"), word_of_token, np.zeros((2, 9))
     )
     step = article_step(en_fr, "fr", sentence, words, ids, 0)

@@ -97,7 +97,7 @@ def test_importance_is_the_mean_absolute_gradient(translator: Translator) -> Non
             row = importances["position"].values[kind][layer]
             np.testing.assert_allclose(row, gradients.mean(-1), rtol=1e-3, atol=1e-7)
     for by in GATE_UNITS:
-        single_unit = gradient_importance(translator, THREE_PAIRS, by=by)
+        single_unit = gradient_importance(translator, THREE_PAIRS, unit=by)
         assert single_unit.order() == importances[by].order()
     assert importances["sentence"].order() != importances["position"].order()
 

@@ -78,7 +78,7 @@ def test_a_measured_aligner_is_always_reported() -> None:
         {("cross", 0, 0): ALIGNED, ("cross", 1, 2): rows_attending_to([0, 1, 1, 3, 4, 5], 6, 0.6)}
     )
     aligns = {head.pattern: head for head in salient_heads(clear, aligner("output"))}["aligner"]
-    assert (aligns.layer, aligns.head, aligns.measured, aligns.to) == (1, 2, True, "output")
+    assert (aligns.layer, aligns.head, aligns.measured, aligns.target_row) == (1, 2, True, "output")
     assert {head.pattern: head for head in salient_heads(clear)}["aligner"].head == 0
 
 
@@ -92,7 +92,7 @@ def test_an_aligner_may_use_the_row_that_reads_the_word() -> None:
     assert (aligns.word, aligns.attended_word) == ("parapluie", "umbrella")
     assert aligns.weight == pytest.approx(0.92)
     assert aligns.rows == (2, 3)
-    assert (aligns.count, aligns.of) == (3, 3)
+    assert (aligns.count, aligns.total) == (3, 3)
     wrong = {
         head.pattern: head
         for head in salient_heads(TraceWithWeights({("cross", 1, 2): later}), aligner("output"))
@@ -123,15 +123,15 @@ def test_each_kind_of_head_is_recognised() -> None:
     # Both words have two tokens: 0.9 on one token and 0.02 on the other.
     assert aligns.weight == pytest.approx(0.92, abs=1e-6)
     assert aligns.share == pytest.approx((0.9 + 0.92 + 0.9) / 3, abs=1e-6)
-    assert (aligns.count, aligns.of) == (3, 3)
+    assert (aligns.count, aligns.total) == (3, 3)
     previous = heads["previous"]
     assert (previous.kind, previous.layer, previous.head) == ("encoder", 0, 1)
     assert (previous.word, previous.attended_word, previous.rows) == ("red", "the", (1,))
-    assert (previous.count, previous.of, previous.weight) == (2, 2, pytest.approx(0.8, abs=1e-6))
+    assert (previous.count, previous.total, previous.weight) == (2, 2, pytest.approx(0.8, abs=1e-6))
     sink = heads["sink"]
     assert (sink.kind, sink.layer, sink.head, sink.attended_word) == ("encoder", 1, 0, "</s>")
     assert sink.share == pytest.approx(0.97, abs=1e-6)
-    assert (sink.count, sink.of) == (1, 3 * LAYERS * HEADS)
+    assert (sink.count, sink.total) == (1, 3 * LAYERS * HEADS)
 
 
 def test_a_sharp_head_that_does_not_align_is_no_aligner() -> None:

@@ -74,7 +74,7 @@ def test_counts_equal_a_closed_form_and_pytorchs_counter(
         "restricted": {"attention.w_qkv": 3 * n * d**2, "attention.w_o": n * d**2}
         | {"": 2 * r * n * d},
     }
-    assert dict(counts.by) == expected[name]
+    assert dict(counts.by_weight) == expected[name]
     layer = TABLE1_LAYERS[name](LayerConfig(d, k=k, r=r))
     with FlopCounterMode(display=False) as flops:
         layer(torch.zeros(1, n, d))

@@ -14,8 +14,8 @@ from transformer.analysis.table1.score_scale import (
     SATURATION_THRESHOLD,
     draw,
     entropy,
-    heads,
-    jacobian,
+    head_scores,
+    jacobian_norm,
     measure,
     softmax,
     variance,
@@ -60,16 +60,18 @@ def test_the_jacobian_norm_equals_finite_differences() -> None:
     for j in range(7):
         nudge = np.eye(7)[j] * step
         columns.append((softmax(scores + nudge) - softmax(scores - nudge)) / (2 * step))
-    assert jacobian(softmax(scores)) == pytest.approx(np.linalg.norm(np.stack(columns)), rel=1e-7)
+    assert jacobian_norm(softmax(scores)) == pytest.approx(
+        np.linalg.norm(np.stack(columns)), rel=1e-7
+    )
 
 
 def test_the_jacobian_norm_equals_its_closed_form() -> None:
-    assert jacobian(np.array([0.5, 0.5])) == pytest.approx(0.5)
-    assert jacobian(np.array([1.0, 0.0, 0.0])) == 0
+    assert jacobian_norm(np.array([0.5, 0.5])) == pytest.approx(0.5)
+    assert jacobian_norm(np.array([1.0, 0.0, 0.0])) == 0
     uniform = np.full(32, 1 / 32)  # of n equal weights: √(1/n - 1/n²)
-    assert jacobian(uniform) == pytest.approx(math.sqrt(1 / 32 - 1 / 32**2))
+    assert jacobian_norm(uniform) == pytest.approx(math.sqrt(1 / 32 - 1 / 32**2))
     # Nearly all weight on one key: √2 times the rest, without loss of precision.
-    assert jacobian(np.array([1 - 1e-12, 1e-12])) == pytest.approx(2e-12, rel=1e-3)
+    assert jacobian_norm(np.array([1 - 1e-12, 1e-12])) == pytest.approx(2e-12, rel=1e-3)
 
 
 @pytest.mark.parametrize("d_k", [4, 64, 512])
@@ -124,7 +126,7 @@ def test_the_table_of_heads_equals_the_trace(
     translator = Translator(tiny_model, vocabulary)
     sites = [name for name in tiny_model.hook_names if name.endswith(("scores", "weights"))]
     trace = translator.trace("The baker sells bread.", target="Le boulanger", names=sites)
-    table = heads(trace)
+    table = head_scores(trace)
     config = tiny_model.config
     assert len(table) == 3 * config.n_layers * config.n_heads * 3
     for kind in ("encoder", "decoder", "cross"):
@@ -139,7 +141,7 @@ def test_the_table_of_heads_equals_the_trace(
         np.testing.assert_allclose(variances["unscaled"], variances["unchanged"] * config.d_k)
         np.testing.assert_allclose(variances["scaled twice"], variances["unchanged"] / config.d_k)
     with pytest.raises(ValueError, match="recorded without scores"):
-        heads(translator.trace("A pilot.", names=[n for n in sites if n.endswith("weights")]))
+        head_scores(translator.trace("A pilot.", names=[n for n in sites if n.endswith("weights")]))
 
 
 def test_masks_are_respected_and_unscaled_models_recognised(
@@ -152,10 +154,10 @@ def test_masks_are_respected_and_unscaled_models_recognised(
         config={"d_model": 4, "n_layers": 1, "n_heads": 1, "score": "dot"},
         tensors={"decoder.layers.0.self_attn.hook_scores": scores},
     )
-    table = heads(trace).set_index("version")
+    table = head_scores(trace).set_index("version")
     for version, gap in (("unscaled", 4.0), ("unchanged", 2.0), ("scaled twice", 1.0)):
         assert table.loc[version, "largest"] == pytest.approx(1 / (1 + math.exp(-gap)))
         assert table.loc[version, "variance"] == pytest.approx(gap**2 / 2)
         assert table.loc[version, "saturated"] == (
-            jacobian(softmax(np.array([0, gap]))) < SATURATION_THRESHOLD
+            jacobian_norm(softmax(np.array([0, gap]))) < SATURATION_THRESHOLD
         )

@@ -34,7 +34,7 @@ from transformer.text.files import write_json
 ALIGNER = "aligner.json"
 """Name of the file in a checkpoint's folder."""
 MAX_TEXT = 300
-METHODS = tuple(f"{by}-{to}" for by, to in ALIGNMENT_METHODS)
+METHODS = tuple(f"{score_kind}-{target_row}" for score_kind, target_row in ALIGNMENT_METHODS)
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,8 @@ class AlignerHead:
 
     layer: int
     head: int
-    by: ScoreKind
-    to: TargetRow
+    score_kind: ScoreKind
+    target_row: TargetRow
     weights_to: TargetRow
     gold: tuple[GoldErrors, ...]
 
@@ -113,12 +113,14 @@ def choose_aligner_head(
     mean = {
         key: sum(board_errors[key] for board_errors in errors) / len(errors) for key in errors[0]
     }
-    layer, head, by, to = min(mean, key=mean.__getitem__)
+    layer, head, score_kind, target_row = min(mean, key=mean.__getitem__)
     rows: tuple[TargetRow, TargetRow] = ("output", "input")
     weights_to = min(rows, key=lambda row: mean[layer, head, "weights", row])
     gold = []
     for board, name, source in zip(boards, names, sources, strict=True):
-        accuracy = board.counts.bootstrap_samples([board.counts.heads[by, to][:, layer, head]])
+        accuracy = board.counts.bootstrap_samples(
+            [board.counts.heads[score_kind, target_row][:, layer, head]]
+        )
         (interval,) = accuracy.simultaneous_intervals()
         baselines = board.table[~board.table["aligner"].isin(["head", "layer"])]
         errors_of_board = _errors(board)
@@ -128,8 +130,10 @@ def choose_aligner_head(
                 source,
                 board.n_sentences,
                 {
-                    f"{by}-{to}": errors_of_board[layer, head, by, to]
-                    for by, to in ALIGNMENT_METHODS
+                    f"{score_kind}-{target_row}": errors_of_board[
+                        layer, head, score_kind, target_row
+                    ]
+                    for score_kind, target_row in ALIGNMENT_METHODS
                 },
                 1 - interval.high,
                 1 - interval.low,
@@ -137,7 +141,7 @@ def choose_aligner_head(
                 _head_grids(errors_of_board),
             )
         )
-    return AlignerHead(layer, head, by, to, weights_to, tuple(gold))
+    return AlignerHead(layer, head, score_kind, target_row, weights_to, tuple(gold))
 
 
 def _head_grids(
@@ -146,11 +150,11 @@ def _head_grids(
     """Return the errors by method as (layers, heads)."""
     n_layers, n_heads = 1 + max(key[0] for key in errors), 1 + max(key[1] for key in errors)
     return {
-        f"{by}-{to}": tuple(
-            tuple(errors[layer, head, by, to] for head in range(n_heads))
+        f"{score_kind}-{target_row}": tuple(
+            tuple(errors[layer, head, score_kind, target_row] for head in range(n_heads))
             for layer in range(n_layers)
         )
-        for by, to in ALIGNMENT_METHODS
+        for score_kind, target_row in ALIGNMENT_METHODS
     }
 
 
@@ -170,8 +174,8 @@ def save_aligner_head(folder: str | os.PathLike[str], aligner: AlignerHead) -> P
         "when": int(time.time()),
         "layer": aligner.layer,
         "head": aligner.head,
-        "by": aligner.by,
-        "to": aligner.to,
+        "by": aligner.score_kind,
+        "to": aligner.target_row,
         "weights_to": aligner.weights_to,
         "gold": [
             {
@@ -214,36 +218,48 @@ def load_aligner_head(
         layer, head = int(values["layer"]), int(values["head"])
         if not (0 <= layer < config.n_layers and 0 <= head < config.n_heads):
             return None
-        by, to = _one_of(values["by"], "weights", "norms"), _to(values["to"])
-        gold = tuple(_gold(entry, config) for entry in values["gold"])
-        return AlignerHead(layer, head, by, to, _to(values["weights_to"]), gold) if gold else None
+        score_kind, target_row = (
+            _one_of(values["by"], "weights", "norms"),
+            _checked_target_row(values["to"]),
+        )
+        gold = tuple(_checked_gold_errors(entry, config) for entry in values["gold"])
+        return (
+            AlignerHead(
+                layer, head, score_kind, target_row, _checked_target_row(values["weights_to"]), gold
+            )
+            if gold
+            else None
+        )
     except (OSError, ValueError, KeyError, TypeError, OverflowError):
         return None
 
 
-def _gold(values: Mapping[str, Any], config: ModelConfig) -> GoldErrors:
+def _checked_gold_errors(values: Mapping[str, Any], config: ModelConfig) -> GoldErrors:
     """Return the stored errors on one gold set. Raises ValueError, KeyError or TypeError if they
     are invalid."""
-    head = {f"{by}-{to}": _rate(values["head"][f"{by}-{to}"]) for by, to in ALIGNMENT_METHODS}
+    head = {
+        f"{score_kind}-{target_row}": _checked_rate(values["head"][f"{score_kind}-{target_row}"])
+        for score_kind, target_row in ALIGNMENT_METHODS
+    }
     names = "diagonal", "model 1", "statistical", "chance"
-    baselines = {name: _rate(values["baselines"][name]) for name in names}
+    baselines = {name: _checked_rate(values["baselines"][name]) for name in names}
     texts = [values["name"], values["source"]]
     if not all(isinstance(text, str) and len(text) <= MAX_TEXT for text in texts):
         raise ValueError(
             f"the name and source of a gold set must be texts of at most {MAX_TEXT} characters"
         )
-    bounds = _rate(values["low"]), _rate(values["high"])
+    bounds = _checked_rate(values["low"]), _checked_rate(values["high"])
     n_sentences = int(values["sentences"])
-    heads = _grids(values.get("heads", {}), config)
+    heads = _checked_grids(values.get("heads", {}), config)
     return GoldErrors(texts[0], texts[1], n_sentences, head, *bounds, baselines, heads)
 
 
-def _grids(
+def _checked_grids(
     values: Mapping[str, Any], config: ModelConfig
 ) -> dict[str, tuple[tuple[float, ...], ...]]:
     """Return the errors of every head by method; raise ValueError for another number of heads."""
     grids = {
-        method: tuple(tuple(_rate(error) for error in row) for row in values[method])
+        method: tuple(tuple(_checked_rate(error) for error in row) for row in values[method])
         for method in (METHODS if values else ())
     }
     for grid in grids.values():
@@ -252,14 +268,14 @@ def _grids(
     return grids
 
 
-def _rate(value: Any) -> float:
+def _checked_rate(value: Any) -> float:
     rate = float(value)
     if not (math.isfinite(rate) and 0 <= rate <= 1):
         raise ValueError(f"an error rate must be between 0 and 1, not {rate}")
     return rate
 
 
-def _to(value: Any) -> TargetRow:
+def _checked_target_row(value: Any) -> TargetRow:
     row: TargetRow = _one_of(value, "output", "input")
     return row
 

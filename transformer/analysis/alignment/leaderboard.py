@@ -73,7 +73,7 @@ def word_scores(
     scores: Float[np.ndarray, "*heads target source"],
     source: Sequence[int],
     target: Sequence[int],
-    to: TargetRow = "output",
+    target_row: TargetRow = "output",
 ) -> Float[np.ndarray, "*heads target_words source_words"]:
     """Sum the scores of pieces within each source word and average them within each target word.
 
@@ -86,7 +86,7 @@ def word_scores(
             no row or column.
         to: "output": word i has the rows that predict it; "input": those that have it as input.
     """
-    first = 1 if to == "input" else 0
+    first = 1 if target_row == "input" else 0
     rows = scores[..., first : first + len(target), : len(source)]
     word_indices = (np.unique(words, return_inverse=True)[1].tolist() for words in (target, source))
     return merge(rows, *word_indices)
@@ -96,13 +96,13 @@ def aligned_words(
     scores: Float[np.ndarray, "*heads target source"],
     source: Sequence[int],
     target: Sequence[int],
-    to: TargetRow = "output",
+    target_row: TargetRow = "output",
 ) -> tuple[Int[np.ndarray, "words"], Int[np.ndarray, "*heads words"]]:
     """Return the target words, and for each the source word with the largest of `word_scores`.
 
     The arguments are those of `word_scores`.
     """
-    merged = word_scores(scores, source, target, to)
+    merged = word_scores(scores, source, target, target_row)
     return np.unique(target), np.unique(source)[merged.argmax(axis=-1)]
 
 
@@ -162,22 +162,28 @@ def leaderboard(
             }
         return Hooks(functions)
 
-    def add(batch: NumberedBatch, layer: int, by: ScoreKind, scores: npt.NDArray[Any]) -> None:
+    def add(
+        batch: NumberedBatch, layer: int, score_kind: ScoreKind, scores: npt.NDArray[Any]
+    ) -> None:
         for row, number in enumerate(batch.numbers):
             sentence = words[counted[number]]
             assert sentence is not None
             sentence_scores = scores[row, :, : len(sentence.target) + 1, : len(sentence.source) + 1]
             # `</s>` counts as one more source word that has no gold links.
             end = [sentence.sure.shape[1]] if allow_unaligned else []
-            for to in [to for method, to in methods if method == by]:
+            for target_row in [
+                target_row for method, target_row in methods if method == score_kind
+            ]:
                 targets, best = aligned_words(
-                    sentence_scores, [*sentence.source, *end], sentence.target, to
+                    sentence_scores, [*sentence.source, *end], sentence.target, target_row
                 )
                 links = best < sentence.sure.shape[1]
-                hits[by, to][2, layer, :, number] = links.sum(axis=-1)
+                hits[score_kind, target_row][2, layer, :, number] = links.sum(axis=-1)
                 for count_row, table in enumerate((sentence.sure, sentence.possible)):
-                    right = table[targets, np.where(links, best, 0)] & links
-                    hits[by, to][count_row, layer, :, number] = right.sum(axis=-1)
+                    is_correct = table[targets, np.where(links, best, 0)] & links
+                    hits[score_kind, target_row][count_row, layer, :, number] = is_correct.sum(
+                        axis=-1
+                    )
 
     run_with_hooks(translator, [pairs[n] for n in counted], hooks, progress)
     sentences = [linked for linked in words if linked is not None]
@@ -218,7 +224,7 @@ class _LayerRecorder:
         add: Callable[[int, ScoreKind, npt.NDArray[Any]], None],
     ) -> None:
         self.layer, self.add = layer, add
-        self.by = dict.fromkeys(by for by, _ in methods)
+        self.score_kinds = dict.fromkeys(score_kind for score_kind, _ in methods)
         module = translator.model.get_submodule(f"decoder.layers.{layer}.cross_attn")
         assert isinstance(module, MultiHeadAttention)
         self.w_o = module.w_o.T.unflatten(0, (module.n_heads, -1))  # (heads, d_k, d_model)
@@ -228,10 +234,10 @@ class _LayerRecorder:
         self.value_vectors = values @ self.w_o
 
     def weights(self, weights: Float[Tensor, "rows heads target source"], name: str) -> None:
-        if "weights" in self.by:
+        if "weights" in self.score_kinds:
             with_mean = torch.cat([weights, weights.mean(1, keepdim=True)], dim=1)
             self.add(self.layer, "weights", with_mean.float().cpu().numpy())
-        if "norms" in self.by:
+        if "norms" in self.score_kinds:
             assert self.value_vectors is not None
             self.add(self.layer, "norms", _norms(weights, self.value_vectors).float().cpu().numpy())
 

@@ -27,7 +27,7 @@ from transformer.model import Transformer
 
 
 @dataclass(frozen=True)
-class Aligned:
+class WordAlignment:
     """The word alignment of one head in one sentence.
 
     Attributes:
@@ -41,21 +41,21 @@ class Aligned:
     source: tuple[str, ...]
     target: tuple[str, ...]
     word_of_piece: tuple[int, ...]
-    to: TargetRow
+    target_row: TargetRow
     scores: Mapping[TargetRow, Float[np.ndarray, "target source"]]
 
     def links(self) -> set[Link]:
         """Link each target word to the source word with the largest score."""
-        best = self.scores[self.to].argmax(axis=-1)
+        best = self.scores[self.target_row].argmax(axis=-1)
         return {(int(source), target) for target, source in enumerate(best)}
 
     def backward_links(self) -> set[Link]:
         """Link each source word to the target word with the largest score for it."""
-        best = self.scores[self.to].argmax(axis=0)
+        best = self.scores[self.target_row].argmax(axis=0)
         return {(source, int(target)) for source, target in enumerate(best)}
 
     def symmetrized(
-        self, method: Symmetrization = "grow-diag-final-and", reverse: Aligned | None = None
+        self, method: Symmetrization = "grow-diag-final-and", reverse: WordAlignment | None = None
     ) -> set[Link]:
         """Links from both directions; see `symmetrization.symmetrize`.
 
@@ -96,7 +96,7 @@ class Aligned:
         return pd.DataFrame(
             [
                 {"source": i, "target": j, "source_word": source_word, "target_word": target_word}
-                | {to: float(scores[j, i]) for to, scores in self.scores.items()}
+                | {target_row: float(scores[j, i]) for target_row, scores in self.scores.items()}
                 | {"linked": (i, j) in links}
                 for j, target_word in enumerate(self.target)
                 for i, source_word in enumerate(self.source)
@@ -104,15 +104,15 @@ class Aligned:
         )
 
 
-def aligned(
+def align_words(
     model: Transformer,
     trace: Trace,
     layer: int,
     head: int,
-    by: ScoreKind = "weights",
-    to: TargetRow = "output",
+    score_kind: ScoreKind = "weights",
+    target_row: TargetRow = "output",
     gold: tuple[Sequence[str], Sequence[str]] | None = None,
-) -> Aligned:
+) -> WordAlignment:
     """Return the word alignment of head `head` of the cross-attention in layer `layer`.
 
     Args:
@@ -125,7 +125,7 @@ def aligned(
     """
     if not 0 <= head < trace.n_heads:
         raise ValueError(f"there is no head {head}; the heads are 0 to {trace.n_heads - 1}")
-    if by == "weights":
+    if score_kind == "weights":
         scores = trace.weights("cross", layer)
     else:
         scores = contributions(model, trace, "cross", layer)
@@ -141,7 +141,7 @@ def aligned(
     scores_by_row: dict[TargetRow, Float[np.ndarray, "target source"]] = {
         row: word_scores(scores[head], source, target, row) for row in ("output", "input")
     }
-    return Aligned(names[0], names[1], tuple(target), to, scores_by_row)
+    return WordAlignment(names[0], names[1], tuple(target), target_row, scores_by_row)
 
 
 def _word_indices(

@@ -95,7 +95,7 @@ def perturbation_effects(
 def relevance(
     translator: Translator, trace: Trace, perturbed: Perturbed
 ) -> Float[np.ndarray, "target source"]:
-    """Return the size of `perturbation_effects`, nats."""
+    """Return the absolute values of `perturbation_effects`, nats."""
     return np.asarray(np.abs(perturbation_effects(translator, trace, perturbed)))
 
 
@@ -156,13 +156,13 @@ def _correlations(
     maps: Float[np.ndarray, "*maps target source"], reference: Float[np.ndarray, "target source"]
 ) -> Float[np.ndarray, "*maps"]:
     """Return Pearson's r over all cells, with rows that sum to 1."""
-    first = _normalise_rows(maps).reshape(*maps.shape[:-2], -1)
-    second = _normalise_rows(reference).ravel()
-    first = first - first.mean(axis=-1, keepdims=True)
-    second = second - second.mean()
+    map_values = _normalise_rows(maps).reshape(*maps.shape[:-2], -1)
+    reference_values = _normalise_rows(reference).ravel()
+    map_values = map_values - map_values.mean(axis=-1, keepdims=True)
+    reference_values = reference_values - reference_values.mean()
     with np.errstate(invalid="ignore", divide="ignore"):
-        lengths = np.linalg.norm(first, axis=-1) * np.linalg.norm(second)
-        return np.asarray((first @ second) / lengths)
+        lengths = np.linalg.norm(map_values, axis=-1) * np.linalg.norm(reference_values)
+        return np.asarray((map_values @ reference_values) / lengths)
 
 
 def _normalise_rows(values: Float[np.ndarray, "*rows source"]) -> Float[np.ndarray, "*rows source"]:

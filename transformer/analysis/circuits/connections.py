@@ -119,5 +119,9 @@ def _baselines(model: Transformer, pairs: ExamplePairs) -> tuple[float, float, f
     """Return the clean and the corrupted metric, and the accuracy where the answers differ."""
     clean = model(pairs.src, pairs.tgt)
     corrupted = pairs.logit_difference(model(pairs.corrupted_src, pairs.corrupted_tgt))
-    right = (clean.argmax(-1) == pairs.answers)[pairs.differs].double()
-    return float(pairs.logit_difference(clean).mean()), float(corrupted.mean()), float(right.mean())
+    is_correct = (clean.argmax(-1) == pairs.answers)[pairs.differs].double()
+    return (
+        float(pairs.logit_difference(clean).mean()),
+        float(corrupted.mean()),
+        float(is_correct.mean()),
+    )

@@ -74,9 +74,9 @@ class ExamplePairs:
         """Return the logit of the right token minus that of the corrupted example's, for each
         pair the mean over the positions where the two tokens differ."""
         index = torch.stack([self.answers, self.corrupted_answers], dim=-1)
-        right, other = logits.gather(-1, index).unbind(-1)
+        answer_logits, corrupted_logits = logits.gather(-1, index).unbind(-1)
         weight = self.differs.to(logits.dtype)
-        return ((right - other) * weight).sum(1) / weight.sum(1)
+        return ((answer_logits - corrupted_logits) * weight).sum(1) / weight.sum(1)
 
 
 def pair_examples(

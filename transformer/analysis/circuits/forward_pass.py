@@ -72,9 +72,9 @@ def norm(model: Transformer, sublayer: Sublayer) -> Callable[[Tensor], Tensor]:
 
 def sublayer_of(model: Transformer, node: CircuitNode) -> Sublayer:
     return next(
-        each
-        for each in sublayers(model.config, node.stack)
-        if each.kind == node.kind and each.layer == node.layer
+        sublayer
+        for sublayer in sublayers(model.config, node.stack)
+        if sublayer.kind == node.kind and sublayer.layer == node.layer
     )
 
 

@@ -117,9 +117,11 @@ def _positional(translator: Translator, corpus: Corpus, progress: Progress) -> F
     strongest_keys, n = measured.strongest_keys["encoder"], len(corpus)
     lines, hits, rows = [], [], []
     for layer, head in np.ndindex(strongest_keys.best.shape[:2]):
-        offset, share, reach = strongest_keys.constant(layer, head)
+        offset, share, reachable_share = strongest_keys.constant(layer, head)
         shares, counts = strongest_keys.by_sentence(layer, head, offset, n)
-        lines.append((short_name(layer, head, exact=True), layer, head, offset, share, reach))
+        lines.append(
+            (short_name(layer, head, exact=True), layer, head, offset, share, reachable_share)
+        )
         hits.append(shares * counts)
         rows.append(counts)
     table = pd.DataFrame(lines, columns=["label", "layer", "head", "offset", "share", "reach"])

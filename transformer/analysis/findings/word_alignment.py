@@ -39,8 +39,8 @@ class ScoredAligner:
     """One aligner: its name, method (`by`, `to`) and layer, and its counts of correct links."""
 
     name: str
-    by: str
-    to: str
+    score_kind: str
+    target_row: str
     layer: int
     counts: npt.NDArray[np.float64]
 
@@ -73,8 +73,10 @@ def gold_leaderboard(
 def layer_aligners(board: Leaderboard) -> list[ScoredAligner]:
     """Return an aligner for each layer and method, by the sum over its heads."""
     return [
-        ScoredAligner(f"{by} of layer {n} ({to})", by, to, n, counts[:, n, -1])
-        for (by, to), counts in _counts_by_method(board)
+        ScoredAligner(
+            f"{score_kind} of layer {n} ({target_row})", score_kind, target_row, n, counts[:, n, -1]
+        )
+        for (score_kind, target_row), counts in _counts_by_method(board)
         for n in range(counts.shape[1])
     ]
 
@@ -83,19 +85,22 @@ def head_aligners(board: Leaderboard) -> list[ScoredAligner]:
     """Return an aligner for each head and method."""
     return [
         ScoredAligner(
-            f"head {short_name(n, head, exact=True)} by its {by} ({to})",
-            by,
-            to,
+            f"head {short_name(n, head, exact=True)} by its {score_kind} ({target_row})",
+            score_kind,
+            target_row,
             n,
             counts[:, n, head],
         )
-        for (by, to), counts in _counts_by_method(board)
+        for (score_kind, target_row), counts in _counts_by_method(board)
         for n, head in np.ndindex(counts.shape[1], counts.shape[2] - 1)
     ]
 
 
 def _counts_by_method(board: Leaderboard) -> list[tuple[tuple[str, str], npt.NDArray[np.float64]]]:
-    return [((by, to), np.asarray(board.counts.heads[by, to])) for by, to in ALIGNMENT_METHODS]
+    return [
+        ((score_kind, target_row), np.asarray(board.counts.heads[score_kind, target_row]))
+        for score_kind, target_row in ALIGNMENT_METHODS
+    ]
 
 
 def _baseline(board: Leaderboard, name: str, title: str) -> ScoredAligner:
@@ -141,9 +146,9 @@ def _table(board: Leaderboard, candidates: Sequence[ScoredAligner]) -> pd.DataFr
     best: dict[tuple[str, int], int] = {}
     for n, aligner in enumerate(candidates):
         for layer in (
-            [aligner.layer] if aligner.to else range(len(_counts_by_method(board)[0][1][0]))
+            [aligner.layer] if aligner.target_row else range(len(_counts_by_method(board)[0][1][0]))
         ):
-            key = f"{aligner.by}, {aligner.to}".rstrip(", "), layer
+            key = f"{aligner.score_kind}, {aligner.target_row}".rstrip(", "), layer
             if key not in best or accuracy.values[n] > accuracy.values[best[key]]:
                 best[key] = n
     intervals = accuracy[list(best.values())].simultaneous_intervals()
@@ -159,7 +164,7 @@ def _diagonal(translator: Translator, corpus: Corpus, progress: Progress) -> Fin
     candidates = [
         aligner
         for aligner in [*layer_aligners(board), *head_aligners(board)]
-        if aligner.by == "weights"
+        if aligner.score_kind == "weights"
     ]
     baseline = _baseline(board, "diagonal", "the diagonal")
     return compare_aligners(
@@ -177,7 +182,7 @@ def _statistical(translator: Translator, corpus: Corpus, progress: Progress) -> 
     candidates = [
         aligner
         for aligner in [*layer_aligners(board), *head_aligners(board)]
-        if aligner.by == "weights"
+        if aligner.score_kind == "weights"
     ]
     baseline = _baseline(board, "statistical", "the statistical aligner")
     name = "AER of the statistical aligner minus that of the best weights"
@@ -187,16 +192,19 @@ def _statistical(translator: Translator, corpus: Corpus, progress: Progress) -> 
     return compare_aligners(board, name, candidates, [baseline], note)
 
 
-def _norms(to: str) -> Callable[[Translator, Corpus, Progress], Finding]:
+def _norms(target_row: str) -> Callable[[Translator, Corpus, Progress], Finding]:
     def test(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
         board = gold_leaderboard(translator, corpus, progress, allow_unaligned=True)
-        aligners = [aligner for aligner in layer_aligners(board) if aligner.to == to]
+        aligners = [
+            aligner for aligner in layer_aligners(board) if aligner.target_row == target_row
+        ]
         candidates, references = (
-            [aligner for aligner in aligners if aligner.by == by] for by in ("norms", "weights")
+            [aligner for aligner in aligners if aligner.score_kind == score_kind]
+            for score_kind in ("norms", "weights")
         )
         return compare_aligners(
             board,
-            f"AER of the best weights minus that of the best norms, {to}",
+            f"AER of the best weights minus that of the best norms, {target_row}",
             candidates,
             references,
         )
@@ -211,7 +219,9 @@ def _low_layers(translator: Translator, corpus: Corpus, progress: Progress) -> F
     board = gold_leaderboard(translator, corpus, progress)
     layers = layer_aligners(board)
     candidates = [
-        aligner for aligner in layers if aligner.to == "input" and aligner.layer < n_layers // 2
+        aligner
+        for aligner in layers
+        if aligner.target_row == "input" and aligner.layer < n_layers // 2
     ]
     references = [aligner for aligner in layers if aligner not in candidates]
     name = "AER of the best other layer minus that of the best lower layer at the input"
@@ -222,7 +232,8 @@ def _heads(translator: Translator, corpus: Corpus, progress: Progress) -> Findin
     board = gold_leaderboard(translator, corpus, progress)
     heads = head_aligners(board)
     candidates, references = (
-        [aligner for aligner in heads if aligner.to == to] for to in ("input", "output")
+        [aligner for aligner in heads if aligner.target_row == target_row]
+        for target_row in ("input", "output")
     )
     name = "AER of the best head at the output minus that of the best head at the input"
     return compare_aligners(board, name, candidates, references)

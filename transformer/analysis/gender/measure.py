@@ -9,25 +9,25 @@ from dataclasses import dataclass
 from transformer.analysis.alignment.aligner_head import AlignerHead
 from transformer.analysis.corpora.passes import Progress, no_progress, scaled_progress
 from transformer.analysis.gender.nouns import Gender
+from transformer.analysis.gender.occupation_gender import (
+    NOT_ALIGNED,
+    AlignedTranslation,
+    OccupationGender,
+    align_translation,
+    aligner_sites,
+    check_language,
+)
 from transformer.analysis.gender.pronoun_heads import (
     ArticleStep,
     PronounEffect,
     article_step,
     pronoun_effect,
 )
-from transformer.analysis.gender.readings import (
-    NOT_ALIGNED,
-    Reading,
-    ReadTranslation,
-    aligner_sites,
-    check_language,
-    read_translation,
-)
 from transformer.analysis.gender.scores import Score, gender_scores
 from transformer.analysis.gender.sentences import OccupationSentence, minimal_pairs
 from transformer.inference import Translator
 
-READINGS = ("person", "any")
+COUNTED_NOUNS = ("person", "any")
 """Which nouns count: those in the lists of words for people (`nouns`), or every aligned noun."""
 CHUNK = 256
 """Number of sentences that are traced at once."""
@@ -43,9 +43,9 @@ class GenderReport:
         sentences, pairs: how many sentences, and minimal pairs among them, were translated.
         person, other: number of occupations with a decided gender, translated by a noun from the
             lists of words for people, and by another noun.
-        undecided: number of occupations without, by reason.
-        scores: by the nouns that count, one of `READINGS`.
-        effect: of the pronoun on the article; None if too few pairs have one.
+        undecided: number of occupations without a decided gender, by reason.
+        scores: for each of `COUNTED_NOUNS`.
+        effect: effect of the pronoun on the article; None if too few pairs show an article.
     """
 
     source: str
@@ -77,24 +77,24 @@ def measure_gender(
         aligner: the head that links words; its errors are errors of these figures too.
         language: code of the target language.
 
-    Raises ValueError for another target language than those of `nouns`, for no sentence, or for one
-    that is too long.
+    Raises ValueError if the target language has no lists in `nouns`, if there are no sentences, or
+    if one is too long.
     """
     check_language(language)
     if not sentences:
         raise ValueError("there are no sentences; pass at least one")
     translations = _translations(translator, aligner, sentences, progress)
-    readings = [
-        Reading(None, -1, -1, False, NOT_ALIGNED)
+    occupation_genders = [
+        OccupationGender(None, -1, -1, False, NOT_ALIGNED)
         if translated is None
-        else translated[0].reading(language, sentence.first, sentence.last)
+        else translated[0].occupation_gender(language, sentence.first, sentence.last)
         for sentence, translated in zip(sentences, translations, strict=True)
     ]
     pairs = minimal_pairs(sentences)
-    steps = _article_steps(translator, language, sentences, translations, readings, pairs)
-    any_noun: list[Gender | None] = [reading.gender for reading in readings]
+    steps = _article_steps(translator, language, sentences, translations, occupation_genders, pairs)
+    any_noun: list[Gender | None] = [occupation.gender for occupation in occupation_genders]
     person: list[Gender | None] = [
-        reading.gender if reading.person else None for reading in readings
+        occupation.gender if occupation.person else None for occupation in occupation_genders
     ]
     return GenderReport(
         source,
@@ -102,8 +102,8 @@ def measure_gender(
         len(sentences),
         len(pairs),
         sum(gender is not None for gender in person),
-        sum(r.gender is not None and not r.person for r in readings),
-        dict(Counter(r.reason for r in readings if r.gender is None)),
+        sum(r.gender is not None and not r.person for r in occupation_genders),
+        dict(Counter(r.reason for r in occupation_genders if r.gender is None)),
         {
             "person": tuple(gender_scores(sentences, person, pairs)),
             "any": tuple(gender_scores(sentences, any_noun, pairs)),
@@ -117,14 +117,14 @@ def _translations(
     aligner: AlignerHead,
     sentences: Sequence[OccupationSentence],
     progress: Progress,
-) -> list[tuple[ReadTranslation, list[int]] | None]:
-    """Return the words and ids of every translation; None where the words cannot be read."""
-    translations: list[tuple[ReadTranslation, list[int]] | None] = []
+) -> list[tuple[AlignedTranslation, list[int]] | None]:
+    """Return the words and ids of every translation; None if its pieces do not form words."""
+    translations: list[tuple[AlignedTranslation, list[int]] | None] = []
     for done in range(0, len(sentences), CHUNK):
         progress(0.6 * done / len(sentences), "translating")
         texts = [sentence.text for sentence in sentences[done : done + CHUNK]]
         for trace in translator.trace_batch(texts, names=aligner_sites(aligner), candidates=1):
-            words = read_translation(translator, aligner, trace)
+            words = align_translation(translator, aligner, trace)
             translations.append(None if words is None else (words, list(trace.predicted_ids)))
     return translations
 
@@ -133,13 +133,14 @@ def _article_steps(
     translator: Translator,
     language: str,
     sentences: Sequence[OccupationSentence],
-    translations: Sequence[tuple[ReadTranslation, list[int]] | None],
-    readings: Sequence[Reading],
+    translations: Sequence[tuple[AlignedTranslation, list[int]] | None],
+    occupation_genders: Sequence[OccupationGender],
     pairs: Sequence[tuple[int, int]],
 ) -> list[tuple[ArticleStep, ArticleStep]]:
-    """Return the steps of both sentences of each pair, with the same forced beginning.
+    """Return the steps at which both sentences of each pair choose the article, after the same
+    forced prefix.
 
-    The beginning is the translation of the "he" sentence and of the "she" sentence in turn.
+    The prefix comes from the translation of the "he" sentence and of the "she" sentence in turn.
     """
     steps = []
     for number, pair in enumerate(pairs):
@@ -149,7 +150,11 @@ def _article_steps(
                 continue
             pair_steps = [
                 article_step(
-                    translator, language, sentences[n], *translated, readings[base].article
+                    translator,
+                    language,
+                    sentences[n],
+                    *translated,
+                    occupation_genders[base].article,
                 )
                 for n in pair
             ]

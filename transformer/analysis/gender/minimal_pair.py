@@ -17,15 +17,15 @@ from jaxtyping import Float
 from transformer.analysis.alignment.aligner_head import AlignerHead
 from transformer.analysis.corpora.gold import words_of
 from transformer.analysis.gender.nouns import Gender
-from transformer.analysis.gender.pronoun_heads import KINDS, N_HEADS
-from transformer.analysis.gender.readings import (
+from transformer.analysis.gender.occupation_gender import (
     NOT_ALIGNED,
-    Reading,
-    ReadTranslation,
+    AlignedTranslation,
+    OccupationGender,
+    align_translation,
     aligner_sites,
     check_language,
-    read_translation,
 )
+from transformer.analysis.gender.pronoun_heads import KINDS, N_HEADS
 from transformer.analysis.gender.sentences import (
     EXAMPLES,
     WORD,
@@ -49,8 +49,8 @@ class PairSide:
     Attributes:
         source: the sentence.
         text: its translation.
-        words: of the translation, as `Reading` counts them.
-        readings: the gender of each occupation.
+        words: of the translation, as `OccupationGender` counts them.
+        occupation_genders: the gender of each occupation.
         weights: on the pronoun and on a word next to it: (occupation, kind, layer, head, 2), for
             the kinds of `pronoun_heads.KINDS`; NaN in cross-attention without an article or noun.
     """
@@ -58,7 +58,7 @@ class PairSide:
     source: str
     text: str
     words: tuple[str, ...]
-    readings: tuple[Reading, ...]
+    occupation_genders: tuple[OccupationGender, ...]
     weights: Float[np.ndarray, "occupation kind layer head 2"]
 
 
@@ -72,7 +72,9 @@ class MinimalPair:
 
     def genders(self, occupation: int) -> tuple[Gender | None, Gender | None]:
         """Return the gender of an occupation with "he" and with "she"."""
-        return self.he.readings[occupation].gender, self.she.readings[occupation].gender
+        return self.he.occupation_genders[occupation].gender, self.she.occupation_genders[
+            occupation
+        ].gender
 
     def heads(self, count: int = N_HEADS) -> list[Head]:
         """Return the heads that look most at the pronoun, by the weight above that of the words
@@ -132,24 +134,26 @@ def _side(
     trace: Trace,
     occupations: Sequence[tuple[int, int]],
 ) -> PairSide:
-    translation = read_translation(translator, aligner, trace)
+    translation = align_translation(translator, aligner, trace)
     if translation is None:
-        readings = [Reading(None, -1, -1, False, NOT_ALIGNED)] * len(occupations)
+        occupation_genders = [OccupationGender(None, -1, -1, False, NOT_ALIGNED)] * len(occupations)
     else:
-        readings = [translation.reading(language, *words) for words in occupations]
+        occupation_genders = [
+            translation.occupation_gender(language, *words) for words in occupations
+        ]
     weights = [
-        _weights(trace, translation, words, reading)
-        for words, reading in zip(occupations, readings, strict=True)
+        _weights(trace, translation, words, occupation_gender)
+        for words, occupation_gender in zip(occupations, occupation_genders, strict=True)
     ]
     words = tuple(WORD.findall(trace.text)) if translation is None else translation.words
-    return PairSide(trace.source, trace.text, words, tuple(readings), np.stack(weights))
+    return PairSide(trace.source, trace.text, words, tuple(occupation_genders), np.stack(weights))
 
 
 def _weights(
     trace: Trace,
-    translation: ReadTranslation | None,
+    translation: AlignedTranslation | None,
     occupation: tuple[int, int],
-    reading: Reading,
+    occupation_gender: OccupationGender,
 ) -> Float[np.ndarray, "kind layer head 2"]:
     weights = np.full((len(KINDS), trace.n_layers, trace.n_heads, 2), np.nan)
     words = WORD.findall(trace.source)
@@ -164,7 +168,9 @@ def _weights(
         for word in (pronoun - 1, pronoun + 1)
         if 0 <= word < len(words) and not first <= word <= last
     ]
-    target_word = reading.article if reading.article >= 0 else reading.noun
+    target_word = (
+        occupation_gender.article if occupation_gender.article >= 0 else occupation_gender.noun
+    )
     rows = [
         _positions(word_of_token, first, last),
         _positions(translation.word_of_token, target_word, target_word)[:1]
@@ -174,7 +180,7 @@ def _weights(
     for kind, name in enumerate(KINDS):
         if rows[kind]:
             table = trace.all_weights(name)[:, :, rows[kind]].mean(2)  # (layer, head, source)
-            column_weights = [table[..., each].sum(-1) for each in columns]
+            column_weights = [table[..., column_indices].sum(-1) for column_indices in columns]
             weights[kind] = np.stack(
                 [column_weights[0], np.mean(column_weights[1:] or [0 * column_weights[0]], axis=0)],
                 axis=-1,

@@ -35,7 +35,7 @@ from transformer.analysis.evidence.bootstrap import (
     resampled_counts,
 )
 from transformer.analysis.gender.nouns import counterpart
-from transformer.analysis.gender.readings import ReadTranslation
+from transformer.analysis.gender.occupation_gender import AlignedTranslation
 from transformer.analysis.gender.sentences import OccupationSentence, pronoun_positions
 from transformer.analysis.interventions.switching import Head, all_heads, switched_off
 from transformer.hooks import Hooks
@@ -76,7 +76,7 @@ def article_step(
     translator: Translator,
     language: str,
     sentence: OccupationSentence,
-    translation: ReadTranslation,
+    translation: AlignedTranslation,
     ids: Sequence[int],
     article: int,
 ) -> ArticleStep | None:
@@ -211,7 +211,7 @@ def pronoun_effect(
     for number, heads in enumerate(_random_heads(translator, chosen, seed)):
         progress(0.3 + 0.7 * number / N_RANDOM, "switching off random heads")
         draws.append(_margins(translator, measured, switched_off(config, heads)))
-    effects = np.array([(each[:, 1] - each[:, 0]).mean() for each in draws])
+    effects = np.array([(margins[:, 1] - margins[:, 0]).mean() for margins in draws])
     return PronounEffect(
         len(intact_margins),
         tuple(_pronoun_head(head, by_pair) for head in chosen),
@@ -220,9 +220,9 @@ def pronoun_effect(
         Interval(float(effects.mean()), float(effects.min()), float(effects.max())),
         _right(intact_margins),
         _right(off),
-        float(np.mean([_right(each) for each in draws])),
+        float(np.mean([_right(margins) for margins in draws])),
         _flipped(intact_margins, off),
-        float(np.mean([_flipped(intact_margins, each) for each in draws])),
+        float(np.mean([_flipped(intact_margins, margins) for margins in draws])),
     )
 
 

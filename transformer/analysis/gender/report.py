@@ -16,10 +16,10 @@ from typing import Any
 import pandas as pd
 
 from transformer.analysis.evidence.bootstrap import Interval
-from transformer.analysis.gender.measure import READINGS, GenderReport
+from transformer.analysis.gender.measure import COUNTED_NOUNS, GenderReport
 from transformer.analysis.gender.nouns import LANGUAGES
+from transformer.analysis.gender.occupation_gender import UNDECIDED
 from transformer.analysis.gender.pronoun_heads import KINDS, PronounEffect, PronounHead
-from transformer.analysis.gender.readings import UNDECIDED
 from transformer.analysis.gender.scores import SCORES, Score
 from transformer.analysis.stored_results import read_result
 from transformer.checkpoint import checkpoint_hash
@@ -37,7 +37,7 @@ def score_table(report: GenderReport) -> pd.DataFrame:
     rows = [
         (SCORES[score.name], NOUN_LABELS[nouns], score.value, score.low, score.high, score.count)
         for name in SCORES
-        for nouns in READINGS
+        for nouns in COUNTED_NOUNS
         for score in report.scores[nouns]
         if score.name == name
     ]
@@ -77,7 +77,7 @@ def load_gender_report(
                 _one_of(reason, UNDECIDED): _count(count)
                 for reason, count in values["undecided"].items()
             },
-            scores={nouns: tuple(map(_score, scores[nouns])) for nouns in READINGS},
+            scores={nouns: tuple(map(_score, scores[nouns])) for nouns in COUNTED_NOUNS},
             effect=None if effect is None else _effect(effect, config),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError):
@@ -88,8 +88,8 @@ def _rounded(value: Any) -> Any:
     if isinstance(value, float):
         return round(value, 4)
     if isinstance(value, Mapping):
-        return {key: _rounded(each) for key, each in value.items()}
-    return [_rounded(each) for each in value] if isinstance(value, list | tuple) else value
+        return {key: _rounded(item) for key, item in value.items()}
+    return [_rounded(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _effect(values: Mapping[str, Any], config: ModelConfig) -> PronounEffect:

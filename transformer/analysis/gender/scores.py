@@ -60,8 +60,8 @@ class Score:
 
 def accuracy(counts: Counts) -> Shares:
     """Return the share of decided "male" and "female" sentences with the gender of the pronoun."""
-    right = counts[..., 0, 0, :].sum(-1) + counts[..., 1, 1, :].sum(-1)
-    return _share(right, counts[..., :2, :2, :].sum((-1, -2, -3)))
+    n_correct = counts[..., 0, 0, :].sum(-1) + counts[..., 1, 1, :].sum(-1)
+    return _share(n_correct, counts[..., :2, :2, :].sum((-1, -2, -3)))
 
 
 def accuracy_of(gold: int) -> Callable[[Counts], Shares]:
@@ -106,8 +106,8 @@ def changed(pairs: PairCounts) -> Shares:
 
 def stereotype_kept(pairs: PairCounts) -> Shares:
     """Return how often an unchanged gender is that of the stereotype."""
-    same = pairs[..., [0, 1], [0, 1], :2]  # (gender, stereotype)
-    return _share(same[..., 0, 0] + same[..., 1, 1], same.sum((-1, -2)))
+    same_form = pairs[..., [0, 1], [0, 1], :2]  # (gender, stereotype)
+    return _share(same_form[..., 0, 0] + same_form[..., 1, 1], same_form.sum((-1, -2)))
 
 
 SCORES: Mapping[str, str] = {
@@ -193,8 +193,8 @@ def _score(
     bounds = percentile_interval(value, formula(drawn.reshape(-1, *counts.shape[1:]))[0])
     low, high = bounds.low, bounds.high
     if low == high and value in (0, 1):  # no draw can differ: the exact binomial bound instead
-        reach = 1 - 0.025 ** (1 / count)
-        low, high = (0.0, reach) if value == 0 else (1 - reach, 1.0)
+        bound = 1 - 0.025 ** (1 / count)
+        low, high = (0.0, bound) if value == 0 else (1 - bound, 1.0)
     return Score(name, value, low, high, count)
 
 

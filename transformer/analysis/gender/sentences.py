@@ -117,30 +117,30 @@ def read_winomt(path: str | os.PathLike[str]) -> list[OccupationSentence]:
     return sentences
 
 
-def _sentence(line: str, where: str) -> OccupationSentence:
+def _sentence(line: str, location: str) -> OccupationSentence:
     columns = line.split("\t")
     if len(columns) != N_COLUMNS:
         raise CorpusError(
-            f"{where}: {len(columns)} columns; WinoMT has {N_COLUMNS}, separated by tabs: gender, "
-            "position, sentence and occupation."
+            f"{location}: {len(columns)} columns; WinoMT has {N_COLUMNS}, separated by tabs: "
+            "gender, position, sentence and occupation."
         )
     gold, position, text, occupation = (column.strip() for column in columns)
     if gold not in ("male", "female", "neutral"):
         raise CorpusError(
-            f"{where}: the gender is {gold[:20]!r}; it must be male, female or neutral."
+            f"{location}: the gender is {gold[:20]!r}; it must be male, female or neutral."
         )
     if len(text) > MAX_CHARACTERS:
         raise CorpusError(
-            f"{where}: the sentence has {len(text)} characters; the maximum is {MAX_CHARACTERS}."
+            f"{location}: the sentence has {len(text)} characters; the maximum is {MAX_CHARACTERS}."
         )
     spaced = text.split()
     if not (position.isascii() and position.isdigit() and int(position[:6]) < len(spaced)):
         raise CorpusError(
-            f"{where}: the position is {position[:20]!r}; it must be a word of the sentence, from "
-            f"0 to {len(spaced) - 1}."
+            f"{location}: the position is {position[:20]!r}; it must be a word of the sentence, "
+            f"from 0 to {len(spaced) - 1}."
         )
     if gold != "neutral" and not has_pronoun(text):
-        raise CorpusError(f"{where}: the sentence has no pronoun such as he, she, his or her.")
+        raise CorpusError(f"{location}: the sentence has no pronoun such as he, she, his or her.")
     first = len(WORD.findall(" ".join(spaced[: int(position)])))
     last = first + max(len(WORD.findall(occupation)), 1) - 1
     checked: Gold = "male" if gold == "male" else "female" if gold == "female" else "neutral"

@@ -81,11 +81,11 @@ def gradient_importance(
     translator: Translator,
     corpus: Corpus,
     *,
-    by: GateUnit = "sentence",
+    unit: GateUnit = "sentence",
     progress: Progress = no_progress,
 ) -> Importance:
     """Return one variant of `gradient_importances`."""
-    return gradient_importances(translator, corpus, progress=progress)[by]
+    return gradient_importances(translator, corpus, progress=progress)[unit]
 
 
 def gradient_importances(
@@ -102,17 +102,17 @@ def gradient_importances(
     Raises ValueError, naming the sentence, for a text that is too long.
     """
     done = 0
-    sums: dict[GateUnit, dict[str, npt.NDArray[np.float64]]] = {by: {} for by in GATE_UNITS}
+    sums: dict[GateUnit, dict[str, npt.NDArray[np.float64]]] = {unit: {} for unit in GATE_UNITS}
     positions: dict[str, int] = dict.fromkeys(KINDS, 0)
     for batch in batch_list(translator, encode_corpus(translator, corpus, progress)):
         progress(done / len(corpus), "measuring")
         for name, gradients in position_gradients(translator.model, batch).items():
             sentence_gradients = gradients.sum(dim=-1) / batch.n_tgt[:, None]
-            for by, magnitudes in zip(
+            for unit, magnitudes in zip(
                 GATE_UNITS, (sentence_gradients.abs(), gradients.abs().sum(dim=-1)), strict=True
             ):
                 totals = magnitudes.sum(dim=0).double().cpu().numpy()
-                sums[by][name] = totals + sums[by].get(name, 0.0)
+                sums[unit][name] = totals + sums[unit].get(name, 0.0)
         for kind in KINDS:
             n_query = batch.n_src if kind == "encoder" else batch.n_tgt
             positions[kind] += int(n_query.sum())
@@ -120,11 +120,11 @@ def gradient_importances(
     progress(1.0, "measured")
     layers = range(translator.model.config.n_layers)
 
-    def stacked(by: GateUnit, kind: str) -> Float[np.ndarray, "layers heads"]:
-        count = len(corpus) if by == "sentence" else positions[kind]
-        return np.stack([sums[by][site(kind, layer, "heads")] for layer in layers]) / count
+    def stacked(unit: GateUnit, kind: str) -> Float[np.ndarray, "layers heads"]:
+        count = len(corpus) if unit == "sentence" else positions[kind]
+        return np.stack([sums[unit][site(kind, layer, "heads")] for layer in layers]) / count
 
-    return {by: Importance({kind: stacked(by, kind) for kind in KINDS}) for by in GATE_UNITS}
+    return {unit: Importance({kind: stacked(unit, kind) for kind in KINDS}) for unit in GATE_UNITS}
 
 
 def position_gradients(

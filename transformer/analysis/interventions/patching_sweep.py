@@ -163,8 +163,8 @@ def patching_sweep(
             f"{after:.4f} after the corrupted one; the two must differ"
         )
     differences: list[float] = []
-    for at, chunk in run.chunks(patches):
-        progress(at / len(patches), "patching")
+    for n_done, chunk in run.chunks(patches):
+        progress(n_done / len(patches), "patching")
         differences += run.difference(len(chunk), _patch_hooks(chunk, clean_activations))
     progress(1.0, "patched")
     table = _with_integer_columns(pd.DataFrame([asdict(patch) for patch in patches]))
@@ -288,9 +288,13 @@ def _patch_hooks(patches: Sequence[SitePatch], clean: Mapping[str, Tensor]) -> H
         rows, changed = copies[name], x.clone()
         # A head is patched at all positions; a site without heads at one position.
         indices = [
-            at
+            index
             for row in rows
-            if (at := patches[row].head if patches[row].position is None else patches[row].position)
+            if (
+                index := patches[row].head
+                if patches[row].position is None
+                else patches[row].position
+            )
             is not None
         ]
         changed[rows, indices] = clean[name][indices]

@@ -68,11 +68,11 @@ def accuracy_at_length(
         )
     except ValueError as error:
         return LengthAccuracy(length, None, str(error))
-    right = sum(
+    n_correct = sum(
         out.finished and out.text.split() == example.tgt.split()
         for out, example in zip(outputs, examples, strict=True)
     )
-    return LengthAccuracy(length, right / n)
+    return LengthAccuracy(length, n_correct / n)
 
 
 def _examples_of_length(
@@ -162,11 +162,11 @@ def lengths(request: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
         ValueError, OSError: for a checkpoint that has changed, and as `accuracy_at_length`.
     """
     results, models, longest = [], request["models"], request["most"]
-    for at, (folder, digest) in enumerate(models):
-        progress(at / len(models), "loading the model")
+    for number, (folder, digest) in enumerate(models):
+        progress(number / len(models), "loading the model")
         translator, row = load_unchanged(folder, digest), []
         for length in range(1, longest + 1):
-            progress((at + (length - 1) / longest) / len(models), "measuring every length")
+            progress((number + (length - 1) / longest) / len(models), "measuring every length")
             accuracy = accuracy_at_length(
                 translator, request["task"], length, request["each"], **request["options"]
             )
@@ -197,13 +197,13 @@ def places(request: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
         progress(0.0, "translating")
         pairs = _translated(translator, pairs)
     result: dict[str, Any] = {"moved": [], "joined": []}
-    for at, start in enumerate(starts):
-        progress(0.7 * at / len(starts), "moving sentences")
+    for index, start in enumerate(starts):
+        progress(0.7 * index / len(starts), "moving sentences")
         result["moved"].append(
             _value_or_error(shifted_log_probability, translator, pairs[: request["moved"]], start)
         )
-    for at, count in enumerate(counts):
-        progress(0.7 + 0.2 * at / len(counts), "joining sentences")
+    for index, count in enumerate(counts):
+        progress(0.7 + 0.2 * index / len(counts), "joining sentences")
         result["joined"].append(_value_or_error(joined_log_probability, translator, pairs[:count]))
     progress(0.9, "scoring them one by one")
     return {**result, "apart": separate_log_probabilities(translator, pairs, counts)}

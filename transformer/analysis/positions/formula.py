@@ -20,8 +20,8 @@ def wavelengths(d_model: int) -> Float[np.ndarray, " pairs"]:
 
     From 2π up to just below 10000·2π: the last i is d_model/2 − 1 (section 3.5).
     """
-    even = np.arange(0, d_model, 2)
-    return 2 * np.pi * BASE ** (even / d_model)
+    even_dimensions = np.arange(0, d_model, 2)
+    return 2 * np.pi * BASE ** (even_dimensions / d_model)
 
 
 def sinusoidal(length: int, d_model: int, start: int = 0) -> Table:
@@ -39,10 +39,10 @@ def misprinted(length: int, d_model: int) -> Table:
 
 def _table(length: int, d_model: int, start: int, cosine_ahead: int) -> Table:
     position = np.arange(start, start + length)[:, None]
-    even = np.arange(0, d_model, 2)
+    even_dimensions = np.arange(0, d_model, 2)
     values = np.empty((length, d_model))
-    values[:, 0::2] = np.sin(position / BASE ** (even / d_model))
-    cosines = even[: d_model // 2] + cosine_ahead
+    values[:, 0::2] = np.sin(position / BASE ** (even_dimensions / d_model))
+    cosines = even_dimensions[: d_model // 2] + cosine_ahead
     values[:, 1::2] = np.cos(position / BASE ** (cosines / d_model))
     return values
 
@@ -86,9 +86,14 @@ def shift_matrix(k: int, d_model: int) -> Float[np.ndarray, "d_model d_model"]:
     """
     angle = k * _frequencies(d_model)
     matrix = np.zeros((d_model, d_model))
-    even = np.arange(0, d_model, 2)
-    matrix[even, even] = matrix[even + 1, even + 1] = np.cos(angle)
-    matrix[even, even + 1], matrix[even + 1, even] = np.sin(angle), -np.sin(angle)
+    even_dimensions = np.arange(0, d_model, 2)
+    matrix[even_dimensions, even_dimensions] = matrix[even_dimensions + 1, even_dimensions + 1] = (
+        np.cos(angle)
+    )
+    matrix[even_dimensions, even_dimensions + 1], matrix[even_dimensions + 1, even_dimensions] = (
+        np.sin(angle),
+        -np.sin(angle),
+    )
     return matrix
 
 

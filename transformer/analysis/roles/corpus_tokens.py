@@ -89,7 +89,7 @@ def best_offset(sentences: Iterable[Mapping[str, Table]], measure: str) -> tuple
             rows += int(tables[measure].any(axis=-1).sum())
     if not rows:
         return 0, float("nan"), 0
-    offset = min(hits, key=lambda at: (-hits[at], abs(at), at))
+    offset = min(hits, key=lambda candidate: (-hits[candidate], abs(candidate), candidate))
     return offset, hits[offset] / rows, rows
 
 

@@ -75,17 +75,17 @@ class StrongestKeys:
         offsets = self._offsets(self.best[layer, head], backwards)
         values, counts = np.unique(offsets, return_counts=True)
         first = np.lexsort((values, np.abs(values), -counts))[0]
-        offset, reach = int(values[first]), self._can_reach(int(values[first]))
-        return offset, float(counts[first] / reach.sum()), float(reach.mean())
+        offset, can_reach = int(values[first]), self._can_reach(int(values[first]))
+        return offset, float(counts[first] / can_reach.sum()), float(can_reach.mean())
 
     def by_sentence(
         self, layer: int, head: int, offset: int, n: int, *, backwards: bool = False
     ) -> tuple[Numbers, Numbers]:
         """Return the share of rows at `offset`, and how many can reach it, for each of `n`
         sentences."""
-        reach = self._can_reach(offset)
+        can_reach = self._can_reach(offset)
         hit = self._offsets(self.best[layer, head], backwards) == offset
-        rows = np.bincount(self.sentence, weights=reach, minlength=n)
+        rows = np.bincount(self.sentence, weights=can_reach, minlength=n)
         hits = np.bincount(self.sentence, weights=hit, minlength=n)
         return hits / np.maximum(rows, 1), rows.astype(np.float64)
 

@@ -134,8 +134,8 @@ def head_roles(measured: HeadMeasures, n_strongest: int = 10) -> list[HeadRole]:
 
 def _head_role(measured: HeadMeasures, line: pd.Series, n_strongest: int) -> HeadRole:
     kind, layer, head = str(line["kind"]), int(line["layer"]), int(line["head"])
-    met = tuple(_roles(measured, line, kind, layer, head))
-    role = met[0] if met else NONE
+    roles = tuple(_roles(measured, line, kind, layer, head))
+    role = roles[0] if roles else NONE
     measure = _BY_SHORT.get(role.short) or ROLE_MEASURES[role.group]
     numbers = {
         str(name): None if math.isnan(value) else float(value)
@@ -143,7 +143,7 @@ def _head_role(measured: HeadMeasures, line: pd.Series, n_strongest: int) -> Hea
         if name not in ("kind", "layer", "head")
     }
     strongest = measured.strongest(kind, layer, head, measure, n_strongest)
-    return HeadRole(kind, layer, head, role, met, numbers, measure, tuple(strongest))
+    return HeadRole(kind, layer, head, role, roles, numbers, measure, tuple(strongest))
 
 
 def _roles(
@@ -152,8 +152,11 @@ def _roles(
     """Yield the roles whose rule is met, in the order of `RULES`."""
     strongest_keys, chance = measured.strongest_keys[kind], measured.chance[kind]
     for backwards in (False,) if kind == "decoder" else (False, True):
-        offset, share, reach = strongest_keys.constant(layer, head, backwards=backwards)
-        reachable = reach >= HALF and reach * len(strongest_keys.query) >= MIN_SENTENCE_ROWS
+        offset, share, reachable_share = strongest_keys.constant(layer, head, backwards=backwards)
+        reachable = (
+            reachable_share >= HALF
+            and reachable_share * len(strongest_keys.query) >= MIN_SENTENCE_ROWS
+        )
         if share >= POSITIONAL and reachable:
             role_of = role_rules.fixed_offset_from_end if backwards else role_rules.fixed_offset
             yield role_of(offset, share, kind, ("</s>",))

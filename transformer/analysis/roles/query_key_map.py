@@ -135,8 +135,8 @@ class QueryKeyMap:
         and "weights".
         """
         sentences = [
-            {"queries": rows, "keys": columns, "weights": self.weights(at).round(4).tolist()}
-            for at, (rows, columns) in enumerate(
+            {"queries": rows, "keys": columns, "weights": self.weights(sentence).round(4).tolist()}
+            for sentence, (rows, columns) in enumerate(
                 zip(self.query_tokens, self.key_tokens, strict=True)
             )
         ]

@@ -44,10 +44,10 @@ class SalientHead:
             sink "" and the token at that end.
         weight: between them; for a sink, `share`.
         rows: the pieces of `word`; empty for a sink.
-        count, of: number of words with this pattern among the words that could have it; for
-            sinks, of heads among all heads.
-        to: of an aligner: the row that aligns a word, "output", which predicts it, or "input",
-            which has it as its input.
+        count, total: number of words with this pattern, and of words that could have it; for
+            sinks, number of heads with it, and of all heads.
+        target_row: for an aligner, the row that aligns a word: "output", which predicts it, or
+            "input", which has it as its input.
         measured: whether the aligner was selected by gold links, not on this sentence.
     """
 
@@ -61,8 +61,8 @@ class SalientHead:
     weight: float
     rows: tuple[int, ...]
     count: int
-    of: int
-    to: Literal["output", "input"] = "output"
+    total: int
+    target_row: Literal["output", "input"] = "output"
     measured: bool = False
 
 
@@ -137,7 +137,7 @@ def _aligns(trace: Attended) -> SalientHead | None:
     # Prefer long words, which are names and nouns rather than articles.
     row, column = max(
         np.argwhere(clear).tolist(),
-        key=lambda at: (len(column_labels[source[at[1]]]), weights[best, at[0], at[1]]),
+        key=lambda cell: (len(column_labels[source[cell[1]]]), weights[best, cell[0], cell[1]]),
     )
     layer, head = divmod(best, len(word_weights[0]))
     return SalientHead(
@@ -162,10 +162,10 @@ def _measured(trace: Attended, aligner: AlignerHead) -> SalientHead | None:
     # Prefer a long one of the clearest words: names and nouns rather than articles.
     row = max(
         range(len(target)),
-        key=lambda at: (best[at] >= MIN_SHARE, len(row_labels[target[at]]), best[at]),
+        key=lambda index: (best[index] >= MIN_SHARE, len(row_labels[target[index]]), best[index]),
     )
     later = int(aligner.weights_to == "input")
-    pieces = (min(at + later, len(rows) - 1) for at in _pieces(rows, target[row]))
+    pieces = (min(index + later, len(rows) - 1) for index in _pieces(rows, target[row]))
     return SalientHead(
         "aligner", "cross", aligner.layer, aligner.head, float(best.mean()),
         row_labels[target[row]], column_labels[source[int(weights[row].argmax())]],
@@ -187,11 +187,11 @@ def _previous_word(trace: Attended) -> SalientHead | None:
             head = int(shares.argmax())
             if shares[head] < MIN_SHARE or (best and shares[head] <= best.share):
                 continue
-            at = int(shares_by_word[head].argmax())
+            index = int(shares_by_word[head].argmax())
             best = SalientHead(
                 "previous", kind, layer, head, float(shares[head]),
-                labels[rows[at]], labels[rows[at] - 1], float(shares_by_word[head, at]),
-                _pieces(numbers, rows[at]), int((shares_by_word[head] >= MIN_SHARE).sum()),
+                labels[rows[index]], labels[rows[index] - 1], float(shares_by_word[head, index]),
+                _pieces(numbers, rows[index]), int((shares_by_word[head] >= MIN_SHARE).sum()),
                 len(rows),
             )  # fmt: skip
     return best

@@ -198,15 +198,21 @@ def _score(
     stack: str, relation: str, arcs: Sequence[Sequence[Arc]], strongest: Sequence[Strongest]
 ) -> SyntaxScore | None:
     """Choose head and offset on every other sentence and measure them on the rest."""
-    rows = np.array([sum(len(query) for query, _ in each) for each in arcs], np.float64)
+    rows = np.array(
+        [sum(len(query) for query, _ in sentence_arcs) for sentence_arcs in arcs], np.float64
+    )
     if rows[1::2].sum() < MIN_ROWS:
         return None
-    hits = np.stack([_hits(each, table) for each, table in zip(arcs, strongest, strict=True)])
+    hits = np.stack(
+        [_hits(sentence_arcs, table) for sentence_arcs, table in zip(arcs, strongest, strict=True)]
+    )
     selection_hits = hits[::2].sum(0)
     layer, head = (int(n) for n in np.unravel_index(selection_hits.argmax(), selection_hits.shape))
     offset = _best_offset(arcs[::2])
     head_hits = hits[1::2, layer, head]
-    offset_hits = np.array([_offset_hits(each, offset) for each in arcs[1::2]], np.float64)
+    offset_hits = np.array(
+        [_offset_hits(sentence_arcs, offset) for sentence_arcs in arcs[1::2]], np.float64
+    )
     n_rows = rows[1::2]
     counts = resampled_counts(len(n_rows))
     difference = (head_hits - offset_hits).sum() / n_rows.sum()

@@ -30,8 +30,8 @@ class SyntaxReport:
 
     Attributes:
         source: who made the trees, and under which licence.
-        sentences: how many were read.
-        scores: one for every stack and relation.
+        sentences: number of sentences that were measured.
+        scores: one score for every stack and relation.
     """
 
     source: str
@@ -39,8 +39,9 @@ class SyntaxReport:
     scores: tuple[SyntaxScore, ...]
 
     def chart_table(self, stack: str) -> pd.DataFrame:
-        """Return two rows per relation, the best head and the best offset: relation, method,
-        accuracy, and low and high (the head's interval, from that of the difference)."""
+        """Return two rows per relation, for the best head and the best offset, with the columns
+        relation, method, accuracy, low and high. The head's interval is that of its difference
+        from the offset, plus the offset's accuracy."""
         rows = []
         for score in self.scores:
             if score.stack == stack:
@@ -84,7 +85,7 @@ def load_syntax_report(
 
     Args:
         digest: `checkpoint_hash` of the folder.
-        config: of the model, which must have the heads.
+        config: configuration of the model; a score of a head that it does not have is invalid.
     """
     path = Path(folder) / SYNTAX_FILE
     try:
@@ -92,7 +93,7 @@ def load_syntax_report(
         source = values["source"]
         if not isinstance(source, str):
             return None
-        scores = tuple(_checked(one, config) for one in values["scores"])
+        scores = tuple(_checked(score, config) for score in values["scores"])
         return SyntaxReport(source[:_MAX_SOURCE_LENGTH], int(values["sentences"]), scores)
     except (OSError, ValueError, KeyError, TypeError, OverflowError):
         return None

@@ -73,7 +73,10 @@ def separable(n: int, d: int, k: int) -> int:
 def formulas(n: int, d: int, k: int, r: int) -> pd.DataFrame:
     """Evaluate Table 1: a row for each layer; columns "cost", "steps" (sequential) and "path"."""
     functions = [(order.cost, order.steps, order.length) for order in TABLE_1.values()]
-    rows = [[float(of(n, d, k, r)) for of in each] for each in functions]
+    rows = [
+        [float(function(n, d, k, r)) for function in layer_functions]
+        for layer_functions in functions
+    ]
     return pd.DataFrame(rows, pd.Index(list(TABLE_1), name="layer"), ["cost", "steps", "path"])
 
 
@@ -107,17 +110,17 @@ class Count:
     """
 
     layer: str
-    by: Mapping[str, int]
+    by_weight: Mapping[str, int]
 
     @property
     def total(self) -> int:
         """All multiplications of the layer."""
-        return sum(self.by.values())
+        return sum(self.by_weight.values())
 
     @property
     def mixing(self) -> int:
         """Multiplications that pass information between positions, which Table 1 counts."""
-        return self.by[MIXING[self.layer]]
+        return self.by_weight[MIXING[self.layer]]
 
 
 MIXING = {
@@ -142,7 +145,7 @@ def count(layer: str, n: int, d: int, k: int = 3, r: int = 15) -> Count:
     module = TABLE1_LAYERS[layer](LayerConfig(d, k=k, r=r))
     with torch.no_grad(), _MultiplicationCounter(module) as products:
         module(torch.zeros(1, n, d))
-    return Count(layer, MappingProxyType(products.by))
+    return Count(layer, MappingProxyType(products.by_weight))
 
 
 class _MultiplicationCounter(TorchDispatchMode):
@@ -151,7 +154,7 @@ class _MultiplicationCounter(TorchDispatchMode):
     def __init__(self, layer: nn.Module) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self._names = {_storage(weight): name for name, weight in layer.named_parameters()}
-        self.by: dict[str, int] = {}
+        self.by_weight: dict[str, int] = {}
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -166,7 +169,7 @@ class _MultiplicationCounter(TorchDispatchMode):
         if flops is not None:
             name = self._weight_name(args)
             n_products = flops(*args, **(kwargs or {}), out_val=out) // 2
-            self.by[name] = self.by.get(name, 0) + n_products
+            self.by_weight[name] = self.by_weight.get(name, 0) + n_products
         return out
 
     def _weight_name(self, args: Any) -> str:

@@ -54,7 +54,8 @@ class ScoreSample:
 def draw(
     d_k: int, *, keys: int = N_KEYS, rows: int = N_ROWS, seed: int = 1
 ) -> dict[Score, ScoreSample]:
-    """Draw queries and keys with independent components of mean 0 and variance 1, and attend.
+    """Draw queries and keys with independent components of mean 0 and variance 1, and compute
+    their scores and attention weights.
 
     All score functions get the same queries and keys. The v of "additive" is drawn for each row
     like the initial weights of a layer, uniformly from -1/√d_k to 1/√d_k. Raises ValueError for a
@@ -92,11 +93,11 @@ def _sample(
 
 def softmax(scores: Float[np.ndarray, "*rows keys"]) -> Float[np.ndarray, "*rows keys"]:
     """Return the softmax along the keys; a score of -∞ is a masked key."""
-    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
+    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return np.asarray(exponentials / exponentials.sum(axis=-1, keepdims=True))
 
 
-def jacobian(weights: Float[np.ndarray, "*rows keys"]) -> Float[np.ndarray, "*rows"]:
+def jacobian_norm(weights: Float[np.ndarray, "*rows keys"]) -> Float[np.ndarray, "*rows"]:
     """Return the Frobenius norm of the Jacobian ∂w/∂s = diag(w) - w wᵀ of a softmax with these
     weights.
 
@@ -105,8 +106,8 @@ def jacobian(weights: Float[np.ndarray, "*rows keys"]) -> Float[np.ndarray, "*ro
     w = np.asarray(weights, np.float64)
     complement = w.sum(axis=-1, keepdims=True) - w  # 1 - w, exact enough where w is nearly 1
     squares = w**2
-    off = squares.sum(axis=-1) ** 2 - (squares**2).sum(axis=-1)
-    return np.asarray(np.sqrt((squares * complement**2).sum(axis=-1) + np.maximum(off, 0)))
+    off_diagonal = squares.sum(axis=-1) ** 2 - (squares**2).sum(axis=-1)
+    return np.asarray(np.sqrt((squares * complement**2).sum(axis=-1) + np.maximum(off_diagonal, 0)))
 
 
 def entropy(weights: Float[np.ndarray, "*rows keys"]) -> Float[np.ndarray, "*rows"]:
@@ -126,12 +127,12 @@ def measure(
     `SATURATION_THRESHOLD`; "gradient", median of ‖∂w/∂q‖, with "gradient_low" and "gradient_high",
     its quartiles, and "gradient_mean". Raises ValueError as `draw` does.
     """
-    lines = []
+    records = []
     for d_k in widths:
         for kind, sample in draw(d_k, keys=keys, rows=rows, seed=seed).items():
-            norms = jacobian(sample.weights)
+            norms = jacobian_norm(sample.weights)
             low, middle, high = np.quantile(sample.gradient, (0.25, 0.5, 0.75))
-            lines.append(
+            records.append(
                 {
                     "d_k": d_k,
                     "score": kind,
@@ -147,11 +148,11 @@ def measure(
                     "gradient_mean": sample.gradient.mean(),
                 }
             )
-    return pd.DataFrame(lines)
+    return pd.DataFrame(records)
 
 
 def variance(kind: Score, d_k: int) -> float:
-    """Return the expected variance of the scores in one row, for the numbers of `draw`.
+    """Return the expected variance of the scores in one row of `draw`'s queries and keys.
 
     For q·k it is ‖q‖², on average d_k (footnote 4); with the scale, 1. For v·tanh(q + k) it is
     d_k · E[v²] times the variance of tanh(q + k) over k, and E[v²] = 1/(3·d_k), so d_k cancels.
@@ -160,24 +161,26 @@ def variance(kind: Score, d_k: int) -> float:
         return float(d_k)
     if kind == "scaled_dot":
         return 1.0
-    nodes, quadrature = np.polynomial.hermite_e.hermegauss(80)
-    quadrature = quadrature / math.sqrt(2 * math.pi)  # the weights of a standard normal
+    nodes, quadrature_weights = np.polynomial.hermite_e.hermegauss(80)
+    quadrature_weights = quadrature_weights / math.sqrt(
+        2 * math.pi
+    )  # the weights of a standard normal
     activation = np.tanh(nodes[:, None] + nodes)  # rows: q, columns: k
-    variance_over_k = (activation**2) @ quadrature - (activation @ quadrature) ** 2
-    return float(quadrature @ variance_over_k / 3)
+    variance_over_k = (activation**2) @ quadrature_weights - (activation @ quadrature_weights) ** 2
+    return float(quadrature_weights @ variance_over_k / 3)
 
 
 VERSIONS = ("unscaled", "unchanged", "scaled twice")
 """Versions of each head in `heads`: its scores times √d_k, unchanged, and divided by √d_k."""
 
 
-def heads(trace: Trace) -> pd.DataFrame:
+def head_scores(trace: Trace) -> pd.DataFrame:
     """Return statistics of the scores of a real model's heads, also with other scales.
 
     A row for each head and version of `VERSIONS`: "kind", "layer", "head", "version", "variance" of
     a row's scores (mean over rows), "largest", "entropy", "jacobian", "saturated" as in `measure`,
-    over this sentence's rows with at least two keys. The scores of a model without 1/√d_k are
-    "unscaled" as they are; the other two versions divide them by √d_k and by d_k.
+    over this sentence's rows with at least two keys. A model whose scores have no factor 1/√d_k is
+    already "unscaled"; the other two versions divide its scores by √d_k and by d_k.
 
     Args:
         trace: with the sites `hook_scores`.
@@ -188,7 +191,7 @@ def heads(trace: Trace) -> pd.DataFrame:
     root = math.sqrt(trace.config["d_model"] / trace.n_heads)
     scaled = trace.config.get("score", "scaled_dot") == "scaled_dot"
     factors = (root, 1.0, 1 / root) if scaled else (1.0, 1 / root, 1 / root**2)
-    lines = []
+    records = []
     for kind, site in WEIGHTS.items():
         for layer in range(trace.n_layers):
             if (name := site.format(layer).replace("weights", "scores")) not in trace:
@@ -196,13 +199,13 @@ def heads(trace: Trace) -> pd.DataFrame:
             scores = _allowed(trace[name].astype(np.float64), causal=kind == "decoder")
             for version, factor in zip(VERSIONS, factors, strict=True):
                 check_cancelled()
-                lines += [
+                records += [
                     {"kind": kind, "layer": layer, "head": head, "version": version, **statistics}
                     for head, statistics in enumerate(_statistics(scores * factor))
                 ]
-    if not lines:
+    if not records:
         raise ValueError("this trace was recorded without scores; record the sites hook_scores")
-    return pd.DataFrame(lines)
+    return pd.DataFrame(records)
 
 
 def _allowed(
@@ -220,7 +223,7 @@ def _allowed(
 
 def _statistics(scores: Float[np.ndarray, "heads query key"]) -> list[dict[str, float]]:
     weights = softmax(scores)
-    norms = jacobian(weights)
+    norms = jacobian_norm(weights)
     spread = np.nanvar(np.where(np.isfinite(scores), scores, np.nan), axis=-1, ddof=1)
     table = {
         "variance": spread.mean(axis=-1),

@@ -43,7 +43,7 @@ TABLE_2 = (
 from the table on arXiv; the proceedings' table, the abstract and section 6.1 have 41.0."""
 
 
-def cost(hours: float, gpus: int = 8, each: float = P100) -> float:
+def cost(hours: float, gpus: int = 8, gpu_flops: float = P100) -> float:
     """Return the operations of a training as the paper estimates them (section 6.1): time × GPUs ×
     speed."""
-    return hours * 3600 * gpus * each
+    return hours * 3600 * gpus * gpu_flops

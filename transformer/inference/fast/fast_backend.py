@@ -171,7 +171,9 @@ class FastBackend(Backend):
             return bf16
         memory, mask = self._sample_memory(rows)
         weights = (bf16, self.fp32_weights())
-        fast, baseline = (BatchSession(each, memory, mask, TRIALS) for each in weights)
+        fast, baseline = (
+            BatchSession(decoder_weights, memory, mask, TRIALS) for decoder_weights in weights
+        )
         return bf16 if self._time_ratio(fast, baseline, rows) < 0.8 else None
 
     def _sample_memory(self, rows: int) -> tuple[Tensor, Tensor]:

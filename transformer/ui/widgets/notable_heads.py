@@ -32,7 +32,12 @@ def initial_explorer_state(
     aligner = next((notable for notable in candidates if notable.pattern == "aligner"), None)
     if aligner is None:
         return resolved
-    return {**resolved, "layer": aligner.layer, "head": aligner.head, "word_row": aligner.to}
+    return {
+        **resolved,
+        "layer": aligner.layer,
+        "head": aligner.head,
+        "word_row": aligner.target_row,
+    }
 
 
 def head_notices(cached_trace: CachedTrace, measured: AlignerHead | None = None) -> list[Notice]:
@@ -57,13 +62,13 @@ def _notice(notable: SalientHead, cached_trace: CachedTrace) -> Notice:
     state: State = {"view": "heads", "kind": notable.kind}
     state |= {"layer": notable.layer, "head": notable.head}
     if notable.kind == "cross":
-        state["word_row"] = notable.to
+        state["word_row"] = notable.target_row
     state |= {"heads": "", "combine": "one", "tokens": ",".join(tokens), "pin": ""}
     return Notice(_text_parts(notable), state)
 
 
 def _text_parts(notable: SalientHead) -> Parts:
-    counts = f"{notable.count} of {notable.of}"
+    counts = f"{notable.count} of {notable.total}"
     if notable.pattern == "aligner" and notable.measured:
         return _aligner_parts(notable)
     if notable.pattern == "aligner":
@@ -94,15 +99,15 @@ def _text_parts(notable: SalientHead) -> Parts:
 
 def _aligner_parts(notable: SalientHead) -> Parts:
     """Describe the best aligner by gold links, and how certain it is on this sentence."""
-    introduction = "After writing " if notable.to == "input" else "To write "
-    n_uncertain = notable.of - notable.count
+    introduction = "After writing " if notable.target_row == "input" else "To write "
+    n_uncertain = notable.total - notable.count
     statement = f" with {_format_weight(notable.weight)} of its attention. "
     if not n_uncertain:
         statement += "Every target word gives more than half of its weight to one source word."
     elif notable.count:
         statement += (
-            f"It is uncertain for {n_uncertain} of the {notable.of} target words: less than half "
-            "each."
+            f"It is uncertain for {n_uncertain} of the {notable.total} target words: less than "
+            "half each."
         )
     else:
         statement += (

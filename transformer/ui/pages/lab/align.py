@@ -203,11 +203,12 @@ def _published_gold(model: Model) -> None:
         baselines = ", ".join(
             f"{baseline} {100 * (1 - rate):.1f} %" for baseline, rate in error_rates.items()
         )
-        agreement = 1 - gold.head[f"{aligner.by}-{aligner.to}"]
+        agreement = 1 - gold.head[f"{aligner.score_kind}-{aligner.target_row}"]
         st.caption(
             f"**On human-made links** ({frame.plain(gold.source)}; {gold.sentences:,} pairs, not "
-            f"included in the app) the best head is {name}, measured {SCORE_LABELS[aligner.by]}, "
-            f"{ROW_LABELS[aligner.to]}: {100 * agreement:.1f} % agreement (95 %: "
+            f"included in the app) the best head is {name}, measured "
+            f"{SCORE_LABELS[aligner.score_kind]}, {ROW_LABELS[aligner.target_row]}: "
+            f"{100 * agreement:.1f} % agreement (95 %: "
             f"{100 * (1 - gold.high):.1f} to {100 * (1 - gold.low):.1f}). For comparison: "
             f"{baselines}. The bundled sentences are short and similar, so heads score better on "
             "them. Other published aligners, on another corpus (Hansards): fast_align 89.5 %, "

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from transformer.analysis.alignment.leaderboard import ScoreKind, TargetRow
-from transformer.analysis.alignment.sentence_alignment import Aligned, aligned
+from transformer.analysis.alignment.sentence_alignment import WordAlignment, align_words
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.gold import Gold, Link, parse_links
 from transformer.figures.alignment import alignment, two_rows
@@ -55,7 +55,7 @@ def show(model: Model, texts: Corpus | None, leaderboard: Mapping[str, Any] | No
     if by == "norms":
         trace = trace_cache.with_sites(model, cached_trace, [site + "value", site + "heads"])
     words = None if corpus_gold is None else (corpus_gold.source_words, corpus_gold.target_words)
-    alignment = aligned(model.translator.model, trace, view.layer, view.head, by, to, words)
+    alignment = align_words(model.translator.model, trace, view.layer, view.head, by, to, words)
     if max(len(alignment.source), len(alignment.target)) > MAX_WORDS:
         st.info(f"Sentences of more than {MAX_WORDS} words cannot be drawn; choose a shorter one.")
         return
@@ -111,8 +111,8 @@ def open_aligner(model: Model) -> None:
         aligner_fields = {
             "layer": aligner.layer,
             "head": aligner.head,
-            "by": aligner.by,
-            "to": aligner.to,
+            "by": aligner.score_kind,
+            "to": aligner.target_row,
         }
         state.set_fields(kind="cross", **aligner_fields)
 
@@ -136,12 +136,12 @@ def _corpus_gold(texts: Corpus | None, trace: Trace) -> Gold | None:
     return None
 
 
-def _picture(model: Model, aligned: Aligned, gold: Gold | None) -> None:
+def _picture(model: Model, aligned: WordAlignment, gold: Gold | None) -> None:
     figure = alignment(
         aligned.source,
         aligned.target,
         aligned.links(),
-        aligned.scores[aligned.to],
+        aligned.scores[aligned.target_row],
         sure=None if gold is None else gold.sure,
         possible=() if gold is None else gold.possible,
         names=(model.description.source, model.description.target),
@@ -152,7 +152,7 @@ def _picture(model: Model, aligned: Aligned, gold: Gold | None) -> None:
 
 def _export(
     model: Model,
-    alignment: Aligned,
+    alignment: WordAlignment,
     trace: Trace,
     words: tuple[tuple[str, ...], tuple[str, ...]] | None,
 ) -> None:
@@ -177,19 +177,19 @@ def _export(
     display_names.python_code(
         "The same from Python",
         f"""from transformer import Translator
-from transformer.analysis.alignment.sentence_alignment import aligned
+from transformer.analysis.alignment.sentence_alignment import align_words
 
 translator = Translator.load({str(models.public_path(model.name))!r})
 trace = translator.trace({trace.source!r}{target})
 layer, head = {view.layer}, {view.head}
-alignment = aligned(translator.model, trace, layer, head, {view.by!r}, {view.to!r}{gold})
+alignment = align_words(translator.model, trace, layer, head, {view.by!r}, {view.to!r}{gold})
 print(alignment.links())
 print(alignment.to_frame())""",
     )
 
 
 def _shifted_by_one(
-    alignment: Aligned, by: ScoreKind, leaderboard: Mapping[str, Any] | None
+    alignment: WordAlignment, by: ScoreKind, leaderboard: Mapping[str, Any] | None
 ) -> None:
     """Compare the row of a word's predicting position with that of its reading position."""
     st.header("Shifted by one")
@@ -262,7 +262,7 @@ def _remove_stale_links(trace: Trace) -> None:
     st.session_state["links-trace"] = (current, state.view(Lab).links)
 
 
-def _gold_links(alignment: Aligned, corpus_gold: Gold | None) -> Gold | None:
+def _gold_links(alignment: WordAlignment, corpus_gold: Gold | None) -> Gold | None:
     """Return the visitor's links, else those of the corpus; None if there are neither."""
     links = state.view(Lab).links
     if not links:
@@ -274,7 +274,7 @@ def _gold_links(alignment: Aligned, corpus_gold: Gold | None) -> Gold | None:
         return corpus_gold
 
 
-def _show_links(alignment: Aligned, gold: Gold | None, corpus_gold: Gold | None) -> None:
+def _show_links(alignment: WordAlignment, gold: Gold | None, corpus_gold: Gold | None) -> None:
     """Draw the agreement, the widgets for gold links and a table of all links."""
     if gold is None:
         st.info("This sentence has no gold links yet. Add them below to score the head.")
@@ -299,7 +299,7 @@ def _show_links(alignment: Aligned, gold: Gold | None, corpus_gold: Gold | None)
         )
 
 
-def _formula(alignment: Aligned, gold: Gold) -> str:
+def _formula(alignment: WordAlignment, gold: Gold) -> str:
     links = alignment.links()
     sure, possible = len(links & gold.sure), len(links & gold.possible)
     return (
@@ -308,7 +308,7 @@ def _formula(alignment: Aligned, gold: Gold) -> str:
     )
 
 
-def _gold(alignment: Aligned, text: str) -> Gold:
+def _gold(alignment: WordAlignment, text: str) -> Gold:
     sure, possible = parse_links(text)
     return Gold(alignment.source, alignment.target, sure, possible)
 
@@ -319,7 +319,7 @@ def _links_text(sure: Collection[Link], possible: Collection[Link]) -> str:
     return ",".join(f"{i}{separator}{j}" for (i, j), separator in sorted(links.items()))
 
 
-def _link_pills(alignment: Aligned, gold: Gold | None) -> None:
+def _link_pills(alignment: WordAlignment, gold: Gold | None) -> None:
     """Draw a menu of target words, and pills for the source words linked to the selected one."""
     sure = gold.sure if gold is not None else frozenset()
     possible = gold.possible if gold is not None else frozenset()
@@ -348,7 +348,7 @@ def _link_pills(alignment: Aligned, gold: Gold | None) -> None:
     )
 
 
-def _link_text_field(alignment: Aligned, gold: Gold | None) -> None:
+def _link_text_field(alignment: WordAlignment, gold: Gold | None) -> None:
     typed_links = "" if gold is None else _links_text(gold.sure, gold.possible).replace(",", " ")
     key = f"links-typed-{typed_links}"
     if key not in st.session_state:
@@ -374,7 +374,7 @@ def _link_text_field(alignment: Aligned, gold: Gold | None) -> None:
         st.warning(frame.plain(refused))
 
 
-def _link_table(alignment: Aligned, gold: Gold | None) -> list[list[str]]:
+def _link_table(alignment: WordAlignment, gold: Gold | None) -> list[list[str]]:
     head_links = alignment.links()
 
     def source_words(links: Collection[Link], word: int) -> str:

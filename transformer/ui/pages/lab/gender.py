@@ -10,9 +10,9 @@ import streamlit as st
 
 from transformer.analysis.gender.minimal_pair import MinimalPair, PairSide, minimal_pair
 from transformer.analysis.gender.nouns import LANGUAGES
+from transformer.analysis.gender.occupation_gender import OccupationGender
 from transformer.analysis.gender.pronoun_heads import KINDS as LOOKING_KINDS
 from transformer.analysis.gender.pronoun_heads import N_HEADS
-from transformer.analysis.gender.readings import Reading
 from transformer.analysis.gender.sentences import EXAMPLES, WORD, pronoun_positions
 from transformer.analysis.interventions.switching import Head, switched_off
 from transformer.figures.state import KINDS
@@ -153,12 +153,12 @@ def _pronouns(text: str) -> list[int]:
 def _translation_html(side: PairSide) -> str:
     styles: dict[int, str] = {}
     labels: dict[int, str] = {}
-    for reading in side.readings:
-        for position in (reading.article, reading.noun):
+    for occupation_gender in side.occupation_genders:
+        for position in (occupation_gender.article, occupation_gender.noun):
             if position >= 0:
-                styles[position] = _STYLES[reading.gender]
-        if reading.noun >= 0:
-            labels[reading.noun] = reading.gender or "not decidable"
+                styles[position] = _STYLES[occupation_gender.gender]
+        if occupation_gender.noun >= 0:
+            labels[occupation_gender.noun] = occupation_gender.gender or "not decidable"
     return _marked(side.text, styles, labels)
 
 
@@ -176,24 +176,28 @@ def _marked(text: str, styles: dict[int, str], labels: dict[int, str]) -> str:
 
 
 def _reading_text(side: PairSide, occupation: int) -> str:
-    reading = side.readings[occupation]
-    return f"{_words_of(side, reading)}{_gender_text(reading)}"
+    occupation_gender = side.occupation_genders[occupation]
+    return f"{_words_of(side, occupation_gender)}{_gender_text(occupation_gender)}"
 
 
-def _words_of(side: PairSide, reading: Reading) -> str:
-    words = [side.words[position] for position in (reading.article, reading.noun) if position >= 0]
+def _words_of(side: PairSide, occupation_gender: OccupationGender) -> str:
+    words = [
+        side.words[position]
+        for position in (occupation_gender.article, occupation_gender.noun)
+        if position >= 0
+    ]
     return " ".join(words).replace("' ", "'") + ": " if words else ""
 
 
-def _gender_text(reading: Reading) -> str:
-    if reading.gender is None:
-        return f"not decidable, {reading.reason}"
+def _gender_text(occupation_gender: OccupationGender) -> str:
+    if occupation_gender.gender is None:
+        return f"not decidable, {occupation_gender.reason}"
     note = (
         ""
-        if reading.person
+        if occupation_gender.person
         else ", from its article only, as the noun is no known word for a person"
     )
-    return f"{reading.gender}{note}"
+    return f"{occupation_gender.gender}{note}"
 
 
 def _verdict(he: str | None, she: str | None) -> str:

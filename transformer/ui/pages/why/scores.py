@@ -229,7 +229,7 @@ def _cached_samples(d_k: int, seed: int) -> Mapping[Score, ScoreSample]:
 def _cached_head_scores(model: Model, text: str) -> pd.DataFrame:
     """Measure all heads on a text. Raises ValueError if it is empty or too long."""
     names = [name for name in model.translator.model.hook_names if name.endswith("hook_scores")]
-    return score_scale.heads(model.translator.trace(text, names=names))
+    return score_scale.head_scores(model.translator.trace(text, names=names))
 
 
 def _download(table: pd.DataFrame, name: str) -> None:

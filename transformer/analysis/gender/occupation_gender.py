@@ -8,7 +8,7 @@
    shows no gender ("l'", "les", German "der" after the first word).
 
 A noun that is not in the lists may be a wrong translation ("la maison" for "the housekeeper"). Its
-article is read, as the published evaluation does, but the reading is marked: it says which gender
+article is read, as the published evaluation does, but the result is marked: it says which gender
 the words have, not that a person of this gender is meant.
 """
 
@@ -21,7 +21,7 @@ import numpy as np
 from jaxtyping import Float
 
 from transformer.analysis.alignment.aligner_head import AlignerHead
-from transformer.analysis.alignment.sentence_alignment import aligned
+from transformer.analysis.alignment.sentence_alignment import align_words
 from transformer.analysis.gender.nouns import (
     ARTICLES,
     LANGUAGES,
@@ -44,7 +44,7 @@ MAX_ADJECTIVES = 1
 
 
 @dataclass(frozen=True)
-class Reading:
+class OccupationGender:
     """The gender of one occupation in one translation.
 
     Attributes:
@@ -71,7 +71,7 @@ def check_language(code: str) -> None:
         )
 
 
-def read_gender(language: str, words: Sequence[str], noun: int) -> Reading:
+def read_gender(language: str, words: Sequence[str], noun: int) -> OccupationGender:
     """Return the gender that the noun at a position of a translation shows; steps 2 to 4 above.
 
     Args:
@@ -79,21 +79,21 @@ def read_gender(language: str, words: Sequence[str], noun: int) -> Reading:
         noun: position of the noun; -1 if none is aligned.
     """
     if noun < 0:
-        return Reading(None, -1, -1, False, NOT_ALIGNED)
+        return OccupationGender(None, -1, -1, False, NOT_ALIGNED)
     noun_gender = noun_class(language, words[noun])
     article = _article(language, words, noun)
     listed = noun_gender is not None
     if noun_gender == "fixed":
-        return Reading(None, noun, article, listed, ONE_GENDER)
+        return OccupationGender(None, noun, article, listed, ONE_GENDER)
     if noun_gender == "masculine" or noun_gender == "feminine":
-        return Reading(noun_gender, noun, article, listed)
+        return OccupationGender(noun_gender, noun, article, listed)
     if article < 0:
-        return Reading(None, noun, -1, listed, NO_ARTICLE)
+        return OccupationGender(None, noun, -1, listed, NO_ARTICLE)
     form = words[article].casefold()
     gender = ARTICLES[language][form]
     if language == "de" and form == "der" and article == 0:
         gender = "masculine"  # the subject of a sentence
-    return Reading(gender, noun, article, listed, "" if gender else SAME_FORM)
+    return OccupationGender(gender, noun, article, listed, "" if gender else SAME_FORM)
 
 
 def _article(language: str, words: Sequence[str], noun: int) -> int:
@@ -136,7 +136,7 @@ def aligned_noun(
 
 
 @dataclass(frozen=True)
-class ReadTranslation:
+class AlignedTranslation:
     """A translation split into words, with its alignment.
 
     Attributes:
@@ -150,29 +150,35 @@ class ReadTranslation:
     word_of_token: tuple[int, ...]
     scores: Float[np.ndarray, "target source"]
 
-    def reading(self, language: str, first: int, last: int) -> Reading:
+    def occupation_gender(self, language: str, first: int, last: int) -> OccupationGender:
         """Return the gender of the occupation that consists of the source words first to last."""
         noun = aligned_noun(language, self.words, self.scores, range(first, last + 1))
         return read_gender(language, self.words, noun)
 
 
 def aligner_sites(aligner: AlignerHead) -> list[str]:
-    """Return the hook points that `read_translation` needs in a trace."""
-    names = ["hook_weights", *(["hook_heads", "hook_value"] if aligner.by == "norms" else [])]
+    """Return the hook points that `align_translation` needs in a trace."""
+    names = [
+        "hook_weights",
+        *(["hook_heads", "hook_value"] if aligner.score_kind == "norms" else []),
+    ]
     return [f"decoder.layers.{aligner.layer}.cross_attn.{name}" for name in names]
 
 
-def read_translation(
+def align_translation(
     translator: Translator, aligner: AlignerHead, trace: Trace
-) -> ReadTranslation | None:
+) -> AlignedTranslation | None:
     """Return the words of a traced translation with their alignment; None if there are no words or
     tokens do not match them."""
     source, words = WORD.findall(trace.source), WORD.findall(trace.text)
-    head = aligner.layer, aligner.head, aligner.by, aligner.to
+    head = aligner.layer, aligner.head, aligner.score_kind, aligner.target_row
     try:
-        alignment = aligned(translator.model, trace, *head, (source, words))
+        alignment = align_words(translator.model, trace, *head, (source, words))
     except ValueError:
         return None
-    return ReadTranslation(
-        alignment.source, alignment.target, alignment.word_of_piece, alignment.scores[aligner.to]
+    return AlignedTranslation(
+        alignment.source,
+        alignment.target,
+        alignment.word_of_piece,
+        alignment.scores[aligner.target_row],
     )

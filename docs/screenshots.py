@@ -1,9 +1,9 @@
 """Take screenshots of every page on one sheet: light, dark, on phones, and 1,920 pixels wide.
 
-    python docs/looks.py [PAGE ...]
+    python docs/screenshots.py [PAGE ...]
 
-PAGE is a path such as `attention`, by default all. Writes docs/looks/<page>.png at half size, to
-review changes that affect all pages.
+PAGE is a path such as `attention`; the default is all pages. Writes docs/screenshots/<page>.png at
+half size, to review changes that affect all pages.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def sheet(browser: Browser, address: str, target: Path) -> None:
 
 
 def main(names: list[str]) -> None:
-    folder = ROOT / "docs" / "looks"
+    folder = ROOT / "docs" / "screenshots"
     folder.mkdir(exist_ok=True)
     with (
         tempfile.TemporaryDirectory() as runs,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from transformer.analysis.gender.nouns import ARTICLES, LANGUAGES, counterpart, noun_class, nouns
-from transformer.analysis.gender.readings import (
+from transformer.analysis.gender.occupation_gender import (
     NO_ARTICLE,
     NOT_ALIGNED,
     ONE_GENDER,
@@ -18,7 +18,7 @@ from transformer.analysis.gender.readings import (
 from transformer.analysis.gender.sentences import WORD
 
 # Written by hand: a translation, the noun of the occupation, and what a reader takes it for.
-READINGS = [
+EXPECTED_GENDERS = [
     ("fr", "L'infirmière a aidé le médecin.", "infirmière", "feminine"),
     ("fr", "L'infirmière a aidé le médecin.", "médecin", "masculine"),
     ("fr", "La médecin était en retard.", "médecin", "feminine"),
@@ -51,20 +51,24 @@ READINGS = [
 ]
 
 
-@pytest.mark.parametrize(("language", "text", "noun", "expected"), READINGS)
+@pytest.mark.parametrize(("language", "text", "noun", "expected"), EXPECTED_GENDERS)
 def test_known_translations_give_the_expected_genders(
     language: str, text: str, noun: str, expected: str
 ) -> None:
     words = WORD.findall(text)
-    reading = read_gender(language, words, words.index(noun))
-    assert (reading.gender or reading.reason) == expected
-    assert (reading.reason == "") == (reading.gender is not None)
-    assert reading.person == (noun not in ("maison", "Entwicklung"))
+    occupation_gender = read_gender(language, words, words.index(noun))
+    assert (occupation_gender.gender or occupation_gender.reason) == expected
+    assert (occupation_gender.reason == "") == (occupation_gender.gender is not None)
+    assert occupation_gender.person == (noun not in ("maison", "Entwicklung"))
 
 
 def test_an_untranslated_occupation_is_not_decided() -> None:
-    reading = read_gender("fr", ["Elle", "dort"], -1)
-    assert (reading.gender, reading.reason, reading.noun) == (None, NOT_ALIGNED, -1)
+    occupation_gender = read_gender("fr", ["Elle", "dort"], -1)
+    assert (occupation_gender.gender, occupation_gender.reason, occupation_gender.noun) == (
+        None,
+        NOT_ALIGNED,
+        -1,
+    )
 
 
 def test_the_noun_is_a_known_word_then_the_highest_score() -> None:
