@@ -134,8 +134,8 @@ def by_head(
     """Draw a marker for every head and scaling: layers on the x axis, 0 to 1 on the y axis.
 
     Args:
-        table: rows with "layer", "head", "version" and the column (`score_scale.heads`), of one
-            kind of attention.
+        table: rows with "layer", "head", "version" and the column, as `score_scale.head_scores`
+            returns them, of one kind of attention.
         names: label of each version, that is, scaling.
         first: number of the first layer and head as shown, 0 or 1.
     """

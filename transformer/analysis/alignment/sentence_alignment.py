@@ -1,7 +1,7 @@
 """The word alignment of one sentence from one head; `leaderboard` measures a corpus.
 
 trace = translator.trace("The cat sleeps.")
-alignment = aligned(translator.model, trace, layer=0, head=0, to="input")
+alignment = align_words(translator.model, trace, layer=0, head=0, target_row="input")
 alignment.links()           # {(0, 0), (1, 1), …}: a source word, a target word
 alignment.symmetrized()     # links of both directions combined
 alignment.error(gold)       # AER, if gold links are known
@@ -33,8 +33,8 @@ class WordAlignment:
     Attributes:
         source, target: the words, without `</s>`.
         word_of_piece: index of the target word that each target piece belongs to, without `</s>`.
-        to: the row that aligns a target word: "output", the row that predicts it, or "input", the
-            row that has it as its input.
+        target_row: the row that aligns a target word: "output", the row that predicts it, or
+            "input", the row that has it as its input.
         scores: (target, source) weights or norms of the words, for both rows.
     """
 
