@@ -5,11 +5,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help app test lint format pictures benchmarks docs audit browser clean
+.PHONY: help app test test-all lint format pictures benchmarks docs audit browser clean
 
 help:
 	@echo "make app         open the app in a browser (first time: install it in .venv)"
-	@echo "make test        run the linters, the type checker and all tests (first time: install Chromium if missing)"
+	@echo "make test        run the linters, the type checker and all but the slow tests (first time: install Chromium if missing)"
+	@echo "make test-all    run everything that continuous integration runs"
 	@echo "make lint        run only ruff, mypy, hadolint, and deno for the JavaScript"
 	@echo "make format      format the code and fix what ruff can fix"
 	@echo "make pictures    take the screenshots of the documentation"
@@ -35,7 +36,12 @@ SCRIPTS := transformer/figures/browser
 # server. A worker process without tests takes tests from another one (worksteal).
 PYTEST := $(BIN)/python -m pytest --dist worksteal
 CORES := -n auto --maxprocesses 4
+FAST := -m "not slow"
 test: lint browser
+	$(PYTEST) $(CORES) $(FAST) --ignore tests/browser
+	$(PYTEST) -n 2 $(FAST) tests/browser
+
+test-all: lint browser
 	$(PYTEST) $(CORES) --ignore tests/browser
 	ATEN_CPU_CAPABILITY=default OMP_NUM_THREADS=1 $(PYTEST) $(CORES) $(TORCH_TESTS)
 	$(PYTEST) -n 2 tests/browser

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[1]
 
 LEAKS = {
@@ -21,6 +23,7 @@ LEAKS = {
 }
 
 
+@pytest.mark.slow
 def test_each_leak_fails_only_the_test_that_caused_it(tmp_path: Path) -> None:
     """Each leaking test is followed by a clean one, which must pass."""
     tests = ["import torch", "from torch.nn.modules import module"]

@@ -12,6 +12,7 @@ SECONDS = 30.0  # maximum time of an attack, without its start
 SIMPLE = {"texts", "links", "checkpoints", "classes", "imported folders", "traces", "run folders"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TARGETS)
 def test_hostile_input_causes_no_defect(name: str) -> None:
     if name not in SIMPLE and not sys.platform.startswith("linux"):

@@ -43,6 +43,7 @@ def click_larger(page: Page, size: str = "20.8px") -> None:
     wait_for_script_run(page)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["translate", "attention", "findings"])
 def test_the_larger_size_applies_to_everything_and_is_not_in_links(
     app: str, new_page: NewPage, path: str
@@ -127,6 +128,7 @@ def follow_link(page: Page, name: str) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text(name)
 
 
+@pytest.mark.slow
 def test_a_page_keeps_its_own_fields_and_other_pages_do_not_have_them(app: str, page: Page) -> None:
     page.goto(f"{app}/positions?text={TEXT}&topic=shift&shift=3")
     follow_link(page, "Why self-attention")

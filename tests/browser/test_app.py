@@ -213,6 +213,7 @@ def test_leaving_a_page_while_typing_opens_the_new_page(app: str, page: Page) ->
     assert address(page)[0] == "/translate"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_phone_shows_every_page_without_scrolling_sideways(
     app: str, new_page: NewPage, scheme: str
@@ -249,6 +250,7 @@ def test_hostile_text_stays_text(app: str, page: Page, translator: Translator, t
     assert page.locator(".hu script, .hu b, .stApp img").count() == 0
 
 
+@pytest.mark.slow
 def test_a_deep_link_opens_on_a_server_that_has_just_started(checkpoints: Path, page: Page) -> None:
     with app_server(checkpoints) as (new_server, _):
         fields = "view=heatmap&kind=decoder&layer=1&head=1&exact=1"

@@ -75,6 +75,7 @@ def class_line(page: Page) -> str:
     return page.locator(".hu-class-status").inner_text()
 
 
+@pytest.mark.slow
 def test_pages_and_heads_are_followed_until_a_student_opens_another_page(
     classroom: ClassPages,
 ) -> None:
@@ -133,6 +134,7 @@ def test_selecting_a_head_stops_following_too(classroom: ClassPages) -> None:
     expect(bob.locator(".hu-title")).to_have_text("Layer 2, head 5")
 
 
+@pytest.mark.slow
 def test_the_class_answers_together_and_the_teacher_shows_the_answers(
     classroom: ClassPages,
 ) -> None:
@@ -163,6 +165,7 @@ def test_the_class_answers_together_and_the_teacher_shows_the_answers(
     assert [class_line(page) for page in (ann, bob)] == ["Following Ms Curie"] * 2
 
 
+@pytest.mark.slow
 def test_the_teacher_sees_training_runs_and_stops_them(classroom: ClassPages) -> None:
     teacher, _, bob = classroom
     teacher.get_by_role("button", name="Stop leading").click()
@@ -182,6 +185,7 @@ def test_the_teacher_sees_training_runs_and_stops_them(classroom: ClassPages) ->
     expect(teacher.get_by_role("button", name="Delete …")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_a_question_before_and_after_with_two_teachers_and_a_projector(
     classroom: ClassPages, new_page: NewPage, address: str
 ) -> None:

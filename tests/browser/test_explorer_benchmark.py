@@ -26,6 +26,7 @@ explorer.main(argparse.Namespace(checkpoint=checkpoint, scripts=None, rounds=1))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 def test_without_a_network_the_explorer_is_measured_alone() -> None:
     process = subprocess.run(

@@ -268,6 +268,7 @@ def test_views_without_a_picture_offer_none(page: Page, tmp_path: Path) -> None:
         expect(page.get_by_role("button", name=button)).to_be_disabled()
 
 
+@pytest.mark.slow
 def test_every_view_can_be_exported_and_has_a_table(page: Page, tmp_path: Path) -> None:
     pair = [
         fake_trace(SRC, TGT, vectors=True),

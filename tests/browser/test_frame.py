@@ -43,6 +43,7 @@ def test_a_phone_shows_the_links_to_all_pages(app: str, new_page: NewPage, page_
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+@pytest.mark.slow
 def test_the_larger_size_is_kept_when_an_address_is_opened(app: str, new_page: NewPage) -> None:
     page = open_page(new_page(1400, alone=True), f"{app}/translate")
     page.get_by_role("button", name="Larger").click()

@@ -26,6 +26,7 @@ TEXT = "She has never seen the sea."
 REDUCED_MOTION = {"reduced_motion": "reduce"}
 
 
+@pytest.mark.slow
 def test_the_animation_plays_once_and_stops(
     bundled_app: str, page: Page, en_fr: Translator
 ) -> None:

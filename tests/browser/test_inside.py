@@ -35,6 +35,7 @@ def check_title(page: Page, words: str) -> None:
     wait_for_script_run(page)
 
 
+@pytest.mark.slow
 def test_boxes_are_navigated_by_pointer_keys_and_buttons(app: str, page: Page) -> None:
     open_inside(app, page)
     expect(page.locator(".hu-box")).to_have_count(len(figure_1().boxes))
@@ -60,6 +61,7 @@ def test_boxes_are_navigated_by_pointer_keys_and_buttons(app: str, page: Page) -
     check_title(page, "Next token")
 
 
+@pytest.mark.slow
 def test_an_attention_block_opens_figure_2_with_its_head_and_layer(app: str, page: Page) -> None:
     open_inside(app, page)
     box(page, "decoder.cross_attn").click()
@@ -76,6 +78,7 @@ def test_an_attention_block_opens_figure_2_with_its_head_and_layer(app: str, pag
     assert {name: address(page)[1][name] for name in expected} == expected
 
 
+@pytest.mark.slow
 def test_a_clicked_number_is_computed_step_by_step(app: str, page: Page, checkpoints: Path) -> None:
     open_inside(app, page, box="encoder.self_attn.softmax", head="1")
     canvas = page.get_by_label("Attention weights:")
@@ -217,6 +220,7 @@ def test_ranked_words_are_bars_and_can_be_selected(page: Page, tmp_path: Path) -
     expect(rows.nth(1)).to_have_attribute("aria-pressed", "true")
 
 
+@pytest.mark.slow
 def test_an_opened_box_is_scrolled_into_view(app: str, new_page: NewPage) -> None:
     page = open_inside(app, new_page(width=390))
     box(page, "output.choice").click()

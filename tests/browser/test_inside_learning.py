@@ -30,6 +30,7 @@ Element.prototype.setAttribute = function (name, value) {
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1400, 390])
 def test_nothing_is_wider_than_the_window(app: str, new_page: NewPage, width: int) -> None:
     page = new_page(width)
@@ -45,6 +46,7 @@ def test_nothing_is_wider_than_the_window(app: str, new_page: NewPage, width: in
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.slow
 def test_a_new_mask_drops_other_units(app: str, page: Page) -> None:
     page.goto(f"{app}/inside?section=learning&dropout=0.5")
     line = page.get_by_text("numbers are dropped")
@@ -59,6 +61,7 @@ def click_next(page: Page) -> None:
     wait_for_script_run(page)
 
 
+@pytest.mark.slow
 def test_vectors_move_along_the_arrows_on_navigation(app: str, new_page: NewPage) -> None:
     page = new_page(alone=True)
     page.add_init_script(COUNT)
@@ -71,6 +74,7 @@ def test_vectors_move_along_the_arrows_on_navigation(app: str, new_page: NewPage
     expect(page.locator(".hu-vector")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_reduced_motion_disables_the_animation(app: str, new_page: NewPage) -> None:
     page = new_page(alone=True, reduced_motion="reduce")
     page.add_init_script(COUNT)

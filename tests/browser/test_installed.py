@@ -59,6 +59,7 @@ def test_the_wheel_has_exactly_the_files_of_the_checkout(wheel: Path) -> None:
     assert packed == expected
 
 
+@pytest.mark.slow
 def test_the_command_serves_the_app_from_any_folder(
     commands: Path, page: Page, tmp_path: Path, en_fr: Translator
 ) -> None:

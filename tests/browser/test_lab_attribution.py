@@ -28,6 +28,7 @@ def open_lab(app: str, page: Page, **fields: str) -> None:
     wait_for_script_run(page)
 
 
+@pytest.mark.slow
 def test_a_cell_shows_all_its_numbers_and_is_stored_in_the_address(
     app: str, page: Page, checkpoints: Path
 ) -> None:
@@ -69,6 +70,7 @@ def test_a_cell_shows_all_its_numbers_and_is_stored_in_the_address(
     wait_for_address(page, "/lab", **FIELDS)
 
 
+@pytest.mark.slow
 def test_a_click_on_the_curve_selects_its_token(app: str, page: Page) -> None:
     open_lab(app, page)
     curve = page.locator(".st-key-moves-curve")
@@ -78,6 +80,7 @@ def test_a_click_on_the_curve_selects_its_token(app: str, page: Page) -> None:
     expect(page.locator(".st-key-moves-answers")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_contrast_token_changes_the_address_and_the_picture(app: str, page: Page) -> None:
     open_lab(app, page, step="1")
     expect(page.locator(".st-key-moves-answers")).to_be_visible()
@@ -93,6 +96,7 @@ def test_a_contrast_token_changes_the_address_and_the_picture(app: str, page: Pa
     expect(page.get_by_text("To choose, the model had the whole source")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_the_cell_opens_on_the_attention_page(app: str, page: Page) -> None:
     open_lab(app, page, row="2", column="1")
     page.get_by_role("button", name="Calculate this cell step by step").click()
@@ -113,6 +117,7 @@ def test_it_fits_a_phone(app: str, new_page: NewPage) -> None:
     assert boxes[1]["y"] > boxes[0]["y"] + boxes[0]["height"]  # one below the other
 
 
+@pytest.mark.slow
 def test_direct_attribution_follows_the_contrast_token(app: str, page: Page) -> None:
     open_lab(app, page, step="1")
     message = page.get_by_text("everything written to the decoder's residual stream")

@@ -28,6 +28,7 @@ def upload(page: Page, name: str, text: str) -> None:
     page.locator("input[type=file]").set_input_files(file)
 
 
+@pytest.mark.slow
 def test_a_file_is_uploaded_traced_and_downloaded(app: str, page: Page, tmp_path: Path) -> None:
     page.goto(f"{app}/lab?lab=dataset&corpus=upload&traced=c1.2")
     expect(page.get_by_text("Cross-attention, layer 2, head 3")).to_have_count(0)
@@ -106,6 +107,7 @@ def test_colours_follow_the_numbers_and_keys_move_the_selection(
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+@pytest.mark.slow
 def test_a_computation_survives_a_reload_and_its_heads_can_be_selected(
     app: str, page: Page
 ) -> None:
@@ -144,6 +146,7 @@ def test_alignment_fits_a_phone_in_dark_mode(app: str, new_page: NewPage) -> Non
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+@pytest.mark.slow
 def test_a_patching_sweep_survives_a_reload(bundled_app: str, page: Page) -> None:
     page.goto(f"{bundled_app}/lab?lab=sweep")
     page.get_by_role("button", name="letter → book").click()

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.browser
 PAIR = "The farmer helped the doctor because he was tired."
 
 
+@pytest.mark.slow
 def test_a_typed_pair_and_the_intervention_survive_a_reload(
     bundled_app: str, new_page: NewPage
 ) -> None:

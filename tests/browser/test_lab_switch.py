@@ -36,6 +36,7 @@ def wait_for_switched_off(page: Page, expected: str) -> None:
     wait_for_script_run(page)
 
 
+@pytest.mark.slow
 def test_heads_are_switched_by_pointer_and_keys_and_restored(app: str, page: Page) -> None:
     open_lab(app, page)
     expect(page.get_by_text("Nothing is changed")).to_be_visible()

@@ -49,6 +49,7 @@ def answer_if_asked(page: Page) -> bool:
     return True
 
 
+@pytest.mark.slow
 def test_from_the_first_lesson_to_the_end_by_clicks(bundled_app: str, page: Page) -> None:
     page.goto(bundled_app)
     page.get_by_role("button", name="Begin here").click()
@@ -121,6 +122,7 @@ def test_inside_keeps_its_map_beside_the_box(bundled_app: str, page: Page) -> No
     assert 0 <= later["top"] < 300
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_accessibility_violation_before_and_after_a_guess(
     bundled_app: str, new_page: NewPage, scheme: str
@@ -141,6 +143,7 @@ def test_no_accessibility_violation_before_and_after_a_guess(
     assert not violations_of(page, colours=scheme == "dark")
 
 
+@pytest.mark.slow
 def test_a_link_opens_the_question_for_another_visitor(bundled_app: str, new_page: NewPage) -> None:
     page = new_page()
     page.goto(f"{bundled_app}/lessons?lesson=scale")

@@ -30,6 +30,7 @@ def chart(page: Page, key: str) -> Locator:
     return page.locator(f".st-key-{key} .js-plotly-plot")
 
 
+@pytest.mark.slow
 def test_reload_and_back_restore_topic_and_shift(app: str, page: Page) -> None:
     page.goto(f"{app}/positions?topic=matrix&exact=1")
     expect(chart(page, "positions-matrix").get_by_text("</s>")).to_be_visible()
@@ -61,6 +62,7 @@ def test_hovering_over_a_number_shows_it(app: str, page: Page) -> None:
     expect(figure.locator(".hoverlayer").get_by_text("M_k 1.0000")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_head_of_the_score_terms_opens_on_the_attention_page(app: str, page: Page) -> None:
     page.goto(f"{app}/positions?topic=parts&side=target&head=2&text=She hides the lamp.")
     expect(chart(page, "positions-shares").get_by_text("head 2")).to_be_visible()
@@ -73,6 +75,7 @@ def test_a_head_of_the_score_terms_opens_on_the_attention_page(app: str, page: P
     expect(page.locator(".hu-view")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_it_fits_a_phone_in_dark_mode(app: str, new_page: NewPage) -> None:
     page = new_page(width=390, scheme="dark")
     for name in ("matrix", "shift", "added", "parts", "slip"):
@@ -94,6 +97,7 @@ def clock_hands(page: Page) -> list[dict[str, Any]]:
     return values
 
 
+@pytest.mark.slow
 def test_word_order_clocks_and_an_old_address(app: str, page: Page) -> None:
     page.goto(f"{app}/positions")
     expect(page.get_by_role("rowheader", name="The man bites the dog.")).to_be_visible()

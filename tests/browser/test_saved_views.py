@@ -23,6 +23,7 @@ def open_dialog(page: Page) -> Locator:
     return dialog
 
 
+@pytest.mark.slow
 def test_a_view_is_saved_with_its_note_and_exported(
     app: str, new_page: NewPage, tmp_path: Path
 ) -> None:

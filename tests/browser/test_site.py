@@ -80,6 +80,7 @@ def test_a_sentence_is_translated_as_python_does(
     expect(page.get_by_label("Your sentence, in English")).to_have_value(TEXT)
 
 
+@pytest.mark.slow
 def test_heads_are_switched_off_and_the_other_language_pair_works(
     address: str, new_page: NewPage
 ) -> None:
@@ -228,6 +229,7 @@ def test_forbidden_storage_is_reported(
         context.close()
 
 
+@pytest.mark.slow
 def test_everything_fits_a_phone(address: str, new_page: NewPage) -> None:
     page = new_page(390, "dark", alone=True)
     for path in ("", "?page=attention", "?page=heads&off=c5.0", "course.html"):
@@ -263,6 +265,7 @@ def test_a_lesson_opens_the_live_model(address: str, new_page: NewPage) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text(course.CORE[1].title)
 
 
+@pytest.mark.slow
 def test_every_link_leads_to_a_page_of_the_site(
     site: Path, address: str, new_page: NewPage
 ) -> None:

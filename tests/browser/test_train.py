@@ -54,6 +54,7 @@ def stop_run(page: Page) -> None:
     expect(badge(page, "cancelled")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_from_the_click_to_a_translation_with_the_finished_model(
     app: str, page: Page, runs: Path
 ) -> None:
@@ -89,6 +90,7 @@ def test_from_the_click_to_a_translation_with_the_finished_model(
     wait_for_script_run(page)
 
 
+@pytest.mark.slow
 def test_pause_resume_learning_rate_stop_and_delete(app: str, page: Page, runs: Path) -> None:
     name = start_run(page, app, 20_000)
     folder = RunFolder(runs / name)
@@ -115,6 +117,7 @@ def test_pause_resume_learning_rate_stop_and_delete(app: str, page: Page, runs: 
     assert not folder.path.exists()
 
 
+@pytest.mark.slow
 def test_a_run_belongs_to_its_visitor_in_every_tab(app: str, page: Page, new_page: NewPage) -> None:
     name = start_run(page, app, 20_000)
     other_visitor = new_page()
@@ -136,6 +139,7 @@ def test_a_run_belongs_to_its_visitor_in_every_tab(app: str, page: Page, new_pag
     expect(reloaded.get_by_role("heading", name="Your runs")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_own_pairs_train_on_a_phone_in_dark_mode(app: str, new_page: NewPage) -> None:
     width = 390
     page = new_page(width, "dark")
@@ -165,6 +169,7 @@ def test_own_pairs_train_on_a_phone_in_dark_mode(app: str, new_page: NewPage) ->
     stop_run(page)
 
 
+@pytest.mark.slow
 def test_a_race_is_opened_by_its_address_and_stopped(app: str, page: Page) -> None:
     page.goto(f"{app}/train")
     page.get_by_text("1 (no verdict").click()
@@ -190,6 +195,7 @@ def test_a_race_is_opened_by_its_address_and_stopped(app: str, page: Page) -> No
     expect(page.get_by_role("heading", name="Races")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_run_survives_a_server_restart_and_keeps_its_owner(
     checkpoints: Path, tmp_path: Path, new_page: NewPage
 ) -> None:

@@ -55,6 +55,7 @@ def test_a_double_click_on_an_example_selects_it(app: str, page: Page) -> None:
     expect(field).to_have_value("She reads.")
 
 
+@pytest.mark.slow
 def test_a_sentence_typed_again_after_an_example_stays(bundled_app: str, page: Page) -> None:
     """The browser's next message also has the layer and head that the app set for the example."""
     page.goto(f"{bundled_app}/lab?lab=switch&text=She reads.")

@@ -24,6 +24,7 @@ def table_rows(page: Page, caption: str) -> list[list[str]]:
     return values
 
 
+@pytest.mark.slow
 def test_a_slider_changes_the_table_and_the_address_restores_it(
     app: str, page: Page, new_page: NewPage
 ) -> None:
@@ -47,6 +48,7 @@ def test_a_section_is_stored_in_the_address(app: str, page: Page) -> None:
     expect(page.locator(".js-plotly-plot")).to_have_count(7)
 
 
+@pytest.mark.slow
 def test_a_measurement_survives_a_reload_and_its_owner_stops_it(app: str, page: Page) -> None:
     page.goto(f"{app}/why?part=time&d=8")
     page.get_by_role("button", name="Measure", exact=True).click()
@@ -76,6 +78,7 @@ def test_on_a_phone_nothing_is_wider_than_the_page(app: str, new_page: NewPage, 
     assert page_width <= 390
 
 
+@pytest.mark.slow
 def test_a_race_of_layers_is_watched_survives_a_reload_and_is_stopped(
     app: str, page: Page, checkpoints: Path
 ) -> None:

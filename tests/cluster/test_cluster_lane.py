@@ -41,6 +41,7 @@ def _computing(machines: DaskCluster, folder: Path) -> Iterator[ComputationServi
         yield service
 
 
+@pytest.mark.slow
 def test_reports_and_datasets_equal_local_ones(
     shared_machines: DaskCluster, computing: ComputationService, checkpoints: Path, tmp_path: Path
 ) -> None:

@@ -31,6 +31,7 @@ def cluster_jobs(machines: DaskCluster, trainer: str = FAKE_TRAINER, keys: str =
     return Jobs(machines.folder / "runs", limits, executor=for_runs(trainer))
 
 
+@pytest.mark.slow
 def test_eight_runs_survive_a_killed_worker_and_scheduler(
     machines: DaskCluster,
 ) -> None:
@@ -61,6 +62,7 @@ def test_eight_runs_survive_a_killed_worker_and_scheduler(
             assert len({*starts}) == len(starts) >= 1 + folder.job().get("losses", 0)
 
 
+@pytest.mark.slow
 def test_a_run_is_paused_resumed_stopped_and_deleted(shared_machines: DaskCluster) -> None:
     with cluster_jobs(shared_machines) as jobs:
         start_workers(jobs)
@@ -92,6 +94,7 @@ def test_runs_are_saved_when_the_app_ends(shared_machines: DaskCluster) -> None:
         assert jobs.folder(name).saved_step() >= 7
 
 
+@pytest.mark.slow
 def test_a_trained_run_has_all_files_that_pages_show(shared_machines: DaskCluster) -> None:
     with cluster_jobs(shared_machines, TRAINER) as jobs:
         start_workers(jobs)
@@ -115,6 +118,7 @@ def test_a_trained_run_has_all_files_that_pages_show(shared_machines: DaskCluste
         assert "line 1" in wait_until(jobs, bad, "failed").reason
 
 
+@pytest.mark.slow
 def test_without_a_scheduler_or_worker_runs_wait_with_a_reason(tmp_path: Path) -> None:
     machines = DaskCluster(tmp_path)
     with cluster_jobs(machines) as jobs:

@@ -65,6 +65,7 @@ def _texts(question: dict[str, Any]) -> list[str]:
 
 
 # All sentences of the lessons once; with the other model, and without an aligner, a few.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("pair", "measured", "texts"),
     [

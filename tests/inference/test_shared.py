@@ -73,6 +73,7 @@ NOUNS = ["baker", "aunt", "pilot", "boat", "lamp", "bread", "book", "answer", "d
 VERBS = ["paints", "sells", "hides", "finds", "knows"]
 
 
+@pytest.mark.slow
 def test_500_texts_are_the_same_alone_and_concurrently(
     tiny_model: Transformer, vocabulary: Vocabulary
 ) -> None:

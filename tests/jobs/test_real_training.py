@@ -26,6 +26,7 @@ SMALL = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "precision": "f
 RACED = {"d_model": 16, "n_heads": 1, "d_ff": 64, "steps": 40, "batch_tokens": 112}
 
 
+@pytest.mark.slow
 def test_a_real_worker_trains_tasks_and_own_pairs(make_jobs: MakeJobs, tmp_path: Path) -> None:
     jobs = start_workers(make_jobs(TRAINER))
     options = {"n_train": 400, "n_valid": 20}

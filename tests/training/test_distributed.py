@@ -31,6 +31,7 @@ def corpus(tmp_path: Path, pairs: list[tuple[str, str]]) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_two_processes_match_one_process(corpus: Path, tmp_path: Path) -> None:
     """Without dropout, which differs between processes; an epoch has about ten batches."""
     torchrun = shlex.split(

@@ -127,6 +127,7 @@ def wait_for_status(run: JobFolder, status: str, step: int = 0) -> RunInfo:
     pytest.fail(f"still {read_run_info(run)}")
 
 
+@pytest.mark.slow
 def test_queued_runs_resume_after_a_restart_without_visitors(
     checkpoints: Path, tmp_path: Path
 ) -> None:

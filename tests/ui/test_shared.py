@@ -33,6 +33,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
         time.sleep(0.1)
 
 
+@pytest.mark.slow
 def test_clearing_the_caches_stops_no_process(checkpoints: Path, tmp_path: Path) -> None:
     """Any browser may send this message. It once stopped all training, because Streamlit released
     the cached objects."""

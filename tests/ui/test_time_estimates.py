@@ -40,6 +40,7 @@ def wait_for_estimate(config: TrainingRun, *pairs: tuple[str, str]) -> Any:
     return result
 
 
+@pytest.mark.slow
 def test_an_estimate_does_not_block_and_is_cached() -> None:
     children, start = leaks.children(), time.monotonic()
     assert time_estimate(small_run()) is None
@@ -66,6 +67,7 @@ def test_an_estimate_does_not_block_and_is_cached() -> None:
     assert process.memory_info().rss < 1_000_000_000
 
 
+@pytest.mark.slow
 def test_a_too_large_step_is_rejected_and_the_next_one_measured() -> None:
     large = small_run(d_model=256, n_layers=12, d_ff=1024, batch_tokens=16_384, score="additive")
     result = wait_for_estimate(large)
