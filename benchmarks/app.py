@@ -31,7 +31,7 @@ PAUSE_MS = 300
 """Milliseconds to wait between a finished picture and the next click; people wait longer."""
 
 # Milliseconds from the click to the frame that follows the new picture.
-CLICK = """([layer, head]) => new Promise((done) => {
+MEASURE_CLICK = """([layer, head]) => new Promise((done) => {
   const views = [...document.querySelectorAll("*")].map((node) => node.shadowRoot);
   const root = views.find((view) => view && view.querySelector(".hu-thumb"));
   const name = `layer ${layer}, head ${head}`;
@@ -45,7 +45,7 @@ CLICK = """([layer, head]) => new Promise((done) => {
 
 
 # Milliseconds from the click on a head's switch until a paragraph starts with `beginning`.
-SWITCH = """([head, beginning]) => new Promise((done) => {
+MEASURE_SWITCH = """([head, beginning]) => new Promise((done) => {
   const views = [...document.querySelectorAll("*")].map((node) => node.shadowRoot);
   const root = views.find((view) => view && view.querySelector("[role=switch]"));
   const start = performance.now();
@@ -125,7 +125,7 @@ def main(checkpoints: Path) -> None:
                 page.goto(f"{address}/attention?text={text}&kind=encoder&exact=1")
                 page.locator(".hu-thumb").first.wait_for()
                 wait_for_script_run(page)
-                clicks = [page.evaluate(CLICK, [n % 6, n % 8]) for n in range(1, 20)]
+                clicks = [page.evaluate(MEASURE_CLICK, [n % 6, n % 8]) for n in range(1, 20)]
                 report(f"choose another head, click to picture{suffix}", clicks, 150)
                 wait_for_script_run(page)
             page.goto(f"{address}/lab?lab=switch&text={SENTENCES[0]}")
@@ -136,7 +136,7 @@ def main(checkpoints: Path) -> None:
                 wait_for_script_run(page)
                 page.wait_for_timeout(PAUSE_MS)
                 head = f"{'edc'[n % 3]}{n // 3 % 6}.{n % 8}"
-                switch_times.append(page.evaluate(SWITCH, [head, "Without"]))
+                switch_times.append(page.evaluate(MEASURE_SWITCH, [head, "Without"]))
                 page.get_by_role("button", name="All on").click()
             report("switch a head off, click to the new translation", switch_times, 150)
             wait_for_script_run(page)

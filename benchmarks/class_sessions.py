@@ -18,7 +18,7 @@ from transformer.figures.state import DEFAULTS
 from transformer.ui.shell.class_updates import PATH
 from transformer.ui.shell.visitor import new_id
 
-TOKEN = "a token for the benchmark"
+TEACHER_TOKEN = "a token for the benchmark"
 # Seconds that explorer.js waits before it reports a head that the teacher opened: a fixed time and
 # the maximum of a random one.
 REPORT_DELAY, REPORT_SPREAD = 0.15, 3.0
@@ -29,14 +29,14 @@ class Teacher:
 
     def __init__(self, address: str) -> None:
         self.session = Session(address, "class", "", new_id())
-        self.session.fill("Token", TOKEN)
+        self.session.fill("Token", TEACHER_TOKEN)
         self.session.click("Open a class")
         lines = self.session.text.splitlines()
         code = next(line for line in lines if len(line) == 7 and line[3] == " ")
         self.code = code.replace(" ", "")
         self.params: dict[str, str] = {}
 
-    def go(self, page: str, **params: object) -> float:
+    def open_view(self, page: str, **params: object) -> float:
         """Open a view; return the time of the request in seconds since 1970."""
         if page != self.session.page:
             self.session.page, self.session.widgets, self.params = page, {}, {}
@@ -65,7 +65,7 @@ class Student:
         self.session.fill("First name (optional)", f"Student no {number}")
         self.session.click("Join")
         self._open = ExitStack()
-        self.news = self._open.enter_context(open_socket(address, PATH, visitor))
+        self.updates = self._open.enter_context(open_socket(address, PATH, visitor))
         self.message: dict[str, Any] = {"number": 0, "page": "class", "params": {}}
         self.shown_at: dict[int, float] = {}
         self.errors: list[str] = []
@@ -77,7 +77,7 @@ class Student:
     def _follow(self) -> None:
         while not self._stop.is_set():
             try:
-                message = json.loads(self.news.recv(timeout=0.05))
+                message = json.loads(self.updates.recv(timeout=0.05))
             except TimeoutError:
                 if self._report_at and time.time() > self._report_at:
                     self._report_at = 0.0
@@ -125,7 +125,7 @@ def _outside_explorer(params: dict[str, str]) -> dict[str, str]:
     return {name: value for name, value in params.items() if name not in DEFAULTS}
 
 
-class Outsider(threading.Thread):
+class IndependentStudent(threading.Thread):
     """A student who does not follow the teacher and opens one head after another."""
 
     def __init__(self, address: str, code: str) -> None:

@@ -27,7 +27,7 @@ import psutil
 from playwright.sync_api import Browser, Locator, Page
 
 from benchmarks.browser import ROOT, app_server, chromium, open_expander
-from benchmarks.class_sessions import TOKEN, Outsider, Student, Teacher
+from benchmarks.class_sessions import TEACHER_TOKEN, IndependentStudent, Student, Teacher
 from transformer.ui.address import EXAMPLES
 
 BROWSERS = 2
@@ -61,7 +61,7 @@ def open_class(browser: Browser, address: str) -> tuple[Page, str]:
     page.set_default_timeout(120_000)
     page.goto(f"{address}/class")
     open_expander(page, "For teachers: open a class")
-    page.get_by_label("Token").fill(TOKEN)
+    page.get_by_label("Token").fill(TEACHER_TOKEN)
     page.get_by_role("button", name="Open a class").click()
     return page, page.locator(".st-key-class-code").inner_text().replace(" ", "").strip()
 
@@ -130,7 +130,7 @@ class SessionLesson(MeasuredLesson):
         self.teacher, self.head = teacher, 0
 
     def round(self) -> None:
-        go = self.teacher.go
+        go = self.teacher.open_view
         self.change("page", lambda: go("attention"))
         for text in EXAMPLES[1:3]:
             self.change("sentence", partial(go, "attention", text=text))
@@ -201,18 +201,18 @@ def join_students(address: str, code: str, count: int) -> list[Student]:
 
 def run_lesson(lesson: MeasuredLesson, address: str, code: str, minutes: float) -> None:
     """Run the lesson for this long, close its sessions and print the times."""
-    outsider = Outsider(address, code)
-    outsider.start()
+    independent_student = IndependentStudent(address, code)
+    independent_student.start()
     end = time.monotonic() + 60 * minutes
     while time.monotonic() < end:
         lesson.round()
-    outsider.close()
+    independent_student.close()
     for student in lesson.students:
         student.close()
     for kind, times_by_place in lesson.times.items():
         for screen, times in times_by_place.items():
             report(f"another {kind}, from the click to {SCREENS[screen]}", times, FOLLOW_GOAL_MS)
-    report("another head, a student alone (script run)", outsider.times, HEAD_GOAL_MS)
+    report("another head, a student alone (script run)", independent_student.times, HEAD_GOAL_MS)
     errors = [text for student in lesson.students for text in student.errors]
     print(f"{'changes that did not arrive within the pause':<58} {lesson.late:8d}")
     print(f"{'pages that showed another view than the teacher':<58} {len(errors):8d}")
@@ -223,7 +223,7 @@ def run_lesson(lesson: MeasuredLesson, address: str, code: str, minutes: float) 
 def main(students: int, minutes: float, checkpoints: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         limits = Path(folder) / "limits.toml"
-        limits.write_text(f'teacher_token = "{TOKEN}"\nclass_members = {students + 1}\n')
+        limits.write_text(f'teacher_token = "{TEACHER_TOKEN}"\nclass_members = {students + 1}\n')
         environment = {"HEADS_UP_RUNS": f"{folder}/runs", "HEADS_UP_LIMITS": str(limits)}
         with app_server(checkpoints, **environment) as (address, server):
             memory = psutil.Process(server.pid).memory_info

@@ -35,7 +35,7 @@ def words() -> list[str]:
     return ["".join(rng.choices(syllables, k=rng.choice((1, 2, 2, 3)))) for _ in range(6000)]
 
 
-def stream(n_pairs: int) -> Iterator[tuple[str, str]]:
+def random_pairs(n_pairs: int) -> Iterator[tuple[str, str]]:
     """Yield pairs, the same in every call; word frequencies follow Zipf's law."""
     vocabulary, rng = words(), random.Random(2)
     weights = [1 / rank for rank in range(1, len(vocabulary) + 1)]
@@ -51,22 +51,22 @@ class Stages:
     """Prints the time and memory of each stage when it ends."""
 
     def __init__(self) -> None:
-        self.began = time.perf_counter()
+        self.start = time.perf_counter()
         print(f"{'':<42} {'seconds':>8} {'anonymous':>10} {'file-backed':>12} {'peak':>8}   MB")
 
     def end(self, name: str) -> None:
-        seconds = time.perf_counter() - self.began
+        seconds = time.perf_counter() - self.start
         anonymous, file_backed, peak = memory()
         print(
             f"{name:<42} {seconds:8.1f} {anonymous:10,.0f} {file_backed:12,.0f} {peak:8,.0f}",
             flush=True,
         )
-        self.began = time.perf_counter()
+        self.start = time.perf_counter()
 
 
 def memory() -> tuple[float, float, float]:
-    """Return anonymous, file-backed and peak resident memory in MB; on other systems than Linux
-    only the resident memory."""
+    """Return anonymous, file-backed and peak resident memory in MB; on systems other than
+    Linux only the resident memory."""
     status = Path("/proc/self/status")
     if not status.is_file():
         resident = psutil.Process().memory_info().rss / 1e6
@@ -85,12 +85,12 @@ def main() -> None:
     options = parser.parse_args()
     stages = Stages()
     stages.end("Python, numpy, torch and pyarrow loaded")
-    sample = (side for pair in stream(20_000) for side in pair)
+    sample = (side for pair in random_pairs(20_000) for side in pair)
     vocabulary = Vocabulary.train(sample, VOCABULARY_SIZE)
     stages.end(f"{VOCABULARY_SIZE:,} pieces learned from 20,000 pairs")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "pairs.arrow"
-        TokenStore.build(path, stream(options.pairs), vocabulary)
+        TokenStore.build(path, random_pairs(options.pairs), vocabulary)
         stages.end(f"{options.pairs:,} pairs encoded and written")
         store = TokenStore.open(path, vocabulary)
         stages.end(f"opened: {path.stat().st_size / 1e6:,.0f} MB on disk")

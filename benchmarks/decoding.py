@@ -122,9 +122,11 @@ def marian_workloads(
 ) -> dict[tuple[str, str], Workload]:
     from benchmarks import peers
 
-    hf, batch = peers.marian(model.config), repeat_to_32(sources)
-    translate = peers.run_marian(hf, TOKENS)
-    attentions = peers.run_marian(hf, TOKENS, output_attentions=True, return_dict_in_generate=True)
+    hf, batch = peers.random_marian(model.config), repeat_to_32(sources)
+    translate = peers.marian_decoder(hf, TOKENS)
+    attentions = peers.marian_decoder(
+        hf, TOKENS, output_attentions=True, return_dict_in_generate=True
+    )
     return {
         ("one sentence", "Marian"): one_by_one(sources, translate),
         ("one sentence", "Marian, attentions"): one_by_one(sources, attentions),
@@ -138,11 +140,11 @@ def ctranslate_workloads(
     from benchmarks import peers
 
     with tempfile.TemporaryDirectory() as folder:
-        hf = peers.marian(model.config)
-        translator = peers.ctranslate(hf, Path(folder) / "ct2", torch.get_num_threads())
+        hf = peers.random_marian(model.config)
+        translator = peers.convert_to_ctranslate(hf, Path(folder) / "ct2", torch.get_num_threads())
     greedy, beam = (
-        peers.run_ctranslate(translator, TOKENS),
-        peers.run_ctranslate(translator, TOKENS, 4),
+        peers.ctranslate_decoder(translator, TOKENS),
+        peers.ctranslate_decoder(translator, TOKENS, 4),
     )
     batch = repeat_to_32(sources)
     return {

@@ -55,7 +55,7 @@ OURS_DONE = """find(document, '.hu-thumb canvas').length === 144
 BERTVIZ_DONE = "find(document, 'svg line').length >= %d"
 
 # The times from 40 pointer events to the end of drawing, sorted.
-HOVER = """() => {
+MEASURE_HOVER = """() => {
   const canvas = document.querySelector('.hu-canvas');
   const box = canvas.getBoundingClientRect();
   const times = [];
@@ -165,8 +165,8 @@ def hover_times(browser: Browser, html: str) -> list[float]:
         page.goto(file.as_uri())
         page.locator(".hu-canvas").wait_for()
         page.wait_for_timeout(500)
-        page.evaluate(HOVER)
-        times: list[float] = page.evaluate(HOVER)
+        page.evaluate(MEASURE_HOVER)
+        times: list[float] = page.evaluate(MEASURE_HOVER)
         page.close()
     return times
 

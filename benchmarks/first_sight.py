@@ -38,7 +38,7 @@ TURNS = 7
 GOAL_RATIO = 1.3
 
 # Milliseconds from an input to the frame after its translation begins to appear.
-KEY = """(text) => new Promise((done) => {
+MEASURE_KEYSTROKE = """(text) => new Promise((done) => {
   const views = [...document.querySelectorAll("*")].map((node) => node.shadowRoot);
   const root = views.find((view) => view && view.querySelector(".hu-glance"));
   const [area, source] = [root.querySelector("textarea"), root.querySelector(".hu-glance-words")];
@@ -58,8 +58,8 @@ KEY = """(text) => new Promise((done) => {
 def keystroke_times(page: Page, text: str) -> tuple[float, float]:
     """Return the milliseconds from the last letter to the animation, for the sentence without its
     last letter and for the whole sentence."""
-    first = float(page.evaluate(KEY, text[:-1]))
-    last = float(page.evaluate(KEY, text))
+    first = float(page.evaluate(MEASURE_KEYSTROKE, text[:-1]))
+    last = float(page.evaluate(MEASURE_KEYSTROKE, text))
     return first, last
 
 
@@ -111,7 +111,7 @@ def main(checkpoints: Path) -> None:
         page.goto(address)
         page.locator(".hu-glance-word").first.wait_for()
         wait_for_script_run(page)
-        page.evaluate(KEY, "Good morning.")
+        page.evaluate(MEASURE_KEYSTROKE, "Good morning.")
         times = [time for text in SENTENCES for time in keystroke_times(page, text)]
         report("from a keystroke to the animation", times, 300)
         page.context.close()

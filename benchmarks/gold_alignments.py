@@ -57,7 +57,7 @@ def main() -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("checkpoint", help="folder of the checkpoint")
-    parser.add_argument("gold", nargs="+", help="files of gold links, also .gz")
+    parser.add_argument("gold", nargs="+", help="files of gold links, may be gzipped")
     parser.add_argument(
         "--source", action="append", default=[], help="authors of each gold file, in order"
     )
@@ -133,8 +133,8 @@ def describe_aligner(aligner: AlignerHead) -> str:
         for gold_set in aligner.gold
     )
     return (
-        f"aligner head: {head}, by its {aligner.score_kind}, "
-        f"read at the {aligner.target_row}: AER {rates}"
+        f"aligner head: {head}, linked by its {aligner.score_kind} in the {aligner.target_row} row: "
+        f"AER {rates}"
     )
 
 

@@ -2,7 +2,7 @@
 
     python -m benchmarks.long_texts [--digits 300 500 800] [--only lab]
 
-Each digit is a token. Each page, tab and view with a text is opened with it in a new session
+Each digit is a token. Each page, tab and view that reads a text is opened with it in a new session
 (AppTest, without cached results). A rerun has a limit of CPU time (`trace_cache.MAX_CPU_SECONDS`),
 which is checked at every model pass and decoding step. "ended" marks reruns that reached it and
 showed its message, "refused" texts with more tokens than the model accepts. The counts are the
@@ -34,7 +34,7 @@ PAGE_ADDRESSES: list[tuple[str, dict[str, str]]] = [
     (HOME, {}),
     ("pages/translate.py", {}),
     ("pages/translate.py", {"method": "beam", "beam_size": "4"}),
-    ("pages/translate.py", {"method": "beam", "beam_size": "16"}),
+    ("pages/translate.py", {"method": "beam", "beam_size": "12"}),
     ("pages/translate.py", {"method": "sample"}),
     *(("pages/attention.py", {"view": view}) for view in EXPLORER),
     ("pages/attention.py", {"view": "compare", "force": "1:100"}),

@@ -20,13 +20,13 @@ try:
 except ImportError as error:
     sys.exit(f"{error.name} is missing: pip install -r requirements-benchmarks.txt")
 
-Run = Callable[[list[list[int]]], Any]
-"""A function that takes source ids and decodes `tokens` pieces for each."""
+DecodeBatch = Callable[[list[list[int]]], Any]
+"""Decodes a fixed number of tokens for each sentence of a batch, given as source ids."""
 
 logging.set_verbosity_error()
 
 
-def marian(config: ModelConfig) -> Any:
+def random_marian(config: ModelConfig) -> Any:
     """Return a random MarianMTModel in the shape of `config`; `</s>` is 0, padding comes last."""
     size = config.vocab_size
     shape = MarianConfig(
@@ -49,8 +49,8 @@ def marian(config: ModelConfig) -> Any:
     return MarianMTModel(shape).eval()
 
 
-def run_marian(model: Any, tokens: int, **options: Any) -> Run:
-    """Return greedy decoding by `generate`, with further options for it."""
+def marian_decoder(model: Any, tokens: int, **options: Any) -> DecodeBatch:
+    """Return a function that decodes greedily by `model.generate` with these options."""
 
     @torch.inference_mode()
     def run(sources: list[list[int]]) -> Any:
@@ -73,7 +73,7 @@ def run_marian(model: Any, tokens: int, **options: Any) -> Run:
     return run
 
 
-def ctranslate(model: Any, folder: Path, threads: int) -> ctranslate2.Translator:
+def convert_to_ctranslate(model: Any, folder: Path, threads: int) -> ctranslate2.Translator:
     """Convert the model to CTranslate2's int8 format."""
     spec = MarianMTLoader().get_model_spec(model)
     size = model.config.vocab_size - 1
@@ -91,7 +91,9 @@ def ctranslate(model: Any, folder: Path, threads: int) -> ctranslate2.Translator
     )
 
 
-def run_ctranslate(translator: ctranslate2.Translator, tokens: int, beam_size: int = 1) -> Run:
+def ctranslate_decoder(
+    translator: ctranslate2.Translator, tokens: int, beam_size: int = 1
+) -> DecodeBatch:
     def run(sources: list[list[int]]) -> Any:
         pieces = [[f"t{max(id, 2)}" for id in row[:-1]] + ["</s>"] for row in sources]
         return translator.translate_batch(

@@ -42,7 +42,7 @@ SLOW_MBIT = 20
 """Mbit/s of the slow server."""
 
 # From the last letter until all words of the new translation are on the page.
-KEY = """(text) => new Promise((done) => {
+MEASURE_KEYSTROKE = """(text) => new Promise((done) => {
   const area = document.querySelector(".hu-glance textarea");
   area.focus();
   area.value = text;
@@ -57,7 +57,7 @@ KEY = """(text) => new Promise((done) => {
 })"""
 
 # From a click until the view is drawn: nothing is loading, and a frame has passed.
-CLICK = """(node) => new Promise((done) => {
+MEASURE_CLICK = """(node) => new Promise((done) => {
   const start = performance.now();
   node.click();
   const look = () => {
@@ -82,7 +82,7 @@ RECORD_TRANSLATION = """(() => {
 })();"""
 
 # One translation with its trace, as the worker computes it; with and without SIMD.
-TRACE_TIMES = """async ([texts, model, fast]) => {
+MEASURE_TRACES = """async ([texts, model, fast]) => {
   const module = new URL("scripts/model/translator.js", location.href);
   const { Translator, finish } = await import(module);
   const read = async (file) => (await fetch(`models/${model}/${file}`)).arrayBuffer();
@@ -191,9 +191,9 @@ def _is_ours(folder: Path) -> bool:
 def _measure_responses(address: str, page: Page) -> None:
     page.goto(address)
     _wait_for_model(page)
-    page.evaluate(KEY, "Good morning to you.")
+    page.evaluate(MEASURE_KEYSTROKE, "Good morning to you.")
     times = [
-        float(page.evaluate(KEY, sentence))
+        float(page.evaluate(MEASURE_KEYSTROKE, sentence))
         for text in SENTENCES
         for sentence in (text, text.replace(" the ", " this ").replace("that", "that even"))
     ]
@@ -202,14 +202,18 @@ def _measure_responses(address: str, page: Page) -> None:
     _wait_for_model(page)
     page.get_by_text("Pin a word").wait_for()
     heads = page.locator(".hu-mosaic button").element_handles()
-    report("another head", [float(page.evaluate(CLICK, head)) for head in heads[:24]], "50")
+    report("another head", [float(page.evaluate(MEASURE_CLICK, head)) for head in heads[:24]], "50")
     tabs = page.get_by_role("tab").element_handles()
-    report("another view, first time", [float(page.evaluate(CLICK, tab)) for tab in tabs], "50")
-    report("another view, again", [float(page.evaluate(CLICK, tab)) for tab in tabs * 2], "50")
+    report(
+        "another view, first time", [float(page.evaluate(MEASURE_CLICK, tab)) for tab in tabs], "50"
+    )
+    report(
+        "another view, again", [float(page.evaluate(MEASURE_CLICK, tab)) for tab in tabs * 2], "50"
+    )
     report("memory of the tab", [_renderer_megabytes()], "400", unit="MB")
     for fast in (True, False):
         products = "with SIMD" if fast else "plain JavaScript"
-        trace_times = page.evaluate(TRACE_TIMES, [list(SENTENCES), "en-fr", fast])
+        trace_times = page.evaluate(MEASURE_TRACES, [list(SENTENCES), "en-fr", fast])
         report(f"12 tokens: translation with its trace, {products}", trace_times, "–")
 
 

@@ -28,7 +28,7 @@ def main() -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("checkpoint", help="folder of the checkpoint")
-    parser.add_argument("source_trees", help="CoNLL-U file of the source language, .gz too")
+    parser.add_argument("source_trees", help="CoNLL-U file of the source language, may be gzipped")
     parser.add_argument("target_trees", help="CoNLL-U file of the target language")
     parser.add_argument("--source", default=SOURCE, help="who made the trees")
     parser.add_argument("--sentences", type=int, help="read only the first N")

@@ -65,7 +65,7 @@ class TimedProcess:
     policy: str
     threads: int
     process: subprocess.Popen[str]
-    spent: float = 0.0
+    computing_seconds: float = 0.0
     milliseconds: list[float] = field(default_factory=list)
     tokens_per_second: list[float] = field(default_factory=list)
 
@@ -92,7 +92,7 @@ class TimedProcess:
         assert self.process.stdin
         print(size, file=self.process.stdin, flush=True)
         seconds, tokens = map(float, self._read())
-        self.spent += seconds
+        self.computing_seconds += seconds
         if size == "one":
             self.milliseconds.append(1000 * seconds)
         else:
@@ -108,7 +108,7 @@ class TimedProcess:
         )
 
     def reset(self) -> None:
-        self.spent, self.milliseconds, self.tokens_per_second = 0.0, [], []
+        self.computing_seconds, self.milliseconds, self.tokens_per_second = 0.0, [], []
 
     def _read(self) -> list[str]:
         assert self.process.stdout
@@ -119,7 +119,7 @@ def measure_in_turns(title: str, processes: list[TimedProcess], seconds: float) 
     """Let the processes take turns until each has computed for `seconds`; print the times."""
     print(f"\n{title} (load average {os.getloadavg()[0]:.1f} at the start)")
     turn = 0
-    while active := [process for process in processes if process.spent < seconds]:
+    while active := [process for process in processes if process.computing_seconds < seconds]:
         turn += 1
         size = "batch" if turn % (SENTENCES_PER_BATCH + 1) == 0 else "one"
         for process in active:

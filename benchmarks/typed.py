@@ -1,4 +1,4 @@
-"""Translate text as visitors type it: without final punctuation, in any case, greetings, news.
+"""Translate text as visitors type it: without final punctuation, in lower or upper case.
 
     python -m benchmarks.typed [CHECKPOINT ...] [--pud FOLDER] [--beam 4]
 
@@ -101,7 +101,8 @@ def pud_sentences(path: Path) -> list[str]:
 
 
 def report_typed(translator: Translator, language: str, beam: int) -> None:
-    """Print how many translations change without punctuation or in other case, and greetings."""
+    """Print how many translations change without punctuation or in lower or upper case, and the
+    translations of greetings."""
 
     def translate(texts: Sequence[str]) -> list[str]:
         return [result.text for result in translator.translate_batch(texts, beam_size=beam)]

@@ -33,9 +33,9 @@ from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import read_run_info
 from transformer.training.recipe import make_run_config
 
-AT_ONCE = 30  # visitors who click Train
+N_TRAINING_VISITORS = 30  # visitors who click Train
 BROWSERS = 6  # visitors among them with a real browser
-READING_VISITORS = 4  # visitors who use pages at the same time
+N_PAGE_VISITORS = 4  # visitors who use pages at the same time
 CHOICES = 40  # widget changes per visitor
 PAUSE = 0.25  # seconds between two changes of one visitor
 GOAL_MS = 100.0
@@ -102,8 +102,8 @@ def move_a_slider(address: str) -> list[float]:
 
 def visit_at_once(visit: Callable[[str], list[float]], address: str) -> list[float]:
     """Call `visit` for all reading visitors at the same time; return all their times."""
-    with ThreadPoolExecutor(READING_VISITORS) as pool:
-        return [ms for times in pool.map(visit, [address] * READING_VISITORS) for ms in times]
+    with ThreadPoolExecutor(N_PAGE_VISITORS) as pool:
+        return [ms for times in pool.map(visit, [address] * N_PAGE_VISITORS) for ms in times]
 
 
 def report(label: str, times: list[float]) -> None:
@@ -146,7 +146,7 @@ def train_at_once(browser: Browser, address: str, runs: Path) -> None:
         page.set_default_timeout(120_000)
         page.goto(f"{address}/train")
         page.get_by_role("button", name="Train").first.wait_for()
-    sessions = [Session(address, "train") for _ in range(AT_ONCE - BROWSERS)]
+    sessions = [Session(address, "train") for _ in range(N_TRAINING_VISITORS - BROWSERS)]
     start = threading.Barrier(len(sessions) + 1)
     with ThreadPoolExecutor(len(sessions)) as pool:
         futures = [pool.submit(click_train, session, start) for session in sessions]
@@ -158,7 +158,7 @@ def train_at_once(browser: Browser, address: str, runs: Path) -> None:
     folders = [JobFolder(runs / name) for name in set(names) - {""}]
     runs_created = [info for folder in folders if (info := read_run_info(folder))]
     n_informed = sum(bool(re.search(RUN_STATUS, text)) for text in texts)
-    print(f"{'clicked Train at once':<52} {AT_ONCE:8d}   ({BROWSERS} in a browser)")
+    print(f"{'clicked Train at once':<52} {N_TRAINING_VISITORS:8d}   ({BROWSERS} in a browser)")
     n_owners = sum(len(info.holders) for info in runs_created)
     print(f"{'runs created (equal requests share one)':<52} {len(runs_created):8d}")
     print(f"{'visitors who own one of them':<52} {n_owners:8d}")
@@ -181,7 +181,7 @@ def main(checkpoints: Path) -> None:
         with app_server(checkpoints, **environment) as (address, _):
             with Session(address, "attention"), Session(address, "translate"):
                 pass  # load the model
-            print(f"{f'{READING_VISITORS} visitors, ms':<52} {'median':>8} {'p95':>8} {'max':>8}")
+            print(f"{f'{N_PAGE_VISITORS} visitors, ms':<52} {'median':>8} {'p95':>8} {'max':>8}")
             report("choose another head, no run trains", visit_at_once(choose_heads, address))
             report(
                 "move a slider (translates), no run trains", visit_at_once(move_a_slider, address)

@@ -37,7 +37,7 @@ def main() -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("checkpoint", help="folder of the checkpoint")
-    parser.add_argument("sentences", help="WinoMT's file, .gz too")
+    parser.add_argument("sentences", help="WinoMT's file, may be gzipped")
     parser.add_argument("--source", default=SOURCE, help="who made the sentences")
     parser.add_argument("--first", type=int, help="the first N sentences and their counterparts")
     parser.add_argument("--keep", action="store_true", help="write winomt.json to the checkpoint")

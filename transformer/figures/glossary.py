@@ -10,7 +10,7 @@ class Term:
     """One term.
 
     Attributes:
-        name: as a heading; also: other names under which pages show the same tooltip.
+        name, also: its heading, and other names under which pages show the same tooltip.
         definition: in one or two sentences, plain text.
         see: the path of a page, with a query, that shows it.
         formula: LaTeX; "" if none is needed.
@@ -176,8 +176,8 @@ TERMS = (
     ),
     Term(
         "Logits",
-        "The output scores of the model, one for each token of the vocabulary, before the softmax "
-        "turns them into probabilities.",
+        "The model's output scores, one for each token of the vocabulary. The softmax turns them "
+        "into probabilities.",
         "inside?box=output.logits",
     ),
     Term("Greedy", "Decoding that always chooses the most probable next token.", "translate"),
@@ -219,9 +219,8 @@ TERMS = (
     ),
     Term(
         "Seed",
-        "The initial state of the random number generator: the same seed gives the same result on "
-        "the same "
-        "machine with the same settings.",
+        "Initialises the random number generator: the same seed and settings give the same result "
+        "on the same machine.",
         "translate?method=sample",
     ),
     Term(
@@ -337,7 +336,7 @@ TERMS = (
     Term(
         "Dropout",
         "During training, sets a random share of the numbers to 0, so that the model does not rely "
-        "on single ones.",
+        "on individual numbers.",
         "train",
     ),
     Term(
@@ -349,8 +348,8 @@ TERMS = (
     ),
     Term(
         "Weight decay",
-        "In each training step, also makes every weight smaller by a fraction λ times the learning "
-        "rate, so that only weights that help stay large.",
+        "In each training step, also reduces every weight by a fraction λ times the learning rate, "
+        "so that only useful weights stay large.",
         "train",
         formula=r"\theta \leftarrow \theta - \alpha \lambda \theta",
     ),
@@ -384,7 +383,7 @@ TERMS = (
     Term(
         "Grammatical gender",
         "A class of a noun that its article and adjectives agree with. It belongs to the word: la "
-        "victime and die Person are feminine for everybody, whoever is meant.",
+        "victime and die Person are feminine, whether they mean a man or a woman.",
         "lab?lab=job",
     ),
 )
@@ -398,5 +397,4 @@ def term(name: str) -> Term | None:
 
 def tip(name: str) -> str | None:
     """Return the definition of a term for a tooltip; None if there is no such term."""
-    entry = term(name)
-    return entry.definition if entry else None
+    return entry.definition if (entry := term(name)) else None

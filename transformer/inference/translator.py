@@ -126,8 +126,7 @@ class Translator:
         private: bool = False,
         message: str = "Upload a translation model with Heads Up",
     ) -> str:
-        """Upload what `save_pretrained` writes to the Hugging Face hub; return the address of the
-        commit.
+        """Upload what `save_pretrained` writes to the Hugging Face hub; return the commit's URL.
 
         The repository is created if there is none. `Translator.load(name)` reads it back.
 
@@ -237,9 +236,8 @@ class Translator:
         recording = Recording(self.model, hooks, names)
         memory = self._decoder.encode(sources, recording.hooks)
         target_ids = None if target is None else [self._target_ids(target, decoding)]
-        recording_hooks = recording.hooks
         output = self._decoder.decode(
-            memory, decoding, hooks, target_ids, recording_hooks=recording_hooks, prefix=prefix_ids
+            memory, decoding, hooks, target_ids, recording_hooks=recording.hooks, prefix=prefix_ids
         )[0]
         translation = self._translation(text, sources[0], output, decoding, hooks)
         return make_trace(recording, self._decoder, memory, output, translation, self._pieces)
@@ -257,8 +255,7 @@ class Translator:
 
         Arguments and errors are those of `translate_batch` and `trace`. Sentences of similar length
         share a pass, and hooks receive batches. A trace holds no padding and equals that of `trace`
-        to rounding. Pass `names` for many sentences: all hook points of one sentence take
-        megabytes.
+        to rounding. Pass `names` for many sentences: all hook points of one take megabytes.
         """
         translations = self.translate_batch(texts, targets=targets, hooks=hooks, **options)
         return trace_batch(self._decoder, translations, self._pieces, hooks, names)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from contextlib import suppress
 from functools import partial
 from html import escape
@@ -12,12 +10,9 @@ from typing import Any
 import streamlit as st
 
 from transformer.figures.glossary import tip
-from transformer.jobs import JobError, RunInfo, runs_folder, services
+from transformer.jobs import JobError, RunInfo
 from transformer.jobs.folder import JobFolder
-from transformer.jobs.shares import seconds_until_turn
-from transformer.run_config import TrainingRun
 from transformer.text.tasks import TASKS
-from transformer.training.estimate import Estimate
 from transformer.training.run import RunError
 from transformer.ui import state
 from transformer.ui.pages.training import (
@@ -25,10 +20,10 @@ from transformer.ui.pages.training import (
     curves,
     example_runs,
     finished_run,
+    queue_overview,
     quick_settings,
 )
 from transformer.ui.services import live_classes, live_jobs
-from transformer.ui.shell import visitor
 from transformer.ui.widgets import frame, metrics_tail, quantities, run_facts
 from transformer.ui.widgets.callbacks import attempt, show_refusal
 from transformer.ui.widgets.fragment import fragment
@@ -144,7 +139,7 @@ def _queue_notes(info: RunInfo) -> None:
     """Draw a link to another run and any startup error while this run is queued."""
     if info.status != "queued":
         return
-    running_run_link(info)
+    queue_overview.running_run_link(info)
     if startup_error := live_jobs.jobs().startup_error():
         st.error(frame.plain(frame.as_sentence(startup_error)))
 
@@ -157,7 +152,7 @@ def _failed(info: RunInfo) -> None:
 def _sentence(info: RunInfo, lines: list[dict[str, Any]]) -> str:
     if info.status == "queued":
         reason = f"{frame.as_sentence(info.reason)} " if info.step and info.reason else ""
-        return f"{reason}{queue_position(info)}"
+        return f"{reason}{queue_overview.queue_sentence(info)}"
     if info.status == "running" and not lines:
         return "Preparing the text, the vocabulary and the model."
     if info.status == "running":
@@ -195,7 +190,7 @@ def _controls(info: RunInfo, owner: str) -> None:
         _button("Move to front", "vertical_align_top", info, owner, first=True)
     if info.status == "running":
         _button("Save now", "save", info, owner, save=True)
-        _factor(info, owner)
+        _learning_rate_factor(info, owner)
 
 
 def _button(label: str, icon: str, info: RunInfo, owner: str, **command: Any) -> None:
@@ -209,7 +204,7 @@ def _button(label: str, icon: str, info: RunInfo, owner: str, **command: Any) ->
     )
 
 
-def _factor(info: RunInfo, owner: str) -> None:
+def _learning_rate_factor(info: RunInfo, owner: str) -> None:
     """Draw the factor by which the learning rate is multiplied during training."""
     key = f"factor-{info.name}"
     current = live_jobs.jobs().folder(info.name).control().learning_rate_factor
@@ -220,12 +215,12 @@ def _factor(info: RunInfo, owner: str) -> None:
             min(LEARNING_RATE_FACTORS, key=lambda factor: abs(factor - current)),
             key=key,
             width=260,
-            on_change=_set_factor,
+            on_change=_set_learning_rate_factor,
             args=(info.name, owner, key),
         )
 
 
-def _set_factor(name: str, owner: str, key: str) -> None:
+def _set_learning_rate_factor(name: str, owner: str, key: str) -> None:
     """Set another factor, unless the run has ended: the browser may report the removed slider once
     more."""
     with suppress(JobError):
@@ -319,90 +314,3 @@ def _examples(folder: JobFolder) -> None:
         f"step {latest['step']:,}</caption>"
         f"<thead><tr>{headings}</tr></thead><tbody>{rows}</tbody></table>"
     )
-
-
-CACHE_SECONDS = 1.0
-"""Seconds for which all sessions share one list of runs, as a whole class may be waiting."""
-
-
-class RunOverview:
-    """The list of this server's runs and the duration of queued ones, shared by all sessions."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._until, self._infos = 0.0, tuple[RunInfo, ...]()
-        self._durations: dict[str, float] = {}  # seconds by run, once estimated
-
-    def infos(self) -> tuple[RunInfo, ...]:
-        """Return all runs, at most a second old. Raises JobError."""
-        with self._lock:
-            if time.monotonic() >= self._until:
-                self._infos = tuple(live_jobs.jobs().runs())
-                waiting = {info.name for info in self._infos if info.queue_position is not None}
-                durations = {
-                    name: self._durations.get(name) or _estimated_seconds(name) for name in waiting
-                }
-                self._durations = {name: seconds for name, seconds in durations.items() if seconds}
-                self._until = time.monotonic() + CACHE_SECONDS
-            return self._infos
-
-    def seconds_until_start(self, position: int) -> float | None:
-        """Return the seconds until the run at this queue position starts; None if unknown."""
-        infos = self.infos()
-        runs_ahead = sorted(
-            (info.queue_position, info.name)
-            for info in infos
-            if info.queue_position is not None and info.queue_position < position
-        )
-        remaining = [info.seconds_left for info in infos if info.status == "running"]
-        durations = [self._durations.get(name) for _, name in runs_ahead]
-        return seconds_until_turn(remaining, durations, live_jobs.jobs().limits.processes)
-
-
-def run_overview() -> RunOverview:
-    """Return the shared overview of the current folder of runs."""
-    return services.shared_service(_new_overview, str(runs_folder()))
-
-
-def _new_overview(_: str) -> RunOverview:
-    return RunOverview()
-
-
-def queue_position(info: RunInfo) -> str:
-    """Return a sentence or two about the run's queue position and its start."""
-    seconds = run_overview().seconds_until_start(info.queue_position or 1)
-    start_note = f"Starts in about {quantities.duration(seconds)}." if seconds else ""
-    if info.queue_position == 1:
-        return f"First in the queue. {start_note or 'It starts as soon as a worker is free.'}"
-    return (
-        f"Number {info.queue_position} in the queue. {start_note} You can close this page.".replace(
-            "  ", " "
-        )
-    )
-
-
-def running_run_link(info: RunInfo) -> None:
-    """Draw a link to a running run, preferring the same task and then the most advanced one."""
-    running = [
-        other_run
-        for other_run in run_overview().infos()
-        if other_run.status == "running"
-        and other_run.name != info.name
-        and other_run.visible_to(visitor.current_id())
-    ]
-    if running:
-        best = max(running, key=lambda run: (run.task == info.task, run.progress or 0.0))
-        title = frame.plain(best.title)
-        frame.page_link(
-            "pages/train.py", f"Meanwhile, watch **{title}** train →", run=best.name, race=""
-        )
-
-
-def _estimated_seconds(name: str) -> float | None:
-    """Return the estimated seconds of a whole run; None until a separate process has measured."""
-    with suppress(JobError, RunError, ValueError):
-        config = live_jobs.jobs().folder(name).config()
-        if isinstance(config, TrainingRun):
-            estimate = live_jobs.time_estimate(config)
-            return estimate.seconds if isinstance(estimate, Estimate) else None
-    return None
