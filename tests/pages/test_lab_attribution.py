@@ -56,7 +56,7 @@ def test_the_address_selects_the_two_measures(visit: Visit, beside: str) -> None
         )
         assert f"**{title}.**" in answers
     assert "Rank correlation of" in answers
-    assert "75.0%" in answers  # of rollout, with two layers
+    assert "75.0 %" in answers  # of rollout, with two layers
 
 
 def test_another_kind_has_another_table_and_no_selected_cell(visit: Visit) -> None:

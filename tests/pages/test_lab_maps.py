@@ -168,7 +168,7 @@ def test_a_map_is_stored_coloured_and_has_selectable_points(
     # A key: how much each query gives it.
     app = visit(PAGE, **HEAD, point="k0.1")
     assert "is attended to by" in visible_text(app)
-    assert f"{trace.weights('encoder', 1)[2, 0, 1]:.0%}" in visible_text(app)
+    assert f"{100 * trace.weights('encoder', 1)[2, 0, 1]:.0f} %" in visible_text(app)
     assert np.isfinite(row).all()
 
 

@@ -79,7 +79,8 @@ def check_comparison(app: AppTest, comparison: Comparison) -> None:
     table = comparison.probabilities
     token = table.iloc[int((table.after - table.before).abs().to_numpy().argmax())]
     if abs(token.after - token.before) >= 0.005:
-        assert f"from **{token.before:.0%}** to **{token.after:.0%}**" in main_text(app)
+        assert f"from **{100 * token.before:.0f} %** to" in main_text(app)
+        assert f"** to **{100 * token.after:.0f} %**" in main_text(app)
     if comparison.original.translation.method == "forced":
         assert "without forced decoding, the changed model writes" in main_text(app)
     else:

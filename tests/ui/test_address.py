@@ -119,7 +119,7 @@ def test_problems_with_fields_of_other_pages_are_reported() -> None:
             {"kind": "both"},
             "The address has kind='both'; it must be one of encoder, decoder, cross.",
         ),
-        ({"token": "3"}, 'The address asks for "token", which this app does not know.'),
+        ({"token": "3"}, 'The address has the field "token", which this app does not know.'),
         (
             {"tokens": "3"},
             "The address has tokens='3'; it must be q or k and a position, like \"q3,k5\".",

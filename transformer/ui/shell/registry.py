@@ -86,13 +86,13 @@ PAGES = {
         "Why self-attention",
         Why,
         "**Why self-attention** →",
-        "Four kinds of layer counted, timed on this machine, and raced.",
+        "Four kinds of layers compared by operations, measured time and training.",
     ),
     "pages/train.py": Page(
         "Train",
         Train,
         "**Train** one, and watch attention form →",
-        "A small model learns to reverse, to sort or to speak some French, here, in seconds.",
+        "A small model learns to reverse, to sort or to write simple French, in seconds.",
     ),
     "pages/findings.py": Page(
         "Findings",
@@ -135,7 +135,7 @@ def parse_params(file: str, params: Mapping[str, str]) -> tuple[Values, list[str
         for owner, value in parsed:
             values.setdefault(owner.__name__, {})[name] = value
         if not owners:
-            problems.append(f'The address asks for "{name}", which this app does not know.')
+            problems.append(f'The address has the field "{name}", which this app does not know.')
         elif not parsed:
             problems.append(problem)
     return values, problems

@@ -171,7 +171,7 @@ export async function ablation({ text, trace, translate }) {
     translation = await translate(text, `c${layer}`);
     if (translation !== trace.text) removedLayer = `c${layer}`;
   }
-  if (!removedLayer) throw new LessonUnavailable("its translation stays the same without any one layer");
+  if (!removedLayer) throw new LessonUnavailable("its translation stays the same if any single layer is switched off");
   const result = translation ? bold(translation.replace(/\.+$/, "")) : "empty";
   return question({
     exhibit: `With all ${3 * n_layers * n_heads} heads: ${escaped(trace.text)}`,

@@ -140,9 +140,9 @@ def _dropout_summary(result: DropoutResult) -> str:
         f"**{result.count} of {len(result.sublayer_output)}** numbers are dropped, each with "
         f"probability {result.probability:.3f}. The others are multiplied by {factor:.3f}, which "
         f"keeps the expected value: the mean over {N_MASKS} masks differs from the network's "
-        f"output by {result.mean_difference:.1%} of its norm. The residual x is not dropped, so "
-        "the output y changes little: its cosine similarity with the output without dropout is "
-        f"{result.cosine:.3f}. Dropout prevents units from relying on each other."
+        f"output by {100 * result.mean_difference:.1f} % of its norm. The residual x is not "
+        "dropped, so the output y changes little: its cosine similarity with the output without "
+        f"dropout is {result.cosine:.3f}. Dropout prevents units from relying on each other."
     )
 
 

@@ -220,7 +220,7 @@ def _contrast_choice(trace: Trace, step: int) -> tuple[int | None, str]:
         state.set_fields(against=-1)
     names = {-1: "none"}
     names |= {
-        key: f"{display_names.token(c.token)} · {c.probability:.1%}"
+        key: f"{display_names.token(c.token)} · {100 * c.probability:.1f} %"
         for key, c in candidates.items()
     }
     st.selectbox(
@@ -275,7 +275,9 @@ def _explanations(
 ) -> None:
     for column, name in zip(st.columns(len(group)), group, strict=True):
         with column:
-            explain(TOKEN_MEASURES[name], level=share["rollout"].iloc[0], layers=model.n_layers)
+            explain(
+                TOKEN_MEASURES[name], level=100 * share["rollout"].iloc[0], layers=model.n_layers
+            )
             if name not in methods:
                 st.caption(f"Not computed: limited to {MAX_TOKENS_BY_METHOD[name]} tokens.")
 
@@ -346,7 +348,7 @@ def _source_share_curve(share: pd.DataFrame, figure: Figure) -> None:
     st.markdown(
         "The decoder uses the source **and** the prefix it has written. ALTI+ measures the share "
         "of both at every output token. Here the source contributes least to "
-        f"“**{escaped_token(token)}**”: {source_part:.0%}."
+        f"“**{escaped_token(token)}**”: {100 * source_part:.0f} %."
     )
     chart(figure, CURVE_KEY, _select_point)
     st.caption("Click a point to select that token above.")

@@ -86,7 +86,7 @@ TOKEN_MEASURES = {
         "The weights of all layers multiplied, with heads averaged and half of each position "
         "kept in every layer for the residual connection.",
         "Abnar & Zuidema 2020, “Attention rollout and attention flow”",
-        "because the kept half is constant, the source always gets {level:.1%} of every token "
+        "because the kept half is constant, the source always gets {level:.1f} % of every token "
         "($1-0.5^{{{layers}}}$). It shows which tokens matter, not how much the source does.",
     ),
     "flow": MeasureExplanation(

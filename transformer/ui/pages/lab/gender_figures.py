@@ -102,17 +102,20 @@ def _summary(report: GenderReport) -> str:
     male, female = report.score(nouns, "male"), report.score(nouns, "female")
     if male and female:
         text += (
-            f"With *he* {male.value:.0%} of the genders are right, with *she* {female.value:.0%} "
-            f"({NOUN_LABELS[nouns]}). "
+            f"With *he* {100 * male.value:.0f} % of the genders are right, with *she* "
+            f"{100 * female.value:.0f} % ({NOUN_LABELS[nouns]}). "
         )
     if changed:
         text += (
-            f"**The pronoun changes the gender in {changed.value:.1%} of {changed.count:,} minimal "
-            "pairs.** "
+            f"**The pronoun changes the gender in {100 * changed.value:.1f} % of "
+            f"{changed.count:,} minimal pairs.** "
         )
     unchanged = report.score(nouns, "stereotype_kept")
     if unchanged:
-        text += f"In {unchanged.value:.0%} of the other pairs the gender is the stereotypical one."
+        text += (
+            f"In {100 * unchanged.value:.0f} % of the other pairs the gender is the stereotypical "
+            "one."
+        )
     return text
 
 
@@ -139,8 +142,8 @@ def _effect(effect: PronounEffect) -> None:
         f"{_range(effect.intact)}{zero_note}). Without the {n} heads that attend most to the "
         f"pronoun it is **{_nats(effect.off.value)}** ({_range(effect.off)}), without {n} random "
         f"heads {_nats(effect.random.value)} (range of 10 draws: {_range(effect.random)}). "
-        f"The more probable article changes in {effect.flipped:.0%} of the sentences without these "
-        f"heads, and in {effect.flipped_random:.0%} without random ones."
+        f"The more probable article changes in {100 * effect.flipped:.0f} % of the sentences "
+        f"without these heads, and in {100 * effect.flipped_random:.0f} % without random ones."
     )
     tables.show(
         "Heads that attend to the pronoun: chosen on half of the pairs, measured on the other half",
@@ -154,10 +157,10 @@ def _effect(effect: PronounEffect) -> None:
         [
             [
                 f"{KINDS[head.kind]}, {display_names.head(head.layer, head.head)}",
-                f"{head.weight:.1%}",
-                f"{head.neighbours:.1%}",
-                f"{head.low:+.1%} to {head.high:+.1%}".replace("-", "−"),
-                f"{head.she_low:+.1%} to {head.she_high:+.1%}".replace("-", "−"),
+                f"{100 * head.weight:.1f} %",
+                f"{100 * head.neighbours:.1f} %",
+                f"{100 * head.low:+.1f} % to {100 * head.high:+.1f} %".replace("-", "−"),
+                f"{100 * head.she_low:+.1f} % to {100 * head.she_high:+.1f} %".replace("-", "−"),
             ]
             for head in effect.heads
         ],

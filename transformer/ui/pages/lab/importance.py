@@ -156,7 +156,7 @@ def _by_ablation(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
         summary += f" Rank correlation with the importance by gradient: {correlations}."
     st.markdown(summary.replace("-", "−"))
     st.caption(
-        "Blue: the loss is higher without the head; orange: it is lower. The hover text has 95% "
+        "Blue: the loss is higher without the head; orange: it is lower. The hover text has 95 % "
         "intervals (paired bootstrap over sentences)."
     )
     _csv(ablations, "left-out", model)

@@ -230,10 +230,10 @@ def _sentence(result: dict[str, Any], map_point: MapPoint) -> None:
     is_query = side == "query"
     other_tokens = display_names.tokens(sentence["keys" if is_query else "queries"])
     chips = "".join(
-        f'<span title="{weight:.0%}" style="display:inline-block;padding:0 .4em;margin:.1em .15em;'
-        f"border-radius:5px;outline:1px solid #8885;"
+        f'<span title="{100 * weight:.0f} %" style="display:inline-block;padding:0 .4em;'
+        f"margin:.1em .15em;border-radius:5px;outline:1px solid #8885;"
         f'background:rgba(33,113,181,{0.75 * weight:.2f})"><bdi>{escape(token)}</bdi> '
-        f'<small style="opacity:.75">{weight:.0%}</small></span>'
+        f'<small style="opacity:.75">{100 * weight:.0f} %</small></span>'
         for token, weight in zip(other_tokens, _weights(result, map_point), strict=True)
     )
     name = escape(display_names.tokens(sentence["queries" if is_query else "keys"])[position])

@@ -225,7 +225,7 @@ def _strongest(
     best = float(values.max())
     row, column = np.argwhere(values >= best - 0.005)[-1]
     return (
-        f"at most {best:.0%}, at “{frame.plain(columns[column])}” after {rows[row]}"
+        f"at most {100 * best:.0f} %, at “{frame.plain(columns[column])}” after {rows[row]}"
         if best >= 0.005
         else "no patch restores anything"
     )
@@ -236,6 +236,6 @@ def _heads(sweep: PatchingSweep) -> None:
         {kind: sweep.heads(kind) for kind in KINDS},
         RESTORED,
         "sweep-heads",
-        lambda head, best: f", most in {head} ({best:.0%})" if best >= 0.005 else "",
+        lambda head, best: f", most in {head} ({100 * best:.0f} %)" if best >= 0.005 else "",
     )
     st.caption(f"The colour scale of the heads ends at ±{limit:.2f}.")

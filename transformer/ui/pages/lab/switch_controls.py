@@ -64,7 +64,7 @@ def _patch_controls(model: Model, cached_trace: CachedTrace) -> None:
     patch = parse_patch(view.patch) or Patch(_default_site(model))
     st.session_state[SITE_KEY] = patch.site if patch.site in sites else _default_site(model)
     st.selectbox(
-        "Site: output of",
+        "Activations: output of",
         list(sites),
         format_func=sites.__getitem__,
         key=SITE_KEY,

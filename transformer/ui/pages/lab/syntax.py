@@ -79,9 +79,9 @@ def _rows(report: SyntaxReport) -> list[list[str]]:
             score.stack,
             score.relation,
             display_names.head(score.layer, score.head),
-            f"{score.accuracy:.1%}",
+            f"{100 * score.accuracy:.1f} %",
             f"{score.offset:+d}".replace("-", "−"),
-            f"{score.offset_accuracy:.1%}",
+            f"{100 * score.offset_accuracy:.1f} %",
             f"{score.rows:,}",
             "yes" if score.syntactic else "no",
         ]

@@ -151,7 +151,10 @@ def _draw(names: list[str], rows: list[list[LengthAccuracy]], longest: int) -> N
         "sequence once, and there are few short sequences, so they are rare in training."
     )
     columns = [
-        ["no vector" if accuracy.share is None else f"{accuracy.share:.0%}" for accuracy in row]
+        [
+            "no vector" if accuracy.share is None else f"{100 * accuracy.share:.0f} %"
+            for accuracy in row
+        ]
         for row in rows
     ]
     tables.show(

@@ -104,7 +104,7 @@ def _layers(measurements: pd.DataFrame, n: int, view: Why) -> None:
     chart(figure, "path-lengths")
     texts = {
         "self-attention": ("1", "O(1)"),
-        "recurrent": ("1, of n − 1 steps one after the other", "O(n)"),
+        "recurrent": ("1 layer of n − 1 sequential steps", "O(n)"),
         "convolutional": ("⌈(n − 1) / ((k − 1)/2)⌉", "O(n / k)"),
         "restricted": ("⌈(n − 1) / ((r − 1)/2)⌉", "O(n / r)"),
         "dilated": ("⌈log n to the base (k + 1)/2⌉", "O(log_k n)"),

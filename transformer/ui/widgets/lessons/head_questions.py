@@ -261,7 +261,9 @@ def ablation(case: LessonCase) -> Question:
     changed = ((layer, _translation_without(case.model, case.text, layer)) for layer in layers)
     off, altered = next(((layer, text) for layer, text in changed if text != original), ("", ""))
     if not off:
-        raise LessonUnavailable("its translation stays the same without any one layer")
+        raise LessonUnavailable(
+            "its translation stays the same if any single layer is switched off"
+        )
     source = case.text
 
     def check(model: Model, view: Any) -> tuple[bool, str]:

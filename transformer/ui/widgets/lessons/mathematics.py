@@ -169,7 +169,7 @@ def word_order(case: LessonCase) -> Question:
     try:
         result = positions.reordered(translator, *pair)
     except ValueError as error:
-        raise LessonUnavailable("it reads the two sentences in different tokens") from error
+        raise LessonUnavailable("it splits the two sentences into different tokens") from error
     if not (
         result.max_differences["without"] < MAX_ROUNDING_ERROR
         and result.max_differences["with"] > MIN_ORDER_EFFECT

@@ -101,7 +101,7 @@ def prepared(lesson: Lesson, available: AvailableModels | None = None) -> Prepar
             name = choice.address_name(model.name, lesson)
             return PreparedLesson(lesson, name, text, question, model, missing)
         missing = missing or reason
-    missing = missing or "no model here reads this"
+    missing = missing or "no available model can read such a text"
     name = choice.address_name(first, lesson)
     return PreparedLesson(lesson, name, lesson.sentences[0], None, None, missing)
 

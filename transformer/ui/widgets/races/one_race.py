@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -238,8 +238,8 @@ def figures(table: pd.DataFrame, runs: list[RaceRun]) -> str:
         [
             str(entry),
             f"{row['n']:.0f} of {sum(run.race.entry == entry for run in runs)}",
-            _spread(row, "loss", "{:.3f}"),
-            _spread(row, "accuracy", "{:.1%}"),
+            _spread(row, "loss", "{:.3f}".format),
+            _spread(row, "accuracy", lambda share: f"{100 * share:.1f} %"),
             _steps(row),
         ]
         for entry, row in table.iterrows()
@@ -251,13 +251,13 @@ def figures(table: pd.DataFrame, runs: list[RaceRun]) -> str:
     return tables.html(caption, headers, rows)
 
 
-def _spread(row: pd.Series, name: str, form: str) -> str:
+def _spread(row: pd.Series, name: str, format_number: Callable[[float], str]) -> str:
     if not row["n"]:
         return "–"
     mean, sd, minimum, maximum = (row[f"{name}_{part}"] for part in ("mean", "sd", "min", "max"))
     if row["n"] == 1:
-        return form.format(mean)
-    mean, sd, minimum, maximum = (form.format(number) for number in (mean, sd, minimum, maximum))
+        return format_number(mean)
+    mean, sd, minimum, maximum = map(format_number, (mean, sd, minimum, maximum))
     return f"{mean} ± {sd} ({minimum} to {maximum})"
 
 
@@ -322,8 +322,8 @@ def distance_figures(table: pd.DataFrame, entries: Sequence[str], name: str) -> 
     st.caption(
         "Reach: L·(k−1)/2 positions for L layers with a kernel of k, L·(r−1)/2 for a "
         "neighbourhood of r, and m^L − 1 with dilations 1, m, m² … where m = (k+1)/2. "
-        f"Beyond it a layer can only guess: one of {round(1 / chance)} letters, {chance:.1%}. "
-        "Shaded: from the worst seed to the best."
+        f"Beyond it a layer can only guess: one of {round(1 / chance)} letters, "
+        f"{100 * chance:.1f} %. Shaded: from the worst seed to the best."
     )
     tables.csv(
         "Accuracy by distance as CSV",
@@ -341,6 +341,6 @@ def _row(entry: str, lines: pd.DataFrame, chance: float) -> tuple[str, ...]:
         f"{lines['weights'].iloc[0]:,.0f}",
         f"{lines['d_ff'].iloc[0]:,.0f}",
         "everything" if reach == math.inf else f"{reach:g} positions",
-        f"{within.mean():.1%}",
-        f"{beyond.mean():.1%}, chance {chance:.1%}" if len(beyond) else "–",
+        f"{100 * within.mean():.1f} %",
+        f"{100 * beyond.mean():.1f} %, chance {100 * chance:.1f} %" if len(beyond) else "–",
     )
