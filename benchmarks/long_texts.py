@@ -39,9 +39,9 @@ PAGE_ADDRESSES: list[tuple[str, dict[str, str]]] = [
     *(("pages/attention.py", {"view": view}) for view in EXPLORER),
     ("pages/attention.py", {"view": "compare", "force": "1:100"}),
     *(("pages/lab.py", {"lab": lab}) for lab in EXPERIMENTS),
-    ("pages/lab.py", {"lab": "switch", "off": "c5,e3.2", "paint": "c5.1.1:0x70"}),
-    ("pages/lab.py", {"lab": "switch", "away": "0,3"}),
-    *(("pages/lab.py", {"lab": "sweep", "swept": part, "other": "{other}"})
+    ("pages/lab.py", {"lab": "switch", "off": "c5,e3.2", "edited_row": "c5.1.1:0x70"}),
+    ("pages/lab.py", {"lab": "switch", "removed_tokens": "0,3"}),
+    *(("pages/lab.py", {"lab": "sweep", "patched_activations": part, "other": "{other}"})
       for part in ("stream", "heads")),
     *(("pages/inside.py", {"section": section}) for section in SECTIONS),
     *(("pages/positions.py", {"topic": topic}) for topic in TOPICS),

@@ -107,7 +107,7 @@ def test_the_cell_opens_on_the_attention_page(app: str, page: Page) -> None:
 
 def test_it_fits_a_phone(app: str, new_page: NewPage) -> None:
     page = new_page(390, "dark")
-    open_lab(app, page, beside="weight-gradient")
+    open_lab(app, page, measure_pair="weight-gradient")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     boxes = [
         element.bounding_box() for element in page.locator(".hu-contributions .hu-canvas").all()

@@ -30,7 +30,7 @@ def upload(page: Page, name: str, text: str) -> None:
 
 @pytest.mark.slow
 def test_a_file_is_uploaded_traced_and_downloaded(app: str, page: Page, tmp_path: Path) -> None:
-    page.goto(f"{app}/lab?lab=dataset&corpus=upload&traced=c1.2")
+    page.goto(f"{app}/lab?lab=dataset&corpus=upload&dataset_heads=c1.2")
     expect(page.get_by_text("Cross-attention, layer 2, head 3")).to_have_count(0)
     upload(page, "mine.txt", "Fine.\n\nBooks.\n")
     expect(page.get_by_text("mine.txt, line 2: the line has no sentence")).to_be_visible()
@@ -42,7 +42,7 @@ def test_a_file_is_uploaded_traced_and_downloaded(app: str, page: Page, tmp_path
     download_link = page.get_by_role("link", name="Download")
     expect(download_link).to_be_visible()
     wait_for_script_run(page)
-    wait_for_address(page, "/lab", lab="dataset", corpus="upload", traced="c1.2")
+    wait_for_address(page, "/lab", lab="dataset", corpus="upload", dataset_heads="c1.2")
     with page.expect_download() as download:
         download_link.click()
     assert download.value.suggested_filename == "dataset-tiny-mine-txt.zip"
@@ -170,7 +170,7 @@ def test_a_patching_sweep_survives_a_reload(bundled_app: str, page: Page) -> Non
     page.get_by_role("radio", name="Heads", exact=True).click()
     expect(page.locator(".js-plotly-plot")).to_have_count(3)
     wait_for_script_run(page)
-    assert "swept=heads" in page.url
+    assert "patched_activations=heads" in page.url
     with page.expect_download() as file:
         page.get_by_role("link", name="All patches (.csv)").click()
     assert file.value.suggested_filename.endswith(".csv")

@@ -82,7 +82,9 @@ def test_a_changed_head_can_be_selected(app: str, page: Page) -> None:
 
 def test_it_fits_a_phone_in_dark_mode(app: str, new_page: NewPage) -> None:
     page = new_page(390, "dark")
-    open_lab(app, page, "&off=c0.1&away=1&paint=c1.0.1:1x40,2x60&row=1&column=1&blank=all")
+    open_lab(
+        app, page, "&off=c0.1&removed_tokens=1&edited_row=c1.0.1:1x40,2x60&row=1&column=1&blank=all"
+    )
     expect(page.get_by_text("cells of this head")).to_be_visible()
     wait_for_script_run(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

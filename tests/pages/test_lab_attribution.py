@@ -39,12 +39,14 @@ def open_lab(visit: Visit, **params: str) -> AppTest:
     return visit(PAGE, lab="moves", **{"text": TEXT, "exact": "1", **params})
 
 
-@pytest.mark.parametrize("beside", ["weight-norm", "gradient-product"])
-def test_the_address_selects_the_two_measures(visit: Visit, beside: str) -> None:
-    app = open_lab(visit, kind="decoder", layer="1", head="2", row="3", column="1", beside=beside)
+@pytest.mark.parametrize("measure_pair", ["weight-norm", "gradient-product"])
+def test_the_address_selects_the_two_measures(visit: Visit, measure_pair: str) -> None:
+    app = open_lab(
+        visit, kind="decoder", layer="1", head="2", row="3", column="1", measure_pair=measure_pair
+    )
     assert not messages(app)
     header = component_data(app)[0]
-    assert header["shown"] == beside.split("-")
+    assert header["shown"] == measure_pair.split("-")
     assert header["cell"] == [3, 1]
     assert len(header["quantities"]) == 4
     plots, answers = app.get("plotly_chart"), texts(app)
@@ -169,7 +171,7 @@ def test_unusual_texts_are_attributed(visit: Visit, text: str) -> None:
 
 
 def test_an_invalid_pair_in_the_address_is_reported(visit: Visit) -> None:
-    app = open_lab(visit, beside="norm-weight")
+    app = open_lab(visit, measure_pair="norm-weight")
     assert "it must be one of weight-norm, weight-gradient" in messages(app)[0]
     assert component_data(app)[0]["shown"] == ["weight", "norm"]
 

@@ -53,8 +53,8 @@ def test_sentences_become_one_file(
 ) -> None:
     app = open_with_lines(visit, method="beam", beam_size="2", exact="1")
     assert any("beam size 2" in caption.value for caption in app.caption)
-    app.multiselect(key="traced").set_value(["c1", "e0.2"]).run()
-    assert view(app).traced == "c1,e0.2"
+    app.multiselect(key="dataset_heads").set_value(["c1", "e0.2"]).run()
+    assert view(app).dataset_heads == "c1,e0.2"
     measure(app, "Trace all sentences")
     assert not messages(app)
     computation = computation_for(
@@ -160,7 +160,7 @@ def test_a_too_long_sentence_is_rejected_before_any_is_traced(visit: Visit) -> N
 
 
 def test_heads_that_the_model_does_not_have_are_removed(visit: Visit) -> None:
-    app = open_lab(visit, traced="c1,e9.0")
+    app = open_lab(visit, dataset_heads="c1,e9.0")
     app.text_area(key="corpus-text").set_value(LINES[0]).run()
-    assert view(app).traced == "c1"
-    assert app.multiselect(key="traced").value == ["c1"]
+    assert view(app).dataset_heads == "c1"
+    assert app.multiselect(key="dataset_heads").value == ["c1"]

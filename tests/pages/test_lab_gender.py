@@ -57,7 +57,7 @@ def test_the_button_switches_the_heads_off_and_on(visit: Visit, evaluated: Path)
     assert "Without these heads" not in page_text(app)
     button(app, "Switch these heads off").click().run()
     assert not messages(app)
-    assert app.query_params["silent"] in ("1", ["1"])
+    assert app.query_params["without_pronoun_heads"] in ("1", ["1"])
     text = page_text(app)
     assert "Without these heads" in text
     assert "of 4 genders differ" in text
@@ -69,7 +69,7 @@ def test_the_button_switches_the_heads_off_and_on(visit: Visit, evaluated: Path)
         assert word.strip(".,!?") in text
     button(app, "Switch these heads on").click().run()
     assert "Without these heads" not in page_text(app)
-    assert view(app).silent == 0
+    assert view(app).without_pronoun_heads == 0
 
 
 def test_the_figures_are_shown_with_their_intervals(visit: Visit, evaluated: Path) -> None:

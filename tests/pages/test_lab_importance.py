@@ -93,7 +93,7 @@ def test_a_button_prunes_until_the_translation_changes(
         app.button(key=f"break-{kind}").click().run()
         assert not app.exception
         pruned_counts = {
-            each_kind: getattr(view(app), f"less_{each_kind}")
+            each_kind: getattr(view(app), f"pruned_{each_kind}")
             for each_kind in ("encoder", "decoder", "cross")
         }
         pruned_of_kind = pruned_counts.pop(kind)
@@ -124,7 +124,7 @@ def test_measured_importance_has_three_grids_and_curves(
 def test_importance_has_two_definitions(
     visit: Visit, stored_reports: dict[str, dict[str, Any]]
 ) -> None:
-    app = open_lab(visit, pruned="position", less_encoder="3")
+    app = open_lab(visit, pruning_order="position", pruned_encoder="3")
     assert not messages(app)
     assert "equation 2" in texts(app)
     choice = next(box for box in app.get("button_group") if "One gate per" in box.label)
@@ -146,7 +146,7 @@ def test_importance_has_two_definitions(
 
 @pytest.mark.usefixtures("stored_reports")
 def test_the_address_determines_the_pruned_heads(visit: Visit, translator: Translator) -> None:
-    app = open_lab(visit, less_cross="8", less_encoder="3", pruned="random", seed="4")
+    app = open_lab(visit, pruned_cross="8", pruned_encoder="3", pruning_order="random", seed="4")
     assert not messages(app)
     config = translator.model.config
     kinds = [(k, n, h) for k in ("cross", "decoder", "encoder") for n in (0, 1) for h in range(4)]
@@ -170,12 +170,12 @@ def test_the_address_determines_the_pruned_heads(visit: Visit, translator: Trans
 
 @pytest.mark.usefixtures("stored_reports")
 def test_sliders_set_the_address_and_can_be_reset(visit: Visit) -> None:
-    app = open_lab(visit, less_decoder="4000")
-    assert view(app).less_decoder == 8  # all heads
+    app = open_lab(visit, pruned_decoder="4000")
+    assert view(app).pruned_decoder == 8  # all heads
     app.slider[0].set_value(2).run()
-    assert view(app).less_encoder == 2
+    assert view(app).pruned_encoder == 2
     next(b for b in app.button if b.label == "Restore all heads").click().run()
-    assert (view(app).less_encoder, view(app).less_decoder) == (0, 0)
+    assert (view(app).pruned_encoder, view(app).pruned_decoder) == (0, 0)
     for text in ("  ", "long " * 1000):
         app.text_input[0].set_value(text).run()
         assert len(messages(app)) == 1

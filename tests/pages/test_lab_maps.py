@@ -70,8 +70,8 @@ def test_the_sweep_is_computed_once_and_shown_in_four_ways(
     assert not messages(app)
     for part in PATCHED_ACTIVATIONS:
         # A new visit, as after a reload: the result is still there.
-        app = visit(PAGE, model_folder, **PAIR, swept=part)
-        assert view(app).swept == part
+        app = visit(PAGE, model_folder, **PAIR, patched_activations=part)
+        assert view(app).patched_activations == part
         figures = charts(app)
         if part == "heads":
             expected = [sweep.heads(kind) for kind in ("encoder", "decoder", "cross")]
@@ -148,12 +148,12 @@ def test_a_map_is_stored_coloured_and_has_selectable_points(
     assert not messages(app)
     assert {curve["name"] for curve in figure(app)["data"]} == {"query", "key"}
     assert "Click a disc" in visible_text(app)
-    for dots in POINT_COLOURS:
-        app = visit(PAGE, **HEAD, dots=dots, exact="1")  # as after a reload
+    for colour in POINT_COLOURS:
+        app = visit(PAGE, **HEAD, point_colour=colour, exact="1")  # as after a reload
         map_figure = figure(app)
         assert "of the variance" in map_figure["layout"]["xaxis"]["title"]["text"]
         assert len(map_figure["data"]) >= 2
-        assert view(app).dots == dots
+        assert view(app).point_colour == colour
     app = visit(PAGE, **HEAD, point="q0.1", exact="1")
     source = Corpus.bundled(3).sentences[0].source
     trace = translator.trace(source, max_len=2)

@@ -102,16 +102,18 @@ def test_with_all_heads_on_it_suggests_heads(visit: Visit) -> None:
     assert "Nothing is changed" in main_text(app)
 
 
-@pytest.mark.parametrize("means", ABLATIONS)
-def test_switched_off_heads(visit: Visit, translator: Translator, means: str) -> None:
-    replaced = means != "zero"
-    app = open_lab(visit, off="e1.2,c1", means=means, method="forced" if replaced else "greedy")
+@pytest.mark.parametrize("ablation", ABLATIONS)
+def test_switched_off_heads(visit: Visit, translator: Translator, ablation: str) -> None:
+    replaced = ablation != "zero"
+    app = open_lab(
+        visit, off="e1.2,c1", ablation=ablation, method="forced" if replaced else "greedy"
+    )
     config = translator.model.config
     hooks = {
         "zero": lambda: switched_off(config, OFF),
         "uniform": lambda: uniform(config, OFF),
         "mean": lambda: to_mean(config, OFF, [translator.trace(text) for text in EXAMPLES]),
-    }[means]()
+    }[ablation]()
     check_comparison(
         app,
         compare(translator, TEXT, hooks, original=original_trace(translator) if replaced else None),
@@ -120,7 +122,7 @@ def test_switched_off_heads(visit: Visit, translator: Translator, means: str) ->
 
 
 def test_an_edited_row(visit: Visit, translator: Translator) -> None:
-    app = open_lab(visit, kind="cross", layer="0", head="1", paint="c0.1.2:1x30,2x90")
+    app = open_lab(visit, kind="cross", layer="0", head="1", edited_row="c0.1.2:1x30,2x90")
     trace = original_trace(translator)
     row = [0.0, 30, 90] + [0] * (len(trace.src_tokens) - 3)
     check_comparison(
@@ -135,19 +137,19 @@ def test_an_edited_row(visit: Visit, translator: Translator) -> None:
     assert app.multiselect(key="switch-keys").value == [1, 2]
     assert [slider.value for slider in app.slider] == [30, 90]
     app.slider[0].set_value(80).run()
-    assert view(app).paint == "c0.1.2:1x80,2x90"
+    assert view(app).edited_row == "c0.1.2:1x80,2x90"
     app.multiselect(key="switch-keys").set_value([2, 0]).run()
-    assert view(app).paint == "c0.1.2:0x50,2x90"
+    assert view(app).edited_row == "c0.1.2:0x50,2x90"
     app.selectbox(key="switch-query").set_value(3).run()
-    assert (view(app).paint, view(app).row) == ("", 3)
+    assert (view(app).edited_row, view(app).row) == ("", 3)
     app.multiselect(key="switch-keys").set_value([4]).run()
-    assert view(app).paint == "c0.1.3:4x50"
+    assert view(app).edited_row == "c0.1.3:4x50"
     app.multiselect(key="switch-keys").set_value([]).run()
-    assert view(app).paint == ""
+    assert view(app).edited_row == ""
 
 
 def test_masked_and_removed_source_tokens(visit: Visit, translator: Translator) -> None:
-    app = open_lab(visit, away="1,2")
+    app = open_lab(visit, removed_tokens="1,2")
     trace = original_trace(translator)
     check_comparison(
         app,
@@ -155,15 +157,15 @@ def test_masked_and_removed_source_tokens(visit: Visit, translator: Translator) 
             translator, TEXT, masked_tokens(trace, [1, 2]), original=original_trace(translator)
         ),
     )
-    app.multiselect(key="switch-away").set_value([2]).run()
-    assert view(app).away == "2"
-    app = open_lab(visit, away="1,2", gone="cut")
+    app.multiselect(key="switch-removed").set_value([2]).run()
+    assert view(app).removed_tokens == "2"
+    app = open_lab(visit, removed_tokens="1,2", removal_method="cut")
     shorter = without_pieces(translator, TEXT, [1, 2])
     check_comparison(
         app, compare(translator, TEXT, altered=shorter, original=original_trace(translator))
     )
     assert list(attention_changes(app)) == ["decoder"]
-    app = open_lab(visit, away="1,2", gone="cut", paint="c0.1.2:1x30")
+    app = open_lab(visit, removed_tokens="1,2", removal_method="cut", edited_row="c0.1.2:1x30")
     assert "it is ignored while tokens are removed" in " ".join(messages(app))
     assert list(attention_changes(app)) == ["decoder"]
 
@@ -186,7 +188,12 @@ def test_activations_of_another_sentence(visit: Visit, translator: Translator) -
 def test_all_changes_at_once_and_the_same_from_python(visit: Visit) -> None:
     site = "decoder.layers.0.ffn_norm.hook_output"
     app = open_lab(
-        visit, off="d0.1", means="mean", away="1", paint="e0.1.0:0x1", patch=f"{site}:1:1"
+        visit,
+        off="d0.1",
+        ablation="mean",
+        removed_tokens="1",
+        edited_row="e0.1.0:0x1",
+        patch=f"{site}:1:1",
     )
     assert not messages(app)
     assert "with a token of the source masked, with an edited row and with" in main_text(app)
@@ -202,13 +209,13 @@ def test_all_changes_at_once_and_the_same_from_python(visit: Visit) -> None:
     ("params", "message"),
     [
         ({"off": "c9.1"}, "This model has no c9.1; it has layers 0 to 1 of heads 0 to 3"),
-        ({"paint": "c0.1.900:0x1"}, "There is no position 900"),
+        ({"edited_row": "c0.1.900:0x1"}, "There is no position 900"),
         (
-            {"paint": "d0.1.1:5x1", "kind": "decoder", "layer": "0", "head": "1"},
+            {"edited_row": "d0.1.1:5x1", "kind": "decoder", "layer": "0", "head": "1"},
             "Query 1 has no key 5; its keys are 0 to 1",
         ),
         ({"other": "the lamp " * 600}, "tokens"),
-        ({"away": "700"}, "There is no position 700"),
+        ({"removed_tokens": "700"}, "There is no position 700"),
         ({"patch": "encoder.nothing:1:1"}, "'encoder.nothing'"),
         ({"off": "<b>"}, "it must be e, d or c and layer.head or a layer"),
         ({"text": " "}, "There is no text to translate"),

@@ -20,7 +20,13 @@ from transformer.ui import state
 from transformer.ui.address import View
 from transformer.ui.pages.attention import Attention
 from transformer.ui.pages.lab import Lab
-from transformer.ui.shell.registry import PAGES, make_view, model_defaults, parse_params
+from transformer.ui.shell.registry import (
+    OLD_NAMES,
+    PAGES,
+    make_view,
+    model_defaults,
+    parse_params,
+)
 from transformer.ui.widgets import following
 
 FILES = {page.view: file for file, page in PAGES.items()}
@@ -93,6 +99,20 @@ def test_an_old_address_sets_fields_of_other_pages(view: View) -> None:
     assert make_view(Attention, values).explorer() == view.explorer()
 
 
+def test_fields_are_read_by_their_old_names() -> None:
+    old_params = {"lab": "switch", "away": "1,2", "gone": "cut", "means": "mean", "less_cross": "3"}
+    view, problems = open_address(FILES[Lab], old_params)
+    assert problems == []
+    assert view == Lab(
+        lab="switch",
+        removed_tokens="1,2",
+        removal_method="cut",
+        ablation="mean",
+        pruned_cross=3,
+    )
+    assert not set(OLD_NAMES) & set(ALL_FIELDS)
+
+
 def test_problems_with_fields_of_other_pages_are_reported() -> None:
     values, problems = parse_params(FILES[Attention], {"off": "x3.2", "d": "8192", "shift": "7"})
     for problem, start in zip(problems, ("off='x3.2'", "d='8192'"), strict=True):
@@ -126,7 +146,7 @@ def test_problems_with_fields_of_other_pages_are_reported() -> None:
         ),
         ({"heads": "3.2,"}, 'layer.head with commas, like "3.2,3.4".'),
         ({"off": "x3.2"}, 'e, d or c and layer.head or a layer, with commas, like "e3.2,c5".'),
-        ({"paint": "c5.1.3:2x0"}, "then keys and weights from 1 to 100, like"),
+        ({"edited_row": "c5.1.3:2x0"}, "then keys and weights from 1 to 100, like"),
         ({"force": "2:x"}, 'a step and a token\'s id, like "2:1234".'),
         ({"view": "head"}, f"must be one of {', '.join(EXPLORER)}."),
     ],

@@ -37,6 +37,7 @@ class Field:
         form: a regular expression for text, and its description for error messages.
         of_model: whether it is meaningless for another model.
         linked: whether links contain it; personal display settings are not linked.
+        old_names: its names in addresses of older versions.
     """
 
     default: int | float | str
@@ -46,6 +47,7 @@ class Field:
     form: tuple[str, str] = ("", "")
     of_model: bool = False
     linked: bool = True
+    old_names: tuple[str, ...] = ()
 
     @property
     def names(self) -> Mapping[str, str]:

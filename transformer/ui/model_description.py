@@ -80,7 +80,7 @@ def describe_model(path: Path) -> ModelDescription:
         languages = None
     task = config.task if isinstance(config, TaskRun) else ""
     if not task and languages:
-        return _of_languages(languages)
+        return _describe_translator(languages)
     if config is None:
         return ModelDescription()
     examples = _examples(config, path.parent)
@@ -93,7 +93,7 @@ def describe_model(path: Path) -> ModelDescription:
     return ModelDescription(task or path.parent.name, examples=examples, placeholder=placeholder)
 
 
-def _of_languages(languages: Languages) -> ModelDescription:
+def _describe_translator(languages: Languages) -> ModelDescription:
     src, tgt = languages
     return ModelDescription(
         kind="" if src == "en" else src,

@@ -62,7 +62,7 @@ class RerunCancellation:
                 f"This took more than {MAX_CPU_SECONDS} seconds of CPU time, the limit for a page; "
                 "use a shorter sentence or fewer options."
             )
-        _ = "turn" in st.session_state
+        _ = "newest_rerun" in st.session_state
 
 
 class NewestRerun:
@@ -97,7 +97,7 @@ def read(model: Model, view: View) -> CachedTrace:
     Raises:
         ValueError: if it is empty, too long, or the options do not fit.
     """
-    newest: NewestRerun = st.session_state.setdefault("turn", NewestRerun())
+    newest: NewestRerun = st.session_state.setdefault("newest_rerun", NewestRerun())
     return _cached(model, view.text, view.decoding(), _weight_sites(model), newest)
 
 
@@ -107,7 +107,7 @@ def greedy(model: Model, text: str, prefix: tuple[int, ...] = ()) -> CachedTrace
     Raises:
         ValueError: see `read`; also if no translation can begin with `prefix`.
     """
-    newest: NewestRerun = st.session_state.setdefault("turn", NewestRerun())
+    newest: NewestRerun = st.session_state.setdefault("newest_rerun", NewestRerun())
     options: dict[str, Any] = {"method": "greedy"}
     if prefix:
         options["prefix"] = prefix

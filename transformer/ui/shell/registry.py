@@ -112,6 +112,13 @@ def path(file: str) -> str:
 
 BY_PATH = {path(file): file for file in PAGES}
 """Files of the pages by path."""
+OLD_NAMES = {
+    old_name: name
+    for page in PAGES.values()
+    for name, field in page.view.fields().items()
+    for old_name in field.old_names
+}
+"""Names of fields in addresses of older versions, and their names now."""
 
 
 def parse_params(file: str, params: Mapping[str, str]) -> tuple[Values, list[str]]:
@@ -124,7 +131,7 @@ def parse_params(file: str, params: Mapping[str, str]) -> tuple[Values, list[str
     values: Values = {View.__name__: {}, view_type.__name__: {}}
     problems: list[str] = []
     for name, text in params.items():
-        name, text = OLD_FIELDS.get(name, {}).get(text, (name, text))
+        name, text = OLD_FIELDS.get(name, {}).get(text, (OLD_NAMES.get(name, name), text))
         owners = owners_of(name, file)
         parsed = []
         for owner in owners:

@@ -54,14 +54,16 @@ ROW_LABELS = {"output": "at the predicting position", "input": "at the reading p
 GRID_MEASURES = {measure.name: measure.label for measure in MEASURES.values()}
 _HEAD_PATTERN, _WEIGHT_PATTERN = r"[edc]\d{1,3}(\.\d{1,3})?", r"\d{1,4}x(100|[1-9]\d?)"
 _NUMBERS_PATTERN = r"(\d{1,4}(,\d{1,4})*)?"
-_PAINT_PATTERN = rf"([edc]\d{{1,3}}\.\d{{1,3}}\.\d{{1,4}}:{_WEIGHT_PATTERN}(,{_WEIGHT_PATTERN})*)?"
+_EDITED_ROW_PATTERN = (
+    rf"([edc]\d{{1,3}}\.\d{{1,3}}\.\d{{1,4}}:{_WEIGHT_PATTERN}(,{_WEIGHT_PATTERN})*)?"
+)
 _LINK_PATTERN = r"\d{1,3}[-p]\d{1,3}"
 HEADS_FORM = (
     rf"({_HEAD_PATTERN}(,{_HEAD_PATTERN})*)?",
     'e, d or c and layer.head or a layer, with commas, like "e3.2,c5"',
 )
-PAINT_FORM = (
-    _PAINT_PATTERN,
+EDITED_ROW_FORM = (
+    _EDITED_ROW_PATTERN,
     'a head, a row, then keys and weights from 1 to 100, like "c5.1.3:0x70,4x30"',
 )
 POSITIONS_FORM = (_NUMBERS_PATTERN, 'positions with commas, like "0,3"')
@@ -85,52 +87,60 @@ class Lab(View):
 
     Attributes:
         lab: the experiment; "" is the first, or "switch" if the address changes heads or tokens.
-        beside: the two measures of one head's cells that are shown side by side.
+        measure_pair: the two measures of one head's cells that are shown side by side.
         against: the id of a candidate of the selected step to contrast its token with; -1 is none.
-        off: heads that are switched off, by kind, layer and head; means: the kind of ablation.
-        paint: a row of one head with attention weights for its keys.
-        away: source tokens that are removed; gone: whether they are masked or cut out.
+        off: heads that are switched off, by kind, layer and head; ablation: how.
+        edited_row: a row of one head with attention weights for its keys.
+        removed_tokens: of the source; removal_method: whether they are masked or cut out.
         patch: a site whose activations at some positions come from the sentence `other`.
-        swept: the kind of activations that activation patching replaces one at a time.
+        patched_activations: the kind that activation patching replaces one at a time.
         blank: whether to set the selected cell or all cells of the head to 0.
-        less_encoder, less_decoder, less_cross: number of pruned heads of each kind; pruned: the
-            pruning order, by importance or random (`seed`).
+        pruned_encoder, pruned_decoder, pruned_cross: number of pruned heads of each kind.
+        pruning_order: by importance or random (`seed`).
         colour: the measure that a grid of all heads shows.
-        dots: what the colours of queries and keys mean; point: the selected query or key.
-        traced: heads whose weights a dataset includes.
+        point_colour: what the colours of queries and keys mean; point: the selected one.
+        dataset_heads: heads whose weights a dataset includes.
         by, to: scores and row of the alignment, as in `alignment.leaderboard`; links: the
             visitor's own gold links.
-        pair: the sentence of a minimal pair, with he or she; silent: whether the heads that look at
-            its pronoun are switched off.
+        pair: the sentence of a minimal pair, with he or she; without_pronoun_heads: whether the
+            heads that attend to its pronoun are switched off.
     """
 
     lab: str = field("", "Experiment", choices={"": "Default", **EXPERIMENTS})
-    beside: str = field("weight-norm", "Side by side", choices=CELL_PAIRS)
+    measure_pair: str = field(
+        "weight-norm", "Side by side", choices=CELL_PAIRS, old_names=("beside",)
+    )
     against: int = field(-1, "Compare with token", bounds=(-1, 2**31 - 1))
     off: str = field(form=HEADS_FORM)
-    means: str = field("zero", "Ablation", choices=ABLATIONS)
-    paint: str = field(form=PAINT_FORM)
-    away: str = field(form=POSITIONS_FORM)
-    gone: str = field("hidden", "Method", choices=REMOVAL_METHODS)
+    ablation: str = field("zero", "Ablation", choices=ABLATIONS, old_names=("means",))
+    edited_row: str = field(form=EDITED_ROW_FORM, old_names=("paint",))
+    removed_tokens: str = field(form=POSITIONS_FORM, old_names=("away",))
+    removal_method: str = field("hidden", "Method", choices=REMOVAL_METHODS, old_names=("gone",))
     patch: str = field(form=PATCH_FORM)
-    swept: str = field("stream", "Patch activations", choices=PATCHED_ACTIVATIONS)
+    patched_activations: str = field(
+        "stream", "Patch activations", choices=PATCHED_ACTIVATIONS, old_names=("swept",)
+    )
     blank: str = field("cell", "Blank", choices=BLANK_SCOPES)
-    less_encoder: int = field(0, bounds=(0, 4096))
-    less_decoder: int = field(0, bounds=(0, 4096))
-    less_cross: int = field(0, bounds=(0, 4096))
-    pruned: str = field("sentence", "Pruning order", choices=PRUNING_ORDERS)
+    pruned_encoder: int = field(0, bounds=(0, 4096), old_names=("less_encoder",))
+    pruned_decoder: int = field(0, bounds=(0, 4096), old_names=("less_decoder",))
+    pruned_cross: int = field(0, bounds=(0, 4096), old_names=("less_cross",))
+    pruning_order: str = field(
+        "sentence", "Pruning order", choices=PRUNING_ORDERS, old_names=("pruned",)
+    )
     colour: str = field("entropy", "Coloured by", choices=GRID_MEASURES)
-    dots: str = field("side", "Coloured by", choices=POINT_COLOURS)
+    point_colour: str = field("side", "Coloured by", choices=POINT_COLOURS, old_names=("dots",))
     point: str = field(form=POINT_FORM)
-    traced: str = field(form=HEADS_FORM)
+    dataset_heads: str = field(form=HEADS_FORM, old_names=("traced",))
     by: str = field("weights", "Scores", choices=SCORE_LABELS)
     to: str = field("output", "Row", choices=ROW_LABELS)
     links: str = field(form=LINKS_FORM)
     pair: str = field(EXAMPLES[0], "Sentence with he or she")
-    silent: int = field(0, "Switch off the heads that attend to the pronoun", bounds=(0, 1))
+    without_pronoun_heads: int = field(
+        0, "Switch off the heads that attend to the pronoun", bounds=(0, 1), old_names=("silent",)
+    )
 
     @property
     def experiment(self) -> str:
         """Return the current experiment, one of `EXPERIMENTS`."""
-        changed = self.off or self.paint or self.away or self.patch
+        changed = self.off or self.edited_row or self.removed_tokens or self.patch
         return self.lab or ("switch" if changed else next(iter(EXPERIMENTS)))

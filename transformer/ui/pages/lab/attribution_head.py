@@ -148,12 +148,12 @@ def show(model: Model, cached_trace: CachedTrace, trace: Trace) -> None:
     st.header("One head")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         controls.head(model, cached_trace)
-        st.selectbox(width=250, **state.bound_choice("beside"))
+        st.selectbox(width=250, **state.bound_choice("measure_pair"))
     view = state.view(Lab)
     kind, layer, head = view.kind, view.layer, view.head
     weight_gradients = _cached_gradients(model, trace)
     values = contribution(model.translator.model, trace, kind, layer, head, weight_gradients)
-    left_measure, right_measure = state.view(Lab).beside.split("-")
+    left_measure, right_measure = state.view(Lab).measure_pair.split("-")
     _tables(model, trace, values, (left_measure, right_measure))
     for name, column in zip((left_measure, right_measure), st.columns(2, gap="large"), strict=True):
         with column:
@@ -228,7 +228,7 @@ def _largest_disagreement(model: Model, trace: Trace) -> None:
             "kind": kind,
             "layer": int(layer),
             "head": int(head),
-            "beside": "weight-norm",
+            "measure_pair": "weight-norm",
             "row": -1,
             "column": -1,
         },

@@ -137,8 +137,8 @@ def _head_choice(model: Model) -> str:
             names[layer_code] = f"{label}, {display_names.layer(layer)}, all heads"
             for head in range(model.n_heads):
                 names[f"{layer_code}.{head}"] = f"{label}, {display_names.head(layer, head)}"
-    selected = [code for code in state.view(Lab).traced.split(",") if code in names]
-    state.set_fields(traced=",".join(selected))
+    selected = [code for code in state.view(Lab).dataset_heads.split(",") if code in names]
+    state.set_fields(dataset_heads=",".join(selected))
     st.multiselect(
         "Include attention weights of",
         list(names),
@@ -146,9 +146,13 @@ def _head_choice(model: Model) -> str:
         placeholder="None: tables only",
         help=f"Up to {MAX_PAGE_BYTES / 1e6:.0f} MB of weights: about 300 sentences of 25 tokens "
         "for all heads of the checkpoint en-fr. Measures always cover all heads.",
-        **controlled("traced", selected, lambda chosen: state.change(traced=",".join(chosen))),
+        **controlled(
+            "dataset_heads",
+            selected,
+            lambda codes: state.change(dataset_heads=",".join(codes)),
+        ),
     )
-    return state.view(Lab).traced
+    return state.view(Lab).dataset_heads
 
 
 def _download(

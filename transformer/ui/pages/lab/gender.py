@@ -50,7 +50,7 @@ def show(model: Model) -> None:
         _translations(pair)
         heads = _pronoun_heads(model, pair)
         _heads(pair, heads, from_figures=_has_heads(model))
-        if state.view(Lab).silent:
+        if state.view(Lab).without_pronoun_heads:
             _without_heads(model, pair, heads)
         _code(model)
     gender_figures.show(model)
@@ -246,12 +246,12 @@ def _heads(pair: MinimalPair, heads: Sequence[Head], *, from_figures: bool) -> N
         ["Head", "Weight on he", "Weight on she", "Weight on a word next to it"],
         [[cell.replace("nan%", "–") for cell in row] for row in rows],
     )
-    silent = bool(state.view(Lab).silent)
+    is_off = bool(state.view(Lab).without_pronoun_heads)
     frame.state_button(
-        "Switch these heads on" if silent else "Switch these heads off",
-        "toggle_on" if silent else "toggle_off",
-        {"silent": int(not silent)},
-        type="secondary" if silent else "primary",
+        "Switch these heads on" if is_off else "Switch these heads off",
+        "toggle_on" if is_off else "toggle_off",
+        {"without_pronoun_heads": int(not is_off)},
+        type="secondary" if is_off else "primary",
     )
 
 

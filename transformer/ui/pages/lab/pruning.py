@@ -55,12 +55,12 @@ def show(model: Model, corpus: Corpus, importance: pd.DataFrame) -> None:
 
 def _order(importance: pd.DataFrame) -> list[Head]:
     view = state.view(Lab)
-    measure = "position_normalised" if view.pruned == "position" else "normalised"
+    measure = "position_normalised" if view.pruning_order == "position" else "normalised"
     ascending = importance.sort_values(measure, kind="stable")
     order: list[Head] = list(
         ascending[["kind", "layer", "head"]].itertuples(index=False, name=None)
     )
-    return random_order(sorted(order), view.seed) if view.pruned == "random" else order
+    return random_order(sorted(order), view.seed) if view.pruning_order == "random" else order
 
 
 def _find_change_buttons(model: Model, order: Sequence[Head]) -> None:
@@ -93,27 +93,27 @@ def _prune_until_change(model: Model, order: Sequence[Head], kind: str) -> None:
         return _translated(model, text, tuple(budgeted(order, {kind: n_pruned})), max_len).text
 
     pruned = first_change(translate, n_heads, model.n_heads)
-    fields = {f"less_{other_kind}": 0 for other_kind in KINDS}
-    state.change(**{**fields, f"less_{kind}": n_heads if pruned is None else pruned})
+    fields = {f"pruned_{other_kind}": 0 for other_kind in KINDS}
+    state.change(**{**fields, f"pruned_{kind}": n_heads if pruned is None else pruned})
 
 
 def _pruning_controls(model: Model, order: Sequence[Head]) -> list[Head]:
     """Draw the sliders and the pruning order. Return the pruned heads."""
     n_heads = model.n_layers * model.n_heads
-    names = [f"less_{kind}" for kind in KINDS]
+    names = [f"pruned_{kind}" for kind in KINDS]
     for name in names:
         if getattr(state.view(Lab), name) > n_heads:
             state.set_fields(**{name: n_heads})
     for (kind, label), column in zip(KINDS.items(), st.columns(3), strict=True):
-        column.slider(f"{label}: heads pruned", 0, n_heads, **state.bound(f"less_{kind}"))
+        column.slider(f"{label}: heads pruned", 0, n_heads, **state.bound(f"pruned_{kind}"))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         controls.button_row(
-            "pruned",
+            "pruning_order",
             help="Importance by gradient, normalised within each layer as in the paper: with one "
             "gate per sentence (its equation) or per position (its code).",
         )
         view = state.view(Lab)
-        if view.pruned == "random":
+        if view.pruning_order == "random":
             frame.state_button("New random order", "casino", {"seed": view.seed + 1})
         frame.state_button(
             "Restore all heads",
@@ -121,7 +121,7 @@ def _pruning_controls(model: Model, order: Sequence[Head]) -> list[Head]:
             dict.fromkeys(names, 0),
             disabled=not any(getattr(view, name) for name in names),
         )
-    return budgeted(order, {kind: getattr(view, f"less_{kind}") for kind in KINDS})
+    return budgeted(order, {kind: getattr(view, f"pruned_{kind}") for kind in KINDS})
 
 
 def _sentence_result(model: Model, heads: Sequence[Head]) -> None:
@@ -147,7 +147,7 @@ def _sentence_result(model: Model, heads: Sequence[Head]) -> None:
     frame.state_button(
         "Show what changed",
         "toggle_off",
-        {"lab": "switch", "off": head_codes(heads), "means": "zero"},
+        {"lab": "switch", "off": head_codes(heads), "ablation": "zero"},
         disabled=not heads,
         help="Opens “Switch off heads” with the same heads.",
     )
@@ -174,7 +174,7 @@ def _corpus_result(model: Model, corpus: Corpus, heads: Sequence[Head]) -> None:
         return
     sample, codes = evenly_spaced(corpus, LIVE_SENTENCES), head_codes(heads)
     newest: trace_cache.NewestRerun = st.session_state.setdefault(
-        "prune-turn", trace_cache.NewestRerun()
+        "newest_pruning", trace_cache.NewestRerun()
     )
     number = newest.next_number()
     with newest.lock:
@@ -231,7 +231,7 @@ def curves(model: Model, corpus: Corpus) -> None:
     table = pd.DataFrame(report["table"])
     highest = float(table["high"].max())
     for (kind, label), column in zip(KINDS.items(), st.columns(3), strict=True):
-        slider_value = getattr(state.view(Lab), f"less_{kind}")
+        slider_value = getattr(state.view(Lab), f"pruned_{kind}")
         rows = table[table["kind"] == kind]
         rows = rows.assign(order=rows["order"].map(ORDER_NAMES))
         figure = _curve(model, sample, kind, slider_value, highest, dark(), rows)

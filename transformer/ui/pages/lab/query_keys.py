@@ -51,7 +51,7 @@ def show(model: Model) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         controls.button_row("kind")
         controls.layer_and_head(model)
-        controls.button_row("dots")
+        controls.button_row("point_colour")
     if model.translator.model.config.score == "additive":
         st.info(
             "This model scores by v·tanh(q + k), which distances cannot show. Choose a model whose "
@@ -151,7 +151,7 @@ def _token(result: dict[str, Any], map_point: MapPoint) -> str:
 def _group(result: dict[str, Any], map_point: MapPoint) -> str:
     """Return the legend entry of a point's colour."""
     side, number, position = map_point
-    colour_by, token = state.view(Lab).dots, _token(result, map_point)
+    colour_by, token = state.view(Lab).point_colour, _token(result, map_point)
     if colour_by == "side":
         return side
     if colour_by == "position":

@@ -138,12 +138,12 @@ def _computation(model: Model, view: Lab) -> Computation:
 def _draw(model: Model, sweep: PatchingSweep, clean: str, corrupted: str) -> None:
     view = state.view(Lab)
     _predictions(sweep)
-    controls.button_row("swept")
-    st.caption(HELP[view.swept])
-    if view.swept == "heads":
+    controls.button_row("patched_activations")
+    st.caption(HELP[view.patched_activations])
+    if view.patched_activations == "heads":
         _heads(sweep)
     else:
-        _maps(sweep, view.swept)
+        _maps(sweep, view.patched_activations)
     st.caption(
         "0, the background colour: no effect. 1, blue: the prediction of the clean sentence is "
         "fully restored. Orange, below 0: the prediction moves further away from it."

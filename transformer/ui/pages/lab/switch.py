@@ -84,13 +84,14 @@ def _heads(cached_trace: CachedTrace) -> None:
     switch_results.switchboard(key="switchboard", data=data, on_choice_change=_store_switches)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         controls.button_row(
-            "means",
+            "ablation",
             help="**Zero ablation**: the output of the head is 0. **Uniform attention**: it "
             "attends to all tokens equally. **Mean ablation**: its output is its mean over the "
             "examples above.",
         )
         defaults = Lab()
-        changes = {name: getattr(defaults, name) for name in ("off", "paint", "away", "patch")}
+        names = "off", "edited_row", "removed_tokens", "patch"
+        changes = {name: getattr(defaults, name) for name in names}
         frame.state_button(
             "Restore everything",
             "undo",
@@ -137,7 +138,7 @@ def _suggestions(model: Model, cached_trace: CachedTrace) -> None:
 
 def _switch_off_fewest(model: Model) -> None:
     """Switch off the fewest heads that change the translation, else all cross-attention heads."""
-    state.change(off=_fewest_heads(model, state.view(Lab).text), means="zero")
+    state.change(off=_fewest_heads(model, state.view(Lab).text), ablation="zero")
 
 
 @cached("Searching for important heads …")

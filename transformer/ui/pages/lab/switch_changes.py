@@ -45,7 +45,7 @@ class EditedRow:
     weights: Mapping[int, int]
 
     def code(self) -> str:
-        """Return the value of the address field `paint`, like "c5.1.3:0x70,4x30"."""
+        """Return the value of the address field `edited_row`, like "c5.1.3:0x70,4x30"."""
         kind, layer, head = self.head
         keys = ",".join(f"{key}x{weight}" for key, weight in sorted(self.weights.items()))
         return f"{LETTERS[kind]}{layer}.{head}.{self.query}:{keys}"
@@ -74,22 +74,22 @@ class Patch:
         )
 
 
-def parse_row(paint: str) -> EditedRow | None:
-    """Parse the address field `paint`; None if it is empty."""
-    if not paint:
+def parse_row(code: str) -> EditedRow | None:
+    """Parse the address field `edited_row`; None if it is empty."""
+    if not code:
         return None
-    head_code, keys = paint.split(":")
+    head_code, keys = code.split(":")
     layer, head, query = map(int, head_code[1:].split("."))
     cells = (cell.split("x") for cell in keys.split(","))
     weights = {int(key): int(weight) for key, weight in cells}
     return EditedRow((_KINDS[head_code[0]], layer, head), query, weights)
 
 
-def parse_patch(patch: str) -> Patch | None:
+def parse_patch(code: str) -> Patch | None:
     """Parse the address field `patch`; None if it is empty."""
-    if not patch:
+    if not code:
         return None
-    site, positions, donor_positions = patch.split(":")
+    site, positions, donor_positions = code.split(":")
     return Patch(site, parse_positions(positions), parse_positions(donor_positions))
 
 
@@ -176,10 +176,10 @@ def _add_ablation(plan: Plan, model: Model, cached_trace: CachedTrace, view: Lab
     plan.heads = heads
     config = model.translator.model.config
     head_count = "this head" if len(heads) == 1 else f"these {len(heads)} heads"
-    if view.means == "zero":
+    if view.ablation == "zero":
         plan.descriptions.append(f"without {head_count}")
         plan.add(switched_off(config, heads), "switched_off", f"switched_off(config, {heads})")
-    elif view.means == "uniform":
+    elif view.ablation == "uniform":
         plan.descriptions.append(f"with {head_count} attending uniformly")
         plan.add(uniform(config, heads), "uniform", f"uniform(config, {heads})")
     else:
@@ -199,12 +199,12 @@ def _example_traces(model: Model, texts: tuple[str, ...]) -> list[Trace]:
 
 
 def _add_removal(plan: Plan, model: Model, cached_trace: CachedTrace, view: Lab) -> None:
-    removed = list(parse_positions(view.away))
+    removed = list(parse_positions(view.removed_tokens))
     if not removed:
         return
     trace = cached_trace.trace
     tokens = "a token" if len(removed) == 1 else f"{len(removed)} tokens"
-    if view.gone == "cut":
+    if view.removal_method == "cut":
         plan.text = without_pieces(model.translator, trace.source, removed)
         plan.descriptions.append(f"with {tokens} of the source removed")
         plan.imports.add("without_pieces")
@@ -215,7 +215,7 @@ def _add_removal(plan: Plan, model: Model, cached_trace: CachedTrace, view: Lab)
 
 
 def _add_row(plan: Plan, model: Model, cached_trace: CachedTrace, view: Lab) -> None:
-    row = parse_row(view.paint)
+    row = parse_row(view.edited_row)
     if row is None:
         return
     _require_full_sentence(plan, "An edited row")
@@ -276,8 +276,10 @@ def cached_comparison(model: Model, cached_trace: CachedTrace, view: Lab, plan: 
         ValueError: see `comparison.compare`.
     """
     options = view.decoding()
-    changes = (view.off, view.means, view.away, view.gone, view.paint, view.patch, view.other)
-    key = ("altered", model.hash, view.text, *sorted(options.items()), *changes)
+    key = (
+        *("altered", model.hash, view.text, *sorted(options.items()), view.off, view.ablation),
+        *(view.removed_tokens, view.removal_method, view.edited_row, view.patch, view.other),
+    )
 
     def make() -> CachedComparison:
         # Forced decoding does not search.
@@ -294,7 +296,7 @@ def cached_comparison(model: Model, cached_trace: CachedTrace, view: Lab, plan: 
         )
 
     newest: trace_cache.NewestRerun = st.session_state.setdefault(
-        "turn-altered", trace_cache.NewestRerun()
+        "newest_comparison", trace_cache.NewestRerun()
     )
     cached_value = trace_cache.get_or_make(key, make, newest)
     assert isinstance(cached_value, CachedComparison)

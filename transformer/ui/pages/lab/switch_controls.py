@@ -22,7 +22,7 @@ from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.widgets import controls, display_names, frame
 
 REMOVED_KEY, SITE_KEY, POSITIONS_KEY, DONOR_POSITIONS_KEY = (
-    "switch-away",
+    "switch-removed",
     "switch-site",
     "switch-here",
     "switch-there",
@@ -33,7 +33,7 @@ def more_changes(model: Model, cached_trace: CachedTrace) -> None:
     """Draw two expanders whose widgets are bound to the address."""
     view = state.view(Lab)
     left, right = st.columns(2)
-    with left.expander("Remove source tokens", expanded=bool(view.away)):
+    with left.expander("Remove source tokens", expanded=bool(view.removed_tokens)):
         _removal_controls(cached_trace.trace)
     with right.expander("Patch activations from another sentence", expanded=bool(view.patch)):
         _patch_controls(model, cached_trace)
@@ -42,15 +42,16 @@ def more_changes(model: Model, cached_trace: CachedTrace) -> None:
 def _removal_controls(trace: Trace) -> None:
     view = state.view(Lab)
     tokens = trace.src_tokens
-    selected = [position for position in parse_positions(view.away) if position < len(tokens) - 1]
+    removed = parse_positions(view.removed_tokens)
+    selected = [position for position in removed if position < len(tokens) - 1]
     _token_choice(
         "Source tokens",
         tokens[:-1],
         selected,
         REMOVED_KEY,
-        lambda: state.change(away=positions_code(sorted(st.session_state[REMOVED_KEY]))),
+        lambda: state.change(removed_tokens=positions_code(sorted(st.session_state[REMOVED_KEY]))),
     )
-    controls.button_row("gone", labelled=False)
+    controls.button_row("removal_method", labelled=False)
 
 
 def _patch_controls(model: Model, cached_trace: CachedTrace) -> None:

@@ -74,7 +74,7 @@ def _before_after(model: Model, trace: Trace, comparison: Comparison, head: Head
 
 def _edit_row(trace: Trace, plan: Plan, head: Head, effect: str) -> None:
     """Draw the widgets that edit one row of the head: its keys and their weights."""
-    edited_row = parse_row(state.view(Lab).paint)
+    edited_row = parse_row(state.view(Lab).edited_row)
     kind, layer, number = head
     with st.expander("Edit a row of weights", expanded=edited_row is not None):
         if edited_row is not None and edited_row.head != head:
@@ -97,7 +97,7 @@ def _edit_row(trace: Trace, plan: Plan, head: Head, effect: str) -> None:
             st.caption("This head is switched off, so the edited row has no effect.")
         if effect:
             st.markdown(effect)
-        frame.state_button("Undo this edit", "undo", {"paint": ""})
+        frame.state_button("Undo this edit", "undo", {"edited_row": ""})
 
 
 def _row_choice(trace: Trace, kind: str, current: EditedRow | None) -> int:
@@ -114,7 +114,7 @@ def _row_choice(trace: Trace, kind: str, current: EditedRow | None) -> int:
     binding = controlled(
         QUERY_KEY,
         min(query, len(rows) - 1),
-        lambda position: state.change(row=position, column=-1, paint=""),
+        lambda position: state.change(row=position, column=-1, edited_row=""),
     )
     row: int = st.selectbox("Row of", range(len(rows)), format_func=label, width=340, **binding)
     return row
@@ -154,8 +154,8 @@ def _store_row(head: Head) -> None:
     """Store the widgets' values in the address; a new key gets 50. A callback."""
     session = st.session_state
     weights = {key: int(session.get(_slider(key), 50)) for key in session[KEYS_KEY]}
-    paint = EditedRow(head, session[QUERY_KEY], weights).code() if weights else ""
-    state.change(paint=paint, row=session[QUERY_KEY])
+    code = EditedRow(head, session[QUERY_KEY], weights).code() if weights else ""
+    state.change(edited_row=code, row=session[QUERY_KEY])
 
 
 def _preview(keys: Sequence[str], before: Numbers, weights: Mapping[int, int]) -> None:
@@ -313,8 +313,8 @@ def _rank_comparison(
     st.caption(
         "One cell is blanked at a time, in one sentence. Effects that other heads compensate for, "
         "and cells that matter only together, are not measured. A low number therefore does not "
-        "mean that the head is useless. Effects are ranked by size. Blanking after Kobayashi et "
-        "al. 2020; the question after Jain & Wallace 2019 and Wiegreffe & Pinter 2019."
+        "mean that the head is useless. Effects are ranked by size. Blanking follows Kobayashi "
+        "et al. 2020; the question is from Jain & Wallace 2019 and Wiegreffe & Pinter 2019."
     )
     _exports(model, trace, cells)
 

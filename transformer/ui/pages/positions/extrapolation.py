@@ -198,22 +198,28 @@ def _later_positions_computation(model: Model) -> Computation:
 
 def _later_positions_chart(result: dict[str, Any]) -> None:
     moved = zip(START_POSITIONS, result["moved"], strict=True)
-    moved_losses = {start: value for start, value in moved if not isinstance(value, str)}
+    moved_log_probs = {start: value for start, value in moved if not isinstance(value, str)}
     pairs = zip(result["joined"], result["apart"], strict=True)
-    joined_losses = [(*value, separate) for value, separate in pairs if not isinstance(value, str)]
+    joined_log_probs = [
+        (*value, separate) for value, separate in pairs if not isinstance(value, str)
+    ]
     chart(
         lines(
             [
-                Curve("moved", [start + 1 for start in moved_losses], list(moved_losses.values())),
+                Curve(
+                    "moved",
+                    [start + 1 for start in moved_log_probs],
+                    list(moved_log_probs.values()),
+                ),
                 Curve(
                     "joined",
-                    [value[0] for value in joined_losses],
-                    [value[1] for value in joined_losses],
+                    [value[0] for value in joined_log_probs],
+                    [value[1] for value in joined_log_probs],
                 ),
                 Curve(
                     "the joined sentences separately",
-                    [value[0] for value in joined_losses],
-                    [value[2] for value in joined_losses],
+                    [value[0] for value in joined_log_probs],
+                    [value[2] for value in joined_log_probs],
                 ),
             ],
             x_title="first position (moved), number of source tokens (joined)",
@@ -226,14 +232,14 @@ def _later_positions_chart(result: dict[str, Any]) -> None:
     values = [*result["moved"], *result["joined"]]
     for message in dict.fromkeys(value for value in values if isinstance(value, str)):
         st.markdown(f"At later positions the model reports: “{frame.plain(message)}”")
-    if len(moved_losses) < 2 or not joined_losses:
+    if len(moved_log_probs) < 2 or not joined_log_probs:
         return
-    last = max(moved_losses)
+    last = max(moved_log_probs)
     st.markdown(
-        f"Loss per token: **{-moved_losses[0]:.2f}** nats in the original position, "
-        f"**{-moved_losses[last]:.2f}** moved by {last} positions. Joined to "
-        f"{joined_losses[-1][0]} tokens: **{-joined_losses[-1][1]:.2f}**; the same sentences "
-        f"separately: {-joined_losses[-1][2]:.2f}."
+        f"Loss per token: **{-moved_log_probs[0]:.2f}** nats in the original position, "
+        f"**{-moved_log_probs[last]:.2f}** moved by {last} positions. Joined to "
+        f"{joined_log_probs[-1][0]} tokens: **{-joined_log_probs[-1][1]:.2f}**; the same sentences "
+        f"separately: {-joined_log_probs[-1][2]:.2f}."
     )
     st.caption(
         "A model that used only distances would give a horizontal line for moved sentences. Joined "

@@ -322,7 +322,7 @@ def distance_figures(table: pd.DataFrame, entries: Sequence[str], name: str) -> 
     st.caption(
         "Reach: L·(k−1)/2 positions for L layers with a kernel of k, L·(r−1)/2 for a "
         "neighbourhood of r, and m^L − 1 with dilations 1, m, m² … where m = (k+1)/2. "
-        f"Beyond it a layer can only guess: one of {round(1 / chance)} letters, "
+        f"Beyond it a layer can only guess one of {round(1 / chance)} letters; chance is "
         f"{100 * chance:.1f} %. Shaded: from the worst seed to the best."
     )
     tables.csv(
