@@ -4,7 +4,7 @@
 
 All engines decode 20 tokens per sentence, from ids to ids, with d_model 256, 6+6 layers, 8 heads,
 d_ff 1024 and 8,000 tokens. Ours uses the checkpoint's weights, keeps the candidates of every step
-and verifies drafts; the others have random weights, which take the same time. The engines
+and verifies draft tokens; the others have random weights, which take the same time. The engines
 take turns in each round, so that other work on the machine affects all.
 
 Each engine runs in two processes, with one thread and with all, because two thread pools in one
@@ -237,7 +237,7 @@ def text_to_trace(translator: Translator, rounds: int) -> str:
 
 
 def model_and_sources(checkpoint: Path) -> tuple[Transformer, list[list[int]], Translator | None]:
-    """Return the checkpoint's model and sources, or random ones of the same shape without it."""
+    """Return the checkpoint's model and sources; random ones if the folder does not exist."""
     if checkpoint.is_dir():
         translator = Translator.load(checkpoint, "cpu")
         sources = [translator.vocabulary.encode(text) for text in SENTENCES]

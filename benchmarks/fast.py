@@ -33,7 +33,7 @@ WORKLOADS = {
     "32, beam size 4": (32, Decoding(beam_size=4)),
 }
 Change = Callable[[SequenceDecoder], AbstractContextManager[object]]
-ALL = "all parts"
+ALL_PARTS = "all parts"
 
 
 def without_drafts(decoder: SequenceDecoder) -> AbstractContextManager[object]:
@@ -44,7 +44,7 @@ def without_onednn(decoder: SequenceDecoder) -> AbstractContextManager[object]:
     return mock.patch.object(products, "onednn_is_faster", return_value=False)
 
 
-def without_columns(decoder: SequenceDecoder) -> AbstractContextManager[object]:
+def without_column_layout(decoder: SequenceDecoder) -> AbstractContextManager[object]:
     return mock.patch.object(weights, "COLUMN_LAYOUT_ROWS", range(0))
 
 
@@ -58,10 +58,10 @@ def plain_decoder(decoder: SequenceDecoder) -> Iterator[None]:
 
 
 VARIANTS: dict[str, Change] = {
-    ALL: lambda decoder: nullcontext(),
+    ALL_PARTS: lambda decoder: nullcontext(),
     "without 8-bit drafts": without_drafts,
     "without oneDNN's products": without_onednn,
-    "without the column layout": without_columns,
+    "without the column layout": without_column_layout,
     "plain decoder": plain_decoder,
 }
 
@@ -85,14 +85,14 @@ def main() -> None:
                 )
         for workload in ("32 sentences", "32, beam size 4"):
             batch = [sources[(number + 1 + row) % len(sources)] for row in range(32)]
-            key, change = ("bfloat16 if faster", workload), VARIANTS[ALL]
+            key, change = ("bfloat16 if faster", workload), VARIANTS[ALL_PARTS]
             decode_once(best, key, decoders["auto"], change, batch, WORKLOADS[workload][1], number)
     print(f"{'milliseconds':<32}" + "".join(f"{workload:>20}" for workload in WORKLOADS))
     for variant in [*VARIANTS, "bfloat16 if faster"]:
         cells = []
         for workload in WORKLOADS:
             seconds = best.get((variant, workload))
-            ratio = "" if seconds is None else f"{seconds / best[ALL, workload]:.2f}×"
+            ratio = "" if seconds is None else f"{seconds / best[ALL_PARTS, workload]:.2f}×"
             cells.append("" if seconds is None else f"{1000 * seconds:.1f} ({ratio})")
         print(f"{variant:<32}" + "".join(f"{cell:>20}" for cell in cells))
 

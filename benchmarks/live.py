@@ -58,8 +58,8 @@ def row(name: str, results: list[dict[str, Any]]) -> str:
     label = "nn.Transformer, reverse" if name == "peer" else f"ours, {name}"
     goal = GOALS.get(name, GOALS["reverse"])
     details = ", ".join(
-        f"{run['seconds']:.1f} s ({run['busy']:.1f} s of CPU time; step {run['step']}, "
-        f"at the end {run['last']:.1%})"
+        f"{run['seconds']:.1f} s ({run['cpu_seconds']:.1f} s of CPU time; step {run['step']}, "
+        f"at the end {run['final_accuracy']:.1%})"
         for run in results
     )
     return f"{label:<28} {goal:6.0%} {median(run['seconds'] for run in results):6.1f} s   {details}"
@@ -84,8 +84,8 @@ def run_ours(task: str, seed: int) -> dict[str, Any]:
     return {
         "seconds": goal_evaluations[0]["elapsed"] if goal_evaluations else NEVER,
         "step": goal_step,
-        "last": evaluations[-1]["sequence_accuracy"],
-        "busy": cpu_seconds * (goal_step or NEVER) / evaluations[-1]["step"],
+        "final_accuracy": evaluations[-1]["sequence_accuracy"],
+        "cpu_seconds": cpu_seconds * (goal_step or NEVER) / evaluations[-1]["step"],
     }
 
 
@@ -125,7 +125,7 @@ def run_peer(seed: int) -> dict[str, Any]:
             padding = held_out.tgt_out == shape.pad_id
             return float(((predictions == held_out.tgt_out) | padding).all(1).float().mean())
 
-        result: dict[str, Any] = {"seconds": NEVER, "step": 0, "last": 0.0}
+        result: dict[str, Any] = {"seconds": NEVER, "step": 0, "final_accuracy": 0.0}
         start, step, epoch = time.perf_counter(), 0, 0
         cpu_start = time.process_time()
         while step < config.steps:
@@ -151,14 +151,17 @@ def run_peer(seed: int) -> dict[str, Any]:
                 adam.step()
                 step += 1
                 if step % (config.steps // 40) == 0 and result["seconds"] == NEVER:
-                    result["last"] = accuracy()
-                    if result["last"] >= GOALS["reverse"]:
+                    result["final_accuracy"] = accuracy()
+                    if result["final_accuracy"] >= GOALS["reverse"]:
                         result |= {"seconds": time.perf_counter() - start, "step": step}
                 if step == config.steps:
                     break
             epoch += 1
         cpu_seconds = time.process_time() - cpu_start
-        return result | {"last": accuracy(), "busy": cpu_seconds * result["step"] / config.steps}
+        return result | {
+            "final_accuracy": accuracy(),
+            "cpu_seconds": cpu_seconds * result["step"] / config.steps,
+        }
 
 
 if __name__ == "__main__":

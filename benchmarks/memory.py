@@ -3,9 +3,9 @@
     python -m benchmarks.memory [--visits 50 500]
     python -m benchmarks.memory --at-once 8 [--visits 32 128]
 
-Opens one page after another in new sessions, each with a new sentence and all parts of each page in
-turn, and prints the resident memory after each of these numbers of visits. Caches are bounded, so
-the last value should differ from the first by at most a tenth.
+Opens one page or view after another, each in a new session with a new sentence, and prints the
+resident memory after each of these numbers of visits. Caches are bounded, so the last value should
+differ from the first by at most a tenth.
 
 Without `--at-once` all visits run in this process, one after another. With it, that many visitors
 at a time use a server. Each script thread then has its own memory arena, and memory grows much more

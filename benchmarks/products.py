@@ -1,7 +1,7 @@
 """The float32 matrix products of a translation: a lower bound for the time of any decoding that
 returns the same tokens as float32, with or without drafts.
 
-Each product uses torch's library or oneDNN, the faster of the two for its shape.
+Each product uses torch's default routine or oneDNN, whichever is faster for its shape.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def products_alone(
         x = torch.ones(rows, weight.shape[1])
         shape = (rows, *weight.shape)
         if shape not in fastest:
-            fastest[shape] = _faster(x, weight)
+            fastest[shape] = _faster_product(x, weight)
         products.append((fastest[shape], x, weight))
     return torch.inference_mode()(lambda: [product(x, weight) for product, x, weight in products])
 
@@ -66,7 +66,7 @@ def _ffn(layer: Any) -> list[Tensor]:
 
 
 @torch.inference_mode()
-def _faster(x: Tensor, weight: Tensor) -> Product:
+def _faster_product(x: Tensor, weight: Tensor) -> Product:
     best: dict[Product, float] = {}
     for product in (torch.nn.functional.linear, _onednn):
         for _ in range(TRIALS):

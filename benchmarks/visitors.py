@@ -101,7 +101,7 @@ def move_a_slider(address: str) -> list[float]:
 
 
 def visit_at_once(visit: Callable[[str], list[float]], address: str) -> list[float]:
-    """Call `visit` for all reading visitors at the same time; return all their times."""
+    """Call `visit` for all visitors of pages at the same time; return all their times."""
     with ThreadPoolExecutor(N_PAGE_VISITORS) as pool:
         return [ms for times in pool.map(visit, [address] * N_PAGE_VISITORS) for ms in times]
 

@@ -96,7 +96,9 @@ def print_report(report: GenderReport) -> None:
     if effect is None:
         print("too few pairs with an article to measure heads")
         return
-    print(f"heads that look at the pronoun, {effect.pairs} pairs; layers and heads from 1")
+    print(
+        f"heads that attend to the pronoun, {effect.pairs} pairs; layers and heads counted from 1"
+    )
     for head in effect.heads:
         print(
             f"  {head.kind} {head.layer + 1}.{head.head + 1}: weight {head.weight:.3f}, next to it "

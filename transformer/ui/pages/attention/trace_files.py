@@ -174,7 +174,7 @@ def read_trace_file(content: bytes, upload_name: str) -> CachedTrace:
 
 
 def _switch_trace(trace: str) -> None:
-    """Show this trace, or the checkpoint for "", without a selected head: it would be another one."""
+    """Show this trace, or the checkpoint for "", with no head selected, as heads differ."""
     cleared: dict[str, Any] = {
         "layer": -1,
         "head": -1,
