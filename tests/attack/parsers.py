@@ -141,7 +141,9 @@ def traces(rng: random.Random, folder: Path) -> None:
         check_message(error)
         return
     assert "/" not in trace_file.model
-    assert explorer_data([trace_file.side], {}, [*trace_file.side.layers(range(2))])
+    assert explorer_data(
+        [trace_file.explorer_data], {}, [*trace_file.explorer_data.layers(range(2))]
+    )
     assert head_notices(trace_file) is not None
 
 

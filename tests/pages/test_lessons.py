@@ -61,7 +61,7 @@ def guess(app: AppTest, name: str, number: int) -> None:
 def test_a_guess_comes_before_the_answer_with_its_explanation(visit: Visit, name: str) -> None:
     lesson, prepared = BY_NAME[name], ready(name)
     if prepared.question is None:
-        pytest.skip(f"no model here shows it: {prepared.missing}")
+        pytest.skip(f"no model here shows it: {prepared.reason}")
     app = shipped(visit, name)
     assert messages(app) == []
     assert app.title[0].value == "Lessons"
@@ -104,7 +104,7 @@ def test_a_right_guess_is_confirmed_and_counted(visit: Visit) -> None:
 def test_an_answer_on_the_page_can_be_checked_twice_but_counts_once(visit: Visit) -> None:
     prepared = ready("back")
     if prepared.question is None:
-        pytest.skip(f"no model here shows it: {prepared.missing}")
+        pytest.skip(f"no model here shows it: {prepared.reason}")
     app = shipped(visit, "back", "pages/attention.py")
     assert app.title[0].value == "Attention"
     assert all(getattr(view(app), k) == v for k, v in prepared.question.start_fields.items())
@@ -125,7 +125,7 @@ def test_an_answer_on_the_page_can_be_checked_twice_but_counts_once(visit: Visit
 def test_giving_up_shows_an_answer(visit: Visit) -> None:
     prepared = ready("off")
     if prepared.question is None:
-        pytest.skip(f"no model here shows it: {prepared.missing}")
+        pytest.skip(f"no model here shows it: {prepared.reason}")
     app = shipped(visit, "off", "pages/lab.py")
     app.button("show-off").click().run()
     assert view(app).off == prepared.question.answer_fields["off"] != ""

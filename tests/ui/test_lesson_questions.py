@@ -320,17 +320,17 @@ def test_the_selected_checkpoint_is_preferred_if_it_shows_the_lesson(
     # The default model is not part of the address.
     assert prepared(lesson, AvailableModels(folders, "en-fr")).model_name == ""
     fallback = prepared(BY_NAME["umbrella"], AvailableModels(folders, "tiny"))  # an untrained model
-    assert fallback.missing
+    assert fallback.reason
     assert fallback.question is None or (
         fallback.model is not None and fallback.model.name == "en-fr"
     )
     unavailable = prepared(BY_NAME["reverse"], AvailableModels(folders, ""))
     assert unavailable.question is None
-    assert "no model here" in unavailable.missing
+    assert "no available model" in unavailable.reason
 
 
 def test_questions_fit_any_model(checkpoints: Path) -> None:
     for lesson in LESSONS:
         result = prepared(lesson, AvailableModels({"tiny": checkpoints / "tiny"}, "tiny"))
         assert (result.question is None) == (result.model is None)
-        assert result.question is not None or result.missing
+        assert result.question is not None or result.reason

@@ -26,7 +26,7 @@ MAX_BYTES = 64_000_000
 """Maximum bytes of cached traces. The newest is kept even if it is larger."""
 MAX_CPU_SECONDS = 10
 """Seconds of CPU time that one rerun of a page may take. Beam search with size 4 for a translation
-of 500 tokens takes 2 with the checkpoint en-fr."""
+of 500 tokens takes 2 seconds with the checkpoint en-fr."""
 
 
 class CachedTrace:
@@ -36,20 +36,20 @@ class CachedTrace:
         self.trace, self.model = trace, model
 
     @cached_property
-    def side(self) -> ExplorerData:
+    def explorer_data(self) -> ExplorerData:
         return ExplorerData(self.trace, model=self.model)
 
     @property
     def size(self) -> int:
-        """Approximate bytes, with all layers packed in at most half of the weights' size."""
+        """Approximate bytes of the trace and of its layers packed for the explorer."""
         return sum(self.trace[name].nbytes for name in self.trace.names) * 3 // 2
 
 
 class RerunCancellation:
-    """Check of `cancelled_by` that stops a rerun when it is outdated or exceeds its CPU time.
+    """Callback for `cancelled_by`: stops a rerun that is outdated or exceeds its CPU time.
 
-    Streamlit stops an outdated rerun, or one of a closed session, when the rerun calls Streamlit.
-    Here it reads the session state, which sends nothing to the browser.
+    Streamlit stops an outdated rerun, or one of a closed session, at its next use of Streamlit.
+    The callback therefore reads the session state, which sends nothing to the browser.
     """
 
     def __init__(self) -> None:
@@ -98,7 +98,7 @@ def read(model: Model, view: View) -> CachedTrace:
         ValueError: if it is empty, too long, or the options do not fit.
     """
     newest: NewestRerun = st.session_state.setdefault("newest_rerun", NewestRerun())
-    return _cached(model, view.text, view.decoding(), _weight_sites(model), newest)
+    return _cached(model, view.text, view.decoding(), _weight_hook_names(model), newest)
 
 
 def greedy(model: Model, text: str, prefix: tuple[int, ...] = ()) -> CachedTrace:
@@ -111,12 +111,12 @@ def greedy(model: Model, text: str, prefix: tuple[int, ...] = ()) -> CachedTrace
     options: dict[str, Any] = {"method": "greedy"}
     if prefix:
         options["prefix"] = prefix
-    return _cached(model, text, options, _weight_sites(model), newest)
+    return _cached(model, text, options, _weight_hook_names(model), newest)
 
 
 def without_session(model: Model, text: str) -> CachedTrace:
     """Translate greedily and trace, like `greedy` but outside of a session."""
-    return _cached(model, text, {"method": "greedy"}, _weight_sites(model))
+    return _cached(model, text, {"method": "greedy"}, _weight_hook_names(model))
 
 
 def comparison(model: Model, view: View) -> CachedTrace:
@@ -128,7 +128,7 @@ def comparison(model: Model, view: View) -> CachedTrace:
     text = view.other or view.text
     # A forced translation belongs to the first sentence.
     options = {"method": "greedy"} if view.method == "forced" and view.other else view.decoding()
-    return _cached(model, text, options, _weight_sites(model))
+    return _cached(model, text, options, _weight_hook_names(model))
 
 
 def with_forced_token(
@@ -148,7 +148,7 @@ def with_forced_token(
         raise ValueError(f"There is no step {step} to change; the last one is {len(ids) - 1}.")
     options = {"method": "greedy"} if view.method == "forced" else view.decoding()
     prefix = (*ids[:step], piece)
-    return _cached(model, view.text, {**options, "prefix": prefix}, _weight_sites(model))
+    return _cached(model, view.text, {**options, "prefix": prefix}, _weight_hook_names(model))
 
 
 def vectors(
@@ -156,22 +156,20 @@ def vectors(
 ) -> list[Part]:
     """Return queries, keys, values, scores and output of one head, from the same forward pass."""
     site = SITES[kind].format(layer) + "hook_"
-    trace = sites(model, cached_trace, [site + name for name in VECTORS])
+    trace = hook_points(model, cached_trace, [site + name for name in VECTORS])
     return query_key_vectors(trace, kind, layer, head)
 
 
-def sites(model: Model, cached_trace: CachedTrace, names: list[str]) -> Trace:
+def hook_points(model: Model, cached_trace: CachedTrace, names: list[str]) -> Trace:
     """Trace other hook points of the same forward pass."""
     translation = cached_trace.trace.translation
     return _cached(model, translation.source, {"target": translation.ids}, names).trace
 
 
-def with_sites(model: Model, cached_trace: CachedTrace, names: list[str]) -> Trace:
+def with_hook_points(model: Model, cached_trace: CachedTrace, names: list[str]) -> Trace:
     """Return the trace with these hook points added."""
-    other_sites = sites(model, cached_trace, names)
-    return replace(
-        cached_trace.trace, tensors={**cached_trace.trace.tensors, **other_sites.tensors}
-    )
+    added = hook_points(model, cached_trace, names)
+    return replace(cached_trace.trace, tensors={**cached_trace.trace.tensors, **added.tensors})
 
 
 def full_trace(model: Model, cached_trace: CachedTrace) -> Trace:
@@ -182,7 +180,7 @@ def full_trace(model: Model, cached_trace: CachedTrace) -> Trace:
     return replace(trace, translation=translation)
 
 
-def _weight_sites(model: Model) -> list[str]:
+def _weight_hook_names(model: Model) -> list[str]:
     return [name for name in model.translator.model.hook_names if name.endswith("hook_weights")]
 
 
@@ -223,7 +221,7 @@ def get_or_make(
     """Return the cached trace, or compute it with `make`.
 
     Args:
-        newest: if given, stops this rerun as soon as the session has a newer one.
+        newest: of this session, if an older rerun is to stop once there is a newer one.
     """
     number = newest.next_number() if newest else 0
     cached_trace = _traces.get(key)

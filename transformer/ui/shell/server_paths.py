@@ -29,11 +29,11 @@ def remove_server_paths(text: str, *folders: Path) -> str:
         working_folder = Path.cwd()
     pattern, names = _pattern((runs_folder(), *folders), working_folder)
 
-    def cut(match: re.Match[str]) -> str:
+    def shortened(match: re.Match[str]) -> str:
         name = names[match["root"]]
         return f"{name}/" if name and match["further"] else name
 
-    return pattern.sub(cut, text)
+    return pattern.sub(shortened, text)
 
 
 @lru_cache(maxsize=16)
@@ -48,8 +48,8 @@ def _pattern(
     own_folders = {working_folder: "", APP_FOLDER: "", IMPORT_ROOT: ""} | {
         folder: folder.name for folder in named_folders
     }
-    names = _spellings(other_folders) | _spellings(own_folders)
-    own_spellings = _spellings(own_folders)  # replaced even if no path follows
+    names = _replacements(other_folders) | _replacements(own_folders)
+    own_spellings = _replacements(own_folders)  # replaced even if no path follows
     roots = "|".join(
         re.escape(root) + ("" if root in own_spellings else r"(?=[\\/])")
         for root in sorted(names, key=len, reverse=True)
@@ -59,7 +59,7 @@ def _pattern(
     return re.compile(expression), names
 
 
-def _spellings(folders: dict[Path, str]) -> dict[str, str]:
+def _replacements(folders: dict[Path, str]) -> dict[str, str]:
     """Return all spellings of these absolute folders, with their replacements."""
     names: dict[str, str] = {}
     for folder, name in folders.items():

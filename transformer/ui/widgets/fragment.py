@@ -18,8 +18,8 @@ POLL_SECONDS = 0.7
 def fragment(draw: Callable[P, None], key: str, every: float | None = None) -> Callable[P, None]:
     """Return `draw` as a fragment in a container of its own, rerun every `every` seconds.
 
-    The container must hold nothing after the fragment, and the fragment draws into no container
-    outside of it without making one there: `streamlit_fixes.fragment_references` says why.
+    Draw nothing into the container after the fragment. A fragment that draws into a container
+    outside of it must first make one there: `streamlit_fixes.fragment_references` says why.
     """
 
     @wraps(draw)

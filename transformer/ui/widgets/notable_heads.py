@@ -25,7 +25,7 @@ def initial_explorer_state(
     Args:
         measured: the model's aligner head by gold links, if it has one.
     """
-    resolved = cached_trace.side.resolved(requested)
+    resolved = cached_trace.explorer_data.resolved(requested)
     if resolved["kind"] != "cross" or max(int(requested["layer"]), int(requested["head"])) >= 0:
         return resolved
     candidates = _notable_heads(cached_trace, measured)

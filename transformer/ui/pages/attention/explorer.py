@@ -43,7 +43,9 @@ def show(
     parts = [
         part
         for number, item in enumerate(both_sides)
-        for part in prefixed(item.side.layers(_needed_layers(explorer_state, cached_trace)), number)
+        for part in prefixed(
+            item.explorer_data.layers(_needed_layers(explorer_state, cached_trace)), number
+        )
     ]
     if explorer_state["view"] == "query-key":
         parts += _vector_parts(model, cached_trace, explorer_state)
@@ -51,7 +53,7 @@ def show(
     if st.session_state.get("opened", (None,))[0] != state.visit_count():
         st.session_state["opened"] = (state.visit_count(), explorer_state)
     visit, opening = st.session_state["opened"]
-    sides = [item.side for item in both_sides]
+    sides = [item.explorer_data for item in both_sides]
     data = explorer_data(
         sides,
         opening,
@@ -70,7 +72,9 @@ def _needed_layers(explorer_state: State, cached_trace: CachedTrace) -> list[int
     """Return the layers to send: those of the selected head and of all visible heads, and in the
     decoding view those of the strongest head of each kind."""
     strongest = (
-        cached_trace.side.doc["clearest"].values() if explorer_state["view"] == "decoding" else ()
+        cached_trace.explorer_data.doc["clearest"].values()
+        if explorer_state["view"] == "decoding"
+        else ()
     )
     clearest = [layer for layer, _ in strongest]
     # The field may also be "" or "none".

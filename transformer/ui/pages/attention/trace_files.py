@@ -169,7 +169,7 @@ def read_trace_file(content: bytes, upload_name: str) -> CachedTrace:
     cached_trace = CachedTrace(
         open_trace(content), "a trace" if is_blank(display_name) else display_name
     )
-    _ = cached_trace.side.doc  # raises here if the explorer cannot show it
+    _ = cached_trace.explorer_data.doc  # raises here if the explorer cannot show it
     return cached_trace
 
 

@@ -67,7 +67,7 @@ def _runs(classroom: Classroom) -> None:
         st.caption("Your students' training runs appear here, by first name.")
         return
     st.header("Training runs of the class")
-    wall(named_runs)
+    draw_cards(named_runs)
     waiting = [info for _, info in named_runs if info.status == "queued"]
     if waiting:
         with st.popover(f"Clear the queue ({len(waiting)})", icon=":material/clear_all:"):
@@ -84,13 +84,13 @@ def _clear(classroom: Classroom) -> None:
     def clear() -> None:
         for _, info in class_runs(classroom):
             if info.status == "queued":
-                with suppress(JobError):  # it has just begun, or its student has stopped it
+                with suppress(JobError):  # it began in the meantime, or its student has stopped it
                     live_jobs.jobs().control(info.name, info.owner, command="stop", for_all=True)
 
     attempt("class-runs", clear)
 
 
-def wall(named_runs: list[tuple[str, RunInfo]]) -> None:
+def draw_cards(named_runs: list[tuple[str, RunInfo]]) -> None:
     """Draw a card for each run with its owners' names; to be called in a fragment."""
     if st.session_state.pop(_OPEN_RUN_KEY, False):
         st.switch_page(TRAIN, query_params=state.params(TRAIN))

@@ -77,14 +77,14 @@ def _navigation_buttons(stop: Stop) -> None:
     """Draw buttons to the previous and the next box, and the number of the open one."""
     with st.container(horizontal=True, vertical_alignment="center", key="inside-navigation"):
         for label, number in (("← Previous", stop.number - 1), ("Next →", stop.number + 1)):
-            inside = 0 <= number < len(STOPS)
+            exists = 0 <= number < len(STOPS)
             st.button(
                 label,
                 key=f"inside-{label}",
                 type="primary" if label.startswith("Next") else "secondary",
-                disabled=not inside,
+                disabled=not exists,
                 on_click=stops.open_box,
-                args=(STOPS[number] if inside else "",),
+                args=(STOPS[number] if exists else "",),
             )
         st.caption(f"Box {stop.number + 1} of {len(STOPS)}")
 
@@ -135,8 +135,8 @@ def next_token(model: Model, trace: Trace) -> None:
         st.selectbox(
             "Step",
             range(len(probabilities)),
-            format_func=lambda rank: f"{rank + 1}: {outputs[rank]}",
-            **controlled("inside-ending", step, lambda rank: state.change(row=int(rank))),
+            format_func=lambda index: f"{index + 1}: {outputs[index]}",
+            **controlled("inside-ending", step, lambda index: state.change(row=int(index))),
         )
 
 

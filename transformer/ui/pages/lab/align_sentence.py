@@ -53,7 +53,7 @@ def show(model: Model, texts: Corpus | None, leaderboard: Mapping[str, Any] | No
     to: TargetRow = "input" if view.to == "input" else "output"
     site, trace = f"decoder.layers.{view.layer}.cross_attn.hook_", cached_trace.trace
     if by == "norms":
-        trace = trace_cache.with_sites(model, cached_trace, [site + "value", site + "heads"])
+        trace = trace_cache.with_hook_points(model, cached_trace, [site + "value", site + "heads"])
     words = None if corpus_gold is None else (corpus_gold.source_words, corpus_gold.target_words)
     alignment = align_words(model.translator.model, trace, view.layer, view.head, by, to, words)
     if max(len(alignment.source), len(alignment.target)) > MAX_WORDS:

@@ -35,7 +35,7 @@ from transformer.ui.widgets.charts import chart, dark
 
 MAX_TOKENS = 128
 """Maximum length of source and target; gradients and ALTI+ of more tokens take seconds."""
-REQUIRED_SITES = (
+REQUIRED_HOOKS = (
     "attn.hook_value",
     "attn.hook_heads",
     "attn_norm.hook_sum",
@@ -76,8 +76,8 @@ def show(model: Model) -> None:
             f"{MAX_TOKENS}. Choose one sentence of it. The Attention page accepts longer texts."
         )
         return
-    names = [name for name in model.translator.model.hook_names if name.endswith(REQUIRED_SITES)]
-    trace = trace_cache.with_sites(model, cached_trace, names)
+    names = [name for name in model.translator.model.hook_names if name.endswith(REQUIRED_HOOKS)]
+    trace = trace_cache.with_hook_points(model, cached_trace, names)
     attribution_head.show(model, cached_trace, trace)
     _one_token(model, trace)
     contrast_id = state.view(Lab).against

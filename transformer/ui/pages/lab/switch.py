@@ -75,7 +75,7 @@ def show(model: Model) -> None:
 def _heads(cached_trace: CachedTrace) -> None:
     view = state.view(Lab)
     data = switchboard_data(
-        cached_trace.side,
+        cached_trace.explorer_data,
         KINDS,
         view.off,
         large=view.size == "large",
@@ -109,7 +109,7 @@ def _store_switches() -> None:
 def _suggestions(model: Model, cached_trace: CachedTrace) -> None:
     """Draw suggestions of heads to switch off, first those that change this sentence."""
     last = model.n_layers - 1
-    layer, head = cached_trace.side.clearest("cross")
+    layer, head = cached_trace.explorer_data.clearest("cross")
     st.info(
         f"Nothing is changed yet: the translation is **{frame.plain(cached_trace.trace.text)}** "
         "Switch off a head above, or start with one of these."

@@ -236,8 +236,8 @@ def _add_patch(plan: Plan, model: Model, cached_trace: CachedTrace, view: Lab) -
     _require_full_sentence(plan, "A patch")
     other = view.other or view.text
     names = [patch.site]
-    trace = trace_cache.sites(model, cached_trace, names)
-    donor = trace_cache.sites(model, trace_cache.comparison(model, view), names)
+    trace = trace_cache.hook_points(model, cached_trace, names)
+    donor = trace_cache.hook_points(model, trace_cache.comparison(model, view), names)
     plan.add(
         patched(trace, donor, patch.site, patch.positions, donor_positions=patch.donor_positions),
         "patched",

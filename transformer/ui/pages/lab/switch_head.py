@@ -188,7 +188,7 @@ def _blanking(model: Model, cached_trace: CachedTrace, head: Head) -> None:
     )
     controls.button_row("blank")
     sites = [site(head[0], head[1], point) for point in ("value", "heads")]  # for the norms
-    trace = trace_cache.with_sites(model, cached_trace, sites)
+    trace = trace_cache.with_hook_points(model, cached_trace, sites)
     rows = range(len(trace.labels(head[0])[0]))
     selected = views.cell_of(trace, head[0])
     if selected and head[0] == "decoder" and selected[1] > selected[0]:

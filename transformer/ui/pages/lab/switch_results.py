@@ -146,9 +146,9 @@ def _attention_grid(cached_trace: CachedTrace, comparison: Comparison) -> None:
         st.caption(
             "With tokens removed, only decoder self-attention is still over the same tokens."
         )
-    explorer_state = cached_trace.side.resolved(view.explorer())
+    explorer_state = cached_trace.explorer_data.resolved(view.explorer())
     data = switchboard_data(
-        cached_trace.side,
+        cached_trace.explorer_data,
         KINDS,
         view.off,
         moved=shares,

@@ -32,7 +32,7 @@ def read_trace(model: Model) -> Trace:
             "layers.0.self_attn.hook_weights",
         )
     ]
-    return trace_cache.sites(model, trace_cache.read(model, state.view(Positions)), names)
+    return trace_cache.hook_points(model, trace_cache.read(model, state.view(Positions)), names)
 
 
 def tokens(trace: Trace, stack_side: str) -> tuple[str, ...]:

@@ -85,7 +85,7 @@ def _cached_alternatives(model: Model, trace: Trace) -> tuple[tuple[Alternative,
 def tails(model: Model, cached_trace: CachedTrace) -> dict[int, float]:
     """Return the steps that sampled a token from the tail, with the total probability of all more
     probable tokens, from the model's probabilities at temperature 1."""
-    trace = trace_cache.sites(model, cached_trace, ["hook_logits"])
+    trace = trace_cache.hook_points(model, cached_trace, ["hook_logits"])
     ids = torch.tensor(trace.predicted_ids)
     before = mass_above(torch.tensor(trace["hook_logits"]), ids).tolist()
     return {step: share for step, share in enumerate(before) if share >= TAIL_THRESHOLD}

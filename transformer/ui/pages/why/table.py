@@ -28,7 +28,7 @@ BASE_SIZES = {"n": 64, "d": 32, "k": 3, "r": 9}
 EXPLANATIONS = {
     "self-attention": "q·k and the weighted sum of v: twice n²·d. W^Q, W^K, W^V and W^O: 4·n·d².",
     "recurrent": "U reads the state, n·d²; W reads the input, n·d² again.",
-    "convolutional": "Nothing else: the kernel is the layer.",
+    "convolutional": "The kernel is the whole layer; there are no projections.",
     "restricted": "As in self-attention, over r keys: twice r·n·d, and 4·n·d².",
 }
 
@@ -71,8 +71,8 @@ def _formula_table(view: Why) -> None:
             cells += [f"O({text})", format_count(value) + (" · lowest" if value == lowest else "")]
         rows.append([NAMES[name], *cells])
     rows[2][-1] += f" (contiguous, O(n / k): {format_count(view.n / view.k)})"
-    columns = ["Layer", "Complexity per layer", "now", "Sequential operations", "now",
-             "Maximum path length", "now"]  # fmt: skip
+    columns = ["Layer", "Complexity per layer", "Value", "Sequential operations", "Value",
+             "Maximum path length", "Value"]  # fmt: skip
     sizes = f"n = {view.n:,}, d = {view.d:,}, k = {view.k}, r = {view.r}"
     caption = f"Table 1 at {sizes}; with the constant in O(·) taken as 1"
     tables.show(caption, columns, rows)

@@ -28,13 +28,13 @@ class ReplacedModel(NamedTuple):
 
     Attributes:
         lesson: the lesson's name. chosen, used: names of both models in the address.
-        missing: why the chosen model does not show it.
+        reason: why the chosen model does not show it.
     """
 
     lesson: str
     chosen: str
     used: str
-    missing: str
+    reason: str
 
 
 def show(page: str) -> str | None:
@@ -65,7 +65,7 @@ def show(page: str) -> str | None:
         if prepared_lesson.question is None:
             _ask(prepared_lesson)
             st.info(
-                f"No model here shows this: {escaped(prepared_lesson.missing)}.",
+                f"No model here shows this: {escaped(prepared_lesson.reason)}.",
                 icon=":material/block:",
             )
         elif prepared_lesson.question.check is not None and screen:
@@ -126,9 +126,9 @@ def open_requested(page: str) -> None:
     target = lesson.page if progress.is_revealed(name) else lesson.question_page
     if models.checkpoints():
         prepared_lesson = prepared(lesson)
-        if prepared_lesson.model and prepared_lesson.missing:
+        if prepared_lesson.model and prepared_lesson.reason:
             replaced = ReplacedModel(
-                name, state.view().model, prepared_lesson.model_name, prepared_lesson.missing
+                name, state.view().model, prepared_lesson.model_name, prepared_lesson.reason
             )
             st.session_state[_REPLACED] = replaced
         state.open_view(target, prepared_lesson.view_for(progress.is_revealed(name)))
@@ -182,14 +182,14 @@ def _model_note(prepared_lesson: PreparedLesson) -> None:
         f"This lesson uses the model {escaped(prepared_lesson.model.name)}, because the chosen "
         "model does not show the effect"
     )
-    if prepared_lesson.missing:  # the page shows the chosen one
-        st.caption(f"{used}: {escaped(prepared_lesson.missing)}.")
+    if prepared_lesson.reason:  # the page shows the chosen one
+        st.caption(f"{used}: {escaped(prepared_lesson.reason)}.")
         lesson_button(
             name, f"Open the lesson with {escaped(prepared_lesson.model.name)}", "lesson-model"
         )
     elif replaced and (replaced.lesson, replaced.used) == (name, prepared_lesson.model_name):
         st.caption(
-            f"{used}: {escaped(replaced.missing)}. Other lessons open with the chosen model again."
+            f"{used}: {escaped(replaced.reason)}. Other lessons open with the chosen model again."
         )
 
 

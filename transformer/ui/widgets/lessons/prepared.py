@@ -25,7 +25,7 @@ class PreparedLesson:
         model_name: the checkpoint's name in the address; "" if there is no checkpoint.
         text: the sentence.
         question: None if no model shows the phenomenon. model: the one that does.
-        missing: why the first model that was tried does not show it; "" if it does.
+        reason: why the first model that was tried does not show it; "" if it does.
     """
 
     lesson: Lesson
@@ -33,7 +33,7 @@ class PreparedLesson:
     text: str
     question: Question | None
     model: Model | None
-    missing: str
+    reason: str
 
     def view_for(self, answered: bool) -> View:
         """Return the view of the lesson before or after its answer may be seen."""
@@ -92,28 +92,28 @@ def prepared(lesson: Lesson, available: AvailableModels | None = None) -> Prepar
     Args:
         available: `available_models` by default, which needs a session.
     """
-    choice = available or available_models()
-    missing, first = "", ""
-    for model in choice.models(lesson.task):
+    visitor_models = available or available_models()
+    first_reason, first = "", ""
+    for model in visitor_models.models(lesson.task):
         first = first or model.name
-        text, question, reason = _question(model, lesson.name, choice.exact)
+        text, question, reason = _question(model, lesson.name, visitor_models.exact)
         if question is not None:
-            name = choice.address_name(model.name, lesson)
-            return PreparedLesson(lesson, name, text, question, model, missing)
-        missing = missing or reason
-    missing = missing or "no available model can read such a text"
-    name = choice.address_name(first, lesson)
-    return PreparedLesson(lesson, name, lesson.sentences[0], None, None, missing)
+            name = visitor_models.address_name(model.name, lesson)
+            return PreparedLesson(lesson, name, text, question, model, first_reason)
+        first_reason = first_reason or reason
+    first_reason = first_reason or "no available model can read such a text"
+    name = visitor_models.address_name(first, lesson)
+    return PreparedLesson(lesson, name, lesson.sentences[0], None, None, first_reason)
 
 
 @cached()
 def _question(model: Model, name: str, exact: bool) -> tuple[str, Question | None, str]:
     """Return the first sentence that shows the phenomenon, its question, or the reason why none
     does."""
-    missing = ""
+    first_reason = ""
     for text in BY_NAME[name].sentences:
         try:
             return text, BY_NAME[name].build(LessonCase(model, text, exact)), ""
         except LessonUnavailable as reason:
-            missing = missing or str(reason)
-    return BY_NAME[name].sentences[0], None, missing
+            first_reason = first_reason or str(reason)
+    return BY_NAME[name].sentences[0], None, first_reason

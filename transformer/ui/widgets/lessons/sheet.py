@@ -75,7 +75,7 @@ def exercise(prepared_lesson: PreparedLesson, answers: bool) -> Exercise:
         label = f"{options[question.correct]}: " if options else ""
         answer = f"{label}{question.answer}"
     elif answers:
-        answer = f"No model here shows this: {prepared_lesson.missing}."
+        answer = f"No model here shows this: {prepared_lesson.reason}."
     return Exercise(
         title=f"{course.number(lesson)}. {lesson.title}",
         meta=f"{lesson.minutes:g} min{section}",
