@@ -136,12 +136,12 @@ def test_the_owner_of_an_invalid_file_is_known(tmp_path: Path) -> None:
     with pytest.raises(RunError, match=r"^run/config\.json is invalid: title must be a text"):
         folder.config()
     assert (
-        folder.title_and_owner()
+        folder.readable_config()
         == RunConfig(owner="ann")
         == parse_title_and_owner({"owner": "ann", "title": 3})
     )
     file.write_text("[")
-    assert folder.title_and_owner() == RunConfig()
+    assert folder.readable_config() == RunConfig()
     folder.write_config(replace(RUNS[1], owner="bob"))
     assert folder.config().owner == "bob"  # the file has been replaced
 

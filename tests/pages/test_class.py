@@ -135,7 +135,7 @@ def test_students_follow_stop_following_and_return(visit: Visit) -> None:
     assert class_line_data(student)["text"] == "Following Ms Curie"
     # Requested because of the update, with the field's previous text.
     student.text_input[0].set_value("I am a student.")
-    student.session_state["class_heard"] = True
+    student.session_state["class_message_rerun"] = True
     rerun(student)
     assert view(student).text == student.text_input[0].value == followed_view.params["text"]
     follow_link(teacher, "pages/inside.py")

@@ -91,7 +91,7 @@ def read_run_info(folder: JobFolder) -> RunInfo | None:
     job = folder.job()
     if job.get("deleted"):
         return None
-    config, state = folder.title_and_owner(), _valid_state(folder)
+    config, state = folder.readable_config(), _valid_state(folder)
     if not folder.exists:  # renamed by another process meanwhile
         return None
     status: Status = state["status"]

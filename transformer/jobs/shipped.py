@@ -44,7 +44,7 @@ class ShippedFolder(JobFolder):
     def _named_checkpoint(self) -> Path | None:
         """Return the named checkpoint; only plain names, so no path outside the folder is
         opened."""
-        config = self.title_and_owner()
+        config = self.readable_config()
         if not isinstance(config, FilmRun) or not NAME.fullmatch(config.checkpoint):
             return None
         checkpoint = self.path.parents[1] / config.checkpoint

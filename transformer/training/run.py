@@ -138,7 +138,7 @@ class RunFolder(Snapshots):
             return _parse_config(path)  # raises a RunError with the reason
         return _cached_config(path, (stat.st_mtime_ns, stat.st_size, stat.st_ino))
 
-    def title_and_owner(self) -> RunConfig:
+    def readable_config(self) -> RunConfig:
         """Return the config, or only title and owner if the rest is invalid."""
         try:
             return self.config()

@@ -121,4 +121,4 @@ def _examples(config: RunConfig, run: Path) -> tuple[str, ...]:
 def run_config(path: Path) -> RunConfig | None:
     """Return the configuration of the run that the checkpoint belongs to; None if it has no run."""
     run = RunFolder(path.parent)
-    return run.title_and_owner() if path.name == "checkpoint" and run.exists else None
+    return run.readable_config() if path.name == "checkpoint" and run.exists else None

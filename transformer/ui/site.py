@@ -64,7 +64,7 @@ def write_site(
     """Write the home page with its models, the course, and films of training.
 
     Args:
-        progress: called with the share that is done, 0 to 1, and the current stage.
+        progress: called with the completed share, 0 to 1, and the current stage.
 
     Raises:
         FileExistsError: if `out` exists.
@@ -129,7 +129,7 @@ def _write_films(folder: Path) -> list[ViewLink]:
     """Write the films of the included example runs; return links to them."""
     films = []
     for run in shipped.shipped_folders(models.shipped_folder()):
-        steps, config = run.snapshots(), run.title_and_owner()
+        steps, config = run.snapshots(), run.readable_config()
         if steps and config is not None:
             frames = {step: run.snapshot(step) for step in steps}
             file = f"films/{run.name}.html"
@@ -162,7 +162,7 @@ def course_step(
     section = f" · paper, section {lesson.section}" if lesson.section else ""
     runs = model is not None and model.name in models_data["models"]
     is_live = runs and lesson.name in LIVE_LESSONS
-    content = "" if is_live else _view(prepared_lesson)
+    content = "" if is_live else _answer_page(prepared_lesson)
     view_link = (
         ViewLink(f"views/{lesson.name}.html", f"“{prepared_lesson.text}”") if content else None
     )
@@ -216,7 +216,7 @@ def group_by_part(
     return [*parts.items()]
 
 
-def _view(prepared_lesson: PreparedLesson) -> str:
+def _answer_page(prepared_lesson: PreparedLesson) -> str:
     """Return a page with the explorer or the decoding steps that shows the answer."""
     lesson, model = prepared_lesson.lesson, prepared_lesson.model
     if model is None or lesson.page not in (ATTENTION, TRANSLATE):
@@ -257,7 +257,7 @@ def runs_in_browser(model: Model) -> bool:
 def copy_models(folder: Path, models: Sequence[Model]) -> dict[str, Any]:
     """Copy the models' files into the site's folder; return their data for the scripts."""
     return {
-        "models": {model.name: _model(folder, model) for model in models},
+        "models": {model.name: _copy_model(folder, model) for model in models},
         "explorer": fixed_header(),
         "kinds": KINDS,
     }
@@ -290,7 +290,7 @@ def write_service_worker(folder: Path) -> None:
     (folder / "service-worker.js").write_text(script, encoding="utf-8")
 
 
-def _model(folder: Path, model: Model) -> dict[str, Any]:
+def _copy_model(folder: Path, model: Model) -> dict[str, Any]:
     """Copy a model's files and return its data for the page."""
     description, source = model.description, model.translator.folder
     assert source is not None, "`runs_in_browser` requires a folder"

@@ -106,7 +106,7 @@ def _shipped_models(root: Path, _: Stamp) -> dict[str, ListedModel]:
     models = {}
     for run in shipped_folders(root):
         if run.has_own_checkpoint:
-            path, config = run.checkpoint_path, run.title_and_owner()
+            path, config = run.checkpoint_path, run.readable_config()
             models[run.name] = ListedModel(
                 path, f"toy: {config.title or run.name}", count_weights(path)
             )

@@ -90,7 +90,7 @@ def _frame(file: str) -> Iterator[list[str]]:
 
 @cache
 def _style(large: bool) -> str:
-    """Return one element either way: the number of elements before a fragment must not change."""
+    """Return all styles as one element: fewer or more before a fragment would move it."""
     files = [_STYLE, _LARGE] if large else [_STYLE]
     return f"<style>{''.join(file.read_text(encoding='utf-8') for file in files)}</style>"
 

@@ -33,7 +33,7 @@ _FOLLOWED_VIEW, _PREVIOUS_PAGE, _MOVED_TO_ADDRESS = "class_at", "class_arriving"
 # In a student's session: the teacher's view that it was moved to; the page it came from, until the
 # new page is drawn completely; the new page's address once it is drawn, which may differ from the
 # teacher's because the page corrects invalid fields.
-_MESSAGE_RERUN = "class_heard"
+_MESSAGE_RERUN = "class_message_rerun"
 # This rerun was caused by a message of the class, not by a user action.
 _LED_ADDRESS, _CLASS_CODE, _CLASS_ENDED_ON = "class_led", "class_code", "class_over"
 # The class and the address that a teacher's session led to last; the class of a session; the page

@@ -32,7 +32,7 @@ from transformer.ui.widgets.lessons.course import LESSONS
 WordAlternatives = tuple[tuple[Alternative, ...], ...]
 LEAD = "A model translates what you type. See which words it attends to at every step."
 KEY = "glance"
-_REQUEST_KEY, _OPEN_HEAD_KEY = "glance_asked", "glance_look"
+_REQUEST_KEY, _OPEN_HEAD_KEY = "glance_request", "glance_open_head"
 HEAD_PAGE = "pages/attention.py"
 """The page that a click on the drawn head opens."""
 MAX_CHARACTERS = 20_000
@@ -45,11 +45,11 @@ class TranslationRequest:
 
     Attributes:
         text: the text in the field; number: of the request, which the answer repeats.
-        prefix: token ids that the translation must begin with, as the visitor forced a word.
+        prefix: token ids that the translation must begin with, because a word is forced.
         with_alternatives: whether to compute alternatives too. Computing them takes as
             long as the translation, which is therefore drawn without them first.
         problem: why `text` cannot be translated; the session then keeps its sentence.
-        visit, model: for which the request was made; it is outdated after either changes.
+        visit, model: at the time of the request; it is outdated after either changes.
     """
 
     text: str
@@ -194,11 +194,11 @@ def _unknown(model: Model, text: str) -> list[str]:
 
 
 def page_cards() -> None:
-    with st.container(horizontal=True, key="rooms"):
+    with st.container(horizontal=True, key="page-cards"):
         for file, page in PAGES.items():
             if not page.link_text:
                 continue
-            with st.container(border=True, gap="xsmall", key=f"room-{path(file)}"):
+            with st.container(border=True, gap="xsmall", key=f"page-card-{path(file)}"):
                 _card_picture(path(file))(key=f"picture-{path(file)}", data={})
                 # Its link covers the whole card: `frame.css`.
                 frame.page_link(file, page.link_text)
@@ -208,4 +208,6 @@ def page_cards() -> None:
 @cache
 def _card_picture(name: str) -> Callable[..., Any]:
     """Return the component that draws the picture; Streamlit's own HTML removes SVG."""
-    return st.components.v2.component(f"heads_up.room-{name}", html=page_picture(name), css=STYLE)
+    return st.components.v2.component(
+        f"heads_up.page-card-{name}", html=page_picture(name), css=STYLE
+    )

@@ -25,7 +25,7 @@ from transformer.ui.widgets.charts import chart, dark
 MAX_WORDS = 64
 """Maximum length of source and target; a picture of more words is not readable."""
 
-DEFAULT_HEAD_KEY = "align-unasked"
+DEFAULT_HEAD_KEY = "align-default-head"
 """Session key of a head that is shown by default and replaced by the best one once it is known."""
 
 

@@ -62,7 +62,7 @@ def show(info: RunInfo, owner: str) -> None:
             else setting.values
         )
         labels = _VALUE_LABELS.get(setting.name, {})
-        key = f"knob-{info.name}-{setting.name}"
+        key = f"quick-setting-{info.name}-{setting.name}"
         tooltip = " ".join(filter(None, (tip(setting.label), _HELP)))
         with column:
             st.selectbox(
@@ -75,7 +75,7 @@ def show(info: RunInfo, owner: str) -> None:
                 on_change=_restart,
                 args=(info.name, owner, setting.name, key),
             )
-    show_refusal("knob")
+    show_refusal("quick-setting")
 
 
 def _label(labels: Mapping[Any, str], value: Any) -> str:
@@ -141,7 +141,7 @@ def _restart(run: str, owner: str, name: str, key: str) -> None:
         if only_holder and info.status in ("queued", "running") and new_run != run:
             attempt("control", lambda: jobs.delete(run, owner))
 
-    if not attempt("knob", restart):
+    if not attempt("quick-setting", restart):
         st.session_state[key] = _value(config, name)
 
 
