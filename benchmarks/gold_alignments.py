@@ -133,8 +133,8 @@ def describe_aligner(aligner: AlignerHead) -> str:
         for gold_set in aligner.gold
     )
     return (
-        f"aligner head: {head}, linked by its {aligner.score_kind} in the {aligner.target_row} row: "
-        f"AER {rates}"
+        f"aligner head: {head}, linked by its {aligner.score_kind} in the "
+        f"{aligner.target_row} row: AER {rates}"
     )
 
 
