@@ -19,7 +19,7 @@ from transformer.analysis.corpora.gold import Gold
 
 N = 60
 TEXT, TARGET = "She hides a boat.", "Elle cache un bateau."
-HEAD = {"layer": "1", "head": "2", "by": "norms", "to": "input"}
+HEAD = {"layer": "1", "head": "2", "score_kind": "norms", "target_row": "input"}
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +103,7 @@ def test_sentences_with_human_made_links_are_a_corpus(
 def test_a_first_visit_opens_the_best_head(visit: Visit, stored_report: dict[str, Any]) -> None:
     best = next(row for row in stored_report["table"] if row["aligner"] == "head")
     current = view(open_lab(visit))
-    selected = (current.by, current.to, current.layer, current.head)
+    selected = (current.score_kind, current.target_row, current.layer, current.head)
     assert selected == (best["by"], best["to"], best["layer"], best["head"])
 
 
@@ -116,7 +116,7 @@ def test_the_best_head_replaces_the_default_head(
     app.run()
     best = next(row for row in report_and_key[0]["table"] if row["aligner"] == "head")
     current = view(app)
-    selected = (current.by, current.to, current.layer, current.head)
+    selected = (current.score_kind, current.target_row, current.layer, current.head)
     assert selected == (best["by"], best["to"], best["layer"], best["head"])
     app.run()
     assert (view(app).layer, view(app).head) == selected[2:]
@@ -127,7 +127,7 @@ def test_a_head_of_another_kind_is_not_used_as_an_aligner(
 ) -> None:
     best = next(row for row in stored_report["table"] if row["aligner"] == "head")
     current = view(open_lab(visit, kind="encoder", layer="0", head="1"))
-    selected = (current.kind, current.by, current.to, current.layer, current.head)
+    selected = (current.kind, current.score_kind, current.target_row, current.layer, current.head)
     assert selected == ("cross", best["by"], best["to"], best["layer"], best["head"])
 
 
@@ -147,11 +147,15 @@ def test_the_grid_and_the_picture_use_the_same_head(
     assert f"{100 * (1 - head_row['aer']):.1f} % agreement" in visible_text(app)
     button(app, "Show the best head").click().run()
     current = view(app)
-    assert (current.by, current.to, current.layer, current.head) == tuple(
+    assert (current.score_kind, current.target_row, current.layer, current.head) == tuple(
         heads[0][name] for name in ("by", "to", "layer", "head")
     )
     assert "Show the best head" not in [element.label for element in app.button]
-    assert grid(app)["chosen"] == [f"{current.by}-{current.to}", current.layer, current.head]
+    assert grid(app)["chosen"] == [
+        f"{current.score_kind}-{current.target_row}",
+        current.layer,
+        current.head,
+    ]
 
 
 def test_without_gold_links_one_sentence_is_still_aligned(visit: Visit) -> None:
@@ -218,7 +222,7 @@ def test_a_sentence_of_the_corpus_has_its_gold_links(
 
 
 def test_the_shift_section_describes_both_rows(visit: Visit, checkpoints: Path) -> None:
-    app = open_lab(visit, sentences="3", **{**HEAD, "by": "weights"}, step="1000")
+    app = open_lab(visit, sentences="3", **{**HEAD, "score_kind": "weights"}, step="1000")
     assert "For **bateau.**, the highest score of the predicting position" in visible_text(app)
     bars = charts(app)[1]["data"]
     assert [bar["name"] for bar in bars] == [

@@ -100,8 +100,8 @@ class Lab(View):
         colour: the measure that a grid of all heads shows.
         point_colour: what the colours of queries and keys mean; point: the selected one.
         dataset_heads: heads whose weights a dataset includes.
-        by, to: scores and row of the alignment, as in `alignment.leaderboard`; links: the
-            visitor's own gold links.
+        score_kind, target_row: scores and row of the alignment, as in `align_words`.
+        links: the visitor's own gold links.
         pair: the sentence of a minimal pair, with he or she; without_pronoun_heads: whether the
             heads that attend to its pronoun are switched off.
     """
@@ -131,8 +131,8 @@ class Lab(View):
     point_colour: str = field("side", "Coloured by", choices=POINT_COLOURS, old_names=("dots",))
     point: str = field(form=POINT_FORM)
     dataset_heads: str = field(form=HEADS_FORM, old_names=("traced",))
-    by: str = field("weights", "Scores", choices=SCORE_LABELS)
-    to: str = field("output", "Row", choices=ROW_LABELS)
+    score_kind: str = field("weights", "Scores", choices=SCORE_LABELS, old_names=("by",))
+    target_row: str = field("output", "Row", choices=ROW_LABELS, old_names=("to",))
     links: str = field(form=LINKS_FORM)
     pair: str = field(EXAMPLES[0], "Sentence with he or she")
     without_pronoun_heads: int = field(

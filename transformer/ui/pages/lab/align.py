@@ -69,7 +69,7 @@ def _leaderboard(model: Model, leaderboard: Mapping[str, Any], texts: Corpus) ->
     # A head of another kind, selected on another page, is not an aligner.
     if chosen_by_default or view.layer < 0 or view.head < 0 or view.kind != "cross":
         best_head = {"layer": int(best["layer"]), "head": int(best["head"])}
-        state.set_fields(**best_head, kind="cross", by=best["by"], to=best["to"])
+        state.set_fields(**best_head, kind="cross", score_kind=best["by"], target_row=best["to"])
     rates = table.set_index("aligner")["aer"]
     agreements = {
         f"Best head: {display_names.head(int(best['layer']), int(best['head']))}": best["aer"],
@@ -123,8 +123,10 @@ print(board.table)""",
 def _grids(model: Model, heads: pd.DataFrame) -> None:
     view = state.view(Lab)
     grids = []
-    for by, to in ALIGNMENT_METHODS:
-        scores = heads[(heads["by"] == by) & (heads["to"] == to)].sort_values(["layer", "head"])
+    for score_kind, target_row in ALIGNMENT_METHODS:
+        scores = heads[(heads["by"] == score_kind) & (heads["to"] == target_row)].sort_values(
+            ["layer", "head"]
+        )
         rates = scores["aer"].to_numpy(dtype=np.float64).reshape(model.n_layers, model.n_heads)
         labels = [[f"{100 * (1 - rate):.0f}" for rate in layer_rates] for layer_rates in rates]
         hover = [
@@ -137,8 +139,8 @@ def _grids(model: Model, heads: pd.DataFrame) -> None:
         ]
         grids.append(
             Grid(
-                f"{by}-{to}",
-                f"{SCORE_LABELS[by]}, {ROW_LABELS[to]}".capitalize(),
+                f"{score_kind}-{target_row}",
+                f"{SCORE_LABELS[score_kind]}, {ROW_LABELS[target_row]}".capitalize(),
                 1 - rates,
                 labels,
                 hover,
@@ -150,7 +152,7 @@ def _grids(model: Model, heads: pd.DataFrame) -> None:
         high=max(float(grid.values.max()) for grid in grids) or 1.0,
         legend="Agreement with the gold links in percent, darker for better; one row per layer, "
         "one column per head. Click a cell to use that head for the sentence below",
-        chosen=(f"{view.by}-{view.to}", view.layer, view.head),
+        chosen=(f"{view.score_kind}-{view.target_row}", view.layer, view.head),
         large=view.size == "large",
         exact=display_names.is_exact(),
     )
@@ -160,7 +162,7 @@ def _grids(model: Model, heads: pd.DataFrame) -> None:
 def _selected_head(heads: pd.DataFrame) -> None:
     """Show which head is used below, with a button for the best one."""
     view, best = state.view(Lab), heads.iloc[0]
-    rows = heads[(heads["by"] == view.by) & (heads["to"] == view.to)]
+    rows = heads[(heads["by"] == view.score_kind) & (heads["to"] == view.target_row)]
     row = rows[(rows["layer"] == view.layer) & (rows["head"] == view.head)]
     if row.empty:
         return
@@ -168,7 +170,8 @@ def _selected_head(heads: pd.DataFrame) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(
             f"Shown below: **{display_names.head(view.layer, view.head)}**, measured "
-            f"{SCORE_LABELS[view.by]}, {ROW_LABELS[view.to]}: {agreement:.1f} % agreement.",
+            f"{SCORE_LABELS[view.score_kind]}, {ROW_LABELS[view.target_row]}: "
+            f"{agreement:.1f} % agreement.",
             width="content",
         )
         if int(row.index[0]) != int(heads.index[0]):
@@ -178,8 +181,8 @@ def _selected_head(heads: pd.DataFrame) -> None:
                 {
                     "layer": int(best["layer"]),
                     "head": int(best["head"]),
-                    "by": best["by"],
-                    "to": best["to"],
+                    "score_kind": best["by"],
+                    "target_row": best["to"],
                 },
             )
 
@@ -232,5 +235,11 @@ def _published_gold(model: Model) -> None:
 
 def _select_cell() -> None:
     choice = st.session_state["aligners"]["choice"]
-    by, to = choice["grid"].split("-")
-    state.change(kind="cross", layer=int(choice["row"]), head=int(choice["column"]), by=by, to=to)
+    score_kind, target_row = choice["grid"].split("-")
+    state.change(
+        kind="cross",
+        layer=int(choice["row"]),
+        head=int(choice["column"]),
+        score_kind=score_kind,
+        target_row=target_row,
+    )

@@ -49,13 +49,15 @@ def show(model: Model, texts: Corpus | None, leaderboard: Mapping[str, Any] | No
     _head_controls(model)
     view = state.view(Lab)
     corpus_gold = _corpus_gold(texts, cached_trace.trace)
-    by: ScoreKind = "norms" if view.by == "norms" else "weights"
-    to: TargetRow = "input" if view.to == "input" else "output"
+    score_kind: ScoreKind = "norms" if view.score_kind == "norms" else "weights"
+    target_row: TargetRow = "input" if view.target_row == "input" else "output"
     site, trace = f"decoder.layers.{view.layer}.cross_attn.hook_", cached_trace.trace
-    if by == "norms":
+    if score_kind == "norms":
         trace = trace_cache.with_hook_points(model, cached_trace, [site + "value", site + "heads"])
     words = None if corpus_gold is None else (corpus_gold.source_words, corpus_gold.target_words)
-    alignment = align_words(model.translator.model, trace, view.layer, view.head, by, to, words)
+    alignment = align_words(
+        model.translator.model, trace, view.layer, view.head, score_kind, target_row, words
+    )
     if max(len(alignment.source), len(alignment.target)) > MAX_WORDS:
         st.info(f"Sentences of more than {MAX_WORDS} words cannot be drawn; choose a shorter one.")
         return
@@ -66,13 +68,13 @@ def show(model: Model, texts: Corpus | None, leaderboard: Mapping[str, Any] | No
         _picture(model, alignment, gold)
     with links_column:
         _show_links(alignment, gold, corpus_gold)
-    _shifted_by_one(alignment, by, leaderboard)
+    _shifted_by_one(alignment, score_kind, leaderboard)
     _export(model, alignment, trace, words)
 
 
 def selected_row(view: Lab) -> tuple[object, ...]:
     """Return the fields that identify the selected row of the leaderboard."""
-    return view.kind, view.layer, view.head, view.by, view.to
+    return view.kind, view.layer, view.head, view.score_kind, view.target_row
 
 
 def _corpus_sentences(texts: Corpus | None) -> None:
@@ -111,8 +113,8 @@ def open_aligner(model: Model) -> None:
         aligner_fields = {
             "layer": aligner.layer,
             "head": aligner.head,
-            "by": aligner.score_kind,
-            "to": aligner.target_row,
+            "score_kind": aligner.score_kind,
+            "target_row": aligner.target_row,
         }
         state.set_fields(kind="cross", **aligner_fields)
 
@@ -124,8 +126,8 @@ def _head_controls(model: Model) -> None:
         st.session_state[DEFAULT_HEAD_KEY] = selected_row(state.view(Lab))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         controls.layer_and_head(model)
-        controls.button_row("by")
-        controls.button_row("to")
+        controls.button_row("score_kind")
+        controls.button_row("target_row")
 
 
 def _corpus_gold(texts: Corpus | None, trace: Trace) -> Gold | None:
@@ -163,7 +165,7 @@ def _export(
             "Open this head",
             "visibility",
             kind="cross",
-            word_row=view.to,
+            word_row=view.target_row,
             view="heatmap",
             tokens="",
             row=-1,
@@ -182,14 +184,15 @@ from transformer.analysis.alignment.sentence_alignment import align_words
 translator = Translator.load({str(models.public_path(model.name))!r})
 trace = translator.trace({trace.source!r}{target})
 layer, head = {view.layer}, {view.head}
-alignment = align_words(translator.model, trace, layer, head, {view.by!r}, {view.to!r}{gold})
+scores, row = {view.score_kind!r}, {view.target_row!r}
+alignment = align_words(translator.model, trace, layer, head, scores, row{gold})
 print(alignment.links())
 print(alignment.to_frame())""",
     )
 
 
 def _shifted_by_one(
-    alignment: WordAlignment, by: ScoreKind, leaderboard: Mapping[str, Any] | None
+    alignment: WordAlignment, score_kind: ScoreKind, leaderboard: Mapping[str, Any] | None
 ) -> None:
     """Compare the row of a word's predicting position with that of its reading position."""
     st.header("Shifted by one")
@@ -221,7 +224,7 @@ def _shifted_by_one(
         (f"reads {previous_word}, writes {word}", alignment.scores["output"][word_index]),
         (f"reads {word}, writes {next_word}", alignment.scores["input"][word_index]),
     ]
-    unit = "attention weight" if by == "weights" else "norm of the contribution, ‖α f(x)‖"
+    unit = "attention weight" if score_kind == "weights" else "norm of the contribution, ‖α f(x)‖"
     chart(two_rows(alignment.source, rows, unit, dark=dark()), "shift")
     predicting_source, reading_source = (
         alignment.source[int(values.argmax())] for _, values in rows
@@ -241,7 +244,7 @@ def _corpus_agreement(leaderboard: Mapping[str, Any]) -> None:
         line["to"]: 100 * (1 - line["aer"])
         for line in leaderboard["table"]
         if (line["aligner"], line["by"], line["layer"], line["head"])
-        == ("head", view.by, view.layer, view.head)
+        == ("head", view.score_kind, view.layer, view.head)
     }
     better = max(agreement, key=agreement.__getitem__)
     descriptions = {"output": "the word it is about to write", "input": "the word it has just read"}
