@@ -36,7 +36,7 @@ from transformer import Translator  # noqa: E402
 from transformer.analysis import findings  # noqa: E402
 from transformer.analysis.corpora import corpus_for  # noqa: E402
 from transformer.analysis.findings.finding import evenly_spaced  # noqa: E402
-from transformer.analysis.findings.over_training import SCORES, write_scores  # noqa: E402
+from transformer.analysis.findings.over_training import SCORES_FILE, write_scores  # noqa: E402
 from transformer.jobs import Jobs, Limits, shipped_race  # noqa: E402
 from transformer.jobs.make_shipped import (  # noqa: E402
     MAX_FILM_STEPS,
@@ -80,8 +80,8 @@ def pruned(run: Path, checkpoint: Path) -> None:
     """Print BLEU of a run's saves with all heads and with some pruned, on 60 sentences."""
     corpus = corpus_for(checkpoint, Translator.load(checkpoint).vocabulary)
     some = evenly_spaced(corpus, findings.FINDINGS["tolerance"].max_sentences)
-    scores = findings.score_saves(findings.load_saves(run), some)
-    write_scores(checkpoint / SCORES, scores)
+    scores = findings.score_checkpoints(findings.load_run_checkpoints(run), some)
+    write_scores(checkpoint / SCORES_FILE, scores)
     for score in scores:
         print(f"step {score.step}: BLEU {score.full.score:.1f}, pruned {score.pruned.score:.1f}")
 

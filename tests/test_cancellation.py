@@ -66,7 +66,7 @@ LONG: dict[str, Callable[[Translator, Trace], object]] = {
     "agreement of weights and norms": lambda t, trace: agreement(t.model, trace),
     "gradients": lambda t, trace: gradients(t.model, trace),
     "saturation": lambda t, trace: score_scale.head_scores(trace),
-    "path lengths": lambda t, trace: paths.lengths([4, 8]),
+    "path lengths": lambda t, trace: paths.path_length_table([4, 8]),
     "cells": lambda t, trace: blank_cells(t, trace, ("cross", 1, 1)),
     "blank-out": lambda t, trace: blank_out(t, trace),
     "lens": lambda t, trace: lens(trace, t),

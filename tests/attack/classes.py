@@ -77,7 +77,7 @@ def _ask_questions(rng: random.Random, classroom: Classroom, visitor: str) -> No
         lambda: measured.close(number),
         lambda: measured.show(number),
         lambda: measured.answer(visitor, number, rng.randrange(3), rng.randrange(-1, 5)),
-        measured.put_away,
+        measured.hide,
     ]
     rng.choice(actions)()
     for table in (option_table, seat_table):

@@ -54,7 +54,7 @@ def test_a_question_is_asked_before_and_after_and_shown_once(classroom: Classroo
     [status] = measured.all()
     assert (status.answered, status.is_open, status.is_shown) == ((2, 2), False, True)
     assert measured.current == status
-    measured.put_away()
+    measured.hide()
     assert measured.current is None
     assert measured.results() == (result,)
 
@@ -102,7 +102,7 @@ def test_one_question_is_open_at_a_time(classroom: Classroom) -> None:
     measured = classroom.measured
     first, second = measured.ask(QUESTION), measured.ask(QUESTION)
     assert [status.is_open for status in measured.all()] == [False, True]
-    measured.put_away()  # an open question stays on the pages
+    measured.hide()  # an open question stays on the pages
     assert measured.current is not None
     measured.ask_again(first)
     assert [status.is_open for status in measured.all()] == [True, False]

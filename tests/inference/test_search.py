@@ -12,7 +12,13 @@ from tests.inference import models
 from transformer.hooks import Hooks
 from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.options import Decoding
-from transformer.inference.search import Sampler, greedy, mass_above, sampling_distribution, search
+from transformer.inference.search import (
+    Sampler,
+    greedy,
+    probability_above,
+    sampling_distribution,
+    search,
+)
 
 
 def test_greedy_equals_a_plain_loop() -> None:
@@ -223,7 +229,7 @@ def test_top_k_of_one_is_greedy() -> None:
 def test_tokens_outside_top_p_have_mass_p_above_them(logits: list[float], p: float) -> None:
     row = torch.tensor([logits])
     probabilities, ids = sampling_distribution(row, sampling(top_p=p))
-    before = [float(mass_above(row, torch.tensor([piece]))) for piece in range(len(logits))]
+    before = [float(probability_above(row, torch.tensor([piece]))) for piece in range(len(logits))]
     # Sums in another order differ in their last digits.
     for share, piece in zip(probabilities[0].tolist(), ids[0].tolist(), strict=True):
         assert (before[piece] < p) == (share > 0) or before[piece] == pytest.approx(p, abs=1e-9)

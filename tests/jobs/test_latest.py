@@ -31,7 +31,7 @@ def test_the_latest_result_survives_a_restart(tmp_path: Path) -> None:
         assert latest is not None
         assert latest.key == computation_about(tmp_path, "two").key
         assert latest.result == computing.result(latest.key)
-        assert before <= latest.when <= time.time()
+        assert before <= latest.measured_at <= time.time()
         assert computing.latest("another") is None
         assert computing.latest("") is None
     assert len([*(tmp_path / LATEST_FOLDER).iterdir()]) == 1
@@ -52,7 +52,7 @@ def test_a_repeated_computation_has_a_new_time(tmp_path: Path) -> None:
             wait_for_status(computing, key, "done")
             latest = computing.latest("a finding")
             assert latest is not None
-            times.append(latest.when)
+            times.append(latest.measured_at)
     assert times[0] < times[1]
 
 

@@ -13,8 +13,8 @@ from transformer.analysis.evidence.verdicts import (
     Claim,
     Measure,
     Outcome,
-    outcome,
-    results,
+    read_outcome,
+    results_table,
     verdict,
 )
 from transformer.jobs import Limits, count_parameters
@@ -45,17 +45,17 @@ def test_results_are_read_from_runs_with_all_steps() -> None:
         {"step": 3, "valid_loss": 0.4, "perplexity": 1.5},  # counts for patience, not for a race
         evaluation(3, 0.375, 0.9),
     ]
-    assert outcome("a", 7, 3, lines) == Outcome("a", 7, 0.375, 0.9, 2.0, 1.0)
-    assert outcome("a", 7, 4, lines) is None
-    assert outcome("a", 7, 3, lines[:-1]) is None
-    never = outcome("a", 7, 1, lines[:2])
+    assert read_outcome("a", 7, 3, lines) == Outcome("a", 7, 0.375, 0.9, 2.0, 1.0)
+    assert read_outcome("a", 7, 4, lines) is None
+    assert read_outcome("a", 7, 3, lines[:-1]) is None
+    never = read_outcome("a", 7, 1, lines[:2])
     assert never is not None
-    assert never.reached == math.inf
+    assert never.solved_step == math.inf
 
 
 def test_the_table_has_means_and_ranges_over_seeds() -> None:
     # 2, 4, 9: mean 5, squares of the differences 9 + 1 + 16 = 26, over n - 1 = 2 is 13.
-    table = results([*outcomes("a", 2, 4, 9, reached=30), *outcomes("b", 1)], ["b", "a", "c"])
+    table = results_table([*outcomes("a", 2, 4, 9, reached=30), *outcomes("b", 1)], ["b", "a", "c"])
     assert list(table.index) == ["b", "a", "c"]
     a, b, c = table.loc["a"], table.loc["b"], table.loc["c"]
     assert (a["n"], a["loss_mean"], a["loss_min"], a["loss_max"]) == (3, 5, 2, 9)
@@ -71,14 +71,14 @@ def test_the_table_has_means_and_ranges_over_seeds() -> None:
 
 def test_steps_to_95_percent_have_a_mean_only_if_all_seeds_reach_it() -> None:
     runs = [Outcome("a", 1, 0, 1, 20, 1), Outcome("a", 2, 0, 1, 50, 1)]
-    row = results(runs, ["a"]).loc["a"]
+    row = results_table(runs, ["a"]).loc["a"]
     assert (row["steps_mean"], row["steps_min"], row["steps_max"], row["reached"]) == (
         35,
         20,
         50,
         2,
     )
-    row = results([*runs, Outcome("a", 3, 0, 0.9, math.inf, 1)], ["a"]).loc["a"]
+    row = results_table([*runs, Outcome("a", 3, 0, 0.9, math.inf, 1)], ["a"]).loc["a"]
     assert row["reached"] == 2
     assert math.isnan(row["steps_mean"])
     assert math.isnan(row["steps_max"])
@@ -86,11 +86,11 @@ def test_steps_to_95_percent_have_a_mean_only_if_all_seeds_reach_it() -> None:
 
 def test_invalid_tables_are_refused() -> None:
     with pytest.raises(ValueError, match=r"no entry 'x'; it has a, b$"):
-        results(outcomes("x", 1), ["a", "b"])
+        results_table(outcomes("x", 1), ["a", "b"])
     with pytest.raises(ValueError, match=r"'a' has seed 1 twice"):
-        results([*outcomes("a", 1), *outcomes("a", 1)], ["a"])
+        results_table([*outcomes("a", 1), *outcomes("a", 1)], ["a"])
     with pytest.raises(ValueError, match=r"no entry 'b'; it has a$"):
-        verdict(results(outcomes("a", 1), ["a"]), CLAIM)
+        verdict(results_table(outcomes("a", 1), ["a"]), CLAIM)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_invalid_tables_are_refused() -> None:
 def test_a_verdict_is_never_stronger_than_the_seeds(
     a: tuple[float, ...], b: tuple[float, ...], word: str
 ) -> None:
-    table = results([*outcomes("a", *a), *outcomes("b", *b)], ["a", "b"])
+    table = results_table([*outcomes("a", *a), *outcomes("b", *b)], ["a", "b"])
     measures: tuple[Measure, ...] = ("loss", "accuracy")
     for measure in measures:  # the accuracy is 1 - loss: higher is better
         conclusion = verdict(table, CLAIM, measure)
@@ -123,10 +123,10 @@ def test_a_verdict_is_never_stronger_than_the_seeds(
 
 
 def test_a_verdict_names_its_evidence() -> None:
-    table = results([*outcomes("a", 1, 2, 3), *outcomes("b", 4, 5, 6)], ["a", "b"])
+    table = results_table([*outcomes("a", 1, 2, 3), *outcomes("b", 4, 5, 6)], ["a", "b"])
     reason = verdict(table, CLAIM).reason
     assert reason == "mean loss 2 against 5, pooled standard deviation 1, 3 and 3 seeds"
-    table = results([*outcomes("a", 1, 2), *outcomes("b", 4, 5, 6)], ["a", "b"])
+    table = results_table([*outcomes("a", 1, 2), *outcomes("b", 4, 5, 6)], ["a", "b"])
     assert verdict(table, CLAIM).reason == (
         "a verdict needs 3 finished seeds of each side, and there are 2 and 3"
     )
@@ -138,7 +138,7 @@ def test_the_false_positive_rate_is_at_most_5_percent() -> None:
     n_holds = n_assignments = 0
     for chosen in itertools.combinations(values, MIN_SEEDS):
         rest = [value for value in values if value not in chosen]
-        table = results([*outcomes("a", *chosen), *outcomes("b", *rest)], ["a", "b"])
+        table = results_table([*outcomes("a", *chosen), *outcomes("b", *rest)], ["a", "b"])
         n_holds += verdict(table, CLAIM).word == "holds"
         n_assignments += 1
     assert (n_holds, n_assignments) == (1, 20)

@@ -102,10 +102,11 @@ def test_gradients_equal_finite_differences(layer: type[nn.Module]) -> None:
 
 def test_the_receptive_field_of_a_dilated_stack_grows_by_powers() -> None:
     for k, dilations in ((3, [1, 2, 4, 8]), (5, [1, 3, 9, 27])):
-        layers = table1_layers.stack("dilated", table1_layers.LayerConfig(2, k=k), 4)
+        layers = table1_layers.layer_stack("dilated", table1_layers.LayerConfig(2, k=k), 4)
         assert [layer.convolution.dilation[0] for layer in layers] == dilations
     assert [
-        type(layer) for layer in table1_layers.stack("restricted", table1_layers.LayerConfig(2), 2)
+        type(layer)
+        for layer in table1_layers.layer_stack("restricted", table1_layers.LayerConfig(2), 2)
     ] == ([table1_layers.RestrictedAttention] * 2)
 
 
@@ -125,7 +126,7 @@ def test_invalid_sizes_are_refused(sizes: dict[str, int], problem: str) -> None:
 
 def test_an_unknown_layer_is_refused() -> None:
     with pytest.raises(ValueError, match="There is no layer 'lstm'"):
-        table1_layers.stack("lstm", table1_layers.LayerConfig(4), 1)
+        table1_layers.layer_stack("lstm", table1_layers.LayerConfig(4), 1)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +134,7 @@ def test_an_unknown_layer_is_refused() -> None:
 )
 @pytest.mark.parametrize("n", [1, 9])
 def test_lstm_and_gru_equal_torch(
-    layer_class: type[table1_layers.Gated], torch_class: type[nn.LSTM | nn.GRU], n: int
+    layer_class: type[table1_layers.GatedRecurrent], torch_class: type[nn.LSTM | nn.GRU], n: int
 ) -> None:
     layer, reference = (
         layer_class(table1_layers.LayerConfig(6)).double(),

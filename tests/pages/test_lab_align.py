@@ -15,7 +15,7 @@ from tests.pages.lab_visits import button, grid, run_report, store_result
 from transformer import Translator
 from transformer.analysis.alignment.sentence_alignment import align_words
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.corpora.gold import Gold
+from transformer.analysis.corpora.gold import GoldAnnotations
 
 N = 60
 TEXT, TARGET = "She hides a boat.", "Elle cache un bateau."
@@ -172,7 +172,7 @@ def test_the_head_is_scored_by_the_typed_links(visit: Visit, translator: Transla
     trace = translator.trace(TEXT, target=TARGET)
     alignment = align_words(translator.model, trace, 1, 2, "norms", "input")
     sure = frozenset({(0, 0), (1, 1), (3, 3)})
-    gold = Gold(alignment.source, alignment.target, sure, frozenset({(2, 2)}))
+    gold = GoldAnnotations(alignment.source, alignment.target, sure, frozenset({(2, 2)}))
     assert app.metric[0].value == f"{100 * (1 - alignment.error(gold)):.1f} %"
     names = [trace["name"] for trace in charts(app)[0]["data"]
              if "name" in trace]  # fmt: skip

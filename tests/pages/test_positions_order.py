@@ -8,14 +8,14 @@ import torch
 
 from tests.pages.conftest import Visit, charts, messages, view, visible_text
 from transformer import Translator
-from transformer.analysis.positions import ORDER_PAIR, reordered
+from transformer.analysis.positions import ORDER_PAIR, reordering_effect
 from transformer.ui.pages.positions import TABS, TOPICS
 
 PAGE = "pages/positions.py"
 
 
 def test_without_positions_an_encoder_cannot_tell_the_order(translator: Translator) -> None:
-    result = reordered(translator, *ORDER_PAIR)
+    result = reordering_effect(translator, *ORDER_PAIR)
     # Sums in another order differ by a few roundings of float32; real differences are of order one.
     assert result.max_differences["without"] < 1e-4 < result.max_differences["with"]
     np.testing.assert_allclose(result.cosines["without"], 1.0, atol=1e-6)
@@ -38,7 +38,7 @@ def test_without_positions_an_encoder_cannot_tell_the_order(translator: Translat
 
 def test_sentences_with_different_words_are_rejected(translator: Translator) -> None:
     with pytest.raises(ValueError, match="same pieces"):
-        reordered(translator, "The dog bites.", "The man bites.")
+        reordering_effect(translator, "The dog bites.", "The man bites.")
 
 
 def test_it_opens_with_both_sentences_and_no_formula(visit: Visit) -> None:

@@ -15,7 +15,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import Visit, charts, messages, visible_text
-from transformer.analysis.table1.complexity import count, formulas
+from transformer.analysis.table1.complexity import count_multiplications, evaluate_formulas
 from transformer.analysis.table1.paths import path_length
 from transformer.analysis.table1.table2 import TABLE_2
 from transformer.analysis.table1.timing import LENGTHS, Timing
@@ -48,7 +48,7 @@ def rows(app: AppTest, caption: str) -> dict[str, list[str]]:
 
 def test_table_1_is_evaluated_at_the_sizes_of_the_address(visit: Visit) -> None:
     app = visit(PAGE, n="96", d="48", k="5", r="9")
-    table_rows, costs = rows(app, "Table 1 at n = 96"), formulas(96, 48, 5, 9)["cost"]
+    table_rows, costs = rows(app, "Table 1 at n = 96"), evaluate_formulas(96, 48, 5, 9)["cost"]
     for name in TABLE1_LAYERS:
         assert table_rows[NAMES[name]][1].startswith(format_count(costs[name]))
     assert table_rows["Restricted self-attention"][1].endswith("lowest")
@@ -62,7 +62,7 @@ def test_operations_are_counted_in_the_layers(visit: Visit) -> None:
         visit(PAGE, n="32", d="48", k="5", r="9"), "Multiplications at n = 32, d = 48"
     )
     for name in TABLE1_LAYERS:
-        counted = count(name, 32, 48, 5, 9)
+        counted = count_multiplications(name, 32, 48, 5, 9)
         assert table_rows[NAMES[name]][1] == format_count(counted.mixing)
         assert table_rows[NAMES[name]][3] == format_count(counted.total)
     assert table_rows["Self-attention"][2] == "2"

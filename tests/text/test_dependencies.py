@@ -9,7 +9,7 @@ from transformer.text.grammar import clauses as c
 from transformer.text.grammar import verbs as v
 from transformer.text.grammar import words as w
 from transformer.text.grammar.clauses import RELATIONS, dependencies
-from transformer.text.grammar.phrases import MASS, THE, NounPhraseParts, Owned, Words
+from transformer.text.grammar.phrases import MASS, THE, NounPhraseParts, OwnedNoun, Words
 
 VERBS = {
     "_".join((verb.base, *verb.after)): verb
@@ -58,7 +58,7 @@ ANNOTATED = (
         "subject pays who, adjective table round",
     ),
     (
-        clause(Owned(noun_phrase("boy"), NOUNS["dog"]), "buy", question="what"),
+        clause(OwnedNoun(noun_phrase("boy"), NOUNS["dog"]), "buy", question="what"),
         "what does the boy 's dog buy ?",
         "subject buy dog, object buy what",
     ),
@@ -68,7 +68,7 @@ ANNOTATED = (
         "subject sleep king, adjective king tired, adverb sleep where",
     ),
     (
-        clause(c.SHE, "obey", Owned(noun_phrase("sad witch"), NOUNS["uncle"]), often="always"),
+        clause(c.SHE, "obey", OwnedNoun(noun_phrase("sad witch"), NOUNS["uncle"]), often="always"),
         "she always obeys the sad witch 's uncle .",
         "subject obeys she, object obeys uncle, adjective witch sad, adverb obeys always",
     ),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.text.tasks.gap import NO_TAG, Gap
+from transformer.text.tasks.gap import NO_TAG, GapTask
 
 
 @given(
@@ -19,7 +19,7 @@ from transformer.text.tasks.gap import NO_TAG, Gap
 def test_the_answer_is_at_the_given_distance(
     letters: int, word: int, longest: int, seed: int
 ) -> None:
-    gap = Gap(letters, word, longest)
+    gap = GapTask(letters, word, longest)
     ids, tags, distances = gap.draw(np.random.default_rng(seed), 20)
     assert ids.shape == tags.shape == (20, gap.length)
     assert ids.min() >= 0
@@ -35,14 +35,14 @@ def test_the_answer_is_at_the_given_distance(
 
 
 def test_letters_are_uniform_and_independent() -> None:
-    ids, _, _ = Gap(letters=4, word=2, longest=4).draw(np.random.default_rng(0), 16000)
+    ids, _, _ = GapTask(letters=4, word=2, longest=4).draw(np.random.default_rng(0), 16000)
     words = ids[:, :2] - 3
     counts = np.bincount(words[:, 0] * 4 + words[:, 1], minlength=16)
     assert abs(counts - 1000).max() < 4 * np.sqrt(1000)
 
 
 def test_distances_are_uniform_or_fixed() -> None:
-    gap = Gap(longest=16)
+    gap = GapTask(longest=16)
     sequences = gap.draw(np.random.default_rng(0), 6000)
     counts = [int((sequences.distances == distance).sum()) for distance in gap.distances]
     assert gap.distances == (3, 4, 6, 8, 12, 16)
@@ -51,7 +51,7 @@ def test_distances_are_uniform_or_fixed() -> None:
 
 
 def test_a_sequence_is_formatted_for_readers() -> None:
-    gap = Gap(letters=8, word=3, longest=8)
+    gap = GapTask(letters=8, word=3, longest=8)
     ids = np.array([4 + 2, 4, 4 + 5, 0, 0, 0, 1, 2, 3, 0, 0])
     assert gap.sequence_text(ids) == "c a f ·×3 1 2 3 ·×2"
     assert gap.tag_text([2, 0, 5]) == "c a f"
@@ -68,4 +68,4 @@ def test_a_sequence_is_formatted_for_readers() -> None:
 )
 def test_invalid_sizes_are_refused(sizes: dict[str, int], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        Gap(**sizes)
+        GapTask(**sizes)

@@ -15,7 +15,7 @@ import pandas as pd
 from transformer.analysis.alignment.leaderboard import leaderboard
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.passes import Progress, no_progress, scaled_progress
-from transformer.analysis.findings import FINDINGS, Published
+from transformer.analysis.findings import FINDINGS, PublishedFinding
 from transformer.analysis.importance.ablation import leave_one_out, measure_without
 from transformer.analysis.importance.by_gradient import GATE_UNITS, gradient_importances
 from transformer.analysis.importance.pruning import kinds_pruned, pruning_curve
@@ -235,7 +235,7 @@ def _findings(translator: Translator, corpus: Corpus, progress: Progress) -> Fig
     return pd.DataFrame(rows), {"findings": findings}
 
 
-def _finding(published: Published) -> Callable[..., Figures]:
+def _finding(published: PublishedFinding) -> Callable[..., Figures]:
     def measure(translator: Translator, corpus: Corpus, progress: Progress) -> Figures:
         finding = published.run(translator, corpus, progress)
         summary = finding.summary()

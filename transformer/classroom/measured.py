@@ -249,7 +249,7 @@ class MeasuredQuestions:
 
         self._change(number, show)
 
-    def put_away(self) -> None:
+    def hide(self) -> None:
         """Remove a shown question from the pages of the class; an open one stays."""
         with self._lock:
             record = self._records.get(self._current)

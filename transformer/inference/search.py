@@ -162,7 +162,7 @@ def sampling_distribution(
     return probabilities, largest.indices
 
 
-def mass_above(
+def probability_above(
     logits: Float[Tensor, "rows vocab"], ids: Int[Tensor, " rows"]
 ) -> Float[Tensor, " rows"]:
     """Return for each row the total probability of all tokens more probable than `ids[row]`.

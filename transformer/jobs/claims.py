@@ -80,7 +80,7 @@ def claim_next_run(
     """Claim the next queued run and set its status to "running"; None if none is queued or the
     capacity does not allow it. Raises OSError if its state cannot be written; it then stays queued.
     """
-    with queue.held():
+    with queue.locked():
         infos = queue.infos()
         running = [
             JobFolder(queue.root / running_info.name)
@@ -117,7 +117,7 @@ def release_run(
     written; the worker then still holds the run.
     """
     folder = claim.folder
-    with queue.held():
+    with queue.locked():
         if folder.job().get("deleted"):
             claim.lock.close()  # first, for a system that cannot remove open files
             queue.remove(folder)
@@ -188,7 +188,7 @@ def _restart_point(folder: JobFolder) -> str:
 def record_worker_exit(queue: Queue, worker: str, exit_code: int) -> None:
     """Mark the run of a worker that has exited as failed. Raises OSError."""
     cause = f"was killed (signal {-exit_code})" if exit_code < 0 else f"ended (code {exit_code})"
-    with queue.held():
+    with queue.locked():
         for folder in list(queue.folders()):
             if folder.job().get("worker") == worker:
                 _mark_failed(queue, folder, f"its worker {cause}")
@@ -202,7 +202,7 @@ def fail_orphaned_runs(queue: Queue, supervised: Collection[str]) -> None:
     """
     orphans = [folder for folder in queue.folders() if _is_orphan(folder, supervised)]
     if orphans:
-        with suppress(OSError), queue.held():
+        with suppress(OSError), queue.locked():
             for folder in orphans:
                 if _is_orphan(folder, supervised):
                     _mark_failed(queue, folder, "its worker ended with the app")

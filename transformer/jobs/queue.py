@@ -42,12 +42,12 @@ class Queue:
         self.root = root
         with as_job_error("the folder of runs cannot be used"):
             root.mkdir(parents=True, exist_ok=True)
-            with self.held():
+            with self.locked():
                 for leftover in [*root.glob(f"{_NEW_PREFIX}*"), *root.glob(f"{_REMOVED_PREFIX}*")]:
                     shutil.rmtree(leftover, ignore_errors=True)
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def locked(self) -> Iterator[None]:
         """Hold the queue's lock: within the block only a trainer may change its own run's state."""
         with exclusive(self.root / ".lock"):
             yield
@@ -102,7 +102,7 @@ class Queue:
         for config in configs:
             check_files(config, files)
         new_folders: list[JobFolder] = []
-        with as_job_error("the run could not be written"), self.held():
+        with as_job_error("the run could not be written"), self.locked():
             infos = self.infos()
             if reuse and (same := self._find_same_runs(configs, infos)):
                 for folder in same:
@@ -173,7 +173,7 @@ class Queue:
     @contextmanager
     def _owned_run(self, name: str, owner: str) -> Iterator[tuple[JobFolder, RunInfo]]:
         """Yield a run of the visitor, with the lock held. Raises JobError if it is not theirs."""
-        with as_job_error("the run could not be changed"), self.held():
+        with as_job_error("the run could not be changed"), self.locked():
             folder = self.folder(name)
             info = read_run_info(folder)
             if info is None or not info.held_by(owner):

@@ -15,14 +15,20 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from transformer.analysis.evidence.verdicts import Outcome, Verdict, outcome, results, verdict
+from transformer.analysis.evidence.verdicts import (
+    Outcome,
+    Verdict,
+    read_outcome,
+    results_table,
+    verdict,
+)
 from transformer.jobs.errors import JobError
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import RunInfo
 from transformer.jobs.jobs import Jobs
 from transformer.jobs.races import race_named
 from transformer.run_config import LayerRun, RaceEntry
-from transformer.text.tasks.gap import Gap
+from transformer.text.tasks.gap import GapTask
 from transformer.training.run import RunError
 
 Floats = npt.NDArray[np.float64]
@@ -156,7 +162,9 @@ def standings(jobs: Jobs, runs: Iterable[RaceRun]) -> tuple[pd.DataFrame, list[V
         raise ValueError("there are no runs of this race; they may have been deleted")
     race = race_named(runs[0].race.name)
     outcomes = [track(jobs, run).outcome for run in runs if run.info.status == "finished"]
-    table = results([outcome for outcome in outcomes if outcome is not None], list(race.entries))
+    table = results_table(
+        [read_outcome for read_outcome in outcomes if read_outcome is not None], list(race.entries)
+    )
     return table, [verdict(table, claim, race.measure) for claim in race.claims]
 
 
@@ -185,7 +193,7 @@ def by_distance(jobs: Jobs, runs: Iterable[RaceRun]) -> pd.DataFrame:
             }
             sizes = {
                 "reach": math.inf if reach is None else float(reach),
-                "chance": Gap(**config.options).chance,
+                "chance": GapTask(**config.options).chance,
                 "weights": config.layer.weights,
                 "d_ff": config.model.d_ff,
             }
@@ -212,6 +220,6 @@ def _read_track(path: Path, stamp: tuple[int, int], race: RaceEntry, steps: int)
         column(evaluations, "step"),
         column(evaluations, "valid_loss"),
         column(evaluations, "sequence_accuracy"),
-        outcome(race.entry, race.seed, steps, lines),
+        read_outcome(race.entry, race.seed, steps, lines),
         {int(d): share for d, share in last.get("by_distance", {}).items()},
     )

@@ -140,7 +140,7 @@ class LatestResult:
     """
 
     key: str
-    when: float
+    measured_at: float
     result: dict[str, Any]
 
 
@@ -175,11 +175,15 @@ class LatestIndex:
     def find(self, subject: str) -> LatestResult | None:
         """Return the latest result of a subject; None if not found."""
         record = read_or_empty(self._path(subject))
-        key, when = record.get("key"), record.get("when")
-        if not isinstance(key, str) or not _KEY.fullmatch(key) or not isinstance(when, int | float):
+        key, measured_at = record.get("key"), record.get("when")
+        if (
+            not isinstance(key, str)
+            or not _KEY.fullmatch(key)
+            or not isinstance(measured_at, int | float)
+        ):
             return None
         result = read_or_empty(self._results / key / RESULT)
-        return LatestResult(key, float(when), result) if result else None
+        return LatestResult(key, float(measured_at), result) if result else None
 
     def _path(self, subject: str) -> Path:
         return self._folder / f"{hashlib.sha256(subject.encode()).hexdigest()[:24]}.json"

@@ -33,7 +33,7 @@ class ShippedRace:
         table: as returned by `race_runs.by_distance`.
     """
 
-    when: float
+    measured_at: float
     table: pd.DataFrame
 
 

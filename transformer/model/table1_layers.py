@@ -143,7 +143,7 @@ TABLE1_LAYERS: dict[str, type[nn.Module]] = {
 """In the order of Table 1; each is created from a `LayerConfig`."""
 
 
-def stack(name: str, config: LayerConfig, n_layers: int) -> list[nn.Module]:
+def layer_stack(name: str, config: LayerConfig, n_layers: int) -> list[nn.Module]:
     """Return layers for a stack: one of `TABLE1_LAYERS`, or "dilated", a stack of dilated
     convolutions.
 
@@ -165,7 +165,7 @@ def stack(name: str, config: LayerConfig, n_layers: int) -> list[nn.Module]:
     return [TABLE1_LAYERS[name](config) for _ in range(n_layers)]
 
 
-class Gated(nn.Module):
+class GatedRecurrent(nn.Module):
     """Base class of LSTM and GRU (section 1): `blocks` matrices W for the input x, as many U for
     the state, and biases b.
 
@@ -187,7 +187,7 @@ class Gated(nn.Module):
         return functional.linear(x, self.w, self.b).unbind(dim=1)
 
 
-class Lstm(Gated):
+class Lstm(GatedRecurrent):
     """c_t = f ⊙ c_{t−1} + i ⊙ g, h_t = o ⊙ tanh(c_t): a memory with input and forget gates.
 
     i, f, o = σ(x_t W + h_{t−1} U + b) and g = tanh of the same (Hochreiter and Schmidhuber 1997;
@@ -212,7 +212,7 @@ class Lstm(Gated):
         return torch.stack(states, dim=1)
 
 
-class Gru(Gated):
+class Gru(GatedRecurrent):
     """h_t = (1 − z) ⊙ n + z ⊙ h_{t−1}: one gate mixes old and new state.
 
     r, z = σ(x_t W + h_{t−1} U + b), n = tanh(x_t W_n + b_n + r ⊙ (h_{t−1} U_n)) (Cho et al. 2014,
@@ -235,5 +235,5 @@ class Gru(Gated):
         return torch.stack(states, dim=1)
 
 
-GATED: dict[str, type[Gated]] = {"lstm": Lstm, "gru": Gru}
-"""Gated layers by the name that a `Tagger` takes, in addition to those of `stack`."""
+GATED: dict[str, type[GatedRecurrent]] = {"lstm": Lstm, "gru": Gru}
+"""Gated layers by the name that a `Tagger` takes, in addition to those of `layer_stack`."""

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from transformer.config import ModelConfig
 from transformer.model.layers import AddAndNorm, AddPositions, FeedForward
 from transformer.model.shapes import shapes_only
-from transformer.model.table1_layers import GATED, LayerConfig, stack
+from transformer.model.table1_layers import GATED, LayerConfig, layer_stack
 
 
 class Tagger(nn.Module):
@@ -54,7 +54,7 @@ class Tagger(nn.Module):
 def _mixers(layer: str, sizes: LayerConfig, n_layers: int) -> list[nn.Module]:
     if layer in GATED:
         return [GATED[layer](sizes) for _ in range(n_layers)]
-    return stack(layer, sizes, n_layers)
+    return layer_stack(layer, sizes, n_layers)
 
 
 def count_weights(layer: str, config: ModelConfig, tags: int, *, k: int = 3, r: int = 5) -> int:

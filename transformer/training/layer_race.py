@@ -20,7 +20,7 @@ from transformer.config import ModelConfig, TrainingConfig, did_you_mean
 from transformer.device import choose_device
 from transformer.model.tagger import Tagger, count_weights, match_parameters, receptive_field
 from transformer.run_config import Layer, LayerRun, RaceEntry
-from transformer.text.tasks.gap import NO_TAG, Gap, Tagged
+from transformer.text.tasks.gap import NO_TAG, GapTask, TaggedSequences
 from transformer.training.console import Console
 from transformer.training.distributed import World
 from transformer.training.learner import MixedPrecision
@@ -64,7 +64,7 @@ def make_layer_run_config(
         settings: "layer", "k" and "r" of the `Tagger`; fields of `ModelConfig` and
             `TrainingConfig`. d_ff is that of self-attention; another layer type gets the d_ff that
             gives it the same number of weights.
-        options: fields of `Gap`.
+        options: fields of `GapTask`.
 
     Raises ValueError for an unknown task or name, or an invalid value.
     """
@@ -105,14 +105,14 @@ def make_layer_run_config(
     )
 
 
-def _gap_task(options: Mapping[str, int]) -> Gap:
-    known_options = {field.name for field in fields(Gap)}
+def _gap_task(options: Mapping[str, int]) -> GapTask:
+    known_options = {field.name for field in fields(GapTask)}
     for name in options:
         if name not in known_options:
             raise ValueError(
                 f"the task {TASK} has no option {name!r}{did_you_mean(name, known_options)}"
             )
-    return Gap(**options)
+    return GapTask(**options)
 
 
 def train_layers(run: RunFolder, config: LayerRun, *, verbose: bool = False) -> Status:
@@ -196,7 +196,7 @@ class LayerRace(TrainTask):
         }
 
     def _example(
-        self, sequences: Tagged, predicted: list[int], expected: list[int]
+        self, sequences: TaggedSequences, predicted: list[int], expected: list[int]
     ) -> dict[str, Any]:
         return {
             "src": self.gap.sequence_text(sequences.ids[0]),
@@ -205,6 +205,8 @@ class LayerRace(TrainTask):
             "right": predicted == expected,
         }
 
-    def _on_device(self, sequences: Tagged) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def _on_device(
+        self, sequences: TaggedSequences
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         ids, tags, distances = (torch.from_numpy(part).to(self.device) for part in sequences)
         return ids, tags, distances

@@ -12,7 +12,7 @@ from transformer import Translator
 from transformer.analysis.alignment.leaderboard import ALIGNMENT_METHODS, leaderboard
 from transformer.analysis.alignment.sentence_alignment import WordAlignment, align_words
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.corpora.gold import Gold
+from transformer.analysis.corpora.gold import GoldAnnotations
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -78,7 +78,7 @@ def test_invalid_alignment_requests_are_refused(translator: Translator) -> None:
         align_words(
             translator.model, trace, 0, 0, gold=(("She", "paints", "books."), ("Elle", "dort."))
         )
-    other_words = Gold(("a",), ("b",), frozenset({(0, 0)}), frozenset())
+    other_words = GoldAnnotations(("a",), ("b",), frozenset({(0, 0)}), frozenset())
     with pytest.raises(ValueError, match="for other words"):
         align_words(translator.model, trace, 0, 0).error(other_words)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from transformer.analysis.corpora import NAMES, Corpus, bundled_sentences
-from transformer.analysis.corpora.gold import Gold, parse_links, words_of
+from transformer.analysis.corpora.gold import GoldAnnotations, parse_links, words_of
 from transformer.text import TASKS, CorpusError, Vocabulary
 
 FOLDER = Path(bundled_sentences.__file__).parent
@@ -28,8 +28,8 @@ def lines(target: str) -> list[list[str]]:
     return [line.split("\t") for line in text.removesuffix("\n").split("\n")]
 
 
-def golds(target: str) -> Iterator[Gold]:
-    for _, _, gold in bundled_sentences.linked(target):
+def golds(target: str) -> Iterator[GoldAnnotations]:
+    for _, _, gold in bundled_sentences.linked_sentences(target):
         assert gold is not None
         yield gold
 
@@ -53,7 +53,7 @@ def test_every_row_is_a_pair_with_sorted_links(target: str) -> None:
 @pytest.mark.parametrize("target", bundled_sentences.LANGUAGES)
 def test_every_word_is_linked_or_marked_and_only_small_words_are_marked(target: str) -> None:
     for gold, unlinked in zip(
-        golds(target), bundled_sentences.without_counterpart(target), strict=True
+        golds(target), bundled_sentences.words_without_counterpart(target), strict=True
     ):
         sides = (gold.source_words, gold.target_words)
         for side, (words, marked) in enumerate(zip(sides, unlinked, strict=True)):
@@ -82,7 +82,7 @@ def test_punctuation_is_linked_to_punctuation(target: str) -> None:
 def test_the_links_differ_from_the_diagonal(target: str) -> None:
     """Crossing links, of which a grammar of short statements has few."""
 
-    def crossing(all_gold: list[Gold]) -> float:
+    def crossing(all_gold: list[GoldAnnotations]) -> float:
         links = [gold.possible for gold in all_gold]
         crossed = [any((i - k) * (j - n) < 0 for k, n in each) for each in links for i, j in each]
         return sum(crossed) / len(crossed)
@@ -96,14 +96,14 @@ def test_sentences_are_unique() -> None:
     everyday = [
         [a, b]
         for code in bundled_sentences.LANGUAGES
-        for a, b, _ in bundled_sentences.everyday(code)
+        for a, b, _ in bundled_sentences.everyday_sentences(code)
     ]
     english = {source for source, _ in everyday}
     assert len(english) == len(everyday) / 2
     texts = [target for _, target in everyday] + list(english)
     for code in bundled_sentences.LANGUAGES:
-        texts += [target for _, target, _ in bundled_sentences.linked(code)]
-        texts += [source for source, _, _ in bundled_sentences.linked(code)]
+        texts += [target for _, target, _ in bundled_sentences.linked_sentences(code)]
+        texts += [source for source, _, _ in bundled_sentences.linked_sentences(code)]
     assert len(set(texts)) == len(texts)
     grammar = {
         side
@@ -116,7 +116,7 @@ def test_sentences_are_unique() -> None:
 
 
 def test_texts_have_normal_spelling(vocabulary: Vocabulary) -> None:
-    source, target, gold = bundled_sentences.linked("fr")[1]
+    source, target, gold = bundled_sentences.linked_sentences("fr")[1]
     assert (source, gold and gold.source_words[:3]) == (
         "I haven't seen him since the wedding.",
         ("I", "have", "n't"),
@@ -126,7 +126,7 @@ def test_texts_have_normal_spelling(vocabulary: Vocabulary) -> None:
     # "n't" is "ne … pas", "him" is "l'", and "seen" is "vu".
     assert {(2, 1), (2, 4), (4, 2), (3, 5)} <= gold.sure
     for code in bundled_sentences.LANGUAGES:
-        for source, target, gold in bundled_sentences.linked(code):
+        for source, target, gold in bundled_sentences.linked_sentences(code):
             assert gold is not None
             for text, words in ((source, gold.source_words), (target, gold.target_words)):
                 assert "".join(words) == text.replace(" ", "")
@@ -141,7 +141,7 @@ def test_words_without_a_counterpart_have_no_links() -> None:
     with pytest.raises(ValueError, match="is not a link"):
         parse_links(links)
     assert source.startswith("My aunt")
-    assert bundled_sentences.without_counterpart("fr")[0] == (frozenset(), frozenset({8}))
+    assert bundled_sentences.words_without_counterpart("fr")[0] == (frozenset(), frozenset({8}))
 
 
 def test_every_language_has_its_corpora() -> None:

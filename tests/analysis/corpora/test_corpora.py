@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from transformer.analysis.corpora import MAX_SENTENCES, Corpus, corpus_for
-from transformer.analysis.corpora.gold import Gold, parse_links, pieces_linked, words_of
+from transformer.analysis.corpora.gold import GoldAnnotations, parse_links, pieces_linked, words_of
 from transformer.checkpoint import save_checkpoint
 from transformer.languages import front_matter
 from transformer.model import Transformer
@@ -58,7 +58,7 @@ def test_lines_may_have_targets_and_links() -> None:
         ("Two.", "", None),
     ]
     pair = Corpus.from_lines(["a b\tc d e\t0-0 1?2 1p1", "a\tb\tCC0"], "text").sentences
-    assert pair[0].gold == Gold(
+    assert pair[0].gold == GoldAnnotations(
         ("a", "b"), ("c", "d", "e"), frozenset({(0, 0)}), frozenset({(0, 0), (1, 2), (1, 1)})
     )
     assert pair[1].gold is None
@@ -164,7 +164,7 @@ def test_each_token_belongs_to_a_word(
 
 
 def test_word_links_become_token_links() -> None:
-    gold = Gold(("black", "cats"), ("chats", "noirs"), *parse_links("0-1 1-0"))
+    gold = GoldAnnotations(("black", "cats"), ("chats", "noirs"), *parse_links("0-1 1-0"))
     table = pieces_linked(["▁black", "▁cat", "s", "</s>"], ["▁chats", "▁no", "irs", "</s>"], gold)
     assert table is not None
     assert table.astype(int).tolist() == [[0, 1, 1, 0], [1, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]

@@ -15,7 +15,7 @@ from transformer.analysis.evidence.bootstrap import (
     max_difference_interval,
     resampled_counts,
 )
-from transformer.analysis.evidence.verdicts import Effect, VerdictWord, current_word
+from transformer.analysis.evidence.verdicts import Effect, VerdictWord, current_verdict
 from transformer.analysis.findings import FINDINGS
 
 SENTENCES = (12, 50, 200, 800)
@@ -125,6 +125,6 @@ def test_rates_of_a_sample_equal_those_of_its_sentences() -> None:
 
 
 def test_an_old_verdict_is_read_in_todays_words() -> None:
-    assert current_word("not shown") == "inconclusive"
+    assert current_verdict("not shown") == "inconclusive"
     for word in get_args(VerdictWord):
-        assert current_word(word) == word
+        assert current_verdict(word) == word

@@ -22,9 +22,9 @@ from transformer.analysis.corpora.passes import no_progress
 from transformer.analysis.findings import FINDINGS, blank_out
 from transformer.analysis.findings import removal as removal_module
 from transformer.analysis.findings import word_alignment as words_module
-from transformer.analysis.findings.by_measure import published
+from transformer.analysis.findings.by_measure import published_finding
 from transformer.analysis.findings.faithful import agreement, blank_out_memory
-from transformer.analysis.findings.finding import Finding, Untestable, evenly_spaced
+from transformer.analysis.findings.finding import Finding, UntestableError, evenly_spaced
 from transformer.analysis.reports import report
 from transformer.analysis.roles.head_measures import measure_heads
 from transformer.measures import MEASURES, PublishedClaim
@@ -62,7 +62,7 @@ def test_a_claim_of_a_measure_is_tested_on_its_heads(
     """The figures equal those of `measure_heads`."""
     measure = MEASURES["itself"]
     claim = PublishedClaim("A head of the second layer looks at itself.", "nobody", 0.99, layer=1)
-    finding = published(measure, claim).run(translator, corpus)
+    finding = published_finding(measure, claim).run(translator, corpus)
     table = measure_heads(translator, corpus).table().query("kind == 'encoder' and layer == 1")
     assert finding.figures["share"].to_numpy() == pytest.approx(
         table["itself"].to_numpy(), abs=1e-6
@@ -70,7 +70,7 @@ def test_a_claim_of_a_measure_is_tested_on_its_heads(
     assert finding.verdict == "refuted"
     assert finding.effect is not None
     assert finding.effect.interval.value == pytest.approx(100 * table["itself"].max(), abs=1e-4)
-    in_all_layers = published(measure, replace(claim, layer=None, floor=0.0)).run(
+    in_all_layers = published_finding(measure, replace(claim, layer=None, floor=0.0)).run(
         translator, corpus
     )
     assert in_all_layers.verdict == "holds"
@@ -296,5 +296,5 @@ def statistical_finding(
         patch.setattr(words_module, "gold_leaderboard", lambda *_: board)
         try:
             return words_module.STATISTICAL.test(translator, corpus, no_progress)
-        except Untestable:
+        except UntestableError:
             return None

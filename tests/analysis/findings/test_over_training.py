@@ -12,9 +12,14 @@ from tests.analysis.small_models import without_output
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.evidence.bootstrap import BleuCounts
-from transformer.analysis.findings import FINDINGS, Untestable, load_saves, pruning_over_training
+from transformer.analysis.findings import (
+    FINDINGS,
+    UntestableError,
+    load_run_checkpoints,
+    pruning_over_training,
+)
 from transformer.analysis.findings import over_training as training_module
-from transformer.analysis.findings.over_training import SCORES, SavedScores, write_scores
+from transformer.analysis.findings.over_training import SCORES_FILE, CheckpointScores, write_scores
 from transformer.checkpoint import save_checkpoint
 from transformer.training.run import RunFolder
 from transformer.training.saving import WeightAverager
@@ -49,7 +54,7 @@ def test_tolerance_compares_the_first_and_the_last_checkpoint(
     assert (
         pruning_over_training([(10, without_heads), (20, translator)], corpus).verdict == "refuted"
     )
-    with pytest.raises(Untestable, match="two are needed"):
+    with pytest.raises(UntestableError, match="two are needed"):
         pruning_over_training([(10, translator)], corpus)
 
 
@@ -64,7 +69,7 @@ def test_a_run_keeps_early_and_late_saves(translator: Translator, tmp_path: Path
         last.add(model, step)
     assert len(last) == 2
     last.save_mean(translator.model.config, translator.vocabulary, "# A run\n")
-    saves = load_saves(run.path)
+    saves = load_run_checkpoints(run.path)
     assert [step for step, _ in saves] == [10, 20, 40, 60, 70]
     for step, translator in saves:
         torch.testing.assert_close(translator.model.embedding.weight, models[step].embedding.weight)
@@ -85,14 +90,14 @@ def test_a_checkpoint_includes_the_scores_of_its_early_saves(
     all_correct = ["a b c d e f"] * 12
     half_correct = [*all_correct[:6], *["x y z"] * 6]
     saved = [
-        SavedScores(
+        CheckpointScores(
             100, BleuCounts(all_correct, all_correct), BleuCounts(half_correct, all_correct)
         ),
-        SavedScores(
+        CheckpointScores(
             400, BleuCounts(all_correct, all_correct), BleuCounts(all_correct, all_correct)
         ),
     ]
-    write_scores(folder / SCORES, saved)
+    write_scores(folder / SCORES_FILE, saved)
     finding = tolerance.run(Translator.load(folder), corpus)
     assert finding.verdict == "holds"
     assert finding.figures["step"].tolist() == [100, 400]
@@ -106,7 +111,7 @@ def test_a_checkpoint_includes_the_scores_of_its_early_saves(
         "[" * 10_000,
         "",
     ):
-        (folder / SCORES).write_text(broken)
+        (folder / SCORES_FILE).write_text(broken)
         finding = tolerance.run(Translator.load(folder), corpus)
         assert finding.effect is None
         assert "cannot be used" in finding.reason

@@ -49,7 +49,7 @@ def test_scores_survive_a_round_trip(folder: Path, summaries: list[dict[str, Any
     assert [*loaded] == ["positional", "tolerance"]
     for summary in summaries:
         reloaded = loaded[summary["finding"]]
-        assert abs(reloaded.when - time.time()) < 60
+        assert abs(reloaded.measured_at - time.time()) < 60
         for name in ("verdict", "reason", "value", "low", "high", "floor", "claim", "source"):
             assert reloaded.result[name] == summary[name]
         assert reloaded.result["measured"] == summary["sentences"]

@@ -10,7 +10,7 @@ import sacrebleu
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.analysis.inside.bleu_by_hand import MAX_ORDER, bleu, grams, words
+from transformer.analysis.inside.bleu_by_hand import MAX_ORDER, bleu, ngram_counts, words
 
 TOKENS = ["le", "la", "mer", "n'a", "vu", "5,000", ".", "?", "É", "«"]
 WORDS = st.lists(st.sampled_from(TOKENS), max_size=14)
@@ -63,7 +63,7 @@ def test_equal_texts_score_100_and_empty_ones_0() -> None:
 
 @given(WORDS, st.integers(1, MAX_ORDER))
 def test_ngrams_are_the_windows_of_a_text(tokens: list[str], n: int) -> None:
-    counts = grams(tokens, n)
+    counts = ngram_counts(tokens, n)
     assert sum(counts.values()) == max(0, len(tokens) - n + 1)
     windows = zip(*(tokens[at:] for at in range(n)), strict=False)
     assert counts == Counter(windows)

@@ -137,11 +137,11 @@ def test_sharing_w_q_and_w_k_equals_a_model_with_one_matrix(
     trace = Translator(model, vocabulary).trace(TEXT, "Elle cache.")
     variant = keys_by_the_query_matrix(model, trace, layer)
     altered_trace = Translator(with_one_matrix(model, layer), vocabulary).trace(TEXT, "Elle cache.")
-    np.testing.assert_allclose(variant.wrong, altered_trace.weights("encoder", layer), atol=1e-5)
-    np.testing.assert_allclose(variant.right, trace.weights("encoder", layer), atol=1e-5)
+    np.testing.assert_allclose(variant.with_w_q, altered_trace.weights("encoder", layer), atol=1e-5)
+    np.testing.assert_allclose(variant.with_w_k, trace.weights("encoder", layer), atol=1e-5)
     scores = altered_trace[f"encoder.layers.{layer}.self_attn.hook_scores"]
     assert np.abs(scores - scores.swapaxes(1, 2)).max() < 1e-4
-    assert variant.wrong_asymmetry < 1e-4 < variant.right_asymmetry
+    assert variant.asymmetry_with_w_q < 1e-4 < variant.asymmetry_with_w_k
     assert 0 < variant.moved_weight < 1
 
 

@@ -11,7 +11,7 @@ import pytest
 from tests.analysis.small_models import assert_progress_and_cancelling, logits
 from transformer import Translator
 from transformer.analysis.interventions import blanking as module
-from transformer.analysis.interventions.blanking import Cells, blank_cells
+from transformer.analysis.interventions.blanking import CellEffects, blank_cells
 from transformer.analysis.interventions.patches import blanked
 from transformer.analysis.interventions.switching import Head
 from transformer.inference import Trace
@@ -88,12 +88,14 @@ def test_rank_correlations_equal_a_hand_computed_example() -> None:
     weights, norms = np.array([0.1, 0.2, 0.3, 0.4]), np.array([5.0, 9.0, 8.0, 7.0])
     effects = np.array([[-3.0, -1.0], [1.0, 1.0], [-3.0, 0.0], [0.5, 0.5]])  # sizes 4 2 3 1
     query_keys = ((0, 0), (0, 1), (1, 0), (1, 1))
-    cells = Cells(("cross", 0, 0), query_keys, weights, norms, effects, ("a", "b"))
+    cells = CellEffects(("cross", 0, 0), query_keys, weights, norms, effects, ("a", "b"))
     result = cells.correlations()
     assert result["weight_norm"] == pytest.approx(1 - 6 * (0 + 4 + 0 + 4) / 60)
     assert result["weight_effect"] == pytest.approx(1 - 6 * (9 + 0 + 0 + 9) / 60)
     assert result["norm_effect"] == pytest.approx(1 - 6 * (9 + 4 + 0 + 1) / 60)
-    uniform_cells = Cells(("cross", 0, 0), query_keys, weights, np.ones(4), effects, ("a", "b"))
+    uniform_cells = CellEffects(
+        ("cross", 0, 0), query_keys, weights, np.ones(4), effects, ("a", "b")
+    )
     assert np.isnan(uniform_cells.correlations()["weight_norm"])
 
 

@@ -12,12 +12,12 @@ from tests.analysis.small_models import TARGETS, TEXTS, small_translator
 from transformer import Translator
 from transformer.analysis import positions
 from transformer.analysis.positions import (
+    grammar_sentences,
     joined_log_probability,
-    sentences,
     separate_log_probabilities,
     shifted_log_probability,
 )
-from transformer.analysis.positions.extrapolation import lengths, places
+from transformer.analysis.positions.extrapolation import length_accuracies, shifted_and_joined
 from transformer.checkpoint import checkpoint_hash
 from transformer.inference.results import Translation
 from transformer.text import Vocabulary
@@ -129,7 +129,7 @@ def test_invalid_lengths_and_tasks_are_refused(letters: Vocabulary) -> None:
 
 
 def test_the_sentences_have_normal_spelling() -> None:
-    pairs = positions.sentences(300)
+    pairs = positions.grammar_sentences(300)
     assert len({source for source, _ in pairs}) == 300
     for source, target in pairs:
         assert source[0].isupper()
@@ -159,8 +159,8 @@ def test_the_computation_equals_the_python_functions(checkpoints: Path) -> None:
     folder, counts, shares = checkpoints / "tiny", [1, 2, 400], list[float]()
     request = {"checkpoint": str(folder), "hash": checkpoint_hash(folder), "french": True}
     request |= {"starts": [0, 7], "moved": 3, "counts": counts}
-    result = places(request, lambda share, stage: shares.append(share))
-    translator, pairs = Translator.load(folder), sentences(400)
+    result = shifted_and_joined(request, lambda share, stage: shares.append(share))
+    translator, pairs = Translator.load(folder), grammar_sentences(400)
     assert result["moved"] == pytest.approx(
         [shifted_log_probability(translator, pairs[:3], at) for at in (0, 7)]
     )
@@ -172,7 +172,7 @@ def test_the_computation_equals_the_python_functions(checkpoints: Path) -> None:
     assert max(shares) < 1
 
 
-@pytest.mark.parametrize("measure", [lengths, places])
+@pytest.mark.parametrize("measure", [length_accuracies, shifted_and_joined])
 def test_a_changed_checkpoint_is_refused(measure: object, checkpoints: Path) -> None:
     folder = str(checkpoints / "tiny")
     request = {"checkpoint": folder, "hash": "0", "models": [[folder, "0"]], "most": 1}

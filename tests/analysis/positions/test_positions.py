@@ -222,10 +222,12 @@ def test_a_sinusoid_is_fitted_and_noise_is_not() -> None:
     fit = positions.sinusoid_fit(waves)
     np.testing.assert_allclose(fit.wavelength, lengths, rtol=0.03)
     assert fit.r2.min() > 0.98
-    noise = positions.sinusoid_fit(positions.noise_like(np.empty((40, 400)))).r2
+    noise = positions.sinusoid_fit(positions.random_baseline(np.empty((40, 400)))).r2
     # Of noise, two of 39 directions explain about 2/39 by chance, and the best of many more.
     assert 2 / 39 < np.median(noise) < 0.4
-    assert np.median(positions.sinusoid_fit(positions.noise_like(np.empty((11, 400)))).r2) > 0.4
+    assert (
+        np.median(positions.sinusoid_fit(positions.random_baseline(np.empty((11, 400)))).r2) > 0.4
+    )
 
 
 def test_the_fit_equals_least_squares() -> None:

@@ -10,7 +10,7 @@ import pytest
 from tests.analysis.small_models import shift_model
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.corpora.gold import Gold, words_of
+from transformer.analysis.corpora.gold import GoldAnnotations, words_of
 from transformer.analysis.roles import corpus_tokens
 from transformer.analysis.roles.head_measures import HeadMeasures, measure_heads
 from transformer.analysis.roles.head_roles import RELATION_TEXTS, head_roles
@@ -19,7 +19,7 @@ from transformer.text import TASKS, Vocabulary
 
 # "She helps old men.": the verb and the object have two tokens each.
 PIECES = ("▁She", "▁help", "s", "▁old", "▁me", "n", ".", "</s>")
-GOLD = Gold(
+GOLD = GoldAnnotations(
     ("She", "helps", "old", "men", "."),
     ("Elle", "aide", "de", "vieux", "hommes", "."),
     frozenset(),

@@ -12,7 +12,7 @@ from transformer.analysis.alignment.aligner_head import AlignerHead
 from transformer.analysis.alignment.leaderboard import TargetRow
 from transformer.analysis.roles import sentence_heads
 from transformer.analysis.roles.sentence_heads import (
-    Attended,
+    LayeredTrace,
     SalientHead,
     alignment,
     salient_heads,
@@ -65,7 +65,7 @@ PREVIOUS_TOKEN = rows_attending_to([5, 0, 1, 1, 5, 5], 6, 0.8)
 END_TOKEN = rows_attending_to([5] * 6, 6, 0.97)
 
 
-def salient_heads_by_pattern(trace: Attended) -> dict[str, SalientHead]:
+def salient_heads_by_pattern(trace: LayeredTrace) -> dict[str, SalientHead]:
     return {head.pattern: head for head in salient_heads(trace)}
 
 

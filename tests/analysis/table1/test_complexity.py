@@ -11,22 +11,28 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from transformer.analysis.table1.complexity import TABLE_1, count, crossing, formulas, separable
+from transformer.analysis.table1.complexity import (
+    TABLE_1,
+    count_multiplications,
+    equal_cost_length,
+    evaluate_formulas,
+    separable_cost,
+)
 from transformer.model.table1_layers import TABLE1_LAYERS, LayerConfig
 
 
 def test_table_1_equals_hand_computed_numbers() -> None:
     """By hand: n = 100, d = 10, k = 5, r = 20."""
-    table = formulas(100, 10, 5, 20)
+    table = evaluate_formulas(100, 10, 5, 20)
     assert list(table.index) == list(TABLE1_LAYERS) == list(TABLE_1)
     assert table["cost"].tolist() == [100_000, 10_000, 50_000, 20_000]
     assert table["steps"].tolist() == [1, 100, 1, 1]
     assert table["path"].tolist() == pytest.approx([1, 100, math.log(100, 5), 5])
-    assert separable(100, 10, 5) == 5 * 100 * 10 + 100 * 100
+    assert separable_cost(100, 10, 5) == 5 * 100 * 10 + 100 * 100
 
 
 def test_the_formulas_hold_for_extreme_sizes() -> None:
-    table = formulas(6, 8, 1, 15)
+    table = evaluate_formulas(6, 8, 1, 15)
     assert table["path"]["convolutional"] == math.inf  # a kernel of one position reads no other
     assert table["cost"]["restricted"] == table["cost"]["self-attention"]
     assert table["path"]["restricted"] == 1
@@ -34,8 +40,8 @@ def test_the_formulas_hold_for_extreme_sizes() -> None:
 
 def test_a_separable_convolution_with_k_n_costs_attention_plus_feed_forward() -> None:
     """Section 4: self-attention's n²·d, and n·d² of a position-wise layer."""
-    costs = formulas(50, 16, 3, 5)["cost"]
-    assert separable(50, 16, k=50) == costs["self-attention"] + costs["recurrent"]
+    costs = evaluate_formulas(50, 16, 3, 5)["cost"]
+    assert separable_cost(50, 16, k=50) == costs["self-attention"] + costs["recurrent"]
 
 
 @pytest.mark.parametrize("layer", TABLE_1)
@@ -49,7 +55,7 @@ def test_crossings_equal_a_search_over_all_lengths(layer: str, other_layer: str)
     )
     signs = np.sign(first - second)
     crossing_lengths = lengths[1:][np.diff(signs) != 0]
-    crossing_length = crossing(layer, other_layer, d, k, r)
+    crossing_length = equal_cost_length(layer, other_layer, d, k, r)
     if layer == other_layer or not crossing_lengths.size:
         assert math.isnan(crossing_length)
     else:
@@ -57,7 +63,7 @@ def test_crossings_equal_a_search_over_all_lengths(layer: str, other_layer: str)
 
 
 def test_self_attention_is_cheaper_than_recurrence_for_n_below_d() -> None:
-    assert crossing("self-attention", "recurrent", 512, 3, 15) == 512
+    assert equal_cost_length("self-attention", "recurrent", 512, 3, 15) == 512
 
 
 @pytest.mark.parametrize("name", TABLE1_LAYERS)
@@ -65,7 +71,7 @@ def test_self_attention_is_cheaper_than_recurrence_for_n_below_d() -> None:
 def test_counts_equal_a_closed_form_and_pytorchs_counter(
     name: str, n: int, d: int, k: int, r: int
 ) -> None:
-    counts = count(name, n, d, k, r)
+    counts = count_multiplications(name, n, d, k, r)
     expected = {
         "self-attention": {"attention.w_qkv": 3 * n * d**2, "attention.w_o": n * d**2}
         | {"": 2 * n**2 * d},
@@ -87,8 +93,8 @@ def test_counts_equal_a_closed_form_and_pytorchs_counter(
 )
 def test_the_counts_are_proportional_to_table_1(name: str, ratio: int) -> None:
     for n, d, k, r in [(16, 8, 3, 5), (32, 8, 3, 5), (16, 24, 3, 5), (16, 8, 9, 5), (16, 8, 3, 11)]:
-        mixing = count(name, n, d, k, r).mixing
-        assert mixing == ratio * formulas(n, d, k, r)["cost"][name]
+        mixing = count_multiplications(name, n, d, k, r).mixing
+        assert mixing == ratio * evaluate_formulas(n, d, k, r)["cost"][name]
 
 
 def test_counting_does_not_load_torchs_compiler(warm_path: str) -> None:
@@ -110,4 +116,4 @@ def test_counting_does_not_load_torchs_compiler(warm_path: str) -> None:
 
 def test_an_unknown_layer_is_refused() -> None:
     with pytest.raises(ValueError, match="There is no layer 'lstm'"):
-        count("lstm", 8, 8)
+        count_multiplications("lstm", 8, 8)

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from transformer.analysis.table1 import paths
-from transformer.model.table1_layers import TABLE1_LAYERS, LayerConfig, stack
+from transformer.model.table1_layers import TABLE1_LAYERS, LayerConfig, layer_stack
 
 
 def search_by_offsets(name: str, n: int, n_layers: int, k: int, r: int) -> list[set[int]]:
@@ -51,7 +51,7 @@ def test_inputs_affect_outputs_from_the_path_length_on(name: str, n: int, k: int
     """The layers run forward twice, without gradients and in the order of a model."""
     needed = int(paths.layers_needed(name, n, k, r))
     for depth in (needed - 1, needed):
-        layers = [layer.double() for layer in stack(name, LayerConfig(4, k=k, r=r), depth)]
+        layers = [layer.double() for layer in layer_stack(name, LayerConfig(4, k=k, r=r), depth)]
         states = torch.randn(1, n, 4, dtype=torch.float64)
         changed_states = states.clone()
         changed_states[0, 0] += 1
@@ -77,7 +77,7 @@ def test_a_kernel_of_one_position_connects_nothing() -> None:
 
 
 def test_dilations_of_powers_of_k_do_not_reach_every_position() -> None:
-    """Why `stack` uses (k+1)/2: with 1, 3, 9 … position 0 never reaches position 63 of 64."""
+    """Why `layer_stack` uses (k+1)/2: with 1, 3, 9 … position 0 never reaches position 63 of 64."""
     reached = {63}
     for layer in reversed(range(8)):
         reached = {position + o * 3**layer for position in reached for o in (-1, 0, 1)} & set(
@@ -96,12 +96,14 @@ def longest_path(node: Any) -> int:
 @pytest.mark.parametrize("name", TABLE1_LAYERS)
 def test_sequential_operations_equal_the_longest_path_in_the_graph(name: str) -> None:
     out = TABLE1_LAYERS[name](LayerConfig(4))(torch.zeros(1, 4, 4, requires_grad=True))
-    assert paths.chain(name, 4, r=5) == longest_path(out.grad_fn)
+    assert paths.sequential_operations(name, 4, r=5) == longest_path(out.grad_fn)
 
 
 def test_only_recurrent_layers_need_more_sequential_operations() -> None:
     for name in TABLE1_LAYERS:
-        added_operations = paths.chain(name, 40) - paths.chain(name, 10)
+        added_operations = paths.sequential_operations(name, 40) - paths.sequential_operations(
+            name, 10
+        )
         assert added_operations == (
             2 * 30 if name == "recurrent" else 0
         )  # one product and one tanh per step
@@ -115,15 +117,17 @@ def test_recurrent_steps_are_counted_by_their_tanh() -> None:
         if node is not None and node not in recorded:
             recorded.add(node)
             waiting += [back for back, _ in node.next_functions]
-    assert paths.steps(9) == sum("Tanh" in type(node).__name__ for node in recorded) - 1 == 8
+    assert (
+        paths.recurrent_steps(9) == sum("Tanh" in type(node).__name__ for node in recorded) - 1 == 8
+    )
 
 
 def test_long_paths_do_not_exceed_the_recursion_limit() -> None:
-    assert paths.chain("recurrent", 3000) > 6000
+    assert paths.sequential_operations("recurrent", 3000) > 6000
 
 
 def test_the_table_has_a_row_per_stack_and_length() -> None:
-    table = paths.lengths((2, 9), k=3, r=5)
+    table = paths.path_length_table((2, 9), k=3, r=5)
     assert len(table) == 2 * len(paths.STACKS)
     assert table["measured"].tolist() == table["formula"].tolist()
     assert table["chain"].notna().sum() == 2 * len(TABLE1_LAYERS)

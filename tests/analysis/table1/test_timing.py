@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import linregress
 
 from transformer.analysis.table1 import timing
-from transformer.analysis.table1.complexity import count
+from transformer.analysis.table1.complexity import count_multiplications
 from transformer.model.table1_layers import TABLE1_LAYERS, LayerConfig
 
 LONG = [n for n in timing.LENGTHS if n >= timing.MIN_FITTED_LENGTH]
@@ -53,7 +53,9 @@ def test_a_small_time_budget_ends_early() -> None:
     assert {measured.layer for measured in timings} <= set(TABLE1_LAYERS)
     assert timings[0].layer == "self-attention"
     assert timings[0].n == timing.LENGTHS[0]
-    assert timings[0].products == count("self-attention", timing.LENGTHS[0], 8).total
+    assert (
+        timings[0].products == count_multiplications("self-attention", timing.LENGTHS[0], 8).total
+    )
     assert all(
         measured.forward > 0 and measured.backward > 0 and measured.runs >= 3
         for measured in timings
@@ -86,4 +88,6 @@ def test_partial_results_are_reported_with_the_progress(monkeypatch: pytest.Monk
         "measuring self-attention",
         1,
     )
-    assert [count for *_, count in progress_calls] == [*range(1, len(timings) + 1)]
+    assert [count_multiplications for *_, count_multiplications in progress_calls] == [
+        *range(1, len(timings) + 1)
+    ]

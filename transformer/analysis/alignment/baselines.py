@@ -31,7 +31,7 @@ from scipy.special import digamma
 
 from transformer.analysis.alignment.error_rate import Counts
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.corpora.gold import Link, Linked
+from transformer.analysis.corpora.gold import Link, WordLinkTables
 from transformer.text import TASKS
 
 N_GRAMMAR_PAIRS = 1_000
@@ -51,10 +51,13 @@ def training_pairs(corpus: Corpus) -> list[tuple[list[str], list[str]]]:
     from_grammar, pairs = False, []
     for sentence in corpus.sentences:
         if sentence.gold:
-            pair = _folded(sentence.gold.source_words), _folded(sentence.gold.target_words)
+            pair = _casefolded(sentence.gold.source_words), _casefolded(sentence.gold.target_words)
             from_grammar = from_grammar or grammar_words.issuperset(chain(*pair))
         else:
-            pair = _folded(_WORD.findall(sentence.source)), _folded(_WORD.findall(sentence.target))
+            pair = (
+                _casefolded(_WORD.findall(sentence.source)),
+                _casefolded(_WORD.findall(sentence.target)),
+            )
         pairs.append(pair)
     if from_grammar:
         examples = grammar.pairs(N_GRAMMAR_PAIRS, seed=2)
@@ -62,12 +65,12 @@ def training_pairs(corpus: Corpus) -> list[tuple[list[str], list[str]]]:
     return [pair for pair in pairs if all(pair)]
 
 
-def _folded(words: Iterable[str]) -> list[str]:
+def _casefolded(words: Iterable[str]) -> list[str]:
     return [word.casefold() for word in words]
 
 
 def baseline_counts(
-    sentences: Sequence[Linked], pairs: Iterable[tuple[Sequence[str], Sequence[str]]]
+    sentences: Sequence[WordLinkTables], pairs: Iterable[tuple[Sequence[str], Sequence[str]]]
 ) -> dict[str, Counts]:
     """Return the links of four aligners in each sentence, and how many are correct.
 
@@ -82,7 +85,7 @@ def baseline_counts(
         n_tgt, n_src = sentence.sure.shape
         targets = np.array(sorted(set(sentence.target)))
         on_diagonal = ((targets + 0.5) * n_src / n_tgt).astype(int)
-        words = _folded(sentence.gold.source_words), _folded(sentence.gold.target_words)
+        words = _casefolded(sentence.gold.source_words), _casefolded(sentence.gold.target_words)
         links = {name: aligner.links(*words) for name, aligner in learned.items()}
         for row, table in enumerate((sentence.sure, sentence.possible)):
             counts["diagonal"][row, number] = table[targets, on_diagonal].sum()
@@ -177,7 +180,7 @@ def normalizer(i: Ints, n_src: npt.ArrayLike, n_tgt: npt.ArrayLike, tension: flo
     return np.asarray(side(below, below) + side(below + 1, n - below))
 
 
-class _Cells:
+class _WordPairs:
     """Every pair of a target word with ∅ or a source word of its sentence, over the whole
     corpus."""
 
@@ -253,7 +256,10 @@ def learn(
     usable_pairs = [pair for pair in pairs if all(pair)]
     if not usable_pairs:
         raise ValueError("training an aligner needs at least one pair with words on both sides")
-    cells, current_tension = _Cells(usable_pairs), INITIAL_TENSION if tension is None else tension
+    cells, current_tension = (
+        _WordPairs(usable_pairs),
+        INITIAL_TENSION if tension is None else tension,
+    )
     translation_probs = np.full(len(cells.pair_e), 1 / len(cells.words[1]))
     log_likelihoods = []
     for _ in range(rounds):

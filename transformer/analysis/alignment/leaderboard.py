@@ -23,7 +23,7 @@ from torch import Tensor
 from transformer.analysis.alignment.baselines import baseline_counts, training_pairs
 from transformer.analysis.alignment.error_rate import AlignmentCounts
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.corpora.gold import Linked
+from transformer.analysis.corpora.gold import WordLinkTables
 from transformer.analysis.corpora.passes import (
     NumberedBatch,
     Progress,
@@ -134,7 +134,7 @@ def leaderboard(
     chosen = Corpus(corpus.name, tuple(corpus.sentences[n] for n in with_gold))
     pairs, names = encode_corpus(translator, chosen), translator.vocabulary.tokens
     words = [
-        Linked.from_pieces(names(pair.src[:-1]), names(pair.out[:-1]), sentence.gold)
+        WordLinkTables.from_pieces(names(pair.src[:-1]), names(pair.out[:-1]), sentence.gold)
         if sentence.gold
         else None
         for pair, sentence in zip(pairs, chosen.sentences, strict=True)

@@ -20,7 +20,7 @@ from transformer.analysis.alignment.error_rate import alignment_error
 from transformer.analysis.alignment.leaderboard import ScoreKind, TargetRow, word_scores
 from transformer.analysis.alignment.symmetrization import Symmetrization, symmetrize
 from transformer.analysis.attribution.norms import contributions
-from transformer.analysis.corpora.gold import Gold, Link, words_of
+from transformer.analysis.corpora.gold import GoldAnnotations, Link, words_of
 from transformer.inference import Trace
 from transformer.measures.words import word_labels, words
 from transformer.model import Transformer
@@ -76,7 +76,7 @@ class WordAlignment:
         backward = {(source, target) for target, source in reverse.links()}
         return symmetrize(self.links(), backward, method)
 
-    def error(self, gold: Gold) -> float:
+    def error(self, gold: GoldAnnotations) -> float:
         """Return the AER of these links; see `error_rate.alignment_error`.
 
         Raises:

@@ -27,7 +27,7 @@ import numpy as np
 from jaxtyping import Float
 
 from transformer.analysis.attribution import norms
-from transformer.analysis.attribution.rollout import Relevance, roll, roll_joint
+from transformer.analysis.attribution.rollout import Relevance, joint_rollout, layer_products
 from transformer.inference.trace import Trace
 from transformer.model import Transformer
 
@@ -44,7 +44,7 @@ def encoder(model: Transformer, trace: Trace) -> Float[np.ndarray, "layers src s
         ValueError: for a trace of another model, or without its weights.
         KeyError: for a trace without another site that is needed.
     """
-    return roll(_all_layers(model, trace, "encoder"))
+    return layer_products(_all_layers(model, trace, "encoder"))
 
 
 def joint(model: Transformer, trace: Trace) -> Relevance:
@@ -55,7 +55,7 @@ def joint(model: Transformer, trace: Trace) -> Relevance:
     """
     cross = _all_layers(model, trace, "cross")
     memory, decoder = encoder(model, trace)[-1], _all_layers(model, trace, "decoder")
-    return roll_joint(memory, decoder, cross[..., :-1], cross[..., -1])
+    return joint_rollout(memory, decoder, cross[..., :-1], cross[..., -1])
 
 
 def contributions(

@@ -32,7 +32,7 @@ MAX_TOKENS_PER_PASS = 2048
 
 
 @dataclass(frozen=True)
-class Integrated:
+class IntegratedGradients:
     """The attribution of f(x) − f(x′) to each token, in nats.
 
     Attributes:
@@ -61,7 +61,7 @@ def integrated_gradients(
     position: int,
     against: int | str | None = None,
     steps: int = STEPS,
-) -> Integrated:
+) -> IntegratedGradients:
     """Attribute log p of `trace.predicted_tokens[position]`, or its logit minus that of a rival.
 
     Uses Gauss–Legendre quadrature, which needs fewer steps than equidistant points. Only the tokens
@@ -96,7 +96,7 @@ def integrated_gradients(
     )
     with torch.no_grad():
         baseline, value = objective(objective.scaled(torch.tensor([0.0, 1.0]).to(points))).tolist()
-    return Integrated(source, target, value, baseline, steps)
+    return IntegratedGradients(source, target, value, baseline, steps)
 
 
 class _Objective:

@@ -60,19 +60,19 @@ def encoder(trace: Trace, heads: Heads = "mean", residual: float = 0.5) -> Stack
     Raises:
         ValueError: for other heads or residual, or weights that the trace lacks.
     """
-    return roll(with_residual(matrices(trace, "encoder", heads), residual))
+    return layer_products(with_residual(matrices(trace, "encoder", heads), residual))
 
 
 def decoder(trace: Trace, heads: Heads = "mean", residual: float = 0.5) -> Stack:
     """Return the rollout of the decoder's self-attention only, (layers, tgt, tgt); see
     `encoder`."""
-    return roll(with_residual(matrices(trace, "decoder", heads), residual))
+    return layer_products(with_residual(matrices(trace, "decoder", heads), residual))
 
 
 def joint(trace: Trace, heads: Heads = "mean", residual: float = 0.5) -> Relevance:
     """Return the rollout through decoder and encoder, down to source and target tokens; see
     `encoder`."""
-    return roll_joint(
+    return joint_rollout(
         encoder(trace, heads, residual)[-1],
         with_residual(matrices(trace, "decoder", heads), residual),
         (1 - residual) * matrices(trace, "cross", heads),
@@ -105,7 +105,7 @@ def with_residual(layers: Stack, residual: float) -> Stack:
     return np.asarray(residual * np.eye(layers.shape[-1]) + (1 - residual) * layers)
 
 
-def roll(layers: Stack) -> Stack:
+def layer_products(layers: Stack) -> Stack:
     """Return the products of the first layer, the first two and so on; higher layers are on the
     left."""
     rolled = [layers[0]]
@@ -114,7 +114,7 @@ def roll(layers: Stack) -> Stack:
     return np.stack(rolled)
 
 
-def roll_joint(
+def joint_rollout(
     memory: Float[np.ndarray, "src src"],
     self_attention: Float[np.ndarray, "layers tgt tgt"],
     cross_attention: Float[np.ndarray, "layers tgt src"],

@@ -23,7 +23,7 @@ from jaxtyping import Float
 
 from transformer.analysis.attribution import alti, flow, rollout, value_zeroing
 from transformer.analysis.attribution.gradients import gradients, output_position, rival
-from transformer.analysis.attribution.integrated import Integrated, integrated_gradients
+from transformer.analysis.attribution.integrated import IntegratedGradients, integrated_gradients
 from transformer.inference.trace import Trace
 from transformer.model import Transformer
 
@@ -91,7 +91,7 @@ def token_attribution(
     return table
 
 
-def _completeness(integrated: Integrated) -> dict[str, float]:
+def _completeness(integrated: IntegratedGradients) -> dict[str, float]:
     return {name: getattr(integrated, name) for name in ("value", "baseline", "gap", "steps")}
 
 

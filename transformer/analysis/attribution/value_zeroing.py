@@ -27,7 +27,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from transformer.analysis.attribution import alti, norms
-from transformer.analysis.attribution.rollout import Relevance, roll, roll_joint
+from transformer.analysis.attribution.rollout import Relevance, joint_rollout, layer_products
 from transformer.inference.trace import Trace
 from transformer.model import Transformer
 from transformer.model.layers import DecoderLayer, EncoderLayer
@@ -91,8 +91,8 @@ def joint(model: Transformer, trace: Trace) -> Relevance:
     )
     within_sums = self_attention.sum(axis=-1, keepdims=True)
     total = within_sums + cross_attention.sum(axis=-1, keepdims=True, dtype=np.float64)
-    memory = roll(encoder / encoder.sum(axis=-1, keepdims=True))[-1]
-    return roll_joint(
+    memory = layer_products(encoder / encoder.sum(axis=-1, keepdims=True))[-1]
+    return joint_rollout(
         memory, self_attention / within_sums, cross_attention / total, (within_sums / total)[..., 0]
     )
 

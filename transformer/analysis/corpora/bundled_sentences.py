@@ -22,13 +22,13 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from transformer.analysis.corpora.gold import Gold, parse_links
+from transformer.analysis.corpora.gold import GoldAnnotations, parse_links
 from transformer.text import TASKS, Example
 
 LANGUAGES = {"fr": "French", "de": "German"}
 """Languages that the English sentences are translated into, by code."""
 
-Pair = tuple[str, str, Gold | None]
+Pair = tuple[str, str, GoldAnnotations | None]
 """Source, target, and their links if known."""
 
 _BARE = re.compile(r"\d+-|-\d+")
@@ -41,7 +41,7 @@ def check_language(target: str) -> None:
         raise ValueError(f'the bundled sentences are translated into {languages}, not "{target}"')
 
 
-def everyday(target: str = "fr") -> list[Pair]:
+def everyday_sentences(target: str = "fr") -> list[Pair]:
     """Return everyday sentences without links. Raises ValueError for an unknown language."""
     check_language(target)
     column = 1 + list(LANGUAGES).index(target)
@@ -49,7 +49,7 @@ def everyday(target: str = "fr") -> list[Pair]:
 
 
 @cache
-def linked(target: str = "fr") -> tuple[Pair, ...]:
+def linked_sentences(target: str = "fr") -> tuple[Pair, ...]:
     """Return sentences with reordering, negation, idioms and contractions, with human-made links.
 
     Raises:
@@ -62,8 +62,8 @@ def linked(target: str = "fr") -> tuple[Pair, ...]:
     )
 
 
-def without_counterpart(target: str = "fr") -> list[tuple[frozenset[int], frozenset[int]]]:
-    """Return the source words and target words of each `linked` sentence that have no
+def words_without_counterpart(target: str = "fr") -> list[tuple[frozenset[int], frozenset[int]]]:
+    """Return the source words and target words of each sentence of `linked_sentences` that have no
     counterpart."""
     unlinked = []
     for _, _, links in _rows(f"linked-{target}"):
@@ -93,7 +93,11 @@ def grammar_pair(example: Example, *, symbols: bool) -> Pair:
     if not symbols:
         texts[0] = texts[0].replace(" ?", "?")
     links = frozenset(example.alignment or ())
-    return texts[0], texts[1], Gold(words[0], words[1], links, links, example.dependencies)
+    return (
+        texts[0],
+        texts[1],
+        GoldAnnotations(words[0], words[1], links, links, example.dependencies),
+    )
 
 
 def _rows(name: str) -> Iterator[list[str]]:
@@ -109,6 +113,6 @@ def _text(marked: str) -> str:
     return marked.replace("|", "")
 
 
-def _gold(source: str, target: str, links: str) -> Gold:
+def _gold(source: str, target: str, links: str) -> GoldAnnotations:
     pairs = " ".join(part for part in links.split() if not _BARE.fullmatch(part))
-    return Gold(_words(source), _words(target), *parse_links(pairs))
+    return GoldAnnotations(_words(source), _words(target), *parse_links(pairs))

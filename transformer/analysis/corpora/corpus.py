@@ -14,7 +14,7 @@ from typing import Any
 
 from transformer.analysis.corpora import bundled_sentences
 from transformer.analysis.corpora.bundled_sentences import LANGUAGES
-from transformer.analysis.corpora.gold import Gold, parse_links
+from transformer.analysis.corpora.gold import GoldAnnotations, parse_links
 from transformer.run_config import TaskRun, parse
 from transformer.text import TASKS, CorpusError, TokenStore, Vocabulary, split
 from transformer.text.corpus import read_lines
@@ -34,7 +34,7 @@ class Sentence:
 
     source: str
     target: str = ""
-    gold: Gold | None = None
+    gold: GoldAnnotations | None = None
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Corpus:
         """Return at most `n` of the bundled sentences.
 
         Everyday sentences come first; then, for French, sentences of the built-in grammar with
-        exact gold links, and for German those of `linked`.
+        exact gold links, and for German those of `linked_sentences`.
 
         Args:
             symbols: only sentences of the grammar, as in its task: "the black cat sleeps .".
@@ -94,11 +94,11 @@ class Corpus:
         bundled_sentences.check_language(target)
         if symbols and target != "fr":
             raise ValueError(f'the grammar is English to French; it has no symbols in "{target}"')
-        pairs = [] if symbols else bundled_sentences.everyday(target)[:n]
+        pairs = [] if symbols else bundled_sentences.everyday_sentences(target)[:n]
         if target == "fr":
             pairs += bundled_sentences.grammar_pairs(n - len(pairs), symbols=symbols)
         else:
-            pairs += bundled_sentences.linked(target)[: n - len(pairs)]
+            pairs += bundled_sentences.linked_sentences(target)[: n - len(pairs)]
         return cls("bundled sentences", tuple(Sentence(*pair) for pair in pairs), target)
 
     @classmethod
@@ -107,7 +107,9 @@ class Corpus:
         language = LANGUAGES.get(target, target)
         name = f"bundled sentences with human-made links, English to {language}"
         return cls(
-            name, tuple(Sentence(*pair) for pair in bundled_sentences.linked(target)), target
+            name,
+            tuple(Sentence(*pair) for pair in bundled_sentences.linked_sentences(target)),
+            target,
         )
 
     @classmethod
@@ -210,7 +212,7 @@ class Corpus:
     def from_dict(cls, values: dict[str, Any]) -> Corpus:
         """Restore a corpus from `to_dict`."""
         sentences = (
-            Sentence(source, target, None if gold is None else Gold.from_list(gold))
+            Sentence(source, target, None if gold is None else GoldAnnotations.from_list(gold))
             for source, target, gold in values["sentences"]
         )
         return cls(values["name"], tuple(sentences), values.get("target", ""))
@@ -244,7 +246,7 @@ def corpus_for(checkpoint: str | os.PathLike[str], vocabulary: Vocabulary) -> Co
     run = Path(checkpoint).resolve().parent
     if Path(checkpoint).name == "checkpoint" and (run / "config.json").is_file():
         return Corpus.from_run(run)
-    if vocabulary.unk_id in vocabulary.encode(bundled_sentences.everyday()[0][0]):
+    if vocabulary.unk_id in vocabulary.encode(bundled_sentences.everyday_sentences()[0][0]):
         return Corpus.bundled(symbols=True)
     try:
         languages = load_languages(checkpoint)
@@ -269,7 +271,7 @@ def _sentence_from_columns(columns: list[str], paired: bool) -> Sentence:
     if len(columns) < 3 or not columns[2][:1].isdecimal():
         return Sentence(source, target)  # ignore a third column that does not hold links
     words = tuple(source.split()), tuple(target.split())
-    return Sentence(source, target, Gold(*words, *parse_links(columns[2])))
+    return Sentence(source, target, GoldAnnotations(*words, *parse_links(columns[2])))
 
 
 def _task_sentences(run: TaskRun) -> list[Sentence]:

@@ -18,7 +18,7 @@ Link = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Gold:
+class GoldAnnotations:
     """Annotated links between the words of a sentence pair, and dependencies within the source.
 
     Attributes:
@@ -57,7 +57,7 @@ class Gold:
         ]
 
     @classmethod
-    def from_list(cls, values: Sequence[Any]) -> Gold:
+    def from_list(cls, values: Sequence[Any]) -> GoldAnnotations:
         """Restore links from `to_list`."""
         source, target, *links, dependencies = values
         sure, possible = (
@@ -68,7 +68,7 @@ class Gold:
 
 
 @dataclass(frozen=True, eq=False)
-class Linked:
+class WordLinkTables:
     """The word number of each piece of a sentence pair, and its gold links as tables (target word,
     source word)."""
 
@@ -76,12 +76,12 @@ class Linked:
     target: list[int]
     sure: npt.NDArray[np.bool_]
     possible: npt.NDArray[np.bool_]
-    gold: Gold
+    gold: GoldAnnotations
 
     @classmethod
     def from_pieces(
-        cls, source_pieces: Sequence[str], target_pieces: Sequence[str], gold: Gold
-    ) -> Linked | None:
+        cls, source_pieces: Sequence[str], target_pieces: Sequence[str], gold: GoldAnnotations
+    ) -> WordLinkTables | None:
         """Return None if the pieces, without `</s>`, do not spell the words of the gold links."""
         source = words_of(source_pieces, gold.source_words)
         target = words_of(target_pieces, gold.target_words)
@@ -153,14 +153,14 @@ def words_of(pieces: Sequence[str], words: Sequence[str]) -> list[int] | None:
 
 
 def pieces_linked(
-    source_pieces: Sequence[str], target_pieces: Sequence[str], gold: Gold
+    source_pieces: Sequence[str], target_pieces: Sequence[str], gold: GoldAnnotations
 ) -> Bool[np.ndarray, "target source"] | None:
     """Return whether the words of two pieces have a sure link; None if the texts are not those of
     `gold`.
 
     The pieces end with `</s>` on both sides, which has no links.
     """
-    linked = Linked.from_pieces(source_pieces[:-1], target_pieces[:-1], gold)
+    linked = WordLinkTables.from_pieces(source_pieces[:-1], target_pieces[:-1], gold)
     if linked is None:
         return None
     table = np.pad(linked.sure, (0, 1))

@@ -30,7 +30,7 @@ from transformer.inference.trace import WEIGHTS
 from transformer.measures import MEASURES, OffsetShare, measure_heads
 from transformer.measures.head_codes import LETTERS
 
-_TEXTS, _IDS, _SHARES = pa.list_(pa.string()), pa.list_(pa.int32()), pa.list_(pa.float64())
+_TEXTS, _IDS, _PROBABILITIES = pa.list_(pa.string()), pa.list_(pa.int32()), pa.list_(pa.float64())
 MEASURE_COLUMNS = tuple(
     name
     for measure in MEASURES.values()
@@ -66,7 +66,7 @@ SCHEMAS = {
             "probability": pa.float64(),
             "candidate_tokens": _TEXTS,
             "candidate_ids": _IDS,
-            "candidate_probabilities": _SHARES,
+            "candidate_probabilities": _PROBABILITIES,
         }
     ),
     "measures": pa.schema(
@@ -85,7 +85,7 @@ BUFFERED_ROWS = 20_000
 """Rows that are buffered before they are written."""
 
 
-def lines(number: int, trace: Trace) -> dict[str, list[dict[str, Any]]]:
+def table_rows(number: int, trace: Trace) -> dict[str, list[dict[str, Any]]]:
     """Return one sentence's rows of each table; `number` is the number of the sentence."""
     translation = trace.translation
     line = {name: getattr(translation, name) for name in SCHEMAS["translations"].names[1:]}
@@ -122,7 +122,7 @@ class Tables:
     """Writer for the tables of one dataset, as a context manager."""
 
     def __init__(self, folder: Path) -> None:
-        self._held: dict[str, list[dict[str, Any]]] = {name: [] for name in SCHEMAS}
+        self._buffered: dict[str, list[dict[str, Any]]] = {name: [] for name in SCHEMAS}
         self._files = {
             name: pq.ParquetWriter(folder / f"{name}.parquet", schema, compression="zstd")
             for name, schema in SCHEMAS.items()
@@ -130,15 +130,15 @@ class Tables:
 
     def add(self, number: int, trace: Trace) -> None:
         """Add one sentence's rows."""
-        for name, rows in lines(number, trace).items():
-            self._held[name] += rows
-            if len(self._held[name]) >= BUFFERED_ROWS:
+        for name, rows in table_rows(number, trace).items():
+            self._buffered[name] += rows
+            if len(self._buffered[name]) >= BUFFERED_ROWS:
                 self._write(name)
 
     def _write(self, name: str) -> None:
-        table = pa.Table.from_pylist(self._held[name], schema=SCHEMAS[name])
+        table = pa.Table.from_pylist(self._buffered[name], schema=SCHEMAS[name])
         self._files[name].write_table(table)
-        self._held[name].clear()
+        self._buffered[name].clear()
 
     def __enter__(self) -> Self:
         return self
@@ -211,11 +211,11 @@ class WeightsWriter:
             head_code(head): np.memmap(part, _FLOAT, "r") for head, part in self._parts.items()
         }
         # The format of `np.savez_compressed`, which has no progress and cannot be cancelled.
-        with zipfile.ZipFile(folder / WEIGHTS_FILE, "w", zipfile.ZIP_DEFLATED) as packed:
+        with zipfile.ZipFile(folder / WEIGHTS_FILE, "w", zipfile.ZIP_DEFLATED) as archive:
             for done, (name, array) in enumerate(arrays.items()):
                 check_cancelled()
                 progress(done / len(arrays), "packing weights")
-                with packed.open(f"{name}.npy", "w", force_zip64=True) as file:
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
                     np.lib.format.write_array(file, array, allow_pickle=False)
 
     def __enter__(self) -> Self:

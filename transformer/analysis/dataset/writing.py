@@ -67,18 +67,18 @@ def write_dataset(
         FileExistsError: if `out` exists.
     """
     target, options = Path(out), dict(options or {})
-    chosen = check_heads(translator.model.config, heads)
+    selected_heads = check_heads(translator.model.config, heads)
     if target.exists() or target.is_symlink():
         raise FileExistsError(f"{target} exists already; choose another name, or remove it")
-    about = _about(translator, corpus, chosen, _decoding(corpus, options))
-    _check(translator, corpus)
+    about = _about(translator, corpus, selected_heads, _decoding(corpus, options))
+    _check_sentences(translator, corpus)
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as work_folder:
         folder = Path(work_folder) / "dataset"
         folder.mkdir()
         write_json(folder / ABOUT, about, indent=2)
         with (
-            WeightsWriter(Path(work_folder), chosen, max_bytes) as weights,
+            WeightsWriter(Path(work_folder), selected_heads, max_bytes) as weights,
             Tables(folder) as tables,
         ):
             _trace(translator, corpus, options, (tables, weights), progress)
@@ -101,7 +101,7 @@ def _decoding(corpus: Corpus, options: dict[str, Any]) -> Decoding:
     return decoding
 
 
-def _check(translator: Translator, corpus: Corpus) -> None:
+def _check_sentences(translator: Translator, corpus: Corpus) -> None:
     """Raise CorpusError, with the line, for a sentence that cannot be traced, before any work is
     done."""
     for number, sentence in enumerate(corpus.sentences, start=1):
@@ -155,9 +155,9 @@ def _about(
 
 def _zip_folder(folder: Path, file: Path) -> Path:
     """Store all files of `folder` in one zip without compressing them again."""
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as packed:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for path in sorted(folder.iterdir()):
-            packed.write(path, path.name)
+            archive.write(path, path.name)
     return file
 
 
@@ -187,11 +187,11 @@ def compute(request: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
         progress=progress,
         max_bytes=MAX_PAGE_BYTES,
     )
-    with zipfile.ZipFile(out) as packed:
-        files = {info.filename: info.file_size for info in packed.infolist()}
-        with packed.open("translations.parquet") as table:
+    with zipfile.ZipFile(out) as archive:
+        files = {info.filename: info.file_size for info in archive.infolist()}
+        with archive.open("translations.parquet") as table:
             translations = pd.read_parquet(table, columns=["source", "text"])
-    first = [
+    preview = [
         [str(source), str(text)] for source, text in translations.head(PREVIEW_SENTENCES).to_numpy()
     ]
-    return {"files": files, "bytes": out.stat().st_size, "first": first}
+    return {"files": files, "bytes": out.stat().st_size, "first": preview}

@@ -3,9 +3,9 @@
 A claim says that an effect is larger than a floor, the smallest effect that matters (for harm:
 smaller than the floor). It holds if the whole interval of the effect is on that side of the floor
 and is refuted if the whole interval is on the other side; while the interval contains the floor,
-the verdict is inconclusive. More sentences make the interval narrower, so a verdict develops from
-"inconclusive" and does not flip. The size of the effect decides, not its significance: with enough
-sentences every difference is significant.
+the verdict is inconclusive. More sentences make the interval narrower: they can decide an
+inconclusive verdict, but rarely reverse a decided one. The size of the effect decides, not its
+significance: with enough sentences every difference is significant.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from transformer.analysis.evidence.bootstrap import Interval
 VerdictWord = Literal["holds", "refuted", "inconclusive", "can't be tested here"]
 
 
-def current_word(stored: str) -> str:
-    """Return a stored verdict in today's words; "inconclusive" was "not shown" before."""
+def current_verdict(stored: str) -> str:
+    """Return a stored verdict by its current name; "inconclusive" used to be "not shown"."""
     return "inconclusive" if stored == "not shown" else stored
 
 
@@ -123,7 +123,8 @@ class Outcome:
     Attributes:
         loss: on the validation pairs at the last step, nats per token.
         accuracy: share of the validation pairs decoded without error, in free decoding.
-        reached: step of the first evaluation with 95 % of them correct; infinite if none.
+        solved_step: step of the first evaluation with an accuracy of at least 95 %; infinite if
+            there is none.
         seconds: time of all steps together, on the machine that ran them.
     """
 
@@ -131,15 +132,15 @@ class Outcome:
     seed: int
     loss: float
     accuracy: float
-    reached: float
+    solved_step: float
     seconds: float
 
 
-def outcome(
+def read_outcome(
     entry: str, seed: int, steps: int, lines: Iterable[Mapping[str, Any]]
 ) -> Outcome | None:
-    """Read the outcome from the lines of metrics.jsonl; None without an evaluation after step
-    `steps`."""
+    """Read the outcome of a run of `steps` steps from the lines of metrics.jsonl; None if it was
+    not evaluated after the last one."""
     lines = list(lines)
     evaluations = [line for line in lines if "sequence_accuracy" in line]
     last = [line for line in evaluations if line["step"] == steps]
@@ -156,7 +157,7 @@ def outcome(
     )
 
 
-def results(outcomes: Iterable[Outcome], entries: Sequence[str]) -> pd.DataFrame:
+def results_table(outcomes: Iterable[Outcome], entries: Sequence[str]) -> pd.DataFrame:
     """Return a row for each entry, in this order: each measure over its seeds, at equal steps.
 
     Columns: "n", the number of finished seeds; `{measure}_mean`, `_sd` (sample standard deviation,
@@ -187,7 +188,7 @@ def _row(outcomes: list[Outcome]) -> dict[str, float]:
         row[f"{name}_sd"] = float(values.std(ddof=1)) if len(values) > 1 else math.nan
         row[f"{name}_min"] = float(values.min()) if len(values) else math.nan
         row[f"{name}_max"] = float(values.max()) if len(values) else math.nan
-    steps = [run.reached for run in outcomes if run.reached < math.inf]
+    steps = [run.solved_step for run in outcomes if run.solved_step < math.inf]
     row["reached"] = len(steps)
     all_solved = len(steps) == len(outcomes) > 0
     for name, figure in (("mean", np.mean), ("min", np.min), ("max", np.max)):
@@ -198,8 +199,7 @@ def _row(outcomes: list[Outcome]) -> dict[str, float]:
 
 
 def verdict(table: pd.DataFrame, claim: Claim, measure: Measure = "loss") -> Verdict:
-    """Return what `results` says about the claim, by `RULE`: a lower loss or a higher accuracy is
-    better.
+    """Decide the claim from `results_table` by `RULE`: a lower loss or a higher accuracy is better.
 
     Raises:
         ValueError: if the table lacks one of the claim's entries.
@@ -234,7 +234,11 @@ def verdict(table: pd.DataFrame, claim: Claim, measure: Measure = "loss") -> Ver
         separated = _all_seeds_better(better, worse, measure) or _all_seeds_better(
             worse, better, measure
         )
-        reason += "; too close for that spread" if separated else "; seeds of the two overlap"
+        reason += (
+            "; the means differ too little for this deviation"
+            if separated
+            else "; the results of the seeds overlap"
+        )
     return Verdict(claim, word, reason)
 
 

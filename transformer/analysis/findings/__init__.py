@@ -18,14 +18,14 @@ from transformer.analysis.findings import (
     word_alignment,
 )
 from transformer.analysis.findings.faithful import blank_out
-from transformer.analysis.findings.finding import Finding, Published, Untestable
+from transformer.analysis.findings.finding import Finding, PublishedFinding, UntestableError
 from transformer.analysis.findings.over_training import (
-    load_saves,
+    load_run_checkpoints,
     pruning_over_training,
-    score_saves,
+    score_checkpoints,
 )
 
-FINDINGS: dict[str, Published] = {
+FINDINGS: dict[str, PublishedFinding] = {
     published.name: published
     for published in (
         by_measure.POSITIONAL_HEADS,
@@ -46,17 +46,17 @@ FINDINGS: dict[str, Published] = {
         faithful.ALTI_PLUS,
         half_explanation.HALF_EXPLANATION,
         over_training.TOLERANCE,
-        *by_measure.CLAIMED,
+        *by_measure.CLAIM_FINDINGS,
     )
 }
 
 __all__ = [
     "FINDINGS",
     "Finding",
-    "Published",
-    "Untestable",
+    "PublishedFinding",
+    "UntestableError",
     "blank_out",
-    "load_saves",
+    "load_run_checkpoints",
     "pruning_over_training",
-    "score_saves",
+    "score_checkpoints",
 ]

@@ -17,7 +17,7 @@ from transformer.analysis.evidence.bootstrap import (
 from transformer.analysis.evidence.verdicts import Effect
 from transformer.analysis.findings.finding import (
     Finding,
-    Published,
+    PublishedFinding,
     interval_text,
     require_sentences,
 )
@@ -35,14 +35,14 @@ def _chart(kind: str, share: str, floor: float, by: str = "") -> Chart:
     return Chart("label", "share", x_title, share, by=by, mark=mark, joined=False, percent=True)
 
 
-def published(measure: Measure, claim: PublishedClaim) -> Published:
+def published_finding(measure: Measure, claim: PublishedClaim) -> PublishedFinding:
     """Return the finding of a measure's claim."""
 
     def test(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
         return _test_claim(measure, claim, translator, corpus, progress)
 
     subject = f"{claim.kind} head" + ("" if claim.layer is None else f" of layer {claim.layer}")
-    return Published(
+    return PublishedFinding(
         measure.name,
         claim.text,
         claim.source,
@@ -102,8 +102,10 @@ def _add_bounds(table: pd.DataFrame, samples: BootstrapSamples) -> None:
     table["high"] = [min(interval.high, 1.0) for interval in intervals]
 
 
-CLAIMED = [
-    published(measure, measure.claim) for measure in MEASURES.values() if measure.claim is not None
+CLAIM_FINDINGS = [
+    published_finding(measure, measure.claim)
+    for measure in MEASURES.values()
+    if measure.claim is not None
 ]
 """A finding for every measure with a published claim."""
 
@@ -161,7 +163,7 @@ def _reason(table: pd.DataFrame, reachable: npt.NDArray[np.bool_], effect: Effec
     return f"{text}.".replace("-", "−")
 
 
-POSITIONAL_HEADS = Published(
+POSITIONAL_HEADS = PublishedFinding(
     "positional",
     "Some encoder heads attend to one fixed offset from each token, mostly to a neighbour.",
     "Voita et al. 2019, section 5.1",

@@ -21,8 +21,8 @@ from transformer.analysis.evidence.bootstrap import BootstrapSamples, max_differ
 from transformer.analysis.evidence.verdicts import Effect
 from transformer.analysis.findings.finding import (
     Finding,
-    Published,
-    Untestable,
+    PublishedFinding,
+    UntestableError,
     format_effect,
     require_sentences,
 )
@@ -176,7 +176,7 @@ def _grows_with_depth(scope: Scope) -> Test:
     def test(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
         n_layers = translator.model.config.n_layers
         if n_layers < 2:
-            raise Untestable("This model has one layer; this finding compares layers.")
+            raise UntestableError("This model has one layer; this finding compares layers.")
         correlations, table = _measured_correlations(translator, corpus, progress, scope)
         rolled = correlations[:, METHODS.index("rollout")]
         centred_layers = np.arange(n_layers) - (n_layers - 1) / 2
@@ -221,11 +221,13 @@ _ABNAR = "Abnar & Zuidema 2020, section 4"
 
 def _published(
     name: str, claim: str, source: str, effect: str, test: Test, scope: Scope
-) -> Published:
+) -> PublishedFinding:
     x_title = "layer of the decoder" if scope == "translation" else "layer of the encoder"
     chart = Chart("layer", "correlation", x_title, "Spearman's ρ with blank-out", by="method")
     rule = f"{_HOW[scope]}{effect}{_RULE}"
-    return Published(name, claim, source, rule, test, max_sentences=60, chart=chart, minutes=0.7)
+    return PublishedFinding(
+        name, claim, source, rule, test, max_sentences=60, chart=chart, minutes=0.7
+    )
 
 
 ROLLOUT = _published(

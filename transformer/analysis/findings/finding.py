@@ -20,7 +20,7 @@ MIN_SENTENCES = 10
 """Minimum number of sentences for a bootstrap over sentences."""
 
 
-class Untestable(ValueError):
+class UntestableError(ValueError):
     """Raised if a finding cannot be tested on this checkpoint and corpus; the message is the reason
     as a sentence."""
 
@@ -66,12 +66,12 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedFinding:
     """A claim of a paper, and how it is tested.
 
     Attributes:
         rule: description of the effect and of the verdict, which `test` computes; `test` raises
-            `Untestable`.
+            `UntestableError`.
         max_sentences: maximum number of sentences that are measured, evenly spaced in the corpus.
         chart: how the figures are drawn.
         minutes: approximate time on one core, for a bundled checkpoint.
@@ -97,7 +97,7 @@ class Published:
         sample = evenly_spaced(corpus, self.max_sentences)
         try:
             finding = self.test(translator, sample, progress)
-        except Untestable as error:
+        except UntestableError as error:
             finding = Finding(pd.DataFrame(), None, str(error), len(sample))
         if len(sample) == len(corpus):
             return finding
@@ -119,9 +119,9 @@ def evenly_spaced(corpus: Corpus, limit: int) -> Corpus:
 
 
 def require_sentences(count: int, unit: str = "sentences") -> None:
-    """Raise `Untestable` if a corpus has fewer than `MIN_SENTENCES`."""
+    """Raise `UntestableError` if a corpus has fewer than `MIN_SENTENCES`."""
     if count < MIN_SENTENCES:
-        raise Untestable(
+        raise UntestableError(
             f"The corpus has {count} {unit}; a confidence interval needs at least {MIN_SENTENCES}. "
             "Choose a larger corpus."
         )

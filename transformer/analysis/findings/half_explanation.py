@@ -15,7 +15,7 @@ from transformer.analysis.evidence.bootstrap import BootstrapSamples, max_differ
 from transformer.analysis.evidence.verdicts import Effect
 from transformer.analysis.findings.finding import (
     Finding,
-    Published,
+    PublishedFinding,
     interval_text,
     require_sentences,
 )
@@ -53,7 +53,7 @@ def _test(translator: Translator, corpus: Corpus, progress: Progress) -> Finding
     return Finding(table.dropna(), effect, reason, correlations.shape[1])
 
 
-HALF_EXPLANATION = Published(
+HALF_EXPLANATION = PublishedFinding(
     "half-explanation",
     "Cross-attention, averaged over heads and layers, correlates with the relevance of the "
     f"encoder's output at no more than {_CEILING}.",

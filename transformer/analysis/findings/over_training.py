@@ -29,8 +29,8 @@ from transformer.analysis.evidence.bootstrap import (
 from transformer.analysis.evidence.verdicts import Effect
 from transformer.analysis.findings.finding import (
     Finding,
-    Published,
-    Untestable,
+    PublishedFinding,
+    UntestableError,
     format_effect,
     require_sentences,
 )
@@ -49,51 +49,51 @@ FLOOR = 1.0
 
 
 def pruning_over_training(
-    saves: Sequence[tuple[int, Translator]], corpus: Corpus, progress: Progress = no_progress
+    checkpoints: Sequence[tuple[int, Translator]], corpus: Corpus, progress: Progress = no_progress
 ) -> Finding:
     """Test the finding on several checkpoints of one run, each with its step.
 
-        pruning_over_training(load_saves("runs/mine"), Corpus.bundled(60)).reason
-        saves = [(step, Translator.load(f"copies/{step}")) for step in (500, 1000, 2000)]
+        pruning_over_training(load_run_checkpoints("runs/mine"), Corpus.bundled(60)).reason
+        checkpoints = [(step, Translator.load(f"copies/{step}")) for step in (500, 1000, 2000)]
 
     From each checkpoint the 40% of heads with the least importance (by gradient) are removed; BLEU
     against the corpus's targets is divided by BLEU with all heads.
 
     Raises:
-        Untestable: a ValueError, for fewer than two checkpoints with a BLEU of at least 1, or a
-            short corpus.
+        UntestableError: a ValueError, for fewer than two checkpoints with a BLEU of at least 1, or
+            a short corpus.
     """
     require_sentences(len(corpus))
-    return tolerance_finding(score_saves(saves, corpus, progress))
+    return tolerance_finding(score_checkpoints(checkpoints, corpus, progress))
 
 
-def score_saves(
-    saves: Sequence[tuple[int, Translator]], corpus: Corpus, progress: Progress = no_progress
-) -> list[SavedScores]:
+def score_checkpoints(
+    checkpoints: Sequence[tuple[int, Translator]], corpus: Corpus, progress: Progress = no_progress
+) -> list[CheckpointScores]:
     """Return BLEU of each checkpoint, sorted by step, with all heads and without the least
     important ones."""
     scores = []
-    for number, (step, translator) in enumerate(sorted(saves, key=lambda save: save[0])):
-        progress(number / len(saves), f"pruning the checkpoint of step {step}")
+    for number, (step, translator) in enumerate(sorted(checkpoints, key=lambda save: save[0])):
+        progress(number / len(checkpoints), f"pruning the checkpoint of step {step}")
         exact = Translator(translator.model, translator.vocabulary, "fp32")
         references = reference_texts(exact, corpus)
         order = gradient_importance(translator, corpus).normalised().order()
         full = corpus_bleu(exact, corpus, references)
         pruned = without_heads(exact, order[: round(PRUNED_SHARE * len(order))])
-        scores.append(SavedScores(step, full, corpus_bleu(pruned, corpus, references)))
+        scores.append(CheckpointScores(step, full, corpus_bleu(pruned, corpus, references)))
     progress(1.0, "pruned")
     return scores
 
 
-def tolerance_finding(scores: Sequence[SavedScores]) -> Finding:
+def tolerance_finding(scores: Sequence[CheckpointScores]) -> Finding:
     """Return the finding from the scores of several checkpoints.
 
     Raises:
-        Untestable: if fewer than two reach `MIN_BLEU`.
+        UntestableError: if fewer than two reach `MIN_BLEU`.
     """
     usable = [save for save in scores if save.full.score >= MIN_BLEU]
     if len(usable) < 2:
-        raise Untestable(
+        raise UntestableError(
             f"{len(usable)} of {len(scores)} checkpoints reach a BLEU of {MIN_BLEU:g}; two are "
             "needed, from different steps of one run."
         )
@@ -129,7 +129,7 @@ def tolerance_finding(scores: Sequence[SavedScores]) -> Finding:
     return Finding(table, effect, reason, sentences)
 
 
-def load_saves(run: str | os.PathLike[str]) -> list[tuple[int, Translator]]:
+def load_run_checkpoints(run: str | os.PathLike[str]) -> list[tuple[int, Translator]]:
     """Return the stored checkpoints of a run, each with its step.
 
     A run from the command line stores the last few (setting `average`, by default five),
@@ -140,28 +140,28 @@ def load_saves(run: str | os.PathLike[str]) -> list[tuple[int, Translator]]:
         CheckpointError: a ValueError, if the run has no checkpoint yet.
     """
     model, vocabulary = load_checkpoint(Path(run) / "checkpoint")
-    saves = []
+    checkpoints = []
     for path in sorted((Path(run) / "weights").glob("[0-9]*.safetensors")):
         restored = copy.deepcopy(model)
         restored.load_state_dict(load_file(path))
-        saves.append((int(path.stem), Translator(restored, vocabulary)))
-    return saves
+        checkpoints.append((int(path.stem), Translator(restored, vocabulary)))
+    return checkpoints
 
 
 def _test(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
     folder = translator.folder
-    if folder is not None and (folder / SCORES).is_file():
-        return tolerance_finding(read_scores(folder / SCORES))
+    if folder is not None and (folder / SCORES_FILE).is_file():
+        return tolerance_finding(read_scores(folder / SCORES_FILE))
     if folder is not None and folder.name == "checkpoint" and (folder.parent / "weights").is_dir():
-        return pruning_over_training(load_saves(folder.parent), corpus, progress)
-    raise Untestable(
-        "This needs checkpoints of several training steps, and here is only the last. A run of the "
-        "command line can be tested in its own folder; from Python, pass several checkpoints to "
-        "analysis.findings.pruning_over_training."
+        return pruning_over_training(load_run_checkpoints(folder.parent), corpus, progress)
+    raise UntestableError(
+        "This needs checkpoints of several training steps, but this folder has only the last. A "
+        "run trained on the command line can be tested in its own folder; from Python, pass "
+        "several checkpoints to analysis.findings.pruning_over_training."
     )
 
 
-TOLERANCE = Published(
+TOLERANCE = PublishedFinding(
     "tolerance",
     "The longer a model has been trained, the more heads can be removed from it.",
     "Michel et al. 2019, section 6",
@@ -177,13 +177,13 @@ TOLERANCE = Published(
 )
 
 
-SCORES = "pruned-saves.json"
+SCORES_FILE = "pruned-saves.json"
 """Name of the file in a checkpoint's folder."""
 MAX_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class SavedScores:
+class CheckpointScores:
     """BLEU of one checkpoint's translations of a corpus, with all heads and without some."""
 
     step: int
@@ -191,7 +191,7 @@ class SavedScores:
     pruned: BleuCounts
 
 
-def write_scores(path: str | os.PathLike[str], scores: Sequence[SavedScores]) -> None:
+def write_scores(path: str | os.PathLike[str], scores: Sequence[CheckpointScores]) -> None:
     """Write a line for each checkpoint: its step and, for each sentence, the counts for BLEU."""
     lines = [
         {
@@ -206,25 +206,25 @@ def write_scores(path: str | os.PathLike[str], scores: Sequence[SavedScores]) ->
         temporary.write_text(text, encoding="utf-8")
 
 
-def read_scores(path: Path) -> list[SavedScores]:
+def read_scores(path: Path) -> list[CheckpointScores]:
     """Read what `write_scores` wrote.
 
     Raises:
-        Untestable: if the file is too large, of another format, or has too few sentences.
+        UntestableError: if the file is too large, of another format, or has too few sentences.
     """
     try:
         if path.stat().st_size > MAX_BYTES:
             raise ValueError("it is too large")
         lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         scores = [
-            SavedScores(int(line["step"]), _bleu(line["whole"]), _bleu(line["pruned"]))
+            CheckpointScores(int(line["step"]), _bleu(line["whole"]), _bleu(line["pruned"]))
             for line in lines
         ]
         counts = {len(bleu.counts) for save in scores for bleu in (save.full, save.pruned)}
         if len(counts) != 1:
             raise ValueError("its lines have different numbers of sentences")
     except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-        raise Untestable(
+        raise UntestableError(
             f"{path.name} in the checkpoint's folder cannot be used: it must have a line for each "
             "checkpoint, as write_scores writes it."
         ) from error

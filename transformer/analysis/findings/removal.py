@@ -14,8 +14,8 @@ from transformer.analysis.evidence.bootstrap import BootstrapSamples, max_differ
 from transformer.analysis.evidence.verdicts import Effect
 from transformer.analysis.findings.finding import (
     Finding,
-    Published,
-    Untestable,
+    PublishedFinding,
+    UntestableError,
     format_effect,
     require_sentences,
 )
@@ -133,7 +133,9 @@ def _last_cross(translator: Translator, corpus: Corpus, progress: Progress) -> F
     require_sentences(len(corpus))
     config = translator.model.config
     if config.n_heads < 2:
-        raise Untestable("Each layer of this model has one head, so no head can be switched off.")
+        raise UntestableError(
+            "Each layer of this model has one head, so no head can be switched off."
+        )
     values = _order(translator, corpus, progress).values
     groups, lines = [], []
     for kind in KINDS:
@@ -176,7 +178,7 @@ def _order(translator: Translator, corpus: Corpus, progress: Progress) -> Import
 _GROWTH = "growth of the loss"
 _SIZE = "The claim holds if the whole 95% interval is above 1%, and is refuted if it is below."
 
-SINGLE_HEADS = Published(
+SINGLE_HEADS = PublishedFinding(
     "single",
     "Most heads can be removed, one at a time, without harm.",
     "Michel et al. 2019, section 3.2",
@@ -199,7 +201,7 @@ SINGLE_HEADS = Published(
     ),
     minutes=1.5,
 )
-FRAGILE_KIND = Published(
+FRAGILE_KIND = PublishedFinding(
     "fragile",
     "Removing cross-attention heads does more harm than removing encoder or decoder heads.",
     "Michel et al. 2019, section 5",
@@ -215,7 +217,7 @@ FRAGILE_KIND = Published(
     ),
     minutes=0.4,
 )
-LAST_CROSS = Published(
+LAST_CROSS = PublishedFinding(
     "last-cross",
     "Of all layers, the last cross-attention needs its heads most.",
     "Michel et al. 2019, section 3.3",

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from transformer.analysis.evidence.verdicts import Effect, VerdictWord, current_word
-from transformer.analysis.findings.finding import Published
+from transformer.analysis.evidence.verdicts import Effect, VerdictWord, current_verdict
+from transformer.analysis.findings.finding import PublishedFinding
 from transformer.checkpoint import checkpoint_hash
 from transformer.text.files import read_json, write_json
 
@@ -38,7 +38,7 @@ class SavedFinding:
         result: what `analyse --what finding-NAME --json` writes, without its table.
     """
 
-    when: float
+    measured_at: float
     result: dict[str, Any]
 
 
@@ -46,7 +46,7 @@ def save_findings(
     folder: str | os.PathLike[str],
     corpus: Mapping[str, Any],
     summaries: list[dict[str, Any]],
-    published: Mapping[str, Published],
+    published: Mapping[str, PublishedFinding],
 ) -> Path:
     """Write findings into the checkpoint's folder, and return the path.
 
@@ -58,19 +58,19 @@ def save_findings(
     Raises:
         OSError: if the file cannot be written.
     """
-    lines = {}
+    findings = {}
     for summary in summaries:
         rule = published[summary["finding"]].rule
-        line = {name: summary[name] for name in ("verdict", "reason", *Effect.COLUMNS)}
-        lines[summary["finding"]] = {"rule": rule, **line, "measured": summary["sentences"]}
+        finding = {name: summary[name] for name in ("verdict", "reason", *Effect.COLUMNS)}
+        findings[summary["finding"]] = {"rule": rule, **finding, "measured": summary["sentences"]}
     path = Path(folder) / FINDINGS_FILE
     header = {"checkpoint": checkpoint_hash(folder), "when": int(time.time())}
-    write_json(path, {**header, "corpus": dict(corpus), "findings": lines}, indent=1)
+    write_json(path, {**header, "corpus": dict(corpus), "findings": findings}, indent=1)
     return path
 
 
 def load_findings(
-    folder: str | os.PathLike[str], digest: str, published: Mapping[str, Published]
+    folder: str | os.PathLike[str], digest: str, published: Mapping[str, PublishedFinding]
 ) -> dict[str, SavedFinding]:
     """Return the saved findings by name that are for these weights and the current rules.
 
@@ -84,43 +84,44 @@ def load_findings(
         if path.stat().st_size > MAX_BYTES:
             return {}
         content = read_json(path)
-        when, corpus, lines = (
+        measured_at, corpus, stored_findings = (
             float(content["when"]),
             dict(content["corpus"]),
             dict(content["findings"]),
         )
         corpus_summary = {"name": _text(corpus["name"]), "sentences": int(corpus["sentences"])}
-        if content["checkpoint"] != digest or not 0 <= when < 1e11:
+        if content["checkpoint"] != digest or not 0 <= measured_at < 1e11:
             return {}
         return {
             name: SavedFinding(
-                when, {**_checked(lines[name]), **finding.about(), "corpus": corpus_summary}
+                measured_at,
+                {**_checked(stored_findings[name]), **finding.about(), "corpus": corpus_summary},
             )
             for name, finding in published.items()
-            if name in lines and lines[name]["rule"] == finding.rule
+            if name in stored_findings and stored_findings[name]["rule"] == finding.rule
         }
     except (OSError, ValueError, KeyError, TypeError, OverflowError):
         return {}
 
 
-def _checked(line: Mapping[str, Any]) -> dict[str, Any]:
+def _checked(stored: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a row that a page shows.
 
     Raises:
         ValueError, KeyError, TypeError: for an invalid row.
     """
-    verdict = current_word(line["verdict"])
+    verdict = current_verdict(stored["verdict"])
     if verdict not in get_args(VerdictWord):
         raise ValueError("the verdict is unknown")
-    checked: dict[str, Any] = {"verdict": verdict, "reason": _text(line["reason"])}
-    checked["measured"] = int(line["measured"])
-    if line["value"] is None:
-        if line["verdict"] != "can't be tested here":
+    checked: dict[str, Any] = {"verdict": verdict, "reason": _text(stored["reason"])}
+    checked["measured"] = int(stored["measured"])
+    if stored["value"] is None:
+        if stored["verdict"] != "can't be tested here":
             raise ValueError("this verdict needs a figure")
         return checked | dict.fromkeys(Effect.COLUMNS)
-    checked |= {name: _text(line[name]) for name in _TEXTS}
-    checked |= {name: float(line[name]) for name in _NUMBERS}
-    if line["needs"] not in ("above", "below"):
+    checked |= {name: _text(stored[name]) for name in _TEXTS}
+    checked |= {name: float(stored[name]) for name in _NUMBERS}
+    if stored["needs"] not in ("above", "below"):
         raise ValueError('"needs" must be "above" or "below"')
     if not all(math.isfinite(checked[name]) for name in _NUMBERS):
         raise ValueError("the numbers must be finite")

@@ -17,8 +17,8 @@ from transformer.analysis.evidence.bootstrap import max_difference_interval
 from transformer.analysis.evidence.verdicts import Effect
 from transformer.analysis.findings.finding import (
     Finding,
-    Published,
-    Untestable,
+    PublishedFinding,
+    UntestableError,
     format_effect,
     require_sentences,
 )
@@ -54,10 +54,10 @@ def gold_leaderboard(
         allow_unaligned: as for `leaderboard`.
 
     Raises:
-        Untestable: if there are too few.
+        UntestableError: if there are too few.
     """
     if not corpus.n_gold:
-        raise Untestable(
+        raise UntestableError(
             "The corpus has no gold links; choose the bundled sentences, a run on the French "
             "grammar task, or a file with a third column of links."
         )
@@ -65,7 +65,7 @@ def gold_leaderboard(
     try:
         board = leaderboard(translator, corpus, progress, allow_unaligned=allow_unaligned)
     except ValueError as error:
-        raise Untestable(f"{error}.") from error
+        raise UntestableError(f"{error}.") from error
     require_sentences(board.n_sentences, "sentences with usable gold links")
     return board
 
@@ -175,7 +175,7 @@ def _diagonal(translator: Translator, corpus: Corpus, progress: Progress) -> Fin
 def _statistical(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
     board = gold_leaderboard(translator, corpus, progress)
     if board.n_training_pairs < MIN_PAIRS:
-        raise Untestable(
+        raise UntestableError(
             f"The statistical aligner would be trained on {board.n_training_pairs} sentence pairs "
             f"and needs at least {MIN_PAIRS}; choose a corpus with more pairs."
         )
@@ -215,7 +215,7 @@ def _norms(target_row: str) -> Callable[[Translator, Corpus, Progress], Finding]
 def _low_layers(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
     n_layers = translator.model.config.n_layers
     if n_layers < 2:
-        raise Untestable("This model has one layer; this finding compares layers.")
+        raise UntestableError("This model has one layer; this finding compares layers.")
     board = gold_leaderboard(translator, corpus, progress)
     layers = layer_aligners(board)
     candidates = [
@@ -261,8 +261,8 @@ def _published(
     effect: str,
     test: Callable[[Translator, Corpus, Progress], Finding],
     max_sentences: int = 300,
-) -> Published:
-    return Published(
+) -> PublishedFinding:
+    return PublishedFinding(
         name, claim, source, f"{_HOW}{effect} {_RULE}", test, max_sentences, _CHART, 0.2
     )
 

@@ -202,8 +202,8 @@ def pronoun_effect(
     weights, intact = pronoun_weights(translator, steps, scaled_progress(progress, 0, 0.2))
     by_pair = weights.reshape(*weights.shape[:-1], -1, 2)  # kind, layer, head, what, pair, he/she
     excess = (by_pair[..., 0, ::2, :] - by_pair[..., 1, ::2, :]).mean((-1, -2))
-    chosen = _largest(excess, N_HEADS)
-    measured = steps_of(steps, 1)
+    chosen = _heads_with_largest(excess, N_HEADS)
+    measured = every_other_pair(steps, 1)
     config = translator.model.config
     intact_margins = intact.reshape(-1, 2)[1::2]
     off = _margins(translator, measured, switched_off(config, chosen))
@@ -218,15 +218,15 @@ def pronoun_effect(
         _mean_interval(intact_margins[:, 1] - intact_margins[:, 0]),
         _mean_interval(off[:, 1] - off[:, 0]),
         Interval(float(effects.mean()), float(effects.min()), float(effects.max())),
-        _right(intact_margins),
-        _right(off),
-        float(np.mean([_right(margins) for margins in draws])),
-        _flipped(intact_margins, off),
-        float(np.mean([_flipped(intact_margins, margins) for margins in draws])),
+        _correct_share(intact_margins),
+        _correct_share(off),
+        float(np.mean([_correct_share(margins) for margins in draws])),
+        _flipped_share(intact_margins, off),
+        float(np.mean([_flipped_share(intact_margins, margins) for margins in draws])),
     )
 
 
-def steps_of(steps: Sequence[ArticleStep], remainder: int) -> list[ArticleStep]:
+def every_other_pair(steps: Sequence[ArticleStep], remainder: int) -> list[ArticleStep]:
     """Return both sentences of every other pair, beginning with pair `remainder`."""
     return [step for number, step in enumerate(steps) if number // 2 % 2 == remainder]
 
@@ -301,7 +301,7 @@ def _margins(
     return article_margins(translator, steps, lambda batch: off).reshape(-1, 2)
 
 
-def _largest(values: Float[np.ndarray, "kind layer head"], count: int) -> list[Head]:
+def _heads_with_largest(values: Float[np.ndarray, "kind layer head"], count: int) -> list[Head]:
     order = np.argsort(-values, axis=None, kind="stable")[:count]
     return [
         (KINDS[kind], int(layer), int(head))
@@ -351,9 +351,11 @@ def _mean_interval(values: Float[np.ndarray, "pair"]) -> Interval:
     return percentile_interval(float(values.mean()), counts @ values / len(values))
 
 
-def _right(margins: Float[np.ndarray, "pair 2"]) -> float:
+def _correct_share(margins: Float[np.ndarray, "pair 2"]) -> float:
     return float(((margins[:, 0] < 0) & (margins[:, 1] > 0)).mean())
 
 
-def _flipped(before: Float[np.ndarray, "pair 2"], after: Float[np.ndarray, "pair 2"]) -> float:
+def _flipped_share(
+    before: Float[np.ndarray, "pair 2"], after: Float[np.ndarray, "pair 2"]
+) -> float:
     return float((np.sign(before) != np.sign(after)).mean())

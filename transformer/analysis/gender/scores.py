@@ -64,7 +64,7 @@ def accuracy(counts: Counts) -> Shares:
     return _share(n_correct, counts[..., :2, :2, :].sum((-1, -2, -3)))
 
 
-def accuracy_of(gold: int) -> Callable[[Counts], Shares]:
+def accuracy_for(gold: int) -> Callable[[Counts], Shares]:
     """Return the accuracy on one gender (its recall): 0 is "male", 1 "female"."""
     return lambda counts: _share(
         counts[..., gold, gold, :].sum(-1), counts[..., gold, :2, :].sum((-1, -2))
@@ -98,7 +98,7 @@ def pair_accuracy(pairs: PairCounts) -> Shares:
     return _share(pairs[..., 0, 1, :].sum(-1), pairs[..., :2, :2, :].sum((-1, -2, -3)))
 
 
-def changed(pairs: PairCounts) -> Shares:
+def gender_changed(pairs: PairCounts) -> Shares:
     """Return the share of decided pairs in which the pronoun changes the gender."""
     differs = pairs[..., 0, 1, :].sum(-1) + pairs[..., 1, 0, :].sum(-1)
     return _share(differs, pairs[..., :2, :2, :].sum((-1, -2, -3)))
@@ -123,14 +123,14 @@ SCORES: Mapping[str, str] = {
 }
 _SENTENCE_FORMULAS: Mapping[str, Callable[[Counts], Shares]] = {
     "accuracy": accuracy,
-    "male": accuracy_of(0),
-    "female": accuracy_of(1),
+    "male": accuracy_for(0),
+    "female": accuracy_for(1),
     "gender_gap": gender_gap,
     "stereotype_gap": stereotype_gap,
     "they": masculine_with_they,
 }
 _PAIR_FORMULAS: Mapping[str, Callable[[PairCounts], Shares]] = {
-    "changed": changed,
+    "changed": gender_changed,
     "pair_accuracy": pair_accuracy,
     "stereotype_kept": stereotype_kept,
 }

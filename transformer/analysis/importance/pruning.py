@@ -2,7 +2,8 @@
 
     order = gradient_importance(translator, corpus).normalised().order()
     curve = pruning_curve(translator, corpus, order)
-    few = budgeted(order, {"encoder": 30, "decoder": 20, "cross": 5})  # or a budget for each kind
+    budgets = {"encoder": 30, "decoder": 20, "cross": 5}
+    few = within_budgets(order, budgets)  # or a number of heads for each kind
     measure_without(translator, corpus, [few], bleu=True).to_frame()
 
 Michel et al. 2019, sections 4 and 5; the baseline of every order is a random one. There are two
@@ -32,7 +33,7 @@ from transformer.analysis.interventions.switching import KINDS, Head
 from transformer.inference import Translator
 
 
-def budgeted(order: Sequence[Head], budgets: Mapping[str, int]) -> list[Head]:
+def within_budgets(order: Sequence[Head], budgets: Mapping[str, int]) -> list[Head]:
     """Return the first heads of `order` up to the budget of each kind; a kind without one keeps
     all.
 
@@ -60,7 +61,7 @@ def budgeted(order: Sequence[Head], budgets: Mapping[str, int]) -> list[Head]:
     return chosen
 
 
-def first_change(output_with: Callable[[int], str], n_heads: int, step: int) -> int | None:
+def heads_until_change(output_with: Callable[[int], str], n_heads: int, step: int) -> int | None:
     """Return how many heads must be removed before the model's output changes; None if it never
     does.
 
@@ -101,7 +102,7 @@ def pruning_curve(
 
     Args:
         order: heads, the first to remove first. A curve over one kind uses only its heads:
-            `budgeted(order, {"cross": 48})`.
+            `within_budgets(order, {"cross": 48})`.
         counts: numbers of removed heads; default: 0, 1, 2 … all.
         bleu_at: the counts at which the corpus is also translated, which takes longer.
 

@@ -16,7 +16,14 @@ from transformer.analysis.inside.context import (
     table,
     weight_panel,
 )
-from transformer.analysis.inside.panels import Panel, number, plain, products, signed, summed
+from transformer.analysis.inside.panels import (
+    Panel,
+    format_number,
+    format_signed,
+    given_value,
+    product_sum_latex,
+    sum_latex,
+)
 
 
 def mask(ctx: Context) -> list[Panel]:
@@ -32,7 +39,7 @@ def mask(ctx: Context) -> list[Panel]:
         "masked = s.masked_fill(~allowed, -torch.inf)",
     ]
 
-    def work(row: int, column: int) -> list[str]:
+    def derivation(row: int, column: int) -> list[str]:
         reason = r"j \le i" if causal else r"\text{no padding}"
         if not allowed[row, column]:
             reason = "j > i"
@@ -42,11 +49,11 @@ def mask(ctx: Context) -> list[Panel]:
     origin = source, f"{ctx.name}.scale"
     scaled = input_panel(ctx, "scaled", "Scores", "s'", origin, *axes(ctx))
     symbol, mask_code = r"\mathrm{mask}", program([source], lines[:2], "allowed[{r}, {c}]")
-    rule = plain(symbol, allowed)
+    rule = given_value(symbol, allowed)
     mask_panel = pairs(ctx, "allowed", "Mask", symbol, allowed, rule, mask_code, "mask", "step")
     mask_panel = replace(mask_panel, note="1: the query may attend to the key. 0: it may not.")
     code, title = program([source], lines, "masked[{r}, {c}]"), "Masked scores"
-    return [scaled, mask_panel, pairs(ctx, "masked", title, "s''", masked, work, code)]
+    return [scaled, mask_panel, pairs(ctx, "masked", title, "s''", masked, derivation, code)]
 
 
 def softmax(ctx: Context) -> list[Panel]:
@@ -61,23 +68,24 @@ def softmax(ctx: Context) -> list[Panel]:
     lines = (*lines, "e = (masked - masked.max(-1, keepdim=True).values).exp()")
 
     def power(row: int, column: int) -> list[str]:
-        difference = f"{number(s[row, column])} - {signed(row_max[row, 0])}"
+        difference = f"{format_number(s[row, column])} - {format_signed(row_max[row, 0])}"
         return [
             rf"e_{{{row},{column}}} = e^{{s''_{{{row},{column}}} - \max_k s''_{{{row},k}}}}",
             rf"= e^{{{difference}}}",
         ]
 
-    def work(row: int, column: int) -> list[str]:
-        denominator = summed(
-            exp[row], lambda k: rf"e^{{{number(s[row, k] - row_max[row, 0])}}}", "k"
+    def derivation(row: int, column: int) -> list[str]:
+        denominator = sum_latex(
+            exp[row], lambda k: rf"e^{{{format_number(s[row, k] - row_max[row, 0])}}}", "k"
         )
-        numerator = rf"e^{{{number(s[row, column] - row_max[row, 0])}}}"
+        numerator = rf"e^{{{format_number(s[row, column] - row_max[row, 0])}}}"
+        exponential = format_number(exp[row, column], 6)
         return [
-            rf"M = \max_k s''_{{{row},k}} = {number(row_max[row, 0])}",
+            rf"M = \max_k s''_{{{row},k}} = {format_number(row_max[row, 0])}",
             rf"w_{{{row},{column}}} = \frac{{e^{{s''_{{{row},{column}}} - M}}}}"
             rf"{{\sum_k e^{{s''_{{{row},k}} - M}}}}",
             rf"= \frac{{{numerator}}}{{{denominator}}}",
-            rf"= \frac{{{number(exp[row, column], 6)}}}{{{number(exp[row].sum(), 6)}}}",
+            rf"= \frac{{{exponential}}}{{{format_number(exp[row].sum(), 6)}}}",
         ]
 
     powers_code = program(sites, lines, "e[{r}, {c}]")
@@ -89,7 +97,9 @@ def softmax(ctx: Context) -> list[Panel]:
         "the same number, so the weights do not change; it prevents overflow of the exponential."
     )
     weights_code = program(sites, (*lines, "w = e / e.sum(-1, keepdim=True)"), "w[{r}, {c}]")
-    weights = pairs(ctx, "weights", "Attention weights", "w", shares, work, weights_code, "share")
+    weights = pairs(
+        ctx, "weights", "Attention weights", "w", shares, derivation, weights_code, "share"
+    )
     return [masked, replace(powers, note=note), weights]
 
 
@@ -101,10 +111,10 @@ def heads(ctx: Context) -> list[Panel]:
     mixed = ctx.verified(w.values @ v.values, ctx.box.site)
     symbol = _head_symbol(ctx.head)
 
-    def work(row: int, column: int) -> list[str]:
+    def derivation(row: int, column: int) -> list[str]:
         return [
             rf"{symbol}_{{{row},{column}}} = \sum_j w_{{{row},j}}\, v_{{j,{column}}}",
-            f"= {products(w.values[row], v.values[:, column], 'j')}",
+            f"= {product_sum_latex(w.values[row], v.values[:, column], 'j')}",
         ]
 
     sites = [source[0], site(ctx, "value")]
@@ -112,7 +122,7 @@ def heads(ctx: Context) -> list[Panel]:
     lines = [f"{name} = cache[{hook!r}][{ctx.head}]" for name, hook in names]
     code = program(sites, [*lines, "head = w @ v"], "head[{r}, {c}]")
     title = f"Output of head {ctx.head}"
-    return [w, v, table("head", title, symbol, mixed, ctx.rows, ctx.head_axis, work, code)]
+    return [w, v, table("head", title, symbol, mixed, ctx.rows, ctx.head_axis, derivation, code)]
 
 
 def _head_symbol(head: int) -> str:
@@ -125,7 +135,7 @@ def concat(ctx: Context) -> list[Panel]:
     source, d_k = site(ctx, "heads"), ctx.d_k
     concatenated = np.hstack([head.astype(np.float64) for head in ctx.trace[source]])
 
-    def work(row: int, column: int) -> list[str]:
+    def derivation(row: int, column: int) -> list[str]:
         head, inner = divmod(column, d_k)
         return [
             rf"c_{{{row},{column}}} = {_head_symbol(head)}_{{{row},{inner}}},\quad "
@@ -136,7 +146,9 @@ def concat(ctx: Context) -> list[Panel]:
     code = program([source], lines, "c[{r}, {c}]")
     labels = tuple(f"head {h}, {i}" for h in range(ctx.config.n_heads) for i in range(d_k))
     columns = Axis(labels, "head, and dimension of its output")
-    return [table("c", "Outputs of all heads", "c", concatenated, ctx.rows, columns, work, code)]
+    return [
+        table("c", "Outputs of all heads", "c", concatenated, ctx.rows, columns, derivation, code)
+    ]
 
 
 def output(ctx: Context) -> list[Panel]:
@@ -171,15 +183,15 @@ def output(ctx: Context) -> list[Panel]:
         return [
             rf"u^{{({head})}}_{{{row},{column}}} = "
             rf"\sum_i {symbol}_{{{row},i}}\, W^O_{{i,{column}}}",
-            f"= {products(head_output.values[row], w_o[head_rows][:, column])}",
+            f"= {product_sum_latex(head_output.values[row], w_o[head_rows][:, column])}",
         ]
 
-    def work(row: int, column: int) -> list[str]:
+    def derivation(row: int, column: int) -> list[str]:
         by_head = parts[:, row, column]
-        added = (f" + b_{{{column}}}", f" + {signed(bias[column])}") if biased else ("", "")
+        added = (f" + b_{{{column}}}", f" + {format_signed(bias[column])}") if biased else ("", "")
         return [
             rf"o_{{{row},{column}}} = \sum_h u^{{(h)}}_{{{row},{column}}}{added[0]}",
-            f"= {summed(by_head, lambda h: signed(by_head[h]), 'h')}{added[1]}",
+            f"= {sum_latex(by_head, lambda h: format_signed(by_head[h]), 'h')}{added[1]}",
         ]
 
     lines = [f"head = cache[{source[0]!r}][{head}]", f"u = head @ {rows_code}"]
@@ -205,5 +217,5 @@ def output(ctx: Context) -> list[Panel]:
             head_code,
             role="step",
         ),
-        table("o", "Sum over the heads", "o", total, ctx.rows, ctx.model_axis, work, code),
+        table("o", "Sum over the heads", "o", total, ctx.rows, ctx.model_axis, derivation, code),
     ]

@@ -19,14 +19,14 @@ from transformer.analysis.inside.context import (
 )
 from transformer.analysis.inside.panels import (
     Array,
+    Derivation,
     Kind,
     Panel,
     Role,
-    Work,
-    number,
-    products,
-    signed,
-    summed,
+    format_number,
+    format_signed,
+    product_sum_latex,
+    sum_latex,
 )
 
 _LETTERS = {"query": ("q", "Queries"), "key": ("k", "Keys"), "value": ("v", "Values")}
@@ -50,7 +50,7 @@ def projection(ctx: Context) -> list[Panel]:
     step = ctx.box.step
     lower, title = _LETTERS[step]
     upper = lower.upper()
-    rows, source = (ctx.rows, ctx.before) if step == "query" else (ctx.keys, ctx.attended)
+    rows, source = (ctx.rows, ctx.block_input) if step == "query" else (ctx.keys, ctx.key_input)
     letter, input_title = ("m", "Memory") if source[1] == "encoder.memory" else ("x", "Input")
     x = input_panel(ctx, letter, input_title, letter, source, rows, ctx.model_axis)
     head_rows = slice(ctx.head * ctx.d_k, (ctx.head + 1) * ctx.d_k)
@@ -63,19 +63,19 @@ def projection(ctx: Context) -> list[Panel]:
     projected = ctx.verified(x.values @ weight + bias, ctx.box.site)
     biased = ctx.config.biases
 
-    def work(row: int, column: int) -> list[str]:
-        added = (f" + b_{{{column}}}", f" + {signed(bias[column])}") if biased else ("", "")
+    def derivation(row: int, column: int) -> list[str]:
+        added = (f" + b_{{{column}}}", f" + {format_signed(bias[column])}") if biased else ("", "")
         return [
             rf"{lower}_{{{row},{column}}} = \sum_i {letter}_{{{row},i}}\, W_{{i,{column}}}"
             + added[0],
-            f"= {products(x.values[row], weight[:, column])}{added[1]}",
+            f"= {product_sum_latex(x.values[row], weight[:, column])}{added[1]}",
         ]
 
     lines = [f"{letter} = cache[{source[0]!r}]", f"w = {rows_code}", f"{lower} = {letter} @ w"]
     if biased:
         lines[-1] += f" + {ctx.expression()}.bias({lower!r})[{head_rows.start}:{head_rows.stop}]"
     code = program([source[0]], lines, f"{lower}[{{r}}, {{c}}]")
-    return [x, w, table(lower, title, lower, projected, rows, ctx.head_axis, work, code)]
+    return [x, w, table(lower, title, lower, projected, rows, ctx.head_axis, derivation, code)]
 
 
 def scores(ctx: Context) -> list[Panel]:
@@ -85,14 +85,14 @@ def scores(ctx: Context) -> list[Panel]:
         return _additive(ctx, q, k)
     dot_products = q.values @ k.values.T
 
-    def work(row: int, column: int) -> list[str]:
+    def derivation(row: int, column: int) -> list[str]:
         return [
             rf"s_{{{row},{column}}} = \sum_i q_{{{row},i}}\, k_{{{column},i}}",
-            f"= {products(q.values[row], k.values[column])}",
+            f"= {product_sum_latex(q.values[row], k.values[column])}",
         ]
 
     code = program(*_from_qk(ctx, "s = q @ k.T"), "s[{r}, {c}]")
-    return [q, k, pairs(ctx, "s", "Scores", "s", dot_products, work, code)]
+    return [q, k, pairs(ctx, "s", "Scores", "s", dot_products, derivation, code)]
 
 
 def _additive(ctx: Context, q: Panel, k: Panel) -> list[Panel]:
@@ -105,20 +105,22 @@ def _additive(ctx: Context, q: Panel, k: Panel) -> list[Panel]:
     by_query = [np.tanh(query + k.values) @ v for query in q.values]
     values = ctx.verified(np.stack(by_query), site(ctx, "scores"))
 
-    def work(row: int, column: int) -> list[str]:
+    def derivation(row: int, column: int) -> list[str]:
         a, b = q.values[row], k.values[column]
 
         def write(i: int) -> str:
-            return rf"{signed(v[i])} \cdot \tanh({number(a[i])} + {signed(b[i])})"
+            return (
+                rf"{format_signed(v[i])} \cdot \tanh({format_number(a[i])} + {format_signed(b[i])})"
+            )
 
         return [
             rf"s_{{{row},{column}}} = \sum_i v_i \tanh(q_{{{row},i}} + k_{{{column},i}})",
-            f"= {summed(v * np.tanh(a + b), write)}",
+            f"= {sum_latex(v * np.tanh(a + b), write)}",
         ]
 
     lines = [f"v = {expression}", "s = torch.tanh(q[:, None] + k) @ v"]
     code = program(*_from_qk(ctx, *lines), "s[{r}, {c}]")
-    return [q, k, weight, pairs(ctx, "s", "Scores", "s", values, work, code)]
+    return [q, k, weight, pairs(ctx, "s", "Scores", "s", values, derivation, code)]
 
 
 def scale(ctx: Context) -> list[Panel]:
@@ -134,15 +136,15 @@ def scale(ctx: Context) -> list[Panel]:
         return [s, pairs(ctx, "scaled", "Scores, not scaled", "s'", scaled, unscaled, s.code)]
     scaled = ctx.verified(s.values / ctx.d_k**0.5, ctx.box.site)
 
-    def work(row: int, column: int) -> list[str]:
+    def derivation(row: int, column: int) -> list[str]:
         return [
             rf"s'_{{{row},{column}}} = \frac{{s_{{{row},{column}}}}}{{\sqrt{{d_k}}}}",
-            rf"= \frac{{{number(s.values[row, column])}}}{{\sqrt{{{ctx.d_k}}}}}",
+            rf"= \frac{{{format_number(s.values[row, column])}}}{{\sqrt{{{ctx.d_k}}}}}",
         ]
 
     lines = ["s = q @ k.T", f"scaled = s / {ctx.d_k} ** 0.5"]
     code = program(*_from_qk(ctx, *lines), "scaled[{r}, {c}]")
-    return [s, pairs(ctx, "scaled", "Scores ÷ √d_k", "s'", scaled, work, code)]
+    return [s, pairs(ctx, "scaled", "Scores ÷ √d_k", "s'", scaled, derivation, code)]
 
 
 def axes(ctx: Context) -> tuple[Axis, Axis]:
@@ -157,13 +159,13 @@ def pairs(
     title: str,
     symbol: str,
     values: Array,
-    work: Work,
+    derivation: Derivation,
     code: CodeOf,
     kind: Kind = "signed",
     role: Role = "result",
 ) -> Panel:
     """Return a panel with a number for every query and key."""
-    return table(name, title, symbol, values, *axes(ctx), work, code, kind=kind, role=role)
+    return table(name, title, symbol, values, *axes(ctx), derivation, code, kind=kind, role=role)
 
 
 def _from_qk(ctx: Context, *lines: str) -> tuple[list[str], list[str]]:

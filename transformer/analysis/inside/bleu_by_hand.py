@@ -90,9 +90,9 @@ def words(text: str) -> tuple[str, ...]:
     return tuple(Tokenizer13a()(text.strip()).split())
 
 
-def grams(tokens: Sequence[str], n: int) -> Counter[Gram]:
+def ngram_counts(tokens: Sequence[str], n: int) -> Counter[Gram]:
     """Return every run of n words, and its count."""
-    return Counter(tuple(tokens[at : at + n]) for at in range(len(tokens) - n + 1))
+    return Counter(tuple(tokens[start : start + n]) for start in range(len(tokens) - n + 1))
 
 
 def bleu(output: str, reference: str) -> BleuByHand:
@@ -101,7 +101,10 @@ def bleu(output: str, reference: str) -> BleuByHand:
     output_words, reference_words = words(output), words(reference)
     orders, missed = [], 0
     for n in range(1, MAX_ORDER + 1):
-        output_grams, reference_grams = grams(output_words, n), grams(reference_words, n)
+        output_grams, reference_grams = (
+            ngram_counts(output_words, n),
+            ngram_counts(reference_words, n),
+        )
         clipped_grams = tuple(
             (gram, count, min(count, reference_grams[gram])) for gram, count in output_grams.items()
         )

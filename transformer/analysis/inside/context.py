@@ -11,7 +11,15 @@ import torch
 from torch import Tensor, nn
 
 from transformer.analysis.inside.figure_boxes import Box
-from transformer.analysis.inside.panels import Array, Code, Kind, Panel, Role, Work, plain
+from transformer.analysis.inside.panels import (
+    Array,
+    Code,
+    Derivation,
+    Kind,
+    Panel,
+    Role,
+    given_value,
+)
 from transformer.config import ModelConfig
 from transformer.inference.trace import Trace
 from transformer.model import Transformer
@@ -27,7 +35,7 @@ class Axis(NamedTuple):
     title: str
 
 
-def numbered(count: int, title: str) -> Axis:
+def numbered_axis(count: int, title: str) -> Axis:
     """Return an axis of numbers from 0: dimensions, units, ranks."""
     return Axis(tuple(map(str, range(count))), title)
 
@@ -57,12 +65,12 @@ class Context:
     @property
     def model_axis(self) -> Axis:
         """The dimensions of a token's vector."""
-        return numbered(self.config.d_model, "dimension of d_model")
+        return numbered_axis(self.config.d_model, "dimension of d_model")
 
     @property
     def head_axis(self) -> Axis:
         """The d_k dimensions of one head."""
-        return numbered(self.d_k, f"dimension of head {self.head}")
+        return numbered_axis(self.d_k, f"dimension of head {self.head}")
 
     @property
     def ids(self) -> str:
@@ -110,7 +118,7 @@ class Context:
         return "model" + "".join(f"[{part}]" if part.isdigit() else f".{part}" for part in parts)
 
     @property
-    def before(self) -> tuple[str, str]:
+    def block_input(self) -> tuple[str, str]:
         """The hook that recorded the block's input, and the box that computed it."""
         stack, layer = self.box.stack, self.box.layer
         if stack == "output":
@@ -126,11 +134,11 @@ class Context:
         return f"{stack}.embed.hook_output", f"{stack}.embed.sum"
 
     @property
-    def attended(self) -> tuple[str, str]:
+    def key_input(self) -> tuple[str, str]:
         """The hook and box of the input that keys and values are computed from."""
         if self.box.block == "cross_attn":
             return "encoder.hook_memory", "encoder.memory"
-        return self.before
+        return self.block_input
 
     @staticmethod
     def _norm(stack: str, layer: int, block: str) -> tuple[str, str]:
@@ -183,7 +191,7 @@ def table(
     values: Array,
     rows: Axis,
     columns: Axis,
-    work: Work,
+    derivation: Derivation,
     code: CodeOf,
     *,
     role: Role = "result",
@@ -204,7 +212,7 @@ def table(
         column_axis=columns.title,
         kind=kind,
         role=role,
-        work=work,
+        derivation=derivation,
         code=code,
         origin=origin,
         note=note,
@@ -234,7 +242,7 @@ def input_panel(
         values,
         rows,
         columns,
-        plain(symbol, values),
+        given_value(symbol, values),
         code,
         role="input",
         kind=kind,
@@ -255,7 +263,7 @@ def weight_panel(
     """Return a panel of a model weight; `expression` is the weight in a snippet, in the same
     shape."""
     code = program([], [f"{name} = {expression}"], f"{name}[{{r}}, {{c}}]")
-    work = plain(symbol, weight)
+    derivation = given_value(symbol, weight)
     return table(
-        name, title, symbol, weight, rows, columns, work, code, role="weight", origin=origin
+        name, title, symbol, weight, rows, columns, derivation, code, role="weight", origin=origin
     )

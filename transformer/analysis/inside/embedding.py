@@ -7,7 +7,15 @@ from dataclasses import replace
 import numpy as np
 
 from transformer.analysis.inside import context
-from transformer.analysis.inside.panels import Array, Code, Panel, Work, number, plain, signed
+from transformer.analysis.inside.panels import (
+    Array,
+    Code,
+    Derivation,
+    Panel,
+    format_number,
+    format_signed,
+    given_value,
+)
 
 
 def tokens(ctx: context.Context) -> list[Panel]:
@@ -19,7 +27,7 @@ def tokens(ctx: context.Context) -> list[Panel]:
     embeddings = ctx.verified(token_rows * ctx.config.embedding_scale, ctx.box.site)
     rows_code = f"model.embedding.weight[{ctx.ids}[0]]"
 
-    def work(row: int, column: int) -> list[str]:
+    def derivation(row: int, column: int) -> list[str]:
         if not scaled:
             return [
                 rf"t_{{{row},{column}}} = E_{{{ids[row]},{column}}},"
@@ -28,7 +36,7 @@ def tokens(ctx: context.Context) -> list[Panel]:
         return [
             rf"t_{{{row},{column}}} = \sqrt{{d_{{model}}}}\; E_{{{ids[row]},{column}}},"
             rf"\quad \mathrm{{id}} = {ids[row]}",
-            rf"= \sqrt{{{d_model}}} \cdot {signed(token_rows[row, column])}",
+            rf"= \sqrt{{{d_model}}} \cdot {format_signed(token_rows[row, column])}",
         ]
 
     scale = f" * {d_model} ** 0.5" if scaled else ""
@@ -38,7 +46,7 @@ def tokens(ctx: context.Context) -> list[Panel]:
         context.weight_panel(
             "e", "Rows of E", "E", token_rows, rows, columns, rows_code, "embedding.weight"
         ),
-        context.table("t", title, "t", embeddings, rows, columns, work, code),
+        context.table("t", title, "t", embeddings, rows, columns, derivation, code),
     ]
 
 
@@ -54,16 +62,20 @@ def positions(ctx: context.Context) -> list[Panel]:
     if kind == "sinusoidal":
         note = "In the formula, pos and i count from 0."
         encodings = ctx.verified(_sinusoids(length, ctx.config.d_model), ctx.box.site)
-        work, code = _sinusoid_steps(ctx.config.d_model, encodings)
-        pe = context.table("pe", "Positional encodings", "PE", encodings, rows, columns, work, code)
+        derivation, code = _sinusoid_steps(ctx.config.d_model, encodings)
+        pe = context.table(
+            "pe", "Positional encodings", "PE", encodings, rows, columns, derivation, code
+        )
         return [replace(pe, note=note)]
     encodings = ctx.verified(context.array(ctx.block.positions(length)), ctx.box.site)
     code = context.program([], [f"pe = {ctx.expression()}.positions({length})"], "pe[{r}, {c}]")
     learned = kind == "learned"
     title = "Learned positions" if learned else "No positions: zeros"
     origin = f"{ctx.path}.positions.weight" if learned else ""
-    work = plain("PE", encodings)
-    return [context.table("pe", title, "PE", encodings, rows, columns, work, code, origin=origin)]
+    derivation = given_value("PE", encodings)
+    return [
+        context.table("pe", title, "PE", encodings, rows, columns, derivation, code, origin=origin)
+    ]
 
 
 def _sinusoids(length: int, d_model: int) -> Array:
@@ -73,15 +85,15 @@ def _sinusoids(length: int, d_model: int) -> Array:
     return np.asarray(np.where(dimension % 2 == 0, np.sin(angle), np.cos(angle)))
 
 
-def _sinusoid_steps(d_model: int, encodings: Array) -> tuple[Work, context.CodeOf]:
-    def work(row: int, column: int) -> list[str]:
+def _sinusoid_steps(d_model: int, encodings: Array) -> tuple[Derivation, context.CodeOf]:
+    def derivation(row: int, column: int) -> list[str]:
         wave, even = ("sin" if column % 2 == 0 else "cos"), column - column % 2
         angle = row / 10000 ** (even / d_model)
         return [
             rf"PE_{{{row},{column}}} = \{wave}\left(\frac{{pos}}"
             rf"{{10000^{{{even}/d_{{model}}}}}}\right),\quad pos = {row},\ 2i = {even}",
             rf"= \{wave}\left(\frac{{{row}}}{{10000^{{{even}/{d_model}}}}}\right)",
-            rf"= \{wave}({number(angle, 8)})",
+            rf"= \{wave}({format_number(angle, 8)})",
         ]
 
     def code(row: int, column: int) -> Code:
@@ -89,7 +101,7 @@ def _sinusoid_steps(d_model: int, encodings: Array) -> tuple[Work, context.CodeO
         lines = (f"angle = torch.tensor({row} / 10000 ** ({even} / {d_model}))",)
         return Code((), lines, f"torch.{wave}(angle)")
 
-    return work, code
+    return derivation, code
 
 
 def embedding_sum(ctx: context.Context) -> list[Panel]:
@@ -108,11 +120,11 @@ def embedding_sum(ctx: context.Context) -> list[Panel]:
     )
     total = ctx.verified(t.values + pe.values, ctx.box.site)
 
-    def work(row: int, column: int) -> list[str]:
+    def derivation(row: int, column: int) -> list[str]:
         parts = t.values[row, column], pe.values[row, column]
         return [
             rf"x_{{{row},{column}}} = t_{{{row},{column}}} + PE_{{{row},{column}}}",
-            rf"= {number(parts[0])} + {signed(parts[1])}",
+            rf"= {format_number(parts[0])} + {format_signed(parts[1])}",
         ]
 
     lines = [f"t = cache[{sources[0][0]!r}]", f"pe = cache[{sources[1][0]!r}]", "x = t + pe"]
@@ -120,5 +132,5 @@ def embedding_sum(ctx: context.Context) -> list[Panel]:
     return [
         t,
         pe,
-        context.table("x", "Input of the first layer", "x", total, rows, columns, work, code),
+        context.table("x", "Input of the first layer", "x", total, rows, columns, derivation, code),
     ]

@@ -15,7 +15,7 @@ from transformer.analysis.inside.context import (
     array,
     input_panel,
     multiply_transposed,
-    numbered,
+    numbered_axis,
     program,
     table,
 )
@@ -24,10 +24,10 @@ from transformer.analysis.inside.panels import (
     Code,
     Kind,
     Panel,
-    number,
-    plain,
-    products,
-    signed,
+    format_number,
+    format_signed,
+    given_value,
+    product_sum_latex,
 )
 from transformer.config import Activation
 
@@ -45,7 +45,7 @@ class ActivationFormula:
     function: Callable[[Array], Array]
     latex: str
     code: str
-    before: str = "Before the activation"
+    block_input: str = "Before the activation"
     kind: Kind = "signed"
 
     def applied_to(self, z: str) -> str:
@@ -77,12 +77,12 @@ def _erf(z: Array) -> Array:
 def hidden(ctx: Context) -> list[Panel]:
     """Compute x W_1 + b_1 and the activation; also which units are active, and the strongest
     ones."""
-    config, source, formula = ctx.config, ctx.before[0], ACTIVATIONS[ctx.config.activation]
-    x = input_panel(ctx, "x", "Input", "x", ctx.before, ctx.rows, ctx.model_axis)
+    config, source, formula = ctx.config, ctx.block_input[0], ACTIVATIONS[ctx.config.activation]
+    x = input_panel(ctx, "x", "Input", "x", ctx.block_input, ctx.rows, ctx.model_axis)
     w, b = ctx.block.w_1.weight, array(ctx.block.w_1.bias)
     z = multiply_transposed(x.values, w) + b
     activations = ctx.verified(formula.function(z), ctx.box.site)
-    units = numbered(config.d_ff, "hidden unit")
+    units = numbered_axis(config.d_ff, "hidden unit")
     lines = [
         f"x = cache[{source!r}]",
         f"w_1 = {ctx.expression()}.w_1",
@@ -92,18 +92,18 @@ def hidden(ctx: Context) -> list[Panel]:
     def before(row: int, column: int) -> list[str]:
         return [
             rf"z_{{{row},{column}}} = \sum_i x_{{{row},i}}\, W_{{i,{column}}} + b_{{{column}}}",
-            f"= {products(x.values[row], array(w[column]))} + {signed(b[column])}",
+            f"= {product_sum_latex(x.values[row], array(w[column]))} + {format_signed(b[column])}",
         ]
 
-    def work(row: int, column: int) -> list[str]:
+    def derivation(row: int, column: int) -> list[str]:
         return [
             rf"a_{{{row},{column}}} = {formula.applied_to(f'z_{{{row},{column}}}')}",
-            f"= {formula.applied_to(number(z[row, column]))}",
+            f"= {formula.applied_to(format_number(z[row, column]))}",
         ]
 
     sums = table(
         "z",
-        formula.before,
+        formula.block_input,
         "z = x W_1 + b_1",
         z,
         ctx.rows,
@@ -114,7 +114,9 @@ def hidden(ctx: Context) -> list[Panel]:
     )
     lines.append(f"a = {formula.code}")
     code = program([source], lines, "a[{r}, {c}]")
-    a = table("a", "Hidden units", "a", activations, ctx.rows, units, work, code, kind=formula.kind)
+    a = table(
+        "a", "Hidden units", "a", activations, ctx.rows, units, derivation, code, kind=formula.kind
+    )
     return [x, sums, _active_units(ctx, z, lines), _strongest(ctx, activations, lines), a]
 
 
@@ -123,10 +125,10 @@ def _active_units(ctx: Context, z: Array, lines: list[str]) -> Panel:
     counts = (z > 0).sum(axis=1)
     active_share = counts[:, None] / z.shape[1]
 
-    def work(row: int, column: int) -> list[str]:
+    def derivation(row: int, column: int) -> list[str]:
         return [r"\frac{|\{u : a_u > 0\}|}{d_{ff}}", rf"= \frac{{{counts[row]}}}{{{z.shape[1]}}}"]
 
-    code = program([ctx.before[0]], lines, "(a[{r}] > 0).float().mean()")
+    code = program([ctx.block_input[0]], lines, "(a[{r}] > 0).float().mean()")
     title, symbol = "Share of active units", r"\frac{|\{u : a_u > 0\}|}{d_{ff}}"
     return table(
         "live",
@@ -135,7 +137,7 @@ def _active_units(ctx: Context, z: Array, lines: list[str]) -> Panel:
         active_share,
         ctx.rows,
         SINGLE_AXIS,
-        work,
+        derivation,
         code,
         role="step",
         kind="share",
@@ -148,11 +150,11 @@ def _strongest(ctx: Context, a: Array, lines: list[str]) -> Panel:
     units = np.argsort(-a, axis=1, kind="stable")[:, :count]
     values = np.take_along_axis(a, units, axis=1)
 
-    def work(row: int, column: int) -> list[str]:
+    def derivation(row: int, column: int) -> list[str]:
         return [rf"a_{{{row},u}},\quad u = {units[row, column]}"]
 
     def code(row: int, column: int) -> Code:
-        return Code((ctx.before[0],), tuple(lines), f"a[{row}, {units[row, column]}]")
+        return Code((ctx.block_input[0],), tuple(lines), f"a[{row}, {units[row, column]}]")
 
     return table(
         "strongest",
@@ -161,7 +163,7 @@ def _strongest(ctx: Context, a: Array, lines: list[str]) -> Panel:
         values,
         ctx.rows,
         Axis(tuple(str(rank + 1) for rank in range(count)), "rank"),
-        work,
+        derivation,
         code,
         role="step",
         kind=ACTIVATIONS[ctx.config.activation].kind,
@@ -172,18 +174,19 @@ def _strongest(ctx: Context, a: Array, lines: list[str]) -> Panel:
 def output(ctx: Context) -> list[Panel]:
     """Compute a W_2 + b_2."""
     site = f"{ctx.path}.hook_hidden"
-    units = numbered(ctx.config.d_ff, "hidden unit")
+    units = numbered_axis(ctx.config.d_ff, "hidden unit")
     source = site, f"{ctx.name}.hidden"
     kind = ACTIVATIONS[ctx.config.activation].kind
     a = input_panel(ctx, "a", "Hidden units", "a", source, ctx.rows, units, kind=kind)
     w, b = ctx.block.w_2.weight, array(ctx.block.w_2.bias)
     outputs = ctx.verified(multiply_transposed(a.values, w) + b, ctx.box.site)
 
-    def work(row: int, column: int) -> list[str]:
+    def derivation(row: int, column: int) -> list[str]:
+        product_sum = product_sum_latex(a.values[row], array(w[column]), "u")
         return [
             rf"\mathrm{{FFN}}(x)_{{{row},{column}}} = "
             rf"\sum_u a_{{{row},u}}\, W_{{u,{column}}} + b_{{{column}}}",
-            f"= {products(a.values[row], array(w[column]), 'u')} + {signed(b[column])}",
+            f"= {product_sum} + {format_signed(b[column])}",
         ]
 
     lines = [
@@ -193,13 +196,15 @@ def output(ctx: Context) -> list[Panel]:
     ]
     symbol, code = r"\mathrm{FFN}(x)", program([site], lines, "y[{r}, {c}]")
     title = "Output of the network"
-    return [a, table("y", title, symbol, outputs, ctx.rows, ctx.model_axis, work, code)]
+    return [a, table("y", title, symbol, outputs, ctx.rows, ctx.model_axis, derivation, code)]
 
 
 def memory(ctx: Context) -> list[Panel]:
     """Return the last encoder layer's output, unchanged."""
-    source = ctx.before
+    source = ctx.block_input
     values = ctx.verified(ctx.activation(source[0]), ctx.box.site)
     code = program([source[0]], [f"m = cache[{source[0]!r}]"], "m[{r}, {c}]")
-    work, title = plain("m", values), "Memory"
-    return [table("m", title, "m", values, ctx.rows, ctx.model_axis, work, code, origin=source[1])]
+    derivation, title = given_value("m", values), "Memory"
+    return [
+        table("m", title, "m", values, ctx.rows, ctx.model_axis, derivation, code, origin=source[1])
+    ]

@@ -51,7 +51,7 @@ class Panel:
             "count" (whole numbers).
         role: "input" was computed in another box, "weight" was learned, "step" is intermediate,
             "result" is the output of the box.
-        work: the computation of one cell except its last line; see `worked_steps`.
+        derivation: the computation of one cell except its last line; see `worked_steps`.
         code: how a program computes it; see `snippet`.
         origin: the box that computes it, or the name of a weight; "" if it is computed here.
         note: an explanation, or "".
@@ -68,7 +68,7 @@ class Panel:
     column_axis: str
     kind: Kind
     role: Role
-    work: Callable[[int, int], list[str]] = field(repr=False)
+    derivation: Callable[[int, int], list[str]] = field(repr=False)
     code: Callable[[int, int], Code] = field(repr=False)
     origin: str = ""
     note: str = ""
@@ -120,7 +120,7 @@ class OpenedBox:
 
 
 Vector = npt.NDArray[np.floating[Any]]
-Work = Callable[[int, int], list[str]]
+Derivation = Callable[[int, int], list[str]]
 """Returns the lines of a computation except the last, which is the number of the cell."""
 
 MAX_TERMS = 4
@@ -136,10 +136,13 @@ def worked_steps(panel: Panel, row: int, column: int) -> list[str]:
     """
     panel.check(row, column)
     value = panel.values[row, column]
-    return [*panel.work(row, column), f"= {int(value) if panel.kind == 'count' else number(value)}"]
+    return [
+        *panel.derivation(row, column),
+        f"= {int(value) if panel.kind == 'count' else format_number(value)}",
+    ]
 
 
-def number(value: float, digits: int = 4) -> str:
+def format_number(value: float, digits: int = 4) -> str:
     """Format with this many significant digits: 0.1235, 1.2 · 10^{-5}, -∞."""
     if np.isinf(value):
         return r"\infty" if value > 0 else r"-\infty"
@@ -150,37 +153,38 @@ def number(value: float, digits: int = 4) -> str:
     return "0" if float(text) == 0 else text
 
 
-def signed(value: float) -> str:
+def format_signed(value: float) -> str:
     """Format a number that follows another sign: (-0.1235)."""
-    text = number(value)
+    text = format_number(value)
     return f"({text})" if text.startswith("-") else text
 
 
-def summed(values: Vector, write: Callable[[int], str], index: str = "i") -> str:
+def sum_latex(values: Vector, write: Callable[[int], str], index: str = "i") -> str:
     """Return Σ values in LaTeX: the largest summands formatted by `write`, and the sum of all
     others."""
     order = np.argsort(-np.abs(values), kind="stable")
     largest, rest = order[:MAX_TERMS], order[MAX_TERMS:]
     parts = [rf"\underbrace{{{write(int(i))}}}_{{{index}={i}}}" for i in largest]
     if len(rest):
-        parts.append(
-            rf"\underbrace{{{signed(float(values[rest].sum()))}}}_{{{len(rest)}\ \text{{more}}}}"
-        )
+        rest_sum = format_signed(float(values[rest].sum()))
+        parts.append(rf"\underbrace{{{rest_sum}}}_{{{len(rest)}\ \text{{more}}}}")
     return " + ".join(parts)
 
 
-def products(a: Vector, b: Vector, index: str = "i") -> str:
+def product_sum_latex(a: Vector, b: Vector, index: str = "i") -> str:
     """Return Σ a_i · b_i in LaTeX."""
-    return summed(a * b, lambda i: rf"{signed(float(a[i]))} \cdot {signed(float(b[i]))}", index)
+    return sum_latex(
+        a * b, lambda i: rf"{format_signed(float(a[i]))} \cdot {format_signed(float(b[i]))}", index
+    )
 
 
-def plain(symbol: str, values: npt.NDArray[Any]) -> Work:
+def given_value(symbol: str, values: npt.NDArray[Any]) -> Derivation:
     """Return the text of a number that is not computed here, such as an input or a weight."""
     grouped = rf"\left({symbol}\right)" if "_" in symbol else symbol
     rows, columns = values.shape
 
-    def work(row: int, column: int) -> list[str]:
+    def derivation(row: int, column: int) -> list[str]:
         subscript = row if columns == 1 else column if rows == 1 else f"{row},{column}"
         return [f"{grouped}_{{{subscript}}}"]
 
-    return work
+    return derivation

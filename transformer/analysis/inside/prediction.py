@@ -21,12 +21,12 @@ from transformer.analysis.inside.context import (
 from transformer.analysis.inside.panels import (
     Array,
     Code,
+    Derivation,
     Panel,
-    Work,
-    number,
-    products,
-    signed,
-    summed,
+    format_number,
+    format_signed,
+    product_sum_latex,
+    sum_latex,
 )
 
 N_TOP_TOKENS = 10
@@ -41,7 +41,7 @@ Ids = npt.NDArray[np.int64]
 
 def logits(ctx: Context) -> list[Panel]:
     """Compare each state with the embedding of every token; show the highest logits."""
-    source = ctx.before
+    source = ctx.block_input
     y = input_panel(ctx, "y", "Decoder states", "y", source, ctx.rows, ctx.model_axis)
     embedding = ctx.model.embedding.weight
     bias = ctx.model.output_bias
@@ -49,18 +49,18 @@ def logits(ctx: Context) -> list[Panel]:
     z = ctx.verified(multiply_transposed(y.values, embedding) + added, ctx.box.site)
     ids, best = _highest(z)
 
-    def work(row: int, column: int) -> list[str]:
+    def derivation(row: int, column: int) -> list[str]:
         id = ids[row, column]
-        end = ("", "") if bias is None else (" + b_v", f" + {signed(added[id])}")
+        end = ("", "") if bias is None else (" + b_v", f" + {format_signed(added[id])}")
         return [
             rf"z_{{{row},v}} = \sum_i y_{{{row},i}}\, E_{{v,i}}{end[0]},\quad v = {id}",
-            f"= {products(y.values[row], array(embedding[id]))}{end[1]}",
+            f"= {product_sum_latex(y.values[row], array(embedding[id]))}{end[1]}",
         ]
 
     end = "" if bias is None else " + model.output_bias"
     lines = (f"y = cache[{source[0]!r}]", f"z = y @ model.embedding.weight.T{end}")
     code = _token_code((source[0],), lines, "z", ids)
-    return [y, _ranked(ctx, "z", "Logits", "z", best, ids, work, code)]
+    return [y, _ranked(ctx, "z", "Logits", "z", best, ids, derivation, code)]
 
 
 def softmax(ctx: Context) -> list[Panel]:
@@ -74,10 +74,10 @@ def softmax(ctx: Context) -> list[Panel]:
     def same(row: int, column: int) -> list[str]:
         return [rf"z_{{{row},v}},\quad v = {ids[row, column]}"]
 
-    def work(row: int, column: int) -> list[str]:
-        above = rf"e^{{{number(best[row, column] - row_max[row])}}}"
+    def derivation(row: int, column: int) -> list[str]:
+        above = rf"e^{{{format_number(best[row, column] - row_max[row])}}}"
         return [
-            rf"M = \max_u z_u = {number(row_max[row])}",
+            rf"M = \max_u z_u = {format_number(row_max[row])}",
             rf"P(v) = \frac{{e^{{z_v - M}}}}{{\sum_u e^{{z_u - M}}}},\quad v = {ids[row, column]}",
             rf"= \frac{{{above}}}{{{_denominator(ctx, row)}}}",
         ]
@@ -86,7 +86,7 @@ def softmax(ctx: Context) -> list[Panel]:
         ctx, "z", "Logits", "z", best, ids, same, _token_code((_SITE,), (_READ,), "z", ids)
     )
     code = _token_code((_SITE,), (_READ, *_SHARES), "p", ids)
-    shares = _ranked(ctx, "p", "Probabilities", "P", probabilities, ids, work, code)
+    shares = _ranked(ctx, "p", "Probabilities", "P", probabilities, ids, derivation, code)
     return [
         replace(logits_panel, role="input", origin="output.logits"),
         replace(shares, kind="share"),
@@ -103,12 +103,12 @@ def choice(ctx: Context) -> list[Panel]:
     probabilities = np.exp(chosen_logits - row_max[:, None]) / sums[:, None]
     ranks = (z > chosen_logits).sum(axis=1, keepdims=True) + 1.0
 
-    def work(row: int, column: int) -> list[str]:
+    def derivation(row: int, column: int) -> list[str]:
         return [
-            rf"M = \max_u z_u = {number(row_max[row])}",
+            rf"M = \max_u z_u = {format_number(row_max[row])}",
             rf"P(y_{{{row + 1}}}) = \frac{{e^{{z_v - M}}}}{{\sum_u e^{{z_u - M}}}},"
             rf"\quad v = {ids[row, 0]}",
-            rf"= \frac{{e^{{{number(chosen_logits[row, 0] - row_max[row])}}}}}"
+            rf"= \frac{{e^{{{format_number(chosen_logits[row, 0] - row_max[row])}}}}}"
             rf"{{{_denominator(ctx, row)}}}",
         ]
 
@@ -121,7 +121,7 @@ def choice(ctx: Context) -> list[Panel]:
         return Code((_SITE,), (_READ,), f"(z[{row}] > z[{row}, {ids[row, 0]}]).sum() + 1")
 
     word = _ranked(
-        ctx, "p", "Probability of the chosen token", "P(y)", probabilities, ids, work, code
+        ctx, "p", "Probability of the chosen token", "P(y)", probabilities, ids, derivation, code
     )
     rank = _ranked(
         ctx, "rank", "Rank of the chosen token", r"\mathrm{rank}", ranks, ids, count, ranking
@@ -143,7 +143,7 @@ def _denominator(ctx: Context, row: int) -> str:
     """Return Σ e^(z − M) of one position, in LaTeX."""
     z = ctx.trace[_SITE][row].astype(np.float64)
     z -= z.max()
-    return summed(np.exp(z), lambda v: f"e^{{{number(z[v])}}}", "v")
+    return sum_latex(np.exp(z), lambda v: f"e^{{{format_number(z[v])}}}", "v")
 
 
 def _token_code(sites: tuple[str, ...], lines: tuple[str, ...], name: str, ids: Ids) -> CodeOf:
@@ -159,11 +159,11 @@ def _ranked(
     symbol: str,
     values: Array,
     ids: Ids,
-    work: Work,
+    derivation: Derivation,
     code: CodeOf,
 ) -> Panel:
     """Return a table with a token in each cell, by rank or the chosen one."""
     count = ids.shape[1]
     columns = SINGLE_AXIS if count == 1 else Axis(tuple(str(k + 1) for k in range(count)), "rank")
     cells = tuple(tuple(ctx.vocabulary.tokens(row)) for row in ids)
-    return table(name, title, symbol, values, ctx.rows, columns, work, code, cells=cells)
+    return table(name, title, symbol, values, ctx.rows, columns, derivation, code, cells=cells)

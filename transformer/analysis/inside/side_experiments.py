@@ -207,29 +207,29 @@ class SharedMatrix:
     layer.
 
     Attributes:
-        right, wrong: weights (n_heads, query, key), by x W^K and by x W^Q.
-        right_asymmetry, wrong_asymmetry: the largest difference between the score of two positions
-            and that of the same two with query and key swapped.
+        with_w_k, with_w_q: weights (n_heads, query, key) if the keys are x W^K or x W^Q.
+        asymmetry_with_w_k, asymmetry_with_w_q: the largest difference between the score of two
+            positions and that of the same two with query and key swapped.
     """
 
-    right: Array
-    wrong: Array
-    right_asymmetry: float
-    wrong_asymmetry: float
+    with_w_k: Array
+    with_w_q: Array
+    asymmetry_with_w_k: float
+    asymmetry_with_w_q: float
 
     @property
     def moved_weight(self) -> float:
         """Mean over heads and rows of the weight that has moved to other keys."""
-        return float(np.abs(self.right - self.wrong).sum(-1).mean() / 2)
+        return float(np.abs(self.with_w_k - self.with_w_q).sum(-1).mean() / 2)
 
     @property
     def own_position_weight(self) -> tuple[float, float]:
-        """Mean weight of a position on itself, right and wrong."""
-        right, wrong = (
+        """Mean weight of a position on itself, with W^K and with W^Q."""
+        with_w_k, with_w_q = (
             float(np.diagonal(weights, axis1=1, axis2=2).mean())
-            for weights in (self.right, self.wrong)
+            for weights in (self.with_w_k, self.with_w_q)
         )
-        return right, wrong
+        return with_w_k, with_w_q
 
 
 def keys_by_the_query_matrix(model: Transformer, trace: Trace, layer: int) -> SharedMatrix:
@@ -248,13 +248,13 @@ def keys_by_the_query_matrix(model: Transformer, trace: Trace, layer: int) -> Sh
     query = torch.tensor(trace[f"{site}hook_query"], device=model.embedding.weight.device)[None]
     attention: MultiHeadAttention = model.get_submodule(site[:-1])  # type: ignore[assignment]
     with torch.no_grad():
-        wrong = attention.score(query, query)[0].cpu().double()
-    right = torch.tensor(trace[f"{site}hook_scores"]).double()
+        scores_with_w_q = attention.score(query, query)[0].cpu().double()
+    scores_with_w_k = torch.tensor(trace[f"{site}hook_scores"]).double()
     return SharedMatrix(
-        right=right.softmax(-1).numpy(),
-        wrong=wrong.softmax(-1).numpy(),
-        right_asymmetry=_asymmetry(right),
-        wrong_asymmetry=_asymmetry(wrong),
+        with_w_k=scores_with_w_k.softmax(-1).numpy(),
+        with_w_q=scores_with_w_q.softmax(-1).numpy(),
+        asymmetry_with_w_k=_asymmetry(scores_with_w_k),
+        asymmetry_with_w_q=_asymmetry(scores_with_w_q),
     )
 
 

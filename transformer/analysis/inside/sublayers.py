@@ -14,28 +14,36 @@ from transformer.analysis.inside.context import (
     table,
     weight_panel,
 )
-from transformer.analysis.inside.panels import Array, Kind, Panel, Work, number, signed, summed
+from transformer.analysis.inside.panels import (
+    Array,
+    Derivation,
+    Kind,
+    Panel,
+    format_number,
+    format_signed,
+    sum_latex,
+)
 
 
 def add(ctx: Context) -> list[Panel]:
     """Add the sublayer's output to its input."""
     source = f"{ctx.path}.hook_output", f"{ctx.name}.output"
     symbol = r"\mathrm{FFN}(x)" if ctx.box.block == "ffn" else "o"
-    x = input_panel(ctx, "x", "Input", "x", ctx.before, ctx.rows, ctx.model_axis)
+    x = input_panel(ctx, "x", "Input", "x", ctx.block_input, ctx.rows, ctx.model_axis)
     o = input_panel(ctx, "o", "Sublayer output", symbol, source, ctx.rows, ctx.model_axis)
     total = ctx.verified(x.values + o.values, ctx.box.site)
 
-    def work(row: int, column: int) -> list[str]:
+    def derivation(row: int, column: int) -> list[str]:
         a, b = x.values[row, column], o.values[row, column]
         return [
             rf"r_{{{row},{column}}} = x_{{{row},{column}}} + {symbol}_{{{row},{column}}}",
-            f"= {number(a)} + {signed(b)}",
+            f"= {format_number(a)} + {format_signed(b)}",
         ]
 
-    sites = [ctx.before[0], source[0]]
+    sites = [ctx.block_input[0], source[0]]
     lines = [f"x = cache[{sites[0]!r}]", f"o = cache[{sites[1]!r}]", "r = x + o"]
     code = program(sites, lines, "r[{r}, {c}]")
-    return [x, o, table("r", "Sum", "r", total, ctx.rows, ctx.model_axis, work, code)]
+    return [x, o, table("r", "Sum", "r", total, ctx.rows, ctx.model_axis, derivation, code)]
 
 
 def norm(ctx: Context) -> list[Panel]:
@@ -60,25 +68,25 @@ def norm(ctx: Context) -> list[Panel]:
     ]
 
     def normalized(row: int, column: int) -> list[str]:
-        inside = f"{number(r.values[row, column])} - {signed(mean[row, 0])}"
-        root = rf"\sqrt{{{number(variance[row, 0])} + {number(epsilon)}}}"
+        inside = f"{format_number(r.values[row, column])} - {format_signed(mean[row, 0])}"
+        root = rf"\sqrt{{{format_number(variance[row, 0])} + {format_number(epsilon)}}}"
         return [
             rf"\hat{{x}}_{{{row},{column}}} = \frac{{r_{{{row},{column}}} - \mu_{{{row}}}}}"
             rf"{{\sqrt{{\sigma^2_{{{row}}} + \varepsilon}}}}",
             rf"= \frac{{{inside}}}{{{root}}}",
         ]
 
-    def work(row: int, column: int) -> list[str]:
+    def derivation(row: int, column: int) -> list[str]:
         _, fraction = normalized(row, column)
-        scaled = rf"\cdot {signed(gain[column])} + {signed(shift[column])}"
+        scaled = rf"\cdot {format_signed(gain[column])} + {format_signed(shift[column])}"
         return [
-            rf"\mu_{{{row}}} = {number(mean[row, 0])},\quad "
-            rf"\sigma^2_{{{row}}} = {number(variance[row, 0])}",
+            rf"\mu_{{{row}}} = {format_number(mean[row, 0])},\quad "
+            rf"\sigma^2_{{{row}}} = {format_number(variance[row, 0])}",
             rf"y_{{{row},{column}}} = \frac{{r_{{{row},{column}}} - \mu_{{{row}}}}}"
             rf"{{\sqrt{{\sigma^2_{{{row}}} + \varepsilon}}}}\,\gamma_{{{column}}} + "
             rf"\beta_{{{column}}}",
             f"{fraction} {scaled}",
-            rf"= {signed(hat[row, column])} {scaled}",
+            rf"= {format_signed(hat[row, column])} {scaled}",
         ]
 
     def line(name: str, title: str, symbol: str, values: Array, weight: str) -> Panel:
@@ -93,7 +101,7 @@ def norm(ctx: Context) -> list[Panel]:
         symbol: str,
         values: Array,
         columns: Axis,
-        work_of_cell: Work,
+        work_of_cell: Derivation,
         n_lines: int,
         kind: Kind = "signed",
     ) -> Panel:
@@ -127,39 +135,39 @@ def norm(ctx: Context) -> list[Panel]:
         ),
         line("gain", "Gain γ", r"\gamma", gain, "weight"),
         line("shift", "Shift β", r"\beta", shift, "bias"),
-        table("y", "Normalised", "y", normed, rows, ctx.model_axis, work, code),
+        table("y", "Normalised", "y", normed, rows, ctx.model_axis, derivation, code),
     ]
 
 
-def _mean(values: Array) -> Work:
+def _mean(values: Array) -> Derivation:
     count = values.shape[1]
 
-    def work(row: int, column: int) -> list[str]:
+    def derivation(row: int, column: int) -> list[str]:
         r = values[row]
         return [
             rf"\mu_{{{row}}} = \frac{{1}}{{{count}}} \sum_i r_{{{row},i}}",
-            rf"= \frac{{1}}{{{count}}} \left({summed(r, lambda i: signed(r[i]))}\right)",
-            rf"= \frac{{1}}{{{count}}} \cdot {signed(r.sum())}",
+            rf"= \frac{{1}}{{{count}}} \left({sum_latex(r, lambda i: format_signed(r[i]))}\right)",
+            rf"= \frac{{1}}{{{count}}} \cdot {format_signed(r.sum())}",
         ]
 
-    return work
+    return derivation
 
 
-def _variance(values: Array) -> Work:
+def _variance(values: Array) -> Derivation:
     count = values.shape[1]
 
-    def work(row: int, column: int) -> list[str]:
+    def derivation(row: int, column: int) -> list[str]:
         r, mean = values[row], values[row].mean()
         squares = (r - mean) ** 2
 
         def write(i: int) -> str:
-            return f"({number(r[i])} - {signed(mean)})^2"
+            return f"({format_number(r[i])} - {format_signed(mean)})^2"
 
         return [
-            rf"\mu_{{{row}}} = {number(mean)}",
+            rf"\mu_{{{row}}} = {format_number(mean)}",
             rf"\sigma^2_{{{row}}} = \frac{{1}}{{{count}}} \sum_i (r_{{{row},i}} - \mu_{{{row}}})^2",
-            rf"= \frac{{1}}{{{count}}} \left({summed(squares, write)}\right)",
-            rf"= \frac{{1}}{{{count}}} \cdot {number(squares.sum())}",
+            rf"= \frac{{1}}{{{count}}} \left({sum_latex(squares, write)}\right)",
+            rf"= \frac{{1}}{{{count}}} \cdot {format_number(squares.sum())}",
         ]
 
-    return work
+    return derivation

@@ -31,7 +31,7 @@ Cell = tuple[int, int]  # query, key
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class CellEffects:
     """Cells of one head of one sentence.
 
     Attributes:
@@ -106,7 +106,7 @@ def blank_cells(
     *,
     renormalise: bool = False,
     progress: Progress = no_progress,
-) -> Cells:
+) -> CellEffects:
     """Blank every cell of these rows, one at a time, and score the trace's output each time.
 
     Many variants of the sentence run in one batch, so a row costs about one pass.
@@ -142,7 +142,7 @@ def blank_cells(
     i, j = np.array(cells).T
     weights = trace.weights(kind, layer)[number][i, j]
     effects = np.concatenate(parts)
-    return Cells(head, tuple(cells), weights, norms[i, j], effects, trace.predicted_tokens)
+    return CellEffects(head, tuple(cells), weights, norms[i, j], effects, trace.predicted_tokens)
 
 
 def _blank_each(head: int, cells: list[Cell], renormalise: bool) -> HookFn:

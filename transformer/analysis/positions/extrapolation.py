@@ -90,7 +90,7 @@ def _examples_of_length(
 
 
 @lru_cache(maxsize=8)
-def sentences(n: int) -> tuple[Pair, ...]:
+def grammar_sentences(n: int) -> tuple[Pair, ...]:
     """Return `n` English sentences of the built-in grammar with their translations, in normal
     spelling."""
     return tuple((source, target) for source, target, _ in grammar_pairs(n))
@@ -150,7 +150,7 @@ def separate_log_probabilities(
 Progress = Callable[[float, str], object]
 
 
-def lengths(request: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+def length_accuracies(request: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     """Return `accuracy_at_length` of each model: "right", a list per model with a result per length
     from 1.
 
@@ -175,7 +175,7 @@ def lengths(request: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     return {"right": results}
 
 
-def places(request: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+def shifted_and_joined(request: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     """Return log-probabilities at shifted positions ("moved"), and of "joined" and separate
     ("apart") texts.
 
@@ -192,7 +192,7 @@ def places(request: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     progress(0.0, "loading the model")
     translator = load_unchanged(request["checkpoint"], request["hash"])
     starts, counts = request["starts"], request["counts"]
-    pairs = sentences(max(counts))
+    pairs = grammar_sentences(max(counts))
     if not request["french"]:
         progress(0.0, "translating")
         pairs = _translated(translator, pairs)

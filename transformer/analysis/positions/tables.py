@@ -69,7 +69,7 @@ def embedding_norms(trace: Trace, side: str) -> pd.DataFrame:
 
 
 @dataclass(frozen=True)
-class Fit:
+class SinusoidFit:
     """The closest sinusoid to each dimension of position vectors.
 
     Attributes:
@@ -81,12 +81,12 @@ class Fit:
     r2: Float[np.ndarray, " d_model"]
 
 
-def sinusoid_fit(vectors: Float[np.ndarray, "length d_model"], steps: int = 200) -> Fit:
+def sinusoid_fit(vectors: Float[np.ndarray, "length d_model"], steps: int = 200) -> SinusoidFit:
     """Fit a·sin(ωp) + b·cos(ωp) + c to each dimension by least squares.
 
     ω is the best of `steps` wavelengths from 2 positions to 4 times the length. With four free
-    parameters, even random points fit partly: compare with `noise_like(vectors)`. Raises ValueError
-    for fewer than 6 positions, which always fit.
+    parameters, even random points fit partly: compare with `random_baseline(vectors)`. Raises
+    ValueError for fewer than 6 positions, which always fit.
     """
     length, width = vectors.shape
     if length < 6:
@@ -106,10 +106,10 @@ def sinusoid_fit(vectors: Float[np.ndarray, "length d_model"], steps: int = 200)
             np.where(better, explained, best),
             np.where(better, wavelength, best_wavelength),
         )
-    return Fit(best_wavelength, np.minimum(best, 1.0))
+    return SinusoidFit(best_wavelength, np.minimum(best, 1.0))
 
 
-def noise_like(
+def random_baseline(
     vectors: Float[np.ndarray, "length d_model"], seed: int = 1
 ) -> Float[np.ndarray, "length d_model"]:
     """Return independent normal numbers of the same shape, as a random baseline for
@@ -127,7 +127,7 @@ POSITION_SITE = "encoder.embed.hook_positions"
 
 
 @dataclass(frozen=True)
-class Reordered:
+class ReorderingEffect:
     """Two sentences with the same pieces in another order.
 
     Attributes:
@@ -150,7 +150,7 @@ def no_positions(tensor: Tensor, _: str) -> Tensor:
     return torch.zeros_like(tensor)
 
 
-def reordered(translator: Translator, first: str, second: str) -> Reordered:
+def reordering_effect(translator: Translator, first: str, second: str) -> ReorderingEffect:
     """Encode and translate both sentences by the full model, and without source positions.
 
     Raises:
@@ -171,7 +171,7 @@ def reordered(translator: Translator, first: str, second: str) -> Reordered:
         cosines = (vectors[0] * vectors[1]).sum(axis=-1) / (lengths[0] * lengths[1])
         similarities[name] = [float(value) for value in cosines]
         max_differences[name] = float(np.abs(vectors[0] - vectors[1]).max())
-    return Reordered(
+    return ReorderingEffect(
         tuple(translator.vocabulary.tokens(pieces)), similarities, max_differences, translations
     )
 

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from jaxtyping import Bool, Integer
 
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.corpora.gold import Gold, pieces_linked, words_of
+from transformer.analysis.corpora.gold import GoldAnnotations, pieces_linked, words_of
 from transformer.analysis.corpora.passes import NumberedBatch, Pair
 from transformer.measures.grammar import PIECES, same_word
 from transformer.measures.pieces import Pieces
@@ -55,7 +55,7 @@ SOURCE_RELATIONS = (*RELATIONS, PIECES)
 Table = npt.NDArray[np.bool_]
 
 
-def relation_tables(pieces: Sequence[str], gold: Gold | None) -> dict[str, Table]:
+def relation_tables(pieces: Sequence[str], gold: GoldAnnotations | None) -> dict[str, Table]:
     """Return, for each of `SOURCE_RELATIONS` in the sentence, whether the column is the related
     word of the row.
 

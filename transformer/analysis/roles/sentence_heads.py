@@ -25,7 +25,7 @@ reaches one half."""
 
 
 @runtime_checkable
-class Attended(AttentionTrace, Protocol):
+class LayeredTrace(AttentionTrace, Protocol):
     """The part of a trace that is used; `inference.Trace` is one."""
 
     def depth(self, kind: str) -> int: ...
@@ -66,7 +66,7 @@ class SalientHead:
     measured: bool = False
 
 
-def salient_heads(trace: Attended, aligner: AlignerHead | None = None) -> list[SalientHead]:
+def salient_heads(trace: LayeredTrace, aligner: AlignerHead | None = None) -> list[SalientHead]:
     """Return the clearest head of each pattern on this sentence.
 
     A pattern is missing if no head reaches `MIN_SHARE`, or if fewer than two words could show it.
@@ -117,7 +117,7 @@ def word_before(
     return np.asarray(weights[:, rows, [row - 1 for row in rows]])
 
 
-def _aligns(trace: Attended) -> SalientHead | None:
+def _aligns(trace: LayeredTrace) -> SalientHead | None:
     rows, row_labels = plain_words(trace.predicted_tokens)
     columns, column_labels = plain_words(trace.src_tokens)
     target, source = _word_positions(row_labels), _word_positions(column_labels)
@@ -148,7 +148,7 @@ def _aligns(trace: Attended) -> SalientHead | None:
     )  # fmt: skip
 
 
-def _measured(trace: Attended, aligner: AlignerHead) -> SalientHead | None:
+def _measured(trace: LayeredTrace, aligner: AlignerHead) -> SalientHead | None:
     """Return the measured aligner on this sentence, with each word's largest weight."""
     rows, row_labels = plain_words(trace.predicted_tokens)
     columns, column_labels = plain_words(trace.src_tokens)
@@ -174,7 +174,7 @@ def _measured(trace: Attended, aligner: AlignerHead) -> SalientHead | None:
     )  # fmt: skip
 
 
-def _previous_word(trace: Attended) -> SalientHead | None:
+def _previous_word(trace: LayeredTrace) -> SalientHead | None:
     best: SalientHead | None = None
     for kind, tokens in (("encoder", trace.src_tokens), ("decoder", trace.tgt_tokens)):
         numbers, labels = plain_words(tokens)
@@ -197,7 +197,7 @@ def _previous_word(trace: Attended) -> SalientHead | None:
     return best
 
 
-def _attention_sink(trace: Attended) -> SalientHead | None:
+def _attention_sink(trace: LayeredTrace) -> SalientHead | None:
     """Check the source's end first; leave out the decoder's first row, which sees only `<s>`."""
     last, first = trace.src_tokens[-1:], trace.tgt_tokens[:1]  # an encoder alone has no target
     ends = [("encoder", -1, last), ("cross", -1, last), ("decoder", 0, first)]
@@ -233,7 +233,7 @@ def _attention_sink(trace: Attended) -> SalientHead | None:
 
 
 def _layers(
-    trace: Attended, kind: str
+    trace: LayeredTrace, kind: str
 ) -> Iterator[tuple[int, Float[np.ndarray, "heads row column"]]]:
     """Yield nothing for a kind that the trace lacks: a file may hold only an encoder or a
     decoder."""

@@ -18,7 +18,7 @@ from transformer.model.table1_layers import TABLE1_LAYERS, LayerConfig
 
 
 @dataclass(frozen=True)
-class Order:
+class Table1Row:
     """One row of Table 1: its three formulas as text, and their values without O(·)'s constant.
 
     The functions take n, d, k and r.
@@ -36,21 +36,21 @@ def _log(k: int, n: int) -> float:
     return math.log(n) / math.log(k) if k > 1 else math.inf
 
 
-TABLE_1: Mapping[str, Order] = MappingProxyType(
+TABLE_1: Mapping[str, Table1Row] = MappingProxyType(
     {
-        "self-attention": Order(
+        "self-attention": Table1Row(
             "n² · d", "1", "1",
             lambda n, d, k, r: n**2 * d, lambda n, d, k, r: 1, lambda n, d, k, r: 1,
         ),
-        "recurrent": Order(
+        "recurrent": Table1Row(
             "n · d²", "n", "n",
             lambda n, d, k, r: n * d**2, lambda n, d, k, r: n, lambda n, d, k, r: n,
         ),
-        "convolutional": Order(
+        "convolutional": Table1Row(
             "k · n · d²", "1", "log_k n",
             lambda n, d, k, r: k * n * d**2, lambda n, d, k, r: 1, lambda n, d, k, r: _log(k, n),
         ),
-        "restricted": Order(
+        "restricted": Table1Row(
             "r · n · d", "1", "n / r",
             # A neighbourhood is at most the whole sequence.
             lambda n, d, k, r: min(r, n) * n * d, lambda n, d, k, r: 1,
@@ -61,7 +61,7 @@ TABLE_1: Mapping[str, Order] = MappingProxyType(
 """Rows by layer name, as in `model.table1_layers.TABLE1_LAYERS`, in the paper's order."""
 
 
-def separable(n: int, d: int, k: int) -> int:
+def separable_cost(n: int, d: int, k: int) -> int:
     """Return k·n·d + n·d² multiplications of a separable convolution (section 4, second-last
     paragraph).
 
@@ -70,7 +70,7 @@ def separable(n: int, d: int, k: int) -> int:
     return k * n * d + n * d**2
 
 
-def formulas(n: int, d: int, k: int, r: int) -> pd.DataFrame:
+def evaluate_formulas(n: int, d: int, k: int, r: int) -> pd.DataFrame:
     """Evaluate Table 1: a row for each layer; columns "cost", "steps" (sequential) and "path"."""
     functions = [(order.cost, order.steps, order.length) for order in TABLE_1.values()]
     rows = [
@@ -80,7 +80,7 @@ def formulas(n: int, d: int, k: int, r: int) -> pd.DataFrame:
     return pd.DataFrame(rows, pd.Index(list(TABLE_1), name="layer"), ["cost", "steps", "path"])
 
 
-def crossing(first: str, second: str, d: int, k: int, r: int) -> float:
+def equal_cost_length(first: str, second: str, d: int, k: int, r: int) -> float:
     """Return the length n at which two layers of Table 1 cost the same; NaN if there is none, or
     all.
 
@@ -101,7 +101,7 @@ def crossing(first: str, second: str, d: int, k: int, r: int) -> float:
 
 
 @dataclass(frozen=True)
-class Count:
+class MultiplicationCount:
     """Multiplications, each with its addition, of one forward pass of one sequence.
 
     Attributes:
@@ -132,7 +132,9 @@ MIXING = {
 """Each layer's weight that passes information from position to position (see `Count.by`)."""
 
 
-def count(layer: str, n: int, d: int, k: int = 3, r: int = 15) -> Count:
+def count_multiplications(
+    layer: str, n: int, d: int, k: int = 3, r: int = 15
+) -> MultiplicationCount:
     """Run a layer of `TABLE1_LAYERS` and count the multiplications of its matrix products.
 
     It counts the operations for which PyTorch's FLOP counter has a formula (matrix products and
@@ -145,7 +147,7 @@ def count(layer: str, n: int, d: int, k: int = 3, r: int = 15) -> Count:
     module = TABLE1_LAYERS[layer](LayerConfig(d, k=k, r=r))
     with torch.no_grad(), _MultiplicationCounter(module) as products:
         module(torch.zeros(1, n, d))
-    return Count(layer, MappingProxyType(products.by_weight))
+    return MultiplicationCount(layer, MappingProxyType(products.by_weight))
 
 
 class _MultiplicationCounter(TorchDispatchMode):

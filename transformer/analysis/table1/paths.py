@@ -12,7 +12,7 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from transformer.cancellation import check_cancelled
-from transformer.model.table1_layers import TABLE1_LAYERS, LayerConfig, stack
+from transformer.model.table1_layers import TABLE1_LAYERS, LayerConfig, layer_stack
 
 STACKS = (*TABLE1_LAYERS, "dilated")
 """Layers that can be stacked: "convolutional" is contiguous, as in ConvS2S (Gehring et al. 2017),
@@ -41,7 +41,7 @@ def receptive_field(
     # From the top down: the layers above a state form a stack, with the smallest dilation on top.
     # Which positions are connected does not depend on the order of the layers.
     check_cancelled()
-    layers = reversed(stack(name, LayerConfig(WIDTH, k=k, r=r), n_layers))
+    layers = reversed(layer_stack(name, LayerConfig(WIDTH, k=k, r=r), n_layers))
     with torch.enable_grad():
         states = [torch.randn(1, n, WIDTH, dtype=torch.float64, requires_grad=True)]
         for layer in layers:
@@ -71,8 +71,8 @@ def path_length(name: str, n: int, k: int = 3, r: int = 15) -> float:
     A centred kernel or neighbourhood of width w reaches (w−1)/2 positions per layer on each side:
     ⌈(n−1) / ((w−1)/2)⌉ layers, about 2n/w for the paper's n/k and n/r. Dilations 1, m, m² … with m
     = (k+1)/2 reach m^L − 1 in L layers: ⌈log_m n⌉ for the paper's log_k n, which is that of a
-    one-sided kernel. A recurrent layer is one layer with n−1 sequential steps; see `steps`. Raises
-    ValueError for an unknown name.
+    one-sided kernel. A recurrent layer is one layer with n−1 sequential steps; see
+    `recurrent_steps`. Raises ValueError for an unknown name.
     """
     if name not in STACKS:
         raise ValueError(f"There is no stack of {name!r}; choose one of {', '.join(STACKS)}.")
@@ -91,7 +91,7 @@ def path_length(name: str, n: int, k: int = 3, r: int = 15) -> float:
     return layers
 
 
-def chain(name: str, n: int, k: int = 3, r: int = 15) -> int:
+def sequential_operations(name: str, n: int, k: int = 3, r: int = 15) -> int:
     """Return the number of sequential operations of one layer: the longest chain in its autograd
     graph.
 
@@ -104,15 +104,15 @@ def chain(name: str, n: int, k: int = 3, r: int = 15) -> int:
     return _longest(out.grad_fn)
 
 
-def steps(n: int) -> int:
+def recurrent_steps(n: int) -> int:
     """Return the steps of a recurrent layer between the first input and the last output.
 
     Read from its graph: each further position adds a product and a tanh to the chain for one.
     """
-    return (chain("recurrent", n) - chain("recurrent", 1)) // 2
+    return (sequential_operations("recurrent", n) - sequential_operations("recurrent", 1)) // 2
 
 
-def lengths(sizes: Iterable[int], k: int = 3, r: int = 15) -> pd.DataFrame:
+def path_length_table(sizes: Iterable[int], k: int = 3, r: int = 15) -> pd.DataFrame:
     """Return a row for each stack and length n.
 
     Columns: "layer", "n", "measured" (layers until the first position reaches the last), "formula"
@@ -125,7 +125,7 @@ def lengths(sizes: Iterable[int], k: int = 3, r: int = 15) -> pd.DataFrame:
             "n": n,
             "measured": layers_needed(name, n, k, r),
             "formula": path_length(name, n, k, r),
-            "chain": chain(name, n, k, r) if name in TABLE1_LAYERS else math.nan,
+            "chain": sequential_operations(name, n, k, r) if name in TABLE1_LAYERS else math.nan,
         }
         for name in STACKS
         for n in sizes

@@ -15,7 +15,7 @@ import pandas as pd
 import torch
 from torch import nn
 
-from transformer.analysis.table1.complexity import count
+from transformer.analysis.table1.complexity import count_multiplications
 from transformer.model.table1_layers import TABLE1_LAYERS, LayerConfig
 
 LENGTHS = tuple(2**power for power in range(7, 13))
@@ -42,7 +42,7 @@ class Timing:
     the machine delay it but do not count.
 
     Attributes:
-        products: multiplications of the forward pass, counted (`complexity.count`).
+        products: multiplications of the forward pass, counted (`complexity.count_multiplications`).
     """
 
     layer: str
@@ -160,7 +160,7 @@ def _timed(name: str, layer: nn.Module, n: int, config: LayerConfig, seconds: fl
         torch.autograd.grad(out, [x, *layer.parameters()])
         passes.append((between - began, time.process_time() - between))
     forward, backward = (median(times) for times in zip(*passes[1:], strict=True))
-    products = count(name, n, config.d, config.k, config.r).total
+    products = count_multiplications(name, n, config.d, config.k, config.r).total
     return Timing(name, n, forward, backward, products, len(passes) - 1)
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from transformer.text.grammar.phrases import (
     NounPhraseParts,
-    Owned,
+    OwnedNoun,
     Phrase,
     Word,
     Words,
@@ -62,9 +62,11 @@ class Preposition(NamedTuple):
 class Clause(NamedTuple):
     """The choices that determine a clause."""
 
-    subject: Pronoun | NounPhraseParts | Owned
+    subject: Pronoun | NounPhraseParts | OwnedNoun
     verb: Verb
-    complement: NounPhraseParts | Owned | Adjective | str | None = None  # str: a pronoun as object
+    complement: NounPhraseParts | OwnedNoun | Adjective | str | None = (
+        None  # str: a pronoun as object
+    )
     preposition: Preposition | None = None  # the preposition before `complement`
     mode: str = "simple"  # or "future", "can", "must"
     polarity: str = "yes"  # or "not", "never"
@@ -89,7 +91,7 @@ def both_sides(clause: Clause) -> tuple[Words, Words]:
     if isinstance(clause.complement, Adjective):
         form = clause.complement.agree(subject.feminine, subject.plural)
         after = with_keys(clause.complement.english, "complement"), with_keys(form, "complement")
-    elif isinstance(clause.complement, (NounPhraseParts, Owned)):
+    elif isinstance(clause.complement, (NounPhraseParts, OwnedNoun)):
         direct = not (clause.preposition or clause.verb.preposition or clause.verb is BE)
         phrase = _any_noun_phrase(clause.complement, "object", negated and direct)
         after = phrase.english, phrase.french
@@ -118,13 +120,15 @@ def where_is(parts: NounPhraseParts) -> tuple[Words, Words]:
     return sides[0], french_surface(sides[1])
 
 
-def _any_noun_phrase(phrase: NounPhraseParts | Owned, role: str, negated: bool = False) -> Phrase:
-    if isinstance(phrase, Owned):
+def _any_noun_phrase(
+    phrase: NounPhraseParts | OwnedNoun, role: str, negated: bool = False
+) -> Phrase:
+    if isinstance(phrase, OwnedNoun):
         return owned_phrase(phrase, role)
     return noun_phrase(phrase, role, negated)
 
 
-def _subject(subject: Pronoun | NounPhraseParts | Owned) -> tuple[Phrase, int]:
+def _subject(subject: Pronoun | NounPhraseParts | OwnedNoun) -> tuple[Phrase, int]:
     """Return the subject's words and its person, 0 to 5."""
     if isinstance(subject, Pronoun):
         words = with_keys(subject.english, "subject"), with_keys(subject.french, "subject")

@@ -60,7 +60,7 @@ class NounPhraseParts(NamedTuple):
     adjective: Adjective | None = None
 
 
-class Owned(NamedTuple):
+class OwnedNoun(NamedTuple):
     """A noun with its owner: "the boy 's cat"."""
 
     owner: NounPhraseParts
@@ -103,9 +103,9 @@ class OwnedPhrases:
     def __len__(self) -> int:
         return len(self.owners) * len(self.nouns)
 
-    def __getitem__(self, number: int) -> Owned:
+    def __getitem__(self, number: int) -> OwnedNoun:
         owner, noun = divmod(number, len(self.nouns))
-        return Owned(self.owners[owner], self.nouns[noun])
+        return OwnedNoun(self.owners[owner], self.nouns[noun])
 
     def draw(self, rng: Random) -> int:
         """Return a random number, as for the owners."""
@@ -171,7 +171,7 @@ def _determiner(
     return f"de {article}" if name == "some" else article
 
 
-def owned_phrase(owned: Owned, role: str) -> Phrase:
+def owned_phrase(owned: OwnedNoun, role: str) -> Phrase:
     """Return "the boy 's cat"; the French article before the noun is not aligned."""
     owner = noun_phrase(owned.owner, f"{role}.owner")
     noun = owned.noun

@@ -17,14 +17,14 @@ def _example(kind: Kind, number: int) -> Example:
 
 
 @cache
-def _level(level: int) -> list[Stratum]:
+def _level_strata(level: int) -> list[Stratum]:
     return [
         Stratum(kind.size, kind.weight, partial(_example, kind), kind.draw) for kind in kinds(level)
     ]
 
 
 def _strata(options: Options) -> list[Stratum]:
-    return _level(options["level"])
+    return _level_strata(options["level"])
 
 
 FRENCH = Task(

@@ -21,7 +21,7 @@ NO_TAG = -1  # the tag of a position without a prediction
 DISTANCES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 
 
-class Tagged(NamedTuple):
+class TaggedSequences(NamedTuple):
     """Sequences of the task: symbols, the tag to predict at each position, and the distance.
 
     Symbol 0 is blank, 1 to `word` are the marks, then come the letters; a tag is a letter, from 0.
@@ -33,7 +33,7 @@ class Tagged(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Gap:
+class GapTask:
     """The task's sizes.
 
     Attributes:
@@ -72,7 +72,7 @@ class Gap:
         """Accuracy of a guess that ignores the word."""
         return 1 / self.letters
 
-    def draw(self, rng: np.random.Generator, count: int, *, distance: int = 0) -> Tagged:
+    def draw(self, rng: np.random.Generator, count: int, *, distance: int = 0) -> TaggedSequences:
         """Generate `count` sequences, with all distances equally frequent or with one distance.
 
         No word is reserved for validation: letters are independent and uniform, so that a model
@@ -88,7 +88,7 @@ class Gap:
             ids[rows, index] = 1 + self.word + letters[:, index]
             ids[rows, distances + index] = 1 + index
             tags[rows, distances + index] = letters[:, index]
-        return Tagged(ids, tags, distances)
+        return TaggedSequences(ids, tags, distances)
 
     def sequence_text(self, ids: Int[np.ndarray, " length"]) -> str:
         """Return a readable sequence: "c a f ·×5 1 2 3"; a run of blanks is shown by its length."""

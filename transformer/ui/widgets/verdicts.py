@@ -7,7 +7,7 @@ from typing import Any, Literal, cast
 
 import streamlit as st
 
-from transformer.analysis.evidence.verdicts import VerdictWord, current_word
+from transformer.analysis.evidence.verdicts import VerdictWord, current_verdict
 from transformer.figures.interval_chart import interval, interval_line
 
 BADGES: dict[VerdictWord, tuple[Literal["green", "violet", "blue", "gray"], str]] = {
@@ -21,7 +21,7 @@ BADGES: dict[VerdictWord, tuple[Literal["green", "violet", "blue", "gray"], str]
 def badge(stored: str) -> None:
     """Draw a verdict, possibly stored by an older version, as a badge; each has its own icon, so
     that colour is not needed."""
-    word = cast(VerdictWord, current_word(stored))
+    word = cast(VerdictWord, current_verdict(stored))
     colour, icon = BADGES[word]
     st.badge(word.capitalize(), color=colour, icon=icon)
 

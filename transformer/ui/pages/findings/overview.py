@@ -14,8 +14,8 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.evidence.verdicts import Effect, current_word
-from transformer.analysis.findings import FINDINGS, Published
+from transformer.analysis.evidence.verdicts import Effect, current_verdict
+from transformer.analysis.findings import FINDINGS, PublishedFinding
 from transformer.analysis.findings.saved_findings import SavedFinding, load_findings
 from transformer.figures.interval_chart import measurement_chart, text
 from transformer.jobs import Computation, ComputationStatus
@@ -91,7 +91,7 @@ def _is_expanded(shipped: Mapping[str, SavedFinding]) -> bool:
 
 def _summary(results: list[FindingResult]) -> None:
     """Draw the number of claims for each verdict, and a toggle for the figures."""
-    counts = Counter(current_word(result.values["verdict"]) for result in results)
+    counts = Counter(current_verdict(result.values["verdict"]) for result in results)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         for word in verdicts.BADGES:
             if counts[word]:
@@ -211,14 +211,16 @@ def _latest_result(
         values = computation_service().result(status.key)  # not yet stored as the latest
         return FindingResult(values, measured_over(values))
     if last and last.result:
-        return FindingResult(last.result, measured_over(last.result, last.when))
+        return FindingResult(last.result, measured_over(last.result, last.measured_at))
     if shipped:
-        measured = measured_over(shipped.result, shipped.when)
+        measured = measured_over(shipped.result, shipped.measured_at)
         return FindingResult(shipped.result, f"Shipped with the app: {measured}")
     return None
 
 
-def _row(published: Published, status: ComputationStatus, result: FindingResult | None) -> None:
+def _row(
+    published: PublishedFinding, status: ComputationStatus, result: FindingResult | None
+) -> None:
     """Draw one finding: verdict, claim and picture, and the figures if they are switched on."""
     opened = state.page_view().finding == published.name
     with st.container(key=f"finding-{published.name}"):
@@ -244,7 +246,7 @@ def _row(published: Published, status: ComputationStatus, result: FindingResult 
                 st.caption(result.provenance)
 
 
-def _claim(published: Published) -> None:
+def _claim(published: PublishedFinding) -> None:
     opened = state.page_view().finding == published.name
     frame.state_button(
         frame.plain(published.claim),
@@ -299,7 +301,9 @@ def measured_over(values: Mapping[str, Any], when: float = 0) -> str:
     return f"{date.tm_mday} {time.strftime('%b %Y', date)}, {sentences}"
 
 
-def _card(model: Model, corpus: Corpus, published: Published, shipped: SavedFinding | None) -> None:
+def _card(
+    model: Model, corpus: Corpus, published: PublishedFinding, shipped: SavedFinding | None
+) -> None:
     """Draw the finding's rule and its result on the chosen sentences, with a button to run it.
 
     Args:
@@ -323,7 +327,9 @@ def _shipped_verdict(shipped: SavedFinding) -> None:
     values = shipped.result
     with st.container(horizontal=True, vertical_alignment="center"):
         verdicts.badge(values["verdict"])
-        st.caption(f"Shipped with the app: {measured_over(values, shipped.when)}.", width="content")
+        st.caption(
+            f"Shipped with the app: {measured_over(values, shipped.measured_at)}.", width="content"
+        )
     if values["value"] is not None:
         verdicts.effect(values)
     st.markdown(frame.plain(display_names.display_text(values["reason"])))
@@ -334,7 +340,9 @@ def _picture(key: str, name: str, dark: bool, exact: bool, _table: pd.DataFrame)
     return measurement_chart(_table, FINDINGS[name].chart, dark=dark)
 
 
-def _measured_verdict(model: Model, published: Published, key: str, values: dict[str, Any]) -> None:
+def _measured_verdict(
+    model: Model, published: PublishedFinding, key: str, values: dict[str, Any]
+) -> None:
     tested = values["verdict"] != "can't be tested here"
     details, picture = st.columns([2, 3], gap="large") if tested else (st.container(), None)
     with details:

@@ -10,7 +10,7 @@ import streamlit as st
 from transformer.analysis.alignment.leaderboard import ScoreKind, TargetRow
 from transformer.analysis.alignment.sentence_alignment import WordAlignment, align_words
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.corpora.gold import Gold, Link, parse_links
+from transformer.analysis.corpora.gold import GoldAnnotations, Link, parse_links
 from transformer.figures.alignment import alignment, two_rows
 from transformer.inference import Trace
 from transformer.measures.naming import file_name
@@ -130,7 +130,7 @@ def _head_controls(model: Model) -> None:
         controls.button_row("target_row")
 
 
-def _corpus_gold(texts: Corpus | None, trace: Trace) -> Gold | None:
+def _corpus_gold(texts: Corpus | None, trace: Trace) -> GoldAnnotations | None:
     """Return the corpus's gold links of this sentence and translation, if it has them."""
     for sentence in texts.sentences if texts is not None else ():
         if (sentence.source, sentence.target) == (trace.source, trace.text):
@@ -138,7 +138,7 @@ def _corpus_gold(texts: Corpus | None, trace: Trace) -> Gold | None:
     return None
 
 
-def _picture(model: Model, aligned: WordAlignment, gold: Gold | None) -> None:
+def _picture(model: Model, aligned: WordAlignment, gold: GoldAnnotations | None) -> None:
     figure = alignment(
         aligned.source,
         aligned.target,
@@ -265,7 +265,9 @@ def _remove_stale_links(trace: Trace) -> None:
     st.session_state["links-trace"] = (current, state.view(Lab).links)
 
 
-def _gold_links(alignment: WordAlignment, corpus_gold: Gold | None) -> Gold | None:
+def _gold_links(
+    alignment: WordAlignment, corpus_gold: GoldAnnotations | None
+) -> GoldAnnotations | None:
     """Return the visitor's links, else those of the corpus; None if there are neither."""
     links = state.view(Lab).links
     if not links:
@@ -277,7 +279,9 @@ def _gold_links(alignment: WordAlignment, corpus_gold: Gold | None) -> Gold | No
         return corpus_gold
 
 
-def _show_links(alignment: WordAlignment, gold: Gold | None, corpus_gold: Gold | None) -> None:
+def _show_links(
+    alignment: WordAlignment, gold: GoldAnnotations | None, corpus_gold: GoldAnnotations | None
+) -> None:
     """Draw the agreement, the widgets for gold links and a table of all links."""
     if gold is None:
         st.info("This sentence has no gold links yet. Add them below to score the head.")
@@ -302,7 +306,7 @@ def _show_links(alignment: WordAlignment, gold: Gold | None, corpus_gold: Gold |
         )
 
 
-def _formula(alignment: WordAlignment, gold: Gold) -> str:
+def _formula(alignment: WordAlignment, gold: GoldAnnotations) -> str:
     links = alignment.links()
     sure, possible = len(links & gold.sure), len(links & gold.possible)
     return (
@@ -311,9 +315,9 @@ def _formula(alignment: WordAlignment, gold: Gold) -> str:
     )
 
 
-def _gold(alignment: WordAlignment, text: str) -> Gold:
+def _gold(alignment: WordAlignment, text: str) -> GoldAnnotations:
     sure, possible = parse_links(text)
-    return Gold(alignment.source, alignment.target, sure, possible)
+    return GoldAnnotations(alignment.source, alignment.target, sure, possible)
 
 
 def _links_text(sure: Collection[Link], possible: Collection[Link]) -> str:
@@ -322,7 +326,7 @@ def _links_text(sure: Collection[Link], possible: Collection[Link]) -> str:
     return ",".join(f"{i}{separator}{j}" for (i, j), separator in sorted(links.items()))
 
 
-def _link_pills(alignment: WordAlignment, gold: Gold | None) -> None:
+def _link_pills(alignment: WordAlignment, gold: GoldAnnotations | None) -> None:
     """Draw a menu of target words, and pills for the source words linked to the selected one."""
     sure = gold.sure if gold is not None else frozenset()
     possible = gold.possible if gold is not None else frozenset()
@@ -351,7 +355,7 @@ def _link_pills(alignment: WordAlignment, gold: Gold | None) -> None:
     )
 
 
-def _link_text_field(alignment: WordAlignment, gold: Gold | None) -> None:
+def _link_text_field(alignment: WordAlignment, gold: GoldAnnotations | None) -> None:
     typed_links = "" if gold is None else _links_text(gold.sure, gold.possible).replace(",", " ")
     key = f"links-typed-{typed_links}"
     if key not in st.session_state:
@@ -377,7 +381,7 @@ def _link_text_field(alignment: WordAlignment, gold: Gold | None) -> None:
         st.warning(frame.plain(refused))
 
 
-def _link_table(alignment: WordAlignment, gold: Gold | None) -> list[list[str]]:
+def _link_table(alignment: WordAlignment, gold: GoldAnnotations | None) -> list[list[str]]:
     head_links = alignment.links()
 
     def source_words(links: Collection[Link], word: int) -> str:

@@ -11,7 +11,7 @@ import streamlit as st
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.findings.finding import evenly_spaced, format_difference
 from transformer.analysis.importance.ablation import Ablation, measure_without
-from transformer.analysis.importance.pruning import budgeted, first_change, random_order
+from transformer.analysis.importance.pruning import heads_until_change, random_order, within_budgets
 from transformer.analysis.interventions.switching import Head, switched_off
 from transformer.figures.interval_chart import measurement_chart
 from transformer.figures.state import KINDS
@@ -90,9 +90,11 @@ def _prune_until_change(model: Model, order: Sequence[Head], kind: str) -> None:
     def translate(n_pruned: int) -> str:
         if not n_pruned:
             return unpruned.text
-        return _translated(model, text, tuple(budgeted(order, {kind: n_pruned})), max_len).text
+        return _translated(
+            model, text, tuple(within_budgets(order, {kind: n_pruned})), max_len
+        ).text
 
-    pruned = first_change(translate, n_heads, model.n_heads)
+    pruned = heads_until_change(translate, n_heads, model.n_heads)
     fields = {f"pruned_{other_kind}": 0 for other_kind in KINDS}
     state.change(**{**fields, f"pruned_{kind}": n_heads if pruned is None else pruned})
 
@@ -121,7 +123,7 @@ def _pruning_controls(model: Model, order: Sequence[Head]) -> list[Head]:
             dict.fromkeys(names, 0),
             disabled=not any(getattr(view, name) for name in names),
         )
-    return budgeted(order, {kind: getattr(view, f"pruned_{kind}") for kind in KINDS})
+    return within_budgets(order, {kind: getattr(view, f"pruned_{kind}") for kind in KINDS})
 
 
 def _sentence_result(model: Model, heads: Sequence[Head]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import streamlit as st
 
 from transformer.analysis.attribution.norms import contributions
-from transformer.analysis.interventions.blanking import Cells, blank_cells
+from transformer.analysis.interventions.blanking import CellEffects, blank_cells
 from transformer.analysis.interventions.comparison import Comparison
 from transformer.analysis.interventions.switching import Head, site
 from transformer.figures.before_after import before_after_bars, size_against_effect
@@ -208,7 +208,9 @@ def _blanking(model: Model, cached_trace: CachedTrace, head: Head) -> None:
         _rank_comparison(model, trace, cells, selected)
 
 
-def _blank_rows(model: Model, trace: Trace, head: Head, queries: Sequence[int]) -> Cells | None:
+def _blank_rows(
+    model: Model, trace: Trace, head: Head, queries: Sequence[int]
+) -> CellEffects | None:
     """Blank these rows one at a time, so that finished rows stay cached if a rerun interrupts."""
     parts = []
     bar = st.progress(0.0, "Blanking all cells …") if len(queries) > 1 else None
@@ -223,16 +225,22 @@ def _blank_rows(model: Model, trace: Trace, head: Head, queries: Sequence[int]) 
     first = parts[0]
     arrays = {name: np.concatenate([getattr(part, name) for part in parts])
               for name in ("weights", "norms", "effects")}  # fmt: skip
-    return Cells(head, tuple(chain(*(part.cells for part in parts))), tokens=first.tokens, **arrays)
+    return CellEffects(
+        head, tuple(chain(*(part.cells for part in parts))), tokens=first.tokens, **arrays
+    )
 
 
 @cached()
-def _blank_row(model: Model, trace: Trace, head: Head, query: int) -> Cells:
+def _blank_row(model: Model, trace: Trace, head: Head, query: int) -> CellEffects:
     return blank_cells(model.translator, trace, head, [query])
 
 
 def _draw(
-    model: Model, trace: Trace, head: Head, cells: Cells | None, selected: tuple[int, int] | None
+    model: Model,
+    trace: Trace,
+    head: Head,
+    cells: CellEffects | None,
+    selected: tuple[int, int] | None,
 ) -> None:
     """Draw the weights beside the norms or the effects; hovering marks a cell in both tables."""
     kind, layer, number = head
@@ -255,7 +263,7 @@ def _draw(
     views.pair("blanked-head", quantities, measures, model, trace, head, selected)
 
 
-def _cell(trace: Trace, cells: Cells, selected: tuple[int, int]) -> None:
+def _cell(trace: Trace, cells: CellEffects, selected: tuple[int, int]) -> None:
     index = cells.cells.index(selected)
     rows, columns = trace.labels(cells.head[0])
     token_effects = cells.effects[index]
@@ -283,7 +291,7 @@ def _cell(trace: Trace, cells: Cells, selected: tuple[int, int]) -> None:
 
 
 def _rank_comparison(
-    model: Model, trace: Trace, cells: Cells, selected: tuple[int, int] | None
+    model: Model, trace: Trace, cells: CellEffects, selected: tuple[int, int] | None
 ) -> None:
     """Draw weights and norms against the effect, with their rank correlations."""
     ranks = cells.correlations()
@@ -346,7 +354,7 @@ def _number(rank: float) -> str:
     return "–" if math.isnan(rank) else f"{rank:.2f}".replace("-", "−")
 
 
-def _exports(model: Model, trace: Trace, cells: Cells) -> None:
+def _exports(model: Model, trace: Trace, cells: CellEffects) -> None:
     kind, layer, head = cells.head
     name = file_name(
         "cells", model.name, trace.source, kind, display_names.for_file_name(layer, head)

@@ -118,7 +118,7 @@ def _computation(task: str, comparable: list[PositionModel], max_length: int) ->
     }
     folders = [str(model.path.resolve()) for model in comparable]
     return Computation(
-        "transformer.analysis.positions.extrapolation:lengths",
+        "transformer.analysis.positions.extrapolation:length_accuracies",
         {**settings, "models": [*zip(folders, hashes, strict=True)]},
         identity=(hashes, settings),
     )
@@ -190,7 +190,7 @@ def _later_positions_computation(model: Model) -> Computation:
     }
     folder = str(models.checkpoints()[model.name].resolve())
     return Computation(
-        "transformer.analysis.positions.extrapolation:places",
+        "transformer.analysis.positions.extrapolation:shifted_and_joined",
         {**settings, "checkpoint": folder, "hash": model.hash},
         identity=(model.hash, settings),
     )

@@ -158,7 +158,7 @@ def _fit(values: np.ndarray) -> None:
         "**Did it learn waves?** How much of each learned dimension does the best-fitting sinusoid "
         "explain (R²)?"
     )
-    noise = positions.noise_like(values)
+    noise = positions.random_baseline(values)
     curves = []
     medians = {}
     share = np.linspace(0, 1, values.shape[1])

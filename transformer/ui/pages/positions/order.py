@@ -95,5 +95,5 @@ def _pair(model: Model) -> tuple[str, str]:
 
 
 @cached("Reading both sentences …")
-def _cached_reordered(model: Model, first: str, second: str) -> positions.Reordered:
-    return positions.reordered(model.translator, first, second)
+def _cached_reordered(model: Model, first: str, second: str) -> positions.ReorderingEffect:
+    return positions.reordering_effect(model.translator, first, second)

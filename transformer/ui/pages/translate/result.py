@@ -12,7 +12,7 @@ from transformer.figures.glance import glance_data
 from transformer.figures.steps import word_steps
 from transformer.inference import Trace
 from transformer.inference.alternatives import Alternative, word_alternatives
-from transformer.inference.search import mass_above
+from transformer.inference.search import probability_above
 from transformer.measures.words import words
 from transformer.text.visible import is_blank
 from transformer.ui import state
@@ -87,7 +87,7 @@ def tails(model: Model, cached_trace: CachedTrace) -> dict[int, float]:
     probable tokens, from the model's probabilities at temperature 1."""
     trace = trace_cache.hook_points(model, cached_trace, ["hook_logits"])
     ids = torch.tensor(trace.predicted_ids)
-    before = mass_above(torch.tensor(trace["hook_logits"]), ids).tolist()
+    before = probability_above(torch.tensor(trace["hook_logits"]), ids).tolist()
     return {step: share for step, share in enumerate(before) if share >= TAIL_THRESHOLD}
 
 

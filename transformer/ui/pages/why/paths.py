@@ -8,7 +8,13 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from transformer.analysis.table1.paths import STACKS, lengths, path_length, receptive_field, steps
+from transformer.analysis.table1.paths import (
+    STACKS,
+    path_length,
+    path_length_table,
+    receptive_field,
+    recurrent_steps,
+)
 from transformer.figures.complexity import Law, law_lines, reachable_positions
 from transformer.ui.pages.why import Why
 from transformer.ui.pages.why.sizes import COLOUR_INDEX, NAMES, format_count, look_for, sliders
@@ -113,7 +119,7 @@ def _layers(measurements: pd.DataFrame, n: int, view: Why) -> None:
     rows = [
         [NAMES[name], texts[name][1], texts[name][0], format_count(current["formula"][name]),
          format_count(current["measured"][name])
-         + (f", {steps(n)} steps" if name == "recurrent" else "")]
+         + (f", {recurrent_steps(n)} steps" if name == "recurrent" else "")]
         for name in STACKS
     ]  # fmt: skip
     columns = ["Layer", "Table 1", "Exact formula", "Value", "Measured"]
@@ -168,7 +174,7 @@ def _earlier_models(view: Why) -> None:
 @lru_cache(maxsize=512)
 def _cached_lengths(n: int, k: int, r: int) -> pd.DataFrame:
     """Return the measurements of one length, cached by length."""
-    return lengths([n], k, r)
+    return path_length_table([n], k, r)
 
 
 @lru_cache(maxsize=256)

@@ -52,7 +52,7 @@ def show() -> None:
 
 def _shipped_result(shipped: ShippedRace) -> None:
     """Draw the result that is included with the app."""
-    day = time.gmtime(shipped.when)
+    day = time.gmtime(shipped.measured_at)
     st.markdown("**Over what distance each layer remembers a letter**")
     st.caption(
         f"Included with the app: {day.tm_mday} {time.strftime('%b %Y', day)}, "

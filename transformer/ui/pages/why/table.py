@@ -9,11 +9,11 @@ import streamlit as st
 
 from transformer.analysis.table1.complexity import (
     TABLE_1,
-    Count,
-    count,
-    crossing,
-    formulas,
-    separable,
+    MultiplicationCount,
+    count_multiplications,
+    equal_cost_length,
+    evaluate_formulas,
+    separable_cost,
 )
 from transformer.figures.complexity import Law, law_lines
 from transformer.ui.pages.why import Why
@@ -54,14 +54,14 @@ def show() -> None:
         _doubled_table()
     st.caption(
         f"A separable convolution (one kernel per dimension, then one matrix for all dimensions) "
-        f"takes k·n·d + n·d² = {format_count(separable(view.n, view.d, view.k))}. Even "
+        f"takes k·n·d + n·d² = {format_count(separable_cost(view.n, view.d, view.k))}. Even "
         "with k = n, according to the paper, this equals self-attention and a position-wise "
         "feed-forward layer together."
     )
 
 
 def _formula_table(view: Why) -> None:
-    values = formulas(view.n, view.d, view.k, view.r)
+    values = evaluate_formulas(view.n, view.d, view.k, view.r)
     rows = []
     for name, order in TABLE_1.items():
         texts = (order.complexity, order.sequential, order.path)
@@ -79,7 +79,7 @@ def _formula_table(view: Why) -> None:
 
 
 def _comparison(view: Why) -> None:
-    costs = formulas(view.n, view.d, view.k, view.r)["cost"]
+    costs = evaluate_formulas(view.n, view.d, view.k, view.r)["cost"]
     ratio = costs["recurrent"] / costs["self-attention"]
     relation = "<" if view.n < view.d else ">" if view.n > view.d else "="
     if ratio == 1:
@@ -88,7 +88,7 @@ def _comparison(view: Why) -> None:
         text = f"self-attention costs {ratio:,.3g} times less than recurrence"
     else:
         text = f"self-attention costs {1 / ratio:,.3g} times more than recurrence"
-    crossing_length = crossing("self-attention", "convolutional", view.d, view.k, view.r)
+    crossing_length = equal_cost_length("self-attention", "convolutional", view.d, view.k, view.r)
     st.markdown(
         f"**n = {view.n:,} {relation} d = {view.d:,}: {text}.** They meet at n = d, and "
         f"self-attention meets the convolution at n = k·d = {crossing_length:,.0f}. Lowest cost "
@@ -112,7 +112,7 @@ def _costs(view: Why) -> object:
     ]
     crossings = []
     for layer in ("recurrent", "convolutional", "restricted"):
-        n = crossing("self-attention", layer, d, k, r)
+        n = equal_cost_length("self-attention", layer, d, k, r)
         if n >= 2:
             sentence = f"self-attention and {NAMES[layer].lower()} cost the same at n = {n:,.0f}"
             crossings.append((n, float(n**2 * d), sentence))
@@ -128,7 +128,7 @@ def _costs(view: Why) -> object:
 
 def _counted_table(view: Why) -> None:
     sizes = (min(view.n, MAX_COUNTED["n"]), min(view.d, MAX_COUNTED["d"]), view.k, view.r)
-    costs = formulas(*sizes)["cost"]
+    costs = evaluate_formulas(*sizes)["cost"]
     rows = []
     for name in TABLE_1:
         counts, cost = cached_count(name, *sizes), costs[name]
@@ -175,5 +175,5 @@ def _doubled_table() -> None:
 
 
 @lru_cache(maxsize=512)
-def cached_count(name: str, n: int, d: int, k: int, r: int) -> Count:
-    return count(name, n, d, k, r)
+def cached_count(name: str, n: int, d: int, k: int, r: int) -> MultiplicationCount:
+    return count_multiplications(name, n, d, k, r)

@@ -167,7 +167,7 @@ def word_order(case: LessonCase) -> Question:
         raise LessonUnavailable("it has no positions that could be removed")
     pair = positions.ORDER_PAIR
     try:
-        result = positions.reordered(translator, *pair)
+        result = positions.reordering_effect(translator, *pair)
     except ValueError as error:
         raise LessonUnavailable("it splits the two sentences into different tokens") from error
     if not (

@@ -105,8 +105,8 @@ def key_matrix(case: LessonCase) -> Question:
         answer=(
             "The keys: it should be $KW_i^K$. With $W_i^Q$ for both, the score between two tokens "
             "would be the same in both directions. In this model's first layer the scores of the "
-            f"two directions differ by up to {result.right_asymmetry:.2g}; with the matrix of the "
-            f"queries by {result.wrong_asymmetry:.0e}, a rounding error. On average "
+            f"two directions differ by up to {result.asymmetry_with_w_k:.2g}; with the matrix of "
+            f"the queries by {result.asymmetry_with_w_q:.0e}, a rounding error. On average "
             f"{percent(result.moved_weight)} of a row's weight would move to other tokens, and a "
             f"token would give itself {percent(with_queries)} instead of {percent(with_keys)}."
         ),
