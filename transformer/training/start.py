@@ -139,6 +139,7 @@ def model_card(config: TrainingRun, loop: LoopState, *, n_pairs: int, averaged: 
         f"{training.batch_tokens:,} positions, to epoch {loop.epoch + 1}, in "
         f"{loop.seconds / 60:.1f} minutes; dropout {model.dropout}, label smoothing "
         f"{training.label_smoothing}, seed {training.seed}, {loop.precision}."
-        f"{best_loss if loop.best_valid < float('inf') else ''} The weights are the mean of the "
-        f"last {averaged} saves.\n"
+        f"{best_loss if loop.best_valid < float('inf') else ''} The weights are "
+        f"{f'the mean of the last {averaged} saves' if averaged > 1 else 'those of the last save'}"
+        ".\n"
     )
