@@ -64,7 +64,7 @@ def test_stored_runs_per_address_and_disk_space_are_limited(make_idle_jobs: Make
         jobs.submit(run_config(), "cookie 2", address="A")
     jobs.submit(run_config(), "cookie 2", address="B")
     with_full_disk = make_idle_jobs(disk_free=10**18)
-    with pytest.raises(JobError, match="GB left and this app leaves"):
+    with pytest.raises(JobError, match="GB free, and 1000000000"):
         with_full_disk.submit(run_config(), "ann")
 
 

@@ -115,8 +115,8 @@ def _marian_weights(model: Transformer) -> dict[str, Tensor]:
     table[-1] = 0  # of <pad>
     bias = reordered.get("output_bias", torch.zeros(config.vocab_size))[exported_ids]
     weights = {
-        names.TABLE: table,
-        names.BIAS: bias[None],
+        names.EMBEDDING_TABLE: table,
+        names.OUTPUT_BIAS: bias[None],
         **names.to_marian(reordered, config.n_layers),
     }
     start = reordered["embedding.weight"][config.bos_id] * config.embedding_scale
@@ -154,11 +154,11 @@ def _config(config: ModelConfig) -> dict[str, Any]:
         "scale_embedding": config.scale_embedding,
         "share_encoder_decoder_embeddings": True,
         "tie_word_embeddings": True,
-        **_ids(config),
+        **_special_ids(config),
     }
 
 
-def _ids(config: ModelConfig) -> dict[str, Any]:
+def _special_ids(config: ModelConfig) -> dict[str, Any]:
     exported_ids = _exported_ids(config)
     pad, eos = exported_ids.index(config.pad_id), exported_ids.index(config.eos_id)
     return {
@@ -173,7 +173,7 @@ def _generation(config: ModelConfig) -> dict[str, Any]:
     exported_ids = _exported_ids(config)
     forbidden = [[exported_ids.index(config.pad_id)], [exported_ids.index(config.unk_id)]]
     return {
-        **_ids(config),
+        **_special_ids(config),
         "bad_words_ids": forbidden,
         "max_length": MAX_OUTPUT_LENGTH,
         "num_beams": 1,

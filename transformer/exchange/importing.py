@@ -159,7 +159,7 @@ def _converted_weights(
     except RuntimeError as error:
         raise CheckpointError(f"the sizes of its weights do not match: {error}") from error
     _check_other_weights(weights, config)
-    bias = weights.get(names.BIAS, torch.zeros(size)).flatten()
+    bias = weights.get(names.OUTPUT_BIAS, torch.zeros(size)).flatten()
     if start is not None:
         row = table[start] + _start_at_position_0(weights, config) / config.embedding_scale
         table = torch.cat([table, row[None]])
@@ -172,9 +172,9 @@ def _converted_weights(
 
 def _table(weights: Mapping[str, Tensor]) -> Tensor:
     """Return the table of embeddings, which may have several names in the file."""
-    stored = [name for name in (names.TABLE, *names.TIED) if name in weights]
+    stored = [name for name in (names.EMBEDDING_TABLE, *names.TIED_TABLES) if name in weights]
     if not stored:
-        raise CheckpointError(f"its weights do not include {names.TABLE}")
+        raise CheckpointError(f"its weights do not include {names.EMBEDDING_TABLE}")
     table = weights[stored[0]]
     for name in stored[1:]:
         if not torch.equal(weights[name], table):
@@ -192,7 +192,11 @@ def _check_other_weights(weights: Mapping[str, Tensor], config: ModelConfig) -> 
     for name, weight in weights.items():
         if names.POSITIONS.fullmatch(name):
             _check_positions(name, weight, config)
-        elif name not in layers and name not in (names.TABLE, names.BIAS, *names.TIED):
+        elif name not in layers and name not in (
+            names.EMBEDDING_TABLE,
+            names.OUTPUT_BIAS,
+            *names.TIED_TABLES,
+        ):
             raise CheckpointError(
                 f"its weights have {name}, which this package's model does not have"
             )

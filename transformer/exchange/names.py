@@ -16,10 +16,14 @@ from torch import Tensor
 
 from transformer.model.positions import sinusoidal
 
-TABLE = "model.shared.weight"
-TIED = ("lm_head.weight", "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight")
+EMBEDDING_TABLE = "model.shared.weight"
+TIED_TABLES = (
+    "lm_head.weight",
+    "model.encoder.embed_tokens.weight",
+    "model.decoder.embed_tokens.weight",
+)
 """Other names of the shared table."""
-BIAS = "final_logits_bias"
+OUTPUT_BIAS = "final_logits_bias"
 DECODER_POSITIONS = "model.decoder.embed_positions.weight"
 POSITIONS = re.compile(r"model\.(encoder|decoder)\.embed_positions\.weight")
 
@@ -32,7 +36,7 @@ _PARTS = {**_NORMS, "ffn.w_1": "fc1", "ffn.w_2": "fc2"}
 _ATTENTIONS = {"self_attn": "self_attn", "cross_attn": "encoder_attn"}
 
 
-def blocks(n_layers: int) -> Iterator[tuple[str, str, bool]]:
+def layer_paths(n_layers: int) -> Iterator[tuple[str, str, bool]]:
     """Yield every layer as (path in this package, path in Marian, whether it is in the decoder)."""
     for stack in ("encoder", "decoder"):
         for layer in range(n_layers):
@@ -61,7 +65,7 @@ def weight_names(n_layers: int) -> dict[str, tuple[str, ...]]:
     """Return Marian's names of every layer weight, in stacking order, by this package's name."""
     return {
         f"{path}.{end}": tuple(f"{marian_path}.{part}" for part in parts)
-        for path, marian_path, decoder in blocks(n_layers)
+        for path, marian_path, decoder in layer_paths(n_layers)
         for end, parts in layer_names(decoder)
     }
 
@@ -83,7 +87,7 @@ def to_marian(weights: dict[str, Tensor], n_layers: int) -> dict[str, Tensor]:
     }
 
 
-RESIDUAL = {
+RESIDUAL_DIMENSIONS = {
     "embedding.weight": 1,
     "w_qkv": 1,
     "w_o": 0,
@@ -114,7 +118,9 @@ def reorder_channels(
     """Return the weights, by this package's names, with their residual channels in this order."""
     reordered_weights = {}
     for name, weight in weights.items():
-        dimension = next((dim for end, dim in RESIDUAL.items() if name.endswith(end)), None)
+        dimension = next(
+            (dim for suffix, dim in RESIDUAL_DIMENSIONS.items() if name.endswith(suffix)), None
+        )
         reordered_weights[name] = (
             weight if dimension is None else weight.index_select(dimension, order)
         )

@@ -140,9 +140,9 @@ class Limits:
         Raises ValueError with the file and the error. A path given here or in the environment must
         exist.
         """
-        named = path or os.environ.get(LIMITS_VARIABLE)
-        file = Path(named) if named else APP_FOLDER / "limits.toml"
-        if not named and not file.exists():
+        given_path = path or os.environ.get(LIMITS_VARIABLE)
+        file = Path(given_path) if given_path else APP_FOLDER / "limits.toml"
+        if not given_path and not file.exists():
             return cls()
         try:
             values = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -163,8 +163,8 @@ class Limits:
 
     @property
     def processes(self) -> int:
-        """Number of workers to start. A run with small steps, as all runs of the pages are, takes
-        one core; so two cores train two runs, unless memory is short."""
+        """Number of workers to start. A run with small steps, such as every run from the pages,
+        uses one core; so two cores train two runs, unless memory is short."""
         default = 2 if machine_memory() >= TWO_RUNS_MEMORY else 1
         return self.workers or max(min(cores(), default), cores() // 2)
 
@@ -240,6 +240,6 @@ class Limits:
         """Raise JobError if the disk has less free space than `disk_free`."""
         if free < self.disk_free:
             raise JobError(
-                f"the disk of the runs has {free / 1e9:.1f} GB left and this app leaves "
-                f"{self.disk_free / 1e9:.1f}: delete a run first"
+                f"the disk with the runs has {free / 1e9:.1f} GB free, and "
+                f"{self.disk_free / 1e9:.1f} GB must stay free: delete a run first"
             )

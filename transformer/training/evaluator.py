@@ -111,8 +111,8 @@ class Evaluator:
         """Return the figures of a validation line of metrics.jsonl.
 
         valid_loss (nats per token), perplexity and token_accuracy are teacher-forced.
-        sequence_accuracy and, for language, bleu are from greedy decoding of the first pairs, whose
-        number is the figure "sequences"; bleu is missing if no reference has four words. With gold
+        sequence_accuracy and, for language, bleu are from greedy decoding of the first pairs;
+        "sequences" is their number. bleu is missing if no reference has four words. With gold
         alignments, aer and its parts, previous_token_weight, aligned_weight and just_read_weight
         (`head_scores`) are from the teacher-forced attention.
 
@@ -208,7 +208,7 @@ class Evaluator:
         targets = [tgt for _, tgt in pairs]
         src = pad([src for src, _ in pairs], config.pad_id, self.device)
         tgt = pad(shift_right(targets, config.bos_id), config.pad_id, self.device)
-        out = pad(targets, config.pad_id, self.device)
+        target_ids = pad(targets, config.pad_id, self.device)
         recorded: dict[str, Tensor] = {}
         hook_names = {
             kind: [WEIGHTS[kind].format(layer) for layer in range(config.n_layers)]
@@ -224,7 +224,7 @@ class Evaluator:
             kind: torch.stack([recorded[name] for name in site_names], dim=1).float().cpu().numpy()
             for kind, site_names in hook_names.items()
         }
-        return logits, out, weights
+        return logits, target_ids, weights
 
     def _translate(self, count: int) -> list[tuple[str, bool]]:
         """Return greedy outputs of the first `count` validation sources, and whether each equals

@@ -47,12 +47,13 @@ N_SEEDS = 1 << 63  # seeds of torch's generators are below this number
 
 
 def seed_generator(seed: int, draw: int, device: torch.device) -> None:
-    """Seed torch's generator for draw number `draw` of a run with this seed."""
-    combined = ((seed << 40) + draw) % N_SEEDS
+    """Seed torch's generator from a run's seed and `draw`, which differs for every step and
+    process."""
+    combined_seed = ((seed << 40) + draw) % N_SEEDS
     if device.type == "cpu":  # faster than torch.manual_seed, which seeds all devices
-        torch.default_generator.manual_seed(combined)
+        torch.default_generator.manual_seed(combined_seed)
     else:
-        torch.manual_seed(combined)
+        torch.manual_seed(combined_seed)
 
 
 def choose_precision(precision: str, device: torch.device, world: World) -> tuple[str, torch.dtype]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from transformer.analysis.inside.box_texts import ADD_NORM, Text
+from transformer.analysis.inside.box_texts import ADD_NORM, BoxText
 
 
 def _projection(
     step: str, title: str, letter: str, explanation: str, cross_explanation: str, length: str
-) -> Text:
+) -> BoxText:
     source = "m" if step != "query" else "x"
     lower = letter.lower()
-    return Text(
+    return BoxText(
         step,
         title,
         "3.2.2",
@@ -53,7 +53,7 @@ ATTENTION = (
         "Here the values come from the encoder's memory m, too.",
         "K",
     ),
-    Text(
+    BoxText(
         "scores",
         "Scores",
         "3.2.1",
@@ -72,7 +72,7 @@ ATTENTION = (
         "",
         by_head=True,
     ),
-    Text(
+    BoxText(
         "scale",
         "Scale",
         "3.2.1, eq. 1",
@@ -93,7 +93,7 @@ ATTENTION = (
         "{module}.hook_scores",
         by_head=True,
     ),
-    Text(
+    BoxText(
         "mask",
         "Mask",
         "3.2.3",
@@ -112,7 +112,7 @@ ATTENTION = (
         "",
         by_head=True,
     ),
-    Text(
+    BoxText(
         "softmax",
         "Softmax",
         "3.2.1, eq. 1",
@@ -123,7 +123,7 @@ ATTENTION = (
         "{module}.hook_weights",
         by_head=True,
     ),
-    Text(
+    BoxText(
         "heads",
         "Weighted values",
         "3.2.1, eq. 1",
@@ -134,7 +134,7 @@ ATTENTION = (
         "{module}.hook_heads",
         by_head=True,
     ),
-    Text(
+    BoxText(
         "concat",
         "Concat",
         "3.2.2",
@@ -143,7 +143,7 @@ ATTENTION = (
         "second, and so on, d_model in total. Nothing is computed.",
         ("L", "d_model"),
     ),
-    Text(
+    BoxText(
         "output",
         "W^O",
         "3.2.2",

@@ -13,7 +13,7 @@ TextByModel = str | dict[str, str]
 
 
 @dataclass(frozen=True)
-class Text:
+class BoxText:
     """The text of a box, independent of its location; see `Box`. `{module}` in `site` is the
     module's path."""
 
@@ -28,7 +28,7 @@ class Text:
 
 
 ADD_NORM = (
-    Text(
+    BoxText(
         "add",
         "Add",
         "3.1",
@@ -43,7 +43,7 @@ ADD_NORM = (
         ("L", "d_model"),
         "{module}_norm.hook_sum",
     ),
-    Text(
+    BoxText(
         "norm",
         "LayerNorm",
         "3.1; Ba et al. 2016, eq. 4",
@@ -58,7 +58,7 @@ ADD_NORM = (
 )
 
 EMBED = (
-    Text(
+    BoxText(
         "tokens",
         "Embedding",
         "3.4",
@@ -76,7 +76,7 @@ EMBED = (
         ("L", "d_model"),
         "{module}.hook_tokens",
     ),
-    Text(
+    BoxText(
         "positions",
         "Positions",
         "3.5",
@@ -98,7 +98,7 @@ EMBED = (
         ("L", "d_model"),
         "{module}.hook_positions",
     ),
-    Text(
+    BoxText(
         "sum",
         "Sum",
         "3.5",
@@ -112,7 +112,7 @@ EMBED = (
 
 
 FEED_FORWARD = (
-    Text(
+    BoxText(
         "hidden",
         "FFN, hidden",
         "3.3, eq. 2",
@@ -137,7 +137,7 @@ FEED_FORWARD = (
         ("L", "d_ff"),
         "{module}.hook_hidden",
     ),
-    Text(
+    BoxText(
         "output",
         "FFN, output",
         "3.3, eq. 2",
@@ -151,7 +151,7 @@ FEED_FORWARD = (
 )
 
 MEMORY = (
-    Text(
+    BoxText(
         "memory",
         "Memory",
         "3.1 and 3.2.3",
@@ -164,7 +164,7 @@ MEMORY = (
 )
 
 OUTPUT = (
-    Text(
+    BoxText(
         "logits",
         "Linear",
         "3.4",
@@ -175,7 +175,7 @@ OUTPUT = (
         ("L", "vocab"),
         "hook_logits",
     ),
-    Text(
+    BoxText(
         "softmax",
         "Softmax",
         "3.4",
@@ -184,7 +184,7 @@ OUTPUT = (
         "highest of each position are shown.",
         ("L", "vocab"),
     ),
-    Text(
+    BoxText(
         "choice",
         "Next token",
         "3.4",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from transformer.analysis.inside.attention_texts import ATTENTION
-from transformer.analysis.inside.box_texts import EMBED, FEED_FORWARD, MEMORY, OUTPUT, Text
+from transformer.analysis.inside.box_texts import EMBED, FEED_FORWARD, MEMORY, OUTPUT, BoxText
 from transformer.config import ModelConfig, did_you_mean
 
 
@@ -100,7 +100,7 @@ def _unlinked_boxes(config: ModelConfig) -> Iterator[Box]:
 
 def _block_boxes(
     config: ModelConfig,
-    texts: Sequence[Text],
+    texts: Sequence[BoxText],
     stack: str,
     layer: int | None,
     block: str,

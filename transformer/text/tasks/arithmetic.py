@@ -26,10 +26,10 @@ def _date_example(style: int, number: int) -> Example:
         src = [month, *digits, ",", *year]
     else:
         src = [*([WEEKDAYS[day.weekday()], ","] if style == 2 else []), *digits, month, *year]
-    start = src.index(month)
-    first = start + 1 if style == 1 else start - len(digits)
-    links = [(len(src) - 4 + k, k) for k in range(4)] + [(start, 5), (start, 6)]
-    links += [(first + k, 10 - len(digits) + k) for k in range(len(digits))]
+    month_position = src.index(month)
+    day_position = month_position + 1 if style == 1 else month_position - len(digits)
+    links = [(len(src) - 4 + k, k) for k in range(4)] + [(month_position, 5), (month_position, 6)]
+    links += [(day_position + k, 10 - len(digits) + k) for k in range(len(digits))]
     return Example(" ".join(src), " ".join(day.isoformat()), tuple(sorted(links)))
 
 
@@ -43,11 +43,14 @@ def _count_numbers(digits: int) -> int:
     return 10 if digits == 1 else 9 * 10 ** (digits - 1)
 
 
-def _addition_example(first: int, second: int, least_first: int, number: int) -> Example:
-    """Return example `number` of the sums whose addends have `first` and `second` digits."""
-    parts = divmod(number, _count_numbers(second))
+def _addition_example(
+    n_first_digits: int, n_second_digits: int, least_first: int, number: int
+) -> Example:
+    """Return example `number` of the sums whose addends have these numbers of digits."""
+    parts = divmod(number, _count_numbers(n_second_digits))
     a, b = (
-        n + (0 if d == 1 else 10 ** (d - 1)) for n, d in zip(parts, (first, second), strict=True)
+        n + (0 if d == 1 else 10 ** (d - 1))
+        for n, d in zip(parts, (n_first_digits, n_second_digits), strict=True)
     )
     total = str(a + b)[:: -1 if least_first else 1]
     return Example(" ".join(f"{a}+{b}"), " ".join(total), None)
