@@ -48,12 +48,12 @@ class Hypotheses:
     options: Decoding
     eos_id: int
     nodes: list[SearchNode] = field(default_factory=list)
-    alive: list[int] = field(default_factory=list)
+    active: list[int] = field(default_factory=list)
     finished: list[int] = field(default_factory=list)
     steps: list[StepCandidates] = field(default_factory=list)
 
     def start(self, bos_id: int) -> None:
-        self.nodes, self.alive = [SearchNode(None, 0, bos_id, 0.0, 0.0, 0.0, "kept")], [0]
+        self.nodes, self.active = [SearchNode(None, 0, bos_id, 0.0, 0.0, 0.0, "kept")], [0]
 
     def expand(
         self,
@@ -70,39 +70,39 @@ class Hypotheses:
 
         Returns the rows (indices among the active hypotheses) of the parents, and the new ids.
         """
-        beam, depth = self.options.beam_size, self.nodes[self.alive[0]].depth + 1
+        beam, depth = self.options.beam_size, self.nodes[self.active[0]].depth + 1
         continuations = [
             (self.nodes[parent].total + log_prob, row, id, log_prob)
-            for row, parent in enumerate(self.alive)
+            for row, parent in enumerate(self.active)
             for id, log_prob in zip(candidate_ids[row], candidate_log_probs[row], strict=True)
             if log_prob > -np.inf
         ]
         if forced is not None:
-            continuations = [(self.nodes[self.alive[0]].total + forced[1], 0, *forced)]
+            continuations = [(self.nodes[self.active[0]].total + forced[1], 0, *forced)]
         continuations.sort(key=lambda continuation: -continuation[0])
-        for row, parent in enumerate(self.alive):
+        for row, parent in enumerate(self.active):
             k = self.options.candidates
             probabilities = [float(np.exp(log_prob)) for log_prob in candidate_log_probs[row][:k]]
             self.nodes[parent].candidates = (candidate_ids[row][:k], probabilities)
         penalty = length_penalty(depth, self.options.length_penalty)
         parent_rows: list[int] = []
-        alive: list[int] = []
+        active: list[int] = []
         for rank, (total, row, id, log_prob) in enumerate(continuations[: 2 * beam]):
-            node = SearchNode(self.alive[row], depth, id, log_prob, total, total / penalty)
+            node = SearchNode(self.active[row], depth, id, log_prob, total, total / penalty)
             if id == self.eos_id:
                 if rank < beam:
                     node.status = "finished"
                     self.finished.append(len(self.nodes))
-            elif len(alive) < beam:
+            elif len(active) < beam:
                 node.status = "kept"
-                alive.append(len(self.nodes))
+                active.append(len(self.nodes))
                 parent_rows.append(row)
             self.nodes.append(node)
-        if len(parent_rows) == len(self.alive):
+        if len(parent_rows) == len(self.active):
             order = _keep_rows_in_place(parent_rows)
-            parent_rows, alive = [parent_rows[n] for n in order], [alive[n] for n in order]
-        self.alive = alive
-        return parent_rows, [self.nodes[index].id for index in alive]
+            parent_rows, active = [parent_rows[n] for n in order], [active[n] for n in order]
+        self.active = active
+        return parent_rows, [self.nodes[index].id for index in active]
 
     def done(self) -> bool:
         """Return whether the search can stop.
@@ -111,16 +111,16 @@ class Hypotheses:
         can overtake the best finished one: its log probability can only fall, and `bound` is the
         largest length penalty that it could still be divided by.
         """
-        if not self.alive or self.nodes[self.alive[0]].depth >= self.limit:
+        if not self.active or self.nodes[self.active[0]].depth >= self.limit:
             return True
         if len(self.finished) >= self.options.beam_size:
             return True
         if not self.finished:
             return False
-        alpha, depth = self.options.length_penalty, self.nodes[self.alive[0]].depth
+        alpha, depth = self.options.length_penalty, self.nodes[self.active[0]].depth
         bound = max(length_penalty(depth + 1, alpha), length_penalty(self.limit, alpha))
-        best_alive = max(self.nodes[index].total for index in self.alive) / bound
-        return max(self.nodes[index].score for index in self.finished) >= best_alive
+        best_active = max(self.nodes[index].total for index in self.active) / bound
+        return max(self.nodes[index].score for index in self.finished) >= best_active
 
     def with_length_penalty(self, penalty: float) -> Hypotheses | None:
         """Replay this search with another length penalty, without the model.
@@ -140,8 +140,8 @@ class Hypotheses:
     def best(self) -> list[int]:
         """Return the node indices of the best hypothesis, without the root. A finished hypothesis
         is preferred to an unfinished one."""
-        ends = self.finished or self.alive
-        node: int | None = max(ends, key=lambda index: self.nodes[index].score)
+        last_nodes = self.finished or self.active
+        node: int | None = max(last_nodes, key=lambda index: self.nodes[index].score)
         path = []
         while node:
             path.append(node)
@@ -244,7 +244,7 @@ def _advance(
     tokens: list[int] = []
     unfinished, start = [], 0
     for search in running:
-        stop = start + len(search.alive)
+        stop = start + len(search.active)
         candidates = (
             candidate_ids[start:stop],
             candidate_log_probs[start:stop],

@@ -197,8 +197,9 @@ class Sampler:
         cumulative = probabilities.cumsum(dim=-1)
         # The last sum may be slightly below 1; a larger number selects the last token.
         uniform = [
-            [self.uniform[owner][step]] for owner, step in zip(batch_indices, steps, strict=True)
+            [self.uniform[index_in_batch][step]]
+            for index_in_batch, step in zip(batch_indices, steps, strict=True)
         ]
-        target = torch.minimum(cumulative.new_tensor(uniform), cumulative[:, -1:] * (1 - 1e-12))
-        index = torch.searchsorted(cumulative, target, right=True)
+        threshold = torch.minimum(cumulative.new_tensor(uniform), cumulative[:, -1:] * (1 - 1e-12))
+        index = torch.searchsorted(cumulative, threshold, right=True)
         return ids.gather(1, index)[:, 0]

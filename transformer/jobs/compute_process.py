@@ -1,8 +1,9 @@
-"""`python -m transformer.jobs.compute_process`: runs one computation after the other.
+"""`python -m transformer.jobs.compute_process`: a process that runs one computation after another.
 
-Standard input has one JSON line for each: folder, function and limits. In the folder it reads
-ask.json, writes progress.json while it works and result.json or failed.json at the end, all
-atomically. Then it prints the exit code on standard output: 0 if there is a result.
+It reads one JSON line for each from standard input: folder, function and limits. The folder
+contains the arguments, ask.json. The process writes progress.json there during the computation and
+result.json or failed.json at the end, all atomically. Then it prints the exit code on standard
+output: 0 if there is a result.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ def run_function(
         if part is not None or time.monotonic() >= written_at + PROGRESS_SECONDS:
             written_at = time.monotonic()
             with suppress(OSError):  # the disk was full; there may be space now
-                reported = {"progress": fraction, "stage": stage, "so_far": so_far}
-                write_json(folder / PROGRESS, reported)
+                record = {"progress": fraction, "stage": stage, "so_far": so_far}
+                write_json(folder / PROGRESS, record)
 
     try:
         write_json(folder / RESULT, function(read_or_empty(folder / REQUEST), progress))

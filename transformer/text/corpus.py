@@ -116,9 +116,9 @@ def read_lines(path: PathLike) -> Iterator[str]:
     only a newline ends a line and an invalid byte is reported with its line."""
     number = 0
     try:
-        with open(path, "rb") as plain:
-            zipped = str(path).endswith(".gz") or plain.peek(2)[:2] == b"\x1f\x8b"
-            file = gzip.GzipFile(fileobj=plain) if zipped else plain
+        with open(path, "rb") as raw_file:
+            is_gzip = str(path).endswith(".gz") or raw_file.peek(2)[:2] == b"\x1f\x8b"
+            file = gzip.GzipFile(fileobj=raw_file) if is_gzip else raw_file
             # Bounded reads: a small .gz may contain one line of many gigabytes.
             lines = iter(lambda: file.readline(MAX_LINE_BYTES + 1), b"")
             for number, raw in enumerate(lines, start=1):

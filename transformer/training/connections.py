@@ -3,9 +3,9 @@
     connections = run_connections("runs/reverse-3fa2c1")   # {step: Connections}
     connections[600].table
 
-Each step's are stored in the run's folder (connections/00000600.json), so that they are computed
-once. Some runs that come with the app have these files and not the weights; of a run with neither,
-the last step's are computed from its checkpoint.
+The connections of a step are stored in the run's folder (connections/00000600.json), so that they
+are computed once. Some runs that come with the app have these files and not the weights. If a run
+has neither, the connections of its last step are computed from its checkpoint.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def run_connections(
     Args:
         path: folder of the run.
         steps: steps whose weights are kept (`available_steps`) or whose connections are stored;
-            default: all of both.
+            default: all such steps.
         patched: number of edges to patch and to store; None: all of them, computed again.
 
     Raises:
@@ -57,14 +57,14 @@ def run_connections(
     """
     run = RunFolder(path)
     stored = {step for step in run.connection_steps() if is_current(run.connections(step))}
-    known = sorted(stored | {*available_steps(run)})
-    if not known:
+    known_steps = sorted(stored | {*available_steps(run)})
+    if not known_steps:
         raise RunError(why_unavailable(run) or "the run has no step whose weights are kept")
-    selected = known if steps is None else list(steps)
-    if missing := [step for step in selected if step not in known]:
+    selected = known_steps if steps is None else list(steps)
+    if missing := [step for step in selected if step not in known_steps]:
         raise RunError(
             f"the weights of step {missing[0]:,} are not kept; the steps are "
-            f"{', '.join(f'{step:,}' for step in known)}"
+            f"{', '.join(f'{step:,}' for step in known_steps)}"
         )
     pairs: ExamplePairs | None = None
     results = {}
