@@ -1,4 +1,4 @@
-"""Make more training pairs from pairs that are there: other names and numbers, joined sentences.
+"""Make more training pairs from existing ones: other names and numbers, joined sentences.
 
     python docs/extra_pairs.py OUT EUROPARL.tsv.gz de=PAIRS.tsv.gz fr=PAIRS.tsv.gz
 
@@ -49,7 +49,7 @@ LOWER_CASE = {
 }
 ALWAYS_CAPITAL = ("I", "I'm", "I've", "I'll", "I'd")
 # English and translated text between two sentences; "and" is twice as frequent as the others.
-JOINTS = {
+CONJUNCTIONS = {
     "de": [(", and ", ", und "), (", but ", ", aber "), ("; ", "; "), (", and ", ", und ")],
     "fr": [(", and ", ", et "), (", but ", ", mais "), (" and ", " et "), ("; ", " ; ")],
 }
@@ -105,10 +105,10 @@ class Generator:
         return None if (source, target) == before else (source, target)
 
     def _full_name(self) -> str:
-        kind = self._random.random()
-        if kind < 0.5:
+        draw = self._random.random()
+        if draw < 0.5:
             return self._name()
-        if kind < 0.9:
+        if draw < 0.9:
             return f"{self._name()} {self._name()}"
         return f"{self._name()} {self._name()[0]}. {self._name()}"
 
@@ -123,8 +123,8 @@ class Generator:
         return (syllables + self._random.choice(ENDINGS.split(" "))).capitalize()
 
     def _number(self) -> str:
-        kind = self._random.random()
-        low, high = (1900, 2020) if kind < 0.4 else (11, 99) if kind < 0.75 else (100, 999)
+        draw = self._random.random()
+        low, high = (1900, 2020) if draw < 0.4 else (11, 99) if draw < 0.75 else (100, 999)
         return str(self._random.randint(low, high))
 
     def _join(self, pairs: list[Pair], language: str) -> list[Pair]:
@@ -145,9 +145,9 @@ class Generator:
             source, target = self._random.choice(statements)
             for _ in range(self._random.choice([1, 1, 1, 2, 2, 3])):
                 next_source, next_target = self._random.choice(continuations)
-                joint, translated_joint = self._random.choice(JOINTS[language])
-                source = source[:-1] + joint + next_source
-                target = target[:-1].rstrip() + translated_joint + next_target
+                conjunction, translated_conjunction = self._random.choice(CONJUNCTIONS[language])
+                source = source[:-1] + conjunction + next_source
+                target = target[:-1].rstrip() + translated_conjunction + next_target
             joined.append((source, target))
         return joined
 
@@ -190,8 +190,10 @@ def main() -> None:
     rows = [line.split("\t") for line in table.splitlines()]
     for argument in options.pairs:
         language, _, path = argument.partition("=")
-        if language not in JOINTS or not path:
-            parser.error(f"{argument!r} is not LANGUAGE=FILE with the language {', '.join(JOINTS)}")
+        if language not in CONJUNCTIONS or not path:
+            parser.error(
+                f"{argument!r} is not LANGUAGE=FILE with the language {', '.join(CONJUNCTIONS)}"
+            )
         extra = generator.extra_pairs(list(read_pairs(Path(path))), language)
         write_pairs(options.out / f"extra-{language}.tsv", extra)
         column = {"fr": 1, "de": 2}[language]

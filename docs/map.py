@@ -54,9 +54,9 @@ def entries(folder: Path, depth: int) -> Iterator[str]:
 def line(name: str, path: Path, source: Path | None, depth: int) -> str:
     """Return the name, the import layer (top-level packages only) and the description."""
     module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-    described = first_sentence(source) if source else "One thin file per page"
+    description = first_sentence(source) if source else "One thin file per page"
     layer = LAYERS.get(module, 7 if name == "pages/" else "")
-    return f"{'  ' * depth + name:<{WIDTH}} {layer!s:1} {described}".rstrip()
+    return f"{'  ' * depth + name:<{WIDTH}} {layer!s:1} {description}".rstrip()
 
 
 def first_sentence(path: Path) -> str:

@@ -43,7 +43,7 @@ from transformer.jobs.make_shipped import (  # noqa: E402
     add_early_checkpoint,
     make_shipped_run,
 )
-from transformer.jobs.race_runs import by_distance, race_runs, submit_race  # noqa: E402
+from transformer.jobs.race_runs import accuracy_by_distance, race_runs, submit_race  # noqa: E402
 from transformer.measures.film_steps import film_steps  # noqa: E402
 from transformer.text.corpus import read_pairs  # noqa: E402
 from transformer.text.tasks import TASKS  # noqa: E402
@@ -60,7 +60,7 @@ evaluation_callback.FREE_SECONDS = math.inf
 step_weights.MAX_STEPS = 10**6
 
 
-def toy(task: str, positions: str | None = None) -> Path:
+def train_toy(task: str, positions: str | None = None) -> Path:
     """Train a task as the Train page does, with the default settings except for `positions`."""
     title = TASKS[task].title + (f", {positions} positions" if positions else "")
     settings = {"positions": positions} if positions else {}
@@ -76,17 +76,18 @@ def toy(task: str, positions: str | None = None) -> Path:
         return make_shipped_run(run.path, RUNS / name)
 
 
-def pruned(run: Path, checkpoint: Path) -> None:
-    """Print BLEU of a run's saves with all heads and with some pruned, on 60 sentences."""
+def score_pruned(run: Path, checkpoint: Path) -> None:
+    """Store and print BLEU of a run's saves with all heads and with some pruned, on 60
+    sentences."""
     corpus = corpus_for(checkpoint, Translator.load(checkpoint).vocabulary)
-    some = evenly_spaced(corpus, findings.FINDINGS["tolerance"].max_sentences)
-    scores = findings.score_checkpoints(findings.load_run_checkpoints(run), some)
+    sample = evenly_spaced(corpus, findings.FINDINGS["tolerance"].max_sentences)
+    scores = findings.score_checkpoints(findings.load_run_checkpoints(run), sample)
     write_scores(checkpoint / SCORES_FILE, scores)
     for score in scores:
         print(f"step {score.step}: BLEU {score.full.score:.1f}, pruned {score.pruned.score:.1f}")
 
 
-def race(name: str) -> Path:
+def run_race(name: str) -> Path:
     """Run a race as the page Why self-attention does; return its file."""
     with tempfile.TemporaryDirectory() as folder, Jobs(folder, Limits()) as jobs:
         race_id = submit_race(jobs, name, "docs", (1,))
@@ -95,7 +96,7 @@ def race(name: str) -> Path:
         runs = race_runs(jobs, race_id)
         if any(run.info.status != "finished" for run in runs):
             sys.exit(f"{name}: {', '.join(run.info.status for run in runs)}")
-        return shipped_race.write_race(RUNS.parent, name, by_distance(jobs, runs))
+        return shipped_race.write_race(RUNS.parent, name, accuracy_by_distance(jobs, runs))
 
 
 def main() -> None:
@@ -108,14 +109,14 @@ def main() -> None:
     parser.add_argument("--race", metavar="NAME")
     parser.add_argument("--name")
     parser.add_argument("--step", type=int)
-    parser.add_argument("--checkpoint", help="the checkpoint that came of it, by its name")
+    parser.add_argument("--checkpoint", help="name of the checkpoint made from the run")
     parser.add_argument("--probes", help="a file: source, a tab, target on each line")
     parser.add_argument("--figures", type=json.loads, default={}, metavar="JSON")
     options = parser.parse_args()
     if options.race:
-        print(race(options.race).relative_to(ROOT))
+        print(run_race(options.race).relative_to(ROOT))
     elif options.pruned:
-        pruned(options.pruned, ROOT / "checkpoints" / options.checkpoint)
+        score_pruned(options.pruned, ROOT / "checkpoints" / options.checkpoint)
     elif options.save:
         pairs = list(read_pairs(options.probes))
         target = RUNS / options.name
@@ -132,7 +133,7 @@ def main() -> None:
         )
     else:
         for task in options.tasks or TASKS:
-            print_results(toy(task, options.positions))
+            print_results(train_toy(task, options.positions))
 
 
 def print_results(folder: Path) -> None:
@@ -141,8 +142,8 @@ def print_results(folder: Path) -> None:
     last: dict[str, Any] = next(
         (x for x in reversed(RunFolder(folder).metrics()) if "sequence_accuracy" in x), {}
     )
-    right = f", {last['sequence_accuracy']:.1%} of sequences right" if last else ""
-    print(f"{folder.relative_to(ROOT)}  {size / 1000:.0f} kB{right}", flush=True)
+    accuracy = f", {last['sequence_accuracy']:.1%} of sequences right" if last else ""
+    print(f"{folder.relative_to(ROOT)}  {size / 1000:.0f} kB{accuracy}", flush=True)
 
 
 if __name__ == "__main__":

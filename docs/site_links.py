@@ -26,11 +26,11 @@ def with_repository_links(markdown: str, page: str, repository: str) -> str:
         repository: the address of the repository, whose branch is main.
     """
 
-    def replaced(match: re.Match[str]) -> str:
-        target = posixpath.normpath(posixpath.join("docs", posixpath.dirname(page), match[1]))
-        is_on_site = target.startswith("docs/") and target.endswith((".md", ".png"))
-        if is_on_site and target != "docs/package.md":
+    def absolute_link(match: re.Match[str]) -> str:
+        path = posixpath.normpath(posixpath.join("docs", posixpath.dirname(page), match[1]))
+        is_on_site = path.startswith("docs/") and path.endswith((".md", ".png"))
+        if is_on_site and path != "docs/package.md":
             return match[0]
-        return f"{repository.rstrip('/')}/blob/main/{target}{match[2] or ''}"
+        return f"{repository.rstrip('/')}/blob/main/{path}{match[2] or ''}"
 
-    return _LINK.sub(replaced, markdown)
+    return _LINK.sub(absolute_link, markdown)

@@ -7,8 +7,8 @@ The files are in archives of manythings.org/anki (sentences of tatoeba.org, CC B
 French or German; the checkpoints used those of 2019-04-07 and 2018-05-13. English sentences that
 differ only in case, punctuation and common contractions form a group, and each group is in one part
 only. `tatoeba-held-out-*.txt` lists the groups of validation and test as hashes, so that the
-repository contains none of their sentences. The original split left out further English sentences
-that are not known; created from the public file, `train` includes them.
+repository contains none of their sentences. The original split also left out some other English
+sentences, of which there is no list; here `train` includes them.
 """
 
 from __future__ import annotations

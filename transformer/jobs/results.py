@@ -135,7 +135,7 @@ class LatestResult:
 
     Attributes:
         key: key of the computation; it differs for other arguments or older code.
-        when: time of completion, in seconds since 1970.
+        measured_at: time of completion, in seconds since 1970.
         result: the result itself.
     """
 

@@ -29,8 +29,8 @@ class ShippedRace:
     """The result of a race.
 
     Attributes:
-        when: time of the race, in seconds since 1970.
-        table: as returned by `race_runs.by_distance`.
+        measured_at: time of the race, in seconds since 1970.
+        table: as returned by `race_runs.accuracy_by_distance`.
     """
 
     measured_at: float

@@ -60,19 +60,20 @@ def test_the_dot_product_depends_only_on_the_distance() -> None:
     rows = positions.sinusoidal(200, 32)
     for p in (0, 5, 61, 150):
         for k in (0, 1, 7, 49):
-            result = float(positions.by_distance(32, k))
+            result = float(positions.dot_product_at_distance(32, k))
             assert result == pytest.approx(
                 sum(a * b for a, b in zip(rows[p], rows[p + k], strict=True))
             )
-    assert float(positions.by_distance(32, 0)) == 16
+    assert float(positions.dot_product_at_distance(32, 0)) == 16
     np.testing.assert_allclose(
-        positions.by_distance(32, np.arange(-3, 4)), positions.by_distance(32, np.arange(3, -4, -1))
+        positions.dot_product_at_distance(32, np.arange(-3, 4)),
+        positions.dot_product_at_distance(32, np.arange(3, -4, -1)),
     )
 
 
 def test_distances_equal_those_of_all_pairs() -> None:
     rows = np.random.default_rng(0).normal(size=(9, 5))
-    statistics = positions.distances(rows, 8)
+    statistics = positions.dot_product_statistics(rows, 8)
     for k in range(9):
         products = [rows[p] @ rows[p + k] for p in range(9 - k)]
         expected = [k, np.mean(products), min(products), max(products)]
@@ -80,7 +81,7 @@ def test_distances_equal_those_of_all_pairs() -> None:
             statistics.loc[k, ["k", "mean", "least", "most"]].to_list(), expected
         )
     with pytest.raises(ValueError, match="the distance must be 0 to 8 for 9 rows, not 9"):
-        positions.distances(rows, 9)
+        positions.dot_product_statistics(rows, 9)
 
 
 @pytest.mark.parametrize("k", [0, 1, 13, -1, -40])
@@ -107,7 +108,10 @@ def test_a_learned_table_has_no_shift_matrix() -> None:
 
 
 def test_an_odd_width_has_an_extra_sine() -> None:
-    for call in (lambda: positions.shift_matrix(1, 7), lambda: positions.by_distance(7, 1)):
+    for call in (
+        lambda: positions.shift_matrix(1, 7),
+        lambda: positions.dot_product_at_distance(7, 1),
+    ):
         with pytest.raises(ValueError, match="a cosine, not 7"):
             call()
 
@@ -127,12 +131,12 @@ def test_no_matrix_shifts_the_erroneous_table() -> None:
     paper, erroneous = positions.sinusoidal(400, width), positions.misprinted(400, width)
     for k in (1, 7, -7):
         assert positions.pair_residuals(paper, k).max() < 1e-12
-        assert positions.map_residual(paper, k) < 1e-12
+        assert positions.full_matrix_residual(paper, k) < 1e-12
         residual = positions.pair_residuals(erroneous, k)
         assert residual[:3].min() > 0.1
         # The slowest pairs hardly rotate in 400 positions, so almost any matrix fits them.
         assert residual[-1] < 1e-3
-        assert positions.map_residual(erroneous, k) > 0.1
+        assert positions.full_matrix_residual(erroneous, k) > 0.1
     # Compared with torch's least squares, pair by pair.
     before_shift, after_shift = torch.tensor(erroneous[:-7]), torch.tensor(erroneous[7:])
     for i, result in enumerate(positions.pair_residuals(erroneous, 7)):
@@ -159,7 +163,7 @@ def test_the_common_error_keeps_positions_distinct() -> None:
 def test_too_few_positions_are_refused() -> None:
     rows = positions.misprinted(17, 16)
     with pytest.raises(ValueError, match="16 positions fit any matrix of 16 dimensions"):
-        positions.map_residual(rows, 1)
+        positions.full_matrix_residual(rows, 1)
     with pytest.raises(ValueError, match="2 positions are too few"):
         positions.pair_residuals(rows, 15)
     with pytest.raises(ValueError, match="no rows of 17 are 17 apart"):

@@ -34,7 +34,7 @@ class SavedFinding:
     """The saved result of one finding.
 
     Attributes:
-        when: time of the measurement, in seconds since 1970.
+        measured_at: time of the measurement, in seconds since 1970.
         result: what `analyse --what finding-NAME --json` writes, without its table.
     """
 

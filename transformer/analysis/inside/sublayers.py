@@ -89,7 +89,7 @@ def norm(ctx: Context) -> list[Panel]:
             rf"= {format_signed(hat[row, column])} {scaled}",
         ]
 
-    def line(name: str, title: str, symbol: str, values: Array, weight: str) -> Panel:
+    def parameter_panel(name: str, title: str, symbol: str, values: Array, weight: str) -> Panel:
         expression, origin = f"{ctx.expression(path)}.norm.{weight}[None]", f"{path}.norm.{weight}"
         return weight_panel(
             name, title, symbol, values[None], SINGLE_AXIS, ctx.model_axis, expression, origin
@@ -101,13 +101,22 @@ def norm(ctx: Context) -> list[Panel]:
         symbol: str,
         values: Array,
         columns: Axis,
-        work_of_cell: Derivation,
+        cell_derivation: Derivation,
         n_lines: int,
         kind: Kind = "signed",
     ) -> Panel:
         code = program([site], lines[:n_lines], f"{name}[{{r}}, {{c}}]")
         return table(
-            name, title, symbol, values, rows, columns, work_of_cell, code, role="step", kind=kind
+            name,
+            title,
+            symbol,
+            values,
+            rows,
+            columns,
+            cell_derivation,
+            code,
+            role="step",
+            kind=kind,
         )
 
     code = program([site], lines, "y[{r}, {c}]")
@@ -133,8 +142,8 @@ def norm(ctx: Context) -> list[Panel]:
             normalized,
             4,
         ),
-        line("gain", "Gain γ", r"\gamma", gain, "weight"),
-        line("shift", "Shift β", r"\beta", shift, "bias"),
+        parameter_panel("gain", "Gain γ", r"\gamma", gain, "weight"),
+        parameter_panel("shift", "Shift β", r"\beta", shift, "bias"),
         table("y", "Normalised", "y", normed, rows, ctx.model_axis, derivation, code),
     ]
 

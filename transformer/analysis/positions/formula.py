@@ -11,7 +11,7 @@ import pandas as pd
 from jaxtyping import Float
 
 Table = Float[np.ndarray, "length d_model"]
-Ends = Float[np.ndarray, "rows d_model"]
+PositionRows = Float[np.ndarray, "rows d_model"]
 BASE = 10_000.0
 
 
@@ -29,25 +29,27 @@ def sinusoidal(length: int, d_model: int, start: int = 0) -> Table:
 
     In float64, to examine errors; models use `transformer.model.positions`.
     """
-    return _table(length, d_model, start, cosine_ahead=0)
+    return _table(length, d_model, start, cosine_offset=0)
 
 
 def misprinted(length: int, d_model: int) -> Table:
     """Return the table with a common misprint: the cosine's exponent is (2i+1)/d_model."""
-    return _table(length, d_model, 0, cosine_ahead=1)
+    return _table(length, d_model, 0, cosine_offset=1)
 
 
-def _table(length: int, d_model: int, start: int, cosine_ahead: int) -> Table:
+def _table(length: int, d_model: int, start: int, cosine_offset: int) -> Table:
     position = np.arange(start, start + length)[:, None]
     even_dimensions = np.arange(0, d_model, 2)
     values = np.empty((length, d_model))
     values[:, 0::2] = np.sin(position / BASE ** (even_dimensions / d_model))
-    cosines = even_dimensions[: d_model // 2] + cosine_ahead
-    values[:, 1::2] = np.cos(position / BASE ** (cosines / d_model))
+    cosine_dimensions = even_dimensions[: d_model // 2] + cosine_offset
+    values[:, 1::2] = np.cos(position / BASE ** (cosine_dimensions / d_model))
     return values
 
 
-def by_distance(d_model: int, k: int | npt.NDArray[np.integer]) -> Float[np.ndarray, "..."]:
+def dot_product_at_distance(
+    d_model: int, k: int | npt.NDArray[np.integer]
+) -> Float[np.ndarray, "..."]:
     """Return PE(p) · PE(p + k) in closed form: Σ_i cos(ω_i k), independent of p.
 
     sin(ωp)·sin(ω(p+k)) + cos(ωp)·cos(ω(p+k)) = cos(ωk), summed over the pairs; d_model/2 at k = 0.
@@ -56,7 +58,7 @@ def by_distance(d_model: int, k: int | npt.NDArray[np.integer]) -> Float[np.ndar
     return np.asarray(np.cos(np.multiply.outer(k, _frequencies(d_model))).sum(axis=-1))
 
 
-def distances(table: Table, max_distance: int) -> pd.DataFrame:
+def dot_product_statistics(table: Table, max_distance: int) -> pd.DataFrame:
     """Return statistics of the dot products of rows at distance k, over all p, for k up to
     `max_distance`.
 
@@ -127,7 +129,7 @@ def pair_residuals(table: Table, k: int) -> Float[np.ndarray, " pairs"]:
     return np.array([_max_residual(start[:, i : i + 2], shifted[:, i : i + 2]) for i in pairs])
 
 
-def map_residual(table: Table, k: int) -> float:
+def full_matrix_residual(table: Table, k: int) -> float:
     """Return the same error for one d_model × d_model matrix.
 
     Raises:
@@ -142,12 +144,12 @@ def map_residual(table: Table, k: int) -> float:
     return _max_residual(start, shifted)
 
 
-def _max_residual(start: Ends, shifted: Ends) -> float:
-    best = np.linalg.lstsq(start, shifted, rcond=None)[0]
-    return float(np.abs(start @ best - shifted).max())
+def _max_residual(start: PositionRows, shifted: PositionRows) -> float:
+    matrix = np.linalg.lstsq(start, shifted, rcond=None)[0]
+    return float(np.abs(start @ matrix - shifted).max())
 
 
-def _shift_pairs(table: Table, k: int) -> tuple[Ends, Ends]:
+def _shift_pairs(table: Table, k: int) -> tuple[PositionRows, PositionRows]:
     """Return rows with a partner at distance k in the table, and their partners; k may be
     negative."""
     if abs(k) >= len(table):

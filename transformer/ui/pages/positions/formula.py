@@ -148,7 +148,7 @@ def distance(model: Model) -> None:
     )
     st.latex(r"PE_{p}\cdot PE_{p+k}=\sum_{i}\cos(\omega_i\,k),\quad \omega_i=10000^{-2i/d_{model}}")
     k = np.arange(MAX_DISTANCE + 1)
-    closed_form = positions.by_distance(width, k)
+    closed_form = positions.dot_product_at_distance(width, k)
     rows = positions.sinusoidal(max(START_POSITIONS) + MAX_DISTANCE + 1, width)
     curves, max_error = [Curve("Σ cos(ω k)", k, closed_form)], 0.0
     for number, start in enumerate(START_POSITIONS):

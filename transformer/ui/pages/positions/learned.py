@@ -134,7 +134,7 @@ def _sinusoids(model: Model) -> None:
 def _similarity(name: str, vectors: np.ndarray) -> Curve:
     """Return the mean cosine similarity of positions by distance, with minimum and maximum."""
     unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-    by_distance = positions.distances(unit, len(vectors) - 1)
+    by_distance = positions.dot_product_statistics(unit, len(vectors) - 1)
     low, high = by_distance["least"].to_numpy(), by_distance["most"].to_numpy()
     return Curve(name, np.arange(len(vectors)), by_distance["mean"].to_numpy(), low=low, high=high)
 

@@ -29,9 +29,9 @@ def _cached_measurements(width: int, k: int) -> dict[str, dict[str, Any]]:
         results[name] = {
             "rows": rows,
             "circle": positions.pair_lengths(rows),
-            "distances": positions.distances(rows, MAX_DISTANCE),
+            "distances": positions.dot_product_statistics(rows, MAX_DISTANCE),
             "pairs": positions.pair_residuals(rows, k),
-            "map": positions.map_residual(rows, k),
+            "map": positions.full_matrix_residual(rows, k),
             "min_distance": _min_distance(rows[:512]),
         }
     return results

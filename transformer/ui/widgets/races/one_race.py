@@ -15,7 +15,7 @@ from transformer.jobs import Jobs, RunInfo
 from transformer.jobs.race_runs import (
     Floats,
     RaceRun,
-    by_distance,
+    accuracy_by_distance,
     cancel_race,
     delete_race,
     race_runs,
@@ -273,7 +273,7 @@ def _steps(row: pd.Series) -> str:
 def show_distances(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
     """Draw figure, table and download of the latest evaluation of every run."""
     st.header("Accuracy by distance")
-    table = by_distance(jobs, runs)
+    table = accuracy_by_distance(jobs, runs)
     if table.empty:
         st.caption("Results appear after the first run’s first evaluation.")
         return
@@ -282,7 +282,7 @@ def show_distances(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
 
 
 def draw_distances(table: pd.DataFrame, entries: Sequence[str]) -> None:
-    """Draw the figure of a table of `race_runs.by_distance`."""
+    """Draw the figure of a table of `race_runs.accuracy_by_distance`."""
     rows_by_entry = {entry: table[table["entry"] == entry] for entry in entries}
     curves = {
         entry: [

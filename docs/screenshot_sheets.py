@@ -1,6 +1,6 @@
 """Take screenshots of every page on one sheet: light, dark, on phones, and 1,920 pixels wide.
 
-    python docs/screenshots.py [PAGE ...]
+    python docs/screenshot_sheets.py [PAGE ...]
 
 PAGE is a path such as `attention`; the default is all pages. Writes docs/screenshots/<page>.png at
 half size, to review changes that affect all pages.
