@@ -43,7 +43,7 @@ from transformer.jobs.make_shipped import (  # noqa: E402
     add_early_checkpoint,
     make_shipped_run,
 )
-from transformer.jobs.race_runs import accuracy_by_distance, race_runs, submit_race  # noqa: E402
+from transformer.jobs.race_runs import distance_accuracies, race_runs, submit_race  # noqa: E402
 from transformer.measures.film_steps import film_steps  # noqa: E402
 from transformer.text.corpus import read_pairs  # noqa: E402
 from transformer.text.tasks import TASKS  # noqa: E402
@@ -96,7 +96,7 @@ def run_race(name: str) -> Path:
         runs = race_runs(jobs, race_id)
         if any(run.info.status != "finished" for run in runs):
             sys.exit(f"{name}: {', '.join(run.info.status for run in runs)}")
-        return shipped_race.write_race(RUNS.parent, name, accuracy_by_distance(jobs, runs))
+        return shipped_race.write_race(RUNS.parent, name, distance_accuracies(jobs, runs))
 
 
 def main() -> None:

@@ -19,7 +19,7 @@ from transformer.jobs import races as there
 from transformer.jobs.jobs import TRAINER
 from transformer.jobs.race_runs import (
     COLUMNS,
-    accuracy_by_distance,
+    distance_accuracies,
     race_runs,
     standings,
     submit_race,
@@ -90,7 +90,7 @@ def test_a_race_of_layers_is_trained_by_real_workers(make_jobs: MakeJobs, small:
     for run in race_runs(jobs, race_id):
         wait_until(jobs, run.info.name, "finished")
     runs = race_runs(jobs, race_id)
-    table = accuracy_by_distance(jobs, runs)
+    table = distance_accuracies(jobs, runs)
     assert tuple(table.columns) == COLUMNS
     assert table.groupby("entry")["distance"].apply(list).to_dict() == {
         entry: [2, 3, 4, 6, 8, 12] for entry in small.entries
@@ -129,13 +129,13 @@ def test_runs_without_state_or_with_a_corrupt_config_are_left_out(
     jobs = make_idle_jobs()
     race_id = submit_race(jobs, "layers", "ann", (1,))
     runs = race_runs(jobs, race_id)
-    assert accuracy_by_distance(jobs, runs).empty
+    assert distance_accuracies(jobs, runs).empty
     evaluation = {"step": 0, "valid_loss": 2.0, "sequence_accuracy": 0.0, "by_distance": {"3": 0.5}}
     for run in runs[:2]:
         jobs.folder(run.info.name).metrics_path.write_text(json.dumps(evaluation) + "\n")
-    table = accuracy_by_distance(jobs, runs)
+    table = distance_accuracies(jobs, runs)
     assert table["entry"].tolist() == ["self-attention", "recurrent"]
     assert table["accuracy"].tolist() == [0.5, 0.5]
     folder = jobs.folder(runs[0].info.name)
     write_json(folder.path / "config.json", {**folder.config().to_dict(), "layer": "?"})
-    assert accuracy_by_distance(jobs, runs)["entry"].tolist() == ["recurrent"]
+    assert distance_accuracies(jobs, runs)["entry"].tolist() == ["recurrent"]

@@ -168,7 +168,7 @@ def standings(jobs: Jobs, runs: Iterable[RaceRun]) -> tuple[pd.DataFrame, list[V
     return table, [verdict(table, claim, race.measure) for claim in race.claims]
 
 
-def accuracy_by_distance(jobs: Jobs, runs: Iterable[RaceRun]) -> pd.DataFrame:
+def distance_accuracies(jobs: Jobs, runs: Iterable[RaceRun]) -> pd.DataFrame:
     """Return the last evaluation of every run, one row per distance; empty before the first one.
 
     Columns: "entry", "seed", "step" of the evaluation; "distance", positions from a letter to its

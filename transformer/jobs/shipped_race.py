@@ -30,7 +30,7 @@ class ShippedRace:
 
     Attributes:
         measured_at: time of the race, in seconds since 1970.
-        table: as returned by `race_runs.accuracy_by_distance`.
+        table: as returned by `race_runs.distance_accuracies`.
     """
 
     measured_at: float

@@ -15,9 +15,9 @@ from transformer.jobs import Jobs, RunInfo
 from transformer.jobs.race_runs import (
     Floats,
     RaceRun,
-    accuracy_by_distance,
     cancel_race,
     delete_race,
+    distance_accuracies,
     race_runs,
     standings,
     track,
@@ -273,7 +273,7 @@ def _steps(row: pd.Series) -> str:
 def show_distances(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
     """Draw figure, table and download of the latest evaluation of every run."""
     st.header("Accuracy by distance")
-    table = accuracy_by_distance(jobs, runs)
+    table = distance_accuracies(jobs, runs)
     if table.empty:
         st.caption("Results appear after the first run’s first evaluation.")
         return
@@ -282,7 +282,7 @@ def show_distances(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
 
 
 def draw_distances(table: pd.DataFrame, entries: Sequence[str]) -> None:
-    """Draw the figure of a table of `race_runs.accuracy_by_distance`."""
+    """Draw the figure of a table of `race_runs.distance_accuracies`."""
     rows_by_entry = {entry: table[table["entry"] == entry] for entry in entries}
     curves = {
         entry: [
