@@ -1,4 +1,4 @@
-"""The explorer as a file in a browser, and helpers to read it."""
+"""Helpers to open the explorer as a file in a browser, and to read its picture, table and files."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from transformer.figures.views import page as view_page
 
 Numbers = npt.NDArray[np.float64]
 
-# Pixels are read from a copy of the canvas: reading the original would change how it is drawn.
-_COPY = """
+# Read pixels from a copy, as reading from a canvas changes how the browser draws it.
+_COPY_CANVAS = """
   const canvas = document.querySelector(".hu-view .hu-canvas");
   const ratio = canvas.width / canvas.clientWidth;
   const copy = new OffscreenCanvas(canvas.width, canvas.height);
@@ -27,12 +27,12 @@ PNG, SVG, CSV = "Image (PNG)", "Vector image (SVG)", "Table (CSV)"
 TGT = ["<s>", "▁r", "ows", "▁r", "."]
 SRC = [*HOSTILE, "</s>"]
 TRACE = fake_trace(SRC, TGT, source="Élan & <b>x</b>: say, it's so!")
-WRITTEN = [*TGT[1:], "</s>"]
+PREDICTED = [*TGT[1:], "</s>"]
 
 
 def open_explorer(page: Page, folder: Path, *traces: FakeTrace, **state: Any) -> Page:
-    """Open a file with this explorer, by default in the heatmap view with all options and exact
-    names."""
+    """Open the explorer of one or two traces, by default the heatmap with all options and with
+    tokens instead of words."""
     names = "AB" if len(traces) > 1 else " "
     sides = [ExplorerData(trace, name.strip()) for trace, name in zip(traces, names, strict=False)]
     html = explorer_page(
@@ -45,8 +45,8 @@ def open_explorer(page: Page, folder: Path, *traces: FakeTrace, **state: Any) ->
 
 def open_html(page: Page, folder: Path, html: str) -> Page:
     """Open this HTML as a file."""
-    (folder / "shown.html").write_text(html, encoding="utf-8")
-    page.goto((folder / "shown.html").as_uri())
+    (folder / "page.html").write_text(html, encoding="utf-8")
+    page.goto((folder / "page.html").as_uri())
     return page
 
 
@@ -58,19 +58,19 @@ def bounding_box(element: Locator) -> FloatRect:
 
 
 def table(page: Page) -> tuple[list[str], list[list[str]]]:
-    """Return head and rows of the table below the view."""
+    """Return the header and the rows of the table below the view."""
     page.locator(".hu-data-table").evaluate("(node) => { node.open = true; }")
     page.locator(".hu-data-table table").wait_for()
-    heads, *rows = page.locator(".hu-data-table table").evaluate(
+    header, *rows = page.locator(".hu-data-table table").evaluate(
         "(node) => [...node.rows].map((row) => [...row.cells].map((cell) => cell.textContent))"
     )
-    return heads, rows
+    return header, rows
 
 
 def weights(page: Page) -> Numbers:
     """Return the displayed weights; masked ones are NaN."""
-    heads, rows = table(page)
-    start = 2 if "writes" in heads else 1
+    header, rows = table(page)
+    start = 2 if "writes" in header else 1
     values: Numbers = np.array(
         [[np.nan if text == "masked" else float(text) for text in row[start:]] for row in rows]
     )
@@ -78,9 +78,9 @@ def weights(page: Page) -> Numbers:
 
 
 def pinned_frame(page: Page) -> tuple[float, float, float, float]:
-    """Return left, top, width and height of the cell in the pinned cell's frame."""
+    """Return left, top, width and height of the pinned cell, inside its frame, in CSS pixels."""
     left, top, right, bottom = page.evaluate(
-        f"""() => {{{_COPY}
+        f"""() => {{{_COPY_CANVAS}
           const {{ data }} = pen.getImageData(0, 0, copy.width, copy.height);
           let [left, top, right, bottom] = [Infinity, Infinity, -1, -1];
           for (let i = 0; i < data.length; i += 4) {{
@@ -89,7 +89,7 @@ def pinned_frame(page: Page) -> tuple[float, float, float, float]:
             [left, top] = [Math.min(left, x), Math.min(top, y)];
             [right, bottom] = [Math.max(right, x), Math.max(bottom, y)];
           }}
-          return [left, top, right, bottom].map((at) => at / ratio);
+          return [left, top, right, bottom].map((value) => value / ratio);
         }}"""
     )
     return left, top, right - left, bottom - top
@@ -99,8 +99,8 @@ def pixels(page: Page, points: list[tuple[float, float]]) -> Numbers:
     """Return red, green, blue and opacity at these points of the picture."""
     values: Numbers = np.array(
         page.evaluate(
-            f"""(spots) => {{{_COPY}
-              return spots.map(([x, y]) => [...pen.getImageData(x * ratio, y * ratio, 1, 1).data]);
+            f"""(points) => {{{_COPY_CANVAS}
+              return points.map(([x, y]) => [...pen.getImageData(x * ratio, y * ratio, 1, 1).data]);
             }}""",
             points,
         )
@@ -130,7 +130,7 @@ def download(page: Page, button: str, folder: Path) -> tuple[str, Path]:
     page.get_by_role("button", name="Export").click()
     with page.expect_download() as download:
         page.get_by_role("button", name=button).click()
-    path = folder / f"taken{Path(download.value.suggested_filename).suffix}"
+    path = folder / f"download{Path(download.value.suggested_filename).suffix}"
     download.value.save_as(path)
     return download.value.suggested_filename, path
 
@@ -149,8 +149,7 @@ def tooltip_value(page: Page) -> str:
 
 
 def cell_centres(page: Page, rows: int, columns: int) -> list[tuple[float, float]]:
-    """Return the centres of all cells, row by row, from the frames of the first and the last
-    cell."""
+    """Return the centres of all cells, row by row; measured at the first and the last cell."""
     page.locator(".hu-canvas").focus()
     page.keyboard.press("Escape")
     page.keyboard.press("ArrowDown")

@@ -1,4 +1,4 @@
-"""The Heads view of a random trace, and helpers to point at it and to read it."""
+"""Helpers for the Heads view of a random trace: point at tokens, and read the readout."""
 
 from __future__ import annotations
 
@@ -14,15 +14,17 @@ from transformer.figures.explorer_sides import TraceLike
 SRC = ["▁the", "▁ho", "use", "▁is", "▁the", "▁best", "</s>"]
 TGT = ["<s>", "▁la", "▁mai", "son", "▁est", "▁la"]
 TRACE = fake_trace(SRC, TGT)
-EXACT = 1.01e-4  # four digits are shown
+TOLERANCE = 1.01e-4  # the readout has four digits
 
 
 def open_heads_view(page: Page, folder: Path, trace: TraceLike = TRACE, **start: int | str) -> Page:
-    begin = {"view": "heads", "kind": "cross", "layer": 1, "head": 2, "more": 1, "exact": 1}
-    html = explorer_page([ExplorerData(trace)], {**begin, **start})
-    exposed = html.replace("const view = explorerView", "const view = window.view = explorerView")
-    assert exposed != html
-    open_html(page, folder, exposed)
+    default_state = {"view": "heads", "kind": "cross", "layer": 1, "head": 2, "more": 1, "exact": 1}
+    html = explorer_page([ExplorerData(trace)], {**default_state, **start})
+    html_with_global = html.replace(
+        "const view = explorerView", "const view = window.view = explorerView"
+    )
+    assert html_with_global != html
+    open_html(page, folder, html_with_global)
     page.locator(".hu-heads").wait_for()
     return page
 
@@ -32,13 +34,16 @@ def state(page: Page, name: str) -> int | str:
     return values
 
 
-def point(page: Page, side: str, index: int, *, max_steps: int = 7, click: bool = False) -> None:
-    """Move the pointer to a token. Labels are 13 pixels high, or 11 if there are many."""
+def point(page: Page, side: str, index: int, *, n_rows: int = 7, click: bool = False) -> None:
+    """Move the pointer to a token of a column with `n_rows` labels, or click it.
+
+    Labels are 13 pixels high, or 11 from 35 labels on.
+    """
     canvas = page.locator(".hu-canvas")
     width, height = canvas.evaluate("(node) => [node.clientWidth, node.clientHeight]")
-    size = 13 if max_steps < 35 else 11
-    step = (height - size - 20) / max_steps
-    x, y = (20 if side == "q" else width - 20), size + 14 + (index + 0.5) * step
+    size = 13 if n_rows < 35 else 11
+    row_height = (height - size - 20) / n_rows
+    x, y = (20 if side == "q" else width - 20), size + 14 + (index + 0.5) * row_height
     (canvas.click if click else canvas.hover)(position={"x": x, "y": y})
 
 
@@ -46,7 +51,7 @@ def option(page: Page, name: str) -> Locator:
     return page.get_by_role("combobox", name=name)
 
 
-def quantities(page: Page) -> list[float]:
+def readout_weights(page: Page) -> list[float]:
     """Return the weights that a screen reader announces."""
     return [float(text) for text in page.locator(".hu-reading .hu-amount-value").all_inner_texts()]
 

@@ -24,7 +24,7 @@ class ClassPages(NamedTuple):
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Start a server with its own teacher token and the lessons' model."""
+    """Return the address of a server with its own teacher token and the bundled models."""
     folder = tmp_path_factory.mktemp("class")
     limits = folder / "limits.toml"
     limits.write_text(f'teacher_token = "{TEACHER_TOKEN}"\n')
@@ -35,7 +35,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def classroom(address: str, new_page: NewPage) -> Iterator[ClassPages]:
-    """Open a class with Ann, on a phone, and Bob, who gave no name."""
+    """Open a class with two students: Ann, on a phone, and Bob, who has entered no name."""
     teacher, ann, bob = new_page(), new_page(390, "dark"), new_page()
     teacher.goto(f"{address}/class")
     open_expander(teacher, "For teachers: open a class")
@@ -57,7 +57,7 @@ def classroom(address: str, new_page: NewPage) -> Iterator[ClassPages]:
     teacher.get_by_role("link", name="Class", exact=True).first.click()
     teacher.get_by_role("button", name="End the class …").click()
     teacher.get_by_role("button", name="End the class", exact=True).click()
-    for page in (ann, bob):  # pushed, without a request
+    for page in (ann, bob):  # the server tells them, without a click
         expect(page.get_by_text("The class has ended")).to_be_visible()
         expect(page.locator(".hu-class-status")).to_have_count(0)
 
@@ -108,7 +108,7 @@ def test_pages_and_heads_are_followed_until_a_student_opens_another_page(
     expect(bob.get_by_role("heading", level=1)).to_have_text("Inside")
     expect(bob.locator(".hu-class-status")).to_have_text("Following Ms Curie")
 
-    ann.reload()  # a closed laptop or a lost network: back in the class's current view
+    ann.reload()  # as after a lost connection: Ann follows the class again
     expect(ann.get_by_role("heading", level=1)).to_have_text("Inside")
     teacher.get_by_role("button", name="Stop leading").click()
     for page in (ann, bob):
@@ -120,7 +120,7 @@ def test_pages_and_heads_are_followed_until_a_student_opens_another_page(
     expect(ann.get_by_role("heading", level=1)).to_have_text("Translate")
 
 
-def test_selecting_a_head_stops_following_too(classroom: ClassPages) -> None:
+def test_a_student_who_selects_a_head_stops_following(classroom: ClassPages) -> None:
     teacher, ann, bob = classroom
     follow_link(teacher, "Attention")
     for page in (teacher, ann, bob):
@@ -170,10 +170,10 @@ def test_the_teacher_sees_training_runs_and_stops_them(classroom: ClassPages) ->
     teacher, _, bob = classroom
     teacher.get_by_role("button", name="Stop leading").click()
     follow_link(bob, "Train")
-    bob.locator(".st-key-train-addition button").click()  # the run that takes longest
+    bob.locator(".st-key-train-addition button").click()  # the example run that takes longest
     bob.wait_for_url(re.compile(r"run="))
     card = teacher.locator(".hu-wall-card", has_text="Student 2")
-    expect(card).to_contain_text("Add two numbers")  # without a click
+    expect(card).to_contain_text("Add two numbers")  # appears without a click
     expect(card.locator("canvas")).to_be_visible()
     expect(card).to_contain_text(re.compile("step .* loss"))
     card.click()
@@ -233,12 +233,12 @@ def test_a_question_before_and_after_with_two_teachers_and_a_projector(
     assert "screen=1" in projector.url
     with teacher.expect_download() as download:
         teacher.get_by_role("link", name="Anonymous answers (.csv)").click()
-    lines = download.value.path().read_text(encoding="utf-8-sig").splitlines()
-    assert sorted(line.rpartition("?,")[2] for line in lines[1:]) == ["1,1,1,1,1", "1,2,1,0,1"]
+    rows = download.value.path().read_text(encoding="utf-8-sig").splitlines()
+    assert sorted(row.rpartition("?,")[2] for row in rows[1:]) == ["1,1,1,1,1", "1,2,1,0,1"]
 
 
 def second_teacher(teacher: Page, page: Page, address: str) -> Page:
-    """Give the teaching code to a colleague, who joins with it."""
+    """Let a colleague join with the teaching code; return the colleague's page."""
     teacher.get_by_role("button", name="Second teacher …").click()
     code = teacher.get_by_test_id("stCode").first.inner_text()
     teacher.keyboard.press("Escape")

@@ -1,4 +1,4 @@
-"""Special cases of comparisons: words, fewer layers, one trace only, any text, long sentences."""
+"""Special cases of comparisons: words, fewer layers, a single trace, any text, long sentences."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_model_with_fewer_layers_shows_its_last_layer(page: Page, tmp_path: Pa
     expect(page.locator(".hu-main > .hu-note")).to_be_hidden()
 
 
-def test_with_one_side_there_is_nothing_to_compare(page: Page, tmp_path: Path) -> None:
+def test_with_one_trace_there_is_nothing_to_compare(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, A, view="compare")
     expect(page.locator(".hu-compare")).to_contain_text("Choose something to compare with above")
     parts = page.locator(":is(.hu-compare canvas, .hu-option, .hu-data-table):visible")
@@ -87,7 +87,7 @@ def test_with_one_side_there_is_nothing_to_compare(page: Page, tmp_path: Path) -
     expect(page.locator(".hu-title")).to_have_text("Layer 0, head 0")
 
 
-def test_a_kind_of_attention_that_b_lacks(page: Page, tmp_path: Path) -> None:
+def test_a_kind_of_attention_that_b_lacks_is_reported(page: Page, tmp_path: Path) -> None:
     second = fake_trace(SRC_B, TGT_B, kinds=["cross"])
     open_explorer(page, tmp_path, A, second, view="compare", kind="decoder")
     expect(page.locator(".hu-compare")).to_contain_text("B has no weights of this kind")
@@ -106,9 +106,9 @@ def test_any_token_is_shown_as_plain_text(new_page: NewPage, tmp_path: Path, wid
     assert page.locator(".hu-compare :is(script, b)").count() == 0
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     boxes = [canvas(page, index).bounding_box() for index in range(3)]
-    lefts = [box["x"] for box in boxes if box]
-    assert (len(set(lefts)) == 1) == (width == 390)
-    assert lefts == sorted(lefts)
+    left_edges = [box["x"] for box in boxes if box]
+    assert (len(set(left_edges)) == 1) == (width == 390)
+    assert left_edges == sorted(left_edges)
 
 
 def test_the_three_pictures_can_be_exported(page: Page, tmp_path: Path) -> None:

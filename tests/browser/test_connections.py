@@ -43,8 +43,9 @@ def test_the_slider_shows_each_step_with_its_edges(page: Page, tmp_path: Path) -
     expect(page.locator(".hu-step")).to_have_text("Step 64")
     expect(page.locator("path.hu-edge")).to_have_count(2)
     at_end = widths(page)
-    assert at_end[1] == pytest.approx(2 * at_end[0])  # as the effects
-    expect(page.locator("path.hu-edge[stroke-dasharray]")).to_have_count(1)  # the harmful one
+    assert at_end[1] == pytest.approx(2 * at_end[0])  # in proportion to the effects
+    # The edge with a negative effect is dashed.
+    expect(page.locator("path.hu-edge[stroke-dasharray]")).to_have_count(1)
     expect(page.locator(".hu-caption")).to_contain_text(
         "source embedding → cross-attention layer 2, head 1 (value), effect 1 nats."
     )

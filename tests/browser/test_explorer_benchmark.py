@@ -1,4 +1,4 @@
-"""`benchmarks.explorer` without BertViz' scripts: one sentence, and our own figures."""
+"""`benchmarks.explorer` without BertViz' scripts: it says so and measures the explorer alone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchmarks.browser import ROOT
 UNREACHABLE = "https://127.0.0.1:1/d3.min.js"
 PAGE = f'<script>require.config({{paths: {{d3: "{UNREACHABLE}"}}}})</script>'
 # Playwright's synchronous API needs a process without an event loop.
-RUN = f"""
+PROGRAM = f"""
 import argparse
 from pathlib import Path
 from types import SimpleNamespace
@@ -30,12 +30,16 @@ explorer.main(argparse.Namespace(checkpoint=checkpoint, scripts=None, rounds=1))
 @pytest.mark.browser
 def test_without_a_network_the_explorer_is_measured_alone() -> None:
     process = subprocess.run(
-        [sys.executable, "-c", RUN], cwd=ROOT, capture_output=True, encoding="utf-8", timeout=600
+        [sys.executable, "-c", PROGRAM],
+        cwd=ROOT,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=600,
     )
     assert process.returncode == 0, process.stderr
-    first, *lines = process.stdout.splitlines()
-    assert first.startswith(f"BertViz is not measured: {UNREACHABLE} cannot be loaded (")
-    assert first.endswith("; --scripts FOLDER measures without a network.")
+    message, *lines = process.stdout.splitlines()
+    assert message.startswith(f"BertViz is not measured: {UNREACHABLE} cannot be loaded (")
+    assert message.endswith("; --scripts FOLDER measures without a network.")
     assert "Traceback" not in process.stderr
     (model_view,) = [line.split() for line in lines if line.split()[:1] == ["16"] and "—" in line]
     assert float(model_view[1]) > 0.1  # megabytes

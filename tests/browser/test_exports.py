@@ -1,4 +1,4 @@
-"""Exports, the table below the view, the help sheet and the keys."""
+"""Exports of every view as PNG, SVG and CSV files, and the Export menu."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ def test_a_png_has_three_times_the_resolution_and_the_screens_background(
     background = {"light": (255, 255, 255), "dark": (18, 22, 28)}[scheme]
     assert tuple(values[1, 1]) == background
     # It contains every colour of the cells.
-    codes = np.unique(values @ [65536, 256, 1])
-    colours = np.stack([codes >> 16, codes >> 8 & 255, codes & 255], axis=1)
+    rgb_codes = np.unique(values @ [65536, 256, 1])
+    colours = np.stack([rgb_codes >> 16, rgb_codes >> 8 & 255, rgb_codes & 255], axis=1)
     levels = np.rint(255 * np.sqrt(TRACE.weights("cross", 1)[2])).astype(int).ravel()
     for expected in colour_scale(page)[levels, :3]:
         assert np.abs(expected - colours).max(axis=1).min() <= 4
-    assert (values[:150] != background).any(axis=(1, 2)).any()  # the title
+    assert (values[:150] != background).any(axis=(1, 2)).any()  # the title is above the picture
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -103,23 +103,23 @@ def test_an_svg_looks_like_the_png(page: Page, tmp_path: Path) -> None:
         pictures.append(base64.b64encode(path.read_bytes()).decode())
     images = page.evaluate(
         """async ([png, svg]) => {
-          const found = [];
+          const pictures = [];
           for (const url of [`data:image/png;base64,${png}`, `data:image/svg+xml;base64,${svg}`]) {
             const image = new Image();
             image.src = url;
             await image.decode();
             const canvas = el("canvas", { width: 600, height: 560 });
             canvas.getContext("2d").drawImage(image, 0, 0, 600, 560);
-            found.push(canvas.toDataURL());
+            pictures.push(canvas.toDataURL());
           }
-          return found;
+          return pictures;
         }""",
         pictures,
     )
     png, svg = map(picture, images)
     assert png.std() > 30
     assert np.abs(png - svg).mean() < 2
-    # No patch of a letter's size is in only one of them.
+    # Nothing as large as a letter is in only one of the two pictures.
     patches = np.abs(png - svg).mean(axis=2).reshape(56, 10, 60, 10).mean(axis=(1, 3))
     assert patches.max() < 40
 
@@ -162,8 +162,8 @@ def test_svg_drawing_matches_canvas_drawing(page: Page, tmp_path: Path) -> None:
     images = page.evaluate(
         """async () => {
           const [wide, high] = [400, 220];
-          const make = () => el("canvas", { width: wide, height: high }).getContext("2d");
-          const canvas = make();
+          const newPen = () => el("canvas", { width: wide, height: high }).getContext("2d");
+          const canvas = newPen();
           canvas.fillStyle = "#ffffff";
           canvas.fillRect(0, 0, wide, high);
           paint(canvas);
@@ -172,9 +172,9 @@ def test_svg_drawing_matches_canvas_drawing(page: Page, tmp_path: Path) -> None:
           const image = new Image();
           image.src = `data:image/svg+xml,${encodeURIComponent(pen.text())}`;
           await image.decode();
-          const other = make();
-          other.drawImage(image, 0, 0);
-          return [canvas, other].map((one) => one.canvas.toDataURL());
+          const drawn = newPen();
+          drawn.drawImage(image, 0, 0);
+          return [canvas, drawn].map((pen) => pen.canvas.toDataURL());
         }"""
     )
     canvas, svg = map(picture, images)
@@ -186,7 +186,7 @@ def test_svg_drawing_matches_canvas_drawing(page: Page, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "read"),
+    ("text", "expected"),
     [
         ("</text><script>alert(1)</script>&\"'", "</text><script>alert(1)</script>&\"'"),
         ("  two  spaces ", "  two  spaces "),
@@ -195,13 +195,15 @@ def test_svg_drawing_matches_canvas_drawing(page: Page, tmp_path: Path) -> None:
         ("👩🏽‍🚀\tمرحبا e\u0301", "👩🏽‍🚀\tمرحبا e\u0301"),
     ],
 )
-def test_any_token_gives_well_formed_xml(page: Page, tmp_path: Path, text: str, read: str) -> None:
+def test_any_token_gives_well_formed_xml(
+    page: Page, tmp_path: Path, text: str, expected: str
+) -> None:
     open_script(
         page,
         tmp_path,
         'import { svgPen } from "./svg-pen.js";\nObject.assign(window, { svgPen });',
     )
-    # As codes: a lone surrogate would be lost otherwise.
+    # Send the text as UTF-16 codes, as a lone surrogate would be lost in a string.
     svg = page.evaluate(
         """(codes) => {
           const text = String.fromCharCode(...codes);
@@ -213,21 +215,21 @@ def test_any_token_gives_well_formed_xml(page: Page, tmp_path: Path, text: str, 
         np.frombuffer(text.encode("utf-16-le", "surrogatepass"), "<u2").tolist(),
     )
     title, description, _, label = ElementTree.fromstring(svg)
-    assert (title.text, description.text, label.text) == (read, read, read)
+    assert (title.text, description.text, label.text) == (expected, expected, expected)
     assert label.get("x") == "1.235"
     assert label.get("font-size") == "10px"
 
 
-def test_a_csv_has_the_table_for_every_spreadsheet(page: Page, tmp_path: Path) -> None:
+def test_a_csv_has_the_table_in_the_encoding_of_spreadsheets(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, TRACE, layer=2, head=1)
     name, path = download(page, CSV, tmp_path)
     assert name.endswith("-cross-L2-H1.csv")
     data = path.read_bytes()
     assert data.startswith(b"\xef\xbb\xbf")
     assert data.count(b"\r\n") == 6
-    heads, *rows = csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""))
-    assert (heads, rows) == table(page)
-    assert heads == ["attends from", "writes", *(f"{i} {text}" for i, text in enumerate(SRC))]
+    header, *rows = csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""))
+    assert (header, rows) == table(page)
+    assert header == ["attends from", "writes", *(f"{i} {text}" for i, text in enumerate(SRC))]
     assert [row[:2] for row in rows][:2] == [["0 <s>", "▁r"], ["1 ▁r", "ows"]]
     values = np.array([row[2:] for row in rows], float)
     np.testing.assert_allclose(values, TRACE.weights("cross", 2)[1], atol=6e-5)
@@ -261,7 +263,7 @@ def test_the_menu_works_with_the_keyboard_and_closes_cleanly(page: Page, tmp_pat
     expect(page.locator(".hu-tabs [aria-selected=true]")).to_be_focused()
 
 
-def test_views_without_a_picture_offer_none(page: Page, tmp_path: Path) -> None:
+def test_a_view_without_a_picture_disables_its_export(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, fake_trace(["</s>"], ["<s>", "a"]), special="hidden")
     page.get_by_role("button", name="Export").click()
     for button in (PNG, SVG):
@@ -280,7 +282,7 @@ def test_every_view_can_be_exported_and_has_a_table(page: Page, tmp_path: Path) 
     assert names == list(EXPLORER)
     for number, name in enumerate(names):
         tabs.nth(number).click()
-        heads, rows = table(page)
+        header, rows = table(page)
         _, path = download(page, SVG, tmp_path)
         description = ElementTree.parse(path).findtext("{http://www.w3.org/2000/svg}desc") or ""
         assert ("Another one." in description) == (name == "compare")
@@ -289,6 +291,6 @@ def test_every_view_can_be_exported_and_has_a_table(page: Page, tmp_path: Path) 
             assert len(set(image.convert("L").resize((300, 300)).tobytes())) > 5, name
         _, path = download(page, CSV, tmp_path)
         lines = list(csv.reader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline="")))
-        assert [len(line) for line in lines] == [len(heads)] * (len(rows) + 1), name
+        assert [len(line) for line in lines] == [len(header)] * (len(rows) + 1), name
         page.locator(".hu-data-table summary").click()
         expect(page.locator(".hu-data-table table")).to_have_count(0)

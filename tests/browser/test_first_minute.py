@@ -57,9 +57,8 @@ def test_a_newcomers_first_minute(bundled_app: str, page: Page, en_fr: Translato
     expect(page.get_by_label("English")).to_have_value(TEXT)
     wait_for_script_run(page)
     assert not re.search(JARGON, visible_text(page), re.I)
-    page.locator(".hu-pinwords").get_by_role(
-        "button", name="umbrella", exact=True
-    ).click()  # second click
+    word = page.locator(".hu-pinwords").get_by_role("button", name="umbrella", exact=True)
+    word.click()  # second click
     strongest = page.locator(".hu-clearest button").first
     expect(strongest).to_be_visible()
     _, layer, head = strongest_head(en_fr)

@@ -13,7 +13,7 @@ from transformer.ui.shell.registry import PAGES
 
 pytestmark = pytest.mark.browser
 IN_NAVIGATION = [entry.title for entry in PAGES.values() if entry.in_navigation]
-LARGE = "20.8px"
+LARGE_FONT_SIZE = "20.8px"
 MENU = "[data-testid=stMainMenu], [data-testid=stMainMenuButton]"
 
 
@@ -38,8 +38,10 @@ def test_a_phone_shows_the_links_to_all_pages(app: str, new_page: NewPage, page_
     for name, box in zip(IN_NAVIGATION, boxes, strict=True):
         assert box, name
         assert 0 <= box["x"] <= 390 - box["width"], name
-        separate = box["x"] + box["width"] <= menu["x"] or box["y"] >= menu["y"] + menu["height"]
-        assert separate, f"Streamlit's menu covers {name}"
+        is_uncovered = (
+            box["x"] + box["width"] <= menu["x"] or box["y"] >= menu["y"] + menu["height"]
+        )
+        assert is_uncovered, f"Streamlit's menu covers {name}"
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
@@ -47,10 +49,10 @@ def test_a_phone_shows_the_links_to_all_pages(app: str, new_page: NewPage, page_
 def test_the_larger_size_is_kept_when_an_address_is_opened(app: str, new_page: NewPage) -> None:
     page = open_page(new_page(1400, alone=True), f"{app}/translate")
     page.get_by_role("button", name="Larger").click()
-    expect(page.locator("html")).to_have_css("font-size", LARGE)
+    expect(page.locator("html")).to_have_css("font-size", LARGE_FONT_SIZE)
     wait_for_script_run(page)
     open_page(page, f"{app}/attention?layer=1&head=1")
-    expect(page.locator("html")).to_have_css("font-size", LARGE)
+    expect(page.locator("html")).to_have_css("font-size", LARGE_FONT_SIZE)
     page.get_by_role("button", name="Larger").click()
     expect(page.locator("html")).to_have_css("font-size", "16px")
     wait_for_script_run(page)
@@ -61,7 +63,7 @@ def test_the_larger_size_is_kept_when_an_address_is_opened(app: str, new_page: N
 def test_the_larger_size_does_not_cut_the_models_name(bundled_app: str, new_page: NewPage) -> None:
     page = open_page(new_page(1400, alone=True), f"{bundled_app}/translate?model=en-fr")
     page.get_by_role("button", name="Larger").click()
-    expect(page.locator("html")).to_have_css("font-size", LARGE)
+    expect(page.locator("html")).to_have_css("font-size", LARGE_FONT_SIZE)
     wait_for_script_run(page)
     name = page.locator(".st-key-navigation-bar .stSelectbox input")
     expect(name).to_have_value(re.compile("en-fr"))
@@ -76,11 +78,11 @@ def test_a_wide_screen_is_used(app: str, new_page: NewPage) -> None:
 
 def test_the_skip_link_skips_the_navigation(app: str, page: Page) -> None:
     open_page(page, f"{app}/glossary")
-    page.get_by_role("button", name="Share").wait_for()  # whose script moves the focus
+    page.get_by_role("button", name="Share").wait_for()  # its script moves the focus when it loads
     page.keyboard.press("Tab")
-    skip = page.get_by_test_id("stSkipToContent")
-    expect(skip).to_be_focused()
-    expect(skip).to_have_css("background-color", "rgb(0, 101, 158)")
+    skip_link = page.get_by_test_id("stSkipToContent")
+    expect(skip_link).to_be_focused()
+    expect(skip_link).to_have_css("background-color", "rgb(0, 101, 158)")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_be_focused()
     page.keyboard.press("Tab")
@@ -89,9 +91,10 @@ def test_the_skip_link_skips_the_navigation(app: str, page: Page) -> None:
 
 def test_a_page_opened_by_its_address_has_no_failed_requests(app: str, new_page: NewPage) -> None:
     page = new_page()
-    failed: list[str] = []
+    failed_urls: list[str] = []
     page.on(
-        "response", lambda response: failed.append(response.url) if response.status >= 400 else None
+        "response",
+        lambda response: failed_urls.append(response.url) if response.status >= 400 else None,
     )
     open_page(page, f"{app}/attention")
-    assert not failed
+    assert not failed_urls

@@ -9,15 +9,15 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.heads_page import (
-    EXACT,
     SRC,
     TGT,
+    TOLERANCE,
     TRACE,
     check_readout,
     open_heads_view,
     option,
     point,
-    quantities,
+    readout_weights,
     state,
 )
 from tests.figures.fake_traces import HOSTILE, fake_trace
@@ -33,12 +33,12 @@ def test_hovering_over_a_token_shows_its_weights_in_both_directions(heads: Page)
         token = [*TGT[1:], "</s>"][row]
         order = np.argsort(-weights[row])[:3]
         check_readout(heads, f"{TGT[row]} → {token} attends most to", SRC[order[0]])
-        assert quantities(heads) == pytest.approx(weights[row, order], abs=EXACT)
+        assert readout_weights(heads) == pytest.approx(weights[row, order], abs=TOLERANCE)
     for column in (0, 6):
         point(heads, "k", column)
         order = np.argsort(-weights[:, column])[:3]
         check_readout(heads, f"{SRC[column]} gets most attention from", TGT[order[0]])
-        assert quantities(heads) == pytest.approx(weights[order, column], abs=EXACT)
+        assert readout_weights(heads) == pytest.approx(weights[order, column], abs=TOLERANCE)
     assert heads.locator(".hu-lines").evaluate("(node) => node.style.opacity") == "0.1"
     heads.mouse.move(0, 0)
     check_readout(heads, "Hover over a token")
@@ -55,12 +55,14 @@ def test_pinned_tokens_are_summed_for_every_head(heads: Page) -> None:
     assert state(heads, "tokens") == "q1,q4"
     weights = TRACE.weights("cross", 1)
     check_readout(heads, "(sum of 2) together attend most to")
-    assert quantities(heads)[0] == pytest.approx((weights[:, 1] + weights[:, 4]).max(), abs=EXACT)
+    assert readout_weights(heads)[0] == pytest.approx(
+        (weights[:, 1] + weights[:, 4]).max(), abs=TOLERANCE
+    )
     for column in (0, 4):  # the same token at different positions
         point(heads, "k", column)
         check_readout(heads, "▁la → ▁mai, ▁est → ▁la attend to ▁the, sum of 2: ", "L1·H3")
         expected = weights[:, 1, column] + weights[:, 4, column]
-        assert quantities(heads) == pytest.approx(expected, abs=2 * EXACT)
+        assert readout_weights(heads) == pytest.approx(expected, abs=2 * TOLERANCE)
     point(heads, "q", 4, click=True)
     assert state(heads, "tokens") == "q1"
     point(heads, "q", 1, click=True)
@@ -68,7 +70,9 @@ def test_pinned_tokens_are_summed_for_every_head(heads: Page) -> None:
     point(heads, "k", 5, click=True)
     assert state(heads, "tokens") == "k2,k5"
     point(heads, "q", 3)
-    assert quantities(heads) == pytest.approx(weights[:, 3, 2] + weights[:, 3, 5], abs=2 * EXACT)
+    assert readout_weights(heads) == pytest.approx(
+        weights[:, 3, 2] + weights[:, 3, 5], abs=2 * TOLERANCE
+    )
     heads.get_by_role("button", name="Unpin").click()
     assert state(heads, "tokens") == ""
     expect(heads.get_by_role("button", name="Unpin")).to_be_hidden()
@@ -89,10 +93,10 @@ def test_the_keyboard_selects_pins_and_unpins(heads: Page) -> None:
     heads.keyboard.press("Enter")
     assert state(heads, "tokens") == "q4"
     heads.keyboard.press("ArrowRight")
-    assert quantities(heads) == pytest.approx([weights[4, 4]], abs=EXACT)
+    assert readout_weights(heads) == pytest.approx([weights[4, 4]], abs=TOLERANCE)
     heads.keyboard.press("End")
     check_readout(heads, "attends to </s>")
-    assert quantities(heads) == pytest.approx([weights[4, 6]], abs=EXACT)
+    assert readout_weights(heads) == pytest.approx([weights[4, 6]], abs=TOLERANCE)
     heads.keyboard.press("ArrowLeft")
     heads.keyboard.press("Space")
     assert state(heads, "tokens") == "q4,q5"
@@ -116,15 +120,15 @@ def test_words_sum_their_tokens_and_pins_are_kept(heads: Page) -> None:
     from_word = weights[1:3].mean(axis=0)  # predicted by rows 1 and 2
     to_words = [from_word[0], from_word[1] + from_word[2], *from_word[3:]]
     for column, expected in enumerate(to_words):
-        point(heads, "k", column, max_steps=6)
-        assert quantities(heads) == pytest.approx([expected], abs=EXACT)
+        point(heads, "k", column, n_rows=6)
+        assert readout_weights(heads) == pytest.approx([expected], abs=TOLERANCE)
     check_readout(heads, "attends to end")
     option(heads, "Start and end").select_option("hidden")
     option(heads, "Rows").select_option("1")
-    point(heads, "k", 1, max_steps=5)
+    point(heads, "k", 1, n_rows=5)
     check_readout(heads, "maison attends to house")
     shares = np.array(to_words[:-1]) / sum(to_words[:-1])
-    assert quantities(heads) == pytest.approx([shares[1]], abs=EXACT)
+    assert readout_weights(heads) == pytest.approx([shares[1]], abs=TOLERANCE)
     tokens_button.click()
     check_readout(heads, "▁mai → son attends most to")
     assert state(heads, "tokens") == "q2"
@@ -132,12 +136,12 @@ def test_words_sum_their_tokens_and_pins_are_kept(heads: Page) -> None:
 
 def test_masked_positions_have_no_line(heads: Page) -> None:
     heads.get_by_role("button", name="Decoder self-attention").click()
-    point(heads, "q", 1, max_steps=6, click=True)
-    point(heads, "k", 1, max_steps=6)
-    assert len(quantities(heads)) == 1
-    point(heads, "k", 2, max_steps=6)
+    point(heads, "q", 1, n_rows=6, click=True)
+    point(heads, "k", 1, n_rows=6)
+    assert len(readout_weights(heads)) == 1
+    point(heads, "k", 2, n_rows=6)
     check_readout(heads, "masked: no attention to later tokens")
-    assert quantities(heads) == []
+    assert readout_weights(heads) == []
     heads.locator(".hu-canvas").press("Escape")
     heads.get_by_text("As a table").click()
     expect(heads.locator(".hu-data-table tbody tr")).to_have_count(6 * 7 // 2)
@@ -150,5 +154,5 @@ def test_tokens_are_plain_text_and_repeated_ones_are_distinct(page: Page, tmp_pa
         point(page, "q", row)
         expect(page.locator(".hu-reading strong")).to_have_text(token)
         max_weight = trace.weights("encoder", 1)[2, row].max()
-        assert quantities(page)[0] == pytest.approx(max_weight, abs=EXACT)
+        assert readout_weights(page)[0] == pytest.approx(max_weight, abs=TOLERANCE)
     assert page.locator(".hu script, .hu b").count() == 0

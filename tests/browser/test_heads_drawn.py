@@ -14,15 +14,15 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import download_text
 from tests.browser.heads_page import (
-    EXACT,
     SRC,
     TGT,
+    TOLERANCE,
     TRACE,
     check_readout,
     open_heads_view,
     option,
     point,
-    quantities,
+    readout_weights,
     state,
 )
 from tests.figures.fake_traces import HOSTILE, fake_trace
@@ -30,13 +30,13 @@ from tests.figures.fake_traces import HOSTILE, fake_trace
 pytestmark = pytest.mark.browser
 
 
-# Count the pixels of the unselected lines with exactly this colour, in each row of pixels.
-COUNT_PIXELS = """(ink) => {
+# Count the pixels of exactly this colour in each row of the picture of lines.
+COUNT_PIXELS = """(colour) => {
   const canvas = document.querySelector(".hu-lines");
   const copy = new OffscreenCanvas(canvas.width, canvas.height);
   const pen = copy.getContext("2d", { willReadFrequently: true });
   pen.drawImage(canvas, 0, 0);
-  const [r, g, b] = [1, 3, 5].map((at) => parseInt(ink.slice(at, at + 2), 16));
+  const [r, g, b] = [1, 3, 5].map((start) => parseInt(colour.slice(start, start + 2), 16));
   const { data } = pen.getImageData(0, 0, canvas.width, canvas.height);
   return Array.from({ length: canvas.height }, (_, y) => {
     let count = 0;
@@ -48,27 +48,31 @@ COUNT_PIXELS = """(ink) => {
 }"""
 
 
-def drawn_heads(page: Page) -> set[int]:
-    """Return which colours of heads are drawn."""
+def drawn_colours(page: Page) -> set[int]:
+    """Return the indices of the heads' colours that the picture contains."""
     series = page.evaluate("view.ctx.theme.series")
-    return {index for index, ink in enumerate(series) if sum(page.evaluate(COUNT_PIXELS, ink)) > 50}
+    return {
+        index
+        for index, colour in enumerate(series)
+        if sum(page.evaluate(COUNT_PIXELS, colour)) > 50
+    }
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_selected_heads_are_drawn_in_their_colours(
     new_page: NewPage, tmp_path: Path, scheme: str
 ) -> None:
-    # Every head attends to one token, each to another: lines of weight 1, which are opaque.
+    # Each head attends to a single token, its own: all lines have weight 1 and are opaque.
     one_hot = np.zeros((3, 4, 6, 7), np.float32)
     for head in range(4):
         one_hot[:, head, np.arange(6), head] = 1
     page = open_heads_view(new_page(scheme=scheme), tmp_path, fake_trace(SRC, TGT, cross=one_hot))
     chip = page.get_by_role("button", name="layer 1, head", exact=False)
     expect(chip).to_have_count(4)
-    assert drawn_heads(page) == {2}  # as its number
+    assert drawn_colours(page) == {2}  # the colour with the head's index
     chip.nth(0).click()
     assert state(page, "heads") == "1.2,1.0"
-    assert drawn_heads(page) == {0, 2}  # a head keeps its colour when another is added
+    assert drawn_colours(page) == {0, 2}  # a head keeps its colour when another is added
     stroke = page.evaluate("view.ctx.theme.series[0]")
     expect(chip.nth(0).locator("line")).to_have_attribute("stroke", stroke)
     option(page, "Heads of layer").select_option("2")
@@ -79,10 +83,11 @@ def test_selected_heads_are_drawn_in_their_colours(
     page.get_by_role("button", name="layer 2, head 3").click()
     assert state(page, "heads") == "1.2,1.0,2.3"
     expect(page.locator(".hu-title")).to_have_text("3 heads: L1·H2, L1·H0, L2·H3")
-    assert drawn_heads(page) == {0, 2, 3}
+    assert drawn_colours(page) == {0, 2, 3}
     page.get_by_role("button", name="layer 1, head 2").click()
     assert state(page, "heads") == "1.0,2.3"
-    page.get_by_role("radio", name="layer 0, head 1").click()  # in the grid: only this one
+    # A click in the grid selects only this head.
+    page.get_by_role("radio", name="layer 0, head 1").click()
     assert (state(page, "heads"), state(page, "layer"), state(page, "head")) == ("", 0, 1)
     expect(page.locator(".hu-title")).to_have_text("Layer 0, head 1")
 
@@ -99,7 +104,7 @@ def test_without_a_selected_head_the_view_says_what_to_do(heads: Page) -> None:
     assert state(heads, "heads") == ""
 
 
-def test_beyond_the_colours_lines_are_dashed(page: Page, tmp_path: Path) -> None:
+def test_heads_that_reuse_a_colour_have_dashed_lines(page: Page, tmp_path: Path) -> None:
     one_hot = np.zeros((1, 10, 6, 7), np.float32)
     one_hot[:, :, 1:5, 6] = 1e-3
     one_hot[0, 0, 0, 0] = one_hot[0, 8, 5, 5] = 1  # horizontal lines, at the top and further down
@@ -132,7 +137,7 @@ def test_the_export_equals_the_drawing(page: Page, tmp_path: Path) -> None:
         assert {(row["layer"], row["head"]) for row in head_rows} == {(str(layer), str(head))}
         weights = [float(row["weight"]) for row in head_rows]
         expected = trace.weights("encoder", layer)[head].ravel()
-        assert weights == pytest.approx(expected, abs=EXACT)
+        assert weights == pytest.approx(expected, abs=TOLERANCE)
     assert [row["key"].lstrip("'") for row in rows[:7]] == HOSTILE
     svg = download_text(page, "Vector image (SVG)")
     curves = re.findall(r'<path d="M[^"]*C[^"]*"[^>]*stroke="(#\w+)"', svg)
@@ -171,9 +176,11 @@ def test_a_long_sentence_draws_the_strongest_lines_and_lists_all(
     threshold = np.sort(weights[0, 1].ravel())[-4001]
     assert float(match[1]) == pytest.approx(threshold, rel=0.06)
     for row in (0, 120, n - 1):
-        point(page, "q", row, max_steps=n)
+        point(page, "q", row, n_rows=n)
         check_readout(page, f"▁w{row} attends most to", f"▁w{weights[0, 1, row].argmax()}")
-        assert quantities(page) == pytest.approx(np.sort(weights[0, 1, row])[:-4:-1], abs=EXACT)
+        assert readout_weights(page) == pytest.approx(
+            np.sort(weights[0, 1, row])[:-4:-1], abs=TOLERANCE
+        )
 
 
 @pytest.mark.parametrize(
@@ -190,5 +197,5 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(
     for key in ("ArrowDown", "ArrowDown", "ArrowRight", "End"):
         page.keyboard.press(key)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
-        # The readout keeps its height: otherwise the picture would move away from the pointer.
+        # The readout keeps its height, or the picture would move under the pointer.
         assert page.evaluate(top) == pytest.approx(before, abs=1)

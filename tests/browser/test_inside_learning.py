@@ -1,4 +1,4 @@
-"""Inside in a browser: animated vectors, training methods, BLEU, and an Adam update in numbers."""
+"""Inside in a browser: animated vectors, the training sections, and an Adam update in numbers."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from transformer.figures.moments import moments_page
 
 pytestmark = pytest.mark.browser
 # Count every vector created since the page opened; vectors are in a shadow root.
-COUNT = """
-window.travelled = 0;
-const set = Element.prototype.setAttribute;
+COUNT_VECTORS = """
+window.nVectors = 0;
+const setAttribute = Element.prototype.setAttribute;
 Element.prototype.setAttribute = function (name, value) {
-  if (value === "hu-vector") window.travelled += 1;
-  return set.call(this, name, value);
+  if (value === "hu-vector") window.nVectors += 1;
+  return setAttribute.call(this, name, value);
 };
 """
 
@@ -64,24 +64,24 @@ def click_next(page: Page) -> None:
 @pytest.mark.slow
 def test_vectors_move_along_the_arrows_on_navigation(app: str, new_page: NewPage) -> None:
     page = new_page(alone=True)
-    page.add_init_script(COUNT)
+    page.add_init_script(COUNT_VECTORS)
     open_inside(app, page, box="encoder.embed.positions")
-    assert page.evaluate("window.travelled") == 0  # nothing moves when the page opens
+    assert page.evaluate("window.nVectors") == 0  # no animation when the page opens
     click_next(page)
-    wait_until(page, "() => window.travelled > 0")
-    # Words from below and positions from the left, three on each arrow.
-    assert page.evaluate("window.travelled") == 6
+    wait_until(page, "() => window.nVectors > 0")
+    # Three vectors on each of two arrows: embeddings from below, positions from the left.
+    assert page.evaluate("window.nVectors") == 6
     expect(page.locator(".hu-vector")).to_have_count(0)
 
 
 @pytest.mark.slow
 def test_reduced_motion_disables_the_animation(app: str, new_page: NewPage) -> None:
     page = new_page(alone=True, reduced_motion="reduce")
-    page.add_init_script(COUNT)
+    page.add_init_script(COUNT_VECTORS)
     open_inside(app, page, box="encoder.embed.positions")
     click_next(page)
     page.wait_for_timeout(500)
-    assert page.evaluate("window.travelled") == 0
+    assert page.evaluate("window.nVectors") == 0
 
 
 def test_the_walkthrough_ends_with_the_most_probable_token(app: str, page: Page) -> None:
@@ -91,37 +91,39 @@ def test_the_walkthrough_ends_with_the_most_probable_token(app: str, page: Page)
     expect(page.get_by_role("button", name="Next →")).to_be_disabled()
 
 
-def moments(page: Page, folder: Path, data: dict[str, Any]) -> Page:
+def open_update(page: Page, folder: Path, data: dict[str, Any]) -> Page:
     return open_html(page, folder, moments_page(data))
 
 
-def last_line(page: Page) -> list[float]:
-    """Return the numbers of θ's line in order, with powers of ten evaluated."""
+def numbers_of_last_line(page: Page) -> list[float]:
+    """Return the numbers of the equation of θ in their order."""
     text = page.locator(".hu-equation").last.evaluate(
         """(node) => {
-          const read = (one) => {
-            const between = { msup: "^", mfrac: " / " }[one.localName] || "";
-            if (!one.children.length) return one.textContent;
-            return [...one.children].map(read).join(between);
+          const read = (element) => {
+            const separator = { msup: "^", mfrac: " / " }[element.localName] || "";
+            if (!element.children.length) return element.textContent;
+            return [...element.children].map(read).join(separator);
           };
           return read(node);
         }"""
     )
-    after = text.replace("−", "-").split("=", 2)[2]
-    matches = re.findall(r"-?\d+(?:\.\d+)?(?:×10\^-?\d+)?", re.sub(r"(?<=[\d)])-", "- ", after))
+    right_side = text.replace("−", "-").split("=", 2)[2]
+    matches = re.findall(
+        r"-?\d+(?:\.\d+)?(?:×10\^-?\d+)?", re.sub(r"(?<=[\d)])-", "- ", right_side)
+    )
     return [float(number.replace("×10^", "e")) for number in matches]
 
 
 def test_the_entry_with_the_greatest_change_is_computed_first(page: Page, tmp_path: Path) -> None:
     data = update()
-    moments(page, tmp_path, data)
+    open_update(page, tmp_path, data)
     step = np.array(data["step"])
     row, column = np.unravel_index(abs(step).argmax(), step.shape)
     expect(page.locator(".hu-update h4")).to_have_text(f"Row {row}, column {column}, written out")
     entry = {name: values[row][column] for name, values in data.items() if isinstance(values, list)
           and name != "shape"}  # fmt: skip
-    before, alpha, m_hat, v_hat, epsilon, repeated, change, value = last_line(page)
-    assert (before, repeated, value) == pytest.approx(
+    before, alpha, m_hat, v_hat, epsilon, before_again, change, value = numbers_of_last_line(page)
+    assert (before, before_again, value) == pytest.approx(
         (entry["before"],) * 2 + (entry["value"],), rel=1e-6
     )
     assert (alpha, epsilon) == (0.01, 1e-9)
@@ -132,7 +134,7 @@ def test_the_entry_with_the_greatest_change_is_computed_first(page: Page, tmp_pa
 
 
 def test_entries_are_selected_by_pointer_and_keys(page: Page, tmp_path: Path) -> None:
-    moments(page, tmp_path, update())
+    open_update(page, tmp_path, update())
     message = page.locator(".hu-update h4")
     picture = page.locator(".hu-matrix").nth(3)
     box = bounding_box(picture)
@@ -145,7 +147,7 @@ def test_entries_are_selected_by_pointer_and_keys(page: Page, tmp_path: Path) ->
 
 
 def test_before_the_first_step_a_message_is_shown(page: Page, tmp_path: Path) -> None:
-    moments(page, tmp_path, {})
+    open_update(page, tmp_path, {})
     expect(page.get_by_text("No update yet")).to_be_visible()
     expect(page.locator(".hu-matrices")).to_be_hidden()
 
@@ -155,7 +157,7 @@ def test_a_hostile_name_is_plain_text_and_missing_numbers_are_reported(
 ) -> None:
     data = {**update(), "name": "<img src=x onerror=alert(1)>"}
     data["m_hat"] = [[float("nan")] * 4] * 3
-    moments(page, tmp_path, data)
+    open_update(page, tmp_path, data)
     expect(page.locator(".hu-title")).to_have_text("<img src=x onerror=alert(1)>, at step 7")
     expect(page.locator(".hu-update")).to_contain_text("not a number")
     assert page.locator(".hu img").count() == 0
@@ -163,6 +165,6 @@ def test_a_hostile_name_is_plain_text_and_missing_numbers_are_reported(
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_fits_a_phone(new_page: NewPage, tmp_path: Path, scheme: str) -> None:
-    page = moments(new_page(width=390, scheme=scheme), tmp_path, update(16, 16))
+    page = open_update(new_page(width=390, scheme=scheme), tmp_path, update(16, 16))
     expect(page.locator(".hu-matrix")).to_have_count(8)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -1,4 +1,4 @@
-"""Two tables of one head that share the pointer and the selected cell."""
+"""Attribution in a browser: two tables of one head mark the same cell; contrast tokens."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def test_a_cell_shows_all_its_numbers_and_is_stored_in_the_address(
     for name in ("weight", "norm", "gradient", "gradient × weight"):
         expect(caption).to_contain_text(name)
         expect(page.locator(".hu-tip:visible")).to_contain_text(name)
-    # The same cell is framed in the other table too.
+    # Both tables frame the cell.
     assert all(
-        element.screenshot() != was
-        for element, was in zip(
+        element.screenshot() != screenshot
+        for element, screenshot in zip(
             page.locator(".hu-contributions .hu-canvas").all(), before, strict=True
         )
     )
@@ -84,9 +84,9 @@ def test_a_click_on_the_curve_selects_its_token(app: str, page: Page) -> None:
 def test_a_contrast_token_changes_the_address_and_the_picture(app: str, page: Page) -> None:
     open_lab(app, page, step="1")
     expect(page.locator(".st-key-moves-answers")).to_be_visible()
-    box = page.get_by_role("combobox", name="Compare with token")
-    box.scroll_into_view_if_needed()
-    box.click()
+    menu = page.get_by_role("combobox", name="Compare with token")
+    menu.scroll_into_view_if_needed()
+    menu.click()
     page.get_by_role("option").nth(1).click()
     expect(page.get_by_text("To choose, the model had the whole source")).to_be_visible()
     expect(page.locator(".st-key-moves-answers")).to_have_count(0)
@@ -123,14 +123,14 @@ def test_direct_attribution_follows_the_contrast_token(app: str, page: Page) -> 
     message = page.get_by_text("everything written to the decoder's residual stream")
     expect(message).to_contain_text("above the mean of all tokens")
     for kind in ("cross", "decoder"):
-        board = page.locator(f".st-key-adds-{kind} .js-plotly-plot")
-        board.scroll_into_view_if_needed()
-        expect(board.locator(".heatmaplayer image")).to_have_count(1)
-    board.locator(".nsewdrag").hover()
-    expect(board.locator(".hoverlayer .hovertext")).to_contain_text("adds to the logit")
-    box = page.get_by_role("combobox", name="Compare with token")
-    box.scroll_into_view_if_needed()
-    box.click()
+        grid = page.locator(f".st-key-adds-{kind} .js-plotly-plot")
+        grid.scroll_into_view_if_needed()
+        expect(grid.locator(".heatmaplayer image")).to_have_count(1)
+    grid.locator(".nsewdrag").hover()
+    expect(grid.locator(".hoverlayer .hovertext")).to_contain_text("adds to the logit")
+    menu = page.get_by_role("combobox", name="Compare with token")
+    menu.scroll_into_view_if_needed()
+    menu.click()
     page.get_by_role("option").nth(1).click()
     expect(page.get_by_text(re.compile(r"The logit of .* above “"))).to_be_visible()
     expect(page.get_by_text("How reliable is this?")).to_be_visible()

@@ -1,5 +1,5 @@
-"""The lab's computations in a browser and through a reload: head roles, a dataset, a patching
-sweep, the query–key map."""
+"""Computations of the Heads lab, which survive a reload: head roles, a dataset, alignment, a
+patching sweep, the query–key map."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def test_a_file_is_uploaded_traced_and_downloaded(app: str, page: Page, tmp_path
     with page.expect_download() as download:
         download_link.click()
     assert download.value.suggested_filename == "dataset-tiny-mine-txt.zip"
-    download.value.save_as(tmp_path / "taken.zip")
-    with zipfile.ZipFile(tmp_path / "taken.zip") as packed:
+    download.value.save_as(tmp_path / "dataset.zip")
+    with zipfile.ZipFile(tmp_path / "dataset.zip") as packed:
         assert packed.testzip() is None
         packed.extractall(tmp_path)
     translations = pd.read_parquet(tmp_path / "translations.parquet")
@@ -55,12 +55,12 @@ def test_a_file_is_uploaded_traced_and_downloaded(app: str, page: Page, tmp_path
     with np.load(tmp_path / "weights.npz", allow_pickle=False) as stored:
         shapes = stored["cross.shapes"]
         assert shapes.tolist() == [
-            [len(line.tokens), len(line.src_tokens)] for line in translations.itertuples()
+            [len(row.tokens), len(row.src_tokens)] for row in translations.itertuples()
         ]
         assert len(stored["c1.2"]) == shapes.prod(axis=1).sum()
 
 
-def test_head_roles_fit_a_phone_in_dark_mode(app: str, new_page: NewPage) -> None:
+def test_a_dataset_fits_a_phone_in_dark_mode(app: str, new_page: NewPage) -> None:
     page = new_page(390, "dark")
     page.goto(f"{app}/lab?lab=dataset&sentences=3")
     page.get_by_role("button", name="Trace all sentences").click()
@@ -69,7 +69,7 @@ def test_head_roles_fit_a_phone_in_dark_mode(app: str, new_page: NewPage) -> Non
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def address(app: str, **params: str) -> str:
+def lab_address(app: str, **params: str) -> str:
     return f"{app}/lab?" + "&".join(f"{k}={v}" for k, v in {**FIELDS, **params}.items())
 
 
@@ -86,24 +86,23 @@ def test_colours_follow_the_numbers_and_keys_move_the_selection(
     buttons = page.locator(".hu-thumb")
     expect(buttons).to_have_count(6)
     expect(page.get_by_text("<b>bits")).to_be_visible()
-    light_colours = buttons.evaluate_all(
-        """(all) => all.map((one) => {
-          const found = getComputedStyle(one).backgroundColor.match(/[\\d.]+/g).map(Number);
-          return found.length > 3 && found[3] === 0 ? null : found[0] + found[1] + found[2];
+    brightness = buttons.evaluate_all(
+        """(nodes) => nodes.map((node) => {
+          const [r, g, b, opacity] =
+            getComputedStyle(node).backgroundColor.match(/[\\d.]+/g).map(Number);
+          return opacity === 0 ? null : r + g + b;
         })"""
     )
-    assert light_colours[2] is None  # not measured
-    assert (
-        light_colours[0] > light_colours[1] > light_colours[3] > light_colours[5] > light_colours[4]
-    )
+    assert brightness[2] is None  # not measured
+    assert brightness[0] > brightness[1] > brightness[3] > brightness[5] > brightness[4]
     page.keyboard.press("Tab")
     expect(buttons.nth(1)).to_be_focused()
     for key in ("ArrowDown", "ArrowRight", "ArrowRight"):
         page.keyboard.press(key)
     page.keyboard.press("Enter")
-    chosen = page.locator('.hu-thumb[aria-checked="true"]')
-    expect(chosen).to_have_count(1)
-    expect(chosen).to_have_attribute("aria-label", "<i>1.2")
+    checked = page.locator('.hu-thumb[aria-checked="true"]')
+    expect(checked).to_have_count(1)
+    expect(checked).to_have_attribute("aria-label", "<i>1.2")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
@@ -111,7 +110,7 @@ def test_colours_follow_the_numbers_and_keys_move_the_selection(
 def test_a_computation_survives_a_reload_and_its_heads_can_be_selected(
     app: str, page: Page
 ) -> None:
-    page.goto(address(app))
+    page.goto(lab_address(app))
     page.get_by_role("button", name="Measure", exact=True).click()
     expect(page.get_by_role("progressbar")).to_be_visible()
     page.reload()

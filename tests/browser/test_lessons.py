@@ -17,15 +17,15 @@ from transformer.ui.shell.registry import PAGES, path
 from transformer.ui.widgets.lessons.course import BY_NAME, CORE
 
 pytestmark = pytest.mark.browser
-# The bottom of the card, and the top of the first picture of a view.
+# Positions in the window: the bottom of the card, and the top of the first picture.
 CARD_BOTTOM = (
     "document.querySelector('[data-testid=\"stLayoutWrapper\"]:has(> .st-key-lesson)')"
     ".getBoundingClientRect().bottom"
 )
-PICTURE_TOP = """[...document.querySelectorAll('*')].map((one) => one.shadowRoot)
+PICTURE_TOP = """[...document.querySelectorAll('*')].map((node) => node.shadowRoot)
   .map((root) => root && root.querySelector('.hu-stage, .hu-view, svg'))
-  .filter((one) => one && one.getBoundingClientRect().height > 0)
-  .map((one) => one.getBoundingClientRect().top)[0]"""
+  .filter((picture) => picture && picture.getBoundingClientRect().height > 0)
+  .map((picture) => picture.getBoundingClientRect().top)[0]"""
 
 
 def wait_for_lesson(page: Page, number: int) -> None:
@@ -37,20 +37,20 @@ def wait_for_lesson(page: Page, number: int) -> None:
 def answer_if_asked(page: Page) -> bool:
     """Answer, or show the answer; return whether there was a question."""
     options = page.locator(".st-key-lesson-options button")
-    element = page.locator(".st-key-lesson").get_by_role("button", name="Show the answer")
+    show_button = page.locator(".st-key-lesson").get_by_role("button", name="Show the answer")
     missing = page.locator(".st-key-lesson").get_by_text("No model here shows this")
-    options.or_(element).or_(missing).first.wait_for()
+    options.or_(show_button).or_(missing).first.wait_for()
     if missing.count():
         return False
-    (options.first if options.count() else element).click()
-    # The message for a right or a wrong answer.
+    (options.first if options.count() else show_button).click()
+    # It says whether the answer is right.
     expect(page.locator(".st-key-lesson").get_by_test_id("stAlert")).to_have_count(1)
     wait_for_script_run(page)
     return True
 
 
 @pytest.mark.slow
-def test_from_the_first_lesson_to_the_end_by_clicks(bundled_app: str, page: Page) -> None:
+def test_the_course_can_be_completed_by_clicks(bundled_app: str, page: Page) -> None:
     page.goto(bundled_app)
     page.get_by_role("button", name="Begin here").click()
     n_questions = 0
@@ -84,8 +84,8 @@ def client_rect(page: Page, selector: str) -> dict[str, float]:
     return values
 
 
-def scroll(page: Page, down: int) -> None:
-    page.locator(".stMain").evaluate("(node, down) => node.scrollTo(0, down)", down)
+def scroll(page: Page, pixels: int) -> None:
+    page.locator(".stMain").evaluate("(node, pixels) => node.scrollTo(0, pixels)", pixels)
     page.wait_for_timeout(300)
 
 
@@ -115,11 +115,11 @@ def test_inside_keeps_its_map_beside_the_box(bundled_app: str, page: Page) -> No
     page.goto(f"{bundled_app}/inside?box=encoder.ffn.hidden&layer=0")
     page.locator(".st-key-inside-map").wait_for()
     wait_for_script_run(page)
-    at_first = client_rect(page, ".st-key-inside-map")
+    before = client_rect(page, ".st-key-inside-map")
     scroll(page, 600)
-    later = client_rect(page, ".st-key-inside-map")
-    assert later["top"] > at_first["top"] - 600 + 200  # the map does not scroll
-    assert 0 <= later["top"] < 300
+    after = client_rect(page, ".st-key-inside-map")
+    assert after["top"] > before["top"] - 600 + 200  # the map does not scroll
+    assert 0 <= after["top"] < 300
 
 
 @pytest.mark.slow
@@ -158,7 +158,9 @@ def test_a_link_opens_the_question_for_another_visitor(bundled_app: str, new_pag
     expect(page).not_to_have_url(re.compile("lesson="))
 
 
-def test_a_sheet_is_a_page_that_prints(bundled_app: str, page: Page, tmp_path: Path) -> None:
+def test_sheets_are_downloaded_and_fit_a_printed_page(
+    bundled_app: str, page: Page, tmp_path: Path
+) -> None:
     page.goto(f"{bundled_app}/lessons?lesson=umbrella")
     page.locator(".st-key-lesson").wait_for()
     with page.expect_download() as lesson_download:
@@ -177,7 +179,7 @@ def test_a_sheet_is_a_page_that_prints(bundled_app: str, page: Page, tmp_path: P
         # A4 at 96 dots per inch, without its margins: nothing is cut off at the right.
         page.set_viewport_size({"width": 672, "height": 1000})
         assert page.evaluate("document.documentElement.scrollWidth") <= 672
-        svg_widths = "[...document.querySelectorAll('svg')].map((one) => one.clientWidth)"
+        svg_widths = "[...document.querySelectorAll('svg')].map((svg) => svg.clientWidth)"
         assert min(page.evaluate(svg_widths)) > 50
         page.emulate_media(media="screen")
         page.goto(f"{bundled_app}/lessons?lesson=umbrella")
@@ -216,9 +218,8 @@ def test_the_see_it_button_scrolls_the_picture_below_the_card(
     wait_until(page, f"({PICTURE_TOP}) > ({CARD_BOTTOM}) + 40")  # not directly below the card
     page.get_by_role("button", name="See it").click()
     wait_until(page, f"Math.abs(({PICTURE_TOP}) - ({CARD_BOTTOM}) - 8) < 2")
-    assert page.evaluate(CARD_BOTTOM) < 0.6 * page.evaluate(
-        "innerHeight"
-    )  # leaves space for the picture
+    # The card leaves space for the picture.
+    assert page.evaluate(CARD_BOTTOM) < 0.6 * page.evaluate("innerHeight")
 
 
 def test_the_highlighted_element_is_scrolled_into_view(bundled_app: str, new_page: NewPage) -> None:

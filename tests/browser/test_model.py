@@ -1,5 +1,5 @@
-"""The Model view: every head small with its measure, which numpy confirms, and one click to
-enlarge."""
+"""The Model view: small pictures of all heads with a measure, as computed with numpy; a click
+enlarges one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.browser
 LAYERS, HEADS = 3, 4
 SRC = [*HOSTILE, "▁it", "</s>"]
 TGT = ["<s>", "▁le", "<i>x</i>", "s", "▁la", "▁la"]
-# Attends one position back; the first token to itself.
+# Each token attends to the previous one, the first token to itself.
 PREVIOUS_TOKEN = np.eye(len(SRC), k=-1, dtype=np.float32)
 PREVIOUS_TOKEN[0, 0] = 1
 ENCODER = np.random.default_rng(5).dirichlet(np.full(len(SRC), 0.4), (LAYERS, HEADS, len(SRC)))
@@ -161,14 +161,14 @@ def test_arrow_keys_move_between_heads(page: Page, tmp_path: Path) -> None:
 def test_the_number_below_a_head_is_its_measure(page: Page, tmp_path: Path, measure: str) -> None:
     open_explorer(page, tmp_path, TRACE, view="model")
     page.get_by_label("Number below each head").select_option(measure)
-    collected = []
+    all_values = []
     for kind in KINDS:
         displayed = section(page, kind).locator(".hu-chip-value").all_inner_texts()
         expected = MEASURES[measure](weights(kind)).ravel()
         np.testing.assert_allclose([float(text) for text in displayed], expected, atol=0.0051)
-        collected.append(expected)
+        all_values.append(expected)
     expect(page.locator(".hu-chip-value")).to_have_count(LAYERS * HEADS * len(KINDS))
-    low, high = np.min(collected), np.max(collected)
+    low, high = np.min(all_values), np.max(all_values)
     caption = page.locator(".hu-model .hu-legend strong").inner_text()
     assert [float(word) for word in caption.split() if word[0].isdigit()] == pytest.approx(
         [low, high], abs=0.0051
@@ -177,16 +177,16 @@ def test_the_number_below_a_head_is_its_measure(page: Page, tmp_path: Path, meas
 
 def test_the_positional_head_has_its_offset(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, TRACE, view="model", measure="positional")
-    index = HEADS + 2  # layer 1, head 2, whose rows attend one position back, except the first
-    below = section(page, "encoder").locator(".hu-below").nth(index)
-    assert below.inner_text().split() == ["1.00", "−1"]
+    index = HEADS + 2  # layer 1, head 2: the previous-token head
+    value = section(page, "encoder").locator(".hu-below").nth(index)
+    assert value.inner_text().split() == ["1.00", "−1"]
     head(page, "encoder", 1, 2).hover()
     tooltip = page.locator(".hu-preview")
     expect(tooltip).to_contain_text("fixed offset (−1) 100 %")
     expect(tooltip).to_contain_text(f"first token {round(100 * 2 / len(SRC))} %")
-    tip_box, view_box = bounding_box(tooltip), bounding_box(page.locator(".hu-model"))
-    assert tip_box["x"] >= view_box["x"]
-    assert tip_box["x"] + tip_box["width"] <= view_box["x"] + view_box["width"] + 1
+    tooltip_box, view_box = bounding_box(tooltip), bounding_box(page.locator(".hu-model"))
+    assert tooltip_box["x"] >= view_box["x"]
+    assert tooltip_box["x"] + tooltip_box["width"] <= view_box["x"] + view_box["width"] + 1
 
 
 def test_heads_are_sorted_by_a_measure(page: Page, tmp_path: Path) -> None:
@@ -201,8 +201,8 @@ def test_heads_are_sorted_by_a_measure(page: Page, tmp_path: Path) -> None:
         layer, number = divmod(int(order[0]), HEADS)
         expect(first).to_have_attribute("aria-label", f"layer {layer}, head {number}")
         levels = np.rint(np.sqrt(weights(kind)[layer, number]) * 255).astype(int)
-        lower = np.tril(np.ones(levels.shape, bool)) if kind == "decoder" else levels >= 0
-        np.testing.assert_array_equal(thumbnail_pixels(first)[lower], colours[levels[lower]])
+        visible = np.tril(np.ones(levels.shape, bool)) if kind == "decoder" else levels >= 0
+        np.testing.assert_array_equal(thumbnail_pixels(first)[visible], colours[levels[visible]])
     # The arrow keys follow the displayed order.
     buttons = section(page, "encoder").get_by_role("radio")
     buttons.nth(5).focus()
@@ -228,8 +228,9 @@ def test_all_measures_are_in_the_table(page: Page, tmp_path: Path) -> None:
             for name, measure in (("entropy (bits)", "entropy"), ("first", "first")):
                 expected = MEASURES[measure](w)[layer, number]
                 assert float(row[names.index(name)]) == pytest.approx(expected, abs=1e-4)
-        before = [row[names.index("previous")] == "" for row in kind_rows]  # for another text
-        assert all(before) if kind == "cross" else not any(before)
+        # Cross-attention has no such measure, as its keys are another text.
+        is_empty = [row[names.index("previous")] == "" for row in kind_rows]
+        assert all(is_empty) if kind == "cross" else not any(is_empty)
 
 
 def test_the_pictures_can_be_exported(page: Page, tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from transformer.text.vocabulary import Vocabulary
 pytestmark = pytest.mark.browser
 
 TEXT, LAYER, HEAD = "The baker paints a boat today.", 1, 2
-SITE = {
+HOOK_PREFIXES = {
     "encoder": "encoder.layers.{}.self_attn.hook_",
     "decoder": "decoder.layers.{}.self_attn.hook_",
     "cross": "decoder.layers.{}.cross_attn.hook_",
@@ -36,36 +36,36 @@ SITE = {
 Rows = npt.NDArray[np.float64]
 
 
-def traced_by(vocabulary: Vocabulary, model: Transformer) -> Trace:
+def trace_of(vocabulary: Vocabulary, model: Transformer) -> Trace:
     return Translator(model, vocabulary).trace(TEXT, max_len=7)
 
 
-def traced_with_score(vocabulary: Vocabulary, score: Any) -> Trace:
+def trace_with_score(vocabulary: Vocabulary, score: Any) -> Trace:
     with torch.random.fork_rng():
         torch.manual_seed(5)
         config = ModelConfig.preset("tiny", vocab_size=len(vocabulary), score=score)
-        return traced_by(vocabulary, Transformer(config).eval())
+        return trace_of(vocabulary, Transformer(config).eval())
 
 
 @pytest.fixture(scope="module")
 def trace(tiny_model: Transformer, vocabulary: Vocabulary) -> Trace:
-    return traced_by(vocabulary, tiny_model)
+    return trace_of(vocabulary, tiny_model)
 
 
 def open_query_key(page: Page, folder: Path, trace: Trace, **start: int | str) -> Page:
-    begin = {"view": "query-key", "layer": LAYER, "head": HEAD, "exact": 1, **start}
-    open_html(page, folder, explorer_page([ExplorerData(trace)], begin))
+    state = {"view": "query-key", "layer": LAYER, "head": HEAD, "exact": 1, **start}
+    open_html(page, folder, explorer_page([ExplorerData(trace)], state))
     page.locator(".hu-querykey").wait_for()
     return page
 
 
-def part(trace: Trace, kind: str, quantity: str, head: int = HEAD) -> Rows:
-    return np.asarray(trace[SITE[kind].format(LAYER) + quantity][head], np.float64)
+def vectors(trace: Trace, kind: str, quantity: str, head: int = HEAD) -> Rows:
+    return np.asarray(trace[HOOK_PREFIXES[kind].format(LAYER) + quantity][head], np.float64)
 
 
-def shares(trace: Trace, kind: str, row: int) -> Rows:
+def attention_weights(trace: Trace, kind: str, row: int) -> Rows:
     """Return the softmax over the keys that `row` may see, from queries and keys only."""
-    query, key = part(trace, kind, "query"), part(trace, kind, "key")
+    query, key = vectors(trace, kind, "query"), vectors(trace, kind, "key")
     scores = query[row] @ key.T / math.sqrt(query.shape[1])
     if kind == "decoder":
         scores[row + 1 :] = -np.inf
@@ -97,10 +97,12 @@ def test_the_numbers_are_those_of_the_trace(
     page: Page, tmp_path: Path, trace: Trace, kind: str, row: int, column: int
 ) -> None:
     displayed = titles(open_query_key(page, tmp_path, trace, kind=kind, row=row, column=column))
-    query, key = part(trace, kind, "query")[row], part(trace, kind, "key")[column]
+    query, key = vectors(trace, kind, "query")[row], vectors(trace, kind, "key")[column]
     assert last_number(displayed[2]) == pytest.approx(query @ key, abs=6e-5)
     assert last_number(displayed[3]) == pytest.approx(query @ key / math.sqrt(len(query)), abs=6e-5)
-    assert last_number(displayed[4]) == pytest.approx(shares(trace, kind, row)[column], abs=6e-5)
+    assert last_number(displayed[4]) == pytest.approx(
+        attention_weights(trace, kind, row)[column], abs=6e-5
+    )
     checks = page.locator(".hu-check")
     for index, quantity in [(3, "q·k/√d_k"), (4, "softmax"), (5, "Σ α·v")]:
         expect(checks.nth(index)).to_contain_text(f"✓ {quantity} computed here")
@@ -108,7 +110,7 @@ def test_the_numbers_are_those_of_the_trace(
 
 
 def test_a_disagreement_is_reported(page: Page, tmp_path: Path, trace: Trace) -> None:
-    name = SITE["cross"].format(LAYER) + "heads"
+    name = HOOK_PREFIXES["cross"].format(LAYER) + "heads"
     changed = replace(
         trace, tensors={**trace.tensors, name: torch.as_tensor(trace.tensors[name]) + 0.5}
     )
@@ -123,11 +125,12 @@ def test_keys_and_clicks_move_between_rows_and_columns(
 ) -> None:
     open_query_key(page, tmp_path, trace, kind="decoder")
     queries, keys = (tokens(page, name) for name in ("Query", "Key"))
-    chosen = "[aria-checked=true]"
+    selected = "[aria-checked=true]"
 
     def check_selected(row: int, column: int) -> None:
         assert last_number(titles(page)[2]) == pytest.approx(
-            part(trace, "decoder", "query")[row] @ part(trace, "decoder", "key")[column], abs=6e-5
+            vectors(trace, "decoder", "query")[row] @ vectors(trace, "decoder", "key")[column],
+            abs=6e-5,
         )
         for elements, position in ((queries, row), (keys, column)):
             assert (
@@ -135,7 +138,7 @@ def test_keys_and_clicks_move_between_rows_and_columns(
             )
 
     check_selected(0, 0)
-    queries.locator(chosen).focus()
+    queries.locator(selected).focus()
     for key, row, column in [
         ("ArrowUp", 0, 0),
         ("ArrowDown", 1, 0),
@@ -144,9 +147,9 @@ def test_keys_and_clicks_move_between_rows_and_columns(
     ]:
         page.keyboard.press(key)
         check_selected(row, column)
-        expect(queries.locator(chosen)).to_be_focused()
+        expect(queries.locator(selected)).to_be_focused()
     queries.get_by_role("radio").nth(5).click()
-    check_selected(5, int(np.argmax(shares(trace, "decoder", 5))))
+    check_selected(5, int(np.argmax(attention_weights(trace, "decoder", 5))))
     keys.get_by_role("radio").nth(3).click()
     check_selected(5, 3)
 
@@ -164,7 +167,7 @@ def test_a_strip_shows_dimension_and_value(page: Page, tmp_path: Path, trace: Tr
     open_query_key(page, tmp_path, trace, row=1, column=2)
     canvas = page.locator(".hu-canvas").first
     canvas.focus()
-    product = part(trace, "cross", "query")[1] * part(trace, "cross", "key")[2]
+    product = vectors(trace, "cross", "query")[1] * vectors(trace, "cross", "key")[2]
     tooltip = page.locator(".hu-tip").first
     for dimension in range(3):
         page.keyboard.press("Shift+ArrowRight")
@@ -173,39 +176,41 @@ def test_a_strip_shows_dimension_and_value(page: Page, tmp_path: Path, trace: Tr
             product[dimension], abs=6e-5
         )
     box = bounding_box(canvas)
-    collected = set()
-    for x in np.linspace(10, box["width"] - 3, 40):  # the strip of the query is the uppermost
+    tooltips = set()
+    for x in np.linspace(10, box["width"] - 3, 40):  # over the first strip, the query's
         canvas.hover(position={"x": float(x), "y": 30})
         if tooltip.is_visible():
-            collected.add(tooltip.inner_text().replace("\n", " "))
-    values_by_dimension = {int(text.split()[-1]): number(text.split()[0]) for text in collected}
+            tooltips.add(tooltip.inner_text().replace("\n", " "))
+    values_by_dimension = {int(text.split()[-1]): number(text.split()[0]) for text in tooltips}
     assert set(values_by_dimension) == set(range(16))
     for dimension, value in values_by_dimension.items():
-        assert value == pytest.approx(part(trace, "cross", "query")[1, dimension], abs=6e-5)
+        assert value == pytest.approx(vectors(trace, "cross", "query")[1, dimension], abs=6e-5)
 
 
 def test_the_table_holds_every_number(page: Page, tmp_path: Path, trace: Trace) -> None:
     open_query_key(page, tmp_path, trace, row=3, column=1)
-    lines = list(csv.reader(download_text(page, "Table (CSV)").splitlines()))
-    dimensions, keys = lines[1:17], lines[17:]
-    table_values = np.array([line[1:6] for line in dimensions], float)
-    query, key, value = (part(trace, "cross", quantity) for quantity in ("query", "key", "value"))
-    output = shares(trace, "cross", 3) @ value
+    rows = list(csv.reader(download_text(page, "Table (CSV)").splitlines()))
+    dimensions, keys = rows[1:17], rows[17:]
+    table_values = np.array([row[1:6] for row in dimensions], float)
+    query, key, value = (
+        vectors(trace, "cross", quantity) for quantity in ("query", "key", "value")
+    )
+    output = attention_weights(trace, "cross", 3) @ value
     expected = np.stack([query[3], key[1], query[3] * key[1], value[1], output], axis=1)
     np.testing.assert_allclose(table_values, expected, atol=1e-5)
-    assert [line[6] for line in keys] == list(trace.src_tokens)
+    assert [row[6] for row in keys] == list(trace.src_tokens)
     np.testing.assert_allclose(
-        [float(line[8]) for line in keys], shares(trace, "cross", 3), atol=1e-5
+        [float(row[8]) for row in keys], attention_weights(trace, "cross", 3), atol=1e-5
     )
 
 
 def test_a_model_without_scaling_shows_no_division(
     page: Page, tmp_path: Path, vocabulary: Vocabulary
 ) -> None:
-    trace = traced_with_score(vocabulary, "dot")
+    trace = trace_with_score(vocabulary, "dot")
     displayed = titles(open_query_key(page, tmp_path, trace, row=2, column=1))
     assert last_number(displayed[2]) == pytest.approx(
-        part(trace, "cross", "query")[2] @ part(trace, "cross", "key")[1], abs=6e-5
+        vectors(trace, "cross", "query")[2] @ vectors(trace, "cross", "key")[1], abs=6e-5
     )
     assert "itself" in displayed[3]
     expect(page.locator(".hu-check").nth(3)).to_contain_text("✓ q·k computed here")
@@ -214,15 +219,15 @@ def test_a_model_without_scaling_shows_no_division(
 def test_an_additive_score_comes_from_the_trace(
     page: Page, tmp_path: Path, vocabulary: Vocabulary
 ) -> None:
-    trace = traced_with_score(vocabulary, "additive")
+    trace = trace_with_score(vocabulary, "additive")
     displayed = titles(open_query_key(page, tmp_path, trace, row=2, column=1))
     assert last_number(displayed[3]) == pytest.approx(
-        part(trace, "cross", "scores")[2, 1], abs=6e-5
+        vectors(trace, "cross", "scores")[2, 1], abs=6e-5
     )
     expect(page.locator(".hu-work")).to_contain_text("vᵀ·tanh(W q + U k)")
     page.locator(".hu-canvas").first.focus()
     page.keyboard.press("Shift+ArrowRight")
-    hidden = np.tanh(part(trace, "cross", "query")[2, 0] + part(trace, "cross", "key")[1, 0])
+    hidden = np.tanh(vectors(trace, "cross", "query")[2, 0] + vectors(trace, "cross", "key")[1, 0])
     tooltip = page.locator(".hu-tip strong").first
     assert number(tooltip.inner_text()) == pytest.approx(hidden, abs=6e-5)
 
@@ -239,7 +244,7 @@ def test_a_file_without_vectors_says_where_to_find_them(
     expect(page.locator(".hu-title")).to_have_text("Layer 1, head 0")
     expect(page.locator(".hu-work")).to_be_visible()
     assert last_number(titles(page)[2]) == pytest.approx(
-        max(part(trace, "cross", "query", 0)[0] @ part(trace, "cross", "key", 0).T), abs=6e-5
+        max(vectors(trace, "cross", "query", 0)[0] @ vectors(trace, "cross", "key", 0).T), abs=6e-5
     )
 
 
@@ -267,4 +272,4 @@ def test_the_exported_picture_has_all_steps(page: Page, tmp_path: Path, trace: T
     svg = download_text(page, "Vector image (SVG)")
     for n, title in enumerate(titles(page), start=1):
         assert f"{n}. {title[:12]}" in svg
-    assert f"{shares(trace, 'cross', 2)[1]:.4f}" in svg
+    assert f"{attention_weights(trace, 'cross', 2)[1]:.4f}" in svg

@@ -36,8 +36,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(site: Path) -> Iterator[str]:
-    with http_server(site) as served:
-        yield served
+    with http_server(site) as site_address:
+        yield site_address
 
 
 def _wait_until_ready(page: Page) -> None:
@@ -51,7 +51,7 @@ def _translation_when_finished(page: Page) -> str:
     return " ".join(words.all_inner_texts())
 
 
-def test_a_sentence_is_translated_as_python_does(
+def test_a_sentence_is_translated_as_in_python(
     address: str, new_page: NewPage, en_fr: Translator
 ) -> None:
     page = new_page(alone=True)
@@ -60,22 +60,22 @@ def test_a_sentence_is_translated_as_python_does(
     field = page.get_by_label("Your sentence, in English")
     field.fill(TEXT)
     expected = en_fr.translate(TEXT, method="greedy").text
-    last = expected.split()[-1]
+    last_word = expected.split()[-1]
     words = page.get_by_role("group", name=re.compile("Translated words"))
-    expect(words.get_by_role("button").last).to_have_text(last)
+    expect(words.get_by_role("button").last).to_have_text(last_word)
     assert _translation_when_finished(page) == expected
     assert "text=Who" in page.url
     page.get_by_role("button", name="Open this head").click()
     expect(page.get_by_role("tab", name="Heads", exact=True)).to_be_visible()
     assert "page=attention" in page.url
-    address_of_view = page.url
+    view_address = page.url
     for name in ("Model", "Heatmap", "Query–key", "Decoding", "Compare"):
         page.get_by_role("tab", name=name).click()
         expect(page.get_by_role("tab", name=name)).to_have_attribute("aria-selected", "true")
         expect(page.get_by_text("Loading the").locator("visible=true")).to_have_count(0)
     page.go_back()
     expect(field).to_have_value(TEXT)
-    page.goto(address_of_view)  # every view is a link
+    page.goto(view_address)  # the address restores the view
     expect(page.get_by_text("Pin a word")).to_be_visible()
     expect(page.get_by_label("Your sentence, in English")).to_have_value(TEXT)
 
@@ -107,16 +107,16 @@ def test_heads_are_switched_off_and_the_other_language_pair_works(
 
 def test_it_works_offline(site: Path, new_page: NewPage, en_fr: Translator) -> None:
     page = new_page(alone=True)
-    with http_server(site) as served:
-        page.goto(served)
+    with http_server(site) as site_address:
+        page.goto(site_address)
         _wait_until_ready(page)
         page.evaluate("navigator.serviceWorker.ready.then(() => true)")
         # The site's files are cached once its service worker is active.
         page.evaluate(
-            "navigator.serviceWorker.ready.then((one) => one.active.state === 'activated' ||"
-            " new Promise((done) => one.active.addEventListener('statechange', done)))"
+            "navigator.serviceWorker.ready.then(({ active }) => active.state === 'activated' ||"
+            " new Promise((done) => active.addEventListener('statechange', done)))"
         )
-    page.goto(f"{served}?text={TEXT.replace(' ', '+')}")  # the server has stopped
+    page.goto(f"{site_address}?text={TEXT.replace(' ', '+')}")  # the server has stopped
     _wait_until_ready(page)
     expected = en_fr.translate(TEXT, method="greedy").text
     words = page.get_by_role("group", name=re.compile("Translated words"))
@@ -157,18 +157,18 @@ def test_a_truncated_or_damaged_model_and_missing_web_workers_are_reported(
     weights = (site / "models" / "en-fr" / "model.safetensors").read_bytes()
     damaged = bytes([*weights[:-1], weights[-1] ^ 1])
     _copy_with_weights(site, tmp_path / "damaged", damaged)
-    with http_server(tmp_path / "damaged") as served:
+    with http_server(tmp_path / "damaged") as site_address:
         page = new_page(alone=True)
-        page.goto(served)
+        page.goto(site_address)
         expect(page.get_by_role("status").filter(has_text="is damaged; reload")).to_be_visible()
-    _copy_with_weights(site, tmp_path / "cut", weights[:100_000])
-    with http_server(tmp_path / "cut") as served:
+    _copy_with_weights(site, tmp_path / "truncated", weights[:100_000])
+    with http_server(tmp_path / "truncated") as site_address:
         page = new_page(alone=True)
         vocabulary_requests: list[Route] = []
         page.context.route(
             re.compile(r"/vocabulary\.model\?"), lambda route: vocabulary_requests.append(route)
         )
-        page.goto(served)
+        page.goto(site_address)
         status = page.get_by_role("status").filter(has_text="must have")
         expect(status).to_be_visible()
         with page.expect_response(re.compile(r"/vocabulary\.model\?")):
@@ -179,7 +179,7 @@ def test_a_truncated_or_damaged_model_and_missing_web_workers_are_reported(
         expect(page.get_by_text("reload the page to fetch it again").first).to_be_visible()
         page = new_page(alone=True)
         page.add_init_script("delete window.Worker")
-        page.goto(served)
+        page.goto(site_address)
         expect(page.get_by_text("does not support module workers").first).to_be_visible()
 
 
@@ -223,8 +223,10 @@ def test_forbidden_storage_is_reported(
         page = context.new_page()
         page.set_default_timeout(ELEMENT_TIMEOUT_MS)
         _check_use_without_storage(page, address, en_fr)
-        refused = "() => { try { return localStorage.length } catch (error) { return error.name } }"
-        assert page.evaluate(refused) == "SecurityError"
+        read_storage = (
+            "() => { try { return localStorage.length } catch (error) { return error.name } }"
+        )
+        assert page.evaluate(read_storage) == "SecurityError"
     finally:
         context.close()
 
@@ -302,7 +304,7 @@ def test_the_site_is_small_and_requests_no_other_host(site: Path) -> None:
             assert "w3.org" in url or "/scripts/" in path.as_posix(), (path.name, url)
 
 
-def test_nothing_is_overwritten_and_failures_leave_no_files(
+def test_an_existing_folder_is_kept_and_a_failure_leaves_no_files(
     site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(FileExistsError, match="already exists; give another name"):
@@ -313,11 +315,11 @@ def test_nothing_is_overwritten_and_failures_leave_no_files(
         write_site(tmp_path / "site")
     assert not (tmp_path / "site").exists()
 
-    def broken(*_: object) -> str:
-        raise RuntimeError("half way")
+    def fail(*_: object) -> str:
+        raise RuntimeError("simulated")
 
     monkeypatch.setenv(models.FOLDER_VARIABLE, str(APP_FOLDER / "checkpoints"))
-    monkeypatch.setattr("transformer.ui.site.index_page", broken)
-    with pytest.raises(RuntimeError, match="half way"):
+    monkeypatch.setattr("transformer.ui.site.index_page", fail)
+    with pytest.raises(RuntimeError, match="simulated"):
         write_site(tmp_path / "site")
     assert not [path for path in tmp_path.iterdir() if path.name != "runs"]

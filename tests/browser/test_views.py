@@ -10,10 +10,10 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import (
+    PREDICTED,
     SRC,
     TGT,
     TRACE,
-    WRITTEN,
     bounding_box,
     cell_centres,
     colour_scale,
@@ -36,17 +36,17 @@ pytestmark = pytest.mark.browser
 def test_hovering_over_a_cell_shows_its_weight_and_its_tokens(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, TRACE, layer=1, head=2)
     points = cell_centres(page, 5, 8)
-    message = page.locator(".hu-tip")
+    tooltip = page.locator(".hu-tip")
     for row, column in [(0, 0), (2, 3), (4, 7)]:
         x, y = points[8 * row + column]
         page.locator(".hu-canvas").hover(position={"x": x, "y": y})
         assert tooltip_value(page) == f"{TRACE.weights('cross', 1)[2, row, column]:.4f}"
-        expect(message).to_contain_text(f"{TGT[row]} → {WRITTEN[row]}attends to {SRC[column]}")
+        expect(tooltip).to_contain_text(f"{TGT[row]} → {PREDICTED[row]}attends to {SRC[column]}")
     page.mouse.move(0, 0)
-    expect(message).to_be_hidden()
+    expect(tooltip).to_be_hidden()
 
 
-def test_a_click_pins_a_cell_and_another_unpins_it(page: Page, tmp_path: Path) -> None:
+def test_a_click_pins_a_cell_and_a_second_click_unpins_it(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, TRACE)
     x, y = cell_centres(page, 5, 8)[8 * 3 + 2]
     page.locator(".hu-canvas").click(position={"x": x, "y": y})
@@ -120,7 +120,7 @@ def test_a_stronger_weight_has_a_stronger_colour_in_light_and_dark(
 
 
 @pytest.mark.parametrize("scale", ["sqrt", "linear", "row"])
-def test_the_colour_of_a_cell_is_that_of_its_weight_on_the_scale(
+def test_a_cell_has_the_colour_of_its_weight_on_the_scale(
     page: Page, tmp_path: Path, scale: str
 ) -> None:
     open_explorer(page, tmp_path, TRACE, layer=1, head=1, scale=scale)
@@ -142,8 +142,8 @@ def test_bars_are_as_long_as_the_sums_of_rows_and_the_means_of_columns(
     open_explorer(page, tmp_path, TRACE, layer=0, head=1, special="hidden")
     displayed = head("cross", 0, 1)[:4, :7]
     points = np.array(cell_centres(page, 4, 7)).reshape(4, 7, 2)
-    across, down = np.diff(points[0, :, 0]).mean(), np.diff(points[:, 0, 1]).mean()
-    right, bottom = points[0, -1, 0] + across / 2, points[-1, 0, 1] + down / 2
+    cell_width, cell_height = np.diff(points[0, :, 0]).mean(), np.diff(points[:, 0, 1]).mean()
+    right, bottom = points[0, -1, 0] + cell_width / 2, points[-1, 0, 1] + cell_height / 2
     steps = np.arange(2, 46, 0.5)
     for expected, lines in (
         (displayed.sum(axis=1), [[(right + s, points[r, 0, 1]) for s in steps] for r in range(4)]),
@@ -157,7 +157,7 @@ def test_bars_are_as_long_as_the_sums_of_rows_and_the_means_of_columns(
         np.testing.assert_allclose(lengths / lengths.max(), expected / expected.max(), atol=0.05)
 
 
-def test_zooming_shows_the_part_around_the_cell(page: Page, tmp_path: Path) -> None:
+def test_zooming_enlarges_the_part_around_the_cell(page: Page, tmp_path: Path) -> None:
     trace = fake_trace([f"▁s{i}" for i in range(64)], ["<s>", *(f"▁t{i}" for i in range(31))])
     open_explorer(page, tmp_path, trace, kind="cross", layer=1, head=2, row=20, column=40)
     expected = head("cross", 1, 2, trace)
@@ -167,11 +167,11 @@ def test_zooming_shows_the_part_around_the_cell(page: Page, tmp_path: Path) -> N
         page.keyboard.press("+")
         expect(page.get_by_role("combobox", name="Zoom")).to_have_value(str(zoom))
         assert tooltip_value(page) == f"{expected[20, 40]:.4f}"
-    left, top, wider, higher = pinned_frame(page)
-    assert wider > 3 * width
-    assert higher > height
+    left, top, zoomed_width, zoomed_height = pinned_frame(page)
+    assert zoomed_width > 3 * width
+    assert zoomed_height > height
     for rows, columns in ((0, 2), (3, 0), (-2, -5)):
-        x, y = left + (columns + 0.5) * wider, top + (rows + 0.5) * higher
+        x, y = left + (columns + 0.5) * zoomed_width, top + (rows + 0.5) * zoomed_height
         page.locator(".hu-canvas").hover(position={"x": x, "y": y})
         assert tooltip_value(page) == f"{expected[20 + rows, 40 + columns]:.4f}"
     page.keyboard.press("Escape")
@@ -186,15 +186,15 @@ def test_the_future_is_masked_not_zero(page: Page, tmp_path: Path) -> None:
         fake_trace(["a"], HOSTILE, layers=1, heads=1, decoder=values),
         kind="decoder",
     )
-    message = page.locator(".hu-tip")
+    tooltip = page.locator(".hu-tip")
     page.locator(".hu-canvas").focus()
     page.keyboard.press("ArrowDown")
-    expect(message).to_contain_text("0.1000")
+    expect(tooltip).to_contain_text("0.1000")
     page.keyboard.press("ArrowRight")
-    expect(message).to_contain_text("masked")
-    expect(message).to_contain_text(f"{HOSTILE[0]} → {HOSTILE[1]}")
+    expect(tooltip).to_contain_text("masked")
+    expect(tooltip).to_contain_text(f"{HOSTILE[0]} → {HOSTILE[1]}")
     page.keyboard.press("ArrowDown")
-    expect(message).to_contain_text("0.1000")
+    expect(tooltip).to_contain_text("0.1000")
 
 
 def test_digits_beyond_one_byte_are_not_shown(
@@ -235,8 +235,8 @@ def test_hostile_tokens_are_text(
 ) -> None:
     page = open_explorer(new_page(width, scheme), tmp_path, TRACE, kind="encoder")
     table(page)
-    heads = page.locator(".hu-data-table thead th")
-    expect(heads).to_have_text(["attends from", *(f"{i} {text}" for i, text in enumerate(SRC))])
+    header = page.locator(".hu-data-table thead th")
+    expect(header).to_have_text(["attends from", *(f"{i} {text}" for i, text in enumerate(SRC))])
     assert page.locator(".hu script, .hu b").count() == 0
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 
 
 def table_rows(page: Page, caption: str) -> list[list[str]]:
-    """Return head and rows of the table whose caption starts with this."""
+    """Return the header and the rows of the table whose caption starts with this."""
     table = page.locator("table", has=page.locator("caption", has_text=re.compile(f"^{caption}")))
     expect(table).to_be_visible()
     values: list[list[str]] = table.evaluate(
@@ -83,12 +83,12 @@ def test_a_race_of_layers_is_watched_survives_a_reload_and_is_stopped(
     app: str, page: Page, checkpoints: Path
 ) -> None:
     page.goto(f"{app}/why?part=race")
-    page.get_by_role("button", name="Start the race").dblclick()  # a double click: still one race
+    # A double click starts only one race.
+    page.get_by_role("button", name="Start the race").dblclick()
     wait_until(page, "location.search.includes('race=layers-')")
     expect(page.get_by_text(re.compile(r"step \d+ of 500")).first).to_be_visible()
-    expect(
-        page.get_by_text("chance 12.5 %", exact=True)
-    ).to_be_visible()  # the first evaluation is there
+    # Shown after the first evaluation.
+    expect(page.get_by_text("chance 12.5 %", exact=True)).to_be_visible()
     assert len(list((checkpoints.parent / "runs").glob("layers-*"))) == 7
     page.reload()
     grid = page.locator("table", has_text="Status of the runs")
@@ -102,7 +102,7 @@ def test_a_race_of_layers_is_watched_survives_a_reload_and_is_stopped(
     expect(page.get_by_role("button", name="Start the race")).to_be_visible()
 
 
-def test_scores_follow_the_slider_and_the_address_follows_them(app: str, page: Page) -> None:
+def test_the_slider_changes_the_scores_and_the_address(app: str, page: Page) -> None:
     page.goto(f"{app}/why?part=scores&dk=256")
     table = page.locator("table", has_text="256 random queries over 32 keys each, d_k 256")
     expect(table.locator("tbody tr")).to_have_count(3)

@@ -51,13 +51,13 @@ def progress_texts(app: AppTest) -> str:
 @pytest.mark.usefixtures("token")
 def test_a_teacher_opens_a_class_and_a_student_joins(visit: Visit) -> None:
     teacher = open_as_teacher(visit)
-    # About the address.
+    # The link works on this machine only.
     assert [warning[:17] for warning in messages(teacher)] == ["Only this machine"]
     classroom = only_class()
     assert classroom.code[:3] in page_markdown(teacher)
     assert "No students yet" in [header.value for header in teacher.header]
-    [displayed] = teacher.get("image") or teacher.get("imgs")
-    assert f"/class?code={classroom.code}" in str(displayed.proto)
+    [qr_code] = teacher.get("image") or teacher.get("imgs")
+    assert f"/class?code={classroom.code}" in str(qr_code.proto)
     student = join_as_student(visit, classroom, "Zoë")
     assert "You are in the class of **Ms Curie** as **Zoë**" in page_markdown(student)
     assert view(student).code == ""
@@ -91,9 +91,8 @@ def test_a_wrong_token_or_code_is_rejected_in_one_sentence(visit: Visit) -> None
     field(app, "Code").input("hello")
     press(app, "Join")
     assert messages(app)[0].startswith("A class's code has 6 letters and digits, like K7F A2P")
-    press(
-        join_as_student(visit, (open_as_teacher(visit), only_class())[1], "Ann"), "Leave the class"
-    )
+    open_as_teacher(visit)
+    press(join_as_student(visit, only_class(), "Ann"), "Leave the class")
     field(app, "Code").input(only_class().code)
     field(app, "First name").input("<b>Ann</b>")
     press(app, "Join")
@@ -101,10 +100,10 @@ def test_a_wrong_token_or_code_is_rejected_in_one_sentence(visit: Visit) -> None
     assert only_class().members() == ()
 
 
-def test_a_browser_without_cookies_gets_a_warning(visit: Visit, token: str) -> None:
+def test_a_browser_without_cookies_can_join(visit: Visit, token: str) -> None:
     classroom = live_classes.classes().open(token, new_id())
     app = visit(CLASS, code=classroom.code)
-    press(app, "Join")  # an id for this session only: it does not follow, but may answer
+    press(app, "Join")  # with an id for this session only
     assert len(classroom.members()) == 1
 
 
@@ -129,11 +128,11 @@ def test_students_follow_stop_following_and_return(visit: Visit) -> None:
     followed_view = classroom.view_to_follow
     assert followed_view is not None
     assert followed_view.params["text"] == "Who gave you that red umbrella?"
-    rerun(student)  # as the browser requests it when it receives an update
+    rerun(student)  # as the browser does when it receives the class's message
     assert view(student).text == followed_view.params["text"]
     assert class_line_data(student)["number"] == followed_view.number
     assert class_line_data(student)["text"] == "Following Ms Curie"
-    # Requested because of the update, with the field's previous text.
+    # The browser requests this rerun because of the message, with the old text in its field.
     student.text_input[0].set_value("I am a student.")
     student.session_state["class_message_rerun"] = True
     rerun(student)
@@ -194,7 +193,7 @@ def test_a_second_class_starts_without_the_firsts_state(visit: Visit) -> None:
     assert classroom.view_to_follow is not None
     assert classroom.view_to_follow.page == "attention"
     follow_link(teacher, "pages/why.py")
-    rerun(student)  # which has not rerun since
+    rerun(student)  # for the first time since the first class
     assert heading(student) == "Why self-attention"
 
 
@@ -213,7 +212,7 @@ def test_an_update_is_small_and_contains_only_the_visitors_data(visit: Visit) ->
     teacher = open_as_teacher(visit, "pages/attention.py")
     classroom, me = only_class(), teacher.session_state["visitor"]
     student = join_as_student(visit, classroom, "Ann")
-    # No socket of theirs is open here.
+    # Nobody is counted as following, as there are no browsers with open sockets here.
     assert message(classroom, me) == {
         "state": "leads",
         "following": 0,
@@ -221,10 +220,10 @@ def test_an_update_is_small_and_contains_only_the_visitors_data(visit: Visit) ->
         "leader": "Ms Curie",
         "questions": 0,
     }
-    sent = json.dumps(message(classroom, student.session_state["visitor"]))
-    assert len(sent) < 300
-    assert "Ann" not in sent
-    assert me not in sent
+    update = json.dumps(message(classroom, student.session_state["visitor"]))
+    assert len(update) < 300
+    assert "Ann" not in update
+    assert me not in update
 
 
 @pytest.mark.usefixtures("token")
@@ -258,7 +257,7 @@ def test_a_question_is_answered_together(visit: Visit) -> None:
     press(bob, f"guess-{name}-{question.correct}")
     rerun(teacher)
     assert "**2 of 2** have answered" in progress_texts(teacher)
-    # The class sees the teacher's screen: how many have answered, but not yet what.
+    # The class can see the teacher's screen, so it shows how many have answered, but not what.
     assert not [bar for bar in progress(teacher) if bar.text.split(" · ")[0] in labels]
     assert all(f"- {label}" in page_markdown(teacher) for label in labels)
     assert "Bob" not in page_markdown(teacher)
@@ -266,7 +265,7 @@ def test_a_question_is_answered_together(visit: Visit) -> None:
     press(teacher, "Show the answers")
     bars = [bar for bar in progress(teacher) if " · " in bar.text]
     assert [bar.value for bar in bars] == [
-        50 if number in (wrong, question.correct) else 0 for number in range(len(labels))
+        50 if option in (wrong, question.correct) else 0 for option in range(len(labels))
     ]
     assert question.answer in page_markdown(teacher)
     assert heading(teacher) == PAGES[BY_NAME[name].page].title

@@ -1,4 +1,4 @@
-"""A question before and after, a second teacher and the projector window, page by page."""
+"""The same question before and after a lesson, a second teacher, and the projector window."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CHECKPOINTS = ROOT / "checkpoints"
 TABLE = '<table class="hu-rounds">'
 
 
-def text(app: AppTest) -> str:
+def main_text(app: AppTest) -> str:
     """Return the text on the page without Markdown escapes."""
     return markdown(app).replace("\\", "")
 
@@ -64,7 +64,7 @@ def open_projector(visit: Visit, teacher: AppTest, **params: Any) -> AppTest:
     return rerun(app)
 
 
-def options(app: AppTest) -> list[str]:
+def answer_buttons(app: AppTest) -> list[str]:
     return [
         button.key for button in app.button if button.key and button.key.startswith("class-answer-")
     ]
@@ -88,32 +88,32 @@ def test_a_question_before_and_after_a_lesson(visit: Visit) -> None:
     ask(teacher, "What do the weights of a row sum to?", "1\n8\nIt depends")
     for app in (ann, bob):
         follow_link(rerun(app), "pages/glossary.py")
-        assert "What do the weights of a row sum to?" in text(app)
+        assert "What do the weights of a row sum to?" in main_text(app)
     press(ann, "class-answer-1-0-1")
     press(bob, "class-answer-1-0-0")
-    assert "Your answer is counted" in text(ann)
-    assert options(ann) == []
+    assert "Your answer is counted" in main_text(ann)
+    assert answer_buttons(ann) == []
     rerun(teacher)
     assert "**2 of 2** have answered" in str([bar.proto.text for bar in teacher.get("progress")])
-    for app in (teacher, ann, bob):  # sealed: no votes anywhere
+    for app in (teacher, ann, bob):  # votes are sealed until the teacher shows them
         assert TABLE not in visible_text(app, kinds=["html"])
     assert download_labels(teacher) == []
 
     press(teacher, "class-question-close-1")
-    assert "Closed and sealed. Answers: before 2" in text(teacher)
-    assert "row sum to" not in text(rerun(ann))
+    assert "Closed and sealed. Answers: before 2" in main_text(teacher)
+    assert "row sum to" not in main_text(rerun(ann))
     press(teacher, "class-question-again-1")
     rerun(ann)
-    assert "The same question again" in text(ann)
+    assert "The same question again" in main_text(ann)
     press(ann, "class-answer-1-1-0")
     press(rerun(bob), "class-answer-1-1-0")
     press(teacher, "Show the answers")
     interval = paired_difference(1, 0, 1, 0)
     for app in (teacher, rerun(ann)):
-        assert "2 students who answered both times: 50 % before, 100 % after" in text(app)
+        assert "2 students who answered both times: 50 % before, 100 % after" in main_text(app)
         assert f"+50 percentage points (95 % interval {round(100 * interval.low)}".replace(
             "-", "−"
-        ) in text(app)
+        ) in main_text(app)
         table = visible_text(app, kinds=["html"])
         assert "1 <em>correct</em>" in table
         assert 'data-round="Before (2)"' in table
@@ -123,12 +123,12 @@ def test_a_question_before_and_after_a_lesson(visit: Visit) -> None:
     assert sorted(zip(answers["before"], answers["after"], strict=True)) == [(1, 1), (2, 1)]
     assert "Ann" not in votes.to_csv() + answers.to_csv()
     press(teacher, "Hide")
-    assert "row sum to" not in text(rerun(ann))
-    assert "50 % before" in text(teacher)  # the teacher's page keeps it
+    assert "row sum to" not in main_text(rerun(ann))
+    assert "50 % before" in main_text(teacher)  # still on the teacher's page
 
 
 @pytest.mark.usefixtures("token")
-def test_invalid_questions_get_one_sentence_and_keep_the_text(visit: Visit) -> None:
+def test_invalid_questions_are_reported_and_their_text_is_kept(visit: Visit) -> None:
     teacher = open_as_teacher(visit)
     ask(teacher, "Why?", "")
     assert messages(teacher)[-1] == "A question has 2 to 8 options, one per line; this one has 0."
@@ -140,7 +140,7 @@ def test_invalid_questions_get_one_sentence_and_keep_the_text(visit: Visit) -> N
     assert teacher.text_area[0].value == ""
     ann = join_as_student(visit, only_class(), "Ann")
     assert SCRIPT not in markdown(ann)
-    assert SCRIPT in text(ann)
+    assert SCRIPT in main_text(ann)
     press(ann, "class-answer-1-0-1")
     press(teacher, "Show the answers")
     for app in (teacher, rerun(ann)):
@@ -152,31 +152,31 @@ def test_invalid_questions_get_one_sentence_and_keep_the_text(visit: Visit) -> N
 @pytest.mark.usefixtures("token")
 def test_late_and_second_answers_are_refused_in_one_sentence(visit: Visit) -> None:
     teacher = open_as_teacher(visit)
-    measured, ann = only_class().measured, join_as_student(visit, only_class(), "Ann")
+    class_questions, ann = only_class().measured, join_as_student(visit, only_class(), "Ann")
     ask(teacher, "Why?", "A\nB")
     rerun(ann)
-    other_tab = ann.session_state["visitor"]
-    measured.answer(other_tab, 1, 0, 1)  # in another tab of the same browser
+    # An answer in another tab of the same browser.
+    class_questions.answer(ann.session_state["visitor"], 1, 0, 1)
     press(ann, "class-answer-1-0-0")
     assert messages(ann) == [
         "You have answered this question already; only the first answer counts."
     ]
-    assert measured.all()[0].answered == (1,)
-    measured.ask_again(1)
+    assert class_questions.all()[0].answered == (1,)
+    class_questions.ask_again(1)
     rerun(ann)
-    measured.close(1)
+    class_questions.close(1)
     press(ann, "class-answer-1-1-0")  # too late
-    assert measured.all()[0].answered == (1, 0)
-    measured.reopen(1)
+    assert class_questions.all()[0].answered == (1, 0)
+    class_questions.reopen(1)
     rerun(ann)
     rerun(teacher)
     press(teacher, "class-close")
-    press(ann, "class-answer-1-1-0")  # of a class that has ended
-    assert "The class has ended" in text(ann)
+    press(ann, "class-answer-1-1-0")  # after the class has ended
+    assert "The class has ended" in main_text(ann)
 
 
 @pytest.mark.usefixtures("token")
-def test_an_unknown_teaching_code_gets_one_sentence(visit: Visit) -> None:
+def test_an_unknown_teaching_code_is_reported_in_one_sentence(visit: Visit) -> None:
     open_as_teacher(visit)
     app = with_visitor_id(visit(CLASS, code="AAA AAA AAA AAA"))
     press(app, "Join")
@@ -188,19 +188,19 @@ def test_a_second_teacher_takes_over_and_both_see_it(visit: Visit) -> None:
     curie = open_as_teacher(visit, "pages/why.py")
     classroom = only_class()
     bohr = join_as_colleague(visit)
-    assert "**Ms Curie** is leading" in text(bohr)
-    assert "Teachers: Ms Curie · Mr Bohr" in text(bohr)
+    assert "**Ms Curie** is leading" in main_text(bohr)
+    assert "Teachers: Ms Curie · Mr Bohr" in main_text(bohr)
     assert (class_line_data(bohr)["state"], class_line_data(curie)["state"]) == (
         "colleague",
         "leads",
     )
-    follow_link(bohr, "pages/glossary.py")  # does not lead, so the class stays
+    follow_link(bohr, "pages/glossary.py")  # nobody follows, as Bohr does not lead
     assert classroom.view_to_follow is not None
     assert classroom.view_to_follow.page == "why"
     press(bohr, "Lead the class")
     assert classroom.view_to_follow.page == "glossary"
-    news = message(classroom, curie.session_state["visitor"])
-    assert (news["state"], news["leader"]) == ("colleague", "Mr Bohr")
+    update = message(classroom, curie.session_state["visitor"])
+    assert (update["state"], update["leader"]) == ("colleague", "Mr Bohr")
     rerun(curie)
     assert class_line_data(curie)["text"] == "{leader} is leading {following} of {members}"
     follow_link(curie, "pages/positions.py")
@@ -224,21 +224,21 @@ def test_the_projector_has_no_controls_and_no_votes(visit: Visit) -> None:
     ann = join_as_student(visit, classroom, "Ann")
     projector = open_projector(visit, teacher)
     assert (view(projector).screen, view(projector).size) == (1, "large")
-    assert classroom.code[:3] in text(projector)
+    assert classroom.code[:3] in main_text(projector)
     assert show_code(classroom.teaching_code) not in str(projector.code)
     assert (
         class_line_data(projector)["text"]
         == f"Class {show_code(classroom.code)} · {{members}} joined"
     )
     assert class_line_data(projector)["path"].endswith("?screen=1")
-    allowed = {"larger"}
-    assert {button.key for button in projector.button} <= allowed
+    allowed_keys = {"larger"}
+    assert {button.key for button in projector.button} <= allowed_keys
     ask(teacher, "Why?", "Because\nOf course")
     press(rerun(ann), "class-answer-1-0-1")
     rerun(projector)
-    assert "- Because" in text(projector)
+    assert "- Because" in main_text(projector)
     assert "**1 of 1** have answered" in str([bar.proto.text for bar in projector.get("progress")])
-    assert {button.key for button in projector.button} <= allowed
+    assert {button.key for button in projector.button} <= allowed_keys
     assert TABLE not in visible_text(projector, kinds=["html"])
     follow_link(teacher, "pages/why.py")
     rerun(projector)
@@ -246,7 +246,7 @@ def test_the_projector_has_no_controls_and_no_votes(visit: Visit) -> None:
     assert view(projector).screen == 1
     assert classroom.view_to_follow is not None
     assert "screen" not in classroom.view_to_follow.params
-    follow_link(projector, "pages/glossary.py")  # a click on the projector
+    follow_link(projector, "pages/glossary.py")  # a click on a link in the projector window
     assert heading(projector) == "Why self-attention"
     press(teacher, "Show the answers")
     assert TABLE in visible_text(rerun(projector), kinds=["html"])
@@ -277,11 +277,11 @@ def test_the_projector_shows_a_lesson_without_its_buttons(visit: Visit) -> None:
 
 
 @pytest.mark.usefixtures("token")
-def test_a_student_gets_no_projector_window(visit: Visit) -> None:
+def test_a_student_cannot_open_the_projector_window(visit: Visit) -> None:
     teacher = open_as_teacher(visit)
     ann = join_as_student(visit, only_class(), "Ann", screen="1")
     ask(teacher, "Why?", "Because\nOf course")
-    assert options(rerun(ann)) == ["class-answer-1-0-0", "class-answer-1-0-1"]
+    assert answer_buttons(rerun(ann)) == ["class-answer-1-0-0", "class-answer-1-0-1"]
 
 
 @pytest.mark.usefixtures("token")

@@ -1,4 +1,4 @@
-"""Whole words and numbers from 1 by default; tokens, code and numbers from 0 by one toggle."""
+"""Whole words and numbers from 1 by default; a toggle for tokens, code and numbers from 0."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def texts(app: AppTest) -> list[str]:
 
 
 def click_toggle(app: AppTest) -> AppTest:
-    """Click the toggle."""
+    """Click the toggle for tokens and code."""
     toggle = next(element for element in app.toggle if element.label == "Show tokens")
     return toggle.set_value(not toggle.value).run()
 
@@ -65,20 +65,20 @@ def test_translate_shows_whole_words(visit: Visit, translator: Translator) -> No
     trace = translator.trace(TEXT)
     sentence, table = component_data(visit("pages/translate.py", text=TEXT))
     assert sentence["words"]
-    written = [step["chosen"]["token"] for step in table["steps"]]
-    assert " ".join(written) == trace.text
+    step_words = [step["chosen"]["token"] for step in table["steps"]]
+    assert " ".join(step_words) == trace.text
     word_numbers = words(trace.predicted_tokens)
     for number, step in enumerate(table["steps"]):
         positions = [position for position, word in enumerate(word_numbers) if word == number]
         # In greedy decoding the chosen word is the most probable one, compared by token.
         probabilities = [trace.translation.steps[position].probability for position in positions]
-        assert step["chosen"]["probability"] in [pytest.approx(chance) for chance in probabilities]
+        assert step["chosen"]["probability"] in [pytest.approx(p) for p in probabilities]
         assert step["candidates"][0] == step["chosen"]
         assert step["first"] == positions[0]
-        assert step["input"] == ["<s>", *written[:number]]
+        assert step["input"] == ["<s>", *step_words[:number]]
         assert step["chosen"] in step["candidates"]
     weights = merge(trace.weights("cross", 0), word_numbers, words(trace.src_tokens))
-    assert weights.shape[1] >= len(written)
+    assert weights.shape[1] >= len(step_words)
 
 
 def test_layers_and_heads_are_counted_from_1(visit: Visit) -> None:

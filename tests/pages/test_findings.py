@@ -29,15 +29,15 @@ from transformer.text.files import read_json, write_json
 from transformer.ui.widgets.verdicts import BADGES
 
 PAGE, N = "pages/findings.py", 12
-DONE = ("positional", "last-cross", "norms-input", "tolerance")
-texts = partial(visible_text, kinds=("markdown", "caption"))
+MEASURED = ("positional", "last-cross", "norms-input", "tolerance")
+main_text = partial(visible_text, kinds=("markdown", "caption"))
 
 
 @pytest.fixture(scope="module")
 def results(translator: Translator) -> dict[str, dict[str, Any]]:
     """Return results of some findings, by name."""
     corpus = Corpus.bundled(N)
-    return {name: report(translator, corpus, f"finding-{name}").to_dict() for name in DONE}
+    return {name: report(translator, corpus, f"finding-{name}").to_dict() for name in MEASURED}
 
 
 def store_finding(
@@ -53,14 +53,14 @@ def store_finding(
     return computation.key
 
 
-def test_without_results_nothing_is_measured_yet(visit: Visit) -> None:
+def test_without_results_all_findings_are_listed_as_not_measured(visit: Visit) -> None:
     app = visit(PAGE, sentences=str(N))
     assert not messages(app)
     labels = [re.sub(r"\\(.)", r"\1", button.label) for button in app.button]
     assert "Run all" in labels
     assert "Run" not in labels  # no card is open
     assert not app.get("plotly_chart")
-    page_text = texts(app)
+    page_text = main_text(app)
     assert page_text.count("not measured yet") == len(FINDINGS)
     for published in FINDINGS.values():
         assert published.claim in labels
@@ -71,43 +71,45 @@ def test_a_row_opens_its_card_and_closes_it(visit: Visit) -> None:
     app = visit(PAGE, sentences=str(N))
     for name in ("single", "rare"):
         app.button(key=f"open-{name}").click().run()
-        page_text, published = texts(app), FINDINGS[name]
+        page_text, published = main_text(app), FINDINGS[name]
         assert display_text(published.rule) in page_text
         assert f"{min(N, published.max_sentences)} sentences; takes about" in page_text
         assert [button.label for button in app.button].count("Run") == 1
         assert app.query_params["finding"] == name
     app.button(key="open-rare").click().run()
     assert "finding" not in app.query_params
-    assert display_text(FINDINGS["rare"].rule) not in texts(app)
+    assert display_text(FINDINGS["rare"].rule) not in main_text(app)
 
 
-def test_verdicts_with_reason_figures_and_files(
+def test_verdicts_are_shown_with_reasons_figures_and_files(
     visit: Visit, checkpoints: Path, tmp_path: Path, results: dict[str, dict[str, Any]]
 ) -> None:
     for name, result in results.items():
         store_finding(checkpoints, tmp_path / "runs", name, result)
     app = visit(PAGE, sentences=str(N), exact="1")
     assert not messages(app)
-    assert "the claim needs" not in texts(app)  # figures are shown on request
+    assert "the claim needs" not in main_text(app)  # hidden until the toggle is on
     pictures = [
         element for element in app.get("html") if "hu-effect hu-effect-small" in element.proto.body
     ]
-    assert len(pictures) == sum(element["value"] is not None for element in results.values())
+    assert len(pictures) == sum(result["value"] is not None for result in results.values())
     app.toggle(key="findings-figures").set_value(True).run()
-    page_text = texts(app)
-    assert f"{len(DONE)} of {len(FINDINGS)} measured over" in page_text
+    page_text = main_text(app)
+    assert f"{len(MEASURED)} of {len(FINDINGS)} measured over" in page_text
     verdicts = [result["verdict"] for result in results.values()]
     assert verdicts == ["refuted", *verdicts[1:2], *["can't be tested here"] * 2]
-    for word in verdicts:
-        assert f"{BADGES[word][1]} {word.capitalize()}" in page_text
+    for verdict in verdicts:
+        assert f"{BADGES[verdict][1]} {verdict.capitalize()}" in page_text
     assert "the claim needs > 90" in page_text
-    assert results["norms-input"]["reason"] in page_text  # no figures: the reason why
+    assert results["norms-input"]["reason"] in page_text  # the reason instead of figures
     assert f"{N} sentences ({results['positional']['corpus']['name']})" in page_text
-    assert page_text.count("not measured yet") == len(FINDINGS) - len(DONE)
-    assert f"Run the remaining {len(FINDINGS) - len(DONE)}" in [b.label for b in app.button]
+    assert page_text.count("not measured yet") == len(FINDINGS) - len(MEASURED)
+    assert f"Run the remaining {len(FINDINGS) - len(MEASURED)}" in [
+        button.label for button in app.button
+    ]
     assert download_labels(app) == ["All verdicts (.csv)"]
     app.button(key="open-last-cross").click().run()
-    result, page_text = results["last-cross"], texts(app)
+    result, page_text = results["last-cross"], main_text(app)
     assert result["reason"] in page_text
     assert result["correction"] in page_text
     (html,) = (box.proto.body for box in app.get("html") if 'class="hu-effect"' in box.proto.body)
@@ -128,15 +130,15 @@ def test_the_latest_result_is_shown_with_its_date_for_any_corpus(
     key = store_finding(checkpoints, runs, name, results[name])
     about = f"finding-{name} {checkpoint_hash(checkpoints / 'tiny')}"
     LatestIndex(runs, runs / RESULTS_FOLDER).record(about, key)
-    (noted,) = (runs / ".last").iterdir()
-    write_json(noted, {"key": key, "when": 86400.0 * 31})  # 31 days after 1 January 1970
+    (index_file,) = (runs / ".last").iterdir()
+    write_json(index_file, {"key": key, "when": 86400.0 * 31})  # 31 days after 1 January 1970
     app = visit(PAGE, sentences=str(N + 1))  # another corpus
     app.toggle(key="findings-figures").set_value(True).run()
-    page_text = texts(app)
+    page_text = main_text(app)
     assert f"0 of {len(FINDINGS)} measured over these sentences" in page_text
     assert f"1 Feb 1970, {N} sentences ({results[name]['corpus']['name']})" in page_text
     assert f"{BADGES['refuted'][1]} Refuted" in page_text
-    assert "Run all" in [b.label for b in app.button]
+    assert "Run all" in [button.label for button in app.button]
 
 
 def test_a_failed_finding_shows_the_reason(visit: Visit, checkpoints: Path, tmp_path: Path) -> None:
@@ -148,7 +150,7 @@ def test_a_failed_finding_shows_the_reason(visit: Visit, checkpoints: Path, tmp_
         FAILED,
     )
     app = visit(PAGE, sentences=str(N))
-    assert "failed; click the claim for the reason" in texts(app)
+    assert "failed; click the claim for the reason" in main_text(app)
     app.button(key="open-single").click().run()
     (message,) = messages(app)
     assert "sentence 3 of runs/x.arrow is" in message.replace("\\", "")
@@ -182,7 +184,7 @@ def test_run_all_submits_all_findings(
 
     monkeypatch.setattr(ComputationService, "submit", submit)
     app = visit(PAGE, sentences=str(N))
-    next(b for b in app.button if b.label == "Run all").click().run()
+    next(button for button in app.button if button.label == "Run all").click().run()
     assert not app.exception
     assert requests == [f"finding-{name}" for name in FINDINGS]
     assert len(set(subjects)) == len(FINDINGS)
@@ -201,13 +203,13 @@ def test_results_on_uploaded_sentences_stay_private(
     monkeypatch.setattr(ComputationService, "submit", submit)
     app = visit(PAGE, corpus="upload")
     app.text_area(key="corpus-text").set_value("I sleep .\nShe paints .").run()
-    next(b for b in app.button if b.label == "Run all").click().run()
+    next(button for button in app.button if button.label == "Run all").click().run()
     assert subjects == [""] * len(FINDINGS)
 
 
 @pytest.fixture
 def folder(checkpoints: Path, tmp_path: Path) -> Path:
-    """Return a folder of checkpoints, of which one has a shipped finding from 1 February 1970."""
+    """Return a folder of checkpoints; `tiny` has a shipped finding of 1 February 1970."""
     folder = Path(shutil.copytree(checkpoints, tmp_path / "checkpoints"))
     translator, corpus = Translator.load(folder / "tiny", "cpu"), Corpus.bundled(N)
     shipped = [
@@ -226,14 +228,14 @@ def test_a_shipped_finding_has_figures_and_its_origin(visit: Visit, folder: Path
     app = visit(PAGE, folder)
     assert not messages(app)
     app.toggle(key="findings-figures").set_value(True).run()
-    page_text = texts(app)
+    page_text = main_text(app)
     assert f"Shipped with the app: 1 Feb 1970, {N} sentences (our own)" in page_text
     assert f"{BADGES['refuted'][1]} Refuted" in page_text
     assert page_text.count("not measured yet") == len(FINDINGS) - 1
     assert f"0 of {len(FINDINGS)} measured over these sentences" in page_text
     assert "Run all" in [button.label for button in app.button]
     app.button(key="open-positional").click().run()
-    assert texts(app).count("Shipped with the app: 1 Feb 1970") == 2
+    assert main_text(app).count("Shipped with the app: 1 Feb 1970") == 2
     assert len(effect_elements(app)) == 1
     assert "Run" in [button.label for button in app.button]
 
@@ -241,6 +243,6 @@ def test_a_shipped_finding_has_figures_and_its_origin(visit: Visit, folder: Path
 def test_shipped_findings_of_other_weights_are_ignored(visit: Visit, folder: Path) -> None:
     path = folder / "tiny" / FINDINGS_FILE
     write_json(path, {**read_json(path), "checkpoint": "0123456789abcdef"})
-    page_text = texts(visit(PAGE, folder, finding="positional"))
-    assert "Came with the app" not in page_text
+    page_text = main_text(visit(PAGE, folder, finding="positional"))
+    assert "Shipped with the app" not in page_text
     assert page_text.count("not measured yet") == len(FINDINGS)

@@ -24,10 +24,8 @@ TEXT = "The baker hides books."
 
 
 def picture(app: Any) -> dict[str, Any]:
-    glance: dict[str, Any] = next(
-        data for data in component_data(app) if data and "examples" in data
-    )
-    return glance
+    data: dict[str, Any] = next(data for data in component_data(app) if data and "examples" in data)
+    return data
 
 
 def test_the_picture_is_the_greedy_translation_of_the_sessions_sentence(

@@ -1,4 +1,4 @@
-"""The Inside page: every choice is in the address, and every number is the model's own."""
+"""The Inside page: selections are in the address, and all numbers are those of the model."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_the_walkthrough_starts_at_the_embedding(visit: Visit) -> None:
         assert not app.exception
         assert view(app).box == STOPS[number]
         assert f"Box {number + 1} of {len(STOPS)}" in [caption.value for caption in app.caption]
-    # A step of the attention block, whose box is marked.
+    # The third step is inside the attention block, so both maps mark a box.
     assert view_data(app)[0][0]["opened"] == "encoder.self_attn"
     assert view_data(app)[1][0]["opened"] == "query"
     press(app, "← Previous")
@@ -72,8 +72,8 @@ def test_every_box_opens_to_the_numbers_of_the_analysis(
     for name in STOPS:
         open_address(app, box=name)
         head, _, part = name.partition(".")
-        layered = part.startswith(("self_attn", "cross_attn", "ffn"))
-        box_tables = opened_box(trace, translator, f"{head}.1.{part}" if layered else name, 2)
+        is_in_a_layer = part.startswith(("self_attn", "cross_attn", "ffn"))
+        box_tables = opened_box(trace, translator, f"{head}.1.{part}" if is_in_a_layer else name, 2)
         displayed = tables(app)
         for panel in box_tables.panels:
             if panel.role == "weight" and min(panel.values.shape) > 1:
@@ -83,7 +83,7 @@ def test_every_box_opens_to_the_numbers_of_the_analysis(
             np.testing.assert_allclose(values, panel.values, rtol=1e-5, atol=1e-5)
             assert header["rows"] == list(panel.rows)
         assert box_tables.box.section in " ".join(caption.value for caption in app.caption)
-        assert app.code, "a program for the number that is chosen"
+        assert app.code, "the program that computes the selected number"
 
 
 def test_the_selected_number_is_computed_and_its_code_prints_it(
@@ -159,13 +159,13 @@ def test_an_empty_or_too_long_sentence_is_reported(visit: Visit) -> None:
             assert len(app.warning) == 1, (section, text)
 
 
-def test_odd_sentences_are_shown_as_they_are(visit: Visit) -> None:
+def test_html_in_sentences_is_shown_as_text(visit: Visit) -> None:
     app = visit(PAGE)
     for section in SECTIONS:
         for text in ("<i>x</i> $x$ **b**", "🙂 ![a](b) `c`"):
             open_address(app, section=section, text=text, target=text)
-            written = "".join(html.proto.body for html in app.get("html"))
-            assert "<i" not in written
+            html = "".join(element.proto.body for element in app.get("html"))
+            assert "<i" not in html
 
 
 def test_training_predicts_every_position_in_one_pass(visit: Visit, translator: Translator) -> None:
@@ -195,18 +195,18 @@ def test_the_last_row_of_the_lens_is_the_models_prediction(
     app = visit(PAGE, text=TEXT, section="lens", row="1")
     lens, curve = charts(app)
     trace = translator.trace(TEXT)
-    shares = torch.tensor(trace["hook_logits"]).double().softmax(-1)
-    heat = lens["data"][0]
-    last = numbers(heat["z"])[-1]
-    np.testing.assert_allclose(last, shares.max(-1).values, rtol=1e-4)
-    own_share = float(shares[1, trace.predicted_ids[1]])
-    assert numbers(curve["data"][0]["y"])[-1] == pytest.approx(own_share, rel=1e-4)
+    probabilities = torch.tensor(trace["hook_logits"]).double().softmax(-1)
+    heatmap = lens["data"][0]
+    last = numbers(heatmap["z"])[-1]
+    np.testing.assert_allclose(last, probabilities.max(-1).values, rtol=1e-4)
+    probability = float(probabilities[1, trace.predicted_ids[1]])
+    assert numbers(curve["data"][0]["y"])[-1] == pytest.approx(probability, rel=1e-4)
     assert lens["layout"]["shapes"][0]["x0"] == 0.5
     app.selectbox(key="lens-word").set_value(2).run()
     assert view(app).row == 2
 
 
-def test_larger_for_a_projector(visit: Visit) -> None:
+def test_the_larger_size_applies_to_all_views(visit: Visit) -> None:
     app = visit(PAGE)
     app.button(key="larger").click().run()
     assert view(app).size == "large"
@@ -215,7 +215,7 @@ def test_larger_for_a_projector(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize("exact", ["0", "1"])
-def test_titles_and_tokens_are_named_as_the_switch_says(visit: Visit, exact: str) -> None:
+def test_titles_and_tokens_follow_the_toggle(visit: Visit, exact: str) -> None:
     app = visit(PAGE, box="encoder.self_attn.key", head="1", layer="0", exact=exact)
     names = " ".join(box.value for box in app.markdown).replace("\\", "")
     assert ("of head 1" in names) == (exact == "1")

@@ -32,7 +32,7 @@ from transformer.ui.services import trace_cache
 
 TEXT = "The baker hides books."
 PAGE = "pages/lab.py"
-texts = partial(visible_text, kinds=("markdown", "caption"))
+main_text = partial(visible_text, kinds=("markdown", "caption"))
 
 
 def open_lab(visit: Visit, **params: str) -> AppTest:
@@ -49,16 +49,16 @@ def test_the_address_selects_the_two_measures(visit: Visit, measure_pair: str) -
     assert header["shown"] == measure_pair.split("-")
     assert header["cell"] == [3, 1]
     assert len(header["quantities"]) == 4
-    plots, answers = app.get("plotly_chart"), texts(app)
+    plots, text = app.get("plotly_chart"), main_text(app)
     assert len(plots) == 5  # bars of vectors, bars of the token, the curve, two grids of heads
-    # Each of the two is explained with its source and its limitation.
+    # The page explains both measures.
     for name in header["shown"]:
         title = next(
             quantity["title"] for quantity in header["quantities"] if quantity["name"] == name
         )
-        assert f"**{title}.**" in answers
-    assert "Rank correlation of" in answers
-    assert "75.0 %" in answers  # of rollout, with two layers
+        assert f"**{title}.**" in text
+    assert "Rank correlation of" in text
+    assert "75.0 %" in text  # rollout's limitation, for two layers
 
 
 def test_another_kind_has_another_table_and_no_selected_cell(visit: Visit) -> None:
@@ -78,11 +78,11 @@ def test_a_button_opens_the_cell_where_the_measures_differ_most(visit: Visit) ->
     assert cell == [view(app).row, view(app).column]
     proto = browser_views(app)[0].proto
     parts = unpack(proto.bytes)[1]
-    shares = [parts[name].array / parts[name].array.max() for name in ("weight", "norm")]
-    differences = np.abs(shares[0] - shares[1])
+    relative = [parts[name].array / parts[name].array.max() for name in ("weight", "norm")]
+    differences = np.abs(relative[0] - relative[1])
     assert differences[tuple(cell)] == differences.max()
     {button.label: button for button in app.button}["Show that head"].click().run()
-    matches = re.search(r"layer (\d), head (\d) \(", texts(app))
+    matches = re.search(r"layer (\d), head (\d) \(", main_text(app))
     assert matches
     assert (view(app).layer, view(app).head) == tuple(map(int, matches.groups()))
     assert view(app).row == -1
@@ -95,15 +95,15 @@ def test_a_cell_links_to_its_blanking(visit: Visit) -> None:
     buttons["Blank this cell"].click().run()
     assert not app.exception
     assert (view(app).lab, view(app).row, view(app).column) == ("switch", 2, 1)
-    without = open_lab(visit, layer="0", head="1")
-    assert "Calculate this head step by step" in {button.label for button in without.button}
+    without_cell = open_lab(visit, layer="0", head="1")
+    assert "Calculate this head step by step" in {button.label for button in without_cell.button}
 
 
 def test_an_output_token_beyond_the_translation_is_its_last(visit: Visit) -> None:
     app = open_lab(visit, step="900")
-    box = next(box for box in app.selectbox if box.label == "Output token")
-    assert view(app).step == len(box.options) - 1
-    box.set_value(2).run()
+    menu = next(box for box in app.selectbox if box.label == "Output token")
+    assert view(app).step == len(menu.options) - 1
+    menu.set_value(2).run()
     assert view(app).step == 2
     assert app.query_params["step"] == "2"
 
@@ -115,13 +115,13 @@ def contrast_menu(app: AppTest) -> Selectbox[int]:
 def test_a_contrast_token_is_selected_and_stored_in_the_address(visit: Visit) -> None:
     app = open_lab(visit, step="2")
     assert view(app).against == -1
-    box = contrast_menu(app)
-    assert len(box.options) > 2
-    box.select_index(1).run()
+    menu = contrast_menu(app)
+    assert len(menu.options) > 2
+    menu.select_index(1).run()
     assert not messages(app)
     assert view(app).against >= 0
     assert app.query_params["against"] == str(view(app).against)
-    page_text = texts(app)
+    page_text = main_text(app)
     assert "ALTI+, Value zeroing do not apply" in page_text
     assert "gradients distribute this change of" in page_text
     assert len(app.get("plotly_chart")) == 4  # bars of the token, the curve, two grids of heads
@@ -135,7 +135,7 @@ def test_a_contrast_token_that_is_no_candidate_is_removed(visit: Visit) -> None:
     app = open_lab(visit, step="2", against="1")
     assert not messages(app)
     assert view(app).against == -1
-    assert "have no answer" not in texts(app)
+    assert "have no answer" not in main_text(app)
 
 
 def test_the_python_code_prints_the_same_numbers(visit: Visit) -> None:
@@ -153,12 +153,12 @@ def test_the_python_code_prints_the_same_numbers(visit: Visit) -> None:
 
 
 def test_flow_is_skipped_for_a_long_text_and_a_longer_one_is_rejected(visit: Visit) -> None:
-    short = {"method": "forced", "target": "Elle cache la lampe."}
-    app = open_lab(visit, text="hides books the lamp " * 8, **short)
+    short_target = {"method": "forced", "target": "Elle cache la lampe."}
+    app = open_lab(visit, text="hides books the lamp " * 8, **short_target)
     assert not messages(app)
-    assert "Not computed" in texts(app)
+    assert "Not computed" in main_text(app)
     assert component_data(app)
-    app = open_lab(visit, text="hides books the lamp " * 16, **short)
+    app = open_lab(visit, text="hides books the lamp " * 16, **short_target)
     assert "is computed for up to 128" in app.info[0].value
     assert not component_data(app)
 
@@ -180,13 +180,13 @@ def test_a_computation_over_the_time_limit_is_cancelled(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every computation of a page checks for cancellation, flow as well as the search."""
-    requests: list[str] = []
-    monkeypatch.setattr(flow, "check_cancelled", lambda: requests.append("flow"))
-    short = {"step": "2", "method": "forced", "target": "Un bateau cache."}
-    assert not messages(open_lab(visit, text="A boat hides.", **short))
-    assert requests
+    checks: list[str] = []
+    monkeypatch.setattr(flow, "check_cancelled", lambda: checks.append("flow"))
+    short_target = {"step": "2", "method": "forced", "target": "Un bateau cache."}
+    assert not messages(open_lab(visit, text="A boat hides.", **short_target))
+    assert checks
     monkeypatch.setattr(trace_cache, "MAX_CPU_SECONDS", -1)
-    app = open_lab(visit, text="The pilot hides a boat.", **short)
+    app = open_lab(visit, text="The pilot hides a boat.", **short_target)
     assert "took more than -1 seconds of CPU time" in messages(app)[0]
 
 
@@ -200,18 +200,18 @@ def test_the_head_grids_belong_to_the_token_and_the_code_prints_them(
     with torch.no_grad():
         src, tgt = torch.tensor([trace.src_ids]), torch.tensor([trace.tgt_ids])
         logits = translator.model(src, tgt)[0, 2].double()
-    above = float(logits[trace.predicted_ids[2]] - logits.mean())
-    assert f"is {above:+.2f} above the mean".replace("-", "−") in sentence
+    difference = float(logits[trace.predicted_ids[2]] - logits.mean())
+    assert f"is {difference:+.2f} above the mean".replace("-", "−") in sentence
     parts = [
         float(number.replace("−", "-")) for number in re.findall(r"[+−]\d+\.\d\d(?=,|:)", sentence)
     ]
-    np.testing.assert_allclose(sum(parts), above, atol=0.005 * (len(parts) + 1))
+    np.testing.assert_allclose(sum(parts), difference, atol=0.005 * (len(parts) + 1))
 
-    boards = charts(app)[-2:]
+    grids = charts(app)[-2:]
     layers, heads = translator.model.config.n_layers, translator.model.config.n_heads
-    for board in boards:
-        assert len(board["layout"]["yaxis"]["ticktext"]) == layers
-        assert len(board["layout"]["xaxis"]["ticktext"]) == heads
+    for grid in grids:
+        assert len(grid["layout"]["yaxis"]["ticktext"]) == layers
+        assert len(grid["layout"]["xaxis"]["ticktext"]) == heads
     reliability = next(box.value for box in app.markdown if "How reliable is this?" in box.value)
     assert re.search(r"correlation [+−][01]\.\d\d over all heads", reliability)
 

@@ -1,4 +1,4 @@
-"""A dataset of a visitor's sentences on the page: requested, computed, downloaded."""
+"""Traces of a visitor's sentences as a dataset: requested, computed, downloaded."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_sentences_become_one_file(
     assert len(namespace["measures"]) == 2 * 24
 
 
-def test_given_translations_are_traced_as_they_are(
+def test_translations_in_the_input_are_traced_by_forced_decoding(
     visit: Visit, checkpoints: Path, tmp_path: Path
 ) -> None:
     pairs = ["She paints.\tElle peint.", "Books.\tDes livres."]
@@ -129,7 +129,7 @@ def test_a_killed_computation_leaves_no_partial_file(
         / RESULTS_FOLDER
         / computation_for(checkpoints, LINES, method="greedy").key
     )
-    (folder / ".dataset.zip.half" / "dataset").mkdir(parents=True)
+    (folder / ".dataset.zip.partial" / "dataset").mkdir(parents=True)
     write_json(folder / FAILED, {"reason": "it took too long"})
     app = open_with_lines(visit)
     assert messages(app) == ["This could not be measured: it took too long."]

@@ -102,9 +102,8 @@ def test_an_unsuitable_sentence_is_reported_in_one_sentence(
     app = open_lab(visit, evaluated, pair=pair)
     (message,) = messages(app)
     assert reason.lower() in message.lower()
-    assert "a test set of 400 sentences" in page_text(
-        app
-    )  # the figures are shown without a sentence
+    # The figures do not depend on the sentence.
+    assert "a test set of 400 sentences" in page_text(app)
 
 
 def test_a_model_without_an_aligner_or_figures_says_so(

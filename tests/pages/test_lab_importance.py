@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import Visit, charts, messages, view, visible_text
-from tests.pages.lab_visits import run_report, store_result
+from tests.pages.lab_visits import button, run_report, store_result
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.findings.finding import evenly_spaced
@@ -22,7 +22,7 @@ from transformer.ui.pages.lab.pruning import MAX_EXTRA_TOKENS
 
 TEXT = "The baker hides books."
 N = 10
-texts = partial(visible_text, kinds=("markdown", "caption"))
+main_text = partial(visible_text, kinds=("markdown", "caption"))
 
 
 @pytest.fixture(scope="module")
@@ -52,14 +52,14 @@ def test_pruning_works_before_anything_is_measured(visit: Visit, translator: Tra
     app = visit("pages/lab.py", text=TEXT, sentences=str(N))  # the lab's first experiment
     assert not messages(app)
     assert view(app).lab == "matter"
-    assert "Measure the heads" in [button.label for button in app.button]
+    assert "Measure the heads" in [element.label for element in app.button]
     assert len(app.get("plotly_chart")) == 3  # a preview, from a few sentences
-    assert "Preview" in texts(app)
+    assert "Preview" in main_text(app)
     app.slider[1].set_value(3).run()
     corpus = Corpus.bundled(N)
     preview = gradient_importances(translator, evenly_spaced(corpus, 8))["sentence"].normalised()
     pruned = [head for head in preview.order() if head[0] == "decoder"][:3]
-    next(b for b in app.button if b.label == "Show what changed").click().run()
+    button(app, "Show what changed").click().run()
     assert sorted(view(app).off.split(",")) == sorted(f"d{layer}.{h}" for _, layer, h in pruned)
 
 
@@ -74,9 +74,7 @@ def test_a_button_prunes_until_the_translation_changes(
     visit: Visit, translator: Translator, results: dict[str, dict[str, Any]]
 ) -> None:
     app = open_lab(visit)
-    table = next(
-        run_report["table"] for run_report in results.values() if run_report["what"] == "importance"
-    )
+    table = next(result["table"] for result in results.values() if result["what"] == "importance")
     by_importance = sorted(table, key=lambda row: row["normalised"])
     unpruned = translator.translate(TEXT, candidates=1)
 
@@ -88,24 +86,24 @@ def test_a_button_prunes_until_the_translation_changes(
         max_len = len(unpruned.ids) + MAX_EXTRA_TOKENS
         return translator.translate(TEXT, hooks=hooks, candidates=1, max_len=max_len).text
 
-    broken = 0
+    n_changed = 0
     for kind in ("encoder", "decoder", "cross"):
         app.button(key=f"break-{kind}").click().run()
         assert not app.exception
         pruned_counts = {
-            each_kind: getattr(view(app), f"pruned_{each_kind}")
-            for each_kind in ("encoder", "decoder", "cross")
+            other_kind: getattr(view(app), f"pruned_{other_kind}")
+            for other_kind in ("encoder", "decoder", "cross")
         }
         pruned_of_kind = pruned_counts.pop(kind)
         assert not any(pruned_counts.values())
         if translate(kind, pruned_of_kind) != unpruned.text:
-            broken += 1
+            n_changed += 1
             assert pruned_of_kind == 1 or translate(kind, pruned_of_kind - 1) == unpruned.text
-            assert "The translation has changed" in texts(app)
+            assert "The translation has changed" in main_text(app)
         else:
             assert pruned_of_kind == 8
-            assert "The translation is unchanged" in texts(app)
-    assert broken
+            assert "The translation is unchanged" in main_text(app)
+    assert n_changed
 
 
 def test_measured_importance_has_three_grids_and_curves(
@@ -116,8 +114,8 @@ def test_measured_importance_has_three_grids_and_curves(
     figures = charts(app)
     assert len(figures) == 9  # gradient, ablation, curves: three kinds each
     worse = sum(row["loss_low"] > 0 for row in stored_reports["ablation"]["table"])
-    assert f"Ablating **{worse}** of 24 heads significantly increases the loss" in texts(app)
-    assert "With all heads" in texts(app)
+    assert f"Ablating **{worse}** of 24 heads significantly increases the loss" in main_text(app)
+    assert "With all heads" in main_text(app)
     assert not app.metric  # nothing is pruned
 
 
@@ -126,20 +124,19 @@ def test_importance_has_two_definitions(
 ) -> None:
     app = open_lab(visit, pruning_order="position", pruned_encoder="3")
     assert not messages(app)
-    assert "equation 2" in texts(app)
-    choice = next(box for box in app.get("button_group") if "One gate per" in box.label)
+    assert "equation 2" in main_text(app)
+    menu = next(box for box in app.get("button_group") if "One gate per" in box.label)
     before = charts(app)[0]["data"][0]
-    choice.set_value("position").run()
+    menu.set_value("position").run()
     assert not app.exception
-    assert "what the code of Michel" in texts(app)
+    assert "what the code of Michel" in main_text(app)
     after = charts(app)[0]["data"][0]
     assert before["z"] != after["z"]
     by_importance = sorted(
         (row for row in stored_reports["importance"]["table"] if row["kind"] == "encoder"),
         key=lambda row: row["position_normalised"],
     )
-    button = next(b for b in app.button if b.label == "Show what changed")
-    button.click().run()
+    button(app, "Show what changed").click().run()
     pruned = [f"e{row['layer']}.{row['head']}" for row in by_importance[:3]]
     assert sorted(view(app).off.split(",")) == sorted(pruned)
 
@@ -156,12 +153,11 @@ def test_the_address_determines_the_pruned_heads(visit: Visit, translator: Trans
     max_len = len(translator.translate(TEXT, candidates=1).ids) + MAX_EXTRA_TOKENS
     translation = translator.translate(TEXT, hooks=switched_off(config, pruned), max_len=max_len)
     expected = translation.text if translation.finished else f"{translation.text} …"
-    page_text = re.sub(r"\\(.)", r"\1", texts(app))
+    page_text = re.sub(r"\\(.)", r"\1", main_text(app))
     assert f"Without 11 heads: **{expected}" in page_text
     change = float(app.metric[0].delta)
     assert change != 0
-    button = next(b for b in app.button if b.label == "Show what changed")
-    button.click().run()
+    button(app, "Show what changed").click().run()
     off = view(app).off.split(",")
     assert view(app).lab == "switch"
     assert sorted(off) == sorted(f"{kind[0]}{layer}.{head}" for kind, layer, head in pruned)
@@ -174,7 +170,7 @@ def test_sliders_set_the_address_and_can_be_reset(visit: Visit) -> None:
     assert view(app).pruned_decoder == 8  # all heads
     app.slider[0].set_value(2).run()
     assert view(app).pruned_encoder == 2
-    next(b for b in app.button if b.label == "Restore all heads").click().run()
+    button(app, "Restore all heads").click().run()
     assert (view(app).pruned_encoder, view(app).pruned_decoder) == (0, 0)
     for text in ("  ", "long " * 1000):
         app.text_input[0].set_value(text).run()

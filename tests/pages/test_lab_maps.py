@@ -1,4 +1,4 @@
-"""Activation patching and the query–key map: computed, stored, shown, rejected."""
+"""Activation patching and the query–key map: computed, stored, displayed; unsuitable input."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_the_sweep_is_computed_once_and_shown_in_four_ways(
     measure(app, PATCH)
     assert not messages(app)
     for part in PATCHED_ACTIVATIONS:
-        # A new visit, as after a reload: the result is still there.
+        # A new session, as after a reload, must find the stored result.
         app = visit(PAGE, model_folder, **PAIR, patched_activations=part)
         assert view(app).patched_activations == part
         figures = charts(app)
@@ -126,7 +126,7 @@ def test_equal_translations_are_reported(visit: Visit) -> None:
     assert [element for element in app.button if element.label == "Try again"]
 
 
-def test_a_bundled_pair_is_one_click(visit: Visit) -> None:
+def test_an_example_pair_is_selected_with_one_click(visit: Visit) -> None:
     app = visit(PAGE, folder=Path("checkpoints"), lab="sweep")
     pairs = [element for element in app.button if "→" in element.label]
     assert len(pairs) == 5
@@ -149,7 +149,7 @@ def test_a_map_is_stored_coloured_and_has_selectable_points(
     assert {curve["name"] for curve in figure(app)["data"]} == {"query", "key"}
     assert "Click a disc" in visible_text(app)
     for colour in POINT_COLOURS:
-        app = visit(PAGE, **HEAD, point_colour=colour, exact="1")  # as after a reload
+        app = visit(PAGE, **HEAD, point_colour=colour, exact="1")  # a new session
         map_figure = figure(app)
         assert "of the variance" in map_figure["layout"]["xaxis"]["title"]["text"]
         assert len(map_figure["data"]) >= 2
@@ -165,7 +165,7 @@ def test_a_map_is_stored_coloured_and_has_selectable_points(
         escaped = token.replace("<", "&lt;").replace(">", "&gt;")
         assert f'{escaped}</bdi> <small style="opacity:.75">{weight:.0%}<' in text
     assert "attends to" in text
-    # A key: how much each query gives it.
+    # A key shows the weights that the queries give it.
     app = visit(PAGE, **HEAD, point="k0.1")
     assert "is attended to by" in visible_text(app)
     assert f"{100 * trace.weights('encoder', 1)[2, 0, 1]:.0f} %" in visible_text(app)
@@ -173,7 +173,7 @@ def test_a_map_is_stored_coloured_and_has_selectable_points(
 
 
 @pytest.mark.parametrize("kind", ["decoder", "cross"])
-def test_other_kinds_and_a_point_that_does_not_exist(visit: Visit, kind: str) -> None:
+def test_a_point_that_does_not_exist_is_ignored(visit: Visit, kind: str) -> None:
     app = visit(PAGE, **{**HEAD, "kind": kind}, point="q99.99")
     measure(app, "Draw the map")
     assert not messages(app)

@@ -46,17 +46,16 @@ ADDRESSES = [
 
 @pytest.fixture
 def model_folder(tmp_path: Path, checkpoints: Path) -> Path:
-    """Return a folder with checkpoints en-de, en-fr, and others with other or no languages in their
-    cards."""
-    cards: dict[str, Sequence[str]] = {"en-de": ("en", "de"), "en-fr": (), "plain": ()}
-    for name, languages in {**cards, "back": ("fr", "en"), "far": ("en", "it")}.items():
+    """Return a folder with copies of one model whose cards name other languages, or none."""
+    cards: dict[str, Sequence[str]] = {"en-de": ("en", "de"), "en-fr": (), "no-languages": ()}
+    for name, languages in {**cards, "fr-en": ("fr", "en"), "en-it": ("en", "it")}.items():
         shutil.copytree(checkpoints / "tiny", tmp_path / "all" / name)
         card = front_matter(languages) if languages else ""
         (tmp_path / "all" / name / "README.md").write_text(f"{card}# A tiny model\n")
     return tmp_path / "all"
 
 
-def words(app: AppTest) -> str:
+def main_text(app: AppTest) -> str:
     blocks = [*app.title, *app.header, *app.subheader, *app.markdown, *app.caption, *app.info]
     return "\n".join(block.value for block in blocks).replace("\\", "")
 
@@ -65,14 +64,14 @@ def test_languages_come_from_the_model_card(model_folder: Path) -> None:
     german, french = describe_model(model_folder / "en-de"), describe_model(model_folder / "en-fr")
     assert (german.source, german.target, german.kind) == ("English", "German", "")
     assert (french.source, french.target, french.kind) == ("English", "French", "")
-    reversed_model = describe_model(model_folder / "back")
+    reversed_model = describe_model(model_folder / "fr-en")
     assert (reversed_model.source, reversed_model.target, reversed_model.kind) == (
         "French",
         "English",
         "fr",
     )
     assert reversed_model.examples == PARALLEL_EXAMPLES["fr"]
-    unknown = describe_model(model_folder / "plain")
+    unknown = describe_model(model_folder / "no-languages")
     assert (unknown.source, unknown.target, unknown.languages) == ("Source", "Target", None)
 
 
@@ -93,7 +92,9 @@ def test_home_and_attention_name_the_language(
     assert target in [caption.value for caption in app.caption]
 
 
-def test_without_a_model_in_the_address_it_is_french(visit: Visit, model_folder: Path) -> None:
+def test_without_a_model_in_the_address_the_french_one_is_used(
+    visit: Visit, model_folder: Path
+) -> None:
     assert view(visit("pages/translate.py", model_folder)).model == "en-fr"
 
 
@@ -113,7 +114,7 @@ def test_an_example_translation_changes_with_the_language(visit: Visit, model_fo
     assert (view(app).target, view(app).method) == ("Ich bin Student.", "forced")
     app.text_input[1].set_value("Ich bin eine Studentin.").run()
     app.selectbox[0].select("en-fr").run()
-    # A translation that the visitor wrote in German is no French: the model translates again.
+    # The visitor's German translation does not fit a French model, which translates instead.
     assert (view(app).target, view(app).method) == ("", "greedy")
     assert view(app).text == "I am a student."
     assert not messages(app)
@@ -121,7 +122,7 @@ def test_an_example_translation_changes_with_the_language(visit: Visit, model_fo
 
 def test_a_model_that_reads_french_gets_a_french_sentence(visit: Visit, model_folder: Path) -> None:
     app = visit("pages/translate.py", model_folder, text="She has never seen the sea.")
-    app.selectbox[0].select("back").run()
+    app.selectbox[0].select("fr-en").run()
     assert view(app).text == "Je suis étudiant."
     assert app.text_input[0].label == "French"
 
@@ -164,14 +165,14 @@ def test_french_references_are_not_used_for_another_target_language(
     visit: Visit, model_folder: Path
 ) -> None:
     french = visit("pages/lab.py", model_folder, lab="align", sentences="120")
-    assert "with gold links" in words(french)
-    italian = visit("pages/lab.py", model_folder, lab="align", sentences="120", model="far")
-    page_text = words(italian)
+    assert "with gold links" in main_text(french)
+    italian = visit("pages/lab.py", model_folder, lab="align", sentences="120", model="en-it")
+    page_text = main_text(italian)
     assert "this model writes Italian" in page_text
     assert "120 without a translation (the model's own is used)" in page_text
     assert "no gold links" in page_text
     assert "Hand-aligned" not in italian.button_group[1].options
-    into_english = visit("pages/lab.py", model_folder, lab="align", model="back")
+    into_english = visit("pages/lab.py", model_folder, lab="align", model="fr-en")
     assert not {"Bundled sentences", "Hand-aligned"} & {*into_english.button_group[1].options}
 
 
@@ -180,13 +181,13 @@ def test_a_german_model_gets_german_references(visit: Visit, model_folder: Path)
     code_texts = "\n".join(block.value for block in app.code)
     expected = Corpus.linked("de").sentences
     assert f"{expected[0].source}\n    {expected[0].target}" in code_texts
-    assert "10 with gold links" in words(app)
+    assert "10 with gold links" in main_text(app)
 
 
 def test_later_positions_without_french_references(visit: Visit, model_folder: Path) -> None:
     note = "so for this model its own translations are used instead"
-    assert note not in words(visit("pages/positions.py", model_folder, topic="far"))
-    assert note in words(visit("pages/positions.py", model_folder, topic="far", **DE))
+    assert note not in main_text(visit("pages/positions.py", model_folder, topic="far"))
+    assert note in main_text(visit("pages/positions.py", model_folder, topic="far", **DE))
 
 
 @pytest.fixture(scope="module")

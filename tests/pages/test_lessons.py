@@ -38,17 +38,17 @@ OLD_PAGES = (
     *("inside", "why", "attention", "inside", "inside", "attention", "attention", "inside"),
     *("inside", "why", "train"),
 )
-"""Where the nineteen lessons of old addresses were."""
+"""Pages of the old course's nineteen lessons, which old addresses name by number."""
 verdict = partial(visible_text, kinds=("success", "info"))
-words = partial(visible_text, kinds=("markdown", "caption"))
+main_text = partial(visible_text, kinds=("markdown", "caption"))
 
 
-def ready(name: str) -> PreparedLesson:
+def prepared_lesson(name: str) -> PreparedLesson:
     """Return the question of a lesson for the bundled checkpoints."""
     return prepared(BY_NAME[name], AvailableModels(FOLDERS, ""))
 
 
-def shipped(visit: Visit, name: str, page: str = LIST_PAGE) -> AppTest:
+def open_lesson(visit: Visit, name: str, page: str = LIST_PAGE) -> AppTest:
     return visit(page, CHECKPOINTS, lesson=name)
 
 
@@ -59,16 +59,16 @@ def guess(app: AppTest, name: str, number: int) -> None:
 
 @pytest.mark.parametrize("name", ["umbrella", "rest", "scale", "cosine", "reverse", "shifted"])
 def test_a_guess_comes_before_the_answer_with_its_explanation(visit: Visit, name: str) -> None:
-    lesson, prepared = BY_NAME[name], ready(name)
+    lesson, prepared = BY_NAME[name], prepared_lesson(name)
     if prepared.question is None:
         pytest.skip(f"no model here shows it: {prepared.reason}")
-    app = shipped(visit, name)
+    app = open_lesson(visit, name)
     assert messages(app) == []
     assert app.title[0].value == "Lessons"
-    assert lesson.text in words(app)
-    assert lesson.question in words(app)
+    assert lesson.text in main_text(app)
+    assert lesson.question in main_text(app)
     assert not verdict(app)
-    assert prepared.question.answer not in words(app)
+    assert prepared.question.answer not in main_text(app)
     right = prepared.question.correct
     wrong = next(n for n in range(len(prepared.question.options)) if n != right)
     guess(app, name, wrong)
@@ -84,28 +84,28 @@ def test_a_guess_comes_before_the_answer_with_its_explanation(visit: Visit, name
     assert displayed.lesson == name
     if not lesson.task:
         assert displayed.text == prepared.text
-    assert "0 of 1 correct" in words(app)
+    assert "0 of 1 correct" in main_text(app)
 
 
 def test_a_right_guess_is_confirmed_and_counted(visit: Visit) -> None:
-    prepared = ready("scale")
+    prepared = prepared_lesson("scale")
     assert prepared.question is not None
-    app = shipped(visit, "scale")
+    app = open_lesson(visit, "scale")
     guess(app, "scale", prepared.question.correct)
     assert "**Correct.**" in verdict(app)
-    assert "1 of 1 correct" in words(app)
+    assert "1 of 1 correct" in main_text(app)
     app.button("lesson-all").click().run()
     assert app.title[0].value == "Lessons"
-    assert f"1 of {len(CORE)} lessons done, 1 correct at the first attempt." in words(app)
+    assert f"1 of {len(CORE)} lessons done, 1 correct at the first attempt." in main_text(app)
     app.button("begin").click().run()  # continues with the first lesson that is not done
-    assert f"Lesson 1 of {len(CORE)}" in words(app)
+    assert f"Lesson 1 of {len(CORE)}" in main_text(app)
 
 
 def test_an_answer_on_the_page_can_be_checked_twice_but_counts_once(visit: Visit) -> None:
-    prepared = ready("back")
+    prepared = prepared_lesson("back")
     if prepared.question is None:
         pytest.skip(f"no model here shows it: {prepared.reason}")
-    app = shipped(visit, "back", "pages/attention.py")
+    app = open_lesson(visit, "back", "pages/attention.py")
     assert app.title[0].value == "Attention"
     assert all(getattr(view(app), k) == v for k, v in prepared.question.start_fields.items())
     app.button("check-back").click().run()
@@ -119,20 +119,20 @@ def test_an_answer_on_the_page_can_be_checked_twice_but_counts_once(visit: Visit
     app.button("check-back").click().run()
     assert "**Correct.**" in verdict(app)
     assert prepared.question.answer in verdict(app)
-    assert "0 of 1 correct" in words(app)
+    assert "0 of 1 correct" in main_text(app)
 
 
 def test_giving_up_shows_an_answer(visit: Visit) -> None:
-    prepared = ready("off")
+    prepared = prepared_lesson("off")
     if prepared.question is None:
         pytest.skip(f"no model here shows it: {prepared.reason}")
-    app = shipped(visit, "off", "pages/lab.py")
+    app = open_lesson(visit, "off", "pages/lab.py")
     app.button("show-off").click().run()
     assert view(app).off == prepared.question.answer_fields["off"] != ""
     assert prepared.question.answer in verdict(app)
     app.button("check-off").click().run()
     assert "**Correct.**" in verdict(app)
-    assert "0 of 1 correct" in words(app)
+    assert "0 of 1 correct" in main_text(app)
 
 
 def test_the_list_has_all_lessons_in_order(visit: Visit) -> None:
@@ -140,27 +140,28 @@ def test_the_list_has_all_lessons_in_order(visit: Visit) -> None:
     labels = [button.label for button in app.button]
     assert all(f"{course.number(lesson)}. {lesson.title}" in labels for lesson in LESSONS)
     app.button("begin").click().run()
-    assert f"Lesson 1 of {len(CORE)}" in words(app)
+    assert f"Lesson 1 of {len(CORE)}" in main_text(app)
 
 
-@pytest.mark.parametrize("walk", [CORE, EXTRA], ids=["core", "more"])
+@pytest.mark.parametrize("lessons", [CORE, EXTRA], ids=["core", "more"])
 def test_the_course_leads_from_the_first_lesson_to_the_end(
-    visit: Visit, walk: tuple[Lesson, ...]
+    visit: Visit, lessons: tuple[Lesson, ...]
 ) -> None:
-    app = visit(
-        LIST_PAGE, lesson=walk[0].name
-    )  # an untrained model: most questions are unavailable
-    for lesson in walk:
+    # With an untrained model, for which most questions are unavailable.
+    app = visit(LIST_PAGE, lesson=lessons[0].name)
+    for lesson in lessons:
         assert not app.exception
         assert messages(app) == []
-        assert f"{walk.index(lesson) + 1} of {len(walk)}" in words(app)
-        assert lesson.title in words(app)
-        assert ("lesson-before" in [b.key for b in app.button]) == (lesson is not walk[0])
+        assert f"{lessons.index(lesson) + 1} of {len(lessons)}" in main_text(app)
+        assert lesson.title in main_text(app)
+        assert ("lesson-before" in [button.key for button in app.button]) == (
+            lesson is not lessons[0]
+        )
         app.button("lesson-next").click().run()
-    assert following(walk[-1].name) == "end"
+    assert following(lessons[-1].name) == "end"
     assert "End of the course" in [box.value for box in app.header]
-    assert all(lesson.takeaway in words(app) for lesson in CORE)
-    assert "**0 correct at the first attempt**" in words(app)
+    assert all(lesson.takeaway in main_text(app) for lesson in CORE)
+    assert "**0 correct at the first attempt**" in main_text(app)
 
 
 @pytest.mark.parametrize(("number", "page"), [*enumerate(OLD_PAGES, start=1)])
@@ -171,19 +172,15 @@ def test_an_old_address_opens_the_lesson_that_has_its_content(
     assert messages(app) == []
     lesson = BY_NAME[OLD_NUMBERS[str(number)]]
     assert view(app).lesson == lesson.name
-    assert lesson.title in words(app)
+    assert lesson.title in main_text(app)
     assert app.title[0].value == PAGES[lesson.question_page].title
 
 
 def test_every_topic_of_the_old_course_has_a_lesson() -> None:
     assert [*OLD_NUMBERS] == [str(n) for n in range(1, 20)]
     assert len(set(OLD_NUMBERS.values())) == 19
-    # All but one are shown on the same page as before: only their lesson has changed.
-    present = [
-        BY_NAME[name].page == f"pages/{page}.py"
-        for name, page in zip(OLD_NUMBERS.values(), OLD_PAGES, strict=True)
-    ]
-    assert all(present)
+    pages = [BY_NAME[name].page for name in OLD_NUMBERS.values()]
+    assert pages == [f"pages/{page}.py" for page in OLD_PAGES]
 
 
 def test_lessons_keep_the_selected_model(visit: Visit, checkpoints: Path, tmp_path: Path) -> None:
@@ -201,8 +198,8 @@ def test_lessons_keep_the_selected_model(visit: Visit, checkpoints: Path, tmp_pa
 
 
 def test_other_pages_link_back_to_the_lessons_view(visit: Visit) -> None:
-    app = shipped(visit, "scale", "pages/translate.py")
-    assert BY_NAME["scale"].title in words(app)
+    app = open_lesson(visit, "scale", "pages/translate.py")
+    assert BY_NAME["scale"].title in main_text(app)
     guess(app, "scale", 0)
     assert app.title[0].value == PAGES["pages/why.py"].title
     app.switch_page("pages/translate.py").run()
@@ -213,13 +210,13 @@ def test_other_pages_link_back_to_the_lessons_view(visit: Visit) -> None:
 def test_an_answer_page_without_a_guess_links_to_the_question(visit: Visit) -> None:
     app = visit("pages/positions.py", CHECKPOINTS, lesson="cosine", topic="slip")
     assert app.title[0].value == "Lessons"
-    assert BY_NAME["cosine"].misprint.replace("\\", "") in words(app)
+    assert BY_NAME["cosine"].misprint.replace("\\", "") in main_text(app)
 
 
 def test_closing_a_lesson_keeps_the_view(visit: Visit) -> None:
     app = visit("pages/translate.py", lesson="norm", text="She hides books.")
     app.button("lesson-close").click().run()
-    assert BY_NAME["norm"].title not in words(app)
+    assert BY_NAME["norm"].title not in main_text(app)
     assert view(app) == Translate(text="She hides books.")
 
 
@@ -231,18 +228,18 @@ def test_an_unknown_lesson_is_reported(visit: Visit, name: str) -> None:
 
 
 def test_answers_can_be_reset(visit: Visit) -> None:
-    app = shipped(visit, "scale")
+    app = open_lesson(visit, "scale")
     guess(app, "scale", 0)
     app.button("lesson-all").click().run()
-    assert f"1 of {len(CORE)} lessons done" in words(app)
+    assert f"1 of {len(CORE)} lessons done" in main_text(app)
     end = visit(LIST_PAGE, CHECKPOINTS, lesson="end")
-    assert f"0 of {len(CORE)} lessons done" in words(end)  # another session is another visitor
+    assert f"0 of {len(CORE)} lessons done" in main_text(end)  # another session is another visitor
     app.button("open-scale").click().run()
     for _ in CORE[CORE.index(BY_NAME["scale"]) :]:
         app.button("lesson-next").click().run()
-    assert f"1 of {len(CORE)} lessons done" in words(app)
+    assert f"1 of {len(CORE)} lessons done" in main_text(app)
     app.button("anew").click().run()
-    assert f"0 of {len(CORE)} lessons done" in words(app)
+    assert f"0 of {len(CORE)} lessons done" in main_text(app)
 
 
 def test_without_a_model_the_list_works_and_lessons_say_what_is_missing(
@@ -260,7 +257,7 @@ def test_without_a_model_the_list_works_and_lessons_say_what_is_missing(
 
 @pytest.fixture
 def no_german_reordering(monkeypatch: pytest.MonkeyPatch) -> str:
-    """Let the German model not show the lesson on word order; return the reason on the page."""
+    """Make the lesson on word order unavailable for the German model; return the reason shown."""
     reason = "no head shows two neighbouring words in the opposite order"
     question = prepared_module._question
 
@@ -280,19 +277,19 @@ def test_a_lesson_that_the_chosen_model_does_not_show_opens_with_another(
 ) -> None:
     app = visit(LIST_PAGE, CHECKPOINTS, lesson="crossing", model="en-de")
     reason = no_german_reordering
-    assert reason in words(app)
+    assert reason in main_text(app)
     assert app.button("lesson-model").label.replace("\\", "") == "Open the lesson with en-fr"
     app.button("lesson-model").click().run()
     assert not app.exception
-    assert view(app).model == ""  # the first of the models, en-fr
-    assert reason in words(app)
-    assert "Other lessons open with the chosen model again." in words(app)
+    assert view(app).model == ""  # the default, en-fr
+    assert reason in main_text(app)
+    assert "Other lessons open with the chosen model again." in main_text(app)
     assert not [button for button in app.button if button.key == "lesson-model"]
     app.button("lesson-next").click().run()
     assert (view(app).lesson, view(app).model) == (following("crossing"), "en-de")
-    app.button("lesson-before").click().run()  # from the neighbour it opens with the other at once
+    app.button("lesson-before").click().run()  # back to the lesson that needs the other model
     assert (view(app).lesson, view(app).model) == ("crossing", "")
-    assert reason in words(app)
+    assert reason in main_text(app)
 
 
 @pytest.mark.usefixtures("no_german_reordering")

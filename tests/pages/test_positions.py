@@ -26,35 +26,35 @@ from transformer.ui.pages.positions import TABS, TOPICS, extrapolation, position
 PAGE = "pages/positions.py"
 
 
-def page_content(app: AppTest) -> str:
+def all_text(app: AppTest) -> str:
     """Return all text on the page, tables included."""
     parts = [*app.markdown, *app.caption, *app.info, *app.warning, *app.metric]
     text = [f"{getattr(element, 'label', '')} {element.value}" for element in parts]
     return "\n".join(text + [element.proto.body for element in app.get("html")]).replace("\\", "")
 
 
-def write_untrained_run(path: Path, kind: str, **shape: Any) -> None:
+def write_untrained_run(path: Path, positions: str, **shape: Any) -> None:
     """Write an untrained model as the checkpoint of a run on the task reverse."""
     vocabulary = Vocabulary.from_symbols(TASKS["reverse"].symbols)
     sizes = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 16, "vocab_size": len(vocabulary)}
-    config = ModelConfig(positions=kind, **sizes, **shape)  # type: ignore[arg-type]
+    config = ModelConfig(positions=positions, **sizes, **shape)  # type: ignore[arg-type]
     with torch.random.fork_rng():
         torch.manual_seed(1)
         model = Transformer(config).eval()
     path.mkdir(parents=True)
     save_checkpoint(path / "checkpoint", model, vocabulary, "# A model\n")
     run = make_run_config(
-        "reverse", settings={"positions": kind}, options={"longest": 6}, title=path.name
+        "reverse", settings={"positions": positions}, options={"longest": 6}, title=path.name
     )
     (path / "config.json").write_text(json.dumps(run.to_dict()), encoding="utf-8")
     (path / "state.json").write_text('{"status": "finished", "step": 1}', encoding="utf-8")
 
 
-def write_pair(folder: Path) -> dict[str, str]:
-    """Return a learned and a sinusoidal run, and the address that names them."""
-    write_untrained_run(folder / "by-heart", "learned", max_len=12)
-    write_untrained_run(folder / "by-sines", "sinusoidal")
-    return {"learned": "by-heart", "run": "by-sines"}
+def write_two_runs(folder: Path) -> dict[str, str]:
+    """Write a run with learned positions and one with sinusoids; return the address of both."""
+    write_untrained_run(folder / "learned-run", "learned", max_len=12)
+    write_untrained_run(folder / "sinusoidal-run", "sinusoidal")
+    return {"learned": "learned-run", "run": "sinusoidal-run"}
 
 
 @pytest.mark.parametrize("topic", TOPICS)
@@ -79,18 +79,20 @@ def test_any_text_is_accepted_as_a_sentence(visit: Visit, topic: str) -> None:
         assert not any("<b>" in label for labels in axes for label in labels)
 
 
-def test_a_long_sentence_is_drawn_in_part_or_rejected(visit: Visit) -> None:
+def test_a_long_sentence_is_shortened_or_rejected(visit: Visit) -> None:
     app = visit(PAGE, topic="matrix", text="the lamp " * 100)
-    assert "the first 72 are drawn" in page_content(app)
+    assert "the first 72 are drawn" in all_text(app)
     app.button_group[0].set_value("In this model").run()
     app.button_group[1].set_value("parts").run()
     assert messages(app) == ["This figure supports up to 100 tokens; shorten the sentence."]
 
 
-@pytest.mark.parametrize(("text", "words"), [("  ", "write a sentence first"), ("a " * 900, "512")])
-def test_an_invalid_sentence_is_reported(visit: Visit, text: str, words: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "reason"), [("  ", "write a sentence first"), ("a " * 900, "512")]
+)
+def test_an_invalid_sentence_is_reported(visit: Visit, text: str, reason: str) -> None:
     app = visit(PAGE, topic="matrix", text=text)
-    assert words in messages(app)[0]
+    assert reason in messages(app)[0]
     assert not charts(app)
     assert charts(app.button_group[1].set_value("distance").run())  # needs no sentence
 
@@ -100,11 +102,11 @@ def test_the_matrix_is_labelled_with_the_sentence(visit: Visit, vocabulary: Voca
     pieces = vocabulary.tokens(vocabulary.encode(text))
     labels = {}
     for side in ("source", "target"):
-        displayed = visit(PAGE, topic="matrix", side=side, text=text, exact="1")
-        (chart,) = charts(displayed)
+        app = visit(PAGE, topic="matrix", side=side, text=text, exact="1")
+        (chart,) = charts(app)
         labels[side] = chart["layout"]["yaxis"]["ticktext"]
         assert chart["layout"]["xaxis"]["title"]["text"] == "dimension"
-    expected = [f"{at} {escape(piece)}" for at, piece in enumerate(pieces)]
+    expected = [f"{position} {escape(piece)}" for position, piece in enumerate(pieces)]
     assert labels["source"][: len(pieces)] == expected
     assert labels["target"][0] == "0 &lt;s&gt;"
 
@@ -115,7 +117,7 @@ def test_selected_waves_are_stored_in_the_address(visit: Visit) -> None:
     app.multiselect[0].set_value([5]).run()
     assert view(app).waves == "5"
     assert [trace["name"] for trace in charts(app)[0]["data"]] == ["dimension 5"]
-    assert "cos(pos / 10000^(4/64))" in page_content(app)
+    assert "cos(pos / 10000^(4/64))" in all_text(app)
     app.multiselect[0].set_value([]).run()
     assert len(charts(app)[0]["data"]) == 3
 
@@ -134,26 +136,26 @@ def test_the_shift_is_checked_at_all_positions(visit: Visit, k: int) -> None:
     assert values["Positions checked"] == str(512 - abs(k))
     assert float(values["Largest error, float32"]) < 1e-6
     assert float(values["Largest error, float64"]) < 1e-12
-    assert f"to position **{abs(k) + k}**" in page_content(app)
+    assert f"to position **{abs(k) + k}**" in all_text(app)
 
 
 def test_the_common_error_is_measured(visit: Visit) -> None:
     app = visit(PAGE, topic="slip", shift="7")
     assert len(charts(app)) == 3
-    page = page_content(app)
-    row = re.search(r"matrix of any kind</th><td>(.*?)</td><td>(.*?)</td>", page)
+    text = all_text(app)
+    row = re.search(r"matrix of any kind</th><td>(.*?)</td><td>(.*?)</td>", text)
     assert row
     assert float(row[1]) < 1e-9
     assert float(row[2]) > 0.1
-    assert "1.000 to 1.000" in page
+    assert "1.000 to 1.000" in text
 
 
 def test_the_lengths_are_those_of_the_vectors(visit: Visit) -> None:
     app = visit(PAGE, topic="added", text="The baker paints a boat.")
     assert len(charts(app)) == 2
-    page = page_content(app)
-    assert page.count("5.66") > 10  # √(64/2), at every position
-    assert "1 start" in page
+    text = all_text(app)
+    assert text.count("5.66") > 10  # √(64/2), at every position
+    assert "1 start" in text
 
 
 def test_a_head_is_selected_and_linked(visit: Visit) -> None:
@@ -166,18 +168,20 @@ def test_a_head_is_selected_and_linked(visit: Visit) -> None:
     assert sum_chart["layout"]["title"]["text"].startswith("sum of all four")
     app.selectbox[0].select((head + 1) % 4).run()
     assert view(app).head == (head + 1) % 4
-    error = re.search(r"largest difference ([\d.e+-]+)\. This", page_content(app))
+    error = re.search(r"largest difference ([\d.e+-]+)\. This", all_text(app))
     assert error
     assert float(error[1]) < 1e-4
     app.button_group[-1].set_value("attention").run()
     assert charts(app)[1]["data"][0]["zmax"] == 1
 
 
-def test_additive_scores_are_reported_to_have_no_terms(
+def test_additive_scores_cannot_be_split_into_terms(
     visit: Visit, tmp_path: Path, vocabulary: Vocabulary
 ) -> None:
     config = ModelConfig.preset("tiny", vocab_size=len(vocabulary), score="additive")
-    save_checkpoint(tmp_path / "models" / "sums", Transformer(config).eval(), vocabulary, "# x\n")
+    save_checkpoint(
+        tmp_path / "models" / "additive", Transformer(config).eval(), vocabulary, "# x\n"
+    )
     app = visit(PAGE, tmp_path / "models", topic="parts")
     assert "Additive scores cannot be split" in messages(app)[0]
 
@@ -195,7 +199,7 @@ def test_without_a_learned_model_a_click_trains_a_pair(
     assert kinds[view(app).run] == "sinusoidal"
     assert configs[view(app).learned]["max_len"] == position_models.MAX_LEN
     assert "positions-train" not in {element.key for element in app.button}
-    reloaded = visit(PAGE, topic=topic, learned=view(app).learned, run=view(app).run)  # a reload
+    reloaded = visit(PAGE, topic=topic, learned=view(app).learned, run=view(app).run)
     assert "positions-train" not in {element.key for element in reloaded.button}
 
 
@@ -212,15 +216,15 @@ def test_a_pair_that_cannot_be_trained_is_reported(visit: Visit, jobs: Jobs) -> 
 def test_learned_positions_are_compared_with_sinusoids(
     visit: Visit, jobs: Jobs, tmp_path: Path
 ) -> None:
-    app = visit(PAGE, topic="learned", **write_pair(tmp_path / "runs"))
+    app = visit(PAGE, topic="learned", **write_two_runs(tmp_path / "runs"))
     assert not messages(app)
-    learned, sines, alike, fit = charts(app)
+    learned, sinusoids, similarity, fit = charts(app)
     assert learned["layout"]["yaxis"]["ticktext"][6:8] == ["7", "8 untrained"]
     assert len(learned["layout"]["yaxis"]["ticktext"]) == 12
     assert [trace["name"] for trace in fit["data"]] == ["learned", "random numbers"]
-    assert alike["data"]
-    assert sines["data"]
-    assert "Training used the first 7 positions" in page_content(app)
+    assert similarity["data"]
+    assert sinusoids["data"]
+    assert "Training used the first 7 positions" in all_text(app)
 
 
 def test_a_table_trained_on_few_positions_is_reported(
@@ -228,22 +232,22 @@ def test_a_table_trained_on_few_positions_is_reported(
 ) -> None:
     write_untrained_run(tmp_path / "runs" / "short", "learned", max_len=4)
     app = visit(PAGE, topic="learned", learned="short")
-    assert "Training used only 4 positions" in page_content(app)
+    assert "Training used only 4 positions" in all_text(app)
     assert len(charts(app)) == 2
 
 
 def test_every_length_is_measured_and_stored(visit: Visit, jobs: Jobs, tmp_path: Path) -> None:
-    model_params = write_pair(tmp_path / "runs")
+    model_params = write_two_runs(tmp_path / "runs")
     app = visit(PAGE, topic="far", **model_params)
     assert not charts(app)
     measure(app, "Measure every length")
     (chart,) = charts(app)
     assert [trace["name"] for trace in chart["data"]] == ["learned", "sinusoidal"]
-    page = page_content(app)
-    assert "cannot read 12 symbols" in page
-    assert "The text has 13 tokens; at most 12 can be translated at once." in page
-    assert page.count("no vector") == 9 + 1  # nine lengths, and why
-    # At once for the next visitor.
+    text = all_text(app)
+    assert "cannot read 12 symbols" in text
+    assert "The text has 13 tokens; at most 12 can be translated at once." in text
+    assert text.count("no vector") == 9 + 1  # nine lengths, and the explanation
+    # Another visitor sees the stored result at once.
     assert len(charts(visit(PAGE, topic="far", **model_params))) == 1
 
 
@@ -256,30 +260,30 @@ def test_later_positions_are_measured_for_a_language(
     measure(app, "Measure later positions")
     (chart,) = charts(app)
     assert len(chart["data"]) == 3
-    assert "at most 512 can be translated at once" in page_content(app)
+    assert "at most 512 can be translated at once" in all_text(app)
 
 
 def test_an_invalid_learned_checkpoint_is_reported(
     visit: Visit, jobs: Jobs, tmp_path: Path
 ) -> None:
-    model_params = write_pair(tmp_path / "runs")
-    weights = tmp_path / "runs" / "by-heart" / "checkpoint" / "model.safetensors"
+    model_params = write_two_runs(tmp_path / "runs")
+    weights = tmp_path / "runs" / "learned-run" / "checkpoint" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:1000])
     app = visit(PAGE, topic="learned", **model_params)
     assert "1000 bytes" in messages(app)[0]
-    shutil.rmtree(tmp_path / "runs" / "by-heart")
+    shutil.rmtree(tmp_path / "runs" / "learned-run")
     app = visit(PAGE, topic="learned", **model_params)
-    assert "No model here has learned positions yet" in page_content(app)
+    assert "No model here has learned positions yet" in all_text(app)
 
 
 def test_without_learned_positions_the_page_shows_sinusoids(visit: Visit) -> None:
     app = visit(PAGE, topic="learned")
     assert not messages(app)
     assert len(charts(app)) == 2
-    assert "For comparison: sinusoids" in page_content(app)
+    assert "For comparison: sinusoids" in all_text(app)
 
 
-def test_the_app_comes_with_a_learned_table_and_names_its_model(visit: Visit) -> None:
+def test_the_shipped_run_with_learned_positions_is_shown_and_named(visit: Visit) -> None:
     checkpoints = Path(__file__).parents[2] / "checkpoints"
     app = visit(PAGE, checkpoints, topic="learned")
     assert "positions-train" not in {element.key for element in app.button}

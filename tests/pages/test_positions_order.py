@@ -16,21 +16,19 @@ PAGE = "pages/positions.py"
 
 def test_without_positions_an_encoder_cannot_tell_the_order(translator: Translator) -> None:
     result = reordering_effect(translator, *ORDER_PAIR)
-    # Sums in another order differ by a few roundings of float32; real differences are of order one.
+    # Adding in another order changes float32 sums by rounding errors; real differences are near 1.
     assert result.max_differences["without"] < 1e-4 < result.max_differences["with"]
     np.testing.assert_allclose(result.cosines["without"], 1.0, atol=1e-6)
     assert min(result.cosines["with"]) < 0.999
     model, ids = translator.model, translator.vocabulary.encode(ORDER_PAIR[0])
-    with torch.no_grad():  # with positions, by the model alone
+    with torch.no_grad():  # the figures with positions, computed by the model itself
         memory = model.encode(torch.tensor([[*ids, model.config.eos_id]]))[0].numpy()
         second_ids = translator.vocabulary.encode(ORDER_PAIR[1])
         second = model.encode(torch.tensor([[*second_ids, model.config.eos_id]]))[0].numpy()
     piece = result.pieces[1]
-    at, to = (
-        ids.index(translator.vocabulary.id(piece)),
-        second_ids.index(translator.vocabulary.id(piece)),
-    )
-    a, b = memory[at].astype(float), second[to].astype(float)
+    piece_id = translator.vocabulary.id(piece)
+    a = memory[ids.index(piece_id)].astype(float)
+    b = second[second_ids.index(piece_id)].astype(float)
     cosine = a @ b / np.linalg.norm(a) / np.linalg.norm(b)
     assert result.cosines["with"][1] == pytest.approx(cosine, abs=1e-5)
     assert result.translations["with"][0] == translator.translate(ORDER_PAIR[0]).text
@@ -69,18 +67,18 @@ def test_clocks_turn_along_the_sentence_and_replay(visit: Visit) -> None:
     app = visit(PAGE, topic="clocks", text="The baker <i>paints</i>.")
     assert not messages(app)
 
-    def drawn() -> str:
+    def clock_html() -> str:
         elements = [element.proto.body for element in app.get("html")]
         return next(body for body in elements if "data-turn" in body)
 
-    assert "<i>paints" not in drawn()
-    assert 'data-turn="0"' in drawn()
+    assert "<i>paints" not in clock_html()
+    assert 'data-turn="0"' in clock_html()
     next(button for button in app.button if button.label == "Replay").click().run()
-    assert 'data-turn="1"' in drawn()
+    assert 'data-turn="1"' in clock_html()
 
 
 def test_the_formula_is_below_the_picture(visit: Visit) -> None:
     app = visit(PAGE, topic="matrix")
-    kinds = [setting.type for setting in app.main]  # all elements, in the order of the page
+    kinds = [element.type for element in app.main]  # all elements, in the order of the page
     assert kinds.index("plotly_chart") < kinds.index("latex")
     assert len(app.latex) == 2

@@ -75,7 +75,7 @@ def test_fewer_seeds_are_fewer_runs(visit: Visit, jobs: Jobs) -> None:
     )
     assert "cannot reach a verdict" not in visible_text(app)
     seeds.set_value(1).run()
-    # Shown before the race starts, not after its last run.
+    # The page says so before the race starts.
     assert "This race cannot reach a verdict: a verdict needs 3 seeds" in visible_text(app)
     assert "9 settings × 1 seed = 9 runs" in visible_text(app)
     start_button(app, "scores").click().run()
@@ -100,7 +100,7 @@ def test_the_table_and_the_verdicts_match_the_runs(visit: Visit, jobs: Jobs) -> 
     finish(jobs, race_id, better="sinusoidal")
     app = visit(PAGE, race=race_id)
     text = visible_text(app)
-    assert "0.020 ± 0.010 (0.010 to 0.030)" in text  # of 0.01, 0.02, 0.03
+    assert "0.020 ± 0.010 (0.010 to 0.030)" in text  # mean of 0.01, 0.02 and 0.03
     assert "0.520 ± 0.010 (0.510 to 0.530)" in text
     assert "98.0 % ± 1.0 % (97.0 % to 99.0 %)" in text
     assert "3 of 3" in text
@@ -144,16 +144,16 @@ def test_races_of_others_are_listed_after_own_ones(visit: Visit, jobs: Jobs) -> 
 def test_training_loss_is_drawn_as_means_of_ten_steps() -> None:
     steps = np.arange(1.0, 26)
     last_steps, loss = one_race._smooth(steps, steps**2)
-    assert last_steps.tolist() == [10, 20]  # the last five are too few
+    assert last_steps.tolist() == [10, 20]  # the last five steps are left out
     assert loss.tolist() == [np.mean(steps[:10] ** 2), np.mean(steps[10:20] ** 2)]
     assert len(one_race._smooth(steps[:3], steps[:3])[0]) == 0
 
 
 def test_scores_are_measured_at_the_width_of_the_address(visit: Visit) -> None:
     app = visit(WHY, part="scores", dk="16", seed="5")
-    line = measure((16,), seed=5).set_index("score").loc["dot"]
-    assert f"<td>{line['variance']:.3g}</td><td>16</td>" in visible_text(app)
-    assert f"saturated in **{100 * line['saturated']:.0f} %**" in visible_text(app)
+    row = measure((16,), seed=5).set_index("score").loc["dot"]
+    assert f"<td>{row['variance']:.3g}</td><td>16</td>" in visible_text(app)
+    assert f"saturated in **{100 * row['saturated']:.0f} %**" in visible_text(app)
     assert len(app.get("plotly_chart")) == 3 + 3 + 2
     assert "Heads of tiny" in [header.value for header in app.header]
     assert "without 1/√d_k" in visible_text(app)
@@ -194,7 +194,7 @@ def test_a_race_of_layers_is_started_shown_stopped_and_deleted(visit: Visit, job
         (path / "metrics.jsonl").write_text(json.dumps(metrics) + "\n")
         state = {"status": "finished", "reason": "by hand", "step": run.info.steps}
         (path / "state.json").write_text(json.dumps(state))
-    one_race._infos.clear()  # it keeps what it read for a second
+    one_race._infos.clear()  # cached for a second
     app.run()
     assert "All 7 runs are finished." in visible_text(app)
     assert "<td>6 positions</td><td>100.0 %</td><td>12.5 %, chance 12.5 %</td>" in visible_text(app)
@@ -217,8 +217,7 @@ def test_races_of_layers_alone_are_listed(visit: Visit, jobs: Jobs) -> None:
     assert "**Layers**" in labels
     assert "**Heads**" not in labels
     assert (
-        f"race={race_id}"
-        in next(race_link for race_link in links if race_link.label == "**Layers**").query_string
+        f"race={race_id}" in next(link for link in links if link.label == "**Layers**").query_string
     )
     app = visit(WHY, part="race", race="heads-1")  # this page ignores races of another page
     assert "Start the race: layers" in [button.label for button in app.button]
@@ -226,7 +225,7 @@ def test_races_of_layers_alone_are_listed(visit: Visit, jobs: Jobs) -> None:
     assert "There is no race 'layers-1'; it may have been deleted." in visible_text(app)
 
 
-def test_the_train_page_shows_a_run_that_left_no_model(visit: Visit, jobs: Jobs) -> None:
+def test_the_train_page_shows_a_run_without_a_checkpoint(visit: Visit, jobs: Jobs) -> None:
     race_id = submit_race(jobs, "layers", OTHER_VISITOR, (1,))
     run = race_runs(jobs, race_id)[0]
     path = jobs.folder(run.info.name).path
@@ -247,5 +246,5 @@ def test_the_train_page_shows_a_run_that_left_no_model(visit: Visit, jobs: Jobs)
     app = visit("pages/train.py", race=race_id)
     assert "Accuracy by distance" in visible_text(app)
     assert RACES["layers"].question in visible_text(app)
-    app = visit("pages/translate.py", model=run.info.name)  # it is no checkpoint
+    app = visit("pages/translate.py", model=run.info.name)  # the run has no checkpoint
     assert "There is no checkpoint" in visible_text(app)

@@ -19,11 +19,13 @@ from transformer.ui.services import live_jobs
 from transformer.ui.shell.registry import CLASS, PAGES
 
 
-def test_it_opens_with_example_runs_and_says_what_to_do_first(visit: Visit, jobs: Jobs) -> None:
+def test_the_page_opens_with_example_runs_and_says_what_to_do_first(
+    visit: Visit, jobs: Jobs
+) -> None:
     app = visit(PAGE)
     labels = [link.proto.label for link in app.get("page_link")]
-    always = [entry.title for file, entry in PAGES.items() if file != CLASS]
-    assert labels[: len(always)] == always
+    titles = [entry.title for file, entry in PAGES.items() if file != CLASS]
+    assert labels[: len(titles)] == titles
     for example_run in example_runs.EXAMPLE_RUNS:
         assert example_run.title in visible_text(app)
         assert app.button(f"train-{example_run.task}")

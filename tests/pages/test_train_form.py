@@ -8,7 +8,15 @@ import pytest
 import streamlit as st
 
 from tests.pages.conftest import Visit, button, messages, visible_text
-from tests.pages.train_visits import PAGE, PAIRS, TSV, form, labels, number, submit_run
+from tests.pages.train_visits import (
+    PAGE,
+    PAIRS,
+    TSV,
+    labels,
+    number_field,
+    open_form,
+    submit_run,
+)
 from transformer.jobs import Jobs, count_parameters
 from transformer.model import Transformer
 from transformer.run_config import INSPECT
@@ -21,7 +29,7 @@ from transformer.ui.services.uploads import decode_text
 
 
 @pytest.mark.parametrize(
-    ("estimate", "written"),
+    ("estimate", "expected"),
     [
         (None, "estimating the time …"),
         ("a step needs more than the 3.0 GB", "a step needs more than the 3.0 GB"),
@@ -29,25 +37,25 @@ from transformer.ui.services.uploads import decode_text
     ],
 )
 def test_the_form_works_with_and_without_a_time_estimate(
-    visit: Visit, jobs: Jobs, monkeypatch: pytest.MonkeyPatch, estimate: Any, written: str
+    visit: Visit, jobs: Jobs, monkeypatch: pytest.MonkeyPatch, estimate: Any, expected: str
 ) -> None:
     monkeypatch.setattr(live_jobs, "time_estimate", lambda config, pairs=(): estimate)
-    app = form(visit(PAGE), "reverse")
-    assert written in visible_text(app)
+    app = open_form(visit(PAGE), "reverse")
+    assert expected in visible_text(app)
     assert not button(app, "Train").disabled
 
 
 def test_the_form_opens_with_the_examples_settings_and_trains_them(
     visit: Visit, jobs: Jobs
 ) -> None:
-    app = form(visit(PAGE), "sort")
+    app = open_form(visit(PAGE), "sort")
     assert TASKS["sort"].explanation in visible_text(app)
     assert TASKS["sort"].look_for in visible_text(app)
-    assert number(app, "Steps").value == default_settings("sort")["steps"]
-    number(app, "Steps").set_value(30).run()
-    number(app, "Longest").set_value(4).run()
-    number(app, "Learning rate").set_value(0.001).run()
-    next(s for s in app.selectbox if s.label == "Score function").select("additive").run()
+    assert number_field(app, "Steps").value == default_settings("sort")["steps"]
+    number_field(app, "Steps").set_value(30).run()
+    number_field(app, "Longest").set_value(4).run()
+    number_field(app, "Learning rate").set_value(0.001).run()
+    next(menu for menu in app.selectbox if menu.label == "Score function").select("additive").run()
     button(app, "Train").click().run()
     config = jobs.folder(jobs.runs()[0].name).config().to_dict()
     assert config["training"]["steps"] == 30
@@ -60,7 +68,7 @@ def test_the_form_opens_with_the_examples_settings_and_trains_them(
 def test_a_late_message_of_the_closed_form_does_not_reopen_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """As a slow browser does when it first shows the run."""
+    """A slow browser sends such a message when it first shows the run."""
     session: dict[str, Any] = {"task-1": "copy"}
     monkeypatch.setattr(st, "session_state", session)
     setup._change_task("task-1")
@@ -71,44 +79,46 @@ def test_a_late_message_of_the_closed_form_does_not_reopen_it(
 
 
 def test_every_setting_can_be_reset_alone_and_with_all_others(visit: Visit, jobs: Jobs) -> None:
-    app = form(visit(PAGE), "reverse")
+    app = open_form(visit(PAGE), "reverse")
     steps = default_settings("reverse")["steps"]
     assert "Reset all settings" not in labels(app)
-    number(app, "Steps").set_value(31).run()
-    number(app, "Heads").set_value(8).run()
+    number_field(app, "Steps").set_value(31).run()
+    number_field(app, "Heads").set_value(8).run()
     button(app, f"Reset to {steps}").click().run()
-    assert number(app, "Steps").value == steps
-    assert number(app, "Heads").value == 8
-    number(app, "Letters").set_value(5).run()
+    assert number_field(app, "Steps").value == steps
+    assert number_field(app, "Heads").value == 8
+    number_field(app, "Letters").set_value(5).run()
     button(app, "Reset all settings").click().run()
-    assert number(app, "Heads").value == 4
-    assert number(app, "Letters").value == 10
+    assert number_field(app, "Heads").value == 4
+    assert number_field(app, "Letters").value == 10
     assert "Reset all settings" not in labels(app)
 
 
 def test_the_watched_matrix_exists_in_the_model(visit: Visit, jobs: Jobs) -> None:
-    app = form(visit(PAGE), "reverse")
+    app = open_form(visit(PAGE), "reverse")
     config = make_run_config("reverse").model
-    real = {name for name, weight in Transformer(config).named_parameters() if weight.dim() == 2}
+    matrices = {
+        name for name, weight in Transformer(config).named_parameters() if weight.dim() == 2
+    }
     app.selectbox(key="set-1-inspect").set_value("encoder.layers.1.ffn.w_2.weight").run()
     assert not messages(app)
-    assert set(setup._matrix(draft.Draft("reverse")).labels) <= real
-    number(app, "Layers").set_value(1).run()
+    assert set(setup._matrix(draft.Draft("reverse")).labels) <= matrices
+    number_field(app, "Layers").set_value(1).run()
     assert not app.exception
     button(app, "Train").click().run()
     assert jobs.folder(jobs.runs()[0].name).config().to_dict()["inspect"] == INSPECT
 
 
 def test_settings_survive_a_visit_to_another_page(visit: Visit, jobs: Jobs) -> None:
-    app = form(visit(PAGE), "reverse")
-    number(app, "Steps").set_value(33).run()
+    app = open_form(visit(PAGE), "reverse")
+    number_field(app, "Steps").set_value(33).run()
     app.switch_page("pages/translate.py").run()
     app.switch_page(PAGE).run()
-    assert number(app, "Steps").value == 33
+    assert number_field(app, "Steps").value == 33
 
 
 @pytest.mark.parametrize(
-    ("label", "value", "words"),
+    ("label", "value", "message"),
     [
         ("Heads", 7, "d_model 64 must be a multiple of n_heads 7."),
         ("Size, d_model", 512, "this app allows at most 1,000,000."),
@@ -116,19 +126,19 @@ def test_settings_survive_a_visit_to_another_page(visit: Visit, jobs: Jobs) -> N
     ],
 )
 def test_invalid_settings_are_reported_and_disable_the_button(
-    visit: Visit, jobs: Jobs, label: str, value: int, words: str
+    visit: Visit, jobs: Jobs, label: str, value: int, message: str
 ) -> None:
-    app = form(visit(PAGE), "reverse")
+    app = open_form(visit(PAGE), "reverse")
     assert not button(app, "Train").disabled
-    number(app, label).set_value(value).run()
+    number_field(app, label).set_value(value).run()
     assert len(messages(app)) == 1
-    assert messages(app)[0].endswith(words)
+    assert messages(app)[0].endswith(message)
     assert button(app, "Train").disabled
 
 
 def test_the_cost_is_shown_before_the_click(visit: Visit, jobs: Jobs) -> None:
     submit_run(jobs)
-    app = form(visit(PAGE), "reverse")
+    app = open_form(visit(PAGE), "reverse")
     weights = count_parameters(make_run_config("reverse").model)
     assert (
         f"**{round(weights, -3):,}** weights · **600** steps · about **9 s** here"
@@ -140,7 +150,7 @@ def test_the_cost_is_shown_before_the_click(visit: Visit, jobs: Jobs) -> None:
 
 
 def test_own_pairs_are_previewed_before_training(visit: Visit, jobs: Jobs) -> None:
-    app = form(visit(PAGE), "own")
+    app = open_form(visit(PAGE), "own")
     assert "Add sentence pairs first" in messages(app)[0]
     assert button(app, "Train").disabled
     app.text_area[0].set_value(TSV).run()
@@ -154,7 +164,7 @@ def test_own_pairs_are_previewed_before_training(visit: Visit, jobs: Jobs) -> No
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
+    ("text", "message"),
     [
         ("cat chat\n" * 31, "has no pairs that can be recognised"),
         (TSV + "cat\t\n", "line 31 has an empty target"),
@@ -164,11 +174,11 @@ def test_own_pairs_are_previewed_before_training(visit: Visit, jobs: Jobs) -> No
     ],
 )
 def test_invalid_pairs_are_rejected_in_one_sentence(
-    visit: Visit, jobs: Jobs, text: str, words: str
+    visit: Visit, jobs: Jobs, text: str, message: str
 ) -> None:
-    app = form(visit(PAGE), "own")
+    app = open_form(visit(PAGE), "own")
     app.text_area[0].set_value(text).run()
-    assert any(words in message for message in messages(app))
+    assert any(message in displayed for displayed in messages(app))
     assert button(app, "Train").disabled
 
 
@@ -191,20 +201,20 @@ def test_a_file_must_be_utf_8_and_a_csv_is_read() -> None:
     assert own_pairs.parse_own_pairs(own_pairs.tsv(PAIRS).decode(), "x", 5000) == PAIRS
 
 
-def lines_of(form: str) -> str:
-    return "".join(form.format(src, tgt) for src, tgt in PAIRS)
+def format_pairs(line: str) -> str:
+    return "".join(line.format(src, tgt) for src, tgt in PAIRS)
 
 
 @pytest.mark.parametrize(
     ("text", "layout"),
     [
-        (lines_of("{}|{}\n"), "a vertical bar"),
-        ("| en | fr |\n|----|:--:|\n" + lines_of("| {} | {} |\n"), "a vertical bar"),
-        (lines_of("{}    {}\n"), "two columns"),
-        (lines_of("{}\n{}\n"), "alternating lines"),
-        (lines_of("{}\n{}\n\n"), "alternating lines"),
-        (lines_of("{}\t{}\n"), "a tab"),
-        (lines_of("{},{}\n"), "comma-separated"),
+        (format_pairs("{}|{}\n"), "a vertical bar"),
+        ("| en | fr |\n|----|:--:|\n" + format_pairs("| {} | {} |\n"), "a vertical bar"),
+        (format_pairs("{}    {}\n"), "two columns"),
+        (format_pairs("{}\n{}\n"), "alternating lines"),
+        (format_pairs("{}\n{}\n\n"), "alternating lines"),
+        (format_pairs("{}\t{}\n"), "a tab"),
+        (format_pairs("{},{}\n"), "comma-separated"),
     ],
 )
 def test_pairs_are_read_in_every_layout(text: str, layout: str) -> None:
@@ -215,30 +225,30 @@ def test_pairs_are_read_in_every_layout(text: str, layout: str) -> None:
 
 
 def test_a_line_that_does_not_fit_the_layout_is_reported() -> None:
-    for text, words in (
-        (lines_of("{}|{}\n") + "cat\n", "line 31 has 1 part; every line needs two"),
-        (lines_of("{}|{}\n") + "a|b|c\n", "line 31 has 3 parts"),
-        (lines_of("{}|{}\n") + "cat| \n", "line 31 has an empty target"),
-        (lines_of("{}   {}\n") + "cat\n", "line 31 has 1 part"),
-        (lines_of("{}\n{}\n") + "cat\n", "there are 61"),
+    for text, message in (
+        (format_pairs("{}|{}\n") + "cat\n", "line 31 has 1 part; every line needs two"),
+        (format_pairs("{}|{}\n") + "a|b|c\n", "line 31 has 3 parts"),
+        (format_pairs("{}|{}\n") + "cat| \n", "line 31 has an empty target"),
+        (format_pairs("{}   {}\n") + "cat\n", "line 31 has 1 part"),
+        (format_pairs("{}\n{}\n") + "cat\n", "there are 61"),
     ):
-        with pytest.raises(ValueError, match=words):
+        with pytest.raises(ValueError, match=message):
             own_pairs.read_with_layout(text, "The text", 5000)
 
 
 def test_few_pairs_get_few_steps_and_a_selected_number_stays(visit: Visit, jobs: Jobs) -> None:
-    """Twenty pairs once got 3,000 steps, each over all of them."""
-    app = form(visit(PAGE), "own")
-    assert number(app, "Steps").value == own_pairs.MAX_STEPS
+    """Twenty pairs once got 3,000 steps, each of which trained on all of them."""
+    app = open_form(visit(PAGE), "own")
+    assert number_field(app, "Steps").value == own_pairs.MAX_STEPS
     app.text_area[0].set_value(TSV).run()
-    assert number(app, "Steps").value == own_pairs.MIN_STEPS
+    assert number_field(app, "Steps").value == own_pairs.MIN_STEPS
     button(app, "Train").click().run()
     (run,) = jobs.runs()
     assert run.steps == own_pairs.MIN_STEPS
-    app = form(visit(PAGE), "own")
-    number(app, "Steps").set_value(41).run()
+    app = open_form(visit(PAGE), "own")
+    number_field(app, "Steps").set_value(41).run()
     app.text_area[0].set_value(TSV).run()
-    assert number(app, "Steps").value == 41
+    assert number_field(app, "Steps").value == 41
 
 
 def test_the_number_of_steps_grows_with_the_text() -> None:

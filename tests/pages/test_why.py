@@ -31,11 +31,11 @@ from transformer.ui.pages.why import PARTS
 from transformer.ui.pages.why.sizes import NAMES, format_count
 
 PAGE = "pages/why.py"
-words = partial(visible_text, kinds=("markdown", "caption", "header"))
+main_text = partial(visible_text, kinds=("markdown", "caption", "header"))
 PICTURES = {"table": 1, "time": 1, "paths": 3, "scores": 3, "results": 1}
 
 
-def rows(app: AppTest, caption: str) -> dict[str, list[str]]:
+def rows_by_label(app: AppTest, caption: str) -> dict[str, list[str]]:
     """Return the cells of the table whose caption starts with this, by row label."""
     bodies = [element.proto.body for element in app.get("html")]
     [table] = [body for body in bodies if f"<caption>{caption}" in body]
@@ -48,23 +48,26 @@ def rows(app: AppTest, caption: str) -> dict[str, list[str]]:
 
 def test_table_1_is_evaluated_at_the_sizes_of_the_address(visit: Visit) -> None:
     app = visit(PAGE, n="96", d="48", k="5", r="9")
-    table_rows, costs = rows(app, "Table 1 at n = 96"), evaluate_formulas(96, 48, 5, 9)["cost"]
+    table_rows, costs = (
+        rows_by_label(app, "Table 1 at n = 96"),
+        evaluate_formulas(96, 48, 5, 9)["cost"],
+    )
     for name in TABLE1_LAYERS:
         assert table_rows[NAMES[name]][1].startswith(format_count(costs[name]))
     assert table_rows["Restricted self-attention"][1].endswith("lowest")
-    assert "n = 96 > d = 48: self-attention costs 2 times more than recurrence" in words(app)
-    assert "n = k·d = 240" in words(app)
+    assert "n = 96 > d = 48: self-attention costs 2 times more than recurrence" in main_text(app)
+    assert "n = k·d = 240" in main_text(app)
     assert not app.warning
 
 
 def test_operations_are_counted_in_the_layers(visit: Visit) -> None:
-    table_rows = rows(
+    table_rows = rows_by_label(
         visit(PAGE, n="32", d="48", k="5", r="9"), "Multiplications at n = 32, d = 48"
     )
     for name in TABLE1_LAYERS:
-        counted = count_multiplications(name, 32, 48, 5, 9)
-        assert table_rows[NAMES[name]][1] == format_count(counted.mixing)
-        assert table_rows[NAMES[name]][3] == format_count(counted.total)
+        operations = count_multiplications(name, 32, 48, 5, 9)
+        assert table_rows[NAMES[name]][1] == format_count(operations.mixing)
+        assert table_rows[NAMES[name]][3] == format_count(operations.total)
     assert table_rows["Self-attention"][2] == "2"
 
 
@@ -90,7 +93,7 @@ def test_an_even_kernel_is_reported_and_the_sliders_stay(
 
 def test_paths_are_measured_and_compared_with_their_formula(visit: Visit) -> None:
     app = visit(PAGE, part="paths", n="20", k="5", r="7")
-    table_rows = rows(app, "n = 20, k = 5, r = 7")
+    table_rows = rows_by_label(app, "n = 20, k = 5, r = 7")
     for name, label in NAMES.items():
         expected = format_count(path_length(name, 20, 5, 7))
         assert table_rows[label][2] == expected
@@ -100,7 +103,7 @@ def test_paths_are_measured_and_compared_with_their_formula(visit: Visit) -> Non
 
 
 def test_a_kernel_of_size_1_never_connects_positions(visit: Visit) -> None:
-    table_rows = rows(visit(PAGE, part="paths", n="12", k="1", r="1"), "n = 12, k = 1")
+    table_rows = rows_by_label(visit(PAGE, part="paths", n="12", k="1", r="1"), "n = 12, k = 1")
     assert table_rows["Convolutional"][2:] == ["never", "never"]
 
 
@@ -124,14 +127,14 @@ def test_time_is_measured_on_request_and_stored_for_all_visitors(
 
     app = visit(PAGE, part="time", d="4096", k="5")
     assert "There is no measurement" in app.info[0].value
-    assert "uses d = 512" in words(app)
+    assert "uses d = 512" in main_text(app)
     monkeypatch.setattr(ComputationService, "submit", submit)
     app.button(key="measure").click().run()
     assert requests == [{"d": 512, "k": 5, "r": 15}]
-    for visited in (app, visit(PAGE, part="time", d="512", k="5")):
-        table_rows = rows(visited, "Slopes")
+    for opened in (app, visit(PAGE, part="time", d="512", k="5")):
+        table_rows = rows_by_label(opened, "Slopes")
         assert table_rows["Recurrent"] == ["1", "1.00", "2.00 ± 0.00", "1.00 ± 0.00", "5"]
-        assert not visited.info
+        assert not opened.info
 
 
 def test_a_measurement_over_the_limit_is_rejected(
@@ -148,7 +151,7 @@ def test_a_measurement_over_the_limit_is_rejected(
     assert not app.warning
 
 
-def test_the_included_race_is_shown(visit: Visit, checkpoints: Path, tmp_path: Path) -> None:
+def test_the_shipped_race_is_shown(visit: Visit, checkpoints: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(checkpoints, tmp_path / "checkpoints"))
     lines = [
         (entry, 1, 500, distance, 1 / distance, math.inf, 0.125, 100, 8)
@@ -159,7 +162,7 @@ def test_the_included_race_is_shown(visit: Visit, checkpoints: Path, tmp_path: P
     write_json(path, {**read_json(path), "when": 86400 * 31})
     app = visit(PAGE, folder, part="race")
     assert not messages(app)
-    page_text = words(app)
+    page_text = main_text(app)
     assert "Included with the app: 1 Feb 1970, 1 seed each, 500 steps." in page_text
     assert "Races so far" not in page_text  # no race has run here
     (chart,) = charts(app)
@@ -167,10 +170,10 @@ def test_the_included_race_is_shown(visit: Visit, checkpoints: Path, tmp_path: P
     assert set(RACES["layers"].entries) <= names
 
 
-def test_without_an_included_race_one_can_be_started(visit: Visit) -> None:
+def test_without_a_shipped_race_one_can_be_started(visit: Visit) -> None:
     app = visit(PAGE, part="race")
     assert not messages(app)
-    assert "Included with the app" not in words(app)
+    assert "Included with the app" not in main_text(app)
     assert "Start the race: layers" in [button.label for button in app.button]
 
 
@@ -187,14 +190,14 @@ def test_table_2_is_complete(visit: Visit) -> None:
     assert len(traces_by_chart) == 2
     n_with_both = sum(row.de is not None and row.cost_de is not None for row in TABLE_2)
     assert sum(len(trace["text"]) for trace in traces_by_chart[0]) == n_with_both
-    assert [line.value.split("= ")[-1].strip("$\n") for line in app.latex] == [
+    assert [formula.value.split("= ")[-1].strip("$\n") for formula in app.latex] == [
         r"3.28 \cdot 10^{18}",
         r"2.30 \cdot 10^{19}",
     ]
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_every_section_has_a_figure_and_what_to_look_for(visit: Visit, part: str) -> None:
+def test_every_section_has_a_figure_and_a_hint_what_to_look_for(visit: Visit, part: str) -> None:
     app = visit(PAGE, part=part)
     assert not messages(app)
     page_text = visible_text(app, kinds=("markdown", "caption", "info"))
@@ -207,9 +210,9 @@ def test_before_a_measurement_the_prediction_of_table_1_is_shown(visit: Visit) -
     app = visit(PAGE, part="time", d="32")
     (chart,) = charts(app)
     slopes = {
-        line["name"]: np.polyfit(np.log10(line["x"]), np.log10(line["y"]), 1)[0]
-        for line in chart["data"]
-        if line.get("mode") == "lines"
+        curve["name"]: np.polyfit(np.log10(curve["x"]), np.log10(curve["y"]), 1)[0]
+        for curve in chart["data"]
+        if curve.get("mode") == "lines"
     }
     assert {name: round(float(slope), 6) for name, slope in slopes.items()} == {
         "Self-attention": 2.0,

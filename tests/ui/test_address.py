@@ -1,5 +1,4 @@
-"""Addresses restore their view and report what is wrong with invalid ones; when the app writes the
-browser's address bar."""
+"""Addresses: they restore their view, invalid ones are reported, and when the app writes them."""
 
 from __future__ import annotations
 
@@ -30,10 +29,10 @@ from transformer.ui.shell.registry import (
 from transformer.ui.widgets import following
 
 FILES = {page.view: file for file, page in PAGES.items()}
-ALL_FIELDS = sorted({name for kind in FILES for name in kind.fields()})
+ALL_FIELDS = sorted({name for view_type in FILES for name in view_type.fields()})
 
 
-def values(field: Field) -> st.SearchStrategy[object]:
+def field_values(field: Field) -> st.SearchStrategy[object]:
     if isinstance(field.default, int):
         return st.integers(*map(int, field.bounds))
     if isinstance(field.default, float):
@@ -45,9 +44,9 @@ def values(field: Field) -> st.SearchStrategy[object]:
     return st.text()
 
 
-def views_of(kind: type[View]) -> st.SearchStrategy[View]:
-    linked = {name: field for name, field in kind.fields().items() if field.linked}
-    return st.builds(kind, **{name: values(field) for name, field in linked.items()})
+def views_of(view_type: type[View]) -> st.SearchStrategy[View]:
+    linked = {name: field for name, field in view_type.fields().items() if field.linked}
+    return st.builds(view_type, **{name: field_values(field) for name, field in linked.items()})
 
 
 views = st.sampled_from(list(FILES)).flatmap(views_of)
@@ -64,14 +63,14 @@ def test_the_attention_page_has_all_explorer_fields() -> None:
     assert View(layer=3).explorer() == {**DEFAULTS, "layer": 3}
 
 
-@pytest.mark.parametrize("kind", FILES)
-def test_every_default_is_valid_in_an_address(kind: type[View]) -> None:
-    first = kind()
-    for name, field in kind.fields().items():
-        assert getattr(first, name) == field.default
+@pytest.mark.parametrize("view_type", FILES)
+def test_every_default_is_valid_in_an_address(view_type: type[View]) -> None:
+    default = view_type()
+    for name, field in view_type.fields().items():
+        assert getattr(default, name) == field.default
         if field.default != "" or not field.choices:
             assert field.read(field.default) == field.default
-    assert first.to_params() == {}
+    assert default.to_params() == {}
 
 
 @given(views)
@@ -85,8 +84,9 @@ def test_an_address_restores_its_view(view: View) -> None:
 )
 def test_any_address_can_be_opened(file: str, params: dict[str, str]) -> None:
     view, problems = open_address(file, params)
-    linked = replace(view, size="normal")  # an old address may have it, a new one does not
-    assert open_address(file, view.to_params()) == (linked, [])
+    # Only old addresses have a size.
+    restored = replace(view, size="normal")
+    assert open_address(file, view.to_params()) == (restored, [])
     assert len(problems) <= len(params)
 
 
@@ -176,8 +176,8 @@ def test_every_view_has_valid_decoding_options(view: View) -> None:
 
 def test_shared_fields_are_not_fields_of_a_page() -> None:
     assert View.own() == {}
-    for kind in FILES:
-        assert not kind.own().keys() & View.fields().keys()
+    for view_type in FILES:
+        assert not view_type.own().keys() & View.fields().keys()
 
 
 ATTENTION = "pages/attention.py"
@@ -186,7 +186,7 @@ NEW_PARAMS = {**OLD_PARAMS, "pin": "s2"}
 
 
 class AddressBar(SessionDict):
-    """The address that a rerun is requested with, and the one that it writes."""
+    """The browser's address, and a list of the addresses that reruns have written."""
 
     def __init__(self) -> None:
         super().__init__(OLD_PARAMS)
@@ -234,7 +234,7 @@ def test_a_widget_change_writes_the_address(address_bar: AddressBar) -> None:
 
 
 def test_a_link_to_another_page_keeps_its_address(address_bar: AddressBar) -> None:
-    # An address sent before the change of page would go into the old page's history.
+    # Written before the page changes, the address would become part of the old page's history.
     rerun(address_bar, {**OLD_PARAMS, "topic": "shift"}, "pages/positions.py")
     assert not address_bar.written
     rerun(address_bar, NEW_PARAMS)
@@ -267,7 +267,7 @@ def test_a_component_rerun_does_not_restore_an_old_address(address_bar: AddressB
     assert address_bar.written == [NEW_PARAMS, NEW_PARAMS]
 
 
-def test_an_address_that_was_ignored_is_not_followed_after_an_interrupted_rerun(
+def test_an_outdated_address_is_ignored_even_after_an_interrupted_rerun(
     address_bar: AddressBar,
 ) -> None:
     older = {**OLD_PARAMS, "pin": "s0"}
@@ -277,5 +277,5 @@ def test_an_address_that_was_ignored_is_not_followed_after_an_interrupted_rerun(
     rerun(address_bar, older)
     assert state.page_view().to_params() == NEW_PARAMS
     assert address_bar.written == [NEW_PARAMS]
-    rerun(address_bar, older)  # the visitor goes back to it
+    rerun(address_bar, older)  # the visitor goes back to that address
     assert state.page_view().to_params() == older

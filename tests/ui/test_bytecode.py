@@ -54,13 +54,13 @@ def parsing_in_another_thread() -> Iterator[None]:
             parse_finished.clear()
             is_waiting[0] = False
 
-    before = gc.get_threshold()
+    thresholds = gc.get_threshold()
     gc.callbacks.append(parse_during_collection)
     gc.set_threshold(20)
     try:
         yield
     finally:
-        gc.set_threshold(*before)
+        gc.set_threshold(*thresholds)
         gc.callbacks.remove(parse_during_collection)
         test_ended.set()
         parse_requested.set()

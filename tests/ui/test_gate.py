@@ -1,4 +1,4 @@
-"""The security gate, called as uvicorn calls it."""
+"""The security gate, which checks every request before Streamlit; called as uvicorn calls it."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ OK = 200
 
 
 async def page(scope: Scope, receive: Receive, send: Send) -> None:
-    """Replace Streamlit: a page, a session, or an error."""
+    """Answer in place of Streamlit: with a page, a WebSocket session, or an error."""
     if scope["type"] == "websocket":
         return await send({"type": "websocket.accept"})
-    if scope["path"] == "/broken":
+    if scope["path"] == "/error":
         raise RuntimeError("a path of this machine")
     headers = [(b"Cache-Control", b"no-cache"), (b"X-Frame-Options", b"ALLOWALL")]
     await send({"type": "http.response.start", "status": OK, "headers": headers})
@@ -79,7 +79,7 @@ def response_headers(messages: list[Message]) -> dict[str, str]:
         *("class.example.org", "room1.school.example:80", "192.168.1.20:8501", "192.168.1.20"),
     ],
 )
-def test_own_names_and_the_arrival_address_are_accepted(host: str) -> None:
+def test_own_names_and_the_address_of_the_socket_are_accepted(host: str) -> None:
     assert status({"host": host}) == OK
     assert send_request({"host": host}, kind="websocket")[0]["type"] == "websocket.accept"
 
@@ -153,12 +153,12 @@ def test_an_ipv4_address_on_a_dual_stack_socket() -> None:
 
 
 @pytest.mark.parametrize(
-    ("origin", "fine"),
+    ("origin", "allowed"),
     [
         ("http://localhost:8501", True),
-        ("https://localhost:8501", True),  # a proxy in front speaks TLS
+        ("https://localhost:8501", True),  # behind a proxy with TLS
         ("https://notes.example", True),
-        ("http://localhost:3000", False),  # another server of this machine
+        ("http://localhost:3000", False),  # another server on this machine
         ("http://localhost", False),
         ("http://127.0.0.1:8501", False),
         ("https://evil.example", False),
@@ -169,11 +169,11 @@ def test_an_ipv4_address_on_a_dual_stack_socket() -> None:
         ("", False),
     ],
 )
-def test_other_origins_are_rejected(origin: str, fine: bool) -> None:
+def test_other_origins_are_rejected(origin: str, allowed: bool) -> None:
     headers = {"host": "localhost:8501", "origin": origin}
-    assert status(headers) == (OK if fine else 403)
+    assert status(headers) == (OK if allowed else 403)
     first = send_request(headers, kind="websocket")[0]["type"]
-    assert first == ("websocket.accept" if fine else "websocket.close")
+    assert first == ("websocket.accept" if allowed else "websocket.close")
 
 
 def test_every_response_has_the_headers_once() -> None:
@@ -183,11 +183,11 @@ def test_every_response_has_the_headers_once() -> None:
         assert messages[1]["body"] == b"the page"
 
 
-def test_an_internal_error_reveals_nothing() -> None:
+def test_an_internal_error_reveals_no_details() -> None:
     messages: list[Message] = []
-    scope = {"type": "http", "method": "GET", "path": "/broken", "headers": [(b"host", b"[::1]")]}
+    scope = {"type": "http", "method": "GET", "path": "/error", "headers": [(b"host", b"[::1]")]}
     gate = Gate(page, hosts=HOSTS, origins=(), policy=POLICY)
-    with pytest.raises(RuntimeError):  # it is printed in the terminal
+    with pytest.raises(RuntimeError):  # the terminal shows the error, the response does not
         exchange_messages(gate, scope, messages=messages)
     assert messages[0]["status"] == 500
     assert b"path" not in messages[1]["body"]
@@ -202,30 +202,30 @@ def test_metrics_are_not_served(path: str) -> None:
 HTML = {"host": "localhost", "accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 
 
-def response_and_cookies(headers: Mapping[str, str], **options: Any) -> tuple[str, set[str]]:
-    """Return the id in the response's cookie, and the cookie's attributes."""
+def cookie_id_and_attributes(headers: Mapping[str, str], **options: Any) -> tuple[str, set[str]]:
+    """Return the visitor id in the response's cookie, and the cookie's attributes."""
     value, *attributes = response_headers(send_request(headers, **options))["set-cookie"].split(
         "; "
     )
-    name, _, cookie_name = value.partition("=")
+    name, _, visitor_id = value.partition("=")
     assert name == COOKIE
-    return cookie_name, set(attributes)
+    return visitor_id, set(attributes)
 
 
 def test_a_new_visitor_gets_an_httponly_id() -> None:
-    first, attributes = response_and_cookies(HTML)
+    first, attributes = cookie_id_and_attributes(HTML)
     assert ID.fullmatch(first)
     assert attributes == {"Path=/", "Max-Age=34560000", "HttpOnly", "SameSite=Lax"}
-    assert response_and_cookies(HTML)[0] != first
-    assert response_and_cookies(HTML, scheme="https")[1] == attributes | {"Secure"}
+    assert cookie_id_and_attributes(HTML)[0] != first
+    assert cookie_id_and_attributes(HTML, scheme="https")[1] == attributes | {"Secure"}
     assert response_headers(send_request(HTML))["cache-control"] == "private, no-cache"
 
 
 def test_a_visitor_keeps_their_id() -> None:
     visitor_id = new_id()
     cookie = f"_streamlit_xsrf=2|a|b|1; {COOKIE}={visitor_id}; other=x=y"
-    assert response_and_cookies({**HTML, "cookie": cookie})[0] == visitor_id
-    for invalid_cookies in (
+    assert cookie_id_and_attributes({**HTML, "cookie": cookie})[0] == visitor_id
+    for invalid_id in (
         visitor_id[:-1],
         visitor_id + "x",
         "",
@@ -233,9 +233,9 @@ def test_a_visitor_keeps_their_id() -> None:
         f'"{visitor_id}"',
         visitor_id[:-1] + "é",
     ):
-        sent_id = response_and_cookies({**HTML, "cookie": f"{COOKIE}={invalid_cookies}"})[0]
-        assert ID.fullmatch(sent_id)
-        assert sent_id != visitor_id
+        replacement = cookie_id_and_attributes({**HTML, "cookie": f"{COOKIE}={invalid_id}"})[0]
+        assert ID.fullmatch(replacement)
+        assert replacement != visitor_id
 
 
 def test_only_a_page_sets_the_cookie() -> None:

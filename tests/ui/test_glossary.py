@@ -1,4 +1,4 @@
-"""The glossary: one definition per term, each term used on a page, no second tooltip for a term."""
+"""The glossary: one definition per term, which its tooltips use; each term occurs on a page."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def widget_tooltips() -> Iterator[tuple[str, str]]:
             names = [a.value for a in node.args[:1] if isinstance(a, ast.Constant)]
             for inner in ast.walk(node):
                 if isinstance(inner, ast.Call) and getattr(inner.func, "attr", "").startswith(
-                    ("bound", "chosen")
+                    "bound"
                 ):
                     names += [labels[a.value] for a in inner.args if isinstance(a, ast.Constant)]
             yield from ((str(name), ast.unparse(text)) for name in names)
@@ -61,7 +61,7 @@ def test_no_term_has_two_explanations() -> None:
     assert not [name for name, count in names.items() if count > 1]
     assert len({entry.definition for entry in TERMS}) == len(TERMS)
     assert not [(name, text) for name, text in widget_tooltips() if term(name)]
-    assert list(widget_tooltips()), "nothing was looked at"
+    assert list(widget_tooltips()), "no tooltip was found in the source"
 
 
 def test_each_definition_is_one_sentence() -> None:
@@ -71,12 +71,12 @@ def test_each_definition_is_one_sentence() -> None:
 
 
 def test_every_term_is_used_on_some_page() -> None:
-    everything = page_texts()
+    all_text = page_texts()
     missing = [
         term.name
         for term in TERMS
         if not any(
-            re.search(rf"(?<!\w){re.escape(name.lower())}s?(?!\w)", everything)
+            re.search(rf"(?<!\w){re.escape(name.lower())}s?(?!\w)", all_text)
             for name in (term.name, *term.also)
         )
     ]

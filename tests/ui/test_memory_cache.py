@@ -21,7 +21,7 @@ ARRAY_OF_1_KB = np.zeros(125)  # 1,000 bytes
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(1, 60)), max_size=40))
-def test_it_never_exceeds_its_limit_except_for_one_value(puts: list[tuple[str, int]]) -> None:
+def test_the_cache_exceeds_its_limit_only_for_a_single_value(puts: list[tuple[str, int]]) -> None:
     """Compare with a list of all stored values, newest first."""
     cache: SizedCache[int] = SizedCache(100, size=int)
     order: list[tuple[str, int]] = []
@@ -52,14 +52,14 @@ def test_concurrent_threads_compute_once_and_errors_are_not_cached() -> None:
     calls: list[int] = []
     barrier = threading.Barrier(8)
 
-    def make() -> int:
+    def compute() -> int:
         calls.append(1)
         time.sleep(0.02)
         return 7
 
     def get_value() -> None:
         barrier.wait()
-        assert cache.get_or_make("a", make) == 7
+        assert cache.get_or_make("a", compute) == 7
 
     threads = [threading.Thread(target=get_value) for _ in range(8)]
     for thread in threads:
@@ -120,7 +120,7 @@ def test_arguments_with_an_underscore_are_not_part_of_the_key() -> None:
 
     for name, model, row in (("a", [], 1), ("a", {}, 1), ("a", [], 2), ("b", [], 1)):
         assert return_none(name, model, row) is None  # None is cached like any other result
-        assert return_row(name, model, row) == row  # a result of its own
+        assert return_row(name, model, row) == row  # not the result of the other function
     assert calls == [("a", 1), ("a", 2), ("b", 1)]
 
 
@@ -134,17 +134,17 @@ def test_all_functions_share_one_limit() -> None:
 
     for number in (1, 2, 1, 3, 1, 2):
         large(number)
-    assert calls == [1, 2, 3, 2]  # two of them fit
+    assert calls == [1, 2, 3, 2]  # the cache has room for two
     assert module.results.used_bytes < 100_000
 
 
 def test_an_error_is_not_cached() -> None:
-    tries: list[int] = []
+    calls: list[int] = []
 
     @cached()
     def fails(_: int) -> int:
-        tries.append(1)
-        if len(tries) == 1:
+        calls.append(1)
+        if len(calls) == 1:
             raise ValueError("too long")
         return 5
 

@@ -1,4 +1,4 @@
-"""Checkpoints: listed for each visitor, loaded once; and paths without server folders."""
+"""Checkpoints: listed for each visitor, loaded once; messages show no folders of the server."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def test_the_first_valid_model_is_loaded_for_the_first_visit(folder: Path) -> No
     assert models.default() == "b"
 
 
-def test_a_broken_or_missing_checkpoint_is_left_to_the_page(folder: Path) -> None:
+def test_an_invalid_or_missing_checkpoint_does_not_stop_the_server(folder: Path) -> None:
     (folder / "b" / "vocabulary.model").write_bytes(b"nothing")
     models.load_first_visit_model()
     shutil.rmtree(folder / "b")
     models.load_first_visit_model()
 
 
-def test_the_label_says_how_many_weights_there_are(folder: Path) -> None:
+def test_the_label_has_the_number_of_weights(folder: Path) -> None:
     count = sum(w.numel() for w in Translator.load(folder / "b").model.parameters())
     assert model_list.count_weights(folder / "b") == count
     assert models.format_millions(count) in models.choices()["b"]
@@ -68,7 +68,7 @@ def test_the_limits_set_the_size_of_the_model_cache(
 
 @pytest.fixture
 def run(tmp_path: Path, checkpoints: Path) -> JobFolder:
-    """A finished run of the visitor Ann on her own sentences."""
+    """Return a run of the visitor Ann on her own sentences, with a checkpoint."""
     folder = JobFolder(tmp_path / "runs" / "hers-123456")
     shutil.copytree(checkpoints / "tiny", folder.checkpoint_path)
     folder.write_config(replace(make_run_config(title="Hers"), owner="ann"))
@@ -126,10 +126,13 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_known_folders_are_replaced_by_their_names(runs: Path) -> None:
-    cut = "a run/x.json"
+    relative_path = "a run/x.json"
     for text, expected in (
         (f"{runs}/a run/x.json is cut off", "runs/a run/x.json is cut off"),
-        (f"[Errno 28] no room: {str(runs / cut)!r}", f"[Errno 28] no room: 'runs/{cut}'"),
+        (
+            f"[Errno 28] no room: {str(runs / relative_path)!r}",
+            f"[Errno 28] no room: 'runs/{relative_path}'",
+        ),
         (f"{runs.parent}/models/tiny: no", "models/tiny: no"),
         (f"none in {runs}.", "none in runs."),
         (f"({IMPORT_ROOT}/limits.toml)", "(limits.toml)"),

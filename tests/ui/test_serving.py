@@ -31,25 +31,25 @@ from transformer.ui.services import live_jobs
 from transformer.ui.shell import asgi
 from transformer.ui.shell.visitor import COOKIE, new_id
 
-SMALL = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "precision": "fp32"}
+SMALL_MODEL = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "precision": "fp32"}
 STREAM = "/_stcore/stream"
 STEPS = 300
-TIMEOUT_SECONDS = 180.0  # seconds, for a busy machine
+TIMEOUT_SECONDS = 180.0  # long enough for a busy machine
 
 
 def get(address: str, path: str, **headers: str) -> tuple[int, dict[str, str], str]:
     """Return status, headers and text of a response."""
     connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=30)
     connection.request("GET", path, headers=headers)
-    answer = connection.getresponse()
-    text = answer.read().decode(errors="replace")
+    response = connection.getresponse()
+    text = response.read().decode(errors="replace")
     connection.close()
-    return answer.status, {name.lower(): value for name, value in answer.getheaders()}, text
+    return response.status, {name.lower(): value for name, value in response.getheaders()}, text
 
 
 def test_pages_assets_and_errors_have_the_headers(address: str) -> None:
-    static = get(address, "/", Accept="text/html")[2].split('src="./static/')[1].split('"')[0]
-    for path in ("/", "/train", "/_stcore/health", f"/static/{static}", "/media/none", "/a//..//b"):
+    script = get(address, "/", Accept="text/html")[2].split('src="./static/')[1].split('"')[0]
+    for path in ("/", "/train", "/_stcore/health", f"/static/{script}", "/media/none", "/a//..//b"):
         _, headers, _ = get(address, path)
         assert "frame-ancestors 'self'" in headers["content-security-policy"], path
         assert headers["x-content-type-options"] == "nosniff", path
@@ -58,7 +58,7 @@ def test_pages_assets_and_errors_have_the_headers(address: str) -> None:
     assert get(address, "/_stcore/metrics")[0] == 404
 
 
-def test_a_foreign_host_or_origin_gets_no_page_and_no_session(address: str) -> None:
+def test_another_host_or_origin_gets_no_page_and_no_session(address: str) -> None:
     port = urlsplit(address).port
     assert get(address, "/", Host=f"evil.example:{port}")[0] == 421
     connection = socket.create_connection(("localhost", port))
@@ -77,7 +77,7 @@ def test_a_foreign_host_or_origin_gets_no_page_and_no_session(address: str) -> N
 
 
 def test_the_names_in_the_environment_variable_are_accepted(address: str) -> None:
-    """As docs/hosting.md starts a container; the error message names the same setting."""
+    """docs/hosting.md starts a container with this variable; the error message names it too."""
     port = urlsplit(address).port
     for name in ("class.example.org", f"class.example.org:{port}", "192.168.1.20", "localhost"):
         assert get(address, "/", Host=name)[0] == 200, name
@@ -109,7 +109,7 @@ def queued_run(runs: Path, steps: int) -> JobFolder:
     """Return a queued run that no worker has claimed."""
     options = {"n_train": 400, "n_valid": 20}
     config = make_run_config(
-        "copy", settings={**SMALL, "steps": steps}, options=options, title="Copy"
+        "copy", settings={**SMALL_MODEL, "steps": steps}, options=options, title="Copy"
     )
     queue = Queue(runs)
     [name] = queue.add([config], Requester("me", ""), {}, Limits())
@@ -133,18 +133,17 @@ def test_queued_runs_resume_after_a_restart_without_visitors(
 ) -> None:
     """The server is killed or stopped during a run, then restarted at once."""
     limits = tmp_path / "limits.toml"
-    limits.write_text("nice = 0")  # even on a busy machine
+    limits.write_text("nice = 0")  # so that runs make progress on a busy machine
     environment = {"HEADS_UP_RUNS": str(tmp_path / "runs"), "HEADS_UP_LIMITS": str(limits)}
     run = queued_run(tmp_path / "runs", STEPS)
-    for number in (signal.SIGKILL, signal.SIGTERM):
+    for signal_number in (signal.SIGKILL, signal.SIGTERM):
         step = run.last_step()
         with app_server(checkpoints, **environment) as (_, process):
             wait_for_status(run, "running", step + 10)
-            process.send_signal(number)
+            process.send_signal(signal_number)
             process.wait(30)
-    assert (
-        wait_for_status(run, "queued").step >= 20
-    )  # a stopping server waits until its runs are saved
+    # A stopping server waits until its runs are saved.
+    assert wait_for_status(run, "queued").step >= 20
     second_run = queued_run(tmp_path / "runs", 5)
     with app_server(checkpoints, **environment):
         assert wait_for_status(run, "finished").step == STEPS
@@ -173,7 +172,7 @@ def test_workers_start_only_for_queued_runs(
 
 
 @pytest.mark.parametrize(
-    ("bound", "expected"),
+    ("server_address", "expected"),
     [
         ("localhost", ["http://localhost:8501"]),
         ("0.0.0.0", ["http://localhost:8501", "http://192.168.1.20:8501"]),
@@ -181,13 +180,17 @@ def test_workers_start_only_for_queued_runs(
     ],
 )
 def test_the_addresses_are_printed_and_the_first_is_opened(
-    bound: str,
+    server_address: str,
     expected: list[str],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     opened_urls: list[str] = []
-    options = {"server.address": bound, "server.headless": False, "browser.serverPort": 8501}
+    options = {
+        "server.address": server_address,
+        "server.headless": False,
+        "browser.serverPort": 8501,
+    }
     monkeypatch.setattr(st, "get_option", options.get)
     monkeypatch.setattr(asgi, "network_address", lambda: "192.168.1.20")
     monkeypatch.setattr(webbrowser, "open", opened_urls.append)

@@ -1,4 +1,4 @@
-"""The views' scripts, requested as uvicorn does."""
+"""The scripts of the views, requested as uvicorn requests them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from transformer.ui.shell.view_scripts import CACHE_CONTROL, FOLDER, path, route
 
 
 def request(
-    name: str, prefix: str = "", **scope_fields: Any
+    script_path: str, prefix: str = "", **scope_fields: Any
 ) -> tuple[int, dict[bytes, bytes], bytes]:
     """Return status, headers and body of the response for this path."""
     app: Any = Starlette(routes=[route(prefix)])
-    scope = {"type": "http", "method": "GET", "path": name, "headers": [], **scope_fields}
+    scope = {"type": "http", "method": "GET", "path": script_path, "headers": [], **scope_fields}
     messages = exchange_messages(app, scope)
     return messages[0]["status"], dict(messages[0]["headers"]), messages[1]["body"]
 
@@ -35,7 +35,7 @@ def test_a_view_script_is_sent_plain_and_compressed(view: str) -> None:
     assert (status, gzip.decompress(body)) == (200, served_script(view))
 
 
-def test_it_is_below_the_base_path() -> None:
+def test_a_script_is_below_the_base_path() -> None:
     assert request(f"/tools/heads-up/{path('glance')}", "/tools/heads-up")[2] == served_script(
         "glance"
     )

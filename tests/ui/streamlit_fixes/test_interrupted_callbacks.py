@@ -35,18 +35,18 @@ class Page:
 
     def __init__(self) -> None:
         self.state, self.pressed = SessionState(), 0
-        self.speaks_with: SafeSessionState | None = None
+        self.state_in_callback: SafeSessionState | None = None
         button: WidgetMetadata[bool] = WidgetMetadata(
             "button", bool, bool, "trigger_value", callback=self._press
         )
         self.state.register_widget(button, None)
 
     def _press(self) -> None:
-        if self.speaks_with is not None:
-            self.speaks_with["begun"] = True
+        if self.state_in_callback is not None:
+            self.state_in_callback["key"] = "value"  # where Streamlit may stop the run
         self.pressed += 1
 
-    def drawing(self, on_yield: Any = no_request) -> SafeSessionState:
+    def session_state(self, on_yield: Any = no_request) -> SafeSessionState:
         return SafeSessionState(self.state, on_yield)
 
 
@@ -64,19 +64,19 @@ def test_click_while_the_previous_run_finishes(
     if not repaired:
         monkeypatch.setattr(SafeSessionState, "__init__", fix._init)
     page = Page()
-    old, new = page.drawing(), page.drawing()
-    ends = threading.Thread(target=old.on_script_finished, args=(frozenset(["button"]),))
-    compare = SessionState._call_callbacks
+    old_run, new_run = page.session_state(), page.session_state()
+    finishing = threading.Thread(target=old_run.on_script_finished, args=(frozenset(["button"]),))
+    call_callbacks = SessionState._call_callbacks
 
-    def as_it_ends(state: SessionState, **replay: Any) -> None:
-        ends.start()
-        ends.join(0.3)
-        compare(state, **replay)
+    def while_finishing(state: SessionState, **replay: Any) -> None:
+        finishing.start()
+        finishing.join(0.3)
+        call_callbacks(state, **replay)
 
-    monkeypatch.setattr(SessionState, "_call_callbacks", as_it_ends)
-    new.on_script_will_rerun(press())
-    ends.join()
-    assert page.pressed == repaired, "Streamlit alone loses it"
+    monkeypatch.setattr(SessionState, "_call_callbacks", while_finishing)
+    new_run.on_script_will_rerun(press())
+    finishing.join()
+    assert page.pressed == repaired, "Streamlit alone loses the click"
 
 
 @pytest.mark.parametrize("repaired", [False, True])
@@ -85,23 +85,26 @@ def test_click_while_another_run_is_requested(
 ) -> None:
     if not repaired:
         monkeypatch.setattr(SafeSessionState, "on_script_will_rerun", fix._on_script_will_rerun)
-    words = iter([None])
+    n_yields = 0
 
     def on_yield() -> None:
-        if next(words, "another") == "another":
+        nonlocal n_yields
+        n_yields += 1
+        if n_yields > 1:
             raise RunStopped
 
     page = Page()
-    page.speaks_with = drawing = page.drawing(on_yield)
+    page.state_in_callback = run_state = page.session_state(on_yield)
     if repaired:
-        drawing.on_script_will_rerun(press())
-        next(words)
+        run_state.on_script_will_rerun(press())
+        assert n_yields == 0
+        n_yields = 1
     else:
         with pytest.raises(RunStopped):
-            drawing.on_script_will_rerun(press())
-    assert page.pressed == repaired, "Streamlit alone ends its callback"
-    with pytest.raises(RunStopped):  # afterwards it is stopped as usual
-        drawing["after"] = True
+            run_state.on_script_will_rerun(press())
+    assert page.pressed == repaired, "Streamlit alone ends the callback early"
+    with pytest.raises(RunStopped):  # after the callback, the run is stopped as usual
+        run_state["after"] = True
 
 
 def stop_run() -> None:
@@ -110,7 +113,7 @@ def stop_run() -> None:
 
 def test_a_late_run_does_not_undo_a_newer_one() -> None:
     page = Page()
-    old_run, new_run = page.drawing(stop_run), page.drawing()
+    old_run, new_run = page.session_state(stop_run), page.session_state()
     new_run.on_script_will_rerun(press())
     with pytest.raises(RunStopped):
         old_run.on_script_will_rerun(press())
@@ -119,26 +122,26 @@ def test_a_late_run_does_not_undo_a_newer_one() -> None:
 
 def test_sessions_do_not_wait_for_each_other() -> None:
     pages = [Page(), Page()]
-    first_run, second_run = (page.drawing() for page in pages)
-    assert first_run._lock is pages[0].drawing()._lock is not second_run._lock
+    first_run, second_run = (page.session_state() for page in pages)
+    assert first_run._lock is pages[0].session_state()._lock is not second_run._lock
 
 
-@pytest.mark.parametrize("begun", [False, True])
+@pytest.mark.parametrize("has_started", [False, True])
 def test_pending_widget_states_pass_to_the_next_run(
-    begun: bool, monkeypatch: pytest.MonkeyPatch
+    has_started: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    handed: list[ClientState] = []
-    monkeypatch.setattr(fix, "_request_rerun", lambda _, request: handed.append(request))
+    requested: list[ClientState] = []
+    monkeypatch.setattr(fix, "_request_rerun", lambda _, request: requested.append(request))
     requests = ScriptRequests()
     requests.request_rerun(RerunData(widget_states=press()))
-    if begun:
+    if has_started:
         requests.on_scriptrunner_ready()
     session: Any = SimpleNamespace(_scriptrunner=SimpleNamespace(_requests=requests))
     fix._request_rerun_with_pending_states(session, ClientState())
-    assert [widget.id for widget in handed[0].widget_states.widgets] == (
-        [] if begun else ["button"]
+    assert [widget.id for widget in requested[0].widget_states.widgets] == (
+        [] if has_started else ["button"]
     )
-    requests.request_stop()  # as Streamlit does then
+    requests.request_stop()  # as Streamlit does after it
     assert requests.on_scriptrunner_ready().type is ScriptRequestType.STOP
 
 

@@ -14,7 +14,7 @@ from transformer.ui.streamlit_fixes import stale_fragment_reruns as fix
 
 REQUEST_RERUN = """
 from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
-get_script_run_ctx().script_requests.request_rerun(RerunData(**st.session_state.ask))
+get_script_run_ctx().script_requests.request_rerun(RerunData(**st.session_state.request))
 """
 FIRST_PAGE = f"""
 import streamlit as st
@@ -26,10 +26,11 @@ def part():
 
 part()
 context = get_script_run_ctx()
-[this] = context.shared.new_fragment_ids.snapshot()
-st.session_state.ask = {{"fragment_id": this, "page_script_hash": context.page_script_hash}}
-if st.session_state.leaves:
-    st.switch_page("pages/second.py")  # nothing runs after this
+[fragment_id] = context.shared.new_fragment_ids.snapshot()
+page_hash = context.page_script_hash
+st.session_state.request = {{"fragment_id": fragment_id, "page_script_hash": page_hash}}
+if st.session_state.switches_page:
+    st.switch_page("pages/second.py")  # ends this script run
 {REQUEST_RERUN}
 """
 SECOND_PAGE = f"""
@@ -48,27 +49,31 @@ def app(tmp_path: Path) -> AppTest:
 
 
 @pytest.mark.parametrize("repaired", [False, True])
-@pytest.mark.parametrize("leaves", [True, False])
+@pytest.mark.parametrize("switches_page", [True, False])
 def test_a_fragment_of_the_previous_page_does_not_rerun(
-    app: AppTest, leaves: bool, repaired: bool, monkeypatch: pytest.MonkeyPatch
+    app: AppTest, switches_page: bool, repaired: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    requested, run = [], []
+    requested_reruns, script_runs = [], []  # whether each is of a fragment
     original = fix._run_script
     run_script = fix._run_unless_stale if repaired else original
 
-    def request(runner: ScriptRunner, request: RerunData) -> None:
-        requested.append(bool(request.fragment_id_queue))
-        (run_script if repaired else runs)(runner, request)
+    def record_request(runner: ScriptRunner, request: RerunData) -> None:
+        requested_reruns.append(bool(request.fragment_id_queue))
+        (run_script if repaired else record_run)(runner, request)
 
-    def runs(runner: ScriptRunner, request: RerunData) -> None:
-        run.append(bool(request.fragment_id_queue))
+    def record_run(runner: ScriptRunner, request: RerunData) -> None:
+        script_runs.append(bool(request.fragment_id_queue))
         original(runner, request)
 
-    monkeypatch.setattr(ScriptRunner, "_run_script", request)
-    monkeypatch.setattr(fix, "_run_script", runs)
-    app.session_state["leaves"] = leaves
+    monkeypatch.setattr(ScriptRunner, "_run_script", record_request)
+    monkeypatch.setattr(fix, "_run_script", record_run)
+    app.session_state["switches_page"] = switches_page
     app.run()
-    assert requested == [False, True], "Streamlit requests it while it draws the new page"
-    assert run == ([False] if leaves and repaired else [False, True]), "Streamlit alone runs it"
+    assert requested_reruns == [False, True], (
+        "the old page's fragment rerun is requested while the new page is drawn"
+    )
+    assert script_runs == ([False] if switches_page and repaired else [False, True]), (
+        "Streamlit alone reruns the fragment"
+    )
     if repaired:
-        assert [title.value for title in app.title] == (["Second"] if leaves else [])
+        assert [title.value for title in app.title] == (["Second"] if switches_page else [])

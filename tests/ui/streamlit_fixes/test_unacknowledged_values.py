@@ -23,8 +23,8 @@ class Page:
         self.callback_values: list[str] = []
 
     def request(self, value: str | None = None, pressed: bool = False) -> None:
-        """Request a run as the browser does, with the field's value if it has one, caused by a
-        button or not."""
+        """Request a run as the browser does: with the field's value, if the field is mounted, and
+        because of a click on a button if `pressed`."""
         states = WidgetStates()
         if value is not None:
             widget = states.widgets.add()
@@ -34,8 +34,8 @@ class Page:
             widget.id, widget.trigger_value = "$$ID-1-button", True
         self.state.on_script_will_rerun(states)
 
-    def drawn(self) -> tuple[str, bool]:
-        """Return the field's value, and whether it is sent to the browser."""
+    def draw_field(self) -> tuple[str, bool]:
+        """Finish the run; return the field's value, and whether it is sent to the browser."""
         text: WidgetMetadata[str] = WidgetMetadata(
             FIELD,
             lambda sent_text: "" if sent_text is None else sent_text,
@@ -57,11 +57,11 @@ def test_an_unacknowledged_value_is_sent_again(
     page = Page()
     page.request()
     page.state[KEY] = "A sentence."
-    assert page.drawn() == ("A sentence.", True)
-    page.request()  # it went back, and its field is not mounted yet
-    assert page.drawn() == ("A sentence.", repaired), "Streamlit alone sends it once"
+    assert page.draw_field() == ("A sentence.", True)
+    page.request()  # after the back button, before the field is mounted
+    assert page.draw_field() == ("A sentence.", repaired), "Streamlit alone sends it once"
     page.request("A sentence.")
-    assert page.drawn() == ("A sentence.", False)
+    assert page.draw_field() == ("A sentence.", False)
     assert page.callback_values == []
 
 
@@ -69,22 +69,22 @@ def test_a_value_typed_by_the_user_is_not_sent_back() -> None:
     page = Page()
     page.request()
     page.state[KEY] = "A sentence."
-    page.drawn()
+    page.draw_field()
     for text in ("A sentence.", "Another.", "A third."):
         page.request(text)
-        assert page.drawn() == (text, False)
+        assert page.draw_field() == (text, False)
     assert page.callback_values == ["Another.", "A third."]
 
 
-def test_a_rerun_by_the_app_sends_no_more_than_before() -> None:
+def test_a_rerun_by_the_app_does_not_send_the_value_again() -> None:
     page = Page()
     page.request()
     page.state[KEY] = "A sentence."
-    page.drawn()
+    page.draw_field()
     page.request("A sentence.")
-    page.drawn()
+    page.draw_field()
     page.state.on_script_will_rerun(None)  # no message from the browser
-    assert page.drawn() == ("A sentence.", False)
+    assert page.draw_field() == ("A sentence.", False)
 
 
 @pytest.mark.parametrize("repaired", [False, True])
@@ -95,25 +95,25 @@ def test_an_outdated_widget_value_is_ignored(
         monkeypatch.setattr(SessionState, "on_script_will_rerun", fix._on_script_will_rerun)
     page = Page()
     page.request("Old.")
-    page.drawn()
+    page.draw_field()
     page.state[KEY] = "New."
-    assert page.drawn() == ("New.", True)
-    for _ in range(2):  # sent before the browser has shown it
+    assert page.draw_field() == ("New.", True)
+    for _ in range(2):  # sent before the browser has shown the new value
         page.request("Old.", pressed=True)
-        assert page.drawn()[0] == ("New." if repaired else "Old.")
+        assert page.draw_field()[0] == ("New." if repaired else "Old.")
     assert page.callback_values == ([] if repaired else ["Old."])
     page.request("New.", pressed=True)
-    assert page.drawn()[0] == "New."
+    assert page.draw_field()[0] == "New."
 
 
-def test_entering_the_old_value_again_counts() -> None:
+def test_a_user_can_enter_the_old_value_again() -> None:
     page = Page()
     page.request("Old.", pressed=True)
-    page.drawn()
+    page.draw_field()
     page.state[KEY] = "New."
-    page.drawn()
-    page.request("Old.")  # there was no other reason for the message
-    assert page.drawn() == ("Old.", False)
+    page.draw_field()
+    page.request("Old.")  # sent because the user has entered this value
+    assert page.draw_field() == ("Old.", False)
     page.request("New.", pressed=True)
-    assert page.drawn() == ("New.", False)
+    assert page.draw_field() == ("New.", False)
     assert page.callback_values == ["Old.", "New."]

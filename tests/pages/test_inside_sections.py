@@ -1,4 +1,4 @@
-"""Inside: optional views of a box, the next token, training methods, and BLEU by hand."""
+"""Inside: optional views of a box, the next token, and the sections on training and BLEU."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ def cells(body: str, caption: str) -> list[list[str]]:
     return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in rows]
 
 
-def test_the_network_is_shown_in_both_forms(visit: Visit, translator: Translator) -> None:
+def test_the_feed_forward_network_is_also_shown_as_two_convolutions(
+    visit: Visit, translator: Translator
+) -> None:
     app = visit(PAGE, text=TEXT, box="encoder.ffn.output", layer="1", row="2")
     assert "two convolutions</th>" not in html(app)
     app.toggle(key="inside-convolutions").set_value(True).run()
@@ -88,7 +90,7 @@ def test_the_walkthrough_ends_with_the_most_probable_token_and_alternatives(
     trace = translator.trace(SENTENCE)
     with torch.no_grad():
         logits = translator.model(torch.tensor([trace.src_ids]), torch.tensor([trace.tgt_ids]))
-    probability, ids = logits[0, row].double().softmax(-1).topk(5)
+    probabilities, ids = logits[0, row].double().softmax(-1).topk(5)
     app = visit(PAGE, text=SENTENCE, box=STOPS[-1], row=str(row))
     assert not messages(app)
     tables = [
@@ -98,21 +100,21 @@ def test_the_walkthrough_ends_with_the_most_probable_token_and_alternatives(
     ]
     (table,) = tables
     assert [float(share) for share in re.findall(r">([\d.]+) %</td>", table)] == pytest.approx(
-        [100 * float(element) for element in probability], abs=0.06
+        [100 * float(p) for p in probabilities], abs=0.06
     )
-    winner = translator.vocabulary.token(int(ids[0]))
-    assert f"with a probability of **{100 * float(probability[0]):.1f} %**" in "\n".join(
+    best_token = translator.vocabulary.token(int(ids[0]))
+    assert f"with a probability of **{100 * float(probabilities[0]):.1f} %**" in "\n".join(
         element.value for element in app.markdown
     )
     header = next(data for data in component_data(app) if "drawings" in data)
     box = next(element for element in header["boxes"] if element["id"] == STOPS[-1])
-    assert box["hint"] == (token_name(winner).replace("▁", "") or "▁")
+    assert box["hint"] == (token_name(best_token).replace("▁", "") or "▁")
 
 
 def test_another_step_can_be_selected_at_the_end(visit: Visit) -> None:
     app = visit(PAGE, text=SENTENCE, box=STOPS[-1])  # the first output
-    choice = next(box for box in app.selectbox if box.label == "Step")
-    choice.select_index(1).run()
+    menu = next(box for box in app.selectbox if box.label == "Step")
+    menu.select_index(1).run()
     assert view(app).row == 1
     assert not messages(app)
     assert "step 2 of" in visible_text(app, kinds=["html"])
@@ -144,12 +146,8 @@ def test_another_dropout_mask_drops_other_numbers(visit: Visit) -> None:
     app = visit(PAGE, text=TEXT, section="learning", dropout="0.5", layer="1")
 
     def dropped_text() -> str:
-        (line,) = [
-            candidate
-            for candidate in visible_text(app).split("\n")
-            if "numbers are dropped" in candidate
-        ]
-        return line
+        lines = visible_text(app).split("\n")
+        return next(line for line in lines if "numbers are dropped" in line)
 
     first = dropped_text()
     count, total = map(int, re.findall(r"\d+", first)[:2])
@@ -180,7 +178,7 @@ def test_the_loss_of_a_smoothed_target_equals_torch(visit: Visit, translator: Tr
 def test_bleu_equals_sacrebleu(visit: Visit, translator: Translator, target: str) -> None:
     app = visit(PAGE, text=TEXT, section="bleu")
     assert "Enter your own above" in " ".join(box.value for box in app.caption)
-    assert any("mathbf" in box.value for box in app.latex)  # the example is computed step by step
+    assert any("mathbf" in box.value for box in app.latex)  # the score is computed step by step
     output = translator.translate(TEXT).text
     reference = f"{target} {' '.join(output.split()[:3])}"
     app.text_input[1].set_value(reference).run()
@@ -211,15 +209,15 @@ def test_decoder_lens_shows_the_translation_from_every_encoder_layer(
     assert [row[1] for row in rows] == [escape(text) for text in lens.translations]
     assert rows[0][0] == "embeddings"
     assert rows[layers][0] == f"encoder layer {layers}"
-    shares = numbers(charts(app)[0]["data"][0]["z"])
-    np.testing.assert_allclose(shares, lens.top_probabilities[:, :, 0], rtol=1e-4)
+    probabilities = numbers(charts(app)[0]["data"][0]["z"])
+    np.testing.assert_allclose(probabilities, lens.top_probabilities[:, :, 0], rtol=1e-4)
     assert any(lens.translations[0] in heading.value.replace("\\", "") for heading in app.subheader)
     app.select_slider(key="pages/inside.py:encoder_layer").set_value(layers).run()
     assert view(app).encoder_layer == layers
     assert app.query_params["encoder_layer"] == str(layers)
 
 
-def test_decoder_lens_opens_the_last_layer_for_a_number_that_is_too_great(visit: Visit) -> None:
+def test_decoder_lens_opens_the_last_layer_for_a_too_large_number(visit: Visit) -> None:
     app = visit(PAGE, text=TEXT, section="encoder-layers", encoder_layer="60")
     assert view(app).encoder_layer < 60
     assert not app.exception

@@ -20,10 +20,12 @@ from transformer.ui.services import live_jobs, models, uploads
 from transformer.ui.services.live_jobs import computation_service
 
 
-def worker_processes(app: int) -> dict[int, str]:
-    """Return the app's child processes by process id."""
-    commands = {child.pid: " ".join(child.cmdline()) for child in psutil.Process(app).children()}
-    return {pid: line for pid, line in commands.items() if "transformer.jobs" in line}
+def worker_processes(server_pid: int) -> dict[int, str]:
+    """Return the commands of the server's worker processes by process id."""
+    commands = {
+        child.pid: " ".join(child.cmdline()) for child in psutil.Process(server_pid).children()
+    }
+    return {pid: command for pid, command in commands.items() if "transformer.jobs" in command}
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
@@ -35,22 +37,26 @@ def wait_until(condition: Callable[[], bool]) -> None:
 
 @pytest.mark.slow
 def test_clearing_the_caches_stops_no_process(checkpoints: Path, tmp_path: Path) -> None:
-    """Any browser may send this message. It once stopped all training, because Streamlit released
-    the cached objects."""
+    """Any browser can send the message that clears the caches. It once stopped all training, as
+    Streamlit released the cached objects."""
     with (
         app_server(checkpoints, HEADS_UP_RUNS=str(tmp_path / "runs")) as (address, process),
         Session(address, "train") as visitor,
     ):
         wait_until(
-            lambda: any("jobs.worker" in line for line in worker_processes(process.pid).values())
+            lambda: any(
+                "jobs.worker" in command for command in worker_processes(process.pid).values()
+            )
         )
         before = {
-            pid for pid, line in worker_processes(process.pid).items() if "jobs.worker" in line
+            pid
+            for pid, command in worker_processes(process.pid).items()
+            if "jobs.worker" in command
         }
         message = BackMsg()
         message.clear_cache = True
         visitor.socket.send(message.SerializeToString())
-        with Session(address, "train"):  # another visitor, later: the server still answers
+        with Session(address, "train"):  # the server still answers a later visitor
             time.sleep(1)
             assert before <= worker_processes(process.pid).keys()
 
@@ -78,7 +84,7 @@ def test_services_uploads_and_models_survive_cleared_caches(
         services.close_all()
 
 
-def test_new_cookies_from_one_address_displace_no_other_uploads() -> None:
+def test_many_uploads_from_one_address_do_not_remove_those_of_another() -> None:
     store, corpus = uploads.Uploads(6), Corpus.from_lines(["mine"], "mine")
     store.put("me", corpus, "B")
     for number in range(20):
