@@ -43,7 +43,7 @@ VISITS: list[tuple[str, dict[str, str]]] = [
     ("pages/translate.py", {"method": "beam", "beam_size": "4"}),
     *(("pages/attention.py", {"view": view}) for view in EXPLORER),
     ("pages/attention.py", {"view": "compare", "force": "1:100"}),
-    *(("pages/lab.py", {"lab": lab}) for lab in ("switch", "moves", "matter")),
+    *(("pages/lab.py", {"lab": lab}) for lab in ("switch", "attribution", "pruning")),
     ("pages/lab.py", {"lab": "switch", "off": "c5,e3.2", "edited_row": "c5.1.1:0x70"}),
     ("pages/inside.py", {"box": "decoder.cross_attn.softmax", "layer": "3"}),
     ("pages/inside.py", {"section": "lens"}),

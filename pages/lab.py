@@ -21,12 +21,12 @@ from transformer.ui.shell import page
 PARTS = {
     "switch": switch.show,
     "sweep": sweep.show,
-    "moves": attribution.show,
-    "cards": roles.show,
+    "attribution": attribution.show,
+    "roles": roles.show,
     "map": query_keys.show,
-    "matter": importance.show,
+    "pruning": importance.show,
     "align": align.show,
-    "job": gender.show,
+    "gender": gender.show,
     "dataset": dataset.show,
 }
 

@@ -60,7 +60,7 @@ def test_a_finding_is_run_survives_a_reload_and_can_be_cancelled(app: str, page:
 
 def test_pruned_heads_open_in_the_switchboard(app: str, new_page: NewPage) -> None:
     page = new_page(width=390, scheme="dark")
-    page.goto(f"{app}/lab?lab=matter&sentences=4&text=She+paints.&less_cross=8&less_decoder=1")
+    page.goto(f"{app}/lab?lab=pruning&sentences=4&text=She+paints.&pruned_cross=8&pruned_decoder=1")
     wait_for_script_run(page)
     page.get_by_role("button", name="Measure the heads").click()
     expect(page.get_by_text("Without 9 heads:")).to_be_visible()
@@ -70,4 +70,4 @@ def test_pruned_heads_open_in_the_switchboard(app: str, new_page: NewPage) -> No
     assert page_width <= 390
     page.get_by_role("button", name="Show what changed").click()
     expect(page).to_have_url(re.compile(r"off=c0.0%2Cc0.1.*"))
-    assert "lab=matter" not in page.url
+    assert "lab=pruning" not in page.url

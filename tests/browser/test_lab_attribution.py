@@ -19,7 +19,14 @@ from transformer.analysis.attribution.norms import contributions
 pytestmark = pytest.mark.browser
 
 TEXT = "She hides books."
-FIELDS = {"lab": "moves", "text": TEXT, "kind": "encoder", "layer": "1", "head": "2", "exact": "1"}
+FIELDS = {
+    "lab": "attribution",
+    "text": TEXT,
+    "kind": "encoder",
+    "layer": "1",
+    "head": "2",
+    "exact": "1",
+}
 
 
 def open_lab(app: str, page: Page, **fields: str) -> None:
@@ -73,24 +80,24 @@ def test_a_cell_shows_all_its_numbers_and_is_stored_in_the_address(
 @pytest.mark.slow
 def test_a_click_on_the_curve_selects_its_token(app: str, page: Page) -> None:
     open_lab(app, page)
-    curve = page.locator(".st-key-moves-curve")
+    curve = page.locator(".st-key-source-share-curve")
     curve.scroll_into_view_if_needed()
     curve.locator(".scatterlayer .trace").nth(1).locator(".point").nth(2).click(force=True)
     wait_for_address(page, "/lab", **FIELDS, step="2")
-    expect(page.locator(".st-key-moves-answers")).to_be_visible()
+    expect(page.locator(".st-key-attribution-vector")).to_be_visible()
 
 
 @pytest.mark.slow
 def test_a_contrast_token_changes_the_address_and_the_picture(app: str, page: Page) -> None:
     open_lab(app, page, step="1")
-    expect(page.locator(".st-key-moves-answers")).to_be_visible()
+    expect(page.locator(".st-key-attribution-vector")).to_be_visible()
     menu = page.get_by_role("combobox", name="Compare with token")
     menu.scroll_into_view_if_needed()
     menu.click()
     page.get_by_role("option").nth(1).click()
     expect(page.get_by_text("To choose, the model had the whole source")).to_be_visible()
-    expect(page.locator(".st-key-moves-answers")).to_have_count(0)
-    expect(page.locator(".st-key-moves-speaks .bars path").first).to_be_visible()
+    expect(page.locator(".st-key-attribution-vector")).to_have_count(0)
+    expect(page.locator(".st-key-attribution-probability .bars path").first).to_be_visible()
     assert "against=" in page.url
     page.reload()
     expect(page.get_by_text("To choose, the model had the whole source")).to_be_visible()

@@ -20,7 +20,7 @@ from transformer.figures.headgrid import Grid, headgrid_data, headgrid_page
 pytestmark = pytest.mark.browser
 
 LINES = [f"The baker sells {number} books." for number in range(40)]
-FIELDS = {"lab": "cards", "sentences": "3", "exact": "1"}
+FIELDS = {"lab": "roles", "sentences": "3", "exact": "1"}
 
 
 def upload(page: Page, name: str, text: str) -> None:

@@ -20,14 +20,16 @@ def test_a_typed_pair_and_the_intervention_survive_a_reload(
     bundled_app: str, new_page: NewPage
 ) -> None:
     page = new_page(1400, "light")
-    page.goto(f"{bundled_app}/lab?lab=job")
+    page.goto(f"{bundled_app}/lab?lab=gender")
     field = page.get_by_label("Sentence with he or she")
     field.fill(PAIR)
     field.press("Enter")
     expect(page.get_by_text(PAIR.replace(" he ", " she "))).to_be_visible()
     page.get_by_role("button", name="Switch these heads off").click()
     expect(page.get_by_role("heading", name="Without these heads")).to_be_visible()
-    wait_for_address(page, "/lab", model="en-fr", lab="job", pair=PAIR, without_pronoun_heads="1")
+    wait_for_address(
+        page, "/lab", model="en-fr", lab="gender", pair=PAIR, without_pronoun_heads="1"
+    )
     page.reload()
     expect(page.get_by_role("heading", name="Without these heads")).to_be_visible()
     expect(field).to_have_value(PAIR)
@@ -39,7 +41,7 @@ def test_a_typed_pair_and_the_intervention_survive_a_reload(
 
 def test_it_fits_a_phone_in_dark_mode(bundled_app: str, new_page: NewPage) -> None:
     page = new_page(390, "dark")
-    page.goto(f"{bundled_app}/lab?lab=job&without_pronoun_heads=1")
+    page.goto(f"{bundled_app}/lab?lab=gender&without_pronoun_heads=1")
     expect(page.get_by_role("heading", name="Without these heads")).to_be_visible()
     page.get_by_text("What the data is, and what it cannot show").click()
     expect(page.get_by_text("Two genders, because the data has two")).to_be_visible()

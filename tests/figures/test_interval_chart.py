@@ -6,7 +6,7 @@ import re
 import pandas as pd
 import pytest
 
-from transformer.figures.interval_chart import interval, measurement_chart, text
+from transformer.figures.interval_chart import format_value, interval, measurement_chart
 from transformer.measures.chart import Chart
 
 TABLE = pd.DataFrame(
@@ -85,4 +85,4 @@ def test_effect_text_and_symbols() -> None:
     assert "The claim needs &lt; 1% of the loss" in html
     assert 'role="img"' in html
     assert "the claim needs less than 1" in html
-    assert text(133.27) == "133"
+    assert format_value(133.27) == "133"

@@ -36,7 +36,7 @@ main_text = partial(visible_text, kinds=("markdown", "caption"))
 
 
 def open_lab(visit: Visit, **params: str) -> AppTest:
-    return visit(PAGE, lab="moves", **{"text": TEXT, "exact": "1", **params})
+    return visit(PAGE, lab="attribution", **{"text": TEXT, "exact": "1", **params})
 
 
 @pytest.mark.parametrize("measure_pair", ["weight-norm", "gradient-product"])
@@ -193,7 +193,7 @@ def test_a_computation_over_the_time_limit_is_cancelled(
 def test_the_head_grids_belong_to_the_token_and_the_code_prints_them(
     visit: Visit, translator: Translator
 ) -> None:
-    app = visit("pages/lab.py", lab="moves", text=TEXT, step="2", exact="1")
+    app = visit("pages/lab.py", lab="attribution", text=TEXT, step="2", exact="1")
     assert not messages(app)
     sentence = next(box.value for box in app.markdown if box.value.startswith("The logit of"))
     trace = translator.trace(TEXT)
@@ -217,7 +217,7 @@ def test_the_head_grids_belong_to_the_token_and_the_code_prints_them(
 
 
 def test_the_direct_attribution_code_prints_the_same(visit: Visit) -> None:
-    app = visit("pages/lab.py", lab="moves", text=TEXT, step="1", exact="1")
+    app = visit("pages/lab.py", lab="attribution", text=TEXT, step="1", exact="1")
     program = next(box.value for box in app.code if "direct_logits" in box.value)
     assert "direct_logits(translator.model, trace, 1)" in program
     namespace: dict[str, Any] = {}

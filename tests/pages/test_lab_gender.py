@@ -31,7 +31,7 @@ def evaluated(checkpoints: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 def open_lab(visit: Visit, folder: Path, **params: str) -> AppTest:
-    return visit(PAGE, folder, **{"lab": "job", **params})
+    return visit(PAGE, folder, **{"lab": "gender", **params})
 
 
 def page_text(app: AppTest) -> str:

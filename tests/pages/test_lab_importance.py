@@ -44,14 +44,14 @@ def stored_reports(results: dict[str, dict[str, Any]], tmp_path: Path) -> dict[s
 
 
 def open_lab(visit: Visit, **params: str) -> AppTest:
-    fields = {"lab": "matter", "text": TEXT, "sentences": str(N), **params}
+    fields = {"lab": "pruning", "text": TEXT, "sentences": str(N), **params}
     return visit("pages/lab.py", **fields)
 
 
 def test_pruning_works_before_anything_is_measured(visit: Visit, translator: Translator) -> None:
     app = visit("pages/lab.py", text=TEXT, sentences=str(N))  # the lab's first experiment
     assert not messages(app)
-    assert view(app).lab == "matter"
+    assert view(app).lab == "pruning"
     assert "Measure the heads" in [element.label for element in app.button]
     assert len(app.get("plotly_chart")) == 3  # a preview, from a few sentences
     assert "Preview" in main_text(app)

@@ -60,7 +60,7 @@ def stored_report(report_and_key: tuple[dict[str, Any], str], tmp_path: Path) ->
 
 
 def open_lab(visit: Visit, **params: str) -> AppTest:
-    return visit(PAGE, **{"lab": "cards", "sentences": "12", "exact": "1", **params})
+    return visit(PAGE, **{"lab": "roles", "sentences": "12", "exact": "1", **params})
 
 
 def test_a_measurement_is_started_finished_and_found_after_a_reload(visit: Visit) -> None:
@@ -257,7 +257,7 @@ def test_a_run_is_measured_over_its_own_validation_pairs(
 
 def test_syntax_results_of_a_bundled_model_name_their_treebanks(visit: Visit) -> None:
     checkpoints = Path(__file__).parents[2] / "checkpoints"
-    app = visit(PAGE, checkpoints, lab="cards")
+    app = visit(PAGE, checkpoints, lab="roles")
     text = " ".join(element.value for element in app.markdown)
     assert "Trees: Universal Dependencies, PUD treebanks" in text
     assert "1,000 sentences" in text

@@ -39,7 +39,10 @@ ADDRESSES = [
     *(("pages/inside.py", {"box": box}) for box in STOPS),
     *(("pages/positions.py", {"topic": topic}) for topic in TOPICS),
     *(("pages/lab.py", {"lab": lab}) for lab in EXPERIMENTS),
-    *(("pages/lab.py", {"lab": "moves", "measure_pair": cell_pair}) for cell_pair in CELL_PAIRS),
+    *(
+        ("pages/lab.py", {"lab": "attribution", "measure_pair": cell_pair})
+        for cell_pair in CELL_PAIRS
+    ),
     ("pages/why.py", {"part": "scores"}),
 ]
 

@@ -18,7 +18,7 @@ from transformer.inference.options import Decoding
 from transformer.ui import state
 from transformer.ui.address import View
 from transformer.ui.pages.attention import Attention
-from transformer.ui.pages.lab import Lab
+from transformer.ui.pages.lab import EXPERIMENTS, OLD_EXPERIMENTS, Lab
 from transformer.ui.shell.registry import (
     OLD_NAMES,
     PAGES,
@@ -111,6 +111,12 @@ def test_fields_are_read_by_their_old_names() -> None:
         pruned_cross=3,
     )
     assert not set(OLD_NAMES) & set(ALL_FIELDS)
+
+
+@pytest.mark.parametrize(("old", "new"), OLD_EXPERIMENTS.items())
+def test_experiments_are_read_by_their_old_names(old: str, new: str) -> None:
+    assert open_address(FILES[Lab], {"lab": old}) == (Lab(lab=new), [])
+    assert old not in EXPERIMENTS
 
 
 def test_problems_with_fields_of_other_pages_are_reported() -> None:

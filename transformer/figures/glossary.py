@@ -261,12 +261,12 @@ TERMS = (
         "Importance",
         "How much worse the model gets without a head, measured by removing it or estimated from "
         "gradients.",
-        "lab?lab=matter",
+        "lab?lab=pruning",
     ),
     Term(
         "Pruning",
         "Removing heads one after another, usually the least important first.",
-        "lab?lab=matter",
+        "lab?lab=pruning",
         ("The pruning game",),
     ),
     Term(
@@ -291,13 +291,13 @@ TERMS = (
         "Rollout",
         "Attention rollout: the attention matrices of all layers, averaged with the residual "
         "connection and multiplied, to trace an output back to the source tokens.",
-        "lab?lab=moves",
+        "lab?lab=attribution",
     ),
     Term(
         "Rank correlation",
         "How similarly two measures order the same items (Spearman's ρ): 1 the same order, 0 no "
         "relation, −1 the reverse.",
-        "lab?lab=moves",
+        "lab?lab=attribution",
     ),
     Term(
         "Logit lens",
@@ -370,21 +370,21 @@ TERMS = (
         "Syntactic head",
         "A head whose largest weight is on the word in one grammatical relation to the query's "
         "word (such as its subject) more often than on any fixed offset.",
-        "lab?lab=cards",
+        "lab?lab=roles",
         ("Syntactic",),
     ),
     Term(
         "Minimal pair",
         "Two sentences that differ in one word, such as he and she. What differs between their "
         "translations is due to that word.",
-        "lab?lab=job",
+        "lab?lab=gender",
         ("Minimal pairs",),
     ),
     Term(
         "Grammatical gender",
         "A class of a noun that its article and adjectives agree with. It belongs to the word: la "
         "victime and die Person are feminine, whether they mean a man or a woman.",
-        "lab?lab=job",
+        "lab?lab=gender",
     ),
 )
 _BY_NAME = {name.lower(): term for term in TERMS for name in (term.name, *term.also)}

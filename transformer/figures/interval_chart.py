@@ -106,8 +106,8 @@ def interval(
     return (
         f'<div class="hu-effect"><p>{escape(name[0].upper() + name[1:])}: '
         f"<b>{_numbers(unit, bounds)}</b></p>{interval_line(unit, bounds, floor, below=below)}"
-        f"<p>The claim needs {'&lt;' if below else '&gt;'} {text(floor)}{_unit(unit)}: the shaded "
-        "side.</p></div>"
+        f"<p>The claim needs {'&lt;' if below else '&gt;'} {format_value(floor)}{_unit(unit)}: the "
+        "shaded side.</p></div>"
     )
 
 
@@ -135,7 +135,7 @@ def interval_line(
     side = "less than" if below else "more than"
     return (
         f'<div class="line" role="img" aria-label="{_numbers(unit, bounds)}, the claim needs '
-        f'{side} {text(floor)}">'
+        f'{side} {format_value(floor)}">'
         f'<i class="side" style="left:{offset(start)};right:calc(100% - {offset(end)})"></i>{zero}'
         f'<i class="floor" style="left:{offset(floor)}"></i>'
         f'<i class="bar" style="left:{offset(low)};right:calc(100% - {offset(high)})"></i>'
@@ -145,10 +145,10 @@ def interval_line(
 
 def _numbers(unit: str, bounds: tuple[float, float, float]) -> str:
     low, value, high = bounds
-    return f"{text(value)}{_unit(unit)} (95%: {text(low)} to {text(high)})"
+    return f"{format_value(value)}{_unit(unit)} (95%: {format_value(low)} to {format_value(high)})"
 
 
-def text(number: float) -> str:
+def format_value(number: float) -> str:
     """Return the number with three significant digits and a typographic minus."""
     return f"{number:.3g}".replace("-", "−")
 

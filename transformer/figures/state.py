@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from transformer.config import did_you_mean
@@ -37,7 +37,8 @@ class Field:
         form: a regular expression for text, and its description for error messages.
         of_model: whether it is meaningless for another model.
         linked: whether links contain it; personal display settings are not linked.
-        old_names: its names in addresses of older versions.
+        old_names, old_values: its names, and values with their replacements, in addresses of older
+            versions.
     """
 
     default: int | float | str
@@ -48,6 +49,7 @@ class Field:
     of_model: bool = False
     linked: bool = True
     old_names: tuple[str, ...] = ()
+    old_values: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def names(self) -> Mapping[str, str]:

@@ -24,7 +24,8 @@ from starlette.routing import Route
 FOLDER = "_downloads"
 GRACE_SECONDS = 20.0
 GRACE_RUNS = 3
-"""A file that no run has offered for both this many runs of a page and this long is forgotten."""
+"""A file stays available for this many runs of its page, and at least `GRACE_SECONDS`, after the
+last run that offered it."""
 MISSING = "This file is no longer offered; reload the page and choose it again.\n"
 _OFFERS, _RUN = "download_offers", "download_run"
 
@@ -51,7 +52,7 @@ def route(prefix: str) -> Route:
 
 
 def begin_run() -> None:
-    """Forget what no recent run of this session's page has offered; at the start of each run."""
+    """Remove files that no recent run of this session's page has offered; call before each run."""
     run = st.session_state[_RUN] = st.session_state.get(_RUN, 0) + 1
     oldest = time.monotonic() - GRACE_SECONDS
     offers: dict[str, Offer] = st.session_state.get(_OFFERS, {})
@@ -81,7 +82,7 @@ def address(make: Callable[[], str | bytes], name: str, media_type: str, key: st
 
 
 def contents(token: str) -> str | bytes:
-    """Make an offered file. Raises KeyError if it is not offered any more."""
+    """Return the contents of an offered file. Raises KeyError if it is no longer offered."""
     return _by_token[token].make()
 
 

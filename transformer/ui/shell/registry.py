@@ -136,7 +136,8 @@ def parse_params(file: str, params: Mapping[str, str]) -> tuple[Values, list[str
         parsed = []
         for owner in owners:
             try:
-                parsed.append((owner, owner.fields()[name].read(text)))
+                field = owner.fields()[name]
+                parsed.append((owner, field.read(field.old_values.get(text, text))))
             except ValueError as error:
                 problem = f"The address has {name}={text!r}; it must be {error}."
         for owner, value in parsed:

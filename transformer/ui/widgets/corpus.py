@@ -85,13 +85,13 @@ def python_code(model: Model, corpus: Corpus) -> str:
 def _sources(model: Model) -> list[str]:
     """Return the available corpora for this model, the most suitable first."""
     run = models.checkpoints()[model.name].parent
-    of_run = run.joinpath("config.json").is_file()
-    fitting = ["run"] if of_run else []
+    has_run = run.joinpath("config.json").is_file()
+    sources = ["run"] if has_run else []
     if bundled_sentences.input_format(model):
-        fitting.append("ours")
+        sources.append("ours")
     if bundled_sentences.has_linked_sentences(model):
-        fitting.append("linked")
-    return [*fitting, "upload"]
+        sources.append("linked")
+    return [*sources, "upload"]
 
 
 def _load(model: Model, source: str, owner: str, limit: int) -> Corpus | None:
@@ -101,21 +101,21 @@ def _load(model: Model, source: str, owner: str, limit: int) -> Corpus | None:
     if source == "linked":
         return bundled_sentences.linked(model, limit)
     if source == "run":
-        return _of_run(str(models.checkpoints()[model.name].parent), model, limit)
+        return _run_corpus(str(models.checkpoints()[model.name].parent), model, limit)
     uploaded = uploads().get(owner)
     if uploaded is None:
         st.info("Upload a file or paste sentences, one per line. No other visitor sees them.")
         return None
-    return _cut(uploaded.name, uploaded, limit)
+    return _first_sentences(uploaded.name, uploaded, limit)
 
 
 @cached("Reading the run's validation pairs …")
-def _of_run(folder: str, model: Model, limit: int) -> Corpus:
+def _run_corpus(folder: str, model: Model, limit: int) -> Corpus:
     return Corpus.from_run(folder, limit)
 
 
 @cached()
-def _cut(name: str, corpus: Corpus, limit: int) -> Corpus:
+def _first_sentences(name: str, corpus: Corpus, limit: int) -> Corpus:
     return corpus.first(limit)
 
 

@@ -17,7 +17,7 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.evidence.verdicts import Effect, current_verdict
 from transformer.analysis.findings import FINDINGS, PublishedFinding
 from transformer.analysis.findings.saved_findings import SavedFinding, load_findings
-from transformer.figures.interval_chart import measurement_chart, text
+from transformer.figures.interval_chart import format_value, measurement_chart
 from transformer.jobs import Computation, ComputationStatus
 from transformer.measures.naming import file_name
 from transformer.ui import state
@@ -265,13 +265,13 @@ def _figures(values: Mapping[str, Any]) -> str:
     unit = values["unit"] if values["unit"].startswith("%") else f" {values['unit']}"
     sign = "<" if values["needs"] == "below" else ">"
     return (
-        f"**{text(values['value'])}{frame.plain(unit)}** ({text(values['low'])} to "
-        f"{text(values['high'])}); the claim needs {frame.plain(sign)} {text(values['floor'])}. "
-        f"{frame.plain(_capital(values['effect']))}."
+        f"**{format_value(values['value'])}{frame.plain(unit)}** ({format_value(values['low'])} to "
+        f"{format_value(values['high'])}); the claim needs {frame.plain(sign)} "
+        f"{format_value(values['floor'])}. {frame.plain(_capitalize(values['effect']))}."
     )
 
 
-def _capital(words: str) -> str:
+def _capitalize(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 

@@ -41,14 +41,14 @@ def show(model: Model) -> None:
         "The other sections show a trained model. Three methods of the paper shape its training: "
         "the learning rate schedule, dropout and label smoothing."
     )
-    _rate()
+    _learning_rate()
     layer = min(max(state.view(Inside).layer, 0), model.n_layers - 1)
     trace = stops.trace(model, cached_trace, layer)
     _dropout(model, trace, layer)
     _smoothing(model, trace)
 
 
-def _rate() -> None:
+def _learning_rate() -> None:
     st.header("Learning rate schedule")
     st.latex(
         r"\mathrm{lrate} = d_{model}^{-0.5} \cdot \min\left(step^{-0.5},\ "

@@ -9,16 +9,23 @@ from transformer.measures import MEASURES
 from transformer.ui.address import View, field
 
 EXPERIMENTS = {
-    "matter": "Pruning",
+    "pruning": "Pruning",
     "switch": "Switch off heads",
     "sweep": "Activation patching",
-    "moves": "Attribution",
-    "cards": "Head roles",
+    "attribution": "Attribution",
+    "roles": "Head roles",
     "map": "Query–key map",
     "align": "Word alignment",
-    "job": "Gender bias",
+    "gender": "Gender bias",
     "dataset": "Export a dataset",
 }
+OLD_EXPERIMENTS = {
+    "matter": "pruning",
+    "moves": "attribution",
+    "cards": "roles",
+    "job": "gender",
+}
+"""Experiments in addresses of older versions, and their names now."""
 CELL_PAIRS = {
     "weight-norm": "Weight | norm",
     "weight-gradient": "Weight | gradient",
@@ -106,7 +113,9 @@ class Lab(View):
             heads that attend to its pronoun are switched off.
     """
 
-    lab: str = field("", "Experiment", choices={"": "Default", **EXPERIMENTS})
+    lab: str = field(
+        "", "Experiment", choices={"": "Default", **EXPERIMENTS}, old_values=OLD_EXPERIMENTS
+    )
     measure_pair: str = field(
         "weight-norm", "Side by side", choices=CELL_PAIRS, old_names=("beside",)
     )

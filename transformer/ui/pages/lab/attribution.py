@@ -48,7 +48,7 @@ REQUIRED_HOOKS = (
     "embed.hook_output",
     "encoder.hook_memory",
 )
-"""Sites that norms and ALTI+ need in addition to the weights."""
+"""Ends of the names of hook points that norms and ALTI+ need in addition to the weights."""
 PART_LABELS = {
     "cross": "cross-attention heads",
     "decoder": "decoder self-attention heads",
@@ -167,7 +167,7 @@ def _signed(value: float) -> str:
 
 MAX_TOKENS_BY_METHOD = {"flow": 64, "zeroing": 64}
 """Maximum length of source and target for methods that take seconds beyond it."""
-CURVE_KEY = "moves-curve"
+CURVE_KEY = "source-share-curve"
 
 
 def _one_token(model: Model, trace: Trace) -> None:
@@ -263,7 +263,7 @@ def _method_bars(
     figure = _bar_figure(
         model, trace, step, available, against, dark(), display_names.is_exact(), table
     )
-    chart(figure, "moves-answers" if methods == VECTOR_METHODS else "moves-speaks")
+    chart(figure, "attribution-vector" if methods == VECTOR_METHODS else "attribution-probability")
     st.caption(
         "Above the gap: source tokens; below it: the tokens written so far. Each column is "
         "normalised to 100 %; the file below has the original numbers."
@@ -374,7 +374,7 @@ def _exports(
             (
                 "Attributions of this token (.csv)",
                 table,
-                "made-of",
+                "attribution",
                 display_names.number(step),
                 *name_parts,
             ),

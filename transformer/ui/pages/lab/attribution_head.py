@@ -180,7 +180,7 @@ def _tables(
         for name, (cell, values) in explained.items()
     ]
     cell = views.cell_of(trace, contributions.head[0])
-    views.pair("moves", quantities, selected, model, trace, contributions.head, cell)
+    views.pair("head-measures", quantities, selected, model, trace, contributions.head, cell)
 
 
 def _rank_correlation(contributions: Contribution, left: str, right: str) -> None:
@@ -272,7 +272,7 @@ def _exports(model: Model, trace: Trace, contributions: Contribution) -> None:
         if cell_selected:
             frame.state_button("Blank this cell", "backspace", {"lab": "switch"})
         name = file_name(
-            "moves", model.name, trace.source, kind, display_names.for_file_name(layer, head)
+            "attribution", model.name, trace.source, kind, display_names.for_file_name(layer, head)
         )
         tables.csv("These numbers (.csv)", contributions.to_frame, name)
     names = ["contribution import contribution", "gradients import gradients"]

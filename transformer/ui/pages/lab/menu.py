@@ -34,19 +34,19 @@ GROUPS = (
         "interventions",
         "Interventions",
         "Change heads or activations and see what happens to the translation.",
-        ("matter", "switch", "sweep"),
+        ("pruning", "switch", "sweep"),
     ),
     Group(
         "attribution",
         "Attribution",
         "Which source words a head or the whole model used.",
-        ("moves", "align"),
+        ("attribution", "align"),
     ),
     Group(
         "corpus",
         "Over many sentences",
         "What each head does across a corpus, and the numbers as files.",
-        ("cards", "map", "job", "dataset"),
+        ("roles", "map", "gender", "dataset"),
     ),
 )
 
