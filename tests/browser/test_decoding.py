@@ -225,7 +225,7 @@ def test_hostile_tokens_are_text_and_fit(
 
     beam = decoded_sentence.beam
     table = beam.translation.table
-    steps = replace(table, tokens=[list(hostile(len(row))) for row in table.tokens])
+    hostile_table = replace(table, tokens=[list(hostile(len(row))) for row in table.tokens])
     tree = replace(
         decoded_sentence.tree,
         nodes=tuple(replace(n, token=HOSTILE[n.index % 7]) for n in decoded_sentence.tree.nodes),
@@ -235,7 +235,7 @@ def test_hostile_tokens_are_text_and_fit(
         src_tokens=hostile(len(beam.src_tokens)),
         tgt_tokens=hostile(len(beam.tgt_tokens)),
         predicted_tokens=hostile(len(beam.predicted_tokens)),
-        translation=replace(beam.translation, table=steps, tree=tree),
+        translation=replace(beam.translation, table=hostile_table, tree=tree),
     )
     page = open_decoding_view(
         new_page(width, scheme), tmp_path, trace, step=3, node=len(tree.nodes) - 1

@@ -112,7 +112,7 @@ REPORT_IN_ONE_TICK = """async (code) => {
     while (batches.flat().length < nBefore + 3) await new Promise((done) => setTimeout(done, 5));
   };
   await reportBoth();
-  views[1].run("moved");
+  views[1].run("new-fragment");
   await reportBoth();
   return batches;
 }"""
@@ -126,7 +126,7 @@ def test_simultaneous_messages_of_views_are_sent_one_by_one_to_their_fragments(
     messages = empty_page.evaluate(
         REPORT_IN_ONE_TICK, (Path(figures.__file__).parent / "browser/mount.js").read_text("utf-8")
     )
-    assert messages == [["button"], ["glance"], ["page"], ["button"], ["moved"], ["page"]]
+    assert messages == [["button"], ["glance"], ["page"], ["button"], ["new-fragment"], ["page"]]
 
 
 def test_a_script_is_requested_once_and_not_resent_with_data(app: str, new_page: NewPage) -> None:

@@ -128,9 +128,8 @@ def test_a_run_belongs_to_its_visitor_in_every_tab(app: str, page: Page, new_pag
     page.close()
     reloaded.goto(f"{app}/train")
     wait_for_script_run(reloaded)
-    reloaded.get_by_role(
-        "link", name="Reverse a sequence"
-    ).first.click()  # the visitor's newest run
+    newest_run = reloaded.get_by_role("link", name="Reverse a sequence").first
+    newest_run.click()
     reloaded.wait_for_url(f"**/train?run={name}")  # a link to the current page
     stop_run(reloaded)
     expect(button(reloaded, "Delete …")).to_be_visible()  # not the list of runs

@@ -41,9 +41,9 @@ def test_tokens_are_merged_to_words(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, trace, kind="cross", layer=1, head=3, exact=0)
     # Rows are merged by the words that they predict: ▁in croy | ▁le | </s>.
     rows, columns = [[0, 1], [2], [3]], [[0, 1, 2], [3], [4], [5]]
-    header, rows_shown = table(page)
+    header, displayed_rows = table(page)
     assert header[1:] == ["unbelievable", "the", "the", "end"]
-    assert [row[0] for row in rows_shown] == ["incroy", "le", "end"]
+    assert [row[0] for row in displayed_rows] == ["incroy", "le", "end"]
     expected = merge_tokens(head("cross", 1, 3, trace), rows, columns)
     np.testing.assert_allclose(weights(page), expected, atol=1e-4)
     np.testing.assert_allclose(weights(page).sum(axis=1), 1, atol=3e-4)
