@@ -26,8 +26,8 @@ def wait_for_address(page: Page, path: str, **params: str) -> None:
         page,
         """([path, params]) => {
           const current = Object.fromEntries(new URLSearchParams(location.search));
-          const complete = Object.keys(params).length === Object.keys(current).length;
-          return location.pathname === path && complete
+          const noOthers = Object.keys(params).length === Object.keys(current).length;
+          return location.pathname === path && noOthers
             && Object.entries(params).every(([name, value]) => current[name] === value);
         }""",
         arg=[path, params],

@@ -219,5 +219,5 @@ def test_a_request_to_another_host_is_detected(page_pool: PagePool) -> None:
 def test_low_contrast_is_detected(page: Page) -> None:
     """Check the test itself: a known failure must be found."""
     page.set_content("<html lang=en><title>a</title><main><h1 style='color: #aaa'>Pale</h1></main>")
-    (finding,) = violations_of(page)
-    assert finding.startswith("color-contrast")
+    (violation,) = violations_of(page)
+    assert violation.startswith("color-contrast")

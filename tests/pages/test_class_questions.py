@@ -71,7 +71,7 @@ def answer_buttons(app: AppTest) -> list[str]:
 
 
 def downloaded_file(app: AppTest, name: str) -> pd.DataFrame:
-    """Download one of the files that the page offers."""
+    """Return the table of a CSV file that the page offers."""
     offers: dict[str, Any] = app.session_state["download_offers"]
     [offer] = [offer for offer in offers.values() if offer.name == name]
     content = downloads.contents(offer.token)

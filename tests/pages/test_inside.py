@@ -64,9 +64,7 @@ def test_the_walkthrough_starts_at_the_embedding(visit: Visit) -> None:
     assert app.query_params["box"] == STOPS[2]
 
 
-def test_every_box_opens_to_the_numbers_of_the_analysis(
-    visit: Visit, translator: Translator
-) -> None:
+def test_every_box_shows_the_numbers_of_the_analysis(visit: Visit, translator: Translator) -> None:
     app = visit(PAGE, text=TEXT, layer="1", head="2", exact="1")
     trace = translator.trace(TEXT)
     for name in STOPS:

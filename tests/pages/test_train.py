@@ -59,8 +59,8 @@ def test_a_queued_run_shows_its_start_time_and_another_run_to_watch(
     visit: Visit, jobs: Jobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     visit(PAGE)
-    copying = make_run_config("copy", title="Copy it")
-    running, *names = [jobs.submit(copying, f"visitor {n}") for n in range(4)]
+    copy_config = make_run_config("copy", title="Copy it")
+    running, *names = [jobs.submit(copy_config, f"visitor {n}") for n in range(4)]
     jobs.folder(running).change_state("running")
     step = {"step": 100, "share": 0.2, "seconds": 5.0, "loss": 1.0}
     lines = "".join(f"{json.dumps(step | {'share': s})}\n" for s in (0.2, 0.4))
