@@ -72,7 +72,7 @@ def _defined(tree: ast.AST) -> Iterator[str]:
             yield node.attr
 
 
-def used(root: Path) -> dict[Path, set[str]]:
+def private_names_by_file(root: Path) -> dict[Path, set[str]]:
     """Return the private names of every file of the app under `root` that has any."""
     files = [*root.glob("app.py"), *root.glob("pages/*.py"), *root.glob("transformer/**/*.py")]
     names = {}
@@ -84,7 +84,7 @@ def used(root: Path) -> dict[Path, set[str]]:
 
 def main() -> None:
     root = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT
-    files = used(root)
+    files = private_names_by_file(root)
     for file, names in files.items():
         print(f"{file.relative_to(root)}: {', '.join(sorted(names))}")
     print(f"{sum(map(len, files.values()))} private names in {len(files)} files")

@@ -127,8 +127,8 @@ def test_words_sum_their_tokens_and_pins_are_kept(heads: Page) -> None:
     option(heads, "Rows").select_option("1")
     point(heads, "k", 1, n_rows=5)
     check_readout(heads, "maison attends to house")
-    shares = np.array(to_words[:-1]) / sum(to_words[:-1])
-    assert readout_weights(heads) == pytest.approx([shares[1]], abs=TOLERANCE)
+    renormalised = np.array(to_words[:-1]) / sum(to_words[:-1])
+    assert readout_weights(heads) == pytest.approx([renormalised[1]], abs=TOLERANCE)
     tokens_button.click()
     check_readout(heads, "▁mai → son attends most to")
     assert state(heads, "tokens") == "q2"

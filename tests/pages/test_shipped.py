@@ -121,7 +121,7 @@ def test_an_invalid_shipped_run_is_ignored(visit: Visit, folder: Path) -> None:
     (folder / RUNS / "training" / "config.json").write_text(json.dumps([1]))
     app = visit(PAGE, folder)
     assert not messages(app)
-    assert "Open a trained one" not in " ".join(x.proto.label for x in app.get("page_link"))
+    assert "Open a trained one" not in " ".join(link.proto.label for link in app.get("page_link"))
     assert not messages(visit("pages/translate.py", folder))
 
 
@@ -178,7 +178,7 @@ def test_a_shipped_task_model_describes_its_task_and_marks_unknown_words(
     assert "It knows" not in visible_text(visit("pages/translate.py", folder, model="tiny"))
 
 
-@pytest.mark.parametrize("options", [{"letters": 99}, {"no": 1}])
+@pytest.mark.parametrize("options", [{"letters": 99}, {"unknown": 1}])
 def test_unknown_task_options_do_not_break_a_page(
     options: dict[str, int],
     visit: Visit,

@@ -51,9 +51,9 @@ def test_only_the_teachers_sheet_has_answers(lessons: list[PreparedLesson]) -> N
     student_sheet = page(lessons, answers=False)
     for lesson in lessons:
         if lesson.question:
-            words = re.findall(r"[A-Za-z]{4,}(?: [a-z]{2,}){3,}", lesson.question.answer)
-            assert any(word in answer_sheet for word in words)
-            assert not all(word in student_sheet for word in words)
+            phrases = re.findall(r"[A-Za-z]{4,}(?: [a-z]{2,}){3,}", lesson.question.answer)
+            assert any(phrase in answer_sheet for phrase in phrases)
+            assert not all(phrase in student_sheet for phrase in phrases)
 
 
 def guide_rows(section: str) -> list[tuple[str, str, str]]:
@@ -69,9 +69,9 @@ def lesson_rows(lessons: tuple[Lesson, ...]) -> list[tuple[str, str, str]]:
 
 
 def test_the_teachers_guide_has_the_steps_and_times_of_the_course() -> None:
-    core, more = GUIDE.split("\n## The course\n")[1].split("\n## Extra lessons\n")
+    core, extra = GUIDE.split("\n## The course\n")[1].split("\n## Extra lessons\n")
     assert guide_rows(core) == lesson_rows(CORE)
-    assert guide_rows(more) == lesson_rows(EXTRA)
+    assert guide_rows(extra) == lesson_rows(EXTRA)
     numbers = {11: "eleven", 12: "twelve", 13: "thirteen", 14: "fourteen", 15: "fifteen"}
     numbers |= {20: "twenty", 21: "twenty-one", 22: "twenty-two"}
     guide_text = re.sub(r"\s+", " ", GUIDE)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.private_names import main, private_names, used
+from tests.private_names import main, private_names, private_names_by_file
 from transformer.ui import streamlit_fixes
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -16,7 +16,7 @@ FOLDER = Path(streamlit_fixes.__file__).parent
 
 
 def test_private_names_are_only_in_the_fixes() -> None:
-    files = used(ROOT)
+    files = private_names_by_file(ROOT)
     assert {file.parent for file in files} == {FOLDER}
     assert {file.stem for file in files} == {*streamlit_fixes.FIXES}
     assert len(files) <= 4
