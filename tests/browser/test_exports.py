@@ -95,7 +95,7 @@ def test_an_svg_has_print_colours_in_every_theme(
 def test_an_svg_looks_like_the_png(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, TRACE, kind="decoder", layer=1, head=2, special="dimmed")
     page.evaluate(
-        """window.el = (tag, sides) => Object.assign(document.createElement(tag), sides)"""
+        """window.el = (tag, properties) => Object.assign(document.createElement(tag), properties)"""
     )
     pictures = []
     for button in (PNG, SVG):
@@ -161,13 +161,13 @@ def test_svg_drawing_matches_canvas_drawing(page: Page, tmp_path: Path) -> None:
     open_script(page, tmp_path, f"{names}\n{PAINT} Object.assign(window, {{ el, svgPen, paint }});")
     images = page.evaluate(
         """async () => {
-          const [wide, high] = [400, 220];
-          const newPen = () => el("canvas", { width: wide, height: high }).getContext("2d");
+          const [width, height] = [400, 220];
+          const newPen = () => el("canvas", { width, height }).getContext("2d");
           const canvas = newPen();
           canvas.fillStyle = "#ffffff";
-          canvas.fillRect(0, 0, wide, high);
+          canvas.fillRect(0, 0, width, height);
           paint(canvas);
-          const pen = svgPen(wide, high, "#ffffff");
+          const pen = svgPen(width, height, "#ffffff");
           paint(pen);
           const image = new Image();
           image.src = `data:image/svg+xml,${encodeURIComponent(pen.text())}`;

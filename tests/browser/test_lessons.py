@@ -104,14 +104,14 @@ def test_the_card_stays_visible_and_leaves_space_for_the_picture(
     if width > 1100:
         map_rect = client_rect(page, ".st-key-inside-map")
         assert card_rect["right"] <= map_rect["left"]
-        assert map_rect["top"] < 300  # the map stays visible beside the box
+        assert map_rect["top"] < 300  # the map stays visible next to the box
         assert map_rect["right"] <= client_rect(page, ".st-key-inside-top")["left"]
     else:
         box = bounding_box(page.locator('[data-testid="stLayoutWrapper"]:has(> .st-key-lesson)'))
         assert box["y"] + box["height"] <= 0.55 * 900  # leaves space for the picture
 
 
-def test_inside_keeps_its_map_beside_the_box(bundled_app: str, page: Page) -> None:
+def test_the_map_of_inside_stays_next_to_the_box(bundled_app: str, page: Page) -> None:
     page.goto(f"{bundled_app}/inside?box=encoder.ffn.hidden&layer=0")
     page.locator(".st-key-inside-map").wait_for()
     wait_for_script_run(page)

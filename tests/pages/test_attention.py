@@ -94,7 +94,7 @@ def test_compare_opens_with_a_default_second_sentence(visit: Visit) -> None:
 def test_decoding_gets_the_layers_of_each_kinds_strongest_head(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Send only the layers that are needed at once.
+    # Send single layers instead of all layers together.
     monkeypatch.setattr("transformer.figures.explorer_sides.MAX_WEIGHTS_AT_ONCE", 0)
     app = visit("pages/attention.py", text="The dog sleeps.", view="decoding", layer="0", head="0")
     side = component_data(app)[0]["sides"][0]

@@ -184,7 +184,7 @@ def test_every_topic_of_the_old_course_has_a_lesson() -> None:
 
 
 def test_lessons_keep_the_selected_model(visit: Visit, checkpoints: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "both"
+    folder = tmp_path / "checkpoints-of-three-pairs"
     for name in ("en-de", "en-fr", "fr-en"):
         shutil.copytree(checkpoints / "tiny", folder / name)
         (folder / name / "README.md").write_text(front_matter(name.split("-")) + "# A tiny model\n")
