@@ -95,7 +95,7 @@ def test_an_svg_has_print_colours_in_every_theme(
 def test_an_svg_looks_like_the_png(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, TRACE, kind="decoder", layer=1, head=2, special="dimmed")
     page.evaluate(
-        """window.el = (tag, properties) => Object.assign(document.createElement(tag), properties)"""
+        """window.el = (tag, values) => Object.assign(document.createElement(tag), values)"""
     )
     pictures = []
     for button in (PNG, SVG):
