@@ -1,4 +1,4 @@
-"""Messages of a class over a real WebSocket: who receives which, and who receives none."""
+"""Messages of a class over a real WebSocket, which only its members receive."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def open_class(address: str) -> tuple[str, str]:
     return teacher, code.replace(" ", "")
 
 
-def student(address: str, code: str) -> str:
+def join_class(address: str, code: str) -> str:
     visitor_id = new_id()
     with Session(address, "class", f"code={code}", visitor_id) as page:
         page.click("Join")
@@ -53,7 +53,7 @@ def close_code(socket: ClientConnection) -> int:
 
 def test_a_change_sends_one_small_message_to_each_member(address: str) -> None:
     teacher, code = open_class(address)
-    ann, bob = student(address, code), student(address, code)
+    ann, bob = join_class(address, code), join_class(address, code)
     with (
         open_socket(address, PATH, ann) as ann_socket,
         open_socket(address, PATH, bob) as bob_socket,
@@ -73,10 +73,10 @@ def test_a_change_sends_one_small_message_to_each_member(address: str) -> None:
             assert json.loads(message_text)["page"] == "translate"
             assert len(message_text) < 300
         with open_socket(address, PATH, teacher) as teacher_socket:
-            news = receive(teacher_socket)
-            assert (news["state"], news["following"], news["members"]) == ("leads", 2, 2)
+            update = receive(teacher_socket)
+            assert (update["state"], update["following"], update["members"]) == ("leads", 2, 2)
             ann_socket.close()
-            assert receive(teacher_socket) == {**news, "following": 1}
+            assert receive(teacher_socket) == {**update, "following": 1}
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_visitors_outside_a_class_get_no_messages(address: str, visitor: str) ->
 
 
 def test_a_page_of_another_site_gets_no_messages(address: str) -> None:
-    ann = student(address, open_class(address)[1])
+    ann = join_class(address, open_class(address)[1])
     url = address.replace("http", "ws", 1) + PATH
     cookie = {"Cookie": f"{COOKIE}={ann}"}
     other_site = Origin("https://evil.example")
@@ -99,7 +99,7 @@ def test_a_page_of_another_site_gets_no_messages(address: str) -> None:
 
 
 def test_a_socket_that_sends_is_closed(address: str) -> None:
-    ann = student(address, open_class(address)[1])
+    ann = join_class(address, open_class(address)[1])
     with open_socket(address, PATH, ann) as socket:
         receive(socket)
         socket.send("x" * 100_000)
@@ -107,7 +107,7 @@ def test_a_socket_that_sends_is_closed(address: str) -> None:
 
 
 def test_with_too_many_tabs_the_oldest_is_disconnected(address: str) -> None:
-    ann = student(address, open_class(address)[1])
+    ann = join_class(address, open_class(address)[1])
     with ExitStack() as sockets:
         tabs = [sockets.enter_context(open_socket(address, PATH, ann)) for _ in range(MAX_TABS)]
         for socket in tabs:
@@ -118,7 +118,7 @@ def test_with_too_many_tabs_the_oldest_is_disconnected(address: str) -> None:
 
 def test_closing_the_class_is_sent_and_former_members_get_nothing(address: str) -> None:
     teacher, code = open_class(address)
-    ann, bob = student(address, code), student(address, code)
+    ann, bob = join_class(address, code), join_class(address, code)
     with (
         open_socket(address, PATH, ann) as ann_socket,
         open_socket(address, PATH, bob) as bob_socket,
@@ -140,7 +140,7 @@ def test_open_sockets_do_not_delay_the_shutdown(checkpoints: Path, tmp_path: Pat
         "HEADS_UP_RUNS": f"{tmp_path}/runs",
     }
     with app_server(checkpoints, **environment) as (address, process):
-        ann = student(address, open_class(address)[1])
+        ann = join_class(address, open_class(address)[1])
         with open_socket(address, PATH, ann) as socket:
             receive(socket)
             start = time.monotonic()
