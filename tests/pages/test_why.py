@@ -131,10 +131,10 @@ def test_time_is_measured_on_request_and_stored_for_all_visitors(
     monkeypatch.setattr(ComputationService, "submit", submit)
     app.button(key="measure").click().run()
     assert requests == [{"d": 512, "k": 5, "r": 15}]
-    for opened in (app, visit(PAGE, part="time", d="512", k="5")):
-        table_rows = rows_by_label(opened, "Slopes")
+    for session in (app, visit(PAGE, part="time", d="512", k="5")):
+        table_rows = rows_by_label(session, "Slopes")
         assert table_rows["Recurrent"] == ["1", "1.00", "2.00 ± 0.00", "1.00 ± 0.00", "5"]
-        assert not opened.info
+        assert not session.info
 
 
 def test_a_measurement_over_the_limit_is_rejected(
@@ -153,12 +153,12 @@ def test_a_measurement_over_the_limit_is_rejected(
 
 def test_the_shipped_race_is_shown(visit: Visit, checkpoints: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(checkpoints, tmp_path / "checkpoints"))
-    lines = [
+    rows = [
         (entry, 1, 500, distance, 1 / distance, math.inf, 0.125, 100, 8)
         for entry in RACES["layers"].entries
         for distance in (3, 6)
     ]
-    path = write_race(folder, "layers", pd.DataFrame(lines, columns=list(COLUMNS)))
+    path = write_race(folder, "layers", pd.DataFrame(rows, columns=list(COLUMNS)))
     write_json(path, {**read_json(path), "when": 86400 * 31})
     app = visit(PAGE, folder, part="race")
     assert not messages(app)

@@ -1,4 +1,4 @@
-"""Addresses: they restore their view, invalid ones are reported, and when the app writes them."""
+"""Addresses restore their views and report invalid fields; the app writes them when it must."""
 
 from __future__ import annotations
 
