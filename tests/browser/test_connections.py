@@ -13,14 +13,14 @@ from transformer.figures.connections import connections_data, connections_page
 
 pytestmark = pytest.mark.browser
 
-NODES = (("source", "cross.1.0", "value"), ("cross.1.0", "output", "all"))
+EDGES = (("source", "cross.1.0", "value"), ("cross.1.0", "output", "all"))
 
 
 def step(scale: float) -> dict[str, Any]:
     """Return a step whose two edges have effects of `scale` and minus half of it."""
     table = [
         {"upstream": a, "downstream": b, "input": name, "score": 2 * effect, "effect": effect}
-        for (a, b, name), effect in zip(NODES, (scale, -scale / 2), strict=True)
+        for (a, b, name), effect in zip(EDGES, (scale, -scale / 2), strict=True)
     ]
     return {"clean": 2.0, "corrupted": -2.0, "accuracy": scale, "edges": 529, "table": table}
 

@@ -45,7 +45,9 @@ def open_run(app: AppTest, name: str) -> AppTest:
     return app
 
 
-def test_the_teacher_sees_all_runs_by_name_and_clears_the_queue(visit: Visit, jobs: Jobs) -> None:
+def test_the_teacher_sees_all_runs_by_name_and_stops_the_waiting_ones(
+    visit: Visit, jobs: Jobs
+) -> None:
     teacher = open_as_teacher(visit)
     assert "Your students' training runs appear here" in page_markdown(teacher)
     ann, bob = join_as_student(visit, only_class(), "Ann"), join_as_student(visit, only_class())

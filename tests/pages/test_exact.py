@@ -70,7 +70,7 @@ def test_translate_shows_whole_words(visit: Visit, translator: Translator) -> No
     word_numbers = words(trace.predicted_tokens)
     for number, step in enumerate(table["steps"]):
         positions = [position for position, word in enumerate(word_numbers) if word == number]
-        # A word has the probability of one of its tokens; greedy decoding takes the first candidate.
+        # A word has the probability of one of its tokens; greedy decoding takes the best.
         probabilities = [trace.translation.steps[position].probability for position in positions]
         assert step["chosen"]["probability"] in [pytest.approx(p) for p in probabilities]
         assert step["candidates"][0] == step["chosen"]
