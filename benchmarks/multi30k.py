@@ -1,6 +1,6 @@
 """Reproduce a published result: BLEU on Multi30k's test2016, English to German.
 
-    python -m benchmarks.multi30k FOLDER [--run-folder runs/multi30k] [--minutes 120]
+    python -m benchmarks.multi30k FOLDER [--run-folder runs/multi30k] [--minutes 110]
 
 Model and preprocessing are those of Wu et al. 2021 ("Good for Misconceived Reasons: An Empirical
 Revisiting on the Need for Visual Context in Multimodal Machine Translation", Transformer-Tiny
@@ -96,13 +96,13 @@ def main() -> None:
     options = parser.parse_args()
     run = RunFolder(options.run_folder)
     tables = prepare(options.folder, run)
-    run_files = FilesRun(
+    run_config = FilesRun(
         train=(str(tables["train"]),),
         valid=(str(tables["val"]),),
         model=SHAPE,
         training=settings(options.steps, options.minutes),
     )
-    train_command(options.run_folder, run_files)
+    train_command(options.run_folder, run_config)
     score = bleu(run, tables["test_2016_flickr"])
     state = run.state()
     print(f"{state['step']:,} steps in {state['seconds'] / 60:.0f} minutes, {state['precision']}")

@@ -39,7 +39,7 @@ console.log(JSON.stringify({ ids, seconds: (performance.now() - start) / 1000 })
 """
 
 
-def lines_of(path: Path) -> Iterator[str]:
+def read_lines(path: Path) -> Iterator[str]:
     """Return the lines of a text file without their ends; only a newline ends a line."""
     open_text = gzip.open if path.suffix == ".gz" else open
     with open_text(path, "rt", encoding="utf-8", newline="\n") as file:
@@ -97,7 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     model = options.checkpoint / VOCABULARY
     totals = [0, 0, 0.0, 0.0]
     for path in options.files:
-        count, different, *seconds = compare(model, lines_of(path))
+        count, different, *seconds = compare(model, read_lines(path))
         totals = [a + b for a, b in zip(totals, [count, len(different), *seconds], strict=True)]
         print(f"{path.name:<34} {count:>9,} lines, {len(different):,} differ", flush=True)
         for text in different[:MAX_EXAMPLES]:

@@ -93,14 +93,17 @@ def main() -> None:
         engine.close()
 
 
-def table(names: dict[tuple[str, str], str], step: dict[tuple[str, str], float]) -> str:
+def table(names: dict[tuple[str, str], str], seconds_per_step: dict[tuple[str, str], float]) -> str:
     """Return a row per step, with ratios to our step and to the peer's default step (bf16)."""
-    our_step, peer_step = step.get(("ours", "bf16")), step.get(("peer", "bf16"))
+    our_step, peer_step = (
+        seconds_per_step.get(("ours", "bf16")),
+        seconds_per_step.get(("peer", "bf16")),
+    )
     lines = [
         f"{'':<40} {'ms/step':>8} {'tgt tok/s':>10} {'src+tgt':>8} {'/ ours':>7} {'/ peer':>7}"
     ]
     for key, name in names.items():
-        seconds = step[key]
+        seconds = seconds_per_step[key]
         rate = PAIRS * LENGTH / seconds
         ratios = [f"{base / seconds:7.2f}" if base else f"{'':7}" for base in (our_step, peer_step)]
         lines.append(
