@@ -42,14 +42,15 @@ def main() -> None:
     timings = list(measure(*sizes, budget=options.seconds))
     table = timing_table(timings)
     cells = [f"{1e3 * timing.forward:.3g} / {1e3 * timing.backward:.3g}" for timing in timings]
-    print(table.assign(ms=cells).pivot(index="n", columns="layer", values="ms")[list(EXPECTED_EXPONENTS)]
-          .fillna("").to_string())  # fmt: skip
+    by_length = table.assign(ms=cells).pivot(index="n", columns="layer", values="ms")
+    print(by_length[list(EXPECTED_EXPONENTS)].fillna("").to_string())
     print(f"\nslopes from n = {MIN_FITTED_LENGTH} on, with their standard errors")
     print(f"{'':<16} {'Table 1':>8} {'counted':>8} {'forward':>14} {'backward':>14}")
     for name, fit in slopes(timings).items():
         forward, backward = (slope_text(fit[direction]) for direction in PASSES[:2])
         counted = f"{fit['products'].slope:.2f}"
-        print(f"{name:<16} {EXPECTED_EXPONENTS[name]:>8} {counted:>8} {forward:>14} {backward:>14}")
+        exponent = EXPECTED_EXPONENTS[name]
+        print(f"{name:<16} {exponent:>8} {counted:>8} {forward:>14} {backward:>14}")
     if options.csv:
         table.to_csv(options.csv, index=False)
 

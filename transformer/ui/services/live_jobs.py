@@ -94,9 +94,8 @@ def time_estimate(
     if status.status == "failed":
         return f"its time cannot be estimated: {status.reason}"
     if status.status != "done":
-        computation_service().submit(
-            timing, visitor=""
-        )  # on every call, as this renews the request
+        # On every call, as this renews the request.
+        computation_service().submit(timing, visitor="")
         return None
     result = computation_service().result(timing.key)
     return total_estimate(config, int(result["weights"]), float(result["seconds"]))

@@ -83,11 +83,11 @@ def _model_of_run(run: Path, visitor: str) -> ListedModel | None:
     )
     if details is None:
         return ListedModel(path, run.name, count_weights(path))
-    title, shared, held_by = details
-    if not shared and visitor not in held_by:
+    title, shared, holders = details
+    if not shared and visitor not in holders:
         return None
     label = f"run: {title or run.name} ({run.name})"
-    return ListedModel(path, label, count_weights(path), is_run=True, holders=held_by)
+    return ListedModel(path, label, count_weights(path), is_run=True, holders=holders)
 
 
 @lru_cache(maxsize=4096)

@@ -28,10 +28,10 @@ async def lifespan(_: object) -> AsyncIterator[None]:
     return_freed_memory()
     await asyncio.to_thread(_resume_runs)
     _announce()
-    ready = asyncio.create_task(asyncio.to_thread(_prepare_first_visit))
+    first_visit = asyncio.create_task(asyncio.to_thread(_prepare_first_visit))
     yield
     try:
-        await ready
+        await first_visit
     finally:
         # Workers save what they train; their runs wait in the queue for the next start.
         await asyncio.to_thread(services.close_all)
@@ -95,21 +95,25 @@ def _url(host: str) -> str:
 
 
 PINGS = ("health", "host-config")
+"""Requests by which Streamlit's client looks for its server."""
 
 
 def deep_link_pings(prefix: str) -> list[Route]:
-    """Return a route for each ping below each page.
+    """Return routes that answer `PINGS` below each page.
+
+    When a page is opened at its own address, Streamlit's client first looks for the server below
+    that address. Without an answer the browser's console would report errors.
 
     Args:
         prefix: the app's path on its host, such as "/heads"; "" for the root.
     """
     return [
-        Route(f"{prefix}/{page}/_stcore/{ping}", _answer)
+        Route(f"{prefix}/{page}/_stcore/{ping}", _answer_ping)
         for page in BY_PATH
         if page
         for ping in PINGS
     ]
 
 
-async def _answer(_: Request) -> PlainTextResponse:
+async def _answer_ping(_: Request) -> PlainTextResponse:
     return PlainTextResponse("The server's address is one level up.\n", status_code=300)

@@ -292,7 +292,7 @@ def _cost(config: TrainingRun, pairs: tuple[tuple[str, str], ...], live: bool) -
         limit = 60 * live_jobs.jobs().limits.minutes
         time = f"about **{quantities.duration(estimate.seconds)}** here"
         if estimate.seconds >= limit:
-            time += ", the limit here: it will end before its last step"
+            time += ", the limit of this server: it will end before its last step"
         if waiting := sum(info.status == "queued" for info in live_jobs.jobs().runs()):
             time += f", after {waiting} other run{'s' if waiting > 1 else ''} in the queue"
     elif isinstance(estimate, str):

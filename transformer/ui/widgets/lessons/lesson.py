@@ -180,10 +180,10 @@ class TraceWords:
         self.trace = trace
         self._source_words, source_labels = plain_words(trace.src_tokens)
         self._target_words, target_labels = plain_words(trace.predicted_tokens)
-        self._source_kept = [n for n, label in enumerate(source_labels) if label]
-        self._target_kept = [n for n, label in enumerate(target_labels) if label]
-        self.source = [source_labels[n] for n in self._source_kept]
-        self.target = [target_labels[n] for n in self._target_kept]
+        self._source_indices = [n for n, label in enumerate(source_labels) if label]
+        self._target_indices = [n for n, label in enumerate(target_labels) if label]
+        self.source = [source_labels[n] for n in self._source_indices]
+        self.target = [target_labels[n] for n in self._target_indices]
 
     @cached_property
     def cross(self) -> Float[np.ndarray, "layers heads target source"]:
@@ -198,16 +198,16 @@ class TraceWords:
         layers = [self.trace.weights("cross", i) for i in range(self.trace.n_layers)]
         rows = rows_of_written(np.stack(layers).astype(np.float64), word_row)
         merged = merge(rows, self._target_words, self._source_words)
-        selected: npt.NDArray[np.float64] = merged[..., self._target_kept, :]
-        return selected[..., self._source_kept]
+        selected: npt.NDArray[np.float64] = merged[..., self._target_indices, :]
+        return selected[..., self._source_indices]
 
     def first_row(self, word: int) -> int:
         """Return the row of the cross-attention that writes the first token of this target word."""
-        return self._target_words.index(self._target_kept[word])
+        return self._target_words.index(self._target_indices[word])
 
     def rows(self, word: int) -> str:
         """Return the rows of all tokens of a target word, as the explorer's address writes them."""
-        number = self._target_kept[word]
+        number = self._target_indices[word]
         return ",".join(f"q{row}" for row, n in enumerate(self._target_words) if n == number)
 
 

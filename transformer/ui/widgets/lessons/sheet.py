@@ -52,12 +52,12 @@ def _page(lessons: Sequence[Lesson], answers: bool) -> Callable[[], str]:
     return build
 
 
-def page(prepared_lesson: Sequence[PreparedLesson], answers: bool) -> str:
+def page(prepared_lessons: Sequence[PreparedLesson], answers: bool) -> str:
     """Return the sheet of these lessons, as an HTML page."""
-    exercises = [exercise(lesson, answers) for lesson in prepared_lesson]
+    exercises = [exercise(lesson, answers) for lesson in prepared_lessons]
     if len(exercises) == 1:
         return sheet_page(exercises[0].title, exercises, CREDIT)
-    minutes = round(course.minutes(tuple(lesson.lesson for lesson in prepared_lesson)))
+    minutes = round(course.minutes(tuple(lesson.lesson for lesson in prepared_lessons)))
     description = f"{CREDIT} · {len(exercises)} lessons, about {minutes} minutes"
     return sheet_page("Attention, step by step", exercises, description)
 
