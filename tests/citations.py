@@ -1,9 +1,9 @@
-"""Every citation in the code: the work, and the section, equation, table or figure.
+"""Find every citation in the code: the work, and the section, equation, table or figure.
 
     python -m tests.citations
 
-prints them with the files that contain them. `citations.toml` has the claim of each, and
-whether it was checked in the cited work.
+prints the citations with the files that contain them. `citations.toml` has the claim of each
+citation, and how that claim was checked.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _MENTION = re.compile(rf"{_WORK}|(?P<theirs>[Tt]heir )?{_SECTION}")
 _OF_WORK = re.compile(rf" of {_WORK}")
 _SECTION_NAMES = {"eq.": "equation", "eqs.": "equation"}
 # The only text allowed between a work and its section.
-_BETWEEN = re.compile(r"[\s,;()]*(?:in their )?")
+_SEPARATOR = re.compile(r"[\s,;()]*(?:in their )?")
 
 
 @dataclass(frozen=True, order=True)
 class Citation:
-    """A work, "Voita et al. 2019", and a part of it, "section 5.1"; "" is the complete work."""
+    """A work such as "Voita et al. 2019" and a part such as "section 5.1"; "" is the whole work."""
 
     work: str
     section: str = ""
@@ -59,28 +59,33 @@ def plain(text: str) -> str:
 
 
 def mentions(text: str) -> Iterator[Citation]:
-    """Yield the citations in order; a section right after a work, or called "their", belongs to
-    it."""
+    """Yield the citations in order.
+
+    A section belongs to the work before it if it follows directly or is called "their", otherwise
+    to the paper of this project.
+    """
     text, work, end = plain(text), "", -1
     for match in _MENTION.finditer(text):
         if match["work"]:
-            work, end = _named(match), match.end()
+            work, end = _work_name(match), match.end()
             yield Citation(work)
             continue
-        near = end >= 0 and _BETWEEN.fullmatch(text[end : match.start()]) is not None
+        follows_work = end >= 0 and _SEPARATOR.fullmatch(text[end : match.start()]) is not None
         of_this_paper = text.startswith(" of the paper", match.end())
-        of = work if work and not of_this_paper and (near or match["theirs"]) else THIS_PAPER
+        cited_work = (
+            work if work and not of_this_paper and (follows_work or match["theirs"]) else THIS_PAPER
+        )
         if work_after := _OF_WORK.match(text, match.end()):
-            of = _named(work_after)
-        end = match.end() if near else -1
+            cited_work = _work_name(work_after)
+        end = match.end() if follows_work else -1
         section_word = match["what"].lower()
         section_word = _SECTION_NAMES.get(section_word, section_word.rstrip("s"))
         for number in (match["first"], match["second"]):
             if number:
-                yield Citation(of, f"{section_word} {number.rstrip('.')}")
+                yield Citation(cited_work, f"{section_word} {number.rstrip('.')}")
 
 
-def _named(match: re.Match[str]) -> str:
+def _work_name(match: re.Match[str]) -> str:
     return f"{re.sub('&(amp;)?', 'and', match['work'])} {match['year']}"
 
 
@@ -94,11 +99,11 @@ def sources() -> Iterator[Path]:
 @cache
 def cited() -> dict[Citation, list[str]]:
     """Return every citation with the files that contain it."""
-    where: dict[Citation, list[str]] = {}
+    files: dict[Citation, list[str]] = {}
     for path in sources():
         for citation in set(mentions(path.read_text(encoding="utf-8"))):
-            where.setdefault(citation, []).append(str(path.relative_to(ROOT)))
-    return dict(sorted(where.items()))
+            files.setdefault(citation, []).append(str(path.relative_to(ROOT)))
+    return dict(sorted(files.items()))
 
 
 def listed_citations() -> dict[Citation, Mapping[str, str]]:

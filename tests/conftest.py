@@ -1,4 +1,4 @@
-"""Fixtures of all tests: checked shapes, a tiny model and vocabulary, and a check for leaks."""
+"""Configuration and fixtures of all tests: shape checks, a tiny model, and a check for leaks."""
 
 from __future__ import annotations
 
@@ -25,9 +25,11 @@ from tests.imports import sources
 # From here on, the shapes in the package's signatures are checked at every call.
 # Files without shapes are not checked here, because mypy checks their types.
 ROOT = Path(__file__).resolve().parents[1]
-SHAPED = [name for name, file in sources(ROOT).items() if "jaxtyping" in file.read_text("utf-8")]
+MODULES_WITH_SHAPES = [
+    name for name, file in sources(ROOT).items() if "jaxtyping" in file.read_text("utf-8")
+]
 assert "transformer" not in sys.modules, "imported too early for its shapes to be checked"
-jaxtyping.install_import_hook(SHAPED, f"{tests.shapes.__name__}.checked")
+jaxtyping.install_import_hook(MODULES_WITH_SHAPES, f"{tests.shapes.__name__}.checked")
 
 import hypothesis
 import pytest
@@ -63,7 +65,7 @@ _NOUN_PHRASES = {
     "bread": "du pain",
     "books": "des livres",
 }
-_WHEN = {"today": "aujourd'hui", "at night": "la nuit", "again": "encore", "first": "d'abord"}
+_ADVERBS = {"today": "aujourd'hui", "at night": "la nuit", "again": "encore", "first": "d'abord"}
 
 
 @pytest.hookimpl(wrapper=True)
@@ -83,14 +85,14 @@ def pairs() -> list[tuple[str, str]]:
     sentences = [
         (" ".join(words), " ".join(french_words))
         for words, french_words in (
-            zip(*chosen, strict=True)
-            for chosen in itertools.product(
-                *(d.items() for d in (_SUBJECTS, _VERBS, _NOUN_PHRASES, _WHEN))
+            zip(*phrases, strict=True)
+            for phrases in itertools.product(
+                *(d.items() for d in (_SUBJECTS, _VERBS, _NOUN_PHRASES, _ADVERBS))
             )
         )
     ]
-    chosen = random.Random(0).sample(sentences, 200)
-    return [(f"{english}.", f"{french}.") for english, french in chosen]
+    sample = random.Random(0).sample(sentences, 200)
+    return [(f"{english}.", f"{french}.") for english, french in sample]
 
 
 @pytest.fixture(scope="session")
@@ -101,10 +103,12 @@ def vocabulary(pairs: list[tuple[str, str]]) -> Vocabulary:
 
 @pytest.fixture(scope="session")
 def tiny_model(vocabulary: Vocabulary) -> Transformer:
-    """The `tiny` preset over `vocabulary`, in evaluation mode; weights seeded, not trained."""
+    """The `tiny` preset with `vocabulary` and random weights, in evaluation mode."""
     with torch.random.fork_rng():
         torch.manual_seed(1)
-        return leaks.share(Transformer(ModelConfig.preset("tiny", vocab_size=len(vocabulary))))
+        return leaks.share_model(
+            Transformer(ModelConfig.preset("tiny", vocab_size=len(vocabulary)))
+        )
 
 
 @pytest.fixture(scope="session")
@@ -141,10 +145,10 @@ def chromium() -> str | None:
 def fail_on_leaks() -> Iterator[None]:
     """Fail a test that changes state which other tests or sessions share."""
     torch.manual_seed(0)
-    process, children = leaks.process_state(), leaks.children()
+    process_before, children = leaks.process_state(), leaks.children()
     models = [(model, leaks.model_state(model)) for model in leaks.shared_models]
     yield
-    leaked = leaks.changes(process, leaks.process_state())
+    leaked = leaks.changes(process_before, leaks.process_state())
     for model, state in models:
         leaked += [
             f"shared model, {change}" for change in leaks.changes(state, leaks.model_state(model))

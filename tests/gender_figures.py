@@ -1,4 +1,4 @@
-"""An aligner head and gender figures for the tiny checkpoint, made up for tests."""
+"""An aligner head and a gender report for the tiny checkpoint, with invented numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EFFECT = PronounEffect(
     flipped_random=0.05,
 )
 REPORT = GenderReport(
-    source="made here",
+    source="invented",
     language="fr",
     sentences=400,
     pairs=200,
@@ -49,5 +49,5 @@ ALIGNER = AlignerHead(
     score_kind="weights",
     target_row="output",
     weights_to="output",
-    gold=(GoldErrors("gold", "made here", 9, _RATES, 0.4, 0.6, _BASELINES),),
+    gold=(GoldErrors("gold", "invented", 9, _RATES, 0.4, 0.6, _BASELINES),),
 )

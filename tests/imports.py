@@ -8,7 +8,7 @@ from pathlib import Path
 
 Graph = dict[str, set[str]]
 
-# Add new top-level packages here with their layer; docs/map.py shows it.
+# Add every new top-level package with its layer; `docs/map.py` reads this table.
 LAYERS = {
     "app": 7,
     "pages": 7,
@@ -39,7 +39,7 @@ LAYERS = {
 
 UI_LAYERS = (
     ("streamlit_fixes",),
-    # The fields of a page and the list of pages; who a visitor is; server-wide settings.
+    # URL parameters of pages, the list of pages, paths of the server, and visitor ids.
     (*("address", "about", "shell.registry", "shell.server_paths", "shell.visitor"),),
     ("state",),
     ("services",),
@@ -48,12 +48,12 @@ UI_LAYERS = (
     ("shell.page",),
 )
 """The layers inside transformer/ui, lowest first; the folders of the pages are above all of them.
-The `__init__.py` of a page declares the fields of its address and belongs to the second layer."""
+The `__init__.py` of a page declares the parameters of its URL and belongs to the second layer."""
 UI = "transformer.ui."
 
 
 def ui_layer(module: str, page_folders: Iterable[str] = ()) -> int:
-    """Return the layer of one of our modules inside transformer/ui."""
+    """Return the layer of a module inside transformer/ui."""
     name = module.removeprefix(UI)
     if name.removeprefix("pages.") in page_folders:
         return 1
@@ -76,9 +76,10 @@ def sources(root: Path) -> dict[str, Path]:
 
 
 def imported(module: str, file: Path, modules: Iterable[str]) -> set[str]:
-    """Return what one file imports: our modules by their full name, others by their first part.
+    """Return what one file imports: modules of this app by their full name, other packages by the
+    first part of their name.
 
-    Imports inside functions and for type checkers count, too.
+    This includes imports inside functions and imports for type checkers only.
     """
     known_modules, imported_names = set(modules), set()
     package = module.split(".") if file.name == "__init__.py" else module.split(".")[:-1]
@@ -86,11 +87,11 @@ def imported(module: str, file: Path, modules: Iterable[str]) -> set[str]:
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            above = package[: len(package) + 1 - node.level] if node.level else []
-            base = ".".join([*above, *([node.module] if node.module else [])])
+            parent = package[: len(package) + 1 - node.level] if node.level else []
+            base = ".".join([*parent, *([node.module] if node.module else [])])
             # In `from package import name`, `name` may be a module or defined in the package.
-            inner = {alias.name: f"{base}.{alias.name}" for alias in node.names}
-            names = [name if name in known_modules else base for name in inner.values()]
+            full_names = {alias.name: f"{base}.{alias.name}" for alias in node.names}
+            names = [name if name in known_modules else base for name in full_names.values()]
         else:
             continue
         for name in names:
@@ -105,9 +106,9 @@ def graph(root: Path) -> Graph:
     return {module: imported(module, file, files) for module, file in files.items()}
 
 
-def find_cycle(links: Mapping[str, set[str]]) -> list[str]:
-    """Return a cycle in `links`, with the first node repeated at the end; [] if there is no
-    cycle."""
+def find_cycle(import_graph: Mapping[str, set[str]]) -> list[str]:
+    """Return a cycle in `import_graph`, with the first node repeated at the end, or [] if there is
+    none."""
     visited: set[str] = set()
 
     def search(node: str, path: list[str]) -> list[str]:
@@ -115,24 +116,24 @@ def find_cycle(links: Mapping[str, set[str]]) -> list[str]:
             return [*path[path.index(node) :], node]
         if node in visited:
             return []
-        for successor in sorted(links.get(node, ())):
+        for successor in sorted(import_graph.get(node, ())):
             if cycle := search(successor, [*path, node]):
                 return cycle
         visited.add(node)
         return []
 
-    for start in sorted(links):
+    for start in sorted(import_graph):
         if cycle := search(start, []):
             return cycle
     return []
 
 
-def reach(start: str, links: Mapping[str, set[str]]) -> set[str]:
+def reachable_modules(start: str, import_graph: Mapping[str, set[str]]) -> set[str]:
     """Return all modules that `start` imports, directly or through others."""
     reached: set[str] = set()
     pending = [start]
     while pending:
-        for name in links.get(pending.pop(), ()):
+        for name in import_graph.get(pending.pop(), ()):
             if name not in reached:
                 reached.add(name)
                 pending.append(name)

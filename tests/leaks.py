@@ -19,7 +19,7 @@ Model = TypeVar("Model", bound=torch.nn.Module)
 shared_models: list[torch.nn.Module] = []
 
 
-def share(model: Model) -> Model:
+def share_model(model: Model) -> Model:
     """Put a model in evaluation mode for several tests to use; a test that changes it fails."""
     shared_models.append(model.eval())
     return model
@@ -29,7 +29,7 @@ def process_state() -> State:
     """Return settings that all threads of the app share."""
     state: State = {
         "working folder": os.getcwd(),
-        "gradients on": torch.is_grad_enabled(),
+        "gradients enabled": torch.is_grad_enabled(),
         "default dtype": torch.get_default_dtype(),
         "torch threads": torch.get_num_threads(),
         "deterministic algorithms": torch.are_deterministic_algorithms_enabled(),
@@ -42,7 +42,7 @@ def process_state() -> State:
 
 
 def model_state(model: torch.nn.Module) -> State:
-    """Return the state of a model on which sessions rely; weights by their norms."""
+    """Return the state of a shared model that must not change; its weights are given as norms."""
     parts, weights = list(model.modules()), list(model.parameters())
     return {
         "modules in training mode": sum(part.training for part in parts),
@@ -66,8 +66,8 @@ def changes(before: Mapping[str, object], after: Mapping[str, object]) -> list[s
 def children() -> set[psutil.Process]:
     """Return the child processes that still run.
 
-    Left out is the resource tracker of `multiprocessing`, which Python starts once and ends itself.
-    Grandchildren are not included, because a browser starts and ends the processes of its tabs.
+    The resource tracker of `multiprocessing` is not included, because Python starts it once and
+    ends it itself; nor are grandchildren, because a browser starts and ends processes for its tabs.
     """
     try:  # only on Linux, and much faster than to read the parent of every process
         tasks = Path("/proc/self/task").iterdir()
@@ -86,9 +86,9 @@ def children() -> set[psutil.Process]:
     return alive
 
 
-def stop(processes: Iterable[psutil.Process], patience: float = 2.0) -> list[str]:
-    """Wait a moment for processes to end; kill and return those that do not."""
-    waiting, deadline = set(processes), time.monotonic() + patience
+def stop(processes: Iterable[psutil.Process], timeout_seconds: float = 2.0) -> list[str]:
+    """Wait for processes to end; after the timeout, kill the rest and return a message for each."""
+    waiting, deadline = set(processes), time.monotonic() + timeout_seconds
     while waiting and time.monotonic() < deadline:
         time.sleep(0.02)
         waiting &= children()

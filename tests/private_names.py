@@ -2,9 +2,9 @@
 
     python -m tests.private_names [FOLDER]
 
-prints them for every file, found in the source without running it. Private are modules that their
-package does not document (`streamlit.runtime`, …) and names with a leading underscore: imported,
-given to `getattr` or `setattr`, or attributes of another object in `transformer/ui`.
+prints them for every file; it reads the source without running it. Private are modules that their
+package does not document (`streamlit.runtime`, …) and names with a leading underscore that a file
+imports, passes to `getattr` or `setattr`, or, in `transformer/ui`, reads from another object.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def private_names(source: str, *, attributes: bool = True) -> set[str]:
-    """Return the private names in a file's source; of other objects' attributes only on request."""
+    """Return the private names in a file's source, on request with attributes of other objects."""
     tree = ast.parse(source)
     names = {name for node in ast.walk(tree) for name in _imported(node) if _is_private(name)}
     if attributes:
-        own = set(_defined(tree))
-        names |= {name for node in ast.walk(tree) for name in _attribute(node, own)}
+        own_names = set(_defined(tree))
+        names |= {name for node in ast.walk(tree) for name in _attribute(node, own_names)}
     return names
 
 
@@ -38,11 +38,11 @@ def _imported(node: ast.AST) -> Iterator[str]:
         yield from (alias.name for alias in node.names)
 
 
-def _attribute(node: ast.AST, own: set[str]) -> Iterator[str]:
-    """Yield the attribute with a leading underscore that the node reads or sets, unless a name in
-    `own`: the file's own private attributes are allowed."""
+def _attribute(node: ast.AST, own_names: set[str]) -> Iterator[str]:
+    """Yield the attribute with a leading underscore that the node reads or sets, unless it is in
+    `own_names`, because a file may use its own private attributes."""
     if isinstance(node, ast.Attribute):
-        if _has_underscore(node.attr) and node.attr not in own:
+        if _has_underscore(node.attr) and node.attr not in own_names:
             yield ast.unparse(node)
     elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("getattr", "setattr"):
         name = str(node.args[1].value) if isinstance(node.args[1], ast.Constant) else ""

@@ -11,7 +11,7 @@ from typing import Any, Self
 from beartype import BeartypeConf, beartype
 
 MAX_CHECKS = 500
-"""Calls of one function in one process that are read: a model's layers are called without end."""
+"""Maximum number of checked calls of one function per process; later calls are not slowed down."""
 # As in mypy, an int is accepted for a float.
 _check = beartype(conf=BeartypeConf(is_pep484_tower=True))
 
@@ -19,7 +19,8 @@ _check = beartype(conf=BeartypeConf(is_pep484_tower=True))
 def checked(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return `function` with checks of the types and shapes of its arguments and result.
 
-    beartype knows `Self` only where it decorates the whole class; jaxtyping decorates one method.
+    `Self` is replaced by `Any`, because beartype supports it only in a decorated class, and
+    jaxtyping decorates single methods.
     """
     hints = function.__annotations__
     hints.update({name: Any for name, hint in hints.items() if hint is Self})
@@ -46,5 +47,5 @@ def _stop_checking(function: Callable[..., Any]) -> None:
 
 
 def check_again(function: Callable[..., Any]) -> None:
-    """Check the function's next call again, regardless of earlier calls."""
+    """Check the next call of the function again, even after `MAX_CHECKS` calls."""
     function.__dict__.pop("__no_type_check__", None)

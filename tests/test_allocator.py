@@ -1,4 +1,4 @@
-"""The memory arenas of a process with many threads."""
+"""The number of glibc's memory arenas in a process with many threads is limited."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ GLIBC = platform.libc_ver()[0] == "glibc"
 PROGRAM = """
 import ctypes, sys, threading
 from transformer import allocator
-if sys.argv[1] == "bounded":
+if sys.argv[1] == "limited":
     assert allocator.return_freed_memory()
 barrier = threading.Barrier(12)
-def take():
+def allocate():
     barrier.wait()
     blocks = [bytearray(50_000) for _ in range(100)]
     barrier.wait()
-threads = [threading.Thread(target=take) for _ in range(12)]
+threads = [threading.Thread(target=allocate) for _ in range(12)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
 libc = ctypes.CDLL(None)
@@ -34,13 +34,13 @@ libc.fclose(stream)
 
 
 @pytest.mark.skipif(not GLIBC, reason="only glibc has arenas")
-@pytest.mark.parametrize("setting", ["default", "bounded"])
+@pytest.mark.parametrize("setting", ["default", "limited"])
 def test_threads_share_two_memory_arenas(setting: str) -> None:
     process = subprocess.run(
         [sys.executable, "-c", PROGRAM, setting], capture_output=True, text=True, check=True
     )
     arenas = process.stdout.count("<heap nr=")
-    assert (arenas <= 2) == (setting == "bounded"), arenas
+    assert (arenas <= 2) == (setting == "limited"), arenas
 
 
 def test_other_platforms_are_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,14 +15,14 @@ from transformer.checkpoint import CheckpointError, load_checkpoint, load_config
 @pytest.fixture
 def checkpoints_folder(checkpoints: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of checkpoints with "tiny" and a run "toy", and a working directory without any."""
-    home, work = tmp_path / "home", tmp_path / "work"
-    shutil.copytree(checkpoints / "tiny", home / "tiny")
-    shutil.copytree(checkpoints / "tiny", home / "runs/toy/checkpoint")
-    (home / "races").mkdir()
-    work.mkdir()
-    monkeypatch.chdir(work)
-    monkeypatch.setenv(CHECKPOINTS_VARIABLE, str(home))
-    return home
+    folder, working_directory = tmp_path / "home", tmp_path / "work"
+    shutil.copytree(checkpoints / "tiny", folder / "tiny")
+    shutil.copytree(checkpoints / "tiny", folder / "runs/toy/checkpoint")
+    (folder / "races").mkdir()
+    working_directory.mkdir()
+    monkeypatch.chdir(working_directory)
+    monkeypatch.setenv(CHECKPOINTS_VARIABLE, str(folder))
+    return folder
 
 
 def test_the_shipped_checkpoints_have_names() -> None:

@@ -27,23 +27,23 @@ from transformer.model import Transformer
 from transformer.text import Vocabulary
 
 TEXT = "The baker paints a boat."
-OFF = Hooks({"decoder.layers.0.cross_attn.hook_heads": lambda heads, name: heads * 0})
+ABLATION = Hooks({"decoder.layers.0.cross_attn.hook_heads": lambda heads, name: heads * 0})
 HEADS = [("cross", 0, head) for head in range(2)]
 
 
 class Cancelled(BaseException):
-    """Like Streamlit's exception that ends a rerun: not an Exception, which could be caught."""
+    """Like Streamlit's exception that ends a script run; `except Exception` does not catch it."""
 
 
-class Check:
-    """Counts its calls, and cancels when there are too many."""
+class CountedCheck:
+    """Counts its calls and cancels after `limit` of them."""
 
     def __init__(self, limit: int) -> None:
-        self.most, self.asked = limit, 0
+        self.limit, self.n_calls = limit, 0
 
     def __call__(self) -> None:
-        self.asked += 1
-        if self.asked > self.most:
+        self.n_calls += 1
+        if self.n_calls > self.limit:
             raise Cancelled
 
 
@@ -57,7 +57,7 @@ def trace(translator: Translator) -> Trace:
     return translator.trace(TEXT, target="Le boulanger peint un bateau.")
 
 
-LONG: dict[str, Callable[[Translator, Trace], object]] = {
+LONG_COMPUTATIONS: dict[str, Callable[[Translator, Trace], object]] = {
     "flow": lambda t, trace: flow.joint(trace),
     "flow of the encoder": lambda t, trace: flow.encoder(trace),
     "ALTI+": lambda t, trace: alti.joint(t.model, trace),
@@ -70,49 +70,49 @@ LONG: dict[str, Callable[[Translator, Trace], object]] = {
     "cells": lambda t, trace: blank_cells(t, trace, ("cross", 1, 1)),
     "blank-out": lambda t, trace: blank_out(t, trace),
     "lens": lambda t, trace: lens(trace, t),
-    "interventions": lambda t, trace: compare(t, TEXT, OFF, original=trace),
+    "interventions": lambda t, trace: compare(t, TEXT, ABLATION, original=trace),
     "pruning": lambda t, trace: pruning_curve(t, Corpus.from_lines([TEXT], "x"), HEADS),
     "heads": lambda t, trace: measure_heads(t, Corpus.from_lines([TEXT], "x")),
     "greedy": lambda t, trace: t.translate(TEXT),
     "beam": lambda t, trace: t.translate(TEXT, beam_size=3),
     "sampling": lambda t, trace: t.translate(TEXT, method="sample", seed=1),
-    "hooks": lambda t, trace: t.translate(TEXT, hooks=OFF),
+    "hooks": lambda t, trace: t.translate(TEXT, hooks=ABLATION),
     "batch": lambda t, trace: t.translate_batch([TEXT, TEXT]),
 }
 
 
-@pytest.mark.parametrize("name", LONG)
+@pytest.mark.parametrize("name", LONG_COMPUTATIONS)
 def test_long_computations_can_be_cancelled(
     name: str, translator: Translator, trace: Trace
 ) -> None:
-    full_run = Check(10**9)
+    full_run = CountedCheck(10**9)
     with cancelled_by(full_run):
-        LONG[name](translator, trace)
-    assert full_run.asked >= 2  # at the beginning, and at least once before the end
-    for limit in (0, full_run.asked // 2, full_run.asked - 1):
-        check = Check(limit)
+        LONG_COMPUTATIONS[name](translator, trace)
+    assert full_run.n_calls >= 2  # at the beginning, and at least once before the end
+    for limit in (0, full_run.n_calls // 2, full_run.n_calls - 1):
+        check = CountedCheck(limit)
         with pytest.raises(Cancelled), cancelled_by(check):
-            LONG[name](translator, trace)
-        assert check.asked == limit + 1  # nothing continues after it
+            LONG_COMPUTATIONS[name](translator, trace)
+        assert check.n_calls == limit + 1  # nothing continues after it
 
 
 def test_cancelling_is_limited_to_its_block_and_thread(translator: Translator) -> None:
-    check, done = Check(0), []
+    check, translations = CountedCheck(0), []
     with cancelled_by(check):
-        thread = threading.Thread(target=lambda: done.append(translator.translate(TEXT)))
+        thread = threading.Thread(target=lambda: translations.append(translator.translate(TEXT)))
         thread.start()
         thread.join()
         with pytest.raises(Cancelled):
             check_cancelled()
-    assert done == [translator.translate(TEXT)]
-    assert check.asked == 1
+    assert translations == [translator.translate(TEXT)]
+    assert check.n_calls == 1
 
 
 def test_the_inner_of_two_blocks_decides() -> None:
-    outer, inner = Check(0), Check(5)
+    outer, inner = CountedCheck(0), CountedCheck(5)
     with cancelled_by(outer):
         with cancelled_by(inner):
             check_cancelled()
         with pytest.raises(Cancelled):
             check_cancelled()
-    assert (outer.asked, inner.asked) == (1, 1)
+    assert (outer.n_calls, inner.n_calls) == (1, 1)

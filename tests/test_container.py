@@ -20,11 +20,11 @@ STEPS = [line.split(None, 1) for line in LINES if line and not line.startswith((
 
 
 def arguments_of(instruction: str) -> list[str]:
-    return [words for name, words in STEPS if name == instruction]
+    return [arguments for name, arguments in STEPS if name == instruction]
 
 
-def is_sent(path: str) -> bool:
-    """Return whether a file is sent to the builder: the last matching line of .dockerignore
+def is_in_build_context(path: str) -> bool:
+    """Return whether a file is in Docker's build context: the last matching line of .dockerignore
     decides."""
     included = True
     for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines():
@@ -35,21 +35,21 @@ def is_sent(path: str) -> bool:
     return included
 
 
-def test_only_the_contents_of_the_wheel_are_sent_to_the_builder() -> None:
+def test_the_build_context_has_only_the_contents_of_the_wheel() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    forced = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
-    expected = {*forced, "transformer/app_folders.py", "pyproject.toml", "requirements.txt"}
+    included = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    expected = {*included, "transformer/app_folders.py", "pyproject.toml", "requirements.txt"}
     expected |= {project["project"]["readme"], *project["project"]["license-files"]}
-    assert all(is_sent(path) and (ROOT / path).exists() for path in expected)
+    assert all(is_in_build_context(path) and (ROOT / path).exists() for path in expected)
     for path in (".git/config", ".venv/bin/python", "runs/a/config.json", "tests/leaks.py"):
-        assert not is_sent(path)
-    assert not is_sent(".streamlit/secrets.toml")
+        assert not is_in_build_context(path)
+    assert not is_in_build_context(".streamlit/secrets.toml")
 
 
 def test_every_copied_file_exists() -> None:
-    for words in arguments_of("COPY"):
-        if not words.startswith("--from="):
-            for path in words.split()[:-1]:
+    for arguments in arguments_of("COPY"):
+        if not arguments.startswith("--from="):
+            for path in arguments.split()[:-1]:
                 assert (ROOT / path).exists(), path
 
 
@@ -63,18 +63,18 @@ def test_it_runs_the_command_and_has_a_health_check() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     (command,) = arguments_of("CMD")
     assert json.loads(command)[0] in project["scripts"]
-    (health,) = arguments_of("HEALTHCHECK")
-    assert "localhost:8501/_stcore/health" in health
+    (health_check,) = arguments_of("HEALTHCHECK")
+    assert "localhost:8501/_stcore/health" in health_check
     assert arguments_of("EXPOSE") == ["8501"]
 
 
-@pytest.mark.parametrize("named", ["HEADS_UP_RUNS", "PYTHONPYCACHEPREFIX"])
-def test_all_written_files_are_in_the_volume(named: str) -> None:
+@pytest.mark.parametrize("variable", ["HEADS_UP_RUNS", "PYTHONPYCACHEPREFIX"])
+def test_all_written_files_are_in_the_volume(variable: str) -> None:
     settings = dict(word.split("=", 1) for line in arguments_of("ENV") for word in line.split())
-    assert settings[named].startswith("/data/")
+    assert settings[variable].startswith("/data/")
 
 
-def test_the_clusters_limits_are_valid(tmp_path: Path) -> None:
+def test_the_limits_of_the_cluster_are_valid(tmp_path: Path) -> None:
     text = (ROOT / "compose.cluster.yaml").read_text(encoding="utf-8")
     limits = tomllib.loads(textwrap.dedent(text.partition("content: |\n")[2]))
     assert limits.pop("cluster_keys") == "/keys"
@@ -82,4 +82,4 @@ def test_the_clusters_limits_are_valid(tmp_path: Path) -> None:
         (tmp_path / name).touch()
         assert text.count(f"/keys/{name}") == 2  # of the scheduler, of the workers
     assert Limits(**limits, cluster_keys=str(tmp_path)).executor == "dask"
-    assert is_sent("requirements-cluster.txt")
+    assert is_in_build_context("requirements-cluster.txt")

@@ -9,12 +9,12 @@ import torch
 
 from transformer.device import choose_device
 
-Machine = Callable[[int, bool], None]
+PretendDevices = Callable[[int, bool], None]
 
 
 @pytest.fixture
-def pretend_devices(monkeypatch: pytest.MonkeyPatch) -> Machine:
-    """Pretend that the machine has this many GPUs, and Apple's GPU or not."""
+def pretend_devices(monkeypatch: pytest.MonkeyPatch) -> PretendDevices:
+    """Return a function that fakes the number of CUDA devices and whether MPS is available."""
 
     def pretend(gpus: int, mps: bool) -> None:
         monkeypatch.setattr(torch.cuda, "is_available", lambda: gpus > 0)
@@ -25,19 +25,19 @@ def pretend_devices(monkeypatch: pytest.MonkeyPatch) -> Machine:
 
 
 @pytest.mark.parametrize(
-    ("gpus", "mps", "chosen"), [(0, False, "cpu"), (0, True, "mps"), (2, False, "cuda")]
+    ("gpus", "mps", "expected"), [(0, False, "cpu"), (0, True, "mps"), (2, False, "cuda")]
 )
 def test_auto_chooses_the_best_device(
-    pretend_devices: Machine, gpus: int, mps: bool, chosen: str
+    pretend_devices: PretendDevices, gpus: int, mps: bool, expected: str
 ) -> None:
     pretend_devices(gpus, mps)
-    assert choose_device() == choose_device("auto") == torch.device(chosen)
-    assert choose_device(chosen) == torch.device(chosen)
-    assert choose_device(f"{chosen}:0") == torch.device(chosen, 0)
+    assert choose_device() == choose_device("auto") == torch.device(expected)
+    assert choose_device(expected) == torch.device(expected)
+    assert choose_device(f"{expected}:0") == torch.device(expected, 0)
     assert choose_device("cpu") == torch.device("cpu")
 
 
-def test_a_gpu_is_selected_by_number(pretend_devices: Machine) -> None:
+def test_a_gpu_is_selected_by_number(pretend_devices: PretendDevices) -> None:
     pretend_devices(2, False)
     assert choose_device("cuda:1") == torch.device("cuda", 1)
     with pytest.raises(ValueError, match=r"no cuda:2: this machine has 2 cuda device\(s\)"):
@@ -46,7 +46,7 @@ def test_a_gpu_is_selected_by_number(pretend_devices: Machine) -> None:
 
 @pytest.mark.parametrize("name", ["cuda", "mps", "cuda:0"])
 def test_missing_devices_are_refused_with_the_available_ones(
-    pretend_devices: Machine, name: str
+    pretend_devices: PretendDevices, name: str
 ) -> None:
     pretend_devices(0, False)
     kind = name.split(":")[0]
@@ -55,7 +55,9 @@ def test_missing_devices_are_refused_with_the_available_ones(
 
 
 @pytest.mark.parametrize("name", ["", "gpu", "CUDA", "auto:0", "cuda:", "cuda:one", "cuda:-1"])
-def test_unknown_names_are_refused_with_the_known_ones(pretend_devices: Machine, name: str) -> None:
+def test_unknown_names_are_refused_with_the_known_ones(
+    pretend_devices: PretendDevices, name: str
+) -> None:
     pretend_devices(2, True)
     with pytest.raises(ValueError, match=rf"one of auto, cpu, cuda, mps .*, not '{name}'$"):
         choose_device(name)

@@ -17,7 +17,7 @@ with_repository_links = runpy.run_path(str(DOCS / "site_links.py"))["with_reposi
 
 
 def anchors(page: Path) -> set[str]:
-    """The addresses of a page's headings, as MkDocs and forges make them."""
+    """Return the anchors of a page's headings, as MkDocs and GitHub generate them."""
     text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
     titles = re.findall(r"^#+ (.+)$", text, flags=re.M)
     return {re.sub(r"[^\w\- ]", "", title).strip().lower().replace(" ", "-") for title in titles}

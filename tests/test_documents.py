@@ -80,7 +80,7 @@ def test_examples_run_as_written(block: Block, clone: Path, warm_path: str) -> N
     assert block.output in process.stdout
 
 
-def test_the_two_commands_are_those_of_make_and_ci() -> None:
+def test_the_readme_and_ci_use_commands_of_the_makefile() -> None:
     targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), flags=re.M)
     commands = re.findall(r"^make (\w+)", blocks(section("Start"))[0].code, flags=re.M)
     assert commands == ["app", "test"]
@@ -96,8 +96,10 @@ def test_every_example_is_found() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_within_the_repository_exist(page: Path) -> None:
     targets = re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8"))
-    inside = [target for target in targets if not target.startswith(("https://", "http://"))]
-    assert [target for target in inside if not (page.parent / target).exists()] == []
+    relative_targets = [
+        target for target in targets if not target.startswith(("https://", "http://"))
+    ]
+    assert [target for target in relative_targets if not (page.parent / target).exists()] == []
 
 
 def test_the_readme_has_at_most_150_lines() -> None:
@@ -141,24 +143,24 @@ def test_the_readme_shows_the_import_layers() -> None:
 
 
 def run_notebook(path: Path) -> dict[str, Any]:
-    """Run the code cells in one namespace and return it."""
-    space: dict[str, Any] = {}
+    """Run the code cells in one new namespace and return the namespace."""
+    namespace: dict[str, Any] = {}
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     for number, cell in enumerate(cells):
         if cell["cell_type"] == "code":
             assert not cell["outputs"], "notebooks are committed without outputs"
-            exec(compile("".join(cell["source"]), f"{path.name}, cell {number}", "exec"), space)
-    return space
+            exec(compile("".join(cell["source"]), f"{path.name}, cell {number}", "exec"), namespace)
+    return namespace
 
 
 def test_the_first_notebook_runs_from_top_to_bottom(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    space = run_notebook(ROOT / "notebooks/first_look.ipynb")
-    assert max(space["drops"].values()) > 0.1  # nats: some head matters
-    assert len(space["drops"]) == space["trace"].n_layers * space["trace"].n_heads
-    alignment, links = space["alignment"], space["links"]
+    namespace = run_notebook(ROOT / "notebooks/first_look.ipynb")
+    assert max(namespace["drops"].values()) > 0.1  # nats: some head matters
+    assert len(namespace["drops"]) == namespace["trace"].n_layers * namespace["trace"].n_heads
+    alignment, links = namespace["alignment"], namespace["links"]
     pairs = {(alignment.source[s], alignment.target[t]) for s, t in links}
     assert pairs >= {("cat", "chat"), ("not", "pas"), ("eaten", "mangé")}
 
@@ -166,9 +168,9 @@ def test_the_first_notebook_runs_from_top_to_bottom(
 def test_the_notebook_of_other_models_runs_from_top_to_bottom(
     checkpoints: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With a small model instead of a downloaded one."""
+    """The notebook loads a small local model instead of a downloaded one."""
     monkeypatch.chdir(tmp_path)
     export_marian(checkpoints / "tiny", "marian")
-    space = run_notebook(ROOT / "notebooks/your_own_model.ipynb")
+    namespace = run_notebook(ROOT / "notebooks/your_own_model.ipynb")
     assert {"figure.html", "view.html", "weights.csv"} <= {file.name for file in tmp_path.iterdir()}
-    assert len(space["changes"]) == space["trace"].n_heads
+    assert len(namespace["changes"]) == namespace["trace"].n_heads

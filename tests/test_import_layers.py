@@ -23,15 +23,15 @@ ENTRY_POINTS = {"transformer", "transformer.cli", "transformer.__main__"}
 PAGE_COMMANDS = {"transformer.cli.site"}
 # Third-party packages that only these packages may import.
 ONLY_IN = {"streamlit": {"app", "pages", "transformer.ui"}}
-# Packages that only these packages or modules may import. Figures draw, everything else computes;
-# `Trace.explore()` opens the explorer in a notebook.
-PRIVATE = {
+# Packages that only these packages or modules may import. Only pages draw figures; the exception is
+# `Trace.explore()`, which opens the explorer in a notebook.
+RESTRICTED = {
     "transformer.figures": {"app", "pages", "transformer.ui", "transformer.inference.trace"},
     # Optional: without it translations are equal, but slower.
     "transformer.inference.fast": {"transformer.inference.acceleration"},
 }
-# Packages that must not be reached from a package, not even through another one.
-NEVER_IN = {"transformer.figures": {"torch", "streamlit", "transformer.model"}}
+# Packages that a package must not import, not even indirectly.
+NEVER_REACHED = {"transformer.figures": {"torch", "streamlit", "transformer.model"}}
 # Folders of transformer/ui/pages by the file of their page; the rest of transformer/ui is shared.
 PAGES = {
     **{page: page for page in ("attention", "findings", "inside", "lab", "positions", "why")},
@@ -61,7 +61,7 @@ def page_folder(module: str) -> str:
 
 
 def between_pages(module: str, name: str) -> bool:
-    """Return whether an import reaches into another page's folder.
+    """Return whether `module` imports `name` from the folder of another page.
 
     Shared modules may import its `__init__.py`, which declares the parameters of the page's URL.
     """
@@ -73,15 +73,15 @@ def between_pages(module: str, name: str) -> bool:
 
 def find_violations(root: Path) -> list[str]:
     """Return a message for every import below `root` that breaks a rule."""
-    links = imports.graph(root)
+    import_graph = imports.graph(root)
     messages = [
         f"{package_of(m)} has no layer"
-        for m in links
+        for m in import_graph
         if package_of(m) not in LAYERS.keys() | ENTRY_POINTS
     ]
     if messages:
         return sorted(set(messages))
-    for module, names in links.items():
+    for module, names in import_graph.items():
         importer = package_of(module)
         if importer in ENTRY_POINTS:
             layer = 6 if module in PAGE_COMMANDS else 5
@@ -92,9 +92,9 @@ def find_violations(root: Path) -> list[str]:
                 messages.append(f"{module} imports {name}")
             if not is_internal(name):
                 continue
-            for private, allowed in PRIVATE.items():
-                inside = f"{module}.".startswith(f"{private}.")
-                if not f"{name}.".startswith(f"{private}.") or inside:
+            for restricted, allowed in RESTRICTED.items():
+                inside = f"{module}.".startswith(f"{restricted}.")
+                if not f"{name}.".startswith(f"{restricted}.") or inside:
                     continue
                 if not {module, importer} & allowed:
                     messages.append(f"{module} imports {name}, which is not for it")
@@ -111,34 +111,39 @@ def find_violations(root: Path) -> list[str]:
                     f"{module} (layer {layer}) imports {name} (layer {LAYERS[imported]})"
                 )
             if module.startswith(imports.UI) and name.startswith(imports.UI):
-                importing, imported_layer = (
+                importing_layer, imported_layer = (
                     imports.ui_layer(side, PAGES.values()) for side in (module, name)
                 )
-                if imported_layer > importing:
+                if imported_layer > importing_layer:
                     messages.append(
-                        f"{module} (layer {importing} of ui) imports {name} "
+                        f"{module} (layer {importing_layer} of ui) imports {name} "
                         f"(layer {imported_layer})"
                     )
-        for forbidden in sorted(NEVER_IN.get(importer, set()) & {*imports.reach(module, links)}):
+        for forbidden in sorted(
+            NEVER_REACHED.get(importer, set()) & {*imports.reachable_modules(module, import_graph)}
+        ):
             messages.append(f"{module} reaches {forbidden}")
-    for cycle in (imports.find_cycle(links), imports.find_cycle(_grouped(links, package_of))):
+    for cycle in (
+        imports.find_cycle(import_graph),
+        imports.find_cycle(_grouped(import_graph, package_of)),
+    ):
         if cycle:
             messages.append("cycle: " + " > ".join(cycle))
-    inner = {
+    analysis_graph = {
         m: n
-        for m, n in links.items()
+        for m, n in import_graph.items()
         if package_of(m) == "transformer.analysis" and m != package_of(m)
     }
-    subpackages = _grouped(inner, lambda module: ".".join(module.split(".")[:3]))
-    if cycle := imports.find_cycle(subpackages):
+    subpackage_graph = _grouped(analysis_graph, lambda module: ".".join(module.split(".")[:3]))
+    if cycle := imports.find_cycle(subpackage_graph):
         messages.append("cycle: " + " > ".join(cycle))
     return messages
 
 
-def _grouped(links: imports.Graph, group: Callable[[str], str]) -> imports.Graph:
+def _grouped(import_graph: imports.Graph, group: Callable[[str], str]) -> imports.Graph:
     """Return each group of modules with the groups that it imports."""
     groups: imports.Graph = {}
-    for module, names in links.items():
+    for module, names in import_graph.items():
         imported_groups = {group(name) for name in names if is_internal(name)} - {group(module)}
         groups.setdefault(group(module), set()).update(imported_groups)
     return groups
@@ -307,7 +312,7 @@ def test_pages_do_not_import_what_only_measurements_need(warm_path: str) -> None
 
 
 def test_supervising_processes_do_not_import_torch() -> None:
-    """Only child processes that train or compute import it."""
+    """Only the child processes that train or compute import torch."""
     supervisors = ("jobs.worker", "jobs.compute_process", "cluster.host")
     loaded = _loaded("; ".join(f"import transformer.{name}" for name in supervisors))
     assert "torch" not in loaded

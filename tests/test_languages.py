@@ -16,27 +16,27 @@ from transformer.languages import (
 
 VALID_CARDS = {
     "in brackets": "---\nlanguage: [en, fr]\n---\n# Card\n",
-    "a line each": "---\nlicense: mit\nlanguage:\n- en\n- fr\ntags:\n- translation\n---\n",
+    "one per line": "---\nlicense: mit\nlanguage:\n- en\n- fr\ntags:\n- translation\n---\n",
     "indented": "---\nlanguage:\n  - en\n  - fr\n---\n",
     "quoted, with a comment": "---\nlanguage: [\"en\", 'fr'] # reads, writes\n---\n",
-    "from Windows": "---\r\nlanguage:   [ en ,fr ]  \r\n---\r\n# Card\r\n",
-    "others in between": "---\ndatasets: [tatoeba]\nlanguage: [en, fr]\nmetrics:\n- bleu\n---\n",
+    "CRLF line ends": "---\r\nlanguage:   [ en ,fr ]  \r\n---\r\n# Card\r\n",
+    "between entries": "---\ndatasets: [tatoeba]\nlanguage: [en, fr]\nmetrics:\n- bleu\n---\n",
 }
 CARDS_WITHOUT_LANGUAGES = {
-    "no block": "# Card\n\nlanguage: [en, fr]\n",
+    "no front matter": "# Card\n\nlanguage: [en, fr]\n",
     "nothing": "",
     "another entry": "---\nlicense: mit\nlanguages_seen: 2\n---\n",
     "a rule below a heading": "# Card\n---\nlanguage: [en, fr]\n---\n",
-    "a block without an end": "---\nlanguage: [en, fr]\n# Card\n",
+    "front matter without an end": "---\nlanguage: [en, fr]\n# Card\n",
     "inside another entry": "---\nmore:\n  language: [en, fr]\n---\n",
-    "a block without end for pages": "---\n" + "a: b\n" * 200 + "language: [en, fr]\n---\n",
+    "a long front matter without an end": "---\n" + "a: b\n" * 200 + "language: [en, fr]\n---\n",
 }
 INVALID_CARDS = {
-    "one": "---\nlanguage: en\n---\n",
-    "three": "---\nlanguage: [en, fr, de]\n---\n",
-    "none": "---\nlanguage:\nlicense: mit\n---\n",
-    "no code": "---\nlanguage: [English, French]\n---\n",
-    "a place": "---\nlanguage: [../../etc, fr]\n---\n",
+    "one language": "---\nlanguage: en\n---\n",
+    "three languages": "---\nlanguage: [en, fr, de]\n---\n",
+    "no language": "---\nlanguage:\nlicense: mit\n---\n",
+    "names instead of codes": "---\nlanguage: [English, French]\n---\n",
+    "a path": "---\nlanguage: [../../etc, fr]\n---\n",
     "markup": "---\nlanguage: [<b>, fr]\n---\n",
     "not closed": "---\nlanguage: [en, fr\n---\n",
     "twice": "---\nlanguage: [en, fr]\nlanguage: [en, de]\n---\n",

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 LEAKS = {
     "working folder": "import os; os.chdir('/')",
-    "gradients on": "torch.set_grad_enabled(False)",
+    "gradients enabled": "torch.set_grad_enabled(False)",
     "torch threads": "torch.set_num_threads(2)",
     "default dtype": "torch.set_default_dtype(torch.float64)",
     "global forward hooks": "module.register_module_forward_hook(print)",

@@ -22,15 +22,15 @@ def test_the_version_is_defined_once() -> None:
 
 
 def test_the_licences_are_those_of_code_and_checkpoints() -> None:
-    named = set(PROJECT["license"].split(" AND "))
-    assert named == {"MIT", "CC-BY-2.0"}
+    licences = set(PROJECT["license"].split(" AND "))
+    assert licences == {"MIT", "CC-BY-2.0"}
     image = (ROOT / "Dockerfile").read_text(encoding="utf-8")
     assert f'image.licenses="{PROJECT["license"]}"' in image
     for name in ("en-de", "en-fr"):
         card = named_checkpoints()[name] / "README.md"
         licence = re.search(r"^license: (\S+)$", card.read_text(encoding="utf-8"), flags=re.M)
         assert licence is not None
-        assert licence[1].upper() in named
+        assert licence[1].upper() in licences
         assert card.relative_to(ROOT).as_posix() in PROJECT["license-files"]
 
 
@@ -60,7 +60,7 @@ def test_the_images_of_the_readme_are_in_the_repository() -> None:
 
 
 def test_the_files_with_the_public_address_exist() -> None:
-    """The names that CONTRIBUTING.md tells publishers of a copy to change."""
+    """CONTRIBUTING.md lists the files that publishers of a copy must change."""
     section = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("\n## Publish\n")[1]
     assert "[project.urls]" in section
     assert PROJECT["urls"]

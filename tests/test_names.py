@@ -12,19 +12,19 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def classes(root: Path) -> dict[str, list[str]]:
-    """The modules that define a class of this name, for every class of the package."""
-    files_by_class = defaultdict(list)
+    """Return the modules that define each class name of the package."""
+    modules_by_class = defaultdict(list)
     for module, file in imports.sources(root).items():
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ClassDef):
-                files_by_class[node.name].append(module)
-    return files_by_class
+                modules_by_class[node.name].append(module)
+    return modules_by_class
 
 
 def test_no_two_classes_share_a_name() -> None:
-    files_by_class = classes(ROOT)
-    assert len(files_by_class) > 100
-    assert {name: where for name, where in files_by_class.items() if len(where) > 1} == {}
+    modules_by_class = classes(ROOT)
+    assert len(modules_by_class) > 100
+    assert {name: modules for name, modules in modules_by_class.items() if len(modules) > 1} == {}
 
 
 def test_a_name_defined_twice_is_found(tmp_path: Path) -> None:

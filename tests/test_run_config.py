@@ -28,15 +28,15 @@ from transformer.run_config import (
 from transformer.training.recipe import make_run_config
 from transformer.training.run import RunError, RunFolder
 
-SHAPE = ModelConfig(vocab_size=20, d_model=8, n_layers=1, n_heads=2, d_ff=8)
-STEPS = TrainingConfig(steps=3)
-ENTRY = RaceEntry("scores-12", "scores", "scaled, d_k 16", 2)
+MODEL = ModelConfig(vocab_size=20, d_model=8, n_layers=1, n_heads=2, d_ff=8)
+TRAINING = TrainingConfig(steps=3)
+RACE_ENTRY = RaceEntry("scores-12", "scores", "scaled, d_k 16", 2)
 RUNS: list[RunConfig] = [
-    TaskRun(task="sort", options={"n_train": 9}, model=SHAPE, training=STEPS, race=ENTRY),
+    TaskRun(task="sort", options={"n_train": 9}, model=MODEL, training=TRAINING, race=RACE_ENTRY),
     PairsRun(
         pairs="pairs.tsv",
-        model=SHAPE,
-        training=STEPS,
+        model=MODEL,
+        training=TRAINING,
         title="Mine",
         owner="ann",
         created=12.5,
@@ -48,41 +48,41 @@ RUNS: list[RunConfig] = [
         train=("a.en", "a.fr"),
         valid=("b.tsv",),
         added={"more.tsv": 0.5},
-        start_from="there",
-        model=SHAPE,
-        training=STEPS,
+        start_from="checkpoints/en-fr",
+        model=MODEL,
+        training=TRAINING,
         languages=("en", "fr"),
     ),
-    FilesRun(train=("a.tsv",), model=SHAPE, training=STEPS),
-    LayerRun(task="gap", layer=Layer("dilated", 7, 5, 999, 15), model=SHAPE, training=STEPS),
-    LayerRun(task="gap", layer=Layer("gru", 3, 5, 999, None), model=SHAPE, training=STEPS),
+    FilesRun(train=("a.tsv",), model=MODEL, training=TRAINING),
+    LayerRun(task="gap", layer=Layer("dilated", 7, 5, 999, 15), model=MODEL, training=TRAINING),
+    LayerRun(task="gap", layer=Layer("gru", 3, 5, 999, None), model=MODEL, training=TRAINING),
     FilmRun(checkpoint="en-fr", title="The training of en-fr"),
-    FilmRun(checkpoint="en-fr", model=SHAPE, training=STEPS),
+    FilmRun(checkpoint="en-fr", model=MODEL, training=TRAINING),
 ]
 
 
-def written(run: RunConfig, tagged: bool = True) -> dict[str, Any]:
-    """The content of config.json; without its tag, as earlier versions wrote it."""
+def as_json(run: RunConfig, with_kind: bool = True) -> dict[str, Any]:
+    """Return the content of config.json; without "kind", as earlier versions wrote it."""
     values: dict[str, Any] = json.loads(json.dumps(run.to_dict()))
-    return values if tagged else {name: values[name] for name in values if name != "kind"}
+    return values if with_kind else {name: values[name] for name in values if name != "kind"}
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.kind)
-def test_every_kind_of_run_survives_with_and_without_its_tag(run: RunConfig) -> None:
+def test_every_run_survives_a_round_trip_with_and_without_its_kind(run: RunConfig) -> None:
     assert {type(config) for config in RUNS} == {*KINDS.values()}
-    for tagged in (True, False):
-        parsed = parse(written(run, tagged))
+    for with_kind in (True, False):
+        parsed = parse(as_json(run, with_kind))
         assert parsed == run
         assert type(parsed) is type(run)
 
 
 def test_included_runs_are_read() -> None:
-    """Files written before the tag "kind", and with fewer and older training settings."""
+    """Some files have no "kind", and fewer or older training settings."""
     files = sorted(Path("checkpoints/runs").glob("*/config.json"))
     assert files
     for file in files:
         values = json.loads(file.read_text("utf-8"))
-        stored_values = written(parse(values))
+        stored_values = as_json(parse(values))
         training = {
             **stored_values.get("training", {}),
             **rename_old_fields(values.get("training", {})),
@@ -107,8 +107,8 @@ def test_included_runs_are_read() -> None:
         ({"data": {"task": "copy", "options": {"n_train": True}}}, "n_train must be a whole"),
         ({"task": "copy"}, "'task' of a run of task must be under 'data'"),
         ({"model": None}, "model must be an object, not None"),
-        ({"model": {**SHAPE.to_dict(), "d_modle": 7}}, "has no field 'd_modle'; did you mean"),
-        ({"model": {**SHAPE.to_dict(), "n_heads": 3}}, "must be a multiple of n_heads 3"),
+        ({"model": {**MODEL.to_dict(), "d_modle": 7}}, "has no field 'd_modle'; did you mean"),
+        ({"model": {**MODEL.to_dict(), "n_heads": 3}}, "must be a multiple of n_heads 3"),
         ({"training": {"steps": 0}}, "steps must be at least 1, not 0"),
         ({"training": {"learning_rate": float("nan")}}, "must be a finite number"),
         ({"created": float("inf")}, "created must be a finite number, not inf"),
@@ -123,7 +123,7 @@ def test_included_runs_are_read() -> None:
 )
 def test_errors_are_reported(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        parse({**written(RUNS[0]), **changes})
+        parse({**as_json(RUNS[0]), **changes})
 
 
 def test_the_owner_of_an_invalid_file_is_known(tmp_path: Path) -> None:
@@ -146,28 +146,28 @@ def test_the_owner_of_an_invalid_file_is_known(tmp_path: Path) -> None:
     assert folder.config().owner == "bob"  # the file has been replaced
 
 
-def test_corrupt_files_are_always_refused() -> None:
-    rng, refused = random.Random(5), 0
+def test_corrupt_values_are_refused_or_survive_a_round_trip() -> None:
+    rng, n_refused = random.Random(5), 0
     for _ in range(400):
-        text = corrupt_json(rng, written(rng.choice(RUNS)))
+        text = corrupt_json(rng, as_json(rng.choice(RUNS)))
         try:
             values = json.loads(text)
             if not isinstance(values, dict):
                 continue
-            assert parse(written(parse(values))) == parse(values)
+            assert parse(as_json(parse(values))) == parse(values)
         except (ValueError, RecursionError):
-            refused += 1
-    assert refused > 50
+            n_refused += 1
+    assert n_refused > 50
 
 
 def test_old_names_of_training_settings_are_read() -> None:
-    config = TaskRun(task="sort", model=SHAPE, training=STEPS).to_dict()
+    config = TaskRun(task="sort", model=MODEL, training=TRAINING).to_dict()
     old = {"join": 0.25, "blur_price": 0.3, "likeness_price": 0.5}
     new = {"concat_prob": 0.25, "sharpness_penalty": 0.3, "diversity_penalty": 0.5}
     without_new = {k: v for k, v in config["training"].items() if k not in new}
     parsed = parse({**config, "training": {**without_new, **old}})
     assert isinstance(parsed, TaskRun)
-    assert parsed.training == replace(STEPS, **new)
+    assert parsed.training == replace(TRAINING, **new)
     assert new.items() <= parsed.to_dict()["training"].items()
     assert make_run_config("sort", settings=old) == make_run_config("sort", settings=new)
     with pytest.raises(ValueError, match="join is the old name of concat_prob: give one of them"):

@@ -15,7 +15,7 @@ POLICY = re.compile(r"OMP_WAIT_POLICY\s*=\s*'(\w+)'")
 
 
 def policy(program: str, **environment: str) -> str:
-    """The policy that the OpenMP runtime prints when this program loads it."""
+    """Return the wait policy that the OpenMP runtime prints when this program loads it."""
     inherited = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
     process = subprocess.run(
         [sys.executable, "-c", program],
@@ -35,7 +35,7 @@ def test_the_openmp_runtime_waits_passively() -> None:
     assert policy("from transformer import Translator") == "PASSIVE"
 
 
-# Ends the program where it imports torch, which takes a second.
+# Ends the program when it imports torch, because the import takes a second.
 STOP_AT_TORCH = """
 import os, sys
 class Finder:
@@ -48,7 +48,7 @@ sys.meta_path.insert(0, Finder())
 
 
 def policy_before_torch(program: str, **environment: str) -> str:
-    """The policy in the environment when this program imports torch."""
+    """Return the wait policy in the environment when this program imports torch."""
     inherited = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
     process = subprocess.run(
         [sys.executable, "-c", f"{STOP_AT_TORCH}\n{program}"],

@@ -1,11 +1,11 @@
-"""A `python` command that starts at once: it runs programs in forks of a process that has imported
-torch and the other large packages.
+"""A `python` command that starts quickly: it runs programs in forks of a process that has imported
+torch and other large packages.
 
     with warm_python(folder) as path:
         subprocess.run(["python", "-c", "import torch"], env={**os.environ, "PATH": path})
 
-Each program has a process, standard streams, environment, working folder and modules of its own;
-none of `transformer` is imported before it. Supported: `python [-W ACTION] (-c CODE | -m MODULE)`.
+Each program has its own process, standard streams, environment, working folder and modules; nothing
+from `transformer` is preloaded. Supported: `python [-W ACTION] (-c CODE | -m MODULE)`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Attack every entry point for some minutes and print the results.
+"""Attack every entry point of the app with hostile input for some minutes and print the results.
 
     python -m tests.attack [--minutes 10] [--seed N] [--targets NAME …]
 
@@ -19,7 +19,7 @@ import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
 
-# Read when torch is first imported; `run_forked` needs it.
+# torch reads this when it is first imported. `run_forked` needs a process without other threads.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import torch
@@ -35,16 +35,16 @@ from tests.attack import (
     parsers,
     uploads,
 )
-from tests.attack.target import Attack, Target, simple
+from tests.attack.target import Attack, Target, simple_target
 
 TARGETS: dict[str, Target] = {
-    "texts": simple(parsers.texts, share=0.5),
-    "links": simple(parsers.links, share=0.5),
-    "checkpoints": simple(parsers.checkpoints, share=0.5),
-    "imported folders": simple(parsers.marian_folders),
-    "classes": simple(classes.classes),
-    "traces": simple(parsers.traces, share=0.5),
-    "run folders": simple(parsers.runs, share=0.5),
+    "texts": simple_target(parsers.texts, share=0.5),
+    "links": simple_target(parsers.links, share=0.5),
+    "checkpoints": simple_target(parsers.checkpoints, share=0.5),
+    "imported folders": simple_target(parsers.marian_folders),
+    "classes": simple_target(classes.classes),
+    "traces": simple_target(parsers.traces, share=0.5),
+    "run folders": simple_target(parsers.runs, share=0.5),
     "uploads": Target(uploads.start_attack, rounds=40),
     "messages": Target(messages.start_attack, share=2.0, rounds=15),
     "command line": Target(commands_and_calls.commands, share=2.0, rounds=10),
@@ -59,7 +59,7 @@ TARGETS: dict[str, Target] = {
 
 
 @dataclass
-class Figures:
+class AttackResult:
     """Results of one target; `defects` has the seed and the traceback of each defect."""
 
     n_inputs: int = 0
@@ -79,22 +79,24 @@ def try_seed(attack: Attack, seed: int) -> str:
     return ""
 
 
-def run_attack(target: Target, seed: int, seconds: float, max_rounds: int | None = None) -> Figures:
+def run_attack(
+    target: Target, seed: int, seconds: float, max_rounds: int | None = None
+) -> AttackResult:
     """Attack one target for `seconds`, with at most `max_rounds` inputs."""
-    figures, began = Figures(), time.monotonic()
+    result, start = AttackResult(), time.monotonic()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         try:
             with target.start(Path(folder)) as attack:
                 deadline = time.monotonic() + seconds
-                while time.monotonic() < deadline and figures.n_inputs != max_rounds:
-                    defect = try_seed(attack, seed + figures.n_inputs)
-                    figures.defects += [(seed + figures.n_inputs, defect)] if defect else []
-                    figures.n_inputs += 1
-                figures.summary = attack.summary()
+                while time.monotonic() < deadline and result.n_inputs != max_rounds:
+                    defect = try_seed(attack, seed + result.n_inputs)
+                    result.defects += [(seed + result.n_inputs, defect)] if defect else []
+                    result.n_inputs += 1
+                result.summary = attack.summary()
         except Exception:
-            figures.defects.append((seed + figures.n_inputs, traceback.format_exc().strip()))
-    figures.seconds = time.monotonic() - began
-    return figures
+            result.defects.append((seed + result.n_inputs, traceback.format_exc().strip()))
+    result.seconds = time.monotonic() - start
+    return result
 
 
 def main() -> int:
@@ -115,27 +117,25 @@ def main() -> int:
     torch.set_num_threads(1)
     print(f"seed {arguments.seed}", flush=True)
     total_share = sum(TARGETS[name].share for name in arguments.targets)
-    results: dict[str, Figures] = {}
+    results: dict[str, AttackResult] = {}
     for name in arguments.targets:
         seconds = 60 * arguments.minutes * TARGETS[name].share / total_share
         results[name] = run_attack(TARGETS[name], arguments.seed, seconds)
         for seed, defect in results[name].defects[:3]:
             print(f"{name}, seed {seed}: {defect[-1500:]}\n", file=sys.stderr, flush=True)
     print(table(results))
-    return 1 if any(figures.defects for figures in results.values()) else 0
+    return 1 if any(result.defects for result in results.values()) else 0
 
 
-def table(results: dict[str, Figures]) -> str:
+def table(results: dict[str, AttackResult]) -> str:
     """Return one line per target, and one with the sums."""
     lines = [f"{'target':<16} {'tried':>8} {'clean':>8} {'defect':>7} {'s':>5}"]
-    for name, figures in results.items():
-        defects = len(figures.defects)
-        row = (
-            f"{name:<16} {figures.n_inputs:8,} {max(0, figures.n_inputs - defects):8,} {defects:7,}"
-        )
-        lines.append(f"{row} {figures.seconds:5.0f}  {figures.summary}".rstrip())
-    n_inputs = sum(figures.n_inputs for figures in results.values())
-    defects = sum(len(figures.defects) for figures in results.values())
+    for name, result in results.items():
+        defects = len(result.defects)
+        row = f"{name:<16} {result.n_inputs:8,} {max(0, result.n_inputs - defects):8,} {defects:7,}"
+        lines.append(f"{row} {result.seconds:5.0f}  {result.summary}".rstrip())
+    n_inputs = sum(result.n_inputs for result in results.values())
+    defects = sum(len(result.defects) for result in results.values())
     return "\n".join([*lines, f"{'all':<16} {n_inputs:8,} {n_inputs - defects:8,} {defects:7,}"])
 
 

@@ -1,4 +1,4 @@
-"""Classes: tokens, codes, names, questions and answers from anybody, in any order."""
+"""Hostile input for classes: tokens, codes, names, questions and answers, in any order."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from transformer.classroom.results import option_table, seat_table
 from transformer.ui.shell.registry import BY_PATH, CLASS, PAGES, make_view, parse_params
 from transformer.ui.widgets.frame import plain
 
-TOKEN, CLASSES, MEMBERS = "a token nobody types", 3, 4
+TOKEN, MAX_CLASSES, MAX_MEMBERS = "a token nobody types", 3, 4
 VISITORS = ("", "ann", "bob", "cleo", "dan", "eve", "fay", "teacher", "colleague")
 
 
 def classes(rng: random.Random, folder: Path) -> None:
     """Attack a few classes with random actions: each succeeds or is rejected with one sentence."""
     clock = [0.0]
-    open_classes = Classes(TOKEN, CLASSES, MEMBERS, clock=lambda: clock[0])
+    open_classes = Classes(TOKEN, MAX_CLASSES, MAX_MEMBERS, clock=lambda: clock[0])
     for _ in range(60):
         clock[0] += rng.choice((0, 0, 1, 700, 4 * 3600))
         try:
@@ -103,10 +103,10 @@ def _lead(rng: random.Random, classroom: Classroom, visitor: str) -> None:
 
 def _check_invariants(open_classes: Classes) -> None:
     classrooms = [*open_classes._by_code.values()]
-    assert len(classrooms) <= CLASSES
+    assert len(classrooms) <= MAX_CLASSES
     for classroom in classrooms:
         assert not classroom.ended
-        assert len(classroom.members()) <= MEMBERS
+        assert len(classroom.members()) <= MAX_MEMBERS
         for member in classroom.members():
             assert open_classes.class_of(member.visitor) is classroom
             assert not classroom.is_teacher(member.visitor)

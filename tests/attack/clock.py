@@ -1,4 +1,4 @@
-"""A clock that jumps back and forth, for the queue, computations, caches and runs."""
+"""A system clock that jumps back and forth while the queue, caches and runs are used."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class Clock:
     """A fake `time.time` that returns another time at every call."""
 
     def __init__(self, rng: random.Random) -> None:
-        self._chance, self._now = rng, 1.7e9
+        self._rng, self._now = rng, 1.7e9
 
     def __call__(self) -> float:
-        if self._chance.random() < 0.5:
-            self._now = max(0.0, self._now + self._chance.choice(JUMPS))
+        if self._rng.random() < 0.5:
+            self._now = max(0.0, self._now + self._rng.choice(JUMPS))
         return self._now
 
 
@@ -47,28 +47,28 @@ class Clock:
 def start_attack(folder: Path) -> Iterator[Attack]:
     uninterrupted_run(STEPS)
     checks = (check_queue, check_queue, check_results, check_caches)
-    trained = 0
+    n_trained = 0
 
     def try_input(rng: random.Random) -> None:
-        nonlocal trained
+        nonlocal n_trained
         with patch("time.time", Clock(rng)):
             if rng.random() < 0.02:
                 check_run(folder)
-                trained += 1
+                n_trained += 1
             else:
                 rng.choice(checks)(rng, folder)
 
-    yield Attack(try_input, lambda: f"{trained} runs trained, equal to an uninterrupted one")
+    yield Attack(try_input, lambda: f"{n_trained} runs trained, equal to an uninterrupted one")
 
 
 def check_queue(rng: random.Random, folder: Path) -> None:
-    """Check that runs are claimed in order and once, and that the newest is listed first."""
+    """Check that each run is claimed once, in order, and that the newest run is listed first."""
     root = folder / "runs"
     jobs = idle_jobs(root, disk_free=1)
     queue = Queue(root)
     names = [jobs.submit(config(), f"ann{n}") for n in range(rng.randint(1, 5))]
-    listed = [info.name for info in jobs.runs()]
-    assert listed == names[::-1], "the newest is not shown first"
+    listed_names = [info.name for info in jobs.runs()]
+    assert listed_names == names[::-1], "the newest is not shown first"
     assert [info.name for info in queue_order(jobs.runs())] == names
     assert [jobs.run(name).queue_position for name in names] == [*range(1, len(names) + 1)]
     assert all(ago(info.created) or info.created <= 0 for info in jobs.runs())
@@ -88,7 +88,7 @@ def check_queue(rng: random.Random, folder: Path) -> None:
 
 
 def check_results(rng: random.Random, folder: Path) -> None:
-    """Check that the newest result is kept, regardless of the files' times."""
+    """Check that the newest result is kept, even if its file has an older time than others."""
     root = folder / "results"
     root.mkdir(exist_ok=True)
     for number in range(6):
@@ -100,9 +100,9 @@ def check_results(rng: random.Random, folder: Path) -> None:
     remove_oldest([*root.iterdir()], 3, new=root / "5")
     assert (root / "5" / RESULT).is_file(), "the newest result was removed"
     assert len([*root.iterdir()]) == 3
-    with ComputationService(folder / "stored", Limits()) as computing:
+    with ComputationService(folder / "stored", Limits()) as service:
         computation = report_computation(folder, "d", "heads", Corpus.from_lines(["one"], "x"))
-        assert computing.status(computation.key).status == "absent"
+        assert service.status(computation.key).status == "absent"
     shutil.rmtree(root)
 
 

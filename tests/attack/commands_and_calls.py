@@ -1,4 +1,4 @@
-"""Arguments of the command line, and calls from Python."""
+"""Hostile arguments of the command line, and calls from Python with values of wrong types."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from transformer.cli import main
 from transformer.figures import heatmap
 
 TIMEOUT_SECONDS = 180.0  # seconds for one command or call, on a busy machine
-MEMORY = 2_000_000_000  # additional bytes that one command may allocate
+EXTRA_MEMORY = 2_000_000_000  # additional bytes that one command may allocate
 
 OPTIONS: dict[str, tuple[str, ...]] = {
     "translate": (
@@ -64,7 +64,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     ),
 }
 NUMBERS = ("0", "1", "2", "-1", "0.5", "1e-9", "1e30", "9" * 30, "nan", "inf", "-inf", "1_0", "٣")
-WORDS = (
+ARGUMENT_VALUES = (
     *("heads", "alignment", "known", "beam", "sample", "cpu", "cuda", "reverse", "french", "tiny"),
     *("ours-fr", "linked-de", "e0.0,c0", "n_train=3", "longest=99999", "x=1", "x.json", "x.npz"),
     *("learned", "additive", "bf16", "en", "x.tsv=0.5", "x.tsv=nan", "/", ".", "..", "/dev/null"),
@@ -85,19 +85,24 @@ def commands(folder: Path) -> Iterator[Attack]:
     paths = [str(folder / "pairs.tsv"), str(folder / "noise.tsv"), str(checkpoint), str(corrupted)]
 
     def random_argument(rng: random.Random) -> str:
-        candidates = rng.choice((NUMBERS, NUMBERS, WORDS, paths, TEXT_FRAGMENTS))
+        candidates = rng.choice((NUMBERS, NUMBERS, ARGUMENT_VALUES, paths, TEXT_FRAGMENTS))
         return rng.choice(candidates).replace("\0", "0")  # an argument cannot contain \0
 
     def try_input(rng: random.Random) -> None:
         command = rng.choice([*OPTIONS])
-        words = [command, *valid_arguments(command, rng, folder)]
+        arguments = [command, *valid_arguments(command, rng, folder)]
         for option in rng.choices(OPTIONS[command], k=rng.choice((0, 1, 1, 2, 4))):
-            words += [option, *(random_argument(rng) for _ in range(rng.choice((0, 1, 1, 1, 2))))]
+            arguments += [
+                option,
+                *(random_argument(rng) for _ in range(rng.choice((0, 1, 1, 1, 2)))),
+            ]
         if rng.random() < 0.2:
-            words[rng.randrange(len(words))] = random_argument(rng)
+            arguments[rng.randrange(len(arguments))] = random_argument(rng)
         stdin = rng.choice((b"", b"I sleep .\n", rng.randbytes(50), b"a" * 10**6, b"\n\n"))
-        result = run_forked(lambda: run_command(words, stdin, folder), TIMEOUT_SECONDS, MEMORY)
-        shortened = [word if len(word) < 60 else f"{word[:60]}…" for word in words]
+        result = run_forked(
+            lambda: run_command(arguments, stdin, folder), TIMEOUT_SECONDS, EXTRA_MEMORY
+        )
+        shortened = [text if len(text) < 60 else f"{text[:60]}…" for text in arguments]
         assert not result.timed_out, f"not finished after {TIMEOUT_SECONDS} s: {shortened}"
         assert result.code == 0, f"exit code {result.code}: {shortened}"
         assert not result.error, f"{shortened}: {result.error[-1500:]}"
@@ -141,7 +146,7 @@ def valid_arguments(command: str, rng: random.Random, folder: Path) -> list[str]
     }[command]
 
 
-def run_command(words: list[str], stdin: bytes, folder: Path) -> None:
+def run_command(arguments: list[str], stdin: bytes, folder: Path) -> None:
     """Run a command and check that it fails only with its usage or one sentence on standard
     error."""
     out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
@@ -149,7 +154,7 @@ def run_command(words: list[str], stdin: bytes, folder: Path) -> None:
     sys.stdin = io.TextIOWrapper(io.BytesIO(stdin))
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), contextlib.chdir(folder):
         try:
-            status = main(words)
+            status = main(arguments)
         except SystemExit as error:  # raised by argparse
             status = int(error.code or 0)
         out.flush()
@@ -160,11 +165,13 @@ def run_command(words: list[str], stdin: bytes, folder: Path) -> None:
         f"control characters: {output!r}"
     )
     if status == 1:
-        last = [line for line in output.splitlines() if line.startswith("error: ")]
-        assert len(last) == 1, output
-        assert output.rstrip().splitlines()[-1] == last[0], f"more than one line: {output}"
-        assert len(last[0]) < 2000, f"{len(last[0]):,} characters: {last[0][:300]}"
-        check_message(ValueError(last[0].removeprefix("error: ")))
+        error_lines = [line for line in output.splitlines() if line.startswith("error: ")]
+        assert len(error_lines) == 1, output
+        assert output.rstrip().splitlines()[-1] == error_lines[0], f"more than one line: {output}"
+        assert len(error_lines[0]) < 2000, (
+            f"{len(error_lines[0]):,} characters: {error_lines[0][:300]}"
+        )
+        check_message(ValueError(error_lines[0].removeprefix("error: ")))
     else:
         assert status in (0, 2), status
 
@@ -192,8 +199,17 @@ def calls(folder: Path) -> Iterator[Attack]:
 
 def odd_value(rng: random.Random) -> Any:
     """Return a number, text, tensor, or an object that cannot be compared."""
-    odd = (object(), b"bytes", torch.ones(2), {1, 2}, lambda *_: None, 3 + 4j, "cross", "I sleep .")
-    return rng.choice((*ODD_VALUES, *odd, random_text(rng), [rng.randrange(-9, 400)] * 3))
+    other_values = (
+        object(),
+        b"bytes",
+        torch.ones(2),
+        {1, 2},
+        lambda *_: None,
+        3 + 4j,
+        "cross",
+        "I sleep .",
+    )
+    return rng.choice((*ODD_VALUES, *other_values, random_text(rng), [rng.randrange(-9, 400)] * 3))
 
 
 def call_with_odd_values(
@@ -206,9 +222,11 @@ def call_with_odd_values(
         names = ("method", "beam_size", "length_penalty", "temperature", "top_k", "top_p", "seed")
         options[rng.choice((*names, "max_len", "candidates", "target", "prefix"))] = odd
     argument: Any = rng.choice(("I sleep .", "I sleep .", odd_value(rng)))
-    site = rng.choice(trace.names)
-    hooked: Any = {rng.choice((site, "nowhere", odd)): rng.choice((lambda *_: odd, odd))}
-    number: Any = rng.choice((0, 0, odd))
+    hook_name = rng.choice(trace.names)
+    hook_functions: Any = {
+        rng.choice((hook_name, "missing", odd)): rng.choice((lambda *_: odd, odd))
+    }
+    layer: Any = rng.choice((0, 0, odd))
     kind: Any = rng.choice(("cross", "encoder", odd))
     possible_calls: tuple[Callable[[], object], ...] = (
         lambda: translator.translate(argument, **options),
@@ -216,18 +234,18 @@ def call_with_odd_values(
         lambda: translator.translate_batch(odd, **options),
         lambda: translator.trace(argument, **options),
         lambda: translator.trace("I sleep .", names=odd, max_len=3),
-        lambda: translator.translate("I sleep .", hooks=Hooks(hooked), max_len=3),
+        lambda: translator.translate("I sleep .", hooks=Hooks(hook_functions), max_len=3),
         lambda: patching_sweep(
             translator, argument, "I see .", targets=rng.choice((None, ("I .", "We ."), odd))
         ),
-        lambda: trace.weights(kind, number),
+        lambda: trace.weights(kind, layer),
         lambda: trace.labels(kind),
-        lambda: trace.to_frame(kind, number, rng.choice((0, None, odd))),
+        lambda: trace.to_frame(kind, layer, rng.choice((0, None, odd))),
         lambda: trace[odd],
         lambda: trace.to_json(odd),
         lambda: Trace.from_json(odd if isinstance(odd, str) else random_text(rng)),
         lambda: trace.explore(view=odd),
-        lambda: trace.heatmap(kind=kind, layer=number, head=odd),
+        lambda: trace.heatmap(kind=kind, layer=layer, head=odd),
         lambda: heatmap(trace.weights("cross", 0)[0], odd, odd),
         lambda: Trace.load_npz(corrupted_trace(rng, folder)),
         lambda: Translator.load(rng.choice((folder, folder / "tiny")), odd),

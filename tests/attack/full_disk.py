@@ -110,7 +110,7 @@ def check_run(rng: random.Random, disk: Disk, vocabulary: Any) -> None:
     if rng.random() < 0.5:  # the run has already taken some steps
         run_forked(lambda: train_run(run.path), rng.uniform(0.3, 1.0))
     with disk.full(int(rng.choice((0, 5e3, 5e4, 2e5, 5e5)) * rng.random())) as limit:
-        result = run_forked(lambda: train_run(run.path), TIMEOUT_SECONDS, file=limit)
+        result = run_forked(lambda: train_run(run.path), TIMEOUT_SECONDS, max_file_bytes=limit)
         assert not result.timed_out, "the run did not end"
     check_interrupted(run, run_config)
     cause = "No space left" if disk.is_real else "File too large"
@@ -130,17 +130,17 @@ def check_checkpoint(rng: random.Random, disk: Disk, vocabulary: Any) -> None:
     """Check that a saved checkpoint is the old one or the new one, and complete."""
     folder = disk.path / "checkpoint"
     save_checkpoint(folder, tiny_transformer(len(vocabulary)), vocabulary, "# Old\n")
-    before = files(folder)
+    old_files = files(folder)
     other_model = tiny_transformer(len(vocabulary), seed=1)
     with disk.full(rng.randrange(400_000)) as limit:
         result = run_forked(
             lambda: save_checkpoint(folder, other_model, vocabulary, "# New\n"),
             TIMEOUT_SECONDS,
-            file=limit,
+            max_file_bytes=limit,
         )
     if result.error:
         assert "OSError" in result.error.strip().splitlines()[-1], result.error
-        assert files(folder) == before
+        assert files(folder) == old_files
     load_checkpoint(folder)
     assert [path.name for path in disk.path.iterdir()] == ["checkpoint"], "other files are left"
 
@@ -148,33 +148,33 @@ def check_checkpoint(rng: random.Random, disk: Disk, vocabulary: Any) -> None:
 def check_measurement(rng: random.Random, disk: Disk, vocabulary: Any) -> None:
     """Check that a measurement fails with the cause, and succeeds when there is space."""
     computation = Computation("tests.attack.full_disk:large_result", {"number": rng.random()})
-    with ComputationService(disk.path, Limits()) as computing:
+    with ComputationService(disk.path, Limits()) as service:
         with disk.full(rng.randrange(60_000)) as limit:
             if limit is not None:
                 return  # the file size limit does not apply to the process that computes
-            key = computing.submit(computation, visitor="ann")
-            status = settled(computing, key)
+            key = service.submit(computation, visitor="ann")
+            status = final_status(service, key)
             assert status.status in ("done", "failed"), f"no final status: {status}"
             if status.status == "failed":
                 check_message(ValueError(status.reason))
                 assert "room" in status.reason or "space" in status.reason, status.reason
         if status.status == "failed":
-            assert computing.submit(computation, visitor="ann") == key
-            assert settled(computing, key).status == "done"
-        assert len(computing.result(key)["big"]) == 50_000
+            assert service.submit(computation, visitor="ann") == key
+            assert final_status(service, key).status == "done"
+        assert len(service.result(key)["big"]) == 50_000
 
 
 def large_result(arguments: Mapping[str, Any], progress: Callable[..., None]) -> dict[str, Any]:
     """Return a result of 50 kB."""
-    for share in range(10):
-        progress(share / 10, "working")
+    for step in range(10):
+        progress(step / 10, "working")
     return {"big": "x" * 50_000}
 
 
-def settled(computing: ComputationService, key: str) -> Any:
+def final_status(service: ComputationService, key: str) -> Any:
     """Return the status of a computation that is neither waiting nor running."""
-    wait_for(lambda: not computing.status(key, "ann").live, lambda: computing.status(key))
-    return computing.status(key, "ann")
+    wait_for(lambda: not service.status(key, "ann").live, lambda: service.status(key))
+    return service.status(key, "ann")
 
 
 def check_queue(rng: random.Random, disk: Disk, vocabulary: Any) -> None:
@@ -196,7 +196,7 @@ def check_queue(rng: random.Random, disk: Disk, vocabulary: Any) -> None:
 
     jobs = idle_jobs(root, disk_free=1)
     with disk.full(rng.randrange(100_000)) as limit:
-        result = run_forked(fill_queue, TIMEOUT_SECONDS, file=limit)
+        result = run_forked(fill_queue, TIMEOUT_SECONDS, max_file_bytes=limit)
         assert not result.error, result.error
         assert len(jobs.runs()) == result.value
     jobs.submit(config(), "bob")

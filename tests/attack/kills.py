@@ -1,4 +1,4 @@
-"""`kill -9` at random moments: of a trainer, of worker and server, of one of two servers."""
+"""`kill -9` at random times: kills a trainer, the worker or the server, or one of two servers."""
 
 from __future__ import annotations
 
@@ -41,29 +41,31 @@ LONG_RUN_STEPS = 120  # steps of a run whose workers are killed
 def trainers(folder: Path) -> Iterator[Attack]:
     """Kill the trainer again and again, during steps and saves."""
     uninterrupted_run(STEPS)
-    began = time.monotonic()
+    start = time.monotonic()
     run_forked(lambda: train_run(new_run_folder(folder / "timed", config()).path), TIMEOUT_SECONDS)
-    length, finished = time.monotonic() - began, 0
-    path, run_config = folder / "run", config()
+    duration, n_finished = time.monotonic() - start, 0
+    path, expected_config = folder / "run", config()
 
     def try_input(rng: random.Random) -> None:
-        nonlocal finished
+        nonlocal n_finished
         try:
-            run = new_run_folder(path, run_config) if not path.exists() else JobFolder(path)
-            result = run_forked(lambda: train_run(path), rng.uniform(0.02, 0.6) * length)
+            run = new_run_folder(path, expected_config) if not path.exists() else JobFolder(path)
+            result = run_forked(lambda: train_run(path), rng.uniform(0.02, 0.6) * duration)
             assert not result.error, result.error
-            check_interrupted(run, run_config)
+            check_interrupted(run, expected_config)
             if not result.timed_out:
                 assert result.value == "finished", (result, run.state())
                 check_complete(run)
-                finished += 1
+                n_finished += 1
         except BaseException:
             shutil.rmtree(path, ignore_errors=True)  # the next input starts with a new run
             raise
         if not result.timed_out:
             shutil.rmtree(path)
 
-    yield Attack(try_input, lambda: f"{finished} runs of {STEPS} steps finished between the kills")
+    yield Attack(
+        try_input, lambda: f"{n_finished} runs of {STEPS} steps finished between the kills"
+    )
 
 
 @contextmanager
@@ -72,9 +74,9 @@ def servers(folder: Path) -> Iterator[Attack]:
     root = folder / "runs"
     jobs = idle_jobs(root, disk_free=1)
     servers: list[QueueServer] = []
-    finished, killed = 0, {"worker": 0, "server": 0, "both": 0}
+    n_finished, n_kills = 0, {"worker": 0, "server": 0, "both": 0}
     name = ""
-    # Losses of the first run, which is not killed; those of the others must be equal.
+    # Losses of the first run, which is not killed. The losses of the other runs must equal them.
     expected: list[float] = []
 
     def running_server() -> QueueServer:
@@ -82,46 +84,46 @@ def servers(folder: Path) -> Iterator[Attack]:
             servers[:] = [QueueServer(root)]
         return servers[0]
 
-    def wait_for_steps(run: str, more: int) -> bool:
-        """Wait for `more` further steps or the end of the run; return whether it has ended."""
-        deadline, begins = time.monotonic() + TIMEOUT_SECONDS, len(losses(jobs.folder(run)))
+    def wait_for_steps(run: str, n_steps: int) -> bool:
+        """Wait for `n_steps` more steps or the end of the run; return whether it has finished."""
+        deadline, steps_before = time.monotonic() + TIMEOUT_SECONDS, len(losses(jobs.folder(run)))
         while time.monotonic() < deadline:
             info = jobs.run(run)
             if info.status == "failed":
                 jobs.resume(run, "ann")
             if info.status == "finished":
                 return True
-            if len(losses(jobs.folder(run))) > begins + more and info.status == "running":
+            if len(losses(jobs.folder(run))) > steps_before + n_steps and info.status == "running":
                 return False
             time.sleep(0.02)
         raise AssertionError(f"no progress in {TIMEOUT_SECONDS} s: {jobs.run(run)}")
 
     def try_input(rng: random.Random) -> None:
-        nonlocal finished, name
+        nonlocal n_finished, name
         running_server()
         if not expected:
-            first = jobs.submit(config(LONG_RUN_STEPS, save_every=10), "ann")
-            assert wait_for_steps(first, 10 * LONG_RUN_STEPS), "the first run did not finish"
-            expected.extend(losses(jobs.folder(first)))
+            first_name = jobs.submit(config(LONG_RUN_STEPS, save_every=10), "ann")
+            assert wait_for_steps(first_name, 10 * LONG_RUN_STEPS), "the first run did not finish"
+            expected.extend(losses(jobs.folder(first_name)))
             assert len(expected) == LONG_RUN_STEPS
         if not name:
             name = jobs.submit(config(LONG_RUN_STEPS, save_every=10), "ann")
         if wait_for_steps(name, rng.randint(1, LONG_RUN_STEPS // 3)):
             message = "the losses differ from those of an uninterrupted run"
             assert losses(jobs.folder(name)) == expected, message
-            finished, name = finished + 1, ""
+            n_finished, name = n_finished + 1, ""
             return
         victim = rng.choice(("worker", "worker", "server", "both"))
-        killed[victim] += 1
+        n_kills[victim] += 1
         running_server().kill(victim)
         info = jobs.run(name)
         assert info.status in ("running", "queued", "failed", "finished"), info
         losses(jobs.folder(name))
 
     def summary() -> str:
-        kills = ", ".join(f"{count} of {victim}" for victim, count in killed.items())
+        kills = ", ".join(f"{count} of {victim}" for victim, count in n_kills.items())
         return (
-            f"kills: {kills}; {finished} runs of {LONG_RUN_STEPS} steps finished, equal to an "
+            f"kills: {kills}; {n_finished} runs of {LONG_RUN_STEPS} steps finished, equal to an "
             "uninterrupted one"
         )
 
@@ -183,16 +185,16 @@ class QueueServer:
 def two_servers(folder: Path) -> Iterator[Attack]:
     """Run two servers with one folder of runs, and kill and restart them.
 
-    Each input queues a few runs, half of them through each server. A fake trainer, which only
-    writes steps, trains them, because the servers are tested here.
+    Each input queues a few runs, half of them through each server. A fake trainer only writes the
+    metrics of each step, because this attack tests the servers.
     """
     root = folder / "runs"
     jobs = idle_jobs(root, disk_free=1)
     servers = [QueueServer(root, FAKE_TRAINER), QueueServer(root, FAKE_TRAINER)]
-    trained, kills = 0, 0
+    n_trained, n_kills = 0, 0
 
     def try_input(rng: random.Random) -> None:
-        nonlocal trained, kills
+        nonlocal n_trained, n_kills
         expected_steps: dict[str, int] = {}
         for number in range(rng.randint(2, 8)):
             steps = rng.choice((1, 5, 30))
@@ -207,7 +209,7 @@ def two_servers(folder: Path) -> Iterator[Attack]:
             time.sleep(rng.random())
             index = rng.randrange(2)
             servers[index].kill(rng.choice(("server", "worker", "both")))
-            kills += 1
+            n_kills += 1
             if servers[index].process.poll() is not None:
                 servers[index] = QueueServer(root, FAKE_TRAINER)
         for number, (name, steps) in enumerate(expected_steps.items()):
@@ -219,9 +221,9 @@ def two_servers(folder: Path) -> Iterator[Attack]:
             starts = (folder.path / "starts.txt").read_text().split()
             assert killed or len(starts) == 1, f"{name} was started {len(starts)} times"
             jobs.delete(name, f"visitor {number}")
-            trained += 1
+            n_trained += 1
 
-    yield Attack(try_input, lambda: f"{trained} runs, none twice; {kills} kills")
+    yield Attack(try_input, lambda: f"{n_trained} runs, each trained once; {n_kills} kills")
     for server in servers:
         server.close()
 

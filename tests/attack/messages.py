@@ -1,4 +1,4 @@
-"""Raw messages to a running server, while another visitor opens pages and a run trains."""
+"""Raw messages to a running server while another visitor opens pages and a run is trained."""
 
 from __future__ import annotations
 
@@ -59,9 +59,11 @@ def start_attack(folder: Path) -> Iterator[Attack]:
         def try_input(rng: random.Random) -> None:
             nonlocal n_inputs
             n_inputs += 1
-            send = rng.choice((send_messages, send_messages, send_messages, connect_as, request))
+            attack = rng.choice(
+                (send_messages, send_messages, send_messages, connect_with_foreign_headers, request)
+            )
             with contextlib.suppress(*CONNECTION_ERRORS):  # the server may close the connection
-                send(rng, address, ids)
+                attack(rng, address, ids)
             assert process.poll() is None, "the server has ended"
             if n_inputs % CHECK_INTERVAL == 0:
                 server.check_progress()
@@ -69,8 +71,8 @@ def start_attack(folder: Path) -> Iterator[Attack]:
 
         def summary() -> str:
             return (
-                f"a visitor's {other_visitor.visits} concurrent visits: the longest wait "
-                f"{other_visitor.longest:.2f} s"
+                f"a visitor's {other_visitor.n_visits} concurrent visits: the longest wait "
+                f"{other_visitor.longest_seconds:.2f} s"
             )
 
         yield Attack(try_input, summary)
@@ -133,7 +135,7 @@ class Visitor:
     def __init__(self, address: str, log: Path) -> None:
         self._address, self._log, self._stop = address, log, threading.Event()
         self._thread = threading.Thread(target=self._open_pages, daemon=True)
-        self.visits, self.longest, self.error = 0, 0.0, ""
+        self.n_visits, self.longest_seconds, self.error = 0, 0.0, ""
         self._visit("translate")  # the first visit loads the model
 
     def start(self) -> None:
@@ -147,21 +149,24 @@ class Visitor:
         """Check that no visit failed or took too long."""
         error, self.error = self.error, ""
         assert not error, f"another visitor: {error}"
-        assert self.longest <= MAX_WAIT_SECONDS, f"another visitor waited {self.longest:.1f} s"
+        assert self.longest_seconds <= MAX_WAIT_SECONDS, (
+            f"another visitor waited {self.longest_seconds:.1f} s"
+        )
 
     def _open_pages(self) -> None:
         pages = ("translate", "attention", "train", "")
         while not self._stop.wait(0.3):
-            began = time.monotonic()
+            start_time = time.monotonic()
             try:
-                self._visit(pages[self.visits % len(pages)])
+                self._visit(pages[self.n_visits % len(pages)])
             except Exception as error:
                 log_text = self._log.read_text(errors="replace")
-                at = log_text.rfind("compilation error")
-                log_text = log_text[at if at >= 0 else max(0, len(log_text) - 1200) :][:1200]
+                log_start = log_text.rfind("compilation error")
+                log_start = log_start if log_start >= 0 else max(0, len(log_text) - 1200)
+                log_text = log_text[log_start : log_start + 1200]
                 self.error = self.error or f"{type(error).__name__}: {error}\n{log_text}"
-            self.longest = max(self.longest, time.monotonic() - began)
-            self.visits += 1
+            self.longest_seconds = max(self.longest_seconds, time.monotonic() - start_time)
+            self.n_visits += 1
 
     def _visit(self, page: str) -> None:
         with urllib.request.urlopen(f"{self._address}/_stcore/health", timeout=60) as response:
@@ -181,8 +186,8 @@ def send_messages(rng: random.Random, address: str, ids: WidgetIds) -> None:
                 socket.recv(timeout=0.2)
 
 
-def connect_as(rng: random.Random, address: str, ids: WidgetIds) -> None:
-    """Connect with session ids, tokens, origins or hosts of others, and send a message."""
+def connect_with_foreign_headers(rng: random.Random, address: str, ids: WidgetIds) -> None:
+    """Connect with an invalid cookie, token, origin or header, and send a message."""
     url = address.replace("http", "ws", 1) + rng.choice(ENDPOINTS)
     odd = rng.choice(("x", "0" * 5000, "null", "https://evil.example", "a.b.c"))
     protocols: Any = [rng.choice(("streamlit", "x")), "PLACEHOLDER_AUTH_TOKEN", "0" * 36]

@@ -34,9 +34,9 @@ TIMEOUT_SECONDS = 120.0
 def start_attack(folder: Path) -> Iterator[Attack]:
     """Attack commands, runs and measurements with little memory."""
     small_checkpoint(folder)
-    uninterrupted_run(STEPS)  # import everything before the fork, as in a worker that has trained
+    uninterrupted_run(STEPS)  # imports all modules before the fork, like a worker's first run
     corpus = Corpus.from_lines([f"I see {n} cats ." for n in range(200)], "x")
-    small = {"d_model": 128, "d_ff": 512, "n_layers": 2, "batch_tokens": 4096}
+    settings = {"d_model": 128, "d_ff": 512, "n_layers": 2, "batch_tokens": 4096}
     (folder / "many.txt").write_text("I see a cat and a dog .\n" * 40)
     (folder / "pairs.tsv").write_text("".join(f"I see {n} .\tJe vois {n} .\n" for n in range(60)))
     commands = {
@@ -56,7 +56,7 @@ def start_attack(folder: Path) -> Iterator[Attack]:
         )
 
     def check_run(free_bytes: int) -> None:
-        run = new_run_folder(folder / "run", config(3, **small))
+        run = new_run_folder(folder / "run", config(3, **settings))
         try:
             result = run_forked(lambda: train_run(run.path), TIMEOUT_SECONDS, free_bytes)
             if result.value == "failed":
@@ -80,10 +80,8 @@ def start_attack(folder: Path) -> Iterator[Attack]:
                     lambda: run_function(result_folder, measure), TIMEOUT_SECONDS, free_bytes
                 )
             )
-            result, failed = (
-                read_or_empty(result_folder / RESULT),
-                read_or_empty(result_folder / FAILED),
-            )
+            result = read_or_empty(result_folder / RESULT)
+            failed = read_or_empty(result_folder / FAILED)
             assert result or failed.get("reason"), "neither a result nor a reason"
             counts["too little"] += bool(failed)
         finally:

@@ -1,5 +1,5 @@
-"""Functions that parse pasted text, URLs, checkpoints, traces and run folders. They accept an input
-or reject it with one sentence."""
+"""Functions that parse pasted text, URLs, checkpoints, traces and run folders. They must accept an
+input or reject it with one sentence."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ from transformer.ui.widgets.notable_heads import head_notices
 
 
 def texts(rng: random.Random, folder: Path) -> None:
-    """Attack with pasted and uploaded text: pairs, corpora with gold links, text that is shown."""
+    """Attack with pasted and uploaded text: pairs, corpora with gold links, and displayed text."""
     line = random_text(rng) + "\t" + random_text(rng)
     lines = "\n".join([line] * rng.choice((1, 25)))
     raw = lines.encode("utf-8", "surrogatepass")
-    for use in (
+    for function in (
         lambda: workload(make_run_config(), parse_own_pairs(decode_text(raw, "x"), "x", 100_000)),
         lambda: Corpus.from_lines(lines.split("\n"), "x"),
     ):
         try:
-            use()
+            function()
         except ValueError as error:
             check_message(error)
     assert "<script>" not in plain(line)
 
 
 def links(rng: random.Random, folder: Path) -> None:
-    """Attack with URL parameters: any of them give a view whose own URL can be parsed again."""
+    """Attack with URL parameters: all of them give a view whose URL can be parsed again."""
     file = rng.choice([*PAGES])
     names = [name for page in PAGES.values() for name in page.view.fields()]
     params = {rng.choice([*names, random_text(rng)]): random_text(rng) for _ in range(6)}
@@ -167,7 +167,7 @@ def runs(rng: random.Random, folder: Path) -> None:
     for name, values in files.items():
         content = corrupt_json(rng, values) if name == corrupted else json.dumps(values)
         (run.path / name).write_text(content, encoding="utf-8")
-    last = corrupt_json(rng, dict(line)) if corrupted == "metrics.jsonl" else json.dumps(line)
-    (run.path / "metrics.jsonl").write_text(f"{json.dumps(line)}\n{last}\n", encoding="utf-8")
+    last_line = corrupt_json(rng, dict(line)) if corrupted == "metrics.jsonl" else json.dumps(line)
+    (run.path / "metrics.jsonl").write_text(f"{json.dumps(line)}\n{last_line}\n", encoding="utf-8")
     info = read_run_info(run)
     assert info is None or (isinstance(info.title, str) and isinstance(info.step, int))

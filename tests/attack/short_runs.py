@@ -60,10 +60,10 @@ def check_interrupted(run: JobFolder, run_config: TrainingRun) -> None:
     """Check an interrupted run: no file is missing or partly written."""
     config_read = run.config()
     assert replace(config_read, owner="", created=0.0) == run_config
-    trained = len(losses(run))
-    saved = run.saved_step()
-    assert not run.resume_path.exists() or saved > 0, "the save cannot be read"
-    assert saved <= trained, f"saved at {saved}, but {trained} lines of metrics"
+    n_steps = len(losses(run))
+    saved_step = run.saved_step()
+    assert not run.resume_path.exists() or saved_step > 0, "the save cannot be read"
+    assert saved_step <= n_steps, f"saved at {saved_step}, but {n_steps} lines of metrics"
     if run.metrics_path.exists():
         for line in run.metrics_path.read_bytes().split(b"\n")[:-1]:
             json.loads(line)
@@ -76,8 +76,12 @@ def check_complete(run: JobFolder, steps: int = STEPS) -> None:
     expected, weights = uninterrupted_run(steps)
     actual = losses(run)
     pairs = enumerate(zip(actual, expected, strict=False), 1)
-    first = next((step for step, (loss, expected_loss) in pairs if loss != expected_loss), -1)
-    assert actual == expected, f"the losses differ from an uninterrupted run from step {first}"
+    first_difference = next(
+        (step for step, (loss, expected_loss) in pairs if loss != expected_loss), -1
+    )
+    assert actual == expected, (
+        f"the losses differ from an uninterrupted run from step {first_difference}"
+    )
     assert (run.checkpoint_path / "model.safetensors").read_bytes() == weights
     leftovers = [path.name for path in run.path.rglob(".*tmp*")]
     assert not leftovers, f"partly written files are left: {leftovers}"

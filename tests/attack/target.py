@@ -37,7 +37,7 @@ class Target:
     """An entry point that is attacked.
 
     Attributes:
-        start: starts an attack in an empty folder; an error at its end is a defect, too.
+        start: context manager of an attack in an empty folder; an error on exit is a defect, too.
         share: relative share of the time.
         rounds: number of inputs in `test_attacks.py`.
     """
@@ -47,7 +47,7 @@ class Target:
     rounds: int = 150
 
 
-def simple(try_once: Callable[[random.Random, Path], None], share: float = 1.0) -> Target:
+def simple_target(try_once: Callable[[random.Random, Path], None], share: float = 1.0) -> Target:
     """Return a target whose inputs need only a folder."""
 
     @contextmanager
@@ -65,7 +65,7 @@ class ChildResult:
         value: the return value of its function.
         error: the traceback if the function raised an error.
         code: the exit code; if negative, the signal that ended the process.
-        timed_out: whether it was killed because its time was over.
+        timed_out: whether it was killed because it exceeded its time limit.
     """
 
     value: Any = None
@@ -75,63 +75,72 @@ class ChildResult:
 
 
 def run_forked(
-    act: Callable[[], Any], seconds: float, memory: int | None = None, file: int | None = None
+    function: Callable[[], Any],
+    seconds: float,
+    extra_memory: int | None = None,
+    max_file_bytes: int | None = None,
 ) -> ChildResult:
-    """Run `act` in a fork of this process, which is killed after `seconds`.
+    """Run `function` in a fork of this process, which is killed after `seconds`.
 
     Args:
-        memory: additional bytes that it may allocate (RLIMIT_DATA).
-        file: maximum bytes of a file that it may write (RLIMIT_FSIZE).
+        extra_memory: bytes that it may allocate in addition to those in use (RLIMIT_DATA).
+        max_file_bytes: maximum size of a file that it may write (RLIMIT_FSIZE).
     """
-    begin, end = os.pipe()
+    read_end, write_end = os.pipe()
     with warnings.catch_warnings():
-        # Python 3.12 warns that a fork has no other threads. With one thread, torch uses none.
+        # Python 3.12 warns because a fork of a process with threads may deadlock. The child is
+        # safe: torch is limited to one thread.
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if not child:
-        os.close(begin)
-        _run_child(act, end, memory, file)
-    os.close(end)
+        os.close(read_end)
+        _run_child(function, write_end, extra_memory, max_file_bytes)
+    os.close(write_end)
     deadline, output, timed_out = time.monotonic() + seconds, b"", False
     try:
         while True:
-            ready, _, _ = select.select([begin], [], [], max(0.0, deadline - time.monotonic()))
+            ready, _, _ = select.select([read_end], [], [], max(0.0, deadline - time.monotonic()))
             if not ready:
                 timed_out = True
                 break
-            data = os.read(begin, 1 << 20)
+            data = os.read(read_end, 1 << 20)
             if not data:
                 break
             output += data
     finally:
-        os.kill(child, signal.SIGKILL)  # it may still run after it has sent its result
+        os.kill(child, signal.SIGKILL)  # it may still run, even after it has sent its result
         _, status = os.waitpid(child, 0)
-        os.close(begin)
+        os.close(read_end)
     if output and not timed_out:
         value, error = pickle.loads(output)
         return ChildResult(value, error)
     return ChildResult(code=os.waitstatus_to_exitcode(status), timed_out=timed_out)
 
 
-def _run_child(act: Callable[[], Any], end: int, memory: int | None, file: int | None) -> None:
-    """Run `act` in the child, send its result through the pipe `end`, and exit."""
+def _run_child(
+    function: Callable[[], Any],
+    write_end: int,
+    extra_memory: int | None,
+    max_file_bytes: int | None,
+) -> None:
+    """Run `function` in the child, write its pickled result to the pipe `write_end`, and exit."""
     import resource
 
     result: tuple[Any, str] = None, "the child could not report its error"
     try:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
-        if file is not None:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (file, file))
-        if memory is not None:
-            memory_limit = psutil.Process().memory_info().data + memory
+        if max_file_bytes is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (max_file_bytes, max_file_bytes))
+        if extra_memory is not None:
+            memory_limit = psutil.Process().memory_info().data + extra_memory
             resource.setrlimit(resource.RLIMIT_DATA, (memory_limit, resource.RLIM_INFINITY))
         try:
-            result = act(), ""
+            result = function(), ""
         except BaseException as error:
             result = None, "".join(traceback.format_exception(error))
         resource.setrlimit(resource.RLIMIT_DATA, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-        with open(end, "wb") as pipe:
+        with open(write_end, "wb") as pipe:
             pickle.dump(result, pipe)
     finally:
         os._exit(0)

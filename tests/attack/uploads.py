@@ -1,5 +1,5 @@
-"""Uploaded files: training pairs, corpora, gold links and probes; compressed, huge, with missing
-cells, in other encodings, and with a path as their name."""
+"""Uploaded files (training pairs, corpora, gold links): compressed, huge, with missing cells, in
+other encodings, or with a path as their name."""
 
 from __future__ import annotations
 
@@ -22,31 +22,40 @@ from transformer.ui.pages.training.own_pairs import parse_own_pairs, tsv
 from transformer.ui.services.uploads import decode_text
 from transformer.ui.widgets.corpus import MAX_UPLOAD_BYTES, corpus_of_upload
 
-MAX_PAIR_BYTES = 100_000  # limit of the training pairs; its value does not matter here
-MAX_CPU_SECONDS = 5.0  # CPU time that one use of a file may take
-NAMES = ("../../x", "/etc/passwd", "pairs.tsv", "config.json", "lock", "a\0b", "CON", ".hidden")
+MAX_PAIR_BYTES = 100_000  # limit for training pairs; any value would do
+MAX_CPU_SECONDS = 5.0  # maximum CPU time for reading a file once
+FILE_NAMES = (
+    "../../x",
+    "/etc/passwd",
+    "pairs.tsv",
+    "config.json",
+    "lock",
+    "a\0b",
+    "CON",
+    ".hidden",
+)
 ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-32", "latin-1", "cp1252", "utf-7")
 
 
 def random_file(rng: random.Random) -> bytes:
     """Return a table, mostly with missing cells; sometimes in another encoding, compressed, of one
     line, or random bytes."""
-    kind = rng.randrange(40)
-    if kind == 0:
+    case = rng.randrange(40)
+    if case == 0:
         return rng.choice((b"a", b"a\t", b"\xc3\xa9", b"\0")) * rng.choice((10**6, 5 * 10**7))
-    if kind < 4:
+    if case < 4:
         return rng.randbytes(rng.choice((1, 100, 10_000)))
-    if kind < 6:
+    if case < 6:
         return gzip.compress(b"a" * rng.choice((10, 10**6)) + b"\tb\n")
     columns = rng.randint(1, 5)
     separator = rng.choice(("\t", "\t", "\t", ",", ";", " "))
     rows = [
         separator.join(random_cell(rng) for _ in range(rng.choice((columns, columns, 1, 7))))
-        for _ in range(rng.choice((0, 1, 25, 25, 60, 6000 if kind == 6 else 30)))
+        for _ in range(rng.choice((0, 1, 25, 25, 60, 6000 if case == 6 else 30)))
     ]
     lines = rng.choice(("\n", "\n", "\r\n", "\r", "\x85", "\u2028")).join(rows)
-    raw = lines.encode(rng.choice(ENCODINGS) if kind < 12 else "utf-8", "replace")
-    return raw[: rng.randrange(len(raw) + 1)] if kind == 13 else raw
+    raw = lines.encode(rng.choice(ENCODINGS) if case < 12 else "utf-8", "replace")
+    return raw[: rng.randrange(len(raw) + 1)] if case == 13 else raw
 
 
 def random_cell(rng: random.Random) -> str:
@@ -60,15 +69,15 @@ def random_cell(rng: random.Random) -> str:
 def start_attack(folder: Path) -> Iterator[Attack]:
     """Attack the functions of the pages and the command line, and the queue, which stores uploaded
     files with the run."""
-    longest = 0.0
+    max_seconds = 0.0
     jobs = idle_jobs(folder / "runs", disk_free=1)
 
     def try_input(rng: random.Random) -> None:
-        nonlocal longest
-        raw, name = random_file(rng), rng.choice((*NAMES, rng.choice(TEXT_FRAGMENTS), "x.tsv"))
+        nonlocal max_seconds
+        raw, name = random_file(rng), rng.choice((*FILE_NAMES, rng.choice(TEXT_FRAGMENTS), "x.tsv"))
         path = folder / rng.choice(("uploaded", "uploaded.gz"))
         path.write_bytes(raw)
-        uses: tuple[Callable[[], object], ...] = (
+        functions: tuple[Callable[[], object], ...] = (
             lambda: queue_run(jobs, raw, name),
             lambda: check_round_trip(corpus_of_upload(raw, name)),
             lambda: check_round_trip(Corpus.read(path, rng.choice((None, path)))),
@@ -78,14 +87,14 @@ def start_attack(folder: Path) -> Iterator[Attack]:
                 make_run_config(), "ann", {PAIRS_FILE: raw[:MAX_PAIR_BYTES], name: raw[:99]}
             ),
         )
-        for use in uses:
-            began = time.process_time()
+        for function in functions:
+            start = time.process_time()
             try:
-                use()
+                function()
             except ValueError as error:
                 check_message(error)
-            cpu_seconds = time.process_time() - began
-            longest = max(longest, cpu_seconds)
+            cpu_seconds = time.process_time() - start
+            max_seconds = max(max_seconds, cpu_seconds)
             assert cpu_seconds < MAX_CPU_SECONDS, (
                 f"a file of {len(raw):,} bytes took {cpu_seconds:.1f} s"
             )
@@ -93,11 +102,11 @@ def start_attack(folder: Path) -> Iterator[Attack]:
             assert info.status == "queued"
             jobs.delete(info.name, "ann")
         files = {path.name for path in folder.iterdir()} | {p.name for p in folder.parent.iterdir()}
-        expected = {"runs", "uploaded", "uploaded.gz", *before}
+        expected = {"runs", "uploaded", "uploaded.gz", *files_before}
         assert files <= expected, f"a file was written elsewhere: {files}"
 
-    before = {path.name for path in folder.parent.iterdir()}
-    yield Attack(try_input, lambda: f"at most {longest:.1f} s for one file")
+    files_before = {path.name for path in folder.parent.iterdir()}
+    yield Attack(try_input, lambda: f"at most {max_seconds:.1f} s for one file")
     jobs.close()
 
 

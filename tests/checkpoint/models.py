@@ -1,4 +1,4 @@
-"""Models of a few thousand weights, the files of a folder, and ways to corrupt it."""
+"""Models of a few thousand weights, and functions that corrupt a checkpoint folder."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Corruption = Callable[[Path], object]
 
 
 def edited(name: str, **values: Any) -> Corruption:
-    """Change these values of a JSON file; a value `...` is deleted."""
+    """Return a function that changes these values of a JSON file; `...` deletes a key."""
 
     def edit(folder: Path) -> None:
         content = json.loads((folder / name).read_text("utf-8")) | values

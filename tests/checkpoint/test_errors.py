@@ -1,4 +1,4 @@
-"""A corrupt checkpoint gives a one-sentence error with both numbers; no pickle is opened."""
+"""A corrupt checkpoint gives a one-sentence error with both sizes; no pickle is loaded."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ CORRUPTIONS: dict[str, tuple[Corruption, tuple[str, ...]]] = {
     "a huge d_ff": (edit_config(d_ff=4_000_000), ("has shape (24,", "asks for (4000000,")),
     "a huge d_model": (edit_config(d_model=10**9), ("layers of 1,000,000,000",)),
     "a huge max_len": (edit_config(max_len=10**12), ("1,000,000,000,000 positions",)),
-    "d_ff that no machine counts": (edit_config(d_ff=10**30), ("no model's",)),
+    "d_ff above 64 bits": (edit_config(d_ff=10**30), ("no model's",)),
     "deep JSON": (write("config.json", "[" * 200_000), ("config.json",)),
     "a number of 5,000 digits": (write("config.json", "9" * 5000), ("config.json",)),
     "weights of bools": (
@@ -125,10 +125,10 @@ def test_a_corrupt_checkpoint_gives_a_one_sentence_error(case: str, folder: Path
         assert part in message
 
 
-@pytest.mark.parametrize("share", [0.0, 0.001, 0.1, 0.5, 0.999])
-def test_truncated_weights_are_reported_with_their_size(share: float, folder: Path) -> None:
+@pytest.mark.parametrize("fraction", [0.0, 0.001, 0.1, 0.5, 0.999])
+def test_truncated_weights_are_reported_with_their_size(fraction: float, folder: Path) -> None:
     path = folder / "model.safetensors"
-    size = min(int(share * path.stat().st_size), path.stat().st_size - 1)
+    size = min(int(fraction * path.stat().st_size), path.stat().st_size - 1)
     os.truncate(path, size)
     with pytest.raises(CheckpointError, match=rf"\({size} bytes\) is cut off or is not a safe"):
         load_checkpoint(folder)
@@ -139,9 +139,9 @@ def test_a_file_is_not_a_checkpoint(
 ) -> None:
     path = tmp_path / "model.bin"
     path.write_text("mine")
-    for use in (load_checkpoint, load_config, checkpoint_hash):
+    for function in (load_checkpoint, load_config, checkpoint_hash):
         with pytest.raises(CheckpointError, match=r"model\.bin is a file; a checkpoint is a fold"):
-            use(path)
+            function(path)
     with pytest.raises(CheckpointError, match=r"model\.bin is a file"):
         save_checkpoint(path, model, vocabulary, "")
     assert path.read_text() == "mine"
@@ -150,30 +150,30 @@ def test_a_file_is_not_a_checkpoint(
 class Trap:
     """Unpickling it would create a file."""
 
-    def __init__(self, mark: Path) -> None:
-        self.mark = mark
+    def __init__(self, marker: Path) -> None:
+        self.marker = marker
 
     def __reduce__(self) -> tuple[Callable[..., object], tuple[str]]:
-        return os.mkdir, (str(self.mark),)
+        return os.mkdir, (str(self.marker),)
 
 
 @pytest.mark.parametrize("name", ["model.pt", "pytorch_model.bin", "model.safetensors"])
-def test_a_pickle_is_never_opened(name: str, tmp_path: Path, folder: Path) -> None:
+def test_a_pickle_is_never_loaded(name: str, tmp_path: Path, folder: Path) -> None:
     (folder / "model.safetensors").unlink()
-    (folder / name).write_bytes(pickle.dumps(Trap(tmp_path / "mark")))
+    (folder / name).write_bytes(pickle.dumps(Trap(tmp_path / "marker")))
     with pytest.raises(CheckpointError, match=r"has no model\.safetensors|not a safetensors file"):
         load_checkpoint(folder)
-    assert not (tmp_path / "mark").exists()
+    assert not (tmp_path / "marker").exists()
     pickle.loads((folder / name).read_bytes())
-    assert (tmp_path / "mark").exists()  # the trap works
+    assert (tmp_path / "marker").exists()  # the trap works
 
 
 def test_a_huge_config_allocates_no_memory(folder: Path) -> None:
     """Its sizes are rejected before memory is allocated for them."""
     edit_config(d_ff=2_000_000_000)(folder)
-    began = time.process_time()
+    start = time.process_time()
     with pytest.raises(CheckpointError, match="asks for"):
         load_checkpoint(folder)
     with pytest.raises(CheckpointError, match="asks for"):
         check_checkpoint(folder)
-    assert time.process_time() - began < 2
+    assert time.process_time() - start < 2

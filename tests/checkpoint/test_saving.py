@@ -29,14 +29,14 @@ from transformer.text import Vocabulary
     "changes",
     [{}, {"score": "additive"}, {"positions": "learned", "max_len": 7}, {"positions": "none"}],
 )
-def test_float32_survives_exactly(
+def test_float32_weights_are_saved_exactly(
     tmp_path: Path, vocabulary: Vocabulary, changes: dict[str, Any]
 ) -> None:
     model = tiny_transformer(len(vocabulary), **changes)
     save_checkpoint(tmp_path / "model", model, vocabulary, "")
-    loaded, pieces = load_checkpoint(tmp_path / "model")
+    loaded, loaded_vocabulary = load_checkpoint(tmp_path / "model")
     assert loaded.config == model.config
-    assert pieces.to_bytes() == vocabulary.to_bytes()
+    assert loaded_vocabulary.to_bytes() == vocabulary.to_bytes()
     assert not loaded.training
     assert not any(weight.requires_grad for weight in loaded.parameters())
     for name, weight in weights(model).items():
@@ -68,14 +68,14 @@ def test_loading_does_not_change_the_random_state(folder: Path) -> None:
 def test_the_hash_depends_on_weights_and_not_on_the_card(
     tmp_path: Path, folder: Path, model: Transformer, vocabulary: Vocabulary
 ) -> None:
-    before = checkpoint_hash(folder)
-    assert len(before) == 16
+    original_hash = checkpoint_hash(folder)
+    assert len(original_hash) == 16
     save_checkpoint(folder, model, vocabulary, "another card")
-    assert checkpoint_hash(folder) == before
+    assert checkpoint_hash(folder) == original_hash
     shutil.copytree(folder, tmp_path / "moved")
-    assert checkpoint_hash(tmp_path / "moved") == before
+    assert checkpoint_hash(tmp_path / "moved") == original_hash
     save_checkpoint(folder, tiny_transformer(len(vocabulary), seed=1), vocabulary, "another card")
-    assert checkpoint_hash(folder) != before
+    assert checkpoint_hash(folder) != original_hash
 
 
 def test_the_card_takes_precedence_over_the_name(
@@ -88,11 +88,11 @@ def test_the_card_takes_precedence_over_the_name(
 
 def test_without_a_card_the_name_gives_the_languages(folder: Path, tmp_path: Path) -> None:
     assert load_languages(folder) is None
-    named = tmp_path / "en-de"
-    shutil.copytree(folder, named)
-    assert load_languages(named) == ("en", "de")
-    (named / "README.md").unlink()
-    assert load_languages(named) == ("en", "de")
+    named_folder = tmp_path / "en-de"
+    shutil.copytree(folder, named_folder)
+    assert load_languages(named_folder) == ("en", "de")
+    (named_folder / "README.md").unlink()
+    assert load_languages(named_folder) == ("en", "de")
 
 
 def test_a_card_that_is_not_utf_8_does_not_fail(folder: Path) -> None:
@@ -164,7 +164,7 @@ def test_nonfinite_weights_are_refused(
 
 
 def test_a_checkpoint_can_be_read_while_it_is_written(folder: Path, vocabulary: Vocabulary) -> None:
-    """All weights of each saved model are equal, so a mixture of two would be noticed."""
+    """All weights of a saved model have the same value, so a mixture of two models is detected."""
     versions = [tiny_transformer(len(vocabulary)) for _ in range(2)]
     for number, version in enumerate(versions):
         for weight in version.parameters():
@@ -205,29 +205,28 @@ def test_a_checkpoint_can_be_read_while_it_is_written(folder: Path, vocabulary: 
 def test_a_kill_while_saving_leaves_a_complete_checkpoint(
     call: str, number: int, folder: Path, model: Transformer, vocabulary: Vocabulary
 ) -> None:
-    """A fork of this process saves other weights and is killed at its n-th write or rename."""
+    """A forked process saves other weights and is killed at its n-th write or rename."""
     child = os.fork()
     if child == 0:
         target: Any = Path if call == "write" else os
         name = "write_bytes" if call == "write" else "replace"
-        real, calls = getattr(target, name), []
+        original, calls = getattr(target, name), []
 
-        def fatal(*arguments: Any) -> Any:
+        def kill_or_call(*arguments: Any) -> Any:
             calls.append(arguments)
             if len(calls) == number:
                 os.kill(os.getpid(), signal.SIGKILL)
-            return real(*arguments)
+            return original(*arguments)
 
-        setattr(target, name, fatal)
+        setattr(target, name, kill_or_call)
         save_checkpoint(folder, tiny_transformer(len(vocabulary), seed=9), vocabulary, "new card")
         os._exit(0)  # not reached
     _, status = os.waitpid(child, 0)
     assert os.WIFSIGNALED(status)
     loaded, _ = load_checkpoint(folder)
-    new = call == "rename" and number == 4  # vocabulary, config and weights are there, equal but
-    expected = (
-        tiny_transformer(len(vocabulary), seed=9) if new else model
-    )  # for the weights; the card is not
+    # The fourth rename is that of the card: vocabulary, config and weights have been replaced.
+    weights_replaced = call == "rename" and number == 4
+    expected = tiny_transformer(len(vocabulary), seed=9) if weights_replaced else model
     for name, weight in weights(expected).items():
         assert torch.equal(loaded.get_parameter(name), weight), name
     save_checkpoint(folder, expected, vocabulary, "later")

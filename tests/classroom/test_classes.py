@@ -1,4 +1,4 @@
-"""Opening and joining a class, limits on guessing, and deletion of all data at the end."""
+"""Opening and joining a class, limits on guessing codes, and deletion of all data at the end."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_leaving_and_ending_delete_everything(classes: Classes) -> None:
     classes.leave("bob")
     assert classes.class_of("bob") is None
     assert [member.name for member in opened.members()] == ["Ann"]
-    classes.leave("teacher")  # the teacher ends the class instead
+    classes.leave("teacher")  # no effect: the only teacher can end the class, but not leave it
     assert classes.class_of("teacher") is opened
     opened.set_view_to_follow("teacher", "attention", {"text": "A secret."})
     opened.answer("ann", "umbrella", 1)
@@ -103,11 +103,10 @@ def test_code_guesses_are_limited_per_visitor_and_address(classes: Classes, cloc
     for _ in range(20):
         with pytest.raises(ClassroomError, match="no class with this code"):
             classes.join(wrong, "eve", "E")
+    # The right code is refused too; otherwise guessing would succeed.
     with pytest.raises(ClassroomError, match="too many wrong attempts"):
-        classes.join(
-            code, "eve", "E"
-        )  # the right code is refused too; otherwise guessing would succeed
-    classes.join(code, "ann", "E")  # from the same address
+        classes.join(code, "eve", "E")
+    classes.join(code, "ann", "E")  # another visitor with the same address
     for number in range(80):
         with pytest.raises(ClassroomError, match="no class with this code"):
             classes.join(wrong, f"a new cookie {number}", "E")
@@ -136,7 +135,7 @@ def test_token_guesses_are_limited(classes: Classes) -> None:
     assert classes.open(TOKEN, "teacher", "T").code
 
 
-def test_the_memory_of_attempts_is_limited(clock: Clock) -> None:
+def test_the_number_of_tracked_visitors_is_limited(clock: Clock) -> None:
     attempts = Attempts(5, 10**9, clock)
     for number in range(2 * MAX_TRACKED):
         attempts.record_wrong(f"cookie {number}", "A")
@@ -160,25 +159,25 @@ def test_classes_and_members_are_limited(classes: Classes) -> None:
 
 
 def test_a_visitor_is_in_at_most_one_class(classes: Classes) -> None:
-    first, two = classes.open(TOKEN, "teacher"), classes.open(TOKEN, "colleague")
+    first, second = classes.open(TOKEN, "teacher"), classes.open(TOKEN, "colleague")
     with pytest.raises(ClassroomError, match="close that one first"):
         classes.open(TOKEN, "teacher")
     with pytest.raises(ClassroomError, match="close that one first"):
-        classes.join(two.code, "teacher")
+        classes.join(second.code, "teacher")
     with pytest.raises(ClassroomError, match="close that one first"):
         classes.join(first.code, "teacher")
     classes.join(first.code, "ann")
     with pytest.raises(ClassroomError, match="leave that one first"):
-        classes.join(two.code, "ann")
+        classes.join(second.code, "ann")
     with pytest.raises(ClassroomError, match="does not keep cookies"):
-        classes.join(two.code, "")
+        classes.join(second.code, "")
 
 
 def test_an_abandoned_class_ends(classes: Classes, clock: Clock) -> None:
     opened = classes.open(TOKEN, "teacher")
     classes.join(opened.code, "ann")
     clock.now += IDLE_SECONDS - 1
-    assert classes.class_of("teacher") is opened  # the visitor is active again
+    assert classes.class_of("teacher") is opened  # this call counts as activity
     clock.now += IDLE_SECONDS - 1
     assert classes.class_of("ann") is opened
     clock.now += 2
@@ -203,19 +202,19 @@ def test_invalid_names_are_refused(name: str) -> None:
 def test_codes_and_tokens_use_all_characters() -> None:
     codes = {new_code() for _ in range(2000)}
     assert len(codes) > 1990
-    assert {sign for code in codes for sign in code} == set(CODE_CHARACTERS)
+    assert {character for code in codes for character in code} == set(CODE_CHARACTERS)
     assert all(read_code(code) == code and len(code) == CODE_LENGTH for code in codes)
     assert len({new_token() for _ in range(100)}) == 100
 
 
-def test_with_an_invalid_name_nobody_joins(classes: Classes) -> None:
+def test_visitors_with_an_invalid_name_do_not_join(classes: Classes) -> None:
     opened = classes.open(TOKEN, "teacher")
-    bad: list[Callable[[], object]] = [
+    calls: list[Callable[[], object]] = [
         lambda: classes.join(opened.code, "ann", name="<script>"),
         lambda: classes.open(TOKEN, "other", name="<script>"),
     ]
-    for do in bad:
+    for call in calls:
         with pytest.raises(ClassroomError, match="A name has"):
-            do()
+            call()
     assert opened.members() == ()
     assert classes.class_of("ann") is classes.class_of("other") is None

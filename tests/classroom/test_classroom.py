@@ -1,4 +1,4 @@
-"""What happens in one class: following, answers, news, and many threads at once."""
+"""One class: the teacher's view that students follow, answers, events, and concurrent calls."""
 
 from __future__ import annotations
 
@@ -26,9 +26,8 @@ def test_the_newest_view_is_the_one_to_follow(classroom: Classroom) -> None:
     first = classroom.view_to_follow
     assert first is not None
     assert (first.page, first.params) == ("attention", {"head": "3"})
-    classroom.set_view_to_follow(
-        "teacher", "attention", {"head": "3"}
-    )  # an unchanged view is not sent again
+    # An unchanged view is not sent again.
+    classroom.set_view_to_follow("teacher", "attention", {"head": "3"})
     assert classroom.view_to_follow is first
     classroom.set_view_to_follow("teacher", "attention", {})
     assert classroom.view_to_follow is not None
@@ -42,9 +41,8 @@ def test_the_newest_view_is_the_one_to_follow(classroom: Classroom) -> None:
     classroom.stop_leading()
     assert classroom.view_to_follow is None
     assert not classroom.was_recent_view("inside", {"row": "1"})
-    classroom.set_view_to_follow(
-        "teacher", "inside", {"row": "1"}
-    )  # ignored: the teacher is not leading
+    # This view is ignored, because the teacher is not leading.
+    classroom.set_view_to_follow("teacher", "inside", {"row": "1"})
     assert classroom.view_to_follow is None
     classroom.begin_leading("teacher")
     classroom.set_view_to_follow("teacher", "inside", {"row": "1"})
@@ -52,7 +50,7 @@ def test_the_newest_view_is_the_one_to_follow(classroom: Classroom) -> None:
     assert classroom.view_to_follow.number > first.number + MAX_RECENT_VIEWS
 
 
-def test_too_long_addresses_are_refused(classroom: Classroom) -> None:
+def test_too_long_urls_are_refused(classroom: Classroom) -> None:
     with pytest.raises(ClassroomError, match="exceeds 20,000 characters"):
         classroom.set_view_to_follow("teacher", "attention", {"text": "x" * MAX_URL_LENGTH})
     assert classroom.view_to_follow is None
@@ -62,10 +60,10 @@ def test_followers_are_counted_while_connected(classroom: Classroom) -> None:
     assert classroom.follows("ann")
     assert not classroom.follows("teacher")
     assert classroom.following() == 0
-    stop = classroom.listen("ann", lambda on: None, limit=3)
-    classroom.listen("bob", lambda on: None, limit=3)
-    classroom.listen("bob", lambda on: None, limit=3)  # another tab of the same student
-    classroom.listen("teacher", lambda on: None, limit=3)
+    stop = classroom.listen("ann", lambda is_connected: None, limit=3)
+    classroom.listen("bob", lambda is_connected: None, limit=3)
+    classroom.listen("bob", lambda is_connected: None, limit=3)  # another tab of the same student
+    classroom.listen("teacher", lambda is_connected: None, limit=3)
     assert classroom.following() == 2
     classroom.follow("bob", False)
     assert classroom.following() == 1
@@ -96,7 +94,7 @@ def test_only_the_first_answer_counts_and_answers_are_anonymous(classroom: Class
     assert classroom.are_shown("umbrella")
     assert classroom.questions_shown() == {"umbrella"}
     classroom.join("cleo")
-    classroom.answer("cleo", "umbrella", 0)  # already known
+    classroom.answer("cleo", "umbrella", 0)  # too late: the answers are displayed
     assert classroom.answers("umbrella") == {2: 2}
     classroom.answers("umbrella")[2] = 99  # a copy
     assert classroom.answers("umbrella") == {2: 2}
@@ -115,7 +113,7 @@ def test_questions_are_limited(classroom: Classroom) -> None:
 
 def test_every_change_is_sent_once(classroom: Classroom) -> None:
     events: list[str] = []
-    stop = classroom.listen("ann", lambda on: events.append("x"), limit=3)
+    stop = classroom.listen("ann", lambda is_connected: events.append("x"), limit=3)
     changes = [
         lambda: classroom.set_view_to_follow("teacher", "why", {}),
         lambda: classroom.follow("bob", False),
@@ -137,7 +135,7 @@ def test_the_oldest_excess_listener_is_removed(classroom: Classroom) -> None:
     events: list[tuple[int, bool]] = []
 
     def listener(number: int) -> Callable[[bool], None]:
-        return lambda on: events.append((number, on))
+        return lambda is_connected: events.append((number, is_connected))
 
     for number in range(4):
         classroom.listen("ann", listener(number), limit=3)
@@ -153,24 +151,24 @@ def test_the_oldest_excess_listener_is_removed(classroom: Classroom) -> None:
 
 
 def test_concurrent_calls_keep_the_state_consistent(classroom: Classroom) -> None:
-    """Joining, answering and leading at once: every answer is counted once, in any order."""
+    """Students join and answer while the teacher leads; each student's answer is counted once."""
     students = [f"student {number}" for number in range(50)]
-    begin = threading.Barrier(8)
+    barrier = threading.Barrier(8)
 
     def visit(part: int) -> None:
-        begin.wait()
-        for number, who in enumerate(students[part::8]):
-            classroom.join(who)
-            stop = classroom.listen(who, lambda on: None, limit=1)
+        barrier.wait()
+        for number, student in enumerate(students[part::8]):
+            classroom.join(student)
+            stop = classroom.listen(student, lambda is_connected: None, limit=1)
             classroom.set_view_to_follow("teacher", "attention", {"head": f"{part}{number}"})
-            classroom.answer(who, "row", number % 3)
-            classroom.answer(who, "row", (number + 1) % 3)
+            classroom.answer(student, "row", number % 3)
+            classroom.answer(student, "row", (number + 1) % 3)
             classroom.following()
             stop()
 
     with ThreadPoolExecutor(8) as pool:
-        for done in [pool.submit(visit, part) for part in range(8)]:
-            done.result()
+        for future in [pool.submit(visit, part) for part in range(8)]:
+            future.result()
     assert classroom.answers("row").total() == 50
     assert len(classroom.members()) == 52
     numbers = [member.number for member in classroom.members()]

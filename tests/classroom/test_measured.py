@@ -1,4 +1,4 @@
-"""Questions asked before and after: sealing, matching seats, results, files, and bad input."""
+"""Questions asked before and after a lesson: secret and matched answers, results, files, errors."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_question_is_asked_before_and_after_and_shown_once(classroom: Classroo
     assert measured.results() == (result,)
 
 
-def test_sealed_answers_are_only_stored_under_hashes(classroom: Classroom) -> None:
+def test_answers_are_stored_under_hashes_until_they_are_shown(classroom: Classroom) -> None:
     measured = classroom.measured
     number = measured.ask(QUESTION)
     measured.answer("ann", number, 0, 1)
@@ -69,7 +69,8 @@ def test_sealed_answers_are_only_stored_under_hashes(classroom: Classroom) -> No
     [seat] = record.rounds[0]
     assert seat == record.seat("ann") != record.seat("bob")
     second = measured.ask(QUESTION)
-    assert measured._records[second].seat("ann") != seat  # no seat is known in two questions
+    # The answers of a student to two questions cannot be linked.
+    assert measured._records[second].seat("ann") != seat
     measured.show(number)
     assert (record.rounds, record.key) == ([], b"")
     classroom.end()
@@ -77,7 +78,7 @@ def test_sealed_answers_are_only_stored_under_hashes(classroom: Classroom) -> No
 
 
 def test_both_teachers_may_press_every_button(classroom: Classroom) -> None:
-    """The second press of a button changes nothing; a shown question stays shown."""
+    """A second click on a button changes nothing, and displayed results stay displayed."""
     measured = classroom.measured
     number = measured.ask(QUESTION)
     measured.answer("ann", number, 0, 1)
@@ -92,9 +93,9 @@ def test_both_teachers_may_press_every_button(classroom: Classroom) -> None:
     for _ in range(2):
         measured.show(number)
     changes, result = measured.changes, measured.result(number)
-    for press in (measured.ask_again, measured.reopen, measured.close, measured.show):
-        press(number)
-        press(99)
+    for method in (measured.ask_again, measured.reopen, measured.close, measured.show):
+        method(number)
+        method(99)
     assert (measured.changes, measured.result(number)) == (changes, result)
 
 
@@ -187,7 +188,7 @@ def test_the_number_of_questions_is_limited(classroom: Classroom) -> None:
 
 
 def test_answers_of_five_hundred_seats_are_matched(classroom: Classroom) -> None:
-    """Every seat is matched with itself, in any order of the answers."""
+    """Both answers of a student are matched, although they arrive in another order."""
     before = {f"seat {n}": n % 3 for n in range(500)}
     after = {name: 1 if n % 2 else option for n, (name, option) in enumerate(before.items())}
     for name in before:
@@ -220,13 +221,13 @@ def measured_result(*seats: SeatAnswers, n_rounds: int = 2) -> MeasuredResult:
 
 def test_paired_answers_are_used_if_half_of_the_class_has_them() -> None:
     pairs: list[SeatAnswers] = [(0, 1), (1, 1)]
-    half = measured_result(*pairs, (0, None), (0, None), (None, 1)).difference()
-    assert half is not None
-    assert (half.paired, half.before, half.after) == (True, (1, 2), (2, 2))
-    fewer = measured_result(*pairs, (0, None), (0, None), (0, None)).difference()
-    assert fewer is not None
-    assert (fewer.paired, fewer.before, fewer.after) == (False, (1, 5), (2, 2))
-    assert "independent" in fewer.method
+    half_paired = measured_result(*pairs, (0, None), (0, None), (None, 1)).difference()
+    assert half_paired is not None
+    assert (half_paired.paired, half_paired.before, half_paired.after) == (True, (1, 2), (2, 2))
+    fewer_paired = measured_result(*pairs, (0, None), (0, None), (0, None)).difference()
+    assert fewer_paired is not None
+    assert (fewer_paired.paired, fewer_paired.before, fewer_paired.after) == (False, (1, 5), (2, 2))
+    assert "independent" in fewer_paired.method
 
 
 def test_without_two_rounds_of_answers_there_is_no_difference() -> None:

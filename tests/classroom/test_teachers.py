@@ -1,4 +1,4 @@
-"""A second teacher: the teaching code, who leads, and who may leave or end the class."""
+"""Several teachers: the teaching code, which teacher leads, leaving and ending the class."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def test_the_teaching_code_makes_a_teacher(classes: Classes, classroom: Classroo
         classes.join(classroom.code, "bohr")
     with pytest.raises(ClassroomError, match="no class with this code"):
         classes.join(new_code(TEACHING_CODE_LENGTH), "eve")
-    other = classes.open(TOKEN, "darwin")
+    other_class = classes.open(TOKEN, "darwin")
     with pytest.raises(ClassroomError, match="You are in a class already"):
-        classes.join(other.teaching_code, "bohr")
+        classes.join(other_class.teaching_code, "bohr")
 
 
 def test_the_last_teacher_who_clicks_leads(classroom: Classroom) -> None:
@@ -71,7 +71,7 @@ def test_a_teacher_with_a_colleague_may_leave(classes: Classes, classroom: Class
     assert classroom.view_to_follow is None
     classroom.begin_leading("curie")
     assert not classroom.is_leading
-    classes.leave("bohr")  # the last one ends the class instead
+    classes.leave("bohr")  # no effect: the last teacher can end the class, but not leave it
     assert classes.class_of("bohr") is classroom
     classes.end("bohr")
     assert classes.class_of("ann") is None

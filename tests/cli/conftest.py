@@ -1,4 +1,4 @@
-"""A checkpoint on disk for the commands, and the command line as a function."""
+"""Fixtures: a checkpoint on disk, and a function that calls the command line in this process."""
 
 from __future__ import annotations
 
@@ -44,14 +44,15 @@ def checkpoint(
 
 @pytest.fixture
 def shell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Shell:
-    """`python -m transformer …` in this process, with bytes on standard input."""
+    """`shell("translate", …)` runs `python -m transformer translate …` in this process, with the
+    bytes `stdin` on standard input."""
 
-    def run(*words: object, stdin: bytes = b"") -> Result:
+    def run(*arguments: object, stdin: bytes = b"") -> Result:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         try:
-            status = main([str(word) for word in words])
-        except SystemExit as stop:  # raised by argparse
-            status = int(stop.code or 0)
+            status = main([str(argument) for argument in arguments])
+        except SystemExit as error:  # raised by argparse
+            status = int(error.code or 0)
         return Result(status, *capsys.readouterr())
 
     return run

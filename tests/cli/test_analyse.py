@@ -39,7 +39,9 @@ def rows(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))
 
 
-def test_csv_equals_the_functions_results(shell: Shell, checkpoint: Path, corpus: Path) -> None:
+def test_csv_equals_the_results_of_the_function(
+    shell: Shell, checkpoint: Path, corpus: Path
+) -> None:
     result = shell("analyse", checkpoint, "--corpus", corpus, "--device", "cpu")
     assert (result.status, result.err) == (0, "")
     table = measure_heads(Translator.load(checkpoint, "cpu"), Corpus.read(corpus)).table()
@@ -81,23 +83,23 @@ def test_several_heads_are_ablated_together(shell: Shell, checkpoint: Path, corp
 def test_results_of_some_sentences_are_written_to_a_file(
     shell: Shell, checkpoint: Path, corpus: Path, tmp_path: Path
 ) -> None:
-    path = tmp_path / "board.json"
-    words = ("--what", "alignment", "--corpus", corpus, "--json", "--sentences", 1)
-    result = shell("analyse", checkpoint, *words, "--output", path)
+    path = tmp_path / "results.json"
+    options = ("--what", "alignment", "--corpus", corpus, "--json", "--sentences", 1)
+    result = shell("analyse", checkpoint, *options, "--output", path)
     assert (result.status, result.out) == (0, "")
     assert json.loads(path.read_text())["corpus"]["sentences"] == 1
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["board.json", "mine.tsv"]
-    missing = tmp_path / "out/board.json"
-    check_refused(shell("analyse", checkpoint, *words, "--output", missing), "there is no folder")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["mine.tsv", "results.json"]
+    missing = tmp_path / "out/results.json"
+    check_refused(shell("analyse", checkpoint, *options, "--output", missing), "there is no folder")
 
 
 def test_bundled_corpora_have_names(shell: Shell, checkpoint: Path, tmp_path: Path) -> None:
-    words = ("--what", "alignment", "--corpus", "linked-fr", "--json", "--device", "cpu")
-    content = json.loads(shell("analyse", checkpoint, *words).out)
+    options = ("--what", "alignment", "--corpus", "linked-fr", "--json", "--device", "cpu")
+    content = json.loads(shell("analyse", checkpoint, *options).out)
     assert content["corpus"]["hash"] == Corpus.linked("fr").hash
     assert content["counted"] == len(Corpus.linked("fr"))
     check_refused(
-        shell("analyse", checkpoint, *words, "--links", tmp_path),
+        shell("analyse", checkpoint, *options, "--links", tmp_path),
         "--links needs --corpus with a file",
     )
     # Without white space: the help text may break a name at its hyphen.
@@ -109,14 +111,14 @@ def test_links_are_read_from_a_separate_file(
 ) -> None:
     (tmp_path / "pairs").write_text("She paints.\tElle peint.\n")
     (tmp_path / "links").write_text("0-0 1-1\n")
-    words = ("--what", "alignment", "--corpus", tmp_path / "pairs", "--links", tmp_path / "links")
-    result = shell("analyse", checkpoint, *words)
+    options = ("--what", "alignment", "--corpus", tmp_path / "pairs", "--links", tmp_path / "links")
+    result = shell("analyse", checkpoint, *options)
     chance = next(line for line in rows(result.out) if line["aligner"] == "chance")
     assert float(chance["aer"]) == pytest.approx(1 - 2 * (0.5 + 0.5) / 4)
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("arguments", "message"),
     [
         (("--what", "hats"), "'hats' cannot be measured: choose one of heads"),
         (("--sentences", 0), "--sentences must be at least 1, not 0"),
@@ -131,22 +133,24 @@ def test_links_are_read_from_a_separate_file(
     ],
 )
 def test_errors_are_one_sentence(
-    shell: Shell, checkpoint: Path, tmp_path: Path, words: tuple[object, ...], message: str
+    shell: Shell, checkpoint: Path, tmp_path: Path, arguments: tuple[object, ...], message: str
 ) -> None:
     (tmp_path / "PLAIN").write_text("She paints.\n")
     (tmp_path / "BLANK").write_text("She paints.\n\nShe sells.\n")
-    arguments = [tmp_path / word if word in ("PLAIN", "BLANK") else word for word in words]
-    check_refused(shell("analyse", checkpoint, *arguments), message)
+    paths_and_options = [
+        tmp_path / word if word in ("PLAIN", "BLANK") else word for word in arguments
+    ]
+    check_refused(shell("analyse", checkpoint, *paths_and_options), message)
 
 
-def test_a_long_call_prints_progress_and_time_left(
+def test_without_a_terminal_progress_is_printed_in_lines(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A log gets a line every half minute, with the time left of 128 s."""
-    time = 0.0
-    with progress_bar(lambda: time) as progress:
+    """A line is printed every 30 seconds of this call, which takes 128 seconds."""
+    elapsed = 0.0
+    with progress_bar(lambda: elapsed) as progress:
         for second in range(128):
-            time = float(second)
+            elapsed = float(second)
             progress(second / 128, "measuring")
     out, err = capsys.readouterr()
     assert out == ""
@@ -189,7 +193,7 @@ def test_findings_are_stored_with_the_checkpoint_on_request(
     check_refused(shell("analyse", folder, "--keep"), "--keep is for --what findings, not heads")
 
 
-def test_the_written_checkpoint_equals_the_functions_result(
+def test_the_pruned_checkpoint_equals_the_result_of_the_function(
     shell: Shell, checkpoint: Path, corpus: Path, tmp_path: Path
 ) -> None:
     checkpoint = shutil.copytree(checkpoint, tmp_path / "en-de")
@@ -200,9 +204,9 @@ def test_the_written_checkpoint_equals_the_functions_result(
     expected = learn_gates(translator, Corpus.read(corpus), penalty=1.0, steps=30)
     gates = [line["gate"] for line in json.loads(result.out)]
     assert gates == pytest.approx(expected.gates)
-    new = Translator.load(tmp_path / "new", "cpu").model.state_dict()
+    new_weights = Translator.load(tmp_path / "new", "cpu").model.state_dict()
     for name, weight in expected.translator.model.state_dict().items():
-        torch.testing.assert_close(new[name], weight)
+        torch.testing.assert_close(new_weights[name], weight)
     card = (tmp_path / "new" / "README.md").read_text()
     assert f"{len(expected.survivors)} of {len(expected.heads)} heads remain" in card
     assert load_languages(tmp_path / "new") == ("en", "de")

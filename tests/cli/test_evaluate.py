@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sacrebleu
@@ -18,8 +19,7 @@ from transformer.training.quality import concatenate_sentences
 def test_scores_equal_sacrebleu(
     shell: Shell, checkpoint: Path, pairs: list[tuple[str, str]], tmp_path: Path
 ) -> None:
-    """With a second reference for one sentence, equal to the hypothesis, BLEU equals
-    sacreBLEU's."""
+    """One sentence has a second reference, which equals its hypothesis."""
     translator = Translator.load(checkpoint, "cpu")
     hypotheses = [translator.translate(source, max_len=8).text for source, _ in pairs[:6]]
     path = tmp_path / "test.tsv.gz"
@@ -27,16 +27,15 @@ def test_scores_equal_sacrebleu(
     lines.append(f"{pairs[0][0]}\t{hypotheses[0] or 'rien'}")
     with gzip.open(path, "wt", encoding="utf-8") as file:
         file.write("\n".join(lines) + "\n")
-    output_file = tmp_path / "said.txt"
-    words = ("--method", "greedy", "--max-len", 8, "--json", "--batch", 4, "--output", output_file)
-    result = shell("evaluate", checkpoint, path, *words)
+    output_file = tmp_path / "hypotheses.txt"
+    options = ("--method", "greedy", "--max-len", 8, "--batch", 4)
+    result = shell("evaluate", checkpoint, path, *options, "--json", "--output", output_file)
     assert result.status == 0
     scores = json.loads(result.out)
-    first = [target for _, target in pairs[:6]]
-    second: list[str | None] = [hypotheses[0] or "rien", *[None] * 5]
-    bleu = sacrebleu.corpus_bleu(hypotheses, [first, second])  # type: ignore[list-item]
-    assert scores["bleu"] == pytest.approx(bleu.score)
-    assert scores["chrf"] == pytest.approx(sacrebleu.corpus_chrf(hypotheses, [first, second]).score)  # type: ignore[list-item]
+    first_references = [target for _, target in pairs[:6]]
+    references: Any = [first_references, [hypotheses[0] or "rien", *[None] * 5]]
+    assert scores["bleu"] == pytest.approx(sacrebleu.corpus_bleu(hypotheses, references).score)
+    assert scores["chrf"] == pytest.approx(sacrebleu.corpus_chrf(hypotheses, references).score)
     assert "nrefs:var" in scores["bleu_signature"]
     assert "version:" in scores["chrf_signature"]
     assert (scores["sentences"], scores["references"]) == (6, 7)
@@ -87,9 +86,9 @@ def test_consecutive_pairs_are_joined(shell: Shell, checkpoint: Path, tmp_path: 
     assert references == [["a1 b1 c1", "a2 b1 c2", "a2 b1 c3"], ["d1"]]
     with pytest.raises(ValueError, match="must be at least 1, not 0"):
         concatenate_sentences(sources, references, 0)
-    table = tmp_path / "test.tsv"
-    table.write_text("She paints.\tElle peint.\n" + "She sells.\tElle vend.\n" * 2, "utf-8")
-    result = shell("evaluate", checkpoint, table, "--join", 2, "--max-len", 4)
+    pairs = tmp_path / "test.tsv"
+    pairs.write_text("She paints.\tElle peint.\n" + "She sells.\tElle vend.\n" * 2, "utf-8")
+    result = shell("evaluate", checkpoint, pairs, "--join", 2, "--max-len", 4)
     assert "1 sentences, 2 references" in result.out
 
 

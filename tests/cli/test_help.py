@@ -18,25 +18,25 @@ from transformer.config import ModelConfig, TrainingConfig
 
 
 def installed_output(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str
 ) -> str:
-    """Return what the installed command prints."""
-    monkeypatch.setattr(sys, "argv", ["heads-up", *words])
-    with pytest.raises(SystemExit) as end:
+    """Return the output of the installed command `heads-up`."""
+    monkeypatch.setattr(sys, "argv", ["heads-up", *arguments])
+    with pytest.raises(SystemExit) as exit_info:
         heads_up()
-    assert end.value.code == 0
+    assert exit_info.value.code == 0
     return capsys.readouterr().out
 
 
-@pytest.mark.parametrize("words", [["--help"], ["serve", "--help"], ["translate", "--help"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["serve", "--help"], ["translate", "--help"]])
 def test_help_names_the_called_program(
     shell: Shell,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-    words: list[str],
+    arguments: list[str],
 ) -> None:
-    assert installed_output(monkeypatch, capsys, *words).startswith("usage: heads-up")
-    assert shell(*words).out.startswith("usage: python -m transformer")
+    assert installed_output(monkeypatch, capsys, *arguments).startswith("usage: heads-up")
+    assert shell(*arguments).out.startswith("usage: python -m transformer")
 
 
 def test_the_version_is_printed(
@@ -46,7 +46,7 @@ def test_the_version_is_printed(
     assert installed_output(monkeypatch, capsys, "--version") == f"Heads Up {__version__}\n"
 
 
-def test_server_help_names_our_command(shell: Shell) -> None:
+def test_server_help_lists_options_and_variables(shell: Shell) -> None:
     out = shell("serve", "--help").out
     assert "--server.port N" in out
     assert "streamlit run --help" in out
@@ -58,7 +58,7 @@ def test_every_option_is_described(command: str) -> None:
     parser = argparse.ArgumentParser()
     import_module(f"transformer.cli.{MODULE_NAMES.get(command, command)}").add_arguments(parser)
     assert [action.dest for action in parser._actions if not action.help] == []
-    parser.format_help()  # argparse would read a per cent sign as a format
+    parser.format_help()  # raises an error for a percent sign, which must be doubled
 
 
 @pytest.mark.parametrize("config", [ModelConfig, TrainingConfig])

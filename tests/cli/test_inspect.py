@@ -20,8 +20,8 @@ def test_text_output_describes_the_checkpoint(
     assert description["d_model"] == 64
     assert description["d_k"] == 16
     assert description["bytes"] == sum(path.stat().st_size for path in checkpoint.iterdir())
-    words = shell("inspect", checkpoint).out
-    assert f"parameters  {description['parameters']:,}\n" in words
+    text = shell("inspect", checkpoint).out
+    assert f"parameters  {description['parameters']:,}\n" in text
 
 
 def test_text_output_names_the_languages(
@@ -29,12 +29,12 @@ def test_text_output_names_the_languages(
 ) -> None:
     assert json.loads(shell("inspect", checkpoint, "--json").out)["languages"] is None
     assert "languages   unknown\n" in shell("inspect", checkpoint).out
-    named = tmp_path / "en-de"
-    shutil.copytree(checkpoint, named)
-    assert json.loads(shell("inspect", named, "--json").out)["languages"] == ["en", "de"]
-    assert "languages   English to German\n" in shell("inspect", named).out
-    (named / "README.md").write_text("---\nlanguage: [en]\n---\n")
-    assert "languages are two codes" in shell("inspect", named).err
+    named_checkpoint = tmp_path / "en-de"
+    shutil.copytree(checkpoint, named_checkpoint)
+    assert json.loads(shell("inspect", named_checkpoint, "--json").out)["languages"] == ["en", "de"]
+    assert "languages   English to German\n" in shell("inspect", named_checkpoint).out
+    (named_checkpoint / "README.md").write_text("---\nlanguage: [en]\n---\n")
+    assert "languages are two codes" in shell("inspect", named_checkpoint).err
 
 
 def test_every_hook_point_is_listed(
@@ -49,8 +49,8 @@ def test_an_invalid_checkpoint_is_refused(shell: Shell, tmp_path: Path) -> None:
     check_refused(shell("inspect", tmp_path), "has no config.json; it contains nothing")
 
 
-@pytest.mark.parametrize("words", [[], ["transalte"], ["translate", "--beam", "many"]])
-def test_unknown_arguments_print_usage(shell: Shell, words: list[str]) -> None:
-    result = shell(*words)
+@pytest.mark.parametrize("arguments", [[], ["transalte"], ["translate", "--beam", "many"]])
+def test_unknown_arguments_print_usage(shell: Shell, arguments: list[str]) -> None:
+    result = shell(*arguments)
     assert result.status == 2
     assert "usage: python -m transformer" in result.err

@@ -1,4 +1,4 @@
-"""`trace FILE OUT` writes the same files as the function."""
+"""`trace FILE OUT` writes a dataset with the traces of all sentences in a file."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def sentences(tmp_path: Path) -> Path:
 
 def test_a_file_is_traced_into_a_dataset(shell: Shell, checkpoint: Path, sentences: Path) -> None:
     out = sentences.with_name("out")
-    words = ("--checkpoint", checkpoint, "--heads", "e1.2,c0", "--beam", 2, "--max-len", 6)
-    result = shell("trace", sentences, out, *words, "--device", "cpu")
+    options = ("--checkpoint", checkpoint, "--heads", "e1.2,c0", "--beam", 2, "--max-len", 6)
+    result = shell("trace", sentences, out, *options, "--device", "cpu")
     assert result == (0, "", "")
     translator = Translator.load(checkpoint, "cpu")
     traces = [translator.trace(line, beam_size=2, max_len=6) for line in LINES]
@@ -38,15 +38,15 @@ def test_a_file_is_traced_into_a_dataset(shell: Shell, checkpoint: Path, sentenc
         }
         assert set(stored.files) == heads | kinds
         offsets, shapes = stored["cross.offsets"], stored["cross.shapes"]
-        last = stored["c0.3"][offsets[1] :].reshape(shapes[1])
-        np.testing.assert_allclose(last, traces[1].weights("cross", 0)[3], atol=1e-6)
+        last_head = stored["c0.3"][offsets[1] :].reshape(shapes[1])
+        np.testing.assert_allclose(last_head, traces[1].weights("cross", 0)[3], atol=1e-6)
     about = json.loads((out / "about.json").read_text())
     assert about["heads"] == ["e1.2", "c0.0", "c0.1", "c0.2", "c0.3"]
     assert about["corpus"]["name"] == "mine.txt"
 
 
 @pytest.mark.parametrize(
-    ("content", "words", "message"),
+    ("content", "options", "message"),
     [
         (b"Fine.\n\nBooks.\n", (), "mine.txt, line 2: the line has no sentence"),
         (
@@ -69,12 +69,12 @@ def test_errors_are_one_sentence_and_leave_no_files(
     checkpoint: Path,
     sentences: Path,
     content: bytes,
-    words: tuple[object, ...],
+    options: tuple[object, ...],
     message: str,
 ) -> None:
     sentences.write_bytes(content)
     out = sentences.with_name("out.zip")
-    check_refused(shell("trace", sentences, out, "--checkpoint", checkpoint, *words), message)
+    check_refused(shell("trace", sentences, out, "--checkpoint", checkpoint, *options), message)
     assert [path.name for path in sentences.parent.iterdir()] == ["mine.txt"]
 
 

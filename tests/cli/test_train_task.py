@@ -1,4 +1,4 @@
-"""`python -m transformer train --task`: the same run as the page's, from the shell."""
+"""`python -m transformer train --task` trains the same run as the page for training."""
 
 from __future__ import annotations
 
@@ -11,14 +11,25 @@ from tests.cli.conftest import Shell, check_refused
 from transformer.training.recipe import make_run_config
 from transformer.training.run import RunFolder
 
-QUICK = "--d-model 16 --n-layers 1 --n-heads 2 --d-ff 32 --steps 3 --batch-tokens 300 --device cpu"
-WORDS = [*QUICK.split(), "--option", "n_train=200", "--option", "n_valid=10"]
+QUICK_SETTINGS = (
+    "--d-model 16 --n-layers 1 --n-heads 2 --d-ff 32 --steps 3 --batch-tokens 300 --device cpu"
+)
+QUICK_OPTIONS = [*QUICK_SETTINGS.split(), "--option", "n_train=200", "--option", "n_valid=10"]
 
 
 def test_a_task_is_trained_and_translates(shell: Shell, tmp_path: Path) -> None:
     folder = tmp_path / "reverse"
-    words = ["train", "--task", "reverse", "--run-folder", folder, *WORDS, "--option", "letters=4"]
-    result = shell(*words)
+    arguments = [
+        "train",
+        "--task",
+        "reverse",
+        "--run-folder",
+        folder,
+        *QUICK_OPTIONS,
+        "--option",
+        "letters=4",
+    ]
+    result = shell(*arguments)
     assert (result.status, result.out) == (0, "")
     assert "200 pairs, " in result.err
     assert "finished: all 3 steps taken; the model is " in result.err
@@ -33,12 +44,12 @@ def test_a_task_is_trained_and_translates(shell: Shell, tmp_path: Path) -> None:
     assert run.config() == expected
     translated = shell("translate", "--checkpoint", run.checkpoint_path, "a b c", "--device", "cpu")
     assert translated.status == 0
-    run.write_control(command="pause")  # a leftover pause; the command should train
-    assert "resuming after step 3" in shell(*words[:-2], "--option", "letters=4").err
+    run.write_control(command="pause")  # an earlier request, which a new call ignores
+    assert "resuming after step 3" in shell(*arguments[:-2], "--option", "letters=4").err
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("arguments", "message"),
     [
         (["--task", "revers"], "no task 'revers': choose one of copy, reverse"),
         (["--task", "copy", "--option", "longest"], "such as longest=12, not 'longest'"),
@@ -53,22 +64,22 @@ def test_a_task_is_trained_and_translates(shell: Shell, tmp_path: Path) -> None:
     ],
 )
 def test_an_invalid_option_gives_a_one_sentence_error(
-    words: list[str], message: str, shell: Shell, tmp_path: Path
+    arguments: list[str], message: str, shell: Shell, tmp_path: Path
 ) -> None:
-    check_refused(shell("train", *words, "--run-folder", tmp_path / "run"), message)
+    check_refused(shell("train", *arguments, "--run-folder", tmp_path / "run"), message)
     assert not (tmp_path / "run" / "config.json").exists()
 
 
 def test_another_task_in_the_same_folder_is_refused(shell: Shell, tmp_path: Path) -> None:
-    where = ("--run-folder", tmp_path / "run", *WORDS)
-    assert shell("train", "--task", "copy", *where).status == 0
-    result = shell("train", "--task", "reverse", *where)
+    options = ("--run-folder", tmp_path / "run", *QUICK_OPTIONS)
+    assert shell("train", "--task", "copy", *options).status == 0
+    result = shell("train", "--task", "reverse", *options)
     check_refused(result, "was started with task 'copy', not 'reverse'")
 
 
 def test_a_failed_run_prints_the_reason(shell: Shell, tmp_path: Path) -> None:
-    where = ("--run-folder", tmp_path / "run", *WORDS)
-    result = shell("train", "--task", "copy", *where, "--learning-rate", "1e38", "--steps", 9)
+    options = ("--run-folder", tmp_path / "run", *QUICK_OPTIONS)
+    result = shell("train", "--task", "copy", *options, "--learning-rate", "1e38", "--steps", 9)
     assert result.status == 1
     assert "error: the loss was nan" in result.err
     assert RunFolder(tmp_path / "run").state()["status"] == "failed"
@@ -79,6 +90,8 @@ def test_a_missing_tracker_is_reported_before_training(
 ) -> None:
     monkeypatch.setitem(sys.modules, "wandb", None)
     folder = tmp_path / "reverse"
-    result = shell("train", "--task", "reverse", "--run-folder", folder, *WORDS, "--log", "wandb")
+    result = shell(
+        "train", "--task", "reverse", "--run-folder", folder, *QUICK_OPTIONS, "--log", "wandb"
+    )
     check_refused(result, '--log wandb needs the package wandb: pip install "heads-up[wandb]"')
     assert not folder.exists()

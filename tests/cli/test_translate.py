@@ -20,18 +20,18 @@ ROOT = Path(__file__).resolve().parents[2]
 TEXT = "The baker sells bread."
 
 
-def test_prints_the_translators_translation(shell: Shell, checkpoint: Path) -> None:
+def test_the_translation_is_printed(shell: Shell, checkpoint: Path) -> None:
     result = shell("translate", TEXT, "--checkpoint", checkpoint, "--max-len", 9)
     expected = Translator.load(checkpoint, "cpu").translate(TEXT, max_len=9)
     assert (result.status, result.out, result.err) == (0, expected.text + "\n", "")
 
 
 def test_options_are_passed_to_the_search(shell: Shell, checkpoint: Path) -> None:
-    words = ("translate", TEXT, "--checkpoint", checkpoint, "--max-len", 6, "--json")
-    beam = json.loads(shell(*words, "--beam", 3, "--length-penalty", 1.0).out)
+    arguments = ("translate", TEXT, "--checkpoint", checkpoint, "--max-len", 6, "--json")
+    beam = json.loads(shell(*arguments, "--beam", 3, "--length-penalty", 1.0).out)
     assert beam["method"] == "beam"
     assert beam["score"] == pytest.approx(beam["log_probability"] / ((5 + len(beam["ids"])) / 6))
-    outputs = [shell(*words, "--method", "sample", "--seed", seed).out for seed in (1, 1, 2)]
+    outputs = [shell(*arguments, "--method", "sample", "--seed", seed).out for seed in (1, 1, 2)]
     assert outputs[0] == outputs[1] != outputs[2]
 
 
@@ -65,9 +65,9 @@ def test_every_input_line_gives_one_output_line(shell: Shell, checkpoint: Path) 
 
 @pytest.mark.parametrize("suffix", ["npz", "json"])
 def test_a_trace_is_written(shell: Shell, checkpoint: Path, tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"kept.{suffix}"
-    words = ("--checkpoint", checkpoint, "--max-len", 5, "--trace", path)
-    assert shell("translate", TEXT, *words).status == 0
+    path = tmp_path / f"trace.{suffix}"
+    options = ("--checkpoint", checkpoint, "--max-len", 5, "--trace", path)
+    assert shell("translate", TEXT, *options).status == 0
     trace = Trace.load_npz(path) if suffix == "npz" else Trace.from_json(path.read_text("utf-8"))
     model = Translator.load(checkpoint, "cpu").model
     assert set(trace.names) == set(model.hook_names)
@@ -77,7 +77,7 @@ def test_a_trace_is_written(shell: Shell, checkpoint: Path, tmp_path: Path, suff
 
 
 @pytest.mark.parametrize(
-    ("words", "stdin", "message"),
+    ("arguments", "stdin", "message"),
     [
         (["   "], b"", "no text to translate"),
         (["word " * 600], b"", "at most 512"),
@@ -92,17 +92,19 @@ def test_a_trace_is_written(shell: Shell, checkpoint: Path, tmp_path: Path, suff
     ],
 )
 def test_errors_are_one_sentence(
-    shell: Shell, checkpoint: Path, words: list[str], stdin: bytes, message: str
+    shell: Shell, checkpoint: Path, arguments: list[str], stdin: bytes, message: str
 ) -> None:
-    arguments = words if "--checkpoint" in words else [*words, "--checkpoint", str(checkpoint)]
-    check_refused(shell("translate", *arguments, stdin=stdin), message)
+    with_checkpoint = (
+        arguments if "--checkpoint" in arguments else [*arguments, "--checkpoint", str(checkpoint)]
+    )
+    check_refused(shell("translate", *with_checkpoint, stdin=stdin), message)
 
 
 def test_an_unwritable_trace_leaves_no_file(shell: Shell, checkpoint: Path, tmp_path: Path) -> None:
-    blocked = tmp_path / "file"
-    blocked.write_text("in the way")
-    words = ("--checkpoint", checkpoint, "--max-len", 3, "--trace", blocked / "x.npz")
-    result = shell("translate", TEXT, *words)
+    file = tmp_path / "file"
+    file.write_text("in the way")
+    options = ("--checkpoint", checkpoint, "--max-len", 3, "--trace", file / "x.npz")
+    result = shell("translate", TEXT, *options)
     assert result.status == 1
     assert "Traceback" not in result.err
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
@@ -120,11 +122,11 @@ ESCAPE_SEQUENCES = "\x1b]0;mine\x07 \x9b2J"
 
 
 def test_error_messages_contain_no_control_characters(shell: Shell, tmp_path: Path) -> None:
-    for words in (
+    for arguments in (
         ["translate", TEXT, "--checkpoint", tmp_path / ESCAPE_SEQUENCES],
         ["translate", "a", ESCAPE_SEQUENCES],
     ):
-        result = shell(*words)
+        result = shell(*arguments)
         assert result.status != 0
         assert not any(character in result.err for character in "\x1b\x07\x9b")
         assert "\\u001b]0;mine\\u0007 \\u009b2J" in result.err
@@ -138,11 +140,11 @@ def test_results_are_escaped_only_on_a_terminal(
     print_result(json.dumps({"text": ESCAPE_SEQUENCES}, ensure_ascii=False))
     print_result(f"role,{ESCAPE_SEQUENCES}\n\tnext", end="")
     out, _ = capsys.readouterr()
-    first, rest = out.split("\n", 1)
-    assert json.loads(first) == {"text": ESCAPE_SEQUENCES}  # JSON stays JSON
-    assert ("\x9b" in first) == (not terminal)
+    json_line, csv_text = out.split("\n", 1)
+    assert json.loads(json_line) == {"text": ESCAPE_SEQUENCES}  # JSON stays JSON
+    assert ("\x9b" in json_line) == (not terminal)
     expected = "\\u001b]0;mine\\u0007 \\u009b2J" if terminal else ESCAPE_SEQUENCES
-    assert rest == f"role,{expected}\n\tnext"
+    assert csv_text == f"role,{expected}\n\tnext"
 
 
 def test_translating_imports_only_what_it_needs(checkpoint: Path, warm_path: str) -> None:
@@ -161,9 +163,9 @@ def test_translating_imports_only_what_it_needs(checkpoint: Path, warm_path: str
         check=True,
     )
     loaded = set(process.stdout.splitlines()[-1].split())
-    slow = {"torch._dynamo", "sympy", "scipy.stats", "plotly", "streamlit", "sacrebleu"}
+    slow_packages = {"torch._dynamo", "sympy", "scipy.stats", "plotly", "streamlit", "sacrebleu"}
     assert "transformer.inference.translator" in loaded
-    assert slow & loaded == set()
+    assert slow_packages & loaded == set()
     assert not [name for name in loaded if name.startswith("transformer.analysis")]
 
 
@@ -171,7 +173,7 @@ def test_a_missing_trace_folder_is_reported_before_translating(
     shell: Shell, checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Translator, "load", Mock(side_effect=AssertionError))
-    path = tmp_path / "nope/x.npz"
+    path = tmp_path / "missing/x.npz"
     result = shell("translate", TEXT, "--checkpoint", checkpoint, "--trace", path)
     check_refused(result, f"{path} cannot be written: there is no folder {path.parent}")
     assert [*tmp_path.iterdir()] == []

@@ -12,22 +12,22 @@ from transformer.jobs import services
 
 
 @pytest.fixture
-def machines(tmp_path: Path) -> Iterator[DaskCluster]:
+def cluster(tmp_path: Path) -> Iterator[DaskCluster]:
     """A running scheduler without workers."""
     yield from running_scheduler(tmp_path)
 
 
 @pytest.fixture(scope="module")
-def shared_machines(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskCluster]:
+def shared_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskCluster]:
     """A scheduler and one worker, for tests that do not change them."""
-    for machines in running_scheduler(tmp_path_factory.mktemp("machines")):
-        machines.start_worker()
-        yield machines
+    for cluster in running_scheduler(tmp_path_factory.mktemp("cluster")):
+        cluster.start_worker()
+        yield cluster
 
 
 def running_scheduler(folder: Path) -> Iterator[DaskCluster]:
-    machines = DaskCluster(folder)
-    machines.start_scheduler()
-    yield machines
+    cluster = DaskCluster(folder)
+    cluster.start_scheduler()
+    yield cluster
     services.close_all()
-    machines.close()
+    cluster.close()

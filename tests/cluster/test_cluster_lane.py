@@ -1,4 +1,4 @@
-"""Measurements on a cluster: the same numbers and errors as on this machine."""
+"""Measurements on a cluster give the same results and errors as on this machine."""
 
 from __future__ import annotations
 
@@ -28,76 +28,76 @@ from transformer.jobs.processes import LaneProcess
 
 
 @pytest.fixture
-def computing(shared_machines: DaskCluster, tmp_path: Path) -> Iterator[ComputationService]:
-    with _computing(shared_machines, tmp_path) as service:
+def service(shared_cluster: DaskCluster, tmp_path: Path) -> Iterator[ComputationService]:
+    with service_on_cluster(shared_cluster, tmp_path) as service:
         yield service
 
 
 @contextmanager
-def _computing(machines: DaskCluster, folder: Path) -> Iterator[ComputationService]:
-    limits = Limits(executor="dask", scheduler=machines.address, nice=0)
+def service_on_cluster(cluster: DaskCluster, folder: Path) -> Iterator[ComputationService]:
+    limits = Limits(executor="dask", scheduler=cluster.address, nice=0)
     with ComputationService(folder / "runs", limits, executor=for_lanes) as service:
-        machines.wait(lambda: _workers(service) == 1)
+        cluster.wait(lambda: _workers(service) == 1)
         yield service
 
 
 @pytest.mark.slow
 def test_reports_and_datasets_equal_local_ones(
-    shared_machines: DaskCluster, computing: ComputationService, checkpoints: Path, tmp_path: Path
+    shared_cluster: DaskCluster, service: ComputationService, checkpoints: Path, tmp_path: Path
 ) -> None:
     folder = checkpoints / "tiny"
     computation = report_computation(folder, checkpoint_hash(folder), "heads", CORPUS)
     dataset = dataset_computation(folder, checkpoint_hash(folder), CORPUS)
-    key = computing.submit(computation, visitor="ann")
-    wait_for_status(computing, key, "done")
-    with ComputationService(tmp_path / "here") as local_service:
+    key = service.submit(computation, visitor="ann")
+    wait_for_status(service, key, "done")
+    with ComputationService(tmp_path / "local") as local_service:
         wait_for_status(local_service, local_service.submit(computation, visitor="ann"), "done")
-        assert computing.result(key) == local_service.result(computation.key)
-    wait_for_status(computing, computing.submit(dataset, visitor="ann"), "done")
-    with zipfile.ZipFile(computing.file(dataset)) as packed:
-        assert packed.testzip() is None
-        assert "translations.parquet" in packed.namelist()
-    scratch = shared_machines.folder / "scratch"
-    leftovers = [
+        assert service.result(key) == local_service.result(computation.key)
+    wait_for_status(service, service.submit(dataset, visitor="ann"), "done")
+    with zipfile.ZipFile(service.file(dataset)) as archive:
+        assert archive.testzip() is None
+        assert "translations.parquet" in archive.namelist()
+    scratch = shared_cluster.folder / "scratch"
+    copied_checkpoints = [
         *scratch.glob("*/*/heads-up/checkpoints/*"),
         *scratch.glob("*/heads-up/checkpoints/*"),
     ]
-    assert [path.name for path in leftovers] == [checkpoint_hash(folder)]  # sent once
+    assert [path.name for path in copied_checkpoints] == [checkpoint_hash(folder)]  # sent once
 
 
 def test_progress_is_received_and_cancelling_is_sent(
-    computing: ComputationService, tmp_path: Path
+    service: ComputationService, tmp_path: Path
 ) -> None:
-    key = computing.submit(fake_computation(tmp_path, "long"), visitor="ann")
-    wait_until_half_done(computing, key)
-    began = time.monotonic()
-    computing.cancel(key, "ann")
-    wait_for_status(computing, key, "absent")
-    failing_key = computing.submit(fake_computation(tmp_path, "fails"), visitor="ann")
-    assert wait_for_status(computing, failing_key, "failed").reason == "no such ruler"
-    assert time.monotonic() < began + TIMEOUT_SECONDS / 2  # it did not wait for the 600 seconds
+    key = service.submit(fake_computation(tmp_path, "long"), visitor="ann")
+    wait_until_half_done(service, key)
+    start = time.monotonic()
+    service.cancel(key, "ann")
+    wait_for_status(service, key, "absent")
+    failing_key = service.submit(fake_computation(tmp_path, "fails"), visitor="ann")
+    assert wait_for_status(service, failing_key, "failed").reason == "no such measure"
+    assert time.monotonic() < start + TIMEOUT_SECONDS / 2  # it did not wait for the 600 seconds
 
 
-def test_losing_the_last_machine_is_the_reason(machines: DaskCluster, tmp_path: Path) -> None:
-    killed_worker = machines.start_worker()
-    with _computing(machines, tmp_path) as computing:
-        key = computing.submit(fake_computation(tmp_path, "long"), visitor="ann")
-        wait_until_half_done(computing, key)
+def test_losing_the_last_worker_is_reported(cluster: DaskCluster, tmp_path: Path) -> None:
+    killed_worker = cluster.start_worker()
+    with service_on_cluster(cluster, tmp_path) as service:
+        key = service.submit(fake_computation(tmp_path, "long"), visitor="ann")
+        wait_until_half_done(service, key)
         killed_worker.kill()
-        reason = wait_for_status(computing, key, "failed").reason
+        reason = wait_for_status(service, key, "failed").reason
         assert "--resources" in reason  # no worker is left
         assert reason.endswith("try again")
-        machines.start_worker()
-        machines.wait(lambda: _workers(computing) == 1)
+        cluster.start_worker()
+        cluster.wait(lambda: _workers(service) == 1)
         wait_for_status(
-            computing, computing.submit(fake_computation(tmp_path, "quick"), visitor="ann"), "done"
+            service, service.submit(fake_computation(tmp_path, "quick"), visitor="ann"), "done"
         )
 
 
-def test_measurements_of_this_machine_stay_local() -> None:
+def test_timings_and_training_steps_stay_on_this_machine() -> None:
     limits = Limits(executor="dask", scheduler="tcp://127.0.0.1:1")
-    kinds = {name: type(for_lanes(lane, limits)) for name, lane in LANES.items()}
-    assert kinds == {
+    executor_types = {name: type(for_lanes(lane, limits)) for name, lane in LANES.items()}
+    assert executor_types == {
         "corpus": ClusterLane,
         "dataset": ClusterLane,
         "timing": LaneProcess,
@@ -105,9 +105,9 @@ def test_measurements_of_this_machine_stay_local() -> None:
     }
 
 
-def _workers(computing: ComputationService) -> int:
+def _workers(service: ComputationService) -> int:
     """Return the number of workers that the scheduler knows."""
-    lane = computing._lanes["corpus"]._executor
+    lane = service._lanes["corpus"]._executor
     assert isinstance(lane, ClusterLane)
     connection: Connection = lane._connection
     return len(connection.submit(connection.workers()).result(TIMEOUT_SECONDS))

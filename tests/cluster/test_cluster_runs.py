@@ -1,4 +1,4 @@
-"""Runs trained on a cluster: files are sent as messages, and nothing is lost."""
+"""Runs trained on a cluster: all files are copied back, even if workers or the scheduler end."""
 
 from __future__ import annotations
 
@@ -26,33 +26,33 @@ from transformer.training.recipe import make_run_config
 SMALL = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "precision": "fp32"}
 
 
-def cluster_jobs(machines: DaskCluster, trainer: str = FAKE_TRAINER, keys: str = "") -> Jobs:
-    limits = Limits(executor="dask", scheduler=machines.address, cluster_keys=keys, nice=0)
-    return Jobs(machines.folder / "runs", limits, executor=for_runs(trainer))
+def cluster_jobs(cluster: DaskCluster, trainer: str = FAKE_TRAINER, keys: str = "") -> Jobs:
+    limits = Limits(executor="dask", scheduler=cluster.address, cluster_keys=keys, nice=0)
+    return Jobs(cluster.folder / "runs", limits, executor=for_runs(trainer))
 
 
 @pytest.mark.slow
 def test_eight_runs_survive_a_killed_worker_and_scheduler(
-    machines: DaskCluster,
+    cluster: DaskCluster,
 ) -> None:
-    killed_worker = machines.start_worker()
-    machines.start_worker()
-    with cluster_jobs(machines) as jobs:
+    killed_worker = cluster.start_worker()
+    cluster.start_worker()
+    with cluster_jobs(cluster) as jobs:
         start_workers(jobs, 2)
         names = [jobs.submit(run_config(20, 0.05), f"visitor {n}") for n in range(8)]
-        first = names[:2]
-        for name in first:  # each run has saved, and the app has received its save
-            machines.wait(lambda name=name: jobs.folder(name).saved_step() >= 5)
+        first_names = names[:2]
+        for name in first_names:  # each run has saved, and the app has received its save
+            cluster.wait(lambda name=name: jobs.folder(name).saved_step() >= 5)
         killed_worker.kill()
-        for name in first:
+        for name in first_names:
             wait_until(jobs, name, "finished")
-        assert sum(jobs.folder(name).job().get("losses", 0) for name in first) == 1
+        assert sum(jobs.folder(name).job().get("losses", 0) for name in first_names) == 1
 
-        machines.processes[0].kill()
-        machines.wait(lambda: "does not answer" in jobs.startup_error())
+        cluster.processes[0].kill()
+        cluster.wait(lambda: "does not answer" in jobs.startup_error())
         assert {info.status for info in jobs.runs()} == {"finished", "queued"}
-        machines.start_scheduler()
-        machines.start_worker(capacity=2)
+        cluster.start_scheduler()
+        cluster.start_worker(capacity=2)
         for name in names:
             wait_until(jobs, name, "finished")
             folder = jobs.folder(name)
@@ -63,8 +63,8 @@ def test_eight_runs_survive_a_killed_worker_and_scheduler(
 
 
 @pytest.mark.slow
-def test_a_run_is_paused_resumed_stopped_and_deleted(shared_machines: DaskCluster) -> None:
-    with cluster_jobs(shared_machines) as jobs:
+def test_a_run_is_paused_resumed_stopped_and_deleted(shared_cluster: DaskCluster) -> None:
+    with cluster_jobs(shared_cluster) as jobs:
         start_workers(jobs)
         name = jobs.submit(run_config(400, 0.02), "ann")
         wait_until(jobs, name, lambda info: info.step >= 10)
@@ -78,31 +78,31 @@ def test_a_run_is_paused_resumed_stopped_and_deleted(shared_machines: DaskCluste
         other_run = jobs.submit(run_config(400, 0.02), "ann")
         wait_until(jobs, other_run, "running")
         jobs.delete(other_run, "ann")
-        shared_machines.wait(lambda: not (shared_machines.folder / "runs" / other_run).exists())
-        visits = shared_machines.folder / "scratch"
-        shared_machines.wait(lambda: not [*visits.glob("*/*/heads-up/runs/*/config.json")])
+        shared_cluster.wait(lambda: not (shared_cluster.folder / "runs" / other_run).exists())
+        worker_folders = shared_cluster.folder / "scratch"
+        shared_cluster.wait(lambda: not [*worker_folders.glob("*/*/heads-up/runs/*/config.json")])
 
 
-def test_runs_are_saved_when_the_app_ends(shared_machines: DaskCluster) -> None:
-    with cluster_jobs(shared_machines) as jobs:
+def test_runs_are_saved_when_the_app_ends(shared_cluster: DaskCluster) -> None:
+    with cluster_jobs(shared_cluster) as jobs:
         start_workers(jobs)
         name = jobs.submit(run_config(400, 0.02), "ann")
         wait_until(jobs, name, lambda info: info.step >= 7)
-    with cluster_jobs(shared_machines) as jobs:
+    with cluster_jobs(shared_cluster) as jobs:
         info = jobs.run(name)
         assert info.status == "queued"
         assert jobs.folder(name).saved_step() >= 7
 
 
 @pytest.mark.slow
-def test_a_trained_run_has_all_files_that_pages_show(shared_machines: DaskCluster) -> None:
-    with cluster_jobs(shared_machines, TRAINER) as jobs:
+def test_a_trained_run_has_all_files_that_pages_show(shared_cluster: DaskCluster) -> None:
+    with cluster_jobs(shared_cluster, TRAINER) as jobs:
         start_workers(jobs)
         config = make_run_config(
             "copy", settings={**SMALL, "steps": 60}, options={"n_train": 400, "n_valid": 20}
         )
         name = jobs.submit(config, "ann")
-        bad = jobs.submit(
+        invalid_run = jobs.submit(
             make_run_config(settings={**SMALL, "steps": 3, "vocab_size": 300}),
             "bob",
             {"pairs.tsv": b"no tab here\n"},
@@ -115,72 +115,72 @@ def test_a_trained_run_has_all_files_that_pages_show(shared_machines: DaskCluste
         model, _ = load_checkpoint(folder.checkpoint_path)
         assert model.config.d_model == 16
         assert jobs.archive(name)
-        assert "line 1" in wait_until(jobs, bad, "failed").reason
+        assert "line 1" in wait_until(jobs, invalid_run, "failed").reason
 
 
 @pytest.mark.slow
 def test_without_a_scheduler_or_worker_runs_wait_with_a_reason(tmp_path: Path) -> None:
-    machines = DaskCluster(tmp_path)
-    with cluster_jobs(machines) as jobs:
+    cluster = DaskCluster(tmp_path)
+    with cluster_jobs(cluster) as jobs:
         name = jobs.submit(run_config(), "ann")
-        machines.wait(lambda: "does not answer" in jobs.startup_error())
+        cluster.wait(lambda: "does not answer" in jobs.startup_error())
         assert jobs.run(name).status == "queued"
-        machines.start_scheduler()
+        cluster.start_scheduler()
         try:
-            machines.wait(lambda: "--resources" in jobs.startup_error())
-            machines.start_worker()
+            cluster.wait(lambda: "--resources" in jobs.startup_error())
+            cluster.start_worker()
             wait_until(jobs, name, "finished")
             assert jobs.startup_error() == ""
         finally:
-            machines.close()
+            cluster.close()
 
 
-def test_a_run_is_returned_if_its_slot_is_lost_before_it_starts(
+def test_a_run_is_queued_again_if_its_release_is_cancelled(
     tmp_path: Path,
 ) -> None:
     """Regression: if the app ended together with a run, the run's lock was not released."""
     queue, limits = Queue(tmp_path), Limits()
     queue.add([run_config()], Requester("ann"), {}, limits)
-    claim = claims.claim_next_run(queue, "a visit")
+    claim = claims.claim_next_run(queue, "a worker")
     assert claim
-    connection, gate = Connection("tcp://127.0.0.1:1"), threading.Event()
+    connection, free_thread = Connection("tcp://127.0.0.1:1"), threading.Event()
     runs = ClusterRuns(queue, limits, connection, FAKE_TRAINER)
 
-    async def give_back_while_every_thread_is_busy() -> None:
-        threads = ThreadPoolExecutor(1)
-        asyncio.get_running_loop().set_default_executor(threads)
-        threads.submit(gate.wait)
-        giving = asyncio.create_task(runs._release(claim, None, interrupted=True))
+    async def cancel_release_while_every_thread_is_busy() -> None:
+        pool = ThreadPoolExecutor(1)
+        asyncio.get_running_loop().set_default_executor(pool)
+        pool.submit(free_thread.wait)
+        release = asyncio.create_task(runs._release(claim, None, interrupted=True))
         await asyncio.sleep(0.05)
-        giving.cancel()
+        release.cancel()
         await asyncio.sleep(0.05)
-        gate.set()
-        await asyncio.wait([giving])
-        threads.shutdown()
+        free_thread.set()
+        await asyncio.wait([release])
+        pool.shutdown()
 
-    connection.submit(give_back_while_every_thread_is_busy()).result(60)
+    connection.submit(cancel_release_while_every_thread_is_busy()).result(60)
     connection.close()
     assert claim.lock.closed
     assert [info.status for info in queue.infos()] == ["queued"]
 
 
-def test_tls_runs_work_and_strangers_are_rejected(
+def test_a_tls_cluster_accepts_its_own_keys_only(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name in ("ours", "theirs"):
+    for name in ("keys", "other keys"):
         assert main([str(tmp_path / name)]) == 0
-    assert stat.S_IMODE((tmp_path / "ours" / "key.pem").stat().st_mode) == 0o600
-    assert main([str(tmp_path / "ours")]) == 1  # keys in use are not replaced
+    assert stat.S_IMODE((tmp_path / "keys" / "key.pem").stat().st_mode) == 0o600
+    assert main([str(tmp_path / "keys")]) == 1  # keys in use are not replaced
     assert "already exists" in capsys.readouterr().err
-    machines = DaskCluster(tmp_path, "tls", tmp_path / "ours")
+    cluster = DaskCluster(tmp_path, "tls", tmp_path / "keys")
     try:
-        machines.start_scheduler()
-        machines.start_worker()
-        with cluster_jobs(machines, keys=str(tmp_path / "ours")) as jobs:
+        cluster.start_scheduler()
+        cluster.start_worker()
+        with cluster_jobs(cluster, keys=str(tmp_path / "keys")) as jobs:
             wait_until(jobs, jobs.submit(run_config(), "ann"), "finished")
-        with cluster_jobs(machines, keys=str(tmp_path / "theirs")) as jobs:
+        with cluster_jobs(cluster, keys=str(tmp_path / "other keys")) as jobs:
             jobs.start()
-            machines.wait(lambda: "does not answer" in jobs.startup_error())
+            cluster.wait(lambda: "does not answer" in jobs.startup_error())
     finally:
         services.close_all()
-        machines.close()
+        cluster.close()

@@ -1,4 +1,4 @@
-"""Files sent between machines: names, sizes, chunks; and copies that follow their original."""
+"""Files copied between machines: valid names, sizes, chunks, and repeated copies of a folder."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ def test_listings_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_invalid_listings_of_a_worker_write_nothing(tmp_path: Path) -> None:
-    mirror, wire = _mirror(tmp_path)
+    mirror, connection = _mirror(tmp_path)
     for name in ("../x", "/etc/cron.d/x", ".ssh/authorized_keys", "a/b/c"):
         with pytest.raises(folders.CopyError):
             asyncio.run(mirror.update({"good": (0, 0, 0), name: (1, 1, 1)}))
-    assert wire.bytes == 0
-    assert [*(tmp_path / "home").iterdir()] == []
+    assert connection.n_bytes == 0
+    assert [*(tmp_path / "local").iterdir()] == []
 
 
 def test_chunks_are_appended_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,32 +84,32 @@ def test_chunks_are_appended_in_order(tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "a").write_bytes(b"0123456789")
     for offset in (0, 4, 8):
         folders.write_piece(
-            tmp_path / "there" / "a", offset, folders.read_piece(tmp_path / "a", offset)
+            tmp_path / "remote" / "a", offset, folders.read_piece(tmp_path / "a", offset)
         )
-    assert (tmp_path / "there" / "a").read_bytes() == b"0123456789"
+    assert (tmp_path / "remote" / "a").read_bytes() == b"0123456789"
     for offset, content in ((4, b"x"), (10, b"12345")):
         with pytest.raises(folders.CopyError, match="out of place"):
-            folders.write_piece(tmp_path / "there" / "a", offset, content)
+            folders.write_piece(tmp_path / "remote" / "a", offset, content)
 
 
 def test_appended_and_replaced_files_are_distinguished(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     path.write_text("1\n")
-    before = folders.stamp(path)
+    original = folders.stamp(path)
     with path.open("a") as file:
         file.write("2\n")
-    assert folders.is_unchanged_or_grown("metrics.jsonl", folders.stamp(path), before)
-    assert not folders.is_unchanged_or_grown("state.bin", folders.stamp(path), before)
+    assert folders.is_unchanged_or_grown("metrics.jsonl", folders.stamp(path), original)
+    assert not folders.is_unchanged_or_grown("state.bin", folders.stamp(path), original)
     (tmp_path / "new").write_text("1\n2\n3\n")
     (tmp_path / "new").rename(path)
-    assert not folders.is_unchanged_or_grown("metrics.jsonl", folders.stamp(path), before)
+    assert not folders.is_unchanged_or_grown("metrics.jsonl", folders.stamp(path), original)
 
 
-class Wire:
+class FakeConnection:
     """A fake connection: `host.read_file_piece` reads from a local folder."""
 
     def __init__(self, remote: Path, before_read: Callable[[str], object]) -> None:
-        self.folder, self.before_read, self.bytes = remote, before_read, 0
+        self.folder, self.before_read, self.n_bytes = remote, before_read, 0
 
     async def call(self, worker: str, function: Any, *arguments: Any) -> bytes | None:
         assert function is host.read_file_piece
@@ -121,23 +121,25 @@ class Wire:
         ):
             return None
         content = folders.read_piece(path, offset)
-        self.bytes += len(content)
+        self.n_bytes += len(content)
         return content
 
 
-def _mirror(tmp_path: Path, before_read: Callable[[str], object] = print) -> tuple[Mirror, Wire]:
-    (tmp_path / "there").mkdir()
-    (tmp_path / "home").mkdir()
-    wire = Wire(tmp_path / "there", before_read)
-    return Mirror(wire, "worker", "visit", tmp_path / "home"), wire  # type: ignore[arg-type]
+def _mirror(
+    tmp_path: Path, before_read: Callable[[str], object] = print
+) -> tuple[Mirror, FakeConnection]:
+    (tmp_path / "remote").mkdir()
+    (tmp_path / "local").mkdir()
+    connection = FakeConnection(tmp_path / "remote", before_read)
+    return Mirror(connection, "worker", "token", tmp_path / "local"), connection  # type: ignore[arg-type]
 
 
 def test_repeated_copies_equal_the_original(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(folders, "PIECE_BYTES", 7)
-    mirror, wire = _mirror(tmp_path)
-    remote, home = tmp_path / "there", tmp_path / "home"
+    mirror, connection = _mirror(tmp_path)
+    remote, local = tmp_path / "remote", tmp_path / "local"
     (remote / "weights").mkdir()
     for step in range(1, 6):
         with (remote / "metrics.jsonl").open("a") as file:
@@ -146,25 +148,25 @@ def test_repeated_copies_equal_the_original(
         (remote / "new").rename(remote / "resume.safetensors")
         (remote / "weights" / f"{step}").write_bytes(secrets.token_bytes(10))
         (remote / "weights" / f"{step - 2}").unlink(missing_ok=True)
-        wire.bytes = 0
+        connection.n_bytes = 0
         asyncio.run(mirror.update(folders.listing(remote)))
-        assert wire.bytes == 12 + 20 + 10  # only the new line
+        assert connection.n_bytes == 12 + 20 + 10  # only the new line
         for name in folders.listing(remote):
-            assert (home / name).read_bytes() == (remote / name).read_bytes()
-        assert folders.listing(home).keys() == folders.listing(remote).keys()
+            assert (local / name).read_bytes() == (remote / name).read_bytes()
+        assert folders.listing(local).keys() == folders.listing(remote).keys()
 
 
 def test_a_save_is_never_copied_before_its_metrics(tmp_path: Path) -> None:
-    remote, home = tmp_path / "there", tmp_path / "home"
+    remote, local = tmp_path / "remote", tmp_path / "local"
 
-    def replaced(name: str) -> None:
-        """The file is replaced just before it is read."""
+    def replace_weights(name: str) -> None:
+        """Replace the weights just before they are read."""
         if name == "weights":
             (remote / "new").write_text("later")
             (remote / "new").rename(remote / "weights")
 
-    mirror, _ = _mirror(tmp_path, replaced)
+    mirror, _ = _mirror(tmp_path, replace_weights)
     for name in ("resume.safetensors", "metrics.jsonl", "weights"):
         (remote / name).write_text("first")
     asyncio.run(mirror.update(folders.listing(remote)))
-    assert [*folders.listing(home)] == ["metrics.jsonl"]  # the rest follows at the next poll
+    assert [*folders.listing(local)] == ["metrics.jsonl"]  # the rest follows at the next poll

@@ -1,7 +1,7 @@
 """A fake Hugging Face hub on this machine: repositories in memory, over real HTTP.
 
-It answers what the client asks when it downloads a snapshot and when it commits files, so that the
-tests run the real client and need no network.
+It answers the requests with which the client downloads a snapshot and commits files, so that tests
+can use the real client without a network.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Files = dict[str, bytes]
 COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
-def commit_of(files: Files) -> str:
+def commit_id(files: Files) -> str:
     """Return the commit id: the SHA-1 of all files."""
     digest = hashlib.sha1()
     for name in sorted(files):
@@ -52,7 +52,7 @@ class HubHandler(BaseHTTPRequestHandler):
             if files is not None:
                 content = files[match[3]]
                 etag = f'"{hashlib.sha1(content).hexdigest()}"'
-                commit = commit_of(files)
+                commit = commit_id(files)
                 self._send(content, {"ETag": etag, "X-Repo-Commit": commit})
         else:
             self._error(404, "EntryNotFound")
@@ -77,11 +77,11 @@ class HubHandler(BaseHTTPRequestHandler):
             for line in map(json.loads, body.splitlines()):
                 if line["key"] == "file":
                     files[line["value"]["path"]] = base64.b64decode(line["value"]["content"])
-            commit = commit_of(files)
+            commit = commit_id(files)
             url = f"{self.url}/{match[1]}/commit/{commit}"
             self._json({"success": True, "commitOid": commit, "commitUrl": url})
         else:
-            self._json({})  # such as a card to validate
+            self._json({})  # for example a request to validate a model card
 
     def _api(self, name: str, kind: str, revision: str) -> None:
         files = self._files(name, revision.replace("%2F", "/"))
@@ -89,7 +89,7 @@ class HubHandler(BaseHTTPRequestHandler):
             return
         if kind == "revision":
             siblings = [{"rfilename": file} for file in files]
-            self._json({"id": name, "sha": commit_of(files), "siblings": siblings, "tags": []})
+            self._json({"id": name, "sha": commit_id(files), "siblings": siblings, "tags": []})
         else:
             self._json(
                 [
@@ -112,7 +112,7 @@ class HubHandler(BaseHTTPRequestHandler):
         else:
             revisions = self.repositories[name]
             for revision_name, files in revisions.items():
-                if revision in (revision_name, commit_of(files)):
+                if revision in (revision_name, commit_id(files)):
                     return files
             self._error(404, "RevisionNotFound")
         return None

@@ -14,28 +14,28 @@ from torch.nn import functional
 from transformers import MarianConfig, MarianMTModel, MarianTokenizer
 
 ENGLISH = [
-    f"{who} {does} {noun} {when}."
-    for who in ("The baker", "My aunt", "A pilot", "She")
-    for does in ("paints", "sells", "hides", "finds")
+    f"{subject} {verb} {noun} {adverb}."
+    for subject in ("The baker", "My aunt", "A pilot", "She")
+    for verb in ("paints", "sells", "hides", "finds")
     for noun in ("a boat", "the lamp", "bread", "books")
-    for when in ("today", "at night", "again", "first")
+    for adverb in ("today", "at night", "again", "first")
 ]
 FRENCH = [
-    f"{who} {does} {noun} {when}."
-    for who in ("Le boulanger", "Ma tante", "Un pilote", "Elle")
-    for does in ("peint", "vend", "cache", "trouve")
+    f"{subject} {verb} {noun} {adverb}."
+    for subject in ("Le boulanger", "Ma tante", "Un pilote", "Elle")
+    for verb in ("peint", "vend", "cache", "trouve")
     for noun in ("un bateau", "la lampe", "du pain", "des livres")
-    for when in ("aujourd'hui", "la nuit", "encore", "d'abord")
+    for adverb in ("aujourd'hui", "la nuit", "encore", "d'abord")
 ]
 LANGUAGES = (">>fra<<", ">>deu<<")
 
 
 def sentence_pieces(sentences: list[str], size: int = 120) -> bytes:
     """Return a SentencePiece model like Marian's: without padding, `</s>` before `<unk>`."""
-    written = io.BytesIO()
+    model_file = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(sentences),
-        model_writer=written,
+        model_writer=model_file,
         vocab_size=size,
         hard_vocab_limit=False,
         eos_id=0,
@@ -45,22 +45,22 @@ def sentence_pieces(sentences: list[str], size: int = 120) -> bytes:
         minloglevel=2,
         num_threads=1,
     )
-    return written.getvalue()
+    return model_file.getvalue()
 
 
-def vocab_json(*models: bytes) -> dict[str, int]:
+def vocab_json(*sentencepiece_models: bytes) -> dict[str, int]:
     """Return vocab.json: `</s>`, `<unk>`, the languages, the pieces of both models, `<pad>`
     last."""
     pieces = ["</s>", "<unk>", *LANGUAGES]
-    for data in models:
+    for data in sentencepiece_models:
         model = sentencepiece.SentencePieceProcessor(model_proto=data)
         pieces += [model.id_to_piece(id) for id in range(len(model))]
     return {piece: id for id, piece in enumerate(dict.fromkeys([*pieces, "<pad>"]))}
 
 
 def model(vocab_size: int, seed: int = 0, **changes: Any) -> MarianMTModel:
-    """A model with random weights, biases, gains and shifts. It generates one token
-    repeatedly; see `half_trained`."""
+    """Return a model with random weights, biases and LayerNorm parameters. It generates one token
+    repeatedly; see `partly_trained`."""
     shape: dict[str, Any] = {
         "d_model": 24,
         "encoder_layers": 2,
@@ -94,8 +94,8 @@ def model(vocab_size: int, seed: int = 0, **changes: Any) -> MarianMTModel:
     return marian
 
 
-def half_trained(marian: MarianMTModel, steps: int = 120) -> MarianMTModel:
-    """The model after it has begun to copy its source: outputs differ, and most of them end."""
+def partly_trained(marian: MarianMTModel, steps: int = 120) -> MarianMTModel:
+    """Train the model until it partly copies its source, so that outputs differ and most end."""
     config = marian.config
     start = torch.full((32, 1), config.decoder_start_token_id)
     with torch.random.fork_rng(devices=[]):
@@ -127,7 +127,7 @@ def save(folder: Path, *, trained: bool = False, **changes: Any) -> MarianMTMode
     pieces = vocab_json(*files)
     marian = model(len(pieces), **changes)
     if trained:
-        half_trained(marian)
+        partly_trained(marian)
     marian.save_pretrained(folder)
     for name, data in zip(("source.spm", "target.spm"), files, strict=True):
         (folder / name).write_bytes(data)

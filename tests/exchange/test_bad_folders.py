@@ -1,4 +1,4 @@
-"""Folders that cannot be imported are refused in one sentence that says why."""
+"""Folders that cannot be imported are refused with a reason of one sentence."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def folder(valid_folder: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(valid_folder, tmp_path / "en-fr"))
 
 
-def as_pickle(folder: Path) -> None:
+def convert_to_pickle(folder: Path) -> None:
     torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
     (folder / "model.safetensors").unlink()
 
@@ -39,10 +39,16 @@ def with_tensor(name: str, tensor: torch.Tensor) -> Corruption:
 INVALID_FOLDERS: dict[str, tuple[Corruption, str]] = {
     "no config": (without("config.json"), "has no config.json; it contains "),
     "no weights": (without("model.safetensors"), "has no model.safetensors; it contains "),
-    "no list of pieces": (without("vocab.json"), "has no vocab.json"),
+    "no vocab.json": (without("vocab.json"), "has no vocab.json"),
     "no source model": (without("source.spm"), "has no source.spm"),
-    "another kind": (edited("config.json", model_type="vits"), "is 'vits'; only 'marian' can"),
-    "no kind": (edited("config.json", model_type=[1]), "model type is [1]; only 'marian' can"),
+    "another model type": (
+        edited("config.json", model_type="vits"),
+        "is 'vits'; only 'marian' can",
+    ),
+    "a model type that is a list": (
+        edited("config.json", model_type=[1]),
+        "model type is [1]; only 'marian' can",
+    ),
     "a similar model type": (
         edited("config.json", model_type="m2m_100"),
         "'m2m_100', which has LayerNorm before each sublayer (pre-norm)",
@@ -59,15 +65,21 @@ INVALID_FOLDERS: dict[str, tuple[Corruption, str]] = {
         edited("config.json", decoder_layers=1),
         "encoder_layers is 2 and its decoder_layers 1",
     ),
-    "two tables": (
+    "two embedding tables": (
         edited("config.json", share_encoder_decoder_embeddings=False),
         "share_encoder_decoder_embeddings is False; it must be True",
     ),
-    "untied": (edited("config.json", tie_word_embeddings=False), "tie_word_embeddings is False"),
+    "untied embeddings": (
+        edited("config.json", tie_word_embeddings=False),
+        "tie_word_embeddings is False",
+    ),
     "two vocabularies": (edited("config.json", decoder_vocab_size=77), "the source and 77 for"),
-    "an activation": (edited("config.json", activation_function="tanh"), "activation is 'tanh'"),
-    "a width": (edited("config.json", d_model=32), "table of embeddings is (61, 24)"),
-    "an inner width": (
+    "an unsupported activation": (
+        edited("config.json", activation_function="tanh"),
+        "activation is 'tanh'",
+    ),
+    "another d_model": (edited("config.json", d_model=32), "table of embeddings is (61, 24)"),
+    "another d_ff": (
         edited("config.json", encoder_ffn_dim=41, decoder_ffn_dim=41),
         "config.json asks for (41, 24)",
     ),
@@ -75,17 +87,17 @@ INVALID_FOLDERS: dict[str, tuple[Corruption, str]] = {
         edited("config.json", encoder_layers=3, decoder_layers=3),
         "do not include model.encoder.layers.2",
     ),
-    "a width that is text": (edited("config.json", d_model="wide"), "cannot be converted"),
+    "a d_model that is text": (edited("config.json", d_model="wide"), "cannot be converted"),
     "a start id out of range": (
         edited("generation_config.json", decoder_start_token_id=600),
         "starts with piece 600",
     ),
-    "a list too long": (edited("vocab.json", more=61), "vocab.json has 62 pieces, its config"),
-    "ids twice": (edited("vocab.json", more=5), "ids of its vocab.json are not 0 to 61"),
-    "another padding": (edited("config.json", pad_token_id=7), "has <pad> as 60"),
+    "too many pieces": (edited("vocab.json", more=61), "vocab.json has 62 pieces, its config"),
+    "a duplicate id": (edited("vocab.json", more=5), "ids of its vocab.json are not 0 to 61"),
+    "another padding id": (edited("config.json", pad_token_id=7), "has <pad> as 60"),
     "weights cut off": (truncated("model.safetensors", 5000), "(5000 bytes) is cut off"),
-    "a list cut off": (truncated("vocab.json", 99), "is truncated or not JSON"),
-    "a model cut off": (
+    "vocab.json cut off": (truncated("vocab.json", 99), "is truncated or not JSON"),
+    "a target model cut off": (
         truncated("target.spm", 0),
         "target model's 0 bytes are not a SentencePiece model",
     ),
@@ -97,11 +109,11 @@ INVALID_FOLDERS: dict[str, tuple[Corruption, str]] = {
         edited_weights(lambda weights: weights.pop("model.decoder.layers.1.fc1.bias")),
         "do not include model.decoder.layers.1.fc1.bias",
     ),
-    "another output": (
+    "another output matrix": (
         with_tensor("lm_head.weight", torch.ones(61, 24)),
         "and its lm_head.weight are not the same table",
     ),
-    "other positions": (
+    "other position embeddings": (
         with_tensor("model.encoder.embed_positions.weight", torch.ones(64, 24)),
         "differs from the sinusoids",
     ),
@@ -109,11 +121,11 @@ INVALID_FOLDERS: dict[str, tuple[Corruption, str]] = {
         with_tensor("final_logits_bias", torch.ones(1, 61, dtype=torch.int64)),
         "final_logits_bias is of type I64",
     ),
-    "no number": (
+    "NaN": (
         with_tensor("final_logits_bias", torch.full((1, 61), torch.nan)),
         "61 of the 62 numbers of output_bias are not finite",
     ),
-    "a pickle": (as_pickle, "a pickle, which is not read: write model.safetensors"),
+    "a pickle": (convert_to_pickle, "a pickle, which is not read: write model.safetensors"),
 }
 
 
@@ -136,11 +148,13 @@ def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
 
 def test_a_pickle_is_read_on_request(folder: Path, tmp_path: Path) -> None:
     import_folder(folder, tmp_path / "safe")
-    as_pickle(folder)
+    convert_to_pickle(folder)
     import_folder(folder, tmp_path / "pickled", pickled=True)
-    first, second = (load_checkpoint(tmp_path / name)[0] for name in ("safe", "pickled"))
-    for name, weight in first.state_dict().items():
-        assert torch.equal(weight, second.state_dict()[name])
+    from_safetensors, from_pickle = (
+        load_checkpoint(tmp_path / name)[0] for name in ("safe", "pickled")
+    )
+    for name, weight in from_safetensors.state_dict().items():
+        assert torch.equal(weight, from_pickle.state_dict()[name])
 
 
 def test_code_in_a_pickle_is_not_run(folder: Path, tmp_path: Path) -> None:
@@ -154,7 +168,7 @@ def test_code_in_a_pickle_is_not_run(folder: Path, tmp_path: Path) -> None:
 
 
 def test_stored_sinusoids_are_accepted(folder: Path, tmp_path: Path) -> None:
-    """Older folders contain them: all sines, then all cosines, computed here by the formula."""
+    """Older folders contain the table: all sines, then all cosines, here computed by formula."""
     position, pair = torch.arange(64.0).double()[:, None], torch.arange(12).double()
     angle = position / 10000 ** (2 * pair / 24)
     table = torch.cat([angle.sin(), angle.cos()], dim=1).float()

@@ -1,4 +1,4 @@
-"""Exported Marian folders give the same numbers and text in other engines."""
+"""Exported Marian folders give the same logits and texts in transformers and CTranslate2."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ from transformer.text import Vocabulary
 SENTENCES = ["The baker paints a boat today.", "She sells bread.", "Ünknown wörds 世界"]
 
 
-def perturbed(model: Transformer) -> Transformer:
-    """Return a similar model with other biases and gains, whose outputs end early."""
+def model_with_early_ends(model: Transformer) -> Transformer:
+    """Return a model of the same size with random biases and LayerNorm weights, whose outputs end
+    early."""
     copy = make_model(dtype=torch.float32, **{**model.config.to_dict(), "dropout": 0.0})
     with torch.no_grad():
         copy.embedding.weight.mul_(3)
@@ -33,56 +34,54 @@ def perturbed(model: Transformer) -> Transformer:
 @pytest.fixture
 def checkpoint(tiny_model: Transformer, vocabulary: Vocabulary, tmp_path: Path) -> Path:
     folder = tmp_path / "en-fr"
-    card = "---\nlanguage: [en, fr]\nlicense: mit\n---\n\n# Ours\n"
-    save_checkpoint(folder, perturbed(tiny_model), vocabulary, card)
+    card = "---\nlanguage: [en, fr]\nlicense: mit\n---\n\n# English to French\n"
+    save_checkpoint(folder, model_with_early_ends(tiny_model), vocabulary, card)
     return folder
 
 
 def test_exported_logits_and_texts_are_equal(checkpoint: Path, tmp_path: Path) -> None:
-    export_marian(checkpoint, tmp_path / "theirs")
-    marian_model = MarianMTModel.from_pretrained(tmp_path / "theirs").eval()
-    pieces = marian.tokenizer(tmp_path / "theirs")
+    export_marian(checkpoint, tmp_path / "marian")
+    marian_model = MarianMTModel.from_pretrained(tmp_path / "marian").eval()
+    tokenizer = marian.tokenizer(tmp_path / "marian")
     translator = Translator.load(checkpoint, "cpu", "fp32")
     exported_ids = torch.tensor(
         [
             translator.vocabulary.id(p)
-            for p in pieces.convert_ids_to_tokens([*range(len(pieces) - 1)])
+            for p in tokenizer.convert_ids_to_tokens([*range(len(tokenizer) - 1)])
         ]
     )
     for text in SENTENCES:
         translation = translator.translate(text, max_len=40)
-        their_src, their_ids = (
-            pieces(text).input_ids,
-            pieces.convert_tokens_to_ids([*translation.tokens]),
-        )
-        assert exported_ids[their_src].tolist() == list(translation.src_ids)
+        marian_src = tokenizer(text).input_ids
+        marian_ids = tokenizer.convert_tokens_to_ids([*translation.tokens])
+        assert exported_ids[marian_src].tolist() == list(translation.src_ids)
         src = torch.tensor([translation.src_ids])
         tgt = torch.tensor([[translator.model.config.bos_id, *translation.ids[:-1]]])
-        decoder_input = torch.tensor([[marian_model.config.pad_token_id, *their_ids[:-1]]])
+        decoder_input = torch.tensor([[marian_model.config.pad_token_id, *marian_ids[:-1]]])
         with torch.no_grad():
             logits = marian_model(
-                input_ids=torch.tensor([their_src]), decoder_input_ids=decoder_input
+                input_ids=torch.tensor([marian_src]), decoder_input_ids=decoder_input
             ).logits
             expected = translator.model(src, tgt)[..., exported_ids]
             torch.testing.assert_close(expected, logits[..., :-1], atol=1e-4, rtol=1e-5)
             output = marian_model.generate(
-                torch.tensor([their_src]), max_length=41, forced_eos_token_id=None
+                torch.tensor([marian_src]), max_length=41, forced_eos_token_id=None
             )
         ids = output[0, 1:].tolist()
-        assert ids == their_ids
-        assert pieces.decode(ids, skip_special_tokens=True) == translation.text.strip()
+        assert ids == marian_ids
+        assert tokenizer.decode(ids, skip_special_tokens=True) == translation.text.strip()
 
 
 @pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
 def test_ctranslate2_gives_the_same_texts(checkpoint: Path, tmp_path: Path) -> None:
-    """Converted by its own converter, which drops the last row and starts from a zero embedding."""
-    export_marian(checkpoint, tmp_path / "theirs")
-    TransformersConverter(str(tmp_path / "theirs")).convert(str(tmp_path / "converted"))
+    """CTranslate2's converter drops the last embedding and starts decoding from a zero vector."""
+    export_marian(checkpoint, tmp_path / "marian")
+    TransformersConverter(str(tmp_path / "marian")).convert(str(tmp_path / "converted"))
     engine = ctranslate2.Translator(str(tmp_path / "converted"), intra_threads=1)
-    pieces = marian.tokenizer(tmp_path / "theirs")
+    tokenizer = marian.tokenizer(tmp_path / "marian")
     translator = Translator.load(checkpoint, "cpu", "fp32")
     for text in SENTENCES:
-        source = pieces.convert_ids_to_tokens(pieces(text).input_ids)
+        source = tokenizer.convert_ids_to_tokens(tokenizer(text).input_ids)
         (result,) = engine.translate_batch([source], beam_size=1, max_decoding_length=40)
         expected = translator.translate(text, max_len=40)
         assert result.hypotheses[0] == [token for token in expected.tokens if token != "</s>"]
@@ -90,45 +89,46 @@ def test_ctranslate2_gives_the_same_texts(checkpoint: Path, tmp_path: Path) -> N
 
 def test_exporting_and_importing_give_the_same_model(checkpoint: Path, tmp_path: Path) -> None:
     """The round trip keeps weights (and adds zero biases), languages and licence."""
-    export_marian(checkpoint, tmp_path / "theirs")
-    import_folder(tmp_path / "theirs", tmp_path / "again")
-    before, vocabulary = load_checkpoint(checkpoint)
-    after, pieces = load_checkpoint(tmp_path / "again")
-    remaining = dict(after.state_dict())
-    listed = pieces.tokens(range(len(pieces)))
-    assert sorted(listed) == sorted(vocabulary.tokens(range(len(vocabulary))))
-    rows = [vocabulary.id(piece) for piece in listed]
-    for name, weight in before.state_dict().items():
-        expected, actual = weight, remaining.pop(name)
+    export_marian(checkpoint, tmp_path / "marian")
+    import_folder(tmp_path / "marian", tmp_path / "reimported")
+    original, vocabulary = load_checkpoint(checkpoint)
+    reimported, reimported_vocabulary = load_checkpoint(tmp_path / "reimported")
+    other_weights = dict(reimported.state_dict())
+    tokens = reimported_vocabulary.tokens(range(len(reimported_vocabulary)))
+    assert sorted(tokens) == sorted(vocabulary.tokens(range(len(vocabulary))))
+    original_ids = [vocabulary.id(piece) for piece in tokens]
+    for name, weight in original.state_dict().items():
+        expected, actual = weight, other_weights.pop(name)
         if name == "embedding.weight":
-            expected = weight[rows].clone()
-            expected[after.config.pad_id] = 0
-            bos = after.config.bos_id
+            expected = weight[original_ids].clone()
+            expected[reimported.config.pad_id] = 0
+            bos = reimported.config.bos_id
             torch.testing.assert_close(actual[bos], expected[bos], atol=1e-6, rtol=1e-5)
             actual[bos] = expected[bos]
         assert torch.equal(actual, expected), name
-    assert remaining.pop("output_bias")[after.config.bos_id] == -1000
-    assert remaining
-    bias = after.output_bias.clone()
-    bias[after.config.bos_id] = 0
-    assert not any(weight.any() for weight in [*remaining.values(), bias])
-    assert load_languages(tmp_path / "again") == ("en", "fr")
-    assert "license: mit" in (tmp_path / "again" / "README.md").read_text("utf-8")
+    assert other_weights.pop("output_bias")[reimported.config.bos_id] == -1000
+    assert other_weights
+    bias = reimported.output_bias.clone()
+    bias[reimported.config.bos_id] = 0
+    assert not any(weight.any() for weight in [*other_weights.values(), bias])
+    assert load_languages(tmp_path / "reimported") == ("en", "fr")
+    assert "license: mit" in (tmp_path / "reimported" / "README.md").read_text("utf-8")
 
 
 def test_an_imported_model_is_exported_unchanged(tmp_path: Path) -> None:
-    marian.save(tmp_path / "theirs")
-    import_folder(tmp_path / "theirs", tmp_path / "ours")
-    export_marian(tmp_path / "ours", tmp_path / "back")
-    import_folder(tmp_path / "back", tmp_path / "again")
-    before, after = (load_checkpoint(tmp_path / name) for name in ("ours", "again"))
-    assert before[1].sha256 == after[1].sha256
-    remaining = dict(before[0].state_dict())
-    rows, actual = remaining.pop("embedding.weight"), after[0].embedding.weight
-    rows[after[0].config.pad_id] = 0  # which neither output reads
-    torch.testing.assert_close(actual.detach(), rows, atol=1e-6, rtol=1e-5)
-    for name, weight in remaining.items():
-        assert torch.equal(weight, after[0].state_dict()[name]), name
+    marian.save(tmp_path / "marian")
+    import_folder(tmp_path / "marian", tmp_path / "imported")
+    export_marian(tmp_path / "imported", tmp_path / "exported")
+    import_folder(tmp_path / "exported", tmp_path / "reimported")
+    imported, vocabulary = load_checkpoint(tmp_path / "imported")
+    reimported, reimported_vocabulary = load_checkpoint(tmp_path / "reimported")
+    assert vocabulary.sha256 == reimported_vocabulary.sha256
+    other_weights = dict(imported.state_dict())
+    expected, actual = other_weights.pop("embedding.weight"), reimported.embedding.weight
+    expected[reimported.config.pad_id] = 0  # the embedding of <pad> is never used
+    torch.testing.assert_close(actual.detach(), expected, atol=1e-6, rtol=1e-5)
+    for name, weight in other_weights.items():
+        assert torch.equal(weight, reimported.state_dict()[name]), name
 
 
 @pytest.mark.parametrize(
@@ -139,28 +139,35 @@ def test_models_that_marian_cannot_represent_are_refused(
     vocabulary: Vocabulary, tmp_path: Path, change: dict[str, str], message: str
 ) -> None:
     model = make_model(dtype=torch.float32, vocab_size=len(vocabulary), **change)
-    save_checkpoint(tmp_path / "ours", model, vocabulary, "")
+    save_checkpoint(tmp_path / "model", model, vocabulary, "")
     with pytest.raises(CheckpointError, match=f"cannot be a Marian model: .*{message}"):
-        export_marian(tmp_path / "ours", tmp_path / "theirs")
+        export_marian(tmp_path / "model", tmp_path / "marian")
 
 
 def test_an_existing_folder_is_not_overwritten(checkpoint: Path, tmp_path: Path) -> None:
-    (tmp_path / "theirs").mkdir()
+    (tmp_path / "marian").mkdir()
     with pytest.raises(CheckpointError, match="already exists"):
-        export_marian(checkpoint, tmp_path / "theirs")
+        export_marian(checkpoint, tmp_path / "marian")
 
 
 def test_the_commands_import_and_export(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     marian.save(tmp_path / "opus-mt-en-fr")
-    marian_folder, our_folder, exported_folder = (
-        str(tmp_path / name) for name in ("opus-mt-en-fr", "ours", "back")
+    marian_folder, checkpoint_folder, exported_folder = (
+        str(tmp_path / name) for name in ("opus-mt-en-fr", "imported", "exported")
     )
-    assert main(["import", marian_folder, our_folder]) == 0
+    assert main(["import", marian_folder, checkpoint_folder]) == 0
     assert "2 layers of 24, 4 heads, a vocabulary of 62 tokens" in capsys.readouterr().out
-    assert load_languages(our_folder) == ("en", "fr")
-    assert main(["export", our_folder, exported_folder, "--to", "marian"]) == 0
+    assert load_languages(checkpoint_folder) == ("en", "fr")
+    assert main(["export", checkpoint_folder, exported_folder, "--to", "marian"]) == 0
     assert (Path(exported_folder) / "vocab.json").is_file()
-    command = ["translate", "The baker sells bread.", "--checkpoint", our_folder, "--max-len", "5"]
+    command = [
+        "translate",
+        "The baker sells bread.",
+        "--checkpoint",
+        checkpoint_folder,
+        "--max-len",
+        "5",
+    ]
     assert main(command) == 0
     plain = capsys.readouterr().out
     assert main([*command, "--into", "deu", "--json"]) == 0
@@ -168,5 +175,5 @@ def test_the_commands_import_and_export(tmp_path: Path, capsys: pytest.CaptureFi
     assert plain
     assert main([*command, "--into", "xyz"]) == 1
     assert "no token for the target language 'xyz'; it has fra, deu" in capsys.readouterr().err
-    assert main(["import", str(tmp_path), our_folder]) == 1
+    assert main(["import", str(tmp_path), checkpoint_folder]) == 1
     assert "has no config.json" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Models by their name on the hub: the real client with a fake hub on this machine."""
+"""Models are loaded from a hub by name, and uploaded: the real client with a fake hub."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from tests.exchange import marian
-from tests.exchange.hub_server import HubHandler, commit_of, hub_server
+from tests.exchange.hub_server import HubHandler, commit_id, hub_server
 from transformer import exchange
 from transformer.checkpoint import CheckpointError, save_checkpoint
 from transformer.exchange import import_folder
@@ -32,7 +32,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[HubHandler]]:
-    """A hub without repositories, and a client with an empty cache that knows no other hub."""
+    """Run a hub without repositories; the client has an empty cache and uses only this hub."""
     from huggingface_hub import close_session, constants
 
     with hub_server() as server:
@@ -49,32 +49,31 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[HubHan
 
 
 @pytest.fixture
-def our_folder(
+def checkpoint_folder(
     hub: type[HubHandler], tiny_model: Transformer, vocabulary: Vocabulary, tmp_path: Path
 ) -> Path:
-    """A checkpoint folder, which is "ana/en-fr" on the hub."""
-    save_checkpoint(tmp_path / "ours", tiny_model, vocabulary, CARD)
-    files = contents(tmp_path / "ours")
+    """Return a checkpoint folder whose files are also on the hub as "ana/en-fr"."""
+    save_checkpoint(tmp_path / "checkpoint", tiny_model, vocabulary, CARD)
+    files = contents(tmp_path / "checkpoint")
     hub.repositories["ana/en-fr"] = {"main": {**files, "train.py": b"raise SystemExit"}}
-    return tmp_path / "ours"
+    return tmp_path / "checkpoint"
 
 
-def test_our_checkpoint_is_downloaded_once(hub: type[HubHandler], our_folder: Path) -> None:
+def test_a_checkpoint_is_downloaded_once(hub: type[HubHandler], checkpoint_folder: Path) -> None:
     loaded = Translator.load("ana/en-fr", "cpu", "fp32")
-    local = Translator.load(our_folder, "cpu", "fp32")
+    local = Translator.load(checkpoint_folder, "cpu", "fp32")
     for name, weight in local.model.state_dict().items():
         assert torch.equal(weight, loaded.model.state_dict()[name]), name
     assert loaded.folder is not None
-    assert {path.name for path in loaded.folder.iterdir()} == set(
-        contents(our_folder)
-    )  # train.py is not downloaded
+    # train.py is not downloaded.
+    assert {path.name for path in loaded.folder.iterdir()} == set(contents(checkpoint_folder))
     assert sum("model.safetensors" in line for line in hub.log if line.startswith("GET")) == 1
     Translator.load("ana/en-fr", "cpu")
     assert sum("model.safetensors" in line for line in hub.log if line.startswith("GET")) == 1
 
 
 def test_the_cache_works_without_the_hub(
-    hub: type[HubHandler], our_folder: Path, monkeypatch: pytest.MonkeyPatch
+    hub: type[HubHandler], checkpoint_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Translator.load("ana/en-fr", "cpu")
     monkeypatch.setattr(hub_client.constants, "HF_HUB_OFFLINE", True)
@@ -89,12 +88,14 @@ def test_the_cache_works_without_the_hub(
 def test_a_marian_model_is_imported_while_it_is_loaded(
     hub: type[HubHandler], tmp_path: Path
 ) -> None:
-    marian.save(tmp_path / "theirs", trained=True)
-    (tmp_path / "theirs/README.md").write_text("---\nlicense: apache-2.0\n---\n\n# Theirs\n")
-    hub.repositories["lab/opus-mt-en-fr"] = {"main": contents(tmp_path / "theirs")}
-    import_folder(tmp_path / "theirs", tmp_path / "imported")
+    marian.save(tmp_path / "marian", trained=True)
+    (tmp_path / "marian/README.md").write_text(
+        "---\nlicense: apache-2.0\n---\n\n# A Marian model\n"
+    )
+    hub.repositories["lab/opus-mt-en-fr"] = {"main": contents(tmp_path / "marian")}
+    import_folder(tmp_path / "marian", tmp_path / "imported")
     imported = Translator.load(tmp_path / "imported", "cpu", "fp32")
-    for path in ("lab/opus-mt-en-fr", tmp_path / "theirs"):  # the cached hub folder
+    for path in ("lab/opus-mt-en-fr", tmp_path / "marian"):  # the cached hub folder
         loaded = Translator.load(path, "cpu", "fp32")
         assert loaded.translate(TEXT).tokens == imported.translate(TEXT).tokens
         for name, weight in imported.model.state_dict().items():
@@ -110,12 +111,12 @@ def test_a_marian_model_is_imported_while_it_is_loaded(
 
 @pytest.mark.parametrize("format", ["heads-up", "marian"])
 def test_an_uploaded_model_can_be_loaded(
-    hub: type[HubHandler], our_folder: Path, format: str
+    hub: type[HubHandler], checkpoint_folder: Path, format: str
 ) -> None:
-    translator = Translator.load(our_folder, "cpu", "fp32")
+    translator = Translator.load(checkpoint_folder, "cpu", "fp32")
     address = translator.push_to_hub("ana/mine", format=format)
     files = hub.repositories["ana/mine"]["main"]
-    assert address == f"{hub.url}/ana/mine/commit/{commit_of(files)}"
+    assert address == f"{hub.url}/ana/mine/commit/{commit_id(files)}"
     library = {"heads-up": "heads-up", "marian": "transformers"}[format]
     assert hub_client.ModelCard(files["README.md"].decode()).data.to_dict() == {
         "library_name": library,
@@ -128,8 +129,8 @@ def test_an_uploaded_model_can_be_loaded(
     assert reloaded.translate(TEXT, **options).text == translator.translate(TEXT, **options).text
 
 
-def test_another_revision_is_loaded_by_name(hub: type[HubHandler], our_folder: Path) -> None:
-    files = contents(our_folder)
+def test_another_revision_is_loaded_by_name(hub: type[HubHandler], checkpoint_folder: Path) -> None:
+    files = contents(checkpoint_folder)
     pickled = {**files, "pytorch_model.bin": b"\x80"}
     del pickled["model.safetensors"]
     hub.repositories["ana/old"] = {"main": pickled, "refs/pr/1": files}
@@ -143,13 +144,13 @@ def test_another_revision_is_loaded_by_name(hub: type[HubHandler], our_folder: P
         CheckpointError,
         match="is not on the hub; only models on the hub have a revision such as 'v9'",
     ):
-        Translator.load(our_folder, "cpu", revision="v9")
+        Translator.load(checkpoint_folder, "cpu", revision="v9")
 
 
-def test_loading_errors_are_one_sentence(hub: type[HubHandler], our_folder: Path) -> None:
+def test_loading_errors_are_one_sentence(hub: type[HubHandler], checkpoint_folder: Path) -> None:
     hub.gated.add("ana/gated")
     bert = {"config.json": json.dumps({"model_type": "bert"}).encode(), "model.safetensors": b"x"}
-    sharded = {**contents(our_folder), "model.safetensors.index.json": b"{}"}
+    sharded = {**contents(checkpoint_folder), "model.safetensors.index.json": b"{}"}
     del sharded["model.safetensors"]
     hub.repositories |= {
         "ana/empty": {"main": {"README.md": b"# Nothing"}},
@@ -175,9 +176,9 @@ def test_loading_errors_are_one_sentence(hub: type[HubHandler], our_folder: Path
 
 
 def test_hub_errors_are_one_sentence(
-    hub: type[HubHandler], our_folder: Path, monkeypatch: pytest.MonkeyPatch
+    hub: type[HubHandler], checkpoint_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    translator = Translator.load(our_folder, "cpu")
+    translator = Translator.load(checkpoint_folder, "cpu")
     with pytest.raises(CheckpointError, match="names on the hub are like owner/name"):
         translator.push_to_hub("mine")
     monkeypatch.setenv("HF_TOKEN", "may-read")
@@ -189,7 +190,7 @@ def test_hub_errors_are_one_sentence(
 
 
 def test_a_local_path_is_never_looked_up_on_the_hub(
-    hub: type[HubHandler], our_folder: Path
+    hub: type[HubHandler], checkpoint_folder: Path
 ) -> None:
     Path("models").mkdir()
     for path in ("models/en-xx", "./en-xx", "../en-xx", "en-xx", "/en-xx", "a/b/c", "~/x"):

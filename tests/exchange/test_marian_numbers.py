@@ -1,4 +1,4 @@
-"""An imported Marian model gives the same numbers as in `transformers`."""
+"""An imported Marian model gives the same logits, weights and outputs as `transformers`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def marian_model(folder: Path) -> MarianMTModel:
 
 
 @pytest.fixture(scope="module")
-def our_translator(
+def imported_translator(
     folder: Path, marian_model: MarianMTModel, tmp_path_factory: pytest.TempPathFactory
 ) -> Translator:
     out = tmp_path_factory.mktemp("imported") / "model"
@@ -41,7 +41,7 @@ def our_translator(
     return Translator.load(out, "cpu", "fp32")
 
 
-def rows(config: Any, *lengths: int, seed: int = 3) -> torch.Tensor:
+def random_ids(config: Any, *lengths: int, seed: int = 3) -> torch.Tensor:
     """Return rows of ordinary tokens with `</s>` at the end, shorter ones padded."""
     generator = torch.Generator().manual_seed(seed)
     ids = torch.full((len(lengths), max(lengths)), config.pad_id)
@@ -53,30 +53,30 @@ def rows(config: Any, *lengths: int, seed: int = 3) -> torch.Tensor:
 
 @torch.no_grad()
 def run_both(
-    marian_model: MarianMTModel, our_model: Transformer, src: torch.Tensor, tgt: torch.Tensor
+    marian_model: MarianMTModel, imported_model: Transformer, src: torch.Tensor, tgt: torch.Tensor
 ) -> Any:
-    """Return the output of transformers and our logits; `tgt` begins with the decoder's start
-    token."""
-    config = our_model.config
-    our_ids, decoder_ids = tgt.clone(), tgt.clone()
-    our_ids[:, 0], decoder_ids[:, 0] = config.bos_id, config.pad_id
+    """Return the output of transformers and the logits of the imported model; `tgt` begins with the
+    decoder's start token."""
+    config = imported_model.config
+    imported_ids, decoder_ids = tgt.clone(), tgt.clone()
+    imported_ids[:, 0], decoder_ids[:, 0] = config.bos_id, config.pad_id
     marian_output = marian_model(
         input_ids=src,
         attention_mask=(src != config.pad_id).long(),
         decoder_input_ids=decoder_ids,
         output_attentions=True,
     )
-    return marian_output, our_model(src, our_ids)
+    return marian_output, imported_model(src, imported_ids)
 
 
 @pytest.mark.parametrize("lengths", [(9, 4, 1), (60,)])
 def test_logits_equal_transformers(
-    marian_model: MarianMTModel, our_translator: Translator, lengths: tuple[int, ...]
+    marian_model: MarianMTModel, imported_translator: Translator, lengths: tuple[int, ...]
 ) -> None:
-    """With padding and an input of maximum length. The start token is never generated."""
-    config = our_translator.model.config
-    src, tgt = rows(config, *lengths), rows(config, *(50 for _ in lengths), seed=5)
-    marian_output, logits = run_both(marian_model, our_translator.model, src, tgt)
+    """Some inputs are padded, and one has almost the maximum length."""
+    config = imported_translator.model.config
+    src, tgt = random_ids(config, *lengths), random_ids(config, *(50 for _ in lengths), seed=5)
+    marian_output, logits = run_both(marian_model, imported_translator.model, src, tgt)
     torch.testing.assert_close(logits[..., :-1], marian_output.logits, atol=2e-5, rtol=1e-5)
     assert logits[..., -1].max() < -900
     probabilities = logits.softmax(-1)[..., :-1]
@@ -91,7 +91,7 @@ def test_every_model_variant_equals_transformers(
     tmp_path: Path, activation: str, scaled: bool
 ) -> None:
     marian_variant = marian.save(
-        tmp_path / "theirs",
+        tmp_path / "marian",
         seed=4,
         activation_function=activation,
         scale_embedding=scaled,
@@ -99,22 +99,22 @@ def test_every_model_variant_equals_transformers(
         encoder_attention_heads=5,
         decoder_attention_heads=5,
     )
-    import_folder(tmp_path / "theirs", tmp_path / "ours")
-    model = Translator.load(tmp_path / "ours", "cpu").model
+    import_folder(tmp_path / "marian", tmp_path / "imported")
+    model = Translator.load(tmp_path / "imported", "cpu").model
     config = model.config
     assert (config.activation, config.scale_embedding) == (activation, scaled)
-    src, tgt = rows(config, 9, 4), rows(config, 7, 7, seed=5)
+    src, tgt = random_ids(config, 9, 4), random_ids(config, 7, 7, seed=5)
     marian_output, logits = run_both(marian_variant, model, src, tgt)
     torch.testing.assert_close(logits[..., :-1], marian_output.logits, atol=2e-5, rtol=1e-5)
 
 
 def test_attention_weights_equal_transformers(
-    marian_model: MarianMTModel, our_translator: Translator
+    marian_model: MarianMTModel, imported_translator: Translator
 ) -> None:
     source = "The baker paints a boat today."
-    trace = our_translator.trace(source, target="Ma tante vend du pain encore.")
+    trace = imported_translator.trace(source, target="Ma tante vend du pain encore.")
     src, tgt = torch.tensor([trace.src_ids]), torch.tensor([trace.tgt_ids])
-    marian_output, _ = run_both(marian_model, our_translator.model, src, tgt)
+    marian_output, _ = run_both(marian_model, imported_translator.model, src, tgt)
     for kind in ("encoder", "decoder", "cross"):
         for layer, weights in enumerate(marian_output[f"{kind}_attentions"]):
             torch.testing.assert_close(
@@ -122,9 +122,7 @@ def test_attention_weights_equal_transformers(
             )
 
 
-def generated_ids_of(
-    marian_model: MarianMTModel, src: torch.Tensor, **options: Any
-) -> list[list[int]]:
+def generate_ids(marian_model: MarianMTModel, src: torch.Tensor, **options: Any) -> list[list[int]]:
     """Return the output of `generate` up to `</s>`, without the start token."""
     config: Any = marian_model.config
     mask = (src != config.pad_token_id).long()
@@ -138,14 +136,14 @@ def generated_ids_of(
 
 
 def test_greedy_outputs_equal_transformers(
-    marian_model: MarianMTModel, our_translator: Translator
+    marian_model: MarianMTModel, imported_translator: Translator
 ) -> None:
-    config = our_translator.model.config
-    src = rows(config, 12, 5, 9, 3, 40, 7)
+    config = imported_translator.model.config
+    src = random_ids(config, 12, 5, 9, 3, 40, 7)
     sources = [[id for id in row if id != config.pad_id] for row in src.tolist()]
-    decoder = SequenceDecoder(our_translator.model, "fp32")
+    decoder = SequenceDecoder(imported_translator.model, "fp32")
     decoded = decoder.run(sources, Decoding(max_len=30))
-    expected = generated_ids_of(marian_model, src, num_beams=1, do_sample=False, max_length=31)
+    expected = generate_ids(marian_model, src, num_beams=1, do_sample=False, max_length=31)
     assert [output.decoded.ids for output in decoded] == expected
     assert any(output.decoded.finished for output in decoded)
     assert len({tuple(ids) for ids in expected}) > 3
@@ -153,27 +151,27 @@ def test_greedy_outputs_equal_transformers(
 
 @pytest.mark.parametrize("beams", [2, 4])
 def test_beam_search_without_length_penalty_equals_transformers(
-    marian_model: MarianMTModel, our_translator: Translator, beams: int
+    marian_model: MarianMTModel, imported_translator: Translator, beams: int
 ) -> None:
-    """`transformers` divides by |Y|^p, we by ((5 + |Y|)/6)^α: with both at 0 the sums are compared
-    unchanged, and the searches agree."""
-    config = our_translator.model.config
-    src = rows(config, 12, 5, 9, 3, 40, 7)
+    """`transformers` divides scores by |Y|^p, this package by ((5 + |Y|)/6)^α. With p = α = 0 the
+    scores are sums of log-probabilities, so the searches agree."""
+    config = imported_translator.model.config
+    src = random_ids(config, 12, 5, 9, 3, 40, 7)
     sources = [[id for id in row if id != config.pad_id] for row in src.tolist()]
     options = Decoding(beam_size=beams, length_penalty=0.0, max_len=30)
-    decoder = SequenceDecoder(our_translator.model, "fp32")
+    decoder = SequenceDecoder(imported_translator.model, "fp32")
     outputs = [result.decoded.ids for result in decoder.run(sources, options)]
-    expected = generated_ids_of(
+    expected = generate_ids(
         marian_model, src, num_beams=beams, length_penalty=0.0, early_stopping=True, max_length=31
     )
     assert outputs == expected
 
 
 @torch.inference_mode()
-def test_cached_decoding_gives_the_same_outputs(our_translator: Translator) -> None:
-    """Both use biases, activation and output bias."""
-    model, config = our_translator.model, our_translator.model.config
-    src, tgt = rows(config, 9, 4, 18), rows(config, 25, 25, 25, seed=6)
+def test_cached_decoding_gives_the_same_outputs(imported_translator: Translator) -> None:
+    """Both cached decoders use the biases, the activation and the output bias of the model."""
+    model, config = imported_translator.model, imported_translator.model.config
+    src, tgt = random_ids(config, 9, 4, 18), random_ids(config, 25, 25, 25, seed=6)
     tgt[:, 0] = config.bos_id
     mask = padding_mask(src, config.pad_id)
     sessions = [CachedSession(model, model.encode(src, mask), mask)]

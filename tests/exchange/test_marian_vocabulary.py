@@ -1,4 +1,4 @@
-"""Encoding and decoding equal `MarianTokenizer`."""
+"""An imported vocabulary encodes and decodes like `MarianTokenizer`."""
 
 from __future__ import annotations
 
@@ -42,72 +42,76 @@ def marian_tokenizer(folder: Path) -> MarianTokenizer:
 
 
 @pytest.fixture(scope="module")
-def our_vocabulary(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Vocabulary:
+def imported_vocabulary(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Vocabulary:
     out = tmp_path_factory.mktemp("imported") / "model"
     import_folder(folder, out)
     return load_checkpoint(out)[1]
 
 
 def test_ids_equal_the_marian_tokenizer(
-    marian_tokenizer: MarianTokenizer, our_vocabulary: Vocabulary
+    marian_tokenizer: MarianTokenizer, imported_vocabulary: Vocabulary
 ) -> None:
     for text in TEXTS:
-        assert our_vocabulary.encode(text) == marian_tokenizer(text).input_ids, text
+        assert imported_vocabulary.encode(text) == marian_tokenizer(text).input_ids, text
         if not text.startswith(">>"):
             assert (
-                our_vocabulary.encode(text, target=True)
+                imported_vocabulary.encode(text, target=True)
                 == marian_tokenizer(text_target=text).input_ids
             ), text
-    assert our_vocabulary.encode_batch(TEXTS) == [our_vocabulary.encode(text) for text in TEXTS]
+    assert imported_vocabulary.encode_batch(TEXTS) == [
+        imported_vocabulary.encode(text) for text in TEXTS
+    ]
     english, french = marian.ENGLISH[0], marian.FRENCH[0]
-    assert our_vocabulary.encode(french) != our_vocabulary.encode(french, target=True)
-    assert our_vocabulary.unk_id not in our_vocabulary.encode(english)
+    assert imported_vocabulary.encode(french) != imported_vocabulary.encode(french, target=True)
+    assert imported_vocabulary.unk_id not in imported_vocabulary.encode(english)
 
 
 def test_decoded_text_equals_the_marian_tokenizer(
-    marian_tokenizer: MarianTokenizer, our_vocabulary: Vocabulary
+    marian_tokenizer: MarianTokenizer, imported_vocabulary: Vocabulary
 ) -> None:
     for text in marian.FRENCH[::5]:
-        ids = our_vocabulary.encode(text, target=True)
+        ids = imported_vocabulary.encode(text, target=True)
         assert (
-            our_vocabulary.decode(ids)
+            imported_vocabulary.decode(ids)
             == marian_tokenizer.decode(ids, skip_special_tokens=True)
             == text
         )
-    ids = our_vocabulary.encode("Ελλε", target=True)
-    assert our_vocabulary.unk_id in ids
-    assert "⁇" in our_vocabulary.decode(ids)
+    ids = imported_vocabulary.encode("Ελλε", target=True)
+    assert imported_vocabulary.unk_id in ids
+    assert "⁇" in imported_vocabulary.decode(ids)
 
 
-def test_a_language_code_is_one_token(our_vocabulary: Vocabulary) -> None:
-    assert our_vocabulary.pair is not None
-    assert our_vocabulary.pair.languages() == marian.LANGUAGES
-    first, *rest = our_vocabulary.encode(">>fra<< The baker")
-    assert our_vocabulary.token(first) == ">>fra<<"
-    assert rest == our_vocabulary.encode("The baker")
-    assert our_vocabulary.token(our_vocabulary.bos_id) == "<s>"
+def test_a_language_code_is_one_token(imported_vocabulary: Vocabulary) -> None:
+    assert imported_vocabulary.pair is not None
+    assert imported_vocabulary.pair.languages() == marian.LANGUAGES
+    first, *rest = imported_vocabulary.encode(">>fra<< The baker")
+    assert imported_vocabulary.token(first) == ">>fra<<"
+    assert rest == imported_vocabulary.encode("The baker")
+    assert imported_vocabulary.token(imported_vocabulary.bos_id) == "<s>"
 
 
-def test_an_existing_language_code_is_replaced(our_vocabulary: Vocabulary) -> None:
-    text = our_vocabulary.with_language("The baker", "fra")
-    assert our_vocabulary.split_language(text) == ("fra", "The baker")
-    assert our_vocabulary.split_language("The baker >>fra<<") == ("", "The baker >>fra<<")
-    assert our_vocabulary.with_language(text, "deu") == ">>deu<< The baker"
-    assert our_vocabulary.with_language(text, "") == "The baker"
+def test_an_existing_language_code_is_replaced(imported_vocabulary: Vocabulary) -> None:
+    text = imported_vocabulary.with_language("The baker", "fra")
+    assert imported_vocabulary.split_language(text) == ("fra", "The baker")
+    assert imported_vocabulary.split_language("The baker >>fra<<") == ("", "The baker >>fra<<")
+    assert imported_vocabulary.with_language(text, "deu") == ">>deu<< The baker"
+    assert imported_vocabulary.with_language(text, "") == "The baker"
 
 
-def test_the_vocabulary_survives_serialization(our_vocabulary: Vocabulary, tmp_path: Path) -> None:
-    our_vocabulary.save(tmp_path / "vocabulary.model")
+def test_the_vocabulary_survives_serialization(
+    imported_vocabulary: Vocabulary, tmp_path: Path
+) -> None:
+    imported_vocabulary.save(tmp_path / "vocabulary.model")
     reloaded = Vocabulary.load(tmp_path / "vocabulary.model")
-    assert reloaded.sha256 == our_vocabulary.sha256
-    assert reloaded.encode_batch(TEXTS) == our_vocabulary.encode_batch(TEXTS)
+    assert reloaded.sha256 == imported_vocabulary.sha256
+    assert reloaded.encode_batch(TEXTS) == imported_vocabulary.encode_batch(TEXTS)
 
 
-@pytest.mark.parametrize("cut", [1, 100, -1])
-def test_truncated_bytes_are_refused(our_vocabulary: Vocabulary, cut: int) -> None:
-    data = our_vocabulary.to_bytes()
+@pytest.mark.parametrize("end", [-1, -100, 40])
+def test_truncated_bytes_are_refused(imported_vocabulary: Vocabulary, end: int) -> None:
+    data = imported_vocabulary.to_bytes()
     with pytest.raises(ValueError, match=r"is truncated|no list"):
-        Vocabulary.from_bytes(data[: len(data) - cut if cut > 0 else 40])
+        Vocabulary.from_bytes(data[:end])
 
 
 def test_a_vocabulary_of_another_size_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""`save_pretrained`: folders that open again with the same numbers, cards that hubs read."""
+"""`save_pretrained`: saved models load with equal weights, and model cards are valid on the hub."""
 
 from __future__ import annotations
 
@@ -34,41 +34,50 @@ language: not metadata
 
 
 @pytest.fixture
-def loaded(tiny_model: Transformer, vocabulary: Vocabulary, tmp_path: Path) -> Translator:
+def translator(tiny_model: Transformer, vocabulary: Vocabulary, tmp_path: Path) -> Translator:
     save_checkpoint(tmp_path / "en-fr", tiny_model, vocabulary, CARD)
     return Translator.load(tmp_path / "en-fr", "cpu", "fp32")
 
 
-def test_our_folder_loads_with_equal_numbers(loaded: Translator, tmp_path: Path) -> None:
-    loaded.save_pretrained(tmp_path / "out")
+def test_a_saved_checkpoint_loads_with_equal_numbers(
+    translator: Translator, tmp_path: Path
+) -> None:
+    translator.save_pretrained(tmp_path / "out")
     reloaded = Translator.load(tmp_path / "out", "cpu", "fp32")
-    for name, weight in loaded.model.state_dict().items():
+    for name, weight in translator.model.state_dict().items():
         assert torch.equal(weight, reloaded.model.state_dict()[name]), name
-    assert reloaded.translate(TEXT, max_len=12).tokens == loaded.translate(TEXT, max_len=12).tokens
+    assert (
+        reloaded.translate(TEXT, max_len=12).tokens == translator.translate(TEXT, max_len=12).tokens
+    )
     assert load_languages(tmp_path / "out") == ("en", "fr")
-    loaded.save_pretrained(tmp_path / "out", license="mit")  # the same model may be replaced
+    translator.save_pretrained(tmp_path / "out", license="mit")  # the same model may be replaced
     assert licence_of((tmp_path / "out" / "README.md").read_text("utf-8")) == "mit"
 
 
-def test_the_marian_folder_loads_in_transformers(loaded: Translator, tmp_path: Path) -> None:
-    loaded.save_pretrained(tmp_path / "out", format="marian", languages=["en", "de"])
+def test_the_marian_folder_loads_in_transformers(translator: Translator, tmp_path: Path) -> None:
+    translator.save_pretrained(tmp_path / "out", format="marian", languages=["en", "de"])
     marian_model = MarianMTModel.from_pretrained(tmp_path / "out").eval()
-    pieces = marian.tokenizer(tmp_path / "out")
-    translation = loaded.translate(TEXT, max_len=12)
+    tokenizer = marian.tokenizer(tmp_path / "out")
+    translation = translator.translate(TEXT, max_len=12)
     decoder_input = [
         marian_model.config.pad_token_id,
-        *pieces.convert_tokens_to_ids([*translation.tokens])[:-1],
+        *tokenizer.convert_tokens_to_ids([*translation.tokens])[:-1],
     ]
     with torch.no_grad():
         logits = marian_model(
-            input_ids=torch.tensor([pieces(TEXT).input_ids]),
+            input_ids=torch.tensor([tokenizer(TEXT).input_ids]),
             decoder_input_ids=torch.tensor([decoder_input]),
         ).logits[0]
     exported_ids = [
-        loaded.vocabulary.id(p) for p in pieces.convert_ids_to_tokens([*range(len(pieces) - 1)])
+        translator.vocabulary.id(p)
+        for p in tokenizer.convert_ids_to_tokens([*range(len(tokenizer) - 1)])
     ]
-    our_logits, _ = loaded.run_with_cache(TEXT, translation.ids, names_filter="hook_logits")
-    torch.testing.assert_close(logits[:, :-1], our_logits[0][:, exported_ids], atol=1e-4, rtol=1e-5)
+    expected_logits, _ = translator.run_with_cache(
+        TEXT, translation.ids, names_filter="hook_logits"
+    )
+    torch.testing.assert_close(
+        logits[:, :-1], expected_logits[0][:, exported_ids], atol=1e-4, rtol=1e-5
+    )
     assert load_languages(tmp_path / "out") == ("en", "de")
 
 
@@ -76,10 +85,10 @@ def test_the_marian_folder_loads_in_transformers(loaded: Translator, tmp_path: P
     ("format", "library"), [("heads-up", "heads-up"), ("marian", "transformers")]
 )
 def test_the_model_card_is_valid_for_the_hub(
-    loaded: Translator, tmp_path: Path, format: str, library: str
+    translator: Translator, tmp_path: Path, format: str, library: str
 ) -> None:
-    """Parsed by the hub's own reader."""
-    loaded.save_pretrained(tmp_path / "out", format=format)
+    """The card is parsed by `huggingface_hub`."""
+    translator.save_pretrained(tmp_path / "out", format=format)
     card = ModelCard((tmp_path / "out" / "README.md").read_text("utf-8"))
     assert card.data.to_dict() == {
         "library_name": library,
@@ -108,7 +117,7 @@ def test_an_unsaved_model_gets_a_card_with_its_shape(
 
 
 def test_saving_errors_are_one_sentence_and_leave_no_folder(
-    loaded: Translator, tmp_path: Path
+    translator: Translator, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
     for options, message in (
@@ -119,11 +128,11 @@ def test_saving_errors_are_one_sentence_and_leave_no_folder(
         ({"format": "marian", "license": "x: y"}, "a licence is an identifier"),
     ):
         with pytest.raises(ValueError, match=re.escape(message)):
-            loaded.save_pretrained(out, **options)
+            translator.save_pretrained(out, **options)
         assert not out.exists()
     out.mkdir()
     with pytest.raises(CheckpointError, match="already exists"):
-        loaded.save_pretrained(out, format="marian")
+        translator.save_pretrained(out, format="marian")
 
 
 def test_a_card_without_metadata_keeps_its_text(tiny_model: Transformer) -> None:
@@ -132,7 +141,9 @@ def test_a_card_without_metadata_keeps_its_text(tiny_model: Transformer) -> None
         "---\nlibrary_name: x\npipeline_tag: translation\nlicense: unknown\n---\n\n"
         "# Title\n\n---\n\nA rule.\n"
     )
-    windows = model_card(CARD.replace("\n", "\r\n"), tiny_model.config, library="x", languages=None)
-    assert windows.count("---\n") == 2
-    assert licence_of(windows) == "cc-by-2.0"
+    card_with_crlf = model_card(
+        CARD.replace("\n", "\r\n"), tiny_model.config, library="x", languages=None
+    )
+    assert card_with_crlf.count("---\n") == 2
+    assert licence_of(card_with_crlf) == "cc-by-2.0"
     assert licence_of("# No front matter\nlicense: mit\n") is None

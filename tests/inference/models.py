@@ -24,7 +24,7 @@ from transformer.inference.translator import Translator
 from transformer.model.transformer import Transformer
 
 VOCABULARY = 20
-WORDS = 7  # of a `three_word_model`: <pad>, <s>, </s>, <unk> and three words
+THREE_WORD_VOCABULARY = 7  # size: <pad>, <s>, </s>, <unk> and three words
 SOURCES = [[5, 6, 7, 2], [8, 9, 10, 11, 12, 13, 2], [4, 2], [19, 5, 19, 5, 18, 2], [7, 7, 7, 2]]
 
 READ_ONLY_HOOKS = Hooks({"hook_logits": lambda logits, name: None})
@@ -51,9 +51,9 @@ def untrained(seed: int = 0, **changes: Any) -> Transformer:
 
 
 def three_word_model(seed: int) -> Transformer:
-    """Return a random model of three words, with distributions that are neither flat nor
-    certain."""
-    model = untrained(seed, vocab_size=WORDS)
+    """Return a random model with a vocabulary of three words, whose distributions are neither
+    uniform nor one-hot."""
+    model = untrained(seed, vocab_size=THREE_WORD_VOCABULARY)
     with torch.no_grad():
         model.embedding.weight.mul_(0.6)
     return model
@@ -84,22 +84,24 @@ def copier() -> Transformer:
 
 
 def log_probabilities(model: Transformer, source: list[int], ids: list[int]) -> torch.Tensor:
-    """Return log-probabilities of all tokens at the position of each of `ids`, by one pass."""
+    """Return the log-probabilities of all tokens at each position of `ids` from one pass."""
     with torch.no_grad():
         logits = model(torch.tensor([source]), torch.tensor([[1, *ids[:-1]]]))[0]
     return logits.double().log_softmax(dim=-1)
 
 
 def exhaustive_best(
-    model: Transformer, source: list[int], longest: int, alpha: float, prefix: Sequence[int] = ()
+    model: Transformer, source: list[int], max_len: int, alpha: float, prefix: Sequence[int] = ()
 ) -> tuple[float, list[int]]:
-    """The best sequence that begins with `prefix` and ends within `longest` ids, each scored by the
-    whole model, and its score."""
+    """Return the best score and its sequence of at most `max_len` ids that begins with `prefix`.
+
+    All sequences that end with `</s>` are scored, each by one full forward pass.
+    """
     best: tuple[float, list[int]] = (-math.inf, [])
-    for length in range(longest):
-        for words in itertools.product(range(4, WORDS), repeat=length):
+    for length in range(max_len):
+        for words in itertools.product(range(4, THREE_WORD_VOCABULARY), repeat=length):
             for ids in ([*prefix, *words, 2], [*prefix, *words]):
-                if ids[-1:] == [2] and ids.count(2) == 1 and len(ids) <= longest:
+                if ids[-1:] == [2] and ids.count(2) == 1 and len(ids) <= max_len:
                     total = float(log_probabilities(model, source, ids)[range(len(ids)), ids].sum())
                     best = max(best, (total / ((5 + len(ids)) / 6) ** alpha, ids))
     return best
@@ -129,15 +131,17 @@ def assert_same_trace(trace: Trace, expected: Trace, atol: float = 0.0) -> None:
         np.testing.assert_allclose(trace[name], expected[name], atol=atol, rtol=0, err_msg=name)
 
 
-def logits_of_steps(session: Session, tgt: torch.Tensor, size: int = VOCABULARY) -> torch.Tensor:
+def logits_of_steps(
+    session: Session, tgt: torch.Tensor, vocab_size: int = VOCABULARY
+) -> torch.Tensor:
     """Return the logits after every step of a session."""
-    logits = torch.empty(*tgt.shape, size)
+    logits = torch.empty(*tgt.shape, vocab_size)
     for t in range(tgt.shape[1]):
         logits[:, t] = session.step(tgt[:, t])
     return logits
 
 
-def greedy_by_hand(model: Transformer, source: list[int], limit: int) -> list[int]:
+def greedy_with_a_plain_loop(model: Transformer, source: list[int], limit: int) -> list[int]:
     """Decode greedily with a plain loop over the whole model, in double precision."""
     config, output = model.config, []
     src = torch.tensor([source])
@@ -162,7 +166,7 @@ def with_draft(model: Transformer, weights: Any = None) -> SequenceDecoder:
 
 
 class _CopierVocabulary:
-    """A fake vocabulary of `copier`; every text is this source."""
+    """A fake vocabulary of `copier` that encodes every text as `source`."""
 
     eos_id = 2
 
@@ -184,6 +188,6 @@ class _CopierVocabulary:
 
 
 def copy_translator(source: list[int]) -> Translator:
-    """Return a translator with `copier` that reads every text as `source`."""
+    """Return a translator with `copier` that encodes every text as `source`."""
     words: Any = _CopierVocabulary(source)
     return Translator(copier(), words)

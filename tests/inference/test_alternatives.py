@@ -30,50 +30,51 @@ def test_an_alternative_equals_the_translation_with_its_prefix(
 ) -> None:
     translation = translator.translate(text, method="greedy", max_len=12)
     alternatives = word_alternatives(translator, translation, min_probability=1e-4, max_per_word=4)
-    numbers = words(translation.tokens)
-    assert len(alternatives) == numbers[-1] + 1
+    word_numbers = words(translation.tokens)
+    assert len(alternatives) == word_numbers[-1] + 1
     flat_alternatives = [
         alternative for alternatives_of_word in alternatives for alternative in alternatives_of_word
     ]
     assert flat_alternatives
     for alternative in flat_alternatives:
-        begin = (*translation.ids[: alternative.step], alternative.ids[0])
+        prefix = (*translation.ids[: alternative.step], alternative.ids[0])
         expected = translator.translate(
-            text, method="greedy", prefix=begin, max_len=12 + MAX_ALTERNATIVE_PIECES
+            text, method="greedy", prefix=prefix, max_len=12 + MAX_ALTERNATIVE_PIECES
         )
         alternative_slice = slice(alternative.step, alternative.step + len(alternative.ids))
         assert expected.ids[alternative_slice] == alternative.ids
         expected_words = words(expected.tokens)
-        ends = alternative.step + len(alternative.ids)
-        if len(alternative.ids) <= MAX_ALTERNATIVE_PIECES and ends < len(expected_words):
-            assert (
-                expected_words[ends] == expected_words[ends - 1] + 1
-            )  # the next token begins another word
+        end = alternative.step + len(alternative.ids)
+        if len(alternative.ids) <= MAX_ALTERNATIVE_PIECES and end < len(expected_words):
+            # The next token begins another word.
+            assert expected_words[end] == expected_words[end - 1] + 1
         same_word = [
             i
             for i in range(alternative.step)
             if expected_words[i] == expected_words[alternative.step]
         ]
-        text_of_word = "".join(expected.tokens[i] for i in same_word) + "".join(
+        expected_text = "".join(expected.tokens[i] for i in same_word) + "".join(
             expected.tokens[alternative_slice]
         )
-        assert alternative.text == join_bytes(text_of_word.removeprefix("▁"))
-        before = [i for i in same_word if numbers[i] == alternative.word]
-        scored = translator.translate(text, target=expected.ids).steps
+        assert alternative.text == join_bytes(expected_text.removeprefix("▁"))
+        start_of_word = [i for i in same_word if word_numbers[i] == alternative.word]
+        forced_steps = translator.translate(text, target=expected.ids).steps
         probability = math.prod(
-            scored[i].probability for i in [*before, *range(alternative.step, ends)]
+            forced_steps[i].probability for i in [*start_of_word, *range(alternative.step, end)]
         )
         assert alternative.probability == pytest.approx(probability, rel=1e-3)
-        assert alternative.first == pytest.approx(scored[alternative.step].probability, rel=1e-3)
+        assert alternative.first == pytest.approx(
+            forced_steps[alternative.step].probability, rel=1e-3
+        )
 
 
 def test_alternatives_are_sorted_and_differ_from_the_word(translator: Translator) -> None:
     translation = translator.translate(TEXTS[0], method="greedy", max_len=12)
     alternatives = word_alternatives(translator, translation, min_probability=1e-4, max_per_word=2)
-    written = [""] * len(alternatives)
+    word_texts = [""] * len(alternatives)
     for token, number in zip(translation.tokens, words(translation.tokens), strict=True):
-        written[number] += token
-    for alternatives_of_word, word_text in zip(alternatives, written, strict=True):
+        word_texts[number] += token
+    for alternatives_of_word, word_text in zip(alternatives, word_texts, strict=True):
         first_probabilities = [alternative.first for alternative in alternatives_of_word]
         assert len(alternatives_of_word) <= 2
         assert first_probabilities == sorted(first_probabilities, reverse=True)

@@ -52,8 +52,8 @@ def test_a_batch_equals_single_sentences() -> None:
         assert output.decoded.ids == alone.decoded.ids
         assert output.search is not None
         assert alone.search is not None
-        shape = [(node.parent, node.id, node.status) for node in output.search.nodes]
-        assert shape == [(node.parent, node.id, node.status) for node in alone.search.nodes]
+        nodes = [(node.parent, node.id, node.status) for node in output.search.nodes]
+        assert nodes == [(node.parent, node.id, node.status) for node in alone.search.nodes]
 
 
 def search_trees() -> list[tuple[BeamTree, list[int]]]:
@@ -101,11 +101,9 @@ def test_steps_belong_to_the_best_hypothesis() -> None:
     outputs = SequenceDecoder(model).run(models.SOURCES, Decoding(beam_size=4))
     for source, output in zip(models.SOURCES, outputs, strict=True):
         decoded = output.decoded
-        logs, ids = (
-            models.log_probabilities(model, source, decoded.ids),
-            torch.tensor(decoded.candidate_ids),
-        )
-        probabilities = logs.gather(1, ids).exp()
+        log_probabilities = models.log_probabilities(model, source, decoded.ids)
+        ids = torch.tensor(decoded.candidate_ids)
+        probabilities = log_probabilities.gather(1, ids).exp()
         np.testing.assert_allclose(
             decoded.candidate_probabilities, probabilities, atol=1e-4, rtol=0
         )

@@ -1,4 +1,4 @@
-"""Explorers of a trace, from Python."""
+"""Methods of a trace that open an attention explorer."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ def test_each_method_opens_its_view(trace: Trace) -> None:
         assert isinstance(explorer, ExplorerView)
         assert explorer.state["view"] == view
         assert [side.traced for side in explorer.sides] == [trace]
-    assert trace.heatmap().state["exact"] == 1  # True becomes 1
-    assert trace.heatmap(layer=1, head=3, units="words").state["exact"] == 0  # regression
+    assert trace.heatmap().state["exact"] == 1
+    # `units="words"` is the earlier form of `exact=False`.
+    assert trace.heatmap(layer=1, head=3, units="words").state["exact"] == 0
 
 
 def test_two_traces_are_compared(trace: Trace, translator: Translator) -> None:
@@ -52,9 +53,9 @@ def test_a_trace_without_all_weights_shows_the_kinds_it_has(translator: Translat
         trace.heatmap(kind="encoder")
     with pytest.raises(ValueError, match="no layer 2; the layers are 0 to 1"):
         trace.heatmap(layer=2)
-    bare = translator.trace(TEXT, max_len=8, names=["encoder.norm.hook_out"][:0])
+    trace_without_weights = translator.trace(TEXT, max_len=8, names=[])
     with pytest.raises(ValueError, match="no attention to show"):
-        bare.heads()
+        trace_without_weights.heads()
 
 
 def test_a_loaded_trace_shows_the_same_as_the_saved_one(trace: Trace, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Attention of other models as a trace: equal numbers, words, errors."""
+"""Traces of other models' attention weights: values, word boundaries and errors."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def test_encoder_decoder_weights_are_kept(name: str) -> None:
     attentions = {kind: out[f"{kind}_attentions"] for kind in WEIGHTS}
     trace = Trace.from_weights(SRC, TGT, **attentions)
     for kind, layers in attentions.items():
-        for number, weights in enumerate(layers):
-            np.testing.assert_array_equal(trace.weights(kind, number), weights[0].numpy())
+        for layer, weights in enumerate(layers):
+            np.testing.assert_array_equal(trace.weights(kind, layer), weights[0].numpy())
     assert trace.predicted_tokens == ("▁e", "f", "▁g", "…")
     assert (trace.source, trace.text) == ("a bc d", "ef g")
     assert trace.heads().html.count("</html>") == 1
@@ -74,11 +74,11 @@ def test_generated_steps_equal_one_forward_pass(name: str) -> None:
     tokens = [f"▁{id}" for id in decoder_input[0].tolist()]
     steps = Trace.from_weights(SRC, tokens, **{kind: out[f"{kind}_attentions"] for kind in WEIGHTS})
     forward = model(input_ids=ids(5), decoder_input_ids=decoder_input, output_attentions=True)
-    for number in range(2):
+    for layer in range(2):
         for kind in ("decoder", "cross"):
-            attentions = forward[f"{kind}_attentions"][number][0].numpy()
+            attentions = forward[f"{kind}_attentions"][layer][0].numpy()
             # Both are float32 softmaxes of sums of 16 products, so only rounding differs.
-            np.testing.assert_allclose(steps.weights(kind, number), attentions, atol=1e-5)
+            np.testing.assert_allclose(steps.weights(kind, layer), attentions, atol=1e-5)
 
 
 @torch.no_grad()
@@ -151,8 +151,8 @@ def test_arrays_tensors_and_bfloat16_are_accepted(tmp_path: Any) -> None:
     for layer in (weights, weights.numpy(), weights[None], weights.bfloat16(), weights.tolist()):
         trace = Trace.from_weights(SRC, encoder=[layer])
         np.testing.assert_allclose(trace.weights("encoder", 0), weights.numpy(), atol=2**-8)
-    trace.save_npz(tmp_path / "theirs.npz")
-    loaded = Trace.load_npz(tmp_path / "theirs.npz")
+    trace.save_npz(tmp_path / "other.npz")
+    loaded = Trace.load_npz(tmp_path / "other.npz")
     np.testing.assert_array_equal(loaded.weights("encoder", 0), trace.weights("encoder", 0))
     assert Trace.from_json(trace.to_json()).src_tokens == trace.src_tokens
 

@@ -20,11 +20,11 @@ SAMPLE = Decoding(max_len=LIMIT, method="sample", seed=4)
 words = st.integers(4, models.VOCABULARY - 1)
 prefixes = st.lists(words, max_size=LIMIT - 1)
 sources = st.lists(words, min_size=1, max_size=7).map(lambda ids: [*ids, 2])
-decoders = pytest.mark.parametrize("decoder_kind", ["cached", "drafted", "hooked"])
+with_each_decoder = pytest.mark.parametrize("decoder_kind", ["cached", "drafted", "hooked"])
 
 
 def decode(decoder_kind: str, source: list[int], options: Decoding, prefix: list[int]) -> Output:
-    """Return one output by one of the implementations of decoding."""
+    """Return the output for one source by the implementation `decoder_kind`."""
     model = models.copier()
     decoder = SequenceDecoder(model)
     if decoder_kind == "drafted":
@@ -33,7 +33,7 @@ def decode(decoder_kind: str, source: list[int], options: Decoding, prefix: list
     return decoder.run([source], options, hooks, prefix=prefix)[0]
 
 
-@decoders
+@with_each_decoder
 @given(source=sources, prefix=prefixes, end=st.booleans())
 @settings(max_examples=25)
 def test_greedy_continues_any_prefix(
@@ -46,30 +46,32 @@ def test_greedy_continues_any_prefix(
         assert (sequence.ids, sequence.finished) == (prefix, True)
     assert sequence.finished == (sequence.ids[-1] == 2)
     assert sequence.finished or len(sequence.ids) == LIMIT
-    logs = models.log_probabilities(models.copier(), source, sequence.ids)
-    chosen = logs[range(len(sequence.ids)), sequence.ids]
+    log_probabilities = models.log_probabilities(models.copier(), source, sequence.ids)
+    chosen = log_probabilities[range(len(sequence.ids)), sequence.ids]
     torch.testing.assert_close(torch.tensor(sequence.log_probabilities), chosen, atol=1e-4, rtol=0)
-    best, probabilities = (
-        torch.tensor(sequence.candidate_ids),
-        torch.tensor(sequence.candidate_probabilities),
-    )
+    candidate_ids = torch.tensor(sequence.candidate_ids)
+    probabilities = torch.tensor(sequence.candidate_probabilities)
     torch.testing.assert_close(
-        probabilities.double(), logs.gather(1, best).exp(), atol=1e-4, rtol=0
+        probabilities.double(), log_probabilities.gather(1, candidate_ids).exp(), atol=1e-4, rtol=0
     )
-    logs[:, [0, 1, 3]] = -torch.inf
-    torch.testing.assert_close(probabilities[:, 0].double(), logs.amax(1).exp(), atol=1e-4, rtol=0)
-    assert best[len(prefix) :, 0].tolist() == sequence.ids[len(prefix) :]
+    log_probabilities[:, [0, 1, 3]] = -torch.inf
+    torch.testing.assert_close(
+        probabilities[:, 0].double(), log_probabilities.amax(1).exp(), atol=1e-4, rtol=0
+    )
+    assert candidate_ids[len(prefix) :, 0].tolist() == sequence.ids[len(prefix) :]
 
 
-@decoders
+@with_each_decoder
 @pytest.mark.parametrize("options", [GREEDY, SAMPLE], ids=["greedy", "sample"])
 def test_a_prefix_of_the_output_changes_nothing(decoder_kind: str, options: Decoding) -> None:
-    """Sampling, too: each step draws a random number, even if it is not needed."""
+    """This also holds for sampling: each step draws a random number, even a step of the prefix."""
     n_verified_drafts = 0
     for source in models.SOURCES:
         without_prefix = decode(decoder_kind, source, options, [])
-        for n_ids in range(1, len(without_prefix.decoded.ids) + 1):
-            output = decode(decoder_kind, source, options, without_prefix.decoded.ids[:n_ids])
+        for prefix_length in range(1, len(without_prefix.decoded.ids) + 1):
+            output = decode(
+                decoder_kind, source, options, without_prefix.decoded.ids[:prefix_length]
+            )
             models.assert_same_output(output, without_prefix)
             n_verified_drafts += output.teacher_forced_ids is not None
     assert (n_verified_drafts > 20) == (decoder_kind == "drafted")
@@ -98,8 +100,8 @@ def test_the_decoders_agree(options: Decoding, source: list[int], prefix: list[i
     ]
     if options.top_k == 1 or options == BEAM_OF_ONE:
         outputs.append(decode("cached", source, GREEDY, prefix).decoded)
-    logs = models.log_probabilities(models.copier(), source, outputs[0].ids)
-    chosen = logs[range(len(outputs[0].ids)), outputs[0].ids]
+    log_probabilities = models.log_probabilities(models.copier(), source, outputs[0].ids)
+    chosen = log_probabilities[range(len(outputs[0].ids)), outputs[0].ids]
     for sequence in outputs:
         assert sequence.ids == outputs[0].ids
         assert sequence.ids[: len(prefix)] == prefix
@@ -129,21 +131,23 @@ def test_a_batch_with_a_prefix_equals_single_sentences(options: Decoding) -> Non
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 1.5])
 @pytest.mark.parametrize("prefix", [[4], [6, 5], [5, 5, 4], [6, 2], [3, 4]])
 def test_an_unlimited_beam_finds_the_best_continuation(prefix: list[int], alpha: float) -> None:
-    model, source, longest = models.three_word_model(1), [5, 4, 6, 2], 4
-    best, expected = models.exhaustive_best(model, source, longest, alpha, prefix)
-    options = Decoding(method="beam", beam_size=64, length_penalty=alpha, max_len=longest)
+    model, source, max_len = models.three_word_model(1), [5, 4, 6, 2], 4
+    best_score, expected = models.exhaustive_best(model, source, max_len, alpha, prefix)
+    options = Decoding(method="beam", beam_size=64, length_penalty=alpha, max_len=max_len)
     sequence = SequenceDecoder(model).run([source], options, prefix=prefix)[0].decoded
     assert sequence.ids == expected
     score = sequence.log_probability / length_penalty(len(sequence.ids), alpha)
-    assert score == pytest.approx(best, abs=1e-5)
+    assert score == pytest.approx(best_score, abs=1e-5)
 
 
 @pytest.mark.parametrize("decoder_kind", ["cached", "hooked"])
 def test_a_prefix_of_the_best_hypothesis_keeps_its_score(decoder_kind: str) -> None:
     for source in models.SOURCES:
         without_prefix = decode(decoder_kind, source, BEAM, []).decoded
-        for n_ids in range(1, len(without_prefix.ids) + 1):
-            sequence = decode(decoder_kind, source, BEAM, without_prefix.ids[:n_ids]).decoded
+        for prefix_length in range(1, len(without_prefix.ids) + 1):
+            sequence = decode(
+                decoder_kind, source, BEAM, without_prefix.ids[:prefix_length]
+            ).decoded
             score = sequence.log_probability / length_penalty(len(sequence.ids), 0.6)
             assert (
                 score
@@ -154,9 +158,7 @@ def test_a_prefix_of_the_best_hypothesis_keeps_its_score(decoder_kind: str) -> N
 
 
 @given(source=sources, prefix=prefixes.filter(len), end=st.booleans())
-def test_the_tree_has_the_prefix_as_its_trunk(
-    source: list[int], prefix: list[int], end: bool
-) -> None:
+def test_the_tree_begins_with_the_prefix(source: list[int], prefix: list[int], end: bool) -> None:
     prefix = [*prefix, 2] if end else prefix
     output = decode("cached", source, BEAM, prefix)
     assert output.search is not None
@@ -164,11 +166,15 @@ def test_the_tree_has_the_prefix_as_its_trunk(
     prefix_nodes = tree.nodes[: len(prefix) + 1]
     assert [node.id for node in prefix_nodes] == [1, *prefix]
     assert [node.parent for node in prefix_nodes] == [None, *range(len(prefix))]
-    ended = "finished" if end else "kept"
-    assert [node.status for node in prefix_nodes] == ["kept"] * len(prefix) + [ended]
+    last_status = "finished" if end else "kept"
+    assert [node.status for node in prefix_nodes] == ["kept"] * len(prefix) + [last_status]
     assert all(node.best for node in prefix_nodes)
     assert all(node.depth > len(prefix) for node in tree.nodes[len(prefix_nodes) :])
     assert (len(tree.nodes) == len(prefix_nodes)) == end
-    logs = models.log_probabilities(models.copier(), source, prefix)[range(len(prefix)), prefix]
+    log_probabilities = models.log_probabilities(models.copier(), source, prefix)[
+        range(len(prefix)), prefix
+    ]
     stored = [node.log_probability for node in prefix_nodes[1:]]
-    torch.testing.assert_close(torch.tensor(stored).double(), logs.cumsum(0), atol=1e-3, rtol=0)
+    torch.testing.assert_close(
+        torch.tensor(stored).double(), log_probabilities.cumsum(0), atol=1e-3, rtol=0
+    )

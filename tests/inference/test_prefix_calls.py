@@ -1,4 +1,4 @@
-"""A prefix in the public calls: results, traces and errors."""
+"""The argument `prefix` of `translate` and `trace`: results and errors."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from transformer.text.vocabulary import Vocabulary
 TEXT = "The baker sells the lamp again."
 
 
-CALLS = [{}, {"beam_size": 3}, {"method": "sample", "seed": 1}]
+DECODING_OPTIONS = [{}, {"beam_size": 3}, {"method": "sample", "seed": 1}]
 
 
-@pytest.mark.parametrize("options", CALLS, ids=["greedy", "beam", "sample"])
-@pytest.mark.parametrize("changed", [False, True])
+@pytest.mark.parametrize("options", DECODING_OPTIONS, ids=["greedy", "beam", "sample"])
+@pytest.mark.parametrize("with_hooks", [False, True])
 def test_steps_equal_those_of_the_forced_output(
-    translator: Translator, options: dict[str, object], changed: bool
+    translator: Translator, options: dict[str, object], with_hooks: bool
 ) -> None:
-    """Also the steps of the prefix, which the model finds unlikely, and with hooks."""
+    """This includes the steps of the prefix, which ends with an improbable token."""
     flip = Hooks({"encoder.hook_memory": lambda memory, name: torch.flip(memory, [1])})
-    hooks = flip if changed else None
+    hooks = flip if with_hooks else None
     without_prefix = translator.translate(TEXT, max_len=10, hooks=hooks, **options)
     candidate_id = without_prefix.steps[2].candidates[5].id
     prefix = (*without_prefix.ids[:2], candidate_id)
@@ -52,9 +52,9 @@ def test_steps_equal_those_of_the_forced_output(
     assert Translation.from_dict(json.loads(json.dumps(result.to_dict()))) == result
 
 
-@pytest.mark.parametrize("options", CALLS, ids=["greedy", "beam", "sample"])
+@pytest.mark.parametrize("options", DECODING_OPTIONS, ids=["greedy", "beam", "sample"])
 @pytest.mark.parametrize("drafting", [False, True])
-def test_a_trace_shows_the_pass_over_the_whole_output(
+def test_a_trace_equals_that_of_the_forced_output(
     tiny_model: Transformer, vocabulary: Vocabulary, options: dict[str, object], drafting: bool
 ) -> None:
     translator = Translator(tiny_model, vocabulary)
@@ -74,7 +74,7 @@ def test_a_trace_shows_the_pass_over_the_whole_output(
         np.testing.assert_allclose(trace[name], forced[name], atol=1e-4)
 
 
-@pytest.mark.parametrize("options", CALLS, ids=["greedy", "beam", "sample"])
+@pytest.mark.parametrize("options", DECODING_OPTIONS, ids=["greedy", "beam", "sample"])
 def test_a_prefix_may_be_missing_empty_or_complete(
     translator: Translator, options: dict[str, object]
 ) -> None:
@@ -84,8 +84,8 @@ def test_a_prefix_may_be_missing_empty_or_complete(
     ids = translator.vocabulary.encode("Elle vend.")
     result = translator.translate(TEXT, prefix=ids, **options)
     assert (list(result.ids), result.text, result.finished) == (ids, "Elle vend.", True)
-    cut = translator.translate(TEXT, prefix=ids[:-1], max_len=len(ids) - 1, **options)
-    assert (list(cut.ids), cut.finished) == (ids[:-1], False)
+    unfinished = translator.translate(TEXT, prefix=ids[:-1], max_len=len(ids) - 1, **options)
+    assert (list(unfinished.ids), unfinished.finished) == (ids[:-1], False)
     assert translator.translate(TEXT, prefix=[2], **options).ids == (2,)
     scored = translator.translate(TEXT, target=ids, prefix=[])
     assert (scored.ids, scored.method) == (result.ids, "forced")

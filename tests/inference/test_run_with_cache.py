@@ -1,4 +1,4 @@
-"""`run_with_cache`: the numbers of a trace, and of a plain pass with PyTorch's own hooks."""
+"""`run_with_cache` equals a trace, and a forward pass with PyTorch's own hooks."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def test_the_cache_equals_the_trace(translator: Translator) -> None:
         (len(trace.src_ids),),
         (len(trace.predicted_ids),),
     )
-    same, _ = translator.run_with_cache(SRC, trace.predicted_ids)
-    assert torch.equal(same, logits)
+    logits_from_ids, _ = translator.run_with_cache(SRC, trace.predicted_ids)
+    assert torch.equal(logits_from_ids, logits)
 
 
 def test_the_cache_equals_pytorch_forward_hooks(translator: Translator) -> None:
@@ -61,11 +61,11 @@ def test_a_batch_equals_single_sentences(translator: Translator) -> None:
     logits, cache = translator.run_with_cache(texts, targets, names_filter=[CROSS, "*.hook_memory"])
     assert len(cache) == 3
     for row, (src, tgt) in enumerate(zip(texts, targets, strict=True)):
-        alone, single = translator.run_with_cache(src, tgt)
+        single_logits, single_cache = translator.run_with_cache(src, tgt)
         n, m = cache.src_lengths[row], cache.tgt_lengths[row]
-        torch.testing.assert_close(logits[row, :m], alone[0], rtol=0, atol=1e-4)
+        torch.testing.assert_close(logits[row, :m], single_logits[0], rtol=0, atol=1e-4)
         weights = cache["decoder.layers.1.cross_attn.hook_weights"][row]
-        single_weights = single["decoder.layers.1.cross_attn.hook_weights"][0]
+        single_weights = single_cache["decoder.layers.1.cross_attn.hook_weights"][0]
         torch.testing.assert_close(weights[:, :m, :n], single_weights, rtol=0, atol=1e-4)
         assert (weights[:, :, n:] == 0).all()
 

@@ -1,4 +1,4 @@
-"""Greedy decoding and its records, compared with a plain loop; and sampling."""
+"""Greedy decoding, compared with a plain loop; the recorded candidates; sampling."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from transformer.inference.search import (
 
 def test_greedy_equals_a_plain_loop() -> None:
     model, sources = models.copier(), models.many_sources(12)
-    expected = [models.greedy_by_hand(model, source, 20) for source in sources]
+    expected = [models.greedy_with_a_plain_loop(model, source, 20) for source in sources]
     outputs = SequenceDecoder(model).run(sources, Decoding(max_len=20))
     assert [output.decoded.ids for output in outputs] == expected
     lengths = {len(output) for output in expected}
@@ -48,21 +48,19 @@ def test_read_only_hooks_change_nothing() -> None:
 
 
 @pytest.mark.parametrize("k", [1, 4, 17, 50])
-def test_records_equal_the_softmax_of_the_model(k: int) -> None:
+def test_recorded_probabilities_equal_the_softmax_of_the_model(k: int) -> None:
     model, sources = models.copier(), models.many_sources(6)
     outputs = SequenceDecoder(model).run(sources, Decoding(max_len=12, candidates=k))
     for source, output in zip(sources, outputs, strict=True):
         sequence = output.decoded
-        logs = models.log_probabilities(model, source, sequence.ids)
-        chosen = logs[range(len(sequence.ids)), sequence.ids]
+        log_probabilities = models.log_probabilities(model, source, sequence.ids)
+        chosen = log_probabilities[range(len(sequence.ids)), sequence.ids]
         torch.testing.assert_close(
             torch.tensor(sequence.log_probabilities), chosen, atol=1e-4, rtol=0
         )
         assert sequence.log_probability == pytest.approx(float(chosen.sum()), abs=1e-3)
-        probabilities, ids = (
-            torch.tensor(sequence.candidate_probabilities),
-            torch.tensor(sequence.candidate_ids),
-        )
+        probabilities = torch.tensor(sequence.candidate_probabilities)
+        ids = torch.tensor(sequence.candidate_ids)
         assert (
             probabilities.shape == ids.shape == (len(sequence.ids), min(k, models.VOCABULARY - 3))
         )
@@ -70,28 +68,28 @@ def test_records_equal_the_softmax_of_the_model(k: int) -> None:
         assert (probabilities.diff(dim=-1) <= 0).all()
         assert (probabilities.sum(dim=-1) <= 1 + 1e-6).all()
         torch.testing.assert_close(
-            probabilities.double(), logs.gather(1, ids).exp(), atol=1e-5, rtol=0
+            probabilities.double(), log_probabilities.gather(1, ids).exp(), atol=1e-5, rtol=0
         )
         assert ids[:, 0].tolist() == sequence.ids
 
 
 @given(st.lists(st.integers(1, 7), min_size=1, max_size=12))
 def test_each_step_is_recorded_for_its_own_output(lengths: list[int]) -> None:
-    """Outputs of any lengths in one batch; the logits of a row encode output and step."""
+    """One batch has outputs of several lengths; each predicted id encodes its output and step."""
     config = models.untrained().config
 
     class ScriptedSession:
         """A session in which output i prefers `</s>` at step `lengths[i]`, else 4 + (i + step)."""
 
         def __init__(self) -> None:
-            self.rows, self.at = list(range(len(lengths))), 0
+            self.rows, self.n_steps = list(range(len(lengths))), 0
 
         def step(self, ids: torch.Tensor) -> torch.Tensor:
             logits = torch.zeros(len(self.rows), config.vocab_size)
             for row, output in enumerate(self.rows):
-                ends = self.at + 1 == lengths[output]
-                logits[row, config.eos_id if ends else 4 + (output + self.at) % 16] = 50.0
-            self.at += 1
+                ends = self.n_steps + 1 == lengths[output]
+                logits[row, config.eos_id if ends else 4 + (output + self.n_steps) % 16] = 50.0
+            self.n_steps += 1
             return logits
 
         def select(self, rows: list[int]) -> None:
@@ -127,8 +125,8 @@ def test_control_tokens_are_never_generated() -> None:
     boosted = Hooks(
         {"hook_logits": lambda x, name: x.index_fill(-1, torch.tensor([0, 1, 3]), 99.0)}
     )
-    for more in ({}, {"beam_size": 3}, {"method": "sample", "seed": 5}):
-        options = Decoding(max_len=6, **more)
+    for extra_options in ({}, {"beam_size": 3}, {"method": "sample", "seed": 5}):
+        options = Decoding(max_len=6, **extra_options)
         for output in SequenceDecoder(model).run(models.many_sources(3), options, boosted):
             assert not {0, 1, 3} & set(output.decoded.ids)
 
@@ -149,7 +147,7 @@ def sample_counts(options: Decoding, n: int) -> torch.Tensor:
 
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
 def test_frequencies_are_those_of_the_softmax(temperature: float) -> None:
-    """Chi-square over six pieces: above 20.5 in one of a thousand runs, and the seed is fixed."""
+    """With 5 degrees of freedom, chi-square exceeds 20.5 in 0.1 % of runs; the seed is fixed."""
     n = 20_000
     counts = sample_counts(sampling(temperature=temperature), n)
     expected = n * (LOGITS[0] / temperature).softmax(dim=-1)
@@ -171,15 +169,15 @@ def test_top_k_draws_from_the_k_largest(k: int) -> None:
 )
 def test_top_p_keeps_the_fewest_that_reach_p(logits: list[float], p: float, k: int) -> None:
     probabilities, ids = sampling_distribution(torch.tensor([logits]), sampling(top_p=p, top_k=k))
-    full = torch.tensor([logits]).topk(min(k, len(logits))).values.double().softmax(-1)[0]
+    unfiltered = torch.tensor([logits]).topk(min(k, len(logits))).values.double().softmax(-1)[0]
     n_kept = int((probabilities > 0).sum())
-    assert full[:n_kept].sum() >= p - 1e-9 or n_kept == len(full)
-    assert n_kept == 1 or full[: n_kept - 1].sum() < p
+    assert unfiltered[:n_kept].sum() >= p - 1e-9 or n_kept == len(unfiltered)
+    assert n_kept == 1 or unfiltered[: n_kept - 1].sum() < p
     assert float(probabilities.sum()) == pytest.approx(1.0)
     assert (
         ids[0, :n_kept].tolist() == torch.tensor(logits).argsort(descending=True)[:n_kept].tolist()
     )
-    ratio = probabilities[0, :n_kept] / full[:n_kept]
+    ratio = probabilities[0, :n_kept] / unfiltered[:n_kept]
     assert float(ratio.max() - ratio.min()) < 1e-6, "the ratios of the kept tokens do not change"
 
 
@@ -222,15 +220,15 @@ def test_top_k_of_one_is_greedy() -> None:
 
 
 @given(
-    # Differences above rounding errors: equally probable tokens may be in either order.
+    # Logits differ by at least 0.01, because equally probable tokens may be in either order.
     st.lists(st.integers(-800, 800).map(lambda n: n / 100), min_size=2, max_size=12, unique=True),
     st.floats(0.01, 1.0),
 )
 def test_tokens_outside_top_p_have_mass_p_above_them(logits: list[float], p: float) -> None:
     row = torch.tensor([logits])
     probabilities, ids = sampling_distribution(row, sampling(top_p=p))
-    before = [float(probability_above(row, torch.tensor([piece]))) for piece in range(len(logits))]
-    # Sums in another order differ in their last digits.
+    masses = [float(probability_above(row, torch.tensor([piece]))) for piece in range(len(logits))]
+    # The two implementations add in different orders, so sums differ by rounding errors.
     for share, piece in zip(probabilities[0].tolist(), ids[0].tolist(), strict=True):
-        assert (before[piece] < p) == (share > 0) or before[piece] == pytest.approx(p, abs=1e-9)
-    assert min(before) == 0
+        assert (masses[piece] < p) == (share > 0) or masses[piece] == pytest.approx(p, abs=1e-9)
+    assert min(masses) == 0

@@ -1,4 +1,4 @@
-"""One Translator, many threads: results do not mix."""
+"""Several threads can use one `Translator`; each gets its own results."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TEXTS = [
 
 
 def translate_and_trace(translator: Translator, number: int) -> tuple[Trace, list[str]]:
-    """Each thread has its own text and decoding method; two have hooks."""
+    """Return the results for the text and options of thread `number`; two threads use hooks."""
     hooks = None
     if number % 4 == 3:
         hooks = Hooks({"encoder.hook_memory": lambda memory, name: memory * (number / 2)})
@@ -45,26 +45,26 @@ def test_eight_threads_get_their_own_results(
     drafting: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The threads start together, on a translator that has built nothing yet."""
+    """The threads start together, with a translator that has not been used before."""
     if drafting:
         fast = pytest.importorskip("transformer.inference.fast.fast_backend")
         monkeypatch.setattr(fast, "MIN_TUNED_WEIGHTS", 0)
         monkeypatch.setattr(fast.FastBackend, "_time_ratio", lambda *args: 0.0)
-    alone = Translator(tiny_model, vocabulary, "fp32")
-    expected = [translate_and_trace(alone, number) for number in range(8)]
+    single_threaded = Translator(tiny_model, vocabulary, "fp32")
+    expected = [translate_and_trace(single_threaded, number) for number in range(8)]
     shared = Translator(tiny_model, vocabulary, "fp32")
     barrier = threading.Barrier(8)
 
-    def thread(number: int) -> list[tuple[Trace, list[str]]]:
+    def run_thread(number: int) -> list[tuple[Trace, list[str]]]:
         barrier.wait()
         return [translate_and_trace(shared, number) for _ in range(3)]
 
     with ThreadPoolExecutor(8) as pool:
-        results = list(pool.map(thread, range(8)))
+        results = list(pool.map(run_thread, range(8)))
     assert bool(getattr(shared._decoder.backend, "_draft", [])) == drafting
-    for (trace, texts), rounds in zip(expected, results, strict=True):
-        for trace_again, batch in rounds:
-            models.assert_same_trace(trace_again, trace)
+    for (trace, texts), repetitions in zip(expected, results, strict=True):
+        for repeated_trace, batch in repetitions:
+            models.assert_same_trace(repeated_trace, trace)
             assert batch == texts
     assert all(torch.isfinite(torch.tensor(trace.translation.score)) for trace, _ in expected)
 
@@ -79,11 +79,11 @@ def test_500_texts_are_the_same_alone_and_concurrently(
 ) -> None:
     """Half of them have a space before the full stop, as in tokenized corpora."""
     texts = [
-        f"The {subject_noun} {verb} the {noun}{stop}"
+        f"The {subject_noun} {verb} the {noun}{full_stop}"
         for verb in VERBS
         for subject_noun in NOUNS
         for noun in NOUNS[:5]
-        for stop in (".", " .")
+        for full_stop in (".", " .")
     ]
     assert len({*texts}) == 500
     translator = Translator(tiny_model, vocabulary)

@@ -1,4 +1,4 @@
-"""The trace: all matrices of one pass, equal to single steps, with correct labels."""
+"""A trace has the activations of one forward pass, equal to those of single steps, and labels."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_labels_are_input_and_predicted_tokens(trace: Trace, translator: Transla
     assert vocabulary.tokens(trace.predicted_ids) == list(trace.predicted_tokens)
 
 
-def test_an_output_that_ends_has_its_end_as_the_last_prediction(translator: Translator) -> None:
+def test_a_finished_output_ends_with_the_end_token(translator: Translator) -> None:
     trace = translator.trace(TEXT, "Le boulanger vend la lampe.")
     assert trace.predicted_tokens[-1] == "</s>"
     assert trace.tgt_tokens[1:] == trace.predicted_tokens[:-1]
@@ -58,7 +58,7 @@ def test_an_output_that_ends_has_its_end_as_the_last_prediction(translator: Tran
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_rows_sum_to_one_and_the_future_is_masked(trace: Trace, kind: str) -> None:
+def test_rows_sum_to_one_and_later_positions_are_masked(trace: Trace, kind: str) -> None:
     for layer in range(2):
         weights = trace.weights(kind, layer)
         assert weights.dtype == np.float32
@@ -85,12 +85,12 @@ def test_weights_are_the_softmax_of_query_times_key(trace: Trace, kind: str) -> 
         np.testing.assert_allclose(heads, weights @ value, atol=1e-5)
 
 
-def test_the_one_pass_equals_the_rows_of_every_step(trace: Trace, translator: Translator) -> None:
+def test_one_pass_equals_the_steps_of_decoding(trace: Trace, translator: Translator) -> None:
     """Row i of each decoder tensor is the last row of a pass over the first i + 1 tokens."""
-    rows: dict[str, list[torch.Tensor]] = {}
+    step_rows: dict[str, list[torch.Tensor]] = {}
 
     def last_row(tensor: torch.Tensor, name: str) -> None:
-        rows.setdefault(name, []).append(tensor[0])
+        step_rows.setdefault(name, []).append(tensor[0])
 
     names = [
         name
@@ -100,7 +100,7 @@ def test_the_one_pass_equals_the_rows_of_every_step(trace: Trace, translator: Tr
     stepwise = translator.translate(TEXT, max_len=14, hooks=Hooks(dict.fromkeys(names, last_row)))
     assert stepwise.ids == trace.predicted_ids
     for name in names:
-        one_pass, steps = trace[name], rows[name]
+        one_pass, steps = trace[name], step_rows[name]
         assert len(steps) == len(trace.tgt_tokens)
         for i, step in enumerate(steps):
             if name.endswith(("hook_key", "hook_value")):
@@ -112,7 +112,7 @@ def test_the_one_pass_equals_the_rows_of_every_step(trace: Trace, translator: Tr
             np.testing.assert_allclose(expected, actual, atol=1e-5, err_msg=f"{name}, step {i}")
 
 
-def test_the_logits_are_those_the_steps_were_chosen_from(trace: Trace) -> None:
+def test_the_logits_give_the_probabilities_of_the_steps(trace: Trace) -> None:
     probabilities = torch.tensor(trace["hook_logits"]).softmax(dim=-1)
     for i, step in enumerate(trace.translation.steps):
         assert step.probability == pytest.approx(float(probabilities[i, step.chosen.id]), abs=1e-5)
@@ -121,7 +121,7 @@ def test_the_logits_are_those_the_steps_were_chosen_from(trace: Trace) -> None:
 def test_the_verifying_pass_of_a_draft_is_traced(
     tiny_model: Transformer, vocabulary: Vocabulary, trace: Trace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The pass that confirms a draft is recorded; the decoder does not run once more."""
+    """The pass that verifies a draft is recorded, so that the decoder need not run again."""
     translator = Translator(tiny_model, vocabulary)
     translator._decoder = models.with_draft(tiny_model)
     calls: list[int] = []
@@ -226,10 +226,10 @@ def test_frames_keep_repeated_tokens_apart(translator: Translator) -> None:
     assert len(set(frame.key_token)) < frame.key_position.nunique() == len(trace.src_tokens)
     pivoted = frame.pivot(index="query_position", columns="key_position", values="weight")
     np.testing.assert_array_equal(pivoted.to_numpy(), weights[2])
-    for line in frame.sample(20, random_state=0).itertuples():
-        assert line.query_token == trace.tgt_tokens[line.query_position]
-        assert line.predicted_token == trace.predicted_tokens[line.query_position]
-        assert line.key_token == trace.src_tokens[line.key_position]
+    for row in frame.sample(20, random_state=0).itertuples():
+        assert row.query_token == trace.tgt_tokens[row.query_position]
+        assert row.predicted_token == trace.predicted_tokens[row.query_position]
+        assert row.key_token == trace.src_tokens[row.key_position]
     all_rows = trace.to_frame("encoder", layer=0)
     assert "predicted_token" not in all_rows
     assert len(all_rows) == 4 * len(trace.src_tokens) ** 2
@@ -255,8 +255,8 @@ def test_json_restores_attention(translator: Translator) -> None:
     for kind in KINDS:
         for layer in range(2):
             np.testing.assert_array_equal(loaded.weights(kind, layer), trace.weights(kind, layer))
-    all_rows = Trace.from_json(trace.to_json(trace.names))
-    models.assert_same_trace(all_rows, trace)
+    complete = Trace.from_json(trace.to_json(trace.names))
+    models.assert_same_trace(complete, trace)
 
 
 def test_files_of_other_kinds_are_refused(trace: Trace, tmp_path: Path) -> None:
@@ -292,15 +292,15 @@ def test_json_refuses_infinity(translator: Translator) -> None:
 
 
 def test_interventions_appear_in_the_trace(translator: Translator, trace: Trace) -> None:
-    """A head is ablated in the trace and its translation; other calls are unchanged."""
+    """A head is ablated in the trace and its translation, but not in later calls."""
     name = "decoder.layers.1.cross_attn.hook_heads"
 
-    def off(tensor: torch.Tensor, name: str) -> torch.Tensor:
+    def ablate_head(tensor: torch.Tensor, name: str) -> torch.Tensor:
         changed = tensor.clone()
         changed[:, 2] = 0
         return changed
 
-    hooks = Hooks({name: off})
+    hooks = Hooks({name: ablate_head})
     changed = translator.trace(TEXT, hooks=hooks, max_len=14)
     assert (changed[name][2] == 0).all()
     assert (changed[name][1] != 0).any()

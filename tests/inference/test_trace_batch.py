@@ -1,4 +1,4 @@
-"""Traces of a batch equal the traces of its sentences; dimensions by name; xarray."""
+"""Traces of a batch equal those of single sentences; names of dimensions; xarray datasets."""
 
 from __future__ import annotations
 
@@ -36,10 +36,9 @@ def test_each_trace_equals_that_of_its_sentence(
             assert getattr(trace, field) == getattr(alone, field)
         for name in trace:
             np.testing.assert_allclose(trace[name], alone[name], atol=2e-5, err_msg=name)
+            # The trace must not keep the tensors of the whole batch in memory.
             storage = trace.tensors[name].untyped_storage()
-            assert (
-                storage.nbytes() == trace[name].nbytes
-            )  # has no reference to the tensors of other sentences
+            assert storage.nbytes() == trace[name].nbytes
 
 
 def test_targets_hooks_and_names_are_those_of_trace(translator: Translator) -> None:
@@ -103,8 +102,8 @@ def test_a_dataset_has_the_requested_hook_points(translator: Translator) -> None
     assert len(data.data_vars) == translator.model.config.n_layers + 1
     assert data["hook_logits"].dims == ("tgt", "vocab")
     np.testing.assert_array_equal(data["hook_logits"], trace["hook_logits"])
-    stream = data["encoder.layers.1.ffn_norm.hook_output"]
-    assert stream.sel(src=2)["src_token"].item() == trace.src_tokens[2]
+    norm_output = data["encoder.layers.1.ffn_norm.hook_output"]
+    assert norm_output.sel(src=2)["src_token"].item() == trace.src_tokens[2]
     with pytest.raises(ValueError, match="no hook 'hook_logit'"):
         trace.to_xarray("hook_logit")
 

@@ -37,11 +37,13 @@ Model = Any
 @pytest.fixture(scope="module")
 def tokenizer() -> Any:
     model = tokenizers.models.WordLevel({word: n for n, word in enumerate(WORDS)}, "<unk>")
-    fast = tokenizers.Tokenizer(model)
-    fast.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
-    fast.post_processor = tokenizers.processors.TemplateProcessing("$A </s>", None, [("</s>", 2)])
+    word_tokenizer = tokenizers.Tokenizer(model)
+    word_tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    word_tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
+        "$A </s>", None, [("</s>", 2)]
+    )
     return transformers.PreTrainedTokenizerFast(
-        tokenizer_object=fast, eos_token="</s>", pad_token="<pad>", unk_token="<unk>"
+        tokenizer_object=word_tokenizer, eos_token="</s>", pad_token="<pad>", unk_token="<unk>"
     )
 
 
@@ -79,12 +81,12 @@ def t5() -> Model:
     return transformers.T5ForConditionalGeneration(config)
 
 
-def seeded_model(make: Callable[[], Model]) -> Model:
+def seeded_model(build: Callable[[], Model]) -> Model:
     torch.manual_seed(3)
-    return make().eval()
+    return build().eval()
 
 
-def test_bert_has_the_encoders_attention(tokenizer: Any) -> None:
+def test_bert_has_encoder_attention_only(tokenizer: Any) -> None:
     model = seeded_model(bert)
     trace = Trace.of(model, tokenizer, "the cat sat")
     out = model(**tokenizer("the cat sat", return_tensors="pt"), output_attentions=True)
@@ -95,7 +97,7 @@ def test_bert_has_the_encoders_attention(tokenizer: Any) -> None:
     assert not trace.tgt_tokens
 
 
-def test_gpt2_has_a_decoders_attention(tokenizer: Any) -> None:
+def test_gpt2_has_decoder_attention_only(tokenizer: Any) -> None:
     model = seeded_model(gpt2)
     trace = Trace.of(model, tokenizer, "the cat sat")
     out = model(**tokenizer("the cat sat", return_tensors="pt"), output_attentions=True)
@@ -104,17 +106,16 @@ def test_gpt2_has_a_decoders_attention(tokenizer: Any) -> None:
     assert not trace.src_tokens
 
 
-@pytest.mark.parametrize("make", [bart, marian, m2m100, t5])
-def test_an_encoder_decoder_has_all_three_kinds(tokenizer: Any, make: Callable[[], Model]) -> None:
-    model = seeded_model(make)
+@pytest.mark.parametrize("build", [bart, marian, m2m100, t5])
+def test_an_encoder_decoder_has_all_three_kinds(tokenizer: Any, build: Callable[[], Model]) -> None:
+    model = seeded_model(build)
     trace = Trace.of(model, tokenizer, "the cat sat", target="le chat dort")
     assert trace.predicted_tokens == ("▁le", "▁chat", "▁dort", "</s>")
     start = WORDS[model.config.decoder_start_token_id]
     assert trace.tgt_tokens == (start, "▁le", "▁chat", "▁dort")
     ids = tokenizer("le chat dort", return_tensors="pt")["input_ids"]
-    out = model(
-        **tokenizer("the cat sat", return_tensors="pt"), labels=ids, output_attentions=True
-    )  # shifts the labels itself
+    # The model shifts the labels itself.
+    out = model(**tokenizer("the cat sat", return_tensors="pt"), labels=ids, output_attentions=True)
     for kind, attentions in (
         ("encoder", out.encoder_attentions),
         ("decoder", out.decoder_attentions),
@@ -125,7 +126,7 @@ def test_an_encoder_decoder_has_all_three_kinds(tokenizer: Any, make: Callable[[
             np.testing.assert_allclose(weights, expected[0].detach().numpy(), atol=1e-6)
 
 
-def test_without_a_target_it_takes_what_the_model_generates(tokenizer: Any) -> None:
+def test_without_a_target_the_generated_output_is_traced(tokenizer: Any) -> None:
     model = seeded_model(bart)
     model.generation_config.max_new_tokens = 5
     trace = Trace.of(model, tokenizer, "the cat")

@@ -1,4 +1,4 @@
-"""The public calls of a translator, and their error messages."""
+"""The public methods of a translator, and their error messages."""
 
 from __future__ import annotations
 
@@ -53,16 +53,16 @@ def test_a_forced_target_gets_the_score_of_the_model(translator: Translator) -> 
     src = torch.tensor([translator.vocabulary.encode(TEXT)])
     with torch.no_grad():
         logits = translator.model(src, torch.tensor([[1, *ids[:-1]]]))[0]
-    logs = logits.log_softmax(dim=-1)[range(len(ids)), ids]
+    log_probabilities = logits.log_softmax(dim=-1)[range(len(ids)), ids]
     assert list(result.ids) == ids
     assert (result.text, result.method, result.finished) == (TARGET, "forced", True)
-    for step, log in zip(result.steps, logs, strict=True):
-        assert step.probability == pytest.approx(float(log.exp()), abs=1e-6)
-    assert result.log_probability == pytest.approx(float(logs.sum()), abs=1e-4)
+    for step, log_probability in zip(result.steps, log_probabilities, strict=True):
+        assert step.probability == pytest.approx(float(log_probability.exp()), abs=1e-6)
+    assert result.log_probability == pytest.approx(float(log_probabilities.sum()), abs=1e-4)
     assert translator.translate(TEXT, target=ids[:-1]).finished is False
 
 
-def test_batch_targets_get_the_scores_of_single_ones(translator: Translator) -> None:
+def test_batch_targets_have_the_scores_of_single_targets(translator: Translator) -> None:
     texts = [TEXT, "She hides bread.", "A pilot finds books at night."]
     targets = [TARGET, "Elle cache du pain.", "Un pilote trouve des livres la nuit."]
     batch_results = translator.translate_batch(texts, targets=targets)
@@ -158,7 +158,7 @@ def test_blank_text_is_refused(translator: Translator, text: str) -> None:
             call(text)
 
 
-def test_too_long_texts_are_refused_with_both_numbers(
+def test_errors_about_too_long_texts_name_length_and_limit(
     translator: Translator, vocabulary: Vocabulary
 ) -> None:
     text = "baker " * 800
@@ -179,19 +179,19 @@ def test_too_long_texts_are_refused_with_both_numbers(
 
 
 def test_the_longest_text_is_translated(translator: Translator, vocabulary: Vocabulary) -> None:
-    """512 tokens; the output exceeds the table of positions."""
+    """A text of almost 512 tokens, the maximum."""
     text = " ".join(["bread"] * 120) + "."
     assert 400 < len(vocabulary.encode(text)) <= 512
     assert len(translator.translate(text, max_len=20).ids) == 20
 
 
 @pytest.mark.parametrize("text", ["</s>", "<s> <pad> <unk>", "日本語 🚀", "a\x00", "a" * 300])
-def test_odd_texts_do_not_crash(translator: Translator, text: str) -> None:
+def test_unusual_texts_are_translated(translator: Translator, text: str) -> None:
     result = translator.translate(text, max_len=5)
     assert set(result.src_ids[:-1]).isdisjoint({0, 1, 2})
 
 
-def test_a_model_that_does_not_fit_is_refused(vocabulary: Vocabulary) -> None:
+def test_unsuitable_models_are_refused(vocabulary: Vocabulary) -> None:
     with pytest.raises(ValueError, match="model has 20 pieces, the vocabulary has 320"):
         Translator(models.untrained(), vocabulary)
     training = models.untrained(vocab_size=len(vocabulary)).train()
@@ -202,14 +202,14 @@ def test_a_model_that_does_not_fit_is_refused(vocabulary: Vocabulary) -> None:
 def test_a_checkpoint_folder_becomes_the_same_translator(
     translator: Translator, tmp_path: Path
 ) -> None:
-    save_checkpoint(tmp_path / "here", translator.model, translator.vocabulary, "A card.")
-    loaded = Translator.load(tmp_path / "here", device="cpu")
+    save_checkpoint(tmp_path / "model", translator.model, translator.vocabulary, "A card.")
+    loaded = Translator.load(tmp_path / "model", device="cpu")
     assert loaded.device == torch.device("cpu")
     assert loaded.translate(TEXT, max_len=9) == translator.translate(TEXT, max_len=9)
     with pytest.raises(CheckpointError, match="no checkpoint folder"):
-        Translator.load(tmp_path / "nowhere", device="cpu")
+        Translator.load(tmp_path / "missing", device="cpu")
     with pytest.raises(ValueError, match="device must be one of"):
-        Translator.load(tmp_path / "here", device="tpu")
+        Translator.load(tmp_path / "model", device="tpu")
 
 
 def test_importing_the_package_does_not_import_torch() -> None:
@@ -229,8 +229,8 @@ def test_importing_the_package_does_not_import_torch() -> None:
     assert "no attribute 'Translater'" in process.stdout
 
 
-# In a new process, because here the shape checker refuses wrong types first.
-CALLS = """
+# Run in a new process without the tests' checker of types and shapes, which refuses them first.
+CALLS_WITH_WRONG_TYPES = """
 import sys
 import torch
 from transformer import Translator
@@ -250,7 +250,7 @@ for kind, call in (
     (ValueError, lambda: Decoding(method=torch.ones(2))),
 ):
     try:
-        print("taken", call())
+        print("accepted:", call())
     except kind as error:
         print(error)
 """
@@ -267,9 +267,9 @@ ERROR_LINES = [
 ]
 
 
-def test_wrong_types_are_refused_in_words(checkpoints: Path, warm_path: str) -> None:
+def test_wrong_types_give_readable_errors(checkpoints: Path, warm_path: str) -> None:
     process = subprocess.run(
-        ["python", "-c", CALLS, str(checkpoints / "tiny")],
+        ["python", "-c", CALLS_WITH_WRONG_TYPES, str(checkpoints / "tiny")],
         cwd=ROOT,
         env={**os.environ, "PATH": warm_path},
         capture_output=True,
@@ -279,7 +279,7 @@ def test_wrong_types_are_refused_in_words(checkpoints: Path, warm_path: str) -> 
     assert process.stdout.splitlines() == ERROR_LINES
 
 
-def test_a_translator_used_as_a_model_is_explained(translator: Translator) -> None:
+def test_using_a_translator_as_a_model_gives_a_hint(translator: Translator) -> None:
     with pytest.raises(AttributeError, match=r"its model has; pass translator\.model"):
         translator.config  # noqa: B018
     with pytest.raises(AttributeError, match=r"a Translator has no attribute 'translat'$"):
@@ -287,7 +287,7 @@ def test_a_translator_used_as_a_model_is_explained(translator: Translator) -> No
     assert copy.copy(translator).model is translator.model
 
 
-def test_a_model_instead_of_a_translator_is_named(translator: Translator) -> None:
+def test_using_a_model_as_a_translator_gives_a_hint(translator: Translator) -> None:
     model = translator.model
     for name in ("model", "vocabulary", "translate", "trace"):
         with pytest.raises(AttributeError, match="but a Translator has; pass the translator"):

@@ -1,4 +1,4 @@
-"""Untrusted trace files: contents are checked, and no other files are unpacked."""
+"""Untrusted trace files: contents are checked, and arrays that are not needed are not unpacked."""
 
 from __future__ import annotations
 
@@ -96,15 +96,15 @@ INVALID: dict[str, tuple[Callable[[Parts, Parts], object], str]] = {
     "no heads": (array_with(CROSS, lambda x: x[0]), "must be floating-point"),
     "too few columns": (array_with(CROSS, lambda x: x[:, :, :-1]), "its tokens"),
     "too few heads": (array_with(CROSS, lambda x: x[:-1]), "heads"),
-    "no number": (array_with(CROSS, lambda x: x * np.nan), "infinite or NaN"),
-    "sums": (array_with(CROSS, lambda x: x * 0.5), "sums to 0.500"),
+    "NaN": (array_with(CROSS, lambda x: x * np.nan), "infinite or NaN"),
+    "rows that do not sum to one": (array_with(CROSS, lambda x: x * 0.5), "sums to 0.500"),
     "negative": (array_with(CROSS, lambda x: -x), "negative"),
-    "a layer is gone": (lambda header, arrays: arrays.pop(CROSS), "no weights"),
-    "vectors of other tokens": (
+    "missing layer": (lambda header, arrays: arrays.pop(CROSS), "no weights"),
+    "too few keys": (
         array_with("encoder.layers.0.self_attn.hook_key", lambda x: x[:, :-1]),
         "its tokens need",
     ),
-    "infinite vectors": (
+    "infinite keys": (
         array_with("encoder.layers.0.self_attn.hook_key", lambda x: x * np.inf),
         "infinity or NaN",
     ),
@@ -132,7 +132,7 @@ INVALID: dict[str, tuple[Callable[[Parts, Parts], object], str]] = {
     "more steps than rows": (
         translation_with(lambda fields: fields.update(steps=fields["steps"] * 40)), "steps"
     ),
-    "a circle in the tree": (
+    "a cycle in the tree": (
         translation_with(lambda fields: fields["tree"]["nodes"][1].update(parent=1)), "steps"
     ),
 }  # fmt: skip
@@ -161,7 +161,7 @@ def test_truncated_files_are_refused(trace: Trace, tmp_path: Path) -> None:
             open_trace(content[:end])
 
 
-def zipped(members: dict[str, bytes]) -> bytes:
+def zip_bytes(members: dict[str, bytes]) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as file:
         for name, raw in members.items():
@@ -172,9 +172,9 @@ def zipped(members: dict[str, bytes]) -> bytes:
 @pytest.mark.parametrize(
     "name", ["../../x.npy", "/etc/passwd", "a/b.npy", "a\\b.npy", "..npy", "x.pkl"]
 )
-def test_path_names_are_refused(name: str) -> None:
+def test_members_named_as_paths_are_refused(name: str) -> None:
     with pytest.raises(ValueError, match="named after a hook point"):
-        open_trace(zipped({name: b"x"}))
+        open_trace(zip_bytes({name: b"x"}))
 
 
 @pytest.mark.parametrize("text", ["(" * 200, "{" * 200, "-" * 500 + "1", "'\\x"])
@@ -183,33 +183,37 @@ def test_an_unparsable_array_header_is_refused(text: str) -> None:
     header = text.encode()
     raw = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
     with pytest.raises(ValueError, match="This is not a complete trace"):
-        open_trace(zipped({f"{HEADER}.npy": raw}))
+        open_trace(zip_bytes({f"{HEADER}.npy": raw}))
 
 
-@pytest.mark.parametrize("packing", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
-def test_other_compressions_are_refused(packing: int) -> None:
+@pytest.mark.parametrize("compression", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_other_compressions_are_refused(compression: int) -> None:
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", packing) as file:
+    with zipfile.ZipFile(out, "w", compression) as file:
         file.writestr(f"{HEADER}.npy", b"x" * 100)
     with pytest.raises(ValueError, match="another compression"):
         open_trace(out.getvalue())
 
 
-def bomb(name: str, size: int, shape: tuple[int, ...] | None = None) -> bytes:
-    head = io.BytesIO()
+def zip_bomb(name: str, size: int, shape: tuple[int, ...] | None = None) -> bytes:
+    array_header = io.BytesIO()
     dtype = np.dtype(np.uint8 if name == HEADER else np.float32)
-    described: Any = {"descr": dtype.str, "fortran_order": False, "shape": shape or (1, 1, size)}
-    np.lib.format.write_array_header_1_0(head, described)
-    return zipped({f"{name}.npy": head.getvalue() + bytes(size)})
+    header_fields: Any = {
+        "descr": dtype.str,
+        "fortran_order": False,
+        "shape": shape or (1, 1, size),
+    }
+    np.lib.format.write_array_header_1_0(array_header, header_fields)
+    return zip_bytes({f"{name}.npy": array_header.getvalue() + bytes(size)})
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (bomb(CROSS, untrusted_trace.MAX_ARRAY_BYTES + 1), "the limit is 64,000,000"),
-        (bomb(HEADER, untrusted_trace.MAX_HEADER_BYTES + 1), "the limit is 4,000,000"),
-        (bomb(HEADER, 10, (10**12,)), "declares 1,000,000,000,000 bytes"),
-        (zipped({f"a{n}.npy": b"" for n in range(5000)}), "5,000 arrays"),
+        (zip_bomb(CROSS, untrusted_trace.MAX_ARRAY_BYTES + 1), "the limit is 64,000,000"),
+        (zip_bomb(HEADER, untrusted_trace.MAX_HEADER_BYTES + 1), "the limit is 4,000,000"),
+        (zip_bomb(HEADER, 10, (10**12,)), "declares 1,000,000,000,000 bytes"),
+        (zip_bytes({f"a{n}.npy": b"" for n in range(5000)}), "5,000 arrays"),
         (bytes(untrusted_trace.MAX_FILE_BYTES + 1), "5,000,001 bytes"),
     ],
     ids=["weights", "labels", "npy header", "entries", "file"],

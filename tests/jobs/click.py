@@ -32,9 +32,9 @@ def click_to_first_line(jobs: Jobs, task: str) -> float:
 
 def main(tasks: list[str]) -> None:
     with tempfile.TemporaryDirectory() as root, Jobs(root, Limits(workers=1)) as jobs:
-        began = time.perf_counter()
+        start = time.perf_counter()
         start_workers(jobs)
-        print(f"a worker is warm after {time.perf_counter() - began:.2f} s")
+        print(f"a worker is warm after {time.perf_counter() - start:.2f} s")
         for task in tasks:
             print(f"{task}: first line after {click_to_first_line(jobs, task):.2f} s")
 

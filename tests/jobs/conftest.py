@@ -1,4 +1,4 @@
-"""Fixtures: runs of a fake trainer, in real worker processes."""
+"""Fixtures and helpers for queues of runs, which a fake trainer trains in real worker processes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MakeIdleJobs = Callable[..., Jobs]
 
 
 def run_config(
-    steps: int = 3, step_seconds: float = 0.0, failure: str = "", title: str = "", **more: Any
+    steps: int = 3, step_seconds: float = 0.0, failure: str = "", title: str = "", **fields: Any
 ) -> TaskRun:
     """Return a run within all limits; `steps`, `step_seconds` and `failure` are options of the fake
     trainer."""
@@ -31,7 +31,7 @@ def run_config(
         model=ModelConfig(vocab_size=20, d_model=8, n_layers=1, n_heads=2, d_ff=8),
         training=TrainingConfig(steps=3),
         title=title,
-        **more,
+        **fields,
     )
 
 
@@ -55,8 +55,8 @@ def start_workers(jobs: Jobs, count: int = 1) -> Jobs:
 
 @pytest.fixture
 def make_jobs(tmp_path: Path) -> Iterator[MakeJobs]:
-    """`make_jobs(queued=3)` returns a queue in one folder with these limits; all are closed at the
-    end."""
+    """`make_jobs(queued=3)` returns a queue in the folder of the test with these limits; all queues
+    are closed at the end of the test."""
     opened: list[Jobs] = []
 
     def make(trainer: str = FAKE_TRAINER, folder: str = "runs", **limits: Any) -> Jobs:
@@ -100,7 +100,8 @@ def idle_jobs(root: Path, shipped: Path | None = None, **limits: Any) -> Jobs:
 
 @pytest.fixture
 def make_idle_jobs(tmp_path: Path) -> MakeIdleJobs:
-    """`make_idle_jobs(queued=3)` returns such a queue in the folder of the test."""
+    """`make_idle_jobs(queued=3)` returns a queue in the folder of the test with these limits, whose
+    runs never start."""
     return functools.partial(idle_jobs, tmp_path / "runs")
 
 
@@ -113,16 +114,16 @@ def submit_run(jobs: Jobs, title: str, owner: str) -> str:
 
 
 @pytest.fixture
-def computing(tmp_path: Path) -> Iterator[ComputationService]:
+def service(tmp_path: Path) -> Iterator[ComputationService]:
     with ComputationService(tmp_path, requests.LIMITS) as service:
         yield service
 
 
 @pytest.fixture
-def submit_action(computing: ComputationService, tmp_path: Path) -> SubmitAction:
-    def submit(action: str, visitor: str = "me", lane: str = "corpus", **more: object) -> str:
-        return computing.submit(
-            requests.fake_computation(tmp_path, action, lane, **more), visitor=visitor
+def submit_action(service: ComputationService, tmp_path: Path) -> SubmitAction:
+    def submit(action: str, visitor: str = "me", lane: str = "corpus", **arguments: object) -> str:
+        return service.submit(
+            requests.fake_computation(tmp_path, action, lane, **arguments), visitor=visitor
         )
 
     return submit

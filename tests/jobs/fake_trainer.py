@@ -1,4 +1,4 @@
-"""A fake trainer and a fake computation, for other processes."""
+"""A fake trainer and a fake computation, which worker processes import."""
 
 from __future__ import annotations
 
@@ -22,17 +22,16 @@ SAVE_EVERY = 5
 
 
 def train(path: Path) -> Status:
-    """Take "steps" steps of "step_milliseconds", and save every fifth step and at the end.
+    """Take `steps` steps of `step_milliseconds` each, which are options of the task.
 
-    Every start adds a line to starts.txt. Some tasks raise an error at step 3.
+    It is saved every fifth step and at the end. Every start adds a line to starts.txt. The tasks
+    "memory", "disk" and "text" raise an error at step 3.
     """
     run = RunFolder(path)
     config = run.config()
     assert isinstance(config, TaskRun)
-    steps, step_seconds = (
-        config.options.get("steps", 3),
-        config.options.get("step_milliseconds", 0) / 1000,
-    )
+    steps = config.options.get("steps", 3)
+    step_seconds = config.options.get("step_milliseconds", 0) / 1000
     with run.locked():
         with (path / "starts.txt").open("a") as file:
             file.write(f"{os.getpid()}\n")
@@ -61,12 +60,12 @@ def train(path: Path) -> Status:
     return status
 
 
-def _raise_error(action: str, step: int) -> None:
-    if step != 3 or action not in ("memory", "disk", "text"):
+def _raise_error(task: str, step: int) -> None:
+    if step != 3 or task not in ("memory", "disk", "text"):
         return
-    if action == "memory":
+    if task == "memory":
         raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried 9 bytes")
-    if action == "disk":
+    if task == "disk":
         raise OSError(28, "No space left on device")
     raise ValueError("the text has no pairs")
 
@@ -81,8 +80,8 @@ def save(run: RunFolder, step: int) -> None:
 
 
 def compute(arguments: Mapping[str, Any], progress: Callable[..., None]) -> dict[str, Any]:
-    """Do the action `what`; every start adds a line to the file `starts` in the folder `root`."""
-    action = arguments["what"]
+    """Do `arguments["action"]`; each call adds a line to the file `starts` in the folder `root`."""
+    action = arguments["action"]
     with (Path(arguments["root"]) / "starts").open("a") as file:
         file.write(f"{action}\n")
     progress(0.5, "half way")
@@ -96,16 +95,16 @@ def compute(arguments: Mapping[str, Any], progress: Callable[..., None]) -> dict
         while True:
             pass
     if action == "fails":
-        raise ValueError("no such ruler")
+        raise ValueError("no such measure")
     if action == "file":
-        Path(arguments["file"]).write_bytes(b"made")
+        Path(arguments["file"]).write_bytes(b"content")
     if action == "exits":
         os._exit(9)
     if action == "full":
         os._exit(EXIT_DISK_FULL)
     if action == "prints":
-        print("no answer of a process\n" * 10)
+        print("printed by the function\n" * 10)
     if action == "large":
         bytearray(8_000_000_000)
     niceness = os.nice(0) if hasattr(os, "nice") else None
-    return {"given": dict(arguments), "nice": niceness, "process": os.getpid()}
+    return {"arguments": dict(arguments), "nice": niceness, "process": os.getpid()}

@@ -19,8 +19,10 @@ LIMITS = Limits(nice=3)
 SubmitAction = Callable[..., str]
 
 
-def fake_computation(root: Path, action: str, lane: str = "corpus", **more: object) -> Computation:
-    return Computation(FUNCTION, {"what": action, "root": str(root), **more}, lane)
+def fake_computation(
+    root: Path, action: str, lane: str = "corpus", **arguments: object
+) -> Computation:
+    return Computation(FUNCTION, {"action": action, "root": str(root), **arguments}, lane)
 
 
 def wait_for(condition: Callable[[], Any], describe: Callable[[], object] = str) -> Any:
@@ -33,15 +35,15 @@ def wait_for(condition: Callable[[], Any], describe: Callable[[], object] = str)
     return value
 
 
-def wait_for_status(computing: ComputationService, key: str, status: str) -> ComputationStatus:
+def wait_for_status(service: ComputationService, key: str, status: str) -> ComputationStatus:
     def status_if_reached() -> ComputationStatus | None:
-        return current if (current := computing.status(key)).status == status else None
+        return current if (current := service.status(key)).status == status else None
 
-    return wait_for(status_if_reached, lambda: computing.status(key))
+    return wait_for(status_if_reached, lambda: service.status(key))
 
 
-def wait_until_half_done(computing: ComputationService, key: str) -> None:
-    wait_for(lambda: computing.status(key).progress >= 0.5)
+def wait_until_half_done(service: ComputationService, key: str) -> None:
+    wait_for(lambda: service.status(key).progress >= 0.5)
 
 
 def starts(folder: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""The number of concurrent runs, by their size, the machine's cores and its memory."""
+"""The number of concurrent runs depends on their size and on the machine's cores and memory."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from transformer.text.tasks import TASKS
 from transformer.training.recipe import make_run_config
 
 TWO_CORES = WorkerCapacity(cores=2, threads=2)
-WORKER_ID = new_worker_id("here")
+WORKER_ID = new_worker_id("app")
 
 
 def large_run(title: str) -> TrainingRun:
-    """Return a run with steps of 1.3 × 10⁹ weights × positions, which benefits from a second
+    """Return a run with 1.3 × 10⁹ weights × positions per step, which benefits from a second
     thread."""
     model = ModelConfig(vocab_size=1000, d_model=128, n_layers=1, n_heads=2, d_ff=128)
     return replace(run_config(title=title), model=model, training=TrainingConfig(batch_tokens=4096))
@@ -52,7 +52,7 @@ def title(claim: ClaimedRun | None) -> str:
 
 def end_run(queue: Queue, claim: ClaimedRun | None) -> None:
     assert claim
-    claims.release_run(queue, claim, ValueError("enough"))
+    claims.release_run(queue, claim, ValueError("ended by the test"))
 
 
 def test_two_cores_train_two_small_runs_and_a_third_waits(queue: Queue) -> None:
@@ -73,10 +73,10 @@ def test_a_large_run_gets_both_cores_and_keeps_its_position(queue: Queue) -> Non
     assert title(small) == "small"
     assert claim_next(queue) is None  # neither the large run nor the one after it
     end_run(queue, small)
-    huge = claim_next(queue)
-    assert title(huge) == "large"
+    large = claim_next(queue)
+    assert title(large) == "large"
     assert claim_next(queue) is None
-    end_run(queue, huge)
+    end_run(queue, large)
     late = claim_next(queue)
     assert title(late) == "late"
     end_run(queue, late)
@@ -84,12 +84,12 @@ def test_a_large_run_gets_both_cores_and_keeps_its_position(queue: Queue) -> Non
 
 def test_runs_of_another_app_take_no_cores(queue: Queue) -> None:
     queue_runs(queue, run_config(title="a"), large_run("b"), run_config(title="c"))
-    elsewhere = claim_next(queue, new_worker_id("there"))
+    run_of_other_app = claim_next(queue, new_worker_id("another app"))
     claimed_run = claim_next(queue)
-    assert [title(elsewhere), title(claimed_run)] == ["a", "b"]
+    assert [title(run_of_other_app), title(claimed_run)] == ["a", "b"]
     third = claims.claim_next_run(queue, "a machine of a cluster")
     assert title(third) == "c"
-    for claim in (elsewhere, claimed_run, third):
+    for claim in (run_of_other_app, claimed_run, third):
         end_run(queue, claim)
 
 
@@ -130,7 +130,7 @@ def test_the_number_of_runs_and_threads_follows_cores_and_memory(
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_every_suggested_run_takes_one_core(queue: Queue, task: str) -> None:
+def test_every_default_run_takes_one_core(queue: Queue, task: str) -> None:
     config = replace(make_run_config(task), title="a")
     queue_runs(queue, config, replace(config, title="b"))
     claimed = claim_next(queue), claim_next(queue)

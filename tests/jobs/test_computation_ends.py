@@ -44,19 +44,19 @@ from transformer.training.locks import is_free, try_lock
 def test_a_computation_over_its_time_limit_fails_with_a_reason(tmp_path: Path) -> None:
     limits = Limits(pass_minutes=1)
     object.__setattr__(limits, "pass_minutes", 0.01)  # below the minimum that an operator may set
-    with ComputationService(tmp_path, limits) as computing:
-        key = computing.submit(fake_computation(tmp_path, "long"), visitor="me")
+    with ComputationService(tmp_path, limits) as service:
+        key = service.submit(fake_computation(tmp_path, "long"), visitor="me")
         reason = "it took more than the 0.01 minutes that this app allows; take fewer sentences"
-        assert wait_for_status(computing, key, "failed").reason == reason
+        assert wait_for_status(service, key, "failed").reason == reason
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the system has no CPU time limits")
 def test_a_computation_over_its_cpu_limit_fails(tmp_path: Path) -> None:
     children = leaks.children()
     lanes = {"step": replace(LANES["step"], max_cpu_seconds=1)}
-    with ComputationService(tmp_path, LIMITS, lanes=lanes) as computing:
-        key = computing.submit(fake_computation(tmp_path, "busy", "step"), visitor="me")
-        assert wait_for_status(computing, key, "failed").reason == (
+    with ComputationService(tmp_path, LIMITS, lanes=lanes) as service:
+        key = service.submit(fake_computation(tmp_path, "busy", "step"), visitor="me")
+        assert wait_for_status(service, key, "failed").reason == (
             "it took more than the 1 second that this app allows; take a smaller model, or a "
             "smaller batch"
         )
@@ -65,12 +65,12 @@ def test_a_computation_over_its_cpu_limit_fails(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the system has no memory limits")
 def test_a_computation_without_enough_memory_fails_alone(
-    submit_action: SubmitAction, computing: ComputationService
+    submit_action: SubmitAction, service: ComputationService
 ) -> None:
-    assert wait_for_status(computing, submit_action("large"), "failed").reason == (
+    assert wait_for_status(service, submit_action("large"), "failed").reason == (
         "it needs more memory than the limit of 3.0 GB; take fewer sentences"
     )
-    wait_for_status(computing, submit_action("quick"), "done")
+    wait_for_status(service, submit_action("quick"), "done")
 
 
 def test_the_lane_process_is_reused_and_replaced_if_killed(
@@ -80,91 +80,92 @@ def test_the_lane_process_is_reused_and_replaced_if_killed(
         name: replace(LANES["corpus"], idle_seconds=TIMEOUT_SECONDS)
         for name in ("corpus", "timing")
     }
-    with ComputationService(tmp_path, LIMITS, lanes=lanes) as computing:
+    with ComputationService(tmp_path, LIMITS, lanes=lanes) as service:
 
-        def made_by(action: str, lane: str = "corpus", **more: int) -> int:
-            key = computing.submit(fake_computation(tmp_path, action, lane, **more), visitor="me")
-            wait_for_status(computing, key, "done")
-            return int(computing.result(key)["process"])
+        def process_id(action: str, lane: str = "corpus", **arguments: int) -> int:
+            key = service.submit(
+                fake_computation(tmp_path, action, lane, **arguments), visitor="me"
+            )
+            wait_for_status(service, key, "done")
+            return int(service.result(key)["process"])
 
-        first = made_by("prints")
-        assert made_by("quick") == first
-        assert made_by("quick", "timing") != first  # short computations do not wait for long ones
+        first = process_id("prints")
+        assert process_id("quick") == first
+        # Short computations do not wait for long ones.
+        assert process_id("quick", "timing") != first
         killed = psutil.Process(first)
         killed.kill()
         psutil.wait_procs([killed], timeout=TIMEOUT_SECONDS)
-        assert made_by("quick", number=1) != first
+        assert process_id("quick", number=1) != first
 
 
 def test_an_idle_process_ends(tmp_path: Path) -> None:
     children = leaks.children()
     lanes = {"corpus": replace(LANES["corpus"], idle_seconds=0.1)}
-    with ComputationService(tmp_path, LIMITS, lanes=lanes) as computing:
+    with ComputationService(tmp_path, LIMITS, lanes=lanes) as service:
         wait_for_status(
-            computing, computing.submit(fake_computation(tmp_path, "quick"), visitor="me"), "done"
+            service, service.submit(fake_computation(tmp_path, "quick"), visitor="me"), "done"
         )
         wait_for(lambda: leaks.children() <= children)
         wait_for_status(
-            computing,
-            computing.submit(fake_computation(tmp_path, "quick", n=1), visitor="me"),
+            service,
+            service.submit(fake_computation(tmp_path, "quick", n=1), visitor="me"),
             "done",
         )
 
 
 def test_an_abandoned_request_is_dropped(tmp_path: Path) -> None:
-    """A slider passes many values, and only the result of the last one is waited for."""
+    """A slider that is moved requests many values; the page then waits for the last one only."""
     lanes = {"step": replace(LANES["step"], abandoned_after=0.5)}
-    with ComputationService(tmp_path, LIMITS, lanes=lanes) as computing:
-        waiting_key = computing.submit(fake_computation(tmp_path, "waits", "step"), visitor="me")
-        wait_until_half_done(computing, waiting_key)
+    with ComputationService(tmp_path, LIMITS, lanes=lanes) as service:
+        waiting_key = service.submit(fake_computation(tmp_path, "waits", "step"), visitor="me")
+        wait_until_half_done(service, waiting_key)
         computations = [
             fake_computation(tmp_path, "quick", "step", number=number) for number in range(30)
         ]
-        keys = [computing.submit(computation, visitor="me") for computation in computations]
-        assert computing.status(keys[-1]).requests_ahead == 1  # the newest request is next
-        assert sum(computing.status(key).live for key in keys) <= LANES["step"].capacity
+        keys = [service.submit(computation, visitor="me") for computation in computations]
+        assert service.status(keys[-1]).requests_ahead == 1  # the newest request is next
+        assert sum(service.status(key).live for key in keys) <= LANES["step"].capacity
         deadline = time.monotonic() + 0.6
         while time.monotonic() < deadline:
-            computing.status(waiting_key, "me")
+            service.status(waiting_key, "me")
             time.sleep(0.1)
         (tmp_path / "go").touch()
         wait_for(
-            lambda: (
-                computing.status(computing.submit(computations[0], visitor="me")).status == "done"
-            )
+            lambda: service.status(service.submit(computations[0], visitor="me")).status == "done"
         )
-        assert sum(computing.status(key).status == "done" for key in keys) <= 2
+        assert sum(service.status(key).status == "done" for key in keys) <= 2
 
 
 def test_a_failed_computation_has_a_reason_and_can_be_repeated(
-    computing: ComputationService, submit_action: SubmitAction
+    service: ComputationService, submit_action: SubmitAction
 ) -> None:
     failing_key, exiting_key = submit_action("fails"), submit_action("exits")
-    assert wait_for_status(computing, exiting_key, "failed").reason.startswith(
+    assert wait_for_status(service, exiting_key, "failed").reason.startswith(
         "its process ended (9)"
     )
-    assert computing.status(failing_key).reason == "no such ruler"
+    assert service.status(failing_key).reason == "no such measure"
     with pytest.raises(JobError, match="no longer stored"):
-        computing.result(failing_key)
+        service.result(failing_key)
     submit_action("fails")
-    assert computing.status(failing_key).status == "running"
+    assert service.status(failing_key).status == "running"
 
 
 def test_a_full_disk_in_the_process_is_reported(tmp_path: Path) -> None:
-    with ComputationService(tmp_path) as computing:
-        key = computing.submit(fake_computation(tmp_path, "full"), visitor="me")
-        assert wait_for_status(computing, key, "failed").reason == DISK_FULL
+    with ComputationService(tmp_path) as service:
+        key = service.submit(fake_computation(tmp_path, "full"), visitor="me")
+        assert wait_for_status(service, key, "failed").reason == DISK_FULL
 
 
 def test_a_killed_app_leaves_no_partial_result(tmp_path: Path) -> None:
-    """Its computing process ends too; the next app cleans up and starts again."""
+    """Its computing process ends too, and the next app removes the folder of the result."""
     code = (
         "import sys, time\n"
         "from transformer.jobs import Computation, ComputationService\n"
         "root = sys.argv[1]\n"
-        "computing = ComputationService(root)\n"
-        f"what = Computation({FUNCTION!r}, {{'what': 'long', 'root': root}})\n"
-        "print(computing.submit(what, visitor='me'), flush=True)\n"
+        "service = ComputationService(root)\n"
+        f"computation = Computation({FUNCTION!r}, {{'action': 'long', 'root': root}})\n"
+        "print(service.submit(computation, visitor='me'), flush=True)\n"
         "time.sleep(600)\n"
     )
     app = subprocess.Popen(
@@ -184,21 +185,21 @@ def test_a_killed_app_leaves_no_partial_result(tmp_path: Path) -> None:
         assert folders(tmp_path) == []
 
 
-@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("deletion", ["before", "after"])
 def test_a_result_folder_deleted_by_another_app_is_created_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deletion: str
 ) -> None:
-    """A starting app removes unlocked folders, just before or just after the lock is taken."""
+    """A starting app removes unlocked folders, perhaps just before or after they are locked."""
     folder, deleted_folders = tmp_path / "run-1", []
 
-    def lock_around_deletion(path: Path) -> BinaryIO | None:
-        if when == "after":
+    def lock_and_delete_once(path: Path) -> BinaryIO | None:
+        if deletion == "after":
             lock = try_lock(path)
         if not deleted_folders:
             deleted_folders.append(folder.rename(tmp_path / ".going-1"))
-        return try_lock(path) if when == "before" else lock
+        return try_lock(path) if deletion == "before" else lock
 
-    monkeypatch.setattr("transformer.jobs.results.try_lock", lock_around_deletion)
+    monkeypatch.setattr("transformer.jobs.results.try_lock", lock_and_delete_once)
     lock = lock_folder(folder)
     assert deleted_folders
     assert lock is not None
@@ -218,25 +219,25 @@ def test_the_oldest_results_are_removed(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_reported_even_without_a_file(
-    computing: ComputationService,
+    service: ComputationService,
     submit_action: SubmitAction,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with monkeypatch.context() as patched:
-        full = Mock(side_effect=OSError(28, "No space left on device", "/srv/runs/x"))
-        patched.setattr("transformer.jobs.lane_thread.write_json", full)
+        raise_disk_full = Mock(side_effect=OSError(28, "No space left on device", "/srv/runs/x"))
+        patched.setattr("transformer.jobs.lane_thread.write_json", raise_disk_full)
         key = submit_action("words")
-        assert wait_for_status(computing, key, "failed").reason == (
+        assert wait_for_status(service, key, "failed").reason == (
             "it could not be computed: No space left on device"
         )
     assert submit_action("words") == key  # there is space again
-    assert wait_for_status(computing, key, "done")
+    assert wait_for_status(service, key, "done")
 
-    folder = tmp_path / "made"
+    folder = tmp_path / "computation"
     write_json(folder / "ask.json", {})
-    monkeypatch.setattr("transformer.jobs.compute_process.write_json", full)
+    monkeypatch.setattr("transformer.jobs.compute_process.write_json", raise_disk_full)
     assert run_function(folder, lambda arguments, progress: {}) == EXIT_DISK_FULL
     monkeypatch.undo()
-    assert run_function(folder, full) == 1
+    assert run_function(folder, raise_disk_full) == 1
     assert read_or_empty(folder / "failed.json")["reason"] == DISK_FULL

@@ -34,41 +34,41 @@ from transformer.text.files import write_json
 
 
 def test_results_are_shared_and_survive_a_restart(
-    computing: ComputationService, submit_action: SubmitAction, tmp_path: Path
+    service: ComputationService, submit_action: SubmitAction, tmp_path: Path
 ) -> None:
     key = submit_action("quick", bleu=True)
-    wait_for_status(computing, key, "done")
-    result = computing.result(key)
-    assert result["given"] == fake_computation(tmp_path, "quick", bleu=True).arguments
+    wait_for_status(service, key, "done")
+    result = service.result(key)
+    assert result["arguments"] == fake_computation(tmp_path, "quick", bleu=True).arguments
     assert result["nice"] in (None, os.nice(0) + 3)
     assert submit_action("quick", "you", bleu=True) == key
-    with ComputationService(tmp_path) as later:
-        assert later.status(key) == ComputationStatus(key, "done", 1.0)
-        assert later.result(key) == result
+    with ComputationService(tmp_path) as restarted:
+        assert restarted.status(key) == ComputationStatus(key, "done", 1.0)
+        assert restarted.result(key) == result
     assert starts(tmp_path) == ["quick"]
     result_folder = tmp_path / ".results" / key
     assert sorted(path.name for path in result_folder.iterdir()) == ["lock", "result.json"]
-    computing.submit(fake_computation(tmp_path, "quick", bleu=True), visitor="you", force=True)
-    wait_for_status(computing, key, "done")
+    service.submit(fake_computation(tmp_path, "quick", bleu=True), visitor="you", force=True)
+    wait_for_status(service, key, "done")
     assert starts(tmp_path) == ["quick", "quick"]
 
 
-def test_a_computation_may_store_a_file(computing: ComputationService, tmp_path: Path) -> None:
-    computation = replace(fake_computation(tmp_path, "file"), file="made.zip")
+def test_a_computation_may_store_a_file(service: ComputationService, tmp_path: Path) -> None:
+    computation = replace(fake_computation(tmp_path, "file"), file="result.zip")
     with pytest.raises(JobError, match="this file is no longer stored"):
-        computing.file(computation)
-    key = computing.submit(computation, visitor="me")
-    wait_for_status(computing, key, "done")
-    path = computing.file(computation)
-    assert path.read_bytes() == b"made"
+        service.file(computation)
+    key = service.submit(computation, visitor="me")
+    wait_for_status(service, key, "done")
+    path = service.file(computation)
+    assert path.read_bytes() == b"content"
     assert path.parent == tmp_path / ".results" / key
-    with ComputationService(tmp_path) as later:
-        assert later.file(computation).read_bytes() == b"made"
+    with ComputationService(tmp_path) as restarted:
+        assert restarted.file(computation).read_bytes() == b"content"
     remove_oldest([path.parent], 0)
     with pytest.raises(JobError, match="this file is no longer stored"):
-        computing.file(computation)
+        service.file(computation)
     with pytest.raises(JobError, match="this file is no longer stored"):
-        computing.file(fake_computation(tmp_path, "quick"))  # the computation has no such file
+        service.file(fake_computation(tmp_path, "quick"))  # the computation has no such file
 
 
 def test_the_key_depends_on_all_inputs(tmp_path: Path) -> None:
@@ -87,33 +87,33 @@ def test_the_key_depends_on_all_inputs(tmp_path: Path) -> None:
 
 
 def test_results_of_other_code_are_not_used(
-    computing: ComputationService,
+    service: ComputationService,
     submit_action: SubmitAction,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
     key = submit_action("quick")
-    wait_for_status(computing, key, "done")
+    wait_for_status(service, key, "done")
     monkeypatch.setattr("transformer.jobs.computation.fingerprint", lambda: "0" * 16)
     new_key = fake_computation(tmp_path, "quick").key
     assert new_key != key
-    assert computing.status(new_key).status == "absent"
+    assert service.status(new_key).status == "absent"
 
 
 def test_the_code_fingerprint_covers_computing_modules_only(tmp_path: Path) -> None:
     for name in ("measures.py", "analysis/heads.py", "ui/page.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text("ROLE = 0.4\n")
+        (tmp_path / name).write_text("LIMIT = 0.4\n")
 
     def current_fingerprint() -> str:
         fingerprint.cache_clear()
         return fingerprint(tmp_path)
 
     first = current_fingerprint()
-    (tmp_path / "ui" / "page.py").write_text("ROLE = 0.5\n")
+    (tmp_path / "ui" / "page.py").write_text("LIMIT = 0.5\n")
     (tmp_path / "analysis" / "notes.txt").write_text("none")
     assert current_fingerprint() == first
-    (tmp_path / "analysis" / "heads.py").write_text("ROLE = 0.5\n")
+    (tmp_path / "analysis" / "heads.py").write_text("LIMIT = 0.5\n")
     changed = current_fingerprint()
     assert changed != first
     (tmp_path / "analysis" / "heads.py").rename(tmp_path / "analysis" / "rows.py")
@@ -122,78 +122,80 @@ def test_the_code_fingerprint_covers_computing_modules_only(tmp_path: Path) -> N
 
 
 def test_the_fingerprint_covers_all_imports_of_a_report() -> None:
-    links = imports.graph(IMPORT_ROOT)
-    reached = imports.reach("transformer.analysis.reports", links)
-    packages = {name.split(".")[1] for name in reached if name.startswith("transformer.")}
+    import_graph = imports.graph(IMPORT_ROOT)
+    imported = imports.reachable_modules("transformer.analysis.reports", import_graph)
+    packages = {name.split(".")[1] for name in imported if name.startswith("transformer.")}
     assert "measures" in packages
     assert not packages & {*EXCLUDED_PACKAGES}
 
 
 def test_computations_run_one_at_a_time_and_can_be_cancelled(
-    computing: ComputationService, submit_action: SubmitAction, tmp_path: Path
+    service: ComputationService, submit_action: SubmitAction, tmp_path: Path
 ) -> None:
-    long, quick = submit_action("long"), submit_action("quick", "you")
-    wait_until_half_done(computing, long)
-    assert computing.status(long, "me") == ComputationStatus(
-        long, "running", 0.5, "half way", is_requester=True
+    long_key, quick_key = submit_action("long"), submit_action("quick", "you")
+    wait_until_half_done(service, long_key)
+    assert service.status(long_key, "me") == ComputationStatus(
+        long_key, "running", 0.5, "half way", is_requester=True
     )
-    assert computing.status(quick, "me") == ComputationStatus(quick, "waiting", requests_ahead=1)
-    assert submit_action("long", "you") == long
-    computing.cancel(long, "visitor")
-    computing.cancel(long, "me")
-    assert computing.status(long, "you").is_requester  # another visitor still waits for it
-    computing.cancel(long, "you")
-    wait_for_status(computing, quick, "done")
-    assert computing.status(long).status == "absent"
-    assert folders(tmp_path) == [quick]
+    assert service.status(quick_key, "me") == ComputationStatus(
+        quick_key, "waiting", requests_ahead=1
+    )
+    assert submit_action("long", "you") == long_key
+    service.cancel(long_key, "visitor")
+    service.cancel(long_key, "me")
+    assert service.status(long_key, "you").is_requester  # another visitor still waits for it
+    service.cancel(long_key, "you")
+    wait_for_status(service, quick_key, "done")
+    assert service.status(long_key).status == "absent"
+    assert folders(tmp_path) == [quick_key]
     assert starts(tmp_path) == ["long", "quick"]
 
 
 def test_excess_requests_are_refused_until_one_ends(
-    computing: ComputationService, submit_action: SubmitAction, tmp_path: Path
+    service: ComputationService, submit_action: SubmitAction, tmp_path: Path
 ) -> None:
-    long, quick = submit_action("long"), submit_action("quick")
+    long_key, quick_key = submit_action("long"), submit_action("quick")
     for number in range(MAX_PER_VISITOR - 2):
         submit_action("quick", number=number)
     with pytest.raises(JobError, match=f"you have {MAX_PER_VISITOR} measurements in progress"):
         submit_action("quick", number=-1)
     submit_action("quick", "you", number=3)  # equal requests share one computation
-    wait_until_half_done(computing, long)
-    computing.cancel(quick, "me")
-    assert computing.status(quick).status == "absent"
+    wait_until_half_done(service, long_key)
+    service.cancel(quick_key, "me")
+    assert service.status(quick_key).status == "absent"
     for number in range(MAX_PER_VISITOR - 2):
         for visitor in ("me", "you"):
-            computing.cancel(fake_computation(tmp_path, "quick", number=number).key, visitor)
-    computing.cancel(long, "me")
+            service.cancel(fake_computation(tmp_path, "quick", number=number).key, visitor)
+    service.cancel(long_key, "me")
     submit_action("long")
-    wait_until_half_done(computing, long)
+    wait_until_half_done(service, long_key)
     wait_for(lambda: starts(tmp_path) == ["long", "long"])
 
 
 def test_partial_results_are_shown_and_kept_after_cancelling(
-    submit_action: SubmitAction, computing: ComputationService, tmp_path: Path
+    submit_action: SubmitAction, service: ComputationService, tmp_path: Path
 ) -> None:
     key = submit_action("parts", lane="timing")
-    wait_for(lambda: computing.status(key).so_far)
-    assert computing.status(key, "me").so_far == {"lines": [1]}
-    computing.cancel(key, "me")
-    # At once, while its process still ends: a page asks a last time right after the click.
-    assert computing.status(key) == ComputationStatus(key, "stopped", so_far={"lines": [1]})
+    wait_for(lambda: service.status(key).so_far)
+    assert service.status(key, "me").so_far == {"lines": [1]}
+    service.cancel(key, "me")
+    # While its process is still ending, too: a page polls once more right after the click.
+    assert service.status(key) == ComputationStatus(key, "stopped", so_far={"lines": [1]})
     wait_for(lambda: has_ended(tmp_path / ".results" / key))
-    assert computing.status(key) == ComputationStatus(key, "stopped", so_far={"lines": [1]})
+    assert service.status(key) == ComputationStatus(key, "stopped", so_far={"lines": [1]})
     assert submit_action("parts", lane="timing") == key
-    wait_until_half_done(computing, key)
-    computing.close()
-    with ComputationService(tmp_path) as later:
-        assert later.status(key).status == "stopped"
+    wait_until_half_done(service, key)
+    service.close()
+    with ComputationService(tmp_path) as restarted:
+        assert restarted.status(key).status == "stopped"
 
 
 def test_a_clock_set_back_keeps_the_newest_result(tmp_path: Path) -> None:
     """A result with a time in the future is removed first, and the newest one stays."""
     for name in ("a", "b", "new"):
         write_json(tmp_path / name / "result.json", {})
-    ahead = time.time() + 1e6
-    os.utime(tmp_path / "a" / "result.json", (ahead, ahead))
+    future = time.time() + 1e6
+    os.utime(tmp_path / "a" / "result.json", (future, future))
     os.utime(tmp_path / "new" / "result.json", (1, 1))
     remove_oldest([*tmp_path.iterdir()], 2, new=tmp_path / "new")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b", "new"]

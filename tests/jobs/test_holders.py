@@ -12,9 +12,9 @@ from transformer.jobs import JobError, info
 from transformer.run_config import PairsRun, RaceEntry, TrainingRun
 
 
-def run_with_seed(seed: int, **more: object) -> TrainingRun:
+def run_with_seed(seed: int, **fields: object) -> TrainingRun:
     config = run_config()
-    return replace(config, training=replace(config.training, seed=seed), **more)  # type: ignore[arg-type]
+    return replace(config, training=replace(config.training, seed=seed), **fields)  # type: ignore[arg-type]
 
 
 def test_thirty_equal_requests_share_one_run(make_idle_jobs: MakeIdleJobs) -> None:
@@ -22,15 +22,16 @@ def test_thirty_equal_requests_share_one_run(make_idle_jobs: MakeIdleJobs) -> No
     visitors = [f"visitor {number}" for number in range(30)]
     with ThreadPoolExecutor(8) as pool:
         futures = [
-            pool.submit(jobs.submit, run_config(title=who), who, reuse=True) for who in visitors
+            pool.submit(jobs.submit, run_config(title=visitor), visitor, reuse=True)
+            for visitor in visitors
         ]
         names = {future.result() for future in futures}
     [info] = jobs.runs()
     assert names == {info.name}
     assert sorted(info.holders) == sorted(visitors)
     assert info.owner == info.holders[0] == info.title
-    for who in visitors:
-        assert [future.name for future in jobs.runs(who)] == [info.name]
+    for visitor in visitors:
+        assert [run.name for run in jobs.runs(visitor)] == [info.name]
 
 
 def test_any_setting_that_changes_results_makes_another_run(
@@ -38,7 +39,7 @@ def test_any_setting_that_changes_results_makes_another_run(
 ) -> None:
     jobs, first = make_idle_jobs(queued=20, runs_per_visitor=20), run_with_seed(1)
     shared_name = jobs.submit(first, "ann", reuse=True)
-    assert jobs.submit(run_with_seed(1, title="Called otherwise"), "bob", reuse=True) == shared_name
+    assert jobs.submit(run_with_seed(1, title="Another title"), "bob", reuse=True) == shared_name
     assert isinstance(first.model.d_ff, int)
     variants = [
         run_with_seed(2),
@@ -56,10 +57,12 @@ def test_any_setting_that_changes_results_makes_another_run(
     assert jobs.submit(first, "bob", reuse=True) != shared_name
 
 
-def test_runs_on_own_sentences_are_not_shared(make_idle_jobs: MakeIdleJobs) -> None:
-    jobs, bare = make_idle_jobs(), run_config()
-    pairs = PairsRun(pairs="p.tsv", model=bare.model, training=bare.training)
-    names = [jobs.submit(pairs, who, {"p.tsv": b"a\tb\n"}, reuse=True) for who in ("ann", "bob")]
+def test_runs_on_uploaded_pairs_are_not_shared(make_idle_jobs: MakeIdleJobs) -> None:
+    jobs, config = make_idle_jobs(), run_config()
+    pairs = PairsRun(pairs="p.tsv", model=config.model, training=config.training)
+    names = [
+        jobs.submit(pairs, visitor, {"p.tsv": b"a\tb\n"}, reuse=True) for visitor in ("ann", "bob")
+    ]
     assert names[0] != names[1]
 
 
@@ -79,14 +82,14 @@ def test_a_run_changed_by_its_owner_is_not_shared(
     assert jobs.submit(run_config(), "bob", reuse=True) != name
 
 
-def test_a_shared_run_cannot_be_changed_but_left(make_idle_jobs: MakeIdleJobs) -> None:
+def test_a_holder_can_leave_but_not_change_a_shared_run(make_idle_jobs: MakeIdleJobs) -> None:
     jobs = make_idle_jobs()
     name = jobs.submit(run_config(), "ann", reuse=True)
     jobs.submit(run_config(), "bob", reuse=True)
-    for who in ("ann", "bob"):
+    for visitor in ("ann", "bob"):
         for change in ({"command": "pause"}, {"command": "stop"}, {"learning_rate_factor": 2.0}):
             with pytest.raises(JobError, match="one other visitor has this run too"):
-                jobs.control(name, who, **change)  # type: ignore[arg-type]
+                jobs.control(name, visitor, **change)  # type: ignore[arg-type]
     jobs.control(name, "ann", save=True)
     jobs.delete(name, "ann")
     assert (jobs.run(name).holders, jobs.runs("ann")) == (("bob",), [])
@@ -95,8 +98,8 @@ def test_a_shared_run_cannot_be_changed_but_left(make_idle_jobs: MakeIdleJobs) -
     jobs.submit(run_config(), "cay", reuse=True)
     jobs.control(name, "bob", command="stop", for_all=True)
     assert jobs.run(name).status == "cancelled"
-    for who in ("cay", "bob"):
-        jobs.delete(name, who)
+    for visitor in ("cay", "bob"):
+        jobs.delete(name, visitor)
     assert jobs.runs() == []
 
 

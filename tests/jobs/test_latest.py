@@ -1,4 +1,5 @@
-"""The latest result on a subject: stored when a computation ends, found, and deleted with it."""
+"""The latest result on a subject: its reference is stored when a computation ends, and deleted
+with the result."""
 
 from __future__ import annotations
 
@@ -17,23 +18,23 @@ def computation_about(root: Path, action: str, subject: str = "a finding") -> Co
 
 def test_the_latest_result_survives_a_restart(tmp_path: Path) -> None:
     before = time.time()
-    with ComputationService(tmp_path, LIMITS) as computing:
-        assert computing.latest("a finding") is None
+    with ComputationService(tmp_path, LIMITS) as service:
+        assert service.latest("a finding") is None
         for computation in (computation_about(tmp_path, "one"), computation_about(tmp_path, "two")):
-            wait_for_status(computing, computing.submit(computation, visitor="me"), "done")
+            wait_for_status(service, service.submit(computation, visitor="me"), "done")
         wait_for_status(
-            computing,
-            computing.submit(computation_about(tmp_path, "three", ""), visitor="me"),
+            service,
+            service.submit(computation_about(tmp_path, "three", ""), visitor="me"),
             "done",
         )
-    with ComputationService(tmp_path, LIMITS) as computing:
-        latest = computing.latest("a finding")
+    with ComputationService(tmp_path, LIMITS) as service:
+        latest = service.latest("a finding")
         assert latest is not None
         assert latest.key == computation_about(tmp_path, "two").key
-        assert latest.result == computing.result(latest.key)
+        assert latest.result == service.result(latest.key)
         assert before <= latest.measured_at <= time.time()
-        assert computing.latest("another") is None
-        assert computing.latest("") is None
+        assert service.latest("another") is None
+        assert service.latest("") is None
     assert len([*(tmp_path / LATEST_FOLDER).iterdir()]) == 1
 
 
@@ -45,35 +46,35 @@ def test_the_subject_does_not_change_the_key(tmp_path: Path) -> None:
 
 
 def test_a_repeated_computation_has_a_new_time(tmp_path: Path) -> None:
-    with ComputationService(tmp_path, LIMITS) as computing:
+    with ComputationService(tmp_path, LIMITS) as service:
         times = []
         for force in (False, True):
-            key = computing.submit(computation_about(tmp_path, "one"), visitor="me", force=force)
-            wait_for_status(computing, key, "done")
-            latest = computing.latest("a finding")
+            key = service.submit(computation_about(tmp_path, "one"), visitor="me", force=force)
+            wait_for_status(service, key, "done")
+            latest = service.latest("a finding")
             assert latest is not None
             times.append(latest.measured_at)
     assert times[0] < times[1]
 
 
 def test_a_deleted_result_deletes_its_reference(tmp_path: Path) -> None:
-    with ComputationService(tmp_path, LIMITS) as computing:
-        key = computing.submit(computation_about(tmp_path, "one"), visitor="me")
-        wait_for_status(computing, key, "done")
+    with ComputationService(tmp_path, LIMITS) as service:
+        key = service.submit(computation_about(tmp_path, "one"), visitor="me")
+        wait_for_status(service, key, "done")
         (result,) = tmp_path.glob(f".results/{key}/result.json")
         result.unlink()
-        assert computing.latest("a finding") is None
+        assert service.latest("a finding") is None
     ComputationService(tmp_path, LIMITS).close()
     assert not [*(tmp_path / LATEST_FOLDER).iterdir()]
 
 
-def test_a_foreign_reference_is_ignored(tmp_path: Path) -> None:
-    with ComputationService(tmp_path, LIMITS) as computing:
+def test_an_invalid_reference_is_ignored(tmp_path: Path) -> None:
+    with ComputationService(tmp_path, LIMITS) as service:
         wait_for_status(
-            computing, computing.submit(computation_about(tmp_path, "one"), visitor="me"), "done"
+            service, service.submit(computation_about(tmp_path, "one"), visitor="me"), "done"
         )
         (reference_file,) = (tmp_path / LATEST_FOLDER).iterdir()
         (tmp_path / "result.json").write_text('{"stolen": 1}')
         for content in ("no json", '{"key": "..", "when": 1}', '{"key": 3, "when": 1}', "[]"):
             reference_file.write_text(content)
-            assert computing.latest("a finding") is None
+            assert service.latest("a finding") is None

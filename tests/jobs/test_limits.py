@@ -25,11 +25,11 @@ def test_the_included_limits_file_has_the_defaults() -> None:
 
 
 def test_the_memory_limit_of_a_container_is_used(tmp_path: Path) -> None:
-    limited, free, absent = tmp_path / "given", tmp_path / "free", tmp_path / "absent"
+    limited, unlimited, absent = tmp_path / "limited", tmp_path / "unlimited", tmp_path / "absent"
     limited.write_text("1073741824\n")
-    free.write_text("max\n")
-    assert machine_memory([limited, free, absent]) == 2**30
-    assert machine_memory([free]) == machine_memory([]) > 2**28
+    unlimited.write_text("max\n")
+    assert machine_memory([limited, unlimited, absent]) == 2**30
+    assert machine_memory([unlimited]) == machine_memory([]) > 2**28
 
 
 def test_another_limits_file_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,7 +83,7 @@ def test_an_invalid_file_gives_a_one_sentence_error(
     assert str(file) in str(caught.value)
 
 
-def test_the_teacher_token_is_in_no_message_and_no_log(tmp_path: Path) -> None:
+def test_the_teacher_token_is_not_in_the_repr(tmp_path: Path) -> None:
     file = tmp_path / "limits.toml"
     file.write_text('teacher_token = "a token of mine"\n')
     limits = Limits.load(file)
@@ -94,7 +94,9 @@ def test_the_teacher_token_is_in_no_message_and_no_log(tmp_path: Path) -> None:
 @pytest.mark.parametrize("score", ["scaled_dot", "dot", "additive"])
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned", "none"])
 @pytest.mark.parametrize("biased", [False, True])
-def test_the_parameter_count_equals_the_models(score: Any, positions: Any, biased: bool) -> None:
+def test_the_parameter_count_equals_that_of_the_model(
+    score: Any, positions: Any, biased: bool
+) -> None:
     config = ModelConfig(
         vocab_size=17,
         d_model=12,
@@ -147,17 +149,17 @@ def test_uploaded_files_have_a_size_limit(make_idle_jobs: MakeIdleJobs) -> None:
 
 def test_a_run_without_a_time_gets_the_limit(make_idle_jobs: MakeIdleJobs) -> None:
     jobs = make_idle_jobs(minutes=12)
-    free = jobs.folder(jobs.submit(run_config(), "ann")).config()
-    assert isinstance(free, TaskRun)
-    assert free.training == replace(run_config().training, minutes=12)
-    bound = replace(run_config(), training=TrainingConfig(minutes=2))
-    config = jobs.folder(jobs.submit(bound, "ann")).config()
+    unlimited = jobs.folder(jobs.submit(run_config(), "ann")).config()
+    assert isinstance(unlimited, TaskRun)
+    assert unlimited.training == replace(run_config().training, minutes=12)
+    two_minutes = replace(run_config(), training=TrainingConfig(minutes=2))
+    config = jobs.folder(jobs.submit(two_minutes, "ann")).config()
     assert isinstance(config, TaskRun)
-    assert config.training == bound.training
+    assert config.training == two_minutes.training
 
 
 @pytest.fixture
-def keys(tmp_path: Path) -> str:
+def key_folder(tmp_path: Path) -> str:
     for name in ("ca", "cert", "key"):
         (tmp_path / f"{name}.pem").touch()
     return str(tmp_path)
@@ -171,13 +173,14 @@ def test_a_local_scheduler_needs_no_keys(address: str) -> None:
 
 
 @pytest.mark.parametrize("address", ["tls://10.0.0.5:8786", "tls://cluster.example.org:8786"])
-def test_remote_schedulers_need_keys(address: str, keys: str) -> None:
-    assert Limits(executor="dask", scheduler=address, cluster_keys=keys).cluster_keys == keys
+def test_remote_schedulers_need_keys(address: str, key_folder: str) -> None:
+    limits = Limits(executor="dask", scheduler=address, cluster_keys=key_folder)
+    assert limits.cluster_keys == key_folder
     with pytest.raises(ValueError, match="needs cluster_keys, the folder of"):
         Limits(executor="dask", scheduler=address)
-    (Path(keys) / "key.pem").unlink()
+    (Path(key_folder) / "key.pem").unlink()
     with pytest.raises(ValueError, match=r"has no key\.pem"):
-        Limits(executor="dask", scheduler=address, cluster_keys=keys)
+        Limits(executor="dask", scheduler=address, cluster_keys=key_folder)
 
 
 @pytest.mark.parametrize(

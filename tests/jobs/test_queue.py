@@ -24,15 +24,15 @@ def test_everyones_first_run_comes_before_anyones_second(make_idle_jobs: MakeIdl
     assert queue_positions(jobs) == {"a1": 1, "b1": 2, "c1": 3, "a2": 4, "b2": 5, "a3": 6}
     queue = Queue(jobs.folder(jobs.runs()[0].name).path.parent)
     order = []
-    served_runs = {}
+    claims_by_title = {}
     while claim := claims.claim_next_run(queue, "worker"):
         title = claim.folder.config().title
         order.append(title)
-        served_runs[title] = claim
-        if title == "c1":  # its end does not change the order of the others
-            claims.release_run(queue, claim, ValueError("enough"))
+        claims_by_title[title] = claim
+        if title == "c1":  # the order of the other runs does not depend on its end
+            claims.release_run(queue, claim, ValueError("ended by the test"))
     assert order == ["a1", "b1", "c1", "a2", "b2", "a3"]
-    for claim in served_runs.values():
+    for claim in claims_by_title.values():
         claim.lock.close()
 
 
@@ -45,14 +45,14 @@ def test_visitors_with_a_run_wait_behind_those_without(make_idle_jobs: MakeIdleJ
     submit_run(jobs, "a2", "a")
     submit_run(jobs, "b1", "b")
     assert queue_positions(jobs) == {"a1": None, "b1": 1, "a2": 2}
-    claims.release_run(queue, claim, ValueError("enough"))
+    claims.release_run(queue, claim, ValueError("ended by the test"))
     assert queue_positions(jobs) == {"a1": None, "a2": 1, "b1": 2}
     jobs.resume(claim.folder.name, "a")  # it keeps its position
     assert queue_positions(jobs) == {"a1": 1, "b1": 2, "a2": 3}
 
 
 def test_a_pausing_run_is_never_shown_as_cancelled(make_idle_jobs: MakeIdleJobs) -> None:
-    """The trainer reports "cancelled" when the worker signals, and then the worker "paused"."""
+    """On the worker's signal, the trainer reports "cancelled"; then the worker reports "paused"."""
     jobs = make_idle_jobs()
     name = submit_run(jobs, "a", "ann")
     queue = Queue(jobs.folder(name).path.parent)
@@ -66,25 +66,29 @@ def test_a_pausing_run_is_never_shown_as_cancelled(make_idle_jobs: MakeIdleJobs)
     assert jobs.run(name).status == "paused"
 
 
-RESTARTS = "starts again at step 0, since nothing was saved"
+RESTART_TEXT = "starts again at step 0, since nothing was saved"
 
 
-def test_an_interrupted_run_shows_where_it_will_continue(make_idle_jobs: MakeIdleJobs) -> None:
-    """Regression: it showed a step from which to continue, but started at 0, without a save."""
+def test_an_interrupted_run_names_the_step_that_it_continues_from(
+    make_idle_jobs: MakeIdleJobs,
+) -> None:
+    """Regression: a run without a save named a later step, although it started again at step 0."""
     jobs = make_idle_jobs()
     name = submit_run(jobs, "a", "ann")
     queue = Queue(jobs.folder(name).path.parent)
 
-    def interruption_reason(saved: int) -> str:
+    def interruption_reason(saved_step: int) -> str:
         claim = claims.claim_next_run(queue, "worker")
         assert claim
         claim.folder.append_metrics({"step": 157, "loss": 1.0, "seconds": 0.1, "share": 0.5})
-        if saved:
-            save(claim.folder, saved)
+        if saved_step:
+            save(claim.folder, saved_step)
         claims.release_run(queue, claim, None, interrupted=True)
         return jobs.run(name).reason
 
-    assert interruption_reason(0) == f"interrupted at step 157; {RESTARTS} when a worker is free"
+    assert (
+        interruption_reason(0) == f"interrupted at step 157; {RESTART_TEXT} when a worker is free"
+    )
     assert interruption_reason(150) == (
         "interrupted at step 157; continues from the save at step 150 when a worker is free"
     )
@@ -108,7 +112,7 @@ def test_runs_of_an_exited_worker_fail_with_its_exit_code(make_idle_jobs: MakeId
     assert jobs.run(name).status == "running"
     claim.lock.close()
     claims.record_worker_exit(queue, "worker", 3)
-    assert jobs.run(name).reason == f"its worker ended (code 3) at step 0; Resume {RESTARTS}"
+    assert jobs.run(name).reason == f"its worker ended (code 3) at step 0; Resume {RESTART_TEXT}"
     assert jobs.run(other_run).status == "running"
     jobs.delete(other_run, "bob")
     assert not jobs.runs("bob")
@@ -121,10 +125,10 @@ def test_runs_of_an_exited_worker_fail_with_its_exit_code(make_idle_jobs: MakeId
 @st.composite
 def queues(draw: st.DrawFn) -> list[RunInfo]:
     status = st.sampled_from(["queued", "queued", "running", "finished", "paused"])
-    drawn = draw(st.lists(st.tuples(st.sampled_from("abc"), status), max_size=12))
+    owners_and_states = draw(st.lists(st.tuples(st.sampled_from("abc"), status), max_size=12))
     return [
         RunInfo(f"run{n}", "", owner, state, "", 0, 0.0, turn=n)  # type: ignore[arg-type]
-        for n, (owner, state) in enumerate(drawn)
+        for n, (owner, state) in enumerate(owners_and_states)
     ]
 
 
@@ -136,15 +140,15 @@ def test_the_queue_is_fair(infos: list[RunInfo]) -> None:
     assert [positions.pop(info.name) for info in queue] == [*range(1, len(queue) + 1)]
     assert set(positions.values()) <= {None}  # of runs that are not queued
     running = [info.owner for info in infos if info.status == "running"]
-    served = {owner: running.count(owner) for owner in "abc"}
+    n_served = {owner: running.count(owner) for owner in "abc"}
     for index, info in enumerate(queue):
         # No other waiting owner has had fewer runs than the owner of the next run ...
         waiting_runs = queue[index:]
-        assert served[info.owner] == min(served[waiting.owner] for waiting in waiting_runs)
+        assert n_served[info.owner] == min(n_served[waiting.owner] for waiting in waiting_runs)
         # ... and among equal ones it is the first that was queued.
-        candidates = [i for i in waiting_runs if served[i.owner] == served[info.owner]]
+        candidates = [i for i in waiting_runs if n_served[i.owner] == n_served[info.owner]]
         assert info.turn == min(i.turn for i in candidates)
-        served[info.owner] += 1
+        n_served[info.owner] += 1
 
 
 def test_of_thirty_simultaneous_requests_twenty_are_queued(make_idle_jobs: MakeIdleJobs) -> None:

@@ -79,9 +79,8 @@ def test_a_race_over_the_limits_leaves_no_runs(make_idle_jobs: MakeIdleJobs) -> 
     ):
         submit_race(jobs, "positions", "bob", (1, 2))
     assert len(jobs.runs()) == 4
-    small = make_idle_jobs(
-        parameters=20_000
-    )  # only the additive, wide runs are refused, after others were queued
+    # The runs with d_k 64 are refused, after the smaller ones with d_k 16 were queued.
+    small = make_idle_jobs(parameters=20_000)
     with pytest.raises(JobError, match="this app allows at most 20,000"):
         submit_race(small, "scores", "cid", (1,))
     assert small.runs("cid") == []
@@ -124,7 +123,7 @@ def test_results_are_computed_from_the_files_of_the_runs(make_idle_jobs: MakeIdl
     assert claim_verdict.word == "holds"
     first_run = race_runs(jobs, race_id)[0]
     folder = jobs.folder(first_run.info.name).path
-    _write_result(folder, steps, 9.0)  # nothing is cached: the current content of the file counts
+    _write_result(folder, steps, 9.0)  # results are not cached: the file is read again
     assert standings(jobs, race_runs(jobs, race_id))[0]["loss_max"].iloc[0] == 9
     assert track(jobs, first_run).valid_loss.tolist() == [9.0]
     _write_result(folder, steps, 9.0, status="failed")

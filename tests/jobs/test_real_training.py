@@ -1,4 +1,4 @@
-"""The real trainer in a real worker: models that translate, a race of layers, a pause."""
+"""The real trainer in a real worker: tasks, uploaded pairs, a race of layer types, pausing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from tests.jobs.conftest import MakeIdleJobs, MakeJobs, start_workers, wait_until
 from transformer.checkpoint import load_checkpoint
 from transformer.jobs import JobError
-from transformer.jobs import races as there
+from transformer.jobs import races as races_module
 from transformer.jobs.jobs import TRAINER
 from transformer.jobs.race_runs import (
     COLUMNS,
@@ -29,11 +29,11 @@ from transformer.text.files import write_json
 from transformer.training.recipe import make_run_config
 
 SMALL = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "precision": "fp32"}
-RACED = {"d_model": 16, "n_heads": 1, "d_ff": 64, "steps": 40, "batch_tokens": 112}
+RACE_SETTINGS = {"d_model": 16, "n_heads": 1, "d_ff": 64, "steps": 40, "batch_tokens": 112}
 
 
 @pytest.mark.slow
-def test_a_real_worker_trains_tasks_and_own_pairs(make_jobs: MakeJobs, tmp_path: Path) -> None:
+def test_a_real_worker_trains_tasks_and_uploaded_pairs(make_jobs: MakeJobs, tmp_path: Path) -> None:
     jobs = start_workers(make_jobs(TRAINER))
     options = {"n_train": 400, "n_valid": 20}
     config = make_run_config(
@@ -53,38 +53,40 @@ def test_a_real_worker_trains_tasks_and_own_pairs(make_jobs: MakeJobs, tmp_path:
     assert jobs.run(name).status == "paused"
     jobs.resume(name, "ann")
     assert wait_until(jobs, name, "finished").step == 200
-    losses = [line["step"] for line in jobs.folder(name).metrics() if "loss" in line]
-    assert losses == [*range(1, 201)]
-    with zipfile.ZipFile(io.BytesIO(jobs.archive(name))) as packed:
-        packed.extractall(tmp_path / "home")
-    model, _ = load_checkpoint(tmp_path / "home" / name / "checkpoint")
+    steps = [line["step"] for line in jobs.folder(name).metrics() if "loss" in line]
+    assert steps == [*range(1, 201)]
+    with zipfile.ZipFile(io.BytesIO(jobs.archive(name))) as archive:
+        archive.extractall(tmp_path / "unpacked")
+    model, _ = load_checkpoint(tmp_path / "unpacked" / name / "checkpoint")
     assert model.config.d_model == 16
 
     settings = {**SMALL, "steps": 3, "vocab_size": 300}
     pairs = "".join(f"I see {n} cats.\tJe vois {n} chats.\n" for n in range(40)).encode()
     valid_run = jobs.submit(make_run_config(settings=settings), "ann", {"pairs.tsv": pairs})
-    bad = jobs.submit(make_run_config(settings=settings), "bob", {"pairs.tsv": b"no tab here\n"})
+    invalid_run = jobs.submit(
+        make_run_config(settings=settings), "bob", {"pairs.tsv": b"no tab here\n"}
+    )
     info = wait_until(jobs, valid_run, lambda info: info.status in ("finished", "failed"))
     assert info.status == "finished", info.reason
-    assert "line 1" in wait_until(jobs, bad, "failed").reason
+    assert "line 1" in wait_until(jobs, invalid_run, "failed").reason
 
 
 @pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> Race:
-    """Return the same race with a short distance and two of its entries."""
+def small_race(monkeypatch: pytest.MonkeyPatch) -> Race:
+    """Return the race "layers" with short sequences and two of its entries."""
     entries = {name: RACES["layers"].entries[name] for name in ("self-attention", "restricted")}
     race = replace(
         RACES["layers"],
-        shared=RACED,
+        shared=RACE_SETTINGS,
         entries=entries,
         options={"letters": 4, "word": 2, "longest": 12},
         claims=(),
     )
-    monkeypatch.setattr(there, "RACES", MappingProxyType({**RACES, "layers": race}))
+    monkeypatch.setattr(races_module, "RACES", MappingProxyType({**RACES, "layers": race}))
     return race
 
 
-def test_a_race_of_layers_is_trained_by_real_workers(make_jobs: MakeJobs, small: Race) -> None:
+def test_a_race_of_layers_is_trained_by_real_workers(make_jobs: MakeJobs, small_race: Race) -> None:
     jobs = start_workers(make_jobs(TRAINER))
     race_id = submit_race(jobs, "layers", "ann", (3,))
     for run in race_runs(jobs, race_id):
@@ -93,7 +95,7 @@ def test_a_race_of_layers_is_trained_by_real_workers(make_jobs: MakeJobs, small:
     table = distance_accuracies(jobs, runs)
     assert tuple(table.columns) == COLUMNS
     assert table.groupby("entry")["distance"].apply(list).to_dict() == {
-        entry: [2, 3, 4, 6, 8, 12] for entry in small.entries
+        entry: [2, 3, 4, 6, 8, 12] for entry in small_race.entries
     }
     reach = table.groupby("entry")["reach"].first()
     assert (reach["self-attention"], reach["restricted"]) == (math.inf, 8)
@@ -107,9 +109,9 @@ def test_a_race_of_layers_is_trained_by_real_workers(make_jobs: MakeJobs, small:
         jobs.archive(runs[0].info.name)
 
 
-def test_a_paused_run_resumes_where_it_stopped(make_jobs: MakeJobs, small: Race) -> None:
+def test_a_paused_run_resumes_where_it_stopped(make_jobs: MakeJobs, small_race: Race) -> None:
     jobs = start_workers(make_jobs(TRAINER))
-    config = small.config("self-attention", 1, "one")
+    config = small_race.config("self-attention", 1, "one")
     name = jobs.submit(replace(config, training=replace(config.training, steps=400)), "ann")
     wait_until(jobs, name, lambda info: info.step >= 5)
     jobs.control(name, "ann", command="pause")
@@ -123,7 +125,7 @@ def test_a_paused_run_resumes_where_it_stopped(make_jobs: MakeJobs, small: Race)
     assert [line["step"] for line in lines if "loss" in line] == [*range(1, 401)]
 
 
-def test_runs_without_state_or_with_a_corrupt_config_are_left_out(
+def test_runs_without_evaluations_or_with_a_corrupt_config_are_omitted(
     make_idle_jobs: MakeIdleJobs,
 ) -> None:
     jobs = make_idle_jobs()

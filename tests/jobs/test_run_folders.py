@@ -16,10 +16,24 @@ from tests.jobs.conftest import MakeIdleJobs, queue_positions, run_config, submi
 from transformer.jobs import JobError
 from transformer.run_config import FilesRun, PairsRun
 
-HOSTILE = ["", ".", "..", "../x", "a/b", "/etc", "x\0y", "é", "a" * 101, "-rf", ".lock", "a\n", "~"]
+HOSTILE_NAMES = [
+    "",
+    ".",
+    "..",
+    "../x",
+    "a/b",
+    "/etc",
+    "x\0y",
+    "é",
+    "a" * 101,
+    "-rf",
+    ".lock",
+    "a\n",
+    "~",
+]
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
 def test_a_name_never_leaves_the_folder(
     name: str, make_idle_jobs: MakeIdleJobs, tmp_path: Path
 ) -> None:
@@ -50,21 +64,23 @@ def test_a_symlink_out_of_the_folder_is_not_a_run(
 ) -> None:
     jobs = make_idle_jobs()
     name = submit_run(jobs, "mine", "ann")
-    elsewhere = tmp_path / "elsewhere"
-    (tmp_path / "runs" / name).rename(elsewhere)
-    (tmp_path / "runs" / name).symlink_to(elsewhere)
+    target = tmp_path / "target"
+    (tmp_path / "runs" / name).rename(target)
+    (tmp_path / "runs" / name).symlink_to(target)
     with pytest.raises(JobError, match="there is no run"):
         jobs.delete(name, "ann")
-    assert (elsewhere / "config.json").is_file()
+    assert (target / "config.json").is_file()
 
 
 def test_a_run_reads_only_its_own_files(make_idle_jobs: MakeIdleJobs) -> None:
-    shape = {"model": run_config().model, "training": run_config().training}
+    model_and_training = {"model": run_config().model, "training": run_config().training}
     for pairs in ("/etc/passwd", "other.tsv"):
         with pytest.raises(JobError, match=f"'{pairs}' is missing"):
-            make_idle_jobs().submit(PairsRun(pairs=pairs, **shape), "ann", {"pairs.tsv": b"a\tb\n"})
+            make_idle_jobs().submit(
+                PairsRun(pairs=pairs, **model_and_training), "ann", {"pairs.tsv": b"a\tb\n"}
+            )
     with pytest.raises(JobError, match="cannot read the server's files"):
-        make_idle_jobs().submit(FilesRun(train=("/etc/passwd",), **shape), "ann")
+        make_idle_jobs().submit(FilesRun(train=("/etc/passwd",), **model_and_training), "ann")
 
 
 @pytest.mark.parametrize(
@@ -75,10 +91,10 @@ def test_a_full_disk_leaves_no_partial_run(
 ) -> None:
     jobs = make_idle_jobs()
 
-    def fail_for_file(path: Path, real: Any, *rest: Any, **more: Any) -> Any:
+    def fail_for_file(path: Path, original: Any, *arguments: Any, **options: Any) -> Any:
         if failing_file in path.name or failing_file == "rename":
             raise OSError(28, "No space left on device")
-        return real(path, *rest, **more)
+        return original(path, *arguments, **options)
 
     for name in ["rename"] if failing_file == "rename" else ["write_bytes", "write_text"]:
         monkeypatch.setattr(Path, name, functools.partialmethod(fail_for_file, getattr(Path, name)))
@@ -116,14 +132,14 @@ def test_an_archive_has_the_checkpoint_and_not_the_owner(make_idle_jobs: MakeIdl
         jobs.archive(name)
     folder = jobs.folder(name)
     folder.append_metrics({"step": 1, "loss": 2.0})
-    folder.resume_path.write_bytes(b"moments")
+    folder.resume_path.write_bytes(b"optimizer state")
     folder.checkpoint_path.mkdir()
     (folder.checkpoint_path / "config.json").write_bytes(b"{}")
     (folder.checkpoint_path / "model.safetensors").write_bytes(bytes(range(256)))
-    with zipfile.ZipFile(io.BytesIO(jobs.archive(name))) as packed:
-        contents = {path: packed.read(path) for path in packed.namelist()}
-    inside = ("config.json", "metrics.jsonl", "checkpoint/config.json")
-    assert set(contents) == {f"{name}/{file}" for file in (*inside, "checkpoint/model.safetensors")}
+    with zipfile.ZipFile(io.BytesIO(jobs.archive(name))) as archive:
+        contents = {path: archive.read(path) for path in archive.namelist()}
+    files = ("config.json", "metrics.jsonl", "checkpoint/config.json")
+    assert set(contents) == {f"{name}/{file}" for file in (*files, "checkpoint/model.safetensors")}
     assert contents[f"{name}/checkpoint/model.safetensors"] == bytes(range(256))
     assert json.loads(contents[f"{name}/config.json"])["title"] == "mine"
     assert b"secret" not in b"".join(contents.values())

@@ -21,10 +21,10 @@ CAPACITY, MAX_PER_VISITOR = LANE.capacity, LANE.max_per_visitor
 
 
 def test_an_address_gets_half_of_the_queue_and_newcomers_one_position() -> None:
-    cookies = [Requester(f"cookie {n}", "A") for n in range(5)]
-    assert exceeded_quota(cookies[:4], Requester("another", "A"), 10) == ""
-    assert exceeded_quota(cookies, Requester("another", "A"), 10) == "address"
-    requesters = cookies + [Requester(f"visitor {n}", "B") for n in range(5)]
+    requesters_at_a = [Requester(f"cookie {n}", "A") for n in range(5)]
+    assert exceeded_quota(requesters_at_a[:4], Requester("another", "A"), 10) == ""
+    assert exceeded_quota(requesters_at_a, Requester("another", "A"), 10) == "address"
+    requesters = requesters_at_a + [Requester(f"visitor {n}", "B") for n in range(5)]
     assert exceeded_quota(requesters, Requester("one more", "B"), 10) == "address"
     assert exceeded_quota(requesters, Requester("first", "C"), 10) == ""
     assert (
@@ -49,9 +49,9 @@ def test_new_cookies_from_one_address_get_at_most_half_of_the_queue(
         jobs.submit(run_config(), "cookie 3", address="A")
     for number in range(3):
         jobs.submit(run_config(), f"visitor {number}", address="B")
-    late = jobs.submit(run_config(), "newcomer", address="C")
-    # ... and it waits for only one run of each other address.
-    assert jobs.run(late).queue_position == 3
+    run_of_newcomer = jobs.submit(run_config(), "newcomer", address="C")
+    # The newcomer waits for only one run of each other address.
+    assert jobs.run(run_of_newcomer).queue_position == 3
     with pytest.raises(JobError, match="7 runs are waiting and this app allows 6"):
         jobs.submit(run_config(), "newcomer", address="C")
 
@@ -72,7 +72,7 @@ def add_request(queue: LaneQueue, key: str, visitor: str, address: str = "") -> 
     request = PendingRequest(Computation("", {}), Requester(visitor, address), {visitor})
     queue.add(key, request)
     if len(queue.requests()) == 1:
-        queue.take_next()  # the first run
+        queue.take_next()  # the first request starts at once
     return request
 
 
@@ -116,12 +116,12 @@ def test_one_visitor_cannot_fill_the_queue() -> None:
 
 def test_abandoned_requests_are_dropped_first() -> None:
     queue = LaneQueue(LANE)
-    runs, waits, shown = (add_request(queue, key, key) for key in ("runs", "waits", "shown"))
-    runs.last_polled = waits.last_polled = time.monotonic() - LANE.abandoned_after - 1
+    running, waiting, polled = (add_request(queue, key, key) for key in ("runs", "waits", "shown"))
+    running.last_polled = waiting.last_polled = time.monotonic() - LANE.abandoned_after - 1
     add_request(queue, "new", "new")
-    assert runs.cancelled  # ends as soon as its thread notices
+    assert running.cancelled  # ends as soon as its thread notices
     assert not queue.get("waits")
-    assert not shown.cancelled
+    assert not polled.cancelled
     assert keys_in_order(queue, ["runs", "shown", "new"]) == ["runs", "shown", "new"]
 
 
@@ -137,28 +137,30 @@ def test_a_run_does_not_contain_its_owners_address(
 SECONDS = st.lists(st.integers(1, 50).map(float), max_size=8)
 
 
-def simulated_wait(remaining: list[float], before: list[float], workers: int) -> float:
-    """Simulate the queue by seconds: free workers take the next run, until one is free for a new
-    run."""
-    busy, queue, time = sorted(remaining)[-workers:], [*before], 0.0
+def simulated_wait(remaining: list[float], queued: list[float], workers: int) -> float:
+    """Return the seconds until a worker is free for a new run, by simulating the queue.
+
+    `remaining` and `queued` are the seconds that the running and the queued runs need.
+    """
+    busy, queue, elapsed = sorted(remaining)[-workers:], [*queued], 0.0
     while len(busy) >= workers or queue:
         while queue and len(busy) < workers:
             busy.append(queue.pop(0))
         if len(busy) < workers:
             break
         step = min(busy)
-        time += step
+        elapsed += step
         busy = [seconds - step for seconds in busy if seconds > step]
-    return time
+    return elapsed
 
 
-@given(remaining=SECONDS, before=SECONDS, workers=st.integers(1, 4))
+@given(remaining=SECONDS, queued=SECONDS, workers=st.integers(1, 4))
 def test_waiting_times_equal_a_simulation_of_the_queue(
-    remaining: list[float], before: list[float], workers: int
+    remaining: list[float], queued: list[float], workers: int
 ) -> None:
     remaining = remaining[:workers]
-    assert seconds_until_turn(remaining, before, workers) == simulated_wait(
-        remaining, before, workers
+    assert seconds_until_turn(remaining, queued, workers) == simulated_wait(
+        remaining, queued, workers
     )
 
 

@@ -41,7 +41,7 @@ OWNER = "m" * 32
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
-    """A run of twelve steps, as the app stores it."""
+    """Return a finished run of twelve steps, as the app stores it."""
     run = RunFolder(tmp_path_factory.mktemp("trained") / "reverse-3fa2c1")
     run.path.mkdir()
     settings = {"steps": 12, "d_model": 16, "d_ff": 16, "n_heads": 2, "n_layers": 1}
@@ -55,13 +55,13 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
 
 @pytest.fixture
 def root(tmp_path: Path, trained: RunFolder) -> Path:
-    """A folder of checkpoints with an included run."""
+    """Return the folder of included runs, which has one run."""
     make_shipped_run(trained.path, tmp_path / "checkpoints" / RUNS / "toy-reverse")
     return tmp_path / "checkpoints" / RUNS
 
 
-def history(root: Path, checkpoint: Any, name: str = "training") -> Path:
-    """Early saves of a training run that name its final checkpoint."""
+def add_early_saves(root: Path, checkpoint: Any, name: str = "training") -> Path:
+    """Store a run with the early checkpoints of a training that names its final checkpoint."""
     run = RunFolder(root / name)
     run.path.mkdir()
     write_json(run.path / "config.json", {"title": "A training", "checkpoint": checkpoint})
@@ -70,7 +70,7 @@ def history(root: Path, checkpoint: Any, name: str = "training") -> Path:
     return run.path
 
 
-def test_a_shipped_run_keeps_what_pages_show(trained: RunFolder, root: Path) -> None:
+def test_a_shipped_run_has_everything_that_pages_display(trained: RunFolder, root: Path) -> None:
     run = RunFolder(root / "toy-reverse")
     assert run.snapshots() == trained.snapshots()
     assert run.labels() == trained.labels()
@@ -86,8 +86,8 @@ def test_a_shipped_run_keeps_what_pages_show(trained: RunFolder, root: Path) -> 
 
 
 def test_a_shipped_run_has_no_other_files(trained: RunFolder, root: Path) -> None:
-    packed = root / "toy-reverse"
-    assert sorted(path.name for path in packed.iterdir()) == [
+    folder = root / "toy-reverse"
+    assert sorted(path.name for path in folder.iterdir()) == [
         "checkpoint",
         "config.json",
         "examples.jsonl",
@@ -96,7 +96,7 @@ def test_a_shipped_run_has_no_other_files(trained: RunFolder, root: Path) -> Non
         "snapshots",
         "state.json",
     ]
-    texts = [path.read_text() for path in packed.glob("*.json*")]
+    texts = [path.read_text() for path in folder.glob("*.json*")]
     assert not any(OWNER in text or "1500000000" in text for text in texts)
     assert not any(str(trained.path) in text for text in texts)
     assert [path.name for path in root.iterdir()] == ["toy-reverse"]
@@ -119,17 +119,17 @@ def test_a_shipped_run_of_a_checkpoint_names_it_and_has_no_sentences(
 
 
 def test_a_shipped_run_is_replaced(trained: RunFolder, root: Path) -> None:
-    (root / "toy-reverse" / "left.txt").write_text("old")
+    (root / "toy-reverse" / "old.txt").write_text("old")
     make_shipped_run(trained.path, root / "toy-reverse")
-    assert not (root / "toy-reverse" / "left.txt").exists()
+    assert not (root / "toy-reverse" / "old.txt").exists()
 
 
 def test_the_number_of_film_steps_is_limited(trained: RunFolder, tmp_path: Path) -> None:
-    long = Path(shutil.copytree(trained.path, tmp_path / "long"))
-    first = next((long / "snapshots").glob("*.npz"))
+    long_run = Path(shutil.copytree(trained.path, tmp_path / "long"))
+    first = next((long_run / "snapshots").glob("*.npz"))
     for step in range(20, 120):
-        shutil.copy(first, long / "snapshots" / f"{step:08d}.npz")
-    steps = RunFolder(make_shipped_run(long, tmp_path / "packed")).snapshots()
+        shutil.copy(first, long_run / "snapshots" / f"{step:08d}.npz")
+    steps = RunFolder(make_shipped_run(long_run, tmp_path / "packed")).snapshots()
     assert len(steps) == MAX_FILM_STEPS
     assert (steps[0], steps[-1]) == (0, 119)
 
@@ -223,10 +223,10 @@ def test_an_included_run_has_no_owner(root: Path) -> None:
 
 
 def test_early_saves_have_the_checkpoint_that_they_name(root: Path, trained: RunFolder) -> None:
-    named = Path(shutil.copytree(trained.checkpoint_path, root.parent / "en-fr"))
-    history(root, "en-fr")
+    named_checkpoint = Path(shutil.copytree(trained.checkpoint_path, root.parent / "en-fr"))
+    add_early_saves(root, "en-fr")
     by_name = {folder.name: folder for folder in shipped_folders(root)}
-    assert by_name["training"].checkpoint_path == named
+    assert by_name["training"].checkpoint_path == named_checkpoint
     assert not by_name["training"].has_own_checkpoint
     assert by_name["toy-reverse"].has_own_checkpoint
 
@@ -238,13 +238,13 @@ def test_no_name_leaves_the_folder_of_included_runs(
     root: Path, trained: RunFolder, name: Any
 ) -> None:
     shutil.copytree(trained.checkpoint_path, root.parents[1] / "outside")
-    history(root, name)
+    add_early_saves(root, name)
     shipped = find_shipped(root, "training")
     assert shipped
     assert shipped.checkpoint_path == root / "training" / "checkpoint"
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", "../runs/toy-reverse", "nowhere", "toy-reverse/"])
+@pytest.mark.parametrize("name", ["", ".", "..", "../runs/toy-reverse", "missing", "toy-reverse/"])
 def test_only_valid_names_are_found(root: Path, name: str) -> None:
     assert find_shipped(root, name) is None
 
@@ -260,14 +260,14 @@ def test_everybody_sees_included_runs_and_nobody_changes_them(root: Path, tmp_pa
     assert [info.name for info in jobs.shipped()] == ["toy-reverse"]
     assert jobs.runs() == []
     assert jobs.folder("toy-reverse").shipped
-    for act in (
+    for action in (
         lambda: jobs.control("toy-reverse", "", command="stop"),
         lambda: jobs.control("toy-reverse", OWNER, save=True),
         lambda: jobs.resume("toy-reverse", OWNER),
         lambda: jobs.delete("toy-reverse", OWNER),
     ):
         with pytest.raises(JobError, match="is part of the app: it can be viewed"):
-            act()
+            action()
     assert jobs.archive("toy-reverse").startswith(b"PK")
     assert {path: path.read_bytes() for path in root.rglob("*") if path.is_file()} == before
     with pytest.raises(JobError, match="there is no run 'toy-sort'"):
@@ -284,6 +284,6 @@ def test_an_own_run_takes_precedence_over_an_included_one(root: Path, tmp_path: 
 
 
 def test_without_the_folder_there_are_no_included_runs(tmp_path: Path) -> None:
-    assert shipped_infos(tmp_path / "nowhere") == []
+    assert shipped_infos(tmp_path / "missing") == []
     jobs = idle_jobs(tmp_path / "runs")
     assert jobs.shipped() == []

@@ -46,12 +46,10 @@ def steps(jobs: Jobs, name: str) -> list[int]:
 
 @pytest.fixture(scope="module")
 def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jobs]:
-    """One warm worker, for tests that do not stop it."""
+    """A queue with one warm worker, shared by the tests that do not stop it."""
     root = tmp_path_factory.mktemp("shared")
-    with Jobs(
-        root, Limits(workers=1, nice=0, runs_per_visitor=100), trainer=FAKE_TRAINER
-    ) as shared:
-        yield start_workers(shared)
+    with Jobs(root, Limits(workers=1, nice=0, runs_per_visitor=100), trainer=FAKE_TRAINER) as jobs:
+        yield start_workers(jobs)
 
 
 def test_a_run_trains_from_submission_to_the_end(jobs: Jobs) -> None:
@@ -124,12 +122,12 @@ def test_a_killed_worker_fails_its_run_and_closing_ends_all_workers(make_jobs: M
     jobs.resume(name, "ann")
     wait_until(jobs, name, "finished")
     assert steps(jobs, name) == [*range(1, 41)]
-    killed, restarted = starts(jobs, name)
-    assert killed != restarted
-    assert starts(jobs, waiting) == [restarted]
+    killed_worker, new_worker = starts(jobs, name)
+    assert killed_worker != new_worker
+    assert starts(jobs, waiting) == [new_worker]
     unfinished = jobs.submit(run_config(steps=500, step_seconds=0.02), "ann")
     wait_until(jobs, unfinished, lambda info: info.step >= 2)
-    worker = psutil.Process(restarted)
+    worker = psutil.Process(new_worker)
     assert worker.nice() == psutil.Process().nice() + 3
     jobs.close()
     assert not worker.is_running()
@@ -144,14 +142,15 @@ def test_errors_are_reported_and_the_queue_continues(jobs: Jobs) -> None:
         "step 0, since nothing was saved",
         "text": "the text has no pairs",
     }
-    broken = {
+    failing_runs = {
         failure: jobs.submit(run_config(failure=failure, steps=9), "ann") for failure in reasons
     }
-    fine = jobs.submit(run_config(), "ann")
-    wait_until(jobs, fine, "finished")
+    valid_run = jobs.submit(run_config(), "ann")
+    wait_until(jobs, valid_run, "finished")
     for failure, reason in reasons.items():
-        assert reason in wait_until(jobs, broken[failure], "failed").reason
-    assert "line" in (jobs.folder(broken["text"]).log_path.read_text())  # the traceback is stored
+        assert reason in wait_until(jobs, failing_runs[failure], "failed").reason
+    # The traceback is stored in the log.
+    assert "line" in jobs.folder(failing_runs["text"]).log_path.read_text()
 
 
 APP = """
@@ -165,8 +164,8 @@ time.sleep(600)
 
 
 @contextmanager
-def app(root: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
-    """Another app on this folder, and the name of a run that it started."""
+def running_app(root: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """Start another app on this folder; yield its process and the name of the run it trains."""
     process = subprocess.Popen(
         [sys.executable, "-c", APP, str(root)], cwd=ROOT, stdout=subprocess.PIPE
     )
@@ -182,31 +181,31 @@ def test_runs_survive_a_killed_app(
     make_jobs: MakeJobs, make_idle_jobs: MakeIdleJobs, tmp_path: Path
 ) -> None:
     """Its worker saves and ends; the run is queued before all later ones, and continues."""
-    with app(tmp_path / "runs") as (process, trained):
+    with running_app(tmp_path / "runs") as (process, run_name):
         jobs = make_idle_jobs()
-        wait_until(jobs, trained, lambda info: info.step >= 3)
+        wait_until(jobs, run_name, lambda info: info.step >= 3)
         waiting = jobs.submit(run_config(), "bob")
-        worker = psutil.Process(starts(jobs, trained)[0])
+        worker = psutil.Process(starts(jobs, run_name)[0])
         process.kill()
         worker.wait(TIMEOUT_SECONDS)
-    info = jobs.run(trained)
+    info = jobs.run(run_name)
     assert (info.status, info.queue_position) == ("queued", 1)
     assert info.reason == (
         f"interrupted at step {info.step}; continues from the save at step {info.step} when a "
         "worker is free"
     )
     assert jobs.run(waiting).queue_position == 2
-    after = make_jobs()
-    after.start()
-    for name, count in ((trained, 40), (waiting, 3)):
-        wait_until(after, name, "finished")
-        assert steps(after, name) == [*range(1, count + 1)]
-    assert len(starts(after, trained)) == 2
+    restarted = make_jobs()
+    restarted.start()
+    for name, count in ((run_name, 40), (waiting, 3)):
+        wait_until(restarted, name, "finished")
+        assert steps(restarted, name) == [*range(1, count + 1)]
+    assert len(starts(restarted, run_name)) == 2
 
 
 def test_runs_survive_a_killed_app_and_worker(make_idle_jobs: MakeIdleJobs, tmp_path: Path) -> None:
-    """As in a power cut: no final state was written, but the run is found."""
-    with app(tmp_path / "runs") as (process, name):
+    """As after a power cut: no final state was written, but the run fails and can be resumed."""
+    with running_app(tmp_path / "runs") as (process, name):
         jobs = make_idle_jobs()
         wait_until(jobs, name, lambda info: info.step >= 6)
         worker = psutil.Process(starts(jobs, name)[0])
@@ -218,12 +217,12 @@ def test_runs_survive_a_killed_app_and_worker(make_idle_jobs: MakeIdleJobs, tmp_
         worker.wait(TIMEOUT_SECONDS)
     info = make_idle_jobs().run(name)
     assert info.status == "failed"
-    script = (
+    prefix = (
         f"its worker ended with the app at step {info.step}; Resume continues from the save at "
         "step "
     )
-    assert info.reason.startswith(script)
-    saved = int(info.reason.removeprefix(script))
+    assert info.reason.startswith(prefix)
+    saved = int(info.reason.removeprefix(prefix))
     assert info.step // 5 * 5 <= saved <= info.step  # the trainer may have saved once more
     jobs.resume(name, "ann")
     assert jobs.run(name).queue_position == 1
@@ -232,20 +231,20 @@ def test_runs_survive_a_killed_app_and_worker(make_idle_jobs: MakeIdleJobs, tmp_
 def test_a_run_is_queued_again_when_the_disk_has_space(
     make_idle_jobs: MakeIdleJobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only the worker knows the outcome: without a final state the run would seem to be running."""
+    """The worker tries until the final state is written; otherwise the run would seem to train."""
     jobs = make_idle_jobs()
     name = jobs.submit(run_config(), "ann")
     queue = Queue(jobs.folder(name).path.parent)
     claim = claims.claim_next_run(queue, "worker")
     assert claim is not None
     errors = iter([OSError(28, "No space left on device")] * 3)
-    write = JobFolder.change_state
+    change_state = JobFolder.change_state
 
     def write_on_full_disk(folder: JobFolder, *arguments: Any) -> None:
         for error in errors:
             assert folder.is_held
             raise error
-        write(folder, *arguments)
+        change_state(folder, *arguments)
 
     monkeypatch.setattr(JobFolder, "change_state", write_on_full_disk)
     monkeypatch.setattr(worker, "QUEUE_POLL_SECONDS", 0.01)
@@ -259,13 +258,13 @@ def test_a_run_is_queued_again_when_the_disk_has_space(
 
 
 def test_thirty_simultaneous_requests_in_two_apps_are_all_trained(make_jobs: MakeJobs) -> None:
-    """Two servers and three workers on one folder: none lost, none mixed up, none run twice."""
+    """With two servers and three workers on one folder, each run is trained once, by its config."""
     apps = [make_jobs(workers=2), make_jobs(workers=1)]
     names: dict[int, str] = {}
-    begin = threading.Barrier(30)
+    barrier = threading.Barrier(30)
 
     def submit(n: int) -> None:
-        begin.wait()
+        barrier.wait()
         names[n] = apps[n % 2].submit(
             run_config(title=f"visitor {n}", steps=n % 3 + 1),
             f"visitor-{n}",
@@ -305,7 +304,7 @@ def test_a_second_worker_starts_for_a_waiting_run(
 
 
 def test_a_missing_trainer_is_reported(make_jobs: MakeJobs) -> None:
-    jobs = make_jobs(trainer="tests.jobs.nowhere:train")
+    jobs = make_jobs(trainer="tests.jobs.missing:train")
     name = jobs.submit(run_config(), "ann")
     wait_for(jobs.startup_error)
     assert jobs.startup_error() == "no worker can be started; see the error in the app's terminal"

@@ -1,4 +1,4 @@
-"""A corpus on disk, its encoded pairs, and trainers of a model with a few thousand weights."""
+"""Fixtures: a corpus on disk, its encoded pairs, and trainers of models with few weights."""
 
 from __future__ import annotations
 
@@ -68,7 +68,8 @@ def data(
 
 @pytest.fixture
 def make_trainer(tmp_path: Path, data: PreparedData) -> MakeTrainer:
-    """`make_trainer("run", steps=9)`: a new or resuming trainer on the CPU in that run folder."""
+    """`make_trainer("run", steps=9)` returns a trainer on the CPU, which resumes the run in that
+    folder if there is one."""
 
     def make(
         name: str = "run",
@@ -99,9 +100,9 @@ def kill(*_: object) -> None:
     raise KilledError
 
 
-def call_at(step: int, act: Callable[[], object]) -> Report:
-    """Return a callback for the lines of metrics.jsonl that calls `act` at this training step."""
-    return lambda line: act() if line["step"] == step and "loss" in line else None
+def call_at(step: int, function: Callable[[], object]) -> Report:
+    """Return a callback for lines of metrics.jsonl that calls `function` at this training step."""
+    return lambda line: function() if line["step"] == step and "loss" in line else None
 
 
 def losses(run: RunFolder) -> list[tuple[int, float]]:

@@ -1,4 +1,4 @@
-"""Connections at the steps of a run: weights that are kept, results that are stored, refusals."""
+"""Connections between heads at the steps of a run: saved weights, stored results and errors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from transformer.training.train_folder import train_run
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
-    """Return a run of 8 steps with a snapshot at 0, 1, 2, 4 and more."""
+    """Return a run of 8 steps with a snapshot at every step."""
     run = RunFolder(tmp_path_factory.mktemp("trained"))
     run.write_config(COPY_RUN)
     with pytest.MonkeyPatch.context() as patch:
@@ -89,13 +89,13 @@ def test_connections_are_computed_once_and_stored(run: RunFolder) -> None:
     assert not why_unavailable(run)
 
 
-def test_the_last_step_of_a_run_without_weights_is_that_of_its_checkpoint(run: RunFolder) -> None:
+def test_without_saved_weights_the_checkpoint_is_used_for_the_last_step(run: RunFolder) -> None:
     expected = run_connections(run.path, [8])[8]
     shutil.rmtree(run.step_weights_path)
     shutil.rmtree(run.connections_path)
-    (step,) = run_connections(run.path).items()
-    assert step[0] == 8
-    assert step[1].table["score"].tolist() == pytest.approx(expected.table["score"].tolist())
+    ((step, connections),) = run_connections(run.path).items()
+    assert step == 8
+    assert connections.table["score"].tolist() == pytest.approx(expected.table["score"].tolist())
     assert not run.connection_steps()  # nothing is written to the folder of a shipped run
 
 

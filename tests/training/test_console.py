@@ -18,8 +18,8 @@ class Clock:
         return self.time
 
 
-def make_line(step: int, share: float, **more: Any) -> dict[str, Any]:
-    return {"step": step, "share": share, "loss": 2.5, "tokens": 300, "seconds": 0.1} | more
+def make_line(step: int, share: float, **values: Any) -> dict[str, Any]:
+    return {"step": step, "share": share, "loss": 2.5, "tokens": 300, "seconds": 0.1} | values
 
 
 def test_log_lines_respect_the_interval(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""Two processes train as one does; choice of GPUs; choice of the precision."""
+"""Training with two processes equals training with one; the choice of device and precision."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ ROOT = Path(__file__).resolve().parents[2]
 def corpus(tmp_path: Path, pairs: list[tuple[str, str]]) -> Path:
     """100 pairs, and one so long that its batch has fewer pairs than there are processes."""
     path = tmp_path / "pairs.tsv"
-    long = " ".join(source for source, _ in pairs[:14])
-    rows = [pairs[0], (long, long), *pairs[1:100]]
+    long_sentence = " ".join(source for source, _ in pairs[:14])
+    rows = [pairs[0], (long_sentence, long_sentence), *pairs[1:100]]
     path.write_text("".join(f"{source}\t{target}\n" for source, target in rows), "utf-8")
     return path
 
 
 @pytest.mark.slow
 def test_two_processes_match_one_process(corpus: Path, tmp_path: Path) -> None:
-    """Without dropout, which differs between processes; an epoch has about ten batches."""
+    """Dropout is off, because its masks differ between processes; an epoch has about 10 batches."""
     torchrun = shlex.split(
         "torch.distributed.run --nproc-per-node=2 --standalone -m transformer train"
     )
@@ -42,7 +42,7 @@ def test_two_processes_match_one_process(corpus: Path, tmp_path: Path) -> None:
         " --steps 12 --batch-tokens 400 --warmup 10 --learning-rate 0.01 --valid-every 4"
         " --save-every 12 --max-pieces 400 --precision fp32 --device cpu --cooldown 0.5"
     )
-    single_run, double_run = RunFolder(tmp_path / "one"), RunFolder(tmp_path / "two")
+    one_process_run, two_process_run = RunFolder(tmp_path / "one"), RunFolder(tmp_path / "two")
     completed = subprocess.run(
         [
             sys.executable,
@@ -50,7 +50,7 @@ def test_two_processes_match_one_process(corpus: Path, tmp_path: Path) -> None:
             *torchrun,
             str(corpus),
             "--run-folder",
-            str(double_run.path),
+            str(two_process_run.path),
             *options,
         ],
         cwd=ROOT,
@@ -62,20 +62,23 @@ def test_two_processes_match_one_process(corpus: Path, tmp_path: Path) -> None:
     assert completed.returncode == 0, completed.stderr
     assert "2 processes" in completed.stderr
     assert completed.stderr.count("finished: all 12 steps taken") == 1  # only one process prints
-    assert main(["train", str(corpus), "--run", str(single_run.path), *options]) == 0
-    assert (single_run.state()["processes"], double_run.state()["processes"]) == (1, 2)
+    assert main(["train", str(corpus), "--run", str(one_process_run.path), *options]) == 0
+    assert (one_process_run.state()["processes"], two_process_run.state()["processes"]) == (1, 2)
     n_lines = n_single_pair_batches = 0
-    for double_line, single_line in zip(double_run.metrics(), single_run.metrics(), strict=True):
+    for line_of_two, line_of_one in zip(
+        two_process_run.metrics(), one_process_run.metrics(), strict=True
+    ):
         for name in ("step", "tokens", "learning_rate", "share"):
-            assert double_line.get(name) == single_line.get(name)
+            assert line_of_two.get(name) == line_of_one.get(name)
         for name in ("loss", "nll", "valid_loss"):
-            assert double_line.get(name, 0) == pytest.approx(single_line.get(name, 0), rel=1e-5)
+            assert line_of_two.get(name, 0) == pytest.approx(line_of_one.get(name, 0), rel=1e-5)
         n_lines += 1
-        n_single_pair_batches += double_line.get("tokens", 0) > 400
+        n_single_pair_batches += line_of_two.get("tokens", 0) > 400
     assert n_lines == 15  # 12 steps and 3 evaluations
     assert n_single_pair_batches >= 1  # including the batch of one pair
     weights = [
-        load_file(run.path / "weights" / "00000012.safetensors") for run in (single_run, double_run)
+        load_file(run.path / "weights" / "00000012.safetensors")
+        for run in (one_process_run, two_process_run)
     ]
     for name, weight in weights[0].items():
         torch.testing.assert_close(weights[1][name], weight, rtol=1e-3, atol=1e-4)
@@ -94,28 +97,32 @@ def test_a_world_of_one_process_needs_no_communication() -> None:
 
 
 def pretend_torchrun(
-    monkeypatch: pytest.MonkeyPatch, world: int, local: int, rank: int, gpus: int
+    monkeypatch: pytest.MonkeyPatch, world_size: int, local_size: int, local_rank: int, n_gpus: int
 ) -> None:
     """Set the environment variables of torchrun, on a machine with this many GPUs."""
-    for name, value in (("WORLD_SIZE", world), ("LOCAL_WORLD_SIZE", local), ("LOCAL_RANK", rank)):
+    for name, value in (
+        ("WORLD_SIZE", world_size),
+        ("LOCAL_WORLD_SIZE", local_size),
+        ("LOCAL_RANK", local_rank),
+    ):
         monkeypatch.setenv(name, str(value))
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: n_gpus)
 
 
 def test_each_process_gets_its_own_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     cuda = torch.device("cuda")
     assert process_device(cuda) == cuda  # not under torchrun
-    pretend_torchrun(monkeypatch, world=4, local=2, rank=1, gpus=2)
+    pretend_torchrun(monkeypatch, world_size=4, local_size=2, local_rank=1, n_gpus=2)
     assert process_device(cuda) == torch.device("cuda", 1)
     assert process_device(torch.device("cpu")) == torch.device("cpu")
     # Two machines, one process each.
-    pretend_torchrun(monkeypatch, world=2, local=1, rank=0, gpus=3)
+    pretend_torchrun(monkeypatch, world_size=2, local_size=1, local_rank=0, n_gpus=3)
     assert process_device(cuda) == torch.device("cuda", 0)
     assert process_device(torch.device("cuda", 2)) == torch.device("cuda", 2)
 
 
 def test_sharing_a_gpu_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    pretend_torchrun(monkeypatch, world=4, local=4, rank=3, gpus=2)
+    pretend_torchrun(monkeypatch, world_size=4, local_size=4, local_rank=3, n_gpus=2)
     with pytest.raises(ValueError, match="4 processes need one GPU each, this machine has 2"):
         process_device(torch.device("cuda"))
     with pytest.raises(ValueError, match=r"4 processes cannot share cuda:1; give --device cuda$"):
@@ -128,27 +135,29 @@ CPU = torch.device("cpu")
 
 
 @pytest.mark.parametrize(
-    ("bf16", "fp32", "chosen"),
+    ("bf16", "fp32", "expected_name"),
     [(0.2, 1.0, "bf16"), (0.95, 1.0, "fp32"), (1.5, 1.0, "fp32"), (float("inf"), 1.0, "fp32")],
 )
 def test_auto_chooses_bf16_if_clearly_faster(
-    bf16: float, fp32: float, chosen: str, monkeypatch: pytest.MonkeyPatch
+    bf16: float, fp32: float, expected_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seconds = {torch.bfloat16: bf16, torch.float32: fp32}
     monkeypatch.setattr(machine, "_matmul_seconds", lambda device, dtype: seconds[dtype])
-    expected = torch.bfloat16 if chosen == "bf16" else torch.float32
+    expected = torch.bfloat16 if expected_name == "bf16" else torch.float32
     assert fastest_precision(CPU) == expected
-    assert choose_precision("auto", CPU, World()) == (chosen, expected)
+    assert choose_precision("auto", CPU, World()) == (expected_name, expected)
     assert choose_precision("bf16", CPU, World()) == ("bf16", torch.bfloat16)
     assert choose_precision("fp32", CPU, World()) == ("fp32", torch.float32)
 
 
-@pytest.mark.parametrize("first", [0.0, 1.0])
-def test_first_process_chooses_the_precision(first: float, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("broadcast_value", [0.0, 1.0])
+def test_all_processes_use_the_precision_chosen_by_the_first(
+    broadcast_value: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(machine, "fastest_precision", lambda device: torch.bfloat16)
-    monkeypatch.setattr(World, "broadcast", lambda self, values, device: [first])
+    monkeypatch.setattr(World, "broadcast", lambda self, values, device: [broadcast_value])
     chosen, _ = choose_precision("auto", CPU, World(rank=1, size=2))
-    assert chosen == ("bf16" if first else "fp32")
+    assert chosen == ("bf16" if broadcast_value else "fp32")
 
 
 def test_unsupported_dtype_takes_infinite_time() -> None:

@@ -30,7 +30,7 @@ def probe_set(pairs: list[tuple[str, str]]) -> ProbeSet:
 
 
 def without_time_limit(trainer: Trainer) -> Trainer:
-    """Stop the clock during evaluations, so that none is delayed."""
+    """Let evaluations seem to take no time, so that none is delayed; return the trainer."""
     callback = translation_task(trainer).callback
     assert callback is not None
     callback.clock = lambda: 0.0
@@ -40,7 +40,7 @@ def without_time_limit(trainer: Trainer) -> Trainer:
 def test_evaluation_equals_the_translators_results(
     make_trainer: MakeTrainer, data: PreparedData, probe_set: ProbeSet
 ) -> None:
-    """The last snapshot, examples and metrics, compared with traces of the checkpoint."""
+    """Compare the last snapshot, examples and metrics with traces of the trained model."""
     trainer = without_time_limit(make_trainer(probe_set=probe_set, steps=12, average=1))
     trainer.train()
     run = trainer.run
@@ -57,14 +57,16 @@ def test_evaluation_equals_the_translators_results(
         for kind in WEIGHTS:
             weights = snapshot[f"{number}.{kind}"]
             assert weights.dtype == np.float16
-            expected = np.stack([trace.weights(kind, k) for k in range(trace.n_layers)])
+            expected = np.stack([trace.weights(kind, layer) for layer in range(trace.n_layers)])
             np.testing.assert_allclose(weights, expected, atol=1e-3)
     longest = max(len(data.vocabulary.encode(tgt)) for _, tgt in probe_set.valid)
-    texts = [translator.translate(src, max_len=longest + 5) for src, _ in probe_set.valid]
-    last = run.examples()[-1]
-    assert last["step"] == 12
-    assert [example["output"] for example in last["examples"]] == [t.text for t in texts[:8]]
-    assert [example["src"] for example in last["examples"]] == [
+    translations = [translator.translate(src, max_len=longest + 5) for src, _ in probe_set.valid]
+    last_evaluation = run.examples()[-1]
+    assert last_evaluation["step"] == 12
+    assert [example["output"] for example in last_evaluation["examples"]] == [
+        t.text for t in translations[:8]
+    ]
+    assert [example["src"] for example in last_evaluation["examples"]] == [
         src for src, _ in probe_set.valid[:8]
     ]
     forced = [translator.translate(src, target=tgt) for src, tgt in probe_set.valid]
@@ -73,26 +75,26 @@ def test_evaluation_equals_the_translators_results(
     nll = -sum(translation.log_probability for translation in forced)
     assert line["valid_loss"] == pytest.approx(nll / n_tokens, rel=1e-4)
     assert line["perplexity"] == pytest.approx(math.exp(line["valid_loss"]))
-    best = [
+    is_most_probable = [
         step.candidates[0].id == step.chosen.id
         for translation in forced
         for step in translation.steps
     ]
-    assert line["token_accuracy"] == pytest.approx(np.mean(best), abs=1.5 / n_tokens)
+    assert line["token_accuracy"] == pytest.approx(np.mean(is_most_probable), abs=1.5 / n_tokens)
     assert 0 <= line["bleu"] <= 100
     assert run.inspect()["t"] == 12
     assert load_checkpoint(run.checkpoint_path)
 
 
 def test_evaluations_do_not_change_training(make_trainer: MakeTrainer, probe_set: ProbeSet) -> None:
-    """Stopping between evaluations does not change it either."""
-    reference = make_trainer("alone")
+    """A run that is stopped between evaluations and resumed takes the same steps, too."""
+    reference = make_trainer("reference")
     reference.train()
-    evaluated = without_time_limit(make_trainer("seen", probe_set=probe_set))
+    evaluated = without_time_limit(make_trainer("evaluated", probe_set=probe_set))
     evaluated.train()
-    first = without_time_limit(make_trainer("again", probe_set=probe_set, steps=7))
-    first.train()
-    resumed = without_time_limit(make_trainer("again", probe_set=probe_set))
+    stopped = without_time_limit(make_trainer("resumed", probe_set=probe_set, steps=7))
+    stopped.train()
+    resumed = without_time_limit(make_trainer("resumed", probe_set=probe_set))
     resumed.train()
     steps = [
         [entry for entry in losses(t.run) if entry[0] > 0] for t in (reference, evaluated, resumed)
@@ -111,8 +113,8 @@ def callback(make_trainer: MakeTrainer, probe_set: ProbeSet) -> EvaluationCallba
     return evaluation_callback
 
 
-class PacedEvaluations:
-    """Evaluations with a fake clock, on which snapshots and measurements take given seconds."""
+class TimedEvaluations:
+    """Evaluations with a fake clock; snapshots and measurements take the given times."""
 
     def __init__(
         self,
@@ -121,7 +123,7 @@ class PacedEvaluations:
         measure_seconds: float,
         first_seconds: float | None = None,
     ) -> None:
-        """`first` is the time of the first snapshot if it takes longer."""
+        """`first_seconds` is the time of the first snapshot; None: the same as the others."""
         self.callback, self.time, self.snapshot_steps = callback, 0.0, list[int]()
 
         def advance_clock(seconds: float) -> dict[str, int]:
@@ -141,24 +143,22 @@ class PacedEvaluations:
         callback.evaluator.measure = lambda **_: advance_clock(measure_seconds)  # type: ignore[method-assign]
 
     def run_steps(self, steps: int, seconds: float) -> Iterator[tuple[int, bool]]:
-        """Run steps of this many seconds each; yield whether something was measured."""
+        """Run steps of this many seconds each; yield each step and whether it was measured."""
         for step in range(steps + 1):
             yield step, bool(self.callback.evaluate_if_due(step, step / steps, self.time))
             self.time += seconds
 
 
 def test_evaluations_are_dense_at_first_and_then_even(callback: EvaluationCallback) -> None:
-    evaluations = PacedEvaluations(callback, snapshot_seconds=0.0, measure_seconds=0.0)
+    evaluations = TimedEvaluations(callback, snapshot_seconds=0.0, measure_seconds=0.0)
     measured = [step for step, was_measured in evaluations.run_steps(400, 1.0) if was_measured]
     assert evaluations.snapshot_steps == sorted({0, 1, 2, 4, 8, 16, 32, 64, *range(0, 401, 10)})
     assert measured == [*range(10, 401, 10)]
 
 
 def test_evaluations_stay_within_their_time_share(callback: EvaluationCallback) -> None:
-    evaluations, n_measured = (
-        PacedEvaluations(callback, snapshot_seconds=0.05, measure_seconds=2.0),
-        0,
-    )
+    evaluations = TimedEvaluations(callback, snapshot_seconds=0.05, measure_seconds=2.0)
+    n_measured = 0
     for step, was_measured in evaluations.run_steps(1000, 0.1):
         n_measured += was_measured
         if step > 400:  # the second measurement waits for its share of the time
@@ -173,17 +173,16 @@ def test_evaluations_stay_within_their_time_share(callback: EvaluationCallback) 
 def test_slow_first_snapshot_does_not_prevent_later_ones(
     make_trainer: MakeTrainer, probe_set: ProbeSet, callback: EvaluationCallback
 ) -> None:
-    """The first takes 5 s, cold and on a busy machine; each later one 0.05 s."""
-    evaluations = PacedEvaluations(
+    """The first snapshot takes 5 s, as on a busy machine; each later one takes 0.05 s."""
+    evaluations = TimedEvaluations(
         callback, snapshot_seconds=0.05, measure_seconds=0.0, first_seconds=5.0
     )
     assert [*evaluations.run_steps(1000, 0.1)]
-    assert (
-        len(evaluations.snapshot_steps) > 20
-    )  # the time of the first is within its share after about 30 s of 100
+    # Snapshots continue after about 30 of 100 s, when the first one's 5 s are within their share.
+    assert len(evaluations.snapshot_steps) > 20
     other_callback = translation_task(make_trainer("other", probe_set=probe_set)).callback
     assert other_callback is not None
-    evaluations = PacedEvaluations(other_callback, snapshot_seconds=1.0, measure_seconds=0.1)
+    evaluations = TimedEvaluations(other_callback, snapshot_seconds=1.0, measure_seconds=0.1)
     assert [*evaluations.run_steps(2000, 0.05)]
     assert len(evaluations.snapshot_steps) >= 10  # 15% of 100 s and more, at 1.1 s
 
@@ -208,19 +207,19 @@ def test_incomplete_files_are_skipped(
     trainer = without_time_limit(make_trainer(probe_set=probe_set, steps=2))
     trainer.train()
     run = trainer.run
-    complete = run.examples()
+    complete_examples = run.examples()
     for size in (0, 3, 100, 500):
         os.truncate(run.snapshots_path / "00000002.npz", size)
         assert run.snapshot(2) == {}
     with run.examples_path.open("ab") as file:
         file.write(b'{"step": 3, "examples": [{"src": "\xc3')
-    assert run.examples() == complete
+    assert run.examples() == complete_examples
     for path in (run.inspect_path, run.snapshots_path / "labels.json"):
         path.write_bytes(path.read_bytes()[:20])
     assert (run.inspect(), run.labels()) == ({}, [])
 
 
-def test_truncated_output_is_not_right(data: PreparedData) -> None:
+def test_a_truncated_output_is_not_correct(data: PreparedData) -> None:
     model = Transformer(ModelConfig(vocab_size=len(data.vocabulary), **SMALL))
     evaluator = Evaluator(model, data.vocabulary, ProbeSet(probes=(), valid=[("The baker", "Le")]))
     example = evaluator.examples()[0]

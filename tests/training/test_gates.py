@@ -33,14 +33,14 @@ def test_expected_l0_norm_equals_the_nonzero_fraction_of_samples(log_alpha: floa
     torch.testing.assert_close(
         nonzero_fraction, gates.prob_nonzero().double().detach(), atol=error, rtol=0
     )
-    # By symmetry a gate is 1 as often as one of −log α is 0.
+    # By symmetry, a gate is 1 as often as a gate with −log α is 0.
     one_fraction = (samples == 1).double().mean(dim=0)
     mirrored = 1 - HardConcrete(2, -log_alpha).prob_nonzero().double().detach()
     torch.testing.assert_close(one_fraction, mirrored, atol=error, rtol=0)
 
 
 def test_gate_without_sampling_is_its_median() -> None:
-    """u = 1/2 is the median, whose log odds are 0."""
+    """The median of the uniform noise u is 1/2, and its log odds are 0."""
     gates = HardConcrete(3)
     with torch.no_grad():
         gates.log_alpha.copy_(torch.tensor([-4.0, 0.0, 4.0]))
@@ -76,14 +76,14 @@ def test_gradient_of_a_sample_matches_finite_differences() -> None:
 def unequal_heads(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
     """Return a model with one dominant head; half of the heads of every attention output 0."""
     model = copy.deepcopy(tiny_model)
-    idle = [head for head in all_heads(model.config) if head[2] < 2]
-    fold_gates(model, {**dict.fromkeys(idle, 0.0), IMPORTANT_HEAD: 6.0})
+    zero_heads = [head for head in all_heads(model.config) if head[2] < 2]
+    fold_gates(model, {**dict.fromkeys(zero_heads, 0.0), IMPORTANT_HEAD: 6.0})
     return Translator(model, vocabulary)
 
 
 @pytest.fixture(scope="module")
 def corpus(unequal_heads: Translator, pairs: list[tuple[str, str]]) -> Corpus:
-    """Sentences with the model's translations, which change without `IMPORTANT_HEAD`."""
+    """Sentences with the model's own translations, which change if `IMPORTANT_HEAD` is ablated."""
     texts = [english for english, _ in pairs[:6]]
     translations = [unequal_heads.translate(text, max_len=6) for text in texts]
     return Corpus(
@@ -95,49 +95,57 @@ def test_idle_heads_are_pruned_and_the_important_head_stays(
     unequal_heads: Translator, corpus: Corpus
 ) -> None:
     weights = [weight.clone() for weight in unequal_heads.model.parameters()]
-    with_gate = [
+    gated_heads = [
         head
         for head in all_heads(unequal_heads.model.config)
         if head[2] < 2 or head == IMPORTANT_HEAD
     ]
-    learned = learn_gates(unequal_heads, corpus, penalty=0.02, steps=40, heads=with_gate, rate=0.2)
+    learned = learn_gates(
+        unequal_heads, corpus, penalty=0.02, steps=40, heads=gated_heads, rate=0.2
+    )
     assert learned.survivors == [IMPORTANT_HEAD]
     table = learned.to_frame()
-    assert list(table[["kind", "layer", "head"]].itertuples(index=False, name=None)) == with_gate
-    assert table.gate.tolist() == [float(head == IMPORTANT_HEAD) for head in with_gate]
+    assert list(table[["kind", "layer", "head"]].itertuples(index=False, name=None)) == gated_heads
+    assert table.gate.tolist() == [float(head == IMPORTANT_HEAD) for head in gated_heads]
     assert learned.history.step.tolist() == list(range(40))
-    assert learned.history["heads"].iloc[0] > 0.9 * len(with_gate)
+    assert learned.history["heads"].iloc[0] > 0.9 * len(gated_heads)
     assert learned.history["heads"].iloc[-1] == pytest.approx(sum(learned.prob_nonzero), abs=0.5)
-    for weight, before in zip(unequal_heads.model.parameters(), weights, strict=True):
-        assert weight.equal(before)
+    for weight, original in zip(unequal_heads.model.parameters(), weights, strict=True):
+        assert weight.equal(original)
         assert weight.grad is None
         assert weight.requires_grad
 
     # The weights of the returned translator include the gates.
     hooks = gated(unequal_heads.model.config, dict(zip(learned.heads, learned.gates, strict=True)))
     text = corpus.sentences[0].source
-    by_hooks = unequal_heads.translate(text, target=[5, 9, 7], hooks=hooks)
+    translation_with_hooks = unequal_heads.translate(text, target=[5, 9, 7], hooks=hooks)
     translation = learned.translator.translate(text, target=[5, 9, 7])
-    assert translation.log_probability == pytest.approx(by_hooks.log_probability, abs=1e-4)
+    assert translation.log_probability == pytest.approx(
+        translation_with_hooks.log_probability, abs=1e-4
+    )
     assert not learned.translator.model.training
 
 
 def test_rounded_gates_keep_or_remove_a_head(unequal_heads: Translator, corpus: Corpus) -> None:
-    """After a few steps, while the gates are still between 0 and 1."""
+    """Rounding is tested after a few steps, when gates are still between 0 and 1."""
     heads: list[Head] = [("cross", 0, n) for n in range(4)] + [IMPORTANT_HEAD]
     options = {"penalty": 1.0, "steps": 9, "heads": heads, "rate": 0.2}
-    soft, hard = (learn_gates(unequal_heads, corpus, **options, rounded=r) for r in (False, True))
-    assert soft.prob_nonzero == hard.prob_nonzero
-    assert any(0 < gate < 1 for gate in soft.gates)
-    assert hard.gates == tuple(float(gate > 0.5) for gate in soft.gates)
-    assert hard.survivors == [head for head, gate in zip(heads, hard.gates, strict=True) if gate]
+    unrounded, rounded_result = (
+        learn_gates(unequal_heads, corpus, **options, rounded=r) for r in (False, True)
+    )
+    assert unrounded.prob_nonzero == rounded_result.prob_nonzero
+    assert any(0 < gate < 1 for gate in unrounded.gates)
+    assert rounded_result.gates == tuple(float(gate > 0.5) for gate in unrounded.gates)
+    assert rounded_result.survivors == [
+        head for head, gate in zip(heads, rounded_result.gates, strict=True) if gate
+    ]
     d_k = unequal_heads.model.config.d_k
-    for (kind, layer, head), gate in zip(heads, hard.gates, strict=True):
+    for (kind, layer, head), gate in zip(heads, rounded_result.gates, strict=True):
         name = f"decoder.layers.{layer}.{'cross' if kind == 'cross' else 'self'}_attn.w_o"
         rows_of_head = slice(head * d_k, (head + 1) * d_k)
         pruned, original = (
             translator.model.get_parameter(name)[:, rows_of_head]
-            for translator in (hard.translator, unequal_heads)
+            for translator in (rounded_result.translator, unequal_heads)
         )
         assert pruned.equal(original * gate)
 
@@ -154,8 +162,8 @@ def test_weights_are_trained_with_a_weight_rate(unequal_heads: Translator, corpu
     )
     assert learned.heads == (IMPORTANT_HEAD,)
     assert learned.history.loss.iloc[-1] < learned.history.loss.iloc[0]
-    changed = learned.translator.model.get_parameter("embedding.weight")
-    assert not changed.equal(unequal_heads.model.get_parameter("embedding.weight"))
+    trained_embedding = learned.translator.model.get_parameter("embedding.weight")
+    assert not trained_embedding.equal(unequal_heads.model.get_parameter("embedding.weight"))
 
 
 def test_invalid_arguments_are_refused(unequal_heads: Translator, corpus: Corpus) -> None:

@@ -1,4 +1,4 @@
-"""Scores of the best head, by hand and on constructed heads."""
+"""Scores of the best head for constructed attention weights, compared with values by hand."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def one_hot(columns: list[int], n_keys: int) -> np.ndarray:
     return np.eye(n_keys)[columns]
 
 
-def test_a_head_on_the_previous_token_scores_1_beside_a_uniform_head() -> None:
+def test_the_score_is_that_of_the_best_head() -> None:
     previous = one_hot([0, 0, 1, 2], 4)
     uniform = np.full((4, 4), 0.25)
     weights = np.stack([uniform, previous])[None]  # one layer, two heads
@@ -22,18 +22,18 @@ def test_a_head_on_the_previous_token_scores_1_beside_a_uniform_head() -> None:
 
 def test_padding_and_the_first_token_do_not_count() -> None:
     weights = np.zeros((1, 1, 5, 5))
-    weights[0, 0, 1, 0], weights[0, 0, 4, 3] = 0.6, 1.0  # row 4 is behind the two real tokens
+    weights[0, 0, 1, 0], weights[0, 0, 4, 3] = 0.6, 1.0  # row 4 is padding
     assert previous_token_score([weights], [2]) == pytest.approx(0.6)
     assert previous_token_score([weights], [1]) is None
 
 
-def test_the_mean_is_over_the_rows_of_all_sentences_not_over_sentences() -> None:
+def test_the_mean_is_over_all_rows_not_over_sentences() -> None:
     short, long = np.zeros((1, 1, 2, 2)), np.zeros((1, 1, 4, 4))
     short[0, 0, 1, 0] = 1.0
     assert previous_token_score([short, long], [2, 4]) == pytest.approx(1 / 4)
 
 
-def test_links_of_one_target_token_are_added_and_tokens_without_links_left_out() -> None:
+def test_weights_on_all_links_of_a_token_are_summed() -> None:
     cross = np.array([[0.5, 0.3, 0.2], [0.1, 0.1, 0.8], [0.0, 1.0, 0.0]])[None, None]
     links = {(0, 0), (1, 0), (2, 1)}
     assert aligned_score([cross], [links]) == pytest.approx((0.8 + 0.8) / 2)
@@ -41,7 +41,7 @@ def test_links_of_one_target_token_are_added_and_tokens_without_links_left_out()
 
 
 def test_one_head_is_chosen_for_the_whole_corpus() -> None:
-    """Two heads that are right in one sentence each have half, not 1."""
+    """Two heads that are each right in one of the two sentences score 1/2, not 1."""
     first, second = one_hot([0, 1], 2), one_hot([1, 0], 2)
     cross = np.stack([first, second])[None]
     links = [{(0, 0), (1, 1)}, {(1, 0), (0, 1)}]

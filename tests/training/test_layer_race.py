@@ -1,4 +1,4 @@
-"""The race of layers, one run: its settings, files, resuming and learning."""
+"""One run of the race between layer types: its settings, files, resuming and learning."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def losses(run: RunFolder) -> list[tuple[int, float]]:
 
 
 @contextmanager
-def call_at_step(step: int, act: Callable[[], object]) -> Iterator[None]:
-    """Within the block, call `act` when the run writes the metrics of this step."""
-    append, call_if_due = RunFolder.append_metrics, call_at(step, act)
+def call_at_step(step: int, function: Callable[[], object]) -> Iterator[None]:
+    """Within the block, call `function` when the run writes the metrics of this step."""
+    append_metrics, call_if_due = RunFolder.append_metrics, call_at(step, function)
 
     def append_and_call(run: RunFolder, line: Any) -> None:
-        append(run, line)
+        append_metrics(run, line)
         call_if_due(line)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -57,15 +57,15 @@ def call_at_step(step: int, act: Callable[[], object]) -> Iterator[None]:
 @pytest.mark.parametrize(
     "layer", ["recurrent", "convolutional", "restricted", "dilated", "lstm", "gru"]
 )
-def test_all_layer_types_have_equally_many_weights(layer: str) -> None:
+def test_all_layer_types_have_almost_equally_many_weights(layer: str) -> None:
     config = make_layer_run_config(settings={"layer": layer, "k": 7, "r": 17})
-    standard = make_layer_run_config(settings={"layer": REFERENCE_LAYER})
-    assert abs(config.layer.weights / standard.layer.weights - 1) < 0.02
+    reference = make_layer_run_config(settings={"layer": REFERENCE_LAYER})
+    assert abs(config.layer.weights / reference.layer.weights - 1) < 0.02
     assert config.layer.weights == count_weights(layer, config.model, 8, k=7, r=17)
-    assert standard.layer.reach is None
+    assert reference.layer.reach is None
     reach = {"convolutional": 6, "restricted": 16, "dilated": 15}  # the others reach every position
     assert config.layer.reach == reach.get(layer)
-    assert (config.training, config.options) == (standard.training, standard.options)
+    assert (config.training, config.options) == (reference.training, reference.options)
     assert Limits().check_run(config, {}).to_dict()["data"]["task"] == "gap"
 
 
@@ -111,7 +111,7 @@ def test_run_writes_steps_evaluations_and_examples(tmp_path: Path) -> None:
 
 def test_a_resumed_run_takes_the_same_steps(tmp_path: Path) -> None:
     reference, interrupted = (
-        make_run(tmp_path / name, layer="recurrent") for name in ("whole", "halved")
+        make_run(tmp_path / name, layer="recurrent") for name in ("reference", "interrupted")
     )
     train_run(reference.path)
     with call_at_step(12, kill), pytest.raises(KilledError):

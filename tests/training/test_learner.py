@@ -1,5 +1,5 @@
-"""One step of the Learner equals plain PyTorch and the paper's formulas; and
-many steps learn a task that requires the source."""
+"""One step of the learner equals plain PyTorch and the paper's formulas, and many steps learn a
+task that requires the source."""
 
 from __future__ import annotations
 
@@ -52,56 +52,56 @@ def plain_loss(model: Transformer, batch: Batch, smoothing: float) -> torch.Tens
 
 
 def step(learner: Learner, batch: Batch, rate: float = 0.003, clip: float = 1.0) -> LossTotals:
-    sums = learner.compute_gradients(batch, n_positions(batch), 0.1)
+    totals = learner.compute_gradients(batch, n_positions(batch), 0.1)
     learner.update(rate, clip)
-    return sums
+    return totals
 
 
-def test_steps_are_those_of_autograd_and_pytorchs_adam(
-    model: Transformer, batches: list[Batch]
-) -> None:
-    plain = copy.deepcopy(model).train()
-    adam = torch.optim.Adam(plain.parameters(), lr=0.003, betas=(0.9, 0.98), eps=1e-9, fused=False)
+def test_steps_equal_autograd_and_pytorchs_adam(model: Transformer, batches: list[Batch]) -> None:
+    reference = copy.deepcopy(model).train()
+    adam = torch.optim.Adam(
+        reference.parameters(), lr=0.003, betas=(0.9, 0.98), eps=1e-9, fused=False
+    )
     learner = Learner(model, torch.float32, World())
     for batch in batches:
         adam.zero_grad()
-        loss = plain_loss(plain, batch, 0.1)
+        loss = plain_loss(reference, batch, 0.1)
         loss.backward()
-        norm = torch.nn.utils.clip_grad_norm_(plain.parameters(), 1.0)
+        norm = torch.nn.utils.clip_grad_norm_(reference.parameters(), 1.0)
         adam.step()
-        sums = learner.compute_gradients(batch, n_positions(batch), 0.1)
-        assert sums.smoothed / sums.positions == pytest.approx(loss.item(), rel=1e-5)
+        totals = learner.compute_gradients(batch, n_positions(batch), 0.1)
+        assert totals.smoothed / totals.positions == pytest.approx(loss.item(), rel=1e-5)
         assert learner.update(0.003, 1.0) == pytest.approx(float(norm), rel=1e-4)
-    for name, weight in plain.named_parameters():
+    for name, weight in reference.named_parameters():
         torch.testing.assert_close(model.get_parameter(name), weight, rtol=1e-3, atol=1e-5)
 
 
 def test_weight_decay_is_that_of_adamw(model: Transformer, batches: list[Batch]) -> None:
     """Decoupled: θ ← θ - α·λ·θ in addition to Adam's step (Loshchilov and Hutter 2019)."""
-    plain = copy.deepcopy(model).train()
+    reference = copy.deepcopy(model).train()
     adamw = torch.optim.AdamW(
-        plain.parameters(), lr=0.003, betas=(0.9, 0.98), eps=1e-9, weight_decay=2.0, fused=False
+        reference.parameters(), lr=0.003, betas=(0.9, 0.98), eps=1e-9, weight_decay=2.0, fused=False
     )
     learner = Learner(model, torch.float32, World(), weight_decay=2.0)
     for batch in batches:
         adamw.zero_grad()
-        plain_loss(plain, batch, 0.1).backward()
-        torch.nn.utils.clip_grad_norm_(plain.parameters(), 1.0)
+        plain_loss(reference, batch, 0.1).backward()
+        torch.nn.utils.clip_grad_norm_(reference.parameters(), 1.0)
         adamw.step()
         step(learner, batch)
-    for name, weight in plain.named_parameters():
+    for name, weight in reference.named_parameters():
         torch.testing.assert_close(model.get_parameter(name), weight, rtol=1e-3, atol=1e-5)
 
 
-def test_adam_is_the_papers_with_epsilon_outside_the_root(model: Transformer) -> None:
+def test_adam_has_epsilon_outside_the_root_as_in_the_paper(model: Transformer) -> None:
     """θ ← θ - α·m̂ / (√v̂ + ε), β₁ = 0.9, β₂ = 0.98, ε = 1e-9 (section 5.3; Kingma and Ba 2015).
 
-    Study notes sometimes have √(v̂ + ε). Gradients of about 1e-9, as used here, tell the two
-    apart: with ε outside the weights move by about α/2, with it inside by α/30,000.
+    Some texts have √(v̂ + ε) instead. Gradients of about 1e-9, as used here, distinguish the two:
+    with ε outside the root, weights change by about α/2 per step; with ε inside, by α/30,000.
     """
     learner = Learner(model, torch.float32, World())
     weight = model.get_parameter("decoder.layers.0.ffn.w_1.weight")
-    expected, inside = weight.detach().double(), weight.detach().double()
+    expected, with_epsilon_inside = weight.detach().double(), weight.detach().double()
     m, v = torch.zeros_like(expected), torch.zeros_like(expected)
     start = expected.clone()
     for t in range(1, 5):
@@ -114,10 +114,10 @@ def test_adam_is_the_papers_with_epsilon_outside_the_root(model: Transformer) ->
         v = 0.98 * v + 0.02 * gradient.double() ** 2
         m_hat, v_hat = m / (1 - 0.9**t), v / (1 - 0.98**t)
         expected = expected - 0.01 * m_hat / (v_hat.sqrt() + 1e-9)
-        inside = inside - 0.01 * m_hat / (v_hat + 1e-9).sqrt()
+        with_epsilon_inside = with_epsilon_inside - 0.01 * m_hat / (v_hat + 1e-9).sqrt()
     torch.testing.assert_close(weight.double(), expected, rtol=0, atol=1e-6)
     assert (expected - start).abs().mean() > 1e-3
-    assert (inside - start).abs().max() < 1e-5
+    assert (with_epsilon_inside - start).abs().max() < 1e-5
 
 
 @pytest.mark.parametrize("clip", [0.01, 0.5, 1e6, 0.0])
@@ -128,8 +128,8 @@ def test_clipping_scales_the_gradient_down_to_the_norm(
     learner.compute_gradients(batches[0], n_positions(batches[0]), 0.1)
     gradients = [p.grad.clone() for p in model.parameters() if p.grad is not None]
     norm = learner.update(1e-3, clip)
-    true = torch.cat([gradient.flatten() for gradient in gradients]).norm()
-    assert norm == pytest.approx(float(true), rel=1e-5)
+    expected_norm = torch.cat([gradient.flatten() for gradient in gradients]).norm()
+    assert norm == pytest.approx(float(expected_norm), rel=1e-5)
     scale = min(1.0, clip / norm) if clip else 1.0
     for parameter, gradient in zip(model.parameters(), gradients, strict=True):
         torch.testing.assert_close(parameter.grad, gradient * scale, rtol=1e-4, atol=1e-9)
@@ -139,18 +139,18 @@ def test_bf16_copy_follows_the_master_weights(model: Transformer, batches: list[
     exact = Learner(copy.deepcopy(model), torch.float32, World())
     mixed = Learner(model, torch.bfloat16, World())
     for batch in batches:
-        a, b = step(exact, batch), step(mixed, batch)
-        assert b.smoothed == pytest.approx(a.smoothed, rel=0.02)
+        exact_totals, mixed_totals = step(exact, batch), step(mixed, batch)
+        assert mixed_totals.smoothed == pytest.approx(exact_totals.smoothed, rel=0.02)
         for weight, rounded in zip(
             mixed.model.parameters(), mixed.working.parameters(), strict=True
         ):
             assert weight.dtype == torch.float32
             assert torch.equal(rounded, weight.bfloat16())
-    moved = [
+    weights_after = [
         torch.cat([p.detach().flatten() for p in learner.model.parameters()])
         for learner in (exact, mixed)
     ]
-    assert torch.corrcoef(torch.stack(moved))[0, 1] > 0.999
+    assert torch.corrcoef(torch.stack(weights_after))[0, 1] > 0.999
 
 
 def test_updates_too_small_for_bf16_are_not_lost(model: Transformer, batches: list[Batch]) -> None:
@@ -169,13 +169,13 @@ def test_validation_is_the_plain_loss_without_dropout(
     model = Transformer(ModelConfig(vocab_size=len(data.vocabulary), **(SMALL | {"dropout": 0.5})))
     learner = Learner(model, torch.float32, World())
     positions = sum(map(n_positions, batches))
-    sums = learner.validate(batches, positions)
+    totals = learner.validate(batches, positions)
     model.eval()
     with torch.no_grad():
         expected = sum(float(plain_loss(model, b, 0.0)) * n_positions(b) for b in batches)
-    assert sums.plain == pytest.approx(expected, rel=1e-5)
-    assert sums.smoothed == pytest.approx(expected, rel=1e-5)
-    assert sums.positions == positions
+    assert totals.plain == pytest.approx(expected, rel=1e-5)
+    assert totals.smoothed == pytest.approx(expected, rel=1e-5)
+    assert totals.positions == positions
     assert all(parameter.grad is None for parameter in model.parameters())
 
 
@@ -205,8 +205,8 @@ def test_tensors_restore_the_learner(
 
 
 def test_learns_to_reverse_sequences(make_trainer: MakeTrainer, tmp_path: Path) -> None:
-    """Reverse four of eight random words, in pairs that were not in training. Without the
-    source, the loss is at least ln 8 nats per word and 0 for `</s>`."""
+    """The model learns to reverse four words out of eight, also in new pairs. Without the source,
+    the loss would be at least ln 8 nats per word and 0 for `</s>`."""
     words = ["ant", "bee", "cat", "dog", "elk", "fox", "gnu", "hen"]
     rows = list(itertools.product(words, repeat=4))
     random.Random(1).shuffle(rows)
@@ -222,8 +222,8 @@ def test_learns_to_reverse_sequences(make_trainer: MakeTrainer, tmp_path: Path) 
     settings |= {"cooldown": 0.3, "label_smoothing": 0.0, "valid_every": 75, "save_every": 150}
     shape = {"d_model": 32, "n_heads": 4, "d_ff": 64, "dropout": 0.0}
     trainer = make_trainer(shape=shape, data=data, **settings)
-    before = trainer.task.validation_loss()
-    assert before == pytest.approx(math.log(284), abs=0.7)
+    initial_loss = trainer.task.validation_loss()
+    assert initial_loss == pytest.approx(math.log(284), abs=0.7)
     assert trainer.train() == "finished"
     loss_without_source = 4 * math.log(8) / 5
     assert trainer.task.validation_loss() < loss_without_source / 4

@@ -1,4 +1,4 @@
-"""The sliced loss compared with PyTorch's, in numbers and gradients."""
+"""The loss that is computed in slices has the same values and gradients as PyTorch's."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_equals_torch_in_float64(
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_bias_equals_a_constant_state(smoothing: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in imported models: a bias is a weight of a constant state 1."""
+    """A bias, as in imported models, equals a weight on a constant state of 1."""
     monkeypatch.setattr(fast_loss, "SLICE_ROWS", 4)
     states, weight, target = inputs(7, 5, d_model=9)
     states[..., 8] = 1
@@ -148,10 +148,10 @@ def test_padding_has_no_influence() -> None:
     changed = torch.where((target == PAD)[..., None], 1e3, states)
     with_changed_padding = compute_sliced(changed, weight, target, 0.1)
     assert all(torch.equal(a, b) for a, b in zip(padded, with_changed_padding, strict=True))
-    real = target != PAD
-    alone = compute_sliced(states[real][None], weight, target[real][None], 0.1)
-    torch.testing.assert_close(alone.smoothed, padded.smoothed)
-    torch.testing.assert_close(alone.grad_weight, padded.grad_weight)
+    is_token = target != PAD
+    without_padding = compute_sliced(states[is_token][None], weight, target[is_token][None], 0.1)
+    torch.testing.assert_close(without_padding.smoothed, padded.smoothed)
+    torch.testing.assert_close(without_padding.grad_weight, padded.grad_weight)
 
 
 def test_another_padding_id_is_respected() -> None:
@@ -205,12 +205,12 @@ def test_impossible_gold_tokens_stay_finite(dtype: torch.dtype) -> None:
 @pytest.mark.parametrize("leaf", ["states", "weight"])
 def test_one_input_alone_may_require_a_gradient(leaf: str) -> None:
     states, weight, target = inputs(4, 3)
-    requiring = {"states": states, "weight": weight}[leaf].requires_grad_()
+    parameter = {"states": states, "weight": weight}[leaf].requires_grad_()
     smoothed, plain = sliced_cross_entropy(states, weight, target, smoothing=0.1, pad_id=PAD)
     smoothed.backward()
     assert not plain.requires_grad
     expected = compute_sliced(states.detach(), weight.detach(), target, 0.1)
-    torch.testing.assert_close(requiring.grad, getattr(expected, f"grad_{leaf}"))
+    torch.testing.assert_close(parameter.grad, getattr(expected, f"grad_{leaf}"))
 
 
 def test_no_gradient_is_computed_under_no_grad(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,8 +218,8 @@ def test_no_gradient_is_computed_under_no_grad(monkeypatch: pytest.MonkeyPatch) 
     weight.requires_grad_()
     expected = compute_sliced(states, weight.detach(), target, 0.1)
 
-    refuse = AssertionError("an unused gradient was computed")
-    monkeypatch.setattr(torch, "mm", Mock(side_effect=refuse))
+    error = AssertionError("an unused gradient was computed")
+    monkeypatch.setattr(torch, "mm", Mock(side_effect=error))
     with torch.no_grad():
         losses = sliced_cross_entropy(states, weight, target, smoothing=0.1, pad_id=PAD)
     torch.testing.assert_close(losses, (expected.smoothed, expected.plain))
@@ -228,7 +228,7 @@ def test_no_gradient_is_computed_under_no_grad(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_second_derivatives_are_refused() -> None:
-    """They would be zero without notice, because the gradient is computed without a graph."""
+    """They would silently be zero, because the gradient is computed without an autograd graph."""
     states, weight, target = inputs(4, 3)
     leaf = states.requires_grad_()
     smoothed, _ = sliced_cross_entropy(leaf, weight, target, smoothing=0.1, pad_id=PAD)

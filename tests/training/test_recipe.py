@@ -1,4 +1,4 @@
-"""Complete configs from a few settings; vocabularies of any text; time estimates."""
+"""Complete configs from a few settings; vocabularies for texts of any size; time estimates."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_vocabulary_size_is_fitted_to_the_text(vocab_size: int) -> None:
 
 
 def test_estimate_is_within_a_factor_of_five(tmp_path: Path) -> None:
-    """Both are measured now; the factor allows for a machine that is busy meanwhile."""
+    """Estimate and duration are both measured here; the factor allows for a busy machine."""
     settings = {"d_model": 32, "n_layers": 1, "steps": 60, "precision": "fp32"}
     config = make_run_config("reverse", settings=settings, options={"n_train": 500, "n_valid": 20})
     parameters, steps, seconds = estimate(config)
@@ -113,8 +113,11 @@ def test_estimate_is_within_a_factor_of_five(tmp_path: Path) -> None:
     [
         ([], (12, 12)),
         ([("a b c d", "a b")] * 30, (7, 4)),  # one and a half tokens per word, and `</s>`
-        ([("a b c d", "a b")] * 30 + [("a " * 9000, "b")] * 30, (7, 4)),  # these are left out
-        ([("x" * 100_000, "y")] * 30, (129, 129)),  # one word; and only too long sentences
+        (
+            [("a b c d", "a b")] * 30 + [("a " * 9000, "b")] * 30,
+            (7, 4),
+        ),  # too long pairs are left out
+        ([("x" * 100_000, "y")] * 30, (129, 129)),  # all pairs are too long
         ([("x" * 80, "y z")] * 30, (21, 4)),
     ],
 )
@@ -138,7 +141,7 @@ def test_same_seed_trains_the_same_model(
 ) -> None:
     shape = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 16, "dropout": 0.1, "steps": 6}
     weights = {}
-    for name, seed in (("first", 3), ("again", 3), ("other", 4)):
+    for name, seed in (("first", 3), ("same seed", 3), ("other seed", 4)):
         run = RunFolder(tmp_path / name)
         run.path.mkdir()
         options = {"n_train": 100, "n_valid": 10}
@@ -151,10 +154,10 @@ def test_same_seed_trains_the_same_model(
         assert state["torch"] == torch.__version__
         assert state["units"] == torch.backends.cpu.get_cpu_capability()
         weights[name] = (run.checkpoint_path / "model.safetensors").read_bytes()
-    assert weights["first"] == weights["again"] != weights["other"]
+    assert weights["first"] == weights["same seed"] != weights["other seed"]
 
 
 def test_minutes_limit_the_estimate() -> None:
     config = make_run_config("reverse", settings={"d_model": 16, "n_layers": 1, "steps": 10**7})
-    bound = replace(config, training=replace(config.training, minutes=0.5))
-    assert estimate(bound).seconds == 30 + STARTUP_SECONDS
+    limited = replace(config, training=replace(config.training, minutes=0.5))
+    assert estimate(limited).seconds == 30 + STARTUP_SECONDS

@@ -25,9 +25,9 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_a_killed_run_takes_the_same_steps(
     killed_at: int, precision: str, make_trainer: MakeTrainer
 ) -> None:
-    """Before the first save (at 5) and after; an epoch has about 25 batches."""
+    """The run is killed twice, first before or after its first save; an epoch has about 25."""
     settings = {"steps": 32, "cooldown": 0.5, "precision": precision}
-    reference = make_trainer("whole", **settings)
+    reference = make_trainer("reference", **settings)
     reference.train()
     with pytest.raises(KilledError):
         make_trainer("killed", report=call_at(killed_at, kill), **settings).train()
@@ -54,8 +54,8 @@ OPTIONS = shlex.split(
 
 
 def test_same_command_resumes_after_kill_9(pairs_file: Path, tmp_path: Path) -> None:
-    """A separate process is killed; and the last line is truncated."""
-    runs = {name: RunFolder(tmp_path / name) for name in ("whole", "killed")}
+    """A separate process is killed, and the last line of its metrics is truncated."""
+    runs = {name: RunFolder(tmp_path / name) for name in ("reference", "killed")}
     commands = {
         name: ["train", str(pairs_file), "--run", str(run.path), *OPTIONS]
         for name, run in runs.items()
@@ -75,13 +75,13 @@ def test_same_command_resumes_after_kill_9(pairs_file: Path, tmp_path: Path) -> 
         process.communicate()
     assert process.returncode != 0
     assert killed.state()["status"] == "running"  # it had no time to write a state
-    reached = killed.metrics()[-1]["step"]
-    assert reached < 40
+    last_step = killed.metrics()[-1]["step"]
+    assert last_step < 40
     with killed.metrics_path.open("a") as file:
-        file.write(f'{{"step": {reached + 1}, "loss": 4.')
+        file.write(f'{{"step": {last_step + 1}, "loss": 4.')
     assert main(commands["killed"]) == 0
-    assert main(commands["whole"]) == 0
-    assert losses(killed) == losses(runs["whole"])
+    assert main(commands["reference"]) == 0
+    assert losses(killed) == losses(runs["reference"])
     models = [(run.checkpoint_path / "model.safetensors").read_bytes() for run in runs.values()]
     assert models[0] == models[1]
 

@@ -67,24 +67,24 @@ def test_metrics_are_lines_of_json(run: RunFolder) -> None:
     assert run.metrics_path.read_text().count("\n") == 3
 
 
-@given(cut=st.integers(1, 200), keep=st.integers(0, 6))
+@given(n_bytes=st.integers(1, 200), last_step=st.integers(0, 6))
 def test_truncated_last_line_is_skipped(
-    tmp_path_factory: pytest.TempPathFactory, cut: int, keep: int
+    tmp_path_factory: pytest.TempPathFactory, n_bytes: int, last_step: int
 ) -> None:
-    """After a kill the file may end anywhere; `rewind` keeps complete lines up to its step."""
+    """After a kill, the file may end anywhere; `rewind` keeps complete lines up to a step."""
     run = RunFolder(tmp_path_factory.mktemp("run"))
     lines = [{"step": n, "loss": n / 7} for n in range(1, 6)]
     for line in lines:
         run.append_metrics(line)
     size = run.metrics_path.stat().st_size
-    os.truncate(run.metrics_path, max(0, size - cut))
+    os.truncate(run.metrics_path, max(0, size - n_bytes))
     remaining = run.metrics()
     # A line may lack its newline only.
     assert remaining == lines[: len(remaining)]
-    run.rewind(keep)
-    run.append_metrics({"step": keep + 1})
-    assert run.metrics() == [line for line in remaining if line["step"] <= keep] + [
-        {"step": keep + 1}
+    run.rewind(last_step)
+    run.append_metrics({"step": last_step + 1})
+    assert run.metrics() == [line for line in remaining if line["step"] <= last_step] + [
+        {"step": last_step + 1}
     ]
 
 
@@ -104,7 +104,7 @@ def test_a_folder_in_use_is_refused(run: RunFolder) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="no fork")
 def test_lock_of_a_killed_process_is_released(run: RunFolder) -> None:
-    reading, writing = os.pipe()
+    read_end, write_end = os.pipe()
     child = os.fork()
     if child == 0:
         with run.locked():
@@ -113,16 +113,16 @@ def test_lock_of_a_killed_process_is_released(run: RunFolder) -> None:
                 (run.path / leftover).write_text("half")
             (run.path / ".checkpoint.7").mkdir()
             (run.path / ".checkpoint.7" / "config.json").write_text("half")
-            os.write(writing, b"held")
+            os.write(write_end, b"held")
             os.kill(os.getpid(), 9)
-    assert os.read(reading, 4) == b"held"
+    assert os.read(read_end, 4) == b"held"
     os.waitpid(child, 0)
-    os.close(reading)
-    os.close(writing)
+    os.close(read_end)
+    os.close(write_end)
     assert (run.path / "lock").read_text() == str(child)
     with run.locked():
         assert (run.path / "lock").read_text() == str(os.getpid())
-        # ... and its partly written files are removed.
+        # The partly written files of the killed process are removed.
         assert sorted(p.name for p in run.path.rglob("*")) == ["config.json", "lock", "weights"]
 
 

@@ -1,4 +1,4 @@
-"""`train --log`: metrics and heads in an experiment tracker, read with its own reader."""
+"""`train --log` sends metrics and images of attention to an experiment tracker."""
 
 from __future__ import annotations
 
@@ -139,24 +139,24 @@ def test_trackio_and_wandb_get_the_same(
     monkeypatch.setitem(sys.modules, name, tracker)
     run = new_run(tmp_path / "reverse")
     assert train_run(run.path, tracker=name) == "finished"
-    (first, options), *logged, last = tracker.calls
+    (first, options), *log_calls, last = tracker.calls
     assert (first, last) == ("init", ("finish", None))
     assert (options["project"], options["name"]) == ("heads-up", "reverse")
     assert options["config"] == run.config().to_dict()
-    steps = [step for _, (step, _) in logged]
+    steps = [step for _, (step, _) in log_calls]
     assert steps == sorted(steps)  # wandb drops steps that are out of order
-    figures: dict[tuple[str, int], float] = {}
+    values_by_tag: dict[tuple[str, int], float] = {}
     images: Counter[str] = Counter()
-    for _, (step, values) in logged:
+    for _, (step, values) in log_calls:
         for tag, value in values.items():
             if isinstance(value, float):
-                figures[tag, step] = value
+                values_by_tag[tag, step] = value
             else:
                 np.testing.assert_array_equal(
                     value[1], mosaic(run.snapshot(step)[f"0.{tag.split('/')[1]}"])
                 )
                 images[tag] += 1
-    assert figures == scalars_of(run)
+    assert values_by_tag == scalars_of(run)
     assert images == dict.fromkeys(images, len(run.snapshots()))
     assert len(images) == 3
 

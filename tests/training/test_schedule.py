@@ -17,15 +17,15 @@ progresses = st.floats(0, 1.5)
 
 @given(step=steps, d_model=widths, warmup=warmups)
 def test_rate_equals_equation_3(step: int, d_model: int, warmup: int) -> None:
-    """Equation 3 in two cases, selected by the step instead of a minimum."""
-    top = (d_model * warmup) ** -0.5
-    expected = top * step / warmup if step <= warmup else top * (warmup / step) ** 0.5
+    """The expected rate has two cases of the step, where equation 3 has a minimum."""
+    peak = (d_model * warmup) ** -0.5
+    expected = peak * step / warmup if step <= warmup else peak * (warmup / step) ** 0.5
     assert paper_rate(step, d_model, warmup) == pytest.approx(expected)
     assert learning_rate(step, d_model=d_model, warmup=warmup) == pytest.approx(expected)
 
 
 def test_rates_of_the_base_model() -> None:
-    """Base model, 4,000 steps of warm-up: the usual figure has a peak of 0.0007."""
+    """The base model with 4,000 steps of warm-up has a peak of about 0.0007."""
     assert paper_rate(4000, 512, 4000) == pytest.approx(6.9877e-4, rel=1e-4)
     assert paper_rate(1, 512, 4000) == pytest.approx(1.7469e-7, rel=1e-4)
     assert paper_rate(100_000, 512, 4000) == pytest.approx(1.3975e-4, rel=1e-4)
@@ -35,25 +35,25 @@ def test_rates_of_the_base_model() -> None:
 def test_the_peak_is_at_the_end_of_the_warm_up(
     d_model: int, warmup: int, peak: float, step: int
 ) -> None:
-    rate = {s: learning_rate(s, d_model=d_model, warmup=warmup, peak=peak) for s in (step, warmup)}
-    assert rate[warmup] == pytest.approx(peak)
-    assert rate[step] <= peak * (1 + 1e-9)
+    rates = {s: learning_rate(s, d_model=d_model, warmup=warmup, peak=peak) for s in (step, warmup)}
+    assert rates[warmup] == pytest.approx(peak)
+    assert rates[step] <= peak * (1 + 1e-9)
     # A given peak changes only the scale.
     ratio = paper_rate(step, d_model, warmup) / paper_rate(warmup, d_model, warmup)
-    assert rate[step] == pytest.approx(peak * ratio)
+    assert rates[step] == pytest.approx(peak * ratio)
 
 
 @given(step=steps, progress=progresses, cooldown=st.floats(0.01, 0.99))
 def test_cooldown_is_linear(step: int, progress: float, cooldown: float) -> None:
     plain = learning_rate(step, d_model=64, warmup=100)
     rate = learning_rate(step, d_model=64, warmup=100, progress=progress, cooldown=cooldown)
-    begins = 1 - cooldown
-    if progress <= begins:
+    cooldown_start = 1 - cooldown
+    if progress <= cooldown_start:
         assert rate == pytest.approx(plain)
     elif progress >= 1:
         assert rate == 0
     else:
-        assert rate == pytest.approx(plain * (1 - (progress - begins) / cooldown))
+        assert rate == pytest.approx(plain * (1 - (progress - cooldown_start) / cooldown))
 
 
 @given(progress=progresses)

@@ -1,4 +1,4 @@
-"""Penalties on attention: values, gradients, and the rows that count."""
+"""Penalties on attention weights: values, gradients, and the rows that are included."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def make_test_batch() -> Batch:
 
 
 def make_regularizer(
-    pairs: Batch, sharpness_penalty: float, diversity_penalty: float
+    batch: Batch, sharpness_penalty: float, diversity_penalty: float
 ) -> AttentionRegularizer:
     return AttentionRegularizer(
         2,
-        pairs.src != 0,
-        pairs.tgt_out != 0,
+        batch.src != 0,
+        batch.tgt_out != 0,
         sharpness_penalty=sharpness_penalty,
         diversity_penalty=diversity_penalty,
     )
@@ -67,14 +67,14 @@ def test_query_overlap_equals_the_mean_over_query_pairs() -> None:
 def test_padding_is_ignored_and_heads_have_equal_weight() -> None:
     torch.manual_seed(0)
     model = Transformer(CONFIG).double().eval()
-    pairs = make_test_batch()
-    regularizer = make_regularizer(pairs, 1.0, 0.0)
-    model(pairs.src, pairs.tgt_in, hooks=regularizer.hooks)
+    batch = make_test_batch()
+    regularizer = make_regularizer(batch, 1.0, 0.0)
+    model(batch.src, batch.tgt_in, hooks=regularizer.hooks)
     penalty = regularizer.mean().item()
     expected_rows: dict[str, list[torch.Tensor]] = {"encoder": [], "decoder": [], "cross": []}
     for src, tgt in (
-        (pairs.src[:1], pairs.tgt_in[:1]),
-        (pairs.src[1:, :3], pairs.tgt_in[1:, :2]),
+        (batch.src[:1], batch.tgt_in[:1]),
+        (batch.src[1:, :3], batch.tgt_in[1:, :2]),
     ):  # each sentence alone, without padding
         trace = dict.fromkeys(
             [WEIGHTS[kind].format(n) for kind in expected_rows for n in range(2)], torch.zeros(0)
@@ -107,7 +107,9 @@ def test_gradient_includes_the_penalties(
     model = Transformer(CONFIG)
     learner = Learner(model, torch.float32, World())
     plain = learner.compute_gradients(make_test_batch(), 5, 0.0)
-    without = {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
+    gradients_without = {
+        name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None
+    }
     penalised = learner.compute_gradients(
         make_test_batch(), 5, 0.0, sharpness_penalty, diversity_penalty
     )
@@ -115,17 +117,15 @@ def test_gradient_includes_the_penalties(
     name = "encoder.layers.1.self_attn.w_qkv"
     weight = dict(model.named_parameters())[name]
     assert weight.grad is not None
-    gradient = (weight.grad - without[name])[3, 5].item()
+    gradient = (weight.grad - gradients_without[name])[3, 5].item()
 
     def penalty_after(step: float) -> float:
-        regularizer, exact = (
-            make_regularizer(make_test_batch(), sharpness_penalty, diversity_penalty),
-            Transformer(CONFIG).double().eval(),
-        )
-        exact.load_state_dict(model.state_dict())
+        regularizer = make_regularizer(make_test_batch(), sharpness_penalty, diversity_penalty)
+        double_model = Transformer(CONFIG).double().eval()
+        double_model.load_state_dict(model.state_dict())
         with torch.no_grad():
-            dict(exact.named_parameters())[name][3, 5] += step
-            exact(make_test_batch().src, make_test_batch().tgt_in, hooks=regularizer.hooks)
+            dict(double_model.named_parameters())[name][3, 5] += step
+            double_model(make_test_batch().src, make_test_batch().tgt_in, hooks=regularizer.hooks)
         return regularizer.mean().item()
 
     step = 1e-5

@@ -27,16 +27,16 @@ Train = Callable[..., tuple[int, str]]
 def train(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Train:
     """Return status and standard error of `train …` with a model of a few thousand weights."""
 
-    def run(*words: object) -> tuple[int, str]:
+    def run(*arguments: object) -> tuple[int, str]:
         shape = "--preset tiny --d-model 16 --n-layers 1 --n-heads 2 --d-ff 32 --vocab-size 320"
         training = "--steps 3 --batch-tokens 400 --device cpu"
         defaults = [*shape.split(), *training.split(), "--run", str(tmp_path / "run")]
-        files = list(itertools.takewhile(lambda word: word[:1] != "-", map(str, words)))
-        command = ["train", *files, *defaults, *map(str, words[len(files) :])]
+        files = list(itertools.takewhile(lambda word: word[:1] != "-", map(str, arguments)))
+        command = ["train", *files, *defaults, *map(str, arguments[len(files) :])]
         try:
             status = main(command)
-        except SystemExit as stop:  # raised by argparse
-            status = int(stop.code or 0)
+        except SystemExit as error:  # raised by argparse
+            status = int(error.code or 0)
         out, err = capsys.readouterr()
         assert out == ""
         return status, err
@@ -72,8 +72,8 @@ def test_a_run_writes_a_checkpoint_and_its_card(
     assert config["training"]["batch_tokens"] == 400
     assert config["data"] == {"train": (str(pairs_file),), "added": {}}
     card = (run.checkpoint_path / "README.md").read_text("utf-8")
-    for words in ("1+1 layers, d_model 16", "196 pairs (pairs.tsv)", "3 steps", precision):
-        assert words in card
+    for text in ("1+1 layers, d_model 16", "196 pairs (pairs.tsv)", "3 steps", precision):
+        assert text in card
 
 
 def test_a_finished_run_trains_no_further_step(train: Train, pairs_file: Path) -> None:
@@ -102,7 +102,7 @@ INVALID_TEXTS: dict[str, tuple[Callable[[Path], list[Any]], str]] = {
     "an empty side": (write("t.tsv", b"a\tb\n\tc\n"), "line 2 has an empty source"),
     "UTF-16": (write("t.tsv", ROWS.encode("utf-16")), "line 1 is not UTF-8 (byte 0xff"),
     "Latin-1": (write("t.tsv", "a\tb\ncaf\xe9\tx\n".encode("latin-1")), "line 2 is not UTF-8"),
-    "half a gzip": (
+    "truncated gzip": (
         write("t.tsv.gz", gzip.compress(ROWS.encode())[:-20]),
         "t.tsv.gz is not a complete gzip file",
     ),
@@ -120,8 +120,8 @@ INVALID_TEXTS: dict[str, tuple[Callable[[Path], list[Any]], str]] = {
 
 @pytest.mark.parametrize("case", INVALID_TEXTS)
 def test_invalid_text_gives_a_one_sentence_error(case: str, train: Train, tmp_path: Path) -> None:
-    make, message = INVALID_TEXTS[case]
-    assert_refused(train(*make(tmp_path)), message)
+    write_files, message = INVALID_TEXTS[case]
+    assert_refused(train(*write_files(tmp_path)), message)
     # The next call in the same folder, with a correct text, is not affected.
     config = tmp_path / "run" / "config.json"
     if config.is_file():
@@ -131,7 +131,7 @@ def test_invalid_text_gives_a_one_sentence_error(case: str, train: Train, tmp_pa
 def test_a_correct_text_is_trained_after_an_error(
     train: Train, pairs_file: Path, tmp_path: Path
 ) -> None:
-    """The first call learns a vocabulary and encodes, and then fails at the validation pairs."""
+    """The first call learns a vocabulary and encodes the text, but the validation pairs fail."""
     valid = tmp_path / "valid.tsv"
     valid.write_text("no tab\n")
     assert_refused(train(pairs_file, "--valid", valid), "valid.tsv, line 1 has no tab")
@@ -141,11 +141,11 @@ def test_a_correct_text_is_trained_after_an_error(
     status, stderr = train(other_table)
     assert status == 0
     assert "147 pairs" in stderr
-    assert "learning 320 pieces" in stderr  # not the pairs of the first text
+    assert "learning 320 pieces" in stderr  # the data of the first text is not reused
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("arguments", "message"),
     [
         (["--device", "gpu"], "device must be one of auto, cpu"),
         (["--device", "cpu:x"], "device must be one of"),
@@ -157,9 +157,9 @@ def test_a_correct_text_is_trained_after_an_error(
     ],
 )
 def test_invalid_option_gives_a_one_sentence_error(
-    words: list[str], message: str, train: Train, pairs_file: Path, tmp_path: Path
+    arguments: list[str], message: str, train: Train, pairs_file: Path, tmp_path: Path
 ) -> None:
-    assert_refused(train(pairs_file, "--run", tmp_path / "run", *words), message)
+    assert_refused(train(pairs_file, "--run", tmp_path / "run", *arguments), message)
 
 
 def test_a_run_folder_that_is_a_file_is_refused(
@@ -221,16 +221,16 @@ def test_invalid_languages_are_refused(train: Train, pairs_file: Path, tmp_path:
 
 def test_a_run_may_start_from_a_checkpoint(train: Train, pairs_file: Path, tmp_path: Path) -> None:
     assert train(pairs_file, "--precision", "fp32")[0] == 0
-    first = RunFolder(tmp_path / "run").checkpoint_path
-    run_options = ("--run", tmp_path / "again", "--start-from", first)
+    checkpoint = RunFolder(tmp_path / "run").checkpoint_path
+    run_options = ("--run", tmp_path / "again", "--start-from", checkpoint)
     status, _ = train(
         pairs_file, *run_options, "--warmup", 10**9, "--steps", 1, "--precision", "fp32"
     )
     assert status == 0
     run = RunFolder(tmp_path / "again")
-    before, vocabulary = load_checkpoint(first)
-    after, same = load_checkpoint(run.checkpoint_path)
-    assert same.sha256 == vocabulary.sha256
+    before, vocabulary = load_checkpoint(checkpoint)
+    after, vocabulary_after = load_checkpoint(run.checkpoint_path)
+    assert vocabulary_after.sha256 == vocabulary.sha256
     for old, new in zip(before.parameters(), after.parameters(), strict=True):
         torch.testing.assert_close(new, old, rtol=0, atol=2e-3)  # one step at a rate of nearly 0
     assert "initialised from checkpoint" in (run.checkpoint_path / "README.md").read_text()
@@ -240,8 +240,8 @@ def test_starting_from_another_shape_is_refused(
     train: Train, pairs_file: Path, tmp_path: Path
 ) -> None:
     assert train(pairs_file)[0] == 0
-    first = RunFolder(tmp_path / "run").checkpoint_path
-    result = train(pairs_file, "--run", tmp_path / "b", "--start-from", first, "--d-ff", 64)
+    checkpoint = RunFolder(tmp_path / "run").checkpoint_path
+    result = train(pairs_file, "--run", tmp_path / "b", "--start-from", checkpoint, "--d-ff", 64)
     assert_refused(result, "has d_ff 32; a run that starts from it cannot have 64")
     missing = train(pairs_file, "--run", tmp_path / "c", "--start-from", tmp_path / "none")
     assert_refused(missing, "there is no checkpoint folder")
@@ -251,30 +251,34 @@ def test_a_new_vocabulary_keeps_the_embeddings_of_shared_pieces(
     train: Train, pairs_file: Path, tmp_path: Path
 ) -> None:
     assert train(pairs_file, "--precision", "fp32")[0] == 0
-    first = RunFolder(tmp_path / "run").checkpoint_path
+    checkpoint = RunFolder(tmp_path / "run").checkpoint_path
     other_table = tmp_path / "other.tsv"
     other_table.write_text("".join(f"a{n} cat\tune chatte {n}\n" for n in range(60)), "utf-8")
-    run_options = ("--run", tmp_path / "again", "--start-from", first, "--vocab-size", 290)
+    run_options = ("--run", tmp_path / "again", "--start-from", checkpoint, "--vocab-size", 290)
     assert (
         train(other_table, *run_options, "--warmup", 10**9, "--steps", 1, "--precision", "fp32")[0]
         == 0
     )
-    before, old = load_checkpoint(first)
-    after, new = load_checkpoint(RunFolder(tmp_path / "again").checkpoint_path)
-    assert len(new) == 290 != len(old)
-    old_ids = {piece: n for n, piece in enumerate(old.tokens(range(len(old))))}
+    before, old_vocabulary = load_checkpoint(checkpoint)
+    after, new_vocabulary = load_checkpoint(RunFolder(tmp_path / "again").checkpoint_path)
+    assert len(new_vocabulary) == 290 != len(old_vocabulary)
+    old_ids = {
+        piece: n for n, piece in enumerate(old_vocabulary.tokens(range(len(old_vocabulary))))
+    }
     shared_ids = [
-        (old_ids[p], n) for n, p in enumerate(new.tokens(range(len(new)))) if p in old_ids
+        (old_ids[p], n)
+        for n, p in enumerate(new_vocabulary.tokens(range(len(new_vocabulary))))
+        if p in old_ids
     ]
-    assert 4 < len(shared_ids) < len(new)
-    close = {"rtol": 0.0, "atol": 2e-3}  # one step at a rate of nearly 0, and float16 on disk
+    assert 4 < len(shared_ids) < len(new_vocabulary)
+    tolerance = {"rtol": 0.0, "atol": 2e-3}  # one step at a rate of nearly 0, and float16 on disk
     rows = [torch.tensor(side) for side in zip(*shared_ids, strict=True)]
     torch.testing.assert_close(
-        after.embedding.weight[rows[1]], before.embedding.weight[rows[0]], **close
+        after.embedding.weight[rows[1]], before.embedding.weight[rows[0]], **tolerance
     )
     for name, weight in before.named_parameters():
         if name != "embedding.weight":
-            torch.testing.assert_close(after.get_parameter(name), weight, **close)
+            torch.testing.assert_close(after.get_parameter(name), weight, **tolerance)
 
 
 def test_pairs_of_added_tables_are_trained(train: Train, pairs_file: Path, tmp_path: Path) -> None:

@@ -46,10 +46,10 @@ def test_task_run_gives_a_checkpoint(tmp_path: Path) -> None:
     assert run.config().title == "T"
     translator = Translator.load(run.checkpoint_path, device="cpu")
     assert translator.translate("a b c").src_tokens == ("▁a", "▁b", "▁c", "</s>")
-    last = [line for line in run.metrics() if "sequence_accuracy" in line][-1]
-    assert last["step"] == 6
-    assert 0 <= last["aer"] <= 1
-    assert "bleu" not in last
+    evaluation = [line for line in run.metrics() if "sequence_accuracy" in line][-1]
+    assert evaluation["step"] == 6
+    assert 0 <= evaluation["aer"] <= 1
+    assert "bleu" not in evaluation
     assert len(run.labels()) == 4
     assert run.snapshots()[-1] == 6
     card = (run.checkpoint_path / "README.md").read_text()
@@ -58,7 +58,7 @@ def test_task_run_gives_a_checkpoint(tmp_path: Path) -> None:
 
 
 def test_the_same_seed_gives_the_same_run(tmp_path: Path) -> None:
-    """A stopped run continues: an earlier stop command does not stop it again."""
+    """One of the runs is stopped and resumed; the old stop command does not stop it again."""
     runs = [make_run(tmp_path / name, seed=seed) for name, seed in (("a", 3), ("b", 3), ("c", 4))]
     runs[1].write_control(command="stop")
     assert [train_run(run.path) for run in runs] == ["finished", "cancelled", "finished"]
@@ -77,21 +77,21 @@ def test_a_run_may_use_the_users_own_pairs(tmp_path: Path, pairs: list[tuple[str
     translator = Translator.load(run.checkpoint_path, device="cpu")
     assert run.config().to_dict()["model"]["vocab_size"] == len(translator.vocabulary)
     assert len(translator.vocabulary) == 4 + len(set(rows.split()))
-    last = [line for line in run.metrics() if "sequence_accuracy" in line][-1]
-    assert "bleu" in last
-    assert last["sequences"] == 1 + (len(pairs) - 1) // 50
+    evaluation = [line for line in run.metrics() if "sequence_accuracy" in line][-1]
+    assert "bleu" in evaluation
+    assert evaluation["sequences"] == 1 + (len(pairs) - 1) // 50
     assert train_run(tmp_path) == "finished"
 
 
 def test_bleu_needs_a_reference_of_four_words(tmp_path: Path) -> None:
-    """One held-out pair of two words once gave "Sequence accuracy 100 %" with "BLEU 0.0"."""
+    """Regression: with one correct output of two words, BLEU was 0."""
     run = make_run(tmp_path, None, steps=2)
     rows = "".join(f"cat {n}\tchat {n}\n" for n in range(20))
     (tmp_path / "pairs.tsv").write_text(rows, encoding="utf-8")
     assert train_run(tmp_path) == "finished"
-    last = [line for line in run.metrics() if "sequence_accuracy" in line][-1]
-    assert "bleu" not in last
-    assert last["sequences"] == 1
+    evaluation = [line for line in run.metrics() if "sequence_accuracy" in line][-1]
+    assert "bleu" not in evaluation
+    assert evaluation["sequences"] == 1
 
 
 @pytest.mark.parametrize(

@@ -59,17 +59,17 @@ def test_a_finished_run_has_all_metrics_and_its_state(make_trainer: MakeTrainer)
 
 
 def test_the_checkpoint_is_the_mean_of_the_saved_weights(make_trainer: MakeTrainer) -> None:
-    """Saved at 3, 6, 9 and, at the end, 11; the last three count, and the first stays."""
+    """Weights are saved at steps 3, 6, 9 and 11, the last; the mean is over the last three."""
     trainer = make_trainer(steps=11, save_every=3, average=3)
     trainer.train()
     files = sorted((trainer.run.path / "weights").iterdir())
     assert [file.name for file in files] == [f"{n:08d}.safetensors" for n in (3, 6, 9, 11)]
-    saved = [load_file(file) for file in files[1:]]
+    saved_weights = [load_file(file) for file in files[1:]]
     for name, weight in trainer.learner.model.named_parameters():
-        assert torch.equal(saved[-1][name], weight)
+        assert torch.equal(saved_weights[-1][name], weight)
     model, _ = load_checkpoint(trainer.run.checkpoint_path)
     for name, weight in model.named_parameters():
-        mean = torch.stack([weights[name] for weights in saved]).double().mean(0)
+        mean = torch.stack([weights[name] for weights in saved_weights]).double().mean(0)
         torch.testing.assert_close(weight.double(), mean, rtol=2**-11, atol=1e-7)
     card = (trainer.run.checkpoint_path / "README.md").read_text()
     assert card == "step 11, mean of 3"
@@ -85,11 +85,11 @@ def test_run_stops_when_patience_is_used_up(
     assert trainer.train() == "finished"
     assert trainer.run.state()["reason"] == "no better validation loss in 3 validations, at step 16"
     assert trainer.loop.best_valid == 1.0
-    # The last weights are among those averaged, and starting again adds no step ...
+    # The last weights are saved, and a restart adds no step ...
     assert [*(trainer.run.path / "weights").glob("*16.safetensors")]
     assert make_trainer(**settings).train() == "finished"
     assert trainer.run.metrics()[-1]["step"] == 16
-    # ... unless with more patience.
+    # ... unless patience is increased.
     monkeypatch.setattr(TranslationTask, "validation_loss", lambda self: 5.0)
     assert make_trainer(**settings | {"patience": 4}).train() == "finished"
     assert trainer.run.state()["reason"] == "no better validation loss in 4 validations, at step 18"
@@ -118,7 +118,7 @@ def test_evaluations_do_not_count_for_patience(
 def test_minutes_limit_run_and_cooldown(
     make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A clock on which every step takes six seconds: ten steps in a minute."""
+    """On this fake clock every step takes six seconds, so that a minute has ten steps."""
     clock = itertools.count(0.0, 2.0)  # read once between steps, twice in a step
     monkeypatch.setattr(time, "perf_counter", lambda: next(clock))
     trainer = make_trainer(steps=1000, minutes=1.0, cooldown=0.5, warmup=1, valid_every=100)
@@ -151,15 +151,15 @@ def test_nonfinite_loss_fails_the_run(make_trainer: MakeTrainer) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a process cannot send itself signals")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM])
 def test_signal_ends_the_run_after_a_step(
-    number: signal.Signals, make_trainer: MakeTrainer
+    signal_number: signal.Signals, make_trainer: MakeTrainer
 ) -> None:
-    before = signal.getsignal(number)
+    handler_before = signal.getsignal(signal_number)
 
-    trainer = make_trainer(report=call_at(7, lambda: os.kill(os.getpid(), number)))
+    trainer = make_trainer(report=call_at(7, lambda: os.kill(os.getpid(), signal_number)))
     assert trainer.train() == "cancelled"
-    assert signal.getsignal(number) is before
+    assert signal.getsignal(signal_number) is handler_before
     state = trainer.run.state()
     assert (state["status"], state["reason"]) == ("cancelled", "stopped after step 7")
     weights = load_file(trainer.run.path / "weights" / "00000007.safetensors")
@@ -198,26 +198,26 @@ def test_any_other_error_becomes_the_failure_reason(make_trainer: MakeTrainer) -
 
 
 def test_large_seeds_are_accepted(make_trainer: MakeTrainer) -> None:
-    """torch's generators take 64 bits; step and seed together once needed more."""
-    starts = set()
+    """Regression: the combination of step and seed exceeded the 64 bits of torch's generators."""
+    first_losses = set()
     for number, seed in enumerate((20_261_121, 2**70 + 1, 2**70 + 2)):
         trainer = make_trainer(str(number), steps=1, seed=seed)
         trainer.train()
-        starts.add(trainer.run.metrics()[0]["loss"])
-    assert len(starts) == 3
+        first_losses.add(trainer.run.metrics()[0]["loss"])
+    assert len(first_losses) == 3
 
 
 def test_auto_precision_is_measured_once(
     make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A resumed run keeps its first choice, even if a busy machine measures other times."""
-    chosen = iter([("bf16", torch.bfloat16)])
-    real = choose_precision
+    """A resumed run keeps its first precision; a second measurement could choose another."""
+    measurements = iter([("bf16", torch.bfloat16)])
+    original = choose_precision
     monkeypatch.setattr(
         translation_module,
         "choose_precision",
         lambda precision, device, world: (
-            next(chosen) if precision == "auto" else real(precision, device, world)
+            next(measurements) if precision == "auto" else original(precision, device, world)
         ),
     )
     first = make_trainer(steps=2, precision="auto")

@@ -1,4 +1,4 @@
-"""Copies of weights follow the model when it is edited."""
+"""Converted copies of the weights are updated when the model is edited."""
 
 from __future__ import annotations
 
@@ -15,24 +15,29 @@ SOURCES = [models.SOURCES[0]] * 9
 OPTIONS = Decoding(max_len=3)
 
 
-def decoder_of(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> SequenceDecoder:
-    """Return a decoder that uses all optimisations, as if 8-bit and bfloat16 products were
-    faster."""
+def optimized_decoder(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> SequenceDecoder:
+    """Return a decoder that uses 8-bit drafts and bfloat16 batches, as if they had been measured
+    to be faster."""
     monkeypatch.setattr("transformer.inference.fast.fast_backend.MIN_TUNED_WEIGHTS", 0)
-    monkeypatch.setattr(FastBackend, "_time_ratio", lambda engine, candidate, baseline, rows: 0.0)
+    monkeypatch.setattr(FastBackend, "_time_ratio", lambda backend, candidate, baseline, rows: 0.0)
     return SequenceDecoder(model)
 
 
-Scores = list[tuple[list[int], list[float]]]
+IdsAndScores = list[tuple[list[int], list[float]]]
 
 
-def ids_and_scores(decoder: SequenceDecoder, rows: int, options: Decoding = OPTIONS) -> Scores:
+def ids_and_scores(
+    decoder: SequenceDecoder, rows: int, options: Decoding = OPTIONS
+) -> IdsAndScores:
     outputs = [output.decoded for output in decoder.run(SOURCES[:rows], options)]
     return [(decoded.ids, [*map(float, decoded.log_probabilities)]) for decoded in outputs]
 
 
-def approximately_equal(actual: Scores, expected: Scores) -> bool:
-    """Check equality up to float32 rounding: verified drafts and beams sum in other orders."""
+def approximately_equal(actual: IdsAndScores, expected: IdsAndScores) -> bool:
+    """Return whether ids are equal, and scores up to float32 rounding.
+
+    Verified drafts and beam searches add in different orders.
+    """
     return all(
         ids == expected_ids and probabilities == pytest.approx(expected_probabilities, abs=1e-4)
         for (ids, probabilities), (expected_ids, expected_probabilities) in zip(
@@ -45,45 +50,42 @@ def approximately_equal(actual: Scores, expected: Scores) -> bool:
 def test_edited_weights_take_effect_in_the_next_call(
     through_data: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each weight of the last layer, compared with a decoder created after the edit: one
-    row (drafted in eight bits), beams (float32) and nine rows (bfloat16)."""
+    """Edit each weight of the last layer and compare with a decoder created after the edit: for
+    one row (8-bit drafts), a beam search (float32) and nine rows (bfloat16)."""
     model = models.untrained(positions="learned")
-    decoder, beams = decoder_of(model, monkeypatch), Decoding(method="beam", beam_size=3, max_len=3)
-    results = [
-        ids_and_scores(decoder, 1),
-        ids_and_scores(decoder, 9),
-        ids_and_scores(decoder, 1, beams),
-    ]
+    decoder = optimized_decoder(model, monkeypatch)
+    beam_options = Decoding(method="beam", beam_size=3, max_len=3)
+
+    def all_results(decoder: SequenceDecoder) -> list[IdsAndScores]:
+        return [
+            ids_and_scores(decoder, 1),
+            ids_and_scores(decoder, 9),
+            ids_and_scores(decoder, 1, beam_options),
+        ]
+
+    results = all_results(decoder)
     for name, weight in model.named_parameters():
         if name.startswith("encoder") or ".layers.0." in name:
             continue
         edited = weight.data if through_data else weight
         with torch.no_grad():
             edited += torch.linspace(-0.3, 0.7, edited.numel()).view_as(edited)
-        before, results = (
-            results,
-            [
-                ids_and_scores(decoder, 1),
-                ids_and_scores(decoder, 9),
-                ids_and_scores(decoder, 1, beams),
-            ],
-        )
-        fresh = decoder_of(model, monkeypatch)
-        expected_results = [
-            ids_and_scores(fresh, 1),
-            ids_and_scores(fresh, 9),
-            ids_and_scores(fresh, 1, beams),
-        ]
-        for result, expected, result_before in zip(results, expected_results, before, strict=True):
+        previous_results = results
+        results = all_results(decoder)
+        expected_results = all_results(optimized_decoder(model, monkeypatch))
+        for result, expected, previous in zip(
+            results, expected_results, previous_results, strict=True
+        ):
             assert approximately_equal(result, expected), name
-            assert not approximately_equal(result, result_before), (
+            assert not approximately_equal(result, previous), (
                 f"{name}: the edit did not change the result"
             )
 
 
 def test_replaced_or_loaded_weights_take_effect(monkeypatch: pytest.MonkeyPatch) -> None:
     model, other_model = models.untrained(0), models.untrained(1)
-    decoder, other_decoder = decoder_of(model, monkeypatch), decoder_of(other_model, monkeypatch)
+    decoder = optimized_decoder(model, monkeypatch)
+    other_decoder = optimized_decoder(other_model, monkeypatch)
     for rows in (1, 9):
         assert not approximately_equal(
             ids_and_scores(decoder, rows), ids_and_scores(other_decoder, rows)
@@ -96,13 +98,13 @@ def test_replaced_or_loaded_weights_take_effect(monkeypatch: pytest.MonkeyPatch)
     layer = model.decoder.layers[0].ffn.w_1
     layer.weight = torch.nn.Parameter(layer.weight.detach() * 3)
     result = ids_and_scores(decoder, 9)
-    assert approximately_equal(result, ids_and_scores(decoder_of(model, monkeypatch), 9))
+    assert approximately_equal(result, ids_and_scores(optimized_decoder(model, monkeypatch), 9))
     assert not approximately_equal(result, ids_and_scores(other_decoder, 9))
 
 
 def test_unedited_weights_are_copied_once(monkeypatch: pytest.MonkeyPatch) -> None:
     model = models.untrained()
-    backend = decoder_of(model, monkeypatch).backend
+    backend = optimized_decoder(model, monkeypatch).backend
     assert isinstance(backend, FastBackend)
     bf16, draft = backend.bf16_weights(9), backend.draft_weights()
     assert (backend.bf16_weights(9), backend.draft_weights()) == (bf16, draft)

@@ -1,4 +1,4 @@
-"""Two libraries for one product: the same numbers, and gradients on request."""
+"""Matrix products by oneDNN or torch: equal results, and gradients where they are enabled."""
 
 from __future__ import annotations
 
@@ -57,9 +57,11 @@ def test_products_equal_double_precision_up_to_rounding(
     with torch.no_grad():
         product = products.linear(x, weight, b)
     expected = x.double() @ weight.double().t() + (0 if b is None else b.double())
-    size = x.double().abs() @ weight.double().abs().t() + (0 if b is None else b.double().abs())
+    magnitude = x.double().abs() @ weight.double().abs().t() + (
+        0 if b is None else b.double().abs()
+    )
     assert product.shape == expected.shape
-    assert ((product - expected).abs() <= (n_in + 2) * EPS * size).all()
+    assert ((product - expected).abs() <= (n_in + 2) * EPS * magnitude).all()
 
 
 @pytest.mark.usefixtures("always_onednn")
@@ -73,7 +75,7 @@ def test_gradients_are_computed() -> None:
 
 @pytest.mark.usefixtures("always_onednn")
 @torch.no_grad()
-def test_other_number_types_are_kept() -> None:
+def test_other_dtypes_are_kept() -> None:
     x, weight = random_tensor(3, 6), random_tensor(4, 6, seed=1)
     assert products.linear(x.double(), weight.double()).dtype == torch.float64
     with torch.autocast("cpu", torch.bfloat16):
@@ -84,27 +86,26 @@ def test_other_number_types_are_kept() -> None:
 def test_bfloat16_rounds_once() -> None:
     x, weight = random_tensor(9, 64).bfloat16(), random_tensor(24, 64, seed=1)
     expected = x.double() @ weight.bfloat16().double().t()
-    size = x.double().abs() @ weight.bfloat16().double().abs().t()
+    magnitude = x.double().abs() @ weight.bfloat16().double().abs().t()
     product = products.bf16_product(weight)(x)
     assert product.dtype == torch.bfloat16
-    assert ((product - expected).abs() <= 2**-8 * expected.abs() + 66 * EPS * size).all()
+    assert ((product - expected).abs() <= 2**-8 * expected.abs() + 66 * EPS * magnitude).all()
 
 
-def raise_missing(*args: object) -> Tensor:
-    raise RuntimeError("this processor has none")
+def raise_unavailable(*args: object) -> Tensor:
+    raise RuntimeError("oneDNN is not available")
 
 
 @pytest.mark.usefixtures("uncached_measurement")
 @torch.no_grad()
 def test_torch_multiplies_without_onednn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(products, "_onednn", raise_missing)
+    monkeypatch.setattr(products, "_onednn", raise_unavailable)
     monkeypatch.setattr(products, "MIN_WEIGHT_ENTRIES", 0)
     x, weight = random_tensor(70, 64), random_tensor(16, 64, seed=1)
     assert not products.onednn_is_faster()
     assert torch.equal(products.linear(x, weight), x @ weight.t())
-    monkeypatch.setattr(
-        products, "onednn_is_faster", lambda: True
-    )  # as if an earlier measurement were cached
+    # As if an earlier measurement were cached.
+    monkeypatch.setattr(products, "onednn_is_faster", lambda: True)
     assert torch.equal(products.linear(x, weight), x @ weight.t())
     product = products.bf16_product(weight)
     torch.testing.assert_close(product(x.bfloat16()), x.bfloat16() @ weight.bfloat16().t())
@@ -137,7 +138,7 @@ def test_the_context_applies_to_every_linear_layer(monkeypatch: pytest.MonkeyPat
     layer(x)
     assert not calls
     with products.onednn_products():
-        inside = layer(x)
+        product_in_context = layer(x)
     assert calls
-    torch.testing.assert_close(inside, layer(x))
+    torch.testing.assert_close(product_in_context, layer(x))
     assert products.linear is not torch.nn.functional.linear

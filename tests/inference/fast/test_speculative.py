@@ -1,4 +1,4 @@
-"""A verified 8-bit draft equals exact decoding, token for token."""
+"""Speculative decoding with 8-bit drafts gives the same tokens as decoding without drafts."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def test_wrong_drafts_are_corrected() -> None:
     passes: list[int] = []
     original = drafting.logits
     drafting.logits = lambda *args: passes.append(1) or original(*args)  # type: ignore[method-assign]
-    corrected = 0
+    n_corrected = 0
     for source in models.many_sources(8):
         passes.clear()
         output = drafting.run([source], Decoding())[0]
         assert output.decoded.ids == plain.run([source], Decoding())[0].decoded.ids
-        corrected += output.teacher_forced_ids is not None and len(passes) > 1
-    assert corrected > 2
+        n_corrected += output.teacher_forced_ids is not None and len(passes) > 1
+    assert n_corrected > 2
 
 
 def test_drafting_stops_after_too_many_corrections() -> None:
@@ -91,11 +91,11 @@ def test_the_backend_measures_once_and_only_large_models(
 
 
 def test_the_real_measurements_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Decoding works with any result of the measurement."""
+    """Decoding is correct whichever implementation is measured to be faster."""
     monkeypatch.setattr("transformer.inference.fast.fast_backend.MIN_TUNED_WEIGHTS", 0)
     model = models.copier()
     decoder = SequenceDecoder(model)
-    expected = [models.greedy_by_hand(model, source, 15) for source in models.SOURCES]
+    expected = [models.greedy_with_a_plain_loop(model, source, 15) for source in models.SOURCES]
     for source, ids in zip(models.SOURCES, expected, strict=True):
         assert decoder.run([source], Decoding(max_len=15))[0].decoded.ids == ids
     backend = decoder.backend
@@ -105,7 +105,7 @@ def test_the_real_measurements_run(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(backend._bf16) == 1
 
 
-def test_a_torch_without_the_product_decodes_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_decoding_is_exact_if_torch_has_no_int8_product(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("transformer.inference.fast.fast_backend.MIN_TUNED_WEIGHTS", 0)
     monkeypatch.delattr(torch, "_weight_int8pack_mm")
     decoder = SequenceDecoder(models.copier())
@@ -118,18 +118,18 @@ def test_bfloat16_batches_are_close() -> None:
     model, sources = models.copier(), models.many_sources(40)
     exact = SequenceDecoder(model).run(sources, Decoding(max_len=12))
     bf16 = SequenceDecoder(model, "bf16").run(sources, Decoding(max_len=12))
-    same = sum(a.decoded.ids == b.decoded.ids for a, b in zip(exact, bf16, strict=True))
-    assert same > 30
+    n_equal = sum(a.decoded.ids == b.decoded.ids for a, b in zip(exact, bf16, strict=True))
+    assert n_equal > 30
 
 
 @pytest.mark.parametrize("options", [Decoding(), Decoding(method="sample", seed=2, top_p=0.9)])
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_with_causal_hooks_a_draft_is_verified_through_them(kind: str, options: Decoding) -> None:
+def test_drafts_are_verified_with_causal_hooks(kind: str, options: Decoding) -> None:
     model = models.copier()
     decoder, passes = models.with_draft(model, DecoderWeights(model, Int8)), []
     original = decoder.logits
     decoder.logits = lambda *args: passes.append(1) or original(*args)  # type: ignore[method-assign]
-    changed = 0
+    n_changed = 0
     for number, source in enumerate(models.many_sources(8)):
         ablation = switched_off(model.config, [(kind, number % 2, number % 4)])
         plain = Hooks({**ablation})  # not marked causal: no draft
@@ -145,5 +145,5 @@ def test_with_causal_hooks_a_draft_is_verified_through_them(kind: str, options: 
             atol=1e-4,
             rtol=0,
         )
-        changed += output.decoded.ids != decoder.run([source], options)[0].decoded.ids
-    assert changed, "the ablations must change some outputs"
+        n_changed += output.decoded.ids != decoder.run([source], options)[0].decoded.ids
+    assert n_changed, "the ablations must change some outputs"
