@@ -107,9 +107,11 @@ def _check_same_model(target: Path, config: ModelConfig, vocabulary: Vocabulary)
     except (ValueError, FileNotFoundError):
         return  # not a loadable checkpoint
     changes = [
-        f"{name} {old}, not {new}"
-        for (name, old), new in zip(asdict(stored).items(), asdict(config).values(), strict=True)
-        if old != new
+        f"{name} {stored_value}, not {value}"
+        for (name, stored_value), value in zip(
+            asdict(stored).items(), asdict(config).values(), strict=True
+        )
+        if stored_value != value
     ]
     if pieces.sha256 != vocabulary.sha256:
         changes.append(f"the vocabulary {pieces.sha256[:12]}, not {vocabulary.sha256[:12]}")

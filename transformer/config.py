@@ -201,9 +201,11 @@ def rename_old_fields(values: Mapping[str, Any]) -> dict[str, Any]:
     Raises ValueError if a field is given under its old and its current name.
     """
     renamed = {OLD_FIELD_NAMES.get(name, name): value for name, value in values.items()}
-    for old, new in OLD_FIELD_NAMES.items():
-        if old in values and new in values:
-            raise ValueError(f"{old} is the old name of {new}: give one of them, not both")
+    for old_name, new_name in OLD_FIELD_NAMES.items():
+        if old_name in values and new_name in values:
+            raise ValueError(
+                f"{old_name} is the old name of {new_name}: give one of them, not both"
+            )
     return renamed
 
 

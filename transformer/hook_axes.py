@@ -21,11 +21,11 @@ def hook_axes(name: str) -> tuple[str, ...]:
     """
     if name == "hook_logits":
         return "tgt", "vocab"
-    stack, _, rest = name.partition(".")
+    stack, _, path = name.partition(".")
     if stack not in _STACKS:
         raise ValueError(f"hook points begin with encoder., decoder. or hook_logits, not {name!r}")
     query = _STACKS[stack]
-    module, _, site = rest.rpartition(".")
+    module, _, site = path.rpartition(".")
     if module.endswith("_attn"):
         # The keys of cross-attention are the source's positions.
         key, key_axis = ("src", "src") if module.endswith("cross_attn") else (query, f"{query}_key")

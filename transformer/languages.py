@@ -45,8 +45,10 @@ def check_languages(codes: Sequence[Any]) -> Languages:
     """Return two codes such as "en" or "pt-BR". Raises ValueError for anything else."""
     valid = [code for code in codes if isinstance(code, str) and _CODE.fullmatch(code)]
     if len(codes) != 2 or len(valid) != 2:
-        listed = ", ".join(repr(code)[:20] for code in codes[:4]) or "nothing"
-        raise ValueError(f"languages are two codes, source and target, such as en fr; not {listed}")
+        code_list = ", ".join(repr(code)[:20] for code in codes[:4]) or "nothing"
+        raise ValueError(
+            f"languages are two codes, source and target, such as en fr; not {code_list}"
+        )
     return valid[0], valid[1]
 
 
@@ -81,10 +83,10 @@ def front_matter(languages: Sequence[str]) -> str:
 
 def language_name(code: str) -> str:
     """Return the English name, "Portuguese (BR)" for "pt-BR"; the code itself if it is unknown."""
-    first, _, rest = code.partition("-")
-    if first not in NAMES:
+    language, _, region = code.partition("-")
+    if language not in NAMES:
         return code
-    return f"{NAMES[first]} ({rest})" if rest else NAMES[first]
+    return f"{NAMES[language]} ({region})" if region else NAMES[language]
 
 
 def _front_matter(card: str) -> list[str]:

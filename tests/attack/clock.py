@@ -97,7 +97,7 @@ def check_results(rng: random.Random, folder: Path) -> None:
         write_json(result_folder / RESULT, {"n": number})
         modified_at = time.time()
         os.utime(result_folder / RESULT, (modified_at, modified_at))
-    remove_oldest([*root.iterdir()], 3, new=root / "5")
+    remove_oldest([*root.iterdir()], 3, protected=root / "5")
     assert (root / "5" / RESULT).is_file(), "the newest result was removed"
     assert len([*root.iterdir()]) == 3
     with ComputationService(folder / "stored", Limits()) as service:

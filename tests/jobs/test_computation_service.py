@@ -197,7 +197,7 @@ def test_a_clock_set_back_keeps_the_newest_result(tmp_path: Path) -> None:
     future = time.time() + 1e6
     os.utime(tmp_path / "a" / "result.json", (future, future))
     os.utime(tmp_path / "new" / "result.json", (1, 1))
-    remove_oldest([*tmp_path.iterdir()], 2, new=tmp_path / "new")
+    remove_oldest([*tmp_path.iterdir()], 2, protected=tmp_path / "new")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b", "new"]
 
 

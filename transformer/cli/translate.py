@@ -100,12 +100,12 @@ def _rejection_reason(translator: Translator, line: str) -> str | None:
 
 
 def _stdin_lines() -> Iterator[str]:
-    for number, raw in enumerate(sys.stdin.buffer, start=1):
+    for number, raw_line in enumerate(sys.stdin.buffer, start=1):
         try:
-            yield raw.decode("utf-8").rstrip("\r\n")
+            yield raw_line.decode("utf-8").rstrip("\r\n")
         except UnicodeDecodeError as error:
             raise ValueError(
-                f"standard input, line {number} is not UTF-8 (byte {raw[error.start]:#04x}): "
+                f"standard input, line {number} is not UTF-8 (byte {raw_line[error.start]:#04x}): "
                 "convert it first, for example with iconv -t utf-8"
             ) from error
 

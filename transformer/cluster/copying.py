@@ -105,7 +105,7 @@ def _copy_order(name: str) -> tuple[int, str]:
     """Sort key: append-only files first; a checkpoint's config after its weights, because a folder
     without it is no checkpoint; the save that a run resumes from, and results, last."""
     late = ("config.json", "resume.safetensors", RESULT, FAILED)
-    last = name.rpartition("/")[2]
+    file_name = name.rpartition("/")[2]
     if name in folders.APPEND_ONLY:
         return -1, name
-    return late.index(last) + 1 if last in late else 0, name
+    return late.index(file_name) + 1 if file_name in late else 0, name

@@ -208,8 +208,10 @@ class ClusterRuns:
 
 
 def _write_state(claim: ClaimedRun, state: Mapping[str, Any]) -> None:
-    extra = {name: value for name, value in state.items() if name not in ("status", "reason")}
-    claim.folder.write_state(state["status"], str(state.get("reason", "")), **extra)
+    other_fields = {
+        name: value for name, value in state.items() if name not in ("status", "reason")
+    }
+    claim.folder.write_state(state["status"], str(state.get("reason", "")), **other_fields)
 
 
 def _free_slots(workers: Mapping[str, int], occupied: Collection[str]) -> list[str]:

@@ -132,9 +132,9 @@ def imported_card(path: Path, marian_config: Mapping[str, Any], languages: Langu
         if licence
         else "Its card does not name a licence.",
     ]
-    body = _body(original_card)
-    if body:
-        lines += ["## Original model card", body]
+    card_text = _body(original_card)
+    if card_text:
+        lines += ["## Original model card", card_text]
     return f"{front}---\n\n" + "\n\n".join(lines) + "\n"
 
 

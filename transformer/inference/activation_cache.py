@@ -30,10 +30,10 @@ class ActivationCache(Mapping[str, Tensor]):
 
     def __getitem__(self, name: str) -> Tensor:
         """Raises KeyError, with similar names, for a hook point that was not recorded."""
-        ours = canonical(str(name), self._n_layers)
-        if ours not in self._tensors:
-            raise KeyError(f"the cache has no {name!r}{did_you_mean(ours, self._tensors)}")
-        return self._tensors[ours]
+        hook_name = canonical(str(name), self._n_layers)
+        if hook_name not in self._tensors:
+            raise KeyError(f"the cache has no {name!r}{did_you_mean(hook_name, self._tensors)}")
+        return self._tensors[hook_name]
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and canonical(name, self._n_layers) in self._tensors

@@ -142,13 +142,13 @@ def _complete_words(
         longest = max(map(len, rows))
         padded = [row + [config.pad_id] * (longest - len(row)) for row in rows]
         states = model.decode(torch.tensor(padded, device=device), memory.expand(len(rows), -1, -1))
-        last = states[torch.arange(len(rows)), torch.tensor([len(row) - 1 for row in rows])]
-        probabilities = model.project(last[:, None])[:, 0].softmax(dim=-1)
+        last_states = states[torch.arange(len(rows)), torch.tensor([len(row) - 1 for row in rows])]
+        probabilities = model.project(last_states[:, None])[:, 0].softmax(dim=-1)
         allowed = probabilities.clone()
         allowed[:, never_generated] = -1
-        best = allowed.argmax(dim=-1).tolist()
+        best_ids = allowed.argmax(dim=-1).tolist()
         still_active = []
-        for number, (alternative, piece) in enumerate(zip(active, best, strict=True)):
+        for number, (alternative, piece) in enumerate(zip(active, best_ids, strict=True)):
             token = vocabulary.token(piece)
             if token in CONTROL or token.startswith(BEGIN):
                 complete.append(alternative)

@@ -162,7 +162,7 @@ class Hypotheses:
 
     def tree(self, pieces: Sequence[str]) -> BeamTree:
         """Return the whole search as a `BeamTree`; `pieces[id]` is the token of an id."""
-        best = {0, *self.best()}
+        best_path = {0, *self.best()}
         nodes = (
             BeamNode(
                 index=index,
@@ -174,7 +174,7 @@ class Hypotheses:
                 log_probability=node.total,
                 score=node.score,
                 status=node.status,
-                best=index in best,
+                best=index in best_path,
             )
             for index, node in enumerate(self.nodes)
         )
@@ -216,11 +216,11 @@ def beam_search(
     k = min(max(2 * options.beam_size, options.candidates), config.vocab_size - 3)
     for step in itertools.count():
         log_probs = session.step(ids).log_softmax(dim=-1)
-        best = token_mask(log_probs, [0]).topk(k, dim=-1)
+        top = token_mask(log_probs, [0]).topk(k, dim=-1)
         forced: list[tuple[int, float]] = []
         if step < len(prefix):
             forced = [(prefix[step], log_prob) for log_prob in log_probs[:, prefix[step]].tolist()]
-        candidates = best.indices.tolist(), best.values.tolist()
+        candidates = top.indices.tolist(), top.values.tolist()
         running, rows, tokens = _advance(running, *candidates, forced)
         if not running:
             break

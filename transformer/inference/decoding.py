@@ -212,8 +212,8 @@ def group_by_length(lengths: Sequence[int], max_rows: int) -> list[list[int]]:
     """Return source indices grouped by length, within `max_rows` and `MAX_POSITIONS`."""
     groups: list[list[int]] = []
     for index in by_length(lengths):
-        full = not groups or len(groups[-1]) >= max_rows
-        if full or (len(groups[-1]) + 1) * lengths[index] > MAX_POSITIONS:
+        is_full = not groups or len(groups[-1]) >= max_rows
+        if is_full or (len(groups[-1]) + 1) * lengths[index] > MAX_POSITIONS:
             groups.append([])
         groups[-1].append(index)
     return groups

@@ -1,4 +1,5 @@
-"""From text to token ids, with one sentence for each text, target or prefix that cannot be used."""
+"""Conversion of texts to token ids, with a clear error for a text, target or prefix that cannot be
+used."""
 
 from __future__ import annotations
 

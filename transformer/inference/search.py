@@ -79,10 +79,12 @@ class _PartialOutput:
     steps: list[StepRecord] = field(default_factory=list)
 
     def decoded(self, eos_id: int) -> DecodedSequence:
-        log_probabilities, best, probabilities = map(np.array, zip(*self.steps, strict=True))
+        log_probabilities, candidate_ids, probabilities = map(
+            np.array, zip(*self.steps, strict=True)
+        )
         finished = self.ids[-1] == eos_id
         return DecodedSequence(
-            self.ids, finished, log_probabilities.astype("f8"), best, probabilities
+            self.ids, finished, log_probabilities.astype("f8"), candidate_ids, probabilities
         )
 
 
@@ -133,9 +135,13 @@ def record_forced(
     logits: Float[Tensor, "tgt vocab"], ids: list[int], config: ModelConfig, candidates: int
 ) -> DecodedSequence:
     """Return the record of a forced output; row i of `logits` is the distribution of id i."""
-    log_probabilities, best, probabilities = record_steps(logits, ids, config, candidates)
+    log_probabilities, candidate_ids, probabilities = record_steps(logits, ids, config, candidates)
     return DecodedSequence(
-        ids, ids[-1] == config.eos_id, log_probabilities.astype("float64"), best, probabilities
+        ids,
+        ids[-1] == config.eos_id,
+        log_probabilities.astype("float64"),
+        candidate_ids,
+        probabilities,
     )
 
 

@@ -47,10 +47,10 @@ def record_steps(
     chosen_log_probabilities = log_probabilities.gather(1, ids[:, None])
     banned = never_generated(config)
     log_probabilities[:, banned] = -torch.inf
-    best = log_probabilities.topk(min(k, logits.shape[1] - len(banned)), dim=-1)
-    probabilities = best.values.exp()
+    top = log_probabilities.topk(min(k, logits.shape[1] - len(banned)), dim=-1)
+    probabilities = top.values.exp()
     return (
         chosen_log_probabilities[:, 0].cpu().numpy(),
-        best.indices.cpu().numpy(),
+        top.indices.cpu().numpy(),
         probabilities.cpu().numpy(),
     )

@@ -56,7 +56,7 @@ class Trace(TraceTensors):
         and cross attention also predicted_token. Positions distinguish repeated tokens.
         """
         weights = self.weights(kind, layer)
-        head = None if head is None else int(operator.index(head))  # True would be head 1
+        head = None if head is None else int(operator.index(head))  # as an int, True is head 1
         if head is not None and not -len(weights) <= head < len(weights):
             raise ValueError(
                 f"there is no head {head}; the heads are 0 to {len(weights) - 1}, or -1 to "
@@ -223,7 +223,7 @@ class Trace(TraceTensors):
     def load_npz(cls, path: str | os.PathLike[str]) -> Trace:
         """Read a file that `save_npz` wrote. Raises FileNotFoundError, or ValueError for any other
         file."""
-        return cls._of(*trace_files.read_npz(path))
+        return cls._from_parts(*trace_files.read_npz(path))
 
     def to_json(self, names: Iterable[str] | None = None) -> str:
         """Return labels, steps and the tensors `names` (default: all attention weights) as JSON."""
@@ -234,14 +234,14 @@ class Trace(TraceTensors):
     @classmethod
     def from_json(cls, text: str) -> Trace:
         """Read what `to_json` returned. Raises ValueError for any other text."""
-        return cls._of(*trace_files.from_text(text))
+        return cls._from_parts(*trace_files.from_text(text))
 
     def _header(self) -> dict[str, Any]:
         lists = {name: list(getattr(self, name)) for name in _LABEL_FIELDS}
         return {"config": self.config, **lists, "translation": self.translation.to_dict()}
 
     @classmethod
-    def _of(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Trace:
+    def _from_parts(cls, header: dict[str, Any], arrays: dict[str, Array]) -> Trace:
         try:
             return cls(
                 config=header["config"],

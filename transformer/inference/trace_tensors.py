@@ -91,10 +91,10 @@ class TraceTensors(Mapping[str, Array]):
 
     def __getitem__(self, name: str) -> Array:
         """Raises KeyError, with similar names, for a hook point that was not recorded."""
-        ours = self._canonical(name)
-        if ours not in self.tensors:
-            raise KeyError(f"the trace has no {name!r}{did_you_mean(ours, self.tensors)}")
-        tensor = self.tensors[ours]
+        hook_name = self._canonical(name)
+        if hook_name not in self.tensors:
+            raise KeyError(f"the trace has no {name!r}{did_you_mean(hook_name, self.tensors)}")
+        tensor = self.tensors[hook_name]
         array = tensor.numpy() if isinstance(tensor, torch.Tensor) else tensor
         view: Array = array[0]
         view.flags.writeable = False

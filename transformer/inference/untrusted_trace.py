@@ -146,15 +146,15 @@ def _read_array(packed: zipfile.ZipFile, info: zipfile.ZipInfo, name: str, ndim:
                 f"The header of array {name} declares {size:,} bytes, but the file has "
                 f"{info.file_size - file.tell():,}."
             )
-        raw = file.read(size)
-    array = np.frombuffer(raw, dtype=dtype).reshape(shape)
+        content = file.read(size)
+    array = np.frombuffer(content, dtype=dtype).reshape(shape)
     return array if name == HEADER else array.astype(np.float32)
 
 
 def _build_trace(header: dict[str, Any], arrays: dict[str, Array]) -> Trace:
     """Build the trace like `Trace._of`, after checking every value that the explorer uses."""
     try:
-        trace = Trace._of(header, {})
+        trace = Trace._from_parts(header, {})
         for name in ("src_tokens", "tgt_tokens", "predicted_tokens"):
             _check_labels(name, getattr(trace, name))
         config = _check_config(header["config"])

@@ -89,7 +89,9 @@ class LaneThread:
             self.record_result(key, request)
             with suppress(OSError):  # another app may be using it
                 results.remove_oldest(
-                    [*self._folder.glob(f"{self._name}-*")], self._lane.max_results, new=folder
+                    [*self._folder.glob(f"{self._name}-*")],
+                    self._lane.max_results,
+                    protected=folder,
                 )
             with self.guard:
                 resubmit = (
@@ -124,8 +126,8 @@ class LaneThread:
                 write_json(folder / results.FAILED, {"reason": reason, "so_far": so_far or {}})
             except OSError:
                 self.unwritten_reasons[key] = reason
-        for old in [*self.unwritten_reasons][: -self._lane.max_results]:
-            del self.unwritten_reasons[old]
+        for oldest_key in [*self.unwritten_reasons][: -self._lane.max_results]:
+            del self.unwritten_reasons[oldest_key]
 
     def _compute(self, folder: Path, request: PendingRequest) -> str:
         """Run a computation and wait for its end; return why there is no result, or ""."""
@@ -135,8 +137,8 @@ class LaneThread:
         with lock:
             if (folder / results.RESULT).is_file():
                 return ""
-            for old in (results.FAILED, results.PROGRESS):
-                (folder / old).unlink(missing_ok=True)
+            for file_name in (results.FAILED, results.PROGRESS):
+                (folder / file_name).unlink(missing_ok=True)
             file = (
                 {"file": str(folder / request.computation.file)} if request.computation.file else {}
             )

@@ -65,8 +65,8 @@ def make_shipped_run(
     with tempfile.TemporaryDirectory(
         dir=target_path.parent, prefix=f".{target_path.name}."
     ) as folder:
-        new = RunFolder(Path(folder) / "run")
-        new.path.mkdir()
+        new_run = RunFolder(Path(folder) / "run")
+        new_run.path.mkdir()
         shipped_config: RunConfig = replace(config, owner="", created=0.0)
         if isinstance(shipped_config, TrainingRun):
             shipped_config = replace(shipped_config, race=None)
@@ -78,25 +78,26 @@ def make_shipped_run(
                     shipped_config.training,
                     shipped_config.languages,
                 )
-        _write_lines(new.path / "config.json", shipped_config.to_dict())
+        _write_lines(new_run.path / "config.json", shipped_config.to_dict())
         _write_lines(
-            new.path / "state.json", {name: state[name] for name in _STATE_FIELDS if name in state}
+            new_run.path / "state.json",
+            {name: state[name] for name in _STATE_FIELDS if name in state},
         )
-        _write_lines(new.metrics_path, *thin_metrics(run.metrics()))
+        _write_lines(new_run.metrics_path, *thin_metrics(run.metrics()))
         if not checkpoint:
             examples = [line for line in run.examples() if line["step"] in {*steps}]
-            _write_lines(new.examples_path, *(examples or run.examples()[-1:]))
+            _write_lines(new_run.examples_path, *(examples or run.examples()[-1:]))
         if run.inspect():
-            _write_lines(new.inspect_path, run.inspect())
+            _write_lines(new_run.inspect_path, run.inspect())
         for step in steps:
-            write_snapshot(new, step, run.snapshot(step), run.labels())
+            write_snapshot(new_run, step, run.snapshot(step), run.labels())
         if run.connections_path.is_dir():
-            shutil.copytree(run.connections_path, new.connections_path)
+            shutil.copytree(run.connections_path, new_run.connections_path)
         if run.checkpoint_path.is_dir() and not checkpoint:
-            shutil.copytree(run.checkpoint_path, new.checkpoint_path)
+            shutil.copytree(run.checkpoint_path, new_run.checkpoint_path)
         if target_path.exists():
             shutil.rmtree(target_path)
-        new.path.rename(target_path)
+        new_run.path.rename(target_path)
     return target_path
 
 
@@ -136,10 +137,10 @@ def add_early_checkpoint(
     ):
         other_lines = [entry for entry in lines if entry["step"] != step]
         _write_lines(path, *sorted([*other_lines, line], key=lambda entry: int(entry["step"])))
-    last = run.snapshots()[-1]
+    last_step = run.snapshots()[-1]
     _write_lines(
         run.path / "state.json",
-        {"status": "finished", "reason": f"saved at step {last:,}", "step": last},
+        {"status": "finished", "reason": f"saved at step {last_step:,}", "step": last_step},
     )
 
 

@@ -209,7 +209,7 @@ def _read_track(path: Path, stamp: tuple[int, int], race: RaceEntry, steps: int)
     lines = JobFolder(path).metrics() if stamp[0] else []
     trained = [line for line in lines if "loss" in line]
     evaluations = [line for line in lines if "sequence_accuracy" in line]
-    last = evaluations[-1] if evaluations else {}
+    last_evaluation = evaluations[-1] if evaluations else {}
 
     def column(lines: list[dict[str, Any]], name: str) -> Floats:
         return np.array([line[name] for line in lines], dtype=np.float64)
@@ -221,5 +221,5 @@ def _read_track(path: Path, stamp: tuple[int, int], race: RaceEntry, steps: int)
         column(evaluations, "valid_loss"),
         column(evaluations, "sequence_accuracy"),
         read_outcome(race.entry, race.seed, steps, lines),
-        {int(d): share for d, share in last.get("by_distance", {}).items()},
+        {int(d): share for d, share in last_evaluation.get("by_distance", {}).items()},
     )

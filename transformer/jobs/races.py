@@ -84,7 +84,7 @@ def _make_layer_run_config(*args: Any, **settings: Any) -> TrainingRun:
     return make_layer_run_config(*args, **settings)
 
 
-_ALL = (
+_RACE_LIST = (
     Race(
         name="scores",
         title="Scores",
@@ -216,4 +216,4 @@ _ALL = (
         make_run_config=_make_layer_run_config,
     ),
 )
-RACES: Mapping[str, Race] = MappingProxyType({race.name: race for race in _ALL})
+RACES: Mapping[str, Race] = MappingProxyType({race.name: race for race in _RACE_LIST})

@@ -110,22 +110,22 @@ def lock_folder(folder: Path) -> BinaryIO | None:
             lock.close()
 
 
-def remove_oldest(folders: list[Path], max_results: int, new: Path | None = None) -> None:
-    """Remove ended computations except the `max_results` used last and `new`. Those with a future
+def remove_oldest(folders: list[Path], max_results: int, protected: Path | None = None) -> None:
+    """Remove ended computations except `protected` and the `max_results` used last. Those with a future
     time, from before the clock was set back, are removed first."""
     current_time = time.time()
     ends = [
         path
         for folder in folders
         for path in (folder / RESULT, folder / FAILED)
-        if folder != new and path.is_file()
+        if folder != protected and path.is_file()
     ]
     last_used = {path: path.stat().st_mtime for path in ends}
     ends.sort(
         key=lambda path: last_used[path] if last_used[path] <= current_time + 60 else 0.0,
         reverse=True,
     )
-    for path in ends[max_results - (new is not None) :]:
+    for path in ends[max_results - (protected is not None) :]:
         shutil.rmtree(path.parent, ignore_errors=True)
 
 

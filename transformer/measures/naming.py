@@ -79,10 +79,10 @@ def short_name(layer: int, head: int, exact: bool = False) -> str:
     return f"L{display_number(layer, exact)}·H{display_number(head, exact)}"
 
 
-def file_name(content: str, model: str = "", text: str = "", *extra: str) -> str:
+def file_name(content: str, model: str = "", text: str = "", *parts: str) -> str:
     """Return the name of a downloaded file without extension: content, model, sentence and more, in
     characters that are valid in every file system."""
-    return "-".join(part for part in (content, _slug(model), _slug(text), *extra) if part)
+    return "-".join(part for part in (content, _slug(model), _slug(text), *parts) if part)
 
 
 def _slug(text: str) -> str:

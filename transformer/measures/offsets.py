@@ -42,10 +42,10 @@ def _most_common(
     counts = np.bincount((bins + starts).ravel(), minlength=len(bins) * n_offsets)
     nearest = np.array(sorted(range(1 - queries, keys), key=lambda o: (abs(o), o)))
     ordered_counts = counts.reshape(-1, n_offsets)[:, nearest + queries - 1]
-    best = nearest[ordered_counts.argmax(axis=-1)]
+    most_common = nearest[ordered_counts.argmax(axis=-1)]
     # Row i reaches the offset if 0 ≤ i + offset < keys.
-    reachable_rows = np.minimum(queries, keys - best) - np.maximum(0, -best)
-    return best.reshape(heads), (ordered_counts.max(axis=-1) / reachable_rows).reshape(heads)
+    reachable_rows = np.minimum(queries, keys - most_common) - np.maximum(0, -most_common)
+    return most_common.reshape(heads), (ordered_counts.max(axis=-1) / reachable_rows).reshape(heads)
 
 
 def _no_row_values(attention: RowWeights) -> Float[np.ndarray, "sentences heads query"]:

@@ -42,8 +42,8 @@ def confidence(weights: Weights, skip: Collection[int] = ()) -> Float[np.ndarray
         ValueError: for invalid weights or a column out of range.
     """
     w = checked_weights(weights)
-    left_out = [column_index(column, w.shape[-1]) for column in skip]
-    return mean(np.delete(w, left_out, axis=-1).max(axis=-1, initial=0.0))
+    skipped_columns = [column_index(column, w.shape[-1]) for column in skip]
+    return mean(np.delete(w, skipped_columns, axis=-1).max(axis=-1, initial=0.0))
 
 
 def _entropies(w: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -229,8 +229,8 @@ class Gru(GatedRecurrent):
             input_r, input_z, input_n = step.chunk(3, dim=-1)
             state_r, state_z, state_n = (state @ self.u.T).chunk(3, dim=-1)
             reset, keep = (input_r + state_r).sigmoid(), (input_z + state_z).sigmoid()
-            new = torch.tanh(input_n + reset * state_n)
-            state = new + keep * (state - new)
+            candidate = torch.tanh(input_n + reset * state_n)
+            state = candidate + keep * (state - candidate)
             states.append(state)
         return torch.stack(states, dim=1)
 

@@ -52,13 +52,13 @@ def parse_pairs(lines: Iterable[str], name: str) -> Iterator[Pair]:
             raise CorpusError(
                 f"{name}, line {blank} is blank; every line needs a source, a tab and a target."
             )
-        source, tab, rest = line.partition("\t")
+        source, tab, columns = line.partition("\t")
         if not tab:
             raise CorpusError(
                 f"{name}, line {number} has no tab; every line needs a source, a tab and a target."
             )
         empty = False
-        yield _checked_pair(source, rest.partition("\t")[0], name, name, number)
+        yield _checked_pair(source, columns.partition("\t")[0], name, name, number)
     if empty:
         raise CorpusError(
             f"{name} is empty; it needs at least one line: a source, a tab, a target."
@@ -121,15 +121,15 @@ def read_lines(path: PathLike) -> Iterator[str]:
             file = gzip.GzipFile(fileobj=raw_file) if is_gzip else raw_file
             # Bounded reads: a small .gz may contain one line of many gigabytes.
             lines = iter(lambda: file.readline(MAX_LINE_BYTES + 1), b"")
-            for number, raw in enumerate(lines, start=1):
-                if len(raw) > MAX_LINE_BYTES:
+            for number, raw_line in enumerate(lines, start=1):
+                if len(raw_line) > MAX_LINE_BYTES:
                     raise CorpusError(
                         f"{path}, line {number} has more than {MAX_LINE_BYTES:,} bytes; put "
                         "each sentence on its own line."
                     )
                 if number == 1:
-                    raw = raw.removeprefix(b"\xef\xbb\xbf")
-                line = raw.decode("utf-8")
+                    raw_line = raw_line.removeprefix(b"\xef\xbb\xbf")
+                line = raw_line.decode("utf-8")
                 if "\0" in line:  # English UTF-16 without a BOM decodes as UTF-8 with NULs
                     raise CorpusError(
                         f"{path}, line {number} contains a NUL character; save the file as UTF-8."

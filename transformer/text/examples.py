@@ -79,8 +79,8 @@ class Examples:
         if augment is not None:
             pairs = [self._stored(number) for number in order.tolist()]
             self._augmented = [
-                new if max(map(len, new)) <= max_len else old
-                for old, new in zip(pairs, augment(pairs, random), strict=True)
+                augmented if max(map(len, augmented)) <= max_len else original
+                for original, augmented in zip(pairs, augment(pairs, random), strict=True)
             ]
             src, tgt = (
                 np.array([len(pair[side]) for pair in self._augmented], np.int32) for side in (0, 1)
@@ -116,8 +116,8 @@ class Examples:
 def _draw_indices(count: int, weight: float, random: np.random.Generator) -> npt.NDArray[np.int64]:
     """Return each index below `count` ⌊weight⌋ times, and a random fraction once more."""
     repeats = int(weight)
-    extra = random.permutation(count)[: round((weight - repeats) * count)]
-    return np.concatenate([np.tile(np.arange(count), repeats), extra])
+    once_more = random.permutation(count)[: round((weight - repeats) * count)]
+    return np.concatenate([np.tile(np.arange(count), repeats), once_more])
 
 
 def _group_sizes(

@@ -102,8 +102,10 @@ class PairPieces:
 
     def encode_source(self, texts: Sequence[str], threads: int) -> list[list[int]]:
         """Return the ids of each text: a leading language token first, if any, and `</s>` last."""
-        codes, rest = zip(*map(_split_language, texts), strict=True) if texts else ((), ())
-        cut: list[list[str]] = self._source.encode(list(rest), out_type=str, num_threads=threads)
+        codes, bare_texts = zip(*map(_split_language, texts), strict=True) if texts else ((), ())
+        cut: list[list[str]] = self._source.encode(
+            list(bare_texts), out_type=str, num_threads=threads
+        )
         return [self._to_ids([*code, *pieces]) for code, pieces in zip(codes, cut, strict=True)]
 
     def encode_target(self, texts: Sequence[str], threads: int) -> list[list[int]]:

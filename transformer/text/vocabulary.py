@@ -75,7 +75,7 @@ class Vocabulary:
             raise ValueError(f"The vocabulary's size is {size}; it must be at least 1.")
         if max_sentences <= 100:  # SentencePiece samples no fewer
             raise ValueError(f"max_sentences is {max_sentences}; it must be more than 100.")
-        stream = _Stream(sentences)
+        stream = _SentenceStream(sentences)
         buffer = io.BytesIO()
         try:
             sentencepiece.SentencePieceTrainer.train(
@@ -211,17 +211,17 @@ class Vocabulary:
         if not language:
             return text
         if language not in languages:
-            listed = f"it has {', '.join(languages)}" if languages else "it has none"
+            available = f"it has {', '.join(languages)}" if languages else "it has none"
             raise ValueError(
-                f"The vocabulary has no token for the target language {language!r}; {listed}."
+                f"The vocabulary has no token for the target language {language!r}; {available}."
             )
         return f">>{language}<< {text}"
 
     def decode(self, ids: Iterable[SupportsIndex]) -> str:
         """Return the text of `ids` up to the first `</s>`. `<pad>` and `<s>` are skipped, `<unk>`
         becomes " ⁇ ", invalid bytes become "�". Raises ValueError for an id out of range."""
-        body = list(takewhile(lambda number: number != self.eos_id, self._checked(ids)))
-        text: str = self._model.decode(body)  # omits control pieces
+        ids_before_end = list(takewhile(lambda number: number != self.eos_id, self._checked(ids)))
+        text: str = self._model.decode(ids_before_end)  # omits control pieces
         return text
 
     def token(self, id: SupportsIndex) -> str:
@@ -262,7 +262,7 @@ class Vocabulary:
             yield number
 
 
-class _Stream:
+class _SentenceStream:
     """Counts the sentences of a stream and keeps the error that ended it, because SentencePiece
     turns every error of its iterator into a RuntimeError."""
 
@@ -281,7 +281,7 @@ class _Stream:
             raise
 
 
-def _training_error(error: RuntimeError, stream: _Stream, size: int) -> ValueError:
+def _training_error(error: RuntimeError, stream: _SentenceStream, size: int) -> ValueError:
     if stream.count == 0:
         return ValueError(
             f"There are 0 sentences to learn {size} pieces from; at least 1 is needed."

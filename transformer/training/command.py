@@ -94,10 +94,12 @@ def write_compatible_config(run: RunFolder, config: TrainingRun) -> None:
     text. Raises RunError, naming the differences.
     """
     if run.exists:
-        old, new = _fixed_settings(run.config()), _fixed_settings(config)
-        names = new if old["kind"] == new["kind"] else ["kind"]
+        stored_settings, new_settings = _fixed_settings(run.config()), _fixed_settings(config)
+        names = new_settings if stored_settings["kind"] == new_settings["kind"] else ["kind"]
         changes = [
-            f"{name} {old[name]!r}, not {new[name]!r}" for name in names if old[name] != new[name]
+            f"{name} {stored_settings[name]!r}, not {new_settings[name]!r}"
+            for name in names
+            if stored_settings[name] != new_settings[name]
         ]
         if changes and run.is_prepared:
             raise RunError(

@@ -204,8 +204,8 @@ def augment_pairs(
         for row, ids in zip(sampled_rows, sampled_ids, strict=True):
             sources[row] = ids
     return [
-        (np.asarray(src, old[0].dtype), np.asarray(tgt, old[1].dtype))
-        for src, tgt, old in zip(sources, targets, pairs, strict=True)
+        (np.asarray(src, original[0].dtype), np.asarray(tgt, original[1].dtype))
+        for src, tgt, original in zip(sources, targets, pairs, strict=True)
     ]
 
 

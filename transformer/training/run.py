@@ -155,11 +155,11 @@ class RunFolder(Snapshots):
 
     def change_state(self, status: Status, reason: str = "") -> None:
         """Change status and reason and keep the other fields. Raises OSError."""
-        old: dict[str, Any] = {}
+        state: dict[str, Any] = {}
         with suppress(RunError):
-            old = self.state()
+            state = self.state()
         changed = ("status", "reason")
-        self.write_state(status, reason, **{k: v for k, v in old.items() if k not in changed})
+        self.write_state(status, reason, **{k: v for k, v in state.items() if k not in changed})
 
     def state(self) -> dict[str, Any]:
         """Return the content of state.json. Raises RunError if it cannot be read."""

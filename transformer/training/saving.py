@@ -57,9 +57,9 @@ class WeightAverager:
         """Save the weights of this step and delete files no longer needed. Raises OSError."""
         weights = {name: p.detach().cpu().contiguous() for name, p in model.named_parameters()}
         save_tensors(weights, self.folder / f"{step:08d}.safetensors")
-        for old in self._files()[: -self.count]:
-            if not self._early(old):
-                old.unlink()
+        for path in self._files()[: -self.count]:
+            if not self._is_early(path):
+                path.unlink()
 
     def rewind(self, step: int) -> None:
         """Delete the weights saved after `step`."""
@@ -86,9 +86,9 @@ class WeightAverager:
         """Number of saved weights to average."""
         return min(self.count, len(self._files()))
 
-    def _early(self, path: Path) -> bool:
-        multiple, rest = divmod(int(path.stem), int(self._files()[0].stem))
-        return self.count > 1 and rest == 0 and multiple & (multiple - 1) == 0
+    def _is_early(self, path: Path) -> bool:
+        multiple, remainder = divmod(int(path.stem), int(self._files()[0].stem))
+        return self.count > 1 and remainder == 0 and multiple & (multiple - 1) == 0
 
     def _files(self) -> list[Path]:
         return sorted(self.folder.glob("[0-9]*.safetensors"))

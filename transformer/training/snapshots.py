@@ -94,23 +94,23 @@ class Snapshots:
 
     def delete_snapshots_after(self, step: int) -> None:
         """Delete snapshots, weights and examples after `step`; a resumed run writes them again."""
-        for later in self.snapshots():
-            if later > step:
-                (self.snapshots_path / f"{later:08d}.npz").unlink(missing_ok=True)
-        for folder, ending in (
+        for later_step in self.snapshots():
+            if later_step > step:
+                (self.snapshots_path / f"{later_step:08d}.npz").unlink(missing_ok=True)
+        for folder, suffix in (
             (self.step_weights_path, "safetensors"),
             (self.connections_path, "json"),
         ):
-            for later in _steps(folder, ending):
-                if later > step:
-                    (folder / f"{later:08d}.{ending}").unlink(missing_ok=True)
+            for later_step in _steps(folder, suffix):
+                if later_step > step:
+                    (folder / f"{later_step:08d}.{suffix}").unlink(missing_ok=True)
         if self.examples_path.is_file():
             drop_lines_after(step, self.examples_path)
 
 
-def _steps(folder: Path, ending: str) -> list[int]:
-    """Return the steps after which the files of a folder are named, in order."""
-    return sorted(int(path.stem) for path in folder.glob(f"[0-9]*.{ending}"))
+def _steps(folder: Path, suffix: str) -> list[int]:
+    """Return the steps in the file names of a folder, in order."""
+    return sorted(int(path.stem) for path in folder.glob(f"[0-9]*.{suffix}"))
 
 
 def drop_lines_after(step: int, path: Path) -> None:

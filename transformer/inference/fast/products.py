@@ -70,17 +70,17 @@ def onednn_is_faster() -> bool:
     """
     x, weight = torch.ones(64, 256), torch.ones(1024, 256)
     implementations: list[Callable[..., Tensor]] = [_onednn, nn.functional.linear]
-    best = [float("inf")] * len(implementations)
+    best_seconds = [float("inf")] * len(implementations)
     with torch.no_grad():
         try:
             for _ in range(TRIALS):
                 for number, product in enumerate(implementations):
                     start = time.perf_counter()
                     product(x, weight)
-                    best[number] = min(best[number], time.perf_counter() - start)
+                    best_seconds[number] = min(best_seconds[number], time.perf_counter() - start)
         except (AttributeError, RuntimeError):  # torch or the processor lacks oneDNN
             return False
-    return best[0] < 0.8 * best[1]
+    return best_seconds[0] < 0.8 * best_seconds[1]
 
 
 def bf16_product(weight: Float[Tensor, "out in"]) -> Callable[[Tensor], Tensor]:

@@ -59,9 +59,9 @@ def _draft(
 ) -> None:
     """Extend `ids` in place until `</s>` or the limit."""
     config, device = token_mask.config, session.cache.device
-    last = torch.tensor([ids[-1] if ids else config.bos_id], device=device)
+    last_ids = torch.tensor([ids[-1] if ids else config.bos_id], device=device)
     for step in range(len(ids), limit):
-        last = choose(token_mask(session.step(last), [step]), [step], [0])
-        ids.append(int(last))
+        last_ids = choose(token_mask(session.step(last_ids), [step]), [step], [0])
+        ids.append(int(last_ids))
         if ids[-1] == config.eos_id:
             return

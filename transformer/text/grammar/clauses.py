@@ -142,29 +142,32 @@ def _english(clause: Clause, subject: Words, person: int) -> Words:
     verb, question = clause.verb, bool(clause.question)
     # "obeys" alone translates a verb with a preposition: "obéit à".
     keys = ("verb", "preposition") if verb.preposition and not verb.after else ("verb",)
-    first: Words = []  # placed before the subject in a question
-    rest = with_keys(verb.base, *keys)
+    auxiliary: Words = []  # placed before the subject in a question
+    predicate = with_keys(verb.base, *keys)
     if clause.mode == "future":
-        first, rest = with_keys(BE_FORMS[person], "mode"), with_keys("going to", "mode") + rest
+        auxiliary, predicate = (
+            with_keys(BE_FORMS[person], "mode"),
+            with_keys("going to", "mode") + predicate,
+        )
     elif clause.mode != "simple":
-        first = with_keys(clause.mode, "mode")
+        auxiliary = with_keys(clause.mode, "mode")
     elif verb is BE:
-        first, rest = with_keys(BE_FORMS[person], *keys), []
+        auxiliary, predicate = with_keys(BE_FORMS[person], *keys), []
     elif question or clause.polarity == "not":
         do = "does" if person == 2 else "do"
-        first = with_keys(do, "question_form" if question else "negation")
+        auxiliary = with_keys(do, "question_form" if question else "negation")
     else:
-        rest = with_keys(verb.third if person == 2 else verb.base, *keys)
+        predicate = with_keys(verb.third if person == 2 else verb.base, *keys)
     negation = [] if clause.polarity == "yes" else with_keys(clause.polarity, "negation")
     if clause.mode == "can" and clause.polarity == "not" and not question:
-        first, negation = with_keys("cannot", "mode", "negation"), []
+        auxiliary, negation = with_keys("cannot", "mode", "negation"), []
     question_word = (
         with_keys(clause.question, "question_word") if clause.question in _QUESTIONS else []
     )
-    start = question_word + (first + subject if question else subject + first)
+    start = question_word + (auxiliary + subject if question else subject + auxiliary)
     often = with_keys(clause.often, "often") if clause.often else []
     particle = with_keys(" ".join(verb.after), "preposition" if verb.preposition else "verb")
-    words = start + negation + often + rest + particle
+    words = start + negation + often + predicate + particle
     return words + (
         with_keys(clause.complement, "object") if isinstance(clause.complement, str) else []
     )

@@ -41,17 +41,17 @@ def conjugate(infinitive: str, stem: str = "") -> tuple[str, ...]:
 
 
 def _verb(line: str) -> Verb:
-    english, infinitive, *rest = line.split()
+    english, infinitive, *fields = line.split()
     base, *after = english.split("_")
-    preposition = rest.pop()[1:] if rest and rest[-1][0] == "+" else ""
+    preposition = fields.pop()[1:] if fields and fields[-1][0] == "+" else ""
     infinitive, *tail = infinitive.split("_")
-    stem = rest.pop()[1:] if rest and rest[0][0] == "~" else ""
+    stem = fields.pop()[1:] if fields and fields[0][0] == "~" else ""
     return Verb(
         base=base,
         third="has" if base == "have" else english_s(base),
         after=tuple(after),
         infinitive=infinitive,
-        forms=tuple(rest) or conjugate(infinitive, stem),
+        forms=tuple(fields) or conjugate(infinitive, stem),
         tail=tuple(tail),
         preposition=preposition,
     )

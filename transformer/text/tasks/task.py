@@ -139,22 +139,22 @@ def _allocate(strata: list[Stratum], n: int, rng: random.Random) -> list[int]:
     unfilled, remaining = [i for i, stratum in enumerate(strata) if stratum.size], float(n)
     while unfilled:  # strata smaller than their share give all, and the others share the rest
         unit = remaining / sum(strata[i].weight for i in unfilled)
-        full = [i for i in unfilled if strata[i].size <= strata[i].weight * unit]
-        for i in full or unfilled:
+        exhausted = [i for i in unfilled if strata[i].size <= strata[i].weight * unit]
+        for i in exhausted or unfilled:
             shares[i] = min(strata[i].size, strata[i].weight * unit)
-        remaining -= sum(shares[i] for i in full)
-        unfilled = [i for i in unfilled if i not in set(full)] if full else []
+        remaining -= sum(shares[i] for i in exhausted)
+        unfilled = [i for i in unfilled if i not in set(exhausted)] if exhausted else []
     counts = [int(share) for share in shares]
     # The remainder of rounding down goes to random strata, larger fractions more likely first.
     order = sorted(
         range(len(strata)), key=lambda i: (shares[i] - counts[i]) * rng.random(), reverse=True
     )
-    rest = n - sum(counts)
-    while rest:
+    n_missing = n - sum(counts)
+    while n_missing:
         for i in order:
-            if rest and counts[i] < strata[i].size:
+            if n_missing and counts[i] < strata[i].size:
                 counts[i] += 1
-                rest -= 1
+                n_missing -= 1
     return counts
 
 
