@@ -111,8 +111,8 @@ def lock_folder(folder: Path) -> BinaryIO | None:
 
 
 def remove_oldest(folders: list[Path], max_results: int, protected: Path | None = None) -> None:
-    """Remove ended computations except `protected` and the `max_results` used last. Those with a future
-    time, from before the clock was set back, are removed first."""
+    """Remove ended computations except `protected` and the `max_results` used last. Those with a
+    future time, from before the clock was set back, are removed first."""
     current_time = time.time()
     ends = [
         path

@@ -89,7 +89,7 @@ def test_the_lists_have_no_noun_of_two_genders_and_no_unknown_article() -> None:
         assert len(shown) > 100
         for article in ARTICLES[language]:
             assert article not in shown
-            pair = counterpart(language, article, first=False)
+            pair = counterpart(language, article, is_first_word=False)
             if pair is not None:
                 assert article in pair
                 assert pair[0] != pair[1]

@@ -161,8 +161,8 @@ def _head_grids(
 def _errors(board: Leaderboard) -> dict[tuple[int, int, ScoreKind, TargetRow], float]:
     heads = board.table[board.table["aligner"] == "head"]
     return {
-        (int(line["layer"]), int(line["head"]), line["by"], line["to"]): float(line["aer"])
-        for _, line in heads.iterrows()
+        (int(row["layer"]), int(row["head"]), row["by"], row["to"]): float(row["aer"])
+        for _, row in heads.iterrows()
     }
 
 

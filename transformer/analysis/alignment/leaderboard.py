@@ -86,8 +86,8 @@ def word_scores(
             no row or column.
         to: "output": word i has the rows that predict it; "input": those that have it as input.
     """
-    first = 1 if target_row == "input" else 0
-    rows = scores[..., first : first + len(target), : len(source)]
+    first_row = 1 if target_row == "input" else 0
+    rows = scores[..., first_row : first_row + len(target), : len(source)]
     word_indices = (np.unique(words, return_inverse=True)[1].tolist() for words in (target, source))
     return merge(rows, *word_indices)
 
@@ -131,13 +131,13 @@ def leaderboard(
             f"{corpus.name} has no gold links; use pairs with a third column of links, such as "
             f"0-0 1-2"
         )
-    chosen = Corpus(corpus.name, tuple(corpus.sentences[n] for n in with_gold))
-    pairs, names = encode_corpus(translator, chosen), translator.vocabulary.tokens
+    gold_corpus = Corpus(corpus.name, tuple(corpus.sentences[n] for n in with_gold))
+    pairs, names = encode_corpus(translator, gold_corpus), translator.vocabulary.tokens
     words = [
         WordLinkTables.from_pieces(names(pair.src[:-1]), names(pair.out[:-1]), sentence.gold)
         if sentence.gold
         else None
-        for pair, sentence in zip(pairs, chosen.sentences, strict=True)
+        for pair, sentence in zip(pairs, gold_corpus.sentences, strict=True)
     ]
     counted = [n for n, linked in enumerate(words) if linked is not None]
     if not counted:
@@ -193,7 +193,7 @@ def leaderboard(
         baseline_counts(sentences, training),
         np.array([float(linked.sure.sum()) for linked in sentences]),
     )
-    lines: list[dict[str, Any]] = [
+    records: list[dict[str, Any]] = [
         {"aligner": name, "by": "", "to": ""} | alignment_counts.rates(counts)
         for name, counts in alignment_counts.baselines.items()
     ]
@@ -201,13 +201,13 @@ def leaderboard(
         for layer in range(config.n_layers):
             for head in range(config.n_heads + 1):
                 single = head < config.n_heads
-                lines.append(
+                records.append(
                     {"aligner": "head" if single else "layer", "by": by, "to": to, "layer": layer}
                     | ({"head": head} if single else {})
                     | alignment_counts.rates(counts[:, layer, head])
                 )
     columns = ["aligner", "by", "to", "layer", "head", "aer", "precision", "recall"]
-    table = pd.DataFrame(lines, columns=columns).astype({"layer": "Int64", "head": "Int64"})
+    table = pd.DataFrame(records, columns=columns).astype({"layer": "Int64", "head": "Int64"})
     left_out = tuple(n for n, linked in zip(with_gold, words, strict=True) if linked is None)
     table = table.sort_values("aer", kind="stable", ignore_index=True)
     return Leaderboard(table, alignment_counts, len(sentences), left_out, len(training))

@@ -48,15 +48,15 @@ def symmetrize(
         methods = ", ".join(map(repr, get_args(Symmetrization)))
         hint = did_you_mean(method, get_args(Symmetrization))
         raise ValueError(f"method must be one of {methods}, not {method!r}{hint}")
-    first, second = set(forward), set(backward)
+    forward_links, backward_links = set(forward), set(backward)
     if method == "union":
-        return first | second
-    links = first & second
+        return forward_links | backward_links
+    links = forward_links & backward_links
     if method == "intersection":
         return links
-    _grow(links, first | second)
-    for rest in (first, second) if "final" in method else ():
-        for link in sorted(rest - links, key=_by_target):
+    _grow(links, forward_links | backward_links)
+    for direction_links in (forward_links, backward_links) if "final" in method else ():
+        for link in sorted(direction_links - links, key=_by_target):
             covered = _covered(links, link)
             if not any(covered) or ("and" not in method and not all(covered)):
                 links.add(link)
@@ -74,11 +74,11 @@ def _grow(links: set[Link], union: set[Link]) -> None:
             if (source, target) not in links:
                 continue
             for d_source, d_target in _NEIGHBOURS:
-                new = source + d_source, target + d_target
-                if new in union and not (new[0] in sources and new[1] in targets):
-                    links.add(new)
-                    sources.add(new[0])
-                    targets.add(new[1])
+                neighbour = source + d_source, target + d_target
+                if neighbour in union and not (neighbour[0] in sources and neighbour[1] in targets):
+                    links.add(neighbour)
+                    sources.add(neighbour[0])
+                    targets.add(neighbour[1])
 
 
 def _by_target(link: Link) -> tuple[int, int]:

@@ -69,12 +69,12 @@ def contributions(
     """
     _, site = norms.attention_module(model, trace, kind, layer)
     outputs = trace[f"{site}_norm.hook_output"].astype(np.float64)
-    rows, first = [], 0
+    rows, start = [], 0
     for parts in transformed(model, trace, kind, layer):
-        output = outputs[first : first + len(parts), None]
+        output = outputs[start : start + len(parts), None]
         reduction = np.abs(output).sum(axis=-1) - np.abs(output - parts).sum(axis=-1)
         rows.append(np.maximum(reduction, 0))
-        first += len(parts)
+        start += len(parts)
     scores = np.concatenate(rows)
     own_index = np.arange(len(scores)) if kind != "cross" else np.full(len(scores), -1)
     zero_rows = ~scores.any(axis=-1)
@@ -94,16 +94,16 @@ def transformed(
     total = trace[f"{site}_norm.hook_sum"].astype(np.float64)
     scale = norms.to_array(norm.weight) / np.sqrt(total.var(axis=-1, keepdims=True) + norm.eps)
     stream = trace[query_stream_site(kind, layer)]
-    first = 0
+    start = 0
     for vectors in norms.summed_vectors(model, trace, kind, layer):
         rows = np.arange(len(vectors))
         if kind == "cross":
-            vectors = np.concatenate([vectors, stream[first + rows, None]], axis=1)
+            vectors = np.concatenate([vectors, stream[start + rows, None]], axis=1)
         else:
             vectors = vectors.copy()
-            vectors[rows, first + rows] += stream[first + rows]
-        yield (vectors - vectors.mean(axis=-1, keepdims=True)) * scale[first + rows, None]
-        first += len(vectors)
+            vectors[rows, start + rows] += stream[start + rows]
+        yield (vectors - vectors.mean(axis=-1, keepdims=True)) * scale[start + rows, None]
+        start += len(vectors)
 
 
 def _all_layers(

@@ -136,7 +136,7 @@ def agreement(model: Transformer, trace: Trace) -> pd.DataFrame:
     `Contribution.correlations`; heads without one are left out. Raises the errors of
     `contribution`.
     """
-    lines = []
+    records = []
     for kind, layer in itertools.product(WEIGHTS, range(trace.n_layers)):
         check_cancelled()
         weights, norms = trace.weights(kind, layer), contributions(model, trace, kind, layer)
@@ -144,8 +144,8 @@ def agreement(model: Transformer, trace: Trace) -> pd.DataFrame:
         rows = [values[:, *cells].reshape(len(values), -1) for values in (weights, norms)]
         for head, correlation in enumerate(rank_correlations(*rows).tolist()):
             if not math.isnan(correlation):
-                lines.append((kind, layer, head, correlation))
-    table = pd.DataFrame(lines, columns=["kind", "layer", "head", "correlation"])
+                records.append((kind, layer, head, correlation))
+    table = pd.DataFrame(records, columns=["kind", "layer", "head", "correlation"])
     return table.sort_values("correlation", kind="stable", ignore_index=True)
 
 

@@ -70,8 +70,8 @@ class DirectLogits:
 
     def heads(self, kind: str) -> Float[np.ndarray, "layers heads"]:
         """Return the direct contribution of every head of a kind, "decoder" or "cross"."""
-        lines = self.table[self.table["part"] == kind]
-        return np.asarray(lines["adds"].to_numpy(np.float64).reshape(self.without[kind].shape))
+        rows = self.table[self.table["part"] == kind]
+        return np.asarray(rows["adds"].to_numpy(np.float64).reshape(self.without[kind].shape))
 
     def removed(self, kind: str) -> Float[np.ndarray, "layers heads"]:
         """Return the drop of the value when each head is ablated, including indirect effects."""
@@ -107,8 +107,8 @@ def direct_logits(
     chosen = trace.predicted_ids[output_position(trace, position)]
     rival_id = None if against is None else rival(trace, position, against)
     direction, constant = _direction(model, chosen, rival_id)
-    lines = [("bias", -1, -1, constant), *_decompose(model, trace, position, direction)]
-    table = pd.DataFrame(lines[::-1], columns=["part", "layer", "head", "adds"])
+    records = [("bias", -1, -1, constant), *_decompose(model, trace, position, direction)]
+    table = pd.DataFrame(records[::-1], columns=["part", "layer", "head", "adds"])
     return DirectLogits(
         float(table["adds"].sum()), table, _values_without_heads(model, trace, position, rival_id)
     )
@@ -186,8 +186,8 @@ def _values_without_heads(
     tgt = torch.tensor([trace.tgt_ids[: position + 1]], device=device)
     differences: list[float] = []
     step = max(1, MAX_POSITIONS // max(memory.shape[1], tgt.shape[1]))
-    for first in range(0, len(heads), step):
-        chunk = heads[first : first + step]
+    for start in range(0, len(heads), step):
+        chunk = heads[start : start + step]
         states = model.decode(
             tgt.expand(len(chunk), -1),
             memory.expand(len(chunk), -1, -1),

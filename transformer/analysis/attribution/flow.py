@@ -113,11 +113,11 @@ def _self_attention_flows(
     )
 
 
-def _stack_edges(layers: Stack, first: int) -> list[Edges]:
-    """Return the edges of a stack; position i of level k is node first + k·n + i, tokens are level
-    0."""
+def _stack_edges(layers: Stack, first_node: int) -> list[Edges]:
+    """Return the edges of a stack; position i of level k is node first_node + k·n + i. Level 0 are
+    the tokens."""
     n = layers.shape[-1]
-    return [_edges(m, first + (k + 1) * n, first + k * n) for k, m in enumerate(layers)]
+    return [_edges(m, first_node + (k + 1) * n, first_node + k * n) for k, m in enumerate(layers)]
 
 
 def _edges(

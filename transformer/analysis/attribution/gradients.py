@@ -165,9 +165,9 @@ def rival(trace: Trace, position: int, against: int | str) -> int:
                 "pass the id of any other token"
             )
         against = candidate_ids[against]
-    against, last = operator.index(against), int(trace.config["vocab_size"]) - 1
-    if not 0 <= against <= last:
-        raise ValueError(f"there is no token {against}; the ids are 0 to {last}")
+    against, last_id = operator.index(against), int(trace.config["vocab_size"]) - 1
+    if not 0 <= against <= last_id:
+        raise ValueError(f"there is no token {against}; the ids are 0 to {last_id}")
     if against == chosen:
         raise ValueError(
             f"token {against} is the predicted token; pass another one to compare it with"

@@ -101,9 +101,9 @@ def summed_vectors(
     sent = np.ascontiguousarray(vectors(model, trace, kind, layer).transpose(1, 0, 2))
     weights = trace.weights(kind, layer).transpose(2, 1, 0)  # (key, query, heads)
     step = max(1, MAX_BLOCK_NUMBERS // (sent.shape[0] * sent.shape[2]))
-    for first in range(0, weights.shape[1], step):
+    for start in range(0, weights.shape[1], step):
         check_cancelled()
-        yield (weights[:, first : first + step] @ sent).transpose(1, 0, 2)
+        yield (weights[:, start : start + step] @ sent).transpose(1, 0, 2)
 
 
 def attention_module(

@@ -61,12 +61,12 @@ def _output_changes(
         _LaterSublayers(model, trace, kind, layer),
     )
     total = torch.from_numpy(trace[f"{site}_norm.hook_sum"].copy()).to(model.embedding.weight)
-    rows, first = [], 0
+    rows, start = [], 0
     for sent in norms.summed_vectors(model, trace, kind, layer):
-        unchanged = total[first : first + len(sent), None]
+        unchanged = total[start : start + len(sent), None]
         if extra is not None:
-            sent = np.concatenate([sent, extra[first : first + len(sent), None]], axis=1)
-        first += len(sent)
+            sent = np.concatenate([sent, extra[start : start + len(sent), None]], axis=1)
+        start += len(sent)
         parts = torch.from_numpy(sent).to(total)
         # The first of each row is the unchanged output.
         outputs = rest_of_layer(norm(torch.cat([unchanged, unchanged - parts], dim=1)))

@@ -162,8 +162,8 @@ def _readers(
             if sublayer.kind == "cross":
                 yield end, *_inputs(model, clean, gradients, sublayer, ["key", "value"])
     else:
-        last = gradients[f"{sequence[-1].path}_norm.hook_output"]
-        yield end, [(OUTPUT, "all")], last[None]
+        last_gradient = gradients[f"{sequence[-1].path}_norm.hook_output"]
+        yield end, [(OUTPUT, "all")], last_gradient[None]
 
 
 def _inputs(

@@ -55,8 +55,10 @@ def patched_effects(
     pairs = pairs.to(model.embedding.weight.device)
     clean = record(model, pairs.src, pairs.tgt)
     corrupted = record(model, pairs.corrupted_src, pairs.corrupted_tgt)
-    last = sublayers(model.config, "decoder")[-1]
-    before = pairs.logit_difference(model.project(clean.values[f"{last.path}_norm.hook_output"]))
+    last_sublayer = sublayers(model.config, "decoder")[-1]
+    before = pairs.logit_difference(
+        model.project(clean.values[f"{last_sublayer.path}_norm.hook_output"])
+    )
     longest = max(pairs.src.shape[1], pairs.tgt.shape[1])
     chunk_size = max(1, MAX_POSITIONS // (longest * len(pairs)))
     effects: dict[Edge, float] = {}
@@ -132,8 +134,8 @@ def _logits(
 
     hooks: dict[str, HookFn] = dict.fromkeys(replaced, put)
     if final:
-        last = sublayers(model.config, "decoder")[-1]
-        hooks[f"{last.path}_norm.hook_output"] = lambda x, _: _with_rows(x, final)
+        last_sublayer = sublayers(model.config, "decoder")[-1]
+        hooks[f"{last_sublayer.path}_norm.hook_output"] = lambda x, _: _with_rows(x, final)
     src, tgt = pairs.src.repeat(copies, 1), pairs.tgt.repeat(copies, 1)
     return model(src, tgt, hooks=Hooks(hooks))  # type: ignore[no-any-return]
 

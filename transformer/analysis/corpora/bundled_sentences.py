@@ -105,12 +105,12 @@ def _rows(name: str) -> Iterator[list[str]]:
     return (line.split("\t") for line in text.splitlines())
 
 
-def _words(marked: str) -> tuple[str, ...]:
-    return tuple(marked.replace("|", " ").split())
+def _words(marked_text: str) -> tuple[str, ...]:
+    return tuple(marked_text.replace("|", " ").split())
 
 
-def _text(marked: str) -> str:
-    return marked.replace("|", "")
+def _text(marked_text: str) -> str:
+    return marked_text.replace("|", "")
 
 
 def _gold(source: str, target: str, links: str) -> GoldAnnotations:

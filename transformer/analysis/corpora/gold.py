@@ -142,12 +142,12 @@ def words_of(pieces: Sequence[str], words: Sequence[str]) -> list[int] | None:
     for piece in pieces:
         piece_owners = owner[offset : offset + len(_piece_bytes(piece))]
         offset += len(piece_owners)
-        last = owners[-1] if owners else 0
+        last_owner = owners[-1] if owners else 0
         # A "▁" alone spells nothing, so it belongs to the next word.
         owners.append(
             max(piece_owners, key=piece_owners.count)
             if piece_owners
-            else min(owner[offset:], default=last)
+            else min(owner[offset:], default=last_owner)
         )
     return owners
 

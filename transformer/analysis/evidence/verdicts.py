@@ -143,15 +143,15 @@ def read_outcome(
     not evaluated after the last one."""
     lines = list(lines)
     evaluations = [line for line in lines if "sequence_accuracy" in line]
-    last = [line for line in evaluations if line["step"] == steps]
-    if not last:
+    last_evaluations = [line for line in evaluations if line["step"] == steps]
+    if not last_evaluations:
         return None
     reached = [line["step"] for line in evaluations if line["sequence_accuracy"] >= SOLVED_ACCURACY]
     return Outcome(
         entry,
         seed,
-        float(last[-1]["valid_loss"]),
-        float(last[-1]["sequence_accuracy"]),
+        float(last_evaluations[-1]["valid_loss"]),
+        float(last_evaluations[-1]["sequence_accuracy"]),
         float(min(reached, default=math.inf)),
         float(sum(line["seconds"] for line in lines if "seconds" in line)),
     )

@@ -78,8 +78,8 @@ def _test_claim(
     samples = BootstrapSamples.from_ratios(head_values * rows[measurable], rows[measurable][None])
     n_heads = values.shape[1]
     heads = [(layer, head) for layer in layers for head in range(n_heads)]
-    lines = [(short_name(*head, exact=True), *head) for head in heads]
-    table = pd.DataFrame(lines, columns=["label", "layer", "head"])
+    records = [(short_name(*head, exact=True), *head) for head in heads]
+    table = pd.DataFrame(records, columns=["label", "layer", "head"])
     table["share"] = samples.values
     _add_bounds(table, samples)
     effect = Effect(
@@ -117,16 +117,16 @@ def _positional(translator: Translator, corpus: Corpus, progress: Progress) -> F
     require_sentences(len(corpus))
     measured = measure_heads(translator, corpus, progress)
     strongest_keys, n = measured.strongest_keys["encoder"], len(corpus)
-    lines, hits, rows = [], [], []
+    records, hits, rows = [], [], []
     for layer, head in np.ndindex(strongest_keys.best.shape[:2]):
         offset, share, reachable_share = strongest_keys.constant(layer, head)
         shares, counts = strongest_keys.by_sentence(layer, head, offset, n)
-        lines.append(
+        records.append(
             (short_name(layer, head, exact=True), layer, head, offset, share, reachable_share)
         )
         hits.append(shares * counts)
         rows.append(counts)
-    table = pd.DataFrame(lines, columns=["label", "layer", "head", "offset", "share", "reach"])
+    table = pd.DataFrame(records, columns=["label", "layer", "head", "offset", "share", "reach"])
     samples = BootstrapSamples.from_ratios(np.stack(hits), np.stack(rows))
     _add_bounds(table, samples)
     reachable = ((table["offset"] != 0) & (table.pop("reach") >= HALF)).to_numpy()
@@ -147,10 +147,10 @@ def _positional(translator: Translator, corpus: Corpus, progress: Progress) -> F
 def _reason(table: pd.DataFrame, reachable: npt.NDArray[np.bool_], effect: Effect) -> str:
     positional = table[table["positional"]]
     if len(positional):
-        listed = ", ".join(
+        head_list = ", ".join(
             f"{row.label} ({row.offset:+d}, {row.share:.0%})" for row in positional.itertuples()
         )
-        text = f"{len(positional)} of {len(table)} encoder heads are positional: {listed}"
+        text = f"{len(positional)} of {len(table)} encoder heads are positional: {head_list}"
     else:
         text = f"None of {len(table)} encoder heads is shown to be positional"
         best = table[reachable].nlargest(1, "share")

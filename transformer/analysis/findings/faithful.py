@@ -145,13 +145,13 @@ def _beats_raw_weights(method: str, scope: Scope) -> Test:
 
     def test(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
         correlations, table = _measured_correlations(translator, corpus, progress, scope)
-        last, index, name = (
+        last_layer, index, name = (
             correlations[:, :, -1].T,
             METHODS.index(method),
             _display_name(method, scope),
         )
         sides = [
-            BootstrapSamples.from_sentence_values(last[[n]])
+            BootstrapSamples.from_sentence_values(last_layer[[n]])
             for n in (index, METHODS.index("raw weights"))
         ]
         effect = Effect(

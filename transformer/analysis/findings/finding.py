@@ -61,8 +61,8 @@ class Finding:
 
     def to_dict(self) -> dict[str, Any]:
         """Return a dictionary for JSON."""
-        lines = json.loads(self.figures.to_json(orient="records", double_precision=15))
-        return {**self.summary(), "figures": lines}
+        records = json.loads(self.figures.to_json(orient="records", double_precision=15))
+        return {**self.summary(), "figures": records}
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,7 @@ def _kinds(translator: Translator, corpus: Corpus, progress: Progress) -> Findin
     require_sentences(len(corpus))
     order = _order(translator, corpus, progress)
     groups: list[list[Head]] = []
-    lines: list[tuple[str, float, int]] = []
+    records: list[tuple[str, float, int]] = []
     index: dict[str, int] = {}
     for kind in KINDS:
         ordered = [head for head in order.order() if head[0] == kind]
@@ -107,9 +107,9 @@ def _kinds(translator: Translator, corpus: Corpus, progress: Progress) -> Findin
             if share == COMPARED_SHARE:
                 index[kind] = len(groups)
             groups.append(ordered[: round(share * len(ordered))])
-            lines.append((kind, share, len(groups[-1])))
+            records.append((kind, share, len(groups[-1])))
     growths = growth(*losses(translator, corpus, groups, scaled_progress(progress, 0.2, 0.8)))
-    table = _table(pd.DataFrame(lines, columns=["kind", "share", "off"]), growths)
+    table = _table(pd.DataFrame(records, columns=["kind", "share", "off"]), growths)
     table["kind"] = table["kind"].map(_NAMES)
     other_kinds = growths[[index["encoder"], index["decoder"]]]
     effect = Effect(
@@ -137,31 +137,34 @@ def _last_cross(translator: Translator, corpus: Corpus, progress: Progress) -> F
             "Each layer of this model has one head, so no head can be switched off."
         )
     values = _order(translator, corpus, progress).values
-    groups, lines = [], []
+    groups, kept_heads = [], []
     for kind in KINDS:
         for layer in range(config.n_layers):
             best_head = int(values[kind][layer].argmax())
             groups.append([(kind, layer, h) for h in range(config.n_heads) if h != best_head])
-            lines.append((kind, layer, best_head))
+            kept_heads.append((kind, layer, best_head))
     growths = growth(*losses(translator, corpus, groups, scaled_progress(progress, 0.2, 0.8)))
-    table = _table(pd.DataFrame(lines, columns=["kind", "layer", "kept"]), growths)
-    last = lines.index(("cross", config.n_layers - 1, lines[-1][2]))
-    other_groups = np.arange(len(lines)) != last
+    table = _table(pd.DataFrame(kept_heads, columns=["kind", "layer", "kept"]), growths)
+    last_cross = kept_heads.index(("cross", config.n_layers - 1, kept_heads[-1][2]))
+    other_groups = np.arange(len(kept_heads)) != last_cross
     effect = Effect(
         "growth with one head left in the last cross-attention layer minus the largest growth of "
         "the other layers",
         _OF_LOSS,
-        max_difference_interval(growths[[last]], growths[other_groups]).scaled(100),
+        max_difference_interval(growths[[last_cross]], growths[other_groups]).scaled(100),
         100 * FLOOR,
         int(other_groups.sum()),
     )
     order = np.argsort(-growths.values)
-    worst, rank = next(n for n in order if n != last), int(np.flatnonzero(order == last)[0]) + 1
+    worst, rank = (
+        next(n for n in order if n != last_cross),
+        int(np.flatnonzero(order == last_cross)[0]) + 1,
+    )
     reason = (
         f"With one head left in the last cross-attention layer the loss grows by "
-        f"{100 * growths.values[last]:+.1f}%, rank {rank} of {len(lines)} layers. The largest "
-        f"growth of the others is {100 * growths.values[worst]:+.1f}% "
-        f"({_NAMES[lines[worst][0]]} layer {lines[worst][1]}): a difference of "
+        f"{100 * growths.values[last_cross]:+.1f}%, rank {rank} of {len(kept_heads)} layers. The "
+        f"largest growth of the others is {100 * growths.values[worst]:+.1f}% "
+        f"({_NAMES[kept_heads[worst][0]]} layer {kept_heads[worst][1]}): a difference of "
         f"{format_effect(effect, 1)}."
     )
     table["kind"] = table["kind"].map(_NAMES)

@@ -112,7 +112,7 @@ def compare_aligners(
     name: str,
     candidates: Sequence[ScoredAligner],
     references: Sequence[ScoredAligner],
-    extra: str = "",
+    note: str = "",
 ) -> Finding:
     """Return the finding with the effect "AER of the best of `references` minus AER of the best of
     `candidates`"."""
@@ -128,14 +128,15 @@ def compare_aligners(
         FLOOR,
         n_comparisons,
     )
-    best, reference_best = (
+    best_candidate, best_reference = (
         (side[n].name, 1 - accuracy.values[n])
         for side, accuracy in zip((candidates, references), accuracies, strict=True)
         for n in [int(accuracy.values.argmax())]
     )
     reason = (
-        f"The lowest error rates: {best[1]:.1%} for {best[0]} and {reference_best[1]:.1%} for "
-        f"{reference_best[0]}, a difference of {format_effect(effect, 1)}{extra}."
+        f"The lowest error rates: {best_candidate[1]:.1%} for {best_candidate[0]} and "
+        f"{best_reference[1]:.1%} for {best_reference[0]}, a difference of "
+        f"{format_effect(effect, 1)}{note}."
     )
     return Finding(_table(board, [*candidates, *references]), effect, reason, board.n_sentences)
 

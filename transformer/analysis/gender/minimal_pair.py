@@ -80,9 +80,9 @@ class MinimalPair:
         """Return the heads that look most at the pronoun, by the weight above that of the words
         next to it, as a mean over the occupations and both sentences."""
         weights = np.concatenate([self.he.weights, self.she.weights])
-        measured = ~np.isnan(weights).any((-1, -2, -3))  # (occupation, kind)
-        excess = np.where(measured[:, :, None, None], weights[..., 0] - weights[..., 1], 0)
-        mean = excess.sum(0) / np.maximum(measured.sum(0), 1)[:, None, None]
+        is_measured = ~np.isnan(weights).any((-1, -2, -3))  # (occupation, kind)
+        excess = np.where(is_measured[:, :, None, None], weights[..., 0] - weights[..., 1], 0)
+        mean = excess.sum(0) / np.maximum(is_measured.sum(0), 1)[:, None, None]
         order = np.argsort(-mean, axis=None, kind="stable")[:count]
         return [
             (KINDS[kind], int(layer), int(head))

@@ -187,17 +187,17 @@ def may_be_noun(language: str, word: str) -> bool:
     return folded not in FUNCTION_WORDS
 
 
-def counterpart(language: str, article: str, first: bool) -> tuple[str, str] | None:
+def counterpart(language: str, article: str, is_first_word: bool) -> tuple[str, str] | None:
     """Return the masculine and the feminine form of an article; None if unknown.
 
     Args:
         article: in upper or lower case; both forms keep its capital letter.
-        first: whether it is the first word of the sentence.
+        is_first_word: whether it is the first word of the sentence.
     """
     folded = article.casefold()
     table = {
         **COUNTERPARTS[language],
-        **(FIRST_COUNTERPARTS if first else OTHER_COUNTERPARTS)[language],
+        **(FIRST_COUNTERPARTS if is_first_word else OTHER_COUNTERPARTS)[language],
     }
     if folded not in table:
         return None
@@ -205,7 +205,7 @@ def counterpart(language: str, article: str, first: bool) -> tuple[str, str] | N
     feminine = ("la", "une") if language == "fr" else ("die", "eine", "einer")
     # "der" is feminine only where its counterpart is "dem".
     is_feminine = folded in feminine or (folded == "der" and counterpart_form == "dem")
-    pair = (counterpart_form, folded) if is_feminine else (folded, counterpart_form)
+    forms = (counterpart_form, folded) if is_feminine else (folded, counterpart_form)
     if article[:1].isupper():
-        return pair[0].capitalize(), pair[1].capitalize()
-    return pair
+        return forms[0].capitalize(), forms[1].capitalize()
+    return forms

@@ -202,26 +202,26 @@ def pronoun_effect(
     weights, intact = pronoun_weights(translator, steps, scaled_progress(progress, 0, 0.2))
     by_pair = weights.reshape(*weights.shape[:-1], -1, 2)  # kind, layer, head, what, pair, he/she
     excess = (by_pair[..., 0, ::2, :] - by_pair[..., 1, ::2, :]).mean((-1, -2))
-    chosen = _heads_with_largest(excess, N_HEADS)
-    measured = every_other_pair(steps, 1)
+    selected_heads = _heads_with_largest(excess, N_HEADS)
+    measured_steps = every_other_pair(steps, 1)
     config = translator.model.config
     intact_margins = intact.reshape(-1, 2)[1::2]
-    off = _margins(translator, measured, switched_off(config, chosen))
+    margins_off = _margins(translator, measured_steps, switched_off(config, selected_heads))
     draws = []
-    for number, heads in enumerate(_random_heads(translator, chosen, seed)):
+    for number, heads in enumerate(_random_heads(translator, selected_heads, seed)):
         progress(0.3 + 0.7 * number / N_RANDOM, "switching off random heads")
-        draws.append(_margins(translator, measured, switched_off(config, heads)))
+        draws.append(_margins(translator, measured_steps, switched_off(config, heads)))
     effects = np.array([(margins[:, 1] - margins[:, 0]).mean() for margins in draws])
     return PronounEffect(
         len(intact_margins),
-        tuple(_pronoun_head(head, by_pair) for head in chosen),
+        tuple(_pronoun_head(head, by_pair) for head in selected_heads),
         _mean_interval(intact_margins[:, 1] - intact_margins[:, 0]),
-        _mean_interval(off[:, 1] - off[:, 0]),
+        _mean_interval(margins_off[:, 1] - margins_off[:, 0]),
         Interval(float(effects.mean()), float(effects.min()), float(effects.max())),
         _correct_share(intact_margins),
-        _correct_share(off),
+        _correct_share(margins_off),
         float(np.mean([_correct_share(margins) for margins in draws])),
-        _flipped_share(intact_margins, off),
+        _flipped_share(intact_margins, margins_off),
         float(np.mean([_flipped_share(intact_margins, margins) for margins in draws])),
     )
 
@@ -286,8 +286,8 @@ def article_margins(
         with fast_products():
             memory = model.encode(batch.src, mask, batch_hooks)
             states = model.decode(batch.tgt_in, memory, mask, hooks=batch_hooks)
-            last = states[torch.arange(len(states)), batch.n_tgt - 1]
-            logits = model.project(last[:, None], batch_hooks)[:, 0].float()
+            last_states = states[torch.arange(len(states)), batch.n_tgt - 1]
+            logits = model.project(last_states[:, None], batch_hooks)[:, 0].float()
         for row, number in enumerate(batch.numbers):
             step = steps[number]
             margins[number] = float(logits[row, step.feminine] - logits[row, step.masculine])
@@ -296,9 +296,9 @@ def article_margins(
 
 
 def _margins(
-    translator: Translator, steps: Sequence[ArticleStep], off: Hooks
+    translator: Translator, steps: Sequence[ArticleStep], hooks: Hooks
 ) -> Float[np.ndarray, "pair 2"]:
-    return article_margins(translator, steps, lambda batch: off).reshape(-1, 2)
+    return article_margins(translator, steps, lambda batch: hooks).reshape(-1, 2)
 
 
 def _heads_with_largest(values: Float[np.ndarray, "kind layer head"], count: int) -> list[Head]:
@@ -309,7 +309,9 @@ def _heads_with_largest(values: Float[np.ndarray, "kind layer head"], count: int
     ]
 
 
-def _random_heads(translator: Translator, chosen: Sequence[Head], seed: int) -> list[list[Head]]:
+def _random_heads(
+    translator: Translator, selected_heads: Sequence[Head], seed: int
+) -> list[list[Head]]:
     """Draw as many other heads of each kind as were chosen."""
     rng = np.random.default_rng(seed)
     draws = []
@@ -317,9 +319,11 @@ def _random_heads(translator: Translator, chosen: Sequence[Head], seed: int) -> 
         heads: list[Head] = []
         for kind in KINDS:
             candidates = [
-                head for head in all_heads(translator.model.config, [kind]) if head not in chosen
+                head
+                for head in all_heads(translator.model.config, [kind])
+                if head not in selected_heads
             ]
-            count = min(sum(head[0] == kind for head in chosen), len(candidates))
+            count = min(sum(head[0] == kind for head in selected_heads), len(candidates))
             heads += [candidates[n] for n in rng.choice(len(candidates), count, replace=False)]
         draws.append(heads)
     return draws

@@ -171,25 +171,25 @@ def with_pronoun(text: str, gold: Gold) -> str:
             f'"{EXAMPLES[0]}"'
         )
 
-    def replaced(match: re.Match[str]) -> str:
+    def replace_pronoun(match: re.Match[str]) -> str:
         word = match[0].casefold()
         if (word in ("he", "him", "his", "himself")) == (gold == "male"):
             return match[0]
-        replacement = _her_to_male(text[match.end() :]) if word == "her" else _SWAPS[word]
+        new_pronoun = _her_to_male(text[match.end() :]) if word == "her" else _SWAPS[word]
         if word == "his" and not _before_noun(text[match.end() :]):
-            replacement = "hers"
-        return replacement.capitalize() if match[0][0].isupper() else replacement
+            new_pronoun = "hers"
+        return new_pronoun.capitalize() if match[0][0].isupper() else new_pronoun
 
-    return _PRONOUN.sub(replaced, text)
-
-
-def _her_to_male(rest: str) -> str:
-    return "his" if _before_noun(rest) else "him"
+    return _PRONOUN.sub(replace_pronoun, text)
 
 
-def _before_noun(rest: str) -> bool:
-    following = re.match(r"\s+(\w+)", rest)
-    return following is not None and following[1].casefold() not in _AFTER_OBJECT
+def _her_to_male(following_text: str) -> str:
+    return "his" if _before_noun(following_text) else "him"
+
+
+def _before_noun(following_text: str) -> bool:
+    next_word = re.match(r"\s+(\w+)", following_text)
+    return next_word is not None and next_word[1].casefold() not in _AFTER_OBJECT
 
 
 def minimal_pairs(sentences: Sequence[OccupationSentence]) -> list[tuple[int, int]]:

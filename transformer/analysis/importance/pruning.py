@@ -53,12 +53,12 @@ def within_budgets(order: Sequence[Head], budgets: Mapping[str, int]) -> list[He
                 f"cannot remove {budget} {kind} heads; the budget must be 0 to {available}"
             )
     remaining = {**dict.fromkeys(KINDS, 0), **budgets}
-    chosen = []
+    selected = []
     for head in order:
         if remaining[head[0]] > 0:
             remaining[head[0]] -= 1
-            chosen.append(head)
-    return chosen
+            selected.append(head)
+    return selected
 
 
 def heads_until_change(output_with: Callable[[int], str], n_heads: int, step: int) -> int | None:
@@ -117,18 +117,20 @@ def pruning_curve(
     if not points or points[0] < 0 or points[-1] > len(order):
         raise ValueError(f"the counts must be from 0 to {len(order)}, the length of the order")
     share = 0.3 if bleu_at else 1.0  # approximate share of the time
-    off = [order[:count] for count in points]
+    pruned_heads = [order[:count] for count in points]
     ablation = measure_without(
-        translator, corpus, off, progress=scaled_progress(progress, 0, share)
+        translator, corpus, pruned_heads, progress=scaled_progress(progress, 0, share)
     )
     losses = ablation.to_frame().drop(columns=["kind", "layer", "head"], errors="ignore")
     if not bleu_at:
         return losses
-    off, bleu_progress = (
+    pruned_heads, bleu_progress = (
         [order[:n] for n in sorted(set(bleu_at))],
         scaled_progress(progress, share, 1 - share),
     )
-    scored = measure_without(translator, corpus, off, bleu=True, progress=bleu_progress).to_frame()
+    scored = measure_without(
+        translator, corpus, pruned_heads, bleu=True, progress=bleu_progress
+    ).to_frame()
     bleu = [name for name in scored.columns if str(name).startswith("bleu")]
     return losses.merge(scored[["off", *bleu]], on="off", how="left")
 
@@ -167,7 +169,7 @@ def kinds_pruned(
     parts = batch_list(translator, encode_corpus(translator, corpus))
     _, all_losses = losses_without(translator, parts, groups, progress)
     tokens, resampled = lengths(parts), resampled_counts(len(corpus))
-    lines = []
+    records = []
     step = len(orders) + len(seeds)
     for n, (kind, count) in enumerate(labels):
         point_losses = all_losses[n * step : (n + 1) * step]
@@ -175,11 +177,11 @@ def kinds_pruned(
             interval = percentile_interval(
                 sentence_losses.sum() / tokens.sum(), mean_loss(sentence_losses, tokens, resampled)
             )
-            lines.append((kind, name, count, interval.value, interval.low, interval.high))
+            records.append((kind, name, count, interval.value, interval.low, interval.high))
         random = [
             float(sentence_losses.sum() / tokens.sum())
             for sentence_losses in point_losses[len(orders) :]
         ]
-        lines.append((kind, "random", count, float(np.mean(random)), min(random), max(random)))
+        records.append((kind, "random", count, float(np.mean(random)), min(random), max(random)))
     progress(1.0, "measured")
-    return pd.DataFrame(lines, columns=["kind", "order", "off", "loss", "low", "high"])
+    return pd.DataFrame(records, columns=["kind", "order", "off", "loss", "low", "high"])

@@ -144,8 +144,8 @@ class SmoothingResult:
     def confident_loss(self) -> float:
         """The loss of a model that gives the correct token a probability of 1 − 10⁻⁶ and the rest
         equally to all others."""
-        rest = 1e-6 / (len(self.probabilities) - 1)
-        log = np.full(len(self.probabilities), np.log(rest))
+        other_probability = 1e-6 / (len(self.probabilities) - 1)
+        log = np.full(len(self.probabilities), np.log(other_probability))
         log[self.gold] = np.log1p(-1e-6)
         return float(-(self.target * log).sum())
 

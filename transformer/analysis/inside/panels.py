@@ -163,11 +163,11 @@ def sum_latex(values: Vector, write: Callable[[int], str], index: str = "i") -> 
     """Return Σ values in LaTeX: the largest summands formatted by `write`, and the sum of all
     others."""
     order = np.argsort(-np.abs(values), kind="stable")
-    largest, rest = order[:MAX_TERMS], order[MAX_TERMS:]
+    largest, remaining = order[:MAX_TERMS], order[MAX_TERMS:]
     parts = [rf"\underbrace{{{write(int(i))}}}_{{{index}={i}}}" for i in largest]
-    if len(rest):
-        rest_sum = format_signed(float(values[rest].sum()))
-        parts.append(rf"\underbrace{{{rest_sum}}}_{{{len(rest)}\ \text{{more}}}}")
+    if len(remaining):
+        rest_sum = format_signed(float(values[remaining].sum()))
+        parts.append(rf"\underbrace{{{rest_sum}}}_{{{len(remaining)}\ \text{{more}}}}")
     return " + ".join(parts)
 
 
