@@ -62,7 +62,7 @@ MEASURES = (
     Measure(
         "punctuation",
         "Punctuation",
-        "The weight on punctuation, apostrophes and hyphens aside.",
+        "The weight on punctuation, except apostrophes and hyphens.",
         lambda attention: attention.on(attention.rows.cached(_punctuation)),
     ),
     Measure(

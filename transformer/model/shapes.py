@@ -28,7 +28,7 @@ class _ShapesOnly(TorchFunctionMode):
         args: Sequence[Any] = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
-        named = dict(kwargs or {})
+        named_arguments = dict(kwargs or {})
         if func is torch.nn.init.normal_:
-            return named["tensor"] if "tensor" in named else args[0]
-        return func(*args, **named)
+            return named_arguments["tensor"] if "tensor" in named_arguments else args[0]
+        return func(*args, **named_arguments)

@@ -76,7 +76,7 @@ def test_the_total_effect_is_that_on_the_own_and_on_other_rows(
         assert cells.own_effect[n] == cells.effects[n, query]
     np.testing.assert_allclose(cells.own_effect + cells.other_effects, cells.total, atol=1e-6)
     table = cells.to_frame()
-    assert list(table) == ["query", "key", "weight", "norm", "there", "rest", "total"]
+    assert list(table) == ["query", "key", "weight", "norm", "own_effect", "other_effects", "total"]
 
     encoder = blank_cells(translator, trace, ("encoder", 0, 1), [0])
     assert np.isnan(encoder.own_effect).all()

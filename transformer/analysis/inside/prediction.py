@@ -33,8 +33,8 @@ N_TOP_TOKENS = 10
 """Tokens shown for each position."""
 
 _SITE = "hook_logits"
-_READ = f"z = cache[{_SITE!r}]"
-_SHARES = ("e = (z - z.max(-1, keepdim=True).values).exp()", "p = e / e.sum(-1, keepdim=True)")
+_READ_LOGITS = f"z = cache[{_SITE!r}]"
+_SOFTMAX = ("e = (z - z.max(-1, keepdim=True).values).exp()", "p = e / e.sum(-1, keepdim=True)")
 
 Ids = npt.NDArray[np.int64]
 
@@ -45,22 +45,24 @@ def logits(ctx: Context) -> list[Panel]:
     y = input_panel(ctx, "y", "Decoder states", "y", source, ctx.rows, ctx.model_axis)
     embedding = ctx.model.embedding.weight
     bias = ctx.model.output_bias
-    added = np.zeros(len(embedding)) if bias is None else array(bias)
-    z = ctx.verified(multiply_transposed(y.values, embedding) + added, ctx.box.site)
-    ids, best = _highest(z)
+    bias_values = np.zeros(len(embedding)) if bias is None else array(bias)
+    z = ctx.verified(multiply_transposed(y.values, embedding) + bias_values, ctx.box.site)
+    ids, top_logits = _top_tokens(z)
 
     def derivation(row: int, column: int) -> list[str]:
         id = ids[row, column]
-        end = ("", "") if bias is None else (" + b_v", f" + {format_signed(added[id])}")
+        bias_terms = (
+            ("", "") if bias is None else (" + b_v", f" + {format_signed(bias_values[id])}")
+        )
         return [
-            rf"z_{{{row},v}} = \sum_i y_{{{row},i}}\, E_{{v,i}}{end[0]},\quad v = {id}",
-            f"= {product_sum_latex(y.values[row], array(embedding[id]))}{end[1]}",
+            rf"z_{{{row},v}} = \sum_i y_{{{row},i}}\, E_{{v,i}}{bias_terms[0]},\quad v = {id}",
+            f"= {product_sum_latex(y.values[row], array(embedding[id]))}{bias_terms[1]}",
         ]
 
-    end = "" if bias is None else " + model.output_bias"
-    lines = (f"y = cache[{source[0]!r}]", f"z = y @ model.embedding.weight.T{end}")
+    bias_code = "" if bias is None else " + model.output_bias"
+    lines = (f"y = cache[{source[0]!r}]", f"z = y @ model.embedding.weight.T{bias_code}")
     code = _token_code((source[0],), lines, "z", ids)
-    return [y, _ranked(ctx, "z", "Logits", "z", best, ids, derivation, code)]
+    return [y, _ranked(ctx, "z", "Logits", "z", top_logits, ids, derivation, code)]
 
 
 def softmax(ctx: Context) -> list[Panel]:
@@ -68,24 +70,31 @@ def softmax(ctx: Context) -> list[Panel]:
     z = ctx.activation(_SITE)
     row_max = z.max(axis=1)
     sums = np.exp(z - row_max[:, None]).sum(axis=1)
-    ids, best = _highest(z)
-    probabilities = np.exp(best - row_max[:, None]) / sums[:, None]
+    ids, top_logits = _top_tokens(z)
+    probabilities = np.exp(top_logits - row_max[:, None]) / sums[:, None]
 
-    def same(row: int, column: int) -> list[str]:
+    def given_logit(row: int, column: int) -> list[str]:
         return [rf"z_{{{row},v}},\quad v = {ids[row, column]}"]
 
     def derivation(row: int, column: int) -> list[str]:
-        above = rf"e^{{{format_number(best[row, column] - row_max[row])}}}"
+        numerator = rf"e^{{{format_number(top_logits[row, column] - row_max[row])}}}"
         return [
             rf"M = \max_u z_u = {format_number(row_max[row])}",
             rf"P(v) = \frac{{e^{{z_v - M}}}}{{\sum_u e^{{z_u - M}}}},\quad v = {ids[row, column]}",
-            rf"= \frac{{{above}}}{{{_denominator(ctx, row)}}}",
+            rf"= \frac{{{numerator}}}{{{_denominator(ctx, row)}}}",
         ]
 
     logits_panel = _ranked(
-        ctx, "z", "Logits", "z", best, ids, same, _token_code((_SITE,), (_READ,), "z", ids)
+        ctx,
+        "z",
+        "Logits",
+        "z",
+        top_logits,
+        ids,
+        given_logit,
+        _token_code((_SITE,), (_READ_LOGITS,), "z", ids),
     )
-    code = _token_code((_SITE,), (_READ, *_SHARES), "p", ids)
+    code = _token_code((_SITE,), (_READ_LOGITS, *_SOFTMAX), "p", ids)
     shares = _ranked(ctx, "p", "Probabilities", "P", probabilities, ids, derivation, code)
     return [
         replace(logits_panel, role="input", origin="output.logits"),
@@ -112,19 +121,26 @@ def choice(ctx: Context) -> list[Panel]:
             rf"{{{_denominator(ctx, row)}}}",
         ]
 
-    def count(row: int, column: int) -> list[str]:
+    def rank_derivation(row: int, column: int) -> list[str]:
         return [r"\mathrm{rank} = 1 + |\{u : z_u > z_v\}|", f"= 1 + {int(ranks[row, 0]) - 1}"]
 
-    code = _token_code((_SITE,), (_READ, *_SHARES), "p", ids)
+    code = _token_code((_SITE,), (_READ_LOGITS, *_SOFTMAX), "p", ids)
 
-    def ranking(row: int, column: int) -> Code:
-        return Code((_SITE,), (_READ,), f"(z[{row}] > z[{row}, {ids[row, 0]}]).sum() + 1")
+    def rank_code(row: int, column: int) -> Code:
+        return Code((_SITE,), (_READ_LOGITS,), f"(z[{row}] > z[{row}, {ids[row, 0]}]).sum() + 1")
 
     word = _ranked(
         ctx, "p", "Probability of the chosen token", "P(y)", probabilities, ids, derivation, code
     )
     rank = _ranked(
-        ctx, "rank", "Rank of the chosen token", r"\mathrm{rank}", ranks, ids, count, ranking
+        ctx,
+        "rank",
+        "Rank of the chosen token",
+        r"\mathrm{rank}",
+        ranks,
+        ids,
+        rank_derivation,
+        rank_code,
     )
     note = (
         "Rank 1 is the most probable token. Greedy decoding takes it unless it is <pad>, <s> or "
@@ -133,7 +149,7 @@ def choice(ctx: Context) -> list[Panel]:
     return [replace(rank, kind="count", role="step", note=note), replace(word, kind="share")]
 
 
-def _highest(z: Array) -> tuple[Ids, Array]:
+def _top_tokens(z: Array) -> tuple[Ids, Array]:
     """Return the ids of the largest logits of each row, in descending order, and the logits."""
     ids: Ids = np.argsort(-z, axis=1, kind="stable")[:, : min(N_TOP_TOKENS, z.shape[1])]
     return ids, np.take_along_axis(z, ids, axis=1)

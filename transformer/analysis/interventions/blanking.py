@@ -71,11 +71,11 @@ class CellEffects:
         return np.asarray(self.total - np.nan_to_num(self.own_effect))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row for each cell: query, key, weight, norm, there (`own_effect`), rest
-        (`other_effects`), total."""
+        """Return a row for each cell: query, key, weight, norm, own_effect, other_effects,
+        total."""
         table = pd.DataFrame(self.cells, columns=["query", "key"])
         table["weight"], table["norm"] = self.weights, self.norms
-        table["there"], table["rest"], table["total"] = (
+        table["own_effect"], table["other_effects"], table["total"] = (
             self.own_effect,
             self.other_effects,
             self.total,

@@ -50,20 +50,23 @@ def embedding_norms(trace: Trace, side: str) -> pd.DataFrame:
         KeyError: if hook_tokens and hook_positions of that side were not recorded.
     """
     stack = _stack(side)
-    words = trace[f"{stack}.embed.hook_tokens"].astype(np.float64)
+    embeddings = trace[f"{stack}.embed.hook_tokens"].astype(np.float64)
     positions = trace[f"{stack}.embed.hook_positions"].astype(np.float64)
-    word_norms, position_norms = np.linalg.norm(words, axis=1), np.linalg.norm(positions, axis=1)
-    product = word_norms * position_norms
-    cosine = np.divide((words * positions).sum(axis=1), product, np.zeros_like(product),
+    token_norms, position_norms = (
+        np.linalg.norm(embeddings, axis=1),
+        np.linalg.norm(positions, axis=1),
+    )
+    product = token_norms * position_norms
+    cosine = np.divide((embeddings * positions).sum(axis=1), product, np.zeros_like(product),
                        where=product > 0)  # fmt: skip
     return pd.DataFrame(
         {
-            "position": range(len(words)),
+            "position": range(len(embeddings)),
             "token": trace.src_tokens if side == "source" else trace.tgt_tokens,
-            "embedding": word_norms,
+            "embedding": token_norms,
             "encoding": position_norms,
             "cosine": cosine,
-            "sum": np.linalg.norm(words + positions, axis=1),
+            "sum": np.linalg.norm(embeddings + positions, axis=1),
         }
     )
 
@@ -94,19 +97,21 @@ def sinusoid_fit(vectors: Float[np.ndarray, "length d_model"], steps: int = 200)
     centred = vectors.astype(np.float64) - vectors.mean(axis=0, dtype=np.float64)
     total_variance = np.maximum((centred**2).sum(axis=0), np.finfo(float).tiny)
     positions = np.arange(length)
-    best, best_wavelength = np.zeros(width), np.full(width, np.inf)
+    best_r2, best_wavelength = np.zeros(width), np.full(width, np.inf)
     for wavelength in np.geomspace(2, 4 * length, steps):
         angle = 2 * np.pi * positions / wavelength
         waves = np.stack([np.sin(angle), np.cos(angle)], axis=1)
-        u, sizes, _ = np.linalg.svd(waves - waves.mean(axis=0), full_matrices=False)
-        basis = u[:, sizes > 1e-9 * sizes[0]]  # at 2 positions the sine is 0 everywhere
+        u, singular_values, _ = np.linalg.svd(waves - waves.mean(axis=0), full_matrices=False)
+        basis = u[
+            :, singular_values > 1e-9 * singular_values[0]
+        ]  # at 2 positions the sine is 0 everywhere
         explained = ((basis.T @ centred) ** 2).sum(axis=0) / total_variance
-        better = explained > best
-        best, best_wavelength = (
-            np.where(better, explained, best),
+        better = explained > best_r2
+        best_r2, best_wavelength = (
+            np.where(better, explained, best_r2),
             np.where(better, wavelength, best_wavelength),
         )
-    return SinusoidFit(best_wavelength, np.minimum(best, 1.0))
+    return SinusoidFit(best_wavelength, np.minimum(best_r2, 1.0))
 
 
 def random_baseline(
@@ -167,8 +172,8 @@ def reordering_effect(translator: Translator, first: str, second: str) -> Reorde
         ]
         translations[name] = (texts[0], texts[1])
         vectors = [_vectors(translator, side, pieces, hooks) for side in ids]
-        lengths = [np.linalg.norm(side, axis=-1) for side in vectors]
-        cosines = (vectors[0] * vectors[1]).sum(axis=-1) / (lengths[0] * lengths[1])
+        vector_norms = [np.linalg.norm(side, axis=-1) for side in vectors]
+        cosines = (vectors[0] * vectors[1]).sum(axis=-1) / (vector_norms[0] * vector_norms[1])
         similarities[name] = [float(value) for value in cosines]
         max_differences[name] = float(np.abs(vectors[0] - vectors[1]).max())
     return ReorderingEffect(
