@@ -100,8 +100,8 @@ def test_the_counts_are_proportional_to_table_1(name: str, ratio: int) -> None:
 def test_counting_does_not_load_torchs_compiler(warm_path: str) -> None:
     """The compiler would cost the server a second and 80 MB. Checked in a new process."""
     code = (
-        "import sys; from transformer.analysis.table1.complexity import count; "
-        "[count(name, 8, 8) for name in ('self-attention', 'recurrent')]; "
+        "import sys; from transformer.analysis.table1.complexity import count_multiplications; "
+        "[count_multiplications(name, 8, 8) for name in ('self-attention', 'recurrent')]; "
         "print('torch._dynamo' in sys.modules)"
     )
     process = subprocess.run(
