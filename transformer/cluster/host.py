@@ -249,7 +249,7 @@ def begin_computation(
     """Start a computation in its own process. Raises OSError.
 
     Args:
-        what: "function", "arguments" and "file" of a `Computation`.
+        computation: "function", "arguments" and "file" of a `Computation`.
     """
     this_host = host(dask_worker)
     reservation = this_host.reservation(name)

@@ -59,7 +59,7 @@ def contributions_data(
 
     Args:
         quantities: all quantities; hovering over a cell shows each of them.
-        drawn: names of the two that are drawn as tables.
+        drawn_names: names of the two that are drawn as tables.
         kind: kind of attention; "decoder" masks later positions.
         rows, columns: tokens of the queries and of the keys.
         writes: the tokens that the queries write, if they differ from those they read.
@@ -67,7 +67,7 @@ def contributions_data(
         head: identifies the head and the sentence: when it changes, the view resets.
 
     Raises:
-        ValueError: if labels and values do not match, or a name in `drawn` is unknown.
+        ValueError: if labels and values do not match, or a name in `drawn_names` is unknown.
     """
     names = [quantity.name for quantity in quantities]
     for name in drawn_names:

@@ -69,7 +69,7 @@ class LaneQueue:
 
     def add(self, key: str, request: PendingRequest) -> None:
         """Add a request. Raises JobError if there are too many, in total, of its visitor or of its
-        address, unless the lane is newest-first, which drops the oldest instead."""
+        network address, unless the lane is newest-first, which drops the oldest instead."""
         self.drop_abandoned()
         if not self.lane.newest_first:
             self._check_capacity(request.requester)

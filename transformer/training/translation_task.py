@@ -91,7 +91,7 @@ class TranslationTask(TrainTask):
         shard = indices[world.rank :: world.size]
         batch = self._make_batch(epoch, shard).to(self.device) if len(shard) else None
         positions = int(epoch.tgt_lengths[indices].sum())
-        sums = self.learner.compute_gradients(
+        totals = self.learner.compute_gradients(
             batch,
             positions,
             config.label_smoothing,
@@ -100,8 +100,8 @@ class TranslationTask(TrainTask):
         )
         self.loop.batch += 1
         return {
-            "loss": sums.smoothed / positions,
-            "nll": sums.plain / positions,
+            "loss": totals.smoothed / positions,
+            "nll": totals.plain / positions,
             "tokens": positions + int(epoch.src_lengths[indices].sum()),
         }
 
@@ -125,8 +125,8 @@ class TranslationTask(TrainTask):
         valid = self.data.valid
         shard = epoch_plan(valid, self.config.batch_tokens)[self.world.rank :: self.world.size]
         batches = (self._make_batch(valid, indices) for indices in shard)
-        sums = self.learner.validate(batches, int(valid.tgt_lengths.sum()))
-        return sums.plain / sums.positions
+        totals = self.learner.validate(batches, int(valid.tgt_lengths.sum()))
+        return totals.plain / totals.positions
 
     def rewind(self, step: int) -> None:
         """Delete weights saved after `step`."""

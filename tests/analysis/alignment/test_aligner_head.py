@@ -14,7 +14,7 @@ import pytest
 from benchmarks import gold_alignments
 from transformer import Translator
 from transformer.analysis.alignment.aligner_head import (
-    ALIGNER,
+    ALIGNER_FILE,
     AlignerHead,
     choose_aligner_head,
     load_aligner_head,
@@ -145,7 +145,7 @@ def test_the_benchmark_prints_all_variants_and_stores_the_best_head(
     assert (head.gold[0].source, head.gold[0].name) == ("annotators", "mine.en-fr")
     rate = f"{100 * head.gold[0].head[f'{head.score_kind}-{head.target_row}']:.1f} % on mine.en-fr"
     assert rate in printed
-    assert str(folder / ALIGNER) in printed
+    assert str(folder / ALIGNER_FILE) in printed
     monkeypatch.setattr("sys.argv", [*arguments, "--source", "others"])
     with pytest.raises(SystemExit):
         gold_alignments.main()

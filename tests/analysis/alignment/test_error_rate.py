@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer.analysis.alignment.error_rate import (
-    Errors,
+    AttentionErrors,
     alignment_error,
     attention_errors,
     links,
@@ -76,7 +76,7 @@ def test_sentences_do_not_share_links() -> None:
     weights = np.eye(2)[None, None]
     errors = attention_errors([weights, weights], [{(0, 0), (1, 1)}, {(0, 1)}], [(2, 2), (2, 2)])
     assert errors.layers[0] == pytest.approx(1 - 2 * 2 / (4 + 3))
-    assert isinstance(errors, Errors)
+    assert isinstance(errors, AttentionErrors)
 
 
 def test_different_numbers_of_sentences_are_refused() -> None:

@@ -45,14 +45,14 @@ def test_the_terms_sum_to_the_models_scores(
 ) -> None:
     translator = new_model(vocabulary, **more)
     parts = score_parts(translator.model, translator.trace(TEXT), kind)
-    total = parts.parts.sum(axis=0) + parts.level
+    total = parts.parts.sum(axis=0) + parts.key_bias_term
     np.testing.assert_allclose(total, parts.scores, atol=1e-5, rtol=1e-5)
     biased = bool(more.get("biases"))
     assert parts.names == (PARTS_WITH_BIAS if biased else PARTS)
     if biased:
         assert np.ptp(parts.parts[4:], axis=-1).max() > 0.1
         frame = parts.to_frame()
-        np.testing.assert_allclose(frame["place"] + frame["word"], 1)
+        np.testing.assert_allclose(frame["position"] + frame["content"], 1)
     assert parts.error < 1e-4
     assert np.abs(parts.scores).max() > 0.1
     if more.get("positions") == "none":
@@ -121,7 +121,7 @@ def test_in_the_decoder_only_unmasked_keys_count() -> None:
     assert hand_made_parts([future, past, nothing, nothing]).shares()[0, 0] > 0.9
     centred = hand_made_parts([past, nothing, nothing, nothing], "decoder").centred()[0, 0]
     np.testing.assert_allclose(centred[1], [0.5, -0.5, np.nan])
-    alone = hand_made_parts([future, past, nothing, nothing], "decoder").alone()[:, 0]
+    alone = hand_made_parts([future, past, nothing, nothing], "decoder").weights_by_part()[:, 0]
     np.testing.assert_allclose(alone[0], [[1, 0, 0], [0.5, 0.5, 0], [1 / 3] * 3])
     np.testing.assert_allclose(alone[1, 1, :2], [np.e / (1 + np.e), 1 / (1 + np.e)])
 
@@ -136,7 +136,7 @@ def test_all_four_terms_together_give_the_heads_attention(
         summed = ScoreParts(
             kind, parts.tokens, parts.parts.sum(axis=0)[None].repeat(4, 0), parts.scores
         )
-        np.testing.assert_allclose(summed.alone()[0], trace.weights(kind, 0), atol=1e-5)
+        np.testing.assert_allclose(summed.weights_by_part()[0], trace.weights(kind, 0), atol=1e-5)
 
 
 def test_the_table_names_query_and_key_of_every_row(
@@ -144,12 +144,12 @@ def test_the_table_names_query_and_key_of_every_row(
 ) -> None:
     translator = Translator(tiny_model, vocabulary)
     result = score_parts(tiny_model, translator.trace(TEXT)).to_frame()
-    assert list(result.columns) == ["head", *PARTS, "place", "word"]
+    assert list(result.columns) == ["head", *PARTS, "position", "content"]
     assert result["head"].tolist() == [0, 1, 2, 3]
     np.testing.assert_allclose(result[list(PARTS)].sum(axis=1), 1)
-    np.testing.assert_allclose(result["place"] + result["word"], 1)
+    np.testing.assert_allclose(result["position"] + result["content"], 1)
     np.testing.assert_allclose(
-        result["place"], result["content-position"] + result["position-position"]
+        result["position"], result["content-position"] + result["position-position"]
     )
 
 

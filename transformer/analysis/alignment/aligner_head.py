@@ -31,7 +31,7 @@ from transformer.checkpoint import checkpoint_hash
 from transformer.config import ModelConfig
 from transformer.text.files import write_json
 
-ALIGNER = "aligner.json"
+ALIGNER_FILE = "aligner.json"
 """Name of the file in a checkpoint's folder."""
 MAX_TEXT = 300
 METHODS = tuple(f"{score_kind}-{target_row}" for score_kind, target_row in ALIGNMENT_METHODS)
@@ -79,9 +79,10 @@ class AlignerHead:
 
     Attributes:
         layer, head: indices in cross-attention, from 0.
-        by: the score with the lowest error: its "weights", or the "norms" of the weighted values.
-        to: the row that aligns a target word: "output", the row that predicts it, or "input", the
-            row that has it as its input.
+        score_kind: the score with the lowest error: its "weights", or the "norms" of the weighted
+            values.
+        target_row: the row that aligns a target word: "output", the row that predicts it, or
+            "input", the row that has it as its input.
         weights_to: the best row if only weights are used, for pages that show weights.
         gold: its errors on each gold set.
     """
@@ -168,7 +169,7 @@ def _errors(board: Leaderboard) -> dict[tuple[int, int, ScoreKind, TargetRow], f
 
 def save_aligner_head(folder: str | os.PathLike[str], aligner: AlignerHead) -> Path:
     """Write `aligner.json` for the weights in `folder`, and return its path. Raises OSError."""
-    path = Path(folder) / ALIGNER
+    path = Path(folder) / ALIGNER_FILE
     values = {
         "checkpoint": checkpoint_hash(folder),
         "when": int(time.time()),
@@ -212,7 +213,7 @@ def load_aligner_head(
         digest: `checkpoint_hash` of the folder.
         config: of the model, which must have the head.
     """
-    path = Path(folder) / ALIGNER
+    path = Path(folder) / ALIGNER_FILE
     try:
         values = read_result(path, digest)
         layer, head = int(values["layer"]), int(values["head"])

@@ -43,7 +43,7 @@ def links(weights: Weights, n_src: int, n_tgt: int) -> set[Link]:
 
 
 @dataclass(frozen=True)
-class Errors:
+class AttentionErrors:
     """Alignment error rates of a corpus.
 
     Attributes:
@@ -72,7 +72,7 @@ class Errors:
 
 def attention_errors(
     weights: Sequence[Weights], gold: Sequence[Collection[Link]], lengths: Sequence[tuple[int, int]]
-) -> Errors:
+) -> AttentionErrors:
     """Return the error rates of every layer and head over a corpus, pooled over all sentences.
 
     Args:
@@ -90,18 +90,18 @@ def attention_errors(
         )
     n_layers, n_heads = weights[0].shape[:2]
 
-    def rate(select: object) -> float:
+    def rate(head_weights: object) -> float:
         """Return the AER for one (target, source) matrix per sentence."""
         hits = n_predicted = n_sure = 0
         for sentence, sure, (n_src, n_tgt) in zip(weights, gold, lengths, strict=True):
-            predicted = links(select(sentence), n_src, n_tgt)  # type: ignore[operator]
+            predicted = links(head_weights(sentence), n_src, n_tgt)  # type: ignore[operator]
             hits += len(predicted & set(sure))
             n_predicted, n_sure = n_predicted + len(predicted), n_sure + len(set(sure))
         return 1 - 2 * hits / (n_predicted + n_sure) if n_predicted + n_sure else 1.0
 
     layers = [rate(lambda w, k=k: w[k].mean(axis=0)) for k in range(n_layers)]
     heads = [[rate(lambda w, k=k, h=h: w[k, h]) for h in range(n_heads)] for k in range(n_layers)]
-    return Errors(layers, np.array(heads))
+    return AttentionErrors(layers, np.array(heads))
 
 
 Counts = Float[np.ndarray, "3 sentence"]

@@ -108,10 +108,10 @@ def with_residual(layers: Stack, residual: float) -> Stack:
 def layer_products(layers: Stack) -> Stack:
     """Return the products of the first layer, the first two and so on; higher layers are on the
     left."""
-    rolled = [layers[0]]
+    products = [layers[0]]
     for layer in layers[1:]:
-        rolled.append(layer @ rolled[-1])
-    return np.stack(rolled)
+        products.append(layer @ products[-1])
+    return np.stack(products)
 
 
 def joint_rollout(

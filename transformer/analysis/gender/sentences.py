@@ -124,28 +124,30 @@ def _sentence(line: str, location: str) -> OccupationSentence:
             f"{location}: {len(columns)} columns; WinoMT has {N_COLUMNS}, separated by tabs: "
             "gender, position, sentence and occupation."
         )
-    gold, position, text, occupation = (column.strip() for column in columns)
-    if gold not in ("male", "female", "neutral"):
+    gender_text, position, text, occupation = (column.strip() for column in columns)
+    if gender_text not in ("male", "female", "neutral"):
         raise CorpusError(
-            f"{location}: the gender is {gold[:20]!r}; it must be male, female or neutral."
+            f"{location}: the gender is {gender_text[:20]!r}; it must be male, female or neutral."
         )
     if len(text) > MAX_CHARACTERS:
         raise CorpusError(
             f"{location}: the sentence has {len(text)} characters; the maximum is {MAX_CHARACTERS}."
         )
-    spaced = text.split()
-    if not (position.isascii() and position.isdigit() and int(position[:6]) < len(spaced)):
+    space_separated = text.split()
+    if not (position.isascii() and position.isdigit() and int(position[:6]) < len(space_separated)):
         raise CorpusError(
             f"{location}: the position is {position[:20]!r}; it must be a word of the sentence, "
-            f"from 0 to {len(spaced) - 1}."
+            f"from 0 to {len(space_separated) - 1}."
         )
-    if gold != "neutral" and not has_pronoun(text):
+    if gender_text != "neutral" and not has_pronoun(text):
         raise CorpusError(f"{location}: the sentence has no pronoun such as he, she, his or her.")
-    first = len(WORD.findall(" ".join(spaced[: int(position)])))
+    first = len(WORD.findall(" ".join(space_separated[: int(position)])))
     last = first + max(len(WORD.findall(occupation)), 1) - 1
-    checked: Gold = "male" if gold == "male" else "female" if gold == "female" else "neutral"
+    gender: Gold = (
+        "male" if gender_text == "male" else "female" if gender_text == "female" else "neutral"
+    )
     n_words = len(WORD.findall(text))
-    return OccupationSentence(checked, first, min(last, n_words - 1), text, occupation)
+    return OccupationSentence(gender, first, min(last, n_words - 1), text, occupation)
 
 
 def has_pronoun(text: str) -> bool:

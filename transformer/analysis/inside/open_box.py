@@ -100,35 +100,35 @@ def snippet(opened: OpenedBox, checkpoint: str, panel: str, row: int, column: in
     table = opened.panel(panel)
     table.check(row, column)
     code = table.code(row, column)
-    run = _run(code)
+    recording_lines = _recording_lines(code)
     imports = ["from transformer.checkpoint import load_checkpoint"]
-    if run:
+    if recording_lines:
         imports.append("from transformer.hooks import Hooks")
-    ids = _ids(code, opened.trace)
-    if ids or "torch." in " ".join(code.lines):
+    input_lines = _input_lines(code, opened.trace)
+    if input_lines or "torch." in " ".join(code.lines):
         imports[:0] = ["import torch", ""]
     parts = (
         imports,
-        [f"model, vocabulary = load_checkpoint({checkpoint!r})", *ids],
-        run,
+        [f"model, vocabulary = load_checkpoint({checkpoint!r})", *input_lines],
+        recording_lines,
         [*code.lines, f"print(float({code.result}))"],
     )
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
 
-def _ids(code: Code, trace: Trace) -> list[str]:
+def _input_lines(code: Code, trace: Trace) -> list[str]:
     """Return lines for the inputs of encoder and decoder, if the program needs them."""
-    body = " ".join((*code.lines, code.result))
+    program = " ".join((*code.lines, code.result))
     lines = []
-    if code.sites or "src[" in body:
+    if code.sites or "src[" in program:
         # repr() makes any user text a safe string literal.
         lines.append(f"src = torch.tensor([vocabulary.encode({trace.source!r})])")
-    if code.sites or "tgt[" in body:
+    if code.sites or "tgt[" in program:
         lines.append(f"tgt = torch.tensor([{list(trace.tgt_ids)}])  # <s> and what follows")
     return lines
 
 
-def _run(code: Code) -> list[str]:
+def _recording_lines(code: Code) -> list[str]:
     """Return lines for one pass through the model that records the tensors the program needs."""
     if not code.sites:
         return []

@@ -37,16 +37,16 @@ class ScoreParts:
     Attributes:
         kind: "encoder" or "decoder", as in `Trace.weights`.
         tokens: of the positions, which are both queries and keys.
-        parts: in the order of `names`; with `level` they sum to `scores`.
+        parts: in the order of `names`; with `key_bias_term` they sum to `scores`.
         scores: as computed by the model, `hook_scores`.
-        level: q·b^K, the same for all keys of a row, so softmax ignores it; 0 without biases.
+        key_bias_term: q·b^K, the same for all keys of a row, so softmax ignores it; 0 without biases.
     """
 
     kind: str
     tokens: tuple[str, ...]
     parts: Float[np.ndarray, "parts heads length length"]
     scores: Float[np.ndarray, "heads length length"]
-    level: Float[np.ndarray, "heads length 1"] | float = 0.0
+    key_bias_term: Float[np.ndarray, "heads length 1"] | float = 0.0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -63,7 +63,7 @@ class ScoreParts:
     @property
     def error(self) -> float:
         """Largest difference between the sum of the parts and the model's scores."""
-        return float(np.abs(self.parts.sum(axis=0) + self.level - self.scores).max())
+        return float(np.abs(self.parts.sum(axis=0) + self.key_bias_term - self.scores).max())
 
     def centred(self) -> Float[np.ndarray, "parts heads length length"]:
         """Return the parts without each row's mean over the allowed keys, NaN at masked keys.
@@ -84,20 +84,22 @@ class ScoreParts:
         total = spread.sum(axis=1, keepdims=True)
         return np.asarray(np.divide(spread, total, np.zeros_like(spread), where=total > 0))
 
-    def alone(self) -> Float[np.ndarray, "parts heads length length"]:
+    def weights_by_part(self) -> Float[np.ndarray, "parts heads length length"]:
         """Return the attention weights of the softmax of each part alone; rows sum to 1."""
         visible = np.where(self.allowed, self.parts, -np.inf)
         return torch.from_numpy(visible).softmax(dim=-1).numpy()
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row for each head: the shares of `names`, then `place` and `word`.
+        """Return a row for each head: the shares of `names`, then "position" and "content".
 
         These are the sums of the shares that depend on the keys' positions and on the keys'
         content.
         """
         table = pd.DataFrame(self.shares(), columns=list(self.names))
-        for column, key in (("place", "-position"), ("word", "-content")):
-            table[column] = table[[name for name in self.names if name.endswith(key)]].sum(axis=1)
+        for column, suffix in (("position", "-position"), ("content", "-content")):
+            table[column] = table[[name for name in self.names if name.endswith(suffix)]].sum(
+                axis=1
+            )
         table.insert(0, "head", range(len(table)))
         return table
 
@@ -106,7 +108,7 @@ def score_parts(model: Transformer, trace: Trace, kind: str = "encoder") -> Scor
     """Split the scores of layer 0's self-attention of the encoder or the decoder.
 
         parts = score_parts(translator.model, translator.trace("I am a student."), "encoder")
-        parts.to_frame().sort_values("place")
+        parts.to_frame().sort_values("position")
 
     Args:
         trace: of this model, with `hook_tokens`, `hook_positions` and layer 0's `hook_scores` of
@@ -134,20 +136,22 @@ def score_parts(model: Transformer, trace: Trace, kind: str = "encoder") -> Scor
         b_q, b_k = (attention.bias(part).detach().cpu().double() for part in "qk")
         queries = [split_heads(vectors @ w_q.T, attention.n_heads)[0] for vectors in inputs]
         keys = [split_heads(vectors @ w_k.T, attention.n_heads)[0] for vectors in inputs]
-        level: Tensor | float = 0.0
+        key_bias_term: Tensor | float = 0.0
         if model.config.biases:
             query_bias, key_bias = (
                 split_heads(bias.expand_as(inputs[0]), attention.n_heads)[0] for bias in (b_q, b_k)
             )
             queries.append(query_bias)
-            level = attention.score.scale * (sum(queries) * key_bias).sum(dim=-1, keepdim=True)
+            key_bias_term = attention.score.scale * (sum(queries) * key_bias).sum(
+                dim=-1, keepdim=True
+            )
         parts = [attention.score.scale * q @ k.transpose(-1, -2) for q in queries for k in keys]
     return ScoreParts(
         kind=kind,
         tokens=trace.src_tokens if kind == "encoder" else trace.tgt_tokens,
         parts=torch.stack(parts).numpy(),
         scores=trace[f"{kind}.layers.0.self_attn.hook_scores"],
-        level=level.numpy() if isinstance(level, Tensor) else level,
+        key_bias_term=key_bias_term.numpy() if isinstance(key_bias_term, Tensor) else key_bias_term,
     )
 
 

@@ -105,7 +105,7 @@ class MultiplicationCount:
     """Multiplications, each with its addition, of one forward pass of one sequence.
 
     Attributes:
-        by: number of multiplications with each weight of the layer; "" are products of positions
+        by_weight: number of multiplications with each weight of the layer; "" are products of positions
             with positions, which use no weight.
     """
 
@@ -129,7 +129,7 @@ MIXING = {
     "convolutional": "convolution.weight",
     "restricted": "",
 }
-"""Each layer's weight that passes information from position to position (see `Count.by`)."""
+"""Each layer's weight that passes information from position to position (see `MultiplicationCount.by_weight`)."""
 
 
 def count_multiplications(

@@ -119,7 +119,7 @@ def score_terms(model: Model) -> None:
     if len(tokens(trace, state.view(Positions).side)) > MAX_TOKENS:
         raise ValueError(f"This figure supports up to {MAX_TOKENS} tokens; shorten the sentence.")
     terms = score_parts(model.translator.model, trace, kind)
-    term_table = terms.to_frame().sort_values("place", ascending=False)
+    term_table = terms.to_frame().sort_values("position", ascending=False)
     st.markdown(
         "**Which heads attend by content, and which by position?** The most positional are on top."
     )
@@ -135,7 +135,7 @@ def score_terms(model: Model) -> None:
     top = term_table.iloc[0]
     st.caption(
         f"On this sentence head {display_names.number(int(top['head']))} is the most positional "
-        f"one: {100 * top['place']:.0f} %. The bars are shares of the variance along the rows, "
+        f"one: {100 * top['position']:.0f} %. The bars are shares of the variance along the rows, "
         "after subtracting each row's mean, which the softmax ignores. Terms may cancel each "
         "other: a share is the size of a term, not its effect."
     )
@@ -181,7 +181,7 @@ def _head_terms(model: Model, terms: ScoreParts, weights: np.ndarray, first: int
         ],
     )
     as_attention = display == "attention"
-    values = list(terms.alone()[:, head] if as_attention else terms.centred()[:, head])
+    values = list(terms.weights_by_part()[:, head] if as_attention else terms.centred()[:, head])
     values.append(np.where(terms.allowed, weights[head], np.nan) if as_attention else sum(values))
     limit = max(float(np.nanmax(np.abs(matrix))) for matrix in values)
     names = [TERM_NAMES[name] for name in terms.names]
