@@ -63,7 +63,7 @@ def test_an_alternative_equals_the_translation_with_its_prefix(
             forced_steps[i].probability for i in [*start_of_word, *range(alternative.step, end)]
         )
         assert alternative.probability == pytest.approx(probability, rel=1e-3)
-        assert alternative.first == pytest.approx(
+        assert alternative.first_piece_probability == pytest.approx(
             forced_steps[alternative.step].probability, rel=1e-3
         )
 
@@ -75,7 +75,7 @@ def test_alternatives_are_sorted_and_differ_from_the_word(translator: Translator
     for token, number in zip(translation.tokens, words(translation.tokens), strict=True):
         word_texts[number] += token
     for alternatives_of_word, word_text in zip(alternatives, word_texts, strict=True):
-        first_probabilities = [alternative.first for alternative in alternatives_of_word]
+        first_probabilities = [alternative.first_piece_probability for alternative in alternatives_of_word]
         assert len(alternatives_of_word) <= 2
         assert first_probabilities == sorted(first_probabilities, reverse=True)
         assert word_text.removeprefix("▁") not in [

@@ -30,7 +30,7 @@ class AlternativeLike(Protocol):
     @property
     def text(self) -> str: ...
     @property
-    def first(self) -> float: ...
+    def first_piece_probability(self) -> float: ...
 
 
 @runtime_checkable
@@ -110,7 +110,12 @@ def glance_data(
                 "weights": np.round(source_weights[layer, head, number], 4).tolist(),
                 "end_weight": round(float(end_weights[layer, head, number]), 4),
                 "alternatives": [
-                    {"text": r.text, "p": r.first, "step": r.step, "ids": list(r.ids)}
+                    {
+                        "text": r.text,
+                        "p": r.first_piece_probability,
+                        "step": r.step,
+                        "ids": list(r.ids),
+                    }
                     for r in (
                         alternatives_by_word[number] if number < len(alternatives_by_word) else ()
                     )

@@ -32,7 +32,7 @@ class Alternative:
         ids: its pieces from `step` on.
         text: the whole word, including the pieces before `step` that both words share.
         probability: product of the probabilities of its pieces.
-        first: probability of `ids[0]` at `step`, which the model compared with the chosen piece.
+        first_piece_probability: probability of `ids[0]` at `step`, which the model compared with the chosen piece.
             Sort by this: `probability` is smaller for words of more pieces, so it does not tell
             which of two words the model preferred.
     """
@@ -42,7 +42,7 @@ class Alternative:
     ids: tuple[int, ...]
     text: str
     probability: float
-    first: float
+    first_piece_probability: float
 
 
 @torch.inference_mode()
@@ -53,7 +53,7 @@ def word_alternatives(
     min_probability: float = 0.01,
     max_per_word: int = 3,
 ) -> tuple[tuple[Alternative, ...], ...]:
-    """Return the alternatives of each word of the translation, sorted by `first`, highest first.
+    """Return the alternatives of each word of the translation, sorted by `first_piece_probability`, highest first.
 
     Args:
         min_probability: minimum probability of an alternative.
@@ -83,7 +83,7 @@ def word_alternatives(
         if acceptable and _with_straight_apostrophes(alternative.text) not in used_texts:
             alternatives_of_word.append(alternative)
     return tuple(
-        tuple(sorted(alternatives, key=lambda candidate: -candidate.first))
+        tuple(sorted(alternatives, key=lambda candidate: -candidate.first_piece_probability))
         for alternatives in alternatives_by_word
     )
 

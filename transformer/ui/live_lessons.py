@@ -22,7 +22,7 @@ def lesson_data(prepared_lesson: PreparedLesson) -> dict[str, Any]:
     """Return the input of `browser/live-lesson.js`: the lesson and its prepared question.
 
     Args:
-        ready: a lesson with a question about a model that runs in the browser.
+        prepared_lesson: a lesson with a question about a model that runs in the browser.
     """
     lesson, question, model = (
         prepared_lesson.lesson,

@@ -84,7 +84,8 @@ def word_scores(
         source, target: the word number of every piece, without `</s>`, never decreasing:
             `gold.words_of`, or `measures.words.words` without its last. A word without a piece has
             no row or column.
-        target_row: "output": word i has the rows that predict it; "input": those that have it as input.
+        target_row: "output": word i has the rows that predict it; "input": those that have it as
+            input.
     """
     first_row = 1 if target_row == "input" else 0
     rows = scores[..., first_row : first_row + len(target), : len(source)]

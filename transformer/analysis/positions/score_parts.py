@@ -39,7 +39,8 @@ class ScoreParts:
         tokens: of the positions, which are both queries and keys.
         parts: in the order of `names`; with `key_bias_term` they sum to `scores`.
         scores: as computed by the model, `hook_scores`.
-        key_bias_term: q·b^K, the same for all keys of a row, so softmax ignores it; 0 without biases.
+        key_bias_term: q·b^K, the same for all keys of a row, so softmax ignores it; 0 without
+            biases.
     """
 
     kind: str

@@ -105,8 +105,8 @@ class MultiplicationCount:
     """Multiplications, each with its addition, of one forward pass of one sequence.
 
     Attributes:
-        by_weight: number of multiplications with each weight of the layer; "" are products of positions
-            with positions, which use no weight.
+        by_weight: number of multiplications with each weight of the layer; "" are products of
+            positions with positions, which use no weight.
     """
 
     layer: str
@@ -129,7 +129,8 @@ MIXING = {
     "convolutional": "convolution.weight",
     "restricted": "",
 }
-"""Each layer's weight that passes information from position to position (see `MultiplicationCount.by_weight`)."""
+"""Each layer's weight that passes information from position to position (see
+`MultiplicationCount.by_weight`)."""
 
 
 def count_multiplications(
