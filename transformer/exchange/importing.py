@@ -79,7 +79,7 @@ def read_marian(
         check(marian_config)
         piece_list = _pieces(path, marian_config)
         start = _start_id(marian_config, piece_list)
-        if piece_list[start] == START:  # exported by an earlier version, which gave it a row
+        if piece_list[start] == START:  # an earlier version exported `<s>` as a piece
             config = model_config(marian_config, len(piece_list), start, piece_list.index(UNKNOWN))
             weights = _converted_weights(read_weights(path, pickled=pickled), config, None)
         else:
@@ -207,16 +207,16 @@ def _start_at_position_0(weights: Mapping[str, Tensor], config: ModelConfig) -> 
     `exporting` adds the start vector; zeros if it is only rounding."""
     if names.DECODER_POSITIONS not in weights:
         return torch.zeros(config.d_model)
-    first = weights[names.DECODER_POSITIONS][0] - names.marian_positions(1, config.d_model)[0]
-    return first if first.abs().max() >= ROUNDING else torch.zeros_like(first)
+    difference = weights[names.DECODER_POSITIONS][0] - names.marian_positions(1, config.d_model)[0]
+    return difference if difference.abs().max() >= ROUNDING else torch.zeros_like(difference)
 
 
 def _check_positions(name: str, weight: Tensor, config: ModelConfig) -> None:
     shape = [config.max_len, config.d_model]
     if list(weight.shape) != shape:
         raise CheckpointError(f"its {name} is {tuple(weight.shape)}, not {tuple(shape)}")
-    first = int(name == names.DECODER_POSITIONS)  # its row 0 may include the start vector
-    difference = (weight - names.marian_positions(*shape))[first:].abs().max()
+    first_row = int(name == names.DECODER_POSITIONS)  # its row 0 may include the start vector
+    difference = (weight - names.marian_positions(*shape))[first_row:].abs().max()
     if not difference < ROUNDING:
         raise CheckpointError(
             f"its {name} differs from the sinusoids by up to {float(difference):.2g}"
@@ -226,10 +226,21 @@ def _check_positions(name: str, weight: Tensor, config: ModelConfig) -> None:
 def _check_shapes(weights: Mapping[str, Tensor], config: ModelConfig) -> None:
     """Raise CheckpointError if a weight does not have the shape that the config requires."""
     d, d_ff = config.d_model, config.d_ff
-    ends = {"w_qkv": [3 * d, d], "b_qkv": [3 * d], "w_o": [d, d], "w_1.weight": [d_ff, d]}
-    ends |= {"w_1.bias": [d_ff], "w_2.weight": [d, d_ff], "output_bias": [config.vocab_size]}
+    shapes_by_suffix = {
+        "w_qkv": [3 * d, d],
+        "b_qkv": [3 * d],
+        "w_o": [d, d],
+        "w_1.weight": [d_ff, d],
+    }
+    shapes_by_suffix |= {
+        "w_1.bias": [d_ff],
+        "w_2.weight": [d, d_ff],
+        "output_bias": [config.vocab_size],
+    }
     for name, weight in weights.items():
-        expected = next((shape for end, shape in ends.items() if name.endswith(end)), None)
+        expected = next(
+            (shape for suffix, shape in shapes_by_suffix.items() if name.endswith(suffix)), None
+        )
         if expected is None and name != "embedding.weight":
             expected = [d]
         if expected is not None and list(weight.shape) != expected:

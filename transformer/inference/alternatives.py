@@ -32,9 +32,9 @@ class Alternative:
         ids: its pieces from `step` on.
         text: the whole word, including the pieces before `step` that both words share.
         probability: product of the probabilities of its pieces.
-        first_piece_probability: probability of `ids[0]` at `step`, which the model compared with the chosen piece.
-            Sort by this: `probability` is smaller for words of more pieces, so it does not tell
-            which of two words the model preferred.
+        first_piece_probability: probability of `ids[0]` at `step`, which the model compared with
+            the chosen piece. Sort by this: `probability` is smaller for words of more pieces, so it
+            does not tell which of two words the model preferred.
     """
 
     word: int
@@ -53,7 +53,8 @@ def word_alternatives(
     min_probability: float = 0.01,
     max_per_word: int = 3,
 ) -> tuple[tuple[Alternative, ...], ...]:
-    """Return the alternatives of each word of the translation, sorted by `first_piece_probability`, highest first.
+    """Return the alternatives of each word of the translation, sorted by
+    `first_piece_probability`, highest first.
 
     Args:
         min_probability: minimum probability of an alternative.

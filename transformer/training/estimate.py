@@ -73,8 +73,8 @@ def estimate(config: TrainingRun, pairs: Sequence[tuple[str, str]] = ()) -> Esti
 def total_estimate(config: TrainingRun, weights: int, step_seconds: float) -> Estimate:
     """Return the estimate of the complete run from the duration of one step."""
     training = config.training
-    with_evaluations = 1 + MAX_TIME_SHARE / 2  # evaluations usually take less than their limit
-    seconds = training.steps * step_seconds * with_evaluations
+    evaluation_factor = 1 + MAX_TIME_SHARE / 2  # evaluations usually take less than their limit
+    seconds = training.steps * step_seconds * evaluation_factor
     if training.minutes:
         seconds = min(seconds, 60 * training.minutes)
     return Estimate(weights, training.steps, STARTUP_SECONDS + seconds)

@@ -93,7 +93,7 @@ class Trainer:
         self.device, self.world, self.report = device, world, report
         self.control = RunControl(run, config, loop, world, device)
         self._saved_step = -1
-        self._made_with: dict[str, Any] = {}
+        self._environment: dict[str, Any] = {}
 
     def train(self) -> Status:
         """Train until steps, minutes or patience are used up, or a stop is requested.
@@ -105,7 +105,7 @@ class Trainer:
             weights = sum(weight.numel() for weight in self.learner.model.parameters())
             threads = limit_threads(weights, self.config.batch_tokens)
             with self.control.handle_signals(), threads:
-                self._made_with = numeric_environment()
+                self._environment = numeric_environment()
                 self._rewind()
                 reason = self._loop()
                 self._save()
@@ -236,5 +236,5 @@ class Trainer:
                 device=str(self.device),
                 precision=self.loop.precision,
                 processes=self.world.size,
-                **self._made_with,
+                **self._environment,
             )

@@ -39,13 +39,13 @@ MAX_UNITS = 16
 class ActivationFormula:
     """The activation function of the network: as a function, in LaTeX, and in PyTorch.
 
-    `before` is the title of its argument; `kind` is that of its results.
+    `argument_title` is the title of its argument; `kind` is the kind of its results.
     """
 
     function: Callable[[Array], Array]
     latex: str
     code: str
-    block_input: str = "Before the activation"
+    argument_title: str = "Before the activation"
     kind: Kind = "signed"
 
     def applied_to(self, z: str) -> str:
@@ -89,7 +89,7 @@ def hidden(ctx: Context) -> list[Panel]:
         "z = x @ w_1.weight.T + w_1.bias",
     ]
 
-    def before(row: int, column: int) -> list[str]:
+    def sum_derivation(row: int, column: int) -> list[str]:
         return [
             rf"z_{{{row},{column}}} = \sum_i x_{{{row},i}}\, W_{{i,{column}}} + b_{{{column}}}",
             f"= {product_sum_latex(x.values[row], array(w[column]))} + {format_signed(b[column])}",
@@ -103,12 +103,12 @@ def hidden(ctx: Context) -> list[Panel]:
 
     sums = table(
         "z",
-        formula.block_input,
+        formula.argument_title,
         "z = x W_1 + b_1",
         z,
         ctx.rows,
         units,
-        before,
+        sum_derivation,
         program([source], lines, "z[{r}, {c}]"),
         role="step",
     )
