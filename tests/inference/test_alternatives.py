@@ -75,7 +75,9 @@ def test_alternatives_are_sorted_and_differ_from_the_word(translator: Translator
     for token, number in zip(translation.tokens, words(translation.tokens), strict=True):
         word_texts[number] += token
     for alternatives_of_word, word_text in zip(alternatives, word_texts, strict=True):
-        first_probabilities = [alternative.first_piece_probability for alternative in alternatives_of_word]
+        first_probabilities = [
+            alternative.first_piece_probability for alternative in alternatives_of_word
+        ]
         assert len(alternatives_of_word) <= 2
         assert first_probabilities == sorted(first_probabilities, reverse=True)
         assert word_text.removeprefix("▁") not in [
