@@ -25,7 +25,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import torch
 
 from tests.attack import (
-    classes,
+    classrooms,
     clock,
     commands_and_calls,
     full_disk,
@@ -42,7 +42,7 @@ TARGETS: dict[str, Target] = {
     "links": simple_target(parsers.links, share=0.5),
     "checkpoints": simple_target(parsers.checkpoints, share=0.5),
     "imported folders": simple_target(parsers.marian_folders),
-    "classes": simple_target(classes.classes),
+    "classes": simple_target(classrooms.classes),
     "traces": simple_target(parsers.traces, share=0.5),
     "run folders": simple_target(parsers.runs, share=0.5),
     "uploads": Target(uploads.start_attack, rounds=40),

@@ -24,7 +24,7 @@ from tests.attack.short_runs import (
 from tests.attack.target import Attack, run_forked
 from tests.checkpoint.models import files, tiny_transformer
 from tests.jobs.conftest import idle_jobs
-from tests.jobs.requests import wait_for
+from tests.jobs.fake_computations import wait_for
 from transformer.checkpoint import load_checkpoint, save_checkpoint
 from transformer.jobs import Computation, ComputationService, JobError, Limits
 from transformer.training.train_folder import train_run

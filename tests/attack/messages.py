@@ -24,7 +24,7 @@ from tests.attack.random_input import WidgetIds, random_payload
 from tests.attack.short_runs import config, losses, small_checkpoint
 from tests.attack.target import Attack
 from tests.jobs.conftest import idle_jobs
-from tests.jobs.requests import wait_for
+from tests.jobs.fake_computations import wait_for
 from transformer.jobs import Jobs
 from transformer.ui.shell.class_updates import PATH
 from transformer.ui.shell.visitor import COOKIE, new_id

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.cluster import DaskCluster
-from tests.jobs.requests import (
+from tests.jobs.fake_computations import (
     CORPUS,
     TIMEOUT_SECONDS,
     fake_computation,

@@ -29,7 +29,14 @@ def commit_id(files: Files) -> str:
 
 
 class HubHandler(BaseHTTPRequestHandler):
-    """Handles the requests of one server; `repositories` is {name: {revision: files}}."""
+    """Handles the requests to one server.
+
+    Attributes:
+        repositories: {name: {revision: files}}.
+        gated: names of repositories to which the client has no access.
+        log: method and path of every request.
+        url: address of the server.
+    """
 
     protocol_version = "HTTP/1.1"
     repositories: ClassVar[dict[str, dict[str, Files]]]
@@ -46,32 +53,32 @@ class HubHandler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         path = self.path.split("?")[0]
         if match := re.fullmatch(r"/api/models/([^/]+/[^/]+)/(revision|tree)/([^?]+)", path):
-            self._api(*match.groups())
+            self._send_repository_data(*match.groups())
         elif match := re.fullmatch(r"/([^/]+/[^/]+)/resolve/([^/]+)/(.+)", path):
-            files = self._files(match[1], match[2])
+            files = self._find_files(match[1], match[2])
             if files is not None:
                 content = files[match[3]]
                 etag = f'"{hashlib.sha1(content).hexdigest()}"'
                 commit = commit_id(files)
                 self._send(content, {"ETag": etag, "X-Repo-Commit": commit})
         else:
-            self._error(404, "EntryNotFound")
+            self._send_error(404, "EntryNotFound")
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         if self.headers.get("Transfer-Encoding") == "chunked":
-            body = self._chunks()
+            body = self._read_chunks()
         if self.headers.get("Authorization") != "Bearer may-write":
-            self._error(401, "")
+            self._send_error(401, "")
         elif self.path == "/api/repos/create":
             request = json.loads(body)
             name = f"{request['organization']}/{request['name']}"
             self.repositories.setdefault(name, {"main": {}})
-            self._json({"url": f"{self.url}/{name}", "id": name})
+            self._send_json({"url": f"{self.url}/{name}", "id": name})
         elif "/preupload/" in self.path:
             paths = [file["path"] for file in json.loads(body)["files"]]
             modes = [{"path": p, "uploadMode": "regular", "shouldIgnore": False} for p in paths]
-            self._json({"files": modes})
+            self._send_json({"files": modes})
         elif match := re.match(r"/api/models/([^/]+/[^/]+)/commit/main", self.path):
             files = self.repositories[match[1]]["main"]
             for line in map(json.loads, body.splitlines()):
@@ -79,19 +86,19 @@ class HubHandler(BaseHTTPRequestHandler):
                     files[line["value"]["path"]] = base64.b64decode(line["value"]["content"])
             commit = commit_id(files)
             url = f"{self.url}/{match[1]}/commit/{commit}"
-            self._json({"success": True, "commitOid": commit, "commitUrl": url})
+            self._send_json({"success": True, "commitOid": commit, "commitUrl": url})
         else:
-            self._json({})  # for example a request to validate a model card
+            self._send_json({})  # for example a request to validate a model card
 
-    def _api(self, name: str, kind: str, revision: str) -> None:
-        files = self._files(name, revision.replace("%2F", "/"))
+    def _send_repository_data(self, name: str, kind: str, revision: str) -> None:
+        files = self._find_files(name, revision.replace("%2F", "/"))
         if files is None:
             return
         if kind == "revision":
             siblings = [{"rfilename": file} for file in files]
-            self._json({"id": name, "sha": commit_id(files), "siblings": siblings, "tags": []})
+            self._send_json({"id": name, "sha": commit_id(files), "siblings": siblings, "tags": []})
         else:
-            self._json(
+            self._send_json(
                 [
                     {
                         "type": "file",
@@ -103,21 +110,21 @@ class HubHandler(BaseHTTPRequestHandler):
                 ]
             )
 
-    def _files(self, name: str, revision: str) -> Files | None:
+    def _find_files(self, name: str, revision: str) -> Files | None:
         """Return the files of a revision; None after an error was sent."""
         if name in self.gated:
-            self._error(403, "GatedRepo")
+            self._send_error(403, "GatedRepo")
         elif name not in self.repositories:
-            self._error(404, "RepoNotFound")
+            self._send_error(404, "RepoNotFound")
         else:
             revisions = self.repositories[name]
             for revision_name, files in revisions.items():
                 if revision in (revision_name, commit_id(files)):
                     return files
-            self._error(404, "RevisionNotFound")
+            self._send_error(404, "RevisionNotFound")
         return None
 
-    def _chunks(self) -> bytes:
+    def _read_chunks(self) -> bytes:
         body = b""
         while size := int(self.rfile.readline(), 16):
             body += self.rfile.read(size)
@@ -125,10 +132,10 @@ class HubHandler(BaseHTTPRequestHandler):
         self.rfile.readline()
         return body
 
-    def _json(self, value: Any) -> None:
+    def _send_json(self, value: Any) -> None:
         self._send(json.dumps(value).encode(), {"Content-Type": "application/json"})
 
-    def _error(self, status: int, code: str) -> None:
+    def _send_error(self, status: int, code: str) -> None:
         self._send(b"{}", {"X-Error-Code": code, "X-Error-Message": "no"}, status)
 
     def _send(self, content: bytes, headers: dict[str, str], status: int = 200) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.jobs import requests
-from tests.jobs.requests import SubmitAction, wait_for
+from tests.jobs import fake_computations
+from tests.jobs.fake_computations import SubmitAction, wait_for
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.jobs import ComputationService, Jobs, Limits, RunInfo
 from transformer.run_config import TaskRun
@@ -115,7 +115,7 @@ def submit_run(jobs: Jobs, title: str, owner: str) -> str:
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[ComputationService]:
-    with ComputationService(tmp_path, requests.LIMITS) as service:
+    with ComputationService(tmp_path, fake_computations.LIMITS) as service:
         yield service
 
 
@@ -123,7 +123,7 @@ def service(tmp_path: Path) -> Iterator[ComputationService]:
 def submit_action(service: ComputationService, tmp_path: Path) -> SubmitAction:
     def submit(action: str, visitor: str = "me", lane: str = "corpus", **arguments: object) -> str:
         return service.submit(
-            requests.fake_computation(tmp_path, action, lane, **arguments), visitor=visitor
+            fake_computations.fake_computation(tmp_path, action, lane, **arguments), visitor=visitor
         )
 
     return submit

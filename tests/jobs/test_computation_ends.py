@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from tests import leaks
-from tests.jobs.requests import (
+from tests.jobs.fake_computations import (
     FUNCTION,
     LIMITS,
     TIMEOUT_SECONDS,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests import imports
-from tests.jobs.requests import (
+from tests.jobs.fake_computations import (
     CORPUS,
     FUNCTION,
     MAX_PER_VISITOR,

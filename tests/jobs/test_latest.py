@@ -7,7 +7,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from tests.jobs.requests import LIMITS, fake_computation, wait_for_status
+from tests.jobs.fake_computations import LIMITS, fake_computation, wait_for_status
 from transformer.jobs import Computation, ComputationService
 from transformer.jobs.results import LATEST_FOLDER
 

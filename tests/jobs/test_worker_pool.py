@@ -25,7 +25,7 @@ from tests.jobs.conftest import (
     start_workers,
     wait_until,
 )
-from tests.jobs.requests import TIMEOUT_SECONDS, wait_for
+from tests.jobs.fake_computations import TIMEOUT_SECONDS, wait_for
 from transformer.jobs import Jobs, Limits, claims, worker
 from transformer.jobs.claims import UNLIMITED
 from transformer.jobs.folder import JobFolder

@@ -1,6 +1,8 @@
-"""`python -m tests.jobs.click reverse french`: seconds from the click to the first line of metrics.
+"""Measure the seconds from a click on Train to the first line of metrics.
 
-Uses a warm worker, as the page does, and stops each task after its first line.
+    python -m tests.jobs.click_latency reverse french
+
+The worker has already started, as on the page. Each run is stopped after its first line.
 """
 
 from __future__ import annotations
@@ -15,8 +17,7 @@ from transformer.training.recipe import make_run_config
 
 
 def click_to_first_line(jobs: Jobs, task: str) -> float:
-    """Return the seconds from `submit` to a line in metrics.jsonl, with the task's default
-    settings."""
+    """Return the seconds from `submit` to a line in metrics.jsonl, with default settings."""
     config = make_run_config(task, title=task)
     clicked = time.perf_counter()
     name = jobs.submit(config, "click")

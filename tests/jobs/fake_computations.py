@@ -1,4 +1,4 @@
-"""Helpers that request computations and wait for them."""
+"""Fake computations for a computation service, and functions that wait for their results."""
 
 from __future__ import annotations
 
