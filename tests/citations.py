@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-LIST = Path(__file__).with_suffix(".toml")
+CITATIONS_FILE = Path(__file__).with_suffix(".toml")
 THIS_PAPER = "Vaswani et al. 2017"
 """The paper of this project; a section without a work belongs to it."""
 
@@ -49,9 +49,9 @@ class Citation:
         return f"{self.work}, {self.section}" if self.section else self.work
 
 
-def plain(text: str) -> str:
-    """Return the source as running text: strings and comments joined over lines, without URLs and
-    titles."""
+def running_text(text: str) -> str:
+    """Return the source as running text: strings and comments are joined over lines, and URLs and
+    titles of works are removed."""
     text = re.sub(r'"\s*\n\s*(?:rf|fr|[rf])?"', "", text)
     text = re.sub(r"\n\s*(?:#|//)?\s*", " ", text)
     text = re.sub(r"[,;]?\s*\(?https?://[^\s)\"]+\)?|[,;]?\s*\(?arXiv:[\d.]+\)?", "", text)
@@ -64,7 +64,7 @@ def mentions(text: str) -> Iterator[Citation]:
     A section belongs to the work before it if it follows directly or is called "their", otherwise
     to the paper of this project.
     """
-    text, work, end = plain(text), "", -1
+    text, work, end = running_text(text), "", -1
     for match in _MENTION.finditer(text):
         if match["work"]:
             work, end = _work_name(match), match.end()
@@ -97,7 +97,7 @@ def sources() -> Iterator[Path]:
 
 
 @cache
-def cited() -> dict[Citation, list[str]]:
+def files_by_citation() -> dict[Citation, list[str]]:
     """Return every citation with the files that contain it."""
     files: dict[Citation, list[str]] = {}
     for path in sources():
@@ -108,7 +108,7 @@ def cited() -> dict[Citation, list[str]]:
 
 def listed_citations() -> dict[Citation, Mapping[str, str]]:
     """Return the entries of `citations.toml`: "claim" and "checked"."""
-    table = tomllib.loads(LIST.read_text(encoding="utf-8"))
+    table = tomllib.loads(CITATIONS_FILE.read_text(encoding="utf-8"))
     return {
         Citation(work, "" if section == "work" else section): entry
         for work, sections in table.items()
@@ -117,5 +117,5 @@ def listed_citations() -> dict[Citation, Mapping[str, str]]:
 
 
 if __name__ == "__main__":
-    for citation, files in cited().items():
+    for citation, files in files_by_citation().items():
         print(f"{citation}: {', '.join(files)}")

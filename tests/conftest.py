@@ -11,9 +11,9 @@ import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
-# One thread, here and in every process that a test starts: tiny models are not faster with more,
-# and sums are equal on every machine. If a test needs two, they sleep while they wait for each
-# other (see `transformer/__init__.py`). OpenMP reads both when torch is first imported.
+# Use one thread, also in processes that tests start: tiny models are not faster with more threads,
+# and sums are equal on every machine. If a test sets more threads, they sleep while they wait for
+# each other (see `transformer/__init__.py`). OpenMP reads both variables when torch is imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
@@ -22,8 +22,8 @@ import jaxtyping
 import tests.shapes
 from tests.imports import sources
 
-# From here on, the shapes in the package's signatures are checked at every call.
-# Files without shapes are not checked here, because mypy checks their types.
+# The shapes in signatures of modules that are imported from here on are checked at calls. Modules
+# without shapes are left out, because mypy checks their types.
 ROOT = Path(__file__).resolve().parents[1]
 MODULES_WITH_SHAPES = [
     name for name, file in sources(ROOT).items() if "jaxtyping" in file.read_text("utf-8")
@@ -44,8 +44,8 @@ from transformer.languages import front_matter
 from transformer.model.transformer import Transformer
 from transformer.text.vocabulary import Vocabulary
 
-# The same examples in every run, so that a failure is caused by a change; no deadline on a shared
-# machine. For more examples: pytest --hypothesis-profile=explore
+# Every run has the same examples, so that a new failure is caused by a change, and no deadline,
+# because the machine may be busy. For more examples: pytest --hypothesis-profile=explore
 hypothesis.settings.register_profile("repeatable", derandomize=True, deadline=None, max_examples=50)
 hypothesis.settings.register_profile("explore", deadline=None, max_examples=1000)
 hypothesis.settings.load_profile("repeatable")

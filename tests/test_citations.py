@@ -39,7 +39,7 @@ def test_a_section_belongs_to_the_citation_before_it(
 
 
 def test_every_citation_in_the_code_is_listed() -> None:
-    cited, listed = citations.cited(), citations.listed_citations()
+    cited, listed = citations.files_by_citation(), citations.listed_citations()
     unlisted = [
         f"{citation} ({', '.join(files)})"
         for citation, files in cited.items()
@@ -49,7 +49,7 @@ def test_every_citation_in_the_code_is_listed() -> None:
 
 
 def test_every_listed_work_is_cited() -> None:
-    cited = citations.cited()
+    cited = citations.files_by_citation()
     assert [
         str(citation) for citation in citations.listed_citations() if citation not in cited
     ] == []

@@ -47,7 +47,7 @@ class Disk:
             self.is_real = False
 
     @contextmanager
-    def full(self, free_bytes: int) -> Iterator[int | None]:
+    def nearly_full(self, free_bytes: int) -> Iterator[int | None]:
         """Fill the disk except for `free_bytes` within the block.
 
         Yields None, or without a tmpfs the file size limit to use instead.
@@ -109,7 +109,7 @@ def check_run(rng: random.Random, disk: Disk, vocabulary: Any) -> None:
     run = new_run_folder(disk.path / "run", run_config)
     if rng.random() < 0.5:  # the run has already taken some steps
         run_forked(lambda: train_run(run.path), rng.uniform(0.3, 1.0))
-    with disk.full(int(rng.choice((0, 5e3, 5e4, 2e5, 5e5)) * rng.random())) as limit:
+    with disk.nearly_full(int(rng.choice((0, 5e3, 5e4, 2e5, 5e5)) * rng.random())) as limit:
         result = run_forked(lambda: train_run(run.path), TIMEOUT_SECONDS, max_file_bytes=limit)
         assert not result.timed_out, "the run did not end"
     check_interrupted(run, run_config)
@@ -132,7 +132,7 @@ def check_checkpoint(rng: random.Random, disk: Disk, vocabulary: Any) -> None:
     save_checkpoint(folder, tiny_transformer(len(vocabulary)), vocabulary, "# Old\n")
     old_files = files(folder)
     other_model = tiny_transformer(len(vocabulary), seed=1)
-    with disk.full(rng.randrange(400_000)) as limit:
+    with disk.nearly_full(rng.randrange(400_000)) as limit:
         result = run_forked(
             lambda: save_checkpoint(folder, other_model, vocabulary, "# New\n"),
             TIMEOUT_SECONDS,
@@ -149,7 +149,7 @@ def check_measurement(rng: random.Random, disk: Disk, vocabulary: Any) -> None:
     """Check that a measurement fails with the cause, and succeeds when there is space."""
     computation = Computation("tests.attack.full_disk:large_result", {"number": rng.random()})
     with ComputationService(disk.path, Limits()) as service:
-        with disk.full(rng.randrange(60_000)) as limit:
+        with disk.nearly_full(rng.randrange(60_000)) as limit:
             if limit is not None:
                 return  # the file size limit does not apply to the process that computes
             key = service.submit(computation, visitor="ann")
@@ -195,7 +195,7 @@ def check_queue(rng: random.Random, disk: Disk, vocabulary: Any) -> None:
         return 0
 
     jobs = idle_jobs(root, disk_free=1)
-    with disk.full(rng.randrange(100_000)) as limit:
+    with disk.nearly_full(rng.randrange(100_000)) as limit:
         result = run_forked(fill_queue, TIMEOUT_SECONDS, max_file_bytes=limit)
         assert not result.error, result.error
         assert len(jobs.runs()) == result.value

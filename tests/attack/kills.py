@@ -39,7 +39,7 @@ LONG_RUN_STEPS = 120  # steps of a run whose workers are killed
 
 @contextmanager
 def trainers(folder: Path) -> Iterator[Attack]:
-    """Kill the trainer again and again, during steps and saves."""
+    """Kill the trainer repeatedly, during steps and saves."""
     uninterrupted_run(STEPS)
     start = time.monotonic()
     run_forked(lambda: train_run(new_run_folder(folder / "timed", config()).path), TIMEOUT_SECONDS)

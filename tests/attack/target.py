@@ -1,4 +1,4 @@
-"""Targets of the attack tests, and running a function in a limited child process."""
+"""Targets of the attack tests, and a function that runs code in a child process with limits."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def test_answers_are_stored_under_hashes_until_they_are_shown(classroom: Classro
     assert (measured.all(), measured.current, measured.results()) == ((), None, ())
 
 
-def test_both_teachers_may_press_every_button(classroom: Classroom) -> None:
+def test_both_teachers_may_use_every_button(classroom: Classroom) -> None:
     """A second click on a button changes nothing, and displayed results stay displayed."""
     measured = classroom.measured
     number = measured.ask(QUESTION)
@@ -187,7 +187,7 @@ def test_the_number_of_questions_is_limited(classroom: Classroom) -> None:
         classroom.measured.ask(QUESTION)
 
 
-def test_answers_of_five_hundred_seats_are_matched(classroom: Classroom) -> None:
+def test_answers_of_500_students_are_matched(classroom: Classroom) -> None:
     """Both answers of a student are matched, although they arrive in another order."""
     before = {f"seat {n}": n % 3 for n in range(500)}
     after = {name: 1 if n % 2 else option for n, (name, option) in enumerate(before.items())}

@@ -17,7 +17,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
 
 Files = dict[str, bytes]
-COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 def commit_id(files: Files) -> str:

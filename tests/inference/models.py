@@ -142,7 +142,7 @@ def logits_of_steps(
 
 
 def greedy_with_a_plain_loop(model: Transformer, source: list[int], limit: int) -> list[int]:
-    """Decode greedily with a plain loop over the whole model, in double precision."""
+    """Decode greedily with one full forward pass per step; choose tokens in double precision."""
     config, output = model.config, []
     src = torch.tensor([source])
     while len(output) < limit and config.eos_id not in output:

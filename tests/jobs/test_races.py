@@ -23,10 +23,10 @@ from transformer.jobs.races import RACES, race_named
 CLAIM = Claim("a beats b", "a", "b")
 
 
-def outcomes(entry: str, *losses: float, reached: float = math.inf) -> list[Outcome]:
+def outcomes(entry: str, *losses: float, solved_step: float = math.inf) -> list[Outcome]:
     """Return one outcome per seed; the accuracy is 1 - loss."""
     return [
-        Outcome(entry, seed, loss, 1 - loss, reached, seconds=2.0 * seed)
+        Outcome(entry, seed, loss, 1 - loss, solved_step, seconds=2.0 * seed)
         for seed, loss in enumerate(losses, start=1)
     ]
 
@@ -55,7 +55,9 @@ def test_results_are_read_from_runs_with_all_steps() -> None:
 
 def test_the_table_has_means_and_ranges_over_seeds() -> None:
     # 2, 4, 9: mean 5, squares of the differences 9 + 1 + 16 = 26, over n - 1 = 2 is 13.
-    table = results_table([*outcomes("a", 2, 4, 9, reached=30), *outcomes("b", 1)], ["b", "a", "c"])
+    table = results_table(
+        [*outcomes("a", 2, 4, 9, solved_step=30), *outcomes("b", 1)], ["b", "a", "c"]
+    )
     assert list(table.index) == ["b", "a", "c"]
     a, b, c = table.loc["a"], table.loc["b"], table.loc["c"]
     assert (a["n"], a["loss_mean"], a["loss_min"], a["loss_max"]) == (3, 5, 2, 9)

@@ -1,4 +1,4 @@
-"""Real worker processes: start, control, finish or be killed, and the resulting queue."""
+"""Real worker processes: runs that are started, controlled, finished or killed, and the queue."""
 
 from __future__ import annotations
 
