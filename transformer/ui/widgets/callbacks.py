@@ -16,15 +16,15 @@ def controlled(key: str, value: object, store: Callable[[Any], None]) -> dict[st
     """Return the arguments of a widget that shows `value` and passes a new choice to `store`."""
     st.session_state[key] = value
 
-    def chosen() -> None:
+    def on_change() -> None:
         if st.session_state[key] is not None:
             store(st.session_state[key])
 
-    return {"key": key, "on_change": chosen}
+    return {"key": key, "on_change": on_change}
 
 
 def attempt(name: str, action: Callable[[], object]) -> bool:
-    """Call `act` in a callback; return False if it is refused, and keep the reason for
+    """Call `action` in a callback; return False if it is refused, and keep the reason for
     `show_refusal(name)`."""
     try:
         action()

@@ -126,9 +126,8 @@ def class_line(file: str) -> None:
     if classroom is None:
         if st.session_state.pop(_CLASS_CODE, ""):
             st.session_state[_CLASS_ENDED_ON] = file
-        if (
-            st.session_state.get(_CLASS_ENDED_ON) == file
-        ):  # more than once: the next rerun may replace it
+        # In every rerun of this page: the next rerun may replace the message.
+        if st.session_state.get(_CLASS_ENDED_ON) == file:
             st.info(
                 "The class has ended. Names and answers have been deleted.", icon=":material/group:"
             )

@@ -13,7 +13,7 @@ from transformer.ui.services.trace_cache import CachedTrace
 Parts = tuple[tuple[str, bool], ...]
 """Parts of a text, each with whether it is a word of the sentence."""
 _cache: WeakKeyDictionary[CachedTrace, dict[object, list[SalientHead]]] = WeakKeyDictionary()
-_ENDS = {"</s>": "the end-of-sentence token", "<s>": "the start token"}
+_TOKEN_NAMES = {"</s>": "the end-of-sentence token", "<s>": "the start token"}
 
 
 def initial_explorer_state(
@@ -89,7 +89,7 @@ def _text_parts(notable: SalientHead) -> Parts:
             (notable.word, True), (" attends to the previous word, ", False),
             (notable.attended_word, True), (statement, False),
         )  # fmt: skip
-    end = _ENDS.get(notable.attended_word, "punctuation")
+    end = _TOKEN_NAMES.get(notable.attended_word, "punctuation")
     text = (
         f"{counts} heads attend mostly to a sink: they give most of their weight to {end}. This "
         f"one gives it {_format_weight(notable.share)}:"

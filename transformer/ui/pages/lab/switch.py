@@ -58,7 +58,7 @@ def show(model: Model) -> None:
     except ValueError as error:
         failure = error
     _heads(cached_trace)
-    switch_controls.more_changes(model, cached_trace)
+    switch_controls.removal_and_patching(model, cached_trace)
     for problem in plan.problems:
         st.warning(frame.plain(frame.as_sentence(problem)))
     if failure:

@@ -29,8 +29,8 @@ REMOVED_KEY, SITE_KEY, POSITIONS_KEY, DONOR_POSITIONS_KEY = (
 )
 
 
-def more_changes(model: Model, cached_trace: CachedTrace) -> None:
-    """Draw two expanders whose widgets are bound to the address."""
+def removal_and_patching(model: Model, cached_trace: CachedTrace) -> None:
+    """Draw two expanders: one to remove source tokens, one to patch activations."""
     view = state.view(Lab)
     left, right = st.columns(2)
     with left.expander("Remove source tokens", expanded=bool(view.removed_tokens)):
@@ -61,13 +61,13 @@ def _patch_controls(model: Model, cached_trace: CachedTrace) -> None:
         live="400ms",
         **state.bound("other"),
     )
-    sites = _site_labels(model)
+    labels = _site_labels(model)
     patch = parse_patch(view.patch) or Patch(_default_site(model))
-    st.session_state[SITE_KEY] = patch.site if patch.site in sites else _default_site(model)
+    st.session_state[SITE_KEY] = patch.site if patch.site in labels else _default_site(model)
     st.selectbox(
         "Activations: output of",
-        list(sites),
-        format_func=sites.__getitem__,
+        list(labels),
+        format_func=labels.__getitem__,
         key=SITE_KEY,
         on_change=_store_patch,
     )
@@ -100,7 +100,7 @@ def _store_patch() -> None:
 
 
 def _default_site(model: Model) -> str:
-    """Return the residual stream in the middle of the encoder."""
+    """Return the hook name of the residual stream in the middle of the encoder."""
     return f"encoder.layers.{(model.n_layers - 1) // 2}.ffn_norm.hook_output"
 
 

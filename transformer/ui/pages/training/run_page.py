@@ -50,7 +50,7 @@ def show(name: str, owner: str) -> None:
         if not live:
             _status(info, [])
     if not live:
-        _failed(info)
+        _failure_reason(info)
         finished_run.actions(info, owner)
     quick_settings.show(info, owner)
     other_runs = finished_run.other_runs(info)
@@ -132,7 +132,7 @@ def _expected_pattern(info: RunInfo) -> None:
 def _status(info: RunInfo, lines: list[dict[str, Any]]) -> None:
     """Draw the badge of the run's status and a sentence about it."""
     run_facts.badge(info)
-    st.caption(frame.plain(_sentence(info, lines)), width="content")
+    st.caption(frame.plain(_status_sentence(info, lines)), width="content")
 
 
 def _queue_notes(info: RunInfo) -> None:
@@ -144,12 +144,12 @@ def _queue_notes(info: RunInfo) -> None:
         st.error(frame.plain(frame.as_sentence(startup_error)))
 
 
-def _failed(info: RunInfo) -> None:
+def _failure_reason(info: RunInfo) -> None:
     if info.status == "failed":
         st.error(frame.plain(frame.as_sentence(info.reason)))
 
 
-def _sentence(info: RunInfo, lines: list[dict[str, Any]]) -> str:
+def _status_sentence(info: RunInfo, lines: list[dict[str, Any]]) -> str:
     if info.status == "queued":
         reason = f"{frame.as_sentence(info.reason)} " if info.step and info.reason else ""
         return f"{reason}{queue_overview.queue_sentence(info)}"
