@@ -88,7 +88,7 @@ def measure(app: AppTest, label: str, status: str = "done") -> None:
     """Click this button and wait for the process that it starts."""
     clicked = button(app, label)
     clicked.click().run()
-    key = str(clicked.key).removeprefix("ask-")
+    key = str(clicked.key).removeprefix("start-")
     deadline = time.monotonic() + 100
     while computation_service().status(key).live and time.monotonic() < deadline:
         time.sleep(0.02)

@@ -44,8 +44,8 @@ def python_code(model: Model, limit: int, *, linked: bool = False) -> str:
     return f"Corpus.bundled({limit}{'' if target == 'fr' else f', target={target!r}'})"
 
 
-def missing(model: Model) -> str:
-    """Return a note on what the bundled sentences lack for this model; "" if nothing."""
+def limitation_note(model: Model) -> str:
+    """Return a note on what the bundled sentences lack for this model; "" if they lack nothing."""
     if _target_language(model) in LANGUAGES:
         return ""
     return (

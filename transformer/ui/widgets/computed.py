@@ -27,7 +27,7 @@ PREVIEW_SENTENCES = 24
 """Sentences of a preview, which take about a second with the checkpoint en-fr."""
 MAX_PREVIEW_CHARACTERS = 200
 """Maximum characters of a sentence and its translation in a preview."""
-REFUSAL_NAME = "pass"
+REFUSAL_NAME = "computation"
 """Name of refused computations for `show_refusal`."""
 
 
@@ -47,7 +47,7 @@ def computed(
     status = computation_service().status(key)
     if status.status == "done":
         return _result(key)
-    fragment(_status_and_controls, f"pass-{key}", POLL_SECONDS if status.live else None)(
+    fragment(_status_and_controls, f"computation-{key}", POLL_SECONDS if status.live else None)(
         computation, status.live, button, description
     )
     return None
@@ -81,7 +81,7 @@ def _status_and_controls(
             st.info(description)
         st.button(
             "Try again" if status.status == "failed" else button,
-            key=f"ask-{status.key}",
+            key=f"start-{status.key}",
             type="primary",
             icon=":material/play_arrow:",
             on_click=submit,

@@ -67,7 +67,7 @@ def choose(model: Model) -> Corpus | None:
         return None
     if corpus is not None:
         _summary(corpus, source)
-        if source == "ours" and (missing := bundled_sentences.missing(model)):
+        if source == "ours" and (missing := bundled_sentences.limitation_note(model)):
             st.caption(missing)
     return corpus
 

@@ -37,7 +37,7 @@ def show(model: Model, stop: Stop, opened: OpenedBox) -> None:
                 continue
             _table(stop, panel, selected, cell)
             if panel is selected:
-                _number(model, opened, panel, cell)
+                _selected_number(model, opened, panel, cell)
 
 
 def _heading(model: Model, panel: Panel) -> None:
@@ -135,7 +135,7 @@ def _table(stop: Stop, panel: Panel, selected: Panel, cell: Cell) -> None:
     _tensors(key=key, data=data, on_choice_change=select_cell)
 
 
-def _number(model: Model, opened: OpenedBox, panel: Panel, cell: Cell) -> None:
+def _selected_number(model: Model, opened: OpenedBox, panel: Panel, cell: Cell) -> None:
     """Draw the computation of the selected number, and Python code that prints it."""
     row, column = cell
     value = f"{panel.values[cell]:.6g}".replace("-", "−").replace("inf", "∞")

@@ -96,13 +96,13 @@ def _by_gradient(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
     terms.heading("Importance by gradient", "Importance")
     per_layer = st.toggle(
         "Compare within each layer",
-        key="matter-within",
+        key="importance-per-layer",
         help="Gradients differ in size between layers for reasons unrelated to the heads. The "
         "paper therefore divides the values of each layer by their Euclidean norm.",
     )
     gate = st.segmented_control(
         "One gate per head and", list(GATE_LABELS), format_func=GATE_LABELS.__getitem__,
-        default="sentence", required=True, key="matter-by",
+        default="sentence", required=True, key="importance-gate",
     )  # fmt: skip
     column, normalised_column = COLUMNS[gate]
     values = table[normalised_column] if per_layer else table[column] / table[column].max()

@@ -64,7 +64,7 @@ def _summary(report: SyntaxReport) -> str:
     syntactic = [score for score in report.scores if score.syntactic]
     return (
         f"For {len(syntactic)} of {len(report.scores)} relations the best head is at least 10 "
-        "points better than always attending to the best fixed offset, the rule for a "
+        "percentage points better than always attending to the best fixed offset, the rule for a "
         "**syntactic head** (Voita et al. 2019). Head and offset were chosen on one half of "
         f"{report.sentences:,} sentences and measured on the other half; bars show the 95 % "
         f"interval of the difference. Trees: {report.source}; "

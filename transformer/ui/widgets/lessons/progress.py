@@ -145,8 +145,8 @@ def class_guesses(name: str, labels: Sequence[str]) -> None:
 
 
 def class_bars(name: str, labels: Sequence[str], right: int | None = None) -> None:
-    """Draw how often each option was chosen, with the right one marked if `right` is given. Then
-    nothing is drawn without answers."""
+    """Draw how often each option was chosen. If `right` is given, mark that option, and draw
+    nothing while there are no answers."""
     classroom = live_classes.current_class()
     counts = classroom.answers(name) if classroom else {}
     total = sum(counts.values())
