@@ -163,7 +163,7 @@ def test_a_map_is_stored_coloured_and_has_selectable_points(
     text = visible_text(app)
     for token, weight in zip(trace.src_tokens, row, strict=True):
         escaped = token.replace("<", "&lt;").replace(">", "&gt;")
-        assert f'{escaped}</bdi> <small style="opacity:.75">{weight:.0%}<' in text
+        assert f'{escaped}</bdi> <small style="opacity:.75">{100 * weight:.0f} %<' in text
     assert "attends to" in text
     # A key shows the weights that the queries give it.
     app = visit(PAGE, **HEAD, point="k0.1")
