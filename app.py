@@ -22,7 +22,10 @@ def home() -> None:
         frame.lead_text(glance.LEAD)
         glance.show(model)
         lessons.lesson_button(
-            lessons.LESSONS[0].name, "What is it doing? Begin here →", "begin", primary=True
+            lessons.LESSONS[0].name,
+            "What does the model do? Begin with the first lesson →",
+            "begin",
+            primary=True,
         )
         st.header("Where to go from here")
         glance.page_cards()

@@ -3,7 +3,7 @@
     python -m benchmarks.fast [--rounds 7] [--checkpoint checkpoints/en-fr]
 
 All variants take turns on one thread. The result of a variant is the CPU time of its fastest round,
-so that other work on the machine matters little. A part that saves less than 15 % in every column
+so that other work on the machine matters little. A part that saves less than 15% in every column
 is not worth its code.
 """
 

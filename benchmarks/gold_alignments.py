@@ -12,7 +12,7 @@ https://aclanthology.org/J03-1002).
 
 The table also has the diagonal, IBM model 1 and IBM model 1 with a diagonal prior. Both models
 learn only from the pairs of the gold file. For comparison, on the Hansards (another corpus, not
-measured here): fast_align 10.5 %, awesome-align 4.1 % (Dou and Neubig 2021,
+measured here): fast_align 10.5%, awesome-align 4.1% (Dou and Neubig 2021,
 https://aclanthology.org/2021.eacl-main.181).
 
 `--keep` writes the best head with these figures into the checkpoint's folder (`aligner.json`); the
@@ -128,8 +128,8 @@ def describe_aligner(aligner: AlignerHead) -> str:
     head = f"cross-attention layer {aligner.layer + 1}, head {aligner.head + 1} (counted from 1)"
     method = f"{aligner.score_kind}-{aligner.target_row}"
     rates = "; ".join(
-        f"{100 * gold_set.head[method]:.1f} % on {gold_set.name} "
-        f"(95 %: {100 * gold_set.low:.1f} to {100 * gold_set.high:.1f})"
+        f"{100 * gold_set.head[method]:.1f}% on {gold_set.name} "
+        f"(95%: {100 * gold_set.low:.1f} to {100 * gold_set.high:.1f})"
         for gold_set in aligner.gold
     )
     return (

@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> None:
     report = SyntaxReport(options.source, len(ids), tuple(scores))
     print(f"{len(ids)} sentences; layers and heads counted from 1")
     print(
-        f"{'':30}{'head':>8}{'accuracy':>10}{'offset':>8}{'its acc.':>10}{'difference (95 %)':>22}"
+        f"{'':30}{'head':>8}{'accuracy':>10}{'offset':>8}{'its acc.':>10}{'difference (95%)':>22}"
     )
     for score in report.scores:
         difference = f"[{100 * score.low:+.1f}, {100 * score.high:+.1f}] points"

@@ -26,7 +26,7 @@ SECTIONS = {
 }
 
 with page.page("pages/inside.py") as model:
-    sentence_column, section_column = st.columns(2, gap="large")
+    sentence_column, section_column = st.columns([4, 5], gap="small")
     with sentence_column:
         controls.sentence(model)
     with section_column:

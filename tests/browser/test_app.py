@@ -37,7 +37,7 @@ def test_a_typed_sentence_is_translated_and_its_steps_are_shown(
     expect(first.locator(".hu-candidate")).to_have_count(3)
     best = expected.steps[0].candidates[0]
     expect(first.locator(".hu-candidate").first).to_contain_text(best.token)
-    expect(first.locator(".hu-number").first).to_have_text(f"{100 * best.probability:.1f} %")
+    expect(first.locator(".hu-number").first).to_have_text(f"{100 * best.probability:.1f}%")
     expect(rows.nth(1).locator(".hu-input")).to_have_text(f"<s>{expected.tokens[0]}")
     page.get_by_role("button", name="all 8 candidates").click()
     expect(first.locator(".hu-candidate")).to_have_count(8)

@@ -140,7 +140,7 @@ def test_the_class_answers_together_and_the_teacher_shows_the_answers(
 ) -> None:
     teacher, ann, bob = classroom
     follow_link(teacher, "Heads Up")
-    teacher.get_by_role("button", name=re.compile("Begin here")).click()
+    teacher.get_by_role("button", name=re.compile("Begin with the first lesson")).click()
     for page in (ann, bob):
         expect(page.locator(".st-key-lesson-options button").first).to_be_visible()
     options = ann.locator(".st-key-lesson-options button")
@@ -228,7 +228,7 @@ def test_a_question_before_and_after_with_two_teachers_and_a_projector(
     colleague.get_by_role("button", name="Show the answers").click()
     for page in (teacher, colleague, projector, ann, bob):
         expect(page.locator(".hu-rounds tbody tr")).to_have_count(3)
-        expect(page.get_by_text("2 students who answered both times: 50 % before")).to_be_visible()
+        expect(page.get_by_text("2 students who answered both times: 50% before")).to_be_visible()
     assert projector.url.startswith(f"{address}/positions?")
     assert "screen=1" in projector.url
     with teacher.expect_download() as download:

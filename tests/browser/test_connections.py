@@ -57,7 +57,7 @@ def test_the_slider_shows_each_step_with_its_edges(page: Page, tmp_path: Path) -
     page.keyboard.press("Home")
     expect(page.locator(".hu-step")).to_have_text("Step 0")
     assert widths(page)[1] == pytest.approx(at_end[1] / 10)
-    expect(page.locator(".hu-caption")).to_contain_text("at 10 % of the positions")
+    expect(page.locator(".hu-caption")).to_contain_text("at 10% of the positions")
 
 
 def test_a_connection_can_be_read_without_a_mouse(page: Page, tmp_path: Path) -> None:

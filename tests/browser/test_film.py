@@ -68,7 +68,7 @@ def test_the_newest_step_and_its_strongest_head_are_shown_first(page: Page, tmp_
     check_step(page, 100)
     expect(page.locator(".hu-step-note")).to_have_text("picture 10 of 10")
     expect(page.locator(".hu-role-now")).to_contain_text(
-        "Layer 1, head 2: reads backwards. 100 % of the rows"
+        "Layer 1, head 2: reads backwards. 100% of the rows"
     )
 
 
@@ -122,8 +122,8 @@ def test_a_marker_shows_a_role_change_and_links_to_it(page: Page, tmp_path: Path
     expect(mark).to_have_attribute("data-frame", str(STEPS.index(40)))
     text = "layer 1, head 2: no recognised pattern → reads backwards, at step 40"
     title = mark.get_attribute("title") or ""
-    assert title.startswith(f"{text}. 100 % of the rows")
-    assert "the rule asks for 90 %" in title
+    assert title.startswith(f"{text}. 100% of the rows")
+    assert "the rule asks for 90%" in title
     assert "Voita" in title
     # It is above the slider's position of that step.
     mark_box, strip_box = bounding_box(mark), bounding_box(page.locator(".hu-strip"))
@@ -150,7 +150,7 @@ def test_all_role_changes_are_listed_and_link_to_their_head(page: Page, tmp_path
     name = f"layer 0, head 0: no recognised pattern → {after}"
     page.get_by_role("button", name=name).click()
     check_step(page, 40, "decoder", 0, 0)
-    expect(page.locator(".hu-role-now")).to_contain_text("the rule asks for 50 %")
+    expect(page.locator(".hu-role-now")).to_contain_text("the rule asks for 50%")
     expect(page.locator(".hu-mark")).to_have_count(1)
 
 

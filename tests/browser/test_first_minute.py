@@ -113,5 +113,5 @@ def test_the_home_page_starts_the_first_lesson(bundled_app: str, page: Page) -> 
     open_home(page, bundled_app, f"?text={TEXT}")
     assert words(page, "first") == TEXT.split()
     expect(tile(page, 0)).to_be_attached()
-    page.get_by_role("button", name="Begin here").click()
+    page.get_by_role("button", name="Begin with the first lesson").click()
     expect(page.get_by_text(re.compile("1 of"))).to_be_visible()

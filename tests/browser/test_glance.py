@@ -90,7 +90,7 @@ def test_play_pause_and_every_step_by_click_and_by_key(bundled_app: str, page: P
     tile(page, 1).click()
     expect(label).to_have_text(f"word 2 of {count}")
     expect(tile(page, 1)).to_have_attribute("aria-current", "step")
-    expect(page.locator(".hu-glance-sentence")).to_contain_text("It writes")
+    expect(page.locator(".hu-glance-sentence")).to_contain_text("The model writes")
     page.keyboard.press("ArrowRight")
     expect(label).to_have_text(f"word 3 of {count}")
     expect(tile(page, 2)).to_be_focused()

@@ -210,7 +210,7 @@ def test_ranked_words_are_bars_and_can_be_selected(page: Page, tmp_path: Path) -
     )
     mount_table(page, tmp_path, table, (1, 0))
     rows = page.locator(".hu-ranked-row")
-    assert rows.all_inner_texts() == ["d\n50.0 %", "e\n40.0 %", "f\n< 0.1 %"]
+    assert rows.all_inner_texts() == ["d\n50.0%", "e\n40.0%", "f\n< 0.1%"]
     widths = page.locator(".hu-ranked-bar > span").evaluate_all(
         "(bars) => bars.map((bar) => bar.getBoundingClientRect().width)"
     )

@@ -52,7 +52,7 @@ def answer_if_asked(page: Page) -> bool:
 @pytest.mark.slow
 def test_the_course_can_be_completed_by_clicks(bundled_app: str, page: Page) -> None:
     page.goto(bundled_app)
-    page.get_by_role("button", name="Begin here").click()
+    page.get_by_role("button", name="Begin with the first lesson").click()
     n_questions = 0
     for number, lesson in enumerate(CORE, start=1):
         wait_for_lesson(page, number)

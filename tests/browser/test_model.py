@@ -182,8 +182,8 @@ def test_the_positional_head_has_its_offset(page: Page, tmp_path: Path) -> None:
     assert value.inner_text().split() == ["1.00", "−1"]
     head(page, "encoder", 1, 2).hover()
     tooltip = page.locator(".hu-preview")
-    expect(tooltip).to_contain_text("fixed offset (−1) 100 %")
-    expect(tooltip).to_contain_text(f"first token {round(100 * 2 / len(SRC))} %")
+    expect(tooltip).to_contain_text("fixed offset (−1) 100%")
+    expect(tooltip).to_contain_text(f"first token {round(100 * 2 / len(SRC))}%")
     tooltip_box, view_box = bounding_box(tooltip), bounding_box(page.locator(".hu-model"))
     assert tooltip_box["x"] >= view_box["x"]
     assert tooltip_box["x"] + tooltip_box["width"] <= view_box["x"] + view_box["width"] + 1

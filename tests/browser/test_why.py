@@ -88,7 +88,7 @@ def test_a_race_of_layers_is_watched_survives_a_reload_and_is_stopped(
     wait_until(page, "location.search.includes('race=layers-')")
     expect(page.get_by_text(re.compile(r"step \d+ of 500")).first).to_be_visible()
     # Shown after the first evaluation.
-    expect(page.get_by_text("chance 12.5 %", exact=True)).to_be_visible()
+    expect(page.get_by_text("chance 12.5%", exact=True)).to_be_visible()
     assert len(list((checkpoints.parent / "runs").glob("layers-*"))) == 7
     page.reload()
     grid = page.locator("table", has_text="Status of the runs")

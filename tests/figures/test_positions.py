@@ -209,3 +209,10 @@ def test_animations_end_in_time(count: int) -> None:
 def test_clocks_without_words_are_refused() -> None:
     with pytest.raises(ValueError, match="There are no words"):
         animated_clocks([], [6.0])
+
+
+@pytest.mark.parametrize("first_number", [0, 1])
+def test_clocks_show_the_numbers_of_the_positions(first_number: int) -> None:
+    html = animated_clocks(["a", "b"], [6.0], first_number=first_number)
+    numbers = [int(number) for number in re.findall(r'scope="row">(\d+) <b>', html)]
+    assert numbers == [first_number, first_number + 1]

@@ -16,7 +16,7 @@ def test_the_table_has_the_votes_and_their_shares() -> None:
     heads = ["".join(head.itertext()) for head in table.iter("th")]
     assert heads == ["Option", "Before 8 answers", "After 4 answers", "<b>A</b> & co", "B correct"]
     cells = ["".join(cell.itertext()).strip() for cell in table.iter("td")]
-    assert cells == ["6 · 75 %", "1 · 25 %", "2 · 25 %", "3 · 75 %"]
+    assert cells == ["6 · 75%", "1 · 25%", "2 · 25%", "3 · 75%"]
     widths = [float(width) for width in re.findall(r"width:([\d.]+)%", html)]
     assert widths == [75, 25, 25, 75]
     assert [cell.get("data-round") for cell in table.iter("td")][:2] == ["Before (8)", "After (4)"]
@@ -41,6 +41,6 @@ def test_the_line_runs_from_minus_to_plus_100_points() -> None:
     assert zero == "left:50%"
     assert bar == "left:36.50%;right:calc(100% - 95.50%)"
     assert dot == "left:75.00%"
-    text = "+50 percentage points (95 % interval −27 to +91)"
+    text = "+50 percentage points (95% interval −27 to +91)"
     assert difference_text((-0.27, 0.5, 0.91)) == text
     assert next(line.iter("div")).find("div").get("aria-label") == text  # type: ignore[union-attr]

@@ -147,7 +147,7 @@ def sample_counts(options: Decoding, n: int) -> torch.Tensor:
 
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
 def test_frequencies_are_those_of_the_softmax(temperature: float) -> None:
-    """With 5 degrees of freedom, chi-square exceeds 20.5 in 0.1 % of runs; the seed is fixed."""
+    """With 5 degrees of freedom, chi-square exceeds 20.5 in 0.1% of runs; the seed is fixed."""
     n = 20_000
     counts = sample_counts(sampling(temperature=temperature), n)
     expected = n * (LOGITS[0] / temperature).softmax(dim=-1)

@@ -110,8 +110,8 @@ def test_a_question_before_and_after_a_lesson(visit: Visit) -> None:
     press(teacher, "Show the answers")
     interval = paired_difference(1, 0, 1, 0)
     for app in (teacher, rerun(ann)):
-        assert "2 students who answered both times: 50 % before, 100 % after" in main_text(app)
-        assert f"+50 percentage points (95 % interval {round(100 * interval.low)}".replace(
+        assert "2 students who answered both times: 50% before, 100% after" in main_text(app)
+        assert f"+50 percentage points (95% interval {round(100 * interval.low)}".replace(
             "-", "−"
         ) in main_text(app)
         table = visible_text(app, kinds=["html"])
@@ -124,7 +124,7 @@ def test_a_question_before_and_after_a_lesson(visit: Visit) -> None:
     assert "Ann" not in votes.to_csv() + answers.to_csv()
     press(teacher, "Hide")
     assert "row sum to" not in main_text(rerun(ann))
-    assert "50 % before" in main_text(teacher)  # still on the teacher's page
+    assert "50% before" in main_text(teacher)  # still on the teacher's page
 
 
 @pytest.mark.usefixtures("token")

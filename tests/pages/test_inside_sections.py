@@ -99,11 +99,11 @@ def test_the_walkthrough_ends_with_the_most_probable_token_and_alternatives(
         if "The most probable tokens" in element.proto.body
     ]
     (table,) = tables
-    assert [float(share) for share in re.findall(r">([\d.]+) %</td>", table)] == pytest.approx(
+    assert [float(share) for share in re.findall(r">([\d.]+)%</td>", table)] == pytest.approx(
         [100 * float(p) for p in probabilities], abs=0.06
     )
     best_token = translator.vocabulary.token(int(ids[0]))
-    assert f"with a probability of **{100 * float(probabilities[0]):.1f} %**" in "\n".join(
+    assert f"with a probability of **{100 * float(probabilities[0]):.1f}%**" in "\n".join(
         element.value for element in app.markdown
     )
     header = next(data for data in component_data(app) if "drawings" in data)

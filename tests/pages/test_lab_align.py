@@ -44,9 +44,9 @@ def test_the_leaderboard_shows_the_report(visit: Visit, stored_report: dict[str,
     rates = {row["aligner"]: row["aer"] for row in reversed(stored_report["table"])}
     assert "Hand-aligned** has real" in visible_text(app)
     metrics = {metric.label.split(":")[0]: metric.value for metric in app.metric}
-    assert metrics["Best head"] == f"{100 * (1 - rates['head']):.1f} %"
-    assert metrics["Diagonal"] == f"{100 * (1 - rates['diagonal']):.1f} %"
-    assert metrics["Random"] == f"{100 * (1 - rates['chance']):.1f} %"
+    assert metrics["Best head"] == f"{100 * (1 - rates['head']):.1f}%"
+    assert metrics["Diagonal"] == f"{100 * (1 - rates['diagonal']):.1f}%"
+    assert metrics["Random"] == f"{100 * (1 - rates['chance']):.1f}%"
     data = grid(app)
     assert data["chosen"] == ["norms-input", 1, 2]
     for row in stored_report["table"]:
@@ -58,7 +58,7 @@ def test_the_leaderboard_shows_the_report(visit: Visit, stored_report: dict[str,
             )
             head = int(row["layer"]), int(row["head"])
             text = head_grid["descriptions"][head[0]][head[1]]
-            assert text.endswith(f"{100 * (1 - row['aer']):.1f} % agreement")
+            assert text.endswith(f"{100 * (1 - row['aer']):.1f}% agreement")
             assert head_grid["marks"][head[0]][head[1]] == f"{100 * (1 - row['aer']):.0f}"
 
 
@@ -90,7 +90,7 @@ def test_sentences_with_human_made_links_are_a_corpus(
         in visible_text(app)
     )
     best = next(row for row in result["table"] if row["aligner"] == "head")
-    assert app.metric[0].value == f"{100 * (1 - best['aer']):.1f} %"
+    assert app.metric[0].value == f"{100 * (1 - best['aer']):.1f}%"
     assert "Corpus.linked('fr').first(12)" in next(
         code.value for code in app.code if "leaderboard(" in code.value
     )
@@ -144,7 +144,7 @@ def test_the_grid_and_the_picture_use_the_same_head(
         "Shown below: **layer 1, head 2**, measured by norms, at the reading position"
         in visible_text(app)
     )
-    assert f"{100 * (1 - head_row['aer']):.1f} % agreement" in visible_text(app)
+    assert f"{100 * (1 - head_row['aer']):.1f}% agreement" in visible_text(app)
     button(app, "Show the best head").click().run()
     current = view(app)
     assert (current.score_kind, current.target_row, current.layer, current.head) == tuple(
@@ -173,7 +173,7 @@ def test_the_head_is_scored_by_the_typed_links(visit: Visit, translator: Transla
     alignment = align_words(translator.model, trace, 1, 2, "norms", "input")
     sure = frozenset({(0, 0), (1, 1), (3, 3)})
     gold = GoldAnnotations(alignment.source, alignment.target, sure, frozenset({(2, 2)}))
-    assert app.metric[0].value == f"{100 * (1 - alignment.error(gold)):.1f} %"
+    assert app.metric[0].value == f"{100 * (1 - alignment.error(gold)):.1f}%"
     names = [trace["name"] for trace in charts(app)[0]["data"]
              if "name" in trace]  # fmt: skip
     assert names[:2] == ["gold links", "possible gold links"]

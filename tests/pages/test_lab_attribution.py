@@ -58,7 +58,7 @@ def test_the_address_selects_the_two_measures(visit: Visit, measure_pair: str) -
         )
         assert f"**{title}.**" in text
     assert "Rank correlation of" in text
-    assert "75.0 %" in text  # rollout's limitation, for two layers
+    assert "75.0%" in text  # rollout's limitation, for two layers
 
 
 def test_another_kind_has_another_table_and_no_selected_cell(visit: Visit) -> None:

@@ -76,8 +76,8 @@ def test_the_figures_are_shown_with_their_intervals(visit: Visit, evaluated: Pat
     app = open_lab(visit, evaluated)
     text = page_text(app)
     assert "WinoMT is a test set of 400 sentences" in text
-    assert "With *he* 90 % of the genders are right, with *she* 30 %" in text
-    assert "The pronoun changes the gender in 25.0 % of 60 minimal pairs" in text
+    assert "With *he* 90% of the genders are right, with *she* 30%" in text
+    assert "The pronoun changes the gender in 25.0% of 60 minimal pairs" in text
     assert "**+0.310 nats**" in text
     assert "**+0.120** (+0.020 to +0.200)" in text
     first, second = charts(app)[-1]["data"]

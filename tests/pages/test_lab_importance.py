@@ -125,7 +125,7 @@ def test_importance_has_two_definitions(
     app = open_lab(visit, pruning_order="position", pruned_encoder="3")
     assert not messages(app)
     assert "equation 2" in main_text(app)
-    menu = next(box for box in app.get("button_group") if "One gate per" in box.label)
+    menu = next(box for box in app.get("button_group") if box.label == "Gates per")
     before = charts(app)[0]["data"][0]
     menu.set_value("position").run()
     assert not app.exception

@@ -105,7 +105,7 @@ def test_the_displayed_code_runs(
 def test_different_lengths_are_rejected_with_both_numbers(visit: Visit, model_folder: Path) -> None:
     app = visit(PAGE, model_folder, **{**PAIR, "other": "She rides a boat again."})
     (message,) = messages(app)
-    assert message.startswith("The clean sentence has 14 pieces and the corrupted one 17;")
+    assert message.startswith("The clean sentence has 14 tokens and the corrupted one 17;")
     assert not [element for element in app.button if element.label == "Patch every site"]
 
 
@@ -163,12 +163,12 @@ def test_a_map_is_stored_coloured_and_has_selectable_points(
     text = visible_text(app)
     for token, weight in zip(trace.src_tokens, row, strict=True):
         escaped = token.replace("<", "&lt;").replace(">", "&gt;")
-        assert f'{escaped}</bdi> <small style="opacity:.75">{100 * weight:.0f} %<' in text
+        assert f'{escaped}</bdi> <small style="opacity:.75">{100 * weight:.0f}%<' in text
     assert "attends to" in text
     # A key shows the weights that the queries give it.
     app = visit(PAGE, **HEAD, point="k0.1")
     assert "is attended to by" in visible_text(app)
-    assert f"{100 * trace.weights('encoder', 1)[2, 0, 1]:.0f} %" in visible_text(app)
+    assert f"{100 * trace.weights('encoder', 1)[2, 0, 1]:.0f}%" in visible_text(app)
     assert np.isfinite(row).all()
 
 

@@ -79,8 +79,8 @@ def check_comparison(app: AppTest, comparison: Comparison) -> None:
     table = comparison.probabilities
     token = table.iloc[int((table.after - table.before).abs().to_numpy().argmax())]
     if abs(token.after - token.before) >= 0.005:
-        assert f"from **{100 * token.before:.0f} %** to" in main_text(app)
-        assert f"** to **{100 * token.after:.0f} %**" in main_text(app)
+        assert f"from **{100 * token.before:.0f}%** to" in main_text(app)
+        assert f"** to **{100 * token.after:.0f}%**" in main_text(app)
     if comparison.original.translation.method == "forced":
         assert "without forced decoding, the changed model writes" in main_text(app)
     else:
@@ -297,3 +297,9 @@ def test_a_button_finds_what_changes_a_word(visit: Visit, translator: Translator
     max_len = len(original.ids) + 12
     hooks = switched_off(config, heads_off)
     assert translator.translate(TEXT, hooks=hooks, max_len=max_len).text != original.text
+
+
+def test_a_patch_of_the_encoders_output_is_the_selected_site(visit: Visit) -> None:
+    app = visit(PAGE, lab="switch", text=TEXT, patch="encoder.hook_memory:1:1")
+    (site,) = [box for box in app.selectbox if box.label == "Activations: output of"]
+    assert site.value == "encoder.hook_memory"

@@ -35,7 +35,7 @@ def test_without_positions_an_encoder_cannot_tell_the_order(translator: Translat
 
 
 def test_sentences_with_different_words_are_rejected(translator: Translator) -> None:
-    with pytest.raises(ValueError, match="same pieces"):
+    with pytest.raises(ValueError, match="same tokens"):
         reordering_effect(translator, "The dog bites.", "The man bites.")
 
 

@@ -102,7 +102,7 @@ def test_the_table_and_the_verdicts_match_the_runs(visit: Visit, jobs: Jobs) -> 
     text = visible_text(app)
     assert "0.020 ± 0.010 (0.010 to 0.030)" in text  # mean of 0.01, 0.02 and 0.03
     assert "0.520 ± 0.010 (0.510 to 0.530)" in text
-    assert "98.0 % ± 1.0 % (97.0 % to 99.0 %)" in text
+    assert "98.0% ± 1.0% (97.0% to 99.0%)" in text
     assert "3 of 3" in text
     verdicts = [line for line in text.split("\n") if "badge" in line or line.startswith(":")]
     assert sum("Holds" in verdict for verdict in verdicts) == 2
@@ -111,7 +111,7 @@ def test_the_table_and_the_verdicts_match_the_runs(visit: Visit, jobs: Jobs) -> 
     assert [element.label for element in app.button] == ["Larger"]  # the frame's button
     figures = app.get("plotly_chart")
     assert len(figures) == 1
-    assert download_labels(app) == ["The table as CSV"]
+    assert download_labels(app) == ["The table (.csv)"]
 
 
 def test_the_owner_stops_and_deletes_a_race(visit: Visit, jobs: Jobs) -> None:
@@ -153,7 +153,7 @@ def test_scores_are_measured_at_the_width_of_the_address(visit: Visit) -> None:
     app = visit(WHY, part="scores", dk="16", seed="5")
     row = measure((16,), seed=5).set_index("score").loc["dot"]
     assert f"<td>{row['variance']:.3g}</td><td>16</td>" in visible_text(app)
-    assert f"saturated in **{100 * row['saturated']:.0f} %**" in visible_text(app)
+    assert f"saturated in **{100 * row['saturated']:.0f}%**" in visible_text(app)
     assert len(app.get("plotly_chart")) == 3 + 3 + 2
     assert "Heads of tiny" in [header.value for header in app.header]
     assert "without 1/√d_k" in visible_text(app)
@@ -197,10 +197,10 @@ def test_a_race_of_layers_is_started_shown_stopped_and_deleted(visit: Visit, job
     one_race._infos.clear()  # cached for a second
     app.run()
     assert "All 7 runs are finished." in visible_text(app)
-    assert "<td>6 positions</td><td>100.0 %</td><td>12.5 %, chance 12.5 %</td>" in visible_text(app)
+    assert "<td>6 positions</td><td>100.0%</td><td>12.5%, chance 12.5%</td>" in visible_text(app)
     assert {*download_labels(app)} == {
-        "Accuracy by distance as CSV",
-        "The table as CSV",
+        "Accuracy by distance (.csv)",
+        "The table (.csv)",
     }
     next(element for element in app.button if element.label == "Delete the race").click().run()
     assert not app.exception
@@ -242,7 +242,7 @@ def test_the_train_page_shows_a_run_without_a_checkpoint(visit: Visit, jobs: Job
     assert "This model labels positions and does not translate" in visible_text(app)
     assert "<td>c a f ·×3 1 2 3</td>" in visible_text(app)
     assert "Where its heads look" not in visible_text(app)
-    assert "How one matrix moves" not in visible_text(app)
+    assert "How one matrix changes" not in visible_text(app)
     app = visit("pages/train.py", race=race_id)
     assert "Accuracy by distance" in visible_text(app)
     assert RACES["layers"].question in visible_text(app)

@@ -67,11 +67,11 @@ def folder(tmp_path: Path, checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_the_train_page_lists_shipped_runs_to_a_new_visitor(visit: Visit, folder: Path) -> None:
     app = visit(PAGE, folder)
     assert "Trained runs" in visible_text(app)
-    assert "step 2 · 75 % correct" in visible_text(app)
+    assert "step 2 · 75% correct" in visible_text(app)
     links = [link.proto.label.replace("\\", "") for link in app.get("page_link")]
     assert "**Reverse a sequence**" in links
     assert "**The training of tiny**" in links
-    assert links.count("Open a trained one: reverse →") == 1  # on the card of its task
+    assert links.count("Open a trained model: reverse →") == 1  # on the card of its task
     assert "You have no runs yet" in visible_text(app)
     assert "Other visitors' runs" not in visible_text(app)
 
@@ -121,7 +121,7 @@ def test_an_invalid_shipped_run_is_ignored(visit: Visit, folder: Path) -> None:
     (folder / RUNS / "training" / "config.json").write_text(json.dumps([1]))
     app = visit(PAGE, folder)
     assert not messages(app)
-    assert "Open a trained one" not in " ".join(link.proto.label for link in app.get("page_link"))
+    assert "Open a trained model" not in " ".join(link.proto.label for link in app.get("page_link"))
     assert not messages(visit("pages/translate.py", folder))
 
 

@@ -131,7 +131,7 @@ def test_metrics_examples_and_status_come_from_the_folder(visit: Visit, jobs: Jo
     figures = {metric.label: metric.value for metric in app.metric}
     assert figures["Loss"] == "1.000"
     assert figures["Validation loss"] == "1.250"
-    assert figures["Sequence accuracy"] == "50 %"
+    assert figures["Sequence accuracy"] == "50%"
     assert figures["Tokens per second"] == "200"
     assert "Step 2, about 4 s left" in visible_text(app)
     assert "<td>a b c</td><td>c b a</td><td></td><td>wrong</td>" in visible_text(app)
@@ -140,7 +140,7 @@ def test_metrics_examples_and_status_come_from_the_folder(visit: Visit, jobs: Jo
 def test_scores_on_few_held_out_pairs_have_a_warning_and_no_meaningless_bleu(
     visit: Visit, jobs: Jobs
 ) -> None:
-    """A run of an earlier version has BLEU 0.0 and a sequence accuracy of 100 %."""
+    """A run of an earlier version has BLEU 0.0 and a sequence accuracy of 100%."""
     name = submit_run(jobs)
     path = write_run(jobs, name, "finished")
     line = {"step": 2, "valid_loss": 0.1, "sequence_accuracy": 1.0, "bleu": 0.0, "sequences": 1}

@@ -293,5 +293,5 @@ def test_modular_is_subtraction_in_the_ring() -> None:
         c = int(example.tgt.removeprefix("n"))
         assert 0 <= c < 23
         assert (b + c - a) % 23 == 0
-    assert task_sizes(task, {}) == (370, 159)  # 30 % of 529 held out
+    assert task_sizes(task, {}) == (370, 159)  # 30% of 529 held out
     assert task_sizes(task, {"n_valid": 40}) == (489, 40)

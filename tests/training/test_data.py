@@ -69,11 +69,11 @@ def test_prepared_data_is_reused(
     assert len(data.train) + dropped == 196
     assert len(data.valid) + data.valid.n_dropped == 4
     assert messages[:3] == [
-        "learning 320 pieces from the training text",
+        "learning 320 tokens from the training text",
         "encoding the train pairs",
         "196 train pairs encoded",
     ]
-    assert f"{dropped} train pairs of more than 20 pieces left out" in messages
+    assert f"{dropped} train pairs of more than 20 tokens left out" in messages
     (tmp_path / "p.tsv").unlink()  # no file is read again
     messages.clear()
     reopened = prepare_data(run, corpus, vocab_size=320, max_len=20, log=messages.append)

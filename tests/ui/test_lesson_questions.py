@@ -250,8 +250,8 @@ def test_token_names_follow_the_setting(models: dict[str, Model]) -> None:
 
 def test_the_missing_number_completes_the_row_to_one(models: dict[str, Model]) -> None:
     for _, question in questions_of("row", models):
-        values = [float(number) for number in re.findall(r"(\d+\.\d) %", question.exhibit)]
-        value = float(re.findall(r"is (\d+\.\d) %", question.answer)[0])
+        values = [float(number) for number in re.findall(r"(\d+\.\d)%", question.exhibit)]
+        value = float(re.findall(r"is (\d+\.\d)%", question.answer)[0])
         assert sum(values) + value == pytest.approx(100, abs=0.05 * (len(values) + 1) + 1e-9)
 
 
@@ -259,7 +259,7 @@ def test_the_answer_is_the_softmax_of_the_shown_scores(models: dict[str, Model])
     for _, question in questions_of("meeting", models):
         scores = [float(number) for number in re.findall(r"` (-?\d+\.\d)", question.exhibit)]
         shares = [math.exp(number) for number in scores]
-        right = float(question.options[question.correct].label.rstrip(" %"))
+        right = float(question.options[question.correct].label.rstrip("%"))
         # Scores are rounded by up to 0.05, which changes the best one's odds by a factor of e^0.1.
         odds = max(shares) / (sum(shares) - max(shares))
         low, high = (100 * o / (1 + o) for o in (odds / math.exp(0.1), odds * math.exp(0.1)))

@@ -65,7 +65,7 @@ def test_a_run_without_alignments_or_without_a_config_has_none(tmp_path: Path) -
 
 
 def test_the_film_of_a_perfect_run_finds_aligned_heads() -> None:
-    """At 100 % accuracy its film once reported that no head shows a pattern."""
+    """At 100% accuracy its film once reported that no head shows a pattern."""
     path = RUNS / "toy-reverse"
     steps = tuple((step, "") for step in JobFolder(path).snapshots())
     header, parts = unpack(

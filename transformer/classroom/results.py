@@ -26,7 +26,7 @@ class RoundDifference:
 
     Attributes:
         before, after: number of right answers and of all answers that the difference is based on.
-        interval: the share after minus the share before, with its 95 % interval.
+        interval: the share after minus the share before, with its 95% interval.
         paired: whether it is based on the seats that answered in both rounds; otherwise the rounds
             count as two independent groups.
     """

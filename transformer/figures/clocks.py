@@ -64,7 +64,7 @@ def grouped_bars(
 def stacked_shares(
     values: Numbers, parts: Sequence[str], labels: Sequence[str], *, dark: bool = False
 ) -> go.Figure:
-    """Draw one stacked bar per label, from 0 to 100 %, with one segment per part (up to six).
+    """Draw one stacked bar per label, from 0 to 100%, with one segment per part (up to six).
 
     Args:
         values: (label, part), each row summing to 1; the first label is at the top.
@@ -134,7 +134,9 @@ def clock_hands(
     return figure
 
 
-def animated_clocks(words: Sequence[str], wavelengths: Sequence[float], turn: int = 0) -> str:
+def animated_clocks(
+    words: Sequence[str], wavelengths: Sequence[float], turn: int = 0, first_number: int = 0
+) -> str:
     """Return HTML: a row of large clocks that run once through the words, then a row per word.
 
     Where the browser asks for reduced motion, the large clocks show the last position.
@@ -143,6 +145,7 @@ def animated_clocks(words: Sequence[str], wavelengths: Sequence[float], turn: in
         words: the tokens of a sentence, the first at position 0.
         wavelengths: wavelengths of the pairs to show, in positions, the fastest first.
         turn: a counter; changing it restarts the animation.
+        first_number: the number that is shown for the first position.
 
     Raises:
         ValueError: if there are no words.
@@ -167,7 +170,7 @@ def animated_clocks(words: Sequence[str], wavelengths: Sequence[float], turn: in
         for length in wavelengths
     )
     rows = "".join(
-        f'<tr><th scope="row">{position} <b>{escape(word)}</b></th>'
+        f'<tr><th scope="row">{position + first_number} <b>{escape(word)}</b></th>'
         + "".join(f"<td>{_clock(angle(position, length))}</td>" for length in wavelengths)
         + "</tr>"
         for position, word in enumerate(words)

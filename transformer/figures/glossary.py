@@ -267,7 +267,6 @@ TERMS = (
         "Pruning",
         "Removing heads one after another, usually the least important first.",
         "lab?lab=pruning",
-        ("The pruning game",),
     ),
     Term(
         "Blanking",

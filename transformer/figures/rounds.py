@@ -58,7 +58,7 @@ def difference_line(bounds: tuple[float, float, float]) -> str:
 def difference_text(bounds: tuple[float, float, float]) -> str:
     """Return the difference in percentage points with its interval, in words."""
     low, value, high = (points(bound) for bound in bounds)
-    return f"{value} percentage points (95 % interval {low} to {high})"
+    return f"{value} percentage points (95% interval {low} to {high})"
 
 
 def points(share: float) -> str:
@@ -68,7 +68,7 @@ def points(share: float) -> str:
 
 
 def percent(votes: int, total: int) -> str:
-    return f"{100 * votes / total:.0f} %" if total else "–"
+    return f"{100 * votes / total:.0f}%" if total else "–"
 
 
 def _bar(name: str, votes: int, total: int, number: int) -> str:

@@ -177,7 +177,7 @@ def check_pieces(label: str, ids: Sequence[int], config: ModelConfig) -> None:
 def check_prefix(ids: Sequence[int], limit: int, config: ModelConfig) -> None:
     """Raise ValueError if no output of at most `limit` pieces begins with `ids`."""
     if len(ids) > limit:
-        raise ValueError(f"The prefix has {len(ids)} pieces; the output has at most {limit}.")
+        raise ValueError(f"The prefix has {len(ids)} tokens; the output has at most {limit}.")
     check_pieces("Prefix", ids, config)
 
 

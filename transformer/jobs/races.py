@@ -182,7 +182,7 @@ _RACE_LIST = (
     Race(
         name="layers",
         title="Layers",
-        question="Which layer of the paper's Table 1 can carry a word over a long gap?",
+        question="Which layer of the paper's Table 1 can remember a symbol over a long gap?",
         look_for=(
             "Stacks of two layers with equally many weights copy three letters over a gap of "
             "blanks. A kernel or a neighbourhood carries them as far as its receptive field; "

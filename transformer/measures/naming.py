@@ -98,6 +98,7 @@ def display_text(text: str, exact: bool = False) -> str:
     """Rewrite a text with exact names, "layer 3, head 1", "L3·H1" and `</s>`, for display."""
     if exact:
         return text
+    text = text.replace("<unk>", "the unknown token")
     for token, name in CONTROL_NAMES.items():
         text = text.replace(token, f"“{name}”")
     text = re.sub(r"L(\d+)·H(\d+)", lambda m: short_name(int(m[1]), int(m[2])), text)

@@ -67,7 +67,7 @@ MEASURES = (
     ),
     Measure(
         "delimiters",
-        "Punctuation, <s>, </s>",
+        "Punctuation, start, end",
         "The weight on punctuation, <s> and </s> together.",
         lambda attention: attention.on(attention.rows.cached(_delimiters)),
         # The decoder's first row has only one key.

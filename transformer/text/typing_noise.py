@@ -18,7 +18,7 @@ _INNER_MARK = re.compile(r"(\w)([,;])\s")
 def typing_variant(src: str, tgt: str, random: np.random.Generator) -> tuple[str, str]:
     """Return the pair with one to three random changes.
 
-    Half of the variants lose the final punctuation on both sides (if both have it), 70 % change
+    Half of the variants lose the final punctuation on both sides (if both have it), 70% change
     case, and one in eight changes its spacing.
     """
     if random.random() < 0.5:

@@ -226,7 +226,7 @@ def prepare_data(
     Raises ValueError for a text that cannot be read, is empty, or is too small for `vocab_size`.
     """
     if not run.vocabulary_path.is_file():
-        log(f"learning {vocab_size:,} pieces from the training text")
+        log(f"learning {vocab_size:,} tokens from the training text")
         readers = (corpus.train, *corpus.added)
         sentences = (side for pairs in readers for pair in pairs() for side in pair)
         Vocabulary.train(sentences, vocab_size).save(run.vocabulary_path)
@@ -239,7 +239,7 @@ def prepare_data(
                 path, pairs(), vocabulary, max_len=max_len, progress=_encoding_logger(name, log)
             )
             if store.n_dropped:
-                log(f"{store.n_dropped:,} {name} pairs of more than {max_len} pieces left out")
+                log(f"{store.n_dropped:,} {name} pairs of more than {max_len} tokens left out")
     return open_prepared_data(run, [1.0] * len(corpus.added))
 
 

@@ -143,7 +143,7 @@ def test_the_benchmark_prints_all_variants_and_stores_the_best_head(
     head = load_head(folder)
     assert head is not None
     assert (head.gold[0].source, head.gold[0].name) == ("annotators", "mine.en-fr")
-    rate = f"{100 * head.gold[0].head[f'{head.score_kind}-{head.target_row}']:.1f} % on mine.en-fr"
+    rate = f"{100 * head.gold[0].head[f'{head.score_kind}-{head.target_row}']:.1f}% on mine.en-fr"
     assert rate in printed
     assert str(folder / ALIGNER_FILE) in printed
     monkeypatch.setattr("sys.argv", [*arguments, "--source", "others"])

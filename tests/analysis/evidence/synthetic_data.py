@@ -38,9 +38,8 @@ Patch = Callable[[pytest.MonkeyPatch, float, int, Rng], None]
 
 
 def positional(patch: pytest.MonkeyPatch, distance: float, n: int, rng: Rng) -> None:
-    """Sentences of 12 tokens; the better of two heads attends to the next token in 90 + `distance`
-    % of
-    rows."""
+    """Sentences of 12 tokens; the better of two heads attends to the next token in
+    90 + `distance`% of rows."""
     length = 12
     share = 0.9 + distance / 100 + rng.uniform(-0.02, 0.02, n)
     position = np.tile(np.arange(length), n)
@@ -62,7 +61,7 @@ def positional(patch: pytest.MonkeyPatch, distance: float, n: int, rng: Rng) -> 
 
 
 def rare(patch: pytest.MonkeyPatch, distance: float, n: int, rng: Rng) -> None:
-    """Sentences of 12 tokens; one head attends to the rarest one in 50 + `distance` % of rows."""
+    """Sentences of 12 tokens; one head attends to the rarest one in 50 + `distance`% of rows."""
     rates = np.array([[0.5 + distance / 100, 0.1], [0.9, 0.9]])[..., None] + rng.normal(0, 0.02, n)
     values = rng.binomial(12, np.clip(rates, 0, 1)) / 12
     measured = SimpleNamespace(
@@ -91,7 +90,7 @@ def _patch_removal_losses(
 
 
 def single(patch: pytest.MonkeyPatch, distance: float, n: int, rng: Rng) -> None:
-    """For each kind, 7 of 8 heads cost 1 + `distance` % of the loss, and one ten times as much."""
+    """For each kind, 7 of 8 heads cost 1 + `distance`% of the loss, and one ten times as much."""
     usual_cost = 0.01 + distance / 100
     _patch_removal_losses(
         patch, n, rng, lambda group: 0.1 if group[0][1:] == (1, 3) else usual_cost
@@ -143,7 +142,7 @@ def _patch_leaderboard(
 
 
 def _better_aligners(best: Callable[[str, str, int, int], bool]) -> Patch:
-    """All aligners and rivals find 50%, those chosen 51 + `distance` %."""
+    """All aligners and rivals find 50%, those chosen 51 + `distance`%."""
 
     def apply(patch: pytest.MonkeyPatch, distance: float, n: int, rng: Rng) -> None:
         _patch_leaderboard(

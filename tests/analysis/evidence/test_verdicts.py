@@ -36,7 +36,7 @@ def test_verdicts_converge_with_the_number_of_sentences(
     upwards = (word == "holds") != (name == "single")  # a negative effect
     distance = truth.clear_distance if upwards else -truth.clear_distance
     if name == "single" and not upwards:
-        distance = -0.8  # 0.2 % of the loss: significant over 800 sentences
+        distance = -0.8  # 0.2% of the loss: significant over 800 sentences
     for seed in (1, 2):
         findings = [truth.verdict_of(name, distance, n, seed, translator) for n in SENTENCES]
         words = [finding.verdict for finding in findings]
@@ -89,7 +89,7 @@ def test_simultaneous_intervals_cover_all_truths_in_95_percent(n: int) -> None:
         n_pointwise_covered += bool(((pointwise[0] <= truth) & (truth <= pointwise[1])).all())
         gap = max_difference_interval(samples[:10], samples[10:])
         n_differences_covered += gap.low <= truth[:10].max() - truth[10:].max() <= gap.high
-    assert n_all_covered >= 0.92 * 200  # three standard errors below 95 %, rounded down
+    assert n_all_covered >= 0.92 * 200  # three standard errors below 95%, rounded down
     assert n_differences_covered >= 0.92 * 200
     assert n_pointwise_covered < 0.8 * 200, "pointwise intervals cover all truths less often"
 

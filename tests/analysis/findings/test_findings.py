@@ -24,7 +24,12 @@ from transformer.analysis.findings import removal as removal_module
 from transformer.analysis.findings import word_alignment as words_module
 from transformer.analysis.findings.by_measure import published_finding
 from transformer.analysis.findings.faithful import agreement, blank_out_memory
-from transformer.analysis.findings.finding import Finding, UntestableError, evenly_spaced
+from transformer.analysis.findings.finding import (
+    Finding,
+    UntestableError,
+    evenly_spaced,
+    with_minus_signs,
+)
 from transformer.analysis.reports import report
 from transformer.analysis.roles.head_measures import measure_heads
 from transformer.measures import MEASURES, PublishedClaim
@@ -298,3 +303,8 @@ def statistical_finding(
             return words_module.STATISTICAL.test(translator, corpus, no_progress)
         except UntestableError:
             return None
+
+
+def test_hyphens_within_words_stay_hyphens() -> None:
+    text = "cross-attention changes by -0.5% (95%: -1 to +0)"
+    assert with_minus_signs(text) == "cross-attention changes by −0.5% (95%: −1 to +0)"

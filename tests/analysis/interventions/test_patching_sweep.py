@@ -160,7 +160,7 @@ def test_a_sweep_survives_a_json_round_trip(sweep: PatchingSweep) -> None:
             CLEAN,
             "She hides a boat again.",
             TARGETS,
-            r"has \d+ pieces and the corrupted one \d+;",
+            r"has \d+ tokens and the corrupted one \d+;",
         ),
         (CLEAN, CLEAN, TARGETS, "both sentences are the same; replace a word"),
         (CLEAN, CORRUPTED, (TARGETS[0],) * 2, "do not differ: 'Elle cache.'; replace a word that"),

@@ -58,7 +58,7 @@ test("switched-off heads are written and read back; whole layers are written wit
 test("a frame is the last one recorded up to its step", () => {
   const steps = [0, 1, 4, 16];
   assert.deepEqual([-1, 0, 1, 3, 4, 15, 16, 99].map((step) => steps[frameOf(steps, step)]), [16, 0, 1, 1, 4, 4, 16, 16]);
-  assert.deepEqual([0.999, 0.7, 0.5].map(inPercent), ["99 %", "70 %", "50 %"]); // rounded down
+  assert.deepEqual([0.999, 0.7, 0.5].map(inPercent), ["99%", "70%", "50%"]); // rounded down
 });
 
 test("columns are sorted by their greatest value, ignoring masked cells", () => {

@@ -47,17 +47,17 @@ test("bands do not overlap at either end", () => {
 test("a sentence says where the head looks, and when it is unsure", () => {
   const text = (parts) => parts.map((part) => (typeof part === "string" ? part : "source" in part ? `<${part.source}>` : `[${part.target}]`)).join("");
   const data = { words: [word([0.1, 0.9]), word([0.5, 0.4]), word([0.2, 0.1], 0.5, 0.7), word([0.4, 0.1, 0.1]), word([0.3, 0.29, 0.05])] };
-  assert.equal(text(stepSentence(data, 0)), "It writes [0] (90 %); this head looks at <1> (90 %).");
-  assert.equal(text(stepSentence(data, 1)), "It writes [1] (90 %); this head looks at <0> and at <1>.");
-  assert.equal(text(stepSentence(data, 2)), "It writes [2] (50 %); this head looks mostly at the end of the sentence (70 %).");
-  assert.equal(text(stepSentence(data, 3)), "It writes [3] (90 %); this head is unsure: it looks at many words, most at <0> (40 %).");
-  assert.equal(text(stepSentence(data, 4)), "It writes [4] (90 %); this head is unsure: it looks at many words, most at <0> (30 %).");
-  assert.equal(text(stepSentence({ ...data, to: "input" }, 0)), "It writes [0] (90 %); just after, this head looks at <1> (90 %).");
+  assert.equal(text(stepSentence(data, 0)), "The model writes [0] (90%); this head attends to <1> (90%).");
+  assert.equal(text(stepSentence(data, 1)), "The model writes [1] (90%); this head attends to <0> and to <1>.");
+  assert.equal(text(stepSentence(data, 2)), "The model writes [2] (50%); this head attends mostly to the end of the sentence (70%).");
+  assert.equal(text(stepSentence(data, 3)), "The model writes [3] (90%); this head is unsure: it attends to many words, most to <0> (40%).");
+  assert.equal(text(stepSentence(data, 4)), "The model writes [4] (90%); this head is unsure: it attends to many words, most to <0> (30%).");
+  assert.equal(text(stepSentence({ ...data, to: "input" }, 0)), "The model writes [0] (90%); just after, this head attends to <1> (90%).");
   assert.equal(unsureWords(data.words), 2);
 });
 
 test("percentages are rounded and punctuation is removed", () => {
-  assert.deepEqual([1, 0.996, 0.734, 0.01, 0.004].map(wholePercent), ["100 %", "> 99 %", "73 %", "1 %", "< 1 %"]);
+  assert.deepEqual([1, 0.996, 0.734, 0.01, 0.004].map(wholePercent), ["100%", "> 99%", "73%", "1%", "< 1%"]);
   assert.deepEqual(["étudiant.", "?", "l'eau", "été)."].map(withoutPunctuation), ["étudiant", "?", "l'eau", "été"]);
   assert.deepEqual(strongest([0.2, 0.5, 0.2]), [1, 0, 2]);
 });

@@ -33,9 +33,9 @@ test("examples of formatted numbers", () => {
   assert.deepEqual([2, 0, -1].map(formatOffset), ["+2", "0", "−1"]);
 });
 
-test("only a probability of 1 is shown as 100 %, and small values as “<”", () => {
-  assert.deepEqual([1, 0.99996, 0.9, 0.0005, 0.00009, 0].map(percentText), ["100.0 %", "> 99.9 %", "90.0 %", "0.05 %", "< 0.01 %", "< 0.01 %"]);
-  for (let p = 0.0001; p < 1; p += 0.0001) assert.notEqual(percentText(p), "100.0 %");
+test("only a probability of 1 is shown as 100%, and small values as “<”", () => {
+  assert.deepEqual([1, 0.99996, 0.9, 0.0005, 0.00009, 0].map(percentText), ["100.0%", "> 99.9%", "90.0%", "0.05%", "< 0.01%", "< 0.01%"]);
+  for (let p = 0.0001; p < 1; p += 0.0001) assert.notEqual(percentText(p), "100.0%");
   assert.deepEqual([0.5, 0.00004, 0].map((w) => showWeight(w, 65535)), ["0.5000", "< 0.0001", "0.0000"]);
   assert.deepEqual([0.5, 0.004, 0].map((w) => showWeight(w, 255)), ["≈ 0.50", "< 0.01", "≈ 0.00"]);
 });

@@ -47,7 +47,7 @@ class GoldErrors:
         sentences: number of sentence pairs that were counted.
         head: error of the chosen head by method: "weights-output", "weights-input", "norms-output",
             "norms-input".
-        low, high: 95 % bootstrap interval over sentences, for the chosen method.
+        low, high: 95% bootstrap interval over sentences, for the chosen method.
         baselines: errors of aligners that need no Transformer, by name: "diagonal", "model 1",
             "statistical", "chance".
         heads: errors of every head by method, (layers, heads); empty in files of earlier versions.

@@ -159,4 +159,4 @@ def _word_indices(
         return words(pieces), tuple(word_labels(pieces))
     if indices is None:
         raise ValueError(f"the text does not consist of the words {' '.join(expected)!r}")
-    raise ValueError("two words of the gold links share a piece; split the words differently")
+    raise ValueError("two words of the gold links share a token; split the words differently")

@@ -1,11 +1,11 @@
 """Confidence intervals of corpus figures and their differences: the paired bootstrap (Koehn 2004).
 
 The sentences of the corpus are resampled with replacement many times; the same resamples serve both
-systems of a comparison. An interval holds the middle 95 % of the differences.
+systems of a comparison. An interval holds the middle 95% of the differences.
 
 Among many figures, some are large by chance. `BootstrapSamples.simultaneous_intervals` and
 `max_difference_interval` therefore give simultaneous intervals for all figures: every figure's
-deviation from its value is measured in its own standard errors, and 95 % of the resampled corpora
+deviation from its value is measured in its own standard errors, and 95% of the resampled corpora
 must keep the largest of these deviations below the bound (the "max-t" bootstrap of multiple
 testing, as in Romano and Wolf 2005).
 """

@@ -17,7 +17,7 @@ from scipy.special import ndtri
 from transformer.analysis.evidence.bootstrap import CONFIDENCE_PERCENT, Interval
 
 Z = float(ndtri(0.5 + CONFIDENCE_PERCENT / 200))
-"""Standard normal quantile of a two-sided 95 % interval: 1.96."""
+"""Standard normal quantile of a two-sided 95% interval: 1.96."""
 
 
 def wilson_interval(successes: int, total: int) -> Interval:

@@ -123,7 +123,7 @@ class Outcome:
     Attributes:
         loss: on the validation pairs at the last step, nats per token.
         accuracy: share of the validation pairs decoded without error, in free decoding.
-        solved_step: step of the first evaluation with an accuracy of at least 95 %; infinite if
+        solved_step: step of the first evaluation with an accuracy of at least 95%; infinite if
             there is none.
         seconds: time of all steps together, on the machine that ran them.
     """
@@ -162,7 +162,7 @@ def results_table(outcomes: Iterable[Outcome], entries: Sequence[str]) -> pd.Dat
 
     Columns: "n", the number of finished seeds; `{measure}_mean`, `_sd` (sample standard deviation,
     NaN for one seed), `_min` and `_max` for loss and accuracy; "reached", the number of seeds that
-    reached 95 % correct; "steps_mean", "steps_min" and "steps_max", the steps until then, NaN
+    reached 95% correct; "steps_mean", "steps_min" and "steps_max", the steps until then, NaN
     unless every seed reached it; "seconds_mean".
 
     Raises:

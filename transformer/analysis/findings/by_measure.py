@@ -20,6 +20,7 @@ from transformer.analysis.findings.finding import (
     PublishedFinding,
     interval_text,
     require_sentences,
+    with_minus_signs,
 )
 from transformer.analysis.roles.head_measures import measure_heads
 from transformer.inference import Translator
@@ -132,7 +133,9 @@ def _positional(translator: Translator, corpus: Corpus, progress: Progress) -> F
     reachable = ((table["offset"] != 0) & (table.pop("reach") >= HALF)).to_numpy()
     table["positional"] = reachable & (table["low"] > POSITIONAL)
     possible = reachable & (table["high"] >= POSITIONAL)
-    table["role"] = np.select([table["positional"], possible], ["positional", "not shown"], "not")
+    table["role"] = np.select(
+        [table["positional"], possible], ["positional", "inconclusive"], "not positional"
+    )
     best = max_difference_interval(samples[reachable]) if reachable.any() else Interval(0, 0, 0)
     effect = Effect(
         "greatest share of rows at one offset, over all encoder heads",
@@ -160,7 +163,7 @@ def _reason(table: pd.DataFrame, reachable: npt.NDArray[np.bool_], effect: Effec
                 f"; {best.label.item()} has the greatest share, {value}% (95%: {low} to {high}) at "
                 f"offset {best.offset.item():+d}"
             )
-    return f"{text}.".replace("-", "−")
+    return with_minus_signs(f"{text}.")
 
 
 POSITIONAL_HEADS = PublishedFinding(

@@ -123,7 +123,7 @@ def _measured_correlations(
 ) -> tuple[npt.NDArray[np.float64], pd.DataFrame]:
     require_sentences(len(corpus))
     correlations = agreement(translator, corpus, progress, scope)
-    require_sentences(len(correlations), f"sentences of at least {MIN_PIECES} pieces to blank out")
+    require_sentences(len(correlations), f"sentences of at least {MIN_PIECES} tokens to blank out")
     samples = BootstrapSamples.from_sentence_values(correlations.reshape(len(correlations), -1).T)
     rows = [
         (_display_name(METHODS[method], scope), layer, interval.value, interval.low, interval.high)

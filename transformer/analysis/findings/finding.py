@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -139,6 +140,11 @@ def format_effect(effect: Effect, digits: int = 2) -> str:
     """Format an effect that is a difference, in its unit; see `format_difference`."""
     unit = effect.unit if effect.unit.startswith("%") else f" {effect.unit}"
     return format_difference(effect.interval, digits, unit=unit)
+
+
+def with_minus_signs(text: str) -> str:
+    """Replace the hyphen before each number by a minus sign; hyphens within words stay."""
+    return re.sub(r"(?<![A-Za-z])-(?=[.\d])", "−", text)
 
 
 def interval_text(interval: Interval, digits: int, sign: str = "") -> tuple[str, str, str]:

@@ -18,6 +18,7 @@ from transformer.analysis.findings.finding import (
     UntestableError,
     format_effect,
     require_sentences,
+    with_minus_signs,
 )
 from transformer.analysis.importance.ablation import losses_without
 from transformer.analysis.importance.by_gradient import Importance, gradient_importance
@@ -70,7 +71,7 @@ def _single(translator: Translator, corpus: Corpus, progress: Progress) -> Findi
     table["kind"] = table["kind"].map(_NAMES)
     table["rank"] = range(1, len(table) + 1)
     needed = {"yes": table["low"] > FLOOR, "no": table["high"] < FLOOR}
-    table["needed"] = np.select(list(needed.values()), list(needed), "not shown")
+    table["needed"] = np.select(list(needed.values()), list(needed), "inconclusive")
     median = BootstrapSamples(
         np.median(growths.values, keepdims=True),
         np.median(growths.samples, axis=0)[None],
@@ -84,7 +85,7 @@ def _single(translator: Translator, corpus: Corpus, progress: Progress) -> Findi
         below=True,
     )
     worst, counts = table.iloc[-1], table["needed"].value_counts()
-    yes, no, unknown = (int(counts.get(word, 0)) for word in ("yes", "no", "not shown"))
+    yes, no, unknown = (int(counts.get(word, 0)) for word in ("yes", "no", "inconclusive"))
     name = short_name(worst["layer"], worst["head"], exact=True)
     reason = (
         f"Without one head, the median growth over {len(table)} heads is {format_effect(effect)}. "
@@ -92,7 +93,7 @@ def _single(translator: Translator, corpus: Corpus, progress: Progress) -> Findi
         f"{no}; for {unknown} neither is certain. The most important head is "
         f"{worst.kind} {name} ({100 * worst.growth:+.1f}%)."
     )
-    return Finding(table, effect, reason.replace("-", "−"), len(corpus))
+    return Finding(table, effect, with_minus_signs(reason), len(corpus))
 
 
 def _kinds(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
@@ -126,7 +127,7 @@ def _kinds(translator: Translator, corpus: Corpus, progress: Progress) -> Findin
         f"cross-attention, {encoder:+.0f}% for the encoder and {decoder:+.0f}% for the "
         f"decoder: a difference of {format_effect(effect, 0)}."
     )
-    return Finding(table, effect, reason.replace("-", "−"), len(corpus))
+    return Finding(table, effect, with_minus_signs(reason), len(corpus))
 
 
 def _last_cross(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
@@ -168,7 +169,7 @@ def _last_cross(translator: Translator, corpus: Corpus, progress: Progress) -> F
         f"{format_effect(effect, 1)}."
     )
     table["kind"] = table["kind"].map(_NAMES)
-    return Finding(table, effect, reason.replace("-", "−"), len(corpus))
+    return Finding(table, effect, with_minus_signs(reason), len(corpus))
 
 
 def _order(translator: Translator, corpus: Corpus, progress: Progress) -> Importance:

@@ -137,10 +137,10 @@ class PronounHead:
         kind: "encoder" (rows of the occupation) or "cross" (the row that writes the article).
         layer, head: from 0.
         weight: on the pronoun.
-        low, high: 95 % interval of weight - neighbours, over pairs.
+        low, high: 95% interval of weight - neighbours, over pairs.
         neighbours: mean weight on a word next to the pronoun.
         she_minus_he: weight in the "she" sentences minus that in the "he" sentences.
-        she_low, she_high: its 95 % interval.
+        she_low, she_high: its 95% interval.
     """
 
     kind: str

@@ -43,7 +43,7 @@ class Score:
 
     Attributes:
         name: one of `SCORES`.
-        value, low, high: with the 95 % bootstrap interval over pairs.
+        value, low, high: with the 95% bootstrap interval over pairs.
         count: how many sentences or pairs it is a share of.
     """
 

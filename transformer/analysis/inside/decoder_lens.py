@@ -120,7 +120,7 @@ def bleu_by_encoder_layer(
     """BLEU of greedy translations decoded from the embeddings and from each encoder layer.
 
     References are the corpus's targets, or the full model's translation of a sentence without one.
-    One row per layer: layer, bleu, and bleu_low and bleu_high, the bounds of the 95 % interval over
+    One row per layer: layer, bleu, and bleu_low and bleu_high, the bounds of the 95% interval over
     bootstrap samples of the sentences.
 
     Raises:

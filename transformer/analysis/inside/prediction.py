@@ -143,8 +143,8 @@ def choice(ctx: Context) -> list[Panel]:
         rank_code,
     )
     note = (
-        "Rank 1 is the most probable token. Greedy decoding takes it unless it is <pad>, <s> or "
-        "<unk>."
+        "Rank 1 is the most probable token. Greedy decoding takes it unless it is the "
+        "padding token, <s> or the unknown token."
     )
     return [replace(rank, kind="count", role="step", note=note), replace(word, kind="share")]
 

@@ -206,8 +206,8 @@ def check_pair(translator: Translator, clean: str, corrupted: str) -> None:
     lengths = len(first) - 1, len(second) - 1  # without </s>
     if lengths[0] != lengths[1]:
         raise ValueError(
-            f"the clean sentence has {lengths[0]} pieces and the corrupted one {lengths[1]}; "
-            "replace a word by one with the same number of pieces"
+            f"the clean sentence has {lengths[0]} tokens and the corrupted one {lengths[1]}; "
+            "replace a word by one with the same number of tokens"
         )
     if first == second:
         raise ValueError("both sentences are the same; replace a word in one of them")

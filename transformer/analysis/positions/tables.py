@@ -163,7 +163,7 @@ def reordering_effect(translator: Translator, first: str, second: str) -> Reorde
     """
     ids = [translator.vocabulary.encode(text) for text in (first, second)]
     if sorted(ids[0]) != sorted(ids[1]):
-        raise ValueError("The two sentences must have the same pieces in another order.")
+        raise ValueError("The two sentences must have the same tokens in another order.")
     pieces = list(dict.fromkeys(ids[0]))
     similarities, max_differences, translations = {}, {}, {}
     for name, hooks in (("with", None), ("without", Hooks({POSITION_SITE: no_positions}))):

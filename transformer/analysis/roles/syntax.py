@@ -64,7 +64,7 @@ class SyntaxScore:
         relation: one of `RELATIONS`.
         layer, head: from 0.
         accuracy: fraction of rows whose strongest weight is on the related word.
-        low, high: 95 % bootstrap interval over sentences of `accuracy - offset_accuracy`.
+        low, high: 95% bootstrap interval over sentences of `accuracy - offset_accuracy`.
         offset: the best fixed offset from the row to the related word.
         offset_accuracy: fraction of rows whose related word is at that offset.
         rows: number of measured rows.

@@ -175,7 +175,7 @@ const withNamedFields = (packed) => ({
   frames: packed.frames.map((frame) => ({ ...frame, edges: frame.edges.map(([from, to, input, score, effect]) => ({ from, to, input, score, effect })) })),
 });
 
-const sharePercent = (share) => `${Math.round(100 * share)} %`;
+const sharePercent = (share) => `${Math.round(100 * share)}%`;
 
 function stepCaption(data, current) {
   const strongest = current.edges.reduce((best, edge) => (!best || edge.effect > best.effect ? edge : best), null);

@@ -6,7 +6,7 @@ import { hasExactNames } from "./naming.js";
 import { withNames } from "./store.js";
 
 export const stepName = (step) => step.toLocaleString("en");
-export const inPercent = (share) => `${Math.floor(100 * share + 1e-3)} %`; // rounded down, with a tolerance for float32
+export const inPercent = (share) => `${Math.floor(100 * share + 1e-3)}%`; // rounded down, with a tolerance for float32
 
 // The last frame up to `step`; -1 is the newest.
 export function frameOf(steps, step) {

@@ -4,7 +4,7 @@
 import { el } from "./base.js";
 
 // What the percentages of words mean; shown where words are compared.
-export const PERCENTAGES_NOTE = "Each percentage is the probability of the first part in which a word differs from the chosen one.";
+export const PERCENTAGES_NOTE = "Each percentage is the probability of the first token in which a word differs from the chosen one.";
 
 export const MIN_BAND_WEIGHT = 0.04; // smallest weight with a band
 
@@ -46,11 +46,11 @@ export function bandsOf(words, minWeight = MIN_BAND_WEIGHT) {
   return bands;
 }
 
-// Whole percent, but 100 % or 0 % only if exact.
+// Whole percent, but 100% or 0% only if exact.
 export function wholePercent(p) {
-  if (p < 0.01) return "< 1 %";
-  if (p >= 0.995 && p < 1) return "> 99 %";
-  return `${Math.round(100 * p)} %`;
+  if (p < 0.01) return "< 1%";
+  if (p >= 0.995 && p < 1) return "> 99%";
+  return `${Math.round(100 * p)}%`;
 }
 
 // A word without its final punctuation, unless it consists of punctuation.
@@ -66,18 +66,18 @@ export const unsureWords = (words) => words.filter(({ weights, end_weight: endWe
 export function stepSentence(data, step) {
   const { p, weights, end_weight: endWeight } = data.words[step];
   const timing = data.to === "input" ? "just after, this head " : "this head ";
-  return ["It writes ", { target: step }, ` (${wholePercent(p)}); ${timing}`, ...attendedWords(weights, endWeight), "."];
+  return ["The model writes ", { target: step }, ` (${wholePercent(p)}); ${timing}`, ...attendedWords(weights, endWeight), "."];
 }
 
 function attendedWords(weights, endWeight) {
   const [first, second] = strongest(weights);
   const top = weights[first] ?? 0;
-  if (endWeight >= top) return [`looks mostly at the end of the sentence (${wholePercent(endWeight)})`];
-  if (top >= 0.6 || second === undefined) return ["looks at ", { source: first }, ` (${wholePercent(top)})`];
+  if (endWeight >= top) return [`attends mostly to the end of the sentence (${wholePercent(endWeight)})`];
+  if (top >= 0.6 || second === undefined) return ["attends to ", { source: first }, ` (${wholePercent(top)})`];
   if (weights[second] >= 0.6 * top && top + weights[second] >= 0.6) {
-    return ["looks at ", { source: Math.min(first, second) }, " and at ", { source: Math.max(first, second) }];
+    return ["attends to ", { source: Math.min(first, second) }, " and to ", { source: Math.max(first, second) }];
   }
-  return ["is unsure: it looks at many words, most at ", { source: first }, ` (${wholePercent(top)})`];
+  return ["is unsure: it attends to many words, most to ", { source: first }, ` (${wholePercent(top)})`];
 }
 
 // The model's own word with the lowest probability among those with alternatives; -1 if there is none.

@@ -39,7 +39,7 @@ export function makeGlanceStage({ go, onHover }) {
     node.dataset.letters = size;
     hovered = null;
     rows.source.label.textContent = content.languages[0] ? content.reads : "It reads";
-    rows.target.label.textContent = content.languages[1] ? content.writes : "It writes";
+    rows.target.label.textContent = content.languages[1] ? content.writes : "Translation";
     rows.source.words.setAttribute("aria-label", "Source words. Use the arrow keys to move between them.");
     rows.target.words.setAttribute("aria-label", "Translated words. Use the arrow keys to move between steps.");
     rows.source.words.lang = content.languages[0];

@@ -150,8 +150,8 @@ function legendNodes({ heads, to, aligner_agreement: alignerAgreement, words }) 
     sample,
     "The wider a band, the more weight this head gives to that word. ",
     ...headNote(heads, alignerAgreement),
-    to === "input" ? "It attends to the source of a word just after writing that word. " : "",
-    unsure ? `On this sentence it is unsure about ${unsure} of ${words.length} ${words.length === 1 ? "word" : "words"}: their bands are thin. ` : "",
+    to === "input" ? "It attends to the source of a word just after the model has written that word. " : "",
+    unsure ? `On this sentence it is unsure about ${unsure} of ${words.length} ${words.length === 1 ? "word" : "words"}: no source word gets half of its weight. ` : "",
   ];
 }
 

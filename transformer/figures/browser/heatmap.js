@@ -153,7 +153,7 @@ function drawMarginals(pen, m, layout, theme) {
   pen.textBaseline = "middle";
   if (layout.sums) pen.fillText("sum", layout.right + 6, layout.top - 8);
   pen.textAlign = "right";
-  pen.fillText(`mean, to ${maxMean.toFixed(2)}`, layout.left - 8, layout.bottom + 12);
+  pen.fillText(`mean, 0–${maxMean.toFixed(2)}`, layout.left - 8, layout.bottom + 12);
   pen.textAlign = "left";
 }
 

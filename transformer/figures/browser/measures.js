@@ -26,7 +26,7 @@ export function scaleEnd(side, measure) {
 export const formatMeasure = (value) => (value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2));
 export const formatOffset = (offset) => (offset > 0 ? `+${offset}` : String(offset).replace("-", "−"));
 
-const sharePercentText = (share) => `${Math.round(100 * share)} %`;
+const sharePercentText = (share) => `${Math.round(100 * share)}%`;
 
 // The measures of a head as text; shares below a tenth are left out.
 /** @param {Side} side @param {Kind} kind @param {number} layer @param {number} head */
@@ -76,7 +76,7 @@ export function sinkNote(side, state) {
   for (const [name, column] of [["first", 0], ["last", columns.tokens.length - 1]]) {
     const share = values[name][state.layer][state.head];
     if (share >= 0.5 && columns.tokens.length > 2) {
-      return `Attention sink: ${Math.round(100 * share)} % of this head's attention goes to ${hasExactNames() ? columns.tokens[column] : `“${tokenName(columns.tokens[column])}”`}, the ${name} token.`;
+      return `Attention sink: ${Math.round(100 * share)}% of this head's attention goes to ${hasExactNames() ? columns.tokens[column] : `“${tokenName(columns.tokens[column])}”`}, the ${name} token.`;
     }
   }
   return "";

@@ -36,9 +36,10 @@ function numeral(value, { digits = 4, after = false } = {}) {
   return after && sign ? bracketed(row(...parts)) : row(...parts);
 }
 
-// An equation of several sides, each after an equals sign, before which a narrow screen may break the line.
+// An equation of several sides, each after an equals sign, before which a narrow screen may break the line. A side may
+// be a list of terms, between which it may break too.
 function equation(...sides) {
-  const parts = sides.map((side, i) => ml("math", ...(i ? [mo("="), side] : [side])));
+  const parts = sides.flatMap((side, i) => [side].flat().map((term, k) => ml("math", ...(i && !k ? [mo("="), term] : [term]))));
   for (const part of parts) part.setAttribute("displaystyle", "true");
   return el("div", { class: "hu-equation" }, ...parts);
 }
@@ -118,7 +119,7 @@ export function momentsView(container) {
     const newKey = JSON.stringify([data, entry, theme.key]);
     if (newKey === drawnKey) return; // unchanged data are not announced again
     drawnKey = newKey;
-    heading.textContent = `${data.name}, at step ${data.t}`;
+    heading.textContent = `${data.name}, at step ${data.t.toLocaleString("en")}`;
     for (const panel of panels) drawMatrix(panel, data.matrices[panel.name], entry, theme);
     lines.replaceChildren(...updateEquations(data, entry));
     const fullShape = data.shape.join(" × ");
@@ -202,7 +203,7 @@ function updateEquations({ matrices, t, learning_rate: alpha, beta1, beta2, epsi
     equation(
       withT(theta()),
       row(sub(theta(), previousIndex()), mo("−"), stepFormula(mHat(), vHat(), mi("ε"), mi("α"))),
-      row(numeral(entryValues.before, { digits: 7 }), mo("−"), stepFormula(numeral(entryValues.m_hat), numeral(entryValues.v_hat), numeral(epsilon), numeral(alpha))),
+      [numeral(entryValues.before, { digits: 7 }), row(mo("−"), stepFormula(numeral(entryValues.m_hat), numeral(entryValues.v_hat), numeral(epsilon), numeral(alpha)))],
       row(numeral(entryValues.before, { digits: 7 }), mo("−"), numeral(entryValues.step, { after: true })),
       numeral(entryValues.value, { digits: 7 }),
     ),

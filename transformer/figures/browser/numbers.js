@@ -45,11 +45,11 @@ export function showWeight(weight, top) {
   return weight > 0 && weight < 0.005 ? "< 0.01" : `≈ ${weight.toFixed(2)}`;
 }
 
-// A probability in percent with two significant digits, but 100 % or 0 % only if exact.
+// A probability in percent with two significant digits, but 100% or 0% only if exact.
 export function percentText(p) {
-  if (p >= 0.9995 && p < 1) return "> 99.9 %";
-  if (p < 0.0001) return "< 0.01 %";
-  return p < 0.001 ? `${(100 * p).toFixed(2)} %` : `${(100 * p).toFixed(1)} %`;
+  if (p >= 0.9995 && p < 1) return "> 99.9%";
+  if (p < 0.0001) return "< 0.01%";
+  return p < 0.001 ? `${(100 * p).toFixed(2)}%` : `${(100 * p).toFixed(1)}%`;
 }
 
 // A number with four decimals and a typographic minus.

@@ -8,7 +8,11 @@ export const KINDS = { encoder: "Encoder self-attention", decoder: "Decoder self
 export const TERMS = {};
 
 const OPTIONS = {
-  word_row: { label: "Row of a word", choices: { output: "predicting position", input: "reading position" } },
+  word_row: {
+    label: "Row of a word",
+    title: "A word has two rows of cross-attention: that of the position that predicts it, and that of the position that reads it, one later.",
+    choices: { output: "predicting position", input: "reading position" },
+  },
   special: { label: "Start and end", choices: { shown: "shown", dimmed: "dimmed", hidden: "hidden" } },
   renormalise: { label: "Rows", choices: { 0: "as computed", 1: "renormalised to sum 1" } },
   combine: { label: "Heads", choices: { one: "selected head", mean: "mean", max: "maximum" } },
@@ -30,13 +34,13 @@ export function makeControls(set) {
   more.addEventListener("click", () => set({ more: more.getAttribute("aria-expanded") === "true" ? 0 : 1 }));
   const node = el("div", { class: "hu-controls" }, kinds, options, more);
   const selects = new Map();
-  for (const [name, { label, choices }] of Object.entries(OPTIONS)) {
+  for (const [name, { label, title, choices }] of Object.entries(OPTIONS)) {
     const select = el("select", {}, ...optionsOf(choices));
     select.addEventListener("change", () => {
       const number = /^\d+$/.test(select.value);
       set({ [name]: number ? Number(select.value) : select.value });
     });
-    selects.set(name, el("label", { class: "hu-option" }, el("span", {}, label), select));
+    selects.set(name, el("label", { class: "hu-option", title }, el("span", {}, label), select));
   }
   let drawnKinds = "";
 

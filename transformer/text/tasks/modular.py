@@ -35,8 +35,8 @@ MODULAR = Task(
     group="arithmetic",
     explanation=(
         "Two numbers below p and the remainder of their difference after division by p. Each "
-        "number is one symbol, so nothing says that n7 follows n6. The model sees 70 % of the "
-        "table, and the other 30 % is held out: it can memorise what it sees, or find the rule."
+        "number is one symbol, so nothing says that n7 follows n6. The model sees 70% of the "
+        "table, and the other 30% is held out: it can memorise what it sees, or find the rule."
     ),
     look_for=(
         "After about 300 steps the training loss is near 0: the pairs are memorised, and nearly "

@@ -139,7 +139,7 @@ SORT = Task(
 
 CIPHER = Task(
     name="cipher",
-    title="A secret alphabet",
+    title="Substitution cipher",
     group="letters",
     explanation=(
         "Every letter is always replaced by the same other letter; the key selects the alphabet. "

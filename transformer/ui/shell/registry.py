@@ -91,13 +91,13 @@ PAGES = {
     "pages/train.py": Page(
         "Train",
         Train,
-        "**Train** one, and watch attention form →",
+        "**Train** a model, and watch attention form →",
         "A small model learns to reverse, to sort or to write simple French, in seconds.",
     ),
     "pages/findings.py": Page(
         "Findings",
         Findings,
-        link_text="**Findings** of papers, replicated →",
+        link_text="**Findings** of papers, tested →",
         summary="Published claims about attention heads, tested on this model.",
     ),
     "pages/glossary.py": Page("Glossary"),

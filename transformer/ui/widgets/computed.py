@@ -99,7 +99,7 @@ def progress(status: ComputationStatus) -> None:
         )
         text = f"Waiting: {ahead} before this one …"
     else:
-        text = f"{status.stage.capitalize()}: {100 * status.progress:.0f} % …"
+        text = f"{status.stage.capitalize()}: {100 * status.progress:.0f}% …"
     st.progress(min(max(status.progress, 0.0), 1.0), text=text)
 
 

@@ -86,4 +86,4 @@ def as_sentence(error: object) -> str:
     first = text.split(" ")[0]
     if "_" not in first and not any(letter in first for letter in ".-'"):
         text = text[:1].upper() + text[1:]
-    return text if text.endswith((".", "?", "!")) else f"{text}."
+    return text if text.endswith((".", "?", "!", '."')) else f"{text}."

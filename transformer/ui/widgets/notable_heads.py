@@ -106,8 +106,8 @@ def _aligner_parts(notable: SalientHead) -> Parts:
         statement += "Every target word gives more than half of its weight to one source word."
     elif notable.count:
         statement += (
-            f"It is uncertain for {n_uncertain} of the {notable.total} target words: less than "
-            "half each."
+            f"It is uncertain for {n_uncertain} of the {notable.total} target words: no source "
+            "word gets half of its weight."
         )
     else:
         statement += (

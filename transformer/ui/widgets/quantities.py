@@ -50,11 +50,11 @@ def ago(created: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Format a share as a percentage; only 1 gives "100 %" and only 0 gives "0 %"."""
+    """Format a share as a percentage; only 1 gives "100%" and only 0 gives "0%"."""
     text = f"{100 * share:.0f}"
     if (text == "100" and share < 1) or (text == "0" and share > 0):
         text = f"{100 * share:.1f}" if 0.0005 <= share <= 0.9995 else f"{100 * share:.3f}"
-    return f"{text} %"
+    return f"{text}%"
 
 
 def weights(count: int) -> str:

@@ -125,9 +125,9 @@ export function rowsOf(trace, kind, layer, head) {
 export const escaped = (text) => text.replace(/[\\`*_{}[\]<>()#+\-.!|$~:]/g, "\\$&");
 /** @param {string} text */
 export const bold = (text) => `**${escaped(text)}**`;
-export const percent = (share) => `${(100 * share).toFixed(1)} %`;
-// A share rounded to whole percent, for guessing; never "100 %" for less than all.
-export const roundedPercent = (share) => (share >= 0.995 && share < 1 ? "more than 99 %" : `${(100 * share).toFixed(0)} %`);
+export const percent = (share) => `${(100 * share).toFixed(1)}%`;
+// A share rounded to whole percent, for guessing; never "100%" for less than all.
+export const roundedPercent = (share) => (share >= 0.995 && share < 1 ? "more than 99%" : `${(100 * share).toFixed(0)}%`);
 // A small number in exponent notation with one digit, such as "3e-07", as Python formats it.
 export const exponentText = (number) => number.toExponential(0).replace(/e([+-])(\d)$/, "e$10$2");
 

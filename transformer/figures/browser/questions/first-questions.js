@@ -87,17 +87,17 @@ export function row(lesson) {
   if (error > 1e-3) throw new LessonUnavailable("the weights of its rows do not sum to 1");
   const weights = rowsOf(trace, "cross", layer, head)[words.firstRow(targetWord)];
   const best = argmax(weights);
-  const listed = Array.from(weights, (weight, n) => `${lesson.token(trace.srcTokens, n)} ${n === best ? "?" : `${(100 * weight).toFixed(1)} %`}`);
+  const listed = Array.from(weights, (weight, n) => `${lesson.token(trace.srcTokens, n)} ${n === best ? "?" : `${(100 * weight).toFixed(1)}%`}`);
   return question({
     exhibit: `One head, writing ${bold(words.target[targetWord])}: ${listed.join(" · ")}`,
     options: [
       option("The number of words", "A longer sentence does not add attention: the same total is divided further."),
       option("More for important words, less for others", "Every row has the same total. Rows differ only in how they divide it."),
-      option("100 %, in every row of every head"),
+      option("100%, in every row of every head"),
     ],
     correct: 2,
     answer: `All ${sums.length.toLocaleString("en")} rows of this model's heads sum to 1, up to a rounding error of ${exponentText(error)}. So the missing ` +
-      `number is ${(100 * weights[best]).toFixed(1)} %: weight given to one token is taken from the others.`,
+      `number is ${(100 * weights[best]).toFixed(1)}%: weight given to one token is taken from the others.`,
     answerFields: { view: "heatmap", kind: "cross", layer, head, pin: "", way: "from", tokens: words.rows(targetWord) },
   });
 }
@@ -137,14 +137,14 @@ export function meeting(lesson) {
   if (weights.some((weight, n) => Math.abs(weight - traceWeights[n]) > 1e-4)) throw new LessonUnavailable("its weights are not the softmax of its scores");
   const [best, second] = argsortDescending(scores);
   const gap = scores[best] - scores[second];
-  const listed = scores.map((score, n) => `${lesson.token(trace.srcTokens, n)} ${score.toFixed(1)}`).join(" · ");
+  const listed = scores.map((score, n) => `${lesson.token(trace.srcTokens, n)} ${score.toFixed(1).replace("-", "−")}`).join(" · ");
   const share = roundedPercent(weights[best]);
   return question({
     exhibit: `Scores of one head, writing ${bold(words.target[targetWord])}: ${listed}`,
     options: [
       option(`${roundedPercent(1 / scores.length)}: the same as each of the ${scores.length} tokens`, "Then the scores would make no difference."),
       option(share),
-      option("100 %: the highest score takes everything", "The softmax is never exactly 0: every token keeps a little weight."),
+      option("100%: the highest score takes everything", "The softmax is never exactly 0: every token keeps a little weight."),
     ],
     correct: 1,
     answer: `${lesson.token(trace.srcTokens, best)} gets ${share}. The softmax raises e to the power of each score and divides by the sum. The score ` +
@@ -154,7 +154,7 @@ export function meeting(lesson) {
   });
 }
 
-// Layer, head and target word whose largest weight is on a word and closest to 75 %.
+// Layer, head and target word whose largest weight is on a word and closest to 75%.
 /** @param {LessonCase} lesson */
 function headNear75Percent({ trace, words }) {
   let closest = { distance: Infinity, layer: 0, head: 0, targetWord: 0 };
@@ -170,7 +170,7 @@ function headNear75Percent({ trace, words }) {
       }
     }
   }
-  if (closest.distance > 0.2) throw new LessonUnavailable("none of its heads gives a word between 55 % and 95 % of a row");
+  if (closest.distance > 0.2) throw new LessonUnavailable("none of its heads gives a word between 55% and 95% of a row");
   return closest;
 }
 

@@ -66,7 +66,7 @@ function measuredAligner(trace, { layer, head, weights_to: to }) {
   const readRows = [...new Set(pieces.map((i) => Math.min(i + Number(to === "input"), rows.numbers.length - 1)))];
   const unsure = target.length - clear;
   const clarity = !unsure ? "Every target word gives more than half of its weight to one source word."
-    : clear ? `It is uncertain for ${unsure} of the ${target.length} target words: less than half each.`
+    : clear ? `It is uncertain for ${unsure} of the ${target.length} target words: no source word gets half of its weight.`
     : "It is uncertain on this sentence: no target word gives half of its weight to one source word.";
   return notice("aligns", [
     [to === "input" ? "After writing " : "To write ", false], [rows.labels[target[row]], true], [", this head attends most to ", false],

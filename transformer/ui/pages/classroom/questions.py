@@ -46,7 +46,7 @@ def _files(classroom: Classroom) -> None:
             "Votes and differences (.csv)",
             lambda: UTF_8_MARK + option_table(measured.results()).to_csv(index=False),
             "votes.csv",
-            help="One row for each question, round and option, with the 95 % interval",
+            help="One row for each question, round and option, with the 95% interval",
         )
         tables.download(
             "Anonymous answers (.csv)",

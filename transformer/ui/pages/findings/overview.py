@@ -77,10 +77,15 @@ def show(model: Model) -> None:
                     _card(model, corpus, published, shipped.get(name))
     st.caption(
         "The dashed line is a threshold, the smallest effect that would matter; the bar is the "
-        "95 % interval of the effect. A claim **holds** if the interval lies on the shaded side of "
+        "95% interval of the effect. A claim **holds** if the interval lies on the shaded side of "
         "the threshold, and is **refuted** if it lies on the other side. If the interval contains "
         "the threshold, the result is **inconclusive**; more sentences may decide. The table shows "
         "the latest results of this server, or those shipped with the checkpoint."
+    )
+    frame.page_link(
+        "pages/lab.py",
+        "Another question: does the gender of a translated occupation follow the pronoun? →",
+        lab="gender",
     )
 
 
@@ -95,8 +100,9 @@ def _summary(results: list[FindingResult]) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         for word in verdicts.BADGES:
             if counts[word]:
-                st.markdown(f"**{counts[word]}**", width="content")
-                verdicts.badge(word)
+                with st.container(horizontal=True, gap="small", width="content"):
+                    st.markdown(f"**{counts[word]}**", width="content")
+                    verdicts.badge(word)
         st.toggle("Show numbers", key=FIGURES)
 
 

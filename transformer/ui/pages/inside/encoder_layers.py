@@ -137,13 +137,13 @@ def _bleu(model: Model) -> None:
     chart(figure, "encoder-layers-bleu")
     st.caption(
         "BLEU of greedy translations against the corpus's references, or against the model's own "
-        "translation of a sentence without one. The band is the 95 % bootstrap interval."
+        "translation of a sentence without one. The band is the 95% bootstrap interval."
     )
     tables.show(
         "BLEU by encoder layer",
-        ["The decoder reads", "BLEU", "95 % interval"],
+        ["The decoder reads", "BLEU", "95% interval"],
         [
-            [name, f"{row['bleu']:.1f}", f"{row['bleu_low']:.1f} – {row['bleu_high']:.1f}"]
+            [name, f"{row['bleu']:.1f}", f"{row['bleu_low']:.1f} to {row['bleu_high']:.1f}"]
             for name, row in zip(names, rows, strict=True)
         ],
     )

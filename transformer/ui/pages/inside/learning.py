@@ -51,8 +51,8 @@ def show(model: Model) -> None:
 def _learning_rate() -> None:
     st.header("Learning rate schedule")
     st.latex(
-        r"\mathrm{lrate} = d_{model}^{-0.5} \cdot \min\left(step^{-0.5},\ "
-        r"step \cdot warmup^{-1.5}\right)"
+        r"\mathrm{lrate} = d_{model}^{-0.5} \cdot \min\big(step^{-0.5},\ "
+        r"step \cdot warmup^{-1.5}\big)"
     )
     view = state.view(Inside)
     left_column, right_column = st.columns(2)
@@ -140,7 +140,7 @@ def _dropout_summary(result: DropoutResult) -> str:
         f"**{result.count} of {len(result.sublayer_output)}** numbers are dropped, each with "
         f"probability {result.probability:.3f}. The others are multiplied by {factor:.3f}, which "
         f"keeps the expected value: the mean over {N_MASKS} masks differs from the network's "
-        f"output by {100 * result.mean_difference:.1f} % of its norm. The residual x is not "
+        f"output by {100 * result.mean_difference:.1f}% of its norm. The residual x is not "
         "dropped, so the output y changes little: its cosine similarity with the output without "
         f"dropout is {result.cosine:.3f}. Dropout prevents units from relying on each other."
     )
@@ -171,7 +171,7 @@ def _smoothing(model: Model, trace: Trace) -> None:
     vocabulary = len(result.probabilities)
     st.markdown(
         f"Each of the {vocabulary:,} tokens of the vocabulary gets a target probability of at "
-        f"least ε / V = {view.smoothing / vocabulary:.1e}. The loss cannot fall below the entropy "
+        f"least ε / V = {view.smoothing / vocabulary:.6f}. The loss cannot fall below the entropy "
         f"of this target, **{result.min_loss:.3f}**, and overconfidence is penalised: if the "
         "correct token had a probability of 1 − 10⁻⁶ and the others shared the rest equally, the "
         f"loss would be {result.confident_loss:.3f}. "
@@ -185,7 +185,7 @@ def _smoothing(model: Model, trace: Trace) -> None:
 
 
 def _losses(result: SmoothingResult, correct_token: str) -> str:
-    share = f"{100 * result.probabilities[result.gold]:.2f} %"
+    share = f"{100 * result.probabilities[result.gold]:.2f}%"
     rows = [
         ["without smoothing, −ln P", f"{result.plain_loss:.4f}", "0"],
         [f"with ε = {result.smoothing:g}", f"{result.loss:.4f}", f"{result.min_loss:.4f}"],

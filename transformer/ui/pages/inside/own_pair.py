@@ -106,7 +106,7 @@ def _prediction(line: dict[Any, Any]) -> str:
 
 
 def _percent(share: float) -> str:
-    return "&lt; 0.1 %" if share < 0.0005 else f"{100 * share:.1f} %"
+    return "&lt; 0.1%" if share < 0.0005 else f"{100 * share:.1f}%"
 
 
 def bleu_by_hand(model: Model) -> None:

@@ -99,7 +99,7 @@ def _is_collapsed(panel: Panel) -> bool:
 
 def _expand_button(panel: Panel) -> None:
     st.button(
-        f"Show {panel.values.size:,} weights".replace(",", " "),
+        f"Show {panel.values.size:,} weights",
         key=f"inside-show-{panel.name}",
         on_click=state.change,
         kwargs={"panel": panel.name, "row": -1, "column": -1},

@@ -116,7 +116,7 @@ def next_token(model: Model, trace: Trace) -> None:
     prefix = " ".join(display_names.tokens(trace.tgt_tokens[: step + 1]))
     st.markdown(
         f"After {frame.plain(prefix)} the most probable token is **{frame.plain(names[0])}**, "
-        f"with a probability of **{100 * probabilities[step, order[0]]:.1f} %**."
+        f"with a probability of **{100 * probabilities[step, order[0]]:.1f}%**."
     )
     rows = ""
     for rank, (name, token) in enumerate(zip(names, order, strict=True)):
@@ -124,7 +124,7 @@ def next_token(model: Model, trace: Trace) -> None:
         share = probabilities[step, token]
         rows += (
             f'<tr><th scope="row">{label}</th><td><span class="hu-share">'
-            f'<span style="width: {100 * share:.1f}%"></span></span>{100 * share:.1f} %</td></tr>'
+            f'<span style="width: {100 * share:.1f}%"></span></span>{100 * share:.1f}%</td></tr>'
         )
     st.html(
         '<table class="hu-table"><caption>The most probable tokens: '
@@ -223,7 +223,7 @@ def _batch(batch: BatchedAttention) -> None:
             ],
         )
         st.caption(
-            f"{100 * batch.padding:.0f} % of the key positions are padding, which makes all "
+            f"{100 * batch.padding:.0f}% of the key positions are padding, which makes all "
             "sequences equally long. The mask hides padding: the largest weight on it is "
             f"{batch.on_padding:g}. Sentences of a batch do not affect each other: alone, the "
             f"first one gives the same result, up to {batch.max_difference:.0e}. Elsewhere on this "

@@ -83,10 +83,10 @@ def _leaderboard(model: Model, leaderboard: Mapping[str, Any], texts: Corpus) ->
         for name, rate in agreements.items():
             if rate is None:
                 continue
-            st.metric(name, f"{100 * (1 - rate):.1f} %", width="content", help=tip("AER"))
+            st.metric(name, f"{100 * (1 - rate):.1f}%", width="content", help=tip("AER"))
     left_out = len(leaderboard["left_out"])
     st.caption(
-        "Agreement with the gold links: 100 % minus the alignment error rate (AER, Och and Ney "
+        "Agreement with the gold links: 100% minus the alignment error rate (AER, Och and Ney "
         "2003). Each target word is linked to the source word with the highest score, over "
         f"{leaderboard['counted']:,} sentences with gold links"
         + (
@@ -131,8 +131,7 @@ def _grids(model: Model, heads: pd.DataFrame) -> None:
         labels = [[f"{100 * (1 - rate):.0f}" for rate in layer_rates] for layer_rates in rates]
         hover = [
             [
-                f"{display_names.head(layer, head).capitalize()}: "
-                f"{100 * (1 - rate):.1f} % agreement"
+                f"{display_names.head(layer, head).capitalize()}: {100 * (1 - rate):.1f}% agreement"
                 for head, rate in enumerate(layer_rates)
             ]
             for layer, layer_rates in enumerate(rates)
@@ -141,7 +140,7 @@ def _grids(model: Model, heads: pd.DataFrame) -> None:
             Grid(
                 f"{score_kind}-{target_row}",
                 f"{SCORE_LABELS[score_kind]}, {ROW_LABELS[target_row]}".capitalize(),
-                1 - rates,
+                100 * (1 - rates),
                 labels,
                 hover,
             )
@@ -149,9 +148,9 @@ def _grids(model: Model, heads: pd.DataFrame) -> None:
     data = headgrid_data(
         grids,
         low=0.0,
-        high=max(float(grid.values.max()) for grid in grids) or 1.0,
-        legend="Agreement with the gold links in percent, darker for better; one row per layer, "
-        "one column per head. Click a cell to use that head for the sentence below",
+        high=max(float(grid.values.max()) for grid in grids) or 100.0,
+        legend="Agreement with the gold links in percent; one row per layer, one column per head. "
+        "Click a cell to use that head for the sentence below.",
         chosen=(f"{view.score_kind}-{view.target_row}", view.layer, view.head),
         large=view.size == "large",
         exact=display_names.is_exact(),
@@ -171,7 +170,7 @@ def _selected_head(heads: pd.DataFrame) -> None:
         st.markdown(
             f"Shown below: **{display_names.head(view.layer, view.head)}**, measured "
             f"{SCORE_LABELS[view.score_kind]}, {ROW_LABELS[view.target_row]}: "
-            f"{agreement:.1f} % agreement.",
+            f"{agreement:.1f}% agreement.",
             width="content",
         )
         if int(row.index[0]) != int(heads.index[0]):
@@ -204,18 +203,18 @@ def _published_gold(model: Model) -> None:
             "with a diagonal prior": gold.baselines["statistical"],
         }
         baselines = ", ".join(
-            f"{baseline} {100 * (1 - rate):.1f} %" for baseline, rate in error_rates.items()
+            f"{baseline} {100 * (1 - rate):.1f}%" for baseline, rate in error_rates.items()
         )
         agreement = 1 - gold.head[f"{aligner.score_kind}-{aligner.target_row}"]
         st.caption(
             f"**On human-made links** ({frame.plain(gold.source)}; {gold.sentences:,} pairs, not "
             f"included in the app) the best head is {name}, measured "
             f"{SCORE_LABELS[aligner.score_kind]}, {ROW_LABELS[aligner.target_row]}: "
-            f"{100 * agreement:.1f} % agreement (95 %: "
+            f"{100 * agreement:.1f}% agreement (95%: "
             f"{100 * (1 - gold.high):.1f} to {100 * (1 - gold.low):.1f}). For comparison: "
             f"{baselines}. The bundled sentences are short and similar, so heads score better on "
-            "them. Other published aligners, on another corpus (Hansards): fast_align 89.5 %, "
-            "awesome-align 95.9 %."
+            "them. Other published aligners, on another corpus (Hansards): fast_align 89.5%, "
+            "awesome-align 95.9%."
         )
         table = gold.table()
         if not table.empty:

@@ -224,7 +224,7 @@ def _shifted_by_one(
         (f"reads {previous_word}, writes {word}", alignment.scores["output"][word_index]),
         (f"reads {word}, writes {next_word}", alignment.scores["input"][word_index]),
     ]
-    unit = "attention weight" if score_kind == "weights" else "norm of the contribution, ‖α f(x)‖"
+    unit = "attention weight" if score_kind == "weights" else "norm of the contribution, ‖α·f(x)‖"
     chart(two_rows(alignment.source, rows, unit, dark=dark()), "shift")
     predicting_source, reading_source = (
         alignment.source[int(values.argmax())] for _, values in rows
@@ -249,8 +249,8 @@ def _corpus_agreement(leaderboard: Mapping[str, Any]) -> None:
     better = max(agreement, key=agreement.__getitem__)
     descriptions = {"output": "the word it is about to write", "input": "the word it has just read"}
     st.markdown(
-        f"Over the corpus this head agrees with the gold links in **{agreement['output']:.1f} "
-        f"%** at the predicting position and **{agreement['input']:.1f} %** at the reading "
+        f"Over the corpus this head agrees with the gold links in **{agreement['output']:.1f}%** "
+        f"at the predicting position and **{agreement['input']:.1f}%** at the reading "
         f"position: it aligns {descriptions[better]}. Chen et al. (2020, section 3) found that "
         "low layers align the input word better and higher layers the output word."
     )
@@ -288,7 +288,7 @@ def _show_links(
     else:
         st.metric(
             "Agreement of this head on this sentence",
-            f"{100 * (1 - alignment.error(gold)):.1f} %",
+            f"{100 * (1 - alignment.error(gold)):.1f}%",
             help=_formula(alignment, gold),
         )
     with st.expander("Your gold links", expanded=gold is None):

@@ -220,7 +220,7 @@ def _contrast_choice(trace: Trace, step: int) -> tuple[int | None, str]:
         state.set_fields(against=-1)
     names = {-1: "none"}
     names |= {
-        key: f"{display_names.token(c.token)} · {100 * c.probability:.1f} %"
+        key: f"{display_names.token(c.token)} · {100 * c.probability:.1f}%"
         for key, c in candidates.items()
     }
     st.selectbox(
@@ -266,7 +266,7 @@ def _method_bars(
     chart(figure, "attribution-vector" if methods == VECTOR_METHODS else "attribution-probability")
     st.caption(
         "Above the gap: source tokens; below it: the tokens written so far. Each column is "
-        "normalised to 100 %; the file below has the original numbers."
+        "normalised to 100%; the file below has the original numbers."
     )
 
 
@@ -348,7 +348,7 @@ def _source_share_curve(share: pd.DataFrame, figure: Figure) -> None:
     st.markdown(
         "The decoder uses the source **and** the prefix it has written. ALTI+ measures the share "
         "of both at every output token. Here the source contributes least to "
-        f"“**{escaped_token(token)}**”: {100 * source_part:.0f} %."
+        f"“**{escaped_token(token)}**”: {100 * source_part:.0f}%."
     )
     chart(figure, CURVE_KEY, _select_point)
     st.caption("Click a point to select that token above.")

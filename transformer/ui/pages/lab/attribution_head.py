@@ -86,7 +86,7 @@ TOKEN_MEASURES = {
         "The weights of all layers multiplied, with heads averaged and half of each position "
         "kept in every layer for the residual connection.",
         "Abnar & Zuidema 2020, “Attention rollout and attention flow”",
-        "because the kept half is constant, the source always gets {level:.1f} % of every token "
+        "because the kept half is constant, the source always gets {level:.1f}% of every token "
         "($1-0.5^{{{layers}}}$). It shows which tokens matter, not how much the source does.",
     ),
     "flow": MeasureExplanation(
@@ -217,7 +217,7 @@ def _largest_disagreement(model: Model, trace: Trace) -> None:
     left, right = st.columns([5, 2], vertical_alignment="center")
     left.markdown(
         f"**Where do weights and norms differ?** Of all {len(table)} heads they agree least in "
-        f"{display_names.head(layer, head)} ({KINDS[kind]}): {_number(rank)}. "
+        f"{KINDS[kind].lower()}, {display_names.head(layer, head)}: {_number(rank)}. "
         f"The median over all heads is {_number(table['correlation'].median())}."
     )
     right.button(

@@ -237,8 +237,8 @@ def _heads(pair: MinimalPair, heads: Sequence[Head], *, from_figures: bool) -> N
         rows.append(
             [
                 f"{KINDS[kind]}, {display_names.head(layer, head)}",
-                *(f"{100 * head_weights[0]:.0f} %" for head_weights in weights),
-                f"{50 * (weights[0][1] + weights[1][1]):.0f} %",
+                *(f"{100 * head_weights[0]:.0f}%" for head_weights in weights),
+                f"{50 * (weights[0][1] + weights[1][1]):.0f}%",
             ]
         )
     tables.show(

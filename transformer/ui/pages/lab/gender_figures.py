@@ -22,7 +22,7 @@ CHART = Chart(
     percent=True,
 )  # fmt: skip
 DEFINITIONS = {
-    "Accuracy": "the gender agrees with the pronoun; a model that ignores the pronoun gets 50 % of "
+    "Accuracy": "the gender agrees with the pronoun; a model that ignores the pronoun gets 50% of "
     "the pairs right",
     "Accuracy, he": "the same for the sentences with he",
     "Accuracy, she": "the same for the sentences with she",
@@ -67,7 +67,7 @@ def show(model: Model) -> None:
     if not table.empty:
         chart(measurement_chart(table, CHART, dark=dark()), "gender-scores")
         st.caption(
-            "Bars: 95 % bootstrap intervals over minimal pairs. Scores over fewer than 30 "
+            "Bars: 95% bootstrap intervals over minimal pairs. Scores over fewer than 30 "
             "sentences or pairs are left out."
         )
     if report.effect is not None:
@@ -102,18 +102,18 @@ def _summary(report: GenderReport) -> str:
     male, female = report.score(nouns, "male"), report.score(nouns, "female")
     if male and female:
         text += (
-            f"With *he* {100 * male.value:.0f} % of the genders are right, with *she* "
-            f"{100 * female.value:.0f} % ({NOUN_LABELS[nouns]}). "
+            f"With *he* {100 * male.value:.0f}% of the genders are right, with *she* "
+            f"{100 * female.value:.0f}% ({NOUN_LABELS[nouns]}). "
         )
     if changed:
         text += (
-            f"**The pronoun changes the gender in {100 * changed.value:.1f} % of "
+            f"**The pronoun changes the gender in {100 * changed.value:.1f}% of "
             f"{changed.count:,} minimal pairs.** "
         )
     unchanged = report.score(nouns, "stereotype_kept")
     if unchanged:
         text += (
-            f"In {100 * unchanged.value:.0f} % of the other pairs the gender is the stereotypical "
+            f"In {100 * unchanged.value:.0f}% of the other pairs the gender is the stereotypical "
             "one."
         )
     return text
@@ -138,12 +138,12 @@ def _effect(effect: PronounEffect) -> None:
     st.markdown(
         f"Measured in {effect.pairs:,} minimal pairs whose two translations are the same up to the "
         "article: *she* instead of *he* changes the log-odds of the feminine against the masculine "
-        f"article by **{_nats(effect.intact.value)} nats** (95 % interval "
+        f"article by **{_nats(effect.intact.value)} nats** (95% interval "
         f"{_range(effect.intact)}{zero_note}). Without the {n} heads that attend most to the "
         f"pronoun it is **{_nats(effect.off.value)}** ({_range(effect.off)}), without {n} random "
         f"heads {_nats(effect.random.value)} (range of 10 draws: {_range(effect.random)}). "
-        f"The more probable article changes in {100 * effect.flipped:.0f} % of the sentences "
-        f"without these heads, and in {100 * effect.flipped_random:.0f} % without random ones."
+        f"The more probable article changes in {100 * effect.flipped:.0f}% of the sentences "
+        f"without these heads, and in {100 * effect.flipped_random:.0f}% without random ones."
     )
     tables.show(
         "Heads that attend to the pronoun: chosen on half of the pairs, measured on the other half",
@@ -151,16 +151,16 @@ def _effect(effect: PronounEffect) -> None:
             "Head",
             "Weight on the pronoun",
             "Weight on a word next to it",
-            "Difference, 95 % interval",
-            "Weight on she − weight on he, 95 % interval",
+            "Difference, 95% interval",
+            "Weight on she − weight on he, 95% interval",
         ],
         [
             [
                 f"{KINDS[head.kind]}, {display_names.head(head.layer, head.head)}",
-                f"{100 * head.weight:.1f} %",
-                f"{100 * head.neighbours:.1f} %",
-                f"{100 * head.low:+.1f} % to {100 * head.high:+.1f} %".replace("-", "−"),
-                f"{100 * head.she_low:+.1f} % to {100 * head.she_high:+.1f} %".replace("-", "−"),
+                f"{100 * head.weight:.1f}%",
+                f"{100 * head.neighbours:.1f}%",
+                f"{100 * head.low:+.1f}% to {100 * head.high:+.1f}%".replace("-", "−"),
+                f"{100 * head.she_low:+.1f}% to {100 * head.she_high:+.1f}%".replace("-", "−"),
             ]
             for head in effect.heads
         ],

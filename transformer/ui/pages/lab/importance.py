@@ -101,14 +101,13 @@ def _by_gradient(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
         "paper therefore divides the values of each layer by their Euclidean norm.",
     )
     gate = st.segmented_control(
-        "One gate per head and", list(GATE_LABELS), format_func=GATE_LABELS.__getitem__,
+        "Gates per", list(GATE_LABELS), format_func=GATE_LABELS.__getitem__,
         default="sentence", required=True, key="importance-gate",
     )  # fmt: skip
     column, normalised_column = COLUMNS[gate]
     values = table[normalised_column] if per_layer else table[column] / table[column].max()
-    scale = "within its layer" if per_layer else "relative to the maximum"
-    quantity = f"{scale}, with gates per {gate}"
-    _grids(model, corpus, table.assign(shown=values), quantity, are_weights=True)
+    quantity = "relative to its layer" if per_layer else "relative to the maximum"
+    _grids(model, corpus, table.assign(shown=values), quantity, gate, are_weights=True)
     st.caption(f"{DESCRIPTIONS[gate]} It estimates the effect of removing the head, from one pass.")
     _csv(table, "importance", model)
 
@@ -156,16 +155,25 @@ def _by_ablation(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
         summary += f" Rank correlation with the importance by gradient: {correlations}."
     st.markdown(summary.replace("-", "−"))
     st.caption(
-        "Blue: the loss is higher without the head; orange: it is lower. The hover text has 95 % "
+        "Blue: the loss is higher without the head; orange: it is lower. The hover text has 95% "
         "intervals (paired bootstrap over sentences)."
     )
     _csv(ablations, "left-out", model)
 
 
 def _grids(
-    model: Model, corpus: Corpus, table: pd.DataFrame, quantity: str, *, are_weights: bool = False
+    model: Model,
+    corpus: Corpus,
+    table: pd.DataFrame,
+    quantity: str,
+    gate: str = "",
+    *,
+    are_weights: bool = False,
 ) -> None:
-    """Draw the table's column `shown` as one figure per kind, with one colour scale."""
+    """Draw the table's column `shown` as one figure per kind, with one colour scale.
+
+    `quantity` and `gate` identify the column in the cache; `quantity` is also the legend.
+    """
     limit = float(table["shown"].abs().max()) or 1.0
     for (kind, label), column in zip(KINDS.items(), st.columns(3), strict=True):
         rows = table[table["kind"] == kind]
@@ -173,6 +181,7 @@ def _grids(
             model,
             corpus,
             quantity,
+            gate,
             kind,
             limit,
             are_weights,
@@ -190,6 +199,7 @@ def _picture(
     model: Model,
     corpus: Corpus,
     quantity: str,
+    gate: str,
     kind: str,
     limit: float,
     weights: bool,

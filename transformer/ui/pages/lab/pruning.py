@@ -137,11 +137,11 @@ def _sentence_result(model: Model, heads: Sequence[Head]) -> None:
     pruned = _translated(model, text, tuple(heads), len(unpruned.ids) + MAX_EXTRA_TOKENS)
     left_column, right_column = st.columns(2)
     left_column.markdown(f"With all heads: **{_translation_text(unpruned)}**")
-    right_column.markdown(
-        f"Without {len(heads)} {'head' if len(heads) == 1 else 'heads'}: "
-        f"**{_translation_text(pruned)}**"
-    )
     if heads:
+        right_column.markdown(
+            f"Without {len(heads)} {'head' if len(heads) == 1 else 'heads'}: "
+            f"**{_translation_text(pruned)}**"
+        )
         is_unchanged = unpruned.text == pruned.text
         right_column.caption(
             "The translation is unchanged." if is_unchanged else "The translation has changed."
@@ -205,7 +205,7 @@ def _corpus_result(model: Model, corpus: Corpus, heads: Sequence[Head]) -> None:
         row = report["table"][0]
         summary = (
             f"Over {len(larger_sample)} sentences: BLEU **{row['bleu']:.1f}** instead of "
-            f"{report['bleu']:.1f} (95 % interval of the change: {row['bleu_low']:+.1f} to "
+            f"{report['bleu']:.1f} (95% interval of the change: {row['bleu_low']:+.1f} to "
             f"{row['bleu_high']:+.1f}), loss {row['loss']:.3f} instead of {report['loss']:.3f}."
         )
         st.markdown(summary.replace("-", "−"))
@@ -241,7 +241,7 @@ def curves(model: Model, corpus: Corpus) -> None:
             st.markdown(label)
             chart(figure, f"prune-{kind}")
     st.caption(
-        "Bars: the 95 % interval over sentences for the two orders by importance, and the range of "
+        "Bars: the 95% interval over sentences for the two orders by importance, and the range of "
         "three orders for random. The vertical line marks your slider."
     )
     tables.csv("These curves (.csv)", lambda: table, file_name("pruning", model.name))

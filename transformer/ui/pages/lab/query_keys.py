@@ -117,11 +117,12 @@ def _draw(model: Model, result: dict[str, Any], n_corpus_sentences: int) -> None
     chart(figure, FIGURE_KEY, on_click)
     n = len(result["sentences"])
     st.caption(
-        f"{len(map_points):,} points of {n} of {n_corpus_sentences} sentences (at most "
-        f"{MAX_POINTS:,} points). All keys are shifted by one vector so that both clouds have "
-        "the same centre, and queries and keys are scaled by c and 1/c so that both have the "
-        "same spread. Neither changes any attention weight (after Yeh et al. 2023). The plane "
-        "shows the two directions of greatest variance (PCA)."
+        f"{len(map_points):,} points of {n} sentences. At most {MAX_SENTENCES} of the "
+        f"{n_corpus_sentences:,} sentences and {MAX_POINTS:,} points are drawn. All keys are "
+        "shifted by one vector so that both clouds have the same centre, and queries and keys are "
+        "scaled by c and 1/c so that both have the same spread. Neither changes any attention "
+        "weight (after Yeh et al. 2023). The plane shows the two directions of greatest variance "
+        "(PCA)."
     )
     tables.csv(
         "All points (.csv)",
@@ -230,10 +231,10 @@ def _sentence(result: dict[str, Any], map_point: MapPoint) -> None:
     is_query = side == "query"
     other_tokens = display_names.tokens(sentence["keys" if is_query else "queries"])
     chips = "".join(
-        f'<span title="{100 * weight:.0f} %" style="display:inline-block;padding:0 .4em;'
+        f'<span title="{100 * weight:.0f}%" style="display:inline-block;padding:0 .4em;'
         f"margin:.1em .15em;border-radius:5px;outline:1px solid #8885;"
         f'background:rgba(33,113,181,{0.75 * weight:.2f})"><bdi>{escape(token)}</bdi> '
-        f'<small style="opacity:.75">{100 * weight:.0f} %</small></span>'
+        f'<small style="opacity:.75">{100 * weight:.0f}%</small></span>'
         for token, weight in zip(other_tokens, _weights(result, map_point), strict=True)
     )
     name = escape(display_names.tokens(sentence["queries" if is_query else "keys"])[position])

@@ -118,12 +118,12 @@ def _measure_grid(report: Mapping[str, Any]) -> None:
     if np.isnan(values).any():
         legend.append("No colour: not measured for this kind")
     if marks:
-        legend.append("Roles: " + ", ".join(f"{mark} {text}" for mark, text in marks.items()))
+        legend.append("Roles: " + "; ".join(f"{mark} = {text}" for mark, text in marks.items()))
     data = headgrid_data(
         [_kind_grid(kind, report, colour) for kind in KINDS],
         low=0.0,
         high=float(np.nanmax(values, initial=1e-6)),
-        legend=". ".join(legend),
+        legend=". ".join(legend) + ".",
         chosen=(view.kind, view.layer, view.head),
         large=view.size == "large",
         exact=display_names.is_exact(),
@@ -306,7 +306,7 @@ def _rules(card: HeadRole, report: Mapping[str, Any]) -> None:
         rows.append([ROLE_NAMES[group], rule, values, "met" if group in met else "not met"])
     columns = ["Role", "Rule", "This head", ""]
     tables.show(
-        "Rules in the order in which they are applied; the first one met gives the role",
+        "Rules in the order in which they are applied; the first rule that is met gives the role",
         columns,
         rows,
     )

@@ -192,7 +192,7 @@ def _maps(sweep: PatchingSweep, part: str) -> None:
                 values,
                 rows,
                 columns[stack],
-                y_title="after layer and sublayer",
+                y_title="after sublayer",
                 x_title="source token" if stack == "encoder" else "target token read",
                 quantity=RESTORED,
                 limit=limit,
@@ -212,10 +212,10 @@ def _columns(sweep: PatchingSweep) -> list[str]:
 
 
 def _row(hook_name: str) -> str:
-    """Return a row's label, like "3 self-attention", with the session's layer numbers."""
+    """Return a row's label, like "layer 3, self-attention", with the session's layer numbers."""
     _, *path, _ = hook_name.split(".")
     name = SUBLAYERS[path[-1].removesuffix("_norm")]
-    return f"{display_names.number(int(path[1]))} {name}" if len(path) > 1 else name
+    return f"{display_names.layer(int(path[1]))}, {name}" if len(path) > 1 else name
 
 
 def _strongest(
@@ -225,7 +225,7 @@ def _strongest(
     best = float(values.max())
     row, column = np.argwhere(values >= best - 0.005)[-1]
     return (
-        f"at most {100 * best:.0f} %, at “{frame.plain(columns[column])}” after {rows[row]}"
+        f"at most {100 * best:.0f}% restored, at “{frame.plain(columns[column])}” after {rows[row]}"
         if best >= 0.005
         else "no patch restores anything"
     )
@@ -236,6 +236,6 @@ def _heads(sweep: PatchingSweep) -> None:
         {kind: sweep.heads(kind) for kind in KINDS},
         RESTORED,
         "sweep-heads",
-        lambda head, best: f", most in {head} ({100 * best:.0f} %)" if best >= 0.005 else "",
+        lambda head, best: f", most in {head} ({100 * best:.0f}%)" if best >= 0.005 else "",
     )
     st.caption(f"The colour scale of the heads ends at ±{limit:.2f}.")

@@ -105,7 +105,8 @@ def _default_site(model: Model) -> str:
 
 
 def _site_labels(model: Model) -> dict[str, str]:
-    """Return labels of the residual stream after every sublayer, by hook name."""
+    """Return labels of the residual stream after every sublayer and of the encoder's output, by
+    hook name."""
     names = {
         "embed": "the embedding",
         "self_attn_norm": "self-attention",
@@ -118,6 +119,8 @@ def _site_labels(model: Model) -> dict[str, str]:
         if name.endswith(".hook_output") and path[-1] in names:
             layer = f", {display_names.layer(int(path[1]))}" if len(path) > 1 else ""
             labels[name] = f"{stack.capitalize()}{layer}: {names[path[-1]]}"
+        elif name == "encoder.hook_memory":
+            labels[name] = "Encoder: its output (memory)"
     return labels
 
 

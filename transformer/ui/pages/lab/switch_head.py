@@ -80,8 +80,8 @@ def _edit_row(trace: Trace, plan: Plan, head: Head, effect: str) -> None:
         if edited_row is not None and edited_row.head != head:
             st.caption(
                 f"Row {display_names.number(edited_row.query)} of "
-                f"{display_names.head(*edited_row.head[1:])} ({KINDS[edited_row.head[0]]}) is "
-                f"edited now. An edit here replaces that one."
+                f"{KINDS[edited_row.head[0]].lower()}, {display_names.head(*edited_row.head[1:])}, "
+                "is edited already. An edit here replaces that one."
             )
         current = edited_row if edited_row is not None and edited_row.head == head else None
         query = _row_choice(trace, kind, current)
@@ -116,7 +116,9 @@ def _row_choice(trace: Trace, kind: str, current: EditedRow | None) -> int:
         min(query, len(rows) - 1),
         lambda position: state.change(row=position, column=-1, edited_row=""),
     )
-    row: int = st.selectbox("Row of", range(len(rows)), format_func=label, width=340, **binding)
+    row: int = st.selectbox(
+        "Row (query)", range(len(rows)), format_func=label, width=340, **binding
+    )
     return row
 
 

@@ -105,8 +105,8 @@ def _new_best_tokens(comparison: Comparison) -> None:
     rows = [
         (
             f"{display_names.number(int(row['position']))} {display_names.token(row['token'])}",
-            f"{display_names.token(row['token_before'])} {100 * row['probability_before']:.0f} %",
-            f"{display_names.token(row['token_after'])} {100 * row['probability_after']:.0f} %",
+            f"{display_names.token(row['token_before'])} {100 * row['probability_before']:.0f}%",
+            f"{display_names.token(row['token_after'])} {100 * row['probability_after']:.0f}%",
         )
         for row in best[best["position"].isin(comparison.changed_predictions)].to_dict("records")
     ]
@@ -164,8 +164,8 @@ def _attention_grid(cached_trace: CachedTrace, comparison: Comparison) -> None:
     table = attention_change_table(shares)
     kind, layer, head, share = table.iloc[int(table["moved"].to_numpy().argmax())]
     greatest = (
-        f"Greatest in {display_names.head(layer, head)} ({KINDS[kind]}): {100 * share:.0f} % of "
-        "its weight has moved, averaged over the rows."
+        f"Greatest in {KINDS[kind].lower()}, {display_names.head(layer, head)}: "
+        f"{100 * share:.0f}% of its weight has moved, averaged over the rows."
     )
     st.caption(
         (greatest if share >= 0.005 else "None: the change affects no later head.")
@@ -230,7 +230,7 @@ def effect_sentence(plan: Plan, comparison: Comparison) -> str:
         effect = f"{change}, every token's probability changes by less than 0.5 percentage points"
     else:
         direction = "falls" if after < before else "rises"
-        probabilities = f"from **{100 * before:.0f} %** to **{100 * after:.0f} %**"
+        probabilities = f"from **{100 * before:.0f}%** to **{100 * after:.0f}%**"
         effect = f"{change}, the probability of “{token}” {direction} {probabilities}"
     text = frame.plain(comparison.translation.text) or "(empty)"
     if comparison.original.translation.method == "forced":

@@ -19,7 +19,7 @@ STACKS = {
 CHART = Chart(
     "relation",
     "accuracy",
-    "relation, from the query's word to the word it should attend to",
+    "from the query's word to the attended word",
     "accuracy of the strongest weight",
     by="method",
     joined=False,
@@ -66,7 +66,7 @@ def _summary(report: SyntaxReport) -> str:
         f"For {len(syntactic)} of {len(report.scores)} relations the best head is at least 10 "
         "percentage points better than always attending to the best fixed offset, the rule for a "
         "**syntactic head** (Voita et al. 2019). Head and offset were chosen on one half of "
-        f"{report.sentences:,} sentences and measured on the other half; bars show the 95 % "
+        f"{report.sentences:,} sentences and measured on the other half; bars show the 95% "
         f"interval of the difference. Trees: {report.source}; "
         "they are not included in the app. Sentences generated from a grammar are simpler, so "
         "heads score higher on them."
@@ -79,9 +79,9 @@ def _rows(report: SyntaxReport) -> list[list[str]]:
             score.stack,
             score.relation,
             display_names.head(score.layer, score.head),
-            f"{100 * score.accuracy:.1f} %",
+            f"{100 * score.accuracy:.1f}%",
             f"{score.offset:+d}".replace("-", "−"),
-            f"{100 * score.offset_accuracy:.1f} %",
+            f"{100 * score.offset_accuracy:.1f}%",
             f"{score.rows:,}",
             "yes" if score.syntactic else "no",
         ]

@@ -135,7 +135,7 @@ def score_terms(model: Model) -> None:
     top = term_table.iloc[0]
     st.caption(
         f"On this sentence head {display_names.number(int(top['head']))} is the most positional "
-        f"one: {100 * top['position']:.0f} %. The bars are shares of the variance along the rows, "
+        f"one: {100 * top['position']:.0f}%. The bars are shares of the variance along the rows, "
         "after subtracting each row's mean, which the softmax ignores. Terms may cancel each "
         "other: a share is the size of a term, not its effect."
     )

@@ -152,7 +152,7 @@ def _draw(names: list[str], rows: list[list[LengthAccuracy]], longest: int) -> N
     )
     columns = [
         [
-            "no vector" if accuracy.share is None else f"{100 * accuracy.share:.0f} %"
+            "no vector" if accuracy.share is None else f"{100 * accuracy.share:.0f}%"
             for accuracy in row
         ]
         for row in rows

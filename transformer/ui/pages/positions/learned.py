@@ -177,8 +177,8 @@ def _fit(values: np.ndarray) -> None:
         "positions-learned-fit",
     )
     st.caption(
-        f"Median {100 * medians['learned']:.0f} %; for random numbers "
-        f"{100 * medians['random numbers']:.0f} %, because a sinusoid has four parameters and "
+        f"Median {100 * medians['learned']:.0f}%; for random numbers "
+        f"{100 * medians['random numbers']:.0f}%, because a sinusoid has four parameters and "
         f"there are only {len(values)} positions. Only the part above the random line was learned. "
         "Source and target have separate tables."
     )

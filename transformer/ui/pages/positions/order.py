@@ -74,7 +74,7 @@ def clocks(model: Model) -> None:
     st.button("Replay", icon=":material/replay:", on_click=_replay)
     st.html(f"<style>{STYLE}</style>")
     with st.container(key=f"positions-clocks-{replays % 2}"):  # a new key restarts the animation
-        st.html(animated_clocks(words, wavelengths, replays))
+        st.html(animated_clocks(words, wavelengths, replays, display_names.first_number()))
     st.caption(
         "The vertical coordinate of a hand is a cosine, the horizontal one a sine. These numbers "
         f"are added to the embedding (section 3.5), {len(lengths)} pairs in all; *Matrix* shows "

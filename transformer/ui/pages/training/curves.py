@@ -128,10 +128,13 @@ def _film_data(
     )
 
 
-def moments(folder: JobFolder) -> None:
-    """Show the last Adam update of one matrix."""
+def moments(folder: JobFolder, *, live: bool) -> None:
+    """Show the last Adam update of one matrix, unless a finished run stored none."""
+    update = folder.inspect()
+    if not update and not live:
+        return
     st.header("How one matrix changes")
-    data = moments_data(folder.inspect())
+    data = moments_data(update)
     _moments(key=f"moments-{folder.name}", data=data)
 
 

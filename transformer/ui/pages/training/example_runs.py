@@ -116,7 +116,7 @@ def cards() -> list[tuple[Any, TrainingRun]]:
             if shipped_run := shipped_run_of(example_run.task):
                 frame.page_link(
                     "pages/train.py",
-                    f"Open a trained one: {example_run.task} →",
+                    f"Open a trained model: {example_run.task} →",
                     run=shipped_run.name,
                     race="",
                 )

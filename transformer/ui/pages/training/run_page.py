@@ -94,14 +94,14 @@ def _watched(
             _heads(info, folder, lines, live)
     with right_column:
         curves.curve(metrics, info.name)
-        _examples(folder)
+        _examples(folder, live=live)
     with left_column if info.layer else right_column:
         curves.curve(metrics, info.name, 1)
     finished_run.compare_control(info, other_runs)
     _figures(info, lines)
     _provenance(folder)
     if not info.layer:
-        curves.moments(folder)
+        curves.moments(folder, live=live)
 
 
 def _heads(info: RunInfo, folder: JobFolder, lines: list[dict[str, Any]], live: bool) -> None:
@@ -293,11 +293,15 @@ def _provenance(folder: JobFolder) -> None:
             st.caption(frame.plain(provenance))
 
 
-def _examples(folder: JobFolder) -> None:
+def _examples(folder: JobFolder, *, live: bool) -> None:
     """Draw the model's outputs for a few held-out pairs at the latest evaluation."""
     evaluations = folder.examples()
     if not evaluations:
-        st.caption("Outputs for a few held-out examples appear here during training.")
+        st.caption(
+            "Outputs for a few held-out examples appear here during training."
+            if live
+            else "This run stored no outputs for held-out examples."
+        )
         return
     latest = evaluations[-1]
     rows = "".join(

@@ -21,7 +21,7 @@ from transformer.ui.pages.training import draft, own_pairs
 from transformer.ui.pages.training.draft import Draft
 from transformer.ui.services import live_jobs
 from transformer.ui.services.uploads import decode_text
-from transformer.ui.widgets import frame, quantities
+from transformer.ui.widgets import display_names, frame, quantities
 from transformer.ui.widgets.fragment import POLL_SECONDS, fragment
 
 OWN_LABEL = "Your own sentences"
@@ -192,7 +192,7 @@ def _matrix(current: Draft) -> Choice:
             for part, label in _MATRIX_LABELS.items():
                 if stack == "decoder" or not part.startswith("cross"):
                     names[f"{stack}.layers.{layer}.{part}"] = (
-                        f"{stack.capitalize()} {layer}, {label}"
+                        f"{stack.capitalize()}, {display_names.layer(layer)}, {label}"
                     )
     if draft.value(current, "inspect") not in names:
         draft.reset(current, "inspect")

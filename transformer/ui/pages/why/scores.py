@@ -102,7 +102,7 @@ def _figures(table: pd.DataFrame, d_k: int) -> None:
     rows = [
         (
             KINDS[row["score"]], f"{row['variance']:.3g}", f"{row['expected']:.3g}",
-            f"{row['largest']:.2f}", f"{row['entropy']:.2f}", f"{100 * row['saturated']:.0f} %",
+            f"{row['largest']:.2f}", f"{row['entropy']:.2f}", f"{100 * row['saturated']:.0f}%",
             f"{row['gradient']:.2g}", f"{row['gradient_mean']:.2g}",
         )
         for row in table.to_dict("records")
@@ -110,8 +110,8 @@ def _figures(table: pd.DataFrame, d_k: int) -> None:
     tables.show(f"{N_ROWS} random queries over {N_KEYS} keys each, d_k {d_k}", columns, rows)
     saturated = dict(zip(table["score"], table["saturated"], strict=True))
     st.markdown(
-        f"At d_k = {d_k} the softmax of **q·k** is saturated in **{100 * saturated['dot']:.0f} %** "
-        f"of the rows, that of **q·k / √d_k** in **{100 * saturated['scaled_dot']:.0f} %**. The "
+        f"At d_k = {d_k} the softmax of **q·k** is saturated in **{100 * saturated['dot']:.0f}%** "
+        f"of the rows, that of **q·k / √d_k** in **{100 * saturated['scaled_dot']:.0f}%**. The "
         "mean gradient does not show it: a few rows where two keys have nearly equal scores have "
         "very large gradients, so the median is far below the mean. Additive scores are bounded by "
         "Σ|v|, about √d_k / 2 in a new layer; but its small v also makes the weights nearly "
@@ -188,7 +188,7 @@ def _heads() -> None:
     rows = [
         (
             names[str(version)], f"{row['variance']:.3g}", f"{row['largest']:.2f}",
-            f"{row['entropy']:.2f}", f"{100 * row['saturated']:.0f} %",
+            f"{row['entropy']:.2f}", f"{100 * row['saturated']:.0f}%",
         )
         for version, row in means.iterrows()
     ]  # fmt: skip
@@ -233,4 +233,4 @@ def _cached_head_scores(model: Model, text: str) -> pd.DataFrame:
 
 
 def _download(table: pd.DataFrame, name: str) -> None:
-    tables.csv("CSV", lambda: table, name)
+    tables.csv("These numbers (.csv)", lambda: table, name)

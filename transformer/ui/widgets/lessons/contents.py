@@ -85,6 +85,7 @@ def end() -> None:
         frame.page_link("pages/attention.py", "Your own sentence →", layer=-1, head=-1, pin="")
         frame.page_link("pages/train.py", "Train a model →", run="", race="")
         frame.page_link("pages/findings.py", "Published findings →")
+        frame.page_link("pages/lab.py", "Gender bias in translation →", lab="gender")
     extra, extra_right = progress.count(course.EXTRA)
     if extra:
         st.markdown(f"Extra lessons: {extra} of {len(course.EXTRA)} done, {extra_right} correct.")

@@ -102,8 +102,8 @@ CORE = (
         sentences=(*EVERYDAY, "I am a student."),
         text=(
             "Each layer has several **heads** side by side, each with its own queries, keys and "
-            "values. The page shows a small picture of each head: a row is the word that looks, a "
-            "column the word that it looks at."
+            "values. The page shows a small picture of each head: a row is the word that attends, "
+            "a column the word that it attends to."
         ),
         question=(
             "One head attends to the previous word: its dark cells are just below the diagonal. "

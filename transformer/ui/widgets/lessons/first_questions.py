@@ -118,7 +118,7 @@ def row_sum(case: LessonCase) -> Question:
     weights = trace.weights("cross", int(layer))[int(head), words.first_row(int(position))]
     best = int(weights.argmax())
     listed = " · ".join(
-        f"{case.token(trace.src_tokens, n)} {'?' if n == best else f'{100 * weight:.1f} %'}"
+        f"{case.token(trace.src_tokens, n)} {'?' if n == best else f'{100 * weight:.1f}%'}"
         for n, weight in enumerate(weights)
     )
     return Question(
@@ -132,12 +132,12 @@ def row_sum(case: LessonCase) -> Question:
                 "More for important words, less for others",
                 "Every row has the same total. Rows differ only in how they divide it.",
             ),
-            Option("100 %, in every row of every head"),
+            Option("100%, in every row of every head"),
         ),
         correct=2,
         answer=(
             f"All {len(sums):,} rows of this model's heads sum to 1, up to a rounding error of "
-            f"{error:.0e}. So the missing number is {100 * weights[best]:.1f} %: weight given to "
+            f"{error:.0e}. So the missing number is {100 * weights[best]:.1f}%: weight given to "
             "one token is taken from the others."
         ),
         answer_fields={
@@ -191,7 +191,8 @@ def highest_score(case: LessonCase) -> Question:
     best, second = (int(n) for n in np.argsort(-scores)[:2])
     gap = float(scores[best] - scores[second])
     listed = " · ".join(
-        f"{case.token(trace.src_tokens, n)} {score:.1f}" for n, score in enumerate(scores)
+        f"{case.token(trace.src_tokens, n)} {score:.1f}".replace(" -", " −")
+        for n, score in enumerate(scores)
     )
     share = rounded_percent(float(weights[best]))
     return Question(
@@ -203,7 +204,7 @@ def highest_score(case: LessonCase) -> Question:
             ),
             Option(share),
             Option(
-                "100 %: the highest score takes everything",
+                "100%: the highest score takes everything",
                 "The softmax is never exactly 0: every token keeps a little weight.",
             ),
         ),
@@ -228,7 +229,7 @@ def highest_score(case: LessonCase) -> Question:
 
 
 def _weight_near_three_quarters(trace: Trace, words: TraceWords) -> tuple[int, int, int]:
-    """Return layer, head and target word whose largest weight is on a word and closest to 75 %."""
+    """Return layer, head and target word whose largest weight is on a word and closest to 75%."""
     candidates: list[tuple[float, int, int, int]] = []
     for layer in range(trace.n_layers):
         weights = trace.weights("cross", layer)
@@ -239,7 +240,7 @@ def _weight_near_three_quarters(trace: Trace, words: TraceWords) -> tuple[int, i
                     distance = abs(float(rows[head, best]) - 0.75)
                     candidates.append((distance, layer, head, position))
     if not candidates or min(candidates)[0] > 0.2:
-        raise LessonUnavailable("none of its heads gives a word between 55 % and 95 % of a row")
+        raise LessonUnavailable("none of its heads gives a word between 55% and 95% of a row")
     return min(candidates)[1:]
 
 

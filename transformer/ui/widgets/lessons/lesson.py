@@ -227,9 +227,9 @@ def escaped(text: str) -> str:
 
 
 def percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
+    return f"{100 * share:.1f}%"
 
 
 def rounded_percent(share: float) -> str:
-    """Format a share in whole percent, easy to guess; never "100 %" for less than all."""
-    return "more than 99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"
+    """Format a share in whole percent, easy to guess; never "100%" for less than all."""
+    return "more than 99%" if 0.995 <= share < 1 else f"{100 * share:.0f}%"

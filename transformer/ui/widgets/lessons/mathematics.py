@@ -94,7 +94,7 @@ def highest_loss(case: LessonCase) -> Question:
         correct=options.index(order[0]),
         answer=(
             f"Position {order[0] + 1}: the model gives {case.token(tokens, order[0])} a "
-            f"probability of {100 * least_probable.probability:.1f} %, so the loss is −ln of that, "
+            f"probability of {100 * least_probable.probability:.1f}%, so the loss is −ln of that, "
             f"{_nats(least_probable.probability)}. Training minimises the sum over all positions."
         ),
         answer_fields={"target": target},

@@ -129,7 +129,7 @@ def _live_part(jobs: Jobs, race: Race, race_id: str, live: bool) -> None:
     st.html(figures(table, runs))
     _verdicts(results, race, runs)
     download(
-        "The table as CSV",
+        "The table (.csv)",
         lambda: table.to_csv(),
         f"{race_id}.csv",
     )
@@ -233,13 +233,13 @@ def _run_status(run: RaceRun | None) -> str:
 
 def figures(table: pd.DataFrame, runs: list[RaceRun]) -> str:
     """Return a table of results over the finished seeds: one row per setting."""
-    headers = ["Setting", "Seeds", "Validation loss", "Sequence accuracy", "Steps to 95 %"]
+    headers = ["Setting", "Seeds", "Validation loss", "Sequence accuracy", "Steps to 95%"]
     rows = [
         [
             str(entry),
             f"{row['n']:.0f} of {sum(run.race.entry == entry for run in runs)}",
             _spread(row, "loss", "{:.3f}".format),
-            _spread(row, "accuracy", lambda share: f"{100 * share:.1f} %"),
+            _spread(row, "accuracy", lambda share: f"{100 * share:.1f}%"),
             _steps(row),
         ]
         for entry, row in table.iterrows()
@@ -323,10 +323,10 @@ def distance_figures(table: pd.DataFrame, entries: Sequence[str], name: str) -> 
         "Reach: L·(k−1)/2 positions for L layers with a kernel of k, L·(r−1)/2 for a "
         "neighbourhood of r, and m^L − 1 with dilations 1, m, m² … where m = (k+1)/2. "
         f"Beyond it a layer can only guess one of {round(1 / chance)} letters; chance is "
-        f"{100 * chance:.1f} %. Shaded: from the worst seed to the best."
+        f"{100 * chance:.1f}%. Shaded: from the worst seed to the best."
     )
     tables.csv(
-        "Accuracy by distance as CSV",
+        "Accuracy by distance (.csv)",
         lambda: table,
         name,
     )
@@ -341,6 +341,6 @@ def _row(entry: str, lines: pd.DataFrame, chance: float) -> tuple[str, ...]:
         f"{lines['weights'].iloc[0]:,.0f}",
         f"{lines['d_ff'].iloc[0]:,.0f}",
         "everything" if reach == math.inf else f"{reach:g} positions",
-        f"{100 * within.mean():.1f} %",
-        f"{100 * beyond.mean():.1f} %, chance {100 * chance:.1f} %" if len(beyond) else "–",
+        f"{100 * within.mean():.1f}%",
+        f"{100 * beyond.mean():.1f}%, chance {100 * chance:.1f}%" if len(beyond) else "–",
     )
