@@ -46,7 +46,8 @@ def test_browser_texts() -> None:
 
 
 def test_the_pattern_finds_spaced_percentages() -> None:
-    assert SPACED.search("95% interval")
-    assert SPACED.search("12.5%")
+    for space in (" ", "\u00a0", "\u202f"):
+        assert SPACED.search(f"95{space}% interval")
+        assert SPACED.search(f"12.5{space}%")
     assert not SPACED.search("12%")
     assert not SPACED.search("7 % 3")
