@@ -123,11 +123,11 @@ def imported_card(path: Path, marian_config: Mapping[str, Any], languages: Langu
     if licence:
         front += f"license: {licence[1]}\n"
     name = marian_config.get("_name_or_path")
-    published = isinstance(name, str) and _REPOSITORY.fullmatch(name)
+    has_repository = isinstance(name, str) and _REPOSITORY.fullmatch(name)
     lines = [
         f"# {_model_name(path)}",
         "A Marian model, imported by `python -m transformer import`. Its weights are those of "
-        f"{f'`{name}`' if published else 'the original folder'}; it was not trained further.",
+        f"{f'`{name}`' if has_repository else 'the original folder'}; it was not trained further.",
         f"Licence according to its card: {licence[1]}."
         if licence
         else "Its card does not name a licence.",

@@ -117,12 +117,12 @@ _BYTE_LEVEL_ALPHABET = _byte_level_alphabet()
 
 def _checked_layers(kind: str, weights_by_layer: Any, rows: int, columns: int) -> list[Weights]:
     """Return the weights of every layer, each (heads, rows, columns), after checking them."""
-    first = (
+    first_layer = (
         weights_by_layer[0]
         if isinstance(weights_by_layer, (list, tuple)) and weights_by_layer
         else None
     )
-    if isinstance(first, (list, tuple)) and first and hasattr(first[0], "ndim"):
+    if isinstance(first_layer, (list, tuple)) and first_layer and hasattr(first_layer[0], "ndim"):
         weights_by_layer = _stack_generated_steps(weights_by_layer)
     layers = [
         _layer_weights(kind, number, layer_weights)

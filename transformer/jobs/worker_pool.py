@@ -35,7 +35,7 @@ class WorkerPool:
         """
         self._queue, self._limits, self._trainer = queue, limits, trainer
         self._count = limits.processes
-        self._threads_each = threads or limits.threads
+        self._threads_per_run = threads or limits.threads
         self._pool = secrets.token_hex(8)
         self._lock = threading.Lock()
         self._supervisors: list[threading.Thread] = []
@@ -84,9 +84,9 @@ class WorkerPool:
         self._closing.set()
         with self._lock:
             supervisors, alive = list(self._supervisors), list(self._alive.values())
-            for token, process in self._alive.items():
+            for worker_id, process in self._alive.items():
                 process.close_input()
-                if token not in self._warm:  # it has nothing to save
+                if worker_id not in self._warm:  # it has nothing to save
                     process.kill()
         for process in alive:
             with suppress(subprocess.TimeoutExpired):
@@ -99,42 +99,42 @@ class WorkerPool:
         """Start a worker, wait for its exit, mark its run as failed, and repeat."""
         pause = 0.0
         while not self._closing.wait(pause):
-            token = new_worker_id(self._pool)
+            worker_id = new_worker_id(self._pool)
             try:
-                process = self._start_worker(token)
+                process = self._start_worker(worker_id)
             except OSError as error:
                 self._startup_error = f"no worker can be started: {error.strerror or error}"
                 pause = MAX_RESTART_PAUSE
                 continue
             if process is None:
                 return
-            code = self._wait_for_exit(token, process)
+            code = self._wait_for_exit(worker_id, process)
             with suppress(OSError):  # on a full disk the next check of the runs finds them
-                claims.record_worker_exit(self._queue, token, code)
+                claims.record_worker_exit(self._queue, worker_id, code)
             with self._lock:
-                del self._alive[token]
-                was_warm = token in self._warm
-                self._warm.discard(token)
+                del self._alive[worker_id]
+                was_warm = worker_id in self._warm
+                self._warm.discard(worker_id)
             pause = 0.0 if was_warm else min(MAX_RESTART_PAUSE, 2 * pause or 0.5)
 
-    def _start_worker(self, token: str) -> Process | None:
+    def _start_worker(self, worker_id: str) -> Process | None:
         """Start a worker; None if the pool is closing."""
         total_cores = max(cores(), self._count)
-        numbers = (self._threads_each, total_cores, self._limits.nice, self._limits.memory)
-        arguments = [str(self._queue.root), self._trainer, token, *map(str, numbers)]
+        numbers = (self._threads_per_run, total_cores, self._limits.nice, self._limits.memory)
+        arguments = [str(self._queue.root), self._trainer, worker_id, *map(str, numbers)]
         with self._lock:
             if self._closing.is_set():
                 return None
-            process = Process("transformer.jobs.worker", arguments, self._threads_each)
-            self._alive[token] = process
+            process = Process("transformer.jobs.worker", arguments, self._threads_per_run)
+            self._alive[worker_id] = process
         return process
 
-    def _wait_for_exit(self, token: str, process: Process) -> int:
+    def _wait_for_exit(self, worker_id: str, process: Process) -> int:
         """Wait until the worker exits and return its exit code (negative: the signal)."""
         if process.read_line() == b"ready\n":
             self._startup_error = ""
             with self._lock:
-                self._warm.add(token)
+                self._warm.add(worker_id)
         elif not self._closing.is_set():
             self._startup_error = "no worker can be started; see the error in the app's terminal"
         code = process.wait()

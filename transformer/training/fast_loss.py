@@ -43,10 +43,13 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
         mean_row = weight.to(sum_dtype).mean(0)  # mean logit = mean_row · state
         mean_bias = 0.0 if bias is None else bias.to(sum_dtype).mean()
         for start in range(0, states.shape[0], SLICE_ROWS):
-            part, gold = states[start : start + SLICE_ROWS], target[start : start + SLICE_ROWS]
-            logits, gold = functional.linear(part, weight, bias), gold[:, None]
+            slice_states, gold = (
+                states[start : start + SLICE_ROWS],
+                target[start : start + SLICE_ROWS],
+            )
+            logits, gold = functional.linear(slice_states, weight, bias), gold[:, None]
             gold_logit = logits.gather(1, gold).to(sum_dtype)
-            mean_logit = (part.to(sum_dtype) @ mean_row)[:, None] + mean_bias
+            mean_logit = (slice_states.to(sum_dtype) @ mean_row)[:, None] + mean_bias
             # In bf16 the softmax is summed in fp32 and rounded once, so -log p needs no log Z.
             probability = logits.softmax(-1)
             smallest = torch.finfo(probability.dtype).tiny
@@ -65,7 +68,7 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
                 row = torch.arange(len(gold), device=gold.device)
                 grad[row, gold[:, 0]] += smoothing - 1
                 torch.mm(grad, weight, out=grad_states[start : start + SLICE_ROWS])
-                grad_weight += grad.t() @ part
+                grad_weight += grad.t() @ slice_states
                 if grad_bias is not None:
                     grad_bias += grad.sum(0)
         ctx.save_for_backward(grad_states, grad_weight, grad_bias)

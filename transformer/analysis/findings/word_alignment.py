@@ -36,7 +36,8 @@ errors, so a head may be better than it for that reason only."""
 
 @dataclass(frozen=True, eq=False)
 class ScoredAligner:
-    """One aligner: its name, method (`by`, `to`) and layer, and its counts of correct links."""
+    """One aligner: its name, method (`score_kind`, `target_row`) and layer, and its counts of
+    correct links."""
 
     name: str
     score_kind: str
@@ -144,18 +145,18 @@ def compare_aligners(
 def _table(board: Leaderboard, candidates: Sequence[ScoredAligner]) -> pd.DataFrame:
     """Return the best aligner of each layer and method, with simultaneous intervals."""
     accuracy = board.counts.bootstrap_samples([aligner.counts for aligner in candidates])
-    best: dict[tuple[str, int], int] = {}
+    best_indices: dict[tuple[str, int], int] = {}
     for n, aligner in enumerate(candidates):
         for layer in (
             [aligner.layer] if aligner.target_row else range(len(_counts_by_method(board)[0][1][0]))
         ):
             key = f"{aligner.score_kind}, {aligner.target_row}".rstrip(", "), layer
-            if key not in best or accuracy.values[n] > accuracy.values[best[key]]:
-                best[key] = n
-    intervals = accuracy[list(best.values())].simultaneous_intervals()
+            if key not in best_indices or accuracy.values[n] > accuracy.values[best_indices[key]]:
+                best_indices[key] = n
+    intervals = accuracy[list(best_indices.values())].simultaneous_intervals()
     rows = [
-        (by, layer, candidates[n].name, 1 - interval.value, 1 - interval.high, 1 - interval.low)
-        for ((by, layer), n), interval in zip(best.items(), intervals, strict=True)
+        (method, layer, candidates[n].name, 1 - interval.value, 1 - interval.high, 1 - interval.low)
+        for ((method, layer), n), interval in zip(best_indices.items(), intervals, strict=True)
     ]
     return pd.DataFrame(rows, columns=["by", "layer", "aligner", "aer", "low", "high"])
 
@@ -243,7 +244,7 @@ def _heads(translator: Translator, corpus: Corpus, progress: Progress) -> Findin
 _CHART = Chart(
     "layer", "aer", "layer of the decoder", "alignment error rate", by="by", percent=True
 )
-_HOW = (
+_METHOD_TEXT = (
     "Each target word is aligned with one source word, by a head or by the sum over the heads of a "
     "layer, and compared with gold links (alignment error rate, AER). The row is that of the "
     "position that predicts the word (“output”) or that has it as its input (“input”). "
@@ -264,7 +265,7 @@ def _published(
     max_sentences: int = 300,
 ) -> PublishedFinding:
     return PublishedFinding(
-        name, claim, source, f"{_HOW}{effect} {_RULE}", test, max_sentences, _CHART, 0.2
+        name, claim, source, f"{_METHOD_TEXT}{effect} {_RULE}", test, max_sentences, _CHART, 0.2
     )
 
 

@@ -9,7 +9,8 @@ one with one activation replaced by that of the clean run; the result is how far
 clean answer. Meng et al. 2022 (arXiv:2202.05262, causal tracing) corrupt by noise, Wang et al. 2023
 (arXiv:2211.00593) by another word, as here; the metric is the difference of two logits, as
 Heimersheim and Nanda 2024 (arXiv:2404.15255) advise. An activation that restores the answer is
-sufficient for it, given the rest; this direction (denoising) does not show that it is necessary.
+sufficient for it in the corrupted run; this direction (denoising) does not show that it is
+necessary.
 
 Both runs have the same target prefix: the common beginning of the translations of both sentences.
 The two pieces that follow are the two answers. So the decoder's input is the same in both, and
@@ -94,21 +95,21 @@ class PatchingSweep:
     def map(self, part: str, stack: str) -> tuple[list[str], Float[np.ndarray, "sites positions"]]:
         """Return `restored` of one part except heads: the sites in the model's order, and the
         numbers."""
-        lines = self.table[(self.table["part"] == part) & (self.table["stack"] == stack)]
-        sites = list(dict.fromkeys(lines["site"]))
-        return sites, lines["restored"].to_numpy(np.float64).reshape(len(sites), -1)
+        rows = self.table[(self.table["part"] == part) & (self.table["stack"] == stack)]
+        sites = list(dict.fromkeys(rows["site"]))
+        return sites, rows["restored"].to_numpy(np.float64).reshape(len(sites), -1)
 
     def heads(self, kind: str) -> Float[np.ndarray, "layers heads"]:
         """Return `restored` of each head of one kind, patched at all positions."""
-        lines = self.table[(self.table["part"] == "heads") & (self.table["kind"] == kind)]
-        layers = 1 + int(lines["layer"].max())
-        return lines["restored"].to_numpy(np.float64).reshape(layers, -1)
+        rows = self.table[(self.table["part"] == "heads") & (self.table["kind"] == kind)]
+        layers = 1 + int(rows["layer"].max())
+        return rows["restored"].to_numpy(np.float64).reshape(layers, -1)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a dictionary for JSON."""
         fields = {name: value for name, value in vars(self).items() if name != "table"}
-        lines = json.loads(self.table.to_json(orient="records", double_precision=15))
-        return {**fields, "table": lines}
+        records = json.loads(self.table.to_json(orient="records", double_precision=15))
+        return {**fields, "table": records}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
@@ -142,25 +143,25 @@ def patching_sweep(
     """
     progress(0.0, "translating")
     check_pair(translator, clean, corrupted)
-    first, second = (None, None) if targets is None else targets
+    clean_target, corrupted_target = (None, None) if targets is None else targets
     outputs = (
-        translator.translate(clean, target=first, candidates=1),
-        translator.translate(corrupted, target=second, candidates=1),
+        translator.translate(clean, target=clean_target, candidates=1),
+        translator.translate(corrupted, target=corrupted_target, candidates=1),
     )
     sources = [output.src_ids for output in outputs]
     prefix, answers = _split_outputs(outputs[0].ids, outputs[1].ids, translator)
-    run = _Run(translator.model, sources[1], prefix, answers)
+    run = _PrefixRun(translator.model, sources[1], prefix, answers)
     patches = list(_patches(translator.model, len(sources[0]), len(prefix)))
     clean_activations: dict[str, Tensor] = {}
     record = Hooks(
         {patch.site: lambda x, name: clean_activations.update({name: x[0]}) for patch in patches}
     )
-    before = replace(run, source=sources[0]).difference(1, record)[0]
-    after = run.difference(1)[0]
-    if abs(before - after) < MIN_DIFFERENCE:
+    clean_difference = replace(run, source=sources[0]).difference(1, record)[0]
+    corrupted_difference = run.difference(1)[0]
+    if abs(clean_difference - corrupted_difference) < MIN_DIFFERENCE:
         raise ValueError(
-            f"the answers' logits differ by {before:.4f} after the clean sentence and by "
-            f"{after:.4f} after the corrupted one; the two must differ"
+            f"the answers' logits differ by {clean_difference:.4f} after the clean sentence and by "
+            f"{corrupted_difference:.4f} after the corrupted one; the two must differ"
         )
     differences: list[float] = []
     for n_done, chunk in run.chunks(patches):
@@ -169,15 +170,17 @@ def patching_sweep(
     progress(1.0, "patched")
     table = _with_integer_columns(pd.DataFrame([asdict(patch) for patch in patches]))
     table["logit_difference"] = differences
-    table["restored"] = (table["logit_difference"] - after) / (before - after)
+    table["restored"] = (table["logit_difference"] - corrupted_difference) / (
+        clean_difference - corrupted_difference
+    )
     pieces = translator.vocabulary.tokens
     return PatchingSweep(
         tuple(pieces(sources[0])),
         tuple(pieces(sources[1])),
         tuple(pieces(prefix)),
         (pieces(answers[:1])[0], pieces(answers[1:])[0]),
-        before,
-        after,
+        clean_difference,
+        corrupted_difference,
         table,
     )
 
@@ -202,14 +205,14 @@ def check_pair(translator: Translator, clean: str, corrupted: str) -> None:
     """Raise ValueError for two sentences that cannot be patched, before anything is translated."""
     for text in (clean, corrupted):
         translator.check(text)
-    first, second = (translator.vocabulary.encode(text) for text in (clean, corrupted))
-    lengths = len(first) - 1, len(second) - 1  # without </s>
+    clean_ids, corrupted_ids = (translator.vocabulary.encode(text) for text in (clean, corrupted))
+    lengths = len(clean_ids) - 1, len(corrupted_ids) - 1  # without </s>
     if lengths[0] != lengths[1]:
         raise ValueError(
             f"the clean sentence has {lengths[0]} tokens and the corrupted one {lengths[1]}; "
             "replace a word by one with the same number of tokens"
         )
-    if first == second:
+    if clean_ids == corrupted_ids:
         raise ValueError("both sentences are the same; replace a word in one of them")
 
 
@@ -248,7 +251,7 @@ def _patches(model: Transformer, n_src: int, n_tgt: int) -> Iterator[SitePatch]:
 
 
 @dataclass(frozen=True)
-class _Run:
+class _PrefixRun:
     """One pass of copies of a sentence over the same target prefix."""
 
     model: Transformer
@@ -284,7 +287,7 @@ def _patch_hooks(patches: Sequence[SitePatch], clean: Mapping[str, Tensor]) -> H
     for copy, patch in enumerate(patches):
         copies.setdefault(patch.site, []).append(copy)
 
-    def put(x: Tensor, name: str) -> Tensor:
+    def apply_patches(x: Tensor, name: str) -> Tensor:
         rows, changed = copies[name], x.clone()
         # A head is patched at all positions; a site without heads at one position.
         indices = [
@@ -300,7 +303,7 @@ def _patch_hooks(patches: Sequence[SitePatch], clean: Mapping[str, Tensor]) -> H
         changed[rows, indices] = clean[name][indices]
         return changed
 
-    return Hooks(dict.fromkeys(copies, put))
+    return Hooks(dict.fromkeys(copies, apply_patches))
 
 
 def _with_integer_columns(table: pd.DataFrame) -> pd.DataFrame:
