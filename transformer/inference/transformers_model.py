@@ -32,8 +32,8 @@ def attention_of(
             own settings.
 
     Raises:
-        ValueError: for a blank text, a model in training mode or that returns no weights, or a
-            target for a model that has no decoder of its own.
+        ValueError: for a blank text, a model in training mode, a model that returns no weights, or
+            a target for a model that is not an encoder–decoder.
     """
     for name, value in (("text", text), ("target", target)):
         if value is not None and is_blank(value):

@@ -83,9 +83,9 @@ class TrainingPairs:
             if len(files) > 2:
                 raise CorpusError(f"give one table or two parallel files, not {len(files)} files")
             read_pairs(*files)  # checks that the files exist, opens nothing yet
-        added_readers = [functools.partial(read_pairs, table) for table in added]
-        for table in added_readers:
-            table()
+        added_readers = [functools.partial(read_pairs, reader) for reader in added]
+        for reader in added_readers:
+            reader()
         if valid:
             return cls(lambda: read_pairs(*train), lambda: read_pairs(*valid), added=added_readers)
         name = " and ".join(map(str, train))

@@ -83,18 +83,20 @@ def batched_attention(
     # The last piece is only a target, never an input.
     outputs = [encode(text, target=True) for text in targets]
     tgt = pad(shift_right(outputs, config.bos_id), config.pad_id)
-    of_source = attention.startswith("encoder") or attention.endswith("cross_attn")
-    rows, keys = tgt if attention.startswith("decoder") else src, src if of_source else tgt
-    mask = padding_mask(src, config.pad_id) if of_source else target_mask(tgt, config.pad_id)
+    keys_from_source = attention.startswith("encoder") or attention.endswith("cross_attn")
+    rows, keys = tgt if attention.startswith("decoder") else src, src if keys_from_source else tgt
+    mask = padding_mask(src, config.pad_id) if keys_from_source else target_mask(tgt, config.pad_id)
     activations = _run(translator, src, tgt, attention)
-    first = [int((side[0] != config.pad_id).sum()) for side in (src, tgt, rows)]
-    alone = _run(translator, src[:1, : first[0]], tgt[:1, : first[1]], attention)
+    first_lengths = [int((side[0] != config.pad_id).sum()) for side in (src, tgt, rows)]
+    alone = _run(translator, src[:1, : first_lengths[0]], tgt[:1, : first_lengths[1]], attention)
     is_padding = keys == config.pad_id
     return BatchedAttention(
         tokens=tuple(tuple(translator.vocabulary.tokens(row)) for row in keys.tolist()),
         steps=_steps(activations, mask),
         on_padding=float((activations["weights"] * is_padding[:, None, None, :]).max()),
-        max_difference=float((activations["output"][:1, : first[2]] - alone["output"]).abs().max()),
+        max_difference=float(
+            (activations["output"][:1, : first_lengths[2]] - alone["output"]).abs().max()
+        ),
         padding=float(is_padding.float().mean()),
     )
 
@@ -148,14 +150,14 @@ class FfnAsConvolution:
         convolved: the same by two `conv1d` with the same weights.
         kernels: shapes of the two kernels, (out, in, 1).
         max_difference: largest difference between the two.
-        alone: largest change of a row when it is convolved without the other rows.
+        max_row_change: largest change of a row when it is convolved without the other rows.
     """
 
     linear: Array
     convolved: Array
     kernels: tuple[tuple[int, ...], tuple[int, ...]]
     max_difference: float
-    alone: float
+    max_row_change: float
 
 
 def ffn_as_convolution(model: Transformer, trace: Trace, block: str) -> FfnAsConvolution:
@@ -173,19 +175,19 @@ def ffn_as_convolution(model: Transformer, trace: Trace, block: str) -> FfnAsCon
     ffn = model.get_submodule(block)
     if not isinstance(ffn, FeedForward):
         raise ValueError(f"{block} is a {type(ffn).__name__}; it must be a feed-forward network")
-    before = "cross_attn" if block.startswith("decoder") else "self_attn"
-    site = block.removesuffix("ffn") + f"{before}_norm.hook_output"
+    previous_sublayer = "cross_attn" if block.startswith("decoder") else "self_attn"
+    site = block.removesuffix("ffn") + f"{previous_sublayer}_norm.hook_output"
     x = torch.tensor(trace[site], device=ffn.w_1.weight.device)
     with torch.no_grad():
-        together = by_convolution(ffn, x)
-        alone = torch.cat([by_convolution(ffn, row[None]) for row in x])
+        all_rows = by_convolution(ffn, x)
+        row_by_row = torch.cat([by_convolution(ffn, row[None]) for row in x])
     linear = trace[f"{block}.hook_output"].astype("float64")
     return FfnAsConvolution(
         linear=linear,
-        convolved=array(together),
+        convolved=array(all_rows),
         kernels=(tuple(_kernel(ffn.w_1).shape), tuple(_kernel(ffn.w_2).shape)),
-        max_difference=float(abs(linear - array(together)).max()),
-        alone=float((together - alone).abs().max()),
+        max_difference=float(abs(linear - array(all_rows)).max()),
+        max_row_change=float((all_rows - row_by_row).abs().max()),
     )
 
 
@@ -202,7 +204,7 @@ def _kernel(linear: torch.nn.Linear) -> Float[Tensor, "out in 1"]:
 
 
 @dataclass(frozen=True, eq=False)
-class SharedMatrix:
+class KeyMatrixComparison:
     """An encoder layer whose keys are computed with W^Q, a common misprint, compared with the real
     layer.
 
@@ -232,7 +234,7 @@ class SharedMatrix:
         return with_w_k, with_w_q
 
 
-def keys_by_the_query_matrix(model: Transformer, trace: Trace, layer: int) -> SharedMatrix:
+def keys_by_the_query_matrix(model: Transformer, trace: Trace, layer: int) -> KeyMatrixComparison:
     """Compute head_i = Attention(Q W_i^Q, K W_i^Q, V W_i^V), where section 3.2.2 has K W_i^K.
 
     In self-attention Q and K are the same rows, so every key equals its query: the scores are then
@@ -250,7 +252,7 @@ def keys_by_the_query_matrix(model: Transformer, trace: Trace, layer: int) -> Sh
     with torch.no_grad():
         scores_with_w_q = attention.score(query, query)[0].cpu().double()
     scores_with_w_k = torch.tensor(trace[f"{site}hook_scores"]).double()
-    return SharedMatrix(
+    return KeyMatrixComparison(
         with_w_k=scores_with_w_k.softmax(-1).numpy(),
         with_w_q=scores_with_w_q.softmax(-1).numpy(),
         asymmetry_with_w_k=_asymmetry(scores_with_w_k),

@@ -98,7 +98,7 @@ class QueryKeyMap:
         It is the correlation of the scores with the negative squared distances, both minus their
         row means. NaN if all scores of each row are equal.
         """
-        flat = self.points[: len(self.queries)], self.points[len(self.queries) :]
+        points_by_side = self.points[: len(self.queries)], self.points[len(self.queries) :]
         pairs: list[list[npt.NDArray[np.float64]]] = [[], [], []]
         for sentence in range(len(self.query_tokens)):
             queries, keys = self._sentence_vectors(sentence, self.queries, self.keys)
@@ -107,7 +107,7 @@ class QueryKeyMap:
                 visible = np.tril(visible)
             for index, numbers in enumerate(
                 (queries @ keys.T, *(-_squared_distances(*vectors) for vectors in (
-                    (queries, keys), self._sentence_vectors(sentence, *flat),
+                    (queries, keys), self._sentence_vectors(sentence, *points_by_side),
                 )))
             ):  # fmt: skip
                 means = numbers.mean(axis=1, where=visible, keepdims=True)
@@ -169,7 +169,7 @@ def query_key_map(
             "the scores of this model are v·tanh(q + k); a map needs dot products (scaled_dot "
             "or dot)"
         )
-    pairs = _first(encode_corpus(translator, corpus, progress), kind)
+    pairs = _pairs_that_fit(encode_corpus(translator, corpus, progress), kind)
     vectors_by_sentence: dict[int, dict[str, Vectors]] = {}
     names = {site(kind, layer, side): side for side in ("query", "key")}
 
@@ -242,7 +242,7 @@ def principal_plane(
     return points, np.pad(variances[:2] / total, (0, missing))
 
 
-def _first(pairs: list[Pair], kind: str) -> list[Pair]:
+def _pairs_that_fit(pairs: list[Pair], kind: str) -> list[Pair]:
     """Return as many pairs as fit `MAX_POINTS`, at least one."""
     sizes = {"encoder": (2, 0), "decoder": (0, 2), "cross": (1, 1)}[kind]
     counts = np.cumsum([sizes[0] * len(pair.src) + sizes[1] * len(pair.out) for pair in pairs])

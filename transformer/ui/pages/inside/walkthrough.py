@@ -191,7 +191,7 @@ def _convolutions(result: FfnAsConvolution, trace: Trace, stop: Stop) -> None:
             f"Over all {rows} × {columns} numbers the two forms differ by at most "
             f"{result.max_difference:.0e}, a rounding error. With kernel size 1 no position "
             "affects another: each position alone gives the same result, up to "
-            f"{result.alone:.0e}. This is what “position-wise” means."
+            f"{result.max_row_change:.0e}. This is what “position-wise” means."
         )
 
 
