@@ -70,16 +70,16 @@ class _Record:
     def _check_kinds(self) -> None:
         for field in fields(self):  # type: ignore[arg-type]
             value = getattr(self, field.name)
-            wants = str(field.type)
+            type_name = str(field.type)
             has_kind = {
                 "bool": isinstance(value, bool),
                 "int": isinstance(value, int) and not isinstance(value, bool),
                 "float": isinstance(value, int | float)
                 and not isinstance(value, bool)
                 and abs(value) < math.inf,  # false for a NaN too
-            }.get(wants, True)
+            }.get(type_name, True)
             if not has_kind:
-                kind = "true or false" if wants == "bool" else f"a finite number ({wants})"
+                kind = "true or false" if type_name == "bool" else f"a finite number ({type_name})"
                 raise ValueError(f"{field.name} must be {kind}, not {value!r}")
 
     def _check_at_least(self, minimum: float, *names: str) -> None:

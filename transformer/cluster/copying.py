@@ -46,7 +46,7 @@ class Mirror:
     ) -> None:
         """`copied` has the stamps of the files that were sent to the worker."""
         self._connection, self._worker, self._reservation = connection, worker, reservation
-        self._home = target
+        self._target = target
         self._copied = dict(copied or {})
 
     async def update(self, remote: Mapping[str, folders.Stamp]) -> None:
@@ -57,7 +57,7 @@ class Mirror:
         it. Raises LostError, an OSError, if the worker does not answer; OSError for a file that may
         not be copied or written.
         """
-        folders.check_listing(remote, self._home)
+        folders.check_listing(remote, self._target)
         for name in sorted(remote, key=_copy_order):
             if self._copied.get(name) != remote[name]:
                 try:
@@ -66,17 +66,17 @@ class Mirror:
                     return
                 self._copied[name] = remote[name]
         for name in self._copied.keys() - remote.keys():
-            folders.checked_path(self._home, name).unlink(missing_ok=True)
+            folders.checked_path(self._target, name).unlink(missing_ok=True)
             del self._copied[name]
 
     async def _copy(self, name: str, current: folders.Stamp) -> None:
-        path, before = folders.checked_path(self._home, name), self._copied.get(name)
+        path, previous = folders.checked_path(self._target, name), self._copied.get(name)
         if (
-            before
+            previous
             and name in folders.APPEND_ONLY
-            and folders.is_unchanged_or_grown(name, current, before)
+            and folders.is_unchanged_or_grown(name, current, previous)
         ):
-            await self._append(path, name, current, before[0])
+            await self._append(path, name, current, previous[0])
         else:
             with atomic_path(path) as temporary:
                 temporary.touch()

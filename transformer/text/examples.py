@@ -37,7 +37,7 @@ class Examples:
     """The examples of one epoch: single pairs, or two to four pairs concatenated.
 
     Only the last sentence of a concatenated side keeps its `</s>`. The result is the encoding of
-    the concatenated text, since a piece marks itself whether a space precedes it.
+    the concatenated text, since each piece itself marks whether a space precedes it.
     """
 
     def __init__(

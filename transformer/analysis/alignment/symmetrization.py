@@ -67,9 +67,9 @@ def _grow(links: set[Link], union: set[Link]) -> None:
     """Add links of the union to `links`, as "grow-diag" does. An added link is examined in the same
     round if it comes later in the order."""
     sources, targets = {source for source, _ in links}, {target for _, target in links}
-    before = -1
-    while before < len(links):
-        before = len(links)
+    n_links = -1
+    while n_links < len(links):
+        n_links = len(links)
         for source, target in sorted(union, key=_by_target):
             if (source, target) not in links:
                 continue

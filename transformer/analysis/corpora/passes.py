@@ -189,9 +189,9 @@ def losses(
     return token_losses.view(batch.tgt_out.shape).sum(dim=-1)
 
 
-def lengths(corpus: Sequence[NumberedBatch]) -> Float[np.ndarray, "sentence"]:
+def lengths(corpus_batches: Sequence[NumberedBatch]) -> Float[np.ndarray, "sentence"]:
     """Return the target tokens of each sentence, including `</s>`, in the order of the corpus."""
-    counts = np.empty(sum(len(batch.numbers) for batch in corpus))
-    for batch in corpus:
+    counts = np.empty(sum(len(batch.numbers) for batch in corpus_batches))
+    for batch in corpus_batches:
         counts[batch.numbers] = batch.n_tgt.cpu().numpy()
     return counts

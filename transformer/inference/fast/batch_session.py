@@ -39,8 +39,8 @@ class BatchSession:
         self.cross = memory.new_empty(*self.cache.shape[:4], memory.shape[1], self.d_k)
         for layer_cache, layer in zip(self.cross, weights.layers, strict=True):
             layer_cache.copy_(self._memory_keys_values(layer, memory))
-        hidden = memory.new_zeros(src_mask.shape).masked_fill_(~src_mask, -torch.inf)
-        self.cross_mask = hidden.repeat(1, self.n_heads, 1, 1)
+        mask = memory.new_zeros(src_mask.shape).masked_fill_(~src_mask, -torch.inf)
+        self.cross_mask = mask.repeat(1, self.n_heads, 1, 1)
         self._update_views()
 
     def step(self, ids: Int[Tensor, " rows"]) -> Float[Tensor, "rows vocab"]:
@@ -89,7 +89,7 @@ class BatchSession:
 
     def _move_rows(self, rows: list[int], batch_indices: list[int]) -> None:
         """Copy the selected rows into the first rows of the existing cache, which is cheaper than
-        allocating a new one. Skips rows that are already in place, memory that is already that of
+        allocating a new one. Skips rows that are already in place, the memory of rows that continue
         the same output, and cache positions not written yet."""
         moves = [(row, target_row) for target_row, row in enumerate(rows) if row != target_row]
         _copy_rows(self.cache[..., : self.length, :], 2, moves)
