@@ -154,7 +154,7 @@ def leaderboard(
         functions: dict[str, Callable[[Tensor, str], None]] = {}
         for layer in range(config.n_layers):
             recorder = _LayerRecorder(
-                translator, layer, methods, lambda *scored, batch=batch: add(batch, *scored)
+                translator, layer, methods, lambda *scored, batch=batch: add_hits(batch, *scored)
             )
             site = WEIGHTS["cross"].format(layer)
             functions |= {
@@ -163,7 +163,7 @@ def leaderboard(
             }
         return Hooks(functions)
 
-    def add(
+    def add_hits(
         batch: NumberedBatch, layer: int, score_kind: ScoreKind, scores: npt.NDArray[Any]
     ) -> None:
         for row, number in enumerate(batch.numbers):
@@ -198,12 +198,17 @@ def leaderboard(
         {"aligner": name, "by": "", "to": ""} | alignment_counts.rates(counts)
         for name, counts in alignment_counts.baselines.items()
     ]
-    for (by, to), counts in hits.items():
+    for (kind_name, row_name), counts in hits.items():
         for layer in range(config.n_layers):
             for head in range(config.n_heads + 1):
                 single = head < config.n_heads
                 records.append(
-                    {"aligner": "head" if single else "layer", "by": by, "to": to, "layer": layer}
+                    {
+                        "aligner": "head" if single else "layer",
+                        "by": kind_name,
+                        "to": row_name,
+                        "layer": layer,
+                    }
                     | ({"head": head} if single else {})
                     | alignment_counts.rates(counts[:, layer, head])
                 )

@@ -79,7 +79,7 @@ def integrated_gradients(
     if steps < 1:
         raise ValueError(f"steps must be at least 1, not {steps}")
     objective = _Objective(model, trace, position, against)
-    gradient_sums = [torch.zeros_like(words[0]) for words in objective.words]
+    gradient_sums = [torch.zeros_like(embeddings[0]) for embeddings in objective.embeddings]
     points, weights = (
         torch.from_numpy(values).to(gradient_sums[0]) for values in _quadrature(steps)
     )
@@ -91,8 +91,8 @@ def integrated_gradients(
         for gradient_sum, grad in zip(gradient_sums, grads, strict=True):
             gradient_sum += torch.einsum("n,nld->ld", weight, grad)
     source, target = (
-        (gradient_sum * words[0]).sum(dim=-1).double().cpu().numpy()
-        for gradient_sum, words in zip(gradient_sums, objective.words, strict=True)
+        (gradient_sum * embeddings[0]).sum(dim=-1).double().cpu().numpy()
+        for gradient_sum, embeddings in zip(gradient_sums, objective.embeddings, strict=True)
     )
     with torch.no_grad():
         baseline, value = objective(objective.scaled(torch.tensor([0.0, 1.0]).to(points))).tolist()
@@ -112,16 +112,18 @@ class _Objective:
         input_ids = (trace.src_ids, trace.tgt_ids[: position + 1])
         self.ids = [torch.tensor([ids], device=device) for ids in input_ids]
         with torch.no_grad():
-            self.words = [model.embed(ids) for ids in self.ids]
+            self.embeddings = [model.embed(ids) for ids in self.ids]
 
     def scaled(self, points: Float[Tensor, " points"]) -> list[Tensor]:
         """Return the embeddings at these points of the line, with gradients enabled."""
-        return [(points[:, None, None] * words).requires_grad_() for words in self.words]
+        return [
+            (points[:, None, None] * embeddings).requires_grad_() for embeddings in self.embeddings
+        ]
 
-    def __call__(self, words: list[Tensor]) -> Float[Tensor, " points"]:
-        embeddings = dict(zip(EMBEDDINGS, words, strict=True))
-        hooks = Hooks(dict.fromkeys(embeddings, lambda _, name: embeddings[name]))
-        src, tgt = (ids.expand(len(words[0]), -1) for ids in self.ids)
+    def __call__(self, embeddings: list[Tensor]) -> Float[Tensor, " points"]:
+        embeddings_by_site = dict(zip(EMBEDDINGS, embeddings, strict=True))
+        hooks = Hooks(dict.fromkeys(embeddings_by_site, lambda _, name: embeddings_by_site[name]))
+        src, tgt = (ids.expand(len(embeddings[0]), -1) for ids in self.ids)
         states = self.model.decode(tgt, self.model.encode(src, hooks=hooks), hooks=hooks)
         logits = self.model.project(states[:, -1:])[:, 0]
         if self.rival is not None:

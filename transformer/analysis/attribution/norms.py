@@ -98,12 +98,12 @@ def summed_vectors(
 
     Over the keys they sum to `hook_output`, minus b^O if the model has one.
     """
-    sent = np.ascontiguousarray(vectors(model, trace, kind, layer).transpose(1, 0, 2))
+    key_vectors = np.ascontiguousarray(vectors(model, trace, kind, layer).transpose(1, 0, 2))
     weights = trace.weights(kind, layer).transpose(2, 1, 0)  # (key, query, heads)
-    step = max(1, MAX_BLOCK_NUMBERS // (sent.shape[0] * sent.shape[2]))
+    step = max(1, MAX_BLOCK_NUMBERS // (key_vectors.shape[0] * key_vectors.shape[2]))
     for start in range(0, weights.shape[1], step):
         check_cancelled()
-        yield (weights[:, start : start + step] @ sent).transpose(1, 0, 2)
+        yield (weights[:, start : start + step] @ key_vectors).transpose(1, 0, 2)
 
 
 def attention_module(

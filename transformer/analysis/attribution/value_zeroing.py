@@ -62,12 +62,12 @@ def _output_changes(
     )
     total = torch.from_numpy(trace[f"{site}_norm.hook_sum"].copy()).to(model.embedding.weight)
     rows, start = [], 0
-    for sent in norms.summed_vectors(model, trace, kind, layer):
-        unchanged = total[start : start + len(sent), None]
+    for vectors in norms.summed_vectors(model, trace, kind, layer):
+        unchanged = total[start : start + len(vectors), None]
         if extra is not None:
-            sent = np.concatenate([sent, extra[start : start + len(sent), None]], axis=1)
-        start += len(sent)
-        parts = torch.from_numpy(sent).to(total)
+            vectors = np.concatenate([vectors, extra[start : start + len(vectors), None]], axis=1)
+        start += len(vectors)
+        parts = torch.from_numpy(vectors).to(total)
         # The first of each row is the unchanged output.
         outputs = rest_of_layer(norm(torch.cat([unchanged, unchanged - parts], dim=1)))
         unit = torch.nn.functional.normalize(outputs.double(), dim=-1)

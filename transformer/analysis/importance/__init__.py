@@ -1,4 +1,4 @@
-"""Importance: how much quality a corpus loses without one head or several.
+"""Importance: how much translation quality is lost without one head or several.
 
 `by_gradient` estimates it from one pass, `ablation` removes heads, `pruning` removes more and more
 of them. Nothing is trained here: trained gates are in `transformer.training.gates`.
