@@ -76,7 +76,7 @@ def test_every_run_survives_a_round_trip_with_and_without_its_kind(run: RunConfi
         assert type(parsed) is type(run)
 
 
-def test_included_runs_are_read() -> None:
+def test_shipped_runs_are_read() -> None:
     """Some files have no "kind", and fewer or older training settings."""
     files = sorted(Path("checkpoints/runs").glob("*/config.json"))
     assert files

@@ -26,12 +26,12 @@ def test_thirty_equal_requests_share_one_run(make_idle_jobs: MakeIdleJobs) -> No
             for visitor in visitors
         ]
         names = {future.result() for future in futures}
-    [info] = jobs.runs()
-    assert names == {info.name}
-    assert sorted(info.holders) == sorted(visitors)
-    assert info.owner == info.holders[0] == info.title
+    [shared_run] = jobs.runs()
+    assert names == {shared_run.name}
+    assert sorted(shared_run.holders) == sorted(visitors)
+    assert shared_run.owner == shared_run.holders[0] == shared_run.title
     for visitor in visitors:
-        assert [run.name for run in jobs.runs(visitor)] == [info.name]
+        assert [run.name for run in jobs.runs(visitor)] == [shared_run.name]
 
 
 def test_any_setting_that_changes_results_makes_another_run(

@@ -80,10 +80,10 @@ def test_a_race_over_the_limits_leaves_no_runs(make_idle_jobs: MakeIdleJobs) -> 
         submit_race(jobs, "positions", "bob", (1, 2))
     assert len(jobs.runs()) == 4
     # The runs with d_k 64 are refused, after the smaller ones with d_k 16 were queued.
-    small = make_idle_jobs(parameters=20_000)
+    small_models_only = make_idle_jobs(parameters=20_000)
     with pytest.raises(JobError, match="this app allows at most 20,000"):
-        submit_race(small, "scores", "cid", (1,))
-    assert small.runs("cid") == []
+        submit_race(small_models_only, "scores", "cid", (1,))
+    assert small_models_only.runs("cid") == []
 
 
 def test_cancel_and_delete_change_only_own_runs_of_the_race(make_idle_jobs: MakeIdleJobs) -> None:
@@ -178,7 +178,7 @@ def test_invalid_files_are_ignored(tmp_path: Path, text: str) -> None:
     assert read_race(tmp_path, "layers", ["a", "b"]) is None
 
 
-def test_the_included_race_matches_the_current_layers() -> None:
+def test_the_shipped_race_matches_the_current_layers() -> None:
     """If this fails, run `python docs/shipped_runs.py --race layers`."""
     stored_race = read_race(SHIPPED, "layers", RACES["layers"].entries)
     assert stored_race is not None

@@ -55,12 +55,12 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
 
 @pytest.fixture
 def root(tmp_path: Path, trained: RunFolder) -> Path:
-    """Return the folder of included runs, which has one run."""
+    """Return the folder of shipped runs, which has one run."""
     make_shipped_run(trained.path, tmp_path / "checkpoints" / RUNS / "toy-reverse")
     return tmp_path / "checkpoints" / RUNS
 
 
-def add_early_saves(root: Path, checkpoint: Any, name: str = "training") -> Path:
+def add_early_checkpoints(root: Path, checkpoint: Any, name: str = "training") -> Path:
     """Store a run with the early checkpoints of a training that names its final checkpoint."""
     run = RunFolder(root / name)
     run.path.mkdir()
@@ -155,7 +155,7 @@ def test_a_short_run_keeps_every_line() -> None:
     assert thin_metrics(lines) == lines
 
 
-def test_early_saves_become_a_film_in_the_order_of_their_steps(
+def test_early_checkpoints_become_a_film_in_the_order_of_their_steps(
     root: Path, trained: RunFolder
 ) -> None:
     pairs = [("a b c", "c b a"), ("d a", "a d")]
@@ -189,12 +189,12 @@ SHIPPED = shipped_folders(Path(__file__).resolve().parents[2] / "checkpoints" / 
 TOYS = [folder for folder in SHIPPED if folder.name.startswith("toy-")]
 
 
-def test_every_task_has_an_included_run() -> None:
+def test_some_tasks_have_a_shipped_run() -> None:
     assert {"toy-reverse", "toy-sort"} <= {toy.name for toy in TOYS}
 
 
 @pytest.mark.parametrize("toy", TOYS, ids=lambda toy: toy.name)
-def test_an_included_run_has_learned_and_has_a_film(toy: ShippedFolder) -> None:
+def test_a_shipped_run_has_learned_and_has_a_film(toy: ShippedFolder) -> None:
     task = toy.config().to_dict()["data"]["task"]
     assert toy.name in (f"toy-{task}", f"toy-{task}-learned")
     assert task in TASKS
@@ -214,7 +214,7 @@ def test_an_included_run_has_learned_and_has_a_film(toy: ShippedFolder) -> None:
     assert translator.translate(example["src"]).text == example["output"]
 
 
-def test_an_included_run_has_no_owner(root: Path) -> None:
+def test_a_shipped_run_has_no_owner(root: Path) -> None:
     config = json.loads((root / "toy-reverse" / "config.json").read_text())
     (root / "toy-reverse" / "config.json").write_text(json.dumps({**config, "owner": OWNER}))
     (shipped,) = shipped_infos(root)
@@ -222,9 +222,11 @@ def test_an_included_run_has_no_owner(root: Path) -> None:
     assert (shipped.owner, shipped.shipped, shipped.step) == ("", True, 12)
 
 
-def test_early_saves_have_the_checkpoint_that_they_name(root: Path, trained: RunFolder) -> None:
+def test_early_checkpoints_belong_to_the_checkpoint_that_they_name(
+    root: Path, trained: RunFolder
+) -> None:
     named_checkpoint = Path(shutil.copytree(trained.checkpoint_path, root.parent / "en-fr"))
-    add_early_saves(root, "en-fr")
+    add_early_checkpoints(root, "en-fr")
     by_name = {folder.name: folder for folder in shipped_folders(root)}
     assert by_name["training"].checkpoint_path == named_checkpoint
     assert not by_name["training"].has_own_checkpoint
@@ -234,11 +236,11 @@ def test_early_saves_have_the_checkpoint_that_they_name(root: Path, trained: Run
 @pytest.mark.parametrize(
     "name", ["../outside", "../../outside", "/outside", "..", ".", "", "none", 7, None, ["en-fr"]]
 )
-def test_no_name_leaves_the_folder_of_included_runs(
+def test_no_name_leaves_the_folder_of_shipped_runs(
     root: Path, trained: RunFolder, name: Any
 ) -> None:
     shutil.copytree(trained.checkpoint_path, root.parents[1] / "outside")
-    add_early_saves(root, name)
+    add_early_checkpoints(root, name)
     shipped = find_shipped(root, "training")
     assert shipped
     assert shipped.checkpoint_path == root / "training" / "checkpoint"
@@ -249,12 +251,12 @@ def test_only_valid_names_are_found(root: Path, name: str) -> None:
     assert find_shipped(root, name) is None
 
 
-def test_a_symlink_is_not_an_included_run(root: Path) -> None:
+def test_a_symlink_is_not_a_shipped_run(root: Path) -> None:
     (root / "link").symlink_to(root / "toy-reverse")
     assert [folder.name for folder in shipped_folders(root)] == ["toy-reverse"]
 
 
-def test_everybody_sees_included_runs_and_nobody_changes_them(root: Path, tmp_path: Path) -> None:
+def test_everybody_sees_shipped_runs_and_nobody_changes_them(root: Path, tmp_path: Path) -> None:
     jobs = idle_jobs(tmp_path / "runs", root)
     before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
     assert [info.name for info in jobs.shipped()] == ["toy-reverse"]
@@ -274,7 +276,7 @@ def test_everybody_sees_included_runs_and_nobody_changes_them(root: Path, tmp_pa
         jobs.folder("toy-sort")
 
 
-def test_an_own_run_takes_precedence_over_an_included_one(root: Path, tmp_path: Path) -> None:
+def test_an_own_run_takes_precedence_over_a_shipped_one(root: Path, tmp_path: Path) -> None:
     jobs = idle_jobs(tmp_path / "runs", root)
     name = jobs.submit(run_config(title="Mine"), OWNER)
     (tmp_path / "runs" / name).rename(tmp_path / "runs" / "toy-reverse")
@@ -283,7 +285,7 @@ def test_an_own_run_takes_precedence_over_an_included_one(root: Path, tmp_path: 
     assert jobs.folder("toy-reverse").shipped
 
 
-def test_without_the_folder_there_are_no_included_runs(tmp_path: Path) -> None:
+def test_without_the_folder_there_are_no_shipped_runs(tmp_path: Path) -> None:
     assert shipped_infos(tmp_path / "missing") == []
     jobs = idle_jobs(tmp_path / "runs")
     assert jobs.shipped() == []

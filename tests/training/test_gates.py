@@ -64,12 +64,14 @@ def test_gradient_of_a_sample_matches_finite_differences() -> None:
     gates = HardConcrete(4, 0.3)
     gates.sample(50, torch.Generator().manual_seed(3)).sum().backward()
     slope, step = gates.log_alpha.grad, 1e-2
-    up, down = (
+    sum_above, sum_below = (
         HardConcrete(4, 0.3 + offset).sample(50, torch.Generator().manual_seed(3)).sum(dim=0)
         for offset in (step, -step)
     )
     assert slope is not None
-    torch.testing.assert_close(slope, ((up - down) / (2 * step)).detach(), rtol=0.05, atol=0.05)
+    torch.testing.assert_close(
+        slope, ((sum_above - sum_below) / (2 * step)).detach(), rtol=0.05, atol=0.05
+    )
 
 
 @pytest.fixture(scope="module")
@@ -142,9 +144,9 @@ def test_rounded_gates_keep_or_remove_a_head(unequal_heads: Translator, corpus: 
     d_k = unequal_heads.model.config.d_k
     for (kind, layer, head), gate in zip(heads, rounded_result.gates, strict=True):
         name = f"decoder.layers.{layer}.{'cross' if kind == 'cross' else 'self'}_attn.w_o"
-        rows_of_head = slice(head * d_k, (head + 1) * d_k)
+        columns_of_head = slice(head * d_k, (head + 1) * d_k)
         pruned, original = (
-            translator.model.get_parameter(name)[:, rows_of_head]
+            translator.model.get_parameter(name)[:, columns_of_head]
             for translator in (rounded_result.translator, unequal_heads)
         )
         assert pruned.equal(original * gate)

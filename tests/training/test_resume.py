@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_a_killed_run_takes_the_same_steps(
     killed_at: int, precision: str, make_trainer: MakeTrainer
 ) -> None:
-    """The run is killed twice, first before or after its first save; an epoch has about 25."""
+    """The run is killed before or after its first save, and at step 28, in the second epoch."""
     settings = {"steps": 32, "cooldown": 0.5, "precision": precision}
     reference = make_trainer("reference", **settings)
     reference.train()

@@ -139,11 +139,11 @@ def test_unwritable_run_folder_raises_run_error(tmp_path: Path) -> None:
 
 def test_lock_is_free_before_and_after_it_is_held(tmp_path: Path) -> None:
     path = tmp_path / "job.lock"
-    held = try_lock(path)
-    assert held
+    lock = try_lock(path)
+    assert lock
     assert not is_free(path)
     assert try_lock(path) is None
-    held.close()
+    lock.close()
     assert is_free(path)
 
 

@@ -25,7 +25,8 @@ Train = Callable[..., tuple[int, str]]
 
 @pytest.fixture
 def train(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Train:
-    """Return status and standard error of `train …` with a model of a few thousand weights."""
+    """`train(file, "--steps", 3)` runs the command with a small model and returns its exit status
+    and its standard error."""
 
     def run(*arguments: object) -> tuple[int, str]:
         shape = "--preset tiny --d-model 16 --n-layers 1 --n-heads 2 --d-ff 32 --vocab-size 320"
@@ -84,35 +85,43 @@ def test_a_finished_run_trains_no_further_step(train: Train, pairs_file: Path) -
     assert "finished: all 3 steps taken" in stderr
 
 
-def write(name: str, content: bytes) -> Callable[[Path], list[Any]]:
-    def make(folder: Path) -> list[Any]:
+def make_writer(name: str, content: bytes) -> Callable[[Path], list[Any]]:
+    """Return a function that writes this file into a folder and returns its path in a list."""
+
+    def write(folder: Path) -> list[Any]:
         (folder / name).write_bytes(content)
         return [folder / name]
 
-    return make
+    return write
 
 
 ROWS = "".join(f"a{n}\tb{n}\n" for n in range(60))
 INVALID_TEXTS: dict[str, tuple[Callable[[Path], list[Any]], str]] = {
     "no file": (lambda folder: [folder / "gone.tsv"], "There is no file"),
     "a folder": (lambda folder: [folder], "is a folder; give a text file"),
-    "empty": (write("t.tsv", b""), "t.tsv is empty"),
-    "one pair": (write("t.tsv", b"a\tb\n"), "has 1 pair; at least 2 are needed"),
-    "no tab": (write("t.tsv", b"a\tb\nc d\n"), "t.tsv, line 2 has no tab"),
-    "an empty side": (write("t.tsv", b"a\tb\n\tc\n"), "line 2 has an empty source"),
-    "UTF-16": (write("t.tsv", ROWS.encode("utf-16")), "line 1 is not UTF-8 (byte 0xff"),
-    "Latin-1": (write("t.tsv", "a\tb\ncaf\xe9\tx\n".encode("latin-1")), "line 2 is not UTF-8"),
+    "empty": (make_writer("t.tsv", b""), "t.tsv is empty"),
+    "one pair": (make_writer("t.tsv", b"a\tb\n"), "has 1 pair; at least 2 are needed"),
+    "no tab": (make_writer("t.tsv", b"a\tb\nc d\n"), "t.tsv, line 2 has no tab"),
+    "an empty side": (make_writer("t.tsv", b"a\tb\n\tc\n"), "line 2 has an empty source"),
+    "UTF-16": (make_writer("t.tsv", ROWS.encode("utf-16")), "line 1 is not UTF-8 (byte 0xff"),
+    "Latin-1": (
+        make_writer("t.tsv", "a\tb\ncaf\xe9\tx\n".encode("latin-1")),
+        "line 2 is not UTF-8",
+    ),
     "truncated gzip": (
-        write("t.tsv.gz", gzip.compress(ROWS.encode())[:-20]),
+        make_writer("t.tsv.gz", gzip.compress(ROWS.encode())[:-20]),
         "t.tsv.gz is not a complete gzip file",
     ),
-    "too small for the vocabulary": (write("t.tsv", ROWS.encode()), "too small for 320 pieces"),
+    "too small for the vocabulary": (
+        make_writer("t.tsv", ROWS.encode()),
+        "too small for 320 pieces",
+    ),
     "unequal files": (
-        lambda folder: write("en", b"a\nb\n")(folder) + write("fr", b"c\n")(folder),
+        lambda folder: make_writer("en", b"a\nb\n")(folder) + make_writer("fr", b"c\n")(folder),
         "parallel files need the same number",
     ),
     "three files": (
-        lambda folder: write("t.tsv", ROWS.encode())(folder) * 3,
+        lambda folder: make_writer("t.tsv", ROWS.encode())(folder) * 3,
         "two parallel text files, not 3",
     ),
 }
@@ -282,15 +291,15 @@ def test_a_new_vocabulary_keeps_the_embeddings_of_shared_pieces(
 
 
 def test_pairs_of_added_tables_are_trained(train: Train, pairs_file: Path, tmp_path: Path) -> None:
-    more = tmp_path / "more.tsv"
-    more.write_text("".join(f"c{n}\td{n}\n" for n in range(40)), "utf-8")
+    added_table = tmp_path / "more.tsv"
+    added_table.write_text("".join(f"c{n}\td{n}\n" for n in range(40)), "utf-8")
     status, stderr = train(
-        pairs_file, "--add", f"{more}=0.5", "--join", 0.5, "--sharpness-penalty", 0.1
+        pairs_file, "--add", f"{added_table}=0.5", "--join", 0.5, "--sharpness-penalty", 0.1
     )
     assert status == 0
-    assert "236 pairs" in stderr  # 196 of the table (four are set aside) and all 40
+    assert "236 pairs" in stderr  # 196 of the table (four are held out) and all 40 added pairs
     run = RunFolder(tmp_path / "run")
-    assert run.config().to_dict()["data"]["added"] == {str(more): 0.5}
+    assert run.config().to_dict()["data"]["added"] == {str(added_table): 0.5}
     assert run.text_path("added-0").is_file()
 
 
@@ -313,7 +322,7 @@ def test_probes_are_recorded_in_training(train: Train, pairs_file: Path, tmp_pat
     steps = [int(path.stem) for path in paths]
     assert (steps[0], steps[-1]) == (0, 3)
     with np.load(paths[-1]) as snapshot:
-        assert snapshot["0.cross"].shape[:2] == (1, 2)  # a layer, its heads
+        assert snapshot["0.cross"].shape[:2] == (1, 2)  # layers, heads
 
 
 def test_old_option_names_are_accepted(train: Train, pairs_file: Path, tmp_path: Path) -> None:
