@@ -158,9 +158,11 @@ class Learner(MixedPrecision[Transformer]):
             loss.backward()
             sums = torch.stack([smoothed.detach(), plain])
         gradients = []
-        for exact, weight in zip(self._master_weights, self._working_weights, strict=True):
-            gradient = torch.zeros_like(exact) if weight.grad is None else weight.grad.float()
-            exact.grad = gradient
+        for master_weight, weight in zip(self._master_weights, self._working_weights, strict=True):
+            gradient = (
+                torch.zeros_like(master_weight) if weight.grad is None else weight.grad.float()
+            )
+            master_weight.grad = gradient
             gradients.append(gradient)
         self.world.all_reduce([sums, *gradients])
         smoothed, plain = sums.tolist()

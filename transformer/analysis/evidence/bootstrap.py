@@ -111,12 +111,13 @@ class BootstrapSamples:
     def simultaneous_intervals(self) -> list[Interval]:
         """Return intervals that contain all figures at once for 95 of 100 corpora like this one."""
         deviations = self.samples - self.values[:, None]
-        errors = deviations.std(axis=1)
+        standard_errors = deviations.std(axis=1)
         half_widths = (
             _half_width(
-                _standardized_distances(deviations, errors).max(axis=0, initial=0), self.sentences
+                _standardized_distances(deviations, standard_errors).max(axis=0, initial=0),
+                self.sentences,
             )
-            * errors
+            * standard_errors
         )
         low, high = self.values - half_widths, self.values + half_widths
         return [
@@ -140,14 +141,19 @@ def max_difference_interval(
             np.zeros(1), np.zeros((1, candidates.samples.shape[1])), candidates.sentences
         )
     differences = candidates.values[:, None] - baselines.values
-    errors, greatest = np.empty_like(differences), np.zeros(candidates.samples.shape[1])
+    standard_errors, max_distances = (
+        np.empty_like(differences),
+        np.zeros(candidates.samples.shape[1]),
+    )
     for n, samples in enumerate(
         candidates.samples
     ):  # all at once would be large: heads against heads
         deviations = samples - baselines.samples - differences[n][:, None]
-        errors[n] = deviations.std(axis=1)
-        greatest = np.maximum(greatest, _standardized_distances(deviations, errors[n]).max(axis=0))
-    half_widths = _half_width(greatest, candidates.sentences) * errors
+        standard_errors[n] = deviations.std(axis=1)
+        max_distances = np.maximum(
+            max_distances, _standardized_distances(deviations, standard_errors[n]).max(axis=0)
+        )
+    half_widths = _half_width(max_distances, candidates.sentences) * standard_errors
     return Interval(
         *(
             float(bound.min(axis=1).max())
@@ -157,11 +163,12 @@ def max_difference_interval(
 
 
 def _standardized_distances(
-    deviations: Float[np.ndarray, "figure draw"], errors: Float[np.ndarray, "figure"]
+    deviations: Float[np.ndarray, "figure draw"], standard_errors: Float[np.ndarray, "figure"]
 ) -> Float[np.ndarray, "figure draw"]:
     """Return absolute deviations in units of standard errors."""
     return np.asarray(
-        np.abs(deviations) / np.where(errors > ROUNDING_ERROR, errors, np.inf)[:, None]
+        np.abs(deviations)
+        / np.where(standard_errors > ROUNDING_ERROR, standard_errors, np.inf)[:, None]
     )
 
 
@@ -169,7 +176,7 @@ def _half_width(max_distances: Float[np.ndarray, "draw"], sentences: int) -> flo
     """Return the half-width of an interval in standard errors.
 
     Resampled corpora of few sentences differ too little, so the tail of the normal distribution is
-    replaced by that of Student's t (Hesterberg 2015, from memory).
+    replaced by that of Student's t (Hesterberg 2015; not compared with the source).
     """
     if sentences < 2:
         return float("inf")

@@ -95,13 +95,12 @@ def sequential_operations(name: str, n: int, k: int = 3, r: int = 15) -> int:
     """Return the number of sequential operations of one layer: the longest chain in its autograd
     graph.
 
-    Table 1 calls them sequential operations. Each is one tensor operation of PyTorch, however
-    large; views and transpositions count too.
+    Each is one tensor operation of PyTorch, however large; views and transpositions count too.
     """
     layer = TABLE1_LAYERS[name](LayerConfig(WIDTH, k=k, r=r))
     with torch.enable_grad():
         out = layer(torch.zeros(1, n, WIDTH, requires_grad=True))
-    return _longest(out.grad_fn)
+    return _longest_path(out.grad_fn)
 
 
 def recurrent_steps(n: int) -> int:
@@ -133,11 +132,11 @@ def path_length_table(sizes: Iterable[int], k: int = 3, r: int = 15) -> pd.DataF
     return pd.DataFrame(rows).astype({"measured": float, "formula": float, "chain": float})
 
 
-def _longest(end: Any) -> int:
-    """Return the nodes on the longest path from `end` to a leaf, without recursion (n may be
-    large)."""
+def _longest_path(last_node: Any) -> int:
+    """Return the number of edges on the longest path from `last_node` to a leaf, without recursion
+    (n may be large)."""
     depth: dict[Any, int] = {}
-    waiting = [end]
+    waiting = [last_node]
     while waiting:
         node = waiting[-1]
         parents = [parent for parent, _ in node.next_functions if parent is not None]
@@ -147,4 +146,4 @@ def _longest(end: Any) -> int:
             continue
         waiting.pop()
         depth[node] = 0 if not parents else 1 + max(depth[parent] for parent in parents)
-    return depth[end]
+    return depth[last_node]

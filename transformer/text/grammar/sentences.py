@@ -69,13 +69,13 @@ class Kind:
 
 def _kinds() -> Iterator[tuple[int, Kind]]:
     """Yield every kind with the first level that includes it."""
-    nothing = (None,)
+    no_choice = (None,)
     for pattern in p.PATTERNS:
         for complement in pattern.complements:
             for subject in _possible_subjects(pattern, complement):
                 for form in _possible_forms(pattern.forms or p.SAY_OR_ASK, subject):
                     weight = pattern.weight * subject.weight * complement.weight * form.weight
-                    rest = (
+                    fixed_arguments = (
                         pattern.verbs,
                         pattern.prepositions,
                         complement.choices,
@@ -84,7 +84,7 @@ def _kinds() -> Iterator[tuple[int, Kind]]:
                     )
                     yield (
                         max(subject.level, complement.level, form.level),
-                        Kind(subject.choices, *rest),
+                        Kind(subject.choices, *fixed_arguments),
                     )
     for nouns, adjectives in p.IT_IS:
         for complement in p.shapes(nouns, adjectives, SINGULAR):
@@ -92,10 +92,10 @@ def _kinds() -> Iterator[tuple[int, Kind]]:
                 weight = 0.2 * form.weight
                 yield (
                     max(complement.level, form.level),
-                    Kind((c.IT,), (v.BE,), nothing, complement.choices, form.fields, weight),
+                    Kind((c.IT,), (v.BE,), no_choice, complement.choices, form.fields, weight),
                 )
     for subject in (*p.PERSONS, *p.ANIMALS, *p.shapes(w.THINGS, w.OF_THINGS, DEFINITE)):
-        yield 3, Kind(subject.choices, nothing, nothing, nothing, {}, 0.1 * subject.weight)
+        yield 3, Kind(subject.choices, no_choice, no_choice, no_choice, {}, 0.1 * subject.weight)
 
 
 def _possible_forms(forms: tuple[p.ClauseForm, ...], subject: p.Shape) -> Iterator[p.ClauseForm]:
