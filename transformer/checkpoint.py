@@ -220,7 +220,7 @@ def _check_header(path: Path, config: ModelConfig) -> None:
         with shapes_only():
             expected = {n: list(p.shape) for n, p in Transformer(config).named_parameters()}
     except (RuntimeError, TypeError, OverflowError) as error:
-        raise CheckpointError(f"{path}: the config's sizes are no model's") from error
+        raise CheckpointError(f"{path}: no model can have the sizes in the config") from error
     missing, unknown = expected.keys() - header.keys(), header.keys() - expected.keys()
     if missing or unknown:
         example = sorted(missing or unknown)[0]

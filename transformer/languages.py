@@ -62,7 +62,7 @@ def languages_from_card(card: str) -> Languages | None:
             inline = _without_comment(entry[1])
             entries.append(_inline(inline) if inline else _items(block[number + 1 :]))
     if len(entries) > 1:
-        raise ValueError(f"languages are named once, not {len(entries)}")
+        raise ValueError(f"a card must have one entry of languages, not {len(entries)}")
     return check_languages(entries[0]) if entries else None
 
 

@@ -87,7 +87,7 @@ CORRUPTIONS: dict[str, tuple[Corruption, tuple[str, ...]]] = {
     "a huge d_ff": (edit_config(d_ff=4_000_000), ("has shape (24,", "asks for (4000000,")),
     "a huge d_model": (edit_config(d_model=10**9), ("layers of 1,000,000,000",)),
     "a huge max_len": (edit_config(max_len=10**12), ("1,000,000,000,000 positions",)),
-    "d_ff above 64 bits": (edit_config(d_ff=10**30), ("no model's",)),
+    "d_ff above 64 bits": (edit_config(d_ff=10**30), ("no model can have the sizes",)),
     "deep JSON": (write("config.json", "[" * 200_000), ("config.json",)),
     "a number of 5,000 digits": (write("config.json", "9" * 5000), ("config.json",)),
     "weights of bools": (

@@ -18,7 +18,7 @@ def read_result(path: Path, digest: str) -> dict[str, Any]:
 
     Raises:
         OSError: if the file cannot be read.
-        ValueError: if it is no JSON object, too large, or was measured with other weights.
+        ValueError: if it is not a JSON object, is too large, or was measured with other weights.
     """
     if (size := path.stat().st_size) > MAX_BYTES:
         raise ValueError(f"{path.name} has {size:,} bytes; a result has at most {MAX_BYTES:,}")

@@ -103,7 +103,7 @@ class _ChangedError(Exception):
 
 def _copy_order(name: str) -> tuple[int, str]:
     """Sort key: append-only files first; a checkpoint's config after its weights, because a folder
-    without it is no checkpoint; the save that a run resumes from, and results, last."""
+    without it is not a checkpoint; the save that a run resumes from, and results, last."""
     late = ("config.json", "resume.safetensors", RESULT, FAILED)
     file_name = name.rpartition("/")[2]
     if name in folders.APPEND_ONLY:

@@ -63,7 +63,7 @@ def check_listing(files: Mapping[str, Stamp], folder: Path) -> None:
     """Raise CopyError for a listing with too many files, too many bytes or an invalid name."""
     if len(files) > MAX_FILES or sum(size for size, _, _ in files.values()) > MAX_BYTES:
         limit = f"{MAX_FILES:,} files or {MAX_BYTES / 1e9:g} GB"
-        raise CopyError(f"there is more to copy than {limit}")
+        raise CopyError(f"the folder has more than {limit}, the limit for copying")
     for name in files:
         checked_path(folder, name)
 
@@ -81,5 +81,5 @@ def write_piece(path: Path, offset: int, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab" if offset else "wb") as file:
         if file.tell() != offset or len(content) > PIECE_BYTES:
-            raise CopyError(f"a piece of {path.name} is out of place")
+            raise CopyError(f"a piece of {path.name} does not follow the one before it")
         file.write(content)

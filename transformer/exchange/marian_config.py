@@ -89,8 +89,8 @@ def check(config: Mapping[str, Any]) -> None:
     for name, value in REQUIRED.items():
         if config.get(name, value) is not value:
             raise CheckpointError(
-                f"its {name} is {config[name]!r}; it must be {value}, for one table serves source, "
-                "target and output here"
+                f"its {name} is {config[name]!r}; it must be {value}, because here one table "
+                "serves source, target and output"
             )
     for encoder_key, decoder_key in EQUAL_SIZES:
         if config.get(encoder_key) != config.get(decoder_key):

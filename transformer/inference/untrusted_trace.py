@@ -120,7 +120,7 @@ def _read_header(packed: zipfile.ZipFile, infos: Mapping[str, zipfile.ZipInfo]) 
     try:
         return check_format(json.loads(text, parse_constant=_reject_constant), "the file")
     except RecursionError as error:
-        raise ValueError("nested too deep") from error
+        raise ValueError("the labels are nested too deeply") from error
 
 
 def _reject_constant(name: str) -> float:

@@ -53,7 +53,7 @@ def machine_memory(limit_files: Sequence[Path] = CGROUP_FILES) -> float:
     if hasattr(os, "sysconf"):
         sizes.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     for file in limit_files:
-        with suppress(OSError, ValueError):  # "max" is no number and no limit
+        with suppress(OSError, ValueError):  # "max" is not a number: there is no limit
             sizes.append(int(file.read_text()))
     return min(sizes)
 

@@ -65,7 +65,8 @@ class PairPieces:
             raise ValueError("This two-model vocabulary has no list of pieces.") from error
         if not valid:
             raise ValueError(
-                "In this two-model vocabulary a piece is no string or the start id no integer."
+                "In this two-model vocabulary a piece is not a string, or the start id is not an "
+                "integer."
             )
         return cls(parts[0], parts[1], pieces, start)
 

@@ -115,7 +115,7 @@ def test_beyond_the_learned_positions_an_error_is_reported(letters: Vocabulary) 
     assert positions.accuracy_at_length(translator, "copy", 11, n=3).share == 0
     beyond = positions.accuracy_at_length(translator, "copy", 12, n=3)
     assert beyond.share is None
-    assert beyond.why == (
+    assert beyond.reason == (
         "The text has 13 tokens; at most 12 can be translated at once. Split it into sentences."
     )
 
@@ -158,16 +158,18 @@ def test_own_texts_are_numbered_from_the_first(translator: Translator) -> None:
 def test_the_computation_equals_the_python_functions(checkpoints: Path) -> None:
     folder, counts, shares = checkpoints / "tiny", [1, 2, 400], list[float]()
     request = {"checkpoint": str(folder), "hash": checkpoint_hash(folder), "french": True}
-    request |= {"starts": [0, 7], "moved": 3, "counts": counts}
+    request |= {"starts": [0, 7], "shifted": 3, "counts": counts}
     result = shifted_and_joined(request, lambda share, stage: shares.append(share))
     translator, pairs = Translator.load(folder), grammar_sentences(400)
-    assert result["moved"] == pytest.approx(
+    assert result["shifted"] == pytest.approx(
         [shifted_log_probability(translator, pairs[:3], at) for at in (0, 7)]
     )
     for count, value in zip(counts[:2], result["joined"], strict=False):
         assert value == pytest.approx(joined_log_probability(translator, pairs[:count]))
     assert "at most 512 can be translated at once" in result["joined"][2]
-    assert result["apart"] == pytest.approx(separate_log_probabilities(translator, pairs, counts))
+    assert result["separate"] == pytest.approx(
+        separate_log_probabilities(translator, pairs, counts)
+    )
     assert shares == sorted(shares)
     assert max(shares) < 1
 
@@ -175,7 +177,7 @@ def test_the_computation_equals_the_python_functions(checkpoints: Path) -> None:
 @pytest.mark.parametrize("measure", [length_accuracies, shifted_and_joined])
 def test_a_changed_checkpoint_is_refused(measure: object, checkpoints: Path) -> None:
     folder = str(checkpoints / "tiny")
-    request = {"checkpoint": folder, "hash": "0", "models": [[folder, "0"]], "most": 1}
+    request = {"checkpoint": folder, "hash": "0", "models": [[folder, "0"]], "max_length": 1}
     request |= {"starts": [0], "counts": [1]}
     assert callable(measure)
     with pytest.raises(ValueError, match="tiny has changed since"):

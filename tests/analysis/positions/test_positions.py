@@ -166,7 +166,7 @@ def test_too_few_positions_are_refused() -> None:
         positions.full_matrix_residual(rows, 1)
     with pytest.raises(ValueError, match="2 positions are too few"):
         positions.pair_residuals(rows, 15)
-    with pytest.raises(ValueError, match="no rows of 17 are 17 apart"):
+    with pytest.raises(ValueError, match="no two of 17 rows are 17 positions apart"):
         positions.shift_errors(rows, -17)
 
 

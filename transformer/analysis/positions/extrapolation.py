@@ -29,12 +29,12 @@ class LengthAccuracy:
 
     Attributes:
         share: 0 to 1; None if the model has no positions for them.
-        why: the error message in that case.
+        reason: the error message in that case.
     """
 
     length: int
     share: float | None
-    why: str = ""
+    reason: str = ""
 
 
 def accuracy_at_length(
@@ -151,38 +151,38 @@ Progress = Callable[[float, str], object]
 
 
 def length_accuracies(request: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    """Return `accuracy_at_length` of each model: "right", a list per model with a result per length
-    from 1.
+    """Return `accuracy_at_length` of each model: "accuracies", a list per model with a result per
+    length from 1.
 
     Args:
-        request: "models", a folder and a hash each; "task"; its "options" except `longest`; "most",
-            the maximum length; "each", number of sequences per length.
+        request: "models", a folder and a hash each; "task"; its "options" except `longest`;
+            "max_length"; "n_sequences", number of sequences per length.
 
     Raises:
         ValueError, OSError: for a checkpoint that has changed, and as `accuracy_at_length`.
     """
-    results, models, longest = [], request["models"], request["most"]
+    results, models, longest = [], request["models"], request["max_length"]
     for number, (folder, digest) in enumerate(models):
         progress(number / len(models), "loading the model")
         translator, row = load_unchanged(folder, digest), []
         for length in range(1, longest + 1):
             progress((number + (length - 1) / longest) / len(models), "measuring every length")
             accuracy = accuracy_at_length(
-                translator, request["task"], length, request["each"], **request["options"]
+                translator, request["task"], length, request["n_sequences"], **request["options"]
             )
             row.append(asdict(accuracy))
         results.append(row)
-    return {"right": results}
+    return {"accuracies": results}
 
 
 def shifted_and_joined(request: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    """Return log-probabilities at shifted positions ("moved"), and of "joined" and separate
-    ("apart") texts.
+    """Return log-probabilities at shifted positions ("shifted"), and of "joined" and separate
+    ("separate") texts.
 
     An error message replaces a value that the model refuses.
 
     Args:
-        request: "checkpoint", its folder; "hash"; "starts"; "moved", number of shifted sentences;
+        request: "checkpoint", its folder; "hash"; "starts"; "shifted", number of shifted sentences;
             "counts", numbers of joined sentences; "french", whether the model translates into
             French; otherwise its own translations are scored.
 
@@ -196,17 +196,17 @@ def shifted_and_joined(request: Mapping[str, Any], progress: Progress) -> dict[s
     if not request["french"]:
         progress(0.0, "translating")
         pairs = _translated(translator, pairs)
-    result: dict[str, Any] = {"moved": [], "joined": []}
+    result: dict[str, Any] = {"shifted": [], "joined": []}
     for index, start in enumerate(starts):
         progress(0.7 * index / len(starts), "moving sentences")
-        result["moved"].append(
-            _value_or_error(shifted_log_probability, translator, pairs[: request["moved"]], start)
+        result["shifted"].append(
+            _value_or_error(shifted_log_probability, translator, pairs[: request["shifted"]], start)
         )
     for index, count in enumerate(counts):
         progress(0.7 + 0.2 * index / len(counts), "joining sentences")
         result["joined"].append(_value_or_error(joined_log_probability, translator, pairs[:count]))
     progress(0.9, "scoring them one by one")
-    return {**result, "apart": separate_log_probabilities(translator, pairs, counts)}
+    return {**result, "separate": separate_log_probabilities(translator, pairs, counts)}
 
 
 def _translated(translator: Translator, pairs: tuple[Pair, ...]) -> tuple[Pair, ...]:

@@ -153,7 +153,7 @@ def _shift_pairs(table: Table, k: int) -> tuple[PositionRows, PositionRows]:
     """Return rows with a partner at distance k in the table, and their partners; k may be
     negative."""
     if abs(k) >= len(table):
-        raise ValueError(f"no rows of {len(table)} are {abs(k)} apart")
+        raise ValueError(f"no two of {len(table)} rows are {abs(k)} positions apart")
     ahead = table[k:] if k >= 0 else table[:k]
     behind = table[: len(table) - k] if k >= 0 else table[-k:]
     return np.asarray(behind, np.float64), np.asarray(ahead, np.float64)

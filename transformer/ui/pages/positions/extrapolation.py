@@ -59,7 +59,7 @@ def show(model: Model) -> None:
         _computation(first.task, comparable, max_length), button="Measure every length"
     )
     if result:
-        rows = [[LengthAccuracy(**item) for item in row] for row in result["right"]]
+        rows = [[LengthAccuracy(**item) for item in row] for row in result["accuracies"]]
         _draw(_names(comparable), rows, first.longest)
 
 
@@ -113,8 +113,8 @@ def _computation(task: str, comparable: list[PositionModel], max_length: int) ->
     settings = {
         "task": task,
         "options": {name: value for name, value in comparable[0].options if name != "longest"},
-        "most": max_length,
-        "each": SEQUENCES_PER_LENGTH,
+        "max_length": max_length,
+        "n_sequences": SEQUENCES_PER_LENGTH,
     }
     folders = [str(model.path.resolve()) for model in comparable]
     return Computation(
@@ -144,7 +144,7 @@ def _draw(names: list[str], rows: list[list[LengthAccuracy]], longest: int) -> N
         if first_failure := next((accuracy for accuracy in row if accuracy.share is None), None):
             st.markdown(
                 f"**{frame.plain(name)}** cannot read {first_failure.length} symbols: its table "
-                f"has no vector for these positions (“{frame.plain(first_failure.why)}”)."
+                f"has no vector for these positions (“{frame.plain(first_failure.reason)}”)."
             )
     st.caption(
         f"{SEQUENCES_PER_LENGTH} sequences per length, decoded greedily. Training uses each "
@@ -184,7 +184,7 @@ def later_positions(model: Model) -> None:
 def _later_positions_computation(model: Model) -> Computation:
     settings = {
         "starts": list(START_POSITIONS),
-        "moved": MOVED_SENTENCES,
+        "shifted": MOVED_SENTENCES,
         "counts": list(JOINED_COUNTS),
         "french": model.description.target_code == "fr",
     }
@@ -197,9 +197,9 @@ def _later_positions_computation(model: Model) -> Computation:
 
 
 def _later_positions_chart(result: dict[str, Any]) -> None:
-    moved = zip(START_POSITIONS, result["moved"], strict=True)
+    moved = zip(START_POSITIONS, result["shifted"], strict=True)
     moved_log_probs = {start: value for start, value in moved if not isinstance(value, str)}
-    pairs = zip(result["joined"], result["apart"], strict=True)
+    pairs = zip(result["joined"], result["separate"], strict=True)
     joined_log_probs = [
         (*value, separate) for value, separate in pairs if not isinstance(value, str)
     ]
@@ -229,7 +229,7 @@ def _later_positions_chart(result: dict[str, Any]) -> None:
         ),
         "positions-far-language",
     )
-    values = [*result["moved"], *result["joined"]]
+    values = [*result["shifted"], *result["joined"]]
     for message in dict.fromkeys(value for value in values if isinstance(value, str)):
         st.markdown(f"At later positions the model reports: “{frame.plain(message)}”")
     if len(moved_log_probs) < 2 or not joined_log_probs:
