@@ -87,10 +87,10 @@ def rows_of(trace: AttentionTrace, kind: str) -> Rows:
     source, target, written = trace.src_tokens, trace.tgt_tokens, trace.predicted_tokens
     query, key = source if kind == "encoder" else target, target if kind == "decoder" else source
     vocabulary = sorted({*source, *target, *written})
-    number = {token: id_ for id_, token in enumerate(vocabulary)}
+    id_by_token = {token: id_ for id_, token in enumerate(vocabulary)}
 
     def ids(tokens: Sequence[str]) -> Integer[np.ndarray, "1 n"]:
-        return np.array([[number[token] for token in tokens]], dtype=np.int64)
+        return np.array([[id_by_token[token] for token in tokens]], dtype=np.int64)
 
     writes = ids(query if kind == "encoder" else written)
     n_query, n_key = np.array([len(query)]), np.array([len(key)])

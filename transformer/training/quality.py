@@ -74,7 +74,7 @@ def concatenate_sentences(
         group = references[start : start + count]
         n_references = max(map(len, group))
         joined_references.append(
-            [" ".join(p[min(k, len(p) - 1)] for p in group) for k in range(n_references)]
+            [" ".join(refs[min(k, len(refs) - 1)] for refs in group) for k in range(n_references)]
         )
     return texts, joined_references
 

@@ -107,8 +107,8 @@ class PublishedFinding:
 
     def about(self) -> dict[str, Any]:
         """Return claim, source and rule, for a file."""
-        about = {"finding": self.name, "claim": self.claim, "source": self.source}
-        return {**about, "rule": self.rule}
+        fields = {"finding": self.name, "claim": self.claim, "source": self.source}
+        return {**fields, "rule": self.rule}
 
 
 def evenly_spaced(corpus: Corpus, limit: int) -> Corpus:

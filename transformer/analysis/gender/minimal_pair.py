@@ -1,4 +1,5 @@
-"""One minimal pair: the same sentence with "he" and with "she", translated and read.
+"""One minimal pair: the same sentence with "he" and with "she", and the genders in both
+translations.
 
 pair = minimal_pair(translator, aligner, "fr", "The doctor thanked the nurse because she was kind.")
 pair.she.text                  # the translation
@@ -39,7 +40,7 @@ from transformer.inference import Trace, Translator
 from transformer.inference.trace import WEIGHTS
 
 MAX_OCCUPATIONS = 4
-"""Number of occupations of a sentence that are read."""
+"""Maximum number of occupations of a sentence; later ones are ignored."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +98,8 @@ def minimal_pair(
     text: str,
     hooks: Hooks | None = None,
 ) -> MinimalPair:
-    """Translate a sentence with "he" and with "she" (greedy search) and read the genders.
+    """Translate a sentence with "he" and with "she" (greedy search); return the genders of its
+    occupations in both translations.
 
     Args:
         aligner: the head that links occupations with their translation.

@@ -119,27 +119,31 @@ def measure_without(
     Raises:
         ValueError: for a head that the model does not have, or a text that is too long.
     """
-    checked = tuple(tuple(check_heads(translator.model.config, group)) for group in groups)
+    checked_groups = tuple(tuple(check_heads(translator.model.config, group)) for group in groups)
     parts = batch_list(translator, encode_corpus(translator, corpus, progress))
     tokens, resampled = lengths(parts), resampled_counts(len(corpus))
     share = 0.2 if bleu else 1.0  # approximate share of the time
     baseline, ablated = losses_without(
-        translator, parts, checked, scaled_progress(progress, 0, share)
+        translator, parts, checked_groups, scaled_progress(progress, 0, share)
     )
-    base = mean_loss(baseline, tokens, resampled)
+    baseline_loss = mean_loss(baseline, tokens, resampled)
     changes = tuple(
         percentile_interval(
             (group_losses - baseline).sum() / tokens.sum(),
-            mean_loss(group_losses, tokens, resampled) - base,
+            mean_loss(group_losses, tokens, resampled) - baseline_loss,
         )
         for group_losses in ablated
     )
     score, score_changes = None, None
     if bleu:
         bleu_progress = scaled_progress(progress, share, 1 - share)
-        score, score_changes = _bleu_without(translator, corpus, checked, resampled, bleu_progress)
+        score, score_changes = _bleu_without(
+            translator, corpus, checked_groups, resampled, bleu_progress
+        )
     progress(1.0, "measured")
-    return Ablation(float(baseline.sum() / tokens.sum()), score, checked, changes, score_changes)
+    return Ablation(
+        float(baseline.sum() / tokens.sum()), score, checked_groups, changes, score_changes
+    )
 
 
 @torch.inference_mode()
