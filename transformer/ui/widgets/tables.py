@@ -34,7 +34,7 @@ def download(
     Args:
         make: returns the contents; called outside of the session, when a visitor asks for them.
         name: of the file, with an extension in `MIME`.
-        key: tells two files of one name on one page apart.
+        key: distinguishes two files of the same name on a page.
         kind: "secondary" with a border, "tertiary" as plain text.
         help: tooltip.
     """
@@ -76,6 +76,6 @@ def csv(label: str, table: Callable[[], pd.DataFrame], name: str) -> None:
     """Draw a link that downloads the table as `name`.csv.
 
     Args:
-        name: of `measures.naming.file_name`.
+        name: file name from `measures.naming.file_name`.
     """
     download(label, lambda: table().to_csv(index=False), f"{name}.csv", key=f"csv-{name}")

@@ -89,24 +89,24 @@ def _button(model: Model, stop: Stop, trace: Trace, name: str) -> Button:
     if name not in boxes:
         weights = _picture(trace, boxes[f"{name}.softmax"].site, stop.head)
         source_note = "memory, " if name.endswith("cross_attn") else ""
-        hint = f"{source_note}head {display_names.number(stop.head)}"
+        note = f"{source_note}head {display_names.number(stop.head)}"
         location = stops.location(boxes[f"{name}.softmax"])
         return Button(
-            name, _BOX_LABELS[name], "attention", hint, weights, signed=False, location=location
+            name, _BOX_LABELS[name], "attention", note, weights, signed=False, location=location
         )
     box = boxes[name]
     lengths = {"src": len(trace.src_tokens), "tgt": len(trace.tgt_tokens)}
-    hint = box.shape.rpartition(" = ")[2] if box.step in _BOXES_WITH_SIZE else ""
+    note = box.shape.rpartition(" = ")[2] if box.step in _BOXES_WITH_SIZE else ""
     for symbol, length in lengths.items():
-        hint = hint.replace(symbol, str(length))
+        note = note.replace(symbol, str(length))
     if name == STOPS[-1]:
-        hint = _most_probable_token(model, trace)
+        note = _most_probable_token(model, trace)
     picture = _picture(trace, box.site, stop.head) if box.step not in ("add", "sum") else None
     return Button(
         name,
         _BOX_LABELS.get(name, box.title),
         _BOX_KINDS[box.step],
-        hint,
+        note,
         picture,
         box.step != "hidden",
         stops.location(box),

@@ -69,7 +69,7 @@ def list_models() -> list[PositionModel]:
         path = folders[name]
         try:
             stamp = (path / "model.safetensors").stat().st_mtime_ns
-            positions, task, options = _about(path, stamp)
+            positions, task, options = _read_description(path, stamp)
         except (OSError, ValueError):
             continue  # other pages report the problem
         longest = dict(options).get("longest", 0)
@@ -86,7 +86,7 @@ def _loaded(path: Path, stamp: int) -> Translator:
 
 
 @lru_cache(maxsize=256)
-def _about(path: Path, stamp: int) -> tuple[str, str, tuple[tuple[str, int], ...]]:
+def _read_description(path: Path, stamp: int) -> tuple[str, str, tuple[tuple[str, int], ...]]:
     """Return the kind of positions, the task and the task's options of a checkpoint."""
     positions = str(read_json(path / "config.json").get("positions", ""))
     run = run_config(path)

@@ -180,7 +180,7 @@ def set_error(error: JobError) -> None:
 
 
 def pop_error() -> str:
-    """Return why the last click on Train started no run, and forget it."""
+    """Return why the last click on Train started no run, and delete it."""
     error: str = st.session_state.pop(_ERROR_KEY, "")
     return error
 

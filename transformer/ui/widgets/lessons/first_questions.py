@@ -71,8 +71,8 @@ def owner_link(case: LessonCase) -> Question:
 
 
 def aligners(case: LessonCase) -> Iterator[tuple[int, int, str]]:
-    """Return layer, head and reading ("output" or "input") of the model's measured aligner head. A
-    model without one yields all heads, those first that align this sentence most clearly."""
+    """Yield layer, head and row ("output" or "input") of the model's measured aligner head, or, if
+    none was measured, of all heads, those first that align this sentence most clearly."""
     measured = case.model.aligner
     if measured is not None:
         yield measured.layer, measured.head, measured.weights_to
