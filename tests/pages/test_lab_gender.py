@@ -16,6 +16,7 @@ from transformer.analysis.alignment.aligner_head import save_aligner_head
 from transformer.analysis.gender.report import save_gender_report
 from transformer.analysis.gender.sentences import EXAMPLES
 from transformer.analysis.interventions.switching import switched_off
+from transformer.ui.pages.lab import gender
 
 PAGE = "pages/lab.py"
 
@@ -70,6 +71,11 @@ def test_the_button_switches_the_heads_off_and_on(visit: Visit, evaluated: Path)
     button(app, "Switch these heads on").click().run()
     assert "Without these heads" not in page_text(app)
     assert view(app).without_pronoun_heads == 0
+
+
+def test_a_share_without_weights_is_a_dash() -> None:
+    assert gender.percent(float("nan")) == "–"
+    assert gender.percent(0.125) == "12%"
 
 
 def test_the_figures_are_shown_with_their_intervals(visit: Visit, evaluated: Path) -> None:

@@ -96,11 +96,11 @@ def test_the_race_card_starts_the_race_of_scores(
     visit: Visit, jobs: Jobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = visit(PAGE)
-    app.button("start-idea-race").click().run()  # 27 runs, of which 3 are allowed
+    app.button("start-example-race").click().run()  # 27 runs, of which 3 are allowed
     assert "3" in messages(app)[0]
     assert not jobs.runs()
     object.__setattr__(jobs.limits, "runs_per_visitor", 100)
-    app.button("start-idea-race").click().run()
+    app.button("start-example-race").click().run()
     race = RACES[example_runs.RACE_NAME]
     assert len(jobs.runs()) == len(race.entries) * len(race.seeds)
     assert app.query_params["race"]

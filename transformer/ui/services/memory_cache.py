@@ -32,9 +32,9 @@ def estimate_bytes(value: object) -> int:
     """Return the approximate bytes of a value: arrays, tensors, tables and texts at any depth in
     containers and objects, each counted once. Models and functions are not counted."""
     counted_ids: set[int] = set()
-    ahead, total = [value], 0
-    while ahead:
-        item = ahead.pop()
+    remaining, total = [value], 0
+    while remaining:
+        item = remaining.pop()
         if id(item) in counted_ids or isinstance(item, _NOT_COUNTED):
             continue
         counted_ids.add(id(item))
@@ -46,15 +46,15 @@ def estimate_bytes(value: object) -> int:
         elif hasattr(item, "memory_usage"):
             total += _table_bytes(item)
         elif hasattr(item, "to_plotly_json"):
-            ahead.append(item.to_plotly_json())
+            remaining.append(item.to_plotly_json())
         elif isinstance(item, Mapping):
-            ahead += [*item.keys(), *item.values()]
+            remaining += [*item.keys(), *item.values()]
         elif isinstance(item, list | tuple | set | frozenset):
-            ahead += item
+            remaining += item
         else:
-            ahead += getattr(item, "__dict__", {}).values()
+            remaining += getattr(item, "__dict__", {}).values()
             slots = getattr(type(item), "__slots__", ())
-            ahead += [getattr(item, name, None) for name in slots if isinstance(name, str)]
+            remaining += [getattr(item, name, None) for name in slots if isinstance(name, str)]
     return total
 
 
@@ -121,18 +121,18 @@ class SizedCache(Generic[Value]):
         if (value := self.get(key)) is not None:
             return value
         with self._lock:
-            making = self._pending.setdefault(key, _PendingValue())
-            making.waiting += 1
+            pending = self._pending.setdefault(key, _PendingValue())
+            pending.waiting += 1
         try:
-            with making.lock:
+            with pending.lock:
                 if (value := self.get(key)) is None:
                     value = make()
                     self.put(key, value)
                 return value
         finally:
             with self._lock:
-                making.waiting -= 1
-                if not making.waiting:
+                pending.waiting -= 1
+                if not pending.waiting:
                     del self._pending[key]
 
 

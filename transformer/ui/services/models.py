@@ -39,7 +39,7 @@ class Model:
         aligner: the cross-attention head that aligns words best on gold links; None if it was not
             measured for these weights.
         syntax: scores on dependency trees; None where they were not measured for these weights.
-        gender: figures on WinoMT; None where they were not measured for these weights.
+        gender: measurements on WinoMT; None where they were not measured for these weights.
     """
 
     name: str

@@ -107,7 +107,7 @@ def controls(classroom: Classroom, status: QuestionStatus) -> None:
         if status.is_shown:
             current = measured.current
             if current is not None and current.number == number:
-                _button("Hide", f"away-{number}", measured.hide)
+                _button("Hide", f"hide-{number}", measured.hide)
             return
         if status.is_open:
             _button("Close", f"close-{number}", measured.close, number)

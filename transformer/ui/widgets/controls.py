@@ -36,17 +36,17 @@ def sentence(model: Model) -> None:
             key="example",
             required=True,  # a second click does not deselect
             label_visibility="collapsed",
-            on_change=_example,
+            on_change=_on_example_choice,
         )
-    if (letters := len(state.view().text)) > PHONE_FIELD_CHARACTERS:
+    if (length := len(state.view().text)) > PHONE_FIELD_CHARACTERS:
         with st.container(
-            key="whole-sentence" if letters > FIELD_CHARACTERS else "full-sentence-on-phone"
+            key="whole-sentence" if length > FIELD_CHARACTERS else "full-sentence-on-phone"
         ):
             st.caption(frame.plain(state.view().text))
     if unknown := _unknown_words(model.hash, state.view().text, model.translator.vocabulary):
         st.caption(
             f"Not in the vocabulary: {frame.plain(', '.join(unknown[:5]))}. The model reads "
-            f"{_unknown()} instead."
+            f"{_unknown_token_text()} instead."
         )
     training_facts.show_training_facts(model)
 
@@ -63,26 +63,30 @@ def target_language(model: Model) -> None:
     codes = model.translator.vocabulary.target_languages
     if not codes:
         return
-    st.session_state["into"] = model.translator.vocabulary.split_language(state.view().text)[0]
+    st.session_state["target-language"] = model.translator.vocabulary.split_language(
+        state.view().text
+    )[0]
     st.selectbox(
         "Target language",
         ["", *codes],
         format_func=lambda code: language_name(code) if code else "(not specified)",
         help="This model can write several languages. The first token of the sentence selects one: "
         "`>>fra<<` selects the language with the code fra.",
-        key="into",
+        key="target-language",
         width=240,
-        on_change=_into,
+        on_change=_set_target_language,
         args=(model,),
     )
 
 
-def _into(model: Model) -> None:
+def _set_target_language(model: Model) -> None:
     vocabulary = model.translator.vocabulary
-    state.change(text=vocabulary.with_language(state.view().text, st.session_state["into"] or ""))
+    state.change(
+        text=vocabulary.with_language(state.view().text, st.session_state["target-language"] or "")
+    )
 
 
-def _unknown() -> str:
+def _unknown_token_text() -> str:
     return "`<unk>`" if display_names.is_exact() else "“▯” (an unknown token)"
 
 
@@ -130,9 +134,9 @@ def decoding_method(model: Model) -> None:
         st.caption(
             "Keeps the best hypotheses at every step and returns the one with the highest score."
         )
-        first_column, right = st.columns(2)
+        first_column, second_column = st.columns(2)
         first_column.slider(**state.bound_number("beam_size"))
-        right.slider(
+        second_column.slider(
             step=0.1,
             **state.bound_number("length_penalty"),
         )
@@ -164,7 +168,7 @@ def suggested_translation(model: Model) -> str:
     return model.description.translation(state.view().text) or "A correct translation"
 
 
-def _example() -> None:
+def _on_example_choice() -> None:
     # After a quick change of page the browser may send the previous choice again.
     chosen = st.session_state["example"]
     if chosen is not None and chosen != st.session_state["example_shown"]:

@@ -51,7 +51,7 @@ def page_button(file: str, label: str, icon: str, key: str = "", **changes: Any)
 def callback_button(
     label: str, icon: str, on_click: Callable[..., None], *args: Any, **options: Any
 ) -> None:
-    """Draw a button that calls `act(*args)`; `options` are those of `st.button`."""
+    """Draw a button that calls `on_click(*args)`; `options` are those of `st.button`."""
     st.button(
         label, icon=f":material/{icon}:" if icon else None, on_click=on_click, args=args, **options
     )

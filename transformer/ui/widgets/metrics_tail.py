@@ -27,23 +27,28 @@ class MetricsTail:
         self.path = path
         self.lines: list[dict[str, Any]] = []
         self._lock = threading.Lock()
-        self._inode, self._read, self._every, self._seen = 0, 0, 1, 0
+        self._inode, self._n_bytes_read, self._stride, self._n_losses = 0, 0, 1, 0
 
     def update(self) -> list[dict[str, Any]]:
-        """Return all complete lines so far; read all again if the file was replaced or cut."""
+        """Return all complete lines; read all again if the file was replaced or truncated."""
         with self._lock:
             try:
                 with self.path.open("rb") as file:
                     stat = os.fstat(file.fileno())
-                    if stat.st_ino != self._inode or stat.st_size < self._read:
-                        self._inode, self._read, self._every, self._seen = stat.st_ino, 0, 1, 0
+                    if stat.st_ino != self._inode or stat.st_size < self._n_bytes_read:
+                        self._inode, self._n_bytes_read, self._stride, self._n_losses = (
+                            stat.st_ino,
+                            0,
+                            1,
+                            0,
+                        )
                         self.lines = []
-                    file.seek(self._read)
+                    file.seek(self._n_bytes_read)
                     new_bytes = file.read()
             except OSError:
                 return []
             complete_lines = new_bytes[: new_bytes.rfind(b"\n") + 1]
-            self._read += len(complete_lines)
+            self._n_bytes_read += len(complete_lines)
             for line in parse_json_lines(complete_lines):
                 self._append(line)
             return list(self.lines)
@@ -52,12 +57,12 @@ class MetricsTail:
         if not isinstance(line.get("step"), int):
             return
         if "loss" in line:
-            self._seen += 1
-            if self._seen % self._every:
+            self._n_losses += 1
+            if self._n_losses % self._stride:
                 return
         self.lines.append(line)
         if len(self.lines) > MAX_LINES:
-            self._every *= 2
+            self._stride *= 2
             self.lines = [x for n, x in enumerate(self.lines) if n % 2 or "loss" not in x]
 
 

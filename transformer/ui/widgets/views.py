@@ -70,11 +70,11 @@ def pair(
         large=state.is_large(),
     )
 
-    def chosen() -> None:
+    def select_cell() -> None:
         choice = st.session_state[key]["choice"]
         state.change(row=int(choice["row"]), column=int(choice["column"]))
 
-    _contributions(key=key, data=data, on_choice_change=chosen)
+    _contributions(key=key, data=data, on_choice_change=select_cell)
 
 
 def cell_of(trace: Trace, kind: str) -> tuple[int, int] | None:

@@ -111,7 +111,7 @@ def teacher(classroom: Classroom) -> None:
     with members_column:
         fragment(_members, "class-members", REFRESH_SECONDS)(classroom)
         _leader(classroom)
-        with st.container(horizontal=True, key="class-doors"):
+        with st.container(horizontal=True, key="class-buttons"):
             st.link_button("Open the projector window", _address("screen=1"), icon=":material/tv:")
             _colleague_code(classroom)
             _end_class(classroom)

@@ -29,9 +29,9 @@ _grid = component("headgrid")
 
 # Columns of the table of heads on published links; `aligner_head.METHODS` are its keys.
 METHOD_LABELS = {
-    f"{by}-{to}": f"{SCORE_LABELS[by]}, {ROW_LABELS[to]}"
-    for by in SCORE_LABELS
-    for to in ROW_LABELS
+    f"{score_kind}-{row}": f"{SCORE_LABELS[score_kind]}, {ROW_LABELS[row]}"
+    for score_kind in SCORE_LABELS
+    for row in ROW_LABELS
 }
 
 

@@ -11,7 +11,7 @@ import streamlit as st
 from transformer.analysis.gender.minimal_pair import MinimalPair, PairSide, minimal_pair
 from transformer.analysis.gender.nouns import LANGUAGES
 from transformer.analysis.gender.occupation_gender import OccupationGender
-from transformer.analysis.gender.pronoun_heads import KINDS as LOOKING_KINDS
+from transformer.analysis.gender.pronoun_heads import KINDS as ATTENTION_KINDS
 from transformer.analysis.gender.pronoun_heads import N_HEADS
 from transformer.analysis.gender.sentences import EXAMPLES, WORD, pronoun_positions
 from transformer.analysis.interventions.switching import Head, switched_off
@@ -49,7 +49,7 @@ def show(model: Model) -> None:
     if pair is not None:
         _translations(pair)
         heads = _pronoun_heads(model, pair)
-        _heads(pair, heads, from_figures=_has_heads(model))
+        _heads(pair, heads, over_winomt=_has_heads(model))
         if state.view(Lab).without_pronoun_heads:
             _without_heads(model, pair, heads)
         _code(model)
@@ -211,18 +211,18 @@ def _has_heads(model: Model) -> bool:
 
 
 def _pronoun_heads(model: Model, pair: MinimalPair) -> list[Head]:
-    """Return the heads chosen over WinoMT, else those that look most in this pair."""
+    """Return the heads chosen over WinoMT, else those that attend most to this pair's pronoun."""
     if model.gender is not None and model.gender.effect is not None:
         return [(head.kind, head.layer, head.head) for head in model.gender.effect.heads]
     return pair.heads(N_HEADS)
 
 
-def _heads(pair: MinimalPair, heads: Sequence[Head], *, from_figures: bool) -> None:
+def _heads(pair: MinimalPair, heads: Sequence[Head], *, over_winomt: bool) -> None:
     st.header("Which heads attend to the pronoun?")
     st.markdown(
         (
             "These heads attend most to the pronoun over WinoMT, a test set of such sentences: "
-            if from_figures
+            if over_winomt
             else "These heads attend most to the pronoun in this pair: "
         )
         + "encoder heads from the occupation, cross-attention heads when the decoder predicts its "
@@ -231,20 +231,20 @@ def _heads(pair: MinimalPair, heads: Sequence[Head], *, from_figures: bool) -> N
     rows = []
     for kind, layer, head in heads:
         weights = [
-            _mean(side.weights[:, LOOKING_KINDS.index(kind), layer, head])
+            _mean(side.weights[:, ATTENTION_KINDS.index(kind), layer, head])
             for side in (pair.he, pair.she)
         ]
         rows.append(
             [
                 f"{KINDS[kind]}, {display_names.head(layer, head)}",
-                *(f"{100 * head_weights[0]:.0f}%" for head_weights in weights),
-                f"{50 * (weights[0][1] + weights[1][1]):.0f}%",
+                *(percent(head_weights[0]) for head_weights in weights),
+                percent((weights[0][1] + weights[1][1]) / 2),
             ]
         )
     tables.show(
         "Attention weights in this pair, means over its occupations",
         ["Head", "Weight on he", "Weight on she", "Weight on a word next to it"],
-        [[cell.replace("nan%", "–") for cell in row] for row in rows],
+        rows,
     )
     is_off = bool(state.view(Lab).without_pronoun_heads)
     frame.state_button(
@@ -253,6 +253,11 @@ def _heads(pair: MinimalPair, heads: Sequence[Head], *, from_figures: bool) -> N
         {"without_pronoun_heads": int(not is_off)},
         type="secondary" if is_off else "primary",
     )
+
+
+def percent(share: float) -> str:
+    """Format a share; a dash if no occupation has weights, so that the share is NaN."""
+    return "–" if np.isnan(share) else f"{100 * share:.0f}%"
 
 
 def _mean(weights: np.ndarray) -> np.ndarray:

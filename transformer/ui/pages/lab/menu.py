@@ -64,7 +64,7 @@ def show() -> None:
 
 
 def _experiment_choice(group: Group, current: str) -> None:
-    key = f"lab-part-{group.name}"
+    key = f"lab-choice-{group.name}"
     st.session_state[key] = current if current in group.experiments else None
     st.pills(
         group.title,

@@ -70,7 +70,7 @@ def clocks(model: Model) -> None:
         "its own angle: fast hands distinguish neighbouring positions, slow ones the beginning of "
         "a text from its end. No two positions look the same."
     )
-    replays = st.session_state.get("positions-turn", 0)
+    replays = st.session_state.get("positions-replays", 0)
     st.button("Replay", icon=":material/replay:", on_click=_replay)
     st.html(f"<style>{STYLE}</style>")
     with st.container(key=f"positions-clocks-{replays % 2}"):  # a new key restarts the animation
@@ -83,7 +83,7 @@ def clocks(model: Model) -> None:
 
 
 def _replay() -> None:
-    st.session_state["positions-turn"] = st.session_state.get("positions-turn", 0) + 1
+    st.session_state["positions-replays"] = st.session_state.get("positions-replays", 0) + 1
 
 
 def _pair(model: Model) -> tuple[str, str]:

@@ -92,7 +92,7 @@ def cards() -> list[tuple[Any, TrainingRun]]:
     cost_slots = []
     columns = [*st.columns(4), *st.columns(4)]
     for column, example_run in zip(columns, EXAMPLE_RUNS, strict=False):
-        with column, st.container(border=True, key=f"idea-{example_run.task}"):
+        with column, st.container(border=True, key=f"example-{example_run.task}"):
             st.markdown(f"**{example_run.icon} {example_run.title}**")
             st.write(example_run.text)
             config = run_config(example_run)
@@ -120,7 +120,7 @@ def cards() -> list[tuple[Any, TrainingRun]]:
                     run=shipped_run.name,
                     race="",
                 )
-    with columns[-2], st.container(border=True, key="idea-race"):
+    with columns[-2], st.container(border=True, key="example-race"):
         st.markdown("**:material/sports_score: Race: scaled against additive**")
         st.write(
             "Three score functions, in heads of growing width: which one still learns when heads "
@@ -131,10 +131,10 @@ def cards() -> list[tuple[Any, TrainingRun]]:
             "Start the race: scaled against additive",
             "play_arrow",
             _start_race,
-            key="start-idea-race",
+            key="start-example-race",
             type="primary",
         )
-    with columns[-1], st.container(border=True, key="idea-own"):
+    with columns[-1], st.container(border=True, key="example-own"):
         st.markdown("**:material/edit_note: Your own sentences**")
         st.write(
             "Paste or upload sentence pairs. The app learns a vocabulary from them and holds some "
@@ -152,13 +152,14 @@ def cards() -> list[tuple[Any, TrainingRun]]:
 
 def fill_costs(cost_slots: list[tuple[Any, TrainingRun]]) -> None:
     """Fill in the cost of each card once a separate process has measured it."""
-    live = any(live_jobs.time_estimate(config) is None for _, config in cost_slots)
-    fragment(_fill_cost_slots, "idea-costs", POLL_SECONDS if live else None)(cost_slots, live)
+    pending = any(live_jobs.time_estimate(config) is None for _, config in cost_slots)
+    draw = fragment(_fill_cost_slots, "example-costs", POLL_SECONDS if pending else None)
+    draw(cost_slots, pending)
 
 
-def _fill_cost_slots(cost_slots: list[tuple[Any, TrainingRun]], live: bool) -> None:
+def _fill_cost_slots(cost_slots: list[tuple[Any, TrainingRun]], pending: bool) -> None:
     estimates = [live_jobs.time_estimate(config) for _, config in cost_slots]
-    if live and None not in estimates:
+    if pending and None not in estimates:
         state.rerun_page()
     for (slot, config), estimate in zip(cost_slots, estimates, strict=True):
         count = count_parameters(config.model)

@@ -165,7 +165,7 @@ def metrics_to_compare(
 ) -> dict[str, list[dict[str, Any]]]:
     """Return the metrics of this run and of those selected in `compare_control`, by label."""
     metrics = {f"{info.title} ({info.name})": lines}
-    for name in st.session_state.get(f"beside-{info.name}", []):
+    for name in st.session_state.get(f"compared-{info.name}", []):
         try:
             metrics[labels[name]] = metrics_tail.metrics(live_jobs.jobs().folder(name))
         except (JobError, KeyError):  # deleted meanwhile
@@ -182,7 +182,7 @@ def compare_control(info: RunInfo, labels: dict[str, str]) -> None:
             format_func=lambda name: labels.get(name, name),
             max_selections=MAX_COMPARED,
             placeholder="Choose runs",
-            key=f"beside-{info.name}",
+            key=f"compared-{info.name}",
         )
 
 

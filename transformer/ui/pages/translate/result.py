@@ -27,7 +27,7 @@ TAIL_THRESHOLD = 0.9
 """Top-p beyond which a sampled token counts as from the tail; a common p of nucleus sampling
 (Holtzman et al. 2020, https://arxiv.org/abs/1904.09751, from memory)."""
 _ATTENTION = "pages/attention.py"
-_FORCED_FOR_KEY, _OPEN_ATTENTION_KEY = "forced_of", "looked_at"
+_FORCED_FOR_KEY, _OPEN_ATTENTION_KEY = "forced_for", "open_attention"
 
 
 def show(model: Model) -> CachedTrace | None:
@@ -127,6 +127,6 @@ def _handle_choice(model: Model) -> None:
     force = state.view(Translate).force
     # The aligner may use the next row, whose input is this token.
     row = step + int(model.aligner is not None and model.aligner.weights_to == "input")
-    look = {"view": "heads", "kind": "cross", "layer": -1, "head": -1, "tokens": f"q{row}"}
-    state.change(_ATTENTION, **look, heads="", combine="one", pin="", force=force, step=step)
+    fields = {"view": "heads", "kind": "cross", "layer": -1, "head": -1, "tokens": f"q{row}"}
+    state.change(_ATTENTION, **fields, heads="", combine="one", pin="", force=force, step=step)
     st.session_state[_OPEN_ATTENTION_KEY] = True

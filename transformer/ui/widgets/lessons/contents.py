@@ -32,7 +32,7 @@ def show(current: str) -> None:
                 f"{n_right} correct at the first attempt."
             )
         label = f"Continue: {remaining[0].title} →" if remaining and n_done else "Start →"
-        lesson_button((remaining or course.CORE)[0].name, label, "begin", primary=True)
+        lesson_button((remaining or course.CORE)[0].name, label, "lesson-start", primary=True)
     with st.container(key="course"), st.expander("All lessons", expanded=not current):
         _lessons(course.CORE)
         st.markdown(f"## Extra lessons  \n:small[{round(course.minutes(course.EXTRA))} minutes]")
@@ -74,19 +74,26 @@ def end() -> None:
     )
     if remaining:
         count = "1 lesson" if len(remaining) == 1 else f"{len(remaining)} lessons"
-        lesson_button(remaining[0].name, f"{count} left. Continue: {remaining[0].title} →", "left")
+        lesson_button(
+            remaining[0].name, f"{count} left. Continue: {remaining[0].title} →", "lesson-continue"
+        )
     st.markdown("What you learned:")
     st.markdown("\n".join(f"- {lesson.takeaway}" for lesson in course.CORE))
     st.markdown("Continue with:")
-    with st.container(horizontal=True, key="onward"):
+    with st.container(horizontal=True, key="course-next"):
         lesson_button(
-            course.EXTRA[0].name, f"{len(course.EXTRA)} extra lessons", "more", primary=True
+            course.EXTRA[0].name,
+            f"{len(course.EXTRA)} extra lessons",
+            "extra-lessons",
+            primary=True,
         )
         frame.page_link("pages/attention.py", "Your own sentence →", layer=-1, head=-1, pin="")
         frame.page_link("pages/train.py", "Train a model →", run="", race="")
         frame.page_link("pages/findings.py", "Published findings →")
         frame.page_link("pages/lab.py", "Gender bias in translation →", lab="gender")
-    extra, extra_right = progress.count(course.EXTRA)
-    if extra:
-        st.markdown(f"Extra lessons: {extra} of {len(course.EXTRA)} done, {extra_right} correct.")
-    st.button("Reset answers", key="anew", on_click=progress.reset)
+    n_extra_done, n_extra_right = progress.count(course.EXTRA)
+    if n_extra_done:
+        st.markdown(
+            f"Extra lessons: {n_extra_done} of {len(course.EXTRA)} done, {n_extra_right} correct."
+        )
+    st.button("Reset answers", key="reset-answers", on_click=progress.reset)

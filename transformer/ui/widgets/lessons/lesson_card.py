@@ -63,27 +63,27 @@ def show(page: str) -> str | None:
             with st.container(key="lesson-see"):  # lessons.css shows it on a small screen alone
                 views.component("seeit")(key=f"see-{name}")
         if prepared_lesson.question is None:
-            _ask(prepared_lesson)
+            _draw_question(prepared_lesson)
             st.info(
                 f"No model here shows this: {escaped(prepared_lesson.reason)}.",
                 icon=":material/block:",
             )
         elif prepared_lesson.question.check is not None and screen:
-            _ask(prepared_lesson)
+            _draw_question(prepared_lesson)
         elif prepared_lesson.question.check is not None:
             _search(prepared_lesson, prepared_lesson.question, checked)
-        elif (as_class := progress.class_part(name)) is not None:
-            _ask_class(prepared_lesson, prepared_lesson.question, as_class)
+        elif (class_part := progress.class_part(name)) is not None:
+            _class_question(prepared_lesson, prepared_lesson.question, class_part)
         elif progress.is_revealed(name):
             _show_answer(prepared_lesson, prepared_lesson.question)
         else:
-            _ask(prepared_lesson)
+            _draw_question(prepared_lesson)
             _options(prepared_lesson, prepared_lesson.question)
         if not screen:
             _navigation(page, prepared_lesson)
         if prepared_lesson.question and progress.is_revealed(name):
             with st.expander("Show the question again"):
-                _ask(prepared_lesson)
+                _draw_question(prepared_lesson)
                 _marked_options(prepared_lesson, prepared_lesson.question)
     return None
 
@@ -165,8 +165,8 @@ def _header(prepared_lesson: PreparedLesson) -> None:
     lessons = course.group(lesson)
     n_done, n_right = progress.count(lessons)
     kind = "Extra lesson" if lesson.extra else "Lesson"
-    so_far = f" · {n_right} of {n_done} correct" if n_done else ""
-    st.caption(f"{kind} {course.number(lesson)} of {len(lessons)}{so_far}")
+    score_note = f" · {n_right} of {n_done} correct" if n_done else ""
+    st.caption(f"{kind} {course.number(lesson)} of {len(lessons)}{score_note}")
     st.progress(n_done / len(lessons))
     end = "" if lesson.title.endswith("?") else "."
     section = f"  :small[Paper, section {lesson.section}]" if lesson.section else ""
@@ -193,7 +193,7 @@ def _model_note(prepared_lesson: PreparedLesson) -> None:
         )
 
 
-def _ask(prepared_lesson: PreparedLesson) -> None:
+def _draw_question(prepared_lesson: PreparedLesson) -> None:
     """Draw the introduction and the question."""
     st.markdown(prepared_lesson.lesson.text)
     if prepared_lesson.lesson.misprint:
@@ -217,7 +217,7 @@ def _options(prepared_lesson: PreparedLesson, question: Question) -> None:
             )
 
 
-def _ask_class(
+def _class_question(
     prepared_lesson: PreparedLesson, question: Question, part: progress.ClassPart
 ) -> None:
     """Draw the question in a class, which collects guesses until the teacher shows the answers."""
@@ -226,7 +226,7 @@ def _ask_class(
         _show_answer(prepared_lesson, question)
         progress.class_bars(name, labels, question.correct)
         return
-    _ask(prepared_lesson)
+    _draw_question(prepared_lesson)
     if part is progress.ClassPart.SCREEN:
         progress.class_guesses(name, labels)
     elif part is progress.ClassPart.ASKING:
@@ -278,7 +278,7 @@ def _search(
         progress.is_revealed(prepared_lesson.lesson.name),
     )
     if not is_revealed:
-        _ask(prepared_lesson)
+        _draw_question(prepared_lesson)
     with st.container(horizontal=True, key="lesson-search"):
         kind: Literal["primary", "secondary"] = "secondary" if is_revealed else "primary"
         st.button("Check", key=f"check-{name}", type=kind, on_click=_check, args=(name,))
@@ -325,10 +325,10 @@ def _navigation(page: str, prepared_lesson: PreparedLesson) -> None:
     own_page = lesson.page if is_revealed else lesson.question_page
     next_name, previous_name = course.following(lesson.name), course.previous(lesson.name)
     with st.container(horizontal=True, vertical_alignment="center", key="lesson-navigation"):
-        other_text = (
+        is_other_text = (
             own_page != LIST_PAGE and not lesson.task and state.view().text != prepared_lesson.text
         )
-        is_elsewhere = page != own_page or other_text
+        is_elsewhere = page != own_page or is_other_text
         if is_elsewhere and prepared_lesson.question:
             label = "Show the page →" if is_revealed and page == LIST_PAGE else "Back to the lesson"
             lesson_button(lesson.name, label, "lesson-own", primary=True)
