@@ -1,6 +1,6 @@
 """Time of reruns and translations while other processes use every core.
 
-    python -m benchmarks.busy [CHECKPOINTS] [--times 40] [--burners N]
+    python -m benchmarks.busy [CHECKPOINTS] [--times 40] [--busy-processes N]
 
 Measures without and with N processes that occupy a core each, by default as many as cores. Prints
 the median without them and the 99th percentile with them, in milliseconds, and their ratio, whose
@@ -28,21 +28,21 @@ from benchmarks.sessions import Session
 from transformer.jobs.limits import cores
 
 GOAL_RATIO = 3.0
-BURN = "while True: pass"
+ENDLESS_LOOP = "while True: pass"
 _NUMBERS = itertools.count(11)
 
 
 @contextmanager
 def busy_processes(count: int) -> Iterator[None]:
     """Run this many processes that occupy a core each."""
-    burners = [subprocess.Popen([sys.executable, "-c", BURN]) for _ in range(count)]
+    processes = [subprocess.Popen([sys.executable, "-c", ENDLESS_LOOP]) for _ in range(count)]
     try:
         time.sleep(0.5)
         yield
     finally:
-        for burner in burners:
-            burner.kill()
-            burner.wait()
+        for process in processes:
+            process.kill()
+            process.wait()
 
 
 def sentence() -> str:
@@ -83,7 +83,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("checkpoints", nargs="?", type=Path, default=ROOT / "checkpoints")
     parser.add_argument("--times", type=int, default=40)
-    parser.add_argument("--burners", type=int, default=cores())
+    parser.add_argument("--busy-processes", type=int, default=cores())
     options = parser.parse_args()
     checkpoint = min(path.parent for path in options.checkpoints.glob("*/config.json"))
     with (
@@ -96,16 +96,18 @@ def main() -> None:
             "Attention: another sentence": lambda: rerun_times(address, "attention", options.times),
             "Heads lab: another sentence": lambda: rerun_times(address, "lab", options.times),
         }
-        quiet = {name: statistics.median(measure()) for name, measure in workloads.items()}
-        print(f"{options.burners} busy processes on {cores()} cores, {options.times} times each")
-        print(f"{'':<32} {'quiet p50':>10} {'busy p50':>10} {'busy p99':>10} {'times':>7}")
-        with busy_processes(options.burners):
+        idle = {name: statistics.median(measure()) for name, measure in workloads.items()}
+        print(
+            f"{options.busy_processes} busy processes on {cores()} cores, {options.times} times each"
+        )
+        print(f"{'':<32} {'idle p50':>10} {'busy p50':>10} {'busy p99':>10} {'times':>7}")
+        with busy_processes(options.busy_processes):
             for name, measure in workloads.items():
                 busy = measure()
                 p99 = float(np.percentile(busy, 99))
                 print(
-                    f"{name:<32} {quiet[name]:10.0f} {statistics.median(busy):10.0f} {p99:10.0f} "
-                    f"{p99 / quiet[name]:7.1f}   (goal: at most {GOAL_RATIO:g})",
+                    f"{name:<32} {idle[name]:10.0f} {statistics.median(busy):10.0f} {p99:10.0f} "
+                    f"{p99 / idle[name]:7.1f}   (goal: at most {GOAL_RATIO:g})",
                     flush=True,
                 )
 

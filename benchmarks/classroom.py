@@ -130,15 +130,15 @@ class SessionLesson(MeasuredLesson):
         self.teacher, self.head = teacher, 0
 
     def round(self) -> None:
-        go = self.teacher.open_view
-        self.change("page", lambda: go("attention"))
+        open_view = self.teacher.open_view
+        self.change("page", lambda: open_view("attention"))
         for text in EXAMPLES[1:3]:
-            self.change("sentence", partial(go, "attention", text=text))
+            self.change("sentence", partial(open_view, "attention", text=text))
             for _ in range(4):
                 self.head = (self.head + random.randrange(1, 48)) % 48  # always another head
                 layer, head = divmod(self.head, 8)
-                self.change("head", partial(go, "attention", layer=layer, head=head))
-        self.change("page", lambda: go("inside"))
+                self.change("head", partial(open_view, "attention", layer=layer, head=head))
+        self.change("page", lambda: open_view("inside"))
 
 
 class BrowserLesson(MeasuredLesson):

@@ -47,7 +47,7 @@ class DaskCluster:
     def start_scheduler(self) -> subprocess.Popen[bytes]:
         arguments = ["--host", self.address.rpartition(":")[0], "--port", str(self.port)]
         process = self._start("scheduler", *arguments, "--no-dashboard", "--no-show")
-        self.wait(self._listens)
+        self.wait(self._is_listening)
         return process
 
     def start_worker(self, capacity: int = 1) -> subprocess.Popen[bytes]:
@@ -73,7 +73,7 @@ class DaskCluster:
             process.send_signal(signal.SIGKILL)
             process.wait()
 
-    def _listens(self) -> bool:
+    def _is_listening(self) -> bool:
         with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
             return True
         return False

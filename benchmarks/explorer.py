@@ -171,13 +171,13 @@ def hover_times(browser: Browser, html: str) -> list[float]:
     return times
 
 
-def print_row(n: int, ours: list[float], bertviz: list[float] | None) -> None:
-    """Print a row: megabytes and milliseconds of both, and the ratios to ours."""
-    text = f"{n:>6}  {ours[0]:>8.2f} {ours[1]:>8.0f}"
+def print_row(n: int, explorer: list[float], bertviz: list[float] | None) -> None:
+    """Print a row: megabytes and milliseconds of both, and the ratios to the explorer."""
+    text = f"{n:>6}  {explorer[0]:>8.2f} {explorer[1]:>8.0f}"
     if bertviz is None:
         print(f"{text}  {'—':>9} {'—':>9}", flush=True)
         return
-    ratios = f"{bertviz[0] / ours[0]:>7.1f} × {bertviz[1] / ours[1]:>6.1f} ×"
+    ratios = f"{bertviz[0] / explorer[0]:>7.1f} × {bertviz[1] / explorer[1]:>6.1f} ×"
     print(f"{text}  {bertviz[0]:>9.2f} {bertviz[1]:>9.0f}  {ratios}", flush=True)
 
 
@@ -189,10 +189,10 @@ def main(arguments: Any) -> None:
     if problem:
         print(f"BertViz is not measured: {problem}.")
     print(
-        f"Model view: ours shows all three kinds ({3 * heads_per_kind} heads), "
+        f"Model view: the explorer shows all three kinds ({3 * heads_per_kind} heads), "
         f"BertViz one ({heads_per_kind})."
     )
-    print(f"{'':>6}  {'ours':>8} {'':>8}  {'BertViz':>9} {'':>9}  {'BertViz / ours':>17}")
+    print(f"{'':>6}  {'explorer':>8} {'':>8}  {'BertViz':>9} {'':>9}  {'BertViz / explorer':>18}")
     print(f"{'tokens':>6}  {'MB':>8} {'ms':>8}  {'MB':>9} {'ms':>9}  {'MB':>9} {'ms':>7}")
     with chromium() as browser:
         for n in LENGTHS:

@@ -34,7 +34,7 @@ SENTENCES = (
 
 ANIMATION = ".hu-glance-lines .now"  # the first word of the translation appears
 HEADING = "h1"
-TURNS = 7
+REPETITIONS = 7
 GOAL_RATIO = 1.3
 
 # Milliseconds from an input to the frame after its translation begins to appear.
@@ -79,12 +79,12 @@ def bare_page() -> Iterator[str]:
 
 
 def report_opening(
-    browser: Browser, app: str, bare_address: str, turns: int = TURNS, mbit: float = 0
+    browser: Browser, app: str, bare_address: str, repetitions: int = REPETITIONS, mbit: float = 0
 ) -> None:
     """Report how long a new visitor waits for the app's heading and animation, and for the heading
     of the bare page; `mbit` as in `time_to_appear`."""
     times: dict[str, list[float]] = {"animation": [], "heading": [], "bare": []}
-    for _ in range(turns):
+    for _ in range(repetitions):
         times["bare"].append(time_to_appear(browser, bare_address, HEADING, mbit))
         times["heading"].append(time_to_appear(browser, app, HEADING, mbit))
         times["animation"].append(time_to_appear(browser, app, ANIMATION, mbit))

@@ -22,7 +22,7 @@ from transformer.inference import Translator
 from transformer.text.typing_noise import without_final_mark
 from transformer.training.quality import score
 
-EVERYDAY = """I am a student.
+EVERYDAY_SENTENCES = """I am a student.
 She is reading a book in the garden.
 We went to the market yesterday.
 Do you want a cup of tea?
@@ -107,14 +107,14 @@ def report_typed(translator: Translator, language: str, beam: int) -> None:
     def translate(texts: Sequence[str]) -> list[str]:
         return [result.text for result in translator.translate_batch(texts, beam_size=beam)]
 
-    reference = translate(EVERYDAY)
+    reference = translate(EVERYDAY_SENTENCES)
     for name, change in (
         ("without the final mark", lambda text: without_final_mark(text, text)[0]),
         ("first letter in lower case", lambda text: text[:1].lower() + text[1:]),
         ("all in lower case", str.lower),
         ("all in upper case", str.upper),
     ):
-        typed = translate([change(text) for text in EVERYDAY])
+        typed = translate([change(text) for text in EVERYDAY_SENTENCES])
         unchanged = [plain(a) == plain(b) for a, b in zip(reference, typed, strict=True)]
         print(f"  {name}: {sum(unchanged)} of {len(unchanged)} translations unchanged")
         changed = [n for n, equal in enumerate(unchanged) if not equal]

@@ -157,7 +157,7 @@ def test_a_patching_sweep_survives_a_reload(bundled_app: str, page: Page) -> Non
         text="She reads the letter.",
         other="She reads the book.",
     )
-    page.get_by_role("button", name="Patch every site").click()
+    page.get_by_role("button", name="Patch every activation").click()
     expect(page.get_by_role("progressbar")).to_be_visible()
     page.reload()
     expect(page.locator(".js-plotly-plot")).to_have_count(2)

@@ -34,7 +34,7 @@ from transformer.ui.pages.lab import PATCHED_ACTIVATIONS, POINT_COLOURS
 PAGE = "pages/lab.py"
 PAIR = {"lab": "sweep", "text": "She hides a boat.", "other": "She rides a boat."}
 main_text = partial(visible_text, kinds=("markdown", "caption", "info"))
-PATCH = "Patch every site"
+PATCH = "Patch every activation"
 HEAD = {"lab": "map", "kind": "encoder", "layer": "1", "head": "2", "sentences": "3"}
 
 
@@ -106,7 +106,7 @@ def test_different_lengths_are_rejected_with_both_numbers(visit: Visit, model_fo
     app = visit(PAGE, model_folder, **{**PAIR, "other": "She rides a boat again."})
     (message,) = messages(app)
     assert message.startswith("The clean sentence has 14 tokens and the corrupted one 17;")
-    assert not [element for element in app.button if element.label == "Patch every site"]
+    assert not [element for element in app.button if element.label == "Patch every activation"]
 
 
 def test_without_a_second_sentence_an_example_is_offered(visit: Visit) -> None:

@@ -59,7 +59,7 @@ LEAD = (
 
 
 def write_site(
-    out: str | os.PathLike[str], progress: Callable[[float, str], object] = lambda *_: None
+    destination: str | os.PathLike[str], progress: Callable[[float, str], object] = lambda *_: None
 ) -> None:
     """Write the home page with its models, the course, and films of training.
 
@@ -67,7 +67,7 @@ def write_site(
         progress: called with the completed share, 0 to 1, and the current stage.
 
     Raises:
-        FileExistsError: if `out` exists.
+        FileExistsError: if `destination` exists.
         ValueError: if there is no translation checkpoint.
     """
     checkpoints = models.checkpoints()
@@ -75,7 +75,7 @@ def write_site(
     translators = [*available.models("")]
     if not translators:
         raise ValueError(f"{models.folder()} contains no checkpoint that translates")
-    with new_folder(out) as folder:
+    with new_folder(destination) as folder:
         for name in ("lessons", "views", "films"):
             (folder / name).mkdir()
         (folder / "site.css").write_text(STYLE, encoding="utf-8")

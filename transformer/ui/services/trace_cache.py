@@ -155,8 +155,8 @@ def vectors(
     model: Model, cached_trace: CachedTrace, kind: str, layer: int, head: int
 ) -> list[Part]:
     """Return queries, keys, values, scores and output of one head, from the same forward pass."""
-    site = SITES[kind].format(layer) + "hook_"
-    trace = hook_points(model, cached_trace, [site + name for name in VECTORS])
+    prefix = SITES[kind].format(layer) + "hook_"
+    trace = hook_points(model, cached_trace, [prefix + name for name in VECTORS])
     return query_key_vectors(trace, kind, layer, head)
 
 

@@ -92,12 +92,12 @@ def _status_and_controls(
 
 def progress(status: ComputationStatus) -> None:
     if status.status == "waiting":
-        ahead = (
+        earlier = (
             "one measurement is"
             if status.requests_ahead == 1
             else f"{status.requests_ahead} measurements are"
         )
-        text = f"Waiting: {ahead} before this one …"
+        text = f"Waiting: {earlier} before this one …"
     else:
         text = f"{status.stage.capitalize()}: {100 * status.progress:.0f}% …"
     st.progress(min(max(status.progress, 0.0), 1.0), text=text)

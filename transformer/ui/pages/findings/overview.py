@@ -296,14 +296,14 @@ def finding_computation(model: Model, corpus: Corpus, name: str) -> Computation:
     return computation if is_upload else replace(computation, subject=subject(model, name))
 
 
-def measured_over(values: Mapping[str, Any], when: float = 0) -> str:
-    """Return the number of sentences and the corpus, after the date of `when` (seconds since 1970)
+def measured_over(values: Mapping[str, Any], measured_at: float = 0) -> str:
+    """Return the number of sentences and the corpus, after the date of `measured_at` (a Unix time)
     unless it is 0."""
     count, name = values["measured"], frame.plain(values["corpus"]["name"])
     sentences = f"{count:,} sentence{'' if count == 1 else 's'} ({name})"
-    if not when:
+    if not measured_at:
         return sentences
-    date = time.gmtime(when)
+    date = time.gmtime(measured_at)
     return f"{date.tm_mday} {time.strftime('%b %Y', date)}, {sentences}"
 
 

@@ -98,7 +98,7 @@ def open_box(name: str, layer: int | None = None, panel: str = "") -> None:
 
 
 def trace(model: Model, cached_trace: CachedTrace, layer: int) -> Trace:
-    """Return the trace with all sites of this layer and the output of every sublayer."""
+    """Return the trace with all hook points of this layer and the output of every sublayer."""
     names = model.translator.model.hook_names
     return trace_cache.hook_points(
         model, cached_trace, [name for name in names if _is_needed(name, layer)]

@@ -76,7 +76,7 @@ EDITED_ROW_FORM = (
 POSITIONS_FORM = (_NUMBERS_PATTERN, 'positions with commas, like "0,3"')
 PATCH_FORM = (
     rf"([a-z_.\d]{{1,60}}:{_NUMBERS_PATTERN}:{_NUMBERS_PATTERN})?",
-    'a site, positions of this sentence and of the other, like "encoder.hook_memory:1:1"',
+    'a hook point, positions of this sentence and of the other, like "encoder.hook_memory:1:1"',
 )
 POINT_FORM = (
     r"([qk]\d{1,4}\.\d{1,4})?",
@@ -99,7 +99,7 @@ class Lab(View):
         off: heads that are switched off, by kind, layer and head; ablation: how.
         edited_row: a row of one head with attention weights for its keys.
         removed_tokens: of the source; removal_method: whether they are masked or cut out.
-        patch: a site whose activations at some positions come from the sentence `other`.
+        patch: a hook point whose activations at some positions come from the sentence `other`.
         patched_activations: the kind that activation patching replaces one at a time.
         blank: whether to set the selected cell or all cells of the head to 0.
         pruned_encoder, pruned_decoder, pruned_cross: number of pruned heads of each kind.

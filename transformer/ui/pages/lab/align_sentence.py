@@ -51,9 +51,11 @@ def show(model: Model, texts: Corpus | None, leaderboard: Mapping[str, Any] | No
     corpus_gold = _corpus_gold(texts, cached_trace.trace)
     score_kind: ScoreKind = "norms" if view.score_kind == "norms" else "weights"
     target_row: TargetRow = "input" if view.target_row == "input" else "output"
-    site, trace = f"decoder.layers.{view.layer}.cross_attn.hook_", cached_trace.trace
+    prefix, trace = f"decoder.layers.{view.layer}.cross_attn.hook_", cached_trace.trace
     if score_kind == "norms":
-        trace = trace_cache.with_hook_points(model, cached_trace, [site + "value", site + "heads"])
+        trace = trace_cache.with_hook_points(
+            model, cached_trace, [prefix + "value", prefix + "heads"]
+        )
     words = None if corpus_gold is None else (corpus_gold.source_words, corpus_gold.target_words)
     alignment = align_words(
         model.translator.model, trace, view.layer, view.head, score_kind, target_row, words

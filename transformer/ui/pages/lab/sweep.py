@@ -87,12 +87,14 @@ def show(model: Model) -> None:
         st.warning(frame.plain(frame.as_sentence(error)))
         return
     visitor.ensure_id()
-    result = computed(_computation(model, view), button="Patch every site", description=DESCRIPTION)
+    result = computed(
+        _computation(model, view), button="Patch every activation", description=DESCRIPTION
+    )
     if result:
         _draw(model, PatchingSweep.from_dict(result), view.text, view.other)
 
 
-@cached("Patching every site of an example …")
+@cached("Patching every activation of an example …")
 def _example(model: Model, clean: str, corrupted: str) -> PatchingSweep | None:
     """Return the sweep over a bundled pair; None if the model gives both the same translation."""
     try:
@@ -184,8 +186,8 @@ def _maps(sweep: PatchingSweep, part: str) -> None:
     columns = {"encoder": _columns(sweep), "decoder": display_names.tokens(sweep.prefix_tokens)}
     limit = max(1.0, *(float(np.abs(sweep.map(part, stack)[1]).max()) for stack in STACKS))
     for stack, column in zip(STACKS, st.columns(2, gap="large"), strict=True):
-        sites, values = sweep.map(part, stack)
-        rows = [_row(site) for site in sites]
+        names, values = sweep.map(part, stack)
+        rows = [_row(name) for name in names]
         with column:
             st.markdown(f"**{stack.capitalize()}**: {_strongest(values, rows, columns[stack])}")
             figure = table(
@@ -219,9 +221,9 @@ def _row(hook_name: str) -> str:
 
 
 def _strongest(
-    values: Float[np.ndarray, "sites positions"], rows: Sequence[str], columns: Sequence[str]
+    values: Float[np.ndarray, "hook_points positions"], rows: Sequence[str], columns: Sequence[str]
 ) -> str:
-    """Return the greatest restored share and where it is, at the last site if several tie."""
+    """Return the greatest restored share and where it is, at the last hook point if several tie."""
     best = float(values.max())
     row, column = np.argwhere(values >= best - 0.005)[-1]
     return (

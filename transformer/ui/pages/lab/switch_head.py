@@ -189,8 +189,8 @@ def _blanking(model: Model, cached_trace: CachedTrace, head: Head) -> None:
         "cells in the same order."
     )
     controls.button_row("blank")
-    sites = [site(head[0], head[1], point) for point in ("value", "heads")]  # for the norms
-    trace = trace_cache.with_hook_points(model, cached_trace, sites)
+    names = [site(head[0], head[1], point) for point in ("value", "heads")]  # for the norms
+    trace = trace_cache.with_hook_points(model, cached_trace, names)
     rows = range(len(trace.labels(head[0])[0]))
     selected = views.cell_of(trace, head[0])
     if selected and head[0] == "decoder" and selected[1] > selected[0]:

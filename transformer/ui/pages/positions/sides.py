@@ -23,9 +23,9 @@ def read_trace(model: Model) -> Trace:
         ValueError: if it is empty or too long.
     """
     names = [
-        f"{stack}.{site}"
+        f"{stack}.{name}"
         for stack in STACKS.values()
-        for site in (
+        for name in (
             "embed.hook_tokens",
             "embed.hook_positions",
             "layers.0.self_attn.hook_scores",

@@ -57,12 +57,12 @@ def show(name: str, owner: str) -> None:
     has_metrics = bool(metrics_tail.metrics(live_jobs.jobs().folder(name)))
     starts_soon = info.status != "paused" and not has_metrics and info.queue_position in (None, 1)
     refresh_seconds = (FIRST_REFRESH_SECONDS if starts_soon else REFRESH_SECONDS) if live else None
-    fragment(_watched, "watched", refresh_seconds)(name, owner, live, starts_soon, other_runs)
+    fragment(_live_part, "live-part", refresh_seconds)(name, owner, live, starts_soon, other_runs)
     if not info.layer:
         connections.show(info, live_jobs.jobs().folder(name))
 
 
-def _watched(
+def _live_part(
     name: str, owner: str, live: bool, starts_soon: bool, other_runs: dict[str, str]
 ) -> None:
     """Draw what changes during training. Rerun the whole page when the first metrics are there and

@@ -14,7 +14,7 @@ from transformer.ui.widgets.lessons.extra_lessons import (
 )
 from transformer.ui.widgets.lessons.lesson import Lesson
 
-EVERYDAY = (
+EVERYDAY_SENTENCES = (
     "She has never seen the sea.",
     "If it rains, we will stay at home.",
     "Who gave you that red umbrella?",
@@ -49,7 +49,7 @@ CORE = (
         minutes=1,
         section="3.2.1",
         page=ATTENTION,
-        sentences=EVERYDAY,
+        sentences=EVERYDAY_SENTENCES,
         text=(
             "How much attention a token gets is a number, its **weight**. Tokens are words, parts "
             "of words and punctuation marks. For each token that is written there is a row of "
@@ -81,7 +81,7 @@ CORE = (
         minutes=2,
         section="3.2.1",
         page=ATTENTION,
-        sentences=EVERYDAY,
+        sentences=EVERYDAY_SENTENCES,
         text=(
             "Where do the weights come from? The position that writes has a **query**, which says "
             "what it looks for. Each position that was read has a **key**, which says what it "
@@ -99,7 +99,7 @@ CORE = (
         section="3.2.2",
         page=ATTENTION,
         in_place=True,
-        sentences=(*EVERYDAY, "I am a student."),
+        sentences=(*EVERYDAY_SENTENCES, "I am a student."),
         text=(
             "Each layer has several **heads** side by side, each with its own queries, keys and "
             "values. The page shows a small picture of each head: a row is the word that attends, "
@@ -119,7 +119,7 @@ CORE = (
         minutes=1,
         page=ATTENTION,
         sentences=(
-            *EVERYDAY,
+            *EVERYDAY_SENTENCES,
             "I am a student.",
             "The little girl was looking for her mother.",
             "Tom took Mary's umbrella.",
@@ -139,7 +139,7 @@ CORE = (
         minutes=1,
         section="3.2.3",
         page=ATTENTION,
-        sentences=EVERYDAY,
+        sentences=EVERYDAY_SENTENCES,
         text=(
             "The decoder also attends to its own translation. During training the whole "
             "translation is there, with the word that the decoder has to predict."
@@ -215,7 +215,7 @@ CORE = (
         page="pages/lab.py",
         view={"lab": "switch"},
         in_place=True,
-        sentences=(EVERYDAY[1], EVERYDAY[0], EVERYDAY[2]),
+        sentences=(EVERYDAY_SENTENCES[1], EVERYDAY_SENTENCES[0], EVERYDAY_SENTENCES[2]),
         text=(
             "A clear pattern does not mean that a head matters. On this page you can switch each "
             "head off and compare the translations."

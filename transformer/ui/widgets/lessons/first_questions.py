@@ -22,7 +22,7 @@ from transformer.ui.widgets.lessons.lesson import (
     rounded_percent,
 )
 
-OWNED = "umbrella"
+OWNED_NOUN = "umbrella"
 OTHER_OWNER = {"her": "his", "his": "her"}
 
 
@@ -30,7 +30,7 @@ def owner_link(case: LessonCase) -> Question:
     """Ask which source word the aligner head links to the translation's possessive."""
     words = case.words
     owner = next((n for n, word in enumerate(words.source) if word in OTHER_OWNER), -1)
-    if owner < 0 or OWNED not in words.source:
+    if owner < 0 or OWNED_NOUN not in words.source:
         raise LessonUnavailable("its sentence names no owner of an umbrella")
     for layer, head, word_row in aligners(case):
         weights = words.cross_heads(word_row)[layer, head]
@@ -40,7 +40,7 @@ def owner_link(case: LessonCase) -> Question:
             break
     else:
         raise LessonUnavailable("its aligner head links no word of the translation to the owner")
-    candidates = [owner, words.source.index(OWNED), *(int(n) for n in np.argsort(-row))]
+    candidates = [owner, words.source.index(OWNED_NOUN), *(int(n) for n in np.argsort(-row))]
     options = sorted([*dict.fromkeys(candidates)][:4])
     row_position = words.first_row(position) + (word_row == "input")
     return Question(
@@ -182,11 +182,11 @@ def highest_score(case: LessonCase) -> Question:
     """Ask which weight the softmax gives to the highest score."""
     words, trace = case.words, case.trace
     layer, head, position = _weight_near_three_quarters(trace, words)
-    site = f"decoder.layers.{layer}.cross_attn.hook_"
+    prefix = f"decoder.layers.{layer}.cross_attn.hook_"
     row = words.first_row(position)
-    scores = trace[f"{site}scores"][head, row].astype(np.float64)
+    scores = trace[f"{prefix}scores"][head, row].astype(np.float64)
     weights = torch.from_numpy(scores).softmax(-1).numpy()
-    if np.abs(weights - trace[f"{site}weights"][head, row]).max() > 1e-4:
+    if np.abs(weights - trace[f"{prefix}weights"][head, row]).max() > 1e-4:
         raise LessonUnavailable("its weights are not the softmax of its scores")
     best, second = (int(n) for n in np.argsort(-scores)[:2])
     gap = float(scores[best] - scores[second])

@@ -43,11 +43,11 @@ def cosine_exponent(case: LessonCase) -> Question:
 def weight_called_value(case: LessonCase) -> Question:
     trace = case.trace
     layer, head = ExplorerData(trace).clearest("cross")
-    site = f"decoder.layers.{layer}.cross_attn.hook_"
+    prefix = f"decoder.layers.{layer}.cross_attn.hook_"
     row = min(VALUE_ROW, len(trace.tgt_tokens) - 1)
-    weights, values = trace[f"{site}weights"][head, row], trace[f"{site}value"][head]
+    weights, values = trace[f"{prefix}weights"][head, row], trace[f"{prefix}value"][head]
     best = int(weights.argmax())
-    error = np.abs(weights @ values - trace[f"{site}heads"][head, row]).max()
+    error = np.abs(weights @ values - trace[f"{prefix}heads"][head, row]).max()
     return Question(
         options=(
             Option("A value is a separate vector, computed from the token"),
