@@ -97,11 +97,10 @@ def main() -> None:
             "Heads lab: another sentence": lambda: rerun_times(address, "lab", options.times),
         }
         idle = {name: statistics.median(measure()) for name, measure in workloads.items()}
-        print(
-            f"{options.busy_processes} busy processes on {cores()} cores, {options.times} times each"
-        )
+        count = options.busy_processes
+        print(f"{count} busy processes on {cores()} cores, {options.times} times each")
         print(f"{'':<32} {'idle p50':>10} {'busy p50':>10} {'busy p99':>10} {'times':>7}")
-        with busy_processes(options.busy_processes):
+        with busy_processes(count):
             for name, measure in workloads.items():
                 busy = measure()
                 p99 = float(np.percentile(busy, 99))

@@ -1,6 +1,6 @@
 """Translation with one and two threads and each OpenMP wait policy, on an idle and a busy machine.
 
-    python -m benchmarks.threads [--checkpoint checkpoints/en-fr] [--seconds 20] [--busy-processes 8]
+    python -m benchmarks.threads [--checkpoint FOLDER] [--seconds 20] [--busy-processes 8]
 
 Between two matrix products an OpenMP thread either spins, which occupies its core, or sleeps
 (`OMP_WAIT_POLICY=PASSIVE`). Each combination is a separate process, because torch reads the policy
