@@ -54,7 +54,9 @@ def test_every_copied_file_exists() -> None:
 
 
 def test_images_are_pinned_and_the_user_is_not_root() -> None:
-    assert {words.split()[0] for words in arguments_of("FROM")} == {"python:3.11-slim-bookworm"}
+    assert {arguments.split()[0] for arguments in arguments_of("FROM")} == {
+        "python:3.11-slim-bookworm"
+    }
     assert arguments_of("USER") == ["1000"]
     assert arguments_of("VOLUME") == ["/data"]
 

@@ -166,10 +166,10 @@ def test_a_terminal_shows_a_progress_bar(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    clock = 0.0
-    with progress_bar(lambda: clock) as progress:
+    elapsed = 0.0
+    with progress_bar(lambda: elapsed) as progress:
         progress(0.0, "translating")
-        clock = 60.0
+        elapsed = 60.0
         progress(0.5, "measuring")
         time.sleep(0.15)  # tqdm draws ten times a second
         progress(0.5001, "measuring")
@@ -197,8 +197,8 @@ def test_the_pruned_checkpoint_equals_the_result_of_the_function(
     shell: Shell, checkpoint: Path, corpus: Path, tmp_path: Path
 ) -> None:
     checkpoint = shutil.copytree(checkpoint, tmp_path / "en-de")
-    command = ("--corpus", corpus, "--penalty", "1", "--steps", "30", "--device", "cpu")
-    result = shell("gates", checkpoint, tmp_path / "new", *command, "--json")
+    options = ("--corpus", corpus, "--penalty", "1", "--steps", "30", "--device", "cpu")
+    result = shell("gates", checkpoint, tmp_path / "new", *options, "--json")
     assert (result.status, result.err) == (0, "")
     translator = Translator.load(checkpoint, "cpu")
     expected = learn_gates(translator, Corpus.read(corpus), penalty=1.0, steps=30)
@@ -213,8 +213,8 @@ def test_the_pruned_checkpoint_equals_the_result_of_the_function(
 
 
 def test_rounded_gates_are_0_or_1(shell: Shell, checkpoint: Path, tmp_path: Path) -> None:
-    command = ("--corpus", "linked-de", "--penalty", "0.5", "--steps", "3", "--round", "--json")
-    result = shell("gates", checkpoint, tmp_path / "new", *command)
+    options = ("--corpus", "linked-de", "--penalty", "0.5", "--steps", "3", "--round", "--json")
+    result = shell("gates", checkpoint, tmp_path / "new", *options)
     assert (result.status, result.err) == (0, "")
     assert {line["gate"] for line in json.loads(result.out)} <= {0.0, 1.0}
     card = (tmp_path / "new" / "README.md").read_text()

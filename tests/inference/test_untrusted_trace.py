@@ -18,9 +18,9 @@ from transformer.inference import untrusted_trace
 from transformer.inference.trace_files import HEADER
 from transformer.inference.untrusted_trace import open_trace
 
-SMALL = {"n_layers": 2, "n_heads": 4, "d_model": 8, "score": ""}
+CONFIG = {"n_layers": 2, "n_heads": 4, "d_model": 8, "score": ""}
 CROSS = "decoder.layers.1.cross_attn.hook_weights"
-Parts = dict[str, Any]
+Entries = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
@@ -34,10 +34,10 @@ def npz_bytes(trace: Trace, path: Path) -> bytes:
     return (path / "t.npz").read_bytes()
 
 
-def with_edits(content: bytes, change: Callable[[Parts, Parts], object]) -> bytes:
+def with_edits(content: bytes, change: Callable[[Entries, Entries], object]) -> bytes:
     """Return the file with a changed header and changed arrays."""
     with np.load(io.BytesIO(content)) as stored:
-        arrays: Parts = {name: stored[name] for name in stored.files}
+        arrays: Entries = {name: stored[name] for name in stored.files}
     header = json.loads(arrays.pop(HEADER).tobytes())
     change(header, arrays)
     text = np.frombuffer(json.dumps(header).encode(), np.uint8)
@@ -78,19 +78,22 @@ def test_kinds_of_unequal_depth_are_loaded(tmp_path: Path) -> None:
     np.testing.assert_allclose(loaded.weights("encoder", 2), rows[2], rtol=1e-6)
 
 
-def array_with(name: str, value: Callable[[Any], Any]) -> Callable[[Parts, Parts], object]:
+def array_with(name: str, value: Callable[[Any], Any]) -> Callable[[Entries, Entries], object]:
+    """Return a change to one array."""
     return lambda header, arrays: arrays.update({name: value(arrays[name])})
 
 
-def header_with(**values: Any) -> Callable[[Parts, Parts], object]:
+def header_with(**values: Any) -> Callable[[Entries, Entries], object]:
+    """Return a change to fields of the header."""
     return lambda header, arrays: header.update(values)
 
 
-def translation_with(change: Callable[[Parts], object]) -> Callable[[Parts, Parts], object]:
+def translation_with(change: Callable[[Entries], object]) -> Callable[[Entries, Entries], object]:
+    """Return a change to the translation in the header."""
     return lambda header, arrays: change(header["translation"])
 
 
-INVALID: dict[str, tuple[Callable[[Parts, Parts], object], str]] = {
+INVALID_CONTENT: dict[str, tuple[Callable[[Entries, Entries], object], str]] = {
     "objects": (array_with(CROSS, lambda x: x.astype(object)), "must be floating-point"),
     "whole numbers": (array_with(CROSS, lambda x: x.astype(int)), "must be floating-point"),
     "no heads": (array_with(CROSS, lambda x: x[0]), "must be floating-point"),
@@ -114,12 +117,12 @@ INVALID: dict[str, tuple[Callable[[Parts, Parts], object], str]] = {
     "long labels": (header_with(src_tokens=["x" * 201]), "200 characters"),
     "a lone surrogate": (header_with(src_tokens=["\ud800", "b", "c"]), "lone surrogate"),
     "many labels": (header_with(src_tokens=["x"] * 2000), "2,000"),
-    "config": (header_with(config={**SMALL, "n_layers": 10**9}), "64"),
+    "config": (header_with(config={**CONFIG, "n_layers": 10**9}), "64"),
     "depths": (
-        header_with(config={**SMALL, "depths": {"cross": 3}}),
+        header_with(config={**CONFIG, "depths": {"cross": 3}}),
         "to 1 to 2 layers each",
     ),
-    "heads": (header_with(config={**SMALL, "n_heads": 0}), "n_heads"),
+    "heads": (header_with(config={**CONFIG, "n_heads": 0}), "n_heads"),
     "no config": (header_with(config=None), "labels"),
     "no translation": (header_with(translation=[]), "labels"),
     "NaN in the labels": (
@@ -138,11 +141,11 @@ INVALID: dict[str, tuple[Callable[[Parts, Parts], object], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", INVALID)
+@pytest.mark.parametrize("case", INVALID_CONTENT)
 def test_invalid_content_is_refused_in_one_sentence(
     case: str, trace: Trace, tmp_path: Path
 ) -> None:
-    change, message = INVALID[case]
+    change, message = INVALID_CONTENT[case]
     with pytest.raises(ValueError, match=message) as error:
         open_trace(with_edits(npz_bytes(trace, tmp_path), change))
     assert "\n" not in str(error.value)

@@ -140,15 +140,15 @@ def test_the_queue_is_fair(infos: list[RunInfo]) -> None:
     assert [positions.pop(info.name) for info in queue] == [*range(1, len(queue) + 1)]
     assert set(positions.values()) <= {None}  # of runs that are not queued
     running = [info.owner for info in infos if info.status == "running"]
-    n_served = {owner: running.count(owner) for owner in "abc"}
+    n_running = {owner: running.count(owner) for owner in "abc"}
     for index, info in enumerate(queue):
-        # No other waiting owner has had fewer runs than the owner of the next run ...
+        # No owner of a queued run has fewer running than the owner of the next one.
         waiting_runs = queue[index:]
-        assert n_served[info.owner] == min(n_served[waiting.owner] for waiting in waiting_runs)
-        # ... and among equal ones it is the first that was queued.
-        candidates = [i for i in waiting_runs if n_served[i.owner] == n_served[info.owner]]
+        assert n_running[info.owner] == min(n_running[waiting.owner] for waiting in waiting_runs)
+        # Among owners with equally many, the run that was queued first is next.
+        candidates = [i for i in waiting_runs if n_running[i.owner] == n_running[info.owner]]
         assert info.turn == min(i.turn for i in candidates)
-        n_served[info.owner] += 1
+        n_running[info.owner] += 1
 
 
 def test_of_thirty_simultaneous_requests_twenty_are_queued(make_idle_jobs: MakeIdleJobs) -> None:

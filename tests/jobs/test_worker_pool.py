@@ -98,7 +98,7 @@ def test_a_training_run_is_stopped_and_deleted(jobs: Jobs) -> None:
     wait_until(jobs, deleted, lambda info: info.step >= 2)
     path = jobs.folder(deleted).path
     jobs.delete(deleted, "ann")
-    assert deleted not in [info.name for info in jobs.runs()]  # at once
+    assert deleted not in [info.name for info in jobs.runs()]  # before the worker has stopped
     last = jobs.submit(run_config(), "ann")
     wait_until(jobs, last, "finished")  # the worker is free again
     assert not path.exists()
@@ -109,22 +109,22 @@ def test_a_training_run_is_stopped_and_deleted(jobs: Jobs) -> None:
 def test_a_killed_worker_fails_its_run_and_closing_ends_all_workers(make_jobs: MakeJobs) -> None:
     jobs = make_jobs(nice=3)
     name = jobs.submit(run_config(steps=40, step_seconds=0.03), "ann")
-    waiting = jobs.submit(run_config(), "bob")
+    waiting_run = jobs.submit(run_config(), "bob")
     wait_until(jobs, name, lambda info: info.step >= 7)
     os.kill(starts(jobs, name)[0], signal.SIGKILL)
     info = wait_until(jobs, name, "failed")
-    saved = info.step // 5 * 5
+    saved_step = info.step // 5 * 5
     assert info.reason == (
         f"its worker was killed (signal 9) at step {info.step}; Resume continues from the save at "
-        f"step {saved}"
+        f"step {saved_step}"
     )
-    wait_until(jobs, waiting, "finished")  # trained by a new worker
+    wait_until(jobs, waiting_run, "finished")  # trained by a new worker
     jobs.resume(name, "ann")
     wait_until(jobs, name, "finished")
     assert steps(jobs, name) == [*range(1, 41)]
     killed_worker, new_worker = starts(jobs, name)
     assert killed_worker != new_worker
-    assert starts(jobs, waiting) == [new_worker]
+    assert starts(jobs, waiting_run) == [new_worker]
     unfinished = jobs.submit(run_config(steps=500, step_seconds=0.02), "ann")
     wait_until(jobs, unfinished, lambda info: info.step >= 2)
     worker = psutil.Process(new_worker)
@@ -184,7 +184,7 @@ def test_runs_survive_a_killed_app(
     with running_app(tmp_path / "runs") as (process, run_name):
         jobs = make_idle_jobs()
         wait_until(jobs, run_name, lambda info: info.step >= 3)
-        waiting = jobs.submit(run_config(), "bob")
+        waiting_run = jobs.submit(run_config(), "bob")
         worker = psutil.Process(starts(jobs, run_name)[0])
         process.kill()
         worker.wait(TIMEOUT_SECONDS)
@@ -194,10 +194,10 @@ def test_runs_survive_a_killed_app(
         f"interrupted at step {info.step}; continues from the save at step {info.step} when a "
         "worker is free"
     )
-    assert jobs.run(waiting).queue_position == 2
+    assert jobs.run(waiting_run).queue_position == 2
     restarted = make_jobs()
     restarted.start()
-    for name, count in ((run_name, 40), (waiting, 3)):
+    for name, count in ((run_name, 40), (waiting_run, 3)):
         wait_until(restarted, name, "finished")
         assert steps(restarted, name) == [*range(1, count + 1)]
     assert len(starts(restarted, run_name)) == 2
@@ -222,8 +222,8 @@ def test_runs_survive_a_killed_app_and_worker(make_idle_jobs: MakeIdleJobs, tmp_
         "step "
     )
     assert info.reason.startswith(prefix)
-    saved = int(info.reason.removeprefix(prefix))
-    assert info.step // 5 * 5 <= saved <= info.step  # the trainer may have saved once more
+    saved_step = int(info.reason.removeprefix(prefix))
+    assert info.step // 5 * 5 <= saved_step <= info.step  # the trainer may have saved once more
     jobs.resume(name, "ann")
     assert jobs.run(name).queue_position == 1
 

@@ -14,7 +14,7 @@ from transformer.training.run import RunFolder
 Pairs = list[tuple[str, str]]
 
 
-def write(path: Path, pairs: Pairs) -> Path:
+def write_pairs(path: Path, pairs: Pairs) -> Path:
     path.write_text("".join(f"{source}\t{target}\n" for source, target in pairs), "utf-8")
     return path
 
@@ -22,8 +22,8 @@ def write(path: Path, pairs: Pairs) -> Path:
 @pytest.mark.parametrize("n_pairs", [2, 50, 51, 120])
 def test_every_fiftieth_pair_is_held_out(tmp_path: Path, n_pairs: int) -> None:
     pairs = [(f"source {n}", f"target {n}") for n in range(n_pairs)]
-    corpus = TrainingPairs.from_files([write(tmp_path / "p.tsv", pairs)])
-    for _ in range(2):  # read again from the beginning
+    corpus = TrainingPairs.from_files([write_pairs(tmp_path / "p.tsv", pairs)])
+    for _ in range(2):  # each iteration reads the file again
         train, valid = list(corpus.train()), list(corpus.valid())
         assert valid == pairs[::50]
         assert sorted(train + valid) == sorted(pairs)
@@ -32,7 +32,7 @@ def test_every_fiftieth_pair_is_held_out(tmp_path: Path, n_pairs: int) -> None:
 def test_held_out_pairs_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(data_module, "MAX_HOLDOUT_PAIRS", 3)
     pairs = [(f"source {n}", f"target {n}") for n in range(1000)]
-    corpus = TrainingPairs.from_files([write(tmp_path / "p.tsv", pairs)])
+    corpus = TrainingPairs.from_files([write_pairs(tmp_path / "p.tsv", pairs)])
     assert list(corpus.valid()) == [pairs[0], pairs[50], pairs[100]]
     assert len(list(corpus.train())) == 997
 
@@ -41,14 +41,14 @@ def test_pairs_are_read_from_parallel_and_validation_files(tmp_path: Path) -> No
     sides = {"en": "one\ntwo\n", "fr": "un\ndeux\n"}
     for name, text in sides.items():
         (tmp_path / name).write_text(text)
-    valid = write(tmp_path / "valid.tsv", [("three", "trois")])
+    valid = write_pairs(tmp_path / "valid.tsv", [("three", "trois")])
     corpus = TrainingPairs.from_files([tmp_path / "en", tmp_path / "fr"], [valid])
     assert list(corpus.train()) == [("one", "un"), ("two", "deux")]
     assert list(corpus.valid()) == [("three", "trois")]
 
 
 def test_file_errors_are_raised_at_once(tmp_path: Path) -> None:
-    table = write(tmp_path / "p.tsv", [("a", "b")])
+    table = write_pairs(tmp_path / "p.tsv", [("a", "b")])
     with pytest.raises(CorpusError, match="one table or two parallel files, not 3 files"):
         TrainingPairs.from_files([table] * 3)
     with pytest.raises(CorpusError, match=r"There is no file .*gone\.tsv"):
@@ -61,7 +61,7 @@ def test_prepared_data_is_reused(
     tmp_path: Path, pairs: Pairs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run, messages = RunFolder(tmp_path / "run"), []
-    corpus = TrainingPairs.from_files([write(tmp_path / "p.tsv", pairs)])
+    corpus = TrainingPairs.from_files([write_pairs(tmp_path / "p.tsv", pairs)])
     monkeypatch.setattr(data_module, "LOG_INTERVAL_PAIRS", 150)
     data = prepare_data(run, corpus, vocab_size=320, max_len=20, log=messages.append)
     dropped = data.train.n_dropped
