@@ -40,7 +40,7 @@ LAYERS = {
 UI_LAYERS = (
     ("streamlit_fixes",),
     # URL parameters of pages, the list of pages, paths of the server, and visitor ids.
-    (*("address", "about", "shell.registry", "shell.server_paths", "shell.visitor"),),
+    (*("address", "model_description", "shell.registry", "shell.server_paths", "shell.visitor"),),
     ("state",),
     ("services",),
     ("shell",),

@@ -22,23 +22,23 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def private_names(source: str, *, attributes: bool = True) -> set[str]:
-    """Return the private names in a file's source, on request with attributes of other objects."""
+    """Return the private names in a source; `attributes` includes attributes of other objects."""
     tree = ast.parse(source)
-    names = {name for node in ast.walk(tree) for name in _imported(node) if _is_private(name)}
+    names = {name for node in ast.walk(tree) for name in _imported_names(node) if _is_private(name)}
     if attributes:
-        own_names = set(_defined(tree))
-        names |= {name for node in ast.walk(tree) for name in _attribute(node, own_names)}
+        own_names = set(_defined_names(tree))
+        names |= {name for node in ast.walk(tree) for name in _private_attributes(node, own_names)}
     return names
 
 
-def _imported(node: ast.AST) -> Iterator[str]:
+def _imported_names(node: ast.AST) -> Iterator[str]:
     if isinstance(node, ast.ImportFrom):
         yield from (f"{node.module}.{alias.name}" for alias in node.names)
     elif isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names)
 
 
-def _attribute(node: ast.AST, own_names: set[str]) -> Iterator[str]:
+def _private_attributes(node: ast.AST, own_names: set[str]) -> Iterator[str]:
     """Yield the attribute with a leading underscore that the node reads or sets, unless it is in
     `own_names`, because a file may use its own private attributes."""
     if isinstance(node, ast.Attribute):
@@ -61,7 +61,7 @@ def _has_underscore(name: str) -> bool:
     return name.startswith("_") and not name.startswith("__")
 
 
-def _defined(tree: ast.AST) -> Iterator[str]:
+def _defined_names(tree: ast.AST) -> Iterator[str]:
     """Yield the names that the file itself gives to functions, classes, fields and attributes."""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):

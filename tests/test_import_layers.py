@@ -60,7 +60,7 @@ def page_folder(module: str) -> str:
     return parts[3] if parts[:3] == ["transformer", "ui", "pages"] and len(parts) > 3 else ""
 
 
-def between_pages(module: str, name: str) -> bool:
+def imports_other_page(module: str, name: str) -> bool:
     """Return whether `module` imports `name` from the folder of another page.
 
     Shared modules may import its `__init__.py`, which declares the parameters of the page's URL.
@@ -98,7 +98,7 @@ def find_violations(root: Path) -> list[str]:
                     continue
                 if not {module, importer} & allowed:
                     messages.append(f"{module} imports {name}, which is not for it")
-            if between_pages(module, name):
+            if imports_other_page(module, name):
                 messages.append(f"{module} imports {name}, of another page")
             imported = package_of(name)
             if imported in ENTRY_POINTS:
@@ -154,7 +154,7 @@ def test_imports_respect_the_layers() -> None:
     assert find_violations(ROOT) == []
 
 
-FORBIDDEN = {
+FORBIDDEN_IMPORTS = {
     "upward": ({"text/a.py": "import transformer.model.b", "model/b.py": ""}, "layer 0"),
     "upward inside a function": (
         {
@@ -169,12 +169,12 @@ FORBIDDEN = {
         {"hooks.py": "from .jobs import queue", "jobs/queue.py": ""},
         "transformer.hooks (layer 0) imports transformer.jobs.queue (layer 5)",
     ),
-    "streamlit in jobs": ({"jobs/q.py": "import streamlit as st"}, "imports streamlit"),
-    "torch in figures": (
+    "jobs import streamlit": ({"jobs/q.py": "import streamlit as st"}, "imports streamlit"),
+    "figures import torch": (
         {"figures/f.py": "import torch.nn"},
         "transformer.figures.f reaches torch",
     ),
-    "torch through another package": (
+    "figures import torch through another package": (
         {"figures/f.py": "from transformer.text import a", "text/a.py": "import torch"},
         "transformer.figures.f reaches torch",
     ),
@@ -197,11 +197,11 @@ FORBIDDEN = {
         | {"analysis/y/b.py": "from transformer.analysis.x import b", "analysis/x/b.py": ""},
         "cycle: transformer.analysis.x > transformer.analysis.y > transformer.analysis.x",
     ),
-    "figures in the analysis": (
+    "the analysis imports figures": (
         {"figures/words.py": "", "analysis/a.py": "from transformer.figures import words"},
         "transformer.analysis.a imports transformer.figures.words, which is not for it",
     ),
-    "the fast backend outside inference": (
+    "another module imports the fast backend": (
         {"inference/fast/a.py": "", "inference/b.py": "from transformer.inference.fast import a"},
         "transformer.inference.b imports transformer.inference.fast.a, which is not for it",
     ),
@@ -231,7 +231,7 @@ FORBIDDEN = {
         {"ui/state.py": "from transformer.ui.services.a import b", "ui/services/a.py": ""},
         "transformer.ui.state (layer 2 of ui) imports transformer.ui.services.a (layer 3)",
     ),
-    "an entry point from inside": (
+    "a module imports an entry point": (
         {"__init__.py": "", "model/a.py": "from transformer import Hooks"},
         "transformer.model.a imports transformer, an entry point",
     ),
@@ -242,9 +242,9 @@ FORBIDDEN = {
 }
 
 
-@pytest.mark.parametrize("case", FORBIDDEN)
+@pytest.mark.parametrize("case", FORBIDDEN_IMPORTS)
 def test_a_forbidden_import_is_found(case: str, tmp_path: Path) -> None:
-    files, message = FORBIDDEN[case]
+    files, message = FORBIDDEN_IMPORTS[case]
     for name, source in files.items():
         file = tmp_path / "transformer" / name
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -97,7 +97,10 @@ def start_attack(folder: Path) -> Iterator[Attack]:
     limit_text = "a tmpfs of 8 MiB" if disk.is_real else "no mount allowed: a limit on file sizes"
     try:
         yield Attack(
-            try_input, lambda: f"{limit_text}; {', '.join(f'{n} {w}' for w, n in counts.items())}"
+            try_input,
+            lambda: (
+                f"{limit_text}; {', '.join(f'{count} {name}' for name, count in counts.items())}"
+            ),
         )
     finally:
         disk.close()

@@ -30,7 +30,7 @@ FRENCH = [
 LANGUAGES = (">>fra<<", ">>deu<<")
 
 
-def sentence_pieces(sentences: list[str], size: int = 120) -> bytes:
+def sentencepiece_model(sentences: list[str], size: int = 120) -> bytes:
     """Return a SentencePiece model like Marian's: without padding, `</s>` before `<unk>`."""
     model_file = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
@@ -103,13 +103,13 @@ def partly_trained(marian: MarianMTModel, steps: int = 120) -> MarianMTModel:
         optimizer = torch.optim.Adam(marian.parameters(), lr=5e-3)
         for _ in range(steps):
             length = int(torch.randint(1, 8, ()))
-            words = torch.randint(2, 20, (32, length))
-            out = torch.cat([words, torch.zeros(32, 1, dtype=torch.long)], dim=1)
+            tokens = torch.randint(2, 20, (32, length))
+            token_ids = torch.cat([tokens, torch.zeros(32, 1, dtype=torch.long)], dim=1)
             logits = marian(
-                input_ids=out, decoder_input_ids=torch.cat([start, out[:, :-1]], 1)
+                input_ids=token_ids, decoder_input_ids=torch.cat([start, token_ids[:, :-1]], 1)
             ).logits
             optimizer.zero_grad()
-            functional.cross_entropy(logits.flatten(0, 1), out.flatten()).backward()
+            functional.cross_entropy(logits.flatten(0, 1), token_ids.flatten()).backward()
             optimizer.step()
     return marian.eval()
 
@@ -123,7 +123,7 @@ def tokenizer(folder: Path) -> MarianTokenizer:
 
 def save(folder: Path, *, trained: bool = False, **changes: Any) -> MarianMTModel:
     """Write a complete folder: the files of `save_pretrained` and the three vocabulary files."""
-    files = [sentence_pieces(ENGLISH), sentence_pieces(FRENCH)]
+    files = [sentencepiece_model(ENGLISH), sentencepiece_model(FRENCH)]
     pieces = vocab_json(*files)
     marian = model(len(pieces), **changes)
     if trained:

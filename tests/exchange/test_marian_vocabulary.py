@@ -115,7 +115,7 @@ def test_truncated_bytes_are_refused(imported_vocabulary: Vocabulary, end: int) 
 
 
 def test_a_vocabulary_of_another_size_is_refused() -> None:
-    source, target = map(marian.sentence_pieces, (marian.ENGLISH, marian.FRENCH))
+    source, target = map(marian.sentencepiece_model, (marian.ENGLISH, marian.FRENCH))
     with pytest.raises(ValueError, match="has no <pad>"):
         PairPieces(source, target, ["</s>", "<unk>"], 0)
     with pytest.raises(ValueError, match="start id is 9; it must be from 0 to 2"):

@@ -320,5 +320,5 @@ def test_other_models_can_be_traced(score: str, positions: str, vocabulary: Voca
         np.testing.assert_allclose(trace.weights(kind, 1).sum(axis=-1), 1.0, atol=1e-6)
 
 
-def test_true_means_head_one_not_a_mask(trace: Trace) -> None:
+def test_true_is_the_index_of_head_one(trace: Trace) -> None:
     assert trace.to_frame("cross", 0, True).equals(trace.to_frame("cross", 0, 1))

@@ -41,7 +41,7 @@ def test_each_trace_equals_that_of_its_sentence(
             assert storage.nbytes() == trace[name].nbytes
 
 
-def test_targets_hooks_and_names_are_those_of_trace(translator: Translator) -> None:
+def test_targets_hooks_and_names_work_as_in_trace(translator: Translator) -> None:
     names = "decoder.layers.*.cross_attn.hook_weights"
     zero = Hooks({"decoder.layers.0.cross_attn.hook_heads": lambda heads, name: heads * 0})
     targets = ["Elle peint des livres.", "Le boulanger."]

@@ -116,13 +116,15 @@ def test_one_visitor_cannot_fill_the_queue() -> None:
 
 def test_abandoned_requests_are_dropped_first() -> None:
     queue = LaneQueue(LANE)
-    running, waiting, polled = (add_request(queue, key, key) for key in ("runs", "waits", "shown"))
+    running, waiting, polled = (
+        add_request(queue, key, key) for key in ("running", "waiting", "polled")
+    )
     running.last_polled = waiting.last_polled = time.monotonic() - LANE.abandoned_after - 1
     add_request(queue, "new", "new")
     assert running.cancelled  # ends as soon as its thread notices
-    assert not queue.get("waits")
+    assert not queue.get("waiting")
     assert not polled.cancelled
-    assert keys_in_order(queue, ["runs", "shown", "new"]) == ["runs", "shown", "new"]
+    assert keys_in_order(queue, ["running", "polled", "new"]) == ["running", "polled", "new"]
 
 
 def test_a_run_does_not_contain_its_owners_address(

@@ -1,4 +1,4 @@
-"""A run obeys its control.json: pause, stop, save, learning rate; a corrupt file is ignored."""
+"""Requests in control.json: pause, stop, save, learning rate. A corrupt file is ignored."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_invalid_control_raises_a_one_sentence_error(
     assert not (tmp_path / "control.json").exists()
 
 
-def test_file_is_read_after_changes_and_not_too_often(
+def test_a_changed_file_is_read_at_most_once_per_interval(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock, reads = [0.0], []
@@ -90,7 +90,7 @@ def test_file_is_read_after_changes_and_not_too_often(
     assert [control_file.save_requested(), control_file.save_requested()] == [True, False]
 
 
-def test_stop_ends_the_step_and_saves(make_trainer: MakeTrainer) -> None:
+def test_stop_saves_after_the_current_step(make_trainer: MakeTrainer) -> None:
     trainer = make_trainer(report=call_at(7, lambda: trainer.run.write_control(command="stop")))
     assert trainer.train() == "cancelled"
     assert trainer.run.state()["reason"] == "stopped after step 7"

@@ -1,4 +1,4 @@
-"""Every number of Adam's update, compared with torch's Adam."""
+"""The recorded update of a matrix equals the formulas of Adam."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from transformer.training.learner import Learner
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_update_equals_torchs_adam(data: PreparedData, dtype: torch.dtype) -> None:
+def test_recorded_moments_equal_the_formulas_of_adam(
+    data: PreparedData, dtype: torch.dtype
+) -> None:
     torch.manual_seed(0)
     config = ModelConfig(vocab_size=len(data.vocabulary), **(SMALL | {"d_model": 32}))
     learner = Learner(Transformer(config), dtype, World())

@@ -106,18 +106,18 @@ def test_gradient_includes_the_penalties(
     torch.manual_seed(0)
     model = Transformer(CONFIG)
     learner = Learner(model, torch.float32, World())
-    plain = learner.compute_gradients(make_test_batch(), 5, 0.0)
-    gradients_without = {
+    loss = learner.compute_gradients(make_test_batch(), 5, 0.0)
+    gradients_without_penalties = {
         name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None
     }
-    penalised = learner.compute_gradients(
+    loss_with_penalties = learner.compute_gradients(
         make_test_batch(), 5, 0.0, sharpness_penalty, diversity_penalty
     )
-    assert penalised == plain  # the reported loss excludes the penalty
+    assert loss_with_penalties == loss  # the reported loss excludes the penalty
     name = "encoder.layers.1.self_attn.w_qkv"
     weight = dict(model.named_parameters())[name]
     assert weight.grad is not None
-    gradient = (weight.grad - gradients_without[name])[3, 5].item()
+    gradient = (weight.grad - gradients_without_penalties[name])[3, 5].item()
 
     def penalty_after(step: float) -> float:
         regularizer = make_regularizer(make_test_batch(), sharpness_penalty, diversity_penalty)
