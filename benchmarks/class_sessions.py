@@ -64,8 +64,8 @@ class Student:
         self.session = Session(address, "class", f"code={code}", visitor)
         self.session.fill("First name (optional)", f"Student no {number}")
         self.session.click("Join")
-        self._open = ExitStack()
-        self.updates = self._open.enter_context(open_socket(address, PATH, visitor))
+        self._connections = ExitStack()
+        self.updates = self._connections.enter_context(open_socket(address, PATH, visitor))
         self.message: dict[str, Any] = {"number": 0, "page": "class", "params": {}}
         self.shown_at: dict[int, float] = {}
         self.errors: list[str] = []
@@ -116,7 +116,7 @@ class Student:
     def close(self) -> None:
         self._stop.set()
         self._thread.join(30)
-        self._open.close()
+        self._connections.close()
         self.session.__exit__(None, None, None)
 
 

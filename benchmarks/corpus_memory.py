@@ -28,7 +28,7 @@ VOCABULARY_SIZE, BATCH_TOKENS = 4000, 25_000  # a step of the paper has 25,000 t
 LIST_SAMPLE = 100_000  # pairs from which the memory of Python lists is estimated
 
 
-def words() -> list[str]:
+def invented_words() -> list[str]:
     """Return 6,000 invented words of one to three syllables."""
     syllables = [c + v for c in "bcdfghjklmnprstvz" for v in ("a", "e", "i", "o", "u", "on", "el")]
     rng = random.Random(1)
@@ -37,7 +37,7 @@ def words() -> list[str]:
 
 def random_pairs(n_pairs: int) -> Iterator[tuple[str, str]]:
     """Yield pairs, the same in every call; word frequencies follow Zipf's law."""
-    vocabulary, rng = words(), random.Random(2)
+    vocabulary, rng = invented_words(), random.Random(2)
     weights = [1 / rank for rank in range(1, len(vocabulary) + 1)]
     pool = rng.choices(vocabulary, weights, k=1 << 20)
     for _ in range(n_pairs):

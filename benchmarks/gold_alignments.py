@@ -1,7 +1,7 @@
 """The alignment error rate of every cross-attention head, compared with human-made word links.
 
     python -m benchmarks.gold_alignments checkpoints/en-fr links.tsv.gz [more.tsv.gz …] \
-        [--source "AliBi, Xu and Yvon 2016" …] [--all] [--keep]
+        [--source "AliBi, Xu and Yvon 2016" …] [--all] [--card] [--keep]
 
 A gold file has one tokenised sentence pair per line: `source TAB target TAB links`, where `0-1` is
 a sure link, `0p1` or `0?1` a possible one, and words are counted from 0. The model reads both sides
@@ -109,7 +109,8 @@ def format_table(board: Leaderboard, *, all_heads: bool) -> str:
         list(ALIGNMENT_METHODS)
     ]
     rates_by_head = rates_by_head.loc[rates_by_head.min(axis=1).sort_values(kind="stable").index]
-    lines = [f"{'AER, %':30}" + "".join(f"{f'{by}, {to}':>17}" for by, to in ALIGNMENT_METHODS)]
+    titles = [f"{score_kind}, {target_row}" for score_kind, target_row in ALIGNMENT_METHODS]
+    lines = [f"{'AER, %':30}" + "".join(f"{title:>17}" for title in titles)]
     selected = rates_by_head if all_heads else rates_by_head.head(N_BEST)
     for head, row in zip(selected.index.tolist(), selected.to_numpy(), strict=True):
         name = f"layer {head[0] + 1}, head {head[1] + 1}"

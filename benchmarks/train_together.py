@@ -43,8 +43,9 @@ def measure(race: str, students: int, workers: int, folder: Path) -> tuple[float
             for info in runs:
                 if info.status == "finished":
                     first_model.setdefault(info.owner, elapsed)
-            if any(info.status in ("failed", "cancelled") for info in runs):
-                raise RuntimeError(next(i.reason for i in runs if i.status == "failed"))
+            for info in runs:
+                if info.status in ("failed", "cancelled"):
+                    raise RuntimeError(f"{info.name} {info.status}: {info.reason}")
             if all(info.status == "finished" for info in runs):
                 return min(first_model.values()), max(first_model.values()), elapsed
             time.sleep(0.25)

@@ -68,8 +68,8 @@ GREETINGS = {
 }
 """Correct translations by target language, in lower case and without final punctuation."""
 
-STUTTER = re.compile(r"(\w{2,4})\1{2,}")
-STUTTER_SENTENCES = 500
+REPEATED_SYLLABLE = re.compile(r"(\w{2,4})\1{2,}")
+N_CHECKED_SENTENCES = 500
 
 
 def plain(text: str) -> str:
@@ -87,11 +87,11 @@ def repeated_trigrams(texts: Sequence[str]) -> int:
     return total
 
 
-def stuttering_words(texts: Sequence[str]) -> list[str]:
+def words_with_repeated_syllables(texts: Sequence[str]) -> list[str]:
     """Return the words in which two to four letters occur three times in a row; digits do not
     count."""
     words = (word for text in texts for word in text.split())
-    return [word for word in words if STUTTER.search(re.sub(r"[\d_]", "-", word))]
+    return [word for word in words if REPEATED_SYLLABLE.search(re.sub(r"[\d_]", "-", word))]
 
 
 def pud_sentences(path: Path) -> list[str]:
@@ -126,7 +126,7 @@ def report_typed(translator: Translator, language: str, beam: int) -> None:
 
 
 def report_pud(translator: Translator, language: str, folder: Path, beam: int) -> None:
-    """Print BLEU, repeated trigrams and stuttering words on PUD."""
+    """Print BLEU, repeated trigrams and words with repeated syllables on PUD."""
     source = pud_sentences(folder / "en_pud-ud-test.conllu.gz")
     reference = pud_sentences(folder / f"{language}_pud-ud-test.conllu.gz")
     output: list[str] = []
@@ -134,13 +134,14 @@ def report_pud(translator: Translator, language: str, folder: Path, beam: int) -
         part = source[start : start + 50]
         output += [result.text for result in translator.translate_batch(part, beam_size=beam)]
     scores = score(output, [[text] for text in reference])
-    stutters = stuttering_words(output[:STUTTER_SENTENCES])
+    matches = words_with_repeated_syllables(output[:N_CHECKED_SENTENCES])
     print(f"  PUD, {len(source)} sentences: BLEU {scores['bleu']:.2f}, chrF {scores['chrf']:.2f}")
     print(
         f"  repeated trigrams: {repeated_trigrams(output)} in the output, "
         f"{repeated_trigrams(reference)} in the reference"
     )
-    print(f"  stuttering words in the first {STUTTER_SENTENCES}: {len(stutters)} {stutters[:8]}")
+    count = f"{len(matches)} in the first {N_CHECKED_SENTENCES} sentences"
+    print(f"  words with a repeated syllable: {count} {matches[:8]}")
 
 
 def main() -> None:
