@@ -25,7 +25,7 @@ MAX_MODELS = position_models.MAX_LOADED
 SEQUENCES_PER_LENGTH = 48
 """Number of test sequences for each length."""
 START_POSITIONS = (0, 1, 2, 3, 5, 8, 12, 20, 32, 64, 128, 256, 512)
-MOVED_SENTENCES = 16
+SHIFTED_SENTENCES = 16
 """Number of sentences whose positions are shifted."""
 JOINED_COUNTS = (1, 2, 3, 4, 6, 9, 13, 18, 26, 38, 52)
 """Numbers of sentences to join into one text."""
@@ -138,7 +138,7 @@ def _draw(names: list[str], rows: list[list[LengthAccuracy]], longest: int) -> N
             marked_x=(longest + 0.5, "longest in training"),
             dark=dark(),
         ),
-        "positions-far-tasks",
+        "positions-longer-sequences",
     )
     for name, row in zip(names, rows, strict=True):
         if first_failure := next((accuracy for accuracy in row if accuracy.share is None), None):
@@ -165,10 +165,10 @@ def _draw(names: list[str], rows: list[list[LengthAccuracy]], longest: int) -> N
 
 
 def later_positions(model: Model) -> None:
-    """Draw the loss of sentences at later positions: moved, and joined into one text."""
+    """Draw the loss of sentences at later positions: shifted, and joined into one text."""
     st.header("The same sentences at later positions")
     st.markdown(
-        "Two ways to reach later positions. **Moved**: single sentences whose positions start at a "
+        "Two ways to reach later positions. **Shifted**: single sentences whose positions start at a "
         "higher number. **Joined**: several sentences as one long text. How probable is the "
         "reference translation?"
     )
@@ -184,7 +184,7 @@ def later_positions(model: Model) -> None:
 def _later_positions_computation(model: Model) -> Computation:
     settings = {
         "starts": list(START_POSITIONS),
-        "shifted": MOVED_SENTENCES,
+        "shifted": SHIFTED_SENTENCES,
         "counts": list(JOINED_COUNTS),
         "french": model.description.target_code == "fr",
     }
@@ -197,8 +197,8 @@ def _later_positions_computation(model: Model) -> Computation:
 
 
 def _later_positions_chart(result: dict[str, Any]) -> None:
-    moved = zip(START_POSITIONS, result["shifted"], strict=True)
-    moved_log_probs = {start: value for start, value in moved if not isinstance(value, str)}
+    shifted = zip(START_POSITIONS, result["shifted"], strict=True)
+    shifted_log_probs = {start: value for start, value in shifted if not isinstance(value, str)}
     pairs = zip(result["joined"], result["separate"], strict=True)
     joined_log_probs = [
         (*value, separate) for value, separate in pairs if not isinstance(value, str)
@@ -207,9 +207,9 @@ def _later_positions_chart(result: dict[str, Any]) -> None:
         lines(
             [
                 Curve(
-                    "moved",
-                    [start + 1 for start in moved_log_probs],
-                    list(moved_log_probs.values()),
+                    "shifted",
+                    [start + 1 for start in shifted_log_probs],
+                    list(shifted_log_probs.values()),
                 ),
                 Curve(
                     "joined",
@@ -222,27 +222,27 @@ def _later_positions_chart(result: dict[str, Any]) -> None:
                     [value[2] for value in joined_log_probs],
                 ),
             ],
-            x_title="first position (moved), number of source tokens (joined)",
+            x_title="first position (shifted), number of source tokens (joined)",
             y_title="log-probability (nats per token)",
             log="x",
             dark=dark(),
         ),
-        "positions-far-language",
+        "positions-later-positions",
     )
     values = [*result["shifted"], *result["joined"]]
     for message in dict.fromkeys(value for value in values if isinstance(value, str)):
         st.markdown(f"At later positions the model reports: “{frame.plain(message)}”")
-    if len(moved_log_probs) < 2 or not joined_log_probs:
+    if len(shifted_log_probs) < 2 or not joined_log_probs:
         return
-    last = max(moved_log_probs)
+    last = max(shifted_log_probs)
     st.markdown(
-        f"Loss per token: **{-moved_log_probs[0]:.2f}** nats in the original position, "
-        f"**{-moved_log_probs[last]:.2f}** moved by {last} positions. Joined to "
+        f"Loss per token: **{-shifted_log_probs[0]:.2f}** nats in the original position, "
+        f"**{-shifted_log_probs[last]:.2f}** shifted by {last} positions. Joined to "
         f"{joined_log_probs[-1][0]} tokens: **{-joined_log_probs[-1][1]:.2f}**; the same sentences "
         f"separately: {-joined_log_probs[-1][2]:.2f}."
     )
     st.caption(
-        "A model that used only distances would give a horizontal line for moved sentences. Joined "
+        "A model that used only distances would give a horizontal line for shifted sentences. Joined "
         "texts also differ from training because it used mostly single sentences. Training leaves "
         f"out pairs of more than {MAX_PIECES} tokens, and most have far fewer, so later positions "
         "are rare. The sentences are generated by this app's own grammar."

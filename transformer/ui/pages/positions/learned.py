@@ -128,7 +128,7 @@ def _sinusoids(model: Model) -> None:
         figure = lines(
             curves, x_title="distance k (positions)", y_title="cosine similarity", dark=dark()
         )
-        chart(figure, "positions-learned-alike")
+        chart(figure, "positions-learned-similarity")
 
 
 def _similarity(name: str, vectors: np.ndarray) -> Curve:
@@ -145,7 +145,7 @@ def _similarity_chart(values: np.ndarray, n_trained: int) -> None:
     curves = [_similarity("learned", values[:n_trained]), _similarity("sinusoids", sines)]
     chart(
         lines(curves, x_title="distance k (positions)", y_title="cosine similarity", dark=dark()),
-        "positions-learned-alike",
+        "positions-learned-similarity",
     )
     st.caption(
         "The band shows the minimum and maximum over all pairs at that distance. Nothing forces "
@@ -155,7 +155,7 @@ def _similarity_chart(values: np.ndarray, n_trained: int) -> None:
 
 def _fit(values: np.ndarray) -> None:
     st.markdown(
-        "**Did it learn waves?** How much of each learned dimension does the best-fitting sinusoid "
+        "**Did it learn sinusoids?** How much of each learned dimension does the best-fitting sinusoid "
         "explain (R²)?"
     )
     noise = positions.random_baseline(values)
