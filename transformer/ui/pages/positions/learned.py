@@ -155,8 +155,8 @@ def _similarity_chart(values: np.ndarray, n_trained: int) -> None:
 
 def _fit(values: np.ndarray) -> None:
     st.markdown(
-        "**Did it learn sinusoids?** How much of each learned dimension does the best-fitting sinusoid "
-        "explain (R²)?"
+        "**Did it learn sinusoids?** How much of each learned dimension does the best-fitting "
+        "sinusoid explain (R²)?"
     )
     noise = positions.random_baseline(values)
     curves = []
