@@ -123,7 +123,7 @@ def wait_for_script_run(page: Page) -> None:
 RECORD_APPEARANCE = """(() => {
   const exists = (root) => [...root.querySelectorAll("*")].some(
     (node) => node.matches(%s) || (node.shadowRoot && exists(node.shadowRoot)));
-  window.seen = new Promise((done) => {
+  window.appearance = new Promise((done) => {
     const look = () => exists(document) ? done(performance.now()) : requestAnimationFrame(look);
     look();
   });
@@ -147,7 +147,7 @@ def time_to_appear(browser: Browser, address: str, selector: str, mbit: float = 
             "Network.emulateNetworkConditions", {"offline": False, "latency": 40, **rates}
         )
     page.goto(address)
-    milliseconds = float(page.evaluate("window.seen"))
+    milliseconds = float(page.evaluate("window.appearance"))
     context.close()
     return milliseconds
 

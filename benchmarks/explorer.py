@@ -33,7 +33,7 @@ except ImportError:
     model_view = None
 
 LENGTHS = (16, 64, 128, 512)
-BERTVIZ_LONGEST = 128
+BERTVIZ_MAX_TOKENS = 128
 """Maximum number of tokens for BertViz; with more, its page has over a gigabyte of JSON."""
 
 SCRIPTS = {"require": "require.js", "d3": "d3.min.js", "jquery": "jquery.min.js"}
@@ -200,7 +200,7 @@ def main(arguments: Any) -> None:
             html = our_page(trace, "model")
             milliseconds = median_time_to_paint(browser, html, OURS_DONE, arguments.rounds)
             ours, bertviz = [len(html) / 1e6, milliseconds], None
-            if n <= BERTVIZ_LONGEST and not problem:
+            if n <= BERTVIZ_MAX_TOKENS and not problem:
                 bertviz_html = bertviz_page(trace)
                 done_expression = BERTVIZ_DONE % (heads_per_kind * n * n)
                 rounds = min(arguments.rounds, 3)

@@ -40,8 +40,10 @@ class Session:
     def __init__(self, address: str, page: str, query: str = "", visitor: str = "") -> None:
         """Connect and run the page once. `page` is "" or a name such as "attention"; `visitor` is
         the id in the visitor's cookie."""
-        self._open = ExitStack()
-        self.socket = self._open.enter_context(open_socket(address, "/_stcore/stream", visitor))
+        self._connections = ExitStack()
+        self.socket = self._connections.enter_context(
+            open_socket(address, "/_stcore/stream", visitor)
+        )
         self.page, self.query = page, query
         self.widgets: dict[str, WidgetState] = {}
         self.elements: dict[tuple[str, str], Any] = {}
@@ -58,7 +60,7 @@ class Session:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._open.close()
+        self._connections.close()
 
     def rerun(self, *changed: WidgetState, trigger: bool = False) -> float:
         """Rerun the page with these widget changes; return the milliseconds of the script run.

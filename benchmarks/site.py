@@ -71,7 +71,7 @@ MEASURE_CLICK = """(node) => new Promise((done) => {
 # The time at which the page shows the translation of `text`, which is not stored in the site.
 RECORD_TRANSLATION = """(() => {
   const text = new URLSearchParams(location.search).get("text");
-  window.seen = new Promise((done) => {
+  window.appearance = new Promise((done) => {
     const look = () => {
       const words = document.querySelector(".hu-glance-words");
       const drawn = words && [...words.children].map((word) => word.textContent).join(" ") === text;
@@ -152,7 +152,7 @@ def _time_to_translation(context: BrowserContext, address: str, text: str) -> fl
     page = context.new_page()
     page.add_init_script(RECORD_TRANSLATION)
     page.goto(f"{address}?text={text.replace(' ', '+')}", timeout=120_000)
-    seconds = float(page.evaluate("window.seen")) / 1000
+    seconds = float(page.evaluate("window.appearance")) / 1000
     page.evaluate("navigator.serviceWorker.ready.then(() => true)")
     time.sleep(2)  # until the service worker has stored the files
     page.close()
