@@ -1,6 +1,6 @@
 """Time of reruns and translations while other processes use every core.
 
-    python -m benchmarks.busy [CHECKPOINTS] [--times 40] [--busy-processes N]
+    python -m benchmarks.busy [CHECKPOINTS] [--times 40] [--burners N]
 
 Measures without and with N processes that occupy a core each, by default as many as cores. Prints
 the median without them and the 99th percentile with them, in milliseconds, and their ratio, whose
@@ -83,7 +83,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("checkpoints", nargs="?", type=Path, default=ROOT / "checkpoints")
     parser.add_argument("--times", type=int, default=40)
-    parser.add_argument("--busy-processes", type=int, default=cores())
+    parser.add_argument("--burners", dest="busy_processes", type=int, default=cores())
     options = parser.parse_args()
     checkpoint = min(path.parent for path in options.checkpoints.glob("*/config.json"))
     with (

@@ -1,6 +1,6 @@
 """Translation with one and two threads and each OpenMP wait policy, on an idle and a busy machine.
 
-    python -m benchmarks.threads [--checkpoint FOLDER] [--seconds 20] [--busy-processes 8]
+    python -m benchmarks.threads [--checkpoint checkpoints/en-fr] [--seconds 20] [--burners 8]
 
 Between two matrix products an OpenMP thread either spins, which occupies its core, or sleeps
 (`OMP_WAIT_POLICY=PASSIVE`). Each combination is a separate process, because torch reads the policy
@@ -136,7 +136,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--checkpoint", type=Path, default=ROOT / "checkpoints" / "en-fr")
     parser.add_argument("--seconds", type=float, default=20)
-    parser.add_argument("--busy-processes", type=int, default=8)
+    parser.add_argument("--burners", dest="busy_processes", type=int, default=8)
     parser.add_argument("--serve", choices=POLICIES, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
