@@ -29,6 +29,7 @@ TASK, MAX_TRAINED_LENGTH = "reverse", 10
 MAX_LEN = 16
 """Size of the pair's learned table: 5 more positions than occur in training."""
 MAX_LOADED = 4
+"""Maximum number of models in memory."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class PositionModel:
 
 
 def list_models() -> list[PositionModel]:
-    """Return every model of the menu, and the models in the address, regardless of their owners."""
+    """Return every model that the visitor can choose, and those in the address, of any owner."""
     folders, view, position_models = models.checkpoints(), state.view(Positions), []
     in_address = {name: name for name in (view.learned, view.run) if name in folders}
     for name, label in {**in_address, **models.choices()}.items():
@@ -73,7 +74,7 @@ def list_models() -> list[PositionModel]:
         except (OSError, ValueError):
             continue  # other pages report the problem
         longest = dict(options).get("longest", 0)
-        n_positions = longest + 1 if longest else 0  # `</s>` and `<s>` take one
+        n_positions = longest + 1 if longest else 0  # one more for `</s>` or `<s>`
         position_models.append(
             PositionModel(name, label, path, positions, n_positions, task, options, stamp)
         )

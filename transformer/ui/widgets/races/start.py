@@ -15,7 +15,7 @@ from transformer.ui.shell import visitor
 from transformer.ui.widgets import frame, quantities
 from transformer.ui.widgets.callbacks import attempt, show_refusal
 
-N_SEEDS = {1: f"1 (no verdict, needs {MIN_SEEDS})", 3: "3", 5: "5"}
+SEED_LABELS = {1: f"1 (no verdict, needs {MIN_SEEDS})", 3: "3", 5: "5"}
 MAX_LISTED = 20
 """Maximum number of listed races."""
 _SEEDS = "race-seeds"
@@ -41,8 +41,8 @@ def seeds(default: int) -> None:
     """Draw the choice of the number of seeds, and why the last start was refused."""
     st.segmented_control(
         "Seeds of each setting",
-        list(N_SEEDS),
-        format_func=N_SEEDS.__getitem__,
+        list(SEED_LABELS),
+        format_func=SEED_LABELS.__getitem__,
         default=default,
         required=True,
         key=_SEEDS,
