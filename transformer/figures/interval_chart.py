@@ -82,8 +82,8 @@ def _lay_out(figure: go.Figure, chart: Chart, words: list[str], dark: bool) -> N
     )
     figure.update_xaxes(title=chart.x_title, **axis)
     if words:
-        figure.update_layout(height=360)
-        figure.update_xaxes(automargin=True)
+        figure.update_layout(height=400)
+        figure.update_xaxes(automargin=True, autotickangles=[0, 90])
         labelled = range(0, len(words), max(1, len(words) // 12))
         figure.update_xaxes(
             tickvals=list(labelled), ticktext=[escape(words[n], quote=False) for n in labelled]

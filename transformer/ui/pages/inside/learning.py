@@ -72,6 +72,7 @@ def _learning_rate() -> None:
     figure = lines(curves, x_title="step", y_title="learning rate",
                    marked_x=(step, f"peak {peak:.3g} at step {step:,}"), dark=dark())  # fmt: skip
     figure.update_yaxes(range=[0, 1.5 * peak], exponentformat="power")
+    figure.update_annotations(y=0.02, yanchor="bottom")  # below the three curves
     chart(figure, "learning-rate")
     st.markdown(
         "The two parts of the minimum meet at step = warmup, where the rate is "

@@ -19,7 +19,7 @@ STACKS = {
 CHART = Chart(
     "relation",
     "accuracy",
-    "from the query's word to the attended word",
+    "query's word to attended word",
     "accuracy of the strongest weight",
     by="method",
     joined=False,
