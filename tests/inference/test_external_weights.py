@@ -15,16 +15,16 @@ from transformer.inference.external_weights import mark_word_starts
 from transformer.inference.trace import WEIGHTS
 from transformer.measures.words import word_labels
 
-SMALL: dict[str, Any] = {"vocab_size": 40, "attn_implementation": "eager"}
+COMMON_SETTINGS: dict[str, Any] = {"vocab_size": 40, "attn_implementation": "eager"}
 SRC = ["▁a", "▁b", "c", "▁d", "</s>"]
 TGT = ["<s>", "▁e", "f", "▁g"]
 
 
-def ids(n: int, seed: int = 0) -> torch.Tensor:
+def random_ids(n: int, seed: int = 0) -> torch.Tensor:
     return torch.randint(5, 40, (1, n), generator=torch.Generator().manual_seed(seed))
 
 
-def seq2seq(name: str, **changes: Any) -> Any:
+def encoder_decoder_model(name: str, **changes: Any) -> Any:
     torch.manual_seed(1)
     shape: dict[str, Any] = {
         "d_model": 16, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 2,
@@ -34,22 +34,24 @@ def seq2seq(name: str, **changes: Any) -> Any:
     }  # fmt: skip
     match name:
         case "bart":
-            config: Any = transformers.BartConfig(**SMALL, **shape, bos_token_id=1)
+            config: Any = transformers.BartConfig(**COMMON_SETTINGS, **shape, bos_token_id=1)
             return transformers.BartForConditionalGeneration(config).eval()
         case "marian":
-            config = transformers.MarianConfig(**SMALL, **shape)
+            config = transformers.MarianConfig(**COMMON_SETTINGS, **shape)
             return transformers.MarianMTModel(config).eval()
         case _:
-            small: dict[str, Any] = {"d_kv": 8, "d_ff": 16, "num_layers": 2, "num_heads": 2}
-            special = {"decoder_start_token_id": 0, "pad_token_id": 0, "eos_token_id": 2}
-            config = transformers.T5Config(**SMALL, **small, **special, d_model=16)
+            t5_shape: dict[str, Any] = {"d_kv": 8, "d_ff": 16, "num_layers": 2, "num_heads": 2}
+            special_ids = {"decoder_start_token_id": 0, "pad_token_id": 0, "eos_token_id": 2}
+            config = transformers.T5Config(**COMMON_SETTINGS, **t5_shape, **special_ids, d_model=16)
             return transformers.T5ForConditionalGeneration(config).eval()
 
 
 @pytest.mark.parametrize("name", ["bart", "marian", "t5"])
 @torch.no_grad()
 def test_encoder_decoder_weights_are_kept(name: str) -> None:
-    out = seq2seq(name)(input_ids=ids(5), decoder_input_ids=ids(4, 1), output_attentions=True)
+    out = encoder_decoder_model(name)(
+        input_ids=random_ids(5), decoder_input_ids=random_ids(4, 1), output_attentions=True
+    )
     attentions = {kind: out[f"{kind}_attentions"] for kind in WEIGHTS}
     trace = Trace.from_weights(SRC, TGT, **attentions)
     for kind, layers in attentions.items():
@@ -65,15 +67,17 @@ def test_encoder_decoder_weights_are_kept(name: str) -> None:
 @pytest.mark.parametrize("name", ["bart", "marian", "t5"])
 @torch.no_grad()
 def test_generated_steps_equal_one_forward_pass(name: str) -> None:
-    model = seq2seq(name)
+    model = encoder_decoder_model(name)
     out = model.generate(
-        ids(5), max_new_tokens=6, min_new_tokens=6, do_sample=False, num_beams=1,
+        random_ids(5), max_new_tokens=6, min_new_tokens=6, do_sample=False, num_beams=1,
         output_attentions=True, return_dict_in_generate=True,
     )  # fmt: skip
     decoder_input = out.sequences[:, :-1]
     tokens = [f"▁{id}" for id in decoder_input[0].tolist()]
     steps = Trace.from_weights(SRC, tokens, **{kind: out[f"{kind}_attentions"] for kind in WEIGHTS})
-    forward = model(input_ids=ids(5), decoder_input_ids=decoder_input, output_attentions=True)
+    forward = model(
+        input_ids=random_ids(5), decoder_input_ids=decoder_input, output_attentions=True
+    )
     for layer in range(2):
         for kind in ("decoder", "cross"):
             attentions = forward[f"{kind}_attentions"][layer][0].numpy()
@@ -83,8 +87,8 @@ def test_generated_steps_equal_one_forward_pass(name: str) -> None:
 
 @torch.no_grad()
 def test_an_encoder_may_be_deeper_than_its_decoder() -> None:
-    out = seq2seq("bart", encoder_layers=3, decoder_layers=1)(
-        input_ids=ids(5), decoder_input_ids=ids(4, 1), output_attentions=True
+    out = encoder_decoder_model("bart", encoder_layers=3, decoder_layers=1)(
+        input_ids=random_ids(5), decoder_input_ids=random_ids(4, 1), output_attentions=True
     )
     attentions = {kind: out[f"{kind}_attentions"] for kind in WEIGHTS}
     trace = Trace.from_json(Trace.from_weights(SRC, TGT, **attentions).to_json())
@@ -110,15 +114,17 @@ def test_an_encoder_may_be_deeper_than_its_decoder() -> None:
 def test_a_trace_may_have_an_encoder_or_a_decoder_only() -> None:
     torch.manual_seed(1)
     shape: dict[str, Any] = {"hidden_size": 16, "num_hidden_layers": 3, "num_attention_heads": 4}
-    bert = transformers.BertModel(transformers.BertConfig(**SMALL, **shape, intermediate_size=16))
-    out = bert.eval()(ids(5), output_attentions=True)
+    bert = transformers.BertModel(
+        transformers.BertConfig(**COMMON_SETTINGS, **shape, intermediate_size=16)
+    )
+    out = bert.eval()(random_ids(5), output_attentions=True)
     trace = Trace.from_weights(["[CLS]", "un", "##seen", "cat", "[SEP]"], encoder=out.attentions)
     assert word_labels(trace.src_tokens) == ["[CLS]", "unseen", "cat", "[SEP]"]
     assert trace.model().sides[0].kinds == ["encoder"]
     np.testing.assert_allclose(rollout.encoder(trace).sum(-1), 1, atol=1e-6)
 
-    config = transformers.GPT2Config(**SMALL, n_embd=16, n_layer=3, n_head=4)
-    out = transformers.GPT2LMHeadModel(config).eval()(ids(4), output_attentions=True)
+    config = transformers.GPT2Config(**COMMON_SETTINGS, n_embd=16, n_layer=3, n_head=4)
+    out = transformers.GPT2LMHeadModel(config).eval()(random_ids(4), output_attentions=True)
     trace = Trace.from_weights(tgt_tokens=["The", "Ġca", "fÃ©", "Ċ"], decoder=out.attentions)
     assert trace.tgt_tokens == ("The", "▁ca", "fé", "⏎")
     assert trace.model().sides[0].kinds == ["decoder"]
@@ -142,12 +148,12 @@ def test_word_starts_are_marked(tokens: list[str], expected: list[str]) -> None:
     assert list(mark_word_starts(tokens)) == expected
 
 
-def rows(heads: int, n: int, m: int) -> torch.Tensor:
+def random_weights(heads: int, n: int, m: int) -> torch.Tensor:
     return torch.softmax(torch.randn(heads, n, m, generator=torch.Generator().manual_seed(2)), -1)
 
 
 def test_arrays_tensors_and_bfloat16_are_accepted(tmp_path: Any) -> None:
-    weights = rows(2, 5, 5)
+    weights = random_weights(2, 5, 5)
     for layer in (weights, weights.numpy(), weights[None], weights.bfloat16(), weights.tolist()):
         trace = Trace.from_weights(SRC, encoder=[layer])
         np.testing.assert_allclose(trace.weights("encoder", 0), weights.numpy(), atol=2**-8)
@@ -161,17 +167,23 @@ def test_arrays_tensors_and_bfloat16_are_accepted(tmp_path: Any) -> None:
     ("weights", "message"),
     [
         ({}, "no attention weights: pass"),
-        ({"encoder": [rows(2, 4, 4)]}, "has 4 × 4 weights per head; its tokens are 5 × 5"),
-        ({"encoder": [rows(2, 5, 5), rows(3, 5, 5)]}, "layer 1 has 3 heads, but layer 0 has 2"),
-        ({"encoder": [rows(2, 5, 5) / 2]}, "sums to 0.500, not to 1: call model.eval()"),
-        ({"encoder": [-rows(2, 5, 5)]}, "negative, infinite or NaN"),
-        ({"encoder": [rows(2, 5, 5) * float("nan")]}, "negative, infinite or NaN"),
-        ({"encoder": [torch.stack([rows(2, 5, 5)] * 3)]}, "has a batch of 3"),
-        ({"encoder": [rows(2, 5, 5)[0]]}, "must be heads × rows × columns"),
+        (
+            {"encoder": [random_weights(2, 4, 4)]},
+            "has 4 × 4 weights per head; its tokens are 5 × 5",
+        ),
+        (
+            {"encoder": [random_weights(2, 5, 5), random_weights(3, 5, 5)]},
+            "layer 1 has 3 heads, but layer 0 has 2",
+        ),
+        ({"encoder": [random_weights(2, 5, 5) / 2]}, "sums to 0.500, not to 1: call model.eval()"),
+        ({"encoder": [-random_weights(2, 5, 5)]}, "negative, infinite or NaN"),
+        ({"encoder": [random_weights(2, 5, 5) * float("nan")]}, "negative, infinite or NaN"),
+        ({"encoder": [torch.stack([random_weights(2, 5, 5)] * 3)]}, "has a batch of 3"),
+        ({"encoder": [random_weights(2, 5, 5)[0]]}, "must be heads × rows × columns"),
         ({"encoder": []}, "contain no layer"),
         ({"encoder": (None, None)}, "has no weights; load the transformers model"),
         (
-            {"encoder": [rows(2, 5, 5)] * 2, "cross": [rows(3, 4, 5)] * 2},
+            {"encoder": [random_weights(2, 5, 5)] * 2, "cross": [random_weights(3, 4, 5)] * 2},
             "the same number of heads, not encoder 2, cross 3",
         ),
     ],
@@ -184,6 +196,8 @@ def test_mismatched_weights_are_refused(weights: dict[str, Any], message: str) -
 
 def test_tokens_must_be_a_list_of_matching_length() -> None:
     with pytest.raises(ValueError, match="not a string"):
-        Trace.from_weights("a b c", encoder=[rows(2, 5, 5)])
+        Trace.from_weights("a b c", encoder=[random_weights(2, 5, 5)])
     with pytest.raises(ValueError, match="3 predicted tokens for 4"):
-        Trace.from_weights(SRC, TGT, cross=[rows(2, 4, 5)], predicted_tokens=["a", "b", "c"])
+        Trace.from_weights(
+            SRC, TGT, cross=[random_weights(2, 4, 5)], predicted_tokens=["a", "b", "c"]
+        )

@@ -165,15 +165,15 @@ def test_errors_about_too_long_texts_name_length_and_limit(
     pieces = len(vocabulary.encode(text))
     with pytest.raises(ValueError, match=f"has {pieces} tokens; at most 512 can be translated"):
         translator.translate(text)
-    learned = models.untrained(positions="learned", max_len=9, vocab_size=len(vocabulary))
-    short = Translator(learned, vocabulary)
-    assert len(short.translate("bread.").ids) <= 9
+    short_model = models.untrained(positions="learned", max_len=9, vocab_size=len(vocabulary))
+    short_translator = Translator(short_model, vocabulary)
+    assert len(short_translator.translate("bread.").ids) <= 9
     with pytest.raises(ValueError, match=r"tokens; at most 9 can"):
-        short.translate(TEXT)
+        short_translator.translate(TEXT)
     with pytest.raises(ValueError, match="max_len is 10; this model learned 9 positions"):
-        short.translate("bread.", max_len=10)
+        short_translator.translate("bread.", max_len=10)
     with pytest.raises(ValueError, match="tokens; at most 9 can be forced"):
-        short.translate("bread.", target=TARGET)
+        short_translator.translate("bread.", target=TARGET)
     with pytest.raises(ValueError, match="2 texts and 1 targets"):
         translator.translate_batch([TEXT, TEXT], targets=[TARGET])
 

@@ -179,7 +179,7 @@ def test_partial_results_are_shown_and_kept_after_cancelling(
     wait_for(lambda: service.status(key).so_far)
     assert service.status(key, "me").so_far == {"lines": [1]}
     service.cancel(key, "me")
-    # While its process is still ending, too: a page polls once more right after the click.
+    # The status is the same while the process ends: a page polls right after the click.
     assert service.status(key) == ComputationStatus(key, "stopped", so_far={"lines": [1]})
     wait_for(lambda: has_ended(tmp_path / ".results" / key))
     assert service.status(key) == ComputationStatus(key, "stopped", so_far={"lines": [1]})

@@ -42,7 +42,7 @@ def scalars_of(run: RunFolder) -> dict[tuple[str, int], float]:
     }
 
 
-def test_a_line_has_the_usual_names() -> None:
+def test_scalars_have_the_usual_names() -> None:
     train = {"step": 4, "loss": 2.0, "learning_rate": 1e-3, "tokens": 90.0, "seconds": 0.5}
     assert scalars(train | {"share": 0.1}) == {
         "train/loss": 2.0,
@@ -67,7 +67,7 @@ def test_a_mosaic_has_a_row_per_layer_and_a_column_per_head() -> None:
     assert mosaic(np.full((1, 1, 1, 1), 0.25))[4, 4].tolist() == [128] * 3  # 255 · (1 − √¼)
 
 
-def test_tensorboard_reads_figures_and_heads(tmp_path: Path) -> None:
+def test_tensorboard_reads_scalars_and_attention_images(tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing import event_accumulator
 
@@ -132,7 +132,7 @@ class FakeTracker(ModuleType):
 
 
 @pytest.mark.parametrize("name", ["trackio", "wandb"])
-def test_trackio_and_wandb_get_the_same(
+def test_trackio_and_wandb_get_equal_metrics_and_images(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tracker = FakeTracker(name)
