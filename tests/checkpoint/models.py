@@ -14,12 +14,12 @@ from safetensors.torch import load_file, save_file
 from transformer.config import ModelConfig
 from transformer.model import Transformer
 
-SMALL = {"d_model": 16, "n_layers": 1, "n_heads": 2, "d_ff": 24}
+SHAPE = {"d_model": 16, "n_layers": 1, "n_heads": 2, "d_ff": 24}
 
 
 def tiny_transformer(vocab_size: int, seed: int = 0, **changes: Any) -> Transformer:
     torch.manual_seed(seed)
-    return Transformer(ModelConfig(vocab_size=vocab_size, **(SMALL | changes)))
+    return Transformer(ModelConfig(vocab_size=vocab_size, **(SHAPE | changes)))
 
 
 def weights(model: Transformer) -> dict[str, torch.Tensor]:

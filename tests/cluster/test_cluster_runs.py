@@ -23,7 +23,7 @@ from transformer.jobs.queue import Queue
 from transformer.jobs.shares import Requester
 from transformer.training.recipe import make_run_config
 
-SMALL = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "precision": "fp32"}
+SETTINGS = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "precision": "fp32"}
 
 
 def cluster_jobs(cluster: DaskCluster, trainer: str = FAKE_TRAINER, keys: str = "") -> Jobs:
@@ -99,11 +99,11 @@ def test_a_trained_run_has_all_files_that_pages_show(shared_cluster: DaskCluster
     with cluster_jobs(shared_cluster, TRAINER) as jobs:
         start_workers(jobs)
         config = make_run_config(
-            "copy", settings={**SMALL, "steps": 60}, options={"n_train": 400, "n_valid": 20}
+            "copy", settings={**SETTINGS, "steps": 60}, options={"n_train": 400, "n_valid": 20}
         )
         name = jobs.submit(config, "ann")
         invalid_run = jobs.submit(
-            make_run_config(settings={**SMALL, "steps": 3, "vocab_size": 300}),
+            make_run_config(settings={**SETTINGS, "steps": 3, "vocab_size": 300}),
             "bob",
             {"pairs.tsv": b"no tab here\n"},
         )

@@ -23,8 +23,8 @@ from transformer.inference.trace import Trace
 from transformer.inference.translator import Translator
 from transformer.model.transformer import Transformer
 
-VOCABULARY = 20
-THREE_WORD_VOCABULARY = 7  # size: <pad>, <s>, </s>, <unk> and three words
+VOCAB_SIZE = 20
+THREE_WORD_VOCAB_SIZE = 7  # size: <pad>, <s>, </s>, <unk> and three words
 SOURCES = [[5, 6, 7, 2], [8, 9, 10, 11, 12, 13, 2], [4, 2], [19, 5, 19, 5, 18, 2], [7, 7, 7, 2]]
 
 READ_ONLY_HOOKS = Hooks({"hook_logits": lambda logits, name: None})
@@ -33,13 +33,13 @@ READ_ONLY_HOOKS = Hooks({"hook_logits": lambda logits, name: None})
 def many_sources(n: int, seed: int = 0) -> list[list[int]]:
     rng = random.Random(seed)
     return [
-        [*(rng.randrange(4, VOCABULARY) for _ in range(rng.randint(1, 8))), 2] for _ in range(n)
+        [*(rng.randrange(4, VOCAB_SIZE) for _ in range(rng.randint(1, 8))), 2] for _ in range(n)
     ]
 
 
 def untrained(seed: int = 0, **changes: Any) -> Transformer:
     """Return a model with random weights and biases, so that no term of a sum is zero."""
-    shape = {"d_model": 16, "n_layers": 2, "n_heads": 2, "d_ff": 24, "vocab_size": VOCABULARY}
+    shape = {"d_model": 16, "n_layers": 2, "n_heads": 2, "d_ff": 24, "vocab_size": VOCAB_SIZE}
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         model = Transformer(ModelConfig(**{**shape, **changes})).eval()
@@ -53,7 +53,7 @@ def untrained(seed: int = 0, **changes: Any) -> Transformer:
 def three_word_model(seed: int) -> Transformer:
     """Return a random model with a vocabulary of three words, whose distributions are neither
     uniform nor one-hot."""
-    model = untrained(seed, vocab_size=THREE_WORD_VOCABULARY)
+    model = untrained(seed, vocab_size=THREE_WORD_VOCAB_SIZE)
     with torch.no_grad():
         model.embedding.weight.mul_(0.6)
     return model
@@ -66,13 +66,13 @@ def copier() -> Transformer:
     with torch.random.fork_rng():
         torch.manual_seed(3)
         config = ModelConfig(
-            vocab_size=VOCABULARY, d_model=32, n_layers=2, n_heads=4, d_ff=64, dropout=0.0
+            vocab_size=VOCAB_SIZE, d_model=32, n_layers=2, n_heads=4, d_ff=64, dropout=0.0
         )
         model = Transformer(config)
         optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
         for _ in range(140):
             length = int(torch.randint(1, 6, ()))
-            words = torch.randint(4, VOCABULARY, (32, length))
+            words = torch.randint(4, VOCAB_SIZE, (32, length))
             end = torch.full((32, 1), config.eos_id)
             out = torch.cat([words, words, end], dim=1)
             tgt = torch.cat([torch.full((32, 1), config.bos_id), out[:, :-1]], dim=1)
@@ -99,7 +99,7 @@ def exhaustive_best(
     """
     best: tuple[float, list[int]] = (-math.inf, [])
     for length in range(max_len):
-        for words in itertools.product(range(4, THREE_WORD_VOCABULARY), repeat=length):
+        for words in itertools.product(range(4, THREE_WORD_VOCAB_SIZE), repeat=length):
             for ids in ([*prefix, *words, 2], [*prefix, *words]):
                 if ids[-1:] == [2] and ids.count(2) == 1 and len(ids) <= max_len:
                     total = float(log_probabilities(model, source, ids)[range(len(ids)), ids].sum())
@@ -132,7 +132,7 @@ def assert_same_trace(trace: Trace, expected: Trace, atol: float = 0.0) -> None:
 
 
 def logits_of_steps(
-    session: Session, tgt: torch.Tensor, vocab_size: int = VOCABULARY
+    session: Session, tgt: torch.Tensor, vocab_size: int = VOCAB_SIZE
 ) -> torch.Tensor:
     """Return the logits after every step of a session."""
     logits = torch.empty(*tgt.shape, vocab_size)
@@ -174,7 +174,7 @@ class _CopierVocabulary:
         self.source = source
 
     def __len__(self) -> int:
-        return VOCABULARY
+        return VOCAB_SIZE
 
     def check(self, config: ModelConfig) -> None: ...
     def tokens(self, ids: Iterable[int]) -> list[str]:
@@ -189,5 +189,5 @@ class _CopierVocabulary:
 
 def copy_translator(source: list[int]) -> Translator:
     """Return a translator with `copier` that encodes every text as `source`."""
-    words: Any = _CopierVocabulary(source)
-    return Translator(copier(), words)
+    vocabulary: Any = _CopierVocabulary(source)
+    return Translator(copier(), vocabulary)

@@ -57,7 +57,7 @@ def test_a_batch_equals_single_sentences() -> None:
 
 
 def search_trees() -> list[tuple[BeamTree, list[int]]]:
-    pieces = [f"w{i}" for i in range(models.VOCABULARY)]
+    pieces = [f"w{i}" for i in range(models.VOCAB_SIZE)]
     outputs = SequenceDecoder(models.copier()).run(
         models.SOURCES, Decoding(beam_size=3, max_len=15)
     )

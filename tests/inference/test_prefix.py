@@ -17,7 +17,7 @@ GREEDY, BEAM = Decoding(max_len=LIMIT), Decoding(max_len=LIMIT, beam_size=3)
 BEAM_OF_ONE = Decoding(max_len=LIMIT, method="beam", beam_size=1)
 SAMPLE = Decoding(max_len=LIMIT, method="sample", seed=4)
 
-words = st.integers(4, models.VOCABULARY - 1)
+words = st.integers(4, models.VOCAB_SIZE - 1)
 prefixes = st.lists(words, max_size=LIMIT - 1)
 sources = st.lists(words, min_size=1, max_size=7).map(lambda ids: [*ids, 2])
 with_each_decoder = pytest.mark.parametrize("decoder_kind", ["cached", "drafted", "hooked"])
@@ -162,7 +162,7 @@ def test_the_tree_begins_with_the_prefix(source: list[int], prefix: list[int], e
     prefix = [*prefix, 2] if end else prefix
     output = decode("cached", source, BEAM, prefix)
     assert output.search is not None
-    tree = output.search.tree([f"w{i}" for i in range(models.VOCABULARY)])
+    tree = output.search.tree([f"w{i}" for i in range(models.VOCAB_SIZE)])
     prefix_nodes = tree.nodes[: len(prefix) + 1]
     assert [node.id for node in prefix_nodes] == [1, *prefix]
     assert [node.parent for node in prefix_nodes] == [None, *range(len(prefix))]

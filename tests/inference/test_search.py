@@ -62,7 +62,7 @@ def test_recorded_probabilities_equal_the_softmax_of_the_model(k: int) -> None:
         probabilities = torch.tensor(sequence.candidate_probabilities)
         ids = torch.tensor(sequence.candidate_ids)
         assert (
-            probabilities.shape == ids.shape == (len(sequence.ids), min(k, models.VOCABULARY - 3))
+            probabilities.shape == ids.shape == (len(sequence.ids), min(k, models.VOCAB_SIZE - 3))
         )
         assert not set(ids.flatten().tolist()) & {0, 1, 3}
         assert (probabilities.diff(dim=-1) <= 0).all()

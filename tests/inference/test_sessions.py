@@ -13,7 +13,7 @@ SRC = torch.tensor([[5, 6, 7, 2, 0, 0], [8, 9, 10, 11, 12, 2], [4, 2, 0, 0, 0, 0
 
 
 def random_targets(length: int, rows: int = 3) -> torch.Tensor:
-    words = torch.randint(4, models.VOCABULARY, (rows, length))
+    words = torch.randint(4, models.VOCAB_SIZE, (rows, length))
     words[:, 0] = 1
     return words
 

@@ -45,7 +45,7 @@ def test_the_plain_backend_decodes_the_same(
         models.assert_same_output(plain.run([source], Decoding(**options))[0], expected)
 
 
-def test_products_are_those_of_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_products_equal_those_of_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     block_fast(monkeypatch)
     layer, x = torch.nn.Linear(70, 80), torch.ones(40, 70)
     with fast_products(), torch.no_grad():

@@ -28,7 +28,7 @@ from transformer.jobs.races import RACES, Race
 from transformer.text.files import write_json
 from transformer.training.recipe import make_run_config
 
-SMALL = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "precision": "fp32"}
+SETTINGS = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "precision": "fp32"}
 RACE_SETTINGS = {"d_model": 16, "n_heads": 1, "d_ff": 64, "steps": 40, "batch_tokens": 112}
 
 
@@ -37,7 +37,7 @@ def test_a_real_worker_trains_tasks_and_uploaded_pairs(make_jobs: MakeJobs, tmp_
     jobs = start_workers(make_jobs(TRAINER))
     options = {"n_train": 400, "n_valid": 20}
     config = make_run_config(
-        "copy", settings={**SMALL, "steps": 200}, options=options, title="Copy"
+        "copy", settings={**SETTINGS, "steps": 200}, options=options, title="Copy"
     )
     name = jobs.submit(config, "ann")
     wait_until(jobs, name, lambda info: info.step >= 20)
@@ -47,7 +47,7 @@ def test_a_real_worker_trains_tasks_and_uploaded_pairs(make_jobs: MakeJobs, tmp_
     ).step
     assert step >= 20
     second_run = jobs.submit(
-        make_run_config("copy", settings={**SMALL, "steps": 5}, options=options), "bob"
+        make_run_config("copy", settings={**SETTINGS, "steps": 5}, options=options), "bob"
     )
     wait_until(jobs, second_run, "finished")  # the paused run does not block the queue
     assert jobs.run(name).status == "paused"
@@ -60,7 +60,7 @@ def test_a_real_worker_trains_tasks_and_uploaded_pairs(make_jobs: MakeJobs, tmp_
     model, _ = load_checkpoint(tmp_path / "unpacked" / name / "checkpoint")
     assert model.config.d_model == 16
 
-    settings = {**SMALL, "steps": 3, "vocab_size": 300}
+    settings = {**SETTINGS, "steps": 3, "vocab_size": 300}
     pairs = "".join(f"I see {n} cats.\tJe vois {n} chats.\n" for n in range(40)).encode()
     valid_run = jobs.submit(make_run_config(settings=settings), "ann", {"pairs.tsv": pairs})
     invalid_run = jobs.submit(

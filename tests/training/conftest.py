@@ -19,8 +19,8 @@ from transformer.training.run import RunFolder, load_loop_state
 from transformer.training.trainer import Report, Trainer
 from transformer.training.translation_task import TranslationTask
 
-SMALL: dict[str, Any] = {"d_model": 16, "n_layers": 1, "n_heads": 2, "d_ff": 32, "dropout": 0.1}
-QUICK: dict[str, Any] = {
+SHAPE: dict[str, Any] = {"d_model": 16, "n_layers": 1, "n_heads": 2, "d_ff": 32, "dropout": 0.1}
+SETTINGS: dict[str, Any] = {
     "steps": 12,
     "batch_tokens": 400,
     "warmup": 10,
@@ -34,8 +34,8 @@ COPY_RUN = TaskRun(
     title="Copy",
     task="copy",
     options={"n_train": 200, "n_valid": 40, "longest": 4},
-    model=ModelConfig(vocab_size=30, **{**SMALL, "dropout": 0.0}),
-    training=TrainingConfig(**{**QUICK, "steps": 8, "average": 1}),
+    model=ModelConfig(vocab_size=30, **{**SHAPE, "dropout": 0.0}),
+    training=TrainingConfig(**{**SETTINGS, "steps": 8, "average": 1}),
 )
 MakeTrainer = Callable[..., Trainer]
 
@@ -80,8 +80,8 @@ def make_trainer(tmp_path: Path, data: PreparedData) -> MakeTrainer:
         **settings: Any,
     ) -> Trainer:
         run, device, world = RunFolder(tmp_path / name), torch.device("cpu"), World()
-        model_config = ModelConfig(vocab_size=len(data.vocabulary), **(SMALL | (shape or {})))
-        config, loop = TrainingConfig(**(QUICK | settings)), load_loop_state(run)
+        model_config = ModelConfig(vocab_size=len(data.vocabulary), **(SHAPE | (shape or {})))
+        config, loop = TrainingConfig(**(SETTINGS | settings)), load_loop_state(run)
         task = TranslationTask(
             run, model_config, config, data, loop, device=device, world=world,
             card=lambda loop, averaged: f"step {loop.step}, mean of {averaged}",

@@ -27,7 +27,7 @@ from transformer.training.train_folder import train_run
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+def trained_run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     """Return a run of 8 steps with a snapshot at every step."""
     run = RunFolder(tmp_path_factory.mktemp("trained"))
     run.write_config(COPY_RUN)
@@ -38,8 +38,8 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
 
 
 @pytest.fixture
-def run(trained: RunFolder, tmp_path: Path) -> RunFolder:
-    return RunFolder(shutil.copytree(trained.path, tmp_path / "run"))
+def run(trained_run: RunFolder, tmp_path: Path) -> RunFolder:
+    return RunFolder(shutil.copytree(trained_run.path, tmp_path / "run"))
 
 
 def test_weights_are_kept_at_every_snapshot(run: RunFolder) -> None:
@@ -121,11 +121,11 @@ def test_invalid_runs_are_refused_in_one_sentence(run: RunFolder) -> None:
     shutil.rmtree(run.checkpoint_path)
     with pytest.raises(RunError, match="were not kept; train a similar run"):
         run_connections(run.path)
-    large = replace(COPY_RUN.model, d_model=256, n_heads=8, n_layers=6, d_ff=1024)
-    run.write_config(replace(COPY_RUN, model=large))
+    large_model = replace(COPY_RUN.model, d_model=256, n_heads=8, n_layers=6, d_ff=1024)
+    run.write_config(replace(COPY_RUN, model=large_model))
     assert "parameters; connections are computed for models with at most" in why_unavailable(run)
-    many = replace(COPY_RUN.model, d_model=64, n_heads=16, n_layers=6, d_ff=8)
-    run.write_config(replace(COPY_RUN, model=many))
+    many_heads = replace(COPY_RUN.model, d_model=64, n_heads=16, n_layers=6, d_ff=8)
+    run.write_config(replace(COPY_RUN, model=many_heads))
     assert "connections between its heads; at most 8,000" in why_unavailable(run)
     run.write_config(FilmRun(title="A film", checkpoint="en-fr"))
     assert why_unavailable(run) == "the weights of this training were not kept, only its film"

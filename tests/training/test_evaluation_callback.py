@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.training.conftest import SMALL, MakeTrainer, losses, translation_task
+from tests.training.conftest import SHAPE, MakeTrainer, losses, translation_task
 from transformer.checkpoint import load_checkpoint
 from transformer.config import ModelConfig
 from transformer.inference import Translator
@@ -220,7 +220,7 @@ def test_incomplete_files_are_skipped(
 
 
 def test_a_truncated_output_is_not_correct(data: PreparedData) -> None:
-    model = Transformer(ModelConfig(vocab_size=len(data.vocabulary), **SMALL))
+    model = Transformer(ModelConfig(vocab_size=len(data.vocabulary), **SHAPE))
     evaluator = Evaluator(model, data.vocabulary, ProbeSet(probes=(), valid=[("The baker", "Le")]))
     example = evaluator.examples()[0]
     assert (example["src"], example["tgt"], example["right"]) == ("The baker", "Le", False)

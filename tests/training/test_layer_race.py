@@ -22,16 +22,16 @@ from transformer.training.machine import numeric_environment
 from transformer.training.run import RunFolder
 from transformer.training.train_folder import train_run
 
-SMALL: dict[str, Any] = {"d_model": 16, "n_heads": 2, "d_ff": 32, "n_layers": 1}
+SHAPE: dict[str, Any] = {"d_model": 16, "n_heads": 2, "d_ff": 32, "n_layers": 1}
 OPTIONS: dict[str, int] = {"letters": 4, "word": 2, "longest": 6}
-QUICK = {**SMALL, "steps": 20, "batch_tokens": 112, "warmup": 5, "save_every": 5}
+SETTINGS = {**SHAPE, "steps": 20, "batch_tokens": 112, "warmup": 5, "save_every": 5}
 
 
 def make_run(path: Path, **settings: Any) -> RunFolder:
     run = RunFolder(path)
     path.mkdir()
     run.write_config(
-        make_layer_run_config(settings={**QUICK, **settings}, options=OPTIONS, title="A run")
+        make_layer_run_config(settings={**SETTINGS, **settings}, options=OPTIONS, title="A run")
     )
     return run
 
@@ -141,7 +141,7 @@ def test_run_stops_on_request_and_can_be_resumed(
         "device": "cpu",
         "processes": 1,
     }
-    assert train_run(run.path) == "finished"  # and continues from there
+    assert train_run(run.path) == "finished"  # continues from the save
     assert [step for step, _ in losses(run)] == [*range(1, 21)]
 
 

@@ -13,7 +13,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from tests.training.conftest import SMALL, MakeTrainer
+from tests.training.conftest import SHAPE, MakeTrainer
 from transformer.config import ModelConfig
 from transformer.model import Transformer
 from transformer.text import TokenStore, Vocabulary
@@ -26,7 +26,7 @@ from transformer.training.learner import Learner, LossTotals
 @pytest.fixture
 def model(data: PreparedData) -> Transformer:
     torch.manual_seed(2)
-    shape = SMALL | {"dropout": 0.0}
+    shape = SHAPE | {"dropout": 0.0}
     return Transformer(ModelConfig(vocab_size=len(data.vocabulary), **shape))
 
 
@@ -166,7 +166,7 @@ def test_validation_is_the_plain_loss_without_dropout(
     data: PreparedData, batches: list[Batch]
 ) -> None:
     torch.manual_seed(0)
-    model = Transformer(ModelConfig(vocab_size=len(data.vocabulary), **(SMALL | {"dropout": 0.5})))
+    model = Transformer(ModelConfig(vocab_size=len(data.vocabulary), **(SHAPE | {"dropout": 0.5})))
     learner = Learner(model, torch.float32, World())
     positions = sum(map(n_positions, batches))
     totals = learner.validate(batches, positions)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.training.conftest import SMALL, MakeTrainer
+from tests.training.conftest import SHAPE, MakeTrainer
 from transformer.config import ModelConfig
 from transformer.model import Transformer
 from transformer.run_config import INSPECT
@@ -22,7 +22,7 @@ def test_recorded_moments_equal_the_formulas_of_adam(
     data: PreparedData, dtype: torch.dtype
 ) -> None:
     torch.manual_seed(0)
-    config = ModelConfig(vocab_size=len(data.vocabulary), **(SMALL | {"d_model": 32}))
+    config = ModelConfig(vocab_size=len(data.vocabulary), **(SHAPE | {"d_model": 32}))
     learner = Learner(Transformer(config), dtype, World())
     moments = Moments(learner)
     assert moments.after_update() == {}

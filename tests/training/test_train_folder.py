@@ -19,21 +19,21 @@ from transformer.training.recipe import make_run_config
 from transformer.training.run import RunError, RunFolder
 from transformer.training.train_folder import train_run
 
-SMALL: dict[str, Any] = {"d_model": 16, "n_layers": 1, "n_heads": 2, "d_ff": 32} | {
+SETTINGS: dict[str, Any] = {"d_model": 16, "n_layers": 1, "n_heads": 2, "d_ff": 32} | {
     "steps": 6,
     "batch_tokens": 300,
     "warmup": 5,
     "precision": "fp32",
     "save_every": 3,
 }
-SIZES = {"n_train": 300, "n_valid": 20}
+OPTIONS = {"n_train": 300, "n_valid": 20}
 
 
 def make_run(folder: Path, task: str | None = "reverse", **settings: Any) -> RunFolder:
     run = RunFolder(folder)
-    options = SIZES if task else None
+    options = OPTIONS if task else None
     config = make_run_config(
-        task, settings=SMALL | settings, options=options, title="T", device="cpu"
+        task, settings=SETTINGS | settings, options=options, title="T", device="cpu"
     )
     run.write_config(config)
     return run

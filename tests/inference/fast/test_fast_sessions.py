@@ -17,7 +17,7 @@ SRC = torch.tensor([[5, 6, 7, 2, 0, 0], [8, 9, 10, 11, 12, 2], [4, 2, 0, 0, 0, 0
 
 
 def random_targets(length: int, rows: int = 3) -> torch.Tensor:
-    words = torch.randint(4, models.VOCABULARY, (rows, length))
+    words = torch.randint(4, models.VOCAB_SIZE, (rows, length))
     words[:, 0] = 1
     return words
 
@@ -52,7 +52,7 @@ def test_any_number_of_rows_equals_a_full_forward_pass(rows: int) -> None:
 @torch.inference_mode()
 def test_sources_of_any_length_equal_a_full_forward_pass(src_length: int) -> None:
     model = models.untrained()
-    src = torch.randint(4, models.VOCABULARY, (2, src_length))
+    src = torch.randint(4, models.VOCAB_SIZE, (2, src_length))
     tgt, mask = random_targets(5, rows=2), padding_mask(src, 0)
     session = BatchSession(DecoderWeights(model), model.encode(src), mask, 5)
     check_logits(session, tgt, model(src, tgt))
