@@ -113,7 +113,7 @@ def test_invalid_tables_are_refused() -> None:
         ((), (8, 9, 10), "inconclusive"),
     ],
 )
-def test_a_verdict_is_never_stronger_than_the_seeds(
+def test_a_verdict_needs_a_difference_larger_than_the_spread(
     a: tuple[float, ...], b: tuple[float, ...], word: str
 ) -> None:
     table = results_table([*outcomes("a", *a), *outcomes("b", *b)], ["a", "b"])
