@@ -93,12 +93,12 @@ def test_exporting_and_importing_give_the_same_model(checkpoint: Path, tmp_path:
     import_folder(tmp_path / "marian", tmp_path / "reimported")
     original, vocabulary = load_checkpoint(checkpoint)
     reimported, reimported_vocabulary = load_checkpoint(tmp_path / "reimported")
-    other_weights = dict(reimported.state_dict())
+    remaining_weights = dict(reimported.state_dict())
     tokens = reimported_vocabulary.tokens(range(len(reimported_vocabulary)))
     assert sorted(tokens) == sorted(vocabulary.tokens(range(len(vocabulary))))
     original_ids = [vocabulary.id(piece) for piece in tokens]
     for name, weight in original.state_dict().items():
-        expected, actual = weight, other_weights.pop(name)
+        expected, actual = weight, remaining_weights.pop(name)
         if name == "embedding.weight":
             expected = weight[original_ids].clone()
             expected[reimported.config.pad_id] = 0
@@ -106,11 +106,11 @@ def test_exporting_and_importing_give_the_same_model(checkpoint: Path, tmp_path:
             torch.testing.assert_close(actual[bos], expected[bos], atol=1e-6, rtol=1e-5)
             actual[bos] = expected[bos]
         assert torch.equal(actual, expected), name
-    assert other_weights.pop("output_bias")[reimported.config.bos_id] == -1000
-    assert other_weights
+    assert remaining_weights.pop("output_bias")[reimported.config.bos_id] == -1000
+    assert remaining_weights
     bias = reimported.output_bias.clone()
     bias[reimported.config.bos_id] = 0
-    assert not any(weight.any() for weight in [*other_weights.values(), bias])
+    assert not any(weight.any() for weight in [*remaining_weights.values(), bias])
     assert load_languages(tmp_path / "reimported") == ("en", "fr")
     assert "license: mit" in (tmp_path / "reimported" / "README.md").read_text("utf-8")
 
@@ -169,10 +169,10 @@ def test_the_commands_import_and_export(tmp_path: Path, capsys: pytest.CaptureFi
         "5",
     ]
     assert main(command) == 0
-    plain = capsys.readouterr().out
+    translation = capsys.readouterr().out
     assert main([*command, "--into", "deu", "--json"]) == 0
     assert '">>deu<<"' in capsys.readouterr().out
-    assert plain
+    assert translation
     assert main([*command, "--into", "xyz"]) == 1
     assert "no token for the target language 'xyz'; it has fra, deu" in capsys.readouterr().err
     assert main(["import", str(tmp_path), checkpoint_folder]) == 1

@@ -189,7 +189,7 @@ def test_a_factor_on_the_loss_is_a_factor_on_its_gradients() -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_impossible_gold_tokens_stay_finite(dtype: torch.dtype) -> None:
+def test_losses_of_impossible_gold_tokens_are_finite(dtype: torch.dtype) -> None:
     """Logits differ by a thousand, so the softmax is 0: loss and gradient are still correct."""
     states, weight, target = inputs(4, 3, dtype=dtype)
     sliced = compute_sliced(states * 400, weight, target, 0.1)

@@ -17,9 +17,9 @@ SRC = torch.tensor([[5, 6, 7, 2, 0, 0], [8, 9, 10, 11, 12, 2], [4, 2, 0, 0, 0, 0
 
 
 def random_targets(length: int, rows: int = 3) -> torch.Tensor:
-    words = torch.randint(4, models.VOCAB_SIZE, (rows, length))
-    words[:, 0] = 1
-    return words
+    targets = torch.randint(4, models.VOCAB_SIZE, (rows, length))
+    targets[:, 0] = 1
+    return targets
 
 
 def check_logits(session: Session, tgt: torch.Tensor, expected: torch.Tensor) -> None:
