@@ -84,7 +84,7 @@ def test_pages_and_heads_are_followed_until_a_student_opens_another_page(
     for page in (ann, bob):
         page.locator(".hu-explorer").wait_for()
         expect(page.locator(".hu-class-status")).to_have_text("Following Ms Curie")
-    expect(teacher.locator(".hu-class-status")).to_have_text("Leading 2 of 2")
+    expect(teacher.locator(".hu-class-status")).to_have_text("Leading: 2 of 2 following")
 
     for layer, head in ((2, 3), (5, 0)):
         teacher.locator(".hu-mosaic [role=radio]").nth(8 * layer + head).click()
@@ -99,7 +99,7 @@ def test_pages_and_heads_are_followed_until_a_student_opens_another_page(
     expect(bob.locator(".hu-class-status")).to_have_text(
         "Exploring on your own; Ms Curie is at Attention"
     )
-    expect(teacher.locator(".hu-class-status")).to_have_text("Leading 1 of 2")
+    expect(teacher.locator(".hu-class-status")).to_have_text("Leading: 1 of 2 following")
     follow_link(teacher, "Inside")
     expect(ann.get_by_role("heading", level=1)).to_have_text("Inside")
     wait_for_script_run(bob)
@@ -154,7 +154,7 @@ def test_the_class_answers_together_and_the_teacher_shows_the_answers(
     expect(teacher.get_by_text("2 of 2 have answered")).to_be_visible()
     for page in (teacher, ann, bob):
         expect(page.locator(".st-key-lesson")).not_to_contain_text("of its attention")
-        assert class_line(page) in ("Leading 2 of 2", "Following Ms Curie")
+        assert class_line(page) in ("Leading: 2 of 2 following", "Following Ms Curie")
     teacher.get_by_role("button", name="Show the answers").click()
     for page in (teacher, ann, bob):
         expect(page.locator(".st-key-lesson-answers")).to_be_visible()
@@ -214,7 +214,7 @@ def test_a_question_before_and_after_with_two_teachers_and_a_projector(
     expect(teacher.get_by_text("Closed and sealed. Answers: before 2.")).to_be_visible()
 
     colleague.get_by_role("button", name="Lead the class").first.click()
-    expect(teacher.locator(".hu-class-status")).to_have_text("Mr Bohr is leading 2 of 2")
+    expect(teacher.locator(".hu-class-status")).to_have_text("Mr Bohr is leading: 2 of 2 following")
     follow_link(colleague, "Positions")
     for page in (ann, bob, projector):
         expect(page.get_by_role("heading", level=1)).to_have_text("Positions")

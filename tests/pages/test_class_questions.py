@@ -202,7 +202,9 @@ def test_a_second_teacher_takes_over_and_both_see_it(visit: Visit) -> None:
     update = message(classroom, curie.session_state["visitor"])
     assert (update["state"], update["leader"]) == ("colleague", "Mr Bohr")
     rerun(curie)
-    assert class_line_data(curie)["text"] == "{leader} is leading {following} of {members}"
+    assert (
+        class_line_data(curie)["text"] == "{leader} is leading: {following} of {members} following"
+    )
     follow_link(curie, "pages/positions.py")
     assert classroom.view_to_follow.page == "glossary"
     press(curie, "class-lead-view")

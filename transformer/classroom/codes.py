@@ -6,6 +6,7 @@ import hmac
 import re
 import secrets
 import unicodedata
+from string import ascii_uppercase, digits
 
 CODE_CHARACTERS = "23456789ACDEFHJKMNPRTUVWXY"
 """Characters that are hard to confuse when read from a projector: no 0, O, Q, 1, I and L; of 5/S,
@@ -41,9 +42,10 @@ def read_code(text: str) -> str:
     code = _SEPARATORS.sub("", text[:100]).upper()
     lengths = CODE_LENGTH, TEACHING_CODE_LENGTH
     if len(code) not in lengths or not set(code) <= set(CODE_CHARACTERS):
+        excluded = sorted({*ascii_uppercase, *digits} - set(CODE_CHARACTERS))
         raise ClassroomError(
-            f"A class's code has {CODE_LENGTH} letters and digits, like {show_code('K7FA2P')}; "
-            "type it as your teacher shows it."
+            f"A class's code has {CODE_LENGTH} letters and digits, like {show_code('K7FA2P')}, "
+            f"without {', '.join(excluded)}; type it as your teacher shows it."
         )
     return code
 

@@ -219,8 +219,8 @@ def _teacher_line(classroom: Classroom, visitor_id: str) -> dict[str, object]:
     """Return the line's text, whose numbers and names the messages fill in, and its state."""
     teaching = teaching_state(classroom, visitor_id)
     text = {
-        "leads": "Leading {following} of {members}",
-        "colleague": "{leader} is leading {following} of {members}",
+        "leads": "Leading: {following} of {members} following",
+        "colleague": "{leader} is leading: {following} of {members} following",
         "alone": "Your class: {members} joined",
     }[teaching]
     return {"text": text, "state": teaching}

@@ -21,7 +21,7 @@ UTF_8_MARK = "\ufeff"
 
 def show(classroom: Classroom) -> None:
     """Draw all questions of the class, the newest first, and the form for a new one."""
-    st.header("Before and after")
+    st.header("A question before and after")
     questions = classroom.measured.all()
     st.caption(
         "Ask a question before a part of the lesson and again after it. Answers are anonymous, and "
