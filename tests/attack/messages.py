@@ -60,7 +60,7 @@ def start_attack(folder: Path) -> Iterator[Attack]:
             nonlocal n_inputs
             n_inputs += 1
             attack = rng.choice(
-                (send_messages, send_messages, send_messages, connect_with_foreign_headers, request)
+                (send_messages, send_messages, send_messages, connect_with_invalid_headers, request)
             )
             with contextlib.suppress(*CONNECTION_ERRORS):  # the server may close the connection
                 attack(rng, address, ids)
@@ -186,7 +186,7 @@ def send_messages(rng: random.Random, address: str, ids: WidgetIds) -> None:
                 socket.recv(timeout=0.2)
 
 
-def connect_with_foreign_headers(rng: random.Random, address: str, ids: WidgetIds) -> None:
+def connect_with_invalid_headers(rng: random.Random, address: str, ids: WidgetIds) -> None:
     """Connect with an invalid cookie, token, origin or header, and send a message."""
     url = address.replace("http", "ws", 1) + rng.choice(ENDPOINTS)
     odd = rng.choice(("x", "0" * 5000, "null", "https://evil.example", "a.b.c"))

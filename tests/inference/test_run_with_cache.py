@@ -45,12 +45,12 @@ def test_the_cache_equals_pytorch_forward_hooks(translator: Translator) -> None:
     ]
     try:
         with torch.no_grad():
-            plain = model(torch.tensor([trace.src_ids]), torch.tensor([trace.tgt_ids]))
+            expected_logits = model(torch.tensor([trace.src_ids]), torch.tensor([trace.tgt_ids]))
     finally:
         for handle in handles:
             handle.remove()
     logits, cache = translator.run_with_cache(SRC, TGT)
-    torch.testing.assert_close(logits, plain, rtol=0, atol=1e-5)
+    torch.testing.assert_close(logits, expected_logits, rtol=0, atol=1e-5)
     assert recorded.keys() == cache.keys()
     for name in cache:
         torch.testing.assert_close(cache[name], recorded[name], rtol=0, atol=1e-5)
@@ -94,8 +94,8 @@ def test_transformer_lens_names_are_aliases(translator: Translator) -> None:
 def test_the_cache_contains_the_effect_of_hooks(translator: Translator) -> None:
     hooks = Hooks({"decoder.blocks.*.cross_attn.hook_z": lambda heads, name: heads * 0})
     changed, cache = translator.run_with_cache(SRC, TGT, hooks=hooks)
-    plain, _ = translator.run_with_cache(SRC, TGT)
-    assert not torch.allclose(changed, plain)
+    unchanged, _ = translator.run_with_cache(SRC, TGT)
+    assert not torch.allclose(changed, unchanged)
     assert (cache["decoder.layers.0.cross_attn.hook_heads"] == 0).all()
     assert translator.trace(SRC, TGT, hooks=hooks)["hook_logits"] == pytest.approx(
         changed[0].numpy(), abs=0

@@ -34,7 +34,7 @@ HOSTILE_NAMES = [
 
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
-def test_a_name_never_leaves_the_folder(
+def test_no_name_gives_access_outside_the_folder(
     name: str, make_idle_jobs: MakeIdleJobs, tmp_path: Path
 ) -> None:
     jobs = make_idle_jobs()
