@@ -47,10 +47,13 @@ def widget_tooltips() -> Iterator[tuple[str, str]]:
             text = next((k.value for k in node.keywords if k.arg == "help"), None)
             if not isinstance(text, ast.Constant | ast.JoinedStr):
                 continue
-            names = [a.value for a in node.args[:1] if isinstance(a, ast.Constant)]
+            if getattr(node.func, "attr", "") == "button_row":  # its first argument is a field
+                names = []
+            else:
+                names = [a.value for a in node.args[:1] if isinstance(a, ast.Constant)]
             for inner in ast.walk(node):
                 if isinstance(inner, ast.Call) and getattr(inner.func, "attr", "").startswith(
-                    "bound"
+                    ("bound", "button_row")
                 ):
                     names += [labels[a.value] for a in inner.args if isinstance(a, ast.Constant)]
             yield from ((str(name), ast.unparse(text)) for name in names)

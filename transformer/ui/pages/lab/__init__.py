@@ -121,7 +121,7 @@ class Lab(View):
     )
     against: int = field(-1, "Compare with token", bounds=(-1, 2**31 - 1))
     off: str = field(form=HEADS_FORM)
-    ablation: str = field("zero", "Ablation", choices=ABLATIONS, old_names=("means",))
+    ablation: str = field("zero", "Kind of ablation", choices=ABLATIONS, old_names=("means",))
     edited_row: str = field(form=EDITED_ROW_FORM, old_names=("paint",))
     removed_tokens: str = field(form=POSITIONS_FORM, old_names=("away",))
     removal_method: str = field("hidden", "Method", choices=REMOVAL_METHODS, old_names=("gone",))
