@@ -239,7 +239,7 @@ def test_a_question_is_answered_together(visit: Visit) -> None:
     classroom = only_class()
     ann = join_as_student(visit, classroom, "Ann", folder=CHECKPOINTS)
     follow_link(teacher, "app.py")
-    press(teacher, "begin")
+    press(teacher, "lesson-start")
     assert classroom.view_to_follow is not None
     assert classroom.view_to_follow.params["lesson"] == name
     assert "**0 of 1** have answered" in progress_texts(teacher)
@@ -282,7 +282,7 @@ def test_a_question_is_answered_together(visit: Visit) -> None:
 def test_a_waiting_student_sees_the_answer_when_the_class_ends(visit: Visit) -> None:
     teacher = open_as_teacher(visit, folder=CHECKPOINTS)
     student = join_as_student(visit, only_class(), folder=CHECKPOINTS)
-    press(follow_link(teacher, "app.py"), "begin")
+    press(follow_link(teacher, "app.py"), "lesson-start")
     rerun(student)
     press(student, "guess-umbrella-0")
     assert "Your answer" in page_markdown(student)

@@ -260,7 +260,7 @@ def test_the_projector_has_no_controls_and_no_votes(visit: Visit) -> None:
 def test_the_projector_shows_a_lesson_without_its_buttons(visit: Visit) -> None:
     teacher = open_as_teacher(visit, folder=CHECKPOINTS)
     projector = open_projector(visit, teacher, folder=CHECKPOINTS)
-    press(follow_link(teacher, "app.py"), "begin")
+    press(follow_link(teacher, "app.py"), "lesson-start")
     rerun(projector)
     assert view(projector).lesson == "umbrella"
     assert "have answered" in str([bar.proto.text for bar in projector.get("progress")])

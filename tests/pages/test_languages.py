@@ -216,18 +216,18 @@ def test_a_page_opens_without_warnings(
 @pytest.mark.parametrize("page", [HOME, "pages/translate.py", "pages/attention.py"])
 def test_the_target_language_is_selected_in_a_menu(visit: Visit, folder: Path, page: str) -> None:
     app = visit(page, folder, text=TEXT)
-    box = app.selectbox("into")
+    box = app.selectbox("target-language")
     assert box.value == ""
     box.select("fra").run()
     assert app.query_params["text"] == f">>fra<< {TEXT}"
-    app.selectbox("into").select("deu").run()
+    app.selectbox("target-language").select("deu").run()
     assert app.query_params["text"] == f">>deu<< {TEXT}"
-    assert app.selectbox("into").value == "deu"
-    app.selectbox("into").select("").run()
+    assert app.selectbox("target-language").value == "deu"
+    app.selectbox("target-language").select("").run()
     assert app.query_params["text"] == TEXT
     assert not messages(app)
 
 
 def test_a_model_with_one_target_language_has_no_menu(visit: Visit, checkpoints: Path) -> None:
     app = visit("pages/translate.py", checkpoints)
-    assert not [box for box in app.selectbox if box.key == "into"]
+    assert not [box for box in app.selectbox if box.key == "target-language"]

@@ -97,7 +97,7 @@ def test_a_right_guess_is_confirmed_and_counted(visit: Visit) -> None:
     app.button("lesson-all").click().run()
     assert app.title[0].value == "Lessons"
     assert f"1 of {len(CORE)} lessons done, 1 correct at the first attempt." in main_text(app)
-    app.button("begin").click().run()  # continues with the first lesson that is not done
+    app.button("lesson-start").click().run()  # continues with the first lesson that is not done
     assert f"Lesson 1 of {len(CORE)}" in main_text(app)
 
 
@@ -139,7 +139,7 @@ def test_the_list_has_all_lessons_in_order(visit: Visit) -> None:
     app = visit(LIST_PAGE)
     labels = [button.label for button in app.button]
     assert all(f"{course.number(lesson)}. {lesson.title}" in labels for lesson in LESSONS)
-    app.button("begin").click().run()
+    app.button("lesson-start").click().run()
     assert f"Lesson 1 of {len(CORE)}" in main_text(app)
 
 
@@ -240,7 +240,7 @@ def test_answers_can_be_reset(visit: Visit) -> None:
     for _ in CORE[CORE.index(BY_NAME["scale"]) :]:
         app.button("lesson-next").click().run()
     assert f"1 of {len(CORE)} lessons done" in main_text(app)
-    app.button("anew").click().run()
+    app.button("reset-answers").click().run()
     assert f"0 of {len(CORE)} lessons done" in main_text(app)
 
 
@@ -252,7 +252,7 @@ def test_without_a_model_the_list_works_and_lessons_say_what_is_missing(
     app = visit(LIST_PAGE, empty)
     labels = [button.label for button in app.button]
     assert all(f"{course.number(lesson)}. {lesson.title}" in labels for lesson in LESSONS)
-    app.button("begin").click().run()
+    app.button("lesson-start").click().run()
     assert not app.exception
     assert "No model here" in verdict(app)
 
