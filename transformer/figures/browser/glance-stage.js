@@ -38,8 +38,8 @@ export function makeGlanceStage({ go, onHover }) {
     size = fontSizeFor(maxWords);
     node.dataset.letters = size;
     hovered = null;
-    rows.source.label.textContent = content.languages[0] ? content.reads : "It reads";
-    rows.target.label.textContent = content.languages[1] ? content.writes : "Translation";
+    rows.source.label.textContent = content.languages[0] ? content.reads : "Input";
+    rows.target.label.textContent = content.languages[1] ? content.writes : "Output";
     rows.source.words.setAttribute("aria-label", "Source words. Use the arrow keys to move between them.");
     rows.target.words.setAttribute("aria-label", "Translated words. Use the arrow keys to move between steps.");
     rows.source.words.lang = content.languages[0];

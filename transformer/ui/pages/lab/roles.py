@@ -131,6 +131,10 @@ def _measure_grid(report: Mapping[str, Any]) -> None:
     _grid(key="cards", data=data, on_choice_change=_select_cell)
 
 
+def _role_text(role: Mapping[str, Any]) -> str:
+    return "no role" if role["group"] == "none" else display_names.display_text(str(role["text"]))
+
+
 def _kind_grid(kind: str, report: Mapping[str, Any], colour: str) -> Grid:
     cards = [card for card in report["cards"] if card["kind"] == kind]
     n_heads = 1 + max(card["head"] for card in cards)
@@ -144,7 +148,7 @@ def _kind_grid(kind: str, report: Mapping[str, Any], colour: str) -> Grid:
     values = [card["measures"].get(colour) for card in cards]
     hover = [
         f"{KINDS[kind]}, {display_names.head(card['layer'], card['head'])}: "
-        f"{format_measure(colour, value)}; {display_names.display_text(card['role']['text'])}"
+        f"{format_measure(colour, value)}; {_role_text(card['role'])}"
         for card, value in zip(cards, values, strict=True)
     ]
     marks = [card["role"]["short"].replace("·", "") for card in cards]
