@@ -143,7 +143,9 @@ def new_page(page_pool: PagePool) -> Iterator[NewPage]:
         page = opened_page[0]
         page_pool.used.append(page)
         page.set_viewport_size({"width": width, "height": 900})
-        page.emulate_media(color_scheme=scheme, reduced_motion="null")
+        page.emulate_media(
+            color_scheme=scheme, reduced_motion=options.get("reduced_motion", "null")
+        )
         return page
 
     yield open_page
