@@ -24,7 +24,7 @@ def home() -> None:
         lessons.lesson_button(
             lessons.LESSONS[0].name,
             "What does the model do? Begin with the first lesson →",
-            "begin",
+            "lesson-start",
             primary=True,
         )
         st.header("Where to go from here")
