@@ -4,7 +4,7 @@
 import { el } from "./base.js";
 
 // What the percentages of words mean; shown where words are compared.
-export const PERCENTAGES_NOTE = "Each percentage is the probability of the first token in which a word differs from the chosen one.";
+export const PERCENTAGES_NOTE = "Each percentage is the probability of the first part of a word that differs from the chosen word.";
 
 export const MIN_BAND_WEIGHT = 0.04; // smallest weight with a band
 
