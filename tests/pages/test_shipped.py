@@ -171,11 +171,13 @@ def test_a_shipped_task_model_describes_its_task_and_marks_unknown_words(
         "pages/translate.py", folder, model="toy-reverse", text=f"{letters[0]} z {letters[1]}"
     )
     assert not messages(app)
-    assert f"It knows {len(letters)} symbols: {' '.join(letters)}." in visible_text(app)
+    assert f"Its vocabulary has {len(letters)} symbols: {' '.join(letters)}." in visible_text(app)
     assert "Trained for 2 steps, 41 s." in visible_text(app)
     assert ":red-badge[z]" in visible_text(app)
     assert f":red-badge[{letters[0]}]" not in visible_text(app)
-    assert "It knows" not in visible_text(visit("pages/translate.py", folder, model="tiny"))
+    assert "Its vocabulary has" not in visible_text(
+        visit("pages/translate.py", folder, model="tiny")
+    )
 
 
 @pytest.mark.parametrize("options", [{"letters": 99}, {"unknown": 1}])

@@ -79,8 +79,8 @@ def _training_facts(model: Model, folder: str, _config: TaskRun) -> TrainingFact
 def _symbols_text(facts: TrainingFacts) -> str:
     count = len(facts.symbols)
     if count > MAX_NAMED_SYMBOLS:
-        return f"It knows {count} words, all from the built-in grammar."
-    return f"It knows {count} symbols: {frame.plain(' '.join(facts.symbols))}."
+        return f"Its vocabulary has {count} words, all from the built-in grammar."
+    return f"Its vocabulary has {count} symbols: {frame.plain(' '.join(facts.symbols))}."
 
 
 def _training_text(facts: TrainingFacts) -> str:
