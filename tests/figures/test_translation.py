@@ -94,7 +94,9 @@ def test_typed_words_are_shown_if_their_number_matches() -> None:
 
 
 def test_forced_words_and_alternatives() -> None:
-    alternative = SimpleNamespace(step=1, ids=(7, 8), text="toit.", probability=0.1, first=0.2)
+    alternative = SimpleNamespace(
+        step=1, ids=(7, 8), text="toit.", probability=0.1, first_piece_probability=0.2
+    )
     data = glance_data(translated_trace(), [(), (alternative,)], n_forced=3)
     assert data["forced_word"] == 1
     assert [word["alternatives"] for word in data["words"]] == [

@@ -233,13 +233,13 @@ def test_a_shipped_finding_has_figures_and_its_origin(visit: Visit, folder: Path
     assert not messages(app)
     app.toggle(key="findings-figures").set_value(True).run()
     page_text = main_text(app)
-    assert f"Shipped with the app: 1 Feb 1970, {N} sentences (our own)" in page_text
+    assert f"Included with the app: 1 Feb 1970, {N} sentences (our own)" in page_text
     assert f"{BADGES['refuted'][1]} Refuted" in page_text
     assert page_text.count("not measured yet") == len(FINDINGS) - 1
     assert f"0 of {len(FINDINGS)} measured over these sentences" in page_text
     assert "Run all" in [button.label for button in app.button]
     app.button(key="open-positional").click().run()
-    assert main_text(app).count("Shipped with the app: 1 Feb 1970") == 2
+    assert main_text(app).count("Included with the app: 1 Feb 1970") == 2
     assert len(effect_elements(app)) == 1
     assert "Run" in [button.label for button in app.button]
 
@@ -248,5 +248,5 @@ def test_shipped_findings_of_other_weights_are_ignored(visit: Visit, folder: Pat
     path = folder / "tiny" / FINDINGS_FILE
     write_json(path, {**read_json(path), "checkpoint": "0123456789abcdef"})
     page_text = main_text(visit(PAGE, folder, finding="positional"))
-    assert "Shipped with the app" not in page_text
+    assert "Included with the app" not in page_text
     assert page_text.count("not measured yet") == len(FINDINGS)

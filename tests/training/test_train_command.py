@@ -150,7 +150,7 @@ def test_a_correct_text_is_trained_after_an_error(
     status, stderr = train(other_table)
     assert status == 0
     assert "147 pairs" in stderr
-    assert "learning 320 pieces" in stderr  # the data of the first text is not reused
+    assert "learning 320 tokens" in stderr  # the data of the first text is not reused
 
 
 @pytest.mark.parametrize(

@@ -220,7 +220,7 @@ def _latest_result(
         return FindingResult(last.result, measured_over(last.result, last.measured_at))
     if shipped:
         measured = measured_over(shipped.result, shipped.measured_at)
-        return FindingResult(shipped.result, f"Shipped with the app: {measured}")
+        return FindingResult(shipped.result, f"Included with the app: {measured}")
     return None
 
 
@@ -334,7 +334,7 @@ def _shipped_verdict(shipped: SavedFinding) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         verdicts.badge(values["verdict"])
         st.caption(
-            f"Shipped with the app: {measured_over(values, shipped.measured_at)}.", width="content"
+            f"Included with the app: {measured_over(values, shipped.measured_at)}.", width="content"
         )
     if values["value"] is not None:
         verdicts.effect(values)
