@@ -53,7 +53,7 @@ def test_task_run_gives_a_checkpoint(tmp_path: Path) -> None:
     assert len(run.labels()) == 4
     assert run.snapshots()[-1] == 6
     card = (run.checkpoint_path / "README.md").read_text()
-    assert "300 pairs (the task reverse: n_train 300" in card
+    assert "300 pairs (the task reverse with n_train=300" in card
     assert train_run(tmp_path) == "finished"  # a second call does nothing
 
 

@@ -118,8 +118,8 @@ def model_card(config: TrainingRun, loop: LoopState, *, n_pairs: int, averaged: 
     source, initialization, languages = "", "", config.languages
     match config:
         case TaskRun():
-            options = ", ".join(f"{name} {value}" for name, value in config.options.items())
-            source = f"the task {config.task}: {options}"
+            options = ", ".join(f"{name}={value}" for name, value in config.options.items())
+            source = f"the task {config.task} with {options}"
             languages = languages or TASK_LANGUAGES.get(config.task)
         case PairsRun():
             source = config.pairs
@@ -133,12 +133,13 @@ def model_card(config: TrainingRun, loop: LoopState, *, n_pairs: int, averaged: 
         "# Model card\n\n"
         f"An encoder–decoder Transformer: {model.n_layers}+{model.n_layers} layers, "
         f"d_model {model.d_model}, {model.n_heads} heads, d_ff {model.d_ff}, "
-        f"a vocabulary of {model.vocab_size} tokens, {model.score} scores, "
-        f"{model.positions} positions.\n\n"
+        f"a vocabulary of {model.vocab_size:,} tokens, score function {model.score}, "
+        f"positional encoding {model.positions}.\n\n"
         f"Trained on {n_pairs:,} pairs ({source}){initialization}: {loop.step:,} steps of at most "
-        f"{training.batch_tokens:,} positions, to epoch {loop.epoch + 1}, in "
-        f"{loop.seconds / 60:.1f} minutes; dropout {model.dropout}, label smoothing "
-        f"{training.label_smoothing}, seed {training.seed}, {loop.precision}."
+        f"{training.batch_tokens:,} source and target positions, "
+        f"ending in epoch {loop.epoch + 1:,}, in {loop.seconds / 60:.1f} minutes; "
+        f"dropout {model.dropout}, label smoothing {training.label_smoothing}, "
+        f"seed {training.seed}, precision {loop.precision}."
         f"{best_loss if loop.best_valid < float('inf') else ''} The weights are "
         f"{f'the mean of the last {averaged} saves' if averaged > 1 else 'those of the last save'}"
         ".\n"
