@@ -76,6 +76,6 @@ def test_the_teachers_guide_has_the_steps_and_times_of_the_course() -> None:
     numbers |= {20: "twenty", 21: "twenty-one", 22: "twenty-two"}
     guide_text = re.sub(r"\s+", " ", GUIDE)
     core_count, core_minutes = numbers[len(CORE)], numbers[round(minutes(CORE))]
-    assert f"has {core_count} steps and takes about {core_minutes} minutes" in guide_text
+    assert f"has {core_count} lessons and takes about {core_minutes} minutes" in guide_text
     extra_count, extra_minutes = numbers[len(EXTRA)], numbers[round(minutes(EXTRA))]
     assert f"; {extra_count} extra lessons take {extra_minutes} minutes" in guide_text
