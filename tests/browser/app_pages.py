@@ -49,6 +49,8 @@ def open_inside(app: str, page: Page, **params: str) -> Page:
 def violations_of(page: Page, *, colours: bool = False) -> list[str]:
     """Return the serious and critical violations that axe-core finds, one per line; `colours` keeps
     only the rules that depend on colours, for pages already checked in another theme."""
+    # A colour in transition has no contrast of its own.
+    wait_until(page, "document.getAnimations().every((item) => !(item instanceof CSSTransition))")
     options: dict[str, Any] = {"resultTypes": ["violations"]}
     if colours:
         options["runOnly"] = ["color-contrast", "link-in-text-block"]

@@ -135,7 +135,6 @@ def test_no_accessibility_violation_before_and_after_a_guess(
         assert not violations_of(page, colours=scheme == "dark"), name
         answer_if_asked(page)
         page.mouse.move(0, 0)
-        page.wait_for_timeout(500)
         assert not violations_of(page, colours=scheme == "dark"), name
     page.goto(f"{bundled_app}/lessons?lesson=end")
     expect(page.get_by_role("heading", name="End of the course")).to_be_visible()

@@ -21,8 +21,6 @@ KINDS = {
 }
 _HEADS = r"(none|\d{1,3}\.\d{1,3}(,\d{1,3}\.\d{1,3})*)?"
 _TOKENS = r"([qk]\d{1,4}(,[qk]\d{1,4})*)?"
-OLD_FIELDS = {"units": {"pieces": ("exact", "1"), "words": ("exact", "0")}}
-"""Fields of older versions and what each of their values means now, for old links and programs."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +35,8 @@ class Field:
         form: a regular expression for text, and its description for error messages.
         of_model: whether it is meaningless for another model.
         linked: whether links contain it; personal display settings are not linked.
-        old_names, old_values: its names, and values with their replacements, in addresses of older
-            versions.
+        old_names, old_values: its names, and values with their replacements, in links and programs
+            of older versions.
     """
 
     default: int | float | str
@@ -64,7 +62,7 @@ class Field:
         Raises:
             ValueError: if it is invalid; the message completes "must be": "one of heads, …".
         """
-        text = str(value)
+        text = self.old_values.get(str(value), str(value))
         if isinstance(self.default, str):
             if self.choices and text not in self.choices:
                 raise ValueError(f"one of {', '.join(self.choices)}")
@@ -96,7 +94,13 @@ FIELDS: dict[str, Field] = {
     "row": Field(-1, bounds=(-1, 9999)),
     "column": Field(-1, bounds=(-1, 9999)),
     "zoom": Field(0, bounds=(0, 6)),
-    "exact": Field(0, "Show tokens", bounds=(0, 1)),
+    "exact": Field(
+        0,
+        "Show tokens",
+        bounds=(0, 1),
+        old_names=("units",),
+        old_values={"pieces": "1", "words": "0"},
+    ),
     "special": Field("shown", choices=("shown", "dimmed", "hidden")),
     "renormalise": Field(0, bounds=(0, 1)),
     "word_row": Field(
@@ -116,6 +120,13 @@ FIELDS: dict[str, Field] = {
 """All fields. -1 means none; for layer and head it means the clearest (`ExplorerData.clearest`).
 Positions beyond the sentence are clipped."""
 
+
+def names_by_old_name(fields: Mapping[str, Field]) -> dict[str, str]:
+    """Return the present name of each name that a field had in older versions."""
+    return {old_name: name for name, field in fields.items() for old_name in field.old_names}
+
+
+OLD_NAMES = names_by_old_name(FIELDS)
 DEFAULTS: State = {name: field.read(field.default) for name, field in FIELDS.items()}
 """The default of every field."""
 
@@ -124,7 +135,7 @@ def state_of(values: Mapping[str, int | str]) -> State:
     """Return the defaults updated with these values. Raises ValueError if one is invalid."""
     state = dict(DEFAULTS)
     for key, value in values.items():
-        name, value = OLD_FIELDS.get(key, {}).get(str(value), (key, value))
+        name = OLD_NAMES.get(key, key)
         if name not in DEFAULTS:
             valid_names = ", ".join(DEFAULTS)
             raise ValueError(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from transformer.figures.state import OLD_FIELDS
+from transformer.figures.state import names_by_old_name
 from transformer.ui.address import View
 from transformer.ui.pages.attention import Attention
 from transformer.ui.pages.classroom import Class
@@ -115,8 +115,7 @@ BY_PATH = {path(file): file for file in PAGES}
 OLD_NAMES = {
     old_name: name
     for page in PAGES.values()
-    for name, field in page.view.fields().items()
-    for old_name in field.old_names
+    for old_name, name in names_by_old_name(page.view.fields()).items()
 }
 """Names of fields in addresses of older versions, and their names now."""
 
@@ -131,13 +130,12 @@ def parse_params(file: str, params: Mapping[str, str]) -> tuple[Values, list[str
     values: Values = {View.__name__: {}, view_type.__name__: {}}
     problems: list[str] = []
     for name, text in params.items():
-        name, text = OLD_FIELDS.get(name, {}).get(text, (OLD_NAMES.get(name, name), text))
+        name = OLD_NAMES.get(name, name)
         owners = owners_of(name, file)
         parsed = []
         for owner in owners:
             try:
-                field = owner.fields()[name]
-                parsed.append((owner, field.read(field.old_values.get(text, text))))
+                parsed.append((owner, owner.fields()[name].read(text)))
             except ValueError as error:
                 problem = f"The address has {name}={text!r}; it must be {error}."
         for owner, value in parsed:
