@@ -14,6 +14,23 @@ from tests.browser.conftest import NewPage
 from transformer.ui.widgets.lessons.first_questions import OTHER_OWNER
 
 TEACHER_TOKEN = "teacher-token-for-tests"
+KEEP_SOCKETS = """
+    window.classSockets = [];
+    window.WebSocket = class extends WebSocket {
+        constructor(...given) {
+            super(...given);
+            if (this.url.includes("/_class/")) window.classSockets.push(this);
+        }
+    };
+"""
+CLICK_AND_RECEIVE = """
+    (link) => {
+        link.click();
+        const data = JSON.stringify({ state: "alone", questions: Math.random() });
+        window.classSockets.at(-1).dispatchEvent(new MessageEvent("message", { data }));
+    }
+"""
+"""Click a link and receive, before the server has answered, that the class's questions changed."""
 
 
 class ClassPages(NamedTuple):
@@ -163,6 +180,18 @@ def test_the_class_answers_together_and_the_teacher_shows_the_answers(
     expect(ann.locator(".st-key-lesson")).to_contain_text(f"Not quite. You chose: {wrong}.")
     expect(bob.locator(".st-key-lesson")).to_contain_text("Correct.")
     assert [class_line(page) for page in (ann, bob)] == ["Following Ms Curie"] * 2
+
+
+def test_a_class_message_does_not_undo_a_click_on_a_link(classroom: ClassPages) -> None:
+    _, _, bob = classroom
+    bob.add_init_script(KEEP_SOCKETS)
+    bob.reload()
+    for target in ("Train", "Positions", "Findings"):
+        wait_for_script_run(bob)
+        bob.locator(".st-key-navigation-bar").get_by_role("link", name=target, exact=True).evaluate(
+            CLICK_AND_RECEIVE
+        )
+        expect(bob.get_by_role("heading", level=1)).to_have_text(target)
 
 
 @pytest.mark.slow
