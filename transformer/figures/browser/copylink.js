@@ -3,6 +3,7 @@
 // everything is enlarged; null if the window's size must not be remembered.
 
 import { el } from "./base.js";
+import { truncated } from "./naming.js";
 import { makeSavedViews } from "./saved-views.js";
 
 const MESSAGE_MS = 6000; // until the message disappears
@@ -76,7 +77,7 @@ export function linkSummary(page, link) {
   const text = params.get("text");
   const [layer, head] = ["layer", "head"].map((name) => params.get(name));
   const parts = [
-    text && `“${text.length > 60 ? `${text.slice(0, 59)}…` : text}”`,
+    text && `“${truncated(text, 60)}”`,
     params.has("model") && params.get("model"),
     layer !== null && head !== null && Number(layer) >= 0 && `layer ${Number(layer) + 1}, head ${Number(head) + 1}`,
   ];

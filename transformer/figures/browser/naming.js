@@ -64,3 +64,14 @@ function plainWords(text) {
 
 /** @param {string} text */
 export const sentenceCase = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+// The characters as a reader counts them (grapheme clusters): cut text between these, never inside an emoji or
+// between a letter and its accent.
+/** @param {string} text */
+export const characters = (text) => Array.from(new Intl.Segmenter().segment(text), (part) => part.segment);
+
+/** @param {string} text @param {number} limit */
+export function truncated(text, limit) {
+  const all = characters(text);
+  return all.length > limit ? `${all.slice(0, limit - 1).join("")}…` : text;
+}

@@ -1,6 +1,6 @@
 // Draws tokens with a pen, on a canvas or in SVG.
 
-import { isSpecialToken, tokenName } from "./naming.js";
+import { characters, isSpecialToken, tokenName } from "./naming.js";
 
 export const LABEL_SIZE = 13;
 export const SMALL_LABEL_SIZE = 11;
@@ -60,10 +60,9 @@ export function drawToken(pen, text, x, theme, chosen, isMuted = false) {
 export function shorten(pen, text, limit) {
   if (tokenWidth(pen, text) <= limit) return text;
   text = tokenName(text);
-  // Grapheme clusters: never half a surrogate pair or a lone accent.
-  const characters = Array.from(new Intl.Segmenter().segment(text), (part) => part.segment);
-  while (characters.length > 1 && tokenWidth(pen, characters.join("") + "…") > limit) characters.pop();
-  return characters.join("") + "…";
+  const left = characters(text);
+  while (left.length > 1 && tokenWidth(pen, left.join("") + "…") > limit) left.pop();
+  return left.join("") + "…";
 }
 
 // Hatches a rectangle for a masked cell.
