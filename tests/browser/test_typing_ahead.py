@@ -75,3 +75,27 @@ def test_a_sentence_typed_again_after_an_example_stays(bundled_app: str, page: P
     wait_until(page, "() => location.search.includes('the+sea')", timeout=60)
     wait_for_script_run(page)
     type_sentence()
+
+
+CLICK_BOTH = (
+    "(first, [second, delay]) => { first.click(); setTimeout(() => second.click(), delay); }"
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "choice"), [("attention", ".hu-mosaic [role=radio]"), ("inside", ".hu-box")]
+)
+def test_a_choice_just_before_or_after_a_click_on_a_link_does_not_stop_the_page(
+    app: str, page: Page, path: str, choice: str
+) -> None:
+    for link_is_first, delay_ms in ((True, 0), (True, 40), (False, 150)):
+        page.goto(f"{app}/{path}")
+        wait_for_script_run(page)
+        link = page.locator(".st-key-navigation-bar").get_by_role("link", name="Positions")
+        clicks = [link.element_handle(), page.locator(choice).nth(1).element_handle()]
+        first, second = clicks if link_is_first else reversed(clicks)
+        assert first
+        first.evaluate(CLICK_BOTH, [second, delay_ms])
+        expect(page.get_by_role("heading", level=1)).to_have_text("Positions")
+        wait_for_script_run(page)
+        expect(page.get_by_role("heading", level=1)).to_have_text("Positions")

@@ -285,3 +285,37 @@ def test_an_outdated_address_is_ignored_even_after_an_interrupted_rerun(
     assert address_bar.written == [NEW_PARAMS]
     rerun(address_bar, older)  # the visitor goes back to that address
     assert state.page_view().to_params() == older
+
+
+def test_a_choice_on_a_page_that_was_just_left_is_stored_there(address_bar: AddressBar) -> None:
+    """A browser that is opening a page still shows the one before it."""
+    positions = "pages/positions.py"
+    rerun(address_bar, OLD_PARAMS, positions)
+    state.change(**dict[str, Any](pin="s2", layer=1))
+    rerun(address_bar, OLD_PARAMS, positions)
+    assert state.page_view().to_params() == {**OLD_PARAMS, "layer": "1"}
+    rerun(address_bar, {**NEW_PARAMS, "layer": "1"})
+    assert state.page_view().to_params() == {**NEW_PARAMS, "layer": "1"}
+
+
+def test_a_choice_does_not_undo_a_click_on_a_link(
+    address_bar: AddressBar, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class OtherPage(Exception):
+        pass
+
+    def switch_page(file: str, query_params: dict[str, str]) -> None:
+        raise OtherPage(file, query_params)
+
+    monkeypatch.setattr(streamlit, "switch_page", switch_page)
+    rerun(address_bar, OLD_PARAMS, "pages/positions.py")
+    state.change(**dict[str, Any](pin="s2"))
+    with pytest.raises(OtherPage) as error:
+        rerun(address_bar, NEW_PARAMS, ATTENTION)
+    assert error.value.args == ("pages/positions.py", OLD_PARAMS)
+
+
+def test_a_field_that_neither_page_has_is_an_error(address_bar: AddressBar) -> None:
+    rerun(address_bar, OLD_PARAMS, "pages/positions.py")
+    with pytest.raises(ValueError, match="Positions has no field 'off'"):
+        state.change(**dict[str, Any](off="c1"))

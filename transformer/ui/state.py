@@ -28,7 +28,7 @@ from transformer.ui.shell.registry import (
 )
 
 # Session keys.
-_VIEW, _PAGE, _VISIT_COUNT, _BY_LINK = "view", "page", "visit", "by link"
+_VIEW, _PAGE, _LEFT_PAGE, _VISIT_COUNT, _BY_LINK = "view", "page", "left", "visit", "by link"
 _WRITTEN_ADDRESS = "written"  # the last page that was drawn completely, with its address then
 _ACTING_PAGE = "acted"  # set after a user action: the page of the widget, "" if unknown
 SIZE_COOKIE = "heads_up_size"
@@ -67,10 +67,13 @@ def change(page: str = "", /, **values: Any) -> None:
     """Change fields of the view because of a user action; for callbacks.
 
     Args:
-        page: the file of the page whose fields `values` may contain, besides the shared ones; the
-            open page by default.
+        page: the file of the page whose fields `values` may contain, besides the shared ones; by
+            default, the page of the widget.
     """
     st.session_state[_ACTING_PAGE] = ""
+    if not page:
+        page = _page_of_widget(values)
+        st.session_state[_ACTING_PAGE] = page
     if values.get("model", view().model) != view().model:
         _store(model_defaults())
     set_fields(page, **values)
@@ -193,6 +196,8 @@ def open_address(page: str) -> list[str]:
     # At the very beginning: a newer rerun may stop this one at any later Streamlit call.
     previous_page = st.session_state.get(_PAGE)
     st.session_state[_PAGE] = page
+    if previous_page not in (None, page):
+        st.session_state[_LEFT_PAGE] = previous_page
     url_params = dict(st.query_params.items())
     acting_page = st.session_state.pop(_ACTING_PAGE, None)
     has_acted, has_changed_page = acting_page is not None, previous_page != page
@@ -285,13 +290,22 @@ def _store(changes: Values) -> None:
 
 
 def _on_widget_change(name: str, key: str) -> None:
-    value = st.session_state[key]
+    value, page = st.session_state[key], key.partition(":")[0]
     if isinstance(value, bool):
         value = int(value)  # a toggle; fields are numbers or texts
     # On a slow machine a removed widget may send its old value again: no change.
-    if value is not None and value != getattr(page_view(), name, value):
-        change(**{name: value})
-        st.session_state[_ACTING_PAGE] = key.partition(":")[0]
+    if value is not None and value != getattr(view(PAGES[page].view), name):
+        change(page, **{name: value})
+        st.session_state[_ACTING_PAGE] = page
+
+
+def _page_of_widget(names: Collection[str]) -> str:
+    """Return the page whose widget changes these fields: the open page, unless it lacks one of them
+    and the page that was left has it. A browser that is changing pages still shows the old one."""
+    open_page: str = st.session_state.get(_PAGE, HOME)
+    left_page: str = st.session_state.get(_LEFT_PAGE, open_page)
+    pages = (open_page, left_page)
+    return next((p for p in pages if set(names) <= PAGES[p].view.fields().keys()), open_page)
 
 
 def _page() -> type[View]:

@@ -4,11 +4,10 @@
 
 import { splitAddress } from "./address.js";
 import { el } from "./base.js";
-import { TEACHER_VIEW_EVENT } from "./mount.js";
+import { isOpeningPage, TEACHER_VIEW_EVENT } from "./mount.js";
 
 const CLASS_OVER_CODE = 4001; // close code of class_updates.py: no more messages will come
 const RERUN_WAIT_MS = 150; // ms to wait for a rerun that may already be under way
-const PAGE_WAIT_MS = 5000; // maximum ms to wait for the page of a link that was clicked
 const RETRY_MS = [500, 5000]; // ms until reconnecting: initial and maximum delay
 
 export function classroomView(root, report) {
@@ -17,8 +16,6 @@ export function classroomView(root, report) {
   const node = el("p", { class: "hu hu-class-status" }, dot, message);
   root.append(node);
   let [view, classMessage, socket, reconnectTimer, requestTimer, retryDelay, requestedKey] = [null, null, null, 0, 0, RETRY_MS[0], ""];
-  let openedPage = { path: location.pathname, time: 0 };
-  document.addEventListener("click", noteLink, true);
 
   function connect() {
     const url = splitAddress(location.href, view.pages).base.replace(/^http/, "ws").replace(/\/$/, "") + view.path;
@@ -64,20 +61,9 @@ export function classroomView(root, report) {
     requestTimer = setTimeout(requestRerun, stateChanged ? RERUN_WAIT_MS : 0);
   }
 
-  // Note the page that the visitor opens by a link: a rerun of this page, requested before the server
-  // has opened that page, would return the visitor to this one.
-  function noteLink({ target }) {
-    const link = target instanceof Element && target.closest("a");
-    if (link && !link.target && link.origin === location.origin) openedPage = { path: link.pathname, time: Date.now() };
-  }
-
-  function isOpeningPage() {
-    return openedPage.path !== location.pathname && Date.now() - openedPage.time < PAGE_WAIT_MS;
-  }
-
   function requestRerun() {
     if (isOpeningPage()) {
-      requestTimer = setTimeout(requestRerun, RERUN_WAIT_MS); // the new page ends this wait: see show()
+      requestTimer = setTimeout(requestRerun, RERUN_WAIT_MS); // show() of the new page cancels this
       return;
     }
     drawTeacherView(null); // stops pending reports of the explorer
@@ -96,7 +82,6 @@ export function classroomView(root, report) {
   function close() {
     const oldSocket = socket;
     socket = null;
-    document.removeEventListener("click", noteLink, true);
     clearTimeout(reconnectTimer);
     clearTimeout(requestTimer);
     // Do not close a connection that is still opening: that logs an error in the console.

@@ -4,11 +4,25 @@
 // Event in a class: its detail has the parameters of the teacher's view, which a view draws at once and then
 // cancels the event; null stops pending reports.
 export const TEACHER_VIEW_EVENT = "heads-up-teacher-view";
+const LINK_WAIT_MS = 5000; // maximum ms until a clicked link has opened its page
+const LINK_CHECK_MS = 20;
 const QUEUE = Symbol.for("heads-up-message-queue"); // property of the document that all views share
+
+const openedLink = { path: "", time: 0 }; // the path of the last link that was clicked, and when
+
+// Whether the visitor has clicked a link to a page that is not open yet. A value sent now would rerun the page being
+// left, and the visitor would return to it.
+export const isOpeningPage = () => Date.now() - openedLink.time < LINK_WAIT_MS && openedLink.path !== location.pathname;
+
+function noteLink({ target }) {
+  const link = target instanceof Element && target.closest("a");
+  if (link && !link.target && !link.download && link.origin === location.origin) Object.assign(openedLink, { path: link.pathname, time: Date.now() });
+}
 
 // `makeView(container, report, setState)` creates the view. `report(choice)` sends an event, even if equal to the last
 // one; `setState(state)` sets a value that is kept between reruns.
 export function streamlitComponent(makeView) {
+  document.addEventListener("click", noteLink, true);
   const views = new WeakMap(); // by the element that contains the view, kept between calls
   return ({ data, parentElement, setStateValue, setTriggerValue }) => {
     if (!views.has(parentElement)) {
@@ -32,7 +46,11 @@ export function streamlitComponent(makeView) {
 function inOwnMessage(send) {
   const sendAlone = () =>
     new Promise((resolve) => {
-      setTimeout(() => {
+      setTimeout(function sendOnOpenPage() {
+        if (isOpeningPage()) {
+          setTimeout(sendOnOpenPage, LINK_CHECK_MS);
+          return;
+        }
         try {
           send();
         } finally {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import streamlit as st
@@ -19,16 +19,31 @@ from transformer.ui.shell import view_scripts
 from transformer.ui.shell.registry import BY_PATH
 from transformer.ui.widgets import display_names
 
+CALLBACKS = {"on_choice_change", "on_state_change"}
+
 
 @cache
 def component(view: str) -> Callable[..., Any]:
     """Return the function that mounts one of `figures.views.COMPONENTS`.
 
     A choice in a view is an event (`on_choice_change`): the same choice twice triggers it twice.
-    The explorer's view is persistent state (`on_state_change`).
+    The explorer's view is persistent state (`on_state_change`). Callbacks are not called for a view
+    that is no longer on the page: its value is gone.
     """
     script = loader(view_scripts.path(view), [*BY_PATH])
-    return st.components.v2.component(f"heads_up.{view}", js=script)
+    mount = st.components.v2.component(f"heads_up.{view}", js=script)
+
+    def mount_view(*, key: str, **options: Any) -> Any:
+        for name in CALLBACKS & options.keys():
+            options[name] = partial(_call_if_drawn, key, options[name])
+        return mount(key=key, **options)
+
+    return mount_view
+
+
+def _call_if_drawn(key: str, callback: Callable[[], object]) -> None:
+    if key in st.session_state:
+        callback()
 
 
 explorer = component("explorer")
