@@ -100,7 +100,7 @@ def clock_hands(page: Page) -> list[dict[str, Any]]:
 @pytest.mark.slow
 def test_word_order_clocks_and_an_old_address(app: str, page: Page) -> None:
     page.goto(f"{app}/positions")
-    expect(page.get_by_role("rowheader", name="The man bites the dog.")).to_be_visible()
+    expect(page.get_by_role("rowheader", name="The man follows the dog.")).to_be_visible()
     expect(page.locator(".st-key-positions-order .js-plotly-plot")).to_be_visible()
     expect(page.locator(".katex-display")).to_have_count(0)
     open_topic(page, "Sinusoids")

@@ -18,7 +18,7 @@ from transformer.model import Transformer
 
 SIDES = ("source", "target")
 STACKS = {"source": "encoder", "target": "decoder"}
-ORDER_PAIR = ("The dog bites the man.", "The man bites the dog.")
+ORDER_PAIR = ("The dog follows the man.", "The man follows the dog.")
 """Two sentences with the same tokens in another order, for models that read English."""
 
 

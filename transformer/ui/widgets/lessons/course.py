@@ -186,7 +186,7 @@ CORE = (
             "embedding of the token there. Remove these vectors from both sentences and leave "
             "everything else unchanged."
         ),
-        question="According to an encoder without positions, who bites?",
+        question="According to an encoder without positions, who follows whom?",
         takeaway="Attention alone ignores word order; positional encodings add it.",
         build=mathematics.word_order,
     ),

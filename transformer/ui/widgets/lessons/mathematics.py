@@ -193,7 +193,7 @@ def word_order(case: LessonCase) -> Question:
             ),
             Option("It cannot know: both sentences are the same to it"),
             Option(
-                "The dog: in the training data dogs bite",
+                "The dog follows: in the training data dogs follow people",
                 "It may prefer that translation, but it cannot see which sentence it was given.",
             ),
         ),
