@@ -27,7 +27,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 # Tests that compare what torch computes. They run a second time without vector instructions and with one
 # thread, as on an old processor, because sums then round differently. Packages that use only numpy are left out.
-TORCH_TESTS := $(addprefix tests/, measures model inference analysis/table1/test_paths.py) $(addprefix tests/training/test_, loss.py learner.py moments.py gates.py) \
+TORCH_TESTS := $(addprefix tests/, measures model inference analysis/table1/test_paths.py) $(addprefix tests/training/test_, loss.py learner.py moments.py) \
 	$(filter-out %/evidence %/table1 %/__pycache__ %.py, $(wildcard tests/analysis/*))
 
 SCRIPTS := transformer/figures/browser

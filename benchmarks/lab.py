@@ -23,7 +23,6 @@ from transformer.analysis.importance.by_gradient import gradient_importance
 from transformer.analysis.interventions.blanking import blank_cells
 from transformer.analysis.interventions.comparison import compare
 from transformer.analysis.interventions.switching import all_heads, switched_off
-from transformer.training.gates import learn_gates
 
 SENTENCE = "My neighbour sold his boat before the cold winter came."  # 17 pieces
 
@@ -90,10 +89,6 @@ def main() -> None:
     print_time(
         f"BLEU without each of {len(bleu_heads)} heads, {n} sentences",
         lambda: measure_without(translator, corpus, [[head] for head in bleu_heads], bleu=True),
-    )
-    print_time(
-        "20 steps of learning gates, 32 sentences each",
-        lambda: learn_gates(translator, corpus, penalty=0.01, steps=20),
     )
 
 

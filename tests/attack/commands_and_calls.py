@@ -46,7 +46,6 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         *("--what", "--corpus", "--links", "--sentences", "--bleu", "--heads", "--csv", "--json"),
         *("--output", "--device"),
     ),
-    "gates": ("--penalty", "--steps", "--weight-rate", "--round", "--seed", "--corpus", "--json"),
     "train": (
         *("--task", "--option", "--valid", "--add", "--probes", "--start-from", "--preset"),
         *("--vocab-size", "--languages", "--max-pieces", "--device", "--d-model", "--n-layers"),
@@ -120,16 +119,6 @@ def valid_arguments(command: str, rng: random.Random, folder: Path) -> list[str]
         "inspect": [checkpoint],
         "evaluate": [checkpoint, pairs, "--max-len", "5"],
         "analyse": [checkpoint, "--sentences", "3"],
-        "gates": [
-            checkpoint,
-            new_path,
-            "--penalty",
-            "0.1",
-            "--steps",
-            "2",
-            "--corpus",
-            pairs,
-        ],
         "train": [
             *([pairs] if rng.random() < 0.5 else ["--task", "reverse"]),
             *(

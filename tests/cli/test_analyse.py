@@ -1,4 +1,4 @@
-"""`analyse` and `gates`: measures of heads over a corpus, and learned pruning."""
+"""`analyse`: measures of heads over a corpus."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import time
 from pathlib import Path
 
 import pytest
-import torch
 
 from tests.cli.conftest import Shell, check_refused
 from transformer import Translator
@@ -20,9 +19,8 @@ from transformer.analysis.findings import FINDINGS
 from transformer.analysis.findings.saved_findings import load_findings
 from transformer.analysis.reports import REPORTS
 from transformer.analysis.roles.head_measures import measure_heads
-from transformer.checkpoint import checkpoint_hash, load_languages
+from transformer.checkpoint import checkpoint_hash
 from transformer.training.console import progress_bar
-from transformer.training.gates import learn_gates
 
 
 @pytest.fixture
@@ -191,41 +189,3 @@ def test_findings_are_stored_with_the_checkpoint_on_request(
         finding["reason"] for finding in content
     ]
     check_refused(shell("analyse", folder, "--keep"), "--keep is for --what findings, not heads")
-
-
-def test_the_pruned_checkpoint_equals_the_result_of_the_function(
-    shell: Shell, checkpoint: Path, corpus: Path, tmp_path: Path
-) -> None:
-    checkpoint = shutil.copytree(checkpoint, tmp_path / "en-de")
-    options = ("--corpus", corpus, "--penalty", "1", "--steps", "30", "--device", "cpu")
-    result = shell("gates", checkpoint, tmp_path / "new", *options, "--json")
-    assert (result.status, result.err) == (0, "")
-    translator = Translator.load(checkpoint, "cpu")
-    expected = learn_gates(translator, Corpus.read(corpus), penalty=1.0, steps=30)
-    gates = [line["gate"] for line in json.loads(result.out)]
-    assert gates == pytest.approx(expected.gates)
-    new_weights = Translator.load(tmp_path / "new", "cpu").model.state_dict()
-    for name, weight in expected.translator.model.state_dict().items():
-        torch.testing.assert_close(new_weights[name], weight)
-    card = (tmp_path / "new" / "README.md").read_text()
-    assert f"{len(expected.survivors)} of {len(expected.heads)} heads remain" in card
-    assert load_languages(tmp_path / "new") == ("en", "de")
-
-
-def test_rounded_gates_are_0_or_1(shell: Shell, checkpoint: Path, tmp_path: Path) -> None:
-    options = ("--corpus", "linked-de", "--penalty", "0.5", "--steps", "3", "--round", "--json")
-    result = shell("gates", checkpoint, tmp_path / "new", *options)
-    assert (result.status, result.err) == (0, "")
-    assert {line["gate"] for line in json.loads(result.out)} <= {0.0, 1.0}
-    card = (tmp_path / "new" / "README.md").read_text()
-    assert "3 steps over 70 sentences" in card
-    assert "rounded to 0 or 1" in card
-
-
-def test_invalid_arguments_are_reported_before_training(
-    shell: Shell, checkpoint: Path, corpus: Path, tmp_path: Path
-) -> None:
-    check_refused(shell("gates", checkpoint, tmp_path, "--penalty", "1"), "exists already")
-    negative_penalty = ("--penalty", "-1", "--corpus", corpus)
-    check_refused(shell("gates", checkpoint, tmp_path / "new", *negative_penalty), "penalty -1.0")
-    assert not (tmp_path / "new").exists()

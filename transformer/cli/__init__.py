@@ -25,7 +25,6 @@ COMMANDS = {
     "trace": "trace a file of sentences into one dataset: Parquet and npz",
     "evaluate": "measure BLEU and chrF on a file of pairs",
     "analyse": "measure attention heads over a corpus, as CSV or JSON",
-    "gates": "learn gates that prune the heads a checkpoint does not need",
     "inspect": "print a checkpoint's languages, sizes and hooks",
     "import": "convert a Marian model of transformers to a checkpoint",
     "export": "write a checkpoint as a folder that transformers can load",

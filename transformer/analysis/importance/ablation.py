@@ -38,7 +38,6 @@ from transformer.analysis.interventions.switching import (
 )
 from transformer.inference import Translator
 from transformer.inference.acceleration import fast_products
-from transformer.model import Transformer
 from transformer.model.attention import MultiHeadAttention, padding_mask
 
 Group = tuple[Head, ...]
@@ -219,15 +218,10 @@ def without_heads(translator: Translator, heads: Iterable[Head]) -> Translator:
     """
     checked = check_heads(translator.model.config, heads)
     model = copy.deepcopy(translator.model)
-    fold_gates(model, dict.fromkeys(checked, 0.0))
-    return Translator(model, translator.vocabulary, "fp32")
-
-
-def fold_gates(model: Transformer, gates: dict[Head, float]) -> None:
-    """Multiply these heads' columns of W^O by their gates, in place: pass a copy of the model."""
     d_k = model.config.d_k
-    for (kind, layer, head), gate in gates.items():
+    for kind, layer, head in checked:
         module = model.get_submodule(site(kind, layer, "heads").removesuffix(".hook_heads"))
         assert isinstance(module, MultiHeadAttention)
         with torch.no_grad():
-            module.w_o[:, head * d_k : (head + 1) * d_k] *= gate
+            module.w_o[:, head * d_k : (head + 1) * d_k] = 0
+    return Translator(model, translator.vocabulary, "fp32")

@@ -82,7 +82,6 @@ def show(model: Model) -> None:
     if report is not None:
         _by_ablation(model, corpus, table)
         pruning.curves(model, corpus)
-        pruning.gates(model)
 
 
 @cached()

@@ -22,10 +22,10 @@ from transformer.measures.naming import file_name
 from transformer.text.visible import is_blank
 from transformer.ui import state
 from transformer.ui.pages.lab import Lab
-from transformer.ui.services import models, trace_cache
+from transformer.ui.services import trace_cache
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.widgets import controls, display_names, frame, tables
+from transformer.ui.widgets import controls, frame, tables
 from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.computed import measured
 
@@ -261,31 +261,6 @@ def _curve(
     figure = measurement_chart(_rows, CHART, marked_x=slider_value, dark=dark)
     figure.update_yaxes(range=[0, 1.05 * highest])
     return figure
-
-
-def gates(model: Model) -> None:
-    """Explain how to learn which heads to prune; only with **Show tokens**."""
-    if not display_names.is_exact():
-        return
-    with st.expander("Learned gates"):
-        st.markdown(
-            "Voita et al. 2019 give every head a gate that learns to be 0 or 1, with a penalty on "
-            "open gates; at the end the gates are rounded. The 300 steps below take about ten "
-            "minutes on two cores for the checkpoint en-fr, so run them in Python, or with `python "
-            "-m transformer gates … --round` in a shell:"
-        )
-        st.code(
-            f"""from transformer import Translator
-from transformer.analysis.corpora import corpus_for
-from transformer.training.gates import learn_gates
-
-folder = {str(models.public_path(model.name))!r}
-translator = Translator.load(folder)
-corpus = corpus_for(folder, translator.vocabulary)
-gates = learn_gates(translator, corpus, steps=300, penalty=0.005, rounded=True)
-print(len(gates.survivors), "heads remain", gates.to_frame())""",
-            "python",
-        )
 
 
 def head_codes(heads: Sequence[Head]) -> str:
