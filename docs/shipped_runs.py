@@ -38,17 +38,11 @@ from transformer.analysis.corpora import corpus_for  # noqa: E402
 from transformer.analysis.findings.finding import evenly_spaced  # noqa: E402
 from transformer.analysis.findings.over_training import SCORES_FILE, write_scores  # noqa: E402
 from transformer.jobs import Jobs, Limits, shipped_race  # noqa: E402
-from transformer.jobs.make_shipped import (  # noqa: E402
-    MAX_FILM_STEPS,
-    add_early_checkpoint,
-    make_shipped_run,
-)
+from transformer.jobs.make_shipped import add_early_checkpoint, make_shipped_run  # noqa: E402
 from transformer.jobs.race_runs import distance_accuracies, race_runs, submit_race  # noqa: E402
-from transformer.measures.film_steps import film_steps  # noqa: E402
 from transformer.text.corpus import read_pairs  # noqa: E402
 from transformer.text.tasks import TASKS  # noqa: E402
-from transformer.training import evaluation_callback, step_weights  # noqa: E402
-from transformer.training.connections import run_connections  # noqa: E402
+from transformer.training import evaluation_callback  # noqa: E402
 from transformer.training.recipe import make_run_config  # noqa: E402
 from transformer.training.run import RunFolder  # noqa: E402
 from transformer.training.train_folder import train_run  # noqa: E402
@@ -57,7 +51,6 @@ from transformer.ui.pages.training.draft import probes  # noqa: E402
 RUNS = ROOT / "checkpoints" / "runs"
 # Evaluate at every step of the film, regardless of the time: the film is the purpose of these runs.
 evaluation_callback.FREE_SECONDS = math.inf
-step_weights.MAX_STEPS = 10**6
 
 
 def train_toy(task: str, positions: str | None = None) -> Path:
@@ -72,7 +65,6 @@ def train_toy(task: str, positions: str | None = None) -> Path:
         status = train_run(run.path)
         if status != "finished":
             sys.exit(f"{task}: {status}, {run.state()['reason']}")
-        run_connections(run.path, film_steps(run.snapshots(), MAX_FILM_STEPS))
         return make_shipped_run(run.path, RUNS / name)
 
 

@@ -10,7 +10,6 @@ import pytest
 import torch
 
 from transformer.config import ModelConfig, TrainingConfig
-from transformer.run_config import TaskRun
 from transformer.text import Vocabulary
 from transformer.training.data import PreparedData, TrainingPairs, prepare_data
 from transformer.training.distributed import World
@@ -30,13 +29,6 @@ SETTINGS: dict[str, Any] = {
     "average": 2,
     "precision": "fp32",
 }
-COPY_RUN = TaskRun(
-    title="Copy",
-    task="copy",
-    options={"n_train": 200, "n_valid": 40, "longest": 4},
-    model=ModelConfig(vocab_size=30, **{**SHAPE, "dropout": 0.0}),
-    training=TrainingConfig(**{**SETTINGS, "steps": 8, "average": 1}),
-)
 MakeTrainer = Callable[..., Trainer]
 
 

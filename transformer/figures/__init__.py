@@ -9,7 +9,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from transformer.figures.connections import connections_data, connections_page
 from transformer.figures.explorer import ExplorerView, explorer_data, explorer_page
 from transformer.figures.explorer_sides import ExplorerData, prefixed
 from transformer.figures.film import film_data, film_page
@@ -28,8 +27,6 @@ __all__ = [
     "ExplorerData",
     "ExplorerView",
     "align",
-    "connections_data",
-    "connections_page",
     "curves",
     "difference",
     "explorer_data",

@@ -280,13 +280,6 @@ TERMS = (
         "lab?lab=switch",
     ),
     Term(
-        "Edge attribution",
-        "Edge attribution patching: estimates from one gradient how much the output depends on the "
-        "message that one head passes to another. Patching only this message measures it (Syed, "
-        "Rager and Conmy 2023).",
-        "train",
-    ),
-    Term(
         "Rollout",
         "Attention rollout: the attention matrices of all layers, averaged with the residual "
         "connection and multiplied, to trace an output back to the source tokens.",

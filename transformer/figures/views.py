@@ -32,7 +32,6 @@ COMPONENTS = (
     "seeit",
     "classroom",
     "wall",
-    "connections",
 )
 """Views that a page can mount: `browser/film.js` exports `filmView`, and so on."""
 

@@ -199,9 +199,3 @@ def step_timing_computation(workload: Mapping[str, Any]) -> Computation:
     """Return the computation that times one training step on this machine, once per server."""
     identity = (_SERVER_ID, workload)
     return Computation("transformer.training.estimate:compute", workload, "step", identity)
-
-
-def connections_computation(run: str | os.PathLike[str], steps: Sequence[int]) -> Computation:
-    """Return the computation of the connections between heads at these steps of a run."""
-    arguments = {"run": str(Path(run).resolve()), "steps": list(steps)}
-    return Computation("transformer.training.connections:compute", arguments)

@@ -91,8 +91,6 @@ def make_shipped_run(
             _write_lines(new_run.inspect_path, run.inspect())
         for step in steps:
             write_snapshot(new_run, step, run.snapshot(step), run.labels())
-        if run.connections_path.is_dir():
-            shutil.copytree(run.connections_path, new_run.connections_path)
         if run.checkpoint_path.is_dir() and not checkpoint:
             shutil.copytree(run.checkpoint_path, new_run.checkpoint_path)
         if target_path.exists():

@@ -18,7 +18,6 @@ from transformer.text.files import atomic_path
 from transformer.training.evaluator import Evaluator, ProbeSet
 from transformer.training.learner import Learner
 from transformer.training.run import RunFolder
-from transformer.training.step_weights import StepWeights
 
 N_EVALUATIONS = 40  # evenly spaced over the run, besides those up to DENSE_STEPS
 DENSE_STEPS = 64  # up to this step, every power of two is evaluated
@@ -28,8 +27,7 @@ MAX_CORNER = 16  # maximum number of rows and columns of the inspected matrix
 
 
 class EvaluationCallback:
-    """Writes snapshots/, step_weights/, examples.jsonl and inspect.json; returns figures for
-    metrics.jsonl.
+    """Writes snapshots/, examples.jsonl and inspect.json; returns figures for metrics.jsonl.
 
     An evaluation has two parts. The snapshot (attention, examples, Adam's moments) is cheap and due
     at steps 0, 1, 2, 4, 8, … 64 and then 40 times over the run. The measurement (accuracies, BLEU,
@@ -48,7 +46,6 @@ class EvaluationCallback:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.run, self.clock = run, clock
-        self.step_weights = StepWeights(run)
         self.evaluator = Evaluator(learner.model, vocabulary, probe_set)
         self.moments = Moments(learner, probe_set.inspect) if probe_set.inspect else None
         self.seconds_spent = 0.0
@@ -116,7 +113,6 @@ class EvaluationCallback:
             temporary.open("wb") as file,
         ):
             np.savez(file, **self.evaluator.attention())  # type: ignore[arg-type]
-        self.step_weights.save(self.evaluator.model, step)
         run.append_examples(step, self.evaluator.examples())
         if self.moments and (update := self.moments.after_update()):
             with atomic_path(run.inspect_path) as temporary:

@@ -44,8 +44,6 @@ class RunFolder(Snapshots):
     vocabulary.model, train.arrow, valid.arrow: the encoded text
     resume.safetensors  weights, Adam's moments and the `LoopState`
     weights/        the last saved weights, for averaging, and a few early ones
-    step_weights/   the weights at some snapshots, of a small model (`step_weights.py`)
-    connections/    the strongest connections at these steps, once computed (`connections.py`)
     checkpoint/     the averaged model, as pages and commands load it
     lock            locked by the process that trains here; contains its process id
     """
@@ -116,8 +114,7 @@ class RunFolder(Snapshots):
     def _delete_temporary_files(self) -> None:
         """Delete the temporary files of a killed process, but not those that a page may be writing
         at this moment."""
-        folders = (self.path, self.path / "weights", self.step_weights_path, self.snapshots_path)
-        for folder in folders:
+        for folder in (self.path, self.path / "weights", self.snapshots_path):
             # Of this package, of safetensors, unfinished folders.
             for pattern in (".*.tmp", ".tmp*", ".checkpoint.*"):
                 for leftover in folder.glob(pattern):

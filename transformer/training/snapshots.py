@@ -26,7 +26,6 @@ class Snapshots:
     snapshots/labels.json   tokens of each probe: {"src", "tgt", "predicted"}
     examples.jsonl          one line per evaluation:
                             {"step", "examples": [{"src", "tgt", "output", "right"}]}
-    step_weights/, connections/: of small models; see `RunFolder`
     inspect.json            corner of one matrix, its gradient, Adam's moments and the update
     """
 
@@ -45,30 +44,9 @@ class Snapshots:
     def inspect_path(self) -> Path:
         return self.path / "inspect.json"
 
-    @property
-    def step_weights_path(self) -> Path:
-        return self.path / "step_weights"
-
-    @property
-    def connections_path(self) -> Path:
-        return self.path / "connections"
-
     def snapshots(self) -> list[int]:
         """Return the steps that have a snapshot, in order."""
-        return _steps(self.snapshots_path, "npz")
-
-    def weight_steps(self) -> list[int]:
-        """Return the steps whose weights are kept, in order."""
-        return _steps(self.step_weights_path, "safetensors")
-
-    def connection_steps(self) -> list[int]:
-        """Return the steps whose connections are computed, in order."""
-        return _steps(self.connections_path, "json")
-
-    def connections(self, step: int) -> dict[str, Any]:
-        """Return the connections of this step (`connections.py`); empty if they are not there."""
-        content = _read_json(self.connections_path / f"{step:08d}.json")
-        return content if isinstance(content, dict) else {}
+        return sorted(int(path.stem) for path in self.snapshots_path.glob("[0-9]*.npz"))
 
     def snapshot(self, step: int) -> Snapshot:
         """Return attention weights by "{probe}.{kind}"; empty if the file is not complete."""
@@ -93,24 +71,12 @@ class Snapshots:
         return content if isinstance(content, dict) else {}
 
     def delete_snapshots_after(self, step: int) -> None:
-        """Delete snapshots, weights and examples after `step`; a resumed run writes them again."""
+        """Delete snapshots and examples after `step`; a resumed run writes them again."""
         for later_step in self.snapshots():
             if later_step > step:
                 (self.snapshots_path / f"{later_step:08d}.npz").unlink(missing_ok=True)
-        for folder, suffix in (
-            (self.step_weights_path, "safetensors"),
-            (self.connections_path, "json"),
-        ):
-            for later_step in _steps(folder, suffix):
-                if later_step > step:
-                    (folder / f"{later_step:08d}.{suffix}").unlink(missing_ok=True)
         if self.examples_path.is_file():
             drop_lines_after(step, self.examples_path)
-
-
-def _steps(folder: Path, suffix: str) -> list[int]:
-    """Return the steps in the file names of a folder, in order."""
-    return sorted(int(path.stem) for path in folder.glob(f"[0-9]*.{suffix}"))
 
 
 def drop_lines_after(step: int, path: Path) -> None:

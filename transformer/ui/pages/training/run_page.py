@@ -16,7 +16,6 @@ from transformer.text.tasks import TASKS
 from transformer.training.run import RunError
 from transformer.ui import state
 from transformer.ui.pages.training import (
-    connections,
     curves,
     example_runs,
     finished_run,
@@ -58,8 +57,6 @@ def show(name: str, owner: str) -> None:
     starts_soon = info.status != "paused" and not has_metrics and info.queue_position in (None, 1)
     refresh_seconds = (FIRST_REFRESH_SECONDS if starts_soon else REFRESH_SECONDS) if live else None
     fragment(_live_part, "live-part", refresh_seconds)(name, owner, live, starts_soon, other_runs)
-    if not info.layer:
-        connections.show(info, live_jobs.jobs().folder(name))
 
 
 def _live_part(
