@@ -8,14 +8,11 @@ of a checkpoint's training.
         [--checkpoint en-de --probes pairs.tsv]          # ... and the checkpoint made from it
     python docs/shipped_runs.py --save CHECKPOINT --step 500 --name training-en-fr
         --checkpoint en-fr --probes pairs.tsv [--figures '{"valid_loss": 1.31, "bleu": 31.2}']
-    python docs/shipped_runs.py --pruned RUN --checkpoint en-de
     python docs/shipped_runs.py --race layers            # checkpoints/races/layers.json
 
 `--save` adds one step to a film of real training: the attention of a few probes (source TAB
-target) by the checkpoint at that step, its translations of them, and its figures. `--pruned` prunes
-heads of the saves of a run and writes their scores next to the checkpoint made from it, for the
-finding `tolerance`. `--race` runs the race of layers with one seed and stores the accuracy by
-distance of each layer.
+target) by the checkpoint at that step, its translations of them, and its figures. `--race` runs the
+race of layers with one seed and stores the accuracy by distance of each layer.
 """
 
 from __future__ import annotations
@@ -32,11 +29,6 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from transformer import Translator  # noqa: E402
-from transformer.analysis import findings  # noqa: E402
-from transformer.analysis.corpora import corpus_for  # noqa: E402
-from transformer.analysis.findings.finding import evenly_spaced  # noqa: E402
-from transformer.analysis.findings.over_training import SCORES_FILE, write_scores  # noqa: E402
 from transformer.jobs import Jobs, Limits, shipped_race  # noqa: E402
 from transformer.jobs.make_shipped import add_early_checkpoint, make_shipped_run  # noqa: E402
 from transformer.jobs.race_runs import distance_accuracies, race_runs, submit_race  # noqa: E402
@@ -68,17 +60,6 @@ def train_toy(task: str, positions: str | None = None) -> Path:
         return make_shipped_run(run.path, RUNS / name)
 
 
-def score_pruned(run: Path, checkpoint: Path) -> None:
-    """Store and print BLEU of a run's saves with all heads and with some pruned, on 60
-    sentences."""
-    corpus = corpus_for(checkpoint, Translator.load(checkpoint).vocabulary)
-    sample = evenly_spaced(corpus, findings.FINDINGS["tolerance"].max_sentences)
-    scores = findings.score_checkpoints(findings.load_run_checkpoints(run), sample)
-    write_scores(checkpoint / SCORES_FILE, scores)
-    for score in scores:
-        print(f"step {score.step}: BLEU {score.full.score:.1f}, pruned {score.pruned.score:.1f}")
-
-
 def run_race(name: str) -> Path:
     """Run a race as the page Why self-attention does; return its file."""
     with tempfile.TemporaryDirectory() as folder, Jobs(folder, Limits()) as jobs:
@@ -97,7 +78,6 @@ def main() -> None:
     parser.add_argument("--positions", choices=["learned", "none"])
     parser.add_argument("--run", type=Path)
     parser.add_argument("--save", type=Path, metavar="CHECKPOINT")
-    parser.add_argument("--pruned", type=Path, metavar="RUN")
     parser.add_argument("--race", metavar="NAME")
     parser.add_argument("--name")
     parser.add_argument("--step", type=int)
@@ -107,8 +87,6 @@ def main() -> None:
     options = parser.parse_args()
     if options.race:
         print(run_race(options.race).relative_to(ROOT))
-    elif options.pruned:
-        score_pruned(options.pruned, ROOT / "checkpoints" / options.checkpoint)
     elif options.save:
         pairs = list(read_pairs(options.probes))
         target = RUNS / options.name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from transformer.ui import state
-from transformer.ui.pages.attention import Attention, comparison, explorer, relevance, trace_files
+from transformer.ui.pages.attention import Attention, comparison, explorer, trace_files
 from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.shell import page
@@ -30,7 +30,6 @@ def _checkpoint(model: Model) -> None:
     translated.markdown(f"**{frame.plain(cached_trace.trace.text)}**")
     second, second_kind = comparison.load_second(model, cached_trace)
     explorer.show(model, cached_trace, second, second_kind)
-    relevance.show(model, cached_trace)
     explorer.export_buttons(model, cached_trace, second, second_kind)
 
 

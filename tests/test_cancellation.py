@@ -14,7 +14,6 @@ from transformer.analysis.attribution.contribution import agreement
 from transformer.analysis.attribution.gradients import gradients
 from transformer.analysis.attribution.token_attribution import source_share, token_attribution
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.findings import blank_out
 from transformer.analysis.importance.pruning import pruning_curve
 from transformer.analysis.inside.logit_lens import lens
 from transformer.analysis.interventions.blanking import blank_cells
@@ -68,7 +67,6 @@ LONG_COMPUTATIONS: dict[str, Callable[[Translator, Trace], object]] = {
     "saturation": lambda t, trace: score_scale.head_scores(trace),
     "path lengths": lambda t, trace: paths.path_length_table([4, 8]),
     "cells": lambda t, trace: blank_cells(t, trace, ("cross", 1, 1)),
-    "blank-out": lambda t, trace: blank_out(t, trace),
     "lens": lambda t, trace: lens(trace, t),
     "interventions": lambda t, trace: compare(t, TEXT, ABLATION, original=trace),
     "pruning": lambda t, trace: pruning_curve(t, Corpus.from_lines([TEXT], "x"), HEADS),

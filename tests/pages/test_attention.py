@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, browser_views, component_data, messages, open_address, view
+from tests.pages.conftest import Visit, browser_views, component_data, messages, view
 from transformer import Trace, Translator
-from transformer.analysis.attribution.relevance import relevance_correlation
 from transformer.analysis.roles.sentence_heads import salient_heads
 from transformer.figures import ExplorerData
 from transformer.figures.packing import unpack
@@ -223,16 +222,3 @@ def test_an_invalid_trace_file_is_rejected_and_the_page_stays(visit: Visit) -> N
     assert any("This is not a complete trace" in message for message in messages(app))
     assert view(app).trace == ""
     assert len(component_data(app)) == 1
-
-
-def test_cross_attention_shows_its_correlation_with_relevance(
-    visit: Visit, translator: Translator
-) -> None:
-    text = "The baker paints a boat."
-    app = visit("pages/attention.py", text=text, kind="cross", layer="1", head="2")
-    correlation = relevance_correlation(translator, translator.trace(text))
-    captions = [caption.value for caption in app.caption if "relevance" in caption.value]
-    expected = f"{correlation.heads[1, 2]:.2f}".replace("-", "−")
-    assert f"{expected} for this head" in captions[0]
-    open_address(app, kind="encoder")
-    assert not [caption for caption in app.caption if "relevance" in caption.value]

@@ -29,7 +29,7 @@ from transformer.text.files import read_json, write_json
 from transformer.ui.widgets.verdicts import BADGES
 
 PAGE, N = "pages/findings.py", 12
-MEASURED = ("positional", "last-cross", "norms-input", "tolerance")
+MEASURED = ("positional", "single", "norms-input", "rare")
 main_text = partial(visible_text, kinds=("markdown", "caption"))
 
 
@@ -112,8 +112,8 @@ def test_verdicts_are_shown_with_reasons_figures_and_files(
         button.label for button in app.button
     ]
     assert download_labels(app) == ["All verdicts (.csv)"]
-    app.button(key="open-last-cross").click().run()
-    result, page_text = results["last-cross"], main_text(app)
+    app.button(key="open-single").click().run()
+    result, page_text = results["single"], main_text(app)
     assert result["reason"] in page_text
     assert result["correction"] in page_text
     (html,) = (box.proto.body for box in app.get("html") if 'class="hu-effect"' in box.proto.body)

@@ -298,12 +298,6 @@ TERMS = (
         "inside?section=lens",
     ),
     Term(
-        "Relevance",
-        "How much a source token changes the log-probability of an output token. Attention weights "
-        "may agree with it or not (Papi et al. 2025).",
-        "findings",
-    ),
-    Term(
         "DecoderLens",
         "Lets the decoder read the output of an earlier encoder layer, to see how much of the "
         "translation that layer already holds (Langedijk et al. 2023).",

@@ -8,22 +8,17 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-import torch
-from scipy.stats import spearmanr
 
 from tests.analysis.small_models import shift_model, without_output
 from transformer import Translator
 from transformer.analysis.alignment.error_rate import AlignmentCounts
 from transformer.analysis.alignment.leaderboard import ALIGNMENT_METHODS, Leaderboard, leaderboard
-from transformer.analysis.attribution import alti, value_zeroing
-from transformer.analysis.attribution.rollout import encoder, joint
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.passes import no_progress
-from transformer.analysis.findings import FINDINGS, blank_out
-from transformer.analysis.findings import removal as removal_module
+from transformer.analysis.findings import FINDINGS
+from transformer.analysis.findings import single_heads as single_heads_module
 from transformer.analysis.findings import word_alignment as words_module
 from transformer.analysis.findings.by_measure import published_finding
-from transformer.analysis.findings.faithful import agreement, blank_out_memory
 from transformer.analysis.findings.finding import (
     Finding,
     UntestableError,
@@ -88,8 +83,6 @@ def test_a_claim_of_a_measure_is_tested_on_its_heads(
 def test_samples_are_evenly_spaced(corpus: Corpus) -> None:
     assert evenly_spaced(corpus, 3).sentences == corpus.sentences[::4]
     assert evenly_spaced(corpus, 12) is corpus
-    measured = FINDINGS["last-cross"]
-    assert measured.max_sentences == 60
 
 
 def test_a_finding_names_its_sample(translator: Translator, corpus: Corpus) -> None:
@@ -105,8 +98,6 @@ def test_heads_with_zero_output_can_be_removed(translator: Translator, corpus: C
     assert (finding.figures["growth"] == 0).all()
     assert len(finding.figures) == 24
     assert (finding.figures["needed"] == "no").all()
-    last = FINDINGS["last-cross"].run(without_output(translator), corpus)
-    assert last.verdict == "refuted"
 
 
 def test_the_cost_of_a_head_is_a_fraction_of_the_loss(
@@ -116,7 +107,7 @@ def test_the_cost_of_a_head_is_a_fraction_of_the_loss(
     finding = FINDINGS["single"].run(translator, corpus)
     most_costly = finding.figures.iloc[-1]
     kind = {"cross-attention": "cross"}.get(most_costly["kind"], most_costly["kind"])
-    baseline, ablated_losses = removal_module.losses(
+    baseline, ablated_losses = single_heads_module.losses(
         translator,
         corpus,
         [[(kind, int(most_costly["layer"]), int(most_costly["head"]))]],
@@ -189,81 +180,6 @@ def test_errors_of_a_sample_equal_those_of_its_sentences(translator: Translator)
         [with_repetition.counts.heads["norms", "input"][:, 1, 2]]
     )
     assert 1 - samples.values[0] == pytest.approx(row["aer"].item())
-
-
-def test_blank_out_equals_replacing_the_token(translator: Translator, corpus: Corpus) -> None:
-    trace = translator.trace(corpus.sentences[0].source, corpus.sentences[0].target)
-    effects = blank_out(translator, trace)
-    assert effects.shape == (len(trace.predicted_ids), len(trace.src_ids) - 1)
-    column, tgt = 2, torch.tensor([trace.tgt_ids])
-    logs = []
-    with torch.no_grad():
-        for replaced in (False, True):
-            ids = list(trace.src_ids)
-            if replaced:
-                ids[column] = translator.model.config.unk_id
-            logs.append(translator.model(torch.tensor([ids]), tgt)[0].log_softmax(-1))
-    rows = range(len(trace.predicted_ids))
-    expected = (logs[1] - logs[0])[rows, list(trace.predicted_ids)]
-    np.testing.assert_allclose(effects[:, column], expected, atol=1e-5)
-
-
-def test_the_agreement_of_a_sentence_is_the_mean_over_tokens(
-    translator: Translator, corpus: Corpus
-) -> None:
-    single = corpus.first(1)
-    trace = translator.trace(single.sentences[0].source, single.sentences[0].target)
-    effect = np.abs(blank_out(translator, trace))
-    methods = (
-        trace.weights("cross", 1).mean(axis=0),
-        joint(trace).source[1],
-        alti.joint(translator.model, trace).source[1],
-        value_zeroing.scores(translator.model, trace, "cross", 1),
-    )
-    expected = [
-        np.mean([spearmanr(a[:-1], b).statistic for a, b in zip(method, effect, strict=True)])
-        for method in methods
-    ]
-    np.testing.assert_allclose(
-        agreement(translator, single, no_progress)[0, :, 1], expected, atol=1e-6
-    )
-
-
-def test_encoder_blank_out_effects_equal_replaced_tokens(
-    translator: Translator, corpus: Corpus
-) -> None:
-    single = corpus.first(1)
-    trace = translator.trace(single.sentences[0].source, single.sentences[0].target)
-    effects = blank_out_memory(translator, trace)
-    n = len(trace.src_ids) - 1
-    assert effects.shape == (n, n)
-    ids = list(trace.src_ids)
-    ids[2] = translator.model.config.unk_id
-    with torch.no_grad():
-        states = [
-            translator.model.encode(torch.tensor([row]))[0].double()
-            for row in (ids, list(trace.src_ids))
-        ]
-    cosine_distance = 1 - torch.cosine_similarity(*states, dim=-1).numpy()
-    np.testing.assert_allclose(effects[:, 2], cosine_distance[:-1], rtol=1e-3, atol=1e-6)
-    methods = (
-        trace.weights("encoder", 1).mean(axis=0),
-        encoder(trace)[1],
-        alti.encoder(translator.model, trace)[1],
-        value_zeroing.scores(translator.model, trace, "encoder", 1),
-    )
-    other_positions = [[m for m in range(n) if m != row] for row in range(n)]
-    expected = [
-        np.mean(
-            [
-                spearmanr(method[row, o], effects[row, o]).statistic
-                for row, o in enumerate(other_positions)
-            ]
-        )
-        for method in methods
-    ]
-    ranks = agreement(translator, single, no_progress, "encoder")[0, :, 1]
-    np.testing.assert_allclose(ranks, expected, atol=1e-6)
 
 
 def test_a_report_contains_all_findings(translator: Translator, corpus: Corpus) -> None:

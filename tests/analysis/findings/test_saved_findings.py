@@ -30,7 +30,7 @@ CORPUS = {"name": "our own", "hash": "0", "sentences": 12}
 def summaries(checkpoints: Path) -> list[dict[str, Any]]:
     """One finding with an effect and one that cannot be tested, as in the report."""
     translator, corpus = Translator.load(checkpoints / "tiny", "cpu"), Corpus.bundled(12)
-    findings = [FINDINGS[name] for name in ("positional", "tolerance")]
+    findings = [FINDINGS[name] for name in ("positional", "norms-input")]
     return [
         {**finding.about(), **finding.run(translator, corpus).to_dict()} for finding in findings
     ]
@@ -46,7 +46,7 @@ def test_scores_survive_a_round_trip(folder: Path, summaries: list[dict[str, Any
     assert path.name == FINDINGS_FILE
     assert path.stat().st_size < MAX_BYTES / 10
     loaded = load_findings(folder, checkpoint_hash(folder), FINDINGS)
-    assert [*loaded] == ["positional", "tolerance"]
+    assert [*loaded] == ["positional", "norms-input"]
     for summary in summaries:
         reloaded = loaded[summary["finding"]]
         assert abs(reloaded.measured_at - time.time()) < 60
@@ -62,7 +62,7 @@ def test_results_of_other_weights_or_rules_are_ignored(
     path = save_findings(folder, CORPUS, summaries, FINDINGS)
     digest = checkpoint_hash(folder)
     changed_rules = {**FINDINGS, "positional": replace(FINDINGS["positional"], rule="another rule")}
-    assert [*load_findings(folder, digest, changed_rules)] == ["tolerance"]
+    assert [*load_findings(folder, digest, changed_rules)] == ["norms-input"]
     card = folder / "README.md"
     card.write_text(card.read_text() + "a word more\n")
     assert len(load_findings(folder, checkpoint_hash(folder), FINDINGS)) == 2

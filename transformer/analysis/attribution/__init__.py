@@ -3,5 +3,5 @@
 The functions take a model and a trace of it and return matrices over the tokens of the trace:
 `norms` and `contribution` for one head, `rollout`, `flow`, `alti` and `gradients` through all
 layers, `value_zeroing` for one layer, `token_attribution` for several methods in one table. Apart
-from value zeroing and `relevance`, they do not run the model with interventions.
+from value zeroing, they do not run the model with interventions.
 """

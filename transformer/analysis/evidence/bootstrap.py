@@ -213,14 +213,6 @@ class BleuCounts:
             dtype=np.float64,
         )
 
-    @classmethod
-    def from_counts(cls, counts: Float[np.ndarray, "sentence 10"]) -> BleuCounts:
-        """Restore from `counts`: four of matching n-grams, four of all n-grams, and both
-        lengths."""
-        bleu = cls.__new__(cls)
-        bleu.counts = counts
-        return bleu
-
     @property
     def score(self) -> float:
         """BLEU of the whole corpus, 0 to 100, equal to sacrebleu's `corpus_score`."""

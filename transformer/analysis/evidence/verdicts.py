@@ -33,7 +33,7 @@ class Effect:
     """The size of the effect that a claim is about.
 
     Attributes:
-        name: for example "rollout's correlation minus that of raw weights".
+        name: for example "AER of the diagonal minus that of the best weights".
         unit: of all the numbers, for example "points of AER".
         interval: the value with its bounds.
         floor: what the value must exceed for the claim to hold; with `below`, stay below.
