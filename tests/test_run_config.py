@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.attack.random_input import corrupt_json
-from transformer.config import ModelConfig, TrainingConfig, rename_old_fields
+from transformer.config import ModelConfig, TrainingConfig
 from transformer.run_config import (
     KINDS,
     FilesRun,
@@ -25,7 +25,6 @@ from transformer.run_config import (
     parse,
     parse_title_and_owner,
 )
-from transformer.training.recipe import make_run_config
 from transformer.training.run import RunError, RunFolder
 
 MODEL = ModelConfig(vocab_size=20, d_model=8, n_layers=1, n_heads=2, d_ff=8)
@@ -61,35 +60,26 @@ RUNS: list[RunConfig] = [
 ]
 
 
-def as_json(run: RunConfig, with_kind: bool = True) -> dict[str, Any]:
-    """Return the content of config.json; without "kind", as earlier versions wrote it."""
+def as_json(run: RunConfig) -> dict[str, Any]:
+    """Return the content of config.json."""
     values: dict[str, Any] = json.loads(json.dumps(run.to_dict()))
-    return values if with_kind else {name: values[name] for name in values if name != "kind"}
+    return values
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.kind)
-def test_every_run_survives_a_round_trip_with_and_without_its_kind(run: RunConfig) -> None:
+def test_every_run_survives_a_round_trip(run: RunConfig) -> None:
     assert {type(config) for config in RUNS} == {*KINDS.values()}
-    for with_kind in (True, False):
-        parsed = parse(as_json(run, with_kind))
-        assert parsed == run
-        assert type(parsed) is type(run)
+    parsed = parse(as_json(run))
+    assert parsed == run
+    assert type(parsed) is type(run)
 
 
 def test_shipped_runs_are_read() -> None:
-    """Some files have no "kind", and fewer or older training settings."""
     files = sorted(Path("checkpoints/runs").glob("*/config.json"))
     assert files
     for file in files:
         values = json.loads(file.read_text("utf-8"))
-        stored_values = as_json(parse(values))
-        training = {
-            **stored_values.get("training", {}),
-            **rename_old_fields(values.get("training", {})),
-        }
-        assert stored_values == stored_values | values | (
-            {"training": training} if training else {}
-        )
+        assert as_json(parse(values)) == values
 
 
 @pytest.mark.parametrize(
@@ -97,6 +87,7 @@ def test_shipped_runs_are_read() -> None:
     [
         ({"kind": "tusk"}, "one of task, pairs, files, layer, film, not 'tusk'; did you mean"),
         ({"kind": ["task"]}, "a run's kind must be one of"),
+        ({"kind": None}, "a run's kind must be one of"),
         ({"kind": "pairs"}, "the data of a run of pairs has no 'task'"),
         ({"data": {"task": "copy", "pairs": "pairs.tsv"}}, "has no 'pairs'"),
         ({"data": {"task": "copy", "train": ["/etc/passwd"]}}, "has no 'train'"),
@@ -158,17 +149,3 @@ def test_corrupt_values_are_refused_or_survive_a_round_trip() -> None:
         except (ValueError, RecursionError):
             n_refused += 1
     assert n_refused > 50
-
-
-def test_old_names_of_training_settings_are_read() -> None:
-    config = TaskRun(task="sort", model=MODEL, training=TRAINING).to_dict()
-    old = {"join": 0.25, "blur_price": 0.3, "likeness_price": 0.5}
-    new = {"concat_prob": 0.25, "sharpness_penalty": 0.3, "diversity_penalty": 0.5}
-    without_new = {k: v for k, v in config["training"].items() if k not in new}
-    parsed = parse({**config, "training": {**without_new, **old}})
-    assert isinstance(parsed, TaskRun)
-    assert parsed.training == replace(TRAINING, **new)
-    assert new.items() <= parsed.to_dict()["training"].items()
-    assert make_run_config("sort", settings=old) == make_run_config("sort", settings=new)
-    with pytest.raises(ValueError, match="join is the old name of concat_prob: give one of them"):
-        parse({**config, "training": {**config["training"], "join": 0.25}})

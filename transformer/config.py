@@ -24,13 +24,6 @@ IMPORTED_ONLY = {
 """Fields of `ModelConfig` that only imported models change, with their values in our models."""
 _CHOICES = {"score": Score, "positions": Positions, "activation": Activation}
 
-OLD_FIELD_NAMES = {
-    "join": "concat_prob",
-    "blur_price": "sharpness_penalty",
-    "likeness_price": "diversity_penalty",
-}
-"""Earlier names of `TrainingConfig` fields, still read in config files and as CLI options."""
-
 PRESETS: dict[str, dict[str, Any]] = {
     "tiny": {"d_model": 64, "n_layers": 2, "n_heads": 4, "d_ff": 256},
     "small": {"d_model": 256, "n_layers": 6, "n_heads": 8, "d_ff": 1024},
@@ -195,20 +188,6 @@ def benefits_from_threads(weights: int, batch_tokens: int) -> bool:
     return weights * batch_tokens >= 1e9
 
 
-def rename_old_fields(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values under the current names of `OLD_FIELD_NAMES`.
-
-    Raises ValueError if a field is given under its old and its current name.
-    """
-    renamed = {OLD_FIELD_NAMES.get(name, name): value for name, value in values.items()}
-    for old_name, new_name in OLD_FIELD_NAMES.items():
-        if old_name in values and new_name in values:
-            raise ValueError(
-                f"{old_name} is the old name of {new_name}: give one of them, not both"
-            )
-    return renamed
-
-
 @dataclass(frozen=True)
 class TrainingConfig(_Record):
     """Settings of one training run: section 5 of the paper, and additions for small machines.
@@ -264,10 +243,6 @@ class TrainingConfig(_Record):
     patience: int = 0
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     seed: int = 1
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        return super().from_dict(rename_old_fields(values))
 
     def __post_init__(self) -> None:
         self._check_kinds()

@@ -3,7 +3,7 @@
     {"kind": "task", "title", "owner", "created", "race", "languages", "model", "training",
      "data": {"task", "options"}, "probes", "inspect", "device"}
 
-`parse` reads it, `RunConfig.to_dict` writes it. The files of earlier versions have no "kind".
+`parse` reads it, `RunConfig.to_dict` writes it.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ KINDS: dict[str, type[RunConfig]] = {
 def parse(values: Mapping[str, Any]) -> RunConfig:
     """Inverse of `to_dict`. Raises ValueError for an unknown kind, or an unknown, missing or
     invalid field, which the message names."""
-    kind = values.get("kind", _kind_of_untagged(values))
+    kind = values.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
         hint = did_you_mean(str(kind), KINDS)
         raise ValueError(f"a run's kind must be one of {', '.join(KINDS)}, not {kind!r}{hint}")
@@ -189,16 +189,6 @@ def parse_title_and_owner(values: Mapping[str, Any]) -> RunConfig:
     return RunConfig(
         title=title if isinstance(title, str) else "", owner=owner if isinstance(owner, str) else ""
     )
-
-
-def _kind_of_untagged(values: Mapping[str, Any]) -> str:
-    """Return the kind of a file of an earlier version."""
-    data = values.get("data")
-    if "layer" in values:
-        return "layer"
-    if isinstance(data, Mapping):
-        return next((kind for kind in ("task", "pairs") if kind in data), "files")
-    return "film" if "checkpoint" in values else "task"
 
 
 def _record(kind: type[Any], values: Mapping[str, Any]) -> Any:

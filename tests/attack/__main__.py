@@ -106,7 +106,7 @@ def main() -> int:
         "--seed", type=int, default=0, help="seed of the first input of every target"
     )
     parser.add_argument(
-        *("--targets", "--doors"),  # --doors: the former name
+        "--targets",
         nargs="+",
         default=[*TARGETS],
         choices=TARGETS,

@@ -65,7 +65,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
 NUMBERS = ("0", "1", "2", "-1", "0.5", "1e-9", "1e30", "9" * 30, "nan", "inf", "-inf", "1_0", "٣")
 ARGUMENT_VALUES = (
     *("heads", "alignment", "known", "beam", "sample", "cpu", "cuda", "reverse", "french", "tiny"),
-    *("ours-fr", "linked-de", "e0.0,c0", "n_train=3", "longest=99999", "x=1", "x.json", "x.npz"),
+    *("bundled-fr", "linked-de", "e0.0,c0", "n_train=3", "longest=99999", "x=1", "x.json", "x.npz"),
     *("learned", "additive", "bf16", "en", "x.tsv=0.5", "x.tsv=nan", "/", ".", "..", "/dev/null"),
 )
 

@@ -152,16 +152,6 @@ def test_a_link_to_another_page_sets_that_pages_fields(app: str, page: Page) -> 
     expect(page.get_by_role("radio", name="BLEU")).to_be_checked()
 
 
-def test_an_old_address_sets_the_fields_of_all_pages(app: str, page: Page) -> None:
-    # Without a head, the lab would select the strongest one and write it into the address.
-    head = {"layer": "1", "head": "2"}
-    all_fields = f"text={TEXT}&view=heatmap&lab=roles&sentences=7&off=c1&part=time&layer=1&head=2"
-    page.goto(f"{app}/attention?{all_fields}")
-    wait_for_address(page, "/attention", text=TEXT, view="heatmap", sentences="7", **head)
-    follow_link(page, "Heads lab")
-    wait_for_address(page, "/lab", text=TEXT, lab="roles", sentences="7", off="c1", **head)
-
-
 CHECKED_PAGES = [
     *PATHS,
     "attention?view=heads&pin=s2",

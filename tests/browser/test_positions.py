@@ -98,7 +98,7 @@ def clock_hands(page: Page) -> list[dict[str, Any]]:
 
 
 @pytest.mark.slow
-def test_word_order_clocks_and_an_old_address(app: str, page: Page) -> None:
+def test_word_order_clocks(app: str, page: Page) -> None:
     page.goto(f"{app}/positions")
     expect(page.get_by_role("rowheader", name="The man follows the dog.")).to_be_visible()
     expect(page.locator(".st-key-positions-order .js-plotly-plot")).to_be_visible()

@@ -12,7 +12,6 @@ import pytest
 from tests.figures.fake_traces import HOSTILE
 from tests.figures.node import node
 from transformer import figures
-from transformer.figures.state import state_of
 from transformer.measures import naming
 from transformer.measures.naming import token_name, token_names
 from transformer.measures.pieces import join_bytes
@@ -110,11 +109,6 @@ def test_scripts_use_the_same_file_names() -> None:
         "console.log(JSON.stringify(given.map((each) => n.exportName(...each))));"
     )
     assert run_script(script) == [naming.file_name(*parts) for parts in FILE_NAME_PARTS]
-
-
-def test_old_link_fields_are_understood() -> None:
-    assert state_of({"units": "pieces"})["exact"] == 1
-    assert state_of({"units": "words"})["exact"] == 0
 
 
 def test_a_byte_is_called_a_byte() -> None:

@@ -31,8 +31,6 @@ def test_each_method_opens_its_view(trace: Trace) -> None:
         assert explorer.state["view"] == view
         assert [side.traced for side in explorer.sides] == [trace]
     assert trace.heatmap().state["exact"] == 1
-    # `units="words"` is the earlier form of `exact=False`.
-    assert trace.heatmap(layer=1, head=3, units="words").state["exact"] == 0
 
 
 def test_two_traces_are_compared(trace: Trace, translator: Translator) -> None:

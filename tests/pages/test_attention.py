@@ -23,11 +23,8 @@ from transformer.ui.services.trace_cache import CachedTrace
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_the_explorer_opens_the_view_of_the_address(visit: Visit, kind: str) -> None:
-    app = visit(
-        "pages/attention.py", kind=kind, head="1", layer="0", view="heatmap", units="pieces"
-    )
+    app = visit("pages/attention.py", kind=kind, head="1", layer="0", view="heatmap", exact="1")
     header = component_data(app)[0]
-    # `units=pieces` is the old name of `exact=1`.
     fields = {
         "kind": kind,
         "head": 1,

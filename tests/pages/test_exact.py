@@ -50,11 +50,6 @@ def test_the_toggle_is_kept_from_page_to_page_and_in_the_address(visit: Visit) -
     assert "exact" not in click_toggle(app).query_params
 
 
-def test_an_old_link_that_shows_tokens_is_exact(visit: Visit) -> None:
-    assert view(visit("pages/attention.py", units="pieces")).exact == 1
-    assert view(visit("pages/attention.py", units="words")).exact == 0
-
-
 def test_the_explorer_gets_the_toggles_value(visit: Visit) -> None:
     app = visit("pages/attention.py", text=TEXT)
     assert component_data(app)[0]["exact"] == 0

@@ -21,7 +21,6 @@ from transformer.ui.widgets.lessons.course import (
     CORE,
     EXTRA,
     LESSONS,
-    OLD_NUMBERS,
     following,
 )
 from transformer.ui.widgets.lessons.lesson import LIST_PAGE, Lesson, Question
@@ -33,12 +32,6 @@ FOLDERS = {
     "en-de": CHECKPOINTS / "en-de",
     "toy-reverse": CHECKPOINTS / "runs/toy-reverse/checkpoint",
 }
-OLD_PAGES = (
-    *("translate", "inside", "inside", "inside", "positions", "positions", "attention", "inside"),
-    *("inside", "why", "attention", "inside", "inside", "attention", "attention", "inside"),
-    *("inside", "why", "train"),
-)
-"""Pages of the old course's nineteen lessons, which old addresses name by number."""
 verdict = partial(visible_text, kinds=("success", "info"))
 main_text = partial(visible_text, kinds=("markdown", "caption"))
 
@@ -164,25 +157,6 @@ def test_the_course_leads_from_the_first_lesson_to_the_end(
     assert "**0 correct at the first attempt**" in main_text(app)
     links = {link.proto.label: link.proto.query_string for link in app.get("page_link")}
     assert "lab=gender" in links["Gender bias in translation →"]
-
-
-@pytest.mark.parametrize(("number", "page"), [*enumerate(OLD_PAGES, start=1)])
-def test_an_old_address_opens_the_lesson_that_has_its_content(
-    visit: Visit, number: int, page: str
-) -> None:
-    app = visit(f"pages/{page}.py", lesson=str(number))
-    assert messages(app) == []
-    lesson = BY_NAME[OLD_NUMBERS[str(number)]]
-    assert view(app).lesson == lesson.name
-    assert lesson.title in main_text(app)
-    assert app.title[0].value == PAGES[lesson.question_page].title
-
-
-def test_every_topic_of_the_old_course_has_a_lesson() -> None:
-    assert [*OLD_NUMBERS] == [str(n) for n in range(1, 20)]
-    assert len(set(OLD_NUMBERS.values())) == 19
-    pages = [BY_NAME[name].page for name in OLD_NUMBERS.values()]
-    assert pages == [f"pages/{page}.py" for page in OLD_PAGES]
 
 
 def test_lessons_keep_the_selected_model(visit: Visit, checkpoints: Path, tmp_path: Path) -> None:

@@ -323,11 +323,3 @@ def test_probes_are_recorded_in_training(train: Train, pairs_file: Path, tmp_pat
     assert (steps[0], steps[-1]) == (0, 3)
     with np.load(paths[-1]) as snapshot:
         assert snapshot["0.cross"].shape[:2] == (1, 2)  # layers, heads
-
-
-def test_old_option_names_are_accepted(train: Train, pairs_file: Path, tmp_path: Path) -> None:
-    old = ("--join", 0.25, "--blur-price", 0.1, "--likeness-price", 0.2)
-    assert train(pairs_file, *old)[0] == 0
-    training = RunFolder(tmp_path / "run").config().to_dict()["training"]
-    assert training["concat_prob"] == 0.25
-    assert (training["sharpness_penalty"], training["diversity_penalty"]) == (0.1, 0.2)

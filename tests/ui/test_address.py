@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,9 +17,7 @@ from transformer.inference.options import Decoding
 from transformer.ui import state
 from transformer.ui.address import View
 from transformer.ui.pages.attention import Attention
-from transformer.ui.pages.lab import EXPERIMENTS, OLD_EXPERIMENTS, Lab
 from transformer.ui.shell.registry import (
-    OLD_NAMES,
     PAGES,
     make_view,
     model_defaults,
@@ -84,46 +81,15 @@ def test_an_address_restores_its_view(view: View) -> None:
 )
 def test_any_address_can_be_opened(file: str, params: dict[str, str]) -> None:
     view, problems = open_address(file, params)
-    # Only old addresses have a size.
-    restored = replace(view, size="normal")
-    assert open_address(file, view.to_params()) == (restored, [])
+    assert open_address(file, view.to_params()) == (view, [])
     assert len(problems) <= len(params)
 
 
-@given(views_of(Lab))
-def test_an_old_address_sets_fields_of_other_pages(view: View) -> None:
-    assert isinstance(view, Lab)
-    values, problems = parse_params(FILES[Attention], view.to_params())
-    assert problems == []
-    assert make_view(Lab, values) == view
-    assert make_view(Attention, values).explorer() == view.explorer()
-
-
-def test_fields_are_read_by_their_old_names() -> None:
-    old_params = {"lab": "switch", "away": "1,2", "gone": "cut", "means": "mean", "less_cross": "3"}
-    view, problems = open_address(FILES[Lab], old_params)
-    assert problems == []
-    assert view == Lab(
-        lab="switch",
-        removed_tokens="1,2",
-        removal_method="cut",
-        ablation="mean",
-        pruned_cross=3,
-    )
-    assert not set(OLD_NAMES) & set(ALL_FIELDS)
-
-
-@pytest.mark.parametrize(("old", "new"), OLD_EXPERIMENTS.items())
-def test_experiments_are_read_by_their_old_names(old: str, new: str) -> None:
-    assert open_address(FILES[Lab], {"lab": old}) == (Lab(lab=new), [])
-    assert old not in EXPERIMENTS
-
-
-def test_problems_with_fields_of_other_pages_are_reported() -> None:
-    values, problems = parse_params(FILES[Attention], {"off": "x3.2", "d": "8192", "shift": "7"})
-    for problem, start in zip(problems, ("off='x3.2'", "d='8192'"), strict=True):
-        assert problem.startswith(f"The address has {start}; it must be ")
-    assert values["Positions"] == {"shift": 7}
+def test_fields_that_no_address_of_the_page_has_are_reported() -> None:
+    values, problems = parse_params(FILES[Attention], {"off": "c3.2", "pin": "s1", "size": "large"})
+    message = 'The address has the field "{}", which this page does not have.'
+    assert problems == [message.format("off"), message.format("size")]
+    assert values == {"View": {}, "Attention": {"pin": "s1"}}
 
 
 @pytest.mark.parametrize(
@@ -145,7 +111,7 @@ def test_problems_with_fields_of_other_pages_are_reported() -> None:
             {"kind": "both"},
             "The address has kind='both'; it must be one of encoder, decoder, cross.",
         ),
-        ({"token": "3"}, 'The address has the field "token", which this app does not know.'),
+        ({"token": "3"}, 'The address has the field "token", which this page does not have.'),
         (
             {"tokens": "3"},
             "The address has tokens='3'; it must be q or k and a position, like \"q3,k5\".",
@@ -158,7 +124,8 @@ def test_problems_with_fields_of_other_pages_are_reported() -> None:
     ],
 )
 def test_invalid_parameters_are_reported_and_ignored(params: dict[str, str], problem: str) -> None:
-    for file in PAGES:
+    (name,) = params
+    for file in (f for f in PAGES if name == "token" or name in PAGES[f].view.fields()):
         view, problems = open_address(file, params)
         assert view == PAGES[file].view()
         assert [problem in text for text in problems] == [True]

@@ -25,7 +25,6 @@ from transformer.ui.widgets.lessons.course import (
     END,
     EXTRA,
     LESSONS,
-    OLD_NUMBERS,
     following,
     minutes,
     number,
@@ -89,7 +88,7 @@ def test_the_course_begins_with_a_puzzle_and_ends_with_mistakes_in_twenty_minute
     assert {lesson.page for lesson in LESSONS} <= PAGES.keys() - {HOME, "pages/lessons.py"}
     assert len({lesson.page for lesson in LESSONS}) >= 6
     pattern = View.fields()["lesson"].form[0]
-    assert all(re.fullmatch(pattern, name) for name in (*BY_NAME, *OLD_NUMBERS, END))
+    assert all(re.fullmatch(pattern, name) for name in (*BY_NAME, END))
     assert not {END, ""} & BY_NAME.keys()
 
 

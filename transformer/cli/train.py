@@ -13,7 +13,6 @@ from transformer.checkpoint import load_config
 from transformer.cli.options import PAIR_FILES, add_device, add_pairs, check_pairs
 from transformer.config import (
     IMPORTED_ONLY,
-    OLD_FIELD_NAMES,
     PRESETS,
     ModelConfig,
     TrainingConfig,
@@ -126,10 +125,6 @@ def _add_fields(
             metavar={int: "N", float: "X"}.get(option_type, "NAME"),
             help=(texts[field.name].rstrip(".") + default).replace("%", "%%"),
         )
-        for old_name, name in OLD_FIELD_NAMES.items():
-            if name == field.name:  # a former name of the option, still accepted
-                old_option = f"--{old_name.replace('_', '-')}"
-                group.add_argument(old_option, dest=name, type=option_type, help=argparse.SUPPRESS)
 
 
 def attribute_texts(documented_class: type) -> dict[str, str]:

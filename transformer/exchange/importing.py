@@ -79,15 +79,11 @@ def read_marian(
         check(marian_config)
         piece_list = _pieces(path, marian_config)
         start = _start_id(marian_config, piece_list)
-        if piece_list[start] == START:  # an earlier version exported `<s>` as a piece
-            config = model_config(marian_config, len(piece_list), start, piece_list.index(UNKNOWN))
-            weights = _converted_weights(read_weights(path, pickled=pickled), config, None)
-        else:
-            piece_list.append(START)
-            config = model_config(
-                marian_config, len(piece_list), len(piece_list) - 1, piece_list.index(UNKNOWN)
-            )
-            weights = _converted_weights(read_weights(path, pickled=pickled), config, start)
+        piece_list.append(START)
+        config = model_config(
+            marian_config, len(piece_list), len(piece_list) - 1, piece_list.index(UNKNOWN)
+        )
+        weights = _converted_weights(read_weights(path, pickled=pickled), config, start)
         files = [require_file(path, f"{side}.spm").read_bytes() for side in ("source", "target")]
         pieces = PairPieces(files[0], files[1], piece_list, config.bos_id)
         with torch.random.fork_rng(devices=[]):
@@ -141,11 +137,11 @@ def _start_id(marian_config: Mapping[str, Any], piece_list: Sequence[str]) -> in
 
 
 def _converted_weights(
-    weights: dict[str, Tensor], config: ModelConfig, start: int | None
+    weights: dict[str, Tensor], config: ModelConfig, start: int
 ) -> dict[str, Tensor]:
-    """Return the weights with this package's names and order of channels. Unless `start` is None,
-    a copy of its embedding is added as the last row."""
-    size = config.vocab_size - (start is not None)
+    """Return the weights with this package's names and order of channels, and a copy of the
+    embedding of `start` as the last row."""
+    size = config.vocab_size - 1
     table = _table(weights)
     if list(table.shape) != [size, config.d_model]:
         raise CheckpointError(
@@ -160,10 +156,9 @@ def _converted_weights(
         raise CheckpointError(f"the sizes of its weights do not match: {error}") from error
     _check_other_weights(weights, config)
     bias = weights.get(names.OUTPUT_BIAS, torch.zeros(size)).flatten()
-    if start is not None:
-        row = table[start] + _start_at_position_0(weights, config) / config.embedding_scale
-        table = torch.cat([table, row[None]])
-        bias = torch.cat([bias, bias.new_tensor([START_BIAS])])
+    row = table[start] + _start_at_position_0(weights, config) / config.embedding_scale
+    table = torch.cat([table, row[None]])
+    bias = torch.cat([bias, bias.new_tensor([START_BIAS])])
     converted |= {"embedding.weight": table, "output_bias": bias}
     order = names.marian_channels(config.d_model)
     _check_shapes(converted, config)

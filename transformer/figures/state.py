@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from transformer.config import did_you_mean
@@ -35,8 +35,6 @@ class Field:
         form: a regular expression for text, and its description for error messages.
         of_model: whether it is meaningless for another model.
         linked: whether links contain it; personal display settings are not linked.
-        old_names, old_values: its names, and values with their replacements, in links and programs
-            of older versions.
     """
 
     default: int | float | str
@@ -46,8 +44,6 @@ class Field:
     form: tuple[str, str] = ("", "")
     of_model: bool = False
     linked: bool = True
-    old_names: tuple[str, ...] = ()
-    old_values: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def names(self) -> Mapping[str, str]:
@@ -62,7 +58,7 @@ class Field:
         Raises:
             ValueError: if it is invalid; the message completes "must be": "one of heads, …".
         """
-        text = self.old_values.get(str(value), str(value))
+        text = str(value)
         if isinstance(self.default, str):
             if self.choices and text not in self.choices:
                 raise ValueError(f"one of {', '.join(self.choices)}")
@@ -94,13 +90,7 @@ FIELDS: dict[str, Field] = {
     "row": Field(-1, bounds=(-1, 9999)),
     "column": Field(-1, bounds=(-1, 9999)),
     "zoom": Field(0, bounds=(0, 6)),
-    "exact": Field(
-        0,
-        "Show tokens",
-        bounds=(0, 1),
-        old_names=("units",),
-        old_values={"pieces": "1", "words": "0"},
-    ),
+    "exact": Field(0, "Show tokens", bounds=(0, 1)),
     "special": Field("shown", choices=("shown", "dimmed", "hidden")),
     "renormalise": Field(0, bounds=(0, 1)),
     "word_row": Field(
@@ -121,12 +111,6 @@ FIELDS: dict[str, Field] = {
 Positions beyond the sentence are clipped."""
 
 
-def names_by_old_name(fields: Mapping[str, Field]) -> dict[str, str]:
-    """Return the present name of each name that a field had in older versions."""
-    return {old_name: name for name, field in fields.items() for old_name in field.old_names}
-
-
-OLD_NAMES = names_by_old_name(FIELDS)
 DEFAULTS: State = {name: field.read(field.default) for name, field in FIELDS.items()}
 """The default of every field."""
 
@@ -134,8 +118,7 @@ DEFAULTS: State = {name: field.read(field.default) for name, field in FIELDS.ite
 def state_of(values: Mapping[str, int | str]) -> State:
     """Return the defaults updated with these values. Raises ValueError if one is invalid."""
     state = dict(DEFAULTS)
-    for key, value in values.items():
-        name = OLD_NAMES.get(key, key)
+    for name, value in values.items():
         if name not in DEFAULTS:
             valid_names = ", ".join(DEFAULTS)
             raise ValueError(

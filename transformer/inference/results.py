@@ -183,19 +183,11 @@ class Translation:
                 ),
             )
             if tree is not None:
-                nodes = tuple(_node_from_dict(node) for node in tree["nodes"])
+                nodes = tuple(BeamNode(**node) for node in tree["nodes"])
                 arguments["tree"] = BeamTree(nodes, tree["beam_size"], tree["length_penalty"])
             return cls(**arguments)
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"these values are not a translation: {error!r}") from error
-
-
-def _node_from_dict(values: Mapping[str, Any]) -> BeamNode:
-    """Read a node; earlier versions stored `status` as `fate`."""
-    arguments = dict(values)
-    if "fate" in arguments:
-        arguments["status"] = arguments.pop("fate")
-    return BeamNode(**arguments)
 
 
 _TUPLE_FIELDS = ("src_ids", "src_tokens", "ids", "tokens")

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from transformer.config import ModelConfig, TrainingConfig, did_you_mean, rename_old_fields
+from transformer.config import ModelConfig, TrainingConfig, did_you_mean
 from transformer.run_config import INSPECT, PairsRun, RaceEntry, TaskRun
 from transformer.text import Vocabulary
 from transformer.training.data import DEFAULT_TASK_SIZES, get_task, task_sizes
@@ -49,7 +49,6 @@ def split_settings(
 
     Raises ValueError for any other name that is not in `extra_names`.
     """
-    settings = rename_old_fields(settings)
     names = [{field.name for field in fields(kind)} for kind in (ModelConfig, TrainingConfig)]
     known_names = {*names[0], *names[1], *extra_names}
     for name in settings:

@@ -58,7 +58,7 @@ class View:
             `trace.weights(kind, layer)`; `step` is the selected output token.
         corpus: the corpus of measurements, "" is the default for the model; sentences: its maximum
             number of sentences.
-        lesson: name of the open lesson; "" is none. (Old addresses have its number.)
+        lesson: name of the open lesson; "" is none.
         screen: 1 in a teacher's window for the projector, which has no controls of the class.
     """
 

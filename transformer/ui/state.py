@@ -227,11 +227,7 @@ def open_address(page: str) -> list[str]:
             st.session_state[_WRITTEN_ADDRESS] = page, url_params
         return []
     defaults = {name: field.default for name, field in view_type.fields().items() if field.linked}
-    set_fields(
-        **{**defaults, **values.pop(View.__name__, {}), **values.pop(view_type.__name__, {})}
-    )
-    if values:  # an old address may hold fields of other pages
-        _store(values)
+    set_fields(**{**defaults, **values[View.__name__], **values[view_type.__name__]})
     return problems
 
 

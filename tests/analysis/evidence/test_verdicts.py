@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import get_args
-
 import numpy as np
 import pytest
 
@@ -15,7 +13,7 @@ from transformer.analysis.evidence.bootstrap import (
     max_difference_interval,
     resampled_counts,
 )
-from transformer.analysis.evidence.verdicts import Effect, VerdictWord, current_verdict
+from transformer.analysis.evidence.verdicts import Effect, VerdictWord
 from transformer.analysis.findings import FINDINGS
 
 SENTENCES = (12, 50, 200, 800)
@@ -122,9 +120,3 @@ def test_rates_of_a_sample_equal_those_of_its_sentences() -> None:
     np.testing.assert_allclose(samples.samples[:, 5], expected)
     shared = BootstrapSamples.from_ratios(above[0], below[0, 0])
     np.testing.assert_allclose(shared.values, above[0].sum(1) / below[0, 0].sum())
-
-
-def test_an_old_verdict_is_read_in_todays_words() -> None:
-    assert current_verdict("not shown") == "inconclusive"
-    for word in get_args(VerdictWord):
-        assert current_verdict(word) == word

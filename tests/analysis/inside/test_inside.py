@@ -12,7 +12,6 @@ import torch
 from torch.nn import functional
 
 from tests.analysis.inside.traced_models import KINDS, TracedModel, evaluate_latex, trace_model
-from transformer.analysis import inside
 from transformer.analysis.inside import OpenedBox, Panel, boxes, opened_box, worked_steps
 from transformer.config import ModelConfig
 from transformer.model import Transformer
@@ -273,10 +272,3 @@ def test_a_loaded_trace_can_be_opened(traced_model: TracedModel, tmp_path: Any) 
         for trace in (loaded, traced_model.trace)
     )
     np.testing.assert_array_equal(reopened.values, original.values)
-
-
-def test_former_names_still_work() -> None:
-    assert inside.opened is opened_box
-    assert inside.worked is worked_steps
-    with pytest.raises(AttributeError, match="no attribute 'closed'"):
-        _ = inside.closed

@@ -8,7 +8,6 @@ import torch
 
 from tests.analysis.small_models import logits
 from transformer import Hooks, Translator
-from transformer.analysis import interventions
 from transformer.analysis.interventions.patches import (
     blanked,
     masked_tokens,
@@ -235,11 +234,3 @@ def test_a_change_for_another_sentence_is_refused(translator: Translator, trace:
     ):
         with pytest.raises(ValueError, match="here"):
             translator.translate("She paints.", hooks=hooks)
-
-
-def test_former_names_still_work() -> None:
-    assert interventions.painted is replaced_row
-    assert interventions.hidden is masked_tokens
-    assert interventions.together is combined
-    with pytest.raises(AttributeError, match="no attribute 'painting'"):
-        _ = interventions.painting

@@ -50,7 +50,7 @@ class GoldErrors:
         low, high: 95% bootstrap interval over sentences, for the chosen method.
         baselines: errors of aligners that need no Transformer, by name: "diagonal", "model 1",
             "statistical", "chance".
-        heads: errors of every head by method, (layers, heads); empty in files of earlier versions.
+        heads: errors of every head by method, (layers, heads).
     """
 
     name: str
@@ -251,7 +251,7 @@ def _checked_gold_errors(values: Mapping[str, Any], config: ModelConfig) -> Gold
         )
     bounds = _checked_rate(values["low"]), _checked_rate(values["high"])
     n_sentences = int(values["sentences"])
-    heads = _checked_grids(values.get("heads", {}), config)
+    heads = _checked_grids(values["heads"], config)
     return GoldErrors(texts[0], texts[1], n_sentences, head, *bounds, baselines, heads)
 
 
@@ -261,7 +261,7 @@ def _checked_grids(
     """Return the errors of every head by method; raise ValueError for another number of heads."""
     grids = {
         method: tuple(tuple(_checked_rate(error) for error in row) for row in values[method])
-        for method in (METHODS if values else ())
+        for method in METHODS
     }
     for grid in grids.values():
         if [len(row) for row in grid] != [config.n_heads] * config.n_layers:

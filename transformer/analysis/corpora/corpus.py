@@ -116,7 +116,6 @@ class Corpus:
     def named(cls, name: str) -> Corpus | None:
         """Return a bundled corpus by its name in `NAMES`, or None: "linked-de" is `linked("de")`,
         "bundled-fr" is `bundled()`."""
-        name = _OLD_NAMES.get(name, name)
         if name not in NAMES:
             return None
         kind, _, target = name.partition("-")
@@ -193,9 +192,6 @@ class Corpus:
             read_lines(path), Path(path).name, None if links is None else read_lines(links)
         )
 
-    # Former names, used in programs copied from the app.
-    of_run, of_lines = from_run, from_lines
-
     def to_dict(self) -> dict[str, Any]:
         """Return a dictionary for JSON; `from_dict` reads it."""
         return {"name": self.name, "target": self.target, "sentences": self._sentence_lists}
@@ -220,7 +216,6 @@ class Corpus:
 
 NAMES = tuple(f"{kind}-{target}" for kind in ("bundled", "linked") for target in LANGUAGES)
 """The names that `Corpus.named` accepts: "bundled-fr", "linked-de" and so on."""
-_OLD_NAMES = {f"ours-{target}": f"bundled-{target}" for target in LANGUAGES}
 
 
 def bundled_corpus_for(target: str, n: int = DEFAULT_SENTENCES, *, symbols: bool = False) -> Corpus:

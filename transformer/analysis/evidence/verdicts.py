@@ -23,11 +23,6 @@ from transformer.analysis.evidence.bootstrap import Interval
 VerdictWord = Literal["holds", "refuted", "inconclusive", "can't be tested here"]
 
 
-def current_verdict(stored: str) -> str:
-    """Return a stored verdict by its current name; "inconclusive" used to be "not shown"."""
-    return "inconclusive" if stored == "not shown" else stored
-
-
 @dataclass(frozen=True)
 class Effect:
     """The size of the effect that a claim is about.

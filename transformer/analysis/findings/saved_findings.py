@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from transformer.analysis.evidence.verdicts import Effect, VerdictWord, current_verdict
+from transformer.analysis.evidence.verdicts import Effect, VerdictWord
 from transformer.analysis.findings.finding import PublishedFinding
 from transformer.checkpoint import checkpoint_hash
 from transformer.text.files import read_json, write_json
@@ -110,7 +110,7 @@ def _checked(stored: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ValueError, KeyError, TypeError: for an invalid row.
     """
-    verdict = current_verdict(stored["verdict"])
+    verdict = stored["verdict"]
     if verdict not in get_args(VerdictWord):
         raise ValueError("the verdict is unknown")
     checked: dict[str, Any] = {"verdict": verdict, "reason": _text(stored["reason"])}

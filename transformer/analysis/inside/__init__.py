@@ -16,9 +16,6 @@ from the trace and the weights, and compared with the hook that records it. Numb
 records are computed from weights, tokens or a formula.
 """
 
-from collections.abc import Callable
-from typing import Any
-
 from transformer.analysis.inside.figure_boxes import Box, boxes
 from transformer.analysis.inside.learning import shifted_targets
 from transformer.analysis.inside.open_box import opened_box, snippet
@@ -44,18 +41,3 @@ __all__ = [
     "snippet",
     "worked_steps",
 ]
-
-_OLD_NAMES: dict[str, Callable[..., Any]] = {
-    "batched": batched_attention,
-    "convolved": ffn_as_convolution,
-    "opened": opened_box,
-    "shifted": shifted_targets,
-    "worked": worked_steps,
-}
-
-
-def __getattr__(name: str) -> Callable[..., Any]:
-    """Return a function by its former name."""
-    if name in _OLD_NAMES:
-        return _OLD_NAMES[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,9 +6,6 @@ original; `patching_sweep` patches every activation of one sentence into another
 model itself is never changed: hooks are passed to one call, because a cached model is shared.
 """
 
-from collections.abc import Callable
-from typing import Any
-
 from transformer.analysis.interventions.comparison import Comparison, compare
 from transformer.analysis.interventions.patches import (
     masked_tokens,
@@ -39,16 +36,3 @@ __all__ = [
     "uniform",
     "without_pieces",
 ]
-
-_OLD_NAMES: dict[str, Callable[..., Any]] = {
-    "hidden": masked_tokens,
-    "painted": replaced_row,
-    "together": combined,
-}
-
-
-def __getattr__(name: str) -> Callable[..., Any]:
-    """Return a function by its former name, which programs copied from the Heads lab may use."""
-    if name in _OLD_NAMES:
-        return _OLD_NAMES[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from transformer.figures.state import names_by_old_name
 from transformer.ui.address import View
 from transformer.ui.pages.attention import Attention
 from transformer.ui.pages.classroom import Class
@@ -112,53 +111,29 @@ def path(file: str) -> str:
 
 BY_PATH = {path(file): file for file in PAGES}
 """Files of the pages by path."""
-OLD_NAMES = {
-    old_name: name
-    for page in PAGES.values()
-    for old_name, name in names_by_old_name(page.view.fields()).items()
-}
-"""Names of fields in addresses of older versions, and their names now."""
 
 
 def parse_params(file: str, params: Mapping[str, str]) -> tuple[Values, list[str]]:
-    """Parse the parameters of an address; return the values and one sentence for each problem.
-
-    An old address may contain fields of other pages: their values are returned under the views of
-    those pages.
-    """
+    """Parse the parameters of an address; return the values and one sentence for each problem."""
     view_type = PAGES[file].view
     values: Values = {View.__name__: {}, view_type.__name__: {}}
     problems: list[str] = []
     for name, text in params.items():
-        name = OLD_NAMES.get(name, name)
-        owners = owners_of(name, file)
-        parsed = []
-        for owner in owners:
-            try:
-                parsed.append((owner, owner.fields()[name].read(text)))
-            except ValueError as error:
-                problem = f"The address has {name}={text!r}; it must be {error}."
-        for owner, value in parsed:
-            values.setdefault(owner.__name__, {})[name] = value
-        if not owners:
-            problems.append(f'The address has the field "{name}", which this app does not know.')
-        elif not parsed:
-            problems.append(problem)
+        field = view_type.fields().get(name)
+        if field is None or not field.linked:
+            problems.append(f'The address has the field "{name}", which this page does not have.')
+            continue
+        owner = view_type if name in view_type.own() else View
+        try:
+            values[owner.__name__][name] = field.read(text)
+        except ValueError as error:
+            problems.append(f"The address has {name}={text!r}; it must be {error}.")
     return values, problems
 
 
 def make_view(kind: type[ViewType], values: Values) -> ViewType:
     page_fields = {} if kind is View else values.get(kind.__name__, {})
     return kind(**values.get(View.__name__, {}), **page_fields)
-
-
-def owners_of(name: str, file: str) -> list[type[View]]:
-    """Return the views that declare this field: the shared one, this page's, or else others."""
-    if name in View.fields():
-        return [View]
-    if name in PAGES[file].view.own():
-        return [PAGES[file].view]
-    return [page.view for page in PAGES.values() if name in page.view.own()]
 
 
 def model_defaults() -> Values:

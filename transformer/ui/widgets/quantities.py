@@ -27,8 +27,8 @@ def format_estimate(estimate: Estimate | str | None) -> str:
 
 
 def reproducibility_note(state: Mapping[str, Any], seed: object) -> str:
-    """Return what a run's results depend on besides its settings, from its state.json; "" for a run
-    of an earlier version, which did not record it."""
+    """Return what a run's results depend on besides its settings, from its state.json; "" if
+    it is not recorded."""
     threads, units, torch = (state.get(name) for name in ("threads", "units", "torch"))
     if not (isinstance(threads, int) and torch):
         return ""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import streamlit as st
 
-from transformer.analysis.evidence.verdicts import VerdictWord, current_verdict
+from transformer.analysis.evidence.verdicts import VerdictWord
 from transformer.figures.interval_chart import interval, interval_line
 
 BADGES: dict[VerdictWord, tuple[Literal["green", "violet", "blue", "gray"], str]] = {
@@ -18,10 +18,8 @@ BADGES: dict[VerdictWord, tuple[Literal["green", "violet", "blue", "gray"], str]
 }
 
 
-def badge(stored: str) -> None:
-    """Draw a verdict, possibly stored by an older version, as a badge; each has its own icon, so
-    that colour is not needed."""
-    word = cast(VerdictWord, current_verdict(stored))
+def badge(word: VerdictWord) -> None:
+    """Draw a verdict as a badge; each has its own icon, so that colour is not needed."""
     colour, icon = BADGES[word]
     st.badge(word.capitalize(), color=colour, icon=icon)
 

@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.evidence.verdicts import Effect, current_verdict
+from transformer.analysis.evidence.verdicts import Effect
 from transformer.analysis.findings import FINDINGS, PublishedFinding
 from transformer.analysis.findings.saved_findings import SavedFinding, load_findings
 from transformer.figures.interval_chart import format_value, measurement_chart
@@ -96,7 +96,7 @@ def _is_expanded(shipped: Mapping[str, SavedFinding]) -> bool:
 
 def _summary(results: list[FindingResult]) -> None:
     """Draw the number of claims for each verdict, and a toggle for the figures."""
-    counts = Counter(current_verdict(result.values["verdict"]) for result in results)
+    counts = Counter(result.values["verdict"] for result in results)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         for word in verdicts.BADGES:
             if counts[word]:

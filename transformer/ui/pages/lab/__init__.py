@@ -19,13 +19,6 @@ EXPERIMENTS = {
     "gender": "Gender bias",
     "dataset": "Export a dataset",
 }
-OLD_EXPERIMENTS = {
-    "matter": "pruning",
-    "moves": "attribution",
-    "cards": "roles",
-    "job": "gender",
-}
-"""Experiments in addresses of older versions, and their names now."""
 CELL_PAIRS = {
     "weight-norm": "Weight | norm",
     "weight-gradient": "Weight | gradient",
@@ -113,39 +106,31 @@ class Lab(View):
             heads that attend to its pronoun are switched off.
     """
 
-    lab: str = field(
-        "", "Experiment", choices={"": "Default", **EXPERIMENTS}, old_values=OLD_EXPERIMENTS
-    )
-    measure_pair: str = field(
-        "weight-norm", "Side by side", choices=CELL_PAIRS, old_names=("beside",)
-    )
+    lab: str = field("", "Experiment", choices={"": "Default", **EXPERIMENTS})
+    measure_pair: str = field("weight-norm", "Side by side", choices=CELL_PAIRS)
     against: int = field(-1, "Compare with token", bounds=(-1, 2**31 - 1))
     off: str = field(form=HEADS_FORM)
-    ablation: str = field("zero", "Kind of ablation", choices=ABLATIONS, old_names=("means",))
-    edited_row: str = field(form=EDITED_ROW_FORM, old_names=("paint",))
-    removed_tokens: str = field(form=POSITIONS_FORM, old_names=("away",))
-    removal_method: str = field("hidden", "Method", choices=REMOVAL_METHODS, old_names=("gone",))
+    ablation: str = field("zero", "Kind of ablation", choices=ABLATIONS)
+    edited_row: str = field(form=EDITED_ROW_FORM)
+    removed_tokens: str = field(form=POSITIONS_FORM)
+    removal_method: str = field("hidden", "Method", choices=REMOVAL_METHODS)
     patch: str = field(form=PATCH_FORM)
-    patched_activations: str = field(
-        "stream", "Patch activations", choices=PATCHED_ACTIVATIONS, old_names=("swept",)
-    )
+    patched_activations: str = field("stream", "Patch activations", choices=PATCHED_ACTIVATIONS)
     blank: str = field("cell", "Blank", choices=BLANK_SCOPES)
-    pruned_encoder: int = field(0, bounds=(0, 4096), old_names=("less_encoder",))
-    pruned_decoder: int = field(0, bounds=(0, 4096), old_names=("less_decoder",))
-    pruned_cross: int = field(0, bounds=(0, 4096), old_names=("less_cross",))
-    pruning_order: str = field(
-        "sentence", "Pruning order", choices=PRUNING_ORDERS, old_names=("pruned",)
-    )
+    pruned_encoder: int = field(0, bounds=(0, 4096))
+    pruned_decoder: int = field(0, bounds=(0, 4096))
+    pruned_cross: int = field(0, bounds=(0, 4096))
+    pruning_order: str = field("sentence", "Pruning order", choices=PRUNING_ORDERS)
     colour: str = field("entropy", "Coloured by", choices=GRID_MEASURES)
-    point_colour: str = field("side", "Coloured by", choices=POINT_COLOURS, old_names=("dots",))
+    point_colour: str = field("side", "Coloured by", choices=POINT_COLOURS)
     point: str = field(form=POINT_FORM)
-    dataset_heads: str = field(form=HEADS_FORM, old_names=("traced",))
-    score_kind: str = field("weights", "Scores", choices=SCORE_LABELS, old_names=("by",))
-    target_row: str = field("output", "Row", choices=ROW_LABELS, old_names=("to",))
+    dataset_heads: str = field(form=HEADS_FORM)
+    score_kind: str = field("weights", "Scores", choices=SCORE_LABELS)
+    target_row: str = field("output", "Row", choices=ROW_LABELS)
     links: str = field(form=LINKS_FORM)
     pair: str = field(EXAMPLES[0], "Sentence with he or she")
     without_pronoun_heads: int = field(
-        0, "Switch off the heads that attend to the pronoun", bounds=(0, 1), old_names=("silent",)
+        0, "Switch off the heads that attend to the pronoun", bounds=(0, 1)
     )
 
     @property

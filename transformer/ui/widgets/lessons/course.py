@@ -306,7 +306,6 @@ __all__ = [
     "END",
     "EXTRA",
     "LESSONS",
-    "OLD_NUMBERS",
     "following",
     "group",
     "minutes",
@@ -318,18 +317,6 @@ LESSONS = (*CORE, *EXTRA)
 BY_NAME = {lesson.name: lesson for lesson in LESSONS}
 END = "end"
 """The name of the last page of the course in addresses."""
-OLD_NUMBERS = {
-    str(number): name
-    for number, name in enumerate(
-        (
-            "steps", "shifted", "missing", "lengths", "waves", "cosine", "meeting", "value",
-            "keys", "scale", "back", "output", "infinity", "memory", "self", "units", "norm",
-            "cost", "epsilon",
-        ),
-        start=1,
-    )
-}  # fmt: skip
-"""Old addresses number the lessons: the lesson that now covers the subject of each."""
 
 
 def group(lesson: Lesson) -> tuple[Lesson, ...]:

@@ -103,16 +103,14 @@ def lesson_button(
 def open_requested(page: str) -> None:
     """Go to the page of the lesson that was just chosen, before anything is drawn.
 
-    An old address with a lesson's number leads to the lesson that covers its subject now. An
-    address that shows an answer leads to the question, if this visitor has not answered it.
+    An address that shows an answer leads to the question, if this visitor has not answered it.
     """
     if target := st.session_state.pop(_NEXT_PAGE, ""):
         if target != page:
             st.switch_page(target, query_params=state.params(target))
         return
     name = state.view().lesson
-    redirect = name == st.session_state.get(_OPENED_LESSON) or name in course.OLD_NUMBERS
-    name = course.OLD_NUMBERS.get(name, name)
+    redirect = name == st.session_state.get(_OPENED_LESSON)
     if _VISITED not in st.session_state and name in course.BY_NAME:
         lesson = course.BY_NAME[name]
         typed_by_hand = st.query_params.keys() <= {"lesson", "model"}  # no view
