@@ -11,7 +11,7 @@ help:
 	@echo "make app         open the app in a browser (first time: install it in .venv)"
 	@echo "make test        run the linters, the type checker and all but the slow tests (first time: install Chromium if missing)"
 	@echo "make test-all    run everything that continuous integration runs"
-	@echo "make lint        run only ruff, mypy, hadolint, and deno for the JavaScript"
+	@echo "make lint        run only ruff, import-linter, mypy, hadolint, and deno for the JavaScript"
 	@echo "make format      format the code and fix what ruff can fix"
 	@echo "make pictures    take the screenshots of the documentation"
 	@echo "make benchmarks  measure speed, compared with other engines (first time: install them)"
@@ -49,6 +49,7 @@ test-all: lint browser
 lint: .venv/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/mypy
 	$(BIN)/hadolint Dockerfile
 	$(BIN)/deno lint --quiet $(SCRIPTS) tests/figures/scripts

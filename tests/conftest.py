@@ -20,13 +20,14 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 import jaxtyping
 
 import tests.shapes
-from tests.imports import sources
 
 # The shapes in signatures of modules that are imported from here on are checked at calls. Modules
 # without shapes are left out, because mypy checks their types.
 ROOT = Path(__file__).resolve().parents[1]
 MODULES_WITH_SHAPES = [
-    name for name, file in sources(ROOT).items() if "jaxtyping" in file.read_text("utf-8")
+    ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    for file in ROOT.glob("transformer/**/*.py")
+    if "jaxtyping" in file.read_text("utf-8")
 ]
 assert "transformer" not in sys.modules, "imported too early for its shapes to be checked"
 jaxtyping.install_import_hook(MODULES_WITH_SHAPES, f"{tests.shapes.__name__}.checked")

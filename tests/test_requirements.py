@@ -1,4 +1,4 @@
-"""Pinned requirements are exact, installed, used and explained."""
+"""Pinned requirements are exact, installed and explained."""
 
 from __future__ import annotations
 
@@ -12,9 +12,6 @@ import pytest
 from packaging.requirements import Requirement
 from streamlit.web import bootstrap
 
-from tests import imports
-from transformer.training.run_log import TRACKERS
-
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -27,12 +24,6 @@ def pins(name: str) -> dict[str, Requirement]:
 
 EXTRAS = ("cluster", "widget")
 """Optional extras with their own requirements file; the others are in requirements-dev.txt."""
-EXTRAS_OF_ONE_MODULE = {
-    "hub": (("huggingface_hub",), "transformer.exchange.hub"),
-    "widget": (("anywidget", "traitlets"), "transformer.figures.widget"),
-    "xarray": (("xarray",), "transformer.inference.xarray_dataset"),
-}
-"""Extras that only one module needs: the packages that it imports, and the module."""
 FILES = [
     "requirements.txt",
     *(f"requirements-{name}.txt" for name in (*EXTRAS, "dev", "docs", "benchmarks")),
@@ -73,24 +64,12 @@ def test_the_ranges_of_other_extras_include_installed_versions() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     pinned = pins("requirements-dev.txt") | pins("requirements-docs.txt")
     extras = project["optional-dependencies"]
-    assert {*EXTRAS, *EXTRAS_OF_ONE_MODULE, *TRACKERS, "docs"} == {*extras}
     # trackio and wandb are not installed: their tests use fakes.
-    for name in {*EXTRAS_OF_ONE_MODULE, "tensorboard", "docs"}.difference(EXTRAS):
+    for name in extras.keys() - {*EXTRAS, "trackio", "wandb"}:
         for requirement in map(Requirement, extras[name]):
             (pin,) = pinned[requirement.name].specifier
             assert requirement.specifier.contains(pin.version), requirement
             assert {part.operator for part in requirement.specifier} == {">=", "<"}
-
-
-def test_imported_packages_are_pinned() -> None:
-    import_graph = imports.graph(ROOT)
-    internal = {"app", "pages", "transformer", "__future__"}
-    external = {name for names in import_graph.values() for name in names if "." not in name}
-    external -= internal | sys.stdlib_module_names
-    # uvloop is not imported: Streamlit uses it if installed (its extra "performance").
-    optional = {"distributed"} | pins("requirements-widget.txt").keys()
-    optional |= {package for packages, _ in EXTRAS_OF_ONE_MODULE.values() for package in packages}
-    assert external == (pins("requirements.txt").keys() | optional) - {"uvloop"}
 
 
 def test_the_server_uses_the_pinned_event_loop() -> None:
@@ -101,23 +80,6 @@ def test_the_server_uses_the_pinned_event_loop() -> None:
     loop = loop_factory()
     loop.close()
     assert type(loop).__module__.startswith("uvloop")
-
-
-def test_only_the_cluster_imports_its_extra() -> None:
-    import_graph = imports.graph(ROOT)
-    importing_modules = {
-        name for name, imported in import_graph.items() if "distributed" in imported
-    }
-    assert importing_modules
-    assert {name.rpartition(".")[0] for name in importing_modules} == {"transformer.cluster"}
-
-
-@pytest.mark.parametrize(
-    ("packages", "module"), EXTRAS_OF_ONE_MODULE.values(), ids=EXTRAS_OF_ONE_MODULE.keys()
-)
-def test_each_other_extra_is_imported_by_one_module(packages: tuple[str, ...], module: str) -> None:
-    import_graph = imports.graph(ROOT)
-    assert [name for name, imported in import_graph.items() if {*packages} & imported] == [module]
 
 
 def test_the_readme_gives_a_reason_for_each_package() -> None:

@@ -1,3 +1,5 @@
+"""Charts of measurements with their intervals."""
+
 from __future__ import annotations
 
 import json

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from tests import imports
 from tests.jobs.fake_computations import (
     CORPUS,
     FUNCTION,
@@ -24,10 +23,9 @@ from tests.jobs.fake_computations import (
 )
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.reports import compute
-from transformer.app_folders import IMPORT_ROOT
 from transformer.checkpoint import checkpoint_hash
 from transformer.jobs import ComputationService, ComputationStatus, JobError
-from transformer.jobs.computation import EXCLUDED_PACKAGES, fingerprint, report_computation
+from transformer.jobs.computation import fingerprint, report_computation
 from transformer.jobs.compute_process import run_function
 from transformer.jobs.results import has_ended, read_or_empty, remove_oldest
 from transformer.text.files import write_json
@@ -119,14 +117,6 @@ def test_the_code_fingerprint_covers_computing_modules_only(tmp_path: Path) -> N
     (tmp_path / "analysis" / "heads.py").rename(tmp_path / "analysis" / "rows.py")
     assert len({first, changed, current_fingerprint()}) == 3
     fingerprint.cache_clear()
-
-
-def test_the_fingerprint_covers_all_imports_of_a_report() -> None:
-    import_graph = imports.graph(IMPORT_ROOT)
-    imported = imports.reachable_modules("transformer.analysis.reports", import_graph)
-    packages = {name.split(".")[1] for name in imported if name.startswith("transformer.")}
-    assert "measures" in packages
-    assert not packages & {*EXCLUDED_PACKAGES}
 
 
 def test_computations_run_one_at_a_time_and_can_be_cancelled(

@@ -1,6 +1,6 @@
 """The Streamlit user interface; no other package imports streamlit.
 
-Layers, the lowest first (tests/imports.py enforces them):
+Layers, the lowest first (`[tool.importlinter]` in pyproject.toml):
 
 - `streamlit_fixes/`: workarounds for Streamlit bugs, one file each
 - `state.py`, `address.py`: the fields of a page and the URL that holds them

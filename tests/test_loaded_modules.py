@@ -1,0 +1,43 @@
+"""Imports that take long are avoided: the modules that are loaded after an import."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def _loaded(program: str, path: str = "") -> set[str]:
+    """Return the modules that are loaded after this program has run in a new process, whose
+    `python` is the first on this PATH."""
+    process = subprocess.run(
+        ["python" if path else sys.executable, "-c", f"import sys; {program}; print(*sys.modules)"],
+        cwd=ROOT,
+        env={**os.environ, "PATH": path or os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return {*process.stdout.split()}
+
+
+def test_importing_a_translator_loads_neither_pages_nor_plotly(warm_path: str) -> None:
+    loaded = _loaded("from transformer import Hooks, Translator", warm_path)
+    assert loaded & {"plotly", "streamlit", "sacrebleu", "scipy"} == set()
+    assert {"torch", "transformer"} <= loaded
+
+
+def test_pages_do_not_import_what_only_measurements_need(warm_path: str) -> None:
+    loaded = _loaded("import transformer.ui.shell.asgi", warm_path)
+    assert {"scipy.stats", "scipy.optimize"} & loaded == set()
+
+
+def test_supervising_processes_do_not_import_torch() -> None:
+    """Only the child processes that train or compute import torch."""
+    supervisors = ("jobs.worker", "jobs.compute_process", "cluster.host")
+    loaded = _loaded("; ".join(f"import transformer.{name}" for name in supervisors))
+    assert "torch" not in loaded
+    assert "transformer.jobs.worker" in loaded
