@@ -16,7 +16,7 @@ from statistics import median
 import psutil
 from playwright.sync_api import Page
 
-from benchmarks.browser import ROOT, app_server, chromium, wait_for_script_run, wait_until
+from tests.live_app import ROOT, app_server, chromium, wait_for_script_run, wait_until
 from transformer import Translator
 
 SENTENCES = [

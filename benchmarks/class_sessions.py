@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
-from benchmarks.sessions import Session, open_socket
+from tests.websocket_session import Session, open_socket
 from transformer.figures.state import DEFAULTS
 from transformer.ui.shell.class_updates import PATH
 from transformer.ui.shell.visitor import new_id

@@ -26,8 +26,8 @@ from pathlib import Path
 import psutil
 from playwright.sync_api import Browser, Locator, Page
 
-from benchmarks.browser import ROOT, app_server, chromium, open_expander
 from benchmarks.class_sessions import TEACHER_TOKEN, IndependentStudent, Student, Teacher
+from tests.live_app import ROOT, app_server, chromium, open_expander
 from transformer.ui.address import EXAMPLES
 
 BROWSERS = 2

@@ -22,7 +22,7 @@ from urllib.request import urlopen
 import torch
 from playwright.sync_api import Browser, Page, Route
 
-from benchmarks.browser import ROOT, chromium
+from tests.live_app import ROOT, chromium
 from transformer import Translator
 from transformer.figures import ExplorerData, explorer_page
 from transformer.inference import Trace

@@ -20,7 +20,7 @@ from statistics import median
 
 from playwright.sync_api import Browser, Page
 
-from benchmarks.browser import ROOT, app_server, chromium, time_to_appear, wait_for_script_run
+from tests.live_app import ROOT, app_server, chromium, time_to_appear, wait_for_script_run
 
 SENTENCES = (
     "The black cat sleeps under the table.",

@@ -22,8 +22,8 @@ from urllib.parse import urlencode
 
 import psutil
 
-from benchmarks.browser import ROOT, app_server
-from benchmarks.sessions import Session
+from tests.live_app import ROOT, app_server
+from tests.websocket_session import Session
 from transformer.ui.shell.registry import PAGES, path
 
 SENTENCES = (

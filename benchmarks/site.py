@@ -23,7 +23,7 @@ from typing import Any
 
 from playwright.sync_api import BrowserContext, Page
 
-from benchmarks.browser import ROOT, chromium, http_server
+from tests.live_app import ROOT, chromium, http_server
 from transformer import Translator
 from transformer.ui.site import write_site
 

@@ -23,7 +23,7 @@ from playwright.sync_api import Browser, Page
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.browser import app_server, chromium, http_server, wait_for_script_run, wait_until  # noqa: E402
+from tests.live_app import app_server, chromium, http_server, wait_for_script_run, wait_until  # noqa: E402
 from transformer.ui.site import write_site  # noqa: E402
 
 RAIN = "text=If it rains, we will stay at home."

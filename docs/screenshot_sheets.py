@@ -17,7 +17,7 @@ from pictures import ROOT, VARIANTS, compress, open_page
 from PIL import Image
 from playwright.sync_api import Browser
 
-from benchmarks.browser import app_server, chromium
+from tests.live_app import app_server, chromium
 from transformer.ui.shell.registry import PAGES, path
 
 SHEET = (

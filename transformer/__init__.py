@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 # Between two operations the threads of OpenMP sleep instead of spinning. A spinning thread keeps
 # its core from the thread it waits for as soon as anything else runs on the machine: one sentence
-# then takes seconds (`python -m benchmarks.threads`). OpenMP reads this when torch is loaded, and
-# every process started from here inherits it. A policy that the user has set is kept.
+# then takes seconds. OpenMP reads this when torch is loaded, and every process started from here
+# inherits it. A policy that the user has set is kept.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 if TYPE_CHECKING:

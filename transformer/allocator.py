@@ -10,7 +10,7 @@ _MMAP_THRESHOLD, _ARENA_MAX = -3, -8
 
 
 def return_freed_memory() -> bool:
-    """Bound what a server with many threads keeps of freed memory (`python -m benchmarks.memory`).
+    """Bound what a server with many threads keeps of freed memory.
 
     By default glibc gives every script thread one of eight arenas per processor, and each keeps
     what its largest rerun has freed. With two arenas, and every block above 128 kB in a mapping

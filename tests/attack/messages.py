@@ -18,13 +18,13 @@ import psutil
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 
-from benchmarks.browser import app_server
-from benchmarks.sessions import Session
 from tests.attack.random_input import WidgetIds, random_payload
 from tests.attack.short_runs import config, losses, small_checkpoint
 from tests.attack.target import Attack
 from tests.jobs.conftest import idle_jobs
 from tests.jobs.fake_computations import wait_for
+from tests.live_app import app_server
+from tests.websocket_session import Session
 from transformer.jobs import Jobs
 from transformer.ui.shell.class_updates import PATH
 from transformer.ui.shell.visitor import COOKIE, new_id

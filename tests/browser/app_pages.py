@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
-from benchmarks.browser import wait_for_script_run, wait_until
+from tests.live_app import wait_for_script_run, wait_until
 
 TEXT = "The baker hides books."
 REPORTED_IMPACTS = ("serious", "critical")

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Dialog, Error, Page, expect
 
-from benchmarks.browser import ROOT, app_server, chromium
 from tests.browser import decoding_page, heads_page
+from tests.live_app import ROOT, app_server, chromium
 from transformer import Translator
 from transformer.model import Transformer
 from transformer.text import Vocabulary

@@ -6,7 +6,7 @@ from typing import Any
 
 from playwright.sync_api import Locator, Page, expect
 
-from benchmarks.browser import ROOT, wait_for_script_run
+from tests.live_app import ROOT, wait_for_script_run
 from transformer import Translator
 from transformer.analysis.alignment.aligner_head import load_aligner_head
 from transformer.checkpoint import checkpoint_hash

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.browser import wait_for_script_run
 from tests.browser.app_pages import violations_of, wait_for_address
 from tests.browser.conftest import NewPage, PagePool
 from tests.browser.explorer_file import bounding_box
+from tests.live_app import wait_for_script_run
 from transformer.figures.views import EXPLORER
 from transformer.ui.pages.lab import EXPERIMENTS
 from transformer.ui.shell.registry import PAGES

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.browser import app_server, wait_for_script_run
 from tests.browser.app_pages import TEXT, address, wait_for_address
 from tests.browser.conftest import NewPage
+from tests.live_app import app_server, wait_for_script_run
 from transformer import Translator
 from transformer.inference import Trace
 

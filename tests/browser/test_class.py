@@ -9,8 +9,8 @@ from typing import NamedTuple
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.browser import ROOT, app_server, open_expander, wait_for_script_run, wait_until
 from tests.browser.conftest import NewPage
+from tests.live_app import ROOT, app_server, open_expander, wait_for_script_run, wait_until
 from transformer.ui.widgets.lessons.first_questions import OTHER_OWNER
 
 TEACHER_TOKEN = "teacher-token-for-tests"

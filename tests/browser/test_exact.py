@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.browser import wait_for_script_run
 from tests.browser.app_pages import TEXT
 from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import open_explorer
 from tests.figures.fake_traces import fake_trace
+from tests.live_app import wait_for_script_run
 from transformer import Translator
 
 pytestmark = pytest.mark.browser

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import explorer
-from benchmarks.browser import ROOT
+from tests.live_app import ROOT
 
 UNREACHABLE = "https://127.0.0.1:1/d3.min.js"
 PAGE = f'<script>require.config({{paths: {{d3: "{UNREACHABLE}"}}}})</script>'

@@ -8,8 +8,8 @@ import time
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.browser import wait_for_script_run
 from tests.browser.conftest import NewPage
+from tests.live_app import wait_for_script_run
 from transformer.analysis.findings import FINDINGS
 
 pytestmark = pytest.mark.browser

@@ -7,8 +7,8 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from benchmarks.browser import wait_for_script_run, wait_until
 from tests.browser.home_page import expected_words, open_home, tile, wait_for_all_words, words
+from tests.live_app import wait_for_script_run, wait_until
 from transformer import Translator
 from transformer.figures.glossary import TERMS
 from transformer.measures.naming import head_name

@@ -7,8 +7,8 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.browser import wait_for_script_run
 from tests.browser.conftest import NewPage
+from tests.live_app import wait_for_script_run
 from transformer.ui.shell.registry import PAGES
 
 pytestmark = pytest.mark.browser

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.browser import wait_until
 from tests.browser.app_pages import wait_for_address
 from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import bounding_box
@@ -17,6 +16,7 @@ from tests.browser.home_page import (
     wait_for_all_words,
     words,
 )
+from tests.live_app import wait_until
 from transformer import Translator
 from transformer.inference.alternatives import word_alternatives
 

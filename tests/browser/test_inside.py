@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from benchmarks.browser import wait_for_script_run
 from tests.browser.app_pages import TEXT, address, open_inside
 from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import bounding_box, open_html
+from tests.live_app import wait_for_script_run
 from transformer import Translator
 from transformer.figures.box_layout import figure_1
 from transformer.figures.tensors import Table, tensor_data

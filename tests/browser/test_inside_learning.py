@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.browser import wait_for_script_run, wait_until
 from tests.browser.app_pages import open_inside
 from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import bounding_box, open_html
 from tests.figures.fake_traces import update
+from tests.live_app import wait_for_script_run, wait_until
 from transformer.figures.box_layout import STOPS
 from transformer.figures.moments import moments_page
 

@@ -13,7 +13,7 @@ from urllib.parse import quote_plus
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.browser import streamlit_server
+from tests.live_app import streamlit_server
 from transformer import Translator
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.browser import wait_for_script_run
 from tests.browser.app_pages import wait_for_address
 from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import bounding_box
+from tests.live_app import wait_for_script_run
 from transformer import Translator
 from transformer.analysis.attribution.norms import contributions
 

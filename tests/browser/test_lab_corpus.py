@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
-from benchmarks.browser import wait_for_script_run, wait_until
 from tests.browser.app_pages import wait_for_address
 from tests.browser.conftest import NewPage
+from tests.live_app import wait_for_script_run, wait_until
 from transformer.figures.headgrid import Grid, headgrid_data, headgrid_page
 
 pytestmark = pytest.mark.browser

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from benchmarks.browser import wait_for_script_run
 from tests.browser.app_pages import wait_for_address
 from tests.browser.conftest import NewPage
+from tests.live_app import wait_for_script_run
 
 pytestmark = pytest.mark.browser
 

@@ -7,9 +7,9 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from benchmarks.browser import wait_for_script_run, wait_until
 from tests.browser.app_pages import address
 from tests.browser.conftest import NewPage
+from tests.live_app import wait_for_script_run, wait_until
 
 pytestmark = pytest.mark.browser
 

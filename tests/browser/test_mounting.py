@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from benchmarks.browser import wait_for_script_run
 from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import open_html
 from tests.figures.fake_traces import GRID
+from tests.live_app import wait_for_script_run
 from transformer import figures
 from transformer.figures import module, style
 from transformer.figures.headgrid import headgrid_data

@@ -8,8 +8,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page
 
-from benchmarks.browser import wait_until
 from tests.browser.conftest import NewPage
+from tests.live_app import wait_until
 from transformer.ui.shell.visitor import COOKIE, ID
 
 pytestmark = pytest.mark.browser

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from benchmarks.browser import wait_for_script_run, wait_until
 from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import bounding_box
+from tests.live_app import wait_for_script_run, wait_until
 
 pytestmark = pytest.mark.browser
 HAND_STYLES = """() => [...document.querySelectorAll('.hu-clocks .large i')].map((hand) => {

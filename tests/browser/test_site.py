@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from benchmarks.browser import FLAGS, http_server
 from tests.browser.conftest import ELEMENT_TIMEOUT_MS, NewPage
+from tests.live_app import FLAGS, http_server
 from transformer import Translator
 from transformer.analysis.interventions.switching import named_heads, switched_off
 from transformer.app_folders import APP_FOLDER

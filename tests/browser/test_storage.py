@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from benchmarks.browser import wait_for_script_run
 from tests.browser.conftest import NewPage
+from tests.live_app import wait_for_script_run
 from transformer.ui.shell.registry import PAGES, path
 
 pytestmark = pytest.mark.browser

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from benchmarks.browser import app_server, wait_for_script_run, wait_until
 from tests.browser.conftest import NewPage
+from tests.live_app import app_server, wait_for_script_run, wait_until
 from transformer import Translator
 from transformer.training.run import RunFolder
 

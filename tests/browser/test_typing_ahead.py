@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from benchmarks.browser import wait_for_script_run, wait_until
 from tests.browser.conftest import NewPage
+from tests.live_app import wait_for_script_run, wait_until
 
 pytestmark = pytest.mark.browser
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from benchmarks.browser import open_expander, wait_for_script_run, wait_until
 from tests.browser.conftest import NewPage
+from tests.live_app import open_expander, wait_for_script_run, wait_until
 
 pytestmark = pytest.mark.browser
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.cluster import DaskCluster
+from tests.cluster.dask_cluster import DaskCluster
 from transformer.jobs import services
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.cluster import DaskCluster
+from tests.cluster.dask_cluster import DaskCluster
 from tests.jobs.fake_computations import (
     CORPUS,
     TIMEOUT_SECONDS,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.cluster import DaskCluster
+from tests.cluster.dask_cluster import DaskCluster
 from tests.jobs.conftest import FAKE_TRAINER, run_config, start_workers, wait_until
 from transformer.checkpoint import load_checkpoint
 from transformer.cluster import for_runs

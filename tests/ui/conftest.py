@@ -10,7 +10,7 @@ import pytest
 from streamlit.runtime.scriptrunner_utils import script_run_context
 from streamlit.runtime.scriptrunner_utils.script_run_context import FragmentThreadState
 
-from benchmarks.browser import app_server
+from tests.live_app import app_server
 from transformer.ui.shell.security import Asgi, Message, Scope
 
 TEACHER_TOKEN = "teacher-token-for-tests"

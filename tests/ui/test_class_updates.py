@@ -14,9 +14,9 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
-from benchmarks.browser import app_server
-from benchmarks.sessions import Session, open_socket
+from tests.live_app import app_server
 from tests.ui.conftest import TEACHER_TOKEN
+from tests.websocket_session import Session, open_socket
 from transformer.ui.shell.class_updates import CLASS_OVER_CODE, MAX_TABS, PATH
 from transformer.ui.shell.visitor import COOKIE, new_id
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 import streamlit as st
 
-from benchmarks.sessions import Session
+from tests.websocket_session import Session
 from transformer.ui.shell import downloads
 
 

@@ -17,8 +17,8 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin
 
-from benchmarks.browser import app_server
-from benchmarks.sessions import Session
+from tests.live_app import app_server
+from tests.websocket_session import Session
 from transformer.jobs import services
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import RunInfo, read_run_info

@@ -12,8 +12,8 @@ import pytest
 import streamlit as st
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from benchmarks.browser import app_server
-from benchmarks.sessions import Session
+from tests.live_app import app_server
+from tests.websocket_session import Session
 from transformer.analysis.corpora import Corpus
 from transformer.jobs import services
 from transformer.ui.services import live_jobs, models, uploads

@@ -2,5 +2,5 @@
 
 Speculative decoding, int8 and bfloat16 weights, a cache of keys and values that grows in blocks,
 and the choice among them by measurement. Only `inference/acceleration.py` imports this folder, and
-works without it. `python -m benchmarks.fast` prints the speed-up of each part.
+works without it.
 """

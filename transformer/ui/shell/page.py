@@ -25,7 +25,7 @@ from transformer.ui.widgets.frame import as_sentence, page_link, plain
 
 torch.set_num_threads(1)
 # A page computes one sentence: hundreds of products of a few microseconds, which a second thread
-# does not speed up (`python -m benchmarks.threads`), and other sessions need the cores. Torch gives
+# does not speed up, and other sessions need the cores. Torch gives
 # this number to every new thread, so it must not be set in a session. Training and measurements run
 # in separate processes.
 _STYLE, _LARGE = (Path(__file__).with_name(name) for name in ("frame.css", "frame-large.css"))

@@ -1,7 +1,7 @@
 """The browser views' scripts at addresses of their own, so that a browser fetches each only once.
 
 Streamlit would send a component's script with every new content, several times its length, and both
-ends would hash it (`python -m benchmarks.reruns`). The address contains a hash of the script: a
+ends would hash it (`python -m benchmarks.app`). The address contains a hash of the script: a
 browser may cache it indefinitely, and a changed script has another address.
 """
 

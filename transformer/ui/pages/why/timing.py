@@ -209,4 +209,3 @@ def _all_measurements(timings: list[Timing]) -> None:
                 for timing in timings]  # fmt: skip
         tables.show("Medians, in CPU time of one core", columns, rows)
         tables.csv("Table (CSV)", lambda: table, "layers")
-        st.caption("From a terminal: `python -m benchmarks.layers`")
