@@ -3,7 +3,7 @@
     python -m benchmarks.clients [--checkpoint en-fr] [--sentences 20]
 
 Exports the checkpoint as a Marian folder and opens it with those of these programs that are
-installed: `transformers`, CTranslate2, BertViz, TransformerLens, nnsight and Inseq. All get the
+installed: `transformers`, BertViz, TransformerLens, nnsight and Inseq. All get the
 same sentences and our greedy translations of them. docs/measured.md shows how to install them.
 """
 
@@ -91,25 +91,6 @@ def check_transformers(case: Case) -> dict[str, Any]:
             weights.append(difference(trace.all_weights(kind), layers))
         n_equal_texts += tokenizer.decode(generated[0], skip_special_tokens=True) == trace.text
     return {"logits": max(logits), "attention": max(weights), "greedy texts": n_equal_texts}
-
-
-def check_ctranslate2(case: Case) -> dict[str, Any]:
-    import ctranslate2
-    from ctranslate2.converters import TransformersConverter
-
-    tokenizer, _ = case.tokenizer_and_model()
-    converted_folder = case.folder.parent / "ctranslate2"
-    TransformersConverter(str(case.folder)).convert(str(converted_folder), force=True)
-    engine = ctranslate2.Translator(str(converted_folder), device="cpu", compute_type="float32")
-    sources = [[*trace.src_tokens] for trace in case.traces]
-    results = engine.translate_batch(sources, beam_size=1, max_decoding_length=512)
-    texts = [
-        tokenizer.decode(
-            tokenizer.convert_tokens_to_ids(result.hypotheses[0]), skip_special_tokens=True
-        )
-        for result in results
-    ]
-    return {"greedy texts": sum(a == b.text for a, b in zip(texts, case.traces, strict=True))}
 
 
 def check_bertviz(case: Case) -> dict[str, Any]:
@@ -201,9 +182,9 @@ def check_inseq(case: Case) -> dict[str, Any]:
     """Compare attributions: Spearman's ρ of Inseq's and ours over the tokens read at each step.
 
     Inseq passes scaled embeddings to encoder and decoder, and transformers scales those of the
-    decoder a second time, which is undone here. The first decoder input is left out, because our
-    `<s>` has an embedding and the export's `<pad>` has none. The baseline of our integrated
-    gradients is zero embeddings; that of Inseq is `<unk>` and, in a second run, zeros.
+    decoder a second time, which is undone here. The first decoder input is left out. The
+    baseline of our integrated gradients is zero embeddings; that of Inseq is `<unk>` and, in a
+    second run, zeros.
     """
     import inseq
 
@@ -274,7 +255,6 @@ def _rank_correlations(case: Case, model: Any, method: str, trace: Trace) -> lis
 
 CHECKS: dict[str, tuple[str, Callable[[Case], dict[str, Any]]]] = {
     "transformers": ("transformers", check_transformers),
-    "ctranslate2": ("CTranslate2", check_ctranslate2),
     "bertviz": ("BertViz", check_bertviz),
     "transformer_lens": ("TransformerLens", check_transformer_lens),
     "nnsight": ("nnsight", check_nnsight),

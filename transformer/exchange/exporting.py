@@ -1,9 +1,8 @@
 """Export of a checkpoint as a Marian folder for `transformers`.
 
-Marian's decoder starts from a zero embedding, which `transformers` stores as the row of `<pad>`,
-the last of the vocabulary; converters such as CTranslate2 drop that row and start from zeros. So
-`<s>` is left out, and its vector is added to row 0 of the decoder's positions, which only the first
-step reads; the folder then contains a table of positions."""
+Marian's decoder starts with the embedding of `<pad>`, the last token of the vocabulary. So `<s>` is
+left out, and its embedding becomes that of `<pad>`, where it remains when `transformers` saves the
+model again."""
 
 from __future__ import annotations
 
@@ -28,6 +27,8 @@ from transformer.text.files import new_folder
 
 MAX_OUTPUT_LENGTH = 512
 """Maximum output length in generation_config.json, including `</s>`."""
+PAD_BIAS = -1000.0
+"""Output bias of `<pad>`, whose embedding is the start vector: its probability, e^-1000, is 0."""
 
 
 def export_marian(folder: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:
@@ -49,8 +50,8 @@ def write_marian(
 ) -> None:
     """Write config.json, model.safetensors, the vocabulary's files and the card.
 
-    The ids of the folder differ: `<s>` is left out and `<pad>` is last. Missing biases become
-    zeros. `<pad>` and `<unk>` are excluded from outputs, as in this package.
+    The ids of the folder differ: `<s>` is left out and `<pad>`, with its embedding, is last.
+    Missing biases become zeros. `<pad>` and `<unk>` are excluded from outputs, as in this package.
 
     Args:
         card: the card to extend; see `model_card`, also for `languages` and `licence`.
@@ -112,19 +113,15 @@ def _marian_weights(model: Transformer) -> dict[str, Tensor]:
     )
     exported_ids = _exported_ids(config)
     table = reordered["embedding.weight"][exported_ids]
-    table[-1] = 0  # of <pad>
+    start = reordered["embedding.weight"][config.bos_id]
     bias = reordered.get("output_bias", torch.zeros(config.vocab_size))[exported_ids]
-    weights = {
+    if not torch.equal(table[-1], start):  # they are equal in an imported Marian model
+        table[-1], bias[-1] = start, PAD_BIAS
+    return {
         names.EMBEDDING_TABLE: table,
         names.OUTPUT_BIAS: bias[None],
         **names.to_marian(reordered, config.n_layers),
     }
-    start = reordered["embedding.weight"][config.bos_id] * config.embedding_scale
-    if start.any():
-        positions = names.marian_positions(_n_positions(config), config.d_model)
-        positions[0] += start
-        weights[names.DECODER_POSITIONS] = positions
-    return weights
 
 
 def _exported_ids(config: ModelConfig) -> list[int]:

@@ -156,8 +156,7 @@ def _converted_weights(
         raise CheckpointError(f"the sizes of its weights do not match: {error}") from error
     _check_other_weights(weights, config)
     bias = weights.get(names.OUTPUT_BIAS, torch.zeros(size)).flatten()
-    row = table[start] + _start_at_position_0(weights, config) / config.embedding_scale
-    table = torch.cat([table, row[None]])
+    table = torch.cat([table, table[start : start + 1]])
     bias = torch.cat([bias, bias.new_tensor([START_BIAS])])
     converted |= {"embedding.weight": table, "output_bias": bias}
     order = names.marian_channels(config.d_model)
@@ -197,21 +196,11 @@ def _check_other_weights(weights: Mapping[str, Tensor], config: ModelConfig) -> 
             )
 
 
-def _start_at_position_0(weights: Mapping[str, Tensor], config: ModelConfig) -> Tensor:
-    """Return the difference of row 0 of the decoder's positions from the sinusoid, where
-    `exporting` adds the start vector; zeros if it is only rounding."""
-    if names.DECODER_POSITIONS not in weights:
-        return torch.zeros(config.d_model)
-    difference = weights[names.DECODER_POSITIONS][0] - names.marian_positions(1, config.d_model)[0]
-    return difference if difference.abs().max() >= ROUNDING else torch.zeros_like(difference)
-
-
 def _check_positions(name: str, weight: Tensor, config: ModelConfig) -> None:
     shape = [config.max_len, config.d_model]
     if list(weight.shape) != shape:
         raise CheckpointError(f"its {name} is {tuple(weight.shape)}, not {tuple(shape)}")
-    first_row = int(name == names.DECODER_POSITIONS)  # its row 0 may include the start vector
-    difference = (weight - names.marian_positions(*shape))[first_row:].abs().max()
+    difference = (weight - names.marian_positions(*shape)).abs().max()
     if not difference < ROUNDING:
         raise CheckpointError(
             f"its {name} differs from the sinusoids by up to {float(difference):.2g}"

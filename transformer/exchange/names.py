@@ -24,7 +24,6 @@ TIED_TABLES = (
 )
 """Other names of the shared table."""
 OUTPUT_BIAS = "final_logits_bias"
-DECODER_POSITIONS = "model.decoder.embed_positions.weight"
 POSITIONS = re.compile(r"model\.(encoder|decoder)\.embed_positions\.weight")
 
 _NORMS = {
