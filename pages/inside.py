@@ -7,7 +7,6 @@ import streamlit as st
 from transformer.ui import state
 from transformer.ui.pages.inside import (
     Inside,
-    encoder_layers,
     learning,
     lens,
     own_pair,
@@ -21,7 +20,6 @@ SECTIONS = {
     "training": own_pair.shifted_right,
     "learning": learning.show,
     "lens": lens.show,
-    "encoder-layers": encoder_layers.show,
     "bleu": own_pair.bleu_by_hand,
 }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from html import escape
 
 import numpy as np
 import pytest
@@ -21,7 +20,6 @@ from tests.pages.conftest import (
     visible_text,
 )
 from transformer import Translator
-from transformer.analysis.inside.decoder_lens import decoder_lens
 from transformer.figures.box_layout import STOPS
 from transformer.measures.naming import token_name
 from transformer.training.schedule import paper_rate
@@ -197,27 +195,3 @@ def test_bleu_without_a_common_word_is_0(visit: Visit) -> None:
     app = visit(PAGE, text=TEXT, section="bleu", target="0123456789")
     assert not app.exception
     assert any(r"\mathrm{BLEU} = 0" in box.value for box in app.latex)
-
-
-def test_decoder_lens_shows_the_translation_from_every_encoder_layer(
-    visit: Visit, translator: Translator
-) -> None:
-    layers = len(translator.model.encoder.layers)
-    app = visit(PAGE, text=TEXT, section="encoder-layers", encoder_layer="0")
-    lens = decoder_lens(translator, translator.trace(TEXT))
-    rows = cells(html(app), "The translation from every layer")
-    assert [row[1] for row in rows] == [escape(text) for text in lens.translations]
-    assert rows[0][0] == "embeddings"
-    assert rows[layers][0] == f"encoder layer {layers}"
-    probabilities = numbers(charts(app)[0]["data"][0]["z"])
-    np.testing.assert_allclose(probabilities, lens.top_probabilities[:, :, 0], rtol=1e-4)
-    assert any(lens.translations[0] in heading.value.replace("\\", "") for heading in app.subheader)
-    app.select_slider(key="pages/inside.py:encoder_layer").set_value(layers).run()
-    assert view(app).encoder_layer == layers
-    assert app.query_params["encoder_layer"] == str(layers)
-
-
-def test_decoder_lens_opens_the_last_layer_for_a_too_large_number(visit: Visit) -> None:
-    app = visit(PAGE, text=TEXT, section="encoder-layers", encoder_layer="60")
-    assert view(app).encoder_layer < 60
-    assert not app.exception

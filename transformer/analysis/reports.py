@@ -19,7 +19,6 @@ from transformer.analysis.findings import FINDINGS, PublishedFinding
 from transformer.analysis.importance.ablation import leave_one_out, measure_without
 from transformer.analysis.importance.by_gradient import GATE_UNITS, gradient_importances
 from transformer.analysis.importance.pruning import kinds_pruned, pruning_curve
-from transformer.analysis.inside.decoder_lens import bleu_by_encoder_layer
 from transformer.analysis.interventions.switching import Head, named_heads
 from transformer.analysis.roles.head_measures import HeadMeasures, measure_heads
 from transformer.analysis.roles.head_roles import RELATION_TEXTS, RULES, head_roles
@@ -218,11 +217,6 @@ def _orders(translator: Translator, corpus: Corpus, progress: Progress) -> dict[
     return {unit: importances[unit].normalised().order() for unit in GATE_UNITS}
 
 
-def _decoder_lens(translator: Translator, corpus: Corpus, progress: Progress) -> Figures:
-    """BLEU from the embeddings and from each encoder layer (Langedijk et al. 2023)."""
-    return bleu_by_encoder_layer(translator, corpus, progress), {}
-
-
 def _findings(translator: Translator, corpus: Corpus, progress: Progress) -> Figures:
     """Return all published findings, a row each; "findings" has their figures."""
     rows, findings = [], []
@@ -256,7 +250,6 @@ REPORTS: dict[str, Callable[..., Figures]] = {
     "without": _without,
     "pruning": _pruning,
     "pruning-kinds": _kinds,
-    "decoder-lens": _decoder_lens,
     "findings": _findings,
     **{f"finding-{name}": _finding(published) for name, published in FINDINGS.items()},
 }

@@ -297,12 +297,6 @@ TERMS = (
         "would predict if it stopped there.",
         "inside?section=lens",
     ),
-    Term(
-        "DecoderLens",
-        "Lets the decoder read the output of an earlier encoder layer, to see how much of the "
-        "translation that layer already holds (Langedijk et al. 2023).",
-        "inside?section=encoder-layers",
-    ),
     Term("Checkpoint", "The weights and settings of a trained model, stored in a folder.", "train"),
     Term(
         "Loss",

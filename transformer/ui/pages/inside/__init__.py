@@ -12,7 +12,6 @@ SECTIONS = {
     "training": "Training targets",
     "learning": "Training methods",
     "lens": "Logit lens",
-    "encoder-layers": "DecoderLens",
     "bleu": "BLEU",
 }
 
@@ -24,14 +23,12 @@ class Inside(View):
     Attributes:
         box: the open box of Figure 1, in layer `layer`; panel: the name of one of its tables, in
             which `row` and `column` select a number.
-        encoder_layer: the layer that the decoder reads under DecoderLens; 0 is the embeddings.
         d, warmup: of the learning rate schedule; dropout, smoothing: their rates.
     """
 
     section: str = field("walk", "Show", choices=SECTIONS)
     box: str = field(STOPS[0], choices=STOPS)
     panel: str = field()
-    encoder_layer: int = field(1, "Encoder layer", bounds=(0, 64))
     d: int = field(512, "d_model", bounds=(8, 4096))
     warmup: int = field(4000, "warmup, steps", bounds=(1, 100_000))
     dropout: float = field(0.1, "P_drop", bounds=(0.0, 0.9))
