@@ -28,7 +28,7 @@ def test_scores_equal_sacrebleu(
     with gzip.open(path, "wt", encoding="utf-8") as file:
         file.write("\n".join(lines) + "\n")
     output_file = tmp_path / "hypotheses.txt"
-    options = ("--method", "greedy", "--max-len", 8, "--batch", 4)
+    options = ("--method", "greedy", "--max-len", 8, "--batch", 4, "--merge-repeated")
     result = shell("evaluate", checkpoint, path, *options, "--json", "--output", output_file)
     assert result.status == 0
     scores = json.loads(result.out)
@@ -40,6 +40,31 @@ def test_scores_equal_sacrebleu(
     assert "version:" in scores["chrf_signature"]
     assert (scores["sentences"], scores["references"]) == (6, 7)
     assert output_file.read_text("utf-8").split("\n")[:-1] == hypotheses
+
+
+@pytest.mark.parametrize("join", [1, 2])
+def test_repeated_sources_are_scored_line_by_line(
+    shell: Shell, checkpoint: Path, pairs: list[tuple[str, str]], tmp_path: Path, join: int
+) -> None:
+    """sacrebleu gives the same scores for the same lines, of which some have the same source."""
+    lines = [*pairs[:3], (pairs[0][0], "rien"), pairs[4], (pairs[0][0], "une autre phrase")]
+    files = tmp_path / "t.en", tmp_path / "t.fr"
+    for file, side in zip(files, zip(*lines, strict=True), strict=True):
+        file.write_text("\n".join(side) + "\n", encoding="utf-8")
+    options = ("--method", "greedy", "--max-len", 8, "--json", "--join", join)
+    result = shell("evaluate", checkpoint, *files, *options, "--output", tmp_path / "out")
+    starts = range(0, len(lines), join)
+    sources, references = (
+        [" ".join(texts[start : start + join]) for start in starts]
+        for texts in zip(*lines, strict=True)
+    )
+    translator = Translator.load(checkpoint, "cpu")
+    hypotheses = [translator.translate(source, max_len=8).text for source in sources]
+    assert (tmp_path / "out").read_text("utf-8").split("\n")[:-1] == hypotheses
+    scores = json.loads(result.out)
+    assert scores["bleu"] == pytest.approx(sacrebleu.corpus_bleu(hypotheses, [references]).score)
+    assert scores["chrf"] == pytest.approx(sacrebleu.corpus_chrf(hypotheses, [references]).score)
+    assert scores["sentences"] == len(starts)
 
 
 def test_text_output_names_the_beam_size(shell: Shell, checkpoint: Path, tmp_path: Path) -> None:
@@ -88,8 +113,10 @@ def test_consecutive_pairs_are_joined(shell: Shell, checkpoint: Path, tmp_path: 
         concatenate_sentences(sources, references, 0)
     pairs = tmp_path / "test.tsv"
     pairs.write_text("She paints.\tElle peint.\n" + "She sells.\tElle vend.\n" * 2, "utf-8")
-    result = shell("evaluate", checkpoint, pairs, "--join", 2, "--max-len", 4)
-    assert "1 sentences, 2 references" in result.out
+    options = (checkpoint, pairs, "--join", 2, "--max-len", 4)
+    result = shell("evaluate", *options)
+    assert "2 sentences, 2 references" in result.out
+    assert "1 sentences, 2 references" in shell("evaluate", *options, "--merge-repeated").out
 
 
 def test_progress_is_printed_without_a_terminal(

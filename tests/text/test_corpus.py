@@ -183,9 +183,12 @@ def test_parallel_files_keep_their_tabs(tmp_path: Path) -> None:
     assert list(read_pairs(path, path)) == [("a\tb", "a\tb")]
 
 
-def test_references_of_one_source_are_grouped_in_order(tmp_path: Path) -> None:
+def test_references_of_one_source_are_merged_if_requested(tmp_path: Path) -> None:
     path = write(tmp_path / "c.tsv", "b\tB1\na\tA1\nb\tB2\nc\tC1\nb\tB2\na\tA2\n")
     sources, references = read_references(path)
+    assert sources == ["b", "a", "b", "c", "b", "a"]
+    assert references == [["B1"], ["A1"], ["B2"], ["C1"], ["B2"], ["A2"]]
+    sources, references = read_references(path, merge_repeated=True)
     assert sources == ["b", "a", "c"]
     assert references == [["B1", "B2", "B2"], ["A1", "A2"], ["C1"]]
     with pytest.raises(CorpusError, match="is empty"):

@@ -34,7 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=1,
         metavar="N",
-        help="concatenate every N consecutive sentences (1)",
+        help="concatenate every N consecutive lines (1); with --merge-repeated, N sentences",
+    )
+    parser.add_argument(
+        "--merge-repeated",
+        action="store_true",
+        help="count lines with the same source as one sentence with several references",
     )
     parser.add_argument(
         "--output", metavar="FILE", help="write the translations to this file, one per line"
@@ -47,7 +52,8 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError(f"--batch must be at least 1, not {options.batch}")
     check_pairs(options.pairs)
     check_output(options.output)
-    sources, references = concatenate_sentences(*read_references(*options.pairs), options.join)
+    corpus = read_references(*options.pairs, merge_repeated=options.merge_repeated)
+    sources, references = concatenate_sentences(*corpus, options.join)
     translator = Translator.load(options.checkpoint, options.device)
     decoding = decoding_options(options)
     if "method" not in decoding:

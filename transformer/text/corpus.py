@@ -66,14 +66,20 @@ def parse_pairs(lines: Iterable[str], name: str) -> Iterator[Pair]:
 
 
 def read_references(
-    path: PathLike, tgt_path: PathLike | None = None
+    path: PathLike, tgt_path: PathLike | None = None, *, merge_repeated: bool = False
 ) -> tuple[list[str], list[list[str]]]:
-    """Return the distinct sources of an evaluation corpus and the references of each.
+    """Return the sources of an evaluation corpus and the references of each, in the order of the
+    file.
 
-    A repeated source adds a reference. Sources and references keep the order of the file. Raises
-    CorpusError as `read_pairs` does."""
+    Each line is a source with one reference. With `merge_repeated`, all lines with the same source
+    are one source with several references. Raises CorpusError as `read_pairs` does.
+    """
+    pairs = read_pairs(path, tgt_path)
+    if not merge_repeated:
+        sources, targets = zip(*pairs, strict=True)
+        return list(sources), [[target] for target in targets]
     references: dict[str, list[str]] = {}
-    for source, target in read_pairs(path, tgt_path):
+    for source, target in pairs:
         references.setdefault(source, []).append(target)
     return list(references), list(references.values())
 
