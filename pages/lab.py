@@ -8,7 +8,6 @@ from transformer.ui.pages.lab import (
     align,
     attribution,
     dataset,
-    gender,
     importance,
     menu,
     query_keys,
@@ -26,7 +25,6 @@ PARTS = {
     "map": query_keys.show,
     "pruning": importance.show,
     "align": align.show,
-    "gender": gender.show,
     "dataset": dataset.show,
 }
 

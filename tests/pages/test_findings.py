@@ -65,10 +65,6 @@ def test_without_results_all_findings_are_listed_as_not_measured(visit: Visit) -
     for published in FINDINGS.values():
         assert published.claim in labels
         assert published.source in page_text
-    (gender_link,) = [
-        link.proto for link in app.get("page_link") if "gender of a translated" in link.proto.label
-    ]
-    assert "lab=gender" in gender_link.query_string
 
 
 def test_a_row_opens_its_card_and_closes_it(visit: Visit) -> None:

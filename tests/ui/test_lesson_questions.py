@@ -300,6 +300,26 @@ def test_a_cross_attention_head_is_no_previous_token_head(models: dict[str, Mode
     assert "belongs to cross-attention" in message
 
 
+@pytest.mark.parametrize(
+    ("name", "he", "she"),
+    [
+        ("en-fr", "Il est devenu président.", "Elle est devenue présidente."),
+        ("en-de", "Er wurde Präsident.", "Sie wurde Präsidentin."),
+    ],
+)
+def test_the_minimal_pair_is_translated_with_the_right_gender(
+    name: str, he: str, she: str, models: dict[str, Model]
+) -> None:
+    result = prepare(BY_NAME["gender"], models[name])
+    assert not isinstance(result, str)
+    case, question = result
+    assert case.trace.text == he
+    other_text = str(question.answer_fields["other"])
+    assert case.model.translator.translate(other_text, method="greedy").text == she
+    changed = [a for a, b in zip(he.split(), she.split(), strict=True) if a != b]
+    assert question.options[question.correct].label == ", ".join(changed).strip(".")
+
+
 def test_the_longest_wave_follows_the_formula(models: dict[str, Model]) -> None:
     for model in suitable_models(BY_NAME["waves"], models):
         result = prepare(BY_NAME["waves"], model)

@@ -12,8 +12,6 @@ from typing import Any
 import streamlit as st
 
 from transformer.analysis.alignment.aligner_head import AlignerHead, load_aligner_head
-from transformer.analysis.gender.measure import GenderReport
-from transformer.analysis.gender.report import load_gender_report
 from transformer.analysis.roles.syntax_report import SyntaxReport, load_syntax_report
 from transformer.app_folders import CHECKPOINTS_VARIABLE, checkpoints_folder
 from transformer.checkpoint import checkpoint_hash
@@ -39,7 +37,6 @@ class Model:
         aligner: the cross-attention head that aligns words best on gold links; None if it was not
             measured for these weights.
         syntax: scores on dependency trees; None where they were not measured for these weights.
-        gender: measurements on WinoMT; None where they were not measured for these weights.
     """
 
     name: str
@@ -48,7 +45,6 @@ class Model:
     description: ModelDescription = field(default_factory=ModelDescription)
     aligner: AlignerHead | None = None
     syntax: SyntaxReport | None = None
-    gender: GenderReport | None = None
 
     @property
     def n_layers(self) -> int:
@@ -140,8 +136,7 @@ def load(name: str, path: Path) -> Model:
 def _model(name: str, path: Path, digest: str, translator: Translator) -> Model:
     aligner = load_aligner_head(path, digest, translator.model.config)
     syntax = load_syntax_report(path, digest, translator.model.config)
-    gender = load_gender_report(path, digest, translator.model.config)
-    return Model(name, digest, translator, describe_model(path), aligner, syntax, gender)
+    return Model(name, digest, translator, describe_model(path), aligner, syntax)
 
 
 def digest(path: Path) -> str:

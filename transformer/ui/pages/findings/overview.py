@@ -82,11 +82,6 @@ def show(model: Model) -> None:
         "the threshold, the result is **inconclusive**; more sentences may decide. The table shows "
         "the latest results of this server, or those shipped with the checkpoint."
     )
-    frame.page_link(
-        "pages/lab.py",
-        "Another question: does the gender of a translated occupation follow the pronoun? →",
-        lab="gender",
-    )
 
 
 def _is_expanded(shipped: Mapping[str, SavedFinding]) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from transformer.analysis.gender.sentences import EXAMPLES
 from transformer.measures import MEASURES
 from transformer.ui.address import View, field
 
@@ -16,7 +15,6 @@ EXPERIMENTS = {
     "roles": "Head roles",
     "map": "Query–key map",
     "align": "Word alignment",
-    "gender": "Gender bias",
     "dataset": "Export a dataset",
 }
 CELL_PAIRS = {
@@ -102,8 +100,6 @@ class Lab(View):
         dataset_heads: heads whose weights a dataset includes.
         score_kind, target_row: scores and row of the alignment, as in `align_words`.
         links: the visitor's own gold links.
-        pair: the sentence of a minimal pair, with he or she; without_pronoun_heads: whether the
-            heads that attend to its pronoun are switched off.
     """
 
     lab: str = field("", "Experiment", choices={"": "Default", **EXPERIMENTS})
@@ -128,10 +124,6 @@ class Lab(View):
     score_kind: str = field("weights", "Scores", choices=SCORE_LABELS)
     target_row: str = field("output", "Row", choices=ROW_LABELS)
     links: str = field(form=LINKS_FORM)
-    pair: str = field(EXAMPLES[0], "Sentence with he or she")
-    without_pronoun_heads: int = field(
-        0, "Switch off the heads that attend to the pronoun", bounds=(0, 1)
-    )
 
     @property
     def experiment(self) -> str:

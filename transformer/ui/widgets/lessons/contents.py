@@ -90,7 +90,6 @@ def end() -> None:
         frame.page_link("pages/attention.py", "Your own sentence →", layer=-1, head=-1, pin="")
         frame.page_link("pages/train.py", "Train a model →", run="", race="")
         frame.page_link("pages/findings.py", "Published findings →")
-        frame.page_link("pages/lab.py", "Gender bias in translation →", lab="gender")
     n_extra_done, n_extra_right = progress.count(course.EXTRA)
     if n_extra_done:
         st.markdown(

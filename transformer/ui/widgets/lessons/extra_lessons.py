@@ -1,8 +1,8 @@
-"""The extra lessons: more mathematics and more common mistakes."""
+"""The extra lessons: a minimal pair, more mathematics and more common mistakes."""
 
 from __future__ import annotations
 
-from transformer.ui.widgets.lessons import mathematics, mistakes
+from transformer.ui.widgets.lessons import mathematics, minimal_pair, mistakes
 from transformer.ui.widgets.lessons.lesson import Lesson
 
 ATTENTION, INSIDE = "pages/attention.py", "pages/inside.py"
@@ -10,6 +10,23 @@ MATHEMATICS, MISTAKES = "The mathematics", "Common mistakes"
 FIND_MISTAKE = "What is wrong in this line, taken from study notes?"
 
 EXTRA = (
+    Lesson(
+        name="gender",
+        title="He and she",
+        part="Comparing two sentences",
+        minutes=1,
+        extra=True,
+        page=ATTENTION,
+        sentences=(f"He became {minimal_pair.OCCUPATION}.",),
+        text=(
+            "In French and German, nouns have a grammatical gender, and other words agree with it. "
+            "In this English sentence only the pronoun tells whether the person is a man or a "
+            "woman."
+        ),
+        question="Which words of the translation change if *He* becomes *She*?",
+        takeaway="What differs between the translations of a minimal pair is due to one word.",
+        build=minimal_pair.changed_words,
+    ),
     Lesson(
         name="shifted",
         title="Targets shifted right",

@@ -1,0 +1,59 @@
+"""A question about two sentences that differ only in their pronoun."""
+
+from __future__ import annotations
+
+from transformer.ui.widgets.lessons.first_questions import aligners
+from transformer.ui.widgets.lessons.lesson import (
+    LessonCase,
+    LessonUnavailable,
+    Option,
+    Question,
+    bold,
+    escaped,
+)
+
+OCCUPATION = "president"
+OTHER_SENTENCE = "She became a dancer."
+
+
+def changed_words(case: LessonCase) -> Question:
+    """Ask which words of the translation change if "He" becomes "She"."""
+    with_she = LessonCase(case.model, "She" + case.text.removeprefix("He"))
+    before, after = case.words.target, with_she.words.target
+    if len(before) != len(after):
+        raise LessonUnavailable("its translations with he and with she differ in length")
+    changes = [first != second for first, second in zip(before, after, strict=True)]
+    if not (changes[0] and changes[-1]) or all(changes):
+        raise LessonUnavailable("its translation of the occupation does not follow the pronoun")
+    changed_words = [word for word, change in zip(before, changes, strict=True) if change]
+    same_words = [word for word, change in zip(before, changes, strict=True) if not change]
+    marked = " ".join(
+        bold(word) if change else escaped(word) for word, change in zip(after, changes, strict=True)
+    )
+    layer, head, word_row = next(aligners(case))
+    return Question(
+        exhibit=f"{escaped(case.text)}  →  {escaped(case.trace.text)}",
+        options=(
+            Option(escaped(", ".join(changed_words))),
+            Option(
+                f"Only {escaped(before[0])}",
+                "Other words agree with the pronoun, and the model has learned some of that.",
+            ),
+            Option(
+                escaped(", ".join(before)),
+                f"{bold(', '.join(same_words))} stays the same.",
+            ),
+        ),
+        correct=0,
+        answer=(
+            f"With *She* the model writes: {marked}. Only the pronoun differs, so it caused every "
+            f"difference: this is a **minimal pair**. English *{OCCUPATION}* has no grammatical "
+            f"gender, but its translation does. Does the gender always follow? For "
+            f"*{escaped(OTHER_SENTENCE)}* the model writes: "
+            f"{bold(case.model.translator.translate(OTHER_SENTENCE, method='greedy').text)}"
+        ),
+        answer_fields={
+            "view": "compare", "kind": "cross", "layer": layer, "head": head,
+            "word_row": word_row, "other": with_she.text,
+        },
+    )  # fmt: skip
