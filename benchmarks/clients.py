@@ -26,7 +26,6 @@ from scipy.stats import spearmanr
 
 from transformer import Translator
 from transformer.analysis.attribution.gradients import gradients
-from transformer.analysis.attribution.integrated import integrated_gradients
 from transformer.analysis.corpora import Corpus
 from transformer.exchange import export_marian
 from transformer.hooks import Hooks
@@ -35,8 +34,6 @@ from transformer.inference.trace import Trace
 KINDS = ("encoder", "decoder", "cross")
 ABLATED = (2, 3)
 """Layer and head of the cross-attention head that is switched off in both programs."""
-INTEGRATED_SENTENCES = 3
-INTEGRATED_STEPS = 64
 
 
 @dataclass
@@ -179,56 +176,26 @@ def check_nnsight(case: Case) -> dict[str, Any]:
 
 
 def check_inseq(case: Case) -> dict[str, Any]:
-    """Compare attributions: Spearman's ρ of Inseq's and ours over the tokens read at each step.
+    """Compare input × gradient: Spearman's ρ of Inseq's and ours over the tokens read at each step.
 
     Inseq passes scaled embeddings to encoder and decoder, and transformers scales those of the
-    decoder a second time, which is undone here. The first decoder input is left out. The
-    baseline of our integrated gradients is zero embeddings; that of Inseq is `<unk>` and, in a
-    second run, zeros.
+    decoder a second time, which is undone here. The first decoder input is left out.
     """
     import inseq
 
-    results: dict[str, Any] = {}
-    first_traces = case.traces[:INTEGRATED_SENTENCES]
-    for name, method, zeros, traces in (
-        ("input × gradient", "input_x_gradient", False, case.traces),
-        ("integrated gradients, Inseq from <unk>", "integrated_gradients", False, first_traces),
-        ("integrated gradients, both from zeros", "integrated_gradients", True, first_traces),
-    ):
-        model = inseq.load_model(str(case.folder), method, device="cpu")
-        model.model.model.decoder.embed_scale = 1.0
-        if zeros:
-            _embed_unknown_as_zeros(model)
-        rhos: list[float] = []
-        for trace in traces:
-            rhos += _rank_correlations(case, model, method, trace)
-        results[f"ρ of {name}"] = float(np.mean(rhos))
-        results[f"steps, {name}"] = len(rhos)
-    return results
+    model = inseq.load_model(str(case.folder), "input_x_gradient", device="cpu")
+    model.model.model.decoder.embed_scale = 1.0
+    rhos = [rho for trace in case.traces for rho in _rank_correlations(case, model, trace)]
+    return {"ρ of input × gradient": float(np.mean(rhos)), "steps": len(rhos)}
 
 
-def _embed_unknown_as_zeros(model: Any) -> None:
-    """Make the embedding of `<unk>`, Inseq's baseline, zero; no sentence here contains `<unk>`."""
-    embed, unknown = model.embed, model.tokenizer.unk_token_id
-
-    def embed_known(ids: torch.Tensor, *args: Any, **options: Any) -> torch.Tensor:
-        vectors: torch.Tensor = embed(ids, *args, **options)
-        return vectors * (ids != unknown)[..., None]
-
-    model.embed = embed_known
-
-
-def _rank_correlations(case: Case, model: Any, method: str, trace: Trace) -> list[float]:
-    options: dict[str, Any] = {}
-    if method == "integrated_gradients":
-        options = {"n_steps": INTEGRATED_STEPS, "internal_batch_size": 64}
+def _rank_correlations(case: Case, model: Any, trace: Trace) -> list[float]:
     attribution = model.attribute(
         trace.source,
         trace.text,
         attribute_target=True,
         include_eos_baseline=True,
         show_progress=False,
-        **options,
     ).sequence_attributions[0]
     pieces = [token.token for token in attribution.target[1:]]
     if [token.token for token in attribution.source] != [*trace.src_tokens] or pieces != [
@@ -241,12 +208,7 @@ def _rank_correlations(case: Case, model: Any, method: str, trace: Trace) -> lis
     )
     rhos = []
     for step in range(len(trace.predicted_tokens)):
-        if method == "input_x_gradient":
-            scores: Any = gradients(case.translator.model, trace, step)
-        else:
-            scores = integrated_gradients(
-                case.translator.model, trace, step, steps=INTEGRATED_STEPS
-            )
+        scores = gradients(case.translator.model, trace, step)
         expected = np.concatenate([scores.source, scores.target[1 : step + 1]])
         actual = np.concatenate([source[:, step], target[1 : step + 1, step]])
         rhos.append(float(spearmanr(expected, actual).statistic))

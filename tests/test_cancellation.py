@@ -9,7 +9,7 @@ import pytest
 
 from tests.analysis.small_models import randomized
 from transformer import Hooks, Translator
-from transformer.analysis.attribution import alti, flow
+from transformer.analysis.attribution import value_zeroing
 from transformer.analysis.attribution.contribution import agreement
 from transformer.analysis.attribution.gradients import gradients
 from transformer.analysis.attribution.token_attribution import source_share, token_attribution
@@ -57,9 +57,7 @@ def trace(translator: Translator) -> Trace:
 
 
 LONG_COMPUTATIONS: dict[str, Callable[[Translator, Trace], object]] = {
-    "flow": lambda t, trace: flow.joint(trace),
-    "flow of the encoder": lambda t, trace: flow.encoder(trace),
-    "ALTI+": lambda t, trace: alti.joint(t.model, trace),
+    "value zeroing": lambda t, trace: value_zeroing.joint(t.model, trace),
     "attribution to input tokens": lambda t, trace: token_attribution(t.model, trace, 2),
     "share of the source": lambda t, trace: source_share(t.model, trace),
     "agreement of weights and norms": lambda t, trace: agreement(t.model, trace),

@@ -1,7 +1,7 @@
 """Cancelling a long computation: it checks between its steps whether to stop.
 
     with cancelled_by(check):  # check raises an exception to cancel
-        flow.joint(trace)      # or any other long computation
+        value_zeroing.joint(model, trace)  # or any other long computation
 
 The check belongs to the context of the call (`contextvars`) and does not affect other threads. The
 model calls it at every forward pass, decoding sessions at every step, other loops at every

@@ -79,25 +79,25 @@ def test_a_cell_shows_all_its_numbers_and_is_stored_in_the_address(
 
 @pytest.mark.slow
 def test_a_click_on_the_curve_selects_its_token(app: str, page: Page) -> None:
-    open_lab(app, page)
+    short_target = {"method": "forced", "target": "Elle cache."}  # for value zeroing
+    open_lab(app, page, **short_target)
     curve = page.locator(".st-key-source-share-curve")
     curve.scroll_into_view_if_needed()
     curve.locator(".scatterlayer .trace").nth(1).locator(".point").nth(2).click(force=True)
-    wait_for_address(page, "/lab", **FIELDS, step="2")
-    expect(page.locator(".st-key-attribution-vector")).to_be_visible()
+    wait_for_address(page, "/lab", **FIELDS, **short_target, step="2")
+    expect(page.locator(".st-key-attribution-token")).to_be_visible()
 
 
 @pytest.mark.slow
 def test_a_contrast_token_changes_the_address_and_the_picture(app: str, page: Page) -> None:
     open_lab(app, page, step="1")
-    expect(page.locator(".st-key-attribution-vector")).to_be_visible()
+    expect(page.locator(".st-key-attribution-token")).to_be_visible()
     menu = page.get_by_role("combobox", name="Compare with token")
     menu.scroll_into_view_if_needed()
     menu.click()
     page.get_by_role("option").nth(1).click()
     expect(page.get_by_text("To choose, the model had the whole source")).to_be_visible()
-    expect(page.locator(".st-key-attribution-vector")).to_have_count(0)
-    expect(page.locator(".st-key-attribution-probability .bars path").first).to_be_visible()
+    expect(page.locator(".st-key-attribution-token .bars path").first).to_be_visible()
     assert "against=" in page.url
     page.reload()
     expect(page.get_by_text("To choose, the model had the whole source")).to_be_visible()

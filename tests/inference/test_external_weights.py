@@ -10,7 +10,7 @@ import torch
 import transformers
 
 from transformer import Trace
-from transformer.analysis.attribution import flow, rollout
+from transformer.analysis.attribution import rollout
 from transformer.inference.external_weights import mark_word_starts
 from transformer.inference.trace import WEIGHTS
 from transformer.measures.words import word_labels
@@ -107,7 +107,6 @@ def test_an_encoder_may_be_deeper_than_its_decoder() -> None:
     assert explorer.sides[0].kinds == ["encoder", "decoder", "cross"]
     joint = rollout.joint(trace)
     np.testing.assert_allclose(joint.source.sum(-1) + joint.target.sum(-1), 1, atol=1e-6)
-    assert np.isfinite(flow.joint(trace).source).all()
 
 
 @torch.no_grad()

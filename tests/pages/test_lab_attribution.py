@@ -26,12 +26,13 @@ from tests.pages.conftest import (
     visible_text,
 )
 from transformer import Translator
-from transformer.analysis.attribution import flow
+from transformer.analysis.attribution import norms
 from transformer.figures.packing import unpack
 from transformer.ui.services import trace_cache
 
 TEXT = "The baker hides books."
 PAGE = "pages/lab.py"
+SHORT_TARGET = {"method": "forced", "target": "Elle cache la lampe."}  # for value zeroing
 main_text = partial(visible_text, kinds=("markdown", "caption"))
 
 
@@ -42,7 +43,14 @@ def open_lab(visit: Visit, **params: str) -> AppTest:
 @pytest.mark.parametrize("measure_pair", ["weight-norm", "gradient-product"])
 def test_the_address_selects_the_two_measures(visit: Visit, measure_pair: str) -> None:
     app = open_lab(
-        visit, kind="decoder", layer="1", head="2", row="3", column="1", measure_pair=measure_pair
+        visit,
+        kind="decoder",
+        layer="1",
+        head="2",
+        row="3",
+        column="1",
+        measure_pair=measure_pair,
+        **SHORT_TARGET,
     )
     assert not messages(app)
     header = component_data(app)[0]
@@ -50,7 +58,7 @@ def test_the_address_selects_the_two_measures(visit: Visit, measure_pair: str) -
     assert header["cell"] == [3, 1]
     assert len(header["quantities"]) == 4
     plots, text = app.get("plotly_chart"), main_text(app)
-    assert len(plots) == 5  # bars of vectors, bars of the token, the curve, two grids of heads
+    assert len(plots) == 4  # bars of the token, the curve, two grids of heads
     # The page explains both measures.
     for name in header["shown"]:
         title = next(
@@ -113,7 +121,7 @@ def contrast_menu(app: AppTest) -> Selectbox[int]:
 
 
 def test_a_contrast_token_is_selected_and_stored_in_the_address(visit: Visit) -> None:
-    app = open_lab(visit, step="2")
+    app = open_lab(visit, step="2", **SHORT_TARGET)
     assert view(app).against == -1
     menu = contrast_menu(app)
     assert len(menu.options) > 2
@@ -122,13 +130,12 @@ def test_a_contrast_token_is_selected_and_stored_in_the_address(visit: Visit) ->
     assert view(app).against >= 0
     assert app.query_params["against"] == str(view(app).against)
     page_text = main_text(app)
-    assert "ALTI+, Value zeroing do not apply" in page_text
-    assert "gradients distribute this change of" in page_text
+    assert "Rollout and value zeroing do not apply" in page_text
     assert len(app.get("plotly_chart")) == 4  # bars of the token, the curve, two grids of heads
     namespace: dict[str, object] = {}
     with contextlib.redirect_stdout(io.StringIO()):
         run_program(app.code[1].value, namespace)
-    assert list(namespace["table"].columns[3:]) == ["gradient", "integrated"]  # type: ignore[attr-defined]
+    assert list(namespace["table"].columns[3:]) == ["gradient"]  # type: ignore[attr-defined]
 
 
 def test_a_contrast_token_that_is_no_candidate_is_removed(visit: Visit) -> None:
@@ -152,13 +159,14 @@ def test_the_python_code_prints_the_same_numbers(visit: Visit) -> None:
                 np.testing.assert_allclose(parts[name].array, values, rtol=1e-4, atol=1e-6)
 
 
-def test_flow_is_skipped_for_a_long_text_and_a_longer_one_is_rejected(visit: Visit) -> None:
-    short_target = {"method": "forced", "target": "Elle cache la lampe."}
-    app = open_lab(visit, text="hides books the lamp " * 8, **short_target)
+def test_long_texts_have_no_value_zeroing_and_longer_ones_are_rejected(
+    visit: Visit,
+) -> None:
+    app = open_lab(visit, text="hides books the lamp " * 8, **SHORT_TARGET)
     assert not messages(app)
     assert "Not computed" in main_text(app)
     assert component_data(app)
-    app = open_lab(visit, text="hides books the lamp " * 16, **short_target)
+    app = open_lab(visit, text="hides books the lamp " * 16, **SHORT_TARGET)
     assert "is computed for up to 128" in app.info[0].value
     assert not component_data(app)
 
@@ -179,14 +187,13 @@ def test_an_invalid_pair_in_the_address_is_reported(visit: Visit) -> None:
 def test_a_computation_over_the_time_limit_is_cancelled(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every computation of a page checks for cancellation, flow as well as the search."""
+    """Every computation of a page checks for cancellation, value zeroing as well as the search."""
     checks: list[str] = []
-    monkeypatch.setattr(flow, "check_cancelled", lambda: checks.append("flow"))
-    short_target = {"step": "2", "method": "forced", "target": "Un bateau cache."}
-    assert not messages(open_lab(visit, text="A boat hides.", **short_target))
+    monkeypatch.setattr(norms, "check_cancelled", lambda: checks.append("norms"))
+    assert not messages(open_lab(visit, text="A boat hides.", step="2", **SHORT_TARGET))
     assert checks
     monkeypatch.setattr(trace_cache, "MAX_CPU_SECONDS", -1)
-    app = open_lab(visit, text="The pilot hides a boat.", **short_target)
+    app = open_lab(visit, text="The pilot hides a boat.", step="2", **SHORT_TARGET)
     assert "took more than -1 seconds of CPU time" in messages(app)[0]
 
 

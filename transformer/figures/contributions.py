@@ -205,7 +205,7 @@ def source_curve(
         hovertemplate="rollout %{y:.1%}<extra></extra>",
     )  # fmt: skip
     figure.add_scatter(
-        x=positions, y=share, name="ALTI+", mode="lines+markers",
+        x=positions, y=share, name="value zeroing", mode="lines+markers",
         line={"color": palette[SOURCE_COLOUR], "width": 2.4},
         marker={
             "size": [13 if position == selected else 8 for position in positions],

@@ -9,7 +9,8 @@ a share r by the residual connection, and the rest comes from attention. Abnar a
 then the memory, and keeps r each time. The part from the memory is traced through the encoder to
 the source tokens. Since r is the same at every position, the share of the target prefix is r^layers
 for any weights. So joint rollout shows which tokens contribute, but not how much the source
-contributes compared with the prefix. `alti.joint` measures that.
+contributes compared with the prefix. `value_zeroing.joint`
+measures that.
 """
 
 from __future__ import annotations

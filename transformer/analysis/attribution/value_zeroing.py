@@ -6,7 +6,7 @@ heads of one attention while its weights stay, and
 
     c_ij = 1 − cos(x̃_i, x̃_i without j),
 
-where x̃_i is the layer's output at position i. Unlike weights, norms and ALTI, this includes the
+where x̃_i is the layer's output at position i. Unlike weights and norms, this includes the
 feed-forward network.
 
 The paper measures encoder layers. Here the decoder is measured too, for each of its two attentions,
@@ -26,7 +26,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from transformer.analysis.attribution import alti, norms
+from transformer.analysis.attribution import norms
 from transformer.analysis.attribution.rollout import Relevance, joint_rollout, layer_products
 from transformer.inference.trace import Trace
 from transformer.model import Transformer
@@ -102,7 +102,8 @@ def _mixing(
 ) -> Float[np.ndarray, "query query"]:
     """Return the scores of self-attention; the diagonal includes that of the residual
     connection."""
-    stream = trace[alti.query_stream_site(kind, layer)]
+    below = f"{kind}.layers.{layer - 1}.ffn_norm" if layer else f"{kind}.embed"
+    stream = trace[f"{below}.hook_output"]
     changes = _output_changes(model, trace, kind, layer, stream).astype(np.float64)
     return np.asarray(changes[:, :-1] + np.diag(changes[:, -1]))
 

@@ -1,4 +1,4 @@
-"""Attribution: weights, norms, rollout, flow, ALTI+, value zeroing and gradients."""
+"""Attribution: weights, norms, rollout, value zeroing, gradients and direct contributions."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from plotly.graph_objects import Figure
 
 from transformer.analysis.attribution.direct_logits import KINDS, DirectLogits, direct_logits
 from transformer.analysis.attribution.token_attribution import (
+    CONTRAST_METHODS,
     METHODS,
-    TOKEN_METHODS,
-    VECTOR_METHODS,
     shares,
     source_share,
     token_attribution,
@@ -34,7 +33,7 @@ from transformer.ui.widgets import charts, controls, display_names, frame, table
 from transformer.ui.widgets.charts import chart, dark
 
 MAX_TOKENS = 128
-"""Maximum length of source and target; gradients and ALTI+ of more tokens take seconds."""
+"""Maximum length of source and target; gradients of more tokens take seconds."""
 REQUIRED_HOOKS = (
     "attn.hook_value",
     "attn.hook_heads",
@@ -48,7 +47,8 @@ REQUIRED_HOOKS = (
     "embed.hook_output",
     "encoder.hook_memory",
 )
-"""Ends of the names of hook points that norms and ALTI+ need in addition to the weights."""
+"""Ends of the names of hook points that norms, value zeroing and direct
+contributions need in addition to the weights."""
 PART_LABELS = {
     "cross": "cross-attention heads",
     "decoder": "decoder self-attention heads",
@@ -165,8 +165,8 @@ def _signed(value: float) -> str:
     return f"{value:+.2f}".replace("-", "−")
 
 
-MAX_TOKENS_BY_METHOD = {"flow": 64, "zeroing": 64}
-"""Maximum length of source and target for methods that take seconds beyond it."""
+MAX_ZEROING_TOKENS = 64
+"""Maximum length of source and target for value zeroing, which takes seconds beyond it."""
 CURVE_KEY = "source-share-curve"
 
 
@@ -176,23 +176,18 @@ def _one_token(model: Model, trace: Trace) -> None:
     with st.container(horizontal=True, gap="medium"):
         step = _token_choice(trace)
         against, contrast_token = _contrast_choice(trace, step)
-    longest = max(len(trace.src_tokens), len(trace.tgt_tokens))
-    requested = METHODS if against is None else TOKEN_METHODS
-    methods = tuple(
-        name for name in requested if longest <= MAX_TOKENS_BY_METHOD.get(name, longest)
-    )
+    requested = METHODS if against is None else CONTRAST_METHODS
+    with_zeroing = max(len(trace.src_tokens), len(trace.tgt_tokens)) <= MAX_ZEROING_TOKENS
+    methods = tuple(name for name in requested if with_zeroing or name != "zeroing")
     table = _cached_attribution(model, trace, step, methods, against)
-    share = _source_share(model, trace)
     _introduction(trace, step, contrast_token)
-    if against is None:
-        _method_bars(model, trace, table, VECTOR_METHODS, step, None)
-        _explanations(share, model, VECTOR_METHODS, methods)
-    _method_bars(model, trace, table, TOKEN_METHODS, step, against)
-    _completeness(trace, step, contrast_token, table.attrs["integrated"])
-    _explanations(share, model, TOKEN_METHODS, methods)
-    _source_share_curve(
-        share, _curve_figure(model, trace, step, dark(), display_names.is_exact(), share)
-    )
+    _method_bars(model, trace, table, methods, step, against)
+    _explanations(model, requested, methods)
+    share = _source_share(model, trace) if with_zeroing else None
+    if share is not None:
+        _source_share_curve(
+            share, _curve_figure(model, trace, step, dark(), display_names.is_exact(), share)
+        )
     _exports(model, trace, table, share, (step, against))
 
 
@@ -236,18 +231,18 @@ def _introduction(trace: Trace, step: int, contrast_token: str) -> None:
     inputs = f"the model had the whole source and the prefix {prefix}."
     if not contrast_token:
         st.markdown(
-            f"To predict “**{token}**”, {inputs} Four methods attribute the decoder's vector at "
-            "this position, two the log-probability of the token:"
+            f"To predict “**{token}**”, {inputs} Rollout and value zeroing attribute the decoder's "
+            "vector at this position, the gradient the log-probability of the token:"
         )
         return
     st.markdown(
         f"Why “**{token}**” and not “**{escaped_token(contrast_token)}**”? To choose, {inputs}"
     )
-    names = ", ".join(TOKEN_MEASURES[name].title for name in VECTOR_METHODS)
     st.caption(
-        f"{names} do not apply: they follow how vectors mix and ignore which token was chosen. "
-        "The other two explain the difference of the two logits (Yin & Neubig 2022): positive "
-        f"values favour “{token}”, negative ones “{escaped_token(contrast_token)}”."
+        "Rollout and value zeroing do not apply: they follow how vectors mix and ignore which "
+        "token was chosen. The gradient explains the difference of the two logits (Yin & Neubig "
+        f"2022): positive values favour “{token}”, negative ones "
+        f"“{escaped_token(contrast_token)}”."
     )
 
 
@@ -259,44 +254,24 @@ def _method_bars(
     step: int,
     against: int | None,
 ) -> None:
-    available = tuple(name for name in methods if name in table)
     figure = _bar_figure(
-        model, trace, step, available, against, dark(), display_names.is_exact(), table
+        model, trace, step, methods, against, dark(), display_names.is_exact(), table
     )
-    chart(figure, "attribution-vector" if methods == VECTOR_METHODS else "attribution-probability")
+    chart(figure, "attribution-token")
     st.caption(
         "Above the gap: source tokens; below it: the tokens written so far. Each column is "
         "normalised to 100%; the file below has the original numbers."
     )
 
 
-def _explanations(
-    share: pd.DataFrame, model: Model, group: tuple[str, ...], methods: tuple[str, ...]
-) -> None:
-    for column, name in zip(st.columns(len(group)), group, strict=True):
+def _explanations(model: Model, requested: tuple[str, ...], methods: tuple[str, ...]) -> None:
+    for column, name in zip(st.columns(len(requested)), requested, strict=True):
         with column:
             explain(
-                TOKEN_MEASURES[name], level=100 * share["rollout"].iloc[0], layers=model.n_layers
+                TOKEN_MEASURES[name], level=100 * (1 - 0.5**model.n_layers), layers=model.n_layers
             )
             if name not in methods:
-                st.caption(f"Not computed: limited to {MAX_TOKENS_BY_METHOD[name]} tokens.")
-
-
-def _completeness(trace: Trace, step: int, contrast_token: str, sums: dict[str, float]) -> None:
-    """Show what integrated gradients sum to, and their error (completeness)."""
-    token = escaped_token(trace.predicted_tokens[step])
-    quantity = f"the log-probability of “{token}”"
-    if contrast_token:
-        quantity = f"the logit of “{token}” minus that of “{escaped_token(contrast_token)}”"
-    low, high, total = (
-        f"{number:.2f}".replace("-", "−")
-        for number in (sums["baseline"], sums["value"], sums["value"] - sums["baseline"])
-    )
-    st.markdown(
-        f"From the baseline to this sentence, {quantity} changes from {low} to {high} nats. "
-        f"Integrated gradients distribute this change of {total} up to an error of "
-        f"{abs(sums['gap']):.2f}, with {sums['steps']:.0f} steps."
-    )
+                st.caption(f"Not computed: limited to {MAX_ZEROING_TOKENS} tokens.")
 
 
 @cached("Computing all methods …")
@@ -338,16 +313,16 @@ def _curve_figure(
 ) -> Figure:
     tokens = token_names(_share["token"].to_list(), exact)
     level = float(_share["rollout"].iloc[0])
-    return source_curve(tokens, _share["alti"].to_numpy(), level, selected=step, dark=dark)
+    return source_curve(tokens, _share["zeroing"].to_numpy(), level, selected=step, dark=dark)
 
 
 def _source_share_curve(share: pd.DataFrame, figure: Figure) -> None:
     st.header("Source or prefix?")
-    low = share.iloc[[int(share["alti"].to_numpy().argmin())]]
-    token, source_part = str(low["token"].iloc[0]), float(low["alti"].iloc[0])
+    low = share.iloc[[int(share["zeroing"].to_numpy().argmin())]]
+    token, source_part = str(low["token"].iloc[0]), float(low["zeroing"].iloc[0])
     st.markdown(
-        "The decoder uses the source **and** the prefix it has written. ALTI+ measures the share "
-        "of both at every output token. Here the source contributes least to "
+        "The decoder uses the source **and** the prefix it has written. Value zeroing measures "
+        "the share of both at every output token. Here the source contributes least to "
         f"“**{escaped_token(token)}**”: {100 * source_part:.0f}%."
     )
     chart(figure, CURVE_KEY, _select_point)
@@ -364,24 +339,24 @@ def _exports(
     model: Model,
     trace: Trace,
     table: pd.DataFrame,
-    share: pd.DataFrame,
+    share: pd.DataFrame | None,
     token_and_contrast: tuple[int, int | None],
 ) -> None:
     step, against = token_and_contrast
     name_parts = () if against is None else (f"against-{against}",)
     with st.container(horizontal=True):
-        for label, csv_table, name, *file_name_parts in (
-            (
-                "Attributions of this token (.csv)",
-                table,
-                "attribution",
-                display_names.number(step),
-                *name_parts,
+        tables.csv(
+            "Attributions of this token (.csv)",
+            table.copy,
+            file_name(
+                "attribution", model.name, trace.source, display_names.number(step), *name_parts
             ),
-            ("Share of the source (.csv)", share, "source-share"),
-        ):
+        )
+        if share is not None:
             tables.csv(
-                label, csv_table.copy, file_name(name, model.name, trace.source, *file_name_parts)
+                "Share of the source (.csv)",
+                share.copy,
+                file_name("source-share", model.name, trace.source),
             )
     methods = list(table.columns[3:])
     methods_argument = "" if against is not None or len(methods) == len(METHODS) else f", {methods}"

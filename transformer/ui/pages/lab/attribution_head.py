@@ -89,21 +89,6 @@ TOKEN_MEASURES = {
         "because the kept half is constant, the source always gets {level:.1f}% of every token "
         "($1-0.5^{{{layers}}}$). It shows which tokens matter, not how much the source does.",
     ),
-    "flow": MeasureExplanation(
-        "Flow",
-        "The maximum flow from a token to this output, with every weight as a capacity.",
-        "Abnar & Zuidema 2020, “Attention rollout and attention flow”",
-        "{layers} layers offer so many paths that nearly everything gets through: the figures "
-        "of all output tokens look alike.",
-    ),
-    "alti": MeasureExplanation(
-        "ALTI+",
-        "How much closer each token's vector brings the output of a layer, including values, "
-        "residual connection and LayerNorm, multiplied over the layers.",
-        "Ferrando et al. 2022 (ALTI; for translation ALTI+), section 3 of both",
-        "it ignores the feed-forward networks, and it measures similarity, not the effect on "
-        "the prediction.",
-    ),
     "zeroing": MeasureExplanation(
         "Value zeroing",
         "How far the output of each layer changes when the value of one token is set to 0, "
@@ -120,14 +105,6 @@ TOKEN_MEASURES = {
         "Simonyan et al. 2014, Denil et al. 2014",
         "it holds for small changes only, is noisy, and is small where the model is confident, "
         "because a probability near 1 can hardly change.",
-    ),
-    "integrated": MeasureExplanation(
-        "Integrated gradients",
-        "The same gradients, integrated along a straight path from a baseline (all word "
-        "embeddings 0, positions kept) to this sentence. They sum to the total change.",
-        "Sundararajan, Taly & Yan 2017",
-        "inputs along this path never occur in training, and another baseline would give other "
-        "numbers.",
     ),
 }
 
