@@ -23,7 +23,6 @@ PEER = "nn.Transformer"
 # (process, step) and its label in the table.
 ENGINES = {
     ("ours", "bf16"): "ours, bf16",
-    ("ours", "all logits"): "  with the loss over all logits",
     ("ours", "fp32"): "ours, fp32",
     ("peer", "bf16"): f"{PEER}, bf16",
     ("peer", "bf16, dropout as in the paper"): "  dropout only where the paper has it",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -83,15 +82,3 @@ def test_a_failed_run_prints_the_reason(shell: Shell, tmp_path: Path) -> None:
     assert result.status == 1
     assert "error: the loss was nan" in result.err
     assert RunFolder(tmp_path / "run").state()["status"] == "failed"
-
-
-def test_a_missing_tracker_is_reported_before_training(
-    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "wandb", None)
-    folder = tmp_path / "reverse"
-    result = shell(
-        "train", "--task", "reverse", "--run-folder", folder, *QUICK_OPTIONS, "--log", "wandb"
-    )
-    check_refused(result, '--log wandb needs the package wandb: pip install "heads-up[wandb]"')
-    assert not folder.exists()

@@ -15,7 +15,6 @@ from transformer.figures.moments import MATRICES, moments_data, moments_page
 from transformer.figures.packing import rounding_error, unpack, weights_of
 from transformer.figures.wall import MAX_POINTS, Card, thinned, wall_data
 from transformer.model import Transformer
-from transformer.training.distributed import World
 from transformer.training.evaluation_callback import Moments
 from transformer.training.learner import Learner
 
@@ -66,7 +65,7 @@ def test_a_name_stays_text() -> None:
 
 
 def test_the_trainer_writes_what_is_shown() -> None:
-    learner = Learner(Transformer(make_config()), torch.float32, World())
+    learner = Learner(Transformer(make_config()), torch.float32)
     trainers = Moments(learner)
     assert moments_data(trainers.after_update()) == {"name": ""}
     for weight in learner.model.parameters():

@@ -12,7 +12,6 @@ import torch
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.text import Vocabulary
 from transformer.training.data import PreparedData, TrainingPairs, prepare_data
-from transformer.training.distributed import World
 from transformer.training.evaluator import ProbeSet
 from transformer.training.run import RunFolder, load_loop_state
 from transformer.training.trainer import Report, Trainer
@@ -71,15 +70,15 @@ def make_trainer(tmp_path: Path, data: PreparedData) -> MakeTrainer:
         data: PreparedData = data,
         **settings: Any,
     ) -> Trainer:
-        run, device, world = RunFolder(tmp_path / name), torch.device("cpu"), World()
+        run, device = RunFolder(tmp_path / name), torch.device("cpu")
         model_config = ModelConfig(vocab_size=len(data.vocabulary), **(SHAPE | (shape or {})))
         config, loop = TrainingConfig(**(SETTINGS | settings)), load_loop_state(run)
         task = TranslationTask(
-            run, model_config, config, data, loop, device=device, world=world,
+            run, model_config, config, data, loop, device=device,
             card=lambda loop, averaged: f"step {loop.step}, mean of {averaged}",
             probe_set=probe_set,
         )  # fmt: skip
-        return Trainer(run, config, task, loop, device=device, world=world, report=report)
+        return Trainer(run, config, task, loop, device=device, report=report)
 
     return make
 

@@ -12,7 +12,6 @@ from transformer.hooks import Hooks
 from transformer.inference.trace import WEIGHTS
 from transformer.model import Transformer
 from transformer.text.batching import Batch
-from transformer.training.distributed import World
 from transformer.training.learner import Learner
 from transformer.training.loss import AttentionRegularizer, gini_impurity, query_overlap
 
@@ -105,13 +104,13 @@ def test_gradient_includes_the_penalties(
 ) -> None:
     torch.manual_seed(0)
     model = Transformer(CONFIG)
-    learner = Learner(model, torch.float32, World())
-    loss = learner.compute_gradients(make_test_batch(), 5, 0.0)
+    learner = Learner(model, torch.float32)
+    loss = learner.compute_gradients(make_test_batch(), 0.0)
     gradients_without_penalties = {
         name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None
     }
     loss_with_penalties = learner.compute_gradients(
-        make_test_batch(), 5, 0.0, sharpness_penalty, diversity_penalty
+        make_test_batch(), 0.0, sharpness_penalty, diversity_penalty
     )
     assert loss_with_penalties == loss  # the reported loss excludes the penalty
     name = "encoder.layers.1.self_attn.w_qkv"
@@ -138,7 +137,7 @@ def test_gradient_includes_the_penalties(
 def test_training_reduces_what_is_penalised(penalties: tuple[float, float]) -> None:
     torch.manual_seed(0)
     model = Transformer(CONFIG)
-    learner = Learner(model, torch.float32, World())
+    learner = Learner(model, torch.float32)
 
     def measure_penalty() -> float:
         regularizer = make_regularizer(make_test_batch(), *penalties)
@@ -148,7 +147,7 @@ def test_training_reduces_what_is_penalised(penalties: tuple[float, float]) -> N
 
     before = measure_penalty()
     for _ in range(60):
-        learner.compute_gradients(make_test_batch(), 5, 0.0, 2 * penalties[0], 2 * penalties[1])
+        learner.compute_gradients(make_test_batch(), 0.0, 2 * penalties[0], 2 * penalties[1])
         learner.update(0.003, 1.0)
     # The overlap of two to four queries is at least 1/2 to 1/4.
     assert measure_penalty() < before * (0.5 if penalties[0] else 0.95)

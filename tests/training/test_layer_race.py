@@ -139,7 +139,6 @@ def test_run_stops_on_request_and_can_be_resumed(
         "step": 7,
         "seconds": 0,
         "device": "cpu",
-        "processes": 1,
     }
     assert train_run(run.path) == "finished"  # continues from the save
     assert [step for step, _ in losses(run)] == [*range(1, 21)]

@@ -19,7 +19,6 @@ from transformer.model import Transformer
 from transformer.text import TokenStore, Vocabulary
 from transformer.text.batching import Batch, make_batch
 from transformer.training.data import PreparedData
-from transformer.training.distributed import World
 from transformer.training.learner import Learner, LossTotals
 
 
@@ -52,7 +51,7 @@ def plain_loss(model: Transformer, batch: Batch, smoothing: float) -> torch.Tens
 
 
 def step(learner: Learner, batch: Batch, rate: float = 0.003, clip: float = 1.0) -> LossTotals:
-    totals = learner.compute_gradients(batch, n_positions(batch), 0.1)
+    totals = learner.compute_gradients(batch, 0.1)
     learner.update(rate, clip)
     return totals
 
@@ -62,14 +61,14 @@ def test_steps_equal_autograd_and_pytorchs_adam(model: Transformer, batches: lis
     adam = torch.optim.Adam(
         reference.parameters(), lr=0.003, betas=(0.9, 0.98), eps=1e-9, fused=False
     )
-    learner = Learner(model, torch.float32, World())
+    learner = Learner(model, torch.float32)
     for batch in batches:
         adam.zero_grad()
         loss = plain_loss(reference, batch, 0.1)
         loss.backward()
         norm = torch.nn.utils.clip_grad_norm_(reference.parameters(), 1.0)
         adam.step()
-        totals = learner.compute_gradients(batch, n_positions(batch), 0.1)
+        totals = learner.compute_gradients(batch, 0.1)
         assert totals.smoothed / totals.positions == pytest.approx(loss.item(), rel=1e-5)
         assert learner.update(0.003, 1.0) == pytest.approx(float(norm), rel=1e-4)
     for name, weight in reference.named_parameters():
@@ -82,7 +81,7 @@ def test_weight_decay_is_that_of_adamw(model: Transformer, batches: list[Batch])
     adamw = torch.optim.AdamW(
         reference.parameters(), lr=0.003, betas=(0.9, 0.98), eps=1e-9, weight_decay=2.0, fused=False
     )
-    learner = Learner(model, torch.float32, World(), weight_decay=2.0)
+    learner = Learner(model, torch.float32, weight_decay=2.0)
     for batch in batches:
         adamw.zero_grad()
         plain_loss(reference, batch, 0.1).backward()
@@ -99,7 +98,7 @@ def test_adam_has_epsilon_outside_the_root_as_in_the_paper(model: Transformer) -
     Some texts have √(v̂ + ε) instead. Gradients of about 1e-9, as used here, distinguish the two:
     with ε outside the root, weights change by about α/2 per step; with ε inside, by α/30,000.
     """
-    learner = Learner(model, torch.float32, World())
+    learner = Learner(model, torch.float32)
     weight = model.get_parameter("decoder.layers.0.ffn.w_1.weight")
     expected, with_epsilon_inside = weight.detach().double(), weight.detach().double()
     m, v = torch.zeros_like(expected), torch.zeros_like(expected)
@@ -124,8 +123,8 @@ def test_adam_has_epsilon_outside_the_root_as_in_the_paper(model: Transformer) -
 def test_clipping_scales_the_gradient_down_to_the_norm(
     clip: float, model: Transformer, batches: list[Batch]
 ) -> None:
-    learner = Learner(model, torch.float32, World())
-    learner.compute_gradients(batches[0], n_positions(batches[0]), 0.1)
+    learner = Learner(model, torch.float32)
+    learner.compute_gradients(batches[0], 0.1)
     gradients = [p.grad.clone() for p in model.parameters() if p.grad is not None]
     norm = learner.update(1e-3, clip)
     expected_norm = torch.cat([gradient.flatten() for gradient in gradients]).norm()
@@ -136,8 +135,8 @@ def test_clipping_scales_the_gradient_down_to_the_norm(
 
 
 def test_bf16_copy_follows_the_master_weights(model: Transformer, batches: list[Batch]) -> None:
-    exact = Learner(copy.deepcopy(model), torch.float32, World())
-    mixed = Learner(model, torch.bfloat16, World())
+    exact = Learner(copy.deepcopy(model), torch.float32)
+    mixed = Learner(model, torch.bfloat16)
     for batch in batches:
         exact_totals, mixed_totals = step(exact, batch), step(mixed, batch)
         assert mixed_totals.smoothed == pytest.approx(exact_totals.smoothed, rel=0.02)
@@ -155,7 +154,7 @@ def test_bf16_copy_follows_the_master_weights(model: Transformer, batches: list[
 
 def test_updates_too_small_for_bf16_are_not_lost(model: Transformer, batches: list[Batch]) -> None:
     """An update of 1e-5 on a weight of 1 is less than half of bf16's last place (2^-9)."""
-    learner = Learner(model, torch.bfloat16, World())
+    learner = Learner(model, torch.bfloat16)
     scale = model.get_parameter("encoder.layers.0.ffn_norm.norm.weight").detach()
     for _ in range(10):
         step(learner, batches[0], rate=1e-5)
@@ -167,9 +166,9 @@ def test_validation_is_the_plain_loss_without_dropout(
 ) -> None:
     torch.manual_seed(0)
     model = Transformer(ModelConfig(vocab_size=len(data.vocabulary), **(SHAPE | {"dropout": 0.5})))
-    learner = Learner(model, torch.float32, World())
+    learner = Learner(model, torch.float32)
     positions = sum(map(n_positions, batches))
-    totals = learner.validate(batches, positions)
+    totals = learner.validate(batches)
     model.eval()
     with torch.no_grad():
         expected = sum(float(plain_loss(model, b, 0.0)) * n_positions(b) for b in batches)
@@ -179,24 +178,17 @@ def test_validation_is_the_plain_loss_without_dropout(
     assert all(parameter.grad is None for parameter in model.parameters())
 
 
-def test_process_without_pairs_has_zero_gradient(model: Transformer) -> None:
-    learner = Learner(model, torch.bfloat16, World())
-    assert learner.compute_gradients(None, 10, 0.1) == LossTotals(0.0, 0.0, 10)
-    assert all(not p.grad.any() for p in model.parameters() if p.grad is not None)
-    assert sum(p.grad is not None for p in model.parameters()) == len(list(model.parameters()))
-
-
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_tensors_restore_the_learner(
     dtype: torch.dtype, model: Transformer, batches: list[Batch]
 ) -> None:
-    first = Learner(model, dtype, World())
+    first = Learner(model, dtype)
     for batch in batches[:2]:
         step(first, batch)
     tensors = {name: tensor.clone() for name, tensor in first.tensors().items()}
     assert {name: tensor.shape for name, tensor in tensors.items()} == first.shapes()
     torch.manual_seed(99)
-    second = Learner(Transformer(model.config), dtype, World())
+    second = Learner(Transformer(model.config), dtype)
     second.load_tensors(tensors)
     for batch in batches[2:]:
         assert step(first, batch) == step(second, batch)

@@ -12,7 +12,6 @@ from transformer.model import Transformer
 from transformer.run_config import INSPECT
 from transformer.text.batching import make_batch
 from transformer.training.data import PreparedData
-from transformer.training.distributed import World
 from transformer.training.evaluation_callback import MAX_CORNER, Moments
 from transformer.training.learner import Learner
 
@@ -23,14 +22,14 @@ def test_recorded_moments_equal_the_formulas_of_adam(
 ) -> None:
     torch.manual_seed(0)
     config = ModelConfig(vocab_size=len(data.vocabulary), **(SHAPE | {"d_model": 32}))
-    learner = Learner(Transformer(config), dtype, World())
+    learner = Learner(Transformer(config), dtype)
     moments = Moments(learner)
     assert moments.after_update() == {}
     weight = learner.model.get_parameter(INSPECT)
     m = v = largest_gradient = np.zeros((MAX_CORNER, MAX_CORNER))
     for t, rate in enumerate([1e-3, 4e-3, 2e-3, 5e-4], start=1):
         batch = make_batch(data.train, range(8 * t, 8 * t + 8), pad_id=0, bos_id=1)
-        learner.compute_gradients(batch, int((batch.tgt_out != 0).sum()), 0.1)
+        learner.compute_gradients(batch, 0.1)
         before = weight.detach()[:MAX_CORNER, :MAX_CORNER].double().numpy().copy()
         moments.before_update()
         learner.update(rate, 0.5)

@@ -57,7 +57,7 @@ def test_same_command_resumes_after_kill_9(pairs_file: Path, tmp_path: Path) -> 
     """A separate process is killed, and the last line of its metrics is truncated."""
     runs = {name: RunFolder(tmp_path / name) for name in ("reference", "killed")}
     commands = {
-        name: ["train", str(pairs_file), "--run", str(run.path), *OPTIONS]
+        name: ["train", str(pairs_file), "--run-folder", str(run.path), *OPTIONS]
         for name, run in runs.items()
     }
     killed = runs["killed"]
@@ -90,7 +90,7 @@ def test_only_the_same_model_and_text_are_resumed(
     pairs_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = RunFolder(tmp_path / "run")
-    command = ["train", str(pairs_file), "--run", str(run.path), *OPTIONS]
+    command = ["train", str(pairs_file), "--run-folder", str(run.path), *OPTIONS]
     assert main([*command, "--steps", "2"]) == 0
     before = run.metrics()
     other_table = tmp_path / "other.tsv"

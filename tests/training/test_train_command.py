@@ -31,7 +31,7 @@ def train(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Train:
     def run(*arguments: object) -> tuple[int, str]:
         shape = "--preset tiny --d-model 16 --n-layers 1 --n-heads 2 --d-ff 32 --vocab-size 320"
         training = "--steps 3 --batch-tokens 400 --device cpu"
-        defaults = [*shape.split(), *training.split(), "--run", str(tmp_path / "run")]
+        defaults = [*shape.split(), *training.split(), "--run-folder", str(tmp_path / "run")]
         files = list(itertools.takewhile(lambda word: word[:1] != "-", map(str, arguments)))
         command = ["train", *files, *defaults, *map(str, arguments[len(files) :])]
         try:
@@ -168,14 +168,14 @@ def test_a_correct_text_is_trained_after_an_error(
 def test_invalid_option_gives_a_one_sentence_error(
     arguments: list[str], message: str, train: Train, pairs_file: Path, tmp_path: Path
 ) -> None:
-    assert_refused(train(pairs_file, "--run", tmp_path / "run", *arguments), message)
+    assert_refused(train(pairs_file, "--run-folder", tmp_path / "run", *arguments), message)
 
 
 def test_a_run_folder_that_is_a_file_is_refused(
     train: Train, pairs_file: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "taken").write_text("mine")
-    result = train(pairs_file, "--run", tmp_path / "taken")
+    result = train(pairs_file, "--run-folder", tmp_path / "taken")
     assert_refused(result, "taken is a file; give a folder, or a new name")
     assert (tmp_path / "taken").read_text() == "mine"
 
@@ -231,7 +231,7 @@ def test_invalid_languages_are_refused(train: Train, pairs_file: Path, tmp_path:
 def test_a_run_may_start_from_a_checkpoint(train: Train, pairs_file: Path, tmp_path: Path) -> None:
     assert train(pairs_file, "--precision", "fp32")[0] == 0
     checkpoint = RunFolder(tmp_path / "run").checkpoint_path
-    run_options = ("--run", tmp_path / "again", "--start-from", checkpoint)
+    run_options = ("--run-folder", tmp_path / "again", "--start-from", checkpoint)
     status, _ = train(
         pairs_file, *run_options, "--warmup", 10**9, "--steps", 1, "--precision", "fp32"
     )
@@ -250,9 +250,11 @@ def test_starting_from_another_shape_is_refused(
 ) -> None:
     assert train(pairs_file)[0] == 0
     checkpoint = RunFolder(tmp_path / "run").checkpoint_path
-    result = train(pairs_file, "--run", tmp_path / "b", "--start-from", checkpoint, "--d-ff", 64)
+    result = train(
+        pairs_file, "--run-folder", tmp_path / "b", "--start-from", checkpoint, "--d-ff", 64
+    )
     assert_refused(result, "has d_ff 32; a run that starts from it cannot have 64")
-    missing = train(pairs_file, "--run", tmp_path / "c", "--start-from", tmp_path / "none")
+    missing = train(pairs_file, "--run-folder", tmp_path / "c", "--start-from", tmp_path / "none")
     assert_refused(missing, "there is no checkpoint folder")
 
 
@@ -263,7 +265,14 @@ def test_a_new_vocabulary_keeps_the_embeddings_of_shared_pieces(
     checkpoint = RunFolder(tmp_path / "run").checkpoint_path
     other_table = tmp_path / "other.tsv"
     other_table.write_text("".join(f"a{n} cat\tune chatte {n}\n" for n in range(60)), "utf-8")
-    run_options = ("--run", tmp_path / "again", "--start-from", checkpoint, "--vocab-size", 290)
+    run_options = (
+        "--run-folder",
+        tmp_path / "again",
+        "--start-from",
+        checkpoint,
+        "--vocab-size",
+        290,
+    )
     assert (
         train(other_table, *run_options, "--warmup", 10**9, "--steps", 1, "--precision", "fp32")[0]
         == 0

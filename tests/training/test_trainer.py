@@ -50,7 +50,6 @@ def test_a_finished_run_has_all_metrics_and_its_state(make_trainer: MakeTrainer)
         "step": 12,
         "device": "cpu",
         "precision": "fp32",
-        "processes": 1,
     }
     # A finished run that is started again does nothing.
     resumed = make_trainer(steps=12)
@@ -216,8 +215,8 @@ def test_auto_precision_is_measured_once(
     monkeypatch.setattr(
         translation_module,
         "choose_precision",
-        lambda precision, device, world: (
-            next(measurements) if precision == "auto" else original(precision, device, world)
+        lambda precision, device: (
+            next(measurements) if precision == "auto" else original(precision, device)
         ),
     )
     first = make_trainer(steps=2, precision="auto")

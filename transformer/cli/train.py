@@ -22,7 +22,6 @@ from transformer.run_config import MAX_PIECES, FilesRun
 from transformer.training.command import train_command, write_compatible_config
 from transformer.training.recipe import make_run_config
 from transformer.training.run import RunFolder
-from transformer.training.run_log import TRACKERS, check_tracker
 from transformer.training.train_folder import train_run
 
 # The vocabulary sets the ids; fields for imported models cannot be trained.
@@ -56,7 +55,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--run-folder",
-        "--run",  # not with torchrun, which reads it as an abbreviation of its own --run-path
         dest="run",
         required=True,
         metavar="FOLDER",
@@ -85,11 +83,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--max-pieces",
         type=int,
         help="maximum tokens of a sentence (128); longer pairs are left out",
-    )
-    parser.add_argument(
-        "--log",
-        choices=TRACKERS,
-        help="also send metrics and attention images to this experiment tracker",
     )
     add_device(parser)
     sizes = ", ".join(sorted({name for preset in PRESETS.values() for name in preset}))
@@ -142,8 +135,6 @@ def _specified_fields(
 
 
 def run(options: argparse.Namespace) -> int:
-    if options.log:
-        check_tracker(options.log)
     if options.task is not None:
         return _train_task(options)
     if not options.train:
@@ -169,7 +160,6 @@ def run(options: argparse.Namespace) -> int:
         run_config,
         learn_vocabulary=new_vocabulary,
         probes=options.probes,
-        tracker=options.log,
     )
 
 
@@ -202,7 +192,7 @@ def _train_task(options: argparse.Namespace) -> int:
         write_compatible_config(run, config)
     if run.control().command != "run":
         run.write_control(command="run")
-    if train_run(run.path, verbose=True, tracker=options.log) == "failed":
+    if train_run(run.path, verbose=True) == "failed":
         raise RuntimeError(run.state()["reason"])
     return 0
 

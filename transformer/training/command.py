@@ -1,4 +1,4 @@
-"""The command `python -m transformer train`, in one process or in several under torchrun."""
+"""The command `python -m transformer train`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from transformer.training.console import log
 from transformer.training.data import TrainingPairs, prepare_data
 from transformer.training.evaluator import ProbeSet
 from transformer.training.run import RunError, RunFolder
-from transformer.training.run_log import Tracker
 from transformer.training.start import start_training
 from transformer.training.train_folder import MAX_VALID_PAIRS
 
@@ -31,17 +30,13 @@ def train_command(
     *,
     learn_vocabulary: bool = False,
     probes: str | None = None,
-    tracker: Tracker | None = None,
 ) -> int:
     """Prepare the text, then train or resume; return 0 when the run ended normally.
-
-    All processes read the same run folder, so several machines need a shared disk.
 
     Args:
         config: settings of the run; a resumed run keeps its languages if `config` has none.
         learn_vocabulary: start with the weights of `start_from`, but learn a new vocabulary.
         probes: table of pairs whose attention is recorded in training (`EvaluationCallback`).
-        tracker: the experiment tracker that the figures are sent to as well (`run_log`).
 
     Raises ValueError, OSError or RuntimeError with a sentence for the user.
     """
@@ -73,7 +68,6 @@ def train_command(
         corpus,
         prepare_run,
         initial_model=start.model_for if start else None,
-        tracker=tracker,
     )
     return 0
 

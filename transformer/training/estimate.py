@@ -16,7 +16,6 @@ from transformer.model import Transformer
 from transformer.run_config import TaskRun, TrainingRun
 from transformer.text.batching import Batch
 from transformer.training.data import DEFAULT_TASK_SIZES, get_task
-from transformer.training.distributed import World
 from transformer.training.evaluation_callback import MAX_TIME_SHARE
 from transformer.training.learner import Learner
 from transformer.training.machine import choose_precision, limit_threads
@@ -138,8 +137,8 @@ def measure_step(workload: Workload) -> tuple[int, float]:
     config, batch_tokens, precision, device_name, n_src, n_tgt = workload
     device = choose_device(device_name)
     with torch.random.fork_rng(devices=[]):
-        _, dtype = choose_precision(precision, device, World())
-        learner = Learner(Transformer(config).to(device), dtype, World())
+        _, dtype = choose_precision(precision, device)
+        learner = Learner(Transformer(config).to(device), dtype)
         rows = max(1, batch_tokens // (n_src + n_tgt))
         src = torch.randint(4, config.vocab_size, (rows, n_src))
         tgt = torch.randint(4, config.vocab_size, (rows, n_tgt))
@@ -149,7 +148,7 @@ def measure_step(workload: Workload) -> tuple[int, float]:
         with limit_threads(weights, batch_tokens):
             for trial in range(MAX_TRIALS + 2):
                 began = time.perf_counter()
-                learner.compute_gradients(batch, rows * n_tgt, 0.1)
+                learner.compute_gradients(batch, 0.1)
                 learner.update(1e-4, 1.0)
                 if (
                     trial >= 2 or time.perf_counter() - began > MAX_MEASURE_SECONDS

@@ -22,7 +22,6 @@ from transformer.model.tagger import Tagger, count_weights, match_parameters, re
 from transformer.run_config import Layer, LayerRun, RaceEntry
 from transformer.text.tasks.gap import NO_TAG, GapTask, TaggedSequences
 from transformer.training.console import Console
-from transformer.training.distributed import World
 from transformer.training.learner import MixedPrecision
 from transformer.training.machine import N_SEEDS
 from transformer.training.recipe import split_settings
@@ -126,9 +125,7 @@ def train_layers(run: RunFolder, config: LayerRun, *, verbose: bool = False) -> 
         report: Report = stack.enter_context(Console()) if verbose else lambda _: None
         loop, device = load_loop_state(run), choose_device(config.device)
         task = LayerRace(run, config, loop, device)
-        return Trainer(
-            run, config.training, task, loop, device=device, world=World(), report=report
-        ).train()
+        return Trainer(run, config.training, task, loop, device=device, report=report).train()
 
 
 class LayerRace(TrainTask):

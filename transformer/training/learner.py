@@ -14,14 +14,12 @@ from transformer.hooks import Hooks
 from transformer.model import Transformer
 from transformer.model.attention import padding_mask, target_mask
 from transformer.text.batching import Batch
-from transformer.training.distributed import World
-from transformer.training.fast_loss import sliced_cross_entropy
-from transformer.training.loss import AttentionRegularizer
+from transformer.training.loss import AttentionRegularizer, smoothed_cross_entropy
 
 
 @dataclass(frozen=True)
 class LossTotals:
-    """Sums over the target positions of a batch, over all processes."""
+    """Sums over the target positions of a batch."""
 
     smoothed: float  # nats, label-smoothed
     plain: float  # nats, negative log-likelihood
@@ -106,83 +104,58 @@ class MixedPrecision(Generic[Model]):
 
 
 class Learner(MixedPrecision[Transformer]):
-    """Computes losses and gradients of a Transformer on the working copy, over all processes."""
-
-    def __init__(
-        self, model: Transformer, dtype: torch.dtype, world: World, weight_decay: float = 0.0
-    ) -> None:
-        super().__init__(model, dtype, weight_decay)
-        self.world = world
+    """Computes losses and gradients of a Transformer on the working copy."""
 
     def compute_gradients(
         self,
-        batch: Batch | None,
-        positions: int,
+        batch: Batch,
         smoothing: float,
         sharpness_penalty: float = 0.0,
         diversity_penalty: float = 0.0,
     ) -> LossTotals:
-        """Set `.grad` of the master weights to the gradient of the mean loss of the global batch.
+        """Set `.grad` of the master weights to the gradient of the mean loss of the batch.
 
         Args:
-            batch: this process's part of the batch; None if it has none.
-            positions: target positions of the global batch, over all processes.
             smoothing: label smoothing ε_ls.
             sharpness_penalty, diversity_penalty: of `AttentionRegularizer`, in nats; the returned
                 losses do not include them.
         """
-        sums = torch.zeros(2, device=self._device)
         if not self.working.training:  # only if needed: train() takes a millisecond
             self.working.train()
         for weight in self._working_weights:
             weight.grad = None
-        if batch is not None:
-            regularizer = None
-            if sharpness_penalty or diversity_penalty:
-                src, tgt = (ids != self.model.config.pad_id for ids in (batch.src, batch.tgt_out))
-                n_layers = self.model.config.n_layers
-                regularizer = AttentionRegularizer(
-                    n_layers,
-                    src,
-                    tgt,
-                    sharpness_penalty=sharpness_penalty,
-                    diversity_penalty=diversity_penalty,
-                )
-            smoothed, plain = self._loss(
-                batch, smoothing, regularizer.hooks if regularizer else None
+        src, tgt = (ids != self.model.config.pad_id for ids in (batch.src, batch.tgt_out))
+        regularizer = None
+        if sharpness_penalty or diversity_penalty:
+            regularizer = AttentionRegularizer(
+                self.model.config.n_layers,
+                src,
+                tgt,
+                sharpness_penalty=sharpness_penalty,
+                diversity_penalty=diversity_penalty,
             )
-            loss = smoothed / positions
-            if regularizer:
-                process_weight = tgt.sum() / positions
-                loss = loss + process_weight * regularizer.mean()
-            loss.backward()
-            sums = torch.stack([smoothed.detach(), plain])
-        gradients = []
+        smoothed, plain = self._loss(batch, smoothing, regularizer.hooks if regularizer else None)
+        positions = int(tgt.sum())
+        loss = smoothed / positions
+        if regularizer:
+            loss = loss + regularizer.mean()
+        loss.backward()
         for master_weight, weight in zip(self._master_weights, self._working_weights, strict=True):
-            gradient = (
-                torch.zeros_like(master_weight) if weight.grad is None else weight.grad.float()
-            )
-            master_weight.grad = gradient
-            gradients.append(gradient)
-        self.world.all_reduce([sums, *gradients])
-        smoothed, plain = sums.tolist()
-        return LossTotals(smoothed, plain, positions)
+            master_weight.grad = None if weight.grad is None else weight.grad.float()
+        return LossTotals(smoothed.item(), plain.item(), positions)
 
     @torch.no_grad()
-    def validate(self, batches: Iterable[Batch], positions: int) -> LossTotals:
-        """Return the loss without dropout and smoothing, summed over all processes.
-
-        Args:
-            batches: this process's batches.
-            positions: target positions of all processes' batches.
-        """
-        sums = torch.zeros(2, device=self._device)
+    def validate(self, batches: Iterable[Batch]) -> LossTotals:
+        """Return the loss of the batches without dropout and smoothing."""
+        smoothed_sum = plain_sum = 0.0
+        positions = 0
         self.working.eval()
         for batch in batches:
-            sums += torch.stack(self._loss(batch.to(self._device), 0.0))
-        self.world.all_reduce([sums])
-        smoothed, plain = sums.tolist()
-        return LossTotals(smoothed, plain, positions)
+            smoothed, plain = self._loss(batch.to(self._device), 0.0)
+            smoothed_sum += smoothed.item()
+            plain_sum += plain.item()
+            positions += int((batch.tgt_out != self.model.config.pad_id).sum())
+        return LossTotals(smoothed_sum, plain_sum, positions)
 
     def _loss(
         self, batch: Batch, smoothing: float, hooks: Hooks | None = None
@@ -193,7 +166,7 @@ class Learner(MixedPrecision[Transformer]):
         states = model.decode(
             batch.tgt_in, memory, src_mask, target_mask(batch.tgt_in, pad_id), hooks
         )
-        return sliced_cross_entropy(
+        return smoothed_cross_entropy(
             states,
             model.embedding.weight,
             batch.tgt_out,

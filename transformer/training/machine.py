@@ -10,7 +10,6 @@ from typing import Any
 import torch
 
 from transformer.config import benefits_from_threads
-from transformer.training.distributed import World
 
 
 @contextmanager
@@ -47,8 +46,7 @@ N_SEEDS = 1 << 63  # seeds of torch's generators are below this number
 
 
 def seed_generator(seed: int, draw: int, device: torch.device) -> None:
-    """Seed torch's generator from a run's seed and `draw`, which differs for every step and
-    process."""
+    """Seed torch's generator from a run's seed and `draw`, which differs for every step."""
     combined_seed = ((seed << 40) + draw) % N_SEEDS
     if device.type == "cpu":  # faster than torch.manual_seed, which seeds all devices
         torch.default_generator.manual_seed(combined_seed)
@@ -56,14 +54,10 @@ def seed_generator(seed: int, draw: int, device: torch.device) -> None:
         torch.manual_seed(combined_seed)
 
 
-def choose_precision(precision: str, device: torch.device, world: World) -> tuple[str, torch.dtype]:
-    """Return the name and dtype of a precision, "auto" being the faster of "bf16" and "fp32".
-
-    The result is the same on every process.
-    """
+def choose_precision(precision: str, device: torch.device) -> tuple[str, torch.dtype]:
+    """Return the name and dtype of a precision, "auto" being the faster of "bf16" and "fp32"."""
     if precision == "auto":
-        faster = float(fastest_precision(device) == torch.bfloat16)
-        precision = "bf16" if world.broadcast([faster], device)[0] else "fp32"
+        precision = "bf16" if fastest_precision(device) == torch.bfloat16 else "fp32"
     return precision, {"bf16": torch.bfloat16, "fp32": torch.float32}[precision]
 
 

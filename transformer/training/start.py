@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any
 
 from transformer.device import choose_device
 from transformer.languages import front_matter
@@ -15,10 +14,8 @@ from transformer.run_config import FilesRun, PairsRun, TaskRun, TrainingRun
 from transformer.text import Vocabulary
 from transformer.training.console import Console, log
 from transformer.training.data import TrainingPairs, open_prepared_data
-from transformer.training.distributed import join_world, process_device
 from transformer.training.evaluator import ProbeSet
 from transformer.training.run import LoopState, RunFolder, Status, load_loop_state
-from transformer.training.run_log import RunLog, Tracker
 from transformer.training.trainer import Report, Trainer
 from transformer.training.translation_task import TranslationTask
 
@@ -31,27 +28,20 @@ def start_training(
     *,
     initial_model: Callable[[Vocabulary], Transformer] | None = None,
     verbose: bool = True,
-    tracker: Tracker | None = None,
 ) -> Status:
-    """Train or resume the run, on all processes that torchrun started.
+    """Train or resume the run.
 
     Args:
-        load_corpus: called in the first process, before the run folder is locked.
-        prepare_run: called in the first process with the corpus, after the folder is locked; writes
-            the encoded text and returns the sentences to evaluate.
+        load_corpus: called before the run folder is locked.
+        prepare_run: called with the corpus, after the folder is locked; writes the encoded text and
+            returns the sentences to evaluate.
         initial_model: returns the model to start from, for the run's vocabulary.
         verbose: whether to report progress on standard error.
-        tracker: the experiment tracker that the figures are sent to as well.
     """
-    device = process_device(choose_device(run_config.device))
-    with join_world(device) as world, ExitStack() as stack:
-        reports: list[Report] = []
-        probe_set: ProbeSet | None = None
-        if world.is_main:
-            corpus = load_corpus()
-            stack.enter_context(run.locked())
-            probe_set = prepare_run(corpus)
-        world.barrier()
+    device = choose_device(run_config.device)
+    corpus = load_corpus()
+    with run.locked(), ExitStack() as stack:
+        probe_set = prepare_run(corpus)
         files = run_config if isinstance(run_config, FilesRun) else None
         data = open_prepared_data(run, list(files.added.values()) if files else [])
         model = (
@@ -60,10 +50,7 @@ def start_training(
             else replace(run_config.model, vocab_size=len(data.vocabulary))
         )
         config, loop = run_config.training, load_loop_state(run)
-        if world.is_main and verbose:
-            reports.append(stack.enter_context(Console()))
-        if world.is_main and tracker is not None:
-            reports.append(stack.enter_context(RunLog(run, tracker, loop.step)))
+        report: Report = stack.enter_context(Console()) if verbose else lambda _: None
         task = TranslationTask(
             run,
             model,
@@ -71,23 +58,17 @@ def start_training(
             data,
             loop,
             device=device,
-            world=world,
             card=lambda loop, averaged: model_card(
                 replace(run_config, model=model), loop, n_pairs=data.n_train, averaged=averaged
             ),
             start=initial_model and initial_model(data.vocabulary),
-            probe_set=probe_set if world.is_main or files else ProbeSet((), ()),
+            probe_set=probe_set,
         )
-
-        def report(line: dict[str, Any]) -> None:
-            for report_line in reports:
-                report_line(line)
-
-        trainer = Trainer(run, config, task, loop, device=device, world=world, report=report)
-        if world.is_main and verbose:
+        trainer = Trainer(run, config, task, loop, device=device, report=report)
+        if verbose:
             log(_summary(task))
         status = trainer.train()
-    if world.is_main and verbose:
+    if verbose:
         checkpoint_note = f"; the model is {run.checkpoint_path}" if trainer.loop.step else ""
         log(f"{status}: {run.state()['reason']}{checkpoint_note}")
     return status
@@ -96,11 +77,10 @@ def start_training(
 def _summary(task: TranslationTask) -> str:
     parameters = sum(weight.numel() for weight in task.learner.model.parameters())
     precision_note = " (measured as faster)" if task.config.precision == "auto" else ""
-    size, step = task.world.size, task.loop.step
+    step = task.loop.step
     return (
         f"{task.data.n_train:,} pairs, {parameters:,} parameters, on {task.device} in "
         f"{task.loop.precision}{precision_note}"
-        + (f", {size} processes" if size > 1 else "")
         + (f", resuming after step {step:,}" if step else "")
     )
 

@@ -22,7 +22,6 @@ from transformer.training.errors import as_training_error
 from transformer.training.evaluator import ProbeSet
 from transformer.training.layer_race import train_layers
 from transformer.training.run import BusyError, RunError, RunFolder, Status
-from transformer.training.run_log import Tracker
 from transformer.training.start import start_training
 
 MAX_VALID_PAIRS = 500  # validation pairs used in evaluations
@@ -45,14 +44,11 @@ def warm_up(threads: int) -> None:
     adam.step()
 
 
-def train_run(
-    path: str | os.PathLike[str], *, verbose: bool = False, tracker: Tracker | None = None
-) -> Status:
+def train_run(path: str | os.PathLike[str], *, verbose: bool = False) -> Status:
     """Train or resume the run in this process; control.json can pause and stop it.
 
     Args:
         verbose: whether to report progress on standard error.
-        tracker: the experiment tracker that the figures are sent to as well (`run_log`).
 
     Returns:
         "finished", "cancelled" or, with the reason in state.json, "failed".
@@ -80,7 +76,6 @@ def train_run(
             lambda: load_corpus(run, config),
             lambda corpus: _prepare_run(run, config, corpus, verbose),
             verbose=verbose,
-            tracker=tracker,
         )
     except BusyError:
         raise

@@ -11,7 +11,6 @@ from typing import Any
 import torch
 
 from transformer.config import TrainingConfig
-from transformer.training.distributed import World
 from transformer.training.errors import TrainingError, as_training_error
 from transformer.training.learner import MixedPrecision
 from transformer.training.machine import limit_threads, numeric_environment
@@ -84,14 +83,13 @@ class Trainer:
         loop: LoopState,
         *,
         device: torch.device,
-        world: World,
         report: Report = lambda _: None,
     ) -> None:
         """`report` is called with every line of metrics.jsonl."""
         self.run, self.config, self.task, self.loop = run, config, task, loop
         self.learner = task.learner
-        self.device, self.world, self.report = device, world, report
-        self.control = RunControl(run, config, loop, world, device)
+        self.device, self.report = device, report
+        self.control = RunControl(run, config, loop)
         self._saved_step = -1
         self._environment: dict[str, Any] = {}
 
@@ -124,16 +122,15 @@ class Trainer:
         """Load the last save and delete what a killed run wrote after it."""
         if self.loop.step:
             load_resume(self.run, self.learner)
-        if self.world.is_main:
-            self.run.rewind(self.loop.step)
-            self.task.rewind(self.loop.step)
+        self.run.rewind(self.loop.step)
+        self.task.rewind(self.loop.step)
         self._write_state("running")
 
     def _loop(self) -> str:
         """Take steps until there is a reason to end, and return it."""
         config, loop, control = self.config, self.loop, self.control
         while True:
-            control.synchronize()
+            control.poll()
             if control.pause_requested:
                 self._pause()
             if control.save_requested:
@@ -161,7 +158,7 @@ class Trainer:
                 self._save()
                 write_paused()
 
-        if self.world.is_main and self.loop.step:
+        if self.loop.step:
             save_resume(self.run, self.learner, self.loop)
         write_paused()
         self.control.wait_while_paused(save)
@@ -212,29 +209,25 @@ class Trainer:
 
     def _save(self) -> None:
         """Save the resume file and the task's weights and checkpoint, once per step."""
-        if self.world.is_main and self.loop.step not in (0, self._saved_step):
+        if self.loop.step not in (0, self._saved_step):
             self.task.keep_weights(self.loop.step)
             save_resume(self.run, self.learner, self.loop)
             self.task.save_model()
             self._write_state("running")
             self._saved_step = self.loop.step
-        self.world.barrier()
 
     def _log(self, **figures: Any) -> None:
-        if self.world.is_main:
-            line = {"step": self.loop.step, **figures}
-            self.run.append_metrics(line)
-            self.report(line)
+        line = {"step": self.loop.step, **figures}
+        self.run.append_metrics(line)
+        self.report(line)
 
     def _write_state(self, status: Status, reason: str = "") -> None:
-        if self.world.is_main:
-            self.run.write_state(
-                status,
-                reason,
-                step=self.loop.step,
-                seconds=round(self.loop.seconds, 1),
-                device=str(self.device),
-                precision=self.loop.precision,
-                processes=self.world.size,
-                **self._environment,
-            )
+        self.run.write_state(
+            status,
+            reason,
+            step=self.loop.step,
+            seconds=round(self.loop.seconds, 1),
+            device=str(self.device),
+            precision=self.loop.precision,
+            **self._environment,
+        )

@@ -12,7 +12,6 @@ from transformer.config import ModelConfig, TrainingConfig
 from transformer.model import Transformer
 from transformer.text.batching import make_batch
 from transformer.training.data import PreparedData, batches_from, epoch_plan
-from transformer.training.distributed import World
 from transformer.training.evaluation_callback import EvaluationCallback
 from transformer.training.evaluator import ProbeSet
 from transformer.training.learner import Learner
@@ -25,7 +24,7 @@ Card = Callable[[LoopState, int], str]  # (loop state, number of averaged weight
 
 
 class TranslationTask(TrainTask):
-    """Training of the paper's model on sentence pairs, on all processes of `world`.
+    """Training of the paper's model on sentence pairs.
 
     The checkpoint is the mean of the last saved weights (section 6.1).
     """
@@ -39,7 +38,6 @@ class TranslationTask(TrainTask):
         loop: LoopState,
         *,
         device: torch.device,
-        world: World,
         card: Card,
         start: Transformer | None = None,
         probe_set: ProbeSet | None = None,
@@ -49,28 +47,26 @@ class TranslationTask(TrainTask):
         Args:
             card: returns the model card of the checkpoint.
             start: model whose weights a new run starts with; default: random weights.
-            probe_set: sentences that the first process evaluates; default: no evaluations.
+            probe_set: sentences to evaluate; default: no evaluations.
 
         Raises ValueError if vocabulary and model do not match, or the matrix to inspect is unknown.
         """
         data.vocabulary.check(model_config)
         self.config, self.data, self.loop = config, data, loop
-        self.device, self.world, self.card = device, world, card
+        self.device, self.card = device, card
         resumed_precision = config.precision == "auto" and loop.precision
-        loop.precision, dtype = choose_precision(
-            resumed_precision or config.precision, device, world
-        )
+        loop.precision, dtype = choose_precision(resumed_precision or config.precision, device)
         torch.manual_seed(config.seed % N_SEEDS)
         model = Transformer(model_config)
         if start is not None:
             model.load_state_dict(start.state_dict())
-        self.learner: Learner = Learner(model.to(device), dtype, world, config.weight_decay)
+        self.learner: Learner = Learner(model.to(device), dtype, config.weight_decay)
         self._make_batch = functools.partial(
             make_batch, pad_id=model_config.pad_id, bos_id=model_config.bos_id
         )
         self.averager = WeightAverager(run, config.average)
         self.callback: EvaluationCallback | None = None
-        if probe_set is not None and world.is_main:
+        if probe_set is not None:
             resumed = loop.step > 0
             self.callback = EvaluationCallback(
                 run, self.learner, data.vocabulary, probe_set, resumed=resumed
@@ -83,26 +79,22 @@ class TranslationTask(TrainTask):
         return batches_from(self.data, self.config, self.loop)
 
     def compute_gradients(self) -> dict[str, float]:
-        """Compute the gradients on this process's part of the next batch."""
-        config, step, world = self.config, self.loop.step, self.world
+        """Compute the gradients on the next batch."""
+        config = self.config
         epoch, indices = next(self._batches)
         # Each step has its own seed, so that a resumed run draws the same dropout masks.
-        seed_generator(config.seed, step * world.size + world.rank, self.device)
-        shard = indices[world.rank :: world.size]
-        batch = self._make_batch(epoch, shard).to(self.device) if len(shard) else None
-        positions = int(epoch.tgt_lengths[indices].sum())
+        seed_generator(config.seed, self.loop.step, self.device)
         totals = self.learner.compute_gradients(
-            batch,
-            positions,
+            self._make_batch(epoch, indices).to(self.device),
             config.label_smoothing,
             config.sharpness_penalty,
             config.diversity_penalty,
         )
         self.loop.batch += 1
         return {
-            "loss": totals.smoothed / positions,
-            "nll": totals.plain / positions,
-            "tokens": positions + int(epoch.src_lengths[indices].sum()),
+            "loss": totals.smoothed / totals.positions,
+            "nll": totals.plain / totals.positions,
+            "tokens": totals.positions + int(epoch.src_lengths[indices].sum()),
         }
 
     def before_update(self) -> None:
@@ -123,9 +115,8 @@ class TranslationTask(TrainTask):
     def validation_loss(self) -> float:
         """Return the loss of all validation pairs, in nats per token."""
         valid = self.data.valid
-        shard = epoch_plan(valid, self.config.batch_tokens)[self.world.rank :: self.world.size]
-        batches = (self._make_batch(valid, indices) for indices in shard)
-        totals = self.learner.validate(batches, int(valid.tgt_lengths.sum()))
+        plan = epoch_plan(valid, self.config.batch_tokens)
+        totals = self.learner.validate(self._make_batch(valid, indices) for indices in plan)
         return totals.plain / totals.positions
 
     def rewind(self, step: int) -> None:
