@@ -64,7 +64,8 @@ def add_early_checkpoints(root: Path, checkpoint: Any, name: str = "training") -
     """Store a run with the early checkpoints of a training that names its final checkpoint."""
     run = RunFolder(root / name)
     run.path.mkdir()
-    write_json(run.path / "config.json", {"title": "A training", "checkpoint": checkpoint})
+    config = {"kind": "film", "title": "A training", "checkpoint": checkpoint}
+    write_json(run.path / "config.json", config)
     run.append_metrics({"step": 5, "valid_loss": 2.5, "bleu": 3.0})
     run.write_state("finished", "saved at step 5", step=5)
     return run.path
