@@ -12,7 +12,6 @@ from transformer.ui.pages.positions import (
     extrapolation,
     formula,
     learned,
-    misprint,
     order,
 )
 from transformer.ui.shell import page
@@ -23,13 +22,10 @@ TOPICS = {
     "clocks": order.clocks,
     "matrix": formula.matrix,
     "waves": formula.waves,
-    "distance": formula.distance,
-    "shift": formula.shift,
     "added": embedding_sum.vector_lengths,
     "parts": embedding_sum.score_terms,
     "learned": learned.show,
     "far": extrapolation.show,
-    "slip": misprint.show,
 }
 TOPICS_WITH_SENTENCE = ("clocks", "matrix", "added", "parts")
 

@@ -130,14 +130,14 @@ def follow_link(page: Page, name: str) -> None:
 
 @pytest.mark.slow
 def test_a_page_keeps_its_own_fields_and_other_pages_do_not_have_them(app: str, page: Page) -> None:
-    page.goto(f"{app}/positions?text={TEXT}&topic=shift&shift=3")
+    page.goto(f"{app}/positions?text={TEXT}&topic=waves&waves=3")
     follow_link(page, "Why self-attention")
     wait_for_address(page, "/why", text=TEXT)
     wait_for_script_run(page)
     page.get_by_role("radio", name="Paths").click()
     wait_for_address(page, "/why", text=TEXT, part="paths")
     follow_link(page, "Positions")
-    wait_for_address(page, "/positions", text=TEXT, topic="shift", shift="3")
+    wait_for_address(page, "/positions", text=TEXT, topic="waves", waves="3")
     wait_for_script_run(page)
     page.go_back()
     wait_for_address(page, "/why", text=TEXT, part="paths")

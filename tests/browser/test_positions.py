@@ -31,35 +31,31 @@ def chart(page: Page, key: str) -> Locator:
 
 
 @pytest.mark.slow
-def test_reload_and_back_restore_topic_and_shift(app: str, page: Page) -> None:
+def test_reload_and_back_restore_the_topic(app: str, page: Page) -> None:
     page.goto(f"{app}/positions?topic=matrix&exact=1")
     expect(chart(page, "positions-matrix").get_by_text("</s>")).to_be_visible()
-    open_topic(page, "Shift")
-    page.wait_for_url(re.compile("topic=shift"))
-    expect(chart(page, "positions-shift")).to_be_visible()
-    expect(page.get_by_text("From position 1 to position 2")).to_be_visible()
-    page.get_by_role("slider").press("ArrowRight")
-    page.wait_for_url(re.compile("shift=2"))
-    expect(page.get_by_text("From position 2 to position 4")).to_be_visible()
+    open_topic(page, "Waves")
+    page.wait_for_url(re.compile("topic=waves"))
+    expect(chart(page, "positions-waves-drawn")).to_be_visible()
     page.reload()
-    expect(page.get_by_text("From position 22 to position 24")).to_be_visible()
-    page.go_back()
-    expect(page.get_by_text("From position 1 to position 2")).to_be_visible()
+    expect(chart(page, "positions-waves-drawn")).to_be_visible()
     page.go_back()
     expect(chart(page, "positions-matrix")).to_be_visible()
 
 
 def test_hovering_over_a_number_shows_it(app: str, page: Page) -> None:
-    page.goto(f"{app}/positions?topic=shift&shift=0")
-    figure = chart(page, "positions-shift")
+    page.goto(f"{app}/positions?topic=matrix")
+    figure = chart(page, "positions-matrix")
     expect(figure).to_be_visible()
     wait_for_script_run(page)
     figure.scroll_into_view_if_needed()
     box = bounding_box(figure.locator(".nsewdrag"))
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.mouse.move(box["x"] + box["width"] / 32, box["y"] + box["height"] / 32)
-    # At k = 0 nothing rotates: M_0 has ones on its diagonal.
-    expect(figure.locator(".hoverlayer").get_by_text("M_k 1.0000")).to_be_visible()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 4)
+    # At position 0 every sine is 0 and every cosine 1.
+    expect(
+        figure.locator(".hoverlayer").get_by_text(re.compile(r"added [01]\.0000"))
+    ).to_be_visible()
 
 
 @pytest.mark.slow
@@ -78,7 +74,7 @@ def test_a_head_of_the_score_terms_opens_on_the_attention_page(app: str, page: P
 @pytest.mark.slow
 def test_it_fits_a_phone_in_dark_mode(app: str, new_page: NewPage) -> None:
     page = new_page(width=390, scheme="dark")
-    for name in ("matrix", "shift", "added", "parts", "slip"):
+    for name in ("matrix", "waves", "added", "parts"):
         page.goto(f"{app}/positions?topic={name}&text=<b>x</b>")
         expect(page.locator(".js-plotly-plot").first).to_be_visible()
         wait_for_script_run(page)
@@ -113,9 +109,9 @@ def test_word_order_clocks(app: str, page: Page) -> None:
     wait_until(page, IS_ANIMATED)
     wait_until(page, f"() => !({IS_ANIMATED})()")
     assert [hand["transform"] for hand in clock_hands(page)] == before
-    page.goto(f"{app}/positions?topic=distance")
+    page.goto(f"{app}/positions?topic=waves")
     expect(page.get_by_role("radio", name="Sinusoids")).to_be_checked()
-    expect(page.get_by_role("radio", name="Distance")).to_be_checked()
+    expect(page.get_by_role("radio", name="Waves")).to_be_checked()
 
 
 def test_reduced_motion_shows_the_last_position(app: str, new_page: NewPage) -> None:

@@ -14,7 +14,6 @@ from transformer.figures.clocks import (
     MAX_SECONDS,
     angle,
     animated_clocks,
-    clock_hands,
     grouped_bars,
     stacked_shares,
 )
@@ -87,7 +86,6 @@ def test_tokens_are_escaped() -> None:
         grouped_bars({HOSTILE: [1.0]}, [HOSTILE], x_title="token", y_title="length"),
         stacked_shares(np.ones((1, 1)), [HOSTILE], [HOSTILE]),
         lines([Curve(HOSTILE, [0], [0]), Curve("b", [0], [0])], x_title="k", y_title="y"),
-        clock_hands(np.ones((1, 2)), np.ones((1, 2)), [HOSTILE], names=(HOSTILE, "b")),
     ]
     for figure in figures:
         texts = [*axis_text(figure), *(trace.name or "" for trace in figure.data)]
@@ -154,24 +152,6 @@ def test_bars_of_one_group_are_of_one_colour() -> None:
     assert [list(trace.y) for trace in figure.data] == [[1, 2], [3, 4]]
     assert figure.data[0].x == figure.data[1].x == (0, 1)
     assert figure.data[0].marker.color != figure.data[1].marker.color
-
-
-def test_hands_point_to_sine_and_cosine() -> None:
-    """Sine points to the right and cosine up from the centre of each dial, as in `turning`: clocks
-    of one figure once turned one way and those of the next the other way."""
-    before, after = np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([[1.0, 0.0], [0.0, -1.0]])
-    figure = clock_hands(before, after, ["pair 0", "pair 1"], names=("before", "after"))
-    first, second = figure.data
-    assert (first.x, first.y) == ((0, 0, None, 3, 4, None), (0, 1, None, 0, 0, None))
-    assert (second.x, second.y) == ((0, 1, None, 3, 3, None), (0, 0, None, 0, -1, None))
-    for (sine, cosine), degrees in (((0, 1), angle(0, 4)), ((1, 0), angle(1, 4))):
-        assert np.allclose(
-            [sine, cosine], [np.sin(np.radians(degrees)), np.cos(np.radians(degrees))]
-        )
-    assert list(first.customdata[1]) == [0, 1]
-    assert len(figure.layout.shapes) == 2
-    assert figure.layout.shapes[1].x0 == 2
-    assert figure.layout.yaxis.scaleanchor == "x"  # a circle stays one
 
 
 WORDS = ["She", "<b>hides</b>", "the", "lamp"]

@@ -182,7 +182,7 @@ def test_other_pages_link_back_to_the_lessons_view(visit: Visit) -> None:
 
 
 def test_an_answer_page_without_a_guess_links_to_the_question(visit: Visit) -> None:
-    app = visit("pages/positions.py", CHECKPOINTS, lesson="cosine", topic="slip")
+    app = visit("pages/positions.py", CHECKPOINTS, lesson="cosine", topic="waves")
     assert app.title[0].value == "Lessons"
     assert BY_NAME["cosine"].misprint.replace("\\", "") in main_text(app)
 

@@ -94,7 +94,7 @@ def test_an_invalid_sentence_is_reported(visit: Visit, text: str, reason: str) -
     app = visit(PAGE, topic="matrix", text=text)
     assert reason in messages(app)[0]
     assert not charts(app)
-    assert charts(app.button_group[1].set_value("distance").run())  # needs no sentence
+    assert charts(app.button_group[1].set_value("waves").run())  # needs no sentence
 
 
 def test_the_matrix_is_labelled_with_the_sentence(visit: Visit, vocabulary: Vocabulary) -> None:
@@ -126,28 +126,6 @@ def test_selected_waves_are_stored_in_the_address(visit: Visit) -> None:
 def test_invalid_waves_are_reported(visit: Visit, waves: str) -> None:
     app = visit(PAGE, topic="waves", waves=waves)
     assert "up to 6 dimensions from 0 to 63" in messages(app)[0]
-
-
-@pytest.mark.parametrize("k", [0, 1, -64, 64])
-def test_the_shift_is_checked_at_all_positions(visit: Visit, k: int) -> None:
-    app = visit(PAGE, topic="shift", shift=str(k))
-    assert app.slider[0].value == k
-    values = {element.label: element.value for element in app.metric}
-    assert values["Positions checked"] == str(512 - abs(k))
-    assert float(values["Largest error, float32"]) < 1e-6
-    assert float(values["Largest error, float64"]) < 1e-12
-    assert f"to position **{abs(k) + k}**" in all_text(app)
-
-
-def test_the_common_error_is_measured(visit: Visit) -> None:
-    app = visit(PAGE, topic="slip", shift="7")
-    assert len(charts(app)) == 3
-    text = all_text(app)
-    row = re.search(r"matrix of any kind</th><td>(.*?)</td><td>(.*?)</td>", text)
-    assert row
-    assert float(row[1]) < 1e-9
-    assert float(row[2]) > 0.1
-    assert "1.000 to 1.000" in text
 
 
 def test_the_lengths_are_those_of_the_vectors(visit: Visit) -> None:

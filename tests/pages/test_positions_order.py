@@ -56,7 +56,7 @@ def test_every_topic_is_in_one_tab() -> None:
 
 
 def test_a_tab_opens_its_first_topic(visit: Visit) -> None:
-    app = visit(PAGE, topic="slip")
+    app = visit(PAGE, topic="learned")
     for tab, topics in TABS.items():
         app.button_group[0].set_value(tab).run()
         assert view(app).topic == topics[0]

@@ -208,7 +208,7 @@ def test_a_widget_change_writes_the_address(address_bar: AddressBar) -> None:
 
 def test_a_link_to_another_page_keeps_its_address(address_bar: AddressBar) -> None:
     # Written before the page changes, the address would become part of the old page's history.
-    rerun(address_bar, {**OLD_PARAMS, "topic": "shift"}, "pages/positions.py")
+    rerun(address_bar, {**OLD_PARAMS, "topic": "waves"}, "pages/positions.py")
     assert not address_bar.written
     rerun(address_bar, NEW_PARAMS)
     assert not address_bar.written
@@ -222,9 +222,9 @@ def test_an_invalid_address_of_another_page_is_corrected(address_bar: AddressBar
 
 def test_a_link_works_while_the_page_is_being_drawn(address_bar: AddressBar) -> None:
     """The browser may still send the previous page's address, which is invalid for this page."""
-    address_bar.data = {**OLD_PARAMS, "topic": "shift"}
+    address_bar.data = {**OLD_PARAMS, "topic": "waves"}
     state.open_address("pages/positions.py")  # the run is stopped before it is complete
-    assert state.page_view().topic == "shift"
+    assert state.page_view().topic == "waves"
     rerun(address_bar, OLD_PARAMS, "pages/positions.py")
     assert state.page_view().topic == type(state.page_view())().topic
     assert state.page_view().to_params() == OLD_PARAMS

@@ -1,4 +1,4 @@
-"""Bars, stacked shares and clock hands for the Positions page."""
+"""Bars, stacked shares and animated clocks for the Positions page."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from html import escape
 
 import plotly.graph_objects as go
 
-from transformer.figures.curves import DARK, DASHES, LIGHT, MARKERS
+from transformer.figures.curves import DARK, LIGHT
 from transformer.figures.positions import Numbers, lay_out, ticks
 
 # Parts of the score: blue for the key's word, red for its position; dark where the query's half is
@@ -84,53 +84,6 @@ def stacked_shares(
     figure.update_layout(barmode="stack", legend={"traceorder": "normal"})
     figure.update_xaxes(tickformat=".0%", range=[0, 1.001])
     figure.update_yaxes(autorange="reversed", showgrid=False, **ticks(labels))
-    return figure
-
-
-def clock_hands(
-    first: Numbers,
-    second: Numbers,
-    labels: Sequence[str],
-    *,
-    names: tuple[str, str],
-    dark: bool = False,
-) -> go.Figure:
-    """Draw a dial for each pair of dimensions, with a hand for each of two positions.
-
-    A hand turns clockwise from the top, as in `angle`: y is the cosine and x the sine.
-
-    Args:
-        first, second: sine and cosine at the two positions, (dial, 2).
-        labels: a label below each dial.
-        names: names of the two hands.
-    """
-    palette = DARK if dark else LIGHT
-    figure = go.Figure()
-    for dial in range(len(labels)):
-        figure.add_shape(
-            type="circle", x0=3 * dial - 1, x1=3 * dial + 1, y0=-1, y1=1, line={"color": "#808080"}
-        )
-    for index, (ends, name) in enumerate(zip((first, second), names, strict=True)):
-        tips = [(3 * dial + sin, cos) for dial, (sin, cos) in enumerate(ends)]
-        figure.add_scatter(
-            x=[x for dial, (tip, _) in enumerate(tips) for x in (3 * dial, tip, None)],
-            y=[y for _, tip in tips for y in (0, tip, None)],
-            name=escape(name, quote=False),
-            mode="lines+markers",
-            marker={"size": [0, 9, 0] * len(tips), "symbol": MARKERS[index]},
-            line={"color": palette[index], "width": 3, "dash": DASHES[index]},
-            customdata=[v for sin, cos in ends for v in ((0, 0), (sin, cos), (0, 0))],
-            hovertemplate="sine %{customdata[0]:.4f}, cosine %{customdata[1]:.4f}"
-            "<extra>%{fullData.name}</extra>",
-        )
-    lay_out(figure, "", "", dark, height=260)
-    figure.update_xaxes(
-        showgrid=False,
-        tickvals=[3 * dial for dial in range(len(labels))],
-        ticktext=[escape(label) for label in labels],
-        range=[-1.4, 3 * len(labels) - 1.6],
-    )
-    figure.update_yaxes(visible=False, scaleanchor="x", range=[-1.2, 1.2])
     return figure
 
 

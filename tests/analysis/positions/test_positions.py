@@ -56,21 +56,6 @@ def test_the_common_error_changes_only_cosines(width: int) -> None:
     )
 
 
-def test_the_dot_product_depends_only_on_the_distance() -> None:
-    rows = positions.sinusoidal(200, 32)
-    for p in (0, 5, 61, 150):
-        for k in (0, 1, 7, 49):
-            result = float(positions.dot_product_at_distance(32, k))
-            assert result == pytest.approx(
-                sum(a * b for a, b in zip(rows[p], rows[p + k], strict=True))
-            )
-    assert float(positions.dot_product_at_distance(32, 0)) == 16
-    np.testing.assert_allclose(
-        positions.dot_product_at_distance(32, np.arange(-3, 4)),
-        positions.dot_product_at_distance(32, np.arange(3, -4, -1)),
-    )
-
-
 def test_distances_equal_those_of_all_pairs() -> None:
     rows = np.random.default_rng(0).normal(size=(9, 5))
     statistics = positions.dot_product_statistics(rows, 8)
@@ -84,59 +69,15 @@ def test_distances_equal_those_of_all_pairs() -> None:
         positions.dot_product_statistics(rows, 9)
 
 
-@pytest.mark.parametrize("k", [0, 1, 13, -1, -40])
-def test_a_shift_rotates_every_pair(k: int) -> None:
-    matrix = positions.shift_matrix(k, 16)
-    rows = positions.sinusoidal(100, 16)
-    for p in (40, 50, 59):
-        np.testing.assert_allclose(matrix @ rows[p], rows[p + k], atol=1e-12)
-    np.testing.assert_allclose(matrix @ matrix.T, np.eye(16), atol=1e-12)
-    np.testing.assert_allclose(
-        matrix, np.linalg.matrix_power(positions.shift_matrix(1, 16), k), atol=1e-9
-    )
-    assert positions.shift_errors(rows, k).shape == (100 - abs(k),)
-    assert positions.shift_errors(rows, k).max() < 1e-12
-
-
-def test_a_learned_table_has_no_shift_matrix() -> None:
-    rows = positions.sinusoidal(60, 16)
-    rows[30, 3] += 0.25
-    errors = positions.shift_errors(rows, 2)
-    # Row 30 was changed; the shifts from 28 to 30 and from 30 to 32 use it.
-    assert np.flatnonzero(errors > 1e-9).tolist() == [28, 30]
-    assert errors[28] == pytest.approx(0.25)
-
-
-def test_an_odd_width_has_an_extra_sine() -> None:
-    for call in (
-        lambda: positions.shift_matrix(1, 7),
-        lambda: positions.dot_product_at_distance(7, 1),
-    ):
-        with pytest.raises(ValueError, match="a cosine, not 7"):
-            call()
-
-
-def test_the_papers_pairs_lie_on_a_circle_and_the_erroneous_ones_do_not() -> None:
-    np.testing.assert_allclose(positions.pair_lengths(positions.sinusoidal(50, 12)), 1)
-    lengths = positions.pair_lengths(positions.misprinted(50, 12))
-    np.testing.assert_allclose(lengths[0], 1)  # at position 0 every sine is 0 and every cosine 1
-    rows = positions.misprinted(50, 12)
-    assert lengths[7, 2] == pytest.approx(rows[7, 4] ** 2 + rows[7, 5] ** 2)
-    assert lengths.max() > 1.9
-    assert lengths.min() < 0.1
-
-
-def test_no_matrix_shifts_the_erroneous_table() -> None:
+def test_no_matrix_shifts_the_pairs_of_the_erroneous_table() -> None:
     width = 16
     paper, erroneous = positions.sinusoidal(400, width), positions.misprinted(400, width)
     for k in (1, 7, -7):
         assert positions.pair_residuals(paper, k).max() < 1e-12
-        assert positions.full_matrix_residual(paper, k) < 1e-12
         residual = positions.pair_residuals(erroneous, k)
         assert residual[:3].min() > 0.1
         # The slowest pairs hardly rotate in 400 positions, so almost any matrix fits them.
         assert residual[-1] < 1e-3
-        assert positions.full_matrix_residual(erroneous, k) > 0.1
     # Compared with torch's least squares, pair by pair.
     before_shift, after_shift = torch.tensor(erroneous[:-7]), torch.tensor(erroneous[7:])
     for i, result in enumerate(positions.pair_residuals(erroneous, 7)):
@@ -145,29 +86,12 @@ def test_no_matrix_shifts_the_erroneous_table() -> None:
         assert result == pytest.approx(residual.abs().max().item(), rel=1e-6)
 
 
-def test_the_common_error_keeps_positions_distinct() -> None:
-    """Half of the dot product still depends only on the distance, and positions stay distinct."""
-    width, k = 16, 5
-    sines = 10_000.0 ** (-np.arange(0, width, 2) / width)
-    cosines = 10_000.0 ** (-(np.arange(0, width, 2) + 1) / width)
-    rows = positions.misprinted(300, width)
-    for p in (0, 3, 90):
-        constant = 0.5 * (np.cos(sines * k) + np.cos(cosines * k)).sum()
-        varying = 0.5 * (np.cos(cosines * (2 * p + k)) - np.cos(sines * (2 * p + k))).sum()
-        assert rows[p] @ rows[p + k] == pytest.approx(constant + varying)
-    distances = np.linalg.norm(rows[:, None] - rows[None], axis=-1) + 9 * np.eye(300)
-    assert distances.min() > 0.1
-    assert np.abs(rows).max() <= 1
-
-
 def test_too_few_positions_are_refused() -> None:
     rows = positions.misprinted(17, 16)
-    with pytest.raises(ValueError, match="16 positions fit any matrix of 16 dimensions"):
-        positions.full_matrix_residual(rows, 1)
     with pytest.raises(ValueError, match="2 positions are too few"):
         positions.pair_residuals(rows, 15)
     with pytest.raises(ValueError, match="no two of 17 rows are 17 positions apart"):
-        positions.shift_errors(rows, -17)
+        positions.pair_residuals(rows, -17)
 
 
 def test_the_sum_equals_the_input_of_the_first_layer(

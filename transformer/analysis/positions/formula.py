@@ -6,7 +6,6 @@ A pair is the sine and the cosine that share an i: dimensions 2i and 2i + 1.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from jaxtyping import Float
 
@@ -47,17 +46,6 @@ def _table(length: int, d_model: int, start: int, cosine_offset: int) -> Table:
     return values
 
 
-def dot_product_at_distance(
-    d_model: int, k: int | npt.NDArray[np.integer]
-) -> Float[np.ndarray, "..."]:
-    """Return PE(p) · PE(p + k) in closed form: Σ_i cos(ω_i k), independent of p.
-
-    sin(ωp)·sin(ω(p+k)) + cos(ωp)·cos(ω(p+k)) = cos(ωk), summed over the pairs; d_model/2 at k = 0.
-    Raises ValueError for an odd d_model, whose last sine has no cosine.
-    """
-    return np.asarray(np.cos(np.multiply.outer(k, _frequencies(d_model))).sum(axis=-1))
-
-
 def dot_product_statistics(table: Table, max_distance: int) -> pd.DataFrame:
     """Return statistics of the dot products of rows at distance k, over all p, for k up to
     `max_distance`.
@@ -80,42 +68,6 @@ def dot_product_statistics(table: Table, max_distance: int) -> pd.DataFrame:
     )
 
 
-def shift_matrix(k: int, d_model: int) -> Float[np.ndarray, "d_model d_model"]:
-    """Return M_k with PE(pos + k) = M_k · PE(pos) for every pos (section 3.5).
-
-    Each pair rotates by the angle ω_i k: a block (cos, sin; −sin, cos) on the diagonal, 0
-    elsewhere. Raises ValueError for an odd d_model, whose last sine has no cosine.
-    """
-    angle = k * _frequencies(d_model)
-    matrix = np.zeros((d_model, d_model))
-    even_dimensions = np.arange(0, d_model, 2)
-    matrix[even_dimensions, even_dimensions] = matrix[even_dimensions + 1, even_dimensions + 1] = (
-        np.cos(angle)
-    )
-    matrix[even_dimensions, even_dimensions + 1], matrix[even_dimensions + 1, even_dimensions] = (
-        np.sin(angle),
-        -np.sin(angle),
-    )
-    return matrix
-
-
-def shift_errors(table: Table, k: int) -> Float[np.ndarray, " rows"]:
-    """Return the largest |PE(pos + k) − M_k·PE(pos)| for each pos with pos + k in the table.
-
-    Raises:
-        ValueError: if there is none, and for an odd d_model.
-    """
-    start, shifted = _shift_pairs(table, k)
-    errors = np.abs(start @ shift_matrix(k, table.shape[1]).T - shifted)
-    return np.asarray(errors.max(axis=1))
-
-
-def pair_lengths(table: Table) -> Float[np.ndarray, "length pairs"]:
-    """Return sin² + cos² of every pair: 1 on a circle."""
-    pairs = table.shape[1] // 2
-    return np.asarray(table[:, 0 : 2 * pairs : 2] ** 2 + table[:, 1 : 2 * pairs : 2] ** 2)
-
-
 def pair_residuals(table: Table, k: int) -> Float[np.ndarray, " pairs"]:
     """Return the largest error of the best 2×2 matrix of each pair for pos → pos + k, over all pos.
 
@@ -127,21 +79,6 @@ def pair_residuals(table: Table, k: int) -> Float[np.ndarray, " pairs"]:
         raise ValueError(f"{len(start)} positions are too few to fit a 2×2 matrix; take 3 or more")
     pairs = range(0, table.shape[1] - 1, 2)
     return np.array([_max_residual(start[:, i : i + 2], shifted[:, i : i + 2]) for i in pairs])
-
-
-def full_matrix_residual(table: Table, k: int) -> float:
-    """Return the same error for one d_model × d_model matrix.
-
-    Raises:
-        ValueError: if there are not more positions than dimensions, because then a matrix always
-            fits.
-    """
-    start, shifted = _shift_pairs(table, k)
-    if len(start) <= table.shape[1]:
-        raise ValueError(
-            f"{len(start)} positions fit any matrix of {table.shape[1]} dimensions; take more"
-        )
-    return _max_residual(start, shifted)
 
 
 def _max_residual(start: PositionRows, shifted: PositionRows) -> float:
@@ -157,10 +94,3 @@ def _shift_pairs(table: Table, k: int) -> tuple[PositionRows, PositionRows]:
     ahead = table[k:] if k >= 0 else table[:k]
     behind = table[: len(table) - k] if k >= 0 else table[-k:]
     return np.asarray(behind, np.float64), np.asarray(ahead, np.float64)
-
-
-def _frequencies(d_model: int) -> Float[np.ndarray, " pairs"]:
-    """Return ω_i = 10000^(−2i/d_model), the angle by which a pair rotates per position."""
-    if d_model % 2:
-        raise ValueError(f"d_model must be even, so that each sine has a cosine, not {d_model}")
-    return 2 * np.pi / wavelengths(d_model)

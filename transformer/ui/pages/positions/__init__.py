@@ -11,17 +11,14 @@ TOPICS = {
     "clocks": "Clocks",
     "matrix": "Matrix",
     "waves": "Waves",
-    "distance": "Distance",
-    "shift": "Shift",
     "added": "Vector lengths",
     "parts": "Score terms",
     "learned": "Learned",
     "far": "Length extrapolation",
-    "slip": "Common error",
 }
 TABS = {
     "Why positions": ("order",),
-    "Sinusoids": ("clocks", "matrix", "waves", "distance", "shift", "slip"),
+    "Sinusoids": ("clocks", "matrix", "waves"),
     "In this model": ("added", "parts"),
     "Learned positions and long inputs": ("learned", "far"),
 }
@@ -36,7 +33,6 @@ class Positions(View):
     Attributes:
         side: whether to show source or target positions.
         waves: the dimensions to draw as waves, separated by commas.
-        shift: the k of M_k.
         learned: the checkpoint with learned positions; "" is the first one.
         run: a checkpoint with sinusoids to compare it with.
     """
@@ -44,7 +40,6 @@ class Positions(View):
     topic: str = field("order", "Topic", choices=TOPICS)
     side: str = field("source", "Side", choices=SIDES)
     waves: str = field()
-    shift: int = field(1, "k, shift in positions", bounds=(-64, 64))
     learned: str = field(label="Model with learned positions")
     run: str = field()
 

@@ -268,7 +268,7 @@ CORE = (
         minutes=1,
         section="3.5",
         page="pages/positions.py",
-        view={"topic": "slip"},
+        view={"topic": "waves", "waves": "8,9"},
         text=(
             "The sine and cosine of a pair rotate together: a shift by k positions is a rotation "
             "by one angle, the same at every position. For this reason the authors hoped that a "
