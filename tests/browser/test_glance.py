@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -18,6 +19,8 @@ from tests.browser.home_page import (
 )
 from tests.live_app import wait_until
 from transformer import Translator
+from transformer.analysis.interventions.switching import switched_off
+from transformer.figures.glance import WEIGHT_SCALE
 from transformer.inference.alternatives import word_alternatives
 
 pytestmark = pytest.mark.browser
@@ -138,6 +141,39 @@ def test_an_alternative_is_forced_and_the_rest_translated_again(
     page.get_by_role("button", name="Back to the model's own words").click()
     expect(page.locator(".hu-glance-undo")).to_have_count(0)
     assert words(page) == expected_words(en_fr, TEXT)
+
+
+def test_a_pointed_head_shows_its_bands_and_a_click_switches_it_off(
+    bundled_app: str, new_page: NewPage, en_fr: Translator
+) -> None:
+    """Head 4 of layer 5 carries "it rains": without it the model writes the main clause twice."""
+    text = "If it rains, we will stay at home."
+    page = open_home(new_page(**REDUCED_MOTION), bundled_app, f"?text={text}")
+    data = expected_glance(en_fr, text)
+    shape = (6, 8, len(data["words"]), len(data["source"]) + 1)
+    weights = np.array(data["head_weights"]).reshape(shape) / WEIGHT_SCALE
+    heads = page.locator(".hu-strip-head")
+    expect(heads).to_have_count(48)
+    bands = page.locator(".hu-glance-lines path")
+    heads.nth(35).hover()
+    expect(bands).to_have_count((weights[4, 3, :, :-1] >= 0.04).sum())
+    heads.nth(35).click()
+    hooks = switched_off(en_fr.model.config, [("cross", 4, 3)])
+    expected = expected_words(en_fr, text, hooks=hooks)
+    assert expected != expected_words(en_fr, text)
+    expect(page.locator(".hu-glance-row").last.locator("button")).to_have_text(expected)
+    expect(page.locator(".hu-strip-effect q")).to_have_text(" ".join(expected_words(en_fr, text)))
+    wait_for_address(page, "/", model="en-fr", text=text, off="c4.3")
+    page.reload()
+    expect(page.locator(".hu-glance-row").last.locator("button")).to_have_text(expected)
+    heads.nth(35).focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="All heads on")).to_be_hidden()
+    assert words(page) == expected_words(en_fr, text)
+    page.keyboard.press("ArrowLeft")
+    expect(heads.nth(34)).to_be_focused()
+    page.get_by_role("switch", name="layer 6", exact=True).click()
+    expect(page.locator(".hu-strip-effect")).to_contain_text("Without these 8 heads")
 
 
 def test_reduced_motion_shows_everything_at_once(bundled_app: str, new_page: NewPage) -> None:

@@ -13,7 +13,7 @@ import pytest
 from tests.figures.fake_traces import FakeTrace, fake_trace
 from transformer import Translator
 from transformer.figures import steps_data
-from transformer.figures.glance import UNKNOWN_WORD, glance_data, head_nearest_mean
+from transformer.figures.glance import UNKNOWN_WORD, WEIGHT_SCALE, glance_data, head_nearest_mean
 from transformer.figures.steps import word_steps
 from transformer.inference import Trace
 from transformer.inference.alternatives import word_alternatives
@@ -60,6 +60,19 @@ def test_weights_are_summed_over_source_pieces_and_averaged_over_rows() -> None:
     for word in data["words"]:
         assert sum(word["weights"]) + word["end_weight"] == pytest.approx(1, abs=2e-4)
     assert [word["p"] for word in data["words"]] == pytest.approx([0.5, 0.25])
+
+
+def test_the_weights_of_all_heads_are_between_the_same_words() -> None:
+    trace = translated_trace()
+    data = glance_data(trace)
+    sent = np.array(data["head_weights"]).reshape(2, 3, 2, 3) / WEIGHT_SCALE
+    for layer, head in np.ndindex(2, 3):
+        weights = trace.weights("cross", layer)[head]
+        rows = [weights[0], weights[1:3].mean(axis=0)]
+        expected = [[row[0], row[1:4].sum(), row[4]] for row in rows]
+        np.testing.assert_allclose(sent[layer, head], expected, atol=6e-5)
+    many = translated_trace(src=(*["▁a"] * 1_500, "</s>"))
+    assert glance_data(many)["head_weights"] == []  # too many to send
 
 
 def test_a_measured_aligner_uses_its_own_rows() -> None:
@@ -123,7 +136,7 @@ def trace(checkpoints: Path) -> Trace:
 def test_against_a_real_trace(trace: Trace, checkpoints: Path) -> None:
     translator = Translator.load(checkpoints / "tiny", device="cpu")
     data = glance_data(trace, word_alternatives(translator, trace.translation))
-    assert data["heads"] == trace.n_layers * trace.n_heads
+    assert (data["n_layers"], data["n_heads"]) == (trace.n_layers, trace.n_heads)
     assert data["ids"] == list(trace.translation.ids)
     ends = trace.predicted_tokens[-1] == "</s>"
     joined = " ".join(word["text"] for word in data["words"])

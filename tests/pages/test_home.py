@@ -11,10 +11,11 @@ import streamlit as st
 from tests.pages.conftest import Visit, component_data, view
 from tests.session import SessionDict
 from transformer import Translator
+from transformer.analysis.interventions.switching import all_heads, switched_off
 from transformer.figures.glance import glance_data
 from transformer.figures.page_icons import PICTURES
 from transformer.ui import state
-from transformer.ui.pages.home import glance
+from transformer.ui.pages.home import Home, glance
 from transformer.ui.pages.home.glance import TranslationRequest
 from transformer.ui.services import models, trace_cache
 from transformer.ui.services.models import Model
@@ -117,6 +118,33 @@ def test_a_forced_word_changes_only_this_sentences_translation(model: Model) -> 
     assert data["forced_word"] == 0
     state.change(text="She hides.")
     assert glance._current_request() == TranslationRequest("She hides.")
+
+
+def test_heads_that_are_off_change_the_translation_and_the_address(
+    model: Model, translator: Translator
+) -> None:
+    off, config = "c0,c1", translator.model.config
+    hooks = switched_off(config, all_heads(config, ["cross"]))
+    expected = glance_data(translator.trace(TEXT, method="greedy", hooks=hooks))
+    request = send_choice(model, text=TEXT, number=1, off=off)
+    data = glance.component_data(model, request, "", glance._picture(model, request))
+    assert data["off"] == state.view(Home).off == off
+    assert [word["text"] for word in data["words"]] == [word["text"] for word in expected["words"]]
+    original = glance_data(translator.trace(TEXT, method="greedy"))["words"]
+    assert [word["text"] for word in data["original_words"]] == [word["text"] for word in original]
+    assert [word["p"] for word in data["original_words"]] == pytest.approx(
+        [word["p"] for word in original], abs=1e-5
+    )
+    assert send_choice(model, text="", number=2, off="c0").off == "c0"  # also with an invalid text
+    assert send_choice(model, text=TEXT, number=3, off="c0<b>").number == 2  # ignored
+    request = send_choice(model, text=TEXT, number=4)
+    assert glance._picture(model, request)["original_words"] == []
+
+
+def test_a_link_without_a_head_of_this_model_switches_all_heads_on(visit: Visit) -> None:
+    app = visit("app.py", text=TEXT, off="c77.1")
+    assert "c77.1" in app.warning[0].value
+    assert picture(app)["off"] == ""
 
 
 @pytest.mark.parametrize("prefix", [(10**9,), (1,), (-5,), (5,) * 5000])

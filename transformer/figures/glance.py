@@ -17,6 +17,10 @@ END = "</s>"
 UNKNOWN = "<unk>"
 UNKNOWN_WORD = "▯"
 """Shown for an unknown token whose original word is not known."""
+MAX_STRIP_PAIRS = 2_500
+"""Maximum pairs of a target and a source word for which the weights of all heads are sent."""
+WEIGHT_SCALE = 10_000
+"""Weights of all heads are sent as whole numbers: a weight of 1 is this number."""
 
 
 @runtime_checkable
@@ -73,7 +77,10 @@ def glance_data(
         aligner: the head to show; without one, `head_nearest_mean` of this sentence.
 
     Returns:
-        `source`: the source words; `heads`, `layer`, `head`: number of heads, and the one shown;
+        `source`: the source words; `n_layers`, `n_heads`: number of cross-attention layers, and of
+        heads in each; `layer`, `head`: the head shown; `head_weights`: the weights of all heads in
+        units of 1 / `WEIGHT_SCALE`, (layers, heads, words, source words and the end) in one list,
+        empty for more than `MAX_STRIP_PAIRS` pairs of words;
         `to`: which row belongs to a word, "output" or "input"; `ids`: ids of the translation;
         `forced_word`: index of the word that the reader chose, or -1; `words`: for each word
         `text`, `p`, `weights` (one for each source word), `end_weight`, and `alternatives` (each
@@ -93,7 +100,13 @@ def glance_data(
     labels, alternatives_by_word = word_labels(traced.predicted_tokens), [*alternatives]
     return {
         "source": _source(translation.source, word_labels(traced.src_tokens)[:-1]),
-        "heads": int(weights.shape[0] * weights.shape[1]),
+        "n_layers": int(weights.shape[0]),
+        "n_heads": int(weights.shape[1]),
+        "head_weights": (
+            np.rint(merged * WEIGHT_SCALE).astype(int).ravel().tolist()
+            if merged.shape[2] * merged.shape[3] <= MAX_STRIP_PAIRS
+            else []
+        ),
         "layer": layer,
         "head": head,
         "to": to,

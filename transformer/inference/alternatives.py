@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
+from transformer.hooks import Hooks
 from transformer.inference.results import Translation
 from transformer.inference.translator import Translator
 from transformer.measures.pieces import BEGIN, CONTROL, join_bytes
@@ -52,6 +53,7 @@ def word_alternatives(
     *,
     min_probability: float = 0.01,
     max_per_word: int = 3,
+    hooks: Hooks | None = None,
 ) -> tuple[tuple[Alternative, ...], ...]:
     """Return the alternatives of each word of the translation, sorted by
     `first_piece_probability`, highest first.
@@ -59,6 +61,7 @@ def word_alternatives(
     Args:
         min_probability: minimum probability of an alternative.
         max_per_word: maximum number of alternatives of a word.
+        hooks: those of the translation.
     """
     word_numbers = words(translation.tokens)
     unfinished = sorted(
@@ -70,7 +73,7 @@ def word_alternatives(
     ]
     texts_by_word = _word_texts(translation.tokens, word_numbers)
     for alternative in sorted(
-        _complete_words(translator, translation, unfinished),
+        _complete_words(translator, translation, unfinished, hooks),
         key=lambda candidate: -candidate.probability,
     ):
         alternatives_of_word = alternatives_by_word[alternative.word]
@@ -123,14 +126,19 @@ def _first_pieces(
 
 
 def _complete_words(
-    translator: Translator, translation: Translation, unfinished: list[Alternative]
+    translator: Translator,
+    translation: Translation,
+    unfinished: list[Alternative],
+    hooks: Hooks | None,
 ) -> list[Alternative]:
     """Append the most probable pieces to each alternative until its word ends, all in one batch."""
     model, vocabulary = translator.model, translator.vocabulary
     device, config = translator.device, translator.model.config
     never_generated = [config.pad_id, config.bos_id, vocabulary.unk_id]
     memory = (
-        model.encode(torch.tensor([translation.src_ids], device=device)) if unfinished else None
+        model.encode(torch.tensor([translation.src_ids], device=device), hooks=hooks)
+        if unfinished
+        else None
     )
     complete, active = [], unfinished
     for _ in range(MAX_ALTERNATIVE_PIECES):
@@ -142,7 +150,9 @@ def _complete_words(
         ]
         longest = max(map(len, rows))
         padded = [row + [config.pad_id] * (longest - len(row)) for row in rows]
-        states = model.decode(torch.tensor(padded, device=device), memory.expand(len(rows), -1, -1))
+        states = model.decode(
+            torch.tensor(padded, device=device), memory.expand(len(rows), -1, -1), hooks=hooks
+        )
         last_states = states[torch.arange(len(rows)), torch.tensor([len(row) - 1 for row in rows])]
         probabilities = model.project(last_states[:, None])[:, 0].softmax(dim=-1)
         allowed = probabilities.clone()

@@ -27,6 +27,12 @@ EXAMPLES = (
     "If it rains, we will stay at home.",
     "Who gave you that red umbrella?",
 )
+HEAD_PATTERN = r"[edc]\d{1,3}(\.\d{1,3})?"
+HEADS_FORM = (
+    rf"({HEAD_PATTERN}(,{HEAD_PATTERN})*)?",
+    'e, d or c and layer.head or a layer, with commas, like "e3.2,c5"',
+)
+"""Regular expression and description of heads in an address."""
 
 
 def field(default: int | float | str = "", label: str = "", **options: Any) -> Any:

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { frameOf, inPercent } from "../../../transformer/figures/browser/film-data.js";
-import { readOff, writeOff } from "../../../transformer/figures/browser/switchboard.js";
+import { readOff, writeOff } from "../../../transformer/figures/browser/head-codes.js";
 import { csvOf, fileName } from "../../../transformer/figures/browser/export-menu.js";
 import { orderOf } from "../../../transformer/figures/browser/tensors.js";
 import { random, STATE } from "./fixtures.js";

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { bandsOf, firstDifference, leastConfident, stepDuration, wholePercent, stepSentence, withoutPunctuation, strongest, unsureWords } from "../../../transformer/figures/browser/glance-playback.js";
+import { changeOf, withHead } from "../../../transformer/figures/browser/glance-strip.js";
 import { random } from "./fixtures.js";
 
 const word = (weights, p = 0.9, endWeight = 0, alternatives = []) => ({ text: "w", p, weights, end_weight: endWeight, alternatives });
@@ -67,4 +68,22 @@ test("the least confident word has alternatives and was not forced", () => {
   assert.equal(leastConfident(words), 2);
   assert.equal(leastConfident(words, 2), 1);
   assert.equal(leastConfident([word([1], 0.2)]), -1);
+});
+
+test("a pointed head brings its own weights", () => {
+  const data = { n_layers: 2, n_heads: 2, layer: 0, head: 0, source: ["a", "b"], words: [word([0.9, 0.1]), word([0.2, 0.8])] };
+  data.head_weights = Array.from({ length: 2 * 2 * 2 * 3 }, (_, i) => i);
+  const { words, layer, head } = withHead(data, { layer: 1, head: 0 });
+  assert.deepEqual([layer, head], [1, 0]);
+  assert.deepEqual(words.map(({ weights, end_weight }) => [...weights, end_weight]), [[0.0012, 0.0013, 0.0014], [0.0015, 0.0016, 0.0017]]);
+  assert.equal(withHead(data, null), data);
+  assert.equal(withHead({ ...data, head_weights: [] }, { layer: 1, head: 0 }).layer, 0);
+});
+
+test("the effect of switched-off heads is another translation, or the largest change of a probability", () => {
+  const before = [{ text: "Je", p: 0.9 }, { text: "suis", p: 0.5 }, { text: "là.", p: 0.8 }];
+  const after = [{ text: "Je", p: 0.8 }, { text: "suis", p: 0.9 }, { text: "là.", p: 0.79 }];
+  assert.deepEqual(changeOf(before, after), { isSame: true, text: "suis", before: 0.5, after: 0.9 });
+  assert.equal(changeOf(before, after.slice(1)).isSame, false);
+  assert.equal(changeOf(before, [before[0], before[1], { text: "ici.", p: 0.8 }]).isSame, false);
 });

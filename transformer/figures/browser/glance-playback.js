@@ -122,7 +122,7 @@ export function makePlayback({ force, undo, toggle, go }) {
     step.textContent = isComplete ? `${count} ${count === 1 ? "word" : "words"}` : `word ${currentStep + 1} of ${count}`;
     details.setAttribute("aria-live", playing ? "off" : "polite");
     const describedWord = isComplete || showSummary ? leastConfident(data.words, data.forced_word) : currentStep;
-    const key = JSON.stringify([data.number, data.has_alternatives, currentStep, isComplete, showSummary]);
+    const key = JSON.stringify([data.number, data.has_alternatives, data.layer, data.head, currentStep, isComplete, showSummary]);
     if (key === drawnKey) return; // do not replace a button that is being pressed
     drawnKey = key;
     sentence.replaceChildren(...(isComplete || showSummary ? summarySentence(data, describedWord) : sentenceNodes(data, stepSentence(data, currentStep))));

@@ -32,8 +32,6 @@ export function makeGlanceStage({ go, onHover }) {
 
   // Show another translation.
   function set(content) {
-    data = content;
-    const hues = wordColours(node, content);
     const maxWords = Math.max(content.source.length, content.words.length);
     size = fontSizeFor(maxWords);
     node.dataset.letters = size;
@@ -45,12 +43,26 @@ export function makeGlanceStage({ go, onHover }) {
     rows.source.words.lang = content.languages[0];
     rows.target.words.lang = content.languages[1];
     tiles = {
-      source: content.source.map((text, i) => tile("source", i, text, hues.source[i], sourceLabel(content, i))),
-      target: content.words.map(({ text }, i) => tile("target", i, text, hues.target[i], targetLabel(content, i))),
+      source: content.source.map((text, i) => tile("source", i, text)),
+      target: content.words.map(({ text }, i) => tile("target", i, text)),
     };
     for (const row of ["source", "target"]) {
       rows[row].words.replaceChildren(...tiles[row]);
       tiles[row].forEach((wordTile, i) => { wordTile.tabIndex = i ? -1 : 0; });
+    }
+    setWeights(content);
+  }
+
+  // Show the weights of another head between the same words.
+  function setWeights(content) {
+    data = content;
+    const hues = wordColours(node, content);
+    const labels = { source: sourceLabel, target: targetLabel };
+    for (const row of ["source", "target"]) {
+      tiles[row].forEach((wordTile, i) => {
+        wordTile.style.setProperty("--hue", hues[row][i]);
+        wordTile.setAttribute("aria-label", labels[row](content, i));
+      });
     }
     bands = bandsOf(content.words).map((band) => {
       const path = svgNode("path", { pathLength: "1", fill: "none" });
@@ -61,9 +73,8 @@ export function makeGlanceStage({ go, onHover }) {
     layoutBands();
   }
 
-  function tile(row, i, text, hue, label) {
-    const button = el("button", { type: "button", class: "hu-glance-word", "aria-label": label }, el("bdi", {}, text));
-    button.style.setProperty("--hue", hue);
+  function tile(row, i, text) {
+    const button = el("button", { type: "button", class: "hu-glance-word" }, el("bdi", {}, text));
     const target = { row, i };
     const hover = (word) => () => {
       hovered = word;
@@ -146,7 +157,7 @@ export function makeGlanceStage({ go, onHover }) {
     });
   }
 
-  return { node, set, layoutBands, draw, focusOn, get hovered() { return hovered; } };
+  return { node, set, setWeights, layoutBands, draw, focusOn, get hovered() { return hovered; } };
 }
 
 // A colour for each source word, legible on light and dark; a target word takes that of the source word with

@@ -1,13 +1,15 @@
 // The first page: a text field, and below it the translation word by word, with bands from the source words
 // with attention. `.show(data)` takes the data of figures/glance.py and ui/pages/home/glance.py; `report({
-// text, number, prefix, with_alternatives })` requests another translation, `report({ open_head: [layer, head] })` opens
-// that head in the explorer.
+// text, number, prefix, off, with_alternatives })` requests another translation, `report({ open_head: [layer, head] })`
+// opens that head in the explorer.
 
 import { writeAddress } from "./address.js";
 import { el } from "./base.js";
 import { makeField } from "./glance-field.js";
 import { firstDifference, makePlayback, stepDuration, unsureWords, wholePercent } from "./glance-playback.js";
 import { makeGlanceStage } from "./glance-stage.js";
+import { makeStrip, withHead } from "./glance-strip.js";
+import { headName, setExactNames } from "./naming.js";
 
 const ALTERNATIVES_DELAY_MS = 350; // ms until the alternatives of a new translation are requested
 const FIRST_WORD_MS = 30; // ms until the first word after typing: one frame, from which its band grows
@@ -17,6 +19,7 @@ export function glanceView(root, report) {
   let [data, step, msPerWord, isFast] = [null, 0, 400, false]; // `isFast`: shorter pauses, while the visitor types
   let [timer, alternativesTimer, dimTimer, layoutRequest] = [0, 0, 0, 0];
   let [number, pendingText] = [0, null]; // number of the last request, and its text until it is answered
+  let pointedHead = /** @type {Head | null} */ (null); // in the strip; its bands are drawn instead of the shown head's
   const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
   const field = makeField(() => requestTranslation());
   const stage = makeGlanceStage({ go: goToStep, onHover: () => draw() });
@@ -26,14 +29,15 @@ export function glanceView(root, report) {
     toggle: () => (timer ? pause() : play(step >= data.words.length ? 0 : step)),
     go: goToStep,
   });
+  const strip = makeStrip({ point: pointAt, toggle: (off) => requestTranslation({ prefix: data.prefix, off }) });
   const legend = el("p", { class: "hu-note" });
-  const body = el("div", { class: "hu-glance-body" }, stage.node, playback.node);
+  const body = el("div", { class: "hu-glance-body" }, stage.node, el("div", { class: "hu-glance-side" }, strip.node, playback.node));
   const frame = el("div", { class: "hu hu-glance" }, field.node, body, legend);
   root.append(frame);
 
   // Request a translation of the text in the field. The alternatives of every word are requested afterwards: they take
   // longer than the translation.
-  function requestTranslation({ prefix = [], withAlternatives = false } = {}) {
+  function requestTranslation({ prefix = [], off = data.off, withAlternatives = false } = {}) {
     clearTimeout(alternativesTimer);
     number += 1;
     pendingText = withAlternatives ? pendingText : field.area.value;
@@ -41,9 +45,10 @@ export function glanceView(root, report) {
     if (!withAlternatives) {
       clearTimeout(dimTimer);
       dimTimer = setTimeout(() => frame.classList.add("hu-busy"), DIM_DELAY_MS);
-      if (pendingText.trim()) writeAddress(/** @type {any} */ ({ model: data.model, text: pendingText }), { model: "", text: data.default_text });
+      if (pendingText.trim()) writeAddress(/** @type {any} */ ({ model: data.model, text: pendingText, off }), { model: "", text: data.default_text, off: "" });
     }
-    report({ text: withAlternatives ? data.text : pendingText, number, prefix, with_alternatives: withAlternatives });
+    data.off = off;
+    report({ text: withAlternatives ? data.text : pendingText, number, prefix, off, with_alternatives: withAlternatives });
   }
 
   function show(answer) {
@@ -53,10 +58,12 @@ export function glanceView(root, report) {
     if (answer.number >= number) endWaiting();
     const before = data;
     data = answer;
+    setExactNames(false);
     field.draw(data, fromServer);
     frame.classList.toggle("hu-glance-wrong", Boolean(data.problem));
     body.hidden = legend.hidden = !data.words;
     if (!data.words) return;
+    strip.draw(data);
     if (!before || contentKey(before) !== contentKey(data)) startPlayback(before);
     else draw();
     if (!data.has_alternatives && !data.problem) {
@@ -71,19 +78,37 @@ export function glanceView(root, report) {
     frame.classList.remove("hu-busy");
   }
 
-  const contentKey = (content) => JSON.stringify([content.source, content.forced_word, content.layer, content.head, (content.words || []).map(({ text, weights }) => [text, weights])]);
+  const contentKey = (content) => JSON.stringify([content.source, content.forced_word, content.off, content.layer, content.head, (content.words || []).map(({ text, weights }) => [text, weights])]);
   const textsOf = (content) => (content && content.words ? content.words.map(({ text }) => text) : []);
 
   // A new translation starts at its first new word.
   function startPlayback(before) {
-    const openHead = el("button", { type: "button", class: "hu-open-head" }, "Open this head →");
-    openHead.addEventListener("click", () => report({ open_head: [data.layer, data.head] }));
-    legend.replaceChildren(...legendNodes(data), openHead);
+    pointedHead = null;
+    drawLegend();
     stage.set(data);
     const texts = textsOf(data);
     if (reducedMotion.matches || !texts.length) return goToStep(texts.length);
     const first = firstDifference(textsOf(before), texts);
-    play(first < texts.length ? first : 0);
+    if (first < texts.length) play(first);
+    else if (before.text === data.text) goToStep(texts.length); // other weights or probabilities of the same words
+    else play(0);
+  }
+
+  function drawLegend() {
+    const shownData = withHead(data, pointedHead);
+    const openHead = el("button", { type: "button", class: "hu-open-head" }, "Open this head →");
+    openHead.addEventListener("click", () => report({ open_head: [shownData.layer, shownData.head] }));
+    legend.replaceChildren(...legendNodes(shownData), openHead);
+  }
+
+  // Draw the bands of a head in the strip; null is the head that is shown otherwise.
+  function pointAt(head) {
+    if (!data?.words || pointedHead === head) return;
+    pointedHead = head;
+    if (timer) pause();
+    stage.setWeights(withHead(data, pointedHead));
+    drawLegend();
+    draw();
   }
 
   function play(from) {
@@ -117,7 +142,7 @@ export function glanceView(root, report) {
     if (!data?.words) return;
     frame.classList.toggle("hu-playing", Boolean(timer));
     stage.draw(step, Boolean(timer), msPerWord);
-    if (advanced || !timer) playback.draw(data, step, Boolean(timer), isFast);
+    if (advanced || !timer) playback.draw(withHead(data, pointedHead), step, Boolean(timer), isFast);
   }
 
   const resized = new ResizeObserver(() => {
@@ -143,13 +168,13 @@ export function glanceView(root, report) {
 }
 
 // The caption: what a band means, which head is shown and why, and whether it is unsure about this sentence.
-function legendNodes({ heads, to, aligner_agreement: alignerAgreement, words }) {
+function legendNodes({ n_layers: layers, n_heads: headsInLayer, layer, head, isPointed, to, aligner_agreement: alignerAgreement, words }) {
   const sample = el("span", { class: "hu-glance-sample", "aria-hidden": "true" });
   const unsure = unsureWords(words);
   return [
     sample,
     "The wider a band, the more weight this head gives to that word. ",
-    ...headNote(heads, alignerAgreement),
+    ...(isPointed ? [`This is ${headName({ layer, head })}. `] : headNote(layers * headsInLayer, alignerAgreement)),
     to === "input" ? "It attends to the source of a word just after the model has written that word. " : "",
     unsure ? `On this sentence it is unsure about ${unsure} of ${words.length} ${words.length === 1 ? "word" : "words"}: no source word gets half of its weight. ` : "",
   ];

@@ -14,23 +14,23 @@ export function homePage(container, context) {
   function viewData(text, fields) {
     const { reads, writes, languages, hint, examples, aligner_agreement } = context.modelInfo;
     return {
-      number: 0, problem: "", typed: text, prefix: [], has_alternatives: true, unknown: [], reads, writes, languages, hint, examples, aligner_agreement,
+      number: 0, problem: "", typed: text, prefix: [], off: "", has_alternatives: true, unknown: [], reads, writes, languages, hint, examples, aligner_agreement,
       model: context.model === Object.keys(context.site.models)[0] ? "" : context.model, default_text: examples[0], text, ...fields,
     };
   }
 
   // Handles the view's requests: a translation, the alternatives, or opening a head.
   /** @param {any} request */
-  async function answer({ open_head: openHead, text, number = 0, prefix = [], with_alternatives = false }) {
+  async function answer({ open_head: openHead, text, number = 0, prefix = [], off = "", with_alternatives = false }) {
     if (openHead) return context.openPage("attention", { kind: "cross", layer: String(openHead[0]), head: String(openHead[1]) });
-    lastRequest = `${context.model} ${text}`;
+    lastRequest = `${context.model} ${off} ${text}`;
     const requestNumber = ++requestCount;
     const problem = textProblem(text);
     if (problem) return view.show(viewData(text, { ...lastTranslation, number, problem }));
     try {
-      const reply = await context.ask("glance", { model: context.model, text, prefix, with_alternatives });
+      const reply = await context.ask("glance", { model: context.model, text, prefix, off, with_alternatives });
       if (!reply || requestNumber !== requestCount) return;
-      lastTranslation = { text, prefix, has_alternatives: with_alternatives, ...reply };
+      lastTranslation = { text, prefix, off, has_alternatives: with_alternatives, ...reply };
       view.show(viewData(text, { ...lastTranslation, number }));
     } catch (error) {
       if (requestNumber === requestCount) view.show(viewData(text, { ...lastTranslation, number, problem: error.message }));
@@ -38,12 +38,12 @@ export function homePage(container, context) {
   }
 
   function draw() {
-    const text = context.text;
-    if (lastRequest === `${context.model} ${text}`) return;
+    const [text, off] = [context.text, context.params().get("off") ?? ""];
+    if (lastRequest === `${context.model} ${off} ${text}`) return;
     const prepared = context.modelInfo.prepared; // the first example, prepared with the site and available before the model
     if (text === prepared.text) lastTranslation = { has_alternatives: true, ...prepared };
-    view.show(viewData(text, text === prepared.text ? lastTranslation : {}));
-    answer({ text });
+    view.show(viewData(text, { ...(text === prepared.text ? lastTranslation : {}), off }));
+    answer({ text, off });
   }
   return { draw };
 }

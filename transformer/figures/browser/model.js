@@ -9,7 +9,8 @@ import {
   valueOf,
 } from "./measures.js";
 import { allHeads } from "./matrix.js";
-import { makeMosaic, paintThumb } from "./mosaic.js";
+import { makeMosaic } from "./mosaic.js";
+import { paintThumb } from "./thumbnail.js";
 import { displayNumber, headName, sentenceCase, shortName } from "./naming.js";
 import { KINDS } from "./options.js";
 

@@ -3,10 +3,11 @@
 // the data of figures/switchboard.py; `report` is called with { off } or { kind, layer, head }.
 
 import { ARROWS, isBright, colours, el, clampIndex } from "./base.js";
+import { readOff, writeOff } from "./head-codes.js";
 import { makeBar } from "./legend.js";
-import { paintThumb } from "./mosaic.js";
 import { displayNumber, headName, hasExactNames, layerName, setExactNames, shortName } from "./naming.js";
 import { unpack } from "./store.js";
+import { paintThumb } from "./thumbnail.js";
 
 const KIND_KEYS = "Arrow keys move, Enter switches; the first cell is the whole kind, the edges are layers and columns.";
 
@@ -188,26 +189,4 @@ export function switchboardView(container, report) {
   const resized = new ResizeObserver(redraw); // the theme's colours may have changed
   resized.observe(frame);
   return { show, close: () => resized.disconnect() };
-}
-
-// "e3.2,c5" as a set of heads, and back; a complete layer is written as "c5".
-export function readOff(text, { n_layers, n_heads }) {
-  const heads = new Set();
-  for (const code of text.split(",").filter(Boolean)) {
-    const [layer, head] = code.slice(1).split(".").map(Number);
-    if (layer >= n_layers) continue;
-    for (let h = 0; h < n_heads; h++) if (head === undefined || head === h) heads.add(`${code[0]}${layer}.${h}`);
-  }
-  return heads;
-}
-
-export function writeOff(headsOff, { kinds, n_layers, n_heads }) {
-  const written = [];
-  for (const { letter } of kinds) {
-    for (let layer = 0; layer < n_layers; layer++) {
-      const heads = Array.from({ length: n_heads }, (_, head) => `${letter}${layer}.${head}`).filter((head) => headsOff.has(head));
-      written.push(...(heads.length === n_heads ? [`${letter}${layer}`] : heads));
-    }
-  }
-  return written.join(",");
 }

@@ -3,7 +3,7 @@
 // open: name })` is called to open a run.
 
 import { colours, el, SVG } from "./base.js";
-import { paintThumb } from "./mosaic.js";
+import { paintThumb } from "./thumbnail.js";
 import { unpack } from "./store.js";
 
 const FADE_MS = 700; // ms to fade from one picture of a head to the next

@@ -13,9 +13,11 @@ from typing import Any
 
 import streamlit as st
 
+from transformer.analysis.interventions.switching import named_heads, switched_off
 from transformer.figures import ExplorerData
 from transformer.figures.explorer_sides import query_key_vectors
 from transformer.figures.packing import Part
+from transformer.hooks import Hooks
 from transformer.inference import Trace
 from transformer.measures.registry import SITES, VECTORS
 from transformer.ui.address import View
@@ -101,16 +103,20 @@ def read(model: Model, view: View) -> CachedTrace:
     return _cached(model, view.text, view.decoding(), _weight_hook_names(model), newest)
 
 
-def greedy(model: Model, text: str, prefix: tuple[int, ...] = ()) -> CachedTrace:
-    """Translate greedily and trace, with the target tokens `prefix` forced at the beginning.
+def greedy(model: Model, text: str, prefix: tuple[int, ...] = (), off: str = "") -> CachedTrace:
+    """Translate greedily and trace, with the target tokens `prefix` forced at the beginning and
+    without the heads `off`, as in `parse_heads`.
 
     Raises:
-        ValueError: see `read`; also if no translation can begin with `prefix`.
+        ValueError: see `read`; also if no translation can begin with `prefix`, or for a head that
+            the model does not have.
     """
     newest: NewestRerun = st.session_state.setdefault("newest_rerun", NewestRerun())
     options: dict[str, Any] = {"method": "greedy"}
     if prefix:
         options["prefix"] = prefix
+    if off:
+        options["off"] = off
     return _cached(model, text, options, _weight_hook_names(model), newest)
 
 
@@ -180,6 +186,16 @@ def full_trace(model: Model, cached_trace: CachedTrace) -> Trace:
     return replace(trace, translation=translation)
 
 
+def heads_off(model: Model, off: str) -> Hooks | None:
+    """Return the hooks that switch off the heads `off`, as in `parse_heads`; None for no head.
+
+    Raises:
+        ValueError: for a head that the model does not have.
+    """
+    config = model.translator.model.config
+    return switched_off(config, named_heads(config, off)) if off else None
+
+
 def _weight_hook_names(model: Model) -> list[str]:
     return [name for name in model.translator.model.hook_names if name.endswith("hook_weights")]
 
@@ -195,7 +211,10 @@ def _cached(
     key = (model.hash, text, *sorted(options.items()), *names)
 
     def make() -> CachedTrace:
-        return CachedTrace(model.translator.trace(text, names=names, **options), model.name)
+        without_heads = {name: value for name, value in options.items() if name != "off"}
+        hooks = heads_off(model, options.get("off", ""))
+        trace = model.translator.trace(text, names=names, hooks=hooks, **without_heads)
+        return CachedTrace(trace, model.name)
 
     return get_or_make(key, partial(_with_length_penalty, model, key, options, make), newest)
 

@@ -10,6 +10,7 @@ from transformer.ui.address import View
 from transformer.ui.pages.attention import Attention
 from transformer.ui.pages.classroom import Class
 from transformer.ui.pages.findings import Findings
+from transformer.ui.pages.home import Home
 from transformer.ui.pages.inside import Inside
 from transformer.ui.pages.lab import Lab
 from transformer.ui.pages.positions import Positions
@@ -44,7 +45,7 @@ class Page:
 
 HOME, CLASS = "app.py", "pages/class.py"
 PAGES = {
-    HOME: Page("Heads Up", heading="Heads Up: see attention"),
+    HOME: Page("Heads Up", Home, heading="Heads Up: see attention"),
     "pages/lessons.py": Page(
         "Lessons",
         link_text="**Lessons**: a way through the paper, step by step →",

@@ -51,9 +51,11 @@ const handlers = {
   async glance(request) {
     const translator = await getTranslator(request.model);
     const trace = await getTrace(translator, request);
-    const alternatives = request.with_alternatives ? wordAlternatives(translator, trace) : [];
+    const heads = headsOf(request.off ?? "", translator.model.config);
+    const alternatives = request.with_alternatives ? wordAlternatives(translator, trace, heads.length ? switchedOff(heads) : null) : [];
     const { aligner } = site.models[request.model];
-    return { result: { ...glanceData(trace, { alternatives, forcedPieces: request.prefix?.length ?? 0, aligner }), unknown: unknownWords(translator, request.text) } };
+    const original = request.off ? glanceData(await getTrace(translator, { ...request, off: "" })).words : [];
+    return { result: { ...glanceData(trace, { alternatives, forcedPieces: request.prefix?.length ?? 0, aligner }), original_words: original.map(({ text, p }) => ({ text, p })), unknown: unknownWords(translator, request.text) } };
   },
 
   // The explorer's bytes, and why a token cannot be forced. A second side has another text, a forced token, or

@@ -8,6 +8,8 @@ import { isControl, isPunctuation, wordLabels, wordNumbers } from "./words.js";
 /** @typedef {{ layer: number, head: number, weights_to: string }} Aligner weights_to: whether a target word's weights are in the row that writes it ("output") or reads it ("input") */
 
 const BLANK = "▯"; // shown for an unknown word
+const MAX_STRIP_PAIRS = 2_500; // maximum pairs of a target and a source word for which the weights of all heads are given
+const WEIGHT_SCALE = 10_000; // a weight of 1 in `head_weights`
 
 /**
  * @param {Trace} trace
@@ -26,7 +28,8 @@ export function glanceData(trace, { alternatives = [], forcedPieces = 0, aligner
   const labels = wordLabels(trace.predictedTokens);
   return {
     source: typedWords(trace.source, wordLabels(trace.srcTokens).slice(0, -1)),
-    heads: trace.config.n_layers * trace.config.n_heads, layer, head, to, ids: trace.ids,
+    n_layers: trace.config.n_layers, n_heads: trace.config.n_heads, head_weights: count * sources <= MAX_STRIP_PAIRS ? allWeights(merged, count) : [],
+    layer, head, to, ids: trace.ids,
     forced_word: forcedPieces > 0 && forcedPieces <= targetWords.length ? targetWords[forcedPieces - 1] : -1,
     words: Array.from({ length: count }, (_, word) => ({
       text: labels[word].replaceAll("<unk>", BLANK),
@@ -35,6 +38,14 @@ export function glanceData(trace, { alternatives = [], forcedPieces = 0, aligner
       alternatives: (alternatives[word] ?? []).map(({ text, first, step, ids }) => ({ text, p: first, step, ids })),
     })),
   };
+}
+
+// The weights of all heads as whole numbers, by layer, head, target word and source word.
+/** @param {Tensor[]} layers @param {number} count number of target words */
+function allWeights(layers, count) {
+  const [heads, words] = layers[0].shape;
+  return layers.flatMap((layer) =>
+    Array.from({ length: heads * count }, (_, i) => [...layer.row(Math.floor(i / count) * words + (i % count))]).flat().map((weight) => Math.round(weight * WEIGHT_SCALE)));
 }
 
 // The step of a word at which another piece came closest: where the best piece that was not chosen is most

@@ -20,6 +20,7 @@ from transformer.inference.alternatives import Alternative, word_alternatives
 from transformer.text.visible import is_blank
 from transformer.ui import state
 from transformer.ui.address import EXAMPLE
+from transformer.ui.pages.home import Home
 from transformer.ui.services import trace_cache
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
@@ -46,6 +47,7 @@ class TranslationRequest:
     Attributes:
         text: the text in the field; number: of the request, which the answer repeats.
         prefix: token ids that the translation must begin with, because a word is forced.
+        off: the heads that are switched off.
         with_alternatives: whether to compute alternatives too. Computing them takes as
             long as the translation, which is therefore drawn without them first.
         problem: why `text` cannot be translated; the session then keeps its sentence.
@@ -55,6 +57,7 @@ class TranslationRequest:
     text: str
     number: int = 0
     prefix: tuple[int, ...] = ()
+    off: str = ""
     with_alternatives: bool = False
     problem: str = ""
     visit: int = 0
@@ -66,6 +69,11 @@ def show(model: Model) -> None:
 
     A fragment: a rerun of the whole page for every typed letter would take twice as long.
     """
+    try:
+        trace_cache.heads_off(model, state.view(Home).off)
+    except ValueError as error:  # a link for another model
+        state.set_fields(off="")
+        st.warning(frame.plain(f"{frame.as_sentence(error)} All heads are on."))
     fragment(_draw, "glance")(model)
 
 
@@ -95,6 +103,7 @@ def component_data(
         "problem": "",
         "typed": request.text,
         "prefix": list(request.prefix),
+        "off": request.off,
         "has_alternatives": request.with_alternatives,
         "unknown": _unknown(model, picture["text"]),
         "reads": description.source,
@@ -114,13 +123,14 @@ def _picture(model: Model, request: TranslationRequest) -> dict[str, Any]:
     data: dict[str, Any] = {"text": state.view().text}
     problem = {"problem": request.problem} if request.problem else {}
     try:
-        cached_trace = trace_cache.greedy(model, data["text"], request.prefix)
+        cached_trace = trace_cache.greedy(model, data["text"], request.prefix, request.off)
         alternatives: WordAlternatives = ()
         if request.with_alternatives:
             alternatives = _cached_alternatives(
-                model.hash, data["text"], request.prefix, model, cached_trace
+                model.hash, data["text"], request.prefix, request.off, model, cached_trace
             )
         data |= glance_data(cached_trace.trace, alternatives, len(request.prefix), model.aligner)
+        data["original_words"] = _original_words(model, data["text"], request)
     except ValueError as error:
         problem = problem or {"problem": frame.as_sentence(error)}
     return data | problem
@@ -128,16 +138,17 @@ def _picture(model: Model, request: TranslationRequest) -> dict[str, Any]:
 
 def _current_request() -> TranslationRequest:
     """Return the last request, or a new one if the page, the model or the sentence has changed."""
-    text, current = state.view().text, (state.visit_count(), state.view().model)
-    request: TranslationRequest = st.session_state.get(_REQUEST_KEY, TranslationRequest(text))
+    view, current = state.view(Home), (state.visit_count(), state.view().model)
+    first = TranslationRequest(view.text, off=view.off)
+    request: TranslationRequest = st.session_state.get(_REQUEST_KEY, first)
     outdated = (request.visit, request.model) != current or (
-        request.text != text and not request.problem
+        request.text != view.text and not request.problem
     )
-    return TranslationRequest(text) if outdated else request
+    return first if outdated or request.off != view.off else request
 
 
 def _handle_choice(model: Model) -> None:
-    """Handle a message of the browser: `text` with `prefix` and `with_alternatives`, or
+    """Handle a message of the browser: `text` with `prefix`, `off` and `with_alternatives`, or
     `open_head`, a head to open."""
     try:
         # A KeyError if the visitor has left the page: the message may arrive later.
@@ -152,15 +163,17 @@ def _handle_choice(model: Model) -> None:
             text=str(choice["text"]),
             number=int(choice["number"]),
             prefix=tuple(int(token_id) for token_id in choice.get("prefix", ())),
+            off=Home.fields()["off"].read(str(choice.get("off", ""))),
             with_alternatives=bool(choice.get("with_alternatives")),
             visit=state.visit_count(),
             model=state.view().model,
         )
     except (KeyError, TypeError, ValueError):
         return
-    problem = _problem(model, request.text)
-    if not problem and request.text != state.view().text:
-        state.change(text=request.text)
+    problem, view = _problem(model, request.text), state.view(Home)
+    text = view.text if problem else request.text
+    if (text, request.off) != (view.text, view.off):
+        state.change(HOME, text=text, off=request.off)
     st.session_state[_REQUEST_KEY] = replace(request, problem=problem)
 
 
@@ -181,9 +194,24 @@ def _problem(model: Model, text: str) -> str:
 
 @cached()
 def _cached_alternatives(
-    digest: str, text: str, prefix: tuple[int, ...], _model: Model, _cached_trace: CachedTrace
+    digest: str,
+    text: str,
+    prefix: tuple[int, ...],
+    off: str,
+    _model: Model,
+    _cached_trace: CachedTrace,
 ) -> WordAlternatives:
-    return word_alternatives(_model.translator, _cached_trace.trace.translation)
+    hooks = trace_cache.heads_off(_model, off)
+    return word_alternatives(_model.translator, _cached_trace.trace.translation, hooks=hooks)
+
+
+def _original_words(model: Model, text: str, request: TranslationRequest) -> list[dict[str, Any]]:
+    """Return the words of the translation with all heads and their probabilities; [] if no head is
+    switched off."""
+    if not request.off:
+        return []
+    trace = trace_cache.greedy(model, text, request.prefix).trace
+    return [{name: word[name] for name in ("text", "p")} for word in glance_data(trace)["words"]]
 
 
 def _unknown(model: Model, text: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from transformer.measures import MEASURES
-from transformer.ui.address import View, field
+from transformer.ui.address import HEADS_FORM, View, field
 
 EXPERIMENTS = {
     "pruning": "Pruning",
@@ -50,16 +50,12 @@ POINT_COLOURS = {"side": "Query or key", "position": "Position", "kind": "Kind o
 SCORE_LABELS = {"weights": "by weights", "norms": "by norms"}
 ROW_LABELS = {"output": "at the predicting position", "input": "at the reading position"}
 GRID_MEASURES = {measure.name: measure.label for measure in MEASURES.values()}
-_HEAD_PATTERN, _WEIGHT_PATTERN = r"[edc]\d{1,3}(\.\d{1,3})?", r"\d{1,4}x(100|[1-9]\d?)"
+_WEIGHT_PATTERN = r"\d{1,4}x(100|[1-9]\d?)"
 _NUMBERS_PATTERN = r"(\d{1,4}(,\d{1,4})*)?"
 _EDITED_ROW_PATTERN = (
     rf"([edc]\d{{1,3}}\.\d{{1,3}}\.\d{{1,4}}:{_WEIGHT_PATTERN}(,{_WEIGHT_PATTERN})*)?"
 )
 _LINK_PATTERN = r"\d{1,3}[-p]\d{1,3}"
-HEADS_FORM = (
-    rf"({_HEAD_PATTERN}(,{_HEAD_PATTERN})*)?",
-    'e, d or c and layer.head or a layer, with commas, like "e3.2,c5"',
-)
 EDITED_ROW_FORM = (
     _EDITED_ROW_PATTERN,
     'a head, a row, then keys and weights from 1 to 100, like "c5.1.3:0x70,4x30"',

@@ -12,8 +12,8 @@ from transformer.analysis.interventions.switching import Head, switched_off
 from transformer.figures.state import KINDS
 from transformer.figures.switchboard import switchboard_data
 from transformer.ui import state
+from transformer.ui.address import HEADS_FORM
 from transformer.ui.pages.lab import (
-    HEADS_FORM,
     Lab,
     pruning,
     switch_controls,
