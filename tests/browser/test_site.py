@@ -82,6 +82,22 @@ def test_a_sentence_is_translated_as_in_python(
     expect(page.get_by_label("Your sentence, in English")).to_have_value(TEXT)
 
 
+def test_a_head_is_switched_off_next_to_the_bands(
+    address: str, new_page: NewPage, en_fr: Translator
+) -> None:
+    text = "If it rains, we will stay at home."
+    page = new_page(alone=True)
+    page.goto(f"{address}?text={text}")
+    _wait_until_ready(page)
+    assert _translation_when_finished(page) == en_fr.translate(text, method="greedy").text
+    page.get_by_role("switch", name="layer 5, head 4", exact=True).click()
+    hooks = switched_off(en_fr.model.config, [("cross", 4, 3)])
+    expected = en_fr.translate(text, method="greedy", hooks=hooks).text
+    words = page.get_by_role("group", name=re.compile("Translated words")).get_by_role("button")
+    expect(words).to_have_text(expected.split())
+    assert "off=c4.3" in page.url
+
+
 @pytest.mark.slow
 def test_heads_are_switched_off_and_the_other_language_pair_works(
     address: str, new_page: NewPage

@@ -143,7 +143,7 @@ def test_heads_that_are_off_change_the_translation_and_the_address(
 
 def test_a_link_without_a_head_of_this_model_switches_all_heads_on(visit: Visit) -> None:
     app = visit("app.py", text=TEXT, off="c77.1")
-    assert "c77.1" in app.warning[0].value
+    assert "no head c77" in app.warning[0].value
     assert picture(app)["off"] == ""
 
 
