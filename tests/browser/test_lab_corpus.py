@@ -1,5 +1,5 @@
 """Computations of the Heads lab, which survive a reload: head roles, a dataset, alignment, a
-patching sweep, the query–key map."""
+patching sweep."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from playwright.sync_api import FilePayload, Page, expect
 
 from tests.browser.app_pages import wait_for_address
 from tests.browser.conftest import NewPage
-from tests.live_app import wait_for_script_run, wait_until
+from tests.live_app import wait_for_script_run
 from transformer.figures.headgrid import Grid, headgrid_data, headgrid_page
 
 pytestmark = pytest.mark.browser
@@ -173,19 +173,3 @@ def test_a_patching_sweep_survives_a_reload(bundled_app: str, page: Page) -> Non
     with page.expect_download() as file:
         page.get_by_role("link", name="All patches (.csv)").click()
     assert file.value.suggested_filename.endswith(".csv")
-
-
-def test_a_clicked_point_is_linked(app: str, page: Page) -> None:
-    page.goto(f"{app}/lab?lab=map&kind=encoder&layer=1&head=2&sentences=2")
-    page.get_by_role("button", name="Draw the map").click()
-    points = page.locator(".js-plotly-plot .scatterlayer .point")
-    expect(points.first).to_be_visible()
-    wait_for_script_run(page)
-    expect(page.get_by_text("Click a disc")).to_be_visible()
-    points.first.click(force=True)
-    expect(page.locator('span[title$="%"]').first).to_be_visible()
-    wait_until(page, "/point=[qk]\\d+\\.\\d+/.test(location.search)")
-    expect(page.locator(".js-plotly-plot .scatterlayer .js-line").first).to_be_attached()
-    wait_for_script_run(page)
-    page.reload()
-    expect(page.locator('span[title$="%"]').first).to_be_visible()

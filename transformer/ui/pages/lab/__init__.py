@@ -13,7 +13,6 @@ EXPERIMENTS = {
     "sweep": "Activation patching",
     "attribution": "Attribution",
     "roles": "Head roles",
-    "map": "Query–key map",
     "align": "Word alignment",
     "dataset": "Export a dataset",
 }
@@ -46,7 +45,6 @@ PATCHED_ACTIVATIONS = {
     "ffn": "Feed-forward outputs",
     "heads": "Heads",
 }
-POINT_COLOURS = {"side": "Query or key", "position": "Position", "kind": "Kind of token"}
 SCORE_LABELS = {"weights": "by weights", "norms": "by norms"}
 ROW_LABELS = {"output": "at the predicting position", "input": "at the reading position"}
 GRID_MEASURES = {measure.name: measure.label for measure in MEASURES.values()}
@@ -64,10 +62,6 @@ POSITIONS_FORM = (_NUMBERS_PATTERN, 'positions with commas, like "0,3"')
 PATCH_FORM = (
     rf"([a-z_.\d]{{1,60}}:{_NUMBERS_PATTERN}:{_NUMBERS_PATTERN})?",
     'a hook point, positions of this sentence and of the other, like "encoder.hook_memory:1:1"',
-)
-POINT_FORM = (
-    r"([qk]\d{1,4}\.\d{1,4})?",
-    'q for a query or k for a key, a sentence and a position, like "q12.3"',
 )
 LINKS_FORM = (
     rf"({_LINK_PATTERN}(,{_LINK_PATTERN})*)?",
@@ -92,7 +86,6 @@ class Lab(View):
         pruned_encoder, pruned_decoder, pruned_cross: number of pruned heads of each kind.
         pruning_order: by importance or random (`seed`).
         colour: the measure that a grid of all heads shows.
-        point_colour: what the colours of queries and keys mean; point: the selected one.
         dataset_heads: heads whose weights a dataset includes.
         score_kind, target_row: scores and row of the alignment, as in `align_words`.
         links: the visitor's own gold links.
@@ -114,8 +107,6 @@ class Lab(View):
     pruned_cross: int = field(0, bounds=(0, 4096))
     pruning_order: str = field("sentence", "Pruning order", choices=PRUNING_ORDERS)
     colour: str = field("entropy", "Coloured by", choices=GRID_MEASURES)
-    point_colour: str = field("side", "Coloured by", choices=POINT_COLOURS)
-    point: str = field(form=POINT_FORM)
     dataset_heads: str = field(form=HEADS_FORM)
     score_kind: str = field("weights", "Scores", choices=SCORE_LABELS)
     target_row: str = field("output", "Row", choices=ROW_LABELS)

@@ -46,7 +46,7 @@ GROUPS = (
         "corpus",
         "Over many sentences",
         "What each head does across a corpus, and the numbers as files.",
-        ("roles", "map", "dataset"),
+        ("roles", "dataset"),
     ),
 )
 

@@ -1,4 +1,4 @@
-"""Activation patching and the query–key map: computed, stored, displayed; unsuitable input."""
+"""Activation patching: computed, stored, displayed; unsuitable input."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import (
     Visit,
@@ -23,19 +22,16 @@ from tests.pages.conftest import (
     visible_text,
 )
 from transformer import Translator
-from transformer.analysis.corpora import Corpus
 from transformer.analysis.interventions.patching_sweep import PatchingSweep, patching_sweep
 from transformer.checkpoint import save_checkpoint
-from transformer.config import ModelConfig
 from transformer.model import Transformer
 from transformer.text import Vocabulary
-from transformer.ui.pages.lab import PATCHED_ACTIVATIONS, POINT_COLOURS
+from transformer.ui.pages.lab import PATCHED_ACTIVATIONS
 
 PAGE = "pages/lab.py"
 PAIR = {"lab": "sweep", "text": "She hides a boat.", "other": "She rides a boat."}
 main_text = partial(visible_text, kinds=("markdown", "caption", "info"))
 PATCH = "Patch every activation"
-HEAD = {"lab": "map", "kind": "encoder", "layer": "1", "head": "2", "sentences": "3"}
 
 
 @pytest.fixture(scope="module")
@@ -133,59 +129,3 @@ def test_an_example_pair_is_selected_with_one_click(visit: Visit) -> None:
     pairs[0].click().run()
     assert (view(app).text, view(app).other) == ("She reads the letter.", "She reads the book.")
     assert not messages(app)
-
-
-def figure(app: AppTest) -> dict[str, Any]:
-    (chart_data,) = charts(app)
-    return chart_data
-
-
-def test_a_map_is_stored_coloured_and_has_selectable_points(
-    visit: Visit, translator: Translator
-) -> None:
-    app = visit(PAGE, **HEAD)
-    measure(app, "Draw the map")
-    assert not messages(app)
-    assert {curve["name"] for curve in figure(app)["data"]} == {"query", "key"}
-    assert "Click a disc" in visible_text(app)
-    for colour in POINT_COLOURS:
-        app = visit(PAGE, **HEAD, point_colour=colour, exact="1")  # a new session
-        map_figure = figure(app)
-        assert "of the variance" in map_figure["layout"]["xaxis"]["title"]["text"]
-        assert len(map_figure["data"]) >= 2
-        assert view(app).point_colour == colour
-    app = visit(PAGE, **HEAD, point="q0.1", exact="1")
-    source = Corpus.bundled(3).sentences[0].source
-    trace = translator.trace(source, max_len=2)
-    row = trace.weights("encoder", 1)[2, 1]
-    lines = [curve for curve in figure(app)["data"] if curve.get("mode") == "lines"]
-    assert len(lines) == (row >= 0.02).sum()
-    text = visible_text(app)
-    for token, weight in zip(trace.src_tokens, row, strict=True):
-        escaped = token.replace("<", "&lt;").replace(">", "&gt;")
-        assert f'{escaped}</bdi> <small style="opacity:.75">{100 * weight:.0f}%<' in text
-    assert "attends to" in text
-    # A key shows the weights that the queries give it.
-    app = visit(PAGE, **HEAD, point="k0.1")
-    assert "is attended to by" in visible_text(app)
-    assert f"{100 * trace.weights('encoder', 1)[2, 0, 1]:.0f}%" in visible_text(app)
-    assert np.isfinite(row).all()
-
-
-@pytest.mark.parametrize("kind", ["decoder", "cross"])
-def test_a_point_that_does_not_exist_is_ignored(visit: Visit, kind: str) -> None:
-    app = visit(PAGE, **{**HEAD, "kind": kind}, point="q99.99")
-    measure(app, "Draw the map")
-    assert not messages(app)
-    assert "Click a disc" in visible_text(app)
-    assert figure(app)["data"]
-
-
-def test_additive_scores_are_reported(visit: Visit, tmp_path: Path, vocabulary: Vocabulary) -> None:
-    config = ModelConfig.preset("tiny", vocab_size=len(vocabulary), score="additive")
-    folder = tmp_path / "checkpoints"
-    save_checkpoint(folder / "additive", Transformer(config).eval(), vocabulary, "# A model\n")
-    app = visit(PAGE, folder, **HEAD)
-    assert not messages(app)
-    assert "This model scores by v·tanh(q + k)" in visible_text(app)
-    assert not [element for element in app.button if element.label == "Draw the map"]

@@ -1,4 +1,4 @@
-"""Figures of the logit lens and of queries and keys have the given values."""
+"""Figures of the logit lens have the given values."""
 
 from __future__ import annotations
 
@@ -9,18 +9,8 @@ import plotly.graph_objects as go
 import pytest
 
 from transformer.figures.lens import MAX_LABELLED_POSITIONS, lens_curve, lens_map
-from transformer.figures.query_key_map import (
-    MAX_LINE_WIDTH,
-    MIN_LINE_WEIGHT,
-    AttentionLink,
-    query_key_figure,
-)
 
 TITLES = ("embedding", "layer 0, self-attention", "layer 0, feed-forward")
-POINTS = np.array([[0.0, 0.0], [1.0, 2.0], [3.0, -1.0], [4.0, 4.0]])
-SIDES = ["query", "query", "key", "key"]
-GROUPS = ["punctuation", "word", "word", "word"]
-HOVER_TEXTS = ["query: <b>", "query: a", "key: b", "key: c"]
 
 
 def lens_figure(positions: int = 2, **options: Any) -> tuple[go.Figure, np.ndarray]:
@@ -84,40 +74,3 @@ def test_the_curve_of_a_word(dark: bool) -> None:
     assert list(figure.layout.xaxis2.ticktext) == ["embedding", "layer 0"]
     assert list(figure.layout.xaxis2.tickvals) == [0, 1]
     assert list(figure.data[0].customdata) == list(TITLES)
-
-
-def test_every_point_is_in_one_curve() -> None:
-    figure, curves = query_key_figure(POINTS, SIDES, GROUPS, HOVER_TEXTS, (0.5, 0.25))
-    assert sorted(at for indices in curves for at in indices) == [0, 1, 2, 3]
-    assert len(figure.data) == len(curves) == 3
-    for trace, indices in zip(figure.data, curves, strict=True):
-        np.testing.assert_array_equal(np.stack([trace.x, trace.y], axis=1), POINTS[indices])
-    assert {trace.name for trace in figure.data} == {
-        "punctuation, query",
-        "word, query",
-        "word, key",
-    }
-    assert figure.data[0].text == ("query: &lt;b&gt;",)
-    colours = {trace.name: trace.marker.color for trace in figure.data}
-    assert colours["word, query"] == colours["word, key"] != colours["punctuation, query"]
-    assert figure.layout.xaxis.title.text == "axis 1, 50% of the variance"
-    assert figure.layout.yaxis.scaleanchor == "x"
-
-
-def test_lines_are_as_wide_as_weights() -> None:
-    links = [AttentionLink(1, 2, 0.75, "<i>"), AttentionLink(1, 3, MIN_LINE_WEIGHT / 2, "c")]
-    figure, curves = query_key_figure(
-        POINTS, SIDES, SIDES, HOVER_TEXTS, (1.0, 0.0), links=links, chosen=(1, "<u>"), dark=True
-    )
-    (line,) = [trace for trace in figure.data if trace.mode == "lines"]
-    assert line.line.width == pytest.approx(0.75 * MAX_LINE_WIDTH)
-    assert (tuple(line.x), tuple(line.y)) == ((1.0, 3.0), (2.0, -1.0))
-    ends, chosen = figure.data[-2:]
-    assert ends.text == ("&lt;i&gt; 75%",)
-    assert chosen.text == ("<b>&lt;u&gt;</b>",)
-    assert len(curves) == 2  # lines are no points, so clicks on them are ignored
-
-
-def test_wrong_numbers_of_sides_are_refused() -> None:
-    with pytest.raises(ValueError, match="sides, groups and hover texts, not 3, 4"):
-        query_key_figure(POINTS, SIDES[:3], GROUPS, HOVER_TEXTS, (0.5, 0.5))
