@@ -34,11 +34,6 @@ def test_the_licences_are_those_of_code_and_checkpoints() -> None:
         assert card.relative_to(ROOT).as_posix() in PROJECT["license-files"]
 
 
-def test_the_package_is_marked_as_typed() -> None:
-    assert (ROOT / "transformer/py.typed").is_file()
-    assert "Typing :: Typed" in PROJECT["classifiers"]
-
-
 def test_the_long_description_has_no_relative_links() -> None:
     """A package index shows only this file, so relative images and links would not work there."""
     text = (ROOT / PROJECT["readme"]).read_text(encoding="utf-8")
@@ -49,14 +44,6 @@ def test_the_long_description_has_no_relative_links() -> None:
         f"/{PROJECT['readme']}"
         in PYPROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
     )
-
-
-def test_the_images_of_the_readme_are_in_the_repository() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    images = re.findall(r"!\[.*?\]\((.*?)\)", text)
-    assert images
-    for image in images:
-        assert (ROOT / image).is_file(), image
 
 
 def test_the_files_with_the_public_address_exist() -> None:

@@ -68,12 +68,7 @@ def parsing_in_another_thread() -> Iterator[None]:
 
 
 def test_pages_run_without_streamlit_magic() -> None:
-    """No page has a bare expression, which Streamlit's magic would show."""
     assert config.get_option("runner.magicEnabled") is False
-    for script in SCRIPTS:
-        for node in ast.walk(ast.parse((ROOT / script).read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Expr):
-                assert isinstance(node.value, ast.Call | ast.Constant), f"{script}:{node.lineno}"
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
