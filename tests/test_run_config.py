@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import random
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tests.attack.random_input import corrupt_json
+from tests.hostile import corrupt_json
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.run_config import (
     KINDS,
@@ -137,15 +138,12 @@ def test_the_owner_of_an_invalid_file_is_known(tmp_path: Path) -> None:
     assert folder.config().owner == "bob"  # the file has been replaced
 
 
-def test_corrupt_values_are_refused_or_survive_a_round_trip() -> None:
-    rng, n_refused = random.Random(5), 0
-    for _ in range(400):
-        text = corrupt_json(rng, as_json(rng.choice(RUNS)))
-        try:
-            values = json.loads(text)
-            if not isinstance(values, dict):
-                continue
-            assert parse(as_json(parse(values))) == parse(values)
-        except (ValueError, RecursionError):
-            n_refused += 1
-    assert n_refused > 50
+@given(data=st.data())
+def test_a_corrupt_file_is_refused_or_survives_a_round_trip(data: st.DataObject) -> None:
+    text = data.draw(corrupt_json(as_json(data.draw(st.sampled_from(RUNS)))))
+    try:
+        values = json.loads(text)
+        run = parse(values if isinstance(values, dict) else {})
+    except (ValueError, RecursionError):
+        return
+    assert parse(as_json(run)) == run

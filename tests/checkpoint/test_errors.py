@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import shutil
@@ -12,8 +13,19 @@ from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tests.checkpoint.models import Corruption, edited, edited_weights, truncated, without
+from tests.checkpoint.models import (
+    Corruption,
+    edited,
+    edited_weights,
+    files,
+    tiny_transformer,
+    truncated,
+    without,
+)
+from tests.hostile import check_message, corrupt_bytes, corrupt_json
 from transformer.checkpoint import (
     CheckpointError,
     check_checkpoint,
@@ -177,3 +189,29 @@ def test_a_huge_config_allocates_no_memory(folder: Path) -> None:
     with pytest.raises(CheckpointError, match="asks for"):
         check_checkpoint(folder)
     assert time.process_time() - start < 2
+
+
+@pytest.fixture(scope="module")
+def valid_files(
+    vocabulary: Vocabulary, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, bytes]:
+    folder = tmp_path_factory.mktemp("valid") / "model"
+    save_checkpoint(folder, tiny_transformer(len(vocabulary)), vocabulary, "# Card\n")
+    return files(folder)
+
+
+@given(data=st.data())
+def test_a_corrupt_folder_is_valid_or_refused(
+    data: st.DataObject, valid_files: dict[str, bytes], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("corrupt")
+    corrupt = data.draw(st.sampled_from(("config.json", "model.safetensors", "vocabulary.model")))
+    content = data.draw(corrupt_bytes(valid_files[corrupt]))
+    if corrupt == "config.json" and data.draw(st.booleans()):
+        content = data.draw(corrupt_json(json.loads(valid_files[corrupt]))).encode()
+    for name, valid_content in valid_files.items():
+        (folder / name).write_bytes(content if name == corrupt else valid_content)
+    try:
+        check_checkpoint(folder)
+    except CheckpointError as error:
+        check_message(error)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from tests.hostile import TEXTS, check_message
 from transformer.classroom import Classes, ClassroomError
 from transformer.classroom.classes import BLOCK_MINUTES, IDLE_SECONDS, MAX_TRACKED, Attempts
 from transformer.classroom.codes import (
@@ -218,3 +221,45 @@ def test_visitors_with_an_invalid_name_do_not_join(classes: Classes) -> None:
             call()
     assert opened.members() == ()
     assert classes.class_of("ann") is classes.class_of("other") is None
+
+
+VISITORS = st.sampled_from(("", "ann", "bob", "cleo", "dan", "teacher", "colleague"))
+
+
+@settings(max_examples=30)
+@given(data=st.data())
+def test_any_requests_keep_the_limits(data: st.DataObject) -> None:
+    """Requests of strangers, students and teachers in any order succeed or give one sentence."""
+    clock = Clock()
+    classes = Classes(TOKEN, max_classes=2, max_members=3, clock=clock)
+    codes: list[str] = []
+    for _ in range(data.draw(st.integers(1, 30))):
+        clock.now += data.draw(st.sampled_from((0, 1, 700, 4 * 3600)))
+        visitor, name = data.draw(VISITORS), data.draw(TEXTS)
+        own_class = classes.class_of(visitor)
+        action = data.draw(st.sampled_from(("open", "join", "leave", "end", "answer", "lead")))
+        try:
+            if action == "open":
+                opened = classes.open(data.draw(st.just(TOKEN) | TEXTS), visitor, name=name)
+                codes += [opened.code, opened.teaching_code]
+            elif action == "join":
+                classes.join(data.draw(st.sampled_from([*codes, name])), visitor, name=name)
+            elif action == "leave":
+                classes.leave(visitor)
+            elif action == "end":
+                classes.end(visitor)
+            elif own_class and action == "answer":
+                own_class.answer(visitor, name, data.draw(st.integers(-1, 5)))
+            elif own_class:
+                own_class.begin_leading(visitor)
+                own_class.set_view_to_follow(visitor, name, {name: name})
+        except ClassroomError as error:
+            check_message(error)
+        assert len(classes) <= 2
+        for classroom in filter(None, map(classes.class_of, ("ann", "bob", "cleo", "dan"))):
+            assert not classroom.ended
+            assert len(classroom.members()) <= 3
+            assert not any(classroom.is_teacher(member.visitor) for member in classroom.members())
+        assert classes.class_of("") is None
+    classes.close()
+    assert not len(classes)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from safetensors.torch import load_file
 
 from tests.checkpoint.models import Corruption, edited, edited_weights, truncated, without
 from tests.exchange import marian
+from tests.hostile import check_message, corrupt_bytes, corrupt_json
 from transformer.checkpoint import CheckpointError, load_checkpoint
 from transformer.exchange import import_folder
 
@@ -139,6 +143,28 @@ def test_unsupported_models_are_refused(folder: Path, tmp_path: Path, case: str)
     assert expected_message in message
     assert "\n" not in message
     assert not (tmp_path / "out").exists()
+
+
+@settings(max_examples=25)
+@given(data=st.data())
+def test_a_corrupt_folder_is_imported_whole_or_not_at_all(
+    data: st.DataObject, valid_folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("corrupt")
+    corrupt, imported = folder / "en-fr", folder / "out"
+    shutil.copytree(valid_folder, corrupt)
+    file = corrupt / data.draw(st.sampled_from(sorted(path.name for path in corrupt.iterdir())))
+    content = data.draw(corrupt_bytes(file.read_bytes()))
+    if file.suffix == ".json" and data.draw(st.booleans()):
+        content = data.draw(corrupt_json(json.loads(file.read_bytes()))).encode()
+    file.write_bytes(content)
+    try:
+        import_folder(corrupt, imported)
+    except CheckpointError as error:
+        check_message(error)
+        assert not imported.exists()
+    else:
+        load_checkpoint(imported)
 
 
 def test_a_missing_folder_is_refused(tmp_path: Path) -> None:

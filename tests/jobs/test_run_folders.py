@@ -11,9 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from tests.hostile import corrupt_json
 from tests.jobs.conftest import MakeIdleJobs, queue_positions, run_config, submit_run
 from transformer.jobs import JobError
+from transformer.jobs.folder import JobFolder
+from transformer.jobs.info import read_run_info
 from transformer.run_config import FilesRun, PairsRun
 
 HOSTILE_NAMES = [
@@ -143,3 +148,27 @@ def test_an_archive_has_the_checkpoint_and_not_the_owner(make_idle_jobs: MakeIdl
     assert contents[f"{name}/checkpoint/model.safetensors"] == bytes(range(256))
     assert json.loads(contents[f"{name}/config.json"])["title"] == "mine"
     assert b"secret" not in b"".join(contents.values())
+
+
+METRICS = {"step": 3, "loss": 1.0, "share": 0.1, "seconds": 0.1, "tokens": 9}
+FILES: dict[str, dict[str, Any]] = {
+    "config.json": {**run_config(title="A run").to_dict(), "owner": "me", "created": 1.0},
+    "state.json": {"status": "running", "reason": "", "step": 3, "seconds": 1.0},
+    "job.json": {"turn": 1, "worker": "w", "address": "a", "shared": True},
+    "control.json": {"command": "run", "learning_rate_factor": 1.0, "save": 0},
+    "metrics.jsonl": METRICS,
+}
+
+
+@given(data=st.data(), corrupt=st.sampled_from(sorted(FILES)))
+def test_a_run_with_a_corrupt_file_is_listed(
+    data: st.DataObject, corrupt: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    run = JobFolder(tmp_path_factory.mktemp("runs") / "run")
+    run.path.mkdir()
+    for name, values in FILES.items():
+        text = data.draw(corrupt_json(values)) if name == corrupt else json.dumps(values)
+        before = f"{json.dumps(METRICS)}\n" if name == "metrics.jsonl" else ""
+        (run.path / name).write_text(f"{before}{text}\n", encoding="utf-8")
+    info = read_run_info(run)
+    assert info is None or (isinstance(info.title, str) and isinstance(info.step, int))
