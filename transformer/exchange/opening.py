@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from types import ModuleType
 
 import torch
 
@@ -24,7 +23,7 @@ def resolve_folder(path: str | os.PathLike[str], revision: str | None = None) ->
 
     Raises:
         CheckpointError: as `hub.download`; also for a revision of a model that is not on the hub.
-        ImportError: as `hub`.
+        ImportError: for a name on the hub, without the package huggingface_hub.
     """
     folder = find_checkpoint(path)
     parts = Path(path).parts
@@ -38,25 +37,15 @@ def resolve_folder(path: str | os.PathLike[str], revision: str | None = None) ->
         return folder
     name = "/".join(parts)
     try:
-        client = hub(f"loading {name} from the Hugging Face hub")
-    except ImportError as error:
+        from transformer.exchange.hub import download
+    except ModuleNotFoundError as error:
         names = ", ".join(named_checkpoints()) or "none"
         raise ImportError(
-            f"there is no folder {name}, and {error}; these can be loaded by name: {names}"
+            f"there is no folder {name}, and loading it from the Hugging Face hub needs the "
+            f'package huggingface_hub: pip install "heads-up[hub]"; these can be loaded by name: '
+            f"{names}"
         ) from error
-    downloaded: Path = client.download(name, revision)
-    return downloaded
-
-
-def hub(purpose: str) -> ModuleType:
-    """Return the module `hub`. Raises ImportError without the package that it needs."""
-    try:
-        from transformer.exchange import hub
-    except ModuleNotFoundError as error:
-        raise ImportError(
-            f'{purpose} needs the package huggingface_hub: pip install "heads-up[hub]"'
-        ) from error
-    return hub
+    return download(name, revision)
 
 
 def open_folder(folder: Path, device: torch.device | str = "cpu") -> tuple[Transformer, Vocabulary]:

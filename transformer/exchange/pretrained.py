@@ -1,9 +1,8 @@
-"""Saving a model as a folder or on the hub, in this package's format or Marian's."""
+"""Saving a model as a folder, in this package's format or Marian's."""
 
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, get_args
@@ -14,7 +13,6 @@ from transformer.exchange.exporting import write_marian
 from transformer.exchange.folder import imported_card, read_json
 from transformer.exchange.importing import is_marian
 from transformer.exchange.model_card import LIBRARIES, model_card
-from transformer.exchange.opening import hub
 from transformer.languages import Languages, check_languages, languages_from_card
 from transformer.model import Transformer
 from transformer.text import Vocabulary
@@ -63,38 +61,6 @@ def save_pretrained(
         card, model.config, library=LIBRARIES[format], languages=codes, licence=licence
     )
     save_checkpoint(out, model, vocabulary, new_card)
-
-
-def push_to_hub(
-    model: Transformer,
-    vocabulary: Vocabulary,
-    name: str,
-    *,
-    format: FolderFormat,
-    languages: Sequence[str] | None,
-    licence: str | None,
-    loaded_from: Path | None,
-    private: bool,
-    message: str,
-) -> str:
-    """Upload what `save_pretrained` writes; return the commit's address. See `hub.upload`.
-
-    Raises the errors of `save_pretrained`, `hub.upload` and `opening.hub`.
-    """
-    upload = hub(f"writing {name} to the Hugging Face hub").upload
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary) / "model"
-        save_pretrained(
-            model,
-            vocabulary,
-            folder,
-            format=format,
-            languages=languages,
-            licence=licence,
-            loaded_from=loaded_from,
-        )
-        address: str = upload(folder, name, private=private, message=message)
-    return address
 
 
 def _card_and_languages(folder: Path) -> tuple[str, Languages | None]:

@@ -14,7 +14,7 @@ from torch import Tensor
 from transformer.checkpoint import checkpoint_hash
 from transformer.device import choose_device
 from transformer.exchange.opening import open_folder, resolve_folder
-from transformer.exchange.pretrained import FolderFormat, push_to_hub, save_pretrained
+from transformer.exchange.pretrained import FolderFormat, save_pretrained
 from transformer.hook_names import NamesFilter
 from transformer.hooks import Hooks
 from transformer.inference.activation_cache import ActivationCache
@@ -114,42 +114,6 @@ class Translator:
             languages=languages,
             licence=license,
             loaded_from=self.folder,
-        )
-
-    def push_to_hub(
-        self,
-        name: str,
-        *,
-        format: FolderFormat = "heads-up",
-        languages: Sequence[str] | None = None,
-        license: str | None = None,
-        private: bool = False,
-        message: str = "Upload a translation model with Heads Up",
-    ) -> str:
-        """Upload what `save_pretrained` writes to the Hugging Face hub; return the commit's URL.
-
-        The repository is created if there is none. `Translator.load(name)` reads it back.
-
-        Args:
-            name: "owner/name" of the repository. Log in first, with `hf auth login`.
-            private: whether a repository that is created is private.
-            message: of the commit.
-
-        Raises:
-            CheckpointError, ValueError: as `save_pretrained`; also for a repository that cannot be
-                written to.
-            ImportError: without the optional package huggingface_hub.
-        """
-        return push_to_hub(
-            self.model,
-            self.vocabulary,
-            name,
-            format=format,
-            languages=languages,
-            licence=license,
-            loaded_from=self.folder,
-            private=private,
-            message=message,
         )
 
     def __getattr__(self, name: str) -> NoReturn:
