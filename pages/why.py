@@ -1,19 +1,17 @@
-"""Why self-attention: Table 1 of the paper, counted and measured."""
+"""Why self-attention: Table 1 of the paper, counted and raced."""
 
 from __future__ import annotations
 
 from transformer.ui import state
-from transformer.ui.pages.why import Why, paths, race, results, scores, table, timing
+from transformer.ui.pages.why import Why, paths, race, scores, table
 from transformer.ui.shell import page
 from transformer.ui.widgets import controls
 
 PARTS = {
     "table": table.show,
-    "time": timing.show,
     "paths": paths.show,
     "race": race.show,
     "scores": scores.show,
-    "results": results.show,
 }
 
 with page.page_without_model("pages/why.py"):

@@ -37,7 +37,6 @@ def test_nothing_is_wider_than_the_window(app: str, new_page: NewPage, width: in
     for path in (
         "inside?section=learning",
         "inside?section=bleu&target=Elle cache un bateau, la nuit.",
-        "why?part=results",
     ):
         page.goto(f"{app}/{path}")
         expect(page.get_by_role("heading", level=1)).to_be_visible()

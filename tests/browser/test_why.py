@@ -1,4 +1,4 @@
-"""Why self-attention in a browser: sliders, addresses, and a measurement that survives a reload."""
+"""Why self-attention in a browser: sliders, addresses, and a race that survives a reload."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
-from tests.live_app import open_expander, wait_for_script_run, wait_until
+from tests.live_app import wait_for_script_run, wait_until
 
 pytestmark = pytest.mark.browser
 
@@ -48,27 +48,7 @@ def test_a_section_is_stored_in_the_address(app: str, page: Page) -> None:
     expect(page.locator(".js-plotly-plot")).to_have_count(7)
 
 
-@pytest.mark.slow
-def test_a_measurement_survives_a_reload_and_its_owner_stops_it(app: str, page: Page) -> None:
-    page.goto(f"{app}/why?part=time&d=8")
-    page.get_by_role("button", name="Measure", exact=True).click()
-    # Streamlit's own Stop button is above the page during a rerun.
-    stop = page.get_by_test_id("stMain").get_by_role("button", name="Stop")
-    expect(stop).to_be_visible()
-    expect(page.get_by_text(re.compile("Measuring .*: [1-9]"))).to_be_visible()
-    page.reload()
-    stop.click()
-    expect(page.get_by_role("button", name="Measure again")).to_be_visible()
-    expect(page.locator(".js-plotly-plot")).to_have_count(2)
-    assert table_rows(page, "Slopes")[2][:2] == ["Recurrent", "1"]
-    open_expander(page, "Every measurement")
-    with page.expect_download() as download:
-        page.get_by_role("link", name="Table (CSV)").click()
-    text = download.value.path().read_text()
-    assert text.startswith("layer,n,forward,backward,products,runs\nself-attention,128,")
-
-
-@pytest.mark.parametrize("part", ["table", "time", "paths"])
+@pytest.mark.parametrize("part", ["table", "paths"])
 def test_on_a_phone_nothing_is_wider_than_the_page(app: str, new_page: NewPage, part: str) -> None:
     page = new_page(390, "dark")
     page.goto(f"{app}/why?part={part}")

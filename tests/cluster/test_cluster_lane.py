@@ -94,13 +94,12 @@ def test_losing_the_last_worker_is_reported(cluster: DaskCluster, tmp_path: Path
         )
 
 
-def test_timings_and_training_steps_stay_on_this_machine() -> None:
+def test_measured_training_steps_stay_on_this_machine() -> None:
     limits = Limits(executor="dask", scheduler="tcp://127.0.0.1:1")
     executor_types = {name: type(for_lanes(lane, limits)) for name, lane in LANES.items()}
     assert executor_types == {
         "corpus": ClusterLane,
         "dataset": ClusterLane,
-        "timing": LaneProcess,
         "step": LaneProcess,
     }
 

@@ -185,7 +185,7 @@ def test_a_law_is_a_line_and_its_measurements_are_marks_of_one_colour() -> None:
         Law("a<b>", 0, x=[1, 10], y=[2, 20], seen_x=[1, 5], seen_y=[2.5, 9]),
         Law("bare", 3, x=[1, 10], y=[1, 100]),
     ]
-    figure = law_lines(laws, x_title="n", y_title="seconds", unit=" s", marked_x=(7, "n = 7"),
+    figure = law_lines(laws, x_title="n", y_title="seconds", marked_x=(7, "n = 7"),
                   crossings=[(3, 4, "they meet")])  # fmt: skip
     line, marks, line_without_marks, crossing = figure.data
     assert (line.mode, marks.mode, line_without_marks.mode) == ("lines", "markers", "lines")

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from transformer.figures.curves import DARK, LIGHT
+from transformer.figures.distributions import MIN_PROBABILITY, two_distributions
 from transformer.figures.race_curves import (
     MAX_POINTS,
     Curve,
@@ -16,7 +17,6 @@ from transformer.figures.race_curves import (
     mean,
     race_curves,
 )
-from transformer.figures.results import MIN_PROBABILITY, score_and_cost, two_distributions
 from transformer.figures.score_scale import against_width, by_head, one_row
 
 X = np.array([2.0, 4.0, 8.0])
@@ -74,25 +74,6 @@ def test_long_curves_are_thinned_and_empty_figures_have_a_note() -> None:
     empty = race_curves({"a": []}, "loss", top=2.0)
     assert empty.layout.annotations[0].text == "Nothing to draw yet"
     assert list(empty.layout.yaxis.range) == [0, pytest.approx(2.06)]
-
-
-def test_every_point_is_where_its_cost_and_score_are() -> None:
-    points = {"ours": [("a <b>", 1e18, 27.0), ("c", 3e19, 28.0)], "theirs": [("d", 1e21, 26.0)]}
-    figure = score_and_cost(points, x_title="cost", y_title="BLEU")
-    assert [list(trace.x) for trace in figure.data] == [[1e18, 3e19], [1e21]]
-    assert [list(trace.y) for trace in figure.data] == [[27.0, 28.0], [26.0]]
-    assert figure.data[0].text == ("a &lt;b&gt;", "c")
-    low, high = figure.layout.xaxis.range
-    assert low < 18
-    assert high > 21
-    assert figure.layout.yaxis.range[0] < 26
-    assert figure.data[0].marker.symbol != figure.data[1].marker.symbol
-
-
-def test_labels_of_close_points_do_not_overlap() -> None:
-    points = {"ours": [("low", 1e18, 27.0), ("high", 1.1e18, 27.1), ("far", 1e21, 29.0)]}
-    figure = score_and_cost(points, x_title="cost", y_title="BLEU")
-    assert figure.data[0].textposition == ("bottom center", "top center", "top center")
 
 
 @pytest.mark.parametrize("dark", [False, True])

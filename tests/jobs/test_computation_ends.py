@@ -77,8 +77,7 @@ def test_the_lane_process_is_reused_and_replaced_if_killed(
     tmp_path: Path,
 ) -> None:
     lanes = {
-        name: replace(LANES["corpus"], idle_seconds=TIMEOUT_SECONDS)
-        for name in ("corpus", "timing")
+        name: replace(LANES["corpus"], idle_seconds=TIMEOUT_SECONDS) for name in ("corpus", "step")
     }
     with ComputationService(tmp_path, LIMITS, lanes=lanes) as service:
 
@@ -92,7 +91,7 @@ def test_the_lane_process_is_reused_and_replaced_if_killed(
         first = process_id("prints")
         assert process_id("quick") == first
         # Short computations do not wait for long ones.
-        assert process_id("quick", "timing") != first
+        assert process_id("quick", "step") != first
         killed = psutil.Process(first)
         killed.kill()
         psutil.wait_procs([killed], timeout=TIMEOUT_SECONDS)

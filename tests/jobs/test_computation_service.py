@@ -77,7 +77,7 @@ def test_the_key_depends_on_all_inputs(tmp_path: Path) -> None:
         report_computation(tmp_path, "a", "heads", CORPUS.first(1)),
         report_computation(tmp_path, "a", "heads", CORPUS, {"bleu": True}),
         replace(first, function=FUNCTION),
-        replace(first, lane="timing"),
+        replace(first, lane="step"),
     ]
     assert len({computation.key for computation in (first, *variants)}) == 7
     renamed = Corpus("another name", CORPUS.sentences)
@@ -165,7 +165,7 @@ def test_excess_requests_are_refused_until_one_ends(
 def test_partial_results_are_shown_and_kept_after_cancelling(
     submit_action: SubmitAction, service: ComputationService, tmp_path: Path
 ) -> None:
-    key = submit_action("parts", lane="timing")
+    key = submit_action("parts", lane="step")
     wait_for(lambda: service.status(key).so_far)
     assert service.status(key, "me").so_far == {"lines": [1]}
     service.cancel(key, "me")
@@ -173,7 +173,7 @@ def test_partial_results_are_shown_and_kept_after_cancelling(
     assert service.status(key) == ComputationStatus(key, "stopped", so_far={"lines": [1]})
     wait_for(lambda: has_ended(tmp_path / ".results" / key))
     assert service.status(key) == ComputationStatus(key, "stopped", so_far={"lines": [1]})
-    assert submit_action("parts", lane="timing") == key
+    assert submit_action("parts", lane="step") == key
     wait_until_half_done(service, key)
     service.close()
     with ComputationService(tmp_path) as restarted:

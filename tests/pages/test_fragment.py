@@ -89,11 +89,7 @@ def findings(visit: Visit) -> AppTest:
     return visit("pages/findings.py")
 
 
-def timing(visit: Visit) -> AppTest:
-    return visit("pages/why.py", part="time")
-
-
-PAGES = [home, train, form, queued_run, lab, findings, timing]
+PAGES = [home, train, form, queued_run, lab, findings]
 
 
 def check_fragments(messages: Messages) -> None:

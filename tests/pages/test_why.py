@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import shutil
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -17,13 +15,8 @@ from streamlit.testing.v1 import AppTest
 from tests.pages.conftest import Visit, charts, messages, visible_text
 from transformer.analysis.table1.complexity import count_multiplications, evaluate_formulas
 from transformer.analysis.table1.paths import path_length
-from transformer.analysis.table1.table2 import TABLE_2
-from transformer.analysis.table1.timing import LENGTHS, Timing
-from transformer.jobs import Computation, ComputationService, JobError
-from transformer.jobs.computation_service import RESULTS_FOLDER
 from transformer.jobs.race_runs import COLUMNS
 from transformer.jobs.races import RACES
-from transformer.jobs.results import RESULT
 from transformer.jobs.shipped_race import write_race
 from transformer.model.table1_layers import TABLE1_LAYERS
 from transformer.text.files import read_json, write_json
@@ -32,7 +25,7 @@ from transformer.ui.pages.why.sizes import NAMES, format_count
 
 PAGE = "pages/why.py"
 main_text = partial(visible_text, kinds=("markdown", "caption", "header"))
-PICTURES = {"table": 1, "time": 1, "paths": 3, "scores": 3, "results": 1}
+PICTURES = {"table": 1, "paths": 3, "scores": 3}
 
 
 def rows_by_label(app: AppTest, caption: str) -> dict[str, list[str]]:
@@ -107,50 +100,6 @@ def test_a_kernel_of_size_1_never_connects_positions(visit: Visit) -> None:
     assert table_rows["Convolutional"][2:] == ["never", "never"]
 
 
-def test_time_is_measured_on_request_and_stored_for_all_visitors(
-    visit: Visit, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    timings = [
-        Timing(name, n, 1e-6 * n**2, 2e-6 * n, n, 3).__dict__
-        for n in LENGTHS
-        for name in TABLE1_LAYERS
-    ]
-    requests = []
-
-    def submit(self: ComputationService, computation: Computation, **options: object) -> str:
-        assert options["visitor"]
-        requests.append(computation.arguments)
-        write_json(
-            tmp_path / "runs" / RESULTS_FOLDER / computation.key / RESULT, {"timings": timings}
-        )
-        return computation.key
-
-    app = visit(PAGE, part="time", d="4096", k="5")
-    assert "There is no measurement" in app.info[0].value
-    assert "uses d = 512" in main_text(app)
-    monkeypatch.setattr(ComputationService, "submit", submit)
-    app.button(key="measure").click().run()
-    assert requests == [{"d": 512, "k": 5, "r": 15}]
-    for session in (app, visit(PAGE, part="time", d="512", k="5")):
-        table_rows = rows_by_label(session, "Slopes")
-        assert table_rows["Recurrent"] == ["1", "1.00", "2.00 ± 0.00", "1.00 ± 0.00", "5"]
-        assert not session.info
-
-
-def test_a_measurement_over_the_limit_is_rejected(
-    visit: Visit, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def submit(self: ComputationService, computation: Computation, **options: object) -> str:
-        raise JobError("44 measurements are under way already; try again when one is done")
-
-    app = visit(PAGE, part="time")
-    monkeypatch.setattr(ComputationService, "submit", submit)
-    app.button(key="measure").click().run()
-    assert "44 measurements are under way already" in app.warning[0].value
-    app.run()
-    assert not app.warning
-
-
 def test_the_shipped_race_is_shown(visit: Visit, checkpoints: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(checkpoints, tmp_path / "checkpoints"))
     rows = [
@@ -177,25 +126,6 @@ def test_without_a_shipped_race_one_can_be_started(visit: Visit) -> None:
     assert "Start the race: layers" in [button.label for button in app.button]
 
 
-def test_table_2_is_complete(visit: Visit) -> None:
-    app = visit("pages/why.py", part="results")
-    body = visible_text(app, kinds=["html"])
-    for row in TABLE_2:
-        assert row.name in body
-        for score in (row.de, row.fr):
-            assert score is None or f"<td>{score:g}</td>" in body
-    assert "<td>3.3·10¹⁸</td>" in body
-    assert "<td>1.2·10²¹</td>" in body
-    traces_by_chart = [json.loads(chart.proto.spec)["data"] for chart in app.get("plotly_chart")]
-    assert len(traces_by_chart) == 2
-    n_with_both = sum(row.de is not None and row.cost_de is not None for row in TABLE_2)
-    assert sum(len(trace["text"]) for trace in traces_by_chart[0]) == n_with_both
-    assert [formula.value.split("= ")[-1].strip("$\n") for formula in app.latex] == [
-        r"3.28 \cdot 10^{18}",
-        r"2.30 \cdot 10^{19}",
-    ]
-
-
 @pytest.mark.parametrize("part", PARTS)
 def test_every_section_has_a_figure_and_a_hint_what_to_look_for(visit: Visit, part: str) -> None:
     app = visit(PAGE, part=part)
@@ -204,19 +134,3 @@ def test_every_section_has_a_figure_and_a_hint_what_to_look_for(visit: Visit, pa
     assert "notes" not in page_text.lower()
     assert page_text.count("**What to look for.**") == PICTURES.get(part, 0)
     assert app.get("plotly_chart") or part == "race"
-
-
-def test_before_a_measurement_the_prediction_of_table_1_is_shown(visit: Visit) -> None:
-    app = visit(PAGE, part="time", d="32")
-    (chart,) = charts(app)
-    slopes = {
-        curve["name"]: np.polyfit(np.log10(curve["x"]), np.log10(curve["y"]), 1)[0]
-        for curve in chart["data"]
-        if curve.get("mode") == "lines"
-    }
-    assert {name: round(float(slope), 6) for name, slope in slopes.items()} == {
-        "Self-attention": 2.0,
-        "Recurrent": 1.0,
-        "Convolutional": 1.0,
-        "Restricted self-attention": 1.0,
-    }

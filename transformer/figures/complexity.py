@@ -40,7 +40,6 @@ def law_lines(
     *,
     x_title: str,
     y_title: str,
-    unit: str = "",
     marked_x: tuple[float, str] | None = None,
     crossings: Sequence[tuple[float, float, str]] = (),
     dark: bool = False,
@@ -48,13 +47,12 @@ def law_lines(
     """Draw laws on two logarithmic axes: a power law is a straight line whose slope is the power.
 
     Args:
-        unit: written after a value in hover.
         marked_x: a value on the x axis to mark, and its label.
         crossings: x, y and a sentence for each point where two laws meet.
     """
     palette = DARK if dark else LIGHT
     figure = go.Figure()
-    hover = f"{escape(x_title)} %{{x:,.5~g}}<br>%{{y:,.4~s}}{escape(unit)}"
+    hover = f"{escape(x_title)} %{{x:,.5~g}}<br>%{{y:,.4~s}}"
     for law in laws:
         colour = palette[law.style_index % len(palette)]
         shared_options = {"name": escape(law.name, quote=False), "legendgroup": law.name}

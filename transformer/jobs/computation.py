@@ -68,9 +68,6 @@ LANES: Mapping[str, Lane] = MappingProxyType(
         "dataset": Lane(
             max_results=6, hint="take fewer sentences, or fewer heads", max_per_visitor=2
         ),
-        "timing": Lane(
-            max_results=16, seconds=120, threads=1, local_only=True
-        ),  # it normally takes about 40 s
         "step": Lane(
             max_results=256,
             seconds=120,
@@ -187,12 +184,6 @@ def dataset_computation(
         (digest, corpus.name, corpus.hash, heads, sorted(options.items())),
         file="dataset.zip",
     )
-
-
-def timing_computation(d: int, k: int, r: int) -> Computation:
-    """Return the computation that times the layers of Table 1 on this machine."""
-    arguments = {"d": d, "k": k, "r": r}
-    return Computation("transformer.analysis.table1.timing:compute", arguments, "timing")
 
 
 def step_timing_computation(workload: Mapping[str, Any]) -> Computation:

@@ -86,7 +86,7 @@ PAGES = {
         "Why self-attention",
         Why,
         "**Why self-attention** →",
-        "Four kinds of layers compared by operations, measured time and training.",
+        "Four kinds of layers compared by operations, path lengths and training.",
     ),
     "pages/train.py": Page(
         "Train",

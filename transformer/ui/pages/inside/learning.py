@@ -14,8 +14,8 @@ from transformer.analysis.inside.learning import (
     apply_dropout,
     smooth_target,
 )
+from transformer.figures.distributions import two_distributions
 from transformer.figures.positions import Curve, lines, table
-from transformer.figures.results import two_distributions
 from transformer.inference import Trace
 from transformer.training.schedule import ScheduleCurve, schedule_curve
 from transformer.ui import state

@@ -8,11 +8,9 @@ from transformer.ui.address import View, field
 
 PARTS = {
     "table": "Table 1",
-    "time": "Time",
     "paths": "Paths",
     "race": "Race",
     "scores": "Scores",
-    "results": "Results",
 }
 
 
