@@ -61,7 +61,6 @@ format: .venv/dev.stamp
 
 pictures: .venv/dev.stamp browser
 	$(BIN)/python docs/pictures.py
-	$(BIN)/python docs/screenshot_sheets.py
 
 # All benchmarks that need no corpus, one after the other: two at a time would slow each other down.
 benchmarks: .venv/benchmarks.stamp

@@ -1,24 +1,16 @@
-"""Create the shipped runs in checkpoints/runs/: a trained toy model for every task, and early saves
-of a checkpoint's training.
+"""Create the shipped runs in checkpoints/runs/, a trained toy model for every task.
 
     python docs/shipped_runs.py                          # all toy models, some minutes
     python docs/shipped_runs.py reverse sort             # these toy models
     python docs/shipped_runs.py reverse --positions learned   # runs/toy-reverse-learned
-    python docs/shipped_runs.py --run RUN --name NAME    # an existing run
-        [--checkpoint en-de --probes pairs.tsv]          # ... and the checkpoint made from it
-    python docs/shipped_runs.py --save CHECKPOINT --step 500 --name training-en-fr
-        --checkpoint en-fr --probes pairs.tsv [--figures '{"valid_loss": 1.31, "bleu": 31.2}']
     python docs/shipped_runs.py --race layers            # checkpoints/races/layers.json
 
-`--save` adds one step to a film of real training: the attention of a few probes (source TAB
-target) by the checkpoint at that step, its translations of them, and its figures. `--race` runs the
-race of layers with one seed and stores the accuracy by distance of each layer.
+`--race` runs the race of layers with one seed and stores the accuracy by distance of each layer.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import sys
 import tempfile
@@ -30,9 +22,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from transformer.jobs import Jobs, Limits, shipped_race  # noqa: E402
-from transformer.jobs.make_shipped import add_early_checkpoint, make_shipped_run  # noqa: E402
+from transformer.jobs.make_shipped import make_shipped_run  # noqa: E402
 from transformer.jobs.race_runs import distance_accuracies, race_runs, submit_race  # noqa: E402
-from transformer.text.corpus import read_pairs  # noqa: E402
 from transformer.text.tasks import TASKS  # noqa: E402
 from transformer.training import evaluation_callback  # noqa: E402
 from transformer.training.recipe import make_run_config  # noqa: E402
@@ -76,31 +67,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("tasks", nargs="*", metavar="TASK")
     parser.add_argument("--positions", choices=["learned", "none"])
-    parser.add_argument("--run", type=Path)
-    parser.add_argument("--save", type=Path, metavar="CHECKPOINT")
     parser.add_argument("--race", metavar="NAME")
-    parser.add_argument("--name")
-    parser.add_argument("--step", type=int)
-    parser.add_argument("--checkpoint", help="name of the checkpoint made from the run")
-    parser.add_argument("--probes", help="a file: source, a tab, target on each line")
-    parser.add_argument("--figures", type=json.loads, default={}, metavar="JSON")
     options = parser.parse_args()
     if options.race:
         print(run_race(options.race).relative_to(ROOT))
-    elif options.save:
-        pairs = list(read_pairs(options.probes))
-        target = RUNS / options.name
-        add_early_checkpoint(
-            target, options.save, options.step, options.checkpoint, pairs, options.figures
-        )
-        print_results(target)
-    elif options.run:
-        pairs = list(read_pairs(options.probes)) if options.probes else []
-        print_results(
-            make_shipped_run(
-                options.run, RUNS / options.name, checkpoint=options.checkpoint or "", pairs=pairs
-            )
-        )
     else:
         for task in options.tasks or TASKS:
             print_results(train_toy(task, options.positions))

@@ -52,7 +52,6 @@ def test_every_name_of_the_api_page_exists_and_is_documented() -> None:
         ("[a](python.md#a-dataset)", "[a](python.md#a-dataset)"),
         ("![a](home.png)", "![a](home.png)"),
         ("[a](../SECURITY.md#x)", "[a](https://host/r/blob/main/SECURITY.md#x)"),
-        ("[a](screenshots)", "[a](https://host/r/blob/main/docs/screenshots)"),
         ("[a](pages-workflow.yml)", "[a](https://host/r/blob/main/docs/pages-workflow.yml)"),
         ("[a](https://elsewhere/x.py)", "[a](https://elsewhere/x.py)"),
         ("[a](#here)", "[a](#here)"),

@@ -19,7 +19,6 @@ from transformer.jobs import JobError
 from transformer.jobs.make_shipped import (
     MAX_FILM_STEPS,
     MAX_STEP_LINES,
-    add_early_checkpoint,
     make_shipped_run,
     thin_metrics,
 )
@@ -103,22 +102,6 @@ def test_a_shipped_run_has_no_other_files(trained: RunFolder, root: Path) -> Non
     assert [path.name for path in root.iterdir()] == ["toy-reverse"]
 
 
-def test_a_shipped_run_of_a_checkpoint_names_it_and_has_no_sentences(
-    trained: RunFolder, tmp_path: Path
-) -> None:
-    pairs = [("a b", "b a")]
-    run = RunFolder(
-        make_shipped_run(trained.path, tmp_path / "film", checkpoint="en-de", pairs=pairs)
-    )
-    config = run.config().to_dict()
-    assert (config["checkpoint"], config["probes"]) == ("en-de", (("a b", "b a"),))
-    assert {"data", "device"} & config.keys() == set()
-    assert run.snapshots() == trained.snapshots()
-    assert run.metrics()
-    assert not run.checkpoint_path.exists()
-    assert run.examples() == []
-
-
 def test_a_shipped_run_is_replaced(trained: RunFolder, root: Path) -> None:
     (root / "toy-reverse" / "old.txt").write_text("old")
     make_shipped_run(trained.path, root / "toy-reverse")
@@ -154,36 +137,6 @@ def test_thinned_curves_keep_evaluations_and_the_total_time() -> None:
 def test_a_short_run_keeps_every_line() -> None:
     lines = [{"step": step, "loss": 0.5, "seconds": 1.0, "tokens": 3} for step in range(50)]
     assert thin_metrics(lines) == lines
-
-
-def test_early_checkpoints_become_a_film_in_the_order_of_their_steps(
-    root: Path, trained: RunFolder
-) -> None:
-    pairs = [("a b c", "c b a"), ("d a", "a d")]
-    for step, loss in ((500, 1.5), (100, 2.5), (500, 1.25)):
-        add_early_checkpoint(
-            root / "t", trained.checkpoint_path, step, "en-fr", pairs, {"valid_loss": loss}
-        )
-    shipped = find_shipped(root, "t")
-    assert shipped
-    assert shipped.config().to_dict()["checkpoint"] == "en-fr"
-    assert shipped.snapshots() == [100, 500]
-    assert shipped.metrics() == [
-        {"step": 100, "valid_loss": 2.5},
-        {"step": 500, "valid_loss": 1.25},
-    ]
-    assert [evaluation["step"] for evaluation in shipped.examples()] == [100, 500]
-    assert [example["src"] for example in shipped.examples()[0]["examples"]] == ["a b c", "d a"]
-    translator = Translator.load(trained.checkpoint_path, device="cpu")
-    trace = translator.trace(pairs[0][0], target=pairs[0][1])
-    assert shipped.labels()[0]["tgt"] == list(trace.tgt_tokens)
-    for kind in ("encoder", "decoder", "cross"):
-        weights = shipped.snapshot(100)[f"0.{kind}"][0]
-        np.testing.assert_allclose(weights, trace.weights(kind, 0), atol=2e-3)
-    info = next(example for example in shipped_infos(root) if example.name == "t")
-    assert (info.title, info.step) == ("The training of en-fr", 500)
-    with pytest.raises(ValueError, match="has other probes"):
-        add_early_checkpoint(root / "t", trained.checkpoint_path, 600, "en-fr", pairs[:1], {})
 
 
 SHIPPED = shipped_folders(Path(__file__).resolve().parents[2] / "checkpoints" / RUNS)

@@ -17,12 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from transformer.checkpoint import load_checkpoint
-from transformer.config import ModelConfig, TrainingConfig
-from transformer.languages import Languages
 from transformer.measures.film_steps import film_steps
-from transformer.run_config import FilmRun, RunConfig, TrainingRun
-from transformer.training.evaluator import Evaluator, ProbeSet
+from transformer.run_config import RunConfig, TrainingRun
 from transformer.training.run import RunFolder
 from transformer.training.snapshots import Snapshot
 
@@ -40,19 +36,11 @@ _STATE_FIELDS = ("status", "reason", "step", "precision")
 def make_shipped_run(
     run_path: str | os.PathLike[str],
     target: str | os.PathLike[str],
-    *,
-    checkpoint: str = "",
-    pairs: Sequence[tuple[str, str]] = (),
 ) -> Path:
     """Write the folder `target`, replacing an existing one, and return its path.
 
     It does not contain the text, the state to resume from, the owner, nor when the run was trained.
     The film is thinned evenly over the doublings of its steps, the curves evenly.
-
-    Args:
-        checkpoint: name of a shipped checkpoint that the run produced; it is referenced instead of
-            copied, and the run's sentences and file paths are left out.
-        pairs: the probes (source, target), if the config does not have them.
 
     Raises:
         RunError: if `run_path` is not a run.
@@ -70,93 +58,24 @@ def make_shipped_run(
         shipped_config: RunConfig = replace(config, owner="", created=0.0)
         if isinstance(shipped_config, TrainingRun):
             shipped_config = replace(shipped_config, race=None)
-            if checkpoint:
-                shipped_config = _film_config(
-                    checkpoint,
-                    pairs,
-                    shipped_config.model,
-                    shipped_config.training,
-                    shipped_config.languages,
-                )
         _write_lines(new_run.path / "config.json", shipped_config.to_dict())
         _write_lines(
             new_run.path / "state.json",
             {name: state[name] for name in _STATE_FIELDS if name in state},
         )
         _write_lines(new_run.metrics_path, *thin_metrics(run.metrics()))
-        if not checkpoint:
-            examples = [line for line in run.examples() if line["step"] in {*steps}]
-            _write_lines(new_run.examples_path, *(examples or run.examples()[-1:]))
+        examples = [line for line in run.examples() if line["step"] in {*steps}]
+        _write_lines(new_run.examples_path, *(examples or run.examples()[-1:]))
         if run.inspect():
             _write_lines(new_run.inspect_path, run.inspect())
         for step in steps:
             write_snapshot(new_run, step, run.snapshot(step), run.labels())
-        if run.checkpoint_path.is_dir() and not checkpoint:
+        if run.checkpoint_path.is_dir():
             shutil.copytree(run.checkpoint_path, new_run.checkpoint_path)
         if target_path.exists():
             shutil.rmtree(target_path)
         new_run.path.rename(target_path)
     return target_path
-
-
-def add_early_checkpoint(
-    target: str | os.PathLike[str],
-    saved: str | os.PathLike[str],
-    step: int,
-    checkpoint: str,
-    pairs: Sequence[tuple[str, str]],
-    figures: Mapping[str, float],
-) -> None:
-    """Add or replace a step of the run in `target`: attention and output of an earlier checkpoint
-    for the probes, and its metrics.
-
-    Args:
-        saved: folder of the checkpoint of that step; it is not copied.
-        checkpoint: name of the final checkpoint, which is shipped.
-        pairs: the probes (source, target), the same at every step.
-        figures: for metrics.jsonl: "valid_loss" (nats per token), "bleu", "token_accuracy", …
-
-    Raises:
-        CheckpointError: if `saved` is not a checkpoint.
-        ValueError: if the run has other probes.
-    """
-    run, probes = RunFolder(target), tuple(pairs)
-    model, vocabulary = load_checkpoint(saved)
-    if run.exists and run.config().probes != probes:
-        raise ValueError(f"{run.path} has other probes; all steps of a film need the same")
-    run.path.mkdir(parents=True, exist_ok=True)
-    _write_lines(run.path / "config.json", _film_config(checkpoint, probes, model.config).to_dict())
-    evaluator = Evaluator(model, vocabulary, ProbeSet(probes=probes, valid=probes))
-    write_snapshot(run, step, evaluator.attention(), evaluator.labels())
-    example_line: dict[str, Any] = {"step": step, "examples": evaluator.examples()}
-    for path, lines, line in (
-        (run.examples_path, run.examples(), example_line),
-        (run.metrics_path, run.metrics(), {"step": step, **figures}),
-    ):
-        other_lines = [entry for entry in lines if entry["step"] != step]
-        _write_lines(path, *sorted([*other_lines, line], key=lambda entry: int(entry["step"])))
-    last_step = run.snapshots()[-1]
-    _write_lines(
-        run.path / "state.json",
-        {"status": "finished", "reason": f"saved at step {last_step:,}", "step": last_step},
-    )
-
-
-def _film_config(
-    checkpoint: str,
-    pairs: Sequence[tuple[str, str]],
-    model: ModelConfig,
-    training: TrainingConfig | None = None,
-    languages: Languages | None = None,
-) -> FilmRun:
-    return FilmRun(
-        title=f"The training of {checkpoint}",
-        checkpoint=checkpoint,
-        probes=tuple((src, tgt) for src, tgt in pairs),
-        model=model,
-        training=training,
-        languages=languages,
-    )
 
 
 def write_snapshot(
