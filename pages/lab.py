@@ -7,7 +7,6 @@ from transformer.ui.pages.lab import (
     Lab,
     align,
     attribution,
-    dataset,
     importance,
     menu,
     roles,
@@ -23,7 +22,6 @@ PARTS = {
     "roles": roles.show,
     "pruning": importance.show,
     "align": align.show,
-    "dataset": dataset.show,
 }
 
 with page.page("pages/lab.py") as model:

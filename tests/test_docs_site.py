@@ -49,7 +49,7 @@ def test_every_name_of_the_api_page_exists_and_is_documented() -> None:
 @pytest.mark.parametrize(
     ("link", "expected"),
     [
-        ("[a](python.md#a-dataset)", "[a](python.md#a-dataset)"),
+        ("[a](python.md#activation-patching)", "[a](python.md#activation-patching)"),
         ("![a](home.png)", "![a](home.png)"),
         ("[a](../SECURITY.md#x)", "[a](https://host/r/blob/main/SECURITY.md#x)"),
         ("[a](pages-workflow.yml)", "[a](https://host/r/blob/main/docs/pages-workflow.yml)"),

@@ -1,16 +1,14 @@
-"""Computations of the Heads lab, which survive a reload: head roles, a dataset, alignment, a
-patching sweep."""
+"""Computations of the Heads lab, which survive a reload: head roles, alignment, a patching
+sweep."""
 
 from __future__ import annotations
 
 import math
-import zipfile
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
-from playwright.sync_api import FilePayload, Page, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.app_pages import wait_for_address
 from tests.browser.conftest import NewPage
@@ -19,54 +17,7 @@ from transformer.figures.headgrid import Grid, headgrid_data, headgrid_page
 
 pytestmark = pytest.mark.browser
 
-LINES = [f"The baker sells {number} books." for number in range(40)]
 FIELDS = {"lab": "roles", "sentences": "3", "exact": "1"}
-
-
-def upload(page: Page, name: str, text: str) -> None:
-    file = FilePayload(name=name, mimeType="text/plain", buffer=text.encode())
-    page.locator("input[type=file]").set_input_files(file)
-
-
-@pytest.mark.slow
-def test_a_file_is_uploaded_traced_and_downloaded(app: str, page: Page, tmp_path: Path) -> None:
-    page.goto(f"{app}/lab?lab=dataset&corpus=upload&dataset_heads=c1.2")
-    expect(page.get_by_text("Cross-attention, layer 2, head 3")).to_have_count(0)
-    upload(page, "mine.txt", "Fine.\n\nBooks.\n")
-    expect(page.get_by_text("mine.txt, line 2: the line has no sentence")).to_be_visible()
-    upload(page, "mine.txt", "\n".join(LINES))
-    expect(page.get_by_text("mine.txt: 40 sentences")).to_be_visible()
-    expect(page.get_by_text("Cross-attention, layer 2, head 3")).to_be_visible()
-    page.get_by_role("button", name="Trace all sentences").click()
-    expect(page.get_by_role("progressbar")).to_be_visible()
-    download_link = page.get_by_role("link", name="Download")
-    expect(download_link).to_be_visible()
-    wait_for_script_run(page)
-    wait_for_address(page, "/lab", lab="dataset", corpus="upload", dataset_heads="c1.2")
-    with page.expect_download() as download:
-        download_link.click()
-    assert download.value.suggested_filename == "dataset-tiny-mine-txt.zip"
-    download.value.save_as(tmp_path / "dataset.zip")
-    with zipfile.ZipFile(tmp_path / "dataset.zip") as packed:
-        assert packed.testzip() is None
-        packed.extractall(tmp_path)
-    translations = pd.read_parquet(tmp_path / "translations.parquet")
-    assert translations["source"].tolist() == LINES
-    with np.load(tmp_path / "weights.npz", allow_pickle=False) as stored:
-        shapes = stored["cross.shapes"]
-        assert shapes.tolist() == [
-            [len(row.tokens), len(row.src_tokens)] for row in translations.itertuples()
-        ]
-        assert len(stored["c1.2"]) == shapes.prod(axis=1).sum()
-
-
-def test_a_dataset_fits_a_phone_in_dark_mode(app: str, new_page: NewPage) -> None:
-    page = new_page(390, "dark")
-    page.goto(f"{app}/lab?lab=dataset&sentences=3")
-    page.get_by_role("button", name="Trace all sentences").click()
-    expect(page.get_by_role("link", name="Download")).to_be_visible()
-    wait_for_script_run(page)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def lab_address(app: str, **params: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,7 +22,7 @@ from transformer.cluster import for_lanes
 from transformer.cluster.connection import Connection
 from transformer.cluster.lane import ClusterLane
 from transformer.jobs import ComputationService, Limits
-from transformer.jobs.computation import LANES, dataset_computation, report_computation
+from transformer.jobs.computation import LANES, report_computation
 from transformer.jobs.processes import LaneProcess
 
 
@@ -42,21 +41,16 @@ def service_on_cluster(cluster: DaskCluster, folder: Path) -> Iterator[Computati
 
 
 @pytest.mark.slow
-def test_reports_and_datasets_equal_local_ones(
+def test_reports_equal_local_ones(
     shared_cluster: DaskCluster, service: ComputationService, checkpoints: Path, tmp_path: Path
 ) -> None:
     folder = checkpoints / "tiny"
     computation = report_computation(folder, checkpoint_hash(folder), "heads", CORPUS)
-    dataset = dataset_computation(folder, checkpoint_hash(folder), CORPUS)
     key = service.submit(computation, visitor="ann")
     wait_for_status(service, key, "done")
     with ComputationService(tmp_path / "local") as local_service:
         wait_for_status(local_service, local_service.submit(computation, visitor="ann"), "done")
         assert service.result(key) == local_service.result(computation.key)
-    wait_for_status(service, service.submit(dataset, visitor="ann"), "done")
-    with zipfile.ZipFile(service.file(dataset)) as archive:
-        assert archive.testzip() is None
-        assert "translations.parquet" in archive.namelist()
     scratch = shared_cluster.folder / "scratch"
     copied_checkpoints = [
         *scratch.glob("*/*/heads-up/checkpoints/*"),
@@ -99,7 +93,6 @@ def test_measured_training_steps_stay_on_this_machine() -> None:
     executor_types = {name: type(for_lanes(lane, limits)) for name, lane in LANES.items()}
     assert executor_types == {
         "corpus": ClusterLane,
-        "dataset": ClusterLane,
         "step": LaneProcess,
     }
 

@@ -1,17 +1,14 @@
-"""Traces of a batch equal those of single sentences; names of dimensions; xarray datasets."""
+"""Traces of a batch equal those of single sentences; names of dimensions."""
 
 from __future__ import annotations
 
-import json
-import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
-from transformer import Hooks, Trace, Translator
-from transformer.config import ModelConfig
+from transformer import Hooks, Translator
 from transformer.hook_axes import hook_axes
 from transformer.model import Transformer
 from transformer.text import Vocabulary
@@ -76,51 +73,3 @@ def test_the_dimensions_of_every_hook_point_are_known(translator: Translator) ->
         assert tuple(sizes[axis] for axis in hook_axes(name)) == trace[name].shape, name
     with pytest.raises(ValueError, match="hook points begin with"):
         hook_axes("memory")
-
-
-def test_a_dataset_has_the_weights_by_name(translator: Translator) -> None:
-    pytest.importorskip("xarray")
-    trace = translator.trace(TEXTS[1], "Elle peint des livres.")
-    data = trace.to_xarray()
-    assert {*data.data_vars} == {"encoder", "decoder", "cross"}
-    assert data["cross"].dims == ("decoder_layer", "head", "tgt", "src")
-    head_weights = data["cross"].sel(decoder_layer=1, head=2, tgt=3)
-    np.testing.assert_array_equal(head_weights, trace.weights("cross", 1)[2, 3])
-    assert head_weights["predicted_token"].item() == trace.predicted_tokens[3]
-    assert [*data["src_token"].values] == [*trace.src_tokens]
-    for kind, key in (("encoder", "src_key"), ("decoder", "tgt_key"), ("cross", "src")):
-        np.testing.assert_allclose(data[kind].sum(key), 1, atol=1e-5)
-    assert data.attrs["source"] == TEXTS[1]
-    assert data.attrs["translation"] == "Elle peint des livres."
-    assert ModelConfig.from_dict(json.loads(data.attrs["config"]))
-
-
-def test_a_dataset_has_the_requested_hook_points(translator: Translator) -> None:
-    pytest.importorskip("xarray")
-    trace = translator.trace(TEXTS[1], "Elle peint.")
-    data = trace.to_xarray(["encoder.layers.*.ffn_norm.hook_output", "hook_logits"])
-    assert len(data.data_vars) == translator.model.config.n_layers + 1
-    assert data["hook_logits"].dims == ("tgt", "vocab")
-    np.testing.assert_array_equal(data["hook_logits"], trace["hook_logits"])
-    norm_output = data["encoder.layers.1.ffn_norm.hook_output"]
-    assert norm_output.sel(src=2)["src_token"].item() == trace.src_tokens[2]
-    with pytest.raises(ValueError, match="no hook 'hook_logit'"):
-        trace.to_xarray("hook_logit")
-
-
-def test_a_dataset_of_another_model_has_its_weights() -> None:
-    pytest.importorskip("xarray")
-    layers = np.random.default_rng(0).dirichlet(np.ones(5), size=(3, 4, 5))
-    data = Trace.from_weights(["a", "b", "c", "d", "e"], encoder=layers).to_xarray()
-    assert {*data.data_vars} == {"encoder"}
-    assert data["encoder"].shape == (3, 4, 5, 5)
-    np.testing.assert_allclose(data["encoder"], layers, rtol=1e-6)
-
-
-def test_without_xarray_one_sentence_says_what_to_install(
-    translator: Translator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "xarray", None)
-    monkeypatch.delitem(sys.modules, "transformer.inference.xarray_dataset", raising=False)
-    with pytest.raises(ImportError, match=r'package xarray: pip install "heads-up\[xarray\]"'):
-        translator.trace(TEXTS[2], "Elle.").to_xarray()

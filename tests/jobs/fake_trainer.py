@@ -96,8 +96,6 @@ def compute(arguments: Mapping[str, Any], progress: Callable[..., None]) -> dict
             pass
     if action == "fails":
         raise ValueError("no such measure")
-    if action == "file":
-        Path(arguments["file"]).write_bytes(b"content")
     if action == "exits":
         os._exit(9)
     if action == "full":

@@ -51,24 +51,6 @@ def test_results_are_shared_and_survive_a_restart(
     assert starts(tmp_path) == ["quick", "quick"]
 
 
-def test_a_computation_may_store_a_file(service: ComputationService, tmp_path: Path) -> None:
-    computation = replace(fake_computation(tmp_path, "file"), file="result.zip")
-    with pytest.raises(JobError, match="this file is no longer stored"):
-        service.file(computation)
-    key = service.submit(computation, visitor="me")
-    wait_for_status(service, key, "done")
-    path = service.file(computation)
-    assert path.read_bytes() == b"content"
-    assert path.parent == tmp_path / ".results" / key
-    with ComputationService(tmp_path) as restarted:
-        assert restarted.file(computation).read_bytes() == b"content"
-    remove_oldest([path.parent], 0)
-    with pytest.raises(JobError, match="this file is no longer stored"):
-        service.file(computation)
-    with pytest.raises(JobError, match="this file is no longer stored"):
-        service.file(fake_computation(tmp_path, "quick"))  # the computation has no such file
-
-
 def test_the_key_depends_on_all_inputs(tmp_path: Path) -> None:
     first = report_computation(tmp_path, "a", "heads", CORPUS)
     variants = [

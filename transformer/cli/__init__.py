@@ -22,7 +22,6 @@ COMMANDS = {
     "serve": "serve the app and open it in a browser; the default of `heads-up`",
     "train": "train a model on sentence pairs",
     "translate": "translate a text, or lines from standard input",
-    "trace": "trace a file of sentences into one dataset: Parquet and npz",
     "evaluate": "measure BLEU and chrF on a file of pairs",
     "analyse": "measure attention heads over a corpus, as CSV or JSON",
     "inspect": "print a checkpoint's languages, sizes and hooks",

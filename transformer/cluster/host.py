@@ -249,15 +249,13 @@ def begin_computation(
     """Start a computation in its own process. Raises OSError.
 
     Args:
-        computation: "function", "arguments" and "file" of a `Computation`.
+        computation: "function" and "arguments" of a `Computation`.
     """
     this_host = host(dask_worker)
     reservation = this_host.reservation(name)
     arguments = dict(computation["arguments"])
     if "checkpoint" in arguments:
         arguments["checkpoint"] = str(_checkpoint(this_host, arguments["hash"]))
-    if computation["file"]:
-        arguments["file"] = str(checked_path(reservation.folder, computation["file"]))
     write_json(reservation.folder / REQUEST, arguments)
     reservation.process = LaneProcess(LANES[lane], Limits(**limits))
     reservation.process.begin(

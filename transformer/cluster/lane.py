@@ -1,4 +1,4 @@
-"""The executor of a lane whose computations run on the cluster: findings, heads, datasets."""
+"""The executor of a lane whose computations run on the cluster: findings, heads."""
 
 from __future__ import annotations
 
@@ -78,7 +78,6 @@ class ClusterLane:
         request = {
             "function": computation.function,
             "arguments": dict(computation.arguments),
-            "file": computation.file,
         }
         await call(worker, host.begin_computation, reservation, request, self._name, self._limits)
         mirror = Mirror(self._connection, worker, reservation, folder)

@@ -5,7 +5,6 @@ A trace is immutable and needs no model: figures and analyses read it, and it ca
 
 from __future__ import annotations
 
-import json
 import operator
 import os
 from collections.abc import Iterable, Sequence
@@ -17,8 +16,6 @@ import pandas as pd
 
 from transformer.figures.explorer import ExplorerView
 from transformer.figures.explorer_sides import ExplorerData
-from transformer.hook_axes import hook_axes
-from transformer.hook_names import NamesFilter, select
 from transformer.inference import trace_files
 from transformer.inference.external_weights import trace_fields
 from transformer.inference.results import Translation
@@ -29,7 +26,6 @@ from transformer.inference.transformers_model import attention_of
 
 if TYPE_CHECKING:
     from transformer.figures.widget import ExplorerWidget
-    from transformer.inference.xarray_dataset import Dataset
 
 _LABEL_FIELDS = (
     "src_tokens",
@@ -72,37 +68,6 @@ class Trace(TraceTensors):
         table |= {"key_position": j, "key_token": np.array(columns, dtype=object)[j]}
         table["weight"] = weights.ravel()
         return pd.DataFrame(table)
-
-    def to_xarray(self, names: NamesFilter = None) -> Dataset:
-        """Return an xarray Dataset, whose dimensions have names and whose positions have tokens.
-
-            trace.to_xarray()["cross"].sel(decoder_layer=5, head=0)
-            trace.to_xarray("encoder.layers.*.ffn_norm.hook_output")
-
-        By default it has the weights of each kind: "encoder" (encoder_layer, head, src, src_key),
-        "decoder" (decoder_layer, head, tgt, tgt_key) and "cross" (decoder_layer, head, tgt, src).
-        With `names` it has those hook points, each with the dimensions of `hook_axes`. Coordinates
-        are the positions, "src_token", "tgt_token" and "predicted_token".
-
-        Raises:
-            ValueError: for names that match nothing, or without names and weights.
-            ImportError: without the optional package xarray.
-        """
-        try:
-            from transformer.inference.xarray_dataset import dataset
-        except ModuleNotFoundError as error:
-            raise ImportError(
-                'to_xarray needs the package xarray: pip install "heads-up[xarray]"'
-            ) from error
-        tokens = {"src": self.src_tokens, "tgt": self.tgt_tokens}
-        tokens["predicted"] = self.predicted_tokens
-        texts = {"source": self.source, "translation": self.text, "config": json.dumps(self.config)}
-        if names is None:
-            return dataset(self._stacked_weights(), tokens, texts)
-        selected_names = select(names, self.names)
-        return dataset(
-            {name: (hook_axes(name), self[name]) for name in selected_names}, tokens, texts
-        )
 
     def explore(
         self, other: Trace | None = None, *, view: str = "heads", **state: Any
@@ -251,21 +216,6 @@ class Trace(TraceTensors):
             )
         except (KeyError, TypeError) as error:
             raise ValueError(f"this is not a trace: {error!r} is missing") from error
-
-    def _stacked_weights(self) -> dict[str, tuple[tuple[str, ...], Array]]:
-        """Return dimensions and weights of each kind whose layers were all recorded. Raises
-        ValueError if no kind has them."""
-        stacked = {}
-        for kind, name_pattern in WEIGHTS.items():
-            names = [name_pattern.format(layer) for layer in range(self.depth(kind))]
-            if names and all(name in self for name in names):
-                layer_axis = "encoder_layer" if kind == "encoder" else "decoder_layer"
-                stacked[kind] = ((layer_axis, *hook_axes(names[0])), self.all_weights(kind))
-        if not stacked:
-            raise ValueError(
-                "no attention was recorded in all layers; pass the names of tensors in names="
-            )
-        return stacked
 
 
 def _explorer_data(trace: Trace, other: Trace | None) -> list[ExplorerData]:

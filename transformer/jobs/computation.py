@@ -64,10 +64,6 @@ LANES: Mapping[str, Lane] = MappingProxyType(
     {
         # A result over a thousand sentences has about 500 kB; all findings at once are 20 requests.
         "corpus": Lane(max_results=80, hint="take fewer sentences"),
-        # A dataset is a file of up to about 200 MB.
-        "dataset": Lane(
-            max_results=6, hint="take fewer sentences, or fewer heads", max_per_visitor=2
-        ),
         "step": Lane(
             max_results=256,
             seconds=120,
@@ -97,8 +93,6 @@ class Computation:
         identity: the arguments that determine the result; default: all.
         subject: a key that several computations share; `ComputationService.latest` returns the last
             result of a subject. "": only equal requests see the result.
-        file: name of a file that is stored with the result; the function finds its path in
-            `arguments["file"]`, others with `ComputationService.file`.
     """
 
     function: str
@@ -106,7 +100,6 @@ class Computation:
     lane: str = "corpus"
     identity: Sequence[Any] = ()
     subject: str = ""
-    file: str = ""
 
     @property
     def key(self) -> str:
@@ -156,33 +149,6 @@ def report_computation(
         "transformer.analysis.reports:compute",
         arguments,
         identity=(digest, corpus.hash, report, sorted(options.items())),
-    )
-
-
-def dataset_computation(
-    checkpoint: str | os.PathLike[str],
-    digest: str,
-    corpus: Corpus,
-    heads: str = "",
-    options: Mapping[str, Any] | None = None,
-) -> Computation:
-    """Return the computation of a dataset, as `trace FILE OUT.zip` writes it.
-
-    Args:
-        checkpoint: folder of the checkpoint.
-        digest: its `checkpoint_hash`.
-        heads: as for `--heads`.
-        options: decoding options.
-    """
-    options = dict(options or {})
-    arguments: dict[str, Any] = {"checkpoint": str(Path(checkpoint).resolve()), "hash": digest}
-    arguments |= {"corpus": corpus.to_dict(), "heads": heads, "options": options}
-    return Computation(
-        "transformer.analysis.dataset.writing:compute",
-        arguments,
-        "dataset",
-        (digest, corpus.name, corpus.hash, heads, sorted(options.items())),
-        file="dataset.zip",
     )
 
 

@@ -148,13 +148,6 @@ class ComputationService(AbstractContextManager["ComputationService"]):
             os.utime(path)  # marks it as used last
         return result_content
 
-    def file(self, computation: Computation) -> Path:
-        """Return the path of the result's file. Raises JobError if it is not stored (any more)."""
-        path = self._folder / computation.key / computation.file
-        if not computation.file or not path.is_file():
-            raise JobError("this file is no longer stored; request it again")
-        return path
-
     def latest(self, subject: str) -> LatestResult | None:
         """Return the last result on a subject, of any computation; None if not found."""
         return self._latest.find(subject)

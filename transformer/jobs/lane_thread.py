@@ -139,10 +139,7 @@ class LaneThread:
                 return ""
             for file_name in (results.FAILED, results.PROGRESS):
                 (folder / file_name).unlink(missing_ok=True)
-            file = (
-                {"file": str(folder / request.computation.file)} if request.computation.file else {}
-            )
-            write_json(folder / results.REQUEST, {**request.computation.arguments, **file})
+            write_json(folder / results.REQUEST, dict(request.computation.arguments))
             with self.guard:
                 if request.cancelled:
                     return ""

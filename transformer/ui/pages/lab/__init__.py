@@ -14,7 +14,6 @@ EXPERIMENTS = {
     "attribution": "Attribution",
     "roles": "Head roles",
     "align": "Word alignment",
-    "dataset": "Export a dataset",
 }
 CELL_PAIRS = {
     "weight-norm": "Weight | norm",
@@ -86,7 +85,6 @@ class Lab(View):
         pruned_encoder, pruned_decoder, pruned_cross: number of pruned heads of each kind.
         pruning_order: by importance or random (`seed`).
         colour: the measure that a grid of all heads shows.
-        dataset_heads: heads whose weights a dataset includes.
         score_kind, target_row: scores and row of the alignment, as in `align_words`.
         links: the visitor's own gold links.
     """
@@ -107,7 +105,6 @@ class Lab(View):
     pruned_cross: int = field(0, bounds=(0, 4096))
     pruning_order: str = field("sentence", "Pruning order", choices=PRUNING_ORDERS)
     colour: str = field("entropy", "Coloured by", choices=GRID_MEASURES)
-    dataset_heads: str = field(form=HEADS_FORM)
     score_kind: str = field("weights", "Scores", choices=SCORE_LABELS)
     target_row: str = field("output", "Row", choices=ROW_LABELS)
     links: str = field(form=LINKS_FORM)

@@ -45,8 +45,8 @@ GROUPS = (
     Group(
         "corpus",
         "Over many sentences",
-        "What each head does across a corpus, and the numbers as files.",
-        ("roles", "dataset"),
+        "What each head does across a corpus.",
+        ("roles",),
     ),
 )
 
