@@ -1,4 +1,4 @@
-"""The FFN as convolutions, one attention over a batch, and keys computed with W^Q."""
+"""One attention over a batch, and keys computed with W^Q."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ import copy
 import numpy as np
 import pytest
 import torch
-from torch import nn
 
 from tests.model.small import make_model
 from transformer import Translator
 from transformer.analysis.inside import batched_attention, ffn_as_convolution
-from transformer.analysis.inside.side_experiments import by_convolution, keys_by_the_query_matrix
+from transformer.analysis.inside.side_experiments import keys_by_the_query_matrix
 from transformer.config import ModelConfig
 from transformer.model import Transformer
-from transformer.model.layers import FeedForward
 from transformer.text import Vocabulary
 
 TEXT, TARGET = "The baker paints a boat at night.", "Elle cache un bateau."
@@ -38,35 +36,6 @@ def translator(vocabulary: Vocabulary, request: pytest.FixtureRequest) -> Transl
         biases=request.param == "swish",
     )
     return Translator(model, vocabulary)
-
-
-@pytest.mark.parametrize("block", ["encoder.layers.1.ffn", "decoder.layers.0.ffn"])
-def test_two_linear_maps_equal_two_convolutions(translator: Translator, block: str) -> None:
-    result = ffn_as_convolution(translator.model, translator.trace(TEXT, TARGET), block)
-    size = abs(result.linear).max()
-    assert size > 0
-    # d_ff products are summed in another order.
-    assert result.max_difference < 1e-5 * (1 + size)
-    assert result.max_row_change < 1e-5 * (1 + size)
-    config = translator.model.config
-    assert result.kernels == ((config.d_ff, config.d_model, 1), (config.d_model, config.d_ff, 1))
-
-
-def test_the_convolution_equals_torchs_module(translator: Translator) -> None:
-    config = translator.model.config
-    ffn = translator.model.get_submodule("encoder.layers.0.ffn")
-    assert isinstance(ffn, FeedForward)
-    first = nn.Conv1d(config.d_model, config.d_ff, 1)
-    second = nn.Conv1d(config.d_ff, config.d_model, 1)
-    with torch.no_grad():
-        for conv, linear in ((first, ffn.w_1), (second, ffn.w_2)):
-            conv.weight.copy_(linear.weight[:, :, None])
-            conv.bias.copy_(linear.bias)  # type: ignore[union-attr]
-        x = torch.randn(5, config.d_model)
-        computed = by_convolution(ffn, x)
-        activation = {"relu": torch.relu, "swish": nn.functional.silu}[config.activation]
-        torch.testing.assert_close(computed, second(activation(first(x.T[None])))[0].T)
-        torch.testing.assert_close(computed, ffn(x[None])[0], rtol=1e-4, atol=1e-5)
 
 
 def test_only_a_feed_forward_box_has_this_view(translator: Translator) -> None:

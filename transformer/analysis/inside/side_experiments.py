@@ -179,8 +179,8 @@ def ffn_as_convolution(model: Transformer, trace: Trace, block: str) -> FfnAsCon
     site = block.removesuffix("ffn") + f"{previous_sublayer}_norm.hook_output"
     x = torch.tensor(trace[site], device=ffn.w_1.weight.device)
     with torch.no_grad():
-        all_rows = by_convolution(ffn, x)
-        row_by_row = torch.cat([by_convolution(ffn, row[None]) for row in x])
+        all_rows = _by_convolution(ffn, x)
+        row_by_row = torch.cat([_by_convolution(ffn, row[None]) for row in x])
     linear = trace[f"{block}.hook_output"].astype("float64")
     return FfnAsConvolution(
         linear=linear,
@@ -191,7 +191,7 @@ def ffn_as_convolution(model: Transformer, trace: Trace, block: str) -> FfnAsCon
     )
 
 
-def by_convolution(ffn: FeedForward, x: Rows) -> Rows:
+def _by_convolution(ffn: FeedForward, x: Rows) -> Rows:
     """Apply conv1d, activation, conv1d: channels are the dimensions, and the kernel covers one
     position."""
     hidden = ffn.activation(functional.conv1d(x.T[None], _kernel(ffn.w_1), ffn.w_1.bias))
