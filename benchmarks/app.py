@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -97,8 +98,8 @@ def report_in_python(folder: Path) -> None:
     all_tensors, weights_only = [], []
     names = [name for name in translator.model.hook_names if name.endswith("hook_weights")]
     for text in SENTENCES * 3:
-        all_tensors.append(milliseconds(lambda text=text: translator.trace(text)))
-        weights_only.append(milliseconds(lambda text=text: translator.trace(text, names=names)))
+        all_tensors.append(milliseconds(partial(translator.trace, text)))
+        weights_only.append(milliseconds(partial(translator.trace, text, names=names)))
     tokens = median(len(translator.translate(text).tokens) for text in SENTENCES)
     report(f"translate and trace all tensors ({tokens:.0f} output tokens)", all_tensors, 150)
     report("translate and trace what the pages show", weights_only)

@@ -224,8 +224,9 @@ def main(students: int, minutes: float, checkpoints: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         limits = Path(folder) / "limits.toml"
         limits.write_text(f'teacher_token = "{TEACHER_TOKEN}"\nclass_members = {students + 1}\n')
-        environment = {"HEADS_UP_RUNS": f"{folder}/runs", "HEADS_UP_LIMITS": str(limits)}
-        with app_server(checkpoints, **environment) as (address, server):
+        with app_server(
+            checkpoints, HEADS_UP_RUNS=f"{folder}/runs", HEADS_UP_LIMITS=str(limits)
+        ) as (address, server):
             memory = psutil.Process(server.pid).memory_info
             print(f"{students} students, {minutes:g} minutes each; ms", end="")
             print(f"{'median':>39} {'p95':>8} {'max':>8} {'times':>6}")

@@ -95,6 +95,7 @@ def run_peer(seed: int) -> dict[str, Any]:
     from torch import nn
 
     from benchmarks.training_engines import Peer
+    from transformer.run_config import TaskRun
     from transformer.text.batching import make_batch
     from transformer.training.data import TrainingPairs, epoch_plan, prepare_data
     from transformer.training.recipe import make_run_config
@@ -103,6 +104,7 @@ def run_peer(seed: int) -> dict[str, Any]:
     from transformer.training.train_folder import fit_vocabulary
 
     run_config = make_run_config("reverse", settings={"seed": seed})
+    assert isinstance(run_config, TaskRun)
     shape, config = run_config.model, run_config.training
     torch.manual_seed(seed)
     torch.backends.mha.set_fastpath_enabled(False)  # it is a prototype and emits warnings

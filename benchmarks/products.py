@@ -47,14 +47,18 @@ def products_alone(
 
 def _encoder_side_weights(model: Transformer) -> list[Tensor]:
     weights: list[Any] = []
+    layer: Any
     for layer in model.encoder.layers:
         weights += [layer.self_attn.w_qkv, layer.self_attn.w_o, *_ffn(layer)]
     d = model.config.d_model
-    return weights + [layer.cross_attn.w_qkv[d:].detach() for layer in model.decoder.layers]
+    for layer in model.decoder.layers:
+        weights.append(layer.cross_attn.w_qkv[d:].detach())
+    return weights
 
 
 def _decoder_side_weights(model: Transformer) -> list[Tensor]:
     weights: list[Any] = []
+    layer: Any
     for layer in model.decoder.layers:
         cross = layer.cross_attn
         weights += [layer.self_attn.w_qkv, layer.self_attn.w_o, cross.w_q, cross.w_o, *_ffn(layer)]

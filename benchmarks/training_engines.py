@@ -71,6 +71,7 @@ class Peer(nn.Module):
         self.body = nn.Transformer(
             d, shape.n_heads, layers, layers, shape.d_ff, rate, batch_first=True
         )
+        self.positions: Tensor
         self.register_buffer("positions", sinusoidal(longest, d))
         for layer in self.body.modules() if paper else ():
             if isinstance(layer, nn.MultiheadAttention):
@@ -81,7 +82,8 @@ class Peer(nn.Module):
     def embed(self, ids: Tensor) -> Tensor:
         scale = self.embedding.embedding_dim**0.5
         embedded: Tensor = self.embedding(ids) * scale + self.positions[: ids.shape[1]]
-        return self.dropout(embedded)
+        dropped: Tensor = self.dropout(embedded)
+        return dropped
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
         src_padding, tgt_padding = src == 0, tgt == 0

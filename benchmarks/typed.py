@@ -53,7 +53,7 @@ You should see a doctor.
 There are many people in the museum.
 I will call you when I arrive.""".splitlines()
 
-GREETINGS = {
+GREETINGS: dict[str, dict[str, tuple[str, ...]]] = {
     "Hello": {"fr": ("bonjour", "salut"), "de": ("hallo",)},
     "Hi": {"fr": ("salut", "bonjour"), "de": ("hallo", "hi")},
     "good morning": {"fr": ("bonjour",), "de": ("guten morgen",)},
