@@ -64,7 +64,7 @@ pictures: .venv/dev.stamp browser
 
 # All benchmarks that need no corpus, one after the other: two at a time would slow each other down.
 benchmarks: .venv/benchmarks.stamp
-	set -e; for file in $$(grep -l __main__ benchmarks/*.py | grep -v -e gold_alignments -e syntax); do \
+	set -e; for file in $$(grep -l __main__ benchmarks/*.py | grep -v gold_alignments); do \
 		$(BIN)/python -m benchmarks.$$(basename $$file .py); \
 	done
 

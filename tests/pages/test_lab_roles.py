@@ -253,12 +253,3 @@ def test_a_run_is_measured_over_its_own_validation_pairs(
     app = open_lab(visit, corpus="run")
     assert "Bundled sentences: 12 sentences" in visible_text(app)
     assert view(app).corpus == ""
-
-
-def test_syntax_results_of_a_bundled_model_name_their_treebanks(visit: Visit) -> None:
-    checkpoints = Path(__file__).parents[2] / "checkpoints"
-    app = visit(PAGE, checkpoints, lab="roles")
-    text = " ".join(element.value for element in app.markdown)
-    assert "Trees: Universal Dependencies, PUD treebanks" in text
-    assert "1,000 sentences" in text
-    assert not app.exception

@@ -12,7 +12,6 @@ from typing import Any
 import streamlit as st
 
 from transformer.analysis.alignment.aligner_head import AlignerHead, load_aligner_head
-from transformer.analysis.roles.syntax_report import SyntaxReport, load_syntax_report
 from transformer.app_folders import CHECKPOINTS_VARIABLE, checkpoints_folder
 from transformer.checkpoint import checkpoint_hash
 from transformer.inference import Translator
@@ -36,7 +35,6 @@ class Model:
     Attributes:
         aligner: the cross-attention head that aligns words best on gold links; None if it was not
             measured for these weights.
-        syntax: scores on dependency trees; None where they were not measured for these weights.
     """
 
     name: str
@@ -44,7 +42,6 @@ class Model:
     translator: Translator
     description: ModelDescription = field(default_factory=ModelDescription)
     aligner: AlignerHead | None = None
-    syntax: SyntaxReport | None = None
 
     @property
     def n_layers(self) -> int:
@@ -135,8 +132,7 @@ def load(name: str, path: Path) -> Model:
 
 def _model(name: str, path: Path, digest: str, translator: Translator) -> Model:
     aligner = load_aligner_head(path, digest, translator.model.config)
-    syntax = load_syntax_report(path, digest, translator.model.config)
-    return Model(name, digest, translator, describe_model(path), aligner, syntax)
+    return Model(name, digest, translator, describe_model(path), aligner)
 
 
 def digest(path: Path) -> str:

@@ -23,7 +23,7 @@ from transformer.measures import MEASURES
 from transformer.measures.head_codes import LETTERS
 from transformer.measures.naming import file_name
 from transformer.ui import state
-from transformer.ui.pages.lab import GRID_MEASURES, Lab, syntax
+from transformer.ui.pages.lab import GRID_MEASURES, Lab
 from transformer.ui.services import models
 from transformer.ui.services.models import Model
 from transformer.ui.widgets import computed, controls, corpus, display_names, frame, tables
@@ -56,7 +56,6 @@ def show(model: Model) -> None:
     texts = corpus.choose(model)
     if texts is not None:
         _measured(model, texts)
-    syntax.show(model)
 
 
 def _measured(model: Model, texts: Corpus) -> None:
