@@ -1,4 +1,4 @@
-"""Time of our training step and that of `torch.nn.Transformer`, and the effect of optimisations.
+"""Time of our training step and that of `torch.nn.Transformer`.
 
     python -m benchmarks.training [--rounds 5] [--only ours|peer] [--processor-time]
 

@@ -1,5 +1,5 @@
-"""The training steps that `benchmarks.training` times: ours, with and without each optimisation,
-and `torch.nn.Transformer`'s, with the same shape and the same random ids.
+"""The training steps that `benchmarks.training` times: ours and `torch.nn.Transformer`'s, with the
+same shape and the same random ids.
 
 `serve` runs in a process that `benchmarks.training` starts: it reads the name of a step from
 standard input, runs the step and prints its seconds.

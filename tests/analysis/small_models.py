@@ -142,15 +142,6 @@ def without_output(translator: Translator) -> Translator:
     return Translator(model, translator.vocabulary)
 
 
-def shift_rows(weights: Tensor, offset: int) -> Tensor:
-    """Put all weight of row i on key i + offset, or on the nearest existing key."""
-    queries, keys = weights.shape[-2:]
-    shifted = torch.zeros_like(weights)
-    for i in range(queries):
-        shifted[..., i, min(max(i + offset, 0), keys - 1)] = 1.0
-    return shifted
-
-
 def shift_model(vocabulary: Vocabulary, offsets: tuple[int, ...]) -> Translator:
     """Return one encoder layer in which head h attends `offsets[h]` positions away.
 

@@ -27,7 +27,7 @@ from transformer.checkpoint import checkpoint_hash
 from transformer.jobs import ComputationService, ComputationStatus, JobError
 from transformer.jobs.computation import fingerprint, report_computation
 from transformer.jobs.compute_process import run_function
-from transformer.jobs.results import has_ended, read_or_empty, remove_oldest
+from transformer.jobs.results import read_or_empty, remove_oldest
 from transformer.text.files import write_json
 
 
@@ -142,24 +142,6 @@ def test_excess_requests_are_refused_until_one_ends(
     submit_action("long")
     wait_until_half_done(service, long_key)
     wait_for(lambda: starts(tmp_path) == ["long", "long"])
-
-
-def test_partial_results_are_shown_and_kept_after_cancelling(
-    submit_action: SubmitAction, service: ComputationService, tmp_path: Path
-) -> None:
-    key = submit_action("parts", lane="step")
-    wait_for(lambda: service.status(key).so_far)
-    assert service.status(key, "me").so_far == {"lines": [1]}
-    service.cancel(key, "me")
-    # The status is the same while the process ends: a page polls right after the click.
-    assert service.status(key) == ComputationStatus(key, "stopped", so_far={"lines": [1]})
-    wait_for(lambda: has_ended(tmp_path / ".results" / key))
-    assert service.status(key) == ComputationStatus(key, "stopped", so_far={"lines": [1]})
-    assert submit_action("parts", lane="step") == key
-    wait_until_half_done(service, key)
-    service.close()
-    with ComputationService(tmp_path) as restarted:
-        assert restarted.status(key).status == "stopped"
 
 
 def test_a_clock_set_back_keeps_the_newest_result(tmp_path: Path) -> None:

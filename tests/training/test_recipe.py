@@ -13,7 +13,13 @@ from transformer.config import ModelConfig, TrainingConfig
 from transformer.model import Transformer
 from transformer.text.tasks import TASKS
 from transformer.training.data import TrainingPairs
-from transformer.training.estimate import STARTUP_SECONDS, Workload, estimate, workload
+from transformer.training.estimate import (
+    STARTUP_SECONDS,
+    Workload,
+    measure_step,
+    total_estimate,
+    workload,
+)
 from transformer.training.recipe import make_run_config
 from transformer.training.run import RunFolder
 from transformer.training.train_folder import fit_vocabulary, train_run
@@ -95,11 +101,12 @@ def test_estimate_is_within_a_factor_of_five(tmp_path: Path) -> None:
     """Estimate and duration are both measured here; the factor allows for a busy machine."""
     settings = {"d_model": 32, "n_layers": 1, "steps": 60, "precision": "fp32"}
     config = make_run_config("reverse", settings=settings, options={"n_train": 500, "n_valid": 20})
-    parameters, steps, seconds = estimate(config)
+    measured = measure_step(workload(config))
+    parameters, steps, seconds = total_estimate(config, *measured)
     model = Transformer(config.model)
     assert (parameters, steps) == (sum(p.numel() for p in model.parameters()), 60)
     state = torch.random.get_rng_state()
-    assert estimate(config)[2] == seconds  # cached: a new measurement would differ
+    assert measure_step(workload(config)) == measured  # cached: a new measurement would differ
     assert torch.equal(state, torch.random.get_rng_state())
     run = RunFolder(tmp_path)
     run.write_config(config)
@@ -160,4 +167,4 @@ def test_same_seed_trains_the_same_model(
 def test_minutes_limit_the_estimate() -> None:
     config = make_run_config("reverse", settings={"d_model": 16, "n_layers": 1, "steps": 10**7})
     limited = replace(config, training=replace(config.training, minutes=0.5))
-    assert estimate(limited).seconds == 30 + STARTUP_SECONDS
+    assert total_estimate(limited, 1000, 0.01).seconds == 30 + STARTUP_SECONDS

@@ -43,9 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="for --what findings: also store them with the checkpoint, for the Findings page",
     )
-    output_format = parser.add_mutually_exclusive_group()
-    output_format.add_argument("--csv", action="store_true", help="write only the table (default)")
-    output_format.add_argument("--json", action="store_true", help="write all results")
+    parser.add_argument("--json", action="store_true", help="write all results, not only a table")
     parser.add_argument(
         "--output", metavar="FILE", help="write to this file instead of standard output"
     )

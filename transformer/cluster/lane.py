@@ -55,7 +55,7 @@ class ClusterLane:
             except LostError:
                 reason = self._connection.error_message
         reason = reason or "the machine that computed it was lost"
-        write_json(folder / FAILED, {"reason": f"{reason}; try again", "so_far": {}})
+        write_json(folder / FAILED, {"reason": f"{reason}; try again"})
         return EXIT_FAILED
 
     async def _compute_on_worker(self, folder: Path, computation: Computation) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,6 @@ from transformer.inference.results import Translation
 from transformer.measures.registry import layers_of
 
 Array = npt.NDArray[Any]
-Kind = Literal["encoder", "decoder", "cross"]
 
 WEIGHTS: dict[str, str] = {
     "encoder": "encoder.layers.{}.self_attn.hook_weights",

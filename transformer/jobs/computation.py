@@ -85,9 +85,8 @@ class Computation:
 
     Attributes:
         function: "module:name" of a function that another process calls as
-            `name(arguments, progress)`. `progress(fraction, stage)` reports the progress, 0 to 1,
-            and `progress(fraction, stage, so_far)` also partial results. It returns a
-            JSON-serialisable dict and raises ValueError for invalid arguments.
+            `name(arguments, progress)`. `progress(fraction, stage)` reports the progress, 0 to 1.
+            It returns a JSON-serialisable dict and raises ValueError for invalid arguments.
         arguments: JSON-serialisable.
         lane: one of `LANES`.
         identity: the arguments that determine the result; default: all.

@@ -120,23 +120,19 @@ class ComputationService(AbstractContextManager["ComputationService"]):
             if request is not None:  # its thread may not have recorded the result yet
                 lane.record_result(key, request)
             return ComputationStatus(key, "done", 1.0)
-        # Read before `failed.json`, which is written before this is removed.
-        reported = read_or_empty(folder / PROGRESS) if request is not None else {}
         if request is not None and not request.cancelled:
             if ahead:
                 return ComputationStatus(
                     key, "waiting", requests_ahead=ahead, is_requester=is_requester
                 )
+            reported = read_or_empty(folder / PROGRESS)
             done, stage = reported.get("progress", 0.0), reported.get("stage", "starting")
-            so_far = reported.get("so_far", {})
             return ComputationStatus(
-                key, "running", float(done), str(stage), is_requester=is_requester, so_far=so_far
+                key, "running", float(done), str(stage), is_requester=is_requester
             )
-        failed = read_or_empty(folder / FAILED)
-        so_far = failed.get("so_far") or reported.get("so_far") or {}  # its process is still ending
-        if reason := unwritten or str(failed.get("reason", "")):
-            return ComputationStatus(key, "failed", reason=reason, so_far=so_far)
-        return ComputationStatus(key, "stopped" if so_far else "absent", so_far=so_far)
+        if reason := unwritten or str(read_or_empty(folder / FAILED).get("reason", "")):
+            return ComputationStatus(key, "failed", reason=reason)
+        return ComputationStatus(key, "absent")
 
     def result(self, key: str) -> dict[str, Any]:
         """Return the result. Raises JobError if it is not stored (any more)."""
@@ -165,7 +161,7 @@ class ComputationService(AbstractContextManager["ComputationService"]):
                 lane.queue.drop(key)
 
     def close(self) -> None:
-        """Kill running computations; only their partial results are kept."""
+        """Kill running computations."""
         for lane in self._lanes.values():
             lane.close()
 

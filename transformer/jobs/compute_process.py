@@ -36,7 +36,7 @@ from transformer.text.files import write_json
 from transformer.training.errors import out_of_memory
 
 PROGRESS_SECONDS = 0.2  # minimum seconds between two writes of the progress
-Function = Callable[[Mapping[str, Any], Callable[..., None]], dict[str, Any]]
+Function = Callable[[Mapping[str, Any], Callable[[float, str], None]], dict[str, Any]]
 
 
 def run_function(
@@ -45,16 +45,14 @@ def run_function(
     """Compute the result of a folder. Returns 0 if there is one, `EXIT_FAILED` if the reason of the
     failure is written, `EXIT_DISK_FULL` if it cannot be; `out_of_memory_reason` replaces the
     message of a memory error."""
-    written_at, so_far = 0.0, dict[str, Any]()
+    written_at = 0.0
 
-    def progress(fraction: float, stage: str, part: Mapping[str, Any] | None = None) -> None:
+    def progress(fraction: float, stage: str) -> None:
         nonlocal written_at
-        so_far.update(part or {})
-        if part is not None or time.monotonic() >= written_at + PROGRESS_SECONDS:
+        if time.monotonic() >= written_at + PROGRESS_SECONDS:
             written_at = time.monotonic()
             with suppress(OSError):  # the disk was full; there may be space now
-                record = {"progress": fraction, "stage": stage, "so_far": so_far}
-                write_json(folder / PROGRESS, record)
+                write_json(folder / PROGRESS, {"progress": fraction, "stage": stage})
 
     try:
         write_json(folder / RESULT, function(read_or_empty(folder / REQUEST), progress))
@@ -62,7 +60,7 @@ def run_function(
     except (ValueError, OSError, RuntimeError, MemoryError) as error:
         reason = out_of_memory_reason if out_of_memory(error) else _error_reason(error)
         try:
-            write_json(folder / FAILED, {"reason": reason, "so_far": so_far})
+            write_json(folder / FAILED, {"reason": reason})
         except OSError:
             return EXIT_DISK_FULL
         return EXIT_FAILED

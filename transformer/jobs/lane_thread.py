@@ -119,11 +119,11 @@ class LaneThread:
 
     def _store_reason(self, folder: Path, reason: str) -> None:
         """Write the reason of a failure to its folder, or keep it in memory if the disk is full."""
-        key, so_far = folder.name, results.read_or_empty(folder / results.PROGRESS).get("so_far")
+        key = folder.name
         self.unwritten_reasons.pop(key, None)
-        if (reason or so_far) and not results.has_ended(folder):
+        if reason and not results.has_ended(folder):
             try:
-                write_json(folder / results.FAILED, {"reason": reason, "so_far": so_far or {}})
+                write_json(folder / results.FAILED, {"reason": reason})
             except OSError:
                 self.unwritten_reasons[key] = reason
         for oldest_key in [*self.unwritten_reasons][: -self._lane.max_results]:

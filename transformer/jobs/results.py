@@ -8,9 +8,8 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
@@ -26,7 +25,7 @@ DISK_FULL = "the disk is full; try again when there is space"
 
 _KEY = re.compile(r"[a-z]+-[0-9a-f]+")
 
-Status = Literal["absent", "waiting", "running", "done", "failed", "stopped"]
+Status = Literal["absent", "waiting", "running", "done", "failed"]
 
 
 @dataclass(frozen=True)
@@ -34,14 +33,12 @@ class ComputationStatus:
     """The status of a computation.
 
     Attributes:
-        status: "absent": not requested, cancelled, or lost when the app ended; "stopped": cancelled
-            with partial results.
+        status: "absent": not requested, cancelled, or lost when the app ended.
         progress: fraction done, 0 to 1.
         stage: the current stage.
         requests_ahead: number of requests before it, if it is waiting.
         reason: why it failed, as a sentence.
         is_requester: whether the visitor who asks for the status has requested it.
-        so_far: partial results of an unfinished computation, if it reports any.
     """
 
     key: str
@@ -51,7 +48,6 @@ class ComputationStatus:
     requests_ahead: int = 0
     reason: str = ""
     is_requester: bool = False
-    so_far: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def live(self) -> bool:

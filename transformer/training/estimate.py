@@ -57,18 +57,6 @@ class Workload(NamedTuple):
         return cls(**{**values, "model": ModelConfig.from_dict(values["model"])})
 
 
-def estimate(config: TrainingRun, pairs: Sequence[tuple[str, str]] = ()) -> Estimate:
-    """Estimate the duration of a run on this machine.
-
-    Measures each model shape once, for about a second, and caches the result. The measurement needs
-    the memory and threads of a training step, so a server calls `compute` in a separate process.
-
-    Args:
-        pairs: some of the user's sentence pairs, for their lengths.
-    """
-    return total_estimate(config, *measure_step(workload(config, pairs)))
-
-
 def total_estimate(config: TrainingRun, weights: int, step_seconds: float) -> Estimate:
     """Return the estimate of the complete run from the duration of one step."""
     training = config.training
