@@ -1,8 +1,9 @@
-"""Runs the browser's model in Deno, without a browser."""
+"""Runs scripts in Deno, without a browser."""
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ from transformer.ui.model_description import PARALLEL_EXAMPLES
 from transformer.ui.widgets.lessons import course
 
 DENO = Path(sys.executable).with_name("deno")
-SCRIPT = Path(__file__).parent / "scripts" / "parity.js"
+SCRIPTS = Path(__file__).parent / "scripts"
 SENTENCES = tuple(
     dict.fromkeys(
         [
@@ -23,11 +24,21 @@ SENTENCES = tuple(
 )
 
 
+def deno(*arguments: str) -> str:
+    """Return what Deno prints for these arguments."""
+    process = subprocess.run(
+        [str(DENO), *arguments],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=240,
+        check=False,
+        env={**os.environ, "NO_COLOR": "1"},
+    )
+    assert process.returncode == 0, process.stdout + process.stderr
+    return process.stdout
+
+
 def run_deno(*arguments: str) -> Any:
     """Return the JSON that parity.js prints for these arguments."""
-    command = [str(DENO), "run", "--quiet", "--allow-read", str(SCRIPT), *arguments]
-    process = subprocess.run(
-        command, capture_output=True, encoding="utf-8", timeout=240, check=False
-    )
-    assert process.returncode == 0, process.stderr
-    return json.loads(process.stdout)
+    script = str(SCRIPTS / "parity.js")
+    return json.loads(deno("run", "--quiet", "--allow-read", script, *arguments))

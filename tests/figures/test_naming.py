@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.figures.deno import deno
 from tests.figures.fake_traces import HOSTILE
-from tests.figures.node import node
 from transformer import figures
 from transformer.measures import naming
 from transformer.measures.naming import token_name, token_names
@@ -38,9 +38,7 @@ BROWSER = Path(figures.__file__).parent / "browser"
 def run_script(script: str) -> Any:
     """Return what a script prints that imports naming.js as `n`."""
     import_line = f"const n = await import({json.dumps((BROWSER / 'naming.js').as_uri())});"
-    result = node("--input-type=module", "--no-warnings", "-e", import_line + script)
-    assert result.returncode == 0, result.stderr
-    return json.loads(result.stdout)
+    return json.loads(deno("eval", "--quiet", import_line + script))
 
 
 def test_readable_names_have_no_signs_and_count_from_1() -> None:

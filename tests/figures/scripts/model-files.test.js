@@ -22,7 +22,8 @@ function mockBrowser({ content = CONTENT, cached = null, put = null, open = null
     put: put ?? ((_, response) => response.arrayBuffer().then((bytes) => { cached = bytes; })),
     delete: () => Promise.resolve(Boolean(cached = null)),
   };
-  globalThis.caches = { open: open ?? (() => Promise.resolve(cache)) };
+  const caches = { open: open ?? (() => Promise.resolve(cache)) };
+  Object.defineProperty(globalThis, "caches", { value: caches, configurable: true });
   return { requests, cached: () => cached };
 }
 
@@ -57,7 +58,7 @@ test("the file is used but not stored if storage is full, forbidden or missing",
     assert.equal(stored, false);
   }
   mockBrowser({});
-  delete globalThis.caches;
+  Object.defineProperty(globalThis, "caches", { value: undefined });
   assert.equal((await fetchFile(FILE, () => {})).stored, false);
 });
 
