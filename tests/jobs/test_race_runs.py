@@ -125,7 +125,7 @@ def test_results_are_computed_from_the_files_of_the_runs(make_idle_jobs: MakeIdl
     folder = jobs.folder(first_run.info.name).path
     _write_result(folder, steps, 9.0)  # results are not cached: the file is read again
     assert standings(jobs, race_runs(jobs, race_id))[0]["loss_max"].iloc[0] == 9
-    assert track(jobs, first_run).accuracy.tolist() == [1.0]
+    assert track(jobs, first_run).valid_loss.tolist() == [9.0]
     _write_result(folder, steps, 9.0, status="failed")
     assert list(standings(jobs, race_runs(jobs, race_id))[0]["n"]) == [2, 3]
     with pytest.raises(ValueError, match="no runs of this race"):

@@ -39,14 +39,15 @@ COLUMNS = ("entry", "seed", "step", "distance", "accuracy", "reach", "chance", "
 class Track:
     """The metrics of one run in a race: its loss curve, its evaluations and its outcome.
 
-    `steps` and `loss` are of the training steps; `evaluation_steps` and `accuracy` of
-    the evaluations of the validation pairs. `by_distance`, of the last evaluation, exists only
+    `steps` and `loss` are of the training steps; `evaluation_steps`, `valid_loss` and `accuracy`
+    of the evaluations of the validation pairs. `by_distance`, of the last evaluation, exists only
     in the race of layers: the fraction of correct letters by their distance to the mark.
     """
 
     steps: Floats
     loss: Floats
     evaluation_steps: Floats
+    valid_loss: Floats
     accuracy: Floats
     outcome: Outcome | None
     by_distance: Mapping[int, float]
@@ -217,6 +218,7 @@ def _read_track(path: Path, stamp: tuple[int, int], race: RaceEntry, steps: int)
         column(trained, "step"),
         column(trained, "loss"),
         column(evaluations, "step"),
+        column(evaluations, "valid_loss"),
         column(evaluations, "sequence_accuracy"),
         read_outcome(race.entry, race.seed, steps, lines),
         {int(d): share for d, share in last_evaluation.get("by_distance", {}).items()},
