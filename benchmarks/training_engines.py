@@ -32,7 +32,7 @@ Step = Callable[[], object]
 def random_batch() -> Batch:
     src, tgt_out = torch.randint(4, VOCABULARY, (2, PAIRS, LENGTH))
     start = torch.full((PAIRS, 1), 1)
-    return Batch(src, torch.cat([start, tgt_out[:, :-1]], 1), tgt_out, 2 * PAIRS * LENGTH)
+    return Batch(src, torch.cat([start, tgt_out[:, :-1]], 1), tgt_out)
 
 
 # --- ours ---

@@ -16,7 +16,8 @@ from tests.browser.explorer_file import bounding_box, open_html
 from tests.figures.fake_traces import update
 from tests.live_app import wait_for_script_run, wait_until
 from transformer.figures.box_layout import STOPS
-from transformer.figures.moments import moments_page
+from transformer.figures.moments import moments_data
+from transformer.figures.views import view_page
 
 pytestmark = pytest.mark.browser
 # Count every vector created since the page opened; vectors are in a shadow root.
@@ -91,7 +92,7 @@ def test_the_walkthrough_ends_with_the_most_probable_token(app: str, page: Page)
 
 
 def open_update(page: Page, folder: Path, data: dict[str, Any]) -> Page:
-    return open_html(page, folder, moments_page(data))
+    return open_html(page, folder, view_page("moments", moments_data(data), "Moments"))
 
 
 def numbers_of_last_line(page: Page) -> list[float]:

@@ -13,7 +13,8 @@ from playwright.sync_api import Page, expect
 from tests.browser.app_pages import wait_for_address
 from tests.browser.conftest import NewPage
 from tests.live_app import wait_for_script_run
-from transformer.figures.headgrid import Grid, headgrid_data, headgrid_page
+from transformer.figures.headgrid import Grid, headgrid_data
+from transformer.figures.views import view_page
 
 pytestmark = pytest.mark.browser
 
@@ -31,7 +32,7 @@ def test_colours_follow_the_numbers_and_keys_move_the_selection(
     labels = [[f"<i>{layer}.{head}" for head in range(3)] for layer in range(2)]
     grid = Grid("one", "One", values, [["", "↔", ""], ["", "", "="]], labels)
     data = headgrid_data([grid], low=0, high=4, legend="<b>bits", chosen=("one", 0, 1))
-    (tmp_path / "grid.html").write_text(headgrid_page(data), encoding="utf-8")
+    (tmp_path / "grid.html").write_text(view_page("headgrid", data, "Heads"), encoding="utf-8")
     page = new_page(390)
     page.goto((tmp_path / "grid.html").as_uri())
     buttons = page.locator(".hu-thumb")

@@ -19,10 +19,11 @@ from transformer.figures.contributions import (
     contributions_data,
     source_curve,
 )
-from transformer.figures.headgrid import headgrid_data, headgrid_page
+from transformer.figures.headgrid import headgrid_data
 from transformer.figures.offsets import offsets, signed_offset
 from transformer.figures.packing import unpack, weights_of
 from transformer.figures.switchboard import switchboard_data
+from transformer.figures.views import view_page
 from transformer.measures.head_codes import parse_heads
 
 KINDS = {
@@ -121,7 +122,9 @@ def test_wrong_scales_marks_and_descriptions_are_refused() -> None:
 
 
 def test_a_page_holds_its_data_escaped() -> None:
-    page = headgrid_page(headgrid_data([GRID], low=0, high=4, legend="</script>"), "A <title>")
+    page = view_page(
+        "headgrid", headgrid_data([GRID], low=0, high=4, legend="</script>"), "A <title>"
+    )
     assert "A &lt;title&gt;" in page
     assert "Cross \\u003cb>" in page
     assert page.count("</script>") == 2  # its data, and what shows them

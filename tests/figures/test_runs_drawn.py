@@ -11,8 +11,9 @@ import torch
 
 from tests.figures.fake_traces import update
 from tests.model.small import make_config
-from transformer.figures.moments import MATRICES, moments_data, moments_page
+from transformer.figures.moments import MATRICES, moments_data
 from transformer.figures.packing import rounding_error, unpack, weights_of
+from transformer.figures.views import view_page
 from transformer.figures.wall import MAX_POINTS, Card, thinned, wall_data
 from transformer.model import Transformer
 from transformer.training.evaluation_callback import Moments
@@ -45,7 +46,7 @@ def test_nan_becomes_none() -> None:
     moments = moments_data(adam_update)
     assert moments["matrices"]["gradient"][0][1] is None
     assert moments["matrices"]["m"][2][2] is None
-    data = moments_page(adam_update).split("</script>")[0]
+    data = view_page("moments", moments_data(adam_update), "Moments").split("</script>")[0]
     assert "NaN" not in data
 
 
@@ -60,7 +61,11 @@ def test_missing_entries_and_wrong_sizes_are_refused() -> None:
 
 
 def test_a_name_stays_text() -> None:
-    html = moments_page({**update(), "name": "</script><script>alert(1)</script>"})
+    html = view_page(
+        "moments",
+        moments_data({**update(), "name": "</script><script>alert(1)</script>"}),
+        "Moments",
+    )
     assert len(re.findall(r"</?script", html)) == 4  # its data, and what shows them
 
 

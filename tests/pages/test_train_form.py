@@ -190,15 +190,18 @@ def test_a_file_must_be_utf_8_and_a_csv_is_read() -> None:
         decode_text("cat\tchat".encode("utf-16-le"), "a.tsv")
     for separator in ",;":
         rows = "".join(f'"one{separator} {n}"{separator}un {n}\n' for n in range(20))
-        assert own_pairs.parse_own_pairs(rows, "a.csv", 5000)[3] == (f"one{separator} 3", "un 3")
+        assert own_pairs.read_with_layout(rows, "a.csv", 5000)[0][3] == (
+            f"one{separator} 3",
+            "un 3",
+        )
     with pytest.raises(ValueError, match="row 2 has an empty source"):
-        own_pairs.parse_own_pairs("a,b\n,c\n", "a.csv", 5000)
+        own_pairs.read_with_layout("a,b\n,c\n", "a.csv", 5000)
     for rows, row in (("a,b\nc\n", "row 2 has 1 cell;"), ("a,b,c\nd,e\n", "row 1 has 3 cells;")):
         with pytest.raises(ValueError, match=rf"a\.csv, {row} every row needs two"):
-            own_pairs.parse_own_pairs(rows, "a.csv", 5000)
+            own_pairs.read_with_layout(rows, "a.csv", 5000)
         with pytest.raises(ValueError, match="has no pairs that can be"):  # text may contain commas
-            own_pairs.parse_own_pairs(rows, "The text", 5000)
-    assert own_pairs.parse_own_pairs(own_pairs.tsv(PAIRS).decode(), "x", 5000) == PAIRS
+            own_pairs.read_with_layout(rows, "The text", 5000)
+    assert own_pairs.read_with_layout(own_pairs.tsv(PAIRS).decode(), "x", 5000)[0] == PAIRS
 
 
 def format_pairs(line: str) -> str:

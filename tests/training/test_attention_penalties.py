@@ -21,7 +21,7 @@ CONFIG = ModelConfig(vocab_size=20, d_model=16, n_layers=2, n_heads=4, d_ff=32, 
 def make_test_batch() -> Batch:
     src = torch.tensor([[5, 6, 7, 2], [8, 9, 2, 0]])
     out = torch.tensor([[10, 11, 2], [12, 2, 0]])
-    return Batch(src, torch.tensor([[1, 10, 11], [1, 12, 0]]), out, 12)
+    return Batch(src, torch.tensor([[1, 10, 11], [1, 12, 0]]), out)
 
 
 def make_regularizer(

@@ -18,7 +18,7 @@ from transformer.inference.trace_files import HEADER
 from transformer.training.estimate import workload
 from transformer.training.recipe import make_run_config
 from transformer.ui.pages.attention.trace_files import read_trace_file
-from transformer.ui.pages.training.own_pairs import parse_own_pairs
+from transformer.ui.pages.training.own_pairs import read_with_layout
 from transformer.ui.services.uploads import decode_text
 from transformer.ui.widgets.corpus import corpus_of_upload
 
@@ -70,7 +70,7 @@ def test_a_corrupt_trace_is_shown_or_rejected(
 @given(content=tables())
 def test_pairs_are_counted_or_rejected(content: bytes) -> None:
     try:
-        pairs = parse_own_pairs(decode_text(content, "a.tsv"), "a.tsv", MAX_PAIR_BYTES)
+        pairs, _ = read_with_layout(decode_text(content, "a.tsv"), "a.tsv", MAX_PAIR_BYTES)
         assert workload(make_run_config(), pairs).n_src > 0
     except ValueError as error:
         check_message(error)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from transformer.figures.explorer import ExplorerView, explorer_data, explorer_page
 from transformer.figures.explorer_sides import ExplorerData, prefixed
 from transformer.figures.film import film_data, film_page
-from transformer.figures.moments import moments_data, moments_page
+from transformer.figures.moments import moments_data
 from transformer.figures.steps import steps_data, translation_data
 from transformer.figures.token_diff import align, difference
 from transformer.figures.views import module, style, translation_page
@@ -36,7 +36,6 @@ __all__ = [
     "heatmap",
     "module",
     "moments_data",
-    "moments_page",
     "prefixed",
     "steps_data",
     "style",

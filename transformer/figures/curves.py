@@ -82,7 +82,6 @@ def curves(
     quantity_name: str = "loss",
     x: str = "step",
     *,
-    log: bool = False,
     title: str = "",
     dark: bool = False,
 ) -> go.Figure:
@@ -96,7 +95,6 @@ def curves(
         runs: the lines of metrics.jsonl as dicts, in order, by the name of the run.
         quantity_name: one of `QUANTITIES`.
         x: "step" or "seconds".
-        log: use a logarithmic scale and leave out values that are not positive.
         title: title above the figure.
 
     Raises:
@@ -111,9 +109,9 @@ def curves(
     quantity = QUANTITIES[quantity_name]
     figure = go.Figure()
     for index, (name, lines) in enumerate(runs.items()):
-        _draw(figure, index, name if len(runs) > 1 else "", _points(lines, quantity, x, log),
+        _draw(figure, index, name if len(runs) > 1 else "", _points(lines, quantity, x),
               quantity, x, dark)  # fmt: skip
-    _lay_out(figure, quantity, f"{quantity_name} {x} {log}", X_AXES[x], log, title, dark)
+    _lay_out(figure, quantity, f"{quantity_name} {x}", X_AXES[x], title, dark)
     if not figure.data:
         figure.update_xaxes(showticklabels=False, showgrid=False)
         figure.update_yaxes(showticklabels=False, showgrid=False)
@@ -151,7 +149,7 @@ def thin(
     return np.asarray(x[indices], np.float64), np.asarray(y[indices], np.float64)
 
 
-def _points(lines: Lines, quantity: Quantity, x: str, log: bool) -> dict[str, Points]:
+def _points(lines: Lines, quantity: Quantity, x: str) -> dict[str, Points]:
     """Return the finite points of "training" and "validation", leaving out a part without any."""
     points_by_part: dict[str, list[tuple[float, float]]] = {"training": [], "validation": []}
     seconds = 0.0
@@ -162,7 +160,7 @@ def _points(lines: Lines, quantity: Quantity, x: str, log: bool) -> dict[str, Po
         for part, keys in (("training", quantity.training), ("validation", (quantity.valid,))):
             values = [_value(line, key) for key in keys if key]
             value = next((value for value in values if value is not None), None)
-            if x_value is not None and value is not None and (value > 0 or not log):
+            if x_value is not None and value is not None:
                 points_by_part[part].append((x_value, value))
     curves = {}
     for part, points in points_by_part.items():
@@ -225,7 +223,6 @@ def _lay_out(
     quantity: Quantity,
     revision: str,
     x_title: str,
-    log: bool,
     title: str,
     dark: bool,
 ) -> None:
@@ -242,14 +239,10 @@ def _lay_out(
         overwrite=True,
     )
     figure.update_xaxes(title=x_title, rangemode="tozero", **axis)
-    figure.update_yaxes(title=quantity.name, type="log" if log else "linear", **axis)
-    if log:
-        figure.update_yaxes(exponentformat="power", nticks=6)
+    figure.update_yaxes(title=quantity.name, **axis)
     if quantity.share:
-        figure.update_yaxes(tickformat=".0%")
-        if not log:
-            figure.update_yaxes(range=[-0.02, 1.02])
-    elif not log:
+        figure.update_yaxes(tickformat=".0%", range=[-0.02, 1.02])
+    else:
         figure.update_yaxes(rangemode="tozero")
 
 

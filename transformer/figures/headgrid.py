@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from transformer.figures.views import view_page
 from transformer.measures.naming import display_number
 
 
@@ -90,8 +89,3 @@ def headgrid_data(
         "chosen": None if chosen is None else list(chosen),
         "large": large,
     }
-
-
-def headgrid_page(data: dict[str, Any], title: str = "Heads") -> str:
-    """Return `headgrid_data` as one HTML file."""
-    return view_page("headgrid", data, title)

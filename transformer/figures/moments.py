@@ -13,8 +13,6 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.figures.views import view_page
-
 MATRICES = ("before", "gradient", "m", "v", "m_hat", "v_hat", "step", "value")
 """θ_{t-1}, g_t, m_t, v_t, m̂_t, v̂_t, α·m̂_t / (√v̂_t + ε) and θ_t."""
 
@@ -52,10 +50,6 @@ def moments_data(update: Mapping[str, Any]) -> dict[str, Any]:
             for key, rows in corners.items()
         },
     }
-
-
-def moments_page(update: Mapping[str, Any], title: str = "Adam's moments") -> str:
-    return view_page("moments", moments_data(update), title)
 
 
 def _number(value: Any) -> float | None:

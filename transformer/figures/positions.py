@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import plotly.graph_objects as go
 
-from transformer.figures.curves import DARK, DASHES, LIGHT, MARKERS
+from transformer.figures.curves import DARK, DASHES, LIGHT
 from transformer.figures.plots import RAMP
 from transformer.figures.theme import theme
 
@@ -26,12 +26,11 @@ ROW_HEIGHT, MIN_HEIGHT, MAX_HEIGHT = 15, 320, 1080  # pixels
 
 @dataclass(frozen=True)
 class Curve:
-    """One line of `lines`; `points` draws markers only, `low` and `high` add a band."""
+    """One line of `lines`; `low` and `high` add a band."""
 
     name: str
     x: Sequence[float] | Numbers
     y: Sequence[float | None] | Numbers
-    points: bool = False
     low: Numbers | None = None
     high: Numbers | None = None
 
@@ -104,7 +103,7 @@ def lines(
     x_title: str,
     y_title: str,
     marked_x: tuple[float, str] | None = None,
-    log: str = "",
+    log_x: bool = False,
     percent: bool = False,
     dark: bool = False,
 ) -> go.Figure:
@@ -112,7 +111,7 @@ def lines(
 
     Args:
         marked_x: a value on the x axis to mark, and its label.
-        log: "x" or "y": the axis to make logarithmic.
+        log_x: make the x axis logarithmic.
         percent: values are shares, shown in percent.
     """
     palette = DARK if dark else LIGHT
@@ -134,19 +133,16 @@ def lines(
             x=curve.x,
             y=curve.y,
             name=escape(curve.name, quote=False),
-            mode="markers" if curve.points else "lines",
+            mode="lines",
             line={"color": colour, "dash": DASHES[index % len(DASHES)], "width": 2},
-            marker={"symbol": MARKERS[index % len(MARKERS)], "size": 7, "color": colour},
             hovertemplate=f"{escape(x_title)} %{{x}}<br>%{{y:{'.1%' if percent else '.4~g'}}}"
             "<extra>%{fullData.name}</extra>",
         )
     lay_out(figure, x_title, y_title, dark)
     figure.update_layout(showlegend=len(curves) > 1)
-    if log == "x":
+    if log_x:
         ticks_at = [number * 10**power for power in range(4) for number in (1, 2, 5)]
         figure.update_xaxes(type="log", tickvals=ticks_at)
-    if log == "y":
-        figure.update_yaxes(type="log", exponentformat="power", nticks=8)
     if percent:
         figure.update_yaxes(tickformat=".0%", range=[-0.03, 1.12])
     if marked_x:

@@ -48,8 +48,6 @@ class Batch:
     """`<s>` and the target without its `</s>`: the decoder's input."""
     tgt_out: Int[Tensor, "batch tgt"]
     """The target with its `</s>`: the token to predict at each position."""
-    n_tokens: int
-    """Number of ids in source and target together, without padding."""
 
     @property
     def n_pairs(self) -> int:
@@ -91,5 +89,4 @@ def pad_batch(
         src=pad(sources, pad_id, device),
         tgt_in=pad(shift_right(targets, bos_id), pad_id, device),
         tgt_out=pad(targets, pad_id, device),
-        n_tokens=sum(map(len, sources)) + sum(map(len, targets)),
     )

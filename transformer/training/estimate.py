@@ -130,7 +130,7 @@ def measure_step(workload: Workload) -> tuple[int, float]:
         rows = max(1, batch_tokens // (n_src + n_tgt))
         src = torch.randint(4, config.vocab_size, (rows, n_src))
         tgt = torch.randint(4, config.vocab_size, (rows, n_tgt))
-        batch = Batch(src, tgt, tgt, rows * (n_src + n_tgt)).to(device)
+        batch = Batch(src, tgt, tgt).to(device)
         weights = sum(weight.numel() for weight in learner.model.parameters())
         durations: list[float] = []
         with limit_threads(weights, batch_tokens):

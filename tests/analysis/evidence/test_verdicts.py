@@ -78,7 +78,7 @@ def test_simultaneous_intervals_cover_all_truths_in_95_percent(n: int) -> None:
         values = truth[:, None] + spread[:, None] * (
             rng.normal(size=(20, n)) + rng.normal(size=(1, n))
         )
-        samples = BootstrapSamples.from_sentence_values(values)
+        samples = BootstrapSamples.from_ratios(values, np.ones(values.shape[1]))
         n_all_covered += all(
             interval.low <= expected <= interval.high
             for interval, expected in zip(samples.simultaneous_intervals(), truth, strict=True)
@@ -95,7 +95,7 @@ def test_simultaneous_intervals_cover_all_truths_in_95_percent(n: int) -> None:
 def test_the_difference_of_maxima_equals_the_difference_of_two_heads() -> None:
     rng = np.random.default_rng(2)
     values = rng.normal(size=(2, 400)) + rng.normal(size=400) + np.array([[0.3], [0.0]])
-    samples = BootstrapSamples.from_sentence_values(values)
+    samples = BootstrapSamples.from_ratios(values, np.ones(values.shape[1]))
     gap, gaps = max_difference_interval(samples[:1], samples[1:]), values[0] - values[1]
     error = gaps.std() / 20
     assert gap.value == pytest.approx(gaps.mean())
@@ -103,7 +103,7 @@ def test_the_difference_of_maxima_equals_the_difference_of_two_heads() -> None:
     assert gap.high == pytest.approx(gaps.mean() + 1.96 * error, abs=0.25 * error)
     assert max_difference_interval(samples[:1], samples[:1]) == Interval(0, 0, 0)
     # The best of several: the maximum over one group of the minimum over the other.
-    several = BootstrapSamples.from_sentence_values(rng.normal(size=(5, 30)))
+    several = BootstrapSamples.from_ratios(rng.normal(size=(5, 30)), np.ones(30))
     best = several.values[:2].max() - several.values[2:].max()
     assert max_difference_interval(several[:2], several[2:]).value == pytest.approx(best)
     assert max_difference_interval(several[:2]).value == pytest.approx(several.values[:2].max())

@@ -14,9 +14,7 @@ from transformer import Translator
 from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.corpora.passes import batch_list, encode_corpus, losses
 from transformer.analysis.importance.by_gradient import (
-    GATE_UNITS,
     Importance,
-    gradient_importance,
     gradient_importances,
     position_gradients,
 )
@@ -96,9 +94,6 @@ def test_importance_is_the_mean_absolute_gradient(translator: Translator) -> Non
             gradients = torch.cat([slopes[name].abs() for slopes in sentence_gradients], dim=-1)
             row = importances["position"].values[kind][layer]
             np.testing.assert_allclose(row, gradients.mean(-1), rtol=1e-3, atol=1e-7)
-    for by in GATE_UNITS:
-        single_unit = gradient_importance(translator, THREE_PAIRS, unit=by)
-        assert single_unit.order() == importances[by].order()
     assert importances["sentence"].order() != importances["position"].order()
 
 
@@ -123,4 +118,4 @@ def test_a_sentence_without_a_target_uses_the_models_translation(translator: Tra
 
 
 def test_importance_can_be_cancelled(translator: Translator) -> None:
-    assert_progress_and_cancelling(partial(gradient_importance, translator, THREE_PAIRS))
+    assert_progress_and_cancelling(partial(gradient_importances, translator, THREE_PAIRS))

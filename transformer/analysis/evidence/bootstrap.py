@@ -75,12 +75,6 @@ class BootstrapSamples:
     sentences: int
 
     @classmethod
-    def from_sentence_values(cls, values: Float[np.ndarray, "figure sentence"]) -> BootstrapSamples:
-        """Return samples of figures that are means over the sentences."""
-        n = values.shape[1]
-        return cls(values.mean(axis=1), (resampled_counts(n) / n @ values.T).T, n)
-
-    @classmethod
     def from_ratios(
         cls,
         numerators: Float[np.ndarray, "figure sentence"],

@@ -1,7 +1,7 @@
 """Importance of heads on a corpus: the gradient of each head's gate (Michel et al. 2019).
 
-    gradient_importance(translator, corpus).to_frame()
-    variants = gradient_importances(translator, corpus)     # {"sentence": …, "position": …}
+    variants = gradient_importances(translator, corpus)  # {"sentence": …, "position": …}
+    variants["sentence"].to_frame()
 
 There are two variants, computed in the same pass. "sentence" is equation 2 of Michel et al. 2019,
 section 4.1: one gate per head, and the absolute value of its gradient for each sentence. "position"
@@ -75,17 +75,6 @@ class Importance:
             for (layer, head), value in np.ndenumerate(values)
         ]
         return pd.DataFrame(rows, columns=["kind", "layer", "head", "importance"])
-
-
-def gradient_importance(
-    translator: Translator,
-    corpus: Corpus,
-    *,
-    unit: GateUnit = "sentence",
-    progress: Progress = no_progress,
-) -> Importance:
-    """Return one variant of `gradient_importances`."""
-    return gradient_importances(translator, corpus, progress=progress)[unit]
 
 
 def gradient_importances(

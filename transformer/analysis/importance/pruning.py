@@ -1,6 +1,6 @@
 """Pruning: heads removed one after the other, the least important first.
 
-    order = gradient_importance(translator, corpus).normalised().order()
+    order = gradient_importances(translator, corpus)["sentence"].normalised().order()
     curve = pruning_curve(translator, corpus, order)
     budgets = {"encoder": 30, "decoder": 20, "cross": 5}
     few = within_budgets(order, budgets)  # or a number of heads for each kind
@@ -25,7 +25,6 @@ from transformer.analysis.corpora.passes import (
     encode_corpus,
     lengths,
     no_progress,
-    scaled_progress,
 )
 from transformer.analysis.evidence.bootstrap import mean_loss, percentile_interval, resampled_counts
 from transformer.analysis.importance.ablation import losses_without, measure_without
@@ -95,44 +94,27 @@ def pruning_curve(
     order: Sequence[Head],
     *,
     counts: Collection[int] | None = None,
-    bleu_at: Collection[int] = (),
     progress: Progress = no_progress,
 ) -> pd.DataFrame:
-    """Measure loss, and BLEU at some points, as more and more heads of `order` are switched off.
+    """Measure the loss as more and more heads of `order` are switched off.
 
     Args:
         order: heads, the first to remove first. A curve over one kind uses only its heads:
             `within_budgets(order, {"cross": 48})`.
         counts: numbers of removed heads; default: 0, 1, 2 … all.
-        bleu_at: the counts at which the corpus is also translated, which takes longer.
 
     Returns:
-        The columns of `Ablation.to_frame`, a row for each point in the order of `off`; `bleu` and
-        its interval are NaN where BLEU was not measured.
+        The columns of `Ablation.to_frame`, a row for each point in the order of `off`.
 
     Raises:
         ValueError: for a count below 0 or above the heads of `order`, and as `measure_without`.
     """
-    points = sorted({*(range(len(order) + 1) if counts is None else counts), *bleu_at})
+    points = sorted(set(range(len(order) + 1) if counts is None else counts))
     if not points or points[0] < 0 or points[-1] > len(order):
         raise ValueError(f"the counts must be from 0 to {len(order)}, the length of the order")
-    share = 0.3 if bleu_at else 1.0  # approximate share of the time
     pruned_heads = [order[:count] for count in points]
-    ablation = measure_without(
-        translator, corpus, pruned_heads, progress=scaled_progress(progress, 0, share)
-    )
-    losses = ablation.to_frame().drop(columns=["kind", "layer", "head"], errors="ignore")
-    if not bleu_at:
-        return losses
-    pruned_heads, bleu_progress = (
-        [order[:n] for n in sorted(set(bleu_at))],
-        scaled_progress(progress, share, 1 - share),
-    )
-    scored = measure_without(
-        translator, corpus, pruned_heads, bleu=True, progress=bleu_progress
-    ).to_frame()
-    bleu = [name for name in scored.columns if str(name).startswith("bleu")]
-    return losses.merge(scored[["off", *bleu]], on="off", how="left")
+    ablation = measure_without(translator, corpus, pruned_heads, progress=progress)
+    return ablation.to_frame().drop(columns=["kind", "layer", "head"], errors="ignore")
 
 
 def kinds_pruned(

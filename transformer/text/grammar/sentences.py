@@ -125,11 +125,6 @@ def kinds(level: int) -> tuple[Kind, ...]:
     return tuple(kind for required_level, kind in _kinds() if required_level <= level)
 
 
-def count_sentences(level: int = 3) -> int:
-    """Return the number of English sentences up to a level; each has one translation."""
-    return sum(kind.size for kind in kinds(level))
-
-
 _NOUNS = (
     *(w.PERSONS, w.ANIMALS, w.THINGS, w.TEXTS, w.FOODS),
     *(w.MEALS, w.DRINKS, w.INSIDE, w.OUTSIDE),

@@ -103,9 +103,9 @@ def progress(status: ComputationStatus) -> None:
     st.progress(min(max(status.progress, 0.0), 1.0), text=text)
 
 
-def cancel(status: ComputationStatus, visitor_id: str, label: str = "Cancel") -> None:
+def cancel(status: ComputationStatus, visitor_id: str) -> None:
     frame.callback_button(
-        label, "close", _cancel, status.key, visitor_id, key=f"cancel-{status.key}"
+        "Cancel", "close", _cancel, status.key, visitor_id, key=f"cancel-{status.key}"
     )
 
 

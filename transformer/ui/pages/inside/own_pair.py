@@ -17,12 +17,6 @@ from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.widgets import controls, display_names, frame
 
-_BLEU_COLUMNS = (
-    "n",
-    "n-grams of the output (struck through: no match)",
-    "matches",
-    "precision pₙ",
-)
 _COLUMNS = ("t", "decoder input", "target", "probability", "loss, nats", "prediction")
 
 

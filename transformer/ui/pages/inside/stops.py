@@ -91,10 +91,10 @@ def with_formulas(text: str) -> str:
     return "".join(parts)
 
 
-def open_box(name: str, layer: int | None = None, panel: str = "") -> None:
+def open_box(name: str, layer: int | None = None) -> None:
     """Open another box and keep the selected token, but no number of a table; for callbacks."""
     changes: dict[str, Any] = {} if layer is None else {"layer": layer}
-    state.change(box=name, panel=panel, column=-1, **changes)
+    state.change(box=name, panel="", column=-1, **changes)
 
 
 def trace(model: Model, cached_trace: CachedTrace, layer: int) -> Trace:

@@ -224,7 +224,7 @@ def _later_positions_chart(result: dict[str, Any]) -> None:
             ],
             x_title="first position (shifted), number of source tokens (joined)",
             y_title="log-probability (nats per token)",
-            log="x",
+            log_x=True,
             dark=dark(),
         ),
         "positions-later-positions",

@@ -31,11 +31,6 @@ def fitting_steps(pairs: Pairs, batch_tokens: int) -> int:
     return min(MAX_STEPS, max(MIN_STEPS, steps))
 
 
-def parse_own_pairs(text: str, name: str, max_bytes: int) -> Pairs:
-    """Return the pairs of a text without the layout's name; see `read_with_layout`."""
-    return read_with_layout(text, name, max_bytes)[0]
-
-
 def read_with_layout(text: str, name: str, max_bytes: int) -> tuple[Pairs, str]:
     """Return the pairs of a text and the name of its layout.
 
