@@ -303,7 +303,7 @@ def test_pairs_of_added_tables_are_trained(train: Train, pairs_file: Path, tmp_p
     added_table = tmp_path / "more.tsv"
     added_table.write_text("".join(f"c{n}\td{n}\n" for n in range(40)), "utf-8")
     status, stderr = train(
-        pairs_file, "--add", f"{added_table}=0.5", "--join", 0.5, "--sharpness-penalty", 0.1
+        pairs_file, "--add", f"{added_table}=0.5", "--concat-prob", 0.5, "--sharpness-penalty", 0.1
     )
     assert status == 0
     assert "236 pairs" in stderr  # 196 of the table (four are held out) and all 40 added pairs

@@ -136,7 +136,7 @@ def test_invalid_config_fails_with_a_sentence(
 def test_folder_without_a_config_stays_unchanged(tmp_path: Path) -> None:
     with pytest.raises(RunError, match=r"has no config\.json"):
         train_run(tmp_path)
-    (tmp_path / "config.json").write_text(json.dumps({"model": {}, "data": {}}))
+    (tmp_path / "config.json").write_text(json.dumps({"kind": "task", "model": {}, "data": {}}))
     with pytest.raises(RunError, match="needs a value for"):
         train_run(tmp_path)
     assert os.listdir(tmp_path) == ["config.json"]
