@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.app_pages import violations_of, wait_for_address
 from tests.browser.conftest import NewPage, PagePool
 from tests.browser.explorer_file import bounding_box
-from tests.live_app import wait_for_script_run
+from tests.live_app import wait_for_script_run, wait_until
 from transformer.figures.views import EXPLORER
 from transformer.ui.pages.lab import EXPERIMENTS
 from transformer.ui.shell.registry import PAGES
@@ -156,10 +156,13 @@ CHECKED_PAGES = [
     "attention?view=heads&pin=s2",
     *(f"lab?lab={part}" for part in EXPERIMENTS),
     *(f"inside?box={box}" for box in ("encoder.embed.sum", "decoder.cross_attn.softmax")),
+    "inside?section=learning",
+    "positions?topic=parts",
     "why?part=scores",
     "train?run=toy-reverse",
     "lessons?lesson=row",
 ]
+PHONE_WIDTH = 390
 DARK_BACKGROUND = "rgb(18, 22, 28)"
 REPEATED_NAMES = {'button "Open"', 'button "Unpin"'}
 """Names that two buttons of a page may share: a menu's arrow, and two buttons that both unpin."""
@@ -176,7 +179,7 @@ def stable_snapshot(page: Page) -> str:
 
 
 @pytest.mark.parametrize("path", CHECKED_PAGES)
-def test_a_page_is_accessible(bundled_app: str, page: Page, path: str) -> None:
+def test_a_page_is_accessible_and_fits_a_phone(bundled_app: str, page: Page, path: str) -> None:
     """Check axe-core's rules in both colour schemes, names and heading levels. What the content
     policy blocks is an error in the console, which `new_page` reports."""
     page.emulate_media(reduced_motion="reduce")  # a colour in transition has no contrast
@@ -194,6 +197,9 @@ def test_a_page_is_accessible(bundled_app: str, page: Page, path: str) -> None:
     page.emulate_media(color_scheme="dark")
     expect(page.locator(".stApp")).to_have_css("background-color", DARK_BACKGROUND)
     assert not violations_of(page, colours=True)
+    page.set_viewport_size({"width": PHONE_WIDTH, "height": 900})
+    widths = "[document.documentElement, document.querySelector('.stMain')].map(n => n.scrollWidth)"
+    wait_until(page, f"Math.max(...{widths}) <= {PHONE_WIDTH}", timeout=30)
 
 
 def test_a_request_to_another_host_is_detected(page_pool: PagePool) -> None:

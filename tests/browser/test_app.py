@@ -213,28 +213,6 @@ def test_leaving_a_page_while_typing_opens_the_new_page(app: str, page: Page) ->
     assert address(page)[0] == "/translate"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_phone_shows_every_page_without_scrolling_sideways(
-    app: str, new_page: NewPage, scheme: str
-) -> None:
-    page = new_page(390, scheme, has_touch=True)
-    for path in ("", f"translate?text={TEXT}", f"attention?text={TEXT}"):
-        page.goto(f"{app}/{path}")
-        expect(page.locator(".hu").first).to_be_visible()
-        wait_for_script_run(page)
-        widths = page.evaluate(
-            "[document.documentElement, document.querySelector('[data-testid=stMain]')]"
-            ".map((node) => node.scrollWidth)"
-        )
-        assert max(widths) <= 390, path
-        background = page.evaluate(
-            "getComputedStyle(document.querySelector('.stApp')).backgroundColor"
-        )
-        brightness = sum(map(int, re.findall(r"\d+", background)[:3]))
-        assert (brightness < 150) == (scheme == "dark")
-
-
 @pytest.mark.parametrize(
     "text", ["<script>alert(1)</script><b>x", "مرحبا 👩🏽‍🚀 é", "![x](http://no.no)"]
 )

@@ -32,21 +32,6 @@ Element.prototype.setAttribute = function (name, value) {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("width", [1400, 390])
-def test_nothing_is_wider_than_the_window(app: str, new_page: NewPage, width: int) -> None:
-    page = new_page(width)
-    for path in (
-        "inside?section=learning",
-        "inside?section=bleu&target=Elle cache un bateau, la nuit.",
-    ):
-        page.goto(f"{app}/{path}")
-        expect(page.get_by_role("heading", level=1)).to_be_visible()
-        wait_for_script_run(page)
-        expect(page.locator(".katex").first).to_be_visible()
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-
-
-@pytest.mark.slow
 def test_a_new_mask_drops_other_units(app: str, page: Page) -> None:
     page.goto(f"{app}/inside?section=learning&dropout=0.5")
     line = page.get_by_text("numbers are dropped")

@@ -71,22 +71,6 @@ def test_a_head_of_the_score_terms_opens_on_the_attention_page(app: str, page: P
     expect(page.locator(".hu-view")).to_be_visible()
 
 
-@pytest.mark.slow
-def test_it_fits_a_phone_in_dark_mode(app: str, new_page: NewPage) -> None:
-    page = new_page(width=390, scheme="dark")
-    for name in ("matrix", "waves", "added", "parts"):
-        page.goto(f"{app}/positions?topic={name}&text=<b>x</b>")
-        expect(page.locator(".js-plotly-plot").first).to_be_visible()
-        wait_for_script_run(page)
-        widths = page.evaluate(
-            "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
-        )
-        assert widths[0] <= widths[1], name
-        for chart in page.locator(".js-plotly-plot").all():
-            box = bounding_box(chart)
-            assert box["x"] + box["width"] <= 391, name
-
-
 def clock_hands(page: Page) -> list[dict[str, Any]]:
     expect(page.locator(".hu-clocks .large i")).to_have_count(5)
     values: list[dict[str, Any]] = page.evaluate(HAND_STYLES)
