@@ -24,12 +24,16 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from transformer.analysis.alignment.aligner_errors import (
+    ALIGNMENT_METHODS,
+    AlignerErrors,
+    measure_aligners,
+)
 from transformer.analysis.alignment.aligner_head import (
     AlignerHead,
     choose_aligner_head,
     save_aligner_head,
 )
-from transformer.analysis.alignment.leaderboard import ALIGNMENT_METHODS, Leaderboard, leaderboard
 from transformer.analysis.corpora import Corpus, corpus_for
 from transformer.analysis.findings import FINDINGS
 from transformer.analysis.roles.head_measures import measure_heads
@@ -86,13 +90,13 @@ def run(options: argparse.Namespace) -> None:
     names = [name_of(path) for path in options.gold]
     sources = options.source or [source_of(name) for name in names]
     translator = Translator.load(options.checkpoint, "cpu")
-    leaderboards, corpora = [], [Corpus.read(path) for path in options.gold]
+    measured, corpora = [], [Corpus.read(path) for path in options.gold]
     for name, corpus in zip(names, corpora, strict=True):
-        board = leaderboard(translator, corpus)
-        leaderboards.append(board)
-        print(f"\n{name}: {board.n_sentences} sentence pairs, {len(board.left_out)} left out")
-        print(format_table(board, all_heads=options.all))
-    aligner = choose_aligner_head(leaderboards, names, sources)
+        errors = measure_aligners(translator, corpus)
+        measured.append(errors)
+        print(f"\n{name}: {errors.n_sentences} sentence pairs, {len(errors.left_out)} left out")
+        print(format_table(errors, all_heads=options.all))
+    aligner = choose_aligner_head(measured, names, sources)
     print("\n" + describe_aligner(aligner))
     if options.card:
         bundled = corpus_for(options.checkpoint, translator.vocabulary)
@@ -102,9 +106,9 @@ def run(options: argparse.Namespace) -> None:
         print(f"written: {save_aligner_head(options.checkpoint, aligner)}")
 
 
-def format_table(board: Leaderboard, *, all_heads: bool) -> str:
+def format_table(errors: AlignerErrors, *, all_heads: bool) -> str:
     """Return the table: a row per head (counted from 1) with four methods, then the baselines."""
-    heads = board.table[board.table["aligner"] == "head"]
+    heads = errors.table[errors.table["aligner"] == "head"]
     rates_by_head = heads.pivot_table(index=["layer", "head"], columns=["by", "to"], values="aer")[
         list(ALIGNMENT_METHODS)
     ]
@@ -115,8 +119,8 @@ def format_table(board: Leaderboard, *, all_heads: bool) -> str:
     for head, row in zip(selected.index.tolist(), selected.to_numpy(), strict=True):
         name = f"layer {head[0] + 1}, head {head[1] + 1}"
         lines.append(f"{name:30}" + "".join(f"{100 * rate:17.1f}" for rate in row))
-    baseline_rates = board.table.set_index("aligner")["aer"]
-    best_layer = board.table[board.table["aligner"] == "layer"].iloc[0]
+    baseline_rates = errors.table.set_index("aligner")["aer"]
+    best_layer = errors.table[errors.table["aligner"] == "layer"].iloc[0]
     name = f"layer {int(best_layer['layer']) + 1}, all its heads together"
     method = f"{best_layer['by']}, {best_layer['to']}"
     lines.append(f"{name:30}{100 * best_layer['aer']:17.1f}  ({method})")

@@ -82,7 +82,7 @@ def test_results_of_some_sentences_are_written_to_a_file(
     shell: Shell, checkpoint: Path, corpus: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "results.json"
-    options = ("--what", "alignment", "--corpus", corpus, "--json", "--sentences", 1)
+    options = ("--what", "heads", "--corpus", corpus, "--json", "--sentences", 1)
     result = shell("analyse", checkpoint, *options, "--output", path)
     assert (result.status, result.out) == (0, "")
     assert json.loads(path.read_text())["corpus"]["sentences"] == 1
@@ -92,10 +92,10 @@ def test_results_of_some_sentences_are_written_to_a_file(
 
 
 def test_bundled_corpora_have_names(shell: Shell, checkpoint: Path, tmp_path: Path) -> None:
-    options = ("--what", "alignment", "--corpus", "linked-fr", "--json", "--device", "cpu")
+    options = ("--what", "finding-alignment-diagonal", "--corpus", "linked-fr", "--json")
     content = json.loads(shell("analyse", checkpoint, *options).out)
     assert content["corpus"]["hash"] == Corpus.linked("fr").hash
-    assert content["counted"] == len(Corpus.linked("fr"))
+    assert content["measured"] == len(Corpus.linked("fr"))
     check_refused(
         shell("analyse", checkpoint, *options, "--links", tmp_path),
         "--links needs --corpus with a file",
@@ -107,12 +107,13 @@ def test_bundled_corpora_have_names(shell: Shell, checkpoint: Path, tmp_path: Pa
 def test_links_are_read_from_a_separate_file(
     shell: Shell, checkpoint: Path, tmp_path: Path
 ) -> None:
-    (tmp_path / "pairs").write_text("She paints.\tElle peint.\n")
-    (tmp_path / "links").write_text("0-0 1-1\n")
-    options = ("--what", "alignment", "--corpus", tmp_path / "pairs", "--links", tmp_path / "links")
-    result = shell("analyse", checkpoint, *options)
-    chance = next(line for line in rows(result.out) if line["aligner"] == "chance")
-    assert float(chance["aer"]) == pytest.approx(1 - 2 * (0.5 + 0.5) / 4)
+    (tmp_path / "pairs").write_text("She paints.\tElle peint.\n" * 10)
+    (tmp_path / "links").write_text("0-0 1-1\n" * 10)
+    subject = ("--what", "finding-alignment-diagonal")
+    options = (*subject, "--corpus", tmp_path / "pairs", "--links", tmp_path / "links", "--json")
+    table = json.loads(shell("analyse", checkpoint, *options).out)["table"]
+    diagonal = [line["aer"] for line in table if line["by"] == "the diagonal"]
+    assert {*diagonal} == {0.0}
 
 
 @pytest.mark.parametrize(
@@ -126,7 +127,6 @@ def test_links_are_read_from_a_separate_file(
         (("--what", "without", "--heads", "c0,e99.0"), "the model has no head e99.0"),
         (("--what", "without", "--heads", "all"), "heads are written as"),
         (("--corpus", "nowhere.tsv"), "nowhere.tsv cannot be read"),
-        (("--what", "alignment", "--corpus", "PLAIN"), "has no gold links"),
         (("--corpus", "BLANK"), "line 2: the line has no sentence"),
     ],
 )

@@ -1,9 +1,10 @@
-"""Word alignment: the leaderboard, one sentence, and links typed by the visitor."""
+"""Word alignment: the best head, one sentence, and links typed by the visitor."""
 
 from __future__ import annotations
 
 import contextlib
 import io
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import Visit, charts, messages, run_program, view, visible_text
-from tests.pages.lab_visits import button, grid, run_report, store_result
+from tests.pages.lab_visits import button
 from transformer import Translator
+from transformer.analysis.alignment.aligner_head import AlignerHead, GoldErrors, save_aligner_head
 from transformer.analysis.alignment.sentence_alignment import align_words
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.gold import GoldAnnotations
@@ -22,140 +24,68 @@ TEXT, TARGET = "She hides a boat.", "Elle cache un bateau."
 HEAD = {"layer": "1", "head": "2", "score_kind": "norms", "target_row": "input"}
 
 
-@pytest.fixture(scope="module")
-def report_and_key(checkpoints: Path) -> tuple[dict[str, Any], str]:
-    return run_report(checkpoints, Corpus.bundled(N), "alignment")
+def open_lab(visit: Visit, *folder: Path, **params: str) -> AppTest:
+    fields = {"lab": "align", "sentences": str(N), "text": TEXT, "method": "forced"}
+    return visit("pages/lab.py", *folder, **{**fields, "target": TARGET, "exact": "1", **params})
 
 
 @pytest.fixture
-def stored_report(report_and_key: tuple[dict[str, Any], str], tmp_path: Path) -> dict[str, Any]:
-    store_result(tmp_path / "runs", *report_and_key)
-    return report_and_key[0]
+def measured_folder(checkpoints: Path, tmp_path: Path) -> Path:
+    """Return a folder of checkpoints in which `tiny` has an aligner head."""
+    folder = Path(shutil.copytree(checkpoints, tmp_path / "checkpoints"))
+    rates = {"weights-output": 0.5, "weights-input": 0.25, "norms-output": 0.6, "norms-input": 0.3}
+    baselines = {"diagonal": 0.7, "model 1": 0.45, "statistical": 0.4, "chance": 0.9}
+    gold = GoldErrors("gold set", "its <b> annotators", 1_234, rates, 0.2, 0.3, baselines)
+    head = AlignerHead(1, 2, "weights", "input", "input", (gold,))
+    save_aligner_head(folder / "tiny", head)
+    return folder
 
 
-def open_lab(visit: Visit, **params: str) -> AppTest:
-    fields = {"lab": "align", "sentences": str(N), "text": TEXT, "method": "forced"}
-    return visit("pages/lab.py", **{**fields, "target": TARGET, "exact": "1", **params})
-
-
-def test_the_leaderboard_shows_the_report(visit: Visit, stored_report: dict[str, Any]) -> None:
-    app = open_lab(visit, **HEAD)
+def test_the_best_head_is_compared_and_opened(visit: Visit, measured_folder: Path) -> None:
+    app = open_lab(visit, measured_folder)
     assert not messages(app)
-    rates = {row["aligner"]: row["aer"] for row in reversed(stored_report["table"])}
-    assert "Hand-aligned** has real" in visible_text(app)
-    metrics = {metric.label.split(":")[0]: metric.value for metric in app.metric}
-    assert metrics["Best head"] == f"{100 * (1 - rates['head']):.1f}%"
-    assert metrics["Diagonal"] == f"{100 * (1 - rates['diagonal']):.1f}%"
-    assert metrics["Random"] == f"{100 * (1 - rates['chance']):.1f}%"
-    data = grid(app)
-    assert data["chosen"] == ["norms-input", 1, 2]
-    for row in stored_report["table"]:
-        if row["aligner"] == "head":
-            head_grid = next(
-                grid_data
-                for grid_data in data["grids"]
-                if grid_data["name"] == f"{row['by']}-{row['to']}"
-            )
-            head = int(row["layer"]), int(row["head"])
-            text = head_grid["descriptions"][head[0]][head[1]]
-            assert text.endswith(f"{100 * (1 - row['aer']):.1f}% agreement")
-            assert head_grid["marks"][head[0]][head[1]] == f"{100 * (1 - row['aer']):.0f}"
+    current = view(app)
+    selected = (current.kind, current.score_kind, current.target_row, current.layer, current.head)
+    assert selected == ("cross", "weights", "input", 1, 2)
+    (table,) = [box.proto.body for box in app.get("html") if "IBM model 1" in box.proto.body]
+    assert "Best head: Layer 1, head 2" in table
+    for cell in ("75.0% (95%: 70.0% to 80.0%)", "30.0%", "55.0%", "60.0%", "89.5%", "95.9%"):
+        assert f"<td>{cell}</td>" in table
+    assert "its &lt;b&gt; annotators; 1,234 pairs" in table
+    assert "**50.0%** at the predicting position and **75.0%** at the" in visible_text(app)
+    app = open_lab(visit, measured_folder, kind="encoder", layer="0", head="1")
+    assert (view(app).kind, view(app).layer, view(app).head) == ("cross", 1, 2)
+    app = open_lab(visit, measured_folder, kind="cross", layer="0", head="1")
+    assert (view(app).layer, view(app).head) == (0, 1)
+    assert "human-made links in **" not in visible_text(app)
 
 
-def test_the_python_code_gives_the_same(visit: Visit, stored_report: dict[str, Any]) -> None:
+def test_without_an_aligner_head_the_first_head_is_opened(visit: Visit) -> None:
+    app = open_lab(visit)
+    assert (view(app).kind, view(app).layer, view(app).head) == ("cross", 0, 0)
+    assert "have not been evaluated on human-made links" in visible_text(app)
+
+
+def test_the_python_code_gives_the_same(visit: Visit) -> None:
     app = open_lab(visit, **HEAD)
-    leaderboard_code, head_code = [code.value for code in app.code][-2:]
     namespace: dict[str, Any] = {}
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-        run_program(leaderboard_code, namespace)
-        run_program(head_code, namespace)
-    assert "chance" in printed.getvalue()
-    rates = [row["aer"] for row in stored_report["table"]]
-    assert namespace["board"].table["aer"].tolist() == pytest.approx(rates)
+        run_program(app.code[-1].value, namespace)
+    assert printed.getvalue()
     assert namespace["alignment"].target == ("Elle", "cache", "un", "bateau.")
     assert namespace["alignment"].target_row == "input"
 
 
-def test_sentences_with_human_made_links_are_a_corpus(
-    visit: Visit, checkpoints: Path, tmp_path: Path
-) -> None:
+def test_sentences_with_human_made_links_are_a_corpus(visit: Visit) -> None:
     """The tiny model's card names no languages, so it counts as English to French."""
-    corpus = Corpus.linked("fr").first(12)
-    result, key = run_report(checkpoints, corpus, "alignment")
-    store_result(tmp_path / "runs", result, key)
     app = open_lab(visit, corpus="linked", sentences="12", **HEAD)
     assert not messages(app)
     assert (
         "Bundled sentences with human-made links, English to French: 12 sentences, 12 with"
         in visible_text(app)
     )
-    best = next(row for row in result["table"] if row["aligner"] == "head")
-    assert app.metric[0].value == f"{100 * (1 - best['aer']):.1f}%"
-    assert "Corpus.linked('fr').first(12)" in next(
-        code.value for code in app.code if "leaderboard(" in code.value
-    )
-    # This caption is about links made by the grammar, which this corpus does not have.
-    assert "Hand-aligned** has real" not in visible_text(app)
     sentence_menu = next(box for box in app.selectbox if "with gold links" in box.label)
     assert len(sentence_menu.options) == 12
-
-
-def test_a_first_visit_opens_the_best_head(visit: Visit, stored_report: dict[str, Any]) -> None:
-    best = next(row for row in stored_report["table"] if row["aligner"] == "head")
-    current = view(open_lab(visit))
-    selected = (current.score_kind, current.target_row, current.layer, current.head)
-    assert selected == (best["by"], best["to"], best["layer"], best["head"])
-
-
-def test_the_best_head_replaces_the_default_head(
-    visit: Visit, report_and_key: tuple[dict[str, Any], str], tmp_path: Path
-) -> None:
-    app = open_lab(visit)  # nothing is measured yet
-    assert (view(app).layer, view(app).head) == (0, 0)
-    store_result(tmp_path / "runs", *report_and_key)
-    app.run()
-    best = next(row for row in report_and_key[0]["table"] if row["aligner"] == "head")
-    current = view(app)
-    selected = (current.score_kind, current.target_row, current.layer, current.head)
-    assert selected == (best["by"], best["to"], best["layer"], best["head"])
-    app.run()
-    assert (view(app).layer, view(app).head) == selected[2:]
-
-
-def test_a_head_of_another_kind_is_not_used_as_an_aligner(
-    visit: Visit, stored_report: dict[str, Any]
-) -> None:
-    best = next(row for row in stored_report["table"] if row["aligner"] == "head")
-    current = view(open_lab(visit, kind="encoder", layer="0", head="1"))
-    selected = (current.kind, current.score_kind, current.target_row, current.layer, current.head)
-    assert selected == ("cross", best["by"], best["to"], best["layer"], best["head"])
-
-
-def test_the_grid_and_the_picture_use_the_same_head(
-    visit: Visit, stored_report: dict[str, Any]
-) -> None:
-    heads = [row for row in stored_report["table"] if row["aligner"] == "head"]
-    app = open_lab(visit, **HEAD)
-    head_row = next(
-        row for row in heads
-        if (row["by"], row["to"], row["layer"], row["head"]) == ("norms", "input", 1, 2)
-    )  # fmt: skip
-    assert (
-        "Shown below: **layer 1, head 2**, measured by norms, at the reading position"
-        in visible_text(app)
-    )
-    assert f"{100 * (1 - head_row['aer']):.1f}% agreement" in visible_text(app)
-    button(app, "Show the best head").click().run()
-    current = view(app)
-    assert (current.score_kind, current.target_row, current.layer, current.head) == tuple(
-        heads[0][name] for name in ("by", "to", "layer", "head")
-    )
-    assert "Show the best head" not in [element.label for element in app.button]
-    assert grid(app)["chosen"] == [
-        f"{current.score_kind}-{current.target_row}",
-        current.layer,
-        current.head,
-    ]
 
 
 def test_without_gold_links_one_sentence_is_still_aligned(visit: Visit) -> None:
@@ -203,9 +133,7 @@ def test_address_links_that_do_not_fit_the_sentence_are_ignored(visit: Visit) ->
     assert len(app.get("plotly_chart")) == 2
 
 
-def test_a_sentence_of_the_corpus_has_its_gold_links(
-    visit: Visit, stored_report: dict[str, Any]
-) -> None:
+def test_a_sentence_of_the_corpus_has_its_gold_links(visit: Visit) -> None:
     app = open_lab(visit, **HEAD)
     linked_sentences = [
         sentence for sentence in Corpus.bundled(N).sentences if sentence.gold is not None

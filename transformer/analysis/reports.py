@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from transformer.analysis.alignment.leaderboard import leaderboard
+from transformer.analysis.alignment.aligner_errors import measure_aligners
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.passes import Progress, no_progress, scaled_progress
 from transformer.analysis.findings import FINDINGS, PublishedFinding
@@ -145,16 +145,6 @@ def _notable(translator: Translator, corpus: Corpus, progress: Progress) -> Figu
     return notable_heads(translator, corpus, progress), {}
 
 
-def _alignment(translator: Translator, corpus: Corpus, progress: Progress) -> Figures:
-    """Return the leaderboard of heads as word aligners."""
-    board = leaderboard(translator, corpus, progress)
-    return board.table, {
-        "counted": board.n_sentences,
-        "left_out": list(board.left_out),
-        "taught": board.n_training_pairs,
-    }
-
-
 def _importance(translator: Translator, corpus: Corpus, progress: Progress) -> Figures:
     """Return the gradient importance (Michel et al. 2019), raw and normalised within each layer.
 
@@ -244,7 +234,6 @@ def _finding(published: PublishedFinding) -> Callable[..., Figures]:
 REPORTS: dict[str, Callable[..., Figures]] = {
     "heads": _heads,
     "known": _notable,
-    "alignment": _alignment,
     "importance": _importance,
     "ablation": _ablation,
     "without": _without,
@@ -274,9 +263,9 @@ def notable_heads(
     measured = measure_heads(translator, corpus, scaled_progress(progress, 0, 0.6))
     lines = [_positional(measured), *_verb(measured)]
     if any(sentence.gold is not None for sentence in corpus.sentences):
-        board = leaderboard(translator, corpus, scaled_progress(progress, 0.6, 0.4)).table
-        best = board[board["aligner"] == "head"].iloc[0]
-        diagonal = float(board.loc[board["aligner"] == "diagonal", "aer"].iloc[0])
+        aligners = measure_aligners(translator, corpus, scaled_progress(progress, 0.6, 0.4)).table
+        best = aligners[aligners["aligner"] == "head"].iloc[0]
+        diagonal = float(aligners.loc[aligners["aligner"] == "diagonal", "aer"].iloc[0])
         description = f"aligns words, by {best['by']} at its {best['to']}: alignment error"
         head = ("cross", int(best["layer"]), int(best["head"]))
         lines.append((description, *head, float(best["aer"]), diagonal, "diagonal"))

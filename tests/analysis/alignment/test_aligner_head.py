@@ -13,6 +13,7 @@ import pytest
 
 from benchmarks import gold_alignments
 from transformer import Translator
+from transformer.analysis.alignment.aligner_errors import AlignerErrors, measure_aligners
 from transformer.analysis.alignment.aligner_head import (
     ALIGNER_FILE,
     AlignerHead,
@@ -20,7 +21,6 @@ from transformer.analysis.alignment.aligner_head import (
     load_aligner_head,
     save_aligner_head,
 )
-from transformer.analysis.alignment.leaderboard import Leaderboard, leaderboard
 from transformer.analysis.corpora import Corpus
 from transformer.checkpoint import checkpoint_hash, load_config
 
@@ -28,9 +28,9 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="module")
-def tiny_leaderboard(checkpoints: Path) -> Leaderboard:
+def tiny_errors(checkpoints: Path) -> AlignerErrors:
     translator = Translator.load(checkpoints / "tiny", "cpu")
-    return leaderboard(translator, Corpus.bundled(40, symbols=True))
+    return measure_aligners(translator, Corpus.bundled(40, symbols=True))
 
 
 @pytest.fixture
@@ -42,9 +42,9 @@ def load_head(folder: Path) -> AlignerHead | None:
     return load_aligner_head(folder, checkpoint_hash(folder), load_config(folder))
 
 
-def test_the_head_with_the_lowest_error_is_chosen(tiny_leaderboard: Leaderboard) -> None:
-    chosen = choose_aligner_head([tiny_leaderboard], ["gold set"], ["its annotators"])
-    best = tiny_leaderboard.table[tiny_leaderboard.table["aligner"] == "head"].iloc[0]
+def test_the_head_with_the_lowest_error_is_chosen(tiny_errors: AlignerErrors) -> None:
+    chosen = choose_aligner_head([tiny_errors], ["gold set"], ["its annotators"])
+    best = tiny_errors.table[tiny_errors.table["aligner"] == "head"].iloc[0]
     position = (best["layer"], best["head"], best["by"], best["to"])
     assert (chosen.layer, chosen.head, chosen.score_kind, chosen.target_row) == position
     (gold,) = chosen.gold
@@ -58,20 +58,20 @@ def test_the_head_with_the_lowest_error_is_chosen(tiny_leaderboard: Leaderboard)
         choose_aligner_head([], [], [])
 
 
-def test_the_mean_error_over_gold_sets_chooses_the_head(tiny_leaderboard: Leaderboard) -> None:
-    table = tiny_leaderboard.table.copy()
+def test_the_mean_error_over_gold_sets_chooses_the_head(tiny_errors: AlignerErrors) -> None:
+    table = tiny_errors.table.copy()
     heads = table["aligner"] == "head"
     second = table[heads].iloc[1]
     is_second = heads & (table["layer"] == second["layer"]) & (table["head"] == second["head"])
     table.loc[is_second, "aer"] = 0.0
-    changed_board = replace(tiny_leaderboard, table=table)
-    chosen = choose_aligner_head([tiny_leaderboard, changed_board], ["one", "two"], ["", ""])
+    changed_errors = replace(tiny_errors, table=table)
+    chosen = choose_aligner_head([tiny_errors, changed_errors], ["one", "two"], ["", ""])
     assert (chosen.layer, chosen.head) == (second["layer"], second["head"])
     assert [gold_set.name for gold_set in chosen.gold] == ["one", "two"]
 
 
-def test_saving_and_loading_give_the_same_head(tiny_leaderboard: Leaderboard, folder: Path) -> None:
-    chosen = choose_aligner_head([tiny_leaderboard], ["gold set"], ["its annotators"])
+def test_saving_and_loading_give_the_same_head(tiny_errors: AlignerErrors, folder: Path) -> None:
+    chosen = choose_aligner_head([tiny_errors], ["gold set"], ["its annotators"])
     assert load_head(folder) is None
     save_aligner_head(folder, chosen)
     reloaded = load_head(folder)
@@ -87,9 +87,6 @@ CORRUPTIONS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "no such target row": lambda values: values.update(weights_to="both"),
     "no gold": lambda values: values.update(gold=[]),
     "no number": lambda values: values["gold"][0].update(low="nan"),
-    "heads of another model": lambda values: values["gold"][0]["heads"].update(
-        {"weights-input": [[0.5]]}
-    ),
     "a key missing": lambda values: values.pop("layer"),
     "a text too long": lambda values: values["gold"][0].update(source="x" * 10_000),
 }
@@ -97,10 +94,10 @@ CORRUPTIONS: dict[str, Callable[[dict[str, Any]], Any]] = {
 
 @pytest.mark.parametrize("corrupt", CORRUPTIONS.values(), ids=[*CORRUPTIONS])
 def test_a_file_of_other_weights_or_another_format_is_ignored(
-    corrupt: Callable[[dict[str, Any]], Any], tiny_leaderboard: Leaderboard, folder: Path
+    corrupt: Callable[[dict[str, Any]], Any], tiny_errors: AlignerErrors, folder: Path
 ) -> None:
     path = save_aligner_head(
-        folder, choose_aligner_head([tiny_leaderboard], ["gold set"], ["its annotators"])
+        folder, choose_aligner_head([tiny_errors], ["gold set"], ["its annotators"])
     )
     values = json.loads(path.read_text())
     corrupt(values)
@@ -150,19 +147,3 @@ def test_the_benchmark_prints_all_variants_and_stores_the_best_head(
     with pytest.raises(SystemExit):
         gold_alignments.main()
     assert "give one source per" in capsys.readouterr().err
-
-
-def test_all_heads_are_stored_best_first(tiny_leaderboard: Leaderboard, folder: Path) -> None:
-    save_aligner_head(
-        folder, choose_aligner_head([tiny_leaderboard], ["gold set"], ["its annotators"])
-    )
-    aligner = load_head(folder)
-    assert aligner is not None
-    table = aligner.gold[0].table()
-    heads = tiny_leaderboard.table[tiny_leaderboard.table["aligner"] == "head"]
-    assert 4 * len(table) == len(heads)
-    assert table.iloc[0, 2:].min() == pytest.approx(100 * heads["aer"].min(), abs=0.01)
-    for _, line in heads.iterrows():
-        row = table[(table["layer"] == line["layer"] + 1) & (table["head"] == line["head"] + 1)]
-        error = row[f"{line['by']}-{line['to']}"].item()
-        assert error == pytest.approx(100 * line["aer"], abs=0.01)

@@ -1,4 +1,4 @@
-"""One sentence's alignment is what the leaderboard scores, and can be counted by hand."""
+"""One sentence's alignment is what the corpus measurement scores, and can be counted by hand."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import numpy as np
 import pytest
 
 from transformer import Translator
-from transformer.analysis.alignment.leaderboard import ALIGNMENT_METHODS, leaderboard
-from transformer.analysis.alignment.sentence_alignment import WordAlignment, align_words
+from transformer.analysis.alignment.aligner_errors import ALIGNMENT_METHODS, measure_aligners
+from transformer.analysis.alignment.sentence_alignment import align_words
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.gold import GoldAnnotations
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def test_the_error_equals_the_leaderboard_of_one_sentence() -> None:
+def test_the_error_equals_that_of_a_corpus_of_one_sentence() -> None:
     shipped = Translator.load(ROOT / "checkpoints" / "en-fr", device="cpu", precision="fp32")
     line = "The baker hides books .\tLe boulanger cache des livres .\t0-0 1-1 2-2 3?3 3-4 4-5"
     corpus = Corpus.from_lines([line], "one")
     gold = corpus.sentences[0].gold
     assert gold is not None
     trace = shipped.trace(corpus.sentences[0].source, target=corpus.sentences[0].target)
-    table = leaderboard(shipped, corpus).table
+    table = measure_aligners(shipped, corpus).table
     heads = table[table["aligner"] == "head"].set_index(["by", "to", "layer", "head"])["aer"]
     words = gold.source_words, gold.target_words
     assert heads.nunique() > 1
@@ -81,20 +81,3 @@ def test_invalid_alignment_requests_are_refused(translator: Translator) -> None:
     other_words = GoldAnnotations(("a",), ("b",), frozenset({(0, 0)}), frozenset())
     with pytest.raises(ValueError, match="for other words"):
         align_words(translator.model, trace, 0, 0).error(other_words)
-
-
-def test_both_directions_are_combined(translator: Translator) -> None:
-    scores = np.array([[0.6, 0.3, 0.1], [0.5, 0.1, 0.4]])  # (target, source)
-    alignment = WordAlignment(("a", "b", "c"), ("x", "y"), (0, 1), "output", {"output": scores})
-    assert alignment.links() == {(0, 0), (0, 1)}
-    assert alignment.backward_links() == {(0, 0), (1, 0), (2, 1)}
-    assert alignment.symmetrized("intersection") == {(0, 0)}
-    assert alignment.symmetrized() == {(0, 0), (1, 0), (0, 1), (2, 1)}
-    # A model of the other direction translates "x y" into "a b c"; here c comes from x.
-    other_scores = np.array([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]])
-    reverse_alignment = WordAlignment(
-        ("x", "y"), ("a", "b", "c"), (0, 1, 2), "output", {"output": other_scores}
-    )
-    assert alignment.symmetrized("union", reverse_alignment) == {(0, 0), (0, 1), (1, 1), (2, 0)}
-    with pytest.raises(ValueError, match="its source must be 'x y' and its target 'a b c'"):
-        alignment.symmetrized(reverse=alignment)

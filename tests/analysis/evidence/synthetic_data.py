@@ -15,8 +15,8 @@ import pandas as pd
 import pytest
 
 from transformer import Translator
+from transformer.analysis.alignment.aligner_errors import AlignerErrors
 from transformer.analysis.alignment.error_rate import AlignmentCounts
-from transformer.analysis.alignment.leaderboard import Leaderboard
 from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.corpora.passes import no_progress
 from transformer.analysis.findings import FINDINGS, Finding
@@ -80,7 +80,7 @@ def single(patch: pytest.MonkeyPatch, distance: float, n: int, rng: Rng) -> None
     patch.setattr(single_heads_module, "losses", losses)
 
 
-def _patch_leaderboard(
+def _patch_aligners(
     patch: pytest.MonkeyPatch, n: int, rng: Rng, accuracy: Callable[..., float]
 ) -> None:
     """Aligners that find this many of 100 links; some sentences are harder for all of them."""
@@ -102,21 +102,21 @@ def _patch_leaderboard(
         for to in ("output", "input")
     }
     rivals = {name: counts(name) for name in ("diagonal", "chance", "statistical")}
-    board = Leaderboard(
+    errors = AlignerErrors(
         pd.DataFrame(),
         AlignmentCounts(heads, rivals, np.full(n, float(LINKS))),
         n,
         (),
         n_training_pairs=1000,
     )
-    patch.setattr(words_module, "leaderboard", lambda *_, **__: board)
+    patch.setattr(words_module, "measure_aligners", lambda *_, **__: errors)
 
 
 def _better_aligners(best: Callable[[str, str, int, int], bool]) -> Patch:
     """All aligners and rivals find 50%, those chosen 51 + `distance`%."""
 
     def apply(patch: pytest.MonkeyPatch, distance: float, n: int, rng: Rng) -> None:
-        _patch_leaderboard(
+        _patch_aligners(
             patch, n, rng, lambda *key: 51 + distance if len(key) > 1 and best(*key) else 50
         )
 

@@ -11,8 +11,12 @@ import pytest
 
 from tests.analysis.small_models import shift_model, without_output
 from transformer import Translator
+from transformer.analysis.alignment.aligner_errors import (
+    ALIGNMENT_METHODS,
+    AlignerErrors,
+    measure_aligners,
+)
 from transformer.analysis.alignment.error_rate import AlignmentCounts
-from transformer.analysis.alignment.leaderboard import ALIGNMENT_METHODS, Leaderboard, leaderboard
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.passes import no_progress
 from transformer.analysis.findings import FINDINGS
@@ -133,14 +137,14 @@ def test_the_best_head_of_each_group_is_named_with_its_error(
     rival = np.stack([np.ones(n), np.ones(n), np.full(n, 4.0)])
     names = ("diagonal", "chance", "statistical")
     hits = AlignmentCounts(heads, dict.fromkeys(names, rival), np.full(n, 4.0))
-    board = Leaderboard(pd.DataFrame(), hits, n, (), n_training_pairs=99)
+    errors = AlignerErrors(pd.DataFrame(), hits, n, (), n_training_pairs=99)
     unaligned_arguments: list[object] = []
 
-    def fake_leaderboard(*_: object, allow_unaligned: bool = False) -> Leaderboard:
+    def fake_measure_aligners(*_: object, allow_unaligned: bool = False) -> AlignerErrors:
         unaligned_arguments.append(allow_unaligned)
-        return board
+        return errors
 
-    monkeypatch.setattr(words_module, "leaderboard", fake_leaderboard)
+    monkeypatch.setattr(words_module, "measure_aligners", fake_measure_aligners)
     lines = Corpus.from_lines(["a b\tc d\t0-0"] * n, "x")
     finding = FINDINGS["norms-input"].run(translator, lines)
     assert unaligned_arguments == [True], "words with their largest score on </s> have no link"
@@ -165,8 +169,8 @@ def test_errors_of_a_sample_equal_those_of_its_sentences(translator: Translator)
         "She paints a boat.\tElle peint un bateau.\t0-0 1-1 2-2 3-3",
         "A pilot hides bread.\tUn pilote cache du pain.\t0-0 1-1 2-2 3-4 3?3",
     ]
-    combined = leaderboard(translator, Corpus.from_lines(lines, "x"))
-    with_repetition = leaderboard(
+    combined = measure_aligners(translator, Corpus.from_lines(lines, "x"))
+    with_repetition = measure_aligners(
         translator, Corpus.from_lines([lines[0], lines[1], lines[1]], "x")
     )
     counts = combined.counts.heads["norms", "input"][:, 1, 2]
@@ -202,19 +206,19 @@ def test_few_training_pairs_of_the_aligner_are_reported(
     few = Corpus(
         "few", tuple(sentence for sentence in grammar.sentences if sentence.gold is not None)
     )
-    board = words_module.gold_leaderboard(translator, few, no_progress)
+    errors = words_module.measure_gold(translator, few, no_progress)
     for n_pairs, verdict in ((99, False), (118, True), (600, True)):
-        finding = statistical_finding(translator, few, replace(board, n_training_pairs=n_pairs))
+        finding = statistical_finding(translator, few, replace(errors, n_training_pairs=n_pairs))
         assert (finding is not None) == verdict
         if finding is not None:
             assert ("with more it would make fewer" in finding.reason) == (n_pairs < 500)
 
 
 def statistical_finding(
-    translator: Translator, corpus: Corpus, board: Leaderboard
+    translator: Translator, corpus: Corpus, errors: AlignerErrors
 ) -> Finding | None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(words_module, "gold_leaderboard", lambda *_: board)
+        patch.setattr(words_module, "measure_gold", lambda *_: errors)
         try:
             return words_module.STATISTICAL.test(translator, corpus, no_progress)
         except UntestableError:

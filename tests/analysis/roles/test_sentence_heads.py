@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from transformer.analysis.alignment.aligner_errors import TargetRow
 from transformer.analysis.alignment.aligner_head import AlignerHead
-from transformer.analysis.alignment.leaderboard import TargetRow
 from transformer.analysis.roles import sentence_heads
 from transformer.analysis.roles.sentence_heads import (
     LayeredTrace,

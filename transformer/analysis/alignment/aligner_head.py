@@ -14,15 +14,14 @@ import math
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
-from transformer.analysis.alignment.leaderboard import (
+from transformer.analysis.alignment.aligner_errors import (
     ALIGNMENT_METHODS,
-    Leaderboard,
+    TARGET_ROWS,
+    AlignerErrors,
     ScoreKind,
     TargetRow,
 )
@@ -34,7 +33,6 @@ from transformer.text.files import write_json
 ALIGNER_FILE = "aligner.json"
 """Name of the file in a checkpoint's folder."""
 MAX_TEXT = 300
-METHODS = tuple(f"{score_kind}-{target_row}" for score_kind, target_row in ALIGNMENT_METHODS)
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,6 @@ class GoldErrors:
         low, high: 95% bootstrap interval over sentences, for the chosen method.
         baselines: errors of aligners that need no Transformer, by name: "diagonal", "model 1",
             "statistical", "chance".
-        heads: errors of every head by method, (layers, heads).
     """
 
     name: str
@@ -60,17 +57,6 @@ class GoldErrors:
     low: float
     high: float
     baselines: Mapping[str, float]
-    heads: Mapping[str, tuple[tuple[float, ...], ...]] = field(default_factory=dict)
-
-    def table(self) -> pd.DataFrame:
-        """Return the heads, the best first: layer and head from 1, and AER in percent by method."""
-        rows = [
-            [layer + 1, head + 1, *(100 * self.heads[method][layer][head] for method in METHODS)]
-            for layer, row in enumerate(self.heads.get(METHODS[0], ()))
-            for head in range(len(row))
-        ]
-        rows.sort(key=lambda row: min(row[2:]))
-        return pd.DataFrame(rows, columns=["layer", "head", *METHODS])
 
 
 @dataclass(frozen=True)
@@ -96,71 +82,46 @@ class AlignerHead:
 
 
 def choose_aligner_head(
-    boards: Sequence[Leaderboard], names: Sequence[str], sources: Sequence[str]
+    measured: Sequence[AlignerErrors], names: Sequence[str], sources: Sequence[str]
 ) -> AlignerHead:
     """Return the head and method with the lowest mean error over the gold sets.
 
     Args:
-        boards: leaderboards of the same checkpoint, one for each gold set, with all
-            `ALIGNMENT_METHODS`.
+        measured: the aligners' errors for the same checkpoint, one for each gold set.
         names, sources: of the gold sets, in the same order.
 
     Raises:
-        ValueError: if there is no leaderboard.
+        ValueError: if there is no gold set.
     """
-    if not boards:
+    if not measured:
         raise ValueError("choosing an aligner head needs at least one set of gold links")
-    errors = [_errors(board) for board in boards]
-    mean = {
-        key: sum(board_errors[key] for board_errors in errors) / len(errors) for key in errors[0]
-    }
+    head_rates = [_head_rates(errors) for errors in measured]
+    mean = {key: sum(rates[key] for rates in head_rates) / len(measured) for key in head_rates[0]}
     layer, head, score_kind, target_row = min(mean, key=mean.__getitem__)
-    rows: tuple[TargetRow, TargetRow] = ("output", "input")
-    weights_to = min(rows, key=lambda row: mean[layer, head, "weights", row])
+    weights_to = min(TARGET_ROWS, key=lambda row: mean[layer, head, "weights", row])
     gold = []
-    for board, name, source in zip(boards, names, sources, strict=True):
-        accuracy = board.counts.bootstrap_samples(
-            [board.counts.heads[score_kind, target_row][:, layer, head]]
+    for errors, rates, name, source in zip(measured, head_rates, names, sources, strict=True):
+        accuracy = errors.counts.bootstrap_samples(
+            [errors.counts.heads[score_kind, target_row][:, layer, head]]
         )
         (interval,) = accuracy.simultaneous_intervals()
-        baselines = board.table[~board.table["aligner"].isin(["head", "layer"])]
-        errors_of_board = _errors(board)
+        baselines = errors.table[~errors.table["aligner"].isin(["head", "layer"])]
         gold.append(
             GoldErrors(
                 name,
                 source,
-                board.n_sentences,
-                {
-                    f"{score_kind}-{target_row}": errors_of_board[
-                        layer, head, score_kind, target_row
-                    ]
-                    for score_kind, target_row in ALIGNMENT_METHODS
-                },
+                errors.n_sentences,
+                {f"{kind}-{row}": rates[layer, head, kind, row] for kind, row in ALIGNMENT_METHODS},
                 1 - interval.high,
                 1 - interval.low,
                 dict(zip(baselines["aligner"], baselines["aer"].astype(float), strict=True)),
-                _head_grids(errors_of_board),
             )
         )
     return AlignerHead(layer, head, score_kind, target_row, weights_to, tuple(gold))
 
 
-def _head_grids(
-    errors: Mapping[tuple[int, int, ScoreKind, TargetRow], float],
-) -> dict[str, tuple[tuple[float, ...], ...]]:
-    """Return the errors by method as (layers, heads)."""
-    n_layers, n_heads = 1 + max(key[0] for key in errors), 1 + max(key[1] for key in errors)
-    return {
-        f"{score_kind}-{target_row}": tuple(
-            tuple(errors[layer, head, score_kind, target_row] for head in range(n_heads))
-            for layer in range(n_layers)
-        )
-        for score_kind, target_row in ALIGNMENT_METHODS
-    }
-
-
-def _errors(board: Leaderboard) -> dict[tuple[int, int, ScoreKind, TargetRow], float]:
-    heads = board.table[board.table["aligner"] == "head"]
+def _head_rates(errors: AlignerErrors) -> dict[tuple[int, int, ScoreKind, TargetRow], float]:
+    heads = errors.table[errors.table["aligner"] == "head"]
     return {
         (int(row["layer"]), int(row["head"]), row["by"], row["to"]): float(row["aer"])
         for _, row in heads.iterrows()
@@ -187,10 +148,6 @@ def save_aligner_head(folder: str | os.PathLike[str], aligner: AlignerHead) -> P
                 "low": round(gold_errors.low, 4),
                 "high": round(gold_errors.high, 4),
                 "baselines": _rounded(gold_errors.baselines),
-                "heads": {
-                    method: [[round(error, 4) for error in row] for row in grid]
-                    for method, grid in gold_errors.heads.items()
-                },
             }
             for gold_errors in aligner.gold
         ],
@@ -223,7 +180,7 @@ def load_aligner_head(
             _one_of(values["by"], "weights", "norms"),
             _checked_target_row(values["to"]),
         )
-        gold = tuple(_checked_gold_errors(entry, config) for entry in values["gold"])
+        gold = tuple(_checked_gold_errors(entry) for entry in values["gold"])
         return (
             AlignerHead(
                 layer, head, score_kind, target_row, _checked_target_row(values["weights_to"]), gold
@@ -235,7 +192,7 @@ def load_aligner_head(
         return None
 
 
-def _checked_gold_errors(values: Mapping[str, Any], config: ModelConfig) -> GoldErrors:
+def _checked_gold_errors(values: Mapping[str, Any]) -> GoldErrors:
     """Return the stored errors on one gold set. Raises ValueError, KeyError or TypeError if they
     are invalid."""
     head = {
@@ -251,22 +208,7 @@ def _checked_gold_errors(values: Mapping[str, Any], config: ModelConfig) -> Gold
         )
     bounds = _checked_rate(values["low"]), _checked_rate(values["high"])
     n_sentences = int(values["sentences"])
-    heads = _checked_grids(values["heads"], config)
-    return GoldErrors(texts[0], texts[1], n_sentences, head, *bounds, baselines, heads)
-
-
-def _checked_grids(
-    values: Mapping[str, Any], config: ModelConfig
-) -> dict[str, tuple[tuple[float, ...], ...]]:
-    """Return the errors of every head by method; raise ValueError for another number of heads."""
-    grids = {
-        method: tuple(tuple(_checked_rate(error) for error in row) for row in values[method])
-        for method in METHODS
-    }
-    for grid in grids.values():
-        if [len(row) for row in grid] != [config.n_heads] * config.n_layers:
-            raise ValueError("the numbers of layers and heads do not match the model")
-    return grids
+    return GoldErrors(texts[0], texts[1], n_sentences, head, *bounds, baselines)
 
 
 def _checked_rate(value: Any) -> float:

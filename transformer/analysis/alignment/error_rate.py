@@ -125,16 +125,11 @@ class AlignmentCounts:
     baselines: Mapping[str, Counts]
     n_sure: Float[np.ndarray, "sentence"]
 
-    def rates(self, counts: Counts) -> dict[str, float]:
-        """Return AER, precision and recall over all sentences (Och and Ney 2003, section 6)."""
+    def error_rate(self, counts: Counts) -> float:
+        """Return the AER over all sentences (Och and Ney 2003, section 6); NaN without links."""
         (sure, possible, predicted), n_sure = counts.sum(axis=1), self.n_sure.sum()
-        return {
-            "aer": float(1 - (sure + possible) / (predicted + n_sure))
-            if predicted + n_sure
-            else np.nan,
-            "precision": float(possible / predicted) if predicted else np.nan,
-            "recall": float(sure / n_sure) if n_sure else np.nan,
-        }
+        n_links = predicted + n_sure
+        return float(1 - (sure + possible) / n_links) if n_links else np.nan
 
     def bootstrap_samples(self, aligners: Sequence[Counts]) -> BootstrapSamples:
         """Return 1 − AER of some aligners, for this corpus and its resamples; the largest is the

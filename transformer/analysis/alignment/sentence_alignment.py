@@ -1,9 +1,8 @@
-"""The word alignment of one sentence from one head; `leaderboard` measures a corpus.
+"""The word alignment of one sentence from one head; `aligner_errors` measures a corpus.
 
 trace = translator.trace("The cat sleeps.")
 alignment = align_words(translator.model, trace, layer=0, head=0, target_row="input")
 alignment.links()           # {(0, 0), (1, 1), …}: a source word, a target word
-alignment.symmetrized()     # links of both directions combined
 alignment.error(gold)       # AER, if gold links are known
 """
 
@@ -16,9 +15,8 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
+from transformer.analysis.alignment.aligner_errors import ScoreKind, TargetRow, word_scores
 from transformer.analysis.alignment.error_rate import alignment_error
-from transformer.analysis.alignment.leaderboard import ScoreKind, TargetRow, word_scores
-from transformer.analysis.alignment.symmetrization import Symmetrization, symmetrize
 from transformer.analysis.attribution.norms import contributions
 from transformer.analysis.corpora.gold import GoldAnnotations, Link, words_of
 from transformer.inference import Trace
@@ -48,33 +46,6 @@ class WordAlignment:
         """Link each target word to the source word with the largest score."""
         best = self.scores[self.target_row].argmax(axis=-1)
         return {(int(source), target) for target, source in enumerate(best)}
-
-    def backward_links(self) -> set[Link]:
-        """Link each source word to the target word with the largest score for it."""
-        best = self.scores[self.target_row].argmax(axis=0)
-        return {(source, int(target)) for source, target in enumerate(best)}
-
-    def symmetrized(
-        self, method: Symmetrization = "grow-diag-final-and", reverse: WordAlignment | None = None
-    ) -> set[Link]:
-        """Links from both directions; see `symmetrization.symmetrize`.
-
-        Args:
-            reverse: the alignment by a model of the other translation direction, with source and
-                target exchanged. If None, `backward_links` of this head are used instead.
-
-        Raises:
-            ValueError: for an unknown method, or if `reverse` has other words.
-        """
-        if reverse is None:
-            return symmetrize(self.links(), self.backward_links(), method)
-        if (reverse.target, reverse.source) != (self.source, self.target):
-            raise ValueError(
-                "the reverse alignment has other words: its source must be "
-                f"{' '.join(self.target)!r} and its target {' '.join(self.source)!r}"
-            )
-        backward = {(source, target) for target, source in reverse.links()}
-        return symmetrize(self.links(), backward, method)
 
     def error(self, gold: GoldAnnotations) -> float:
         """Return the AER of these links; see `error_rate.alignment_error`.

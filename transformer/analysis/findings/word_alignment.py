@@ -10,7 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from transformer.analysis.alignment.leaderboard import ALIGNMENT_METHODS, Leaderboard, leaderboard
+from transformer.analysis.alignment.aligner_errors import (
+    ALIGNMENT_METHODS,
+    AlignerErrors,
+    measure_aligners,
+)
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.passes import Progress
 from transformer.analysis.evidence.bootstrap import max_difference_interval
@@ -46,13 +50,13 @@ class ScoredAligner:
     counts: npt.NDArray[np.float64]
 
 
-def gold_leaderboard(
+def measure_gold(
     translator: Translator, corpus: Corpus, progress: Progress, allow_unaligned: bool = False
-) -> Leaderboard:
-    """Return the leaderboard over the corpus's gold links.
+) -> AlignerErrors:
+    """Return the errors of all aligners over the corpus's gold links.
 
     Args:
-        allow_unaligned: as for `leaderboard`.
+        allow_unaligned: as for `measure_aligners`.
 
     Raises:
         UntestableError: if there are too few.
@@ -64,25 +68,25 @@ def gold_leaderboard(
         )
     require_sentences(corpus.n_gold, "sentences with gold links")
     try:
-        board = leaderboard(translator, corpus, progress, allow_unaligned=allow_unaligned)
+        errors = measure_aligners(translator, corpus, progress, allow_unaligned=allow_unaligned)
     except ValueError as error:
         raise UntestableError(f"{error}.") from error
-    require_sentences(board.n_sentences, "sentences with usable gold links")
-    return board
+    require_sentences(errors.n_sentences, "sentences with usable gold links")
+    return errors
 
 
-def layer_aligners(board: Leaderboard) -> list[ScoredAligner]:
+def layer_aligners(errors: AlignerErrors) -> list[ScoredAligner]:
     """Return an aligner for each layer and method, by the sum over its heads."""
     return [
         ScoredAligner(
             f"{score_kind} of layer {n} ({target_row})", score_kind, target_row, n, counts[:, n, -1]
         )
-        for (score_kind, target_row), counts in _counts_by_method(board)
+        for (score_kind, target_row), counts in _counts_by_method(errors)
         for n in range(counts.shape[1])
     ]
 
 
-def head_aligners(board: Leaderboard) -> list[ScoredAligner]:
+def head_aligners(errors: AlignerErrors) -> list[ScoredAligner]:
     """Return an aligner for each head and method."""
     return [
         ScoredAligner(
@@ -92,24 +96,26 @@ def head_aligners(board: Leaderboard) -> list[ScoredAligner]:
             n,
             counts[:, n, head],
         )
-        for (score_kind, target_row), counts in _counts_by_method(board)
+        for (score_kind, target_row), counts in _counts_by_method(errors)
         for n, head in np.ndindex(counts.shape[1], counts.shape[2] - 1)
     ]
 
 
-def _counts_by_method(board: Leaderboard) -> list[tuple[tuple[str, str], npt.NDArray[np.float64]]]:
+def _counts_by_method(
+    errors: AlignerErrors,
+) -> list[tuple[tuple[str, str], npt.NDArray[np.float64]]]:
     return [
-        ((score_kind, target_row), np.asarray(board.counts.heads[score_kind, target_row]))
+        ((score_kind, target_row), np.asarray(errors.counts.heads[score_kind, target_row]))
         for score_kind, target_row in ALIGNMENT_METHODS
     ]
 
 
-def _baseline(board: Leaderboard, name: str, title: str) -> ScoredAligner:
-    return ScoredAligner(title, title, "", 0, np.asarray(board.counts.baselines[name]))
+def _baseline(errors: AlignerErrors, name: str, title: str) -> ScoredAligner:
+    return ScoredAligner(title, title, "", 0, np.asarray(errors.counts.baselines[name]))
 
 
 def compare_aligners(
-    board: Leaderboard,
+    errors: AlignerErrors,
     name: str,
     candidates: Sequence[ScoredAligner],
     references: Sequence[ScoredAligner],
@@ -118,7 +124,7 @@ def compare_aligners(
     """Return the finding with the effect "AER of the best of `references` minus AER of the best of
     `candidates`"."""
     accuracies = [
-        board.counts.bootstrap_samples([aligner.counts for aligner in side])
+        errors.counts.bootstrap_samples([aligner.counts for aligner in side])
         for side in (candidates, references)
     ]
     n_comparisons = len(candidates) * len(references)
@@ -139,16 +145,18 @@ def compare_aligners(
         f"{best_reference[1]:.1%} for {best_reference[0]}, a difference of "
         f"{format_effect(effect, 1)}{note}."
     )
-    return Finding(_table(board, [*candidates, *references]), effect, reason, board.n_sentences)
+    return Finding(_table(errors, [*candidates, *references]), effect, reason, errors.n_sentences)
 
 
-def _table(board: Leaderboard, candidates: Sequence[ScoredAligner]) -> pd.DataFrame:
+def _table(errors: AlignerErrors, candidates: Sequence[ScoredAligner]) -> pd.DataFrame:
     """Return the best aligner of each layer and method, with simultaneous intervals."""
-    accuracy = board.counts.bootstrap_samples([aligner.counts for aligner in candidates])
+    accuracy = errors.counts.bootstrap_samples([aligner.counts for aligner in candidates])
     best_indices: dict[tuple[str, int], int] = {}
     for n, aligner in enumerate(candidates):
         for layer in (
-            [aligner.layer] if aligner.target_row else range(len(_counts_by_method(board)[0][1][0]))
+            [aligner.layer]
+            if aligner.target_row
+            else range(len(_counts_by_method(errors)[0][1][0]))
         ):
             key = f"{aligner.score_kind}, {aligner.target_row}".rstrip(", "), layer
             if key not in best_indices or accuracy.values[n] > accuracy.values[best_indices[key]]:
@@ -162,50 +170,50 @@ def _table(board: Leaderboard, candidates: Sequence[ScoredAligner]) -> pd.DataFr
 
 
 def _diagonal(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
-    board = gold_leaderboard(translator, corpus, progress)
+    errors = measure_gold(translator, corpus, progress)
     candidates = [
         aligner
-        for aligner in [*layer_aligners(board), *head_aligners(board)]
+        for aligner in [*layer_aligners(errors), *head_aligners(errors)]
         if aligner.score_kind == "weights"
     ]
-    baseline = _baseline(board, "diagonal", "the diagonal")
+    baseline = _baseline(errors, "diagonal", "the diagonal")
     return compare_aligners(
-        board, "AER of the diagonal minus that of the best weights", candidates, [baseline]
+        errors, "AER of the diagonal minus that of the best weights", candidates, [baseline]
     )
 
 
 def _statistical(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
-    board = gold_leaderboard(translator, corpus, progress)
-    if board.n_training_pairs < MIN_PAIRS:
+    errors = measure_gold(translator, corpus, progress)
+    if errors.n_training_pairs < MIN_PAIRS:
         raise UntestableError(
-            f"The statistical aligner would be trained on {board.n_training_pairs} sentence pairs "
+            f"The statistical aligner would be trained on {errors.n_training_pairs} sentence pairs "
             f"and needs at least {MIN_PAIRS}; choose a corpus with more pairs."
         )
     candidates = [
         aligner
-        for aligner in [*layer_aligners(board), *head_aligners(board)]
+        for aligner in [*layer_aligners(errors), *head_aligners(errors)]
         if aligner.score_kind == "weights"
     ]
-    baseline = _baseline(board, "statistical", "the statistical aligner")
+    baseline = _baseline(errors, "statistical", "the statistical aligner")
     name = "AER of the statistical aligner minus that of the best weights"
-    note = f"; the aligner was trained on {board.n_training_pairs:,} pairs"
-    if board.n_training_pairs < FEW_PAIRS:
+    note = f"; the aligner was trained on {errors.n_training_pairs:,} pairs"
+    if errors.n_training_pairs < FEW_PAIRS:
         note += ", and with more it would make fewer errors"
-    return compare_aligners(board, name, candidates, [baseline], note)
+    return compare_aligners(errors, name, candidates, [baseline], note)
 
 
 def _norms(target_row: str) -> Callable[[Translator, Corpus, Progress], Finding]:
     def test(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
-        board = gold_leaderboard(translator, corpus, progress, allow_unaligned=True)
+        errors = measure_gold(translator, corpus, progress, allow_unaligned=True)
         aligners = [
-            aligner for aligner in layer_aligners(board) if aligner.target_row == target_row
+            aligner for aligner in layer_aligners(errors) if aligner.target_row == target_row
         ]
         candidates, references = (
             [aligner for aligner in aligners if aligner.score_kind == score_kind]
             for score_kind in ("norms", "weights")
         )
         return compare_aligners(
-            board,
+            errors,
             f"AER of the best weights minus that of the best norms, {target_row}",
             candidates,
             references,
@@ -218,8 +226,8 @@ def _low_layers(translator: Translator, corpus: Corpus, progress: Progress) -> F
     n_layers = translator.model.config.n_layers
     if n_layers < 2:
         raise UntestableError("This model has one layer; this finding compares layers.")
-    board = gold_leaderboard(translator, corpus, progress)
-    layers = layer_aligners(board)
+    errors = measure_gold(translator, corpus, progress)
+    layers = layer_aligners(errors)
     candidates = [
         aligner
         for aligner in layers
@@ -227,18 +235,18 @@ def _low_layers(translator: Translator, corpus: Corpus, progress: Progress) -> F
     ]
     references = [aligner for aligner in layers if aligner not in candidates]
     name = "AER of the best other layer minus that of the best lower layer at the input"
-    return compare_aligners(board, name, candidates, references)
+    return compare_aligners(errors, name, candidates, references)
 
 
 def _heads(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
-    board = gold_leaderboard(translator, corpus, progress)
-    heads = head_aligners(board)
+    errors = measure_gold(translator, corpus, progress)
+    heads = head_aligners(errors)
     candidates, references = (
         [aligner for aligner in heads if aligner.target_row == target_row]
         for target_row in ("input", "output")
     )
     name = "AER of the best head at the output minus that of the best head at the input"
-    return compare_aligners(board, name, candidates, references)
+    return compare_aligners(errors, name, candidates, references)
 
 
 _CHART = Chart(
@@ -321,7 +329,7 @@ INPUT_HEADS = _published(
     "input-heads",
     "The single head that aligns words best aligns the word at the decoder's input.",
     "Chen et al. 2020, section 3",
-    "Single heads are compared by weights or norms, as in the leaderboard of the Heads lab. The "
-    "effect is the AER of the best head at the output minus that of the best head at the input.",
+    "Single heads are compared by weights or norms. The effect is the AER of the best head at the "
+    "output minus that of the best head at the input.",
     _heads,
 )

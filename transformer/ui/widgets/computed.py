@@ -144,12 +144,9 @@ def measured(
 
 
 def measured_or_preview(
-    model: Model, corpus: Corpus, report_name: str, *, description: str = "", linked: bool = False
+    model: Model, corpus: Corpus, report_name: str, *, description: str = ""
 ) -> dict[str, Any] | None:
     """Return the measurement over `corpus`; until it is done, one over a few of its sentences.
-
-    Args:
-        linked: whether only sentences with gold links count.
 
     Returns:
         None if the sentences are too long for a preview, or it fails.
@@ -157,24 +154,23 @@ def measured_or_preview(
     result = measured(model, corpus, report_name, description=description)
     if result is not None:
         return result
-    preview_corpus = preview_of(corpus, linked=linked)
+    preview_corpus = _preview_corpus(corpus)
     if preview_corpus is None:
         return None
     try:
         preview = _preview(model, preview_corpus, report_name)
     except ValueError:  # the measurement of the whole corpus shows the message
         return None
-    preview_caption(preview_corpus, corpus)
+    _preview_caption(preview_corpus, corpus)
     return preview
 
 
-def preview_of(corpus: Corpus, *, linked: bool = False) -> Corpus | None:
+def _preview_corpus(corpus: Corpus) -> Corpus | None:
     """Return a few short sentences of `corpus`; None if there are none."""
     short_sentences = tuple(
         sentence
         for sentence in corpus.sentences
         if len(sentence.source) + len(sentence.target) <= MAX_PREVIEW_CHARACTERS
-        and (sentence.gold is not None or not linked)
     )
     return (
         evenly_spaced(Corpus(corpus.name, short_sentences), PREVIEW_SENTENCES)
@@ -183,7 +179,7 @@ def preview_of(corpus: Corpus, *, linked: bool = False) -> Corpus | None:
     )
 
 
-def preview_caption(preview_corpus: Corpus, corpus: Corpus) -> None:
+def _preview_caption(preview_corpus: Corpus, corpus: Corpus) -> None:
     """Say that what follows is a preview."""
     if len(preview_corpus) < len(corpus):
         st.caption(

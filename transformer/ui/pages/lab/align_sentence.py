@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Collection
 
 import streamlit as st
 
-from transformer.analysis.alignment.leaderboard import ScoreKind, TargetRow
+from transformer.analysis.alignment.aligner_errors import TARGET_ROWS, ScoreKind, TargetRow
+from transformer.analysis.alignment.aligner_head import AlignerHead
 from transformer.analysis.alignment.sentence_alignment import WordAlignment, align_words
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.gold import GoldAnnotations, Link, parse_links
@@ -18,26 +18,19 @@ from transformer.ui import state
 from transformer.ui.pages.lab import Lab
 from transformer.ui.services import models, trace_cache
 from transformer.ui.services.models import Model
-from transformer.ui.widgets import controls, display_names, frame, tables
+from transformer.ui.widgets import bundled_sentences, controls, display_names, frame, tables
 from transformer.ui.widgets.callbacks import controlled
 from transformer.ui.widgets.charts import chart, dark
 
 MAX_WORDS = 64
 """Maximum length of source and target; a picture of more words is not readable."""
 
-DEFAULT_HEAD_KEY = "align-default-head"
-"""Session key of a head that is shown by default and replaced by the best one once it is known."""
 
-
-def show(model: Model, texts: Corpus | None, leaderboard: Mapping[str, Any] | None) -> None:
-    """Draw the alignment of the visitor's sentence or of one from the corpus.
-
-    Args:
-        leaderboard: as measured over the corpus, or None.
-    """
+def show(model: Model, texts: Corpus | None) -> None:
+    """Draw the alignment of the visitor's sentence or of one from the corpus."""
     st.header("One sentence")
     controls.sentence(model)
-    _corpus_sentences(texts)
+    _corpus_sentences(model, texts)
     if state.view(Lab).method == "forced":
         st.text_input("Translation", live="400ms", **state.bound("target"))
         frame.state_button(
@@ -70,19 +63,17 @@ def show(model: Model, texts: Corpus | None, leaderboard: Mapping[str, Any] | No
         _picture(model, alignment, gold)
     with links_column:
         _show_links(alignment, gold, corpus_gold)
-    _shifted_by_one(alignment, score_kind, leaderboard)
+    _shifted_by_one(model, alignment, score_kind)
     _export(model, alignment, trace, words)
 
 
-def selected_row(view: Lab) -> tuple[object, ...]:
-    """Return the fields that identify the selected row of the leaderboard."""
-    return view.kind, view.layer, view.head, view.score_kind, view.target_row
-
-
-def _corpus_sentences(texts: Corpus | None) -> None:
+def _corpus_sentences(model: Model, texts: Corpus | None) -> None:
     """Draw a menu of the corpus's sentences with gold links."""
     gold_sentences = [s for s in texts.sentences if s.gold is not None] if texts is not None else []
     if not gold_sentences:
+        if texts is not None:
+            advice = bundled_sentences.advice_on_links(model)
+            st.info(f"These sentences have no gold links. {advice} Or add links below.")
         return
     view = state.view(Lab)
     current = [
@@ -109,23 +100,23 @@ def _corpus_sentences(texts: Corpus | None) -> None:
 
 
 def open_aligner(model: Model) -> None:
-    """If no cross-attention head is selected, select the model's aligner head."""
+    """If no cross-attention head is selected, select the model's aligner head, else the first."""
     view, aligner = state.view(Lab), model.aligner
-    if aligner and (min(view.layer, view.head) < 0 or view.kind != "cross"):
-        aligner_fields = {
-            "layer": aligner.layer,
-            "head": aligner.head,
-            "score_kind": aligner.score_kind,
-            "target_row": aligner.target_row,
-        }
-        state.set_fields(kind="cross", **aligner_fields)
+    if min(view.layer, view.head) >= 0 and view.kind == "cross":
+        return
+    if aligner is None:
+        state.set_fields(kind="cross", layer=0, head=0)
+        return
+    state.set_fields(
+        kind="cross",
+        layer=aligner.layer,
+        head=aligner.head,
+        score_kind=aligner.score_kind,
+        target_row=aligner.target_row,
+    )
 
 
 def _head_controls(model: Model) -> None:
-    view = state.view(Lab)
-    if view.layer < 0 or view.head < 0:
-        state.set_fields(layer=max(view.layer, 0), head=max(view.head, 0))
-        st.session_state[DEFAULT_HEAD_KEY] = selected_row(state.view(Lab))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         controls.layer_and_head(model)
         controls.button_row("score_kind")
@@ -193,9 +184,7 @@ print(alignment.to_frame())""",
     )
 
 
-def _shifted_by_one(
-    alignment: WordAlignment, score_kind: ScoreKind, leaderboard: Mapping[str, Any] | None
-) -> None:
+def _shifted_by_one(model: Model, alignment: WordAlignment, score_kind: ScoreKind) -> None:
     """Compare the row of a word's predicting position with that of its reading position."""
     st.header("Shifted by one")
     st.markdown(
@@ -236,25 +225,24 @@ def _shifted_by_one(
         f"**{frame.plain(predicting_source)}**, that of the reading position at "
         f"**{frame.plain(reading_source)}**."
     )
-    if leaderboard is not None:
-        _corpus_agreement(leaderboard)
+    if model.aligner is not None:
+        _agreement_by_row(model.aligner)
 
 
-def _corpus_agreement(leaderboard: Mapping[str, Any]) -> None:
-    view = state.view(Lab)
-    agreement = {
-        line["to"]: 100 * (1 - line["aer"])
-        for line in leaderboard["table"]
-        if (line["aligner"], line["by"], line["layer"], line["head"])
-        == ("head", view.score_kind, view.layer, view.head)
-    }
+def _agreement_by_row(aligner: AlignerHead) -> None:
+    """Compare both rows on human-made links, if the aligner head is selected."""
+    view, gold = state.view(Lab), aligner.gold[0]
+    if (view.layer, view.head) != (aligner.layer, aligner.head):
+        return
+    agreement = {row: 100 * (1 - gold.head[f"{view.score_kind}-{row}"]) for row in TARGET_ROWS}
     better = max(agreement, key=agreement.__getitem__)
     descriptions = {"output": "the word it is about to write", "input": "the word it has just read"}
     st.markdown(
-        f"Over the corpus this head agrees with the gold links in **{agreement['output']:.1f}%** "
-        f"at the predicting position and **{agreement['input']:.1f}%** at the reading "
-        f"position: it aligns {descriptions[better]}. Chen et al. (2020, section 3) found that "
-        "low layers align the input word better and higher layers the output word."
+        f"Over {gold.sentences:,} sentences this head agrees with human-made links in "
+        f"**{agreement['output']:.1f}%** at the predicting position and "
+        f"**{agreement['input']:.1f}%** at the reading position: it aligns "
+        f"{descriptions[better]}. Chen et al. (2020, section 3) found that low layers align the "
+        "input word better and higher layers the output word."
     )
 
 

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from transformer import Translator
+from transformer.analysis.alignment.aligner_errors import aligned_words, measure_aligners
 from transformer.analysis.alignment.error_rate import alignment_error
-from transformer.analysis.alignment.leaderboard import aligned_words, leaderboard
 from transformer.analysis.attribution import norms
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.gold import words_of
@@ -24,7 +24,7 @@ from transformer.text import Vocabulary
 from transformer.text.tasks import TASKS
 
 
-def leaderboard_row(table: pd.DataFrame, *key: object) -> pd.Series:
+def row_of(table: pd.DataFrame, *key: object) -> pd.Series:
     """Return the row of an aligner, method, layer and head (-1: none)."""
     columns = ["aligner", "by", "to", "layer", "head"]
     is_row = [tuple(row) == key for row in table[columns].fillna(-1).itertuples(index=False)]
@@ -87,12 +87,11 @@ def perfect_aligner(sentence: Corpus) -> Translator:
 
 
 def test_a_perfect_aligner_has_no_errors(sentence: Corpus, perfect_aligner: Translator) -> None:
-    table = leaderboard(perfect_aligner, sentence).table
-    best = leaderboard_row(table, "head", "weights", "input", 0, 0)
+    table = measure_aligners(perfect_aligner, sentence).table
+    best = row_of(table, "head", "weights", "input", 0, 0)
     assert best["aer"] == 0
-    assert best["precision"] == best["recall"] == 1
-    assert leaderboard_row(table, "head", "weights", "input", 0, 1)["aer"] == 1
-    assert leaderboard_row(table, "head", "weights", "output", 0, 0)["aer"] > 0.5
+    assert row_of(table, "head", "weights", "input", 0, 1)["aer"] == 1
+    assert row_of(table, "head", "weights", "output", 0, 0)["aer"] > 0.5
     roles = {(c.kind, c.head): c.role for c in head_roles(measure_heads(perfect_aligner, sentence))}
     assert roles["cross", 0].text == "aligns the word it has just read"
     assert roles["cross", 1].group != "aligner"
@@ -120,14 +119,14 @@ def corpus_with_possible_links(pairs: list[tuple[str, str]]) -> Corpus:
 @pytest.mark.parametrize("by", ["weights", "norms"])
 @pytest.mark.parametrize("to", ["output", "input"])
 @pytest.mark.parametrize("ends", [False, True])
-def test_leaderboard_errors_equal_those_of_single_traces(
+def test_errors_equal_those_of_single_traces(
     sharp_translator: Translator, corpus_with_possible_links: Corpus, by: str, to: str, ends: bool
 ) -> None:
     """Computed sentence by sentence with `norms` and set arithmetic, pooling the links of all
     sentences; with `ends` a word with its largest score on `</s>` has no link."""
-    board = leaderboard(sharp_translator, corpus_with_possible_links, allow_unaligned=ends)
+    errors = measure_aligners(sharp_translator, corpus_with_possible_links, allow_unaligned=ends)
     dropped = 0
-    assert (board.n_sentences, board.left_out) == (3, ())
+    assert (errors.n_sentences, errors.left_out) == (3, ())
     predicted: dict[tuple[int, int], set[tuple[int, int]]] = {}
     sure, possible = set(), set()
     for number, sentence in enumerate(corpus_with_possible_links.sentences[:3]):
@@ -165,18 +164,16 @@ def test_leaderboard_errors_equal_those_of_single_traces(
     assert (dropped > 0) == ends
     for (layer, head), links in predicted.items():
         single = head < sharp_translator.model.config.n_heads
-        row = leaderboard_row(
-            board.table, "head" if single else "layer", by, to, layer, head if single else -1
+        row = row_of(
+            errors.table, "head" if single else "layer", by, to, layer, head if single else -1
         )
         assert row["aer"] == pytest.approx(alignment_error(links, sure, possible))
-        assert row["precision"] == pytest.approx(len(links & possible) / len(links))
-        assert row["recall"] == pytest.approx(len(links & sure) / len(sure))
 
 
 def test_baselines_equal_hand_counted_errors(translator: Translator) -> None:
     """4 source words, 2 target words: the diagonal is 1 and 3."""
     corpus = Corpus.from_lines(["a b c d\te f\t1-0 2-1"], "x")
-    table = leaderboard(translator, corpus).table.set_index("aligner")
+    table = measure_aligners(translator, corpus).table.set_index("aligner")
     assert table.loc["diagonal", "aer"] == pytest.approx(1 - 2 * 1 / 4)
     assert table.loc["chance", "aer"] == pytest.approx(1 - 2 * (1 / 4 + 1 / 4) / 4)
     assert table["aer"].is_monotonic_increasing
@@ -198,18 +195,9 @@ def test_predicting_and_reading_rows_are_compared() -> None:
 def test_sentences_with_unmatched_words_are_left_out(perfect_aligner: Translator) -> None:
     """In a vocabulary of symbols an unknown word is `<unk>`, which has no spelling."""
     corpus = Corpus.from_lines(["the cat sleeps .\tle chat dort .\t0-0", "zzz .\tle .\t0-0"], "x")
-    board = leaderboard(perfect_aligner, corpus)
-    assert (board.n_sentences, board.left_out) == (1, (1,))
+    errors = measure_aligners(perfect_aligner, corpus)
+    assert (errors.n_sentences, errors.left_out) == (1, (1,))
     with pytest.raises(ValueError, match="in none of 1 sentences"):
-        leaderboard(perfect_aligner, Corpus("x", corpus.sentences[1:]))
+        measure_aligners(perfect_aligner, Corpus("x", corpus.sentences[1:]))
     with pytest.raises(ValueError, match="has no gold links"):
-        leaderboard(perfect_aligner, Corpus.from_lines(["the cat\tle chat"], "x"))
-
-
-def test_only_the_requested_variants_are_computed(
-    translator: Translator, corpus_with_possible_links: Corpus
-) -> None:
-    table = leaderboard(
-        translator, corpus_with_possible_links, methods=(("weights", "input"),)
-    ).table
-    assert set(zip(table["by"], table["to"], strict=True)) == {("weights", "input"), ("", "")}
+        measure_aligners(perfect_aligner, Corpus.from_lines(["the cat\tle chat"], "x"))

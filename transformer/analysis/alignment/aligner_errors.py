@@ -39,6 +39,7 @@ from transformer.model.attention import MultiHeadAttention
 
 ScoreKind = Literal["weights", "norms"]
 TargetRow = Literal["output", "input"]
+TARGET_ROWS: tuple[TargetRow, ...] = ("output", "input")
 ALIGNMENT_METHODS: tuple[tuple[ScoreKind, TargetRow], ...] = (
     ("weights", "output"),
     ("weights", "input"),
@@ -48,14 +49,14 @@ ALIGNMENT_METHODS: tuple[tuple[ScoreKind, TargetRow], ...] = (
 
 
 @dataclass(frozen=True)
-class Leaderboard:
+class AlignerErrors:
     """How well heads align words.
 
     Attributes:
         table: a row for each aligner and method, the lowest error first: "aligner" ("head";
             "layer", the sum over its heads; "diagonal"; "chance", a random source word for each
             target word; "model 1" and "statistical", trained on the sentences, see
-            `baselines.training_pairs`), "by", "to", "layer", "head", "aer", "precision", "recall".
+            `baselines.training_pairs`), "by", "to", "layer", "head", "aer".
         counts: the counts of each sentence that these rates are computed from.
         n_sentences: number of sentences that have gold links and were counted.
         n_training_pairs: number of training pairs of the statistical aligners.
@@ -107,14 +108,13 @@ def aligned_words(
     return np.unique(target), np.unique(source)[merged.argmax(axis=-1)]
 
 
-def leaderboard(
+def measure_aligners(
     translator: Translator,
     corpus: Corpus,
     progress: Progress = no_progress,
     *,
-    methods: Sequence[tuple[ScoreKind, TargetRow]] = ALIGNMENT_METHODS,
     allow_unaligned: bool = False,
-) -> Leaderboard:
+) -> AlignerErrors:
     """Measure all heads, and all layers, over the sentences with gold links. A layer is measured by
     the mean of its heads' weights, or the norm of the sum of their vectors.
 
@@ -148,13 +148,15 @@ def leaderboard(
         )
     config = translator.model.config
     size = (3, config.n_layers, config.n_heads + 1, len(counted))
-    hits: dict[tuple[str, str], npt.NDArray[Any]] = {method: np.zeros(size) for method in methods}
+    hits: dict[tuple[str, str], npt.NDArray[Any]] = {
+        method: np.zeros(size) for method in ALIGNMENT_METHODS
+    }
 
     def hooks(batch: NumberedBatch) -> Hooks:
         functions: dict[str, Callable[[Tensor, str], None]] = {}
         for layer in range(config.n_layers):
             recorder = _LayerRecorder(
-                translator, layer, methods, lambda *scored, batch=batch: add_hits(batch, *scored)
+                translator, layer, lambda *scored, batch=batch: add_hits(batch, *scored)
             )
             site = WEIGHTS["cross"].format(layer)
             functions |= {
@@ -172,9 +174,7 @@ def leaderboard(
             sentence_scores = scores[row, :, : len(sentence.target) + 1, : len(sentence.source) + 1]
             # `</s>` counts as one more source word that has no gold links.
             end = [sentence.sure.shape[1]] if allow_unaligned else []
-            for target_row in [
-                target_row for method, target_row in methods if method == score_kind
-            ]:
+            for target_row in TARGET_ROWS:
                 targets, best = aligned_words(
                     sentence_scores, [*sentence.source, *end], sentence.target, target_row
                 )
@@ -194,29 +194,21 @@ def leaderboard(
         baseline_counts(sentences, training),
         np.array([float(linked.sure.sum()) for linked in sentences]),
     )
-    records: list[dict[str, Any]] = [
-        {"aligner": name, "by": "", "to": ""} | alignment_counts.rates(counts)
+    records: list[tuple[Any, ...]] = [
+        (name, "", "", None, None, alignment_counts.error_rate(counts))
         for name, counts in alignment_counts.baselines.items()
     ]
-    for (kind_name, row_name), counts in hits.items():
+    for (score_kind, target_row), counts in hits.items():
         for layer in range(config.n_layers):
             for head in range(config.n_heads + 1):
-                single = head < config.n_heads
-                records.append(
-                    {
-                        "aligner": "head" if single else "layer",
-                        "by": kind_name,
-                        "to": row_name,
-                        "layer": layer,
-                    }
-                    | ({"head": head} if single else {})
-                    | alignment_counts.rates(counts[:, layer, head])
-                )
-    columns = ["aligner", "by", "to", "layer", "head", "aer", "precision", "recall"]
+                aligner = ("head", head) if head < config.n_heads else ("layer", None)
+                rate = alignment_counts.error_rate(counts[:, layer, head])
+                records.append((aligner[0], score_kind, target_row, layer, aligner[1], rate))
+    columns = ["aligner", "by", "to", "layer", "head", "aer"]
     table = pd.DataFrame(records, columns=columns).astype({"layer": "Int64", "head": "Int64"})
     left_out = tuple(n for n, linked in zip(with_gold, words, strict=True) if linked is None)
     table = table.sort_values("aer", kind="stable", ignore_index=True)
-    return Leaderboard(table, alignment_counts, len(sentences), left_out, len(training))
+    return AlignerErrors(table, alignment_counts, len(sentences), left_out, len(training))
 
 
 class _LayerRecorder:
@@ -226,11 +218,9 @@ class _LayerRecorder:
         self,
         translator: Translator,
         layer: int,
-        methods: Sequence[tuple[ScoreKind, TargetRow]],
         add: Callable[[int, ScoreKind, npt.NDArray[Any]], None],
     ) -> None:
         self.layer, self.add = layer, add
-        self.score_kinds = dict.fromkeys(score_kind for score_kind, _ in methods)
         module = translator.model.get_submodule(f"decoder.layers.{layer}.cross_attn")
         assert isinstance(module, MultiHeadAttention)
         self.w_o = module.w_o.T.unflatten(0, (module.n_heads, -1))  # (heads, d_k, d_model)
@@ -240,12 +230,10 @@ class _LayerRecorder:
         self.value_vectors = values @ self.w_o
 
     def weights(self, weights: Float[Tensor, "rows heads target source"], name: str) -> None:
-        if "weights" in self.score_kinds:
-            with_mean = torch.cat([weights, weights.mean(1, keepdim=True)], dim=1)
-            self.add(self.layer, "weights", with_mean.float().cpu().numpy())
-        if "norms" in self.score_kinds:
-            assert self.value_vectors is not None
-            self.add(self.layer, "norms", _norms(weights, self.value_vectors).float().cpu().numpy())
+        with_mean = torch.cat([weights, weights.mean(1, keepdim=True)], dim=1)
+        self.add(self.layer, "weights", with_mean.float().cpu().numpy())
+        assert self.value_vectors is not None
+        self.add(self.layer, "norms", _norms(weights, self.value_vectors).float().cpu().numpy())
 
 
 def _norms(
