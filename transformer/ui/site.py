@@ -231,7 +231,10 @@ def _answer_page(prepared_lesson: PreparedLesson) -> str:
         )
         numbers = words(trace.predicted_tokens)
         return translation_page(word_steps(glance, trace.translation.steps, numbers), trace.source)
-    return explorer_page([ExplorerData(trace, "", model.name)], view.explorer(), trace.source)
+    sides = [ExplorerData(trace, "A" if view.other else "", model.name)]
+    if view.other:
+        sides.append(ExplorerData(LessonCase(model, view.other).trace, "B", model.name))
+    return explorer_page(sides, view.explorer(), trace.source)
 
 
 LIVE_TITLE = "Heads Up: see attention"
