@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import NewPage
-from tests.live_app import app_server, wait_for_script_run, wait_until
+from tests.live_app import wait_for_script_run, wait_until
 from transformer import Translator
 from transformer.training.run import RunFolder
 
@@ -192,33 +192,3 @@ def test_a_race_is_opened_by_its_address_and_stopped(app: str, page: Page) -> No
     wait_until(page, "!location.search.includes('race=')")
     expect(page.get_by_text("0 of 2 runs ended")).to_have_count(0)
     expect(page.get_by_role("heading", name="Races")).to_be_visible()
-
-
-@pytest.mark.slow
-def test_a_run_survives_a_server_restart_and_keeps_its_owner(
-    checkpoints: Path, tmp_path: Path, new_page: NewPage
-) -> None:
-    runs = tmp_path / "runs"
-    with (
-        app_server(checkpoints, HEADS_UP_RUNS=str(runs)) as (first_address, first_server),
-        app_server(checkpoints, HEADS_UP_RUNS=str(runs)) as (second_address, _),
-    ):
-        page, other_visitor = new_page(), new_page()
-        name = start_run(page, first_address, 20_000)
-        expect(badge(page, "running")).to_be_visible()
-        other_visitor.goto(f"{second_address}/train?run={name}")
-        expect(other_visitor.get_by_text("Someone else's run")).to_be_visible()
-        # The browser sends the cookie to every server of this host name.
-        page.goto(f"{second_address}/train?run={name}")
-        expect(badge(page, "running")).to_be_visible()
-        expect(button(page, "Stop")).to_be_visible()
-        first_server.terminate()
-        first_server.wait(60)
-        saved_step = RunFolder(runs / name).state()["step"]
-        expect(badge(page, "running")).to_be_visible()
-        stop_run(page)
-        expect(badge(other_visitor, "cancelled")).to_be_visible()
-        assert RunFolder(runs / name).state()["step"] >= saved_step
-        for visitor_page in (page, other_visitor):
-            # A page that is open when its server stops reports an error.
-            visitor_page.goto("about:blank")
