@@ -1,24 +1,32 @@
-"""The app in a real browser: translate, choose a head, switch a head off; and the server's memory.
+"""The app: time to open it, cost of a rerun of each page, response to clicks, and memory.
 
-    python -m benchmarks.app [CHECKPOINTS]
+    python -m benchmarks.app [--checkpoints FOLDER] [--rounds 7]
 
-CHECKPOINTS is a folder of checkpoints, by default `checkpoints`. Prints medians in milliseconds.
+Prints medians in milliseconds. Opening the app, with an empty cache, is compared with opening a
+Streamlit page that has only a heading; both take turns, so that other work on the machine affects
+both. Reruns are measured without a browser (`tests/websocket_session.py`): the time of a script run
+without a change and with another sentence, and the server's CPU time and bytes for the latter.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
+import json
+import tempfile
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from statistics import median
 
 import psutil
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page, ViewportSize
 
 from tests.live_app import ROOT, app_server, chromium, wait_for_script_run, wait_until
+from tests.websocket_session import Session
 from transformer import Translator
+from transformer.ui.shell.registry import PAGES, path
 
 SENTENCES = [
     "My neighbour sold his boat before the cold winter came.",
@@ -30,6 +38,38 @@ SENTENCES = [
 LONG = " ".join(SENTENCES)
 PAUSE_MS = 300
 """Milliseconds to wait between a finished picture and the next click; people wait longer."""
+ANIMATION = ".hu-glance-lines .now"  # the first word of the translation appears
+HEADING = "h1"
+VIEWPORT: ViewportSize = {"width": 1400, "height": 900}
+
+# Milliseconds from navigation to the first frame in which an element matches. The page measures it
+# itself, because Playwright polls only every half second.
+RECORD_APPEARANCE = """(() => {
+  const exists = (root) => [...root.querySelectorAll("*")].some(
+    (node) => node.matches(%s) || (node.shadowRoot && exists(node.shadowRoot)));
+  window.appearance = new Promise((done) => {
+    const look = () => exists(document) ? done(performance.now()) : requestAnimationFrame(look);
+    look();
+  });
+})();"""
+
+# Milliseconds from an input to the frame after its translation begins to appear, with the time that
+# the field waits for further letters.
+MEASURE_KEYSTROKE = """(text) => new Promise((done) => {
+  const views = [...document.querySelectorAll("*")].map((node) => node.shadowRoot);
+  const root = views.find((view) => view && view.querySelector(".hu-glance"));
+  const [area, source] = [root.querySelector("textarea"), root.querySelector(".hu-glance-words")];
+  area.focus();
+  area.value = text;
+  const start = performance.now();
+  area.dispatchEvent(new Event("input", { bubbles: true }));
+  const look = () => {
+    const words = [...source.children].map((word) => word.textContent).join(" ");
+    const grows = words === text && root.querySelector(".hu-glance-lines .now");
+    requestAnimationFrame(grows ? () => done(performance.now() - start) : look);
+  };
+  look();
+})"""
 
 # Milliseconds from the click to the frame that follows the new picture.
 MEASURE_CLICK = """([layer, head]) => new Promise((done) => {
@@ -105,52 +145,124 @@ def report_in_python(folder: Path) -> None:
     report("translate and trace what the pages show", weights_only)
 
 
-def main(checkpoints: Path) -> None:
-    folders = sorted(path.parent for path in checkpoints.glob("*/config.json"))
+def time_to_appear(browser: Browser, address: str, selector: str) -> float:
+    """Return the milliseconds until an element matches `selector`, in a new browser profile."""
+    with browser.new_context(viewport=VIEWPORT) as context:
+        context.add_init_script(RECORD_APPEARANCE % json.dumps(selector))
+        page = context.new_page()
+        page.goto(address)
+        return float(page.evaluate("window.appearance"))
+
+
+def report_opening(browser: Browser, address: str, bare_address: str, rounds: int) -> None:
+    report("open the app, first visitor", [time_to_appear(browser, address, ANIMATION)])
+    time_to_appear(browser, bare_address, HEADING)
+    places = {
+        "open a Streamlit page with only a heading": (bare_address, HEADING),
+        "open the app, until the heading": (address, HEADING),
+        "open the app, until the animation": (address, ANIMATION),
+    }
+    times: dict[str, list[float]] = {label: [] for label in places}
+    for _ in range(rounds):
+        for label, place in places.items():
+            times[label].append(time_to_appear(browser, *place))
+    for label, milliseconds_of_visits in times.items():
+        report(label, milliseconds_of_visits)
+    with browser.new_context(viewport=VIEWPORT) as context:
+        page = context.new_page()
+        page.goto(address)
+        page.locator(".hu-glance-word").first.wait_for()
+        wait_for_script_run(page)
+        page.evaluate(MEASURE_KEYSTROKE, "Good morning.")
+        keystrokes = [float(page.evaluate(MEASURE_KEYSTROKE, text)) for text in SENTENCES]
+        report("from a keystroke to the animation", keystrokes, 300)
+
+
+def report_rerun(address: str, server: psutil.Process, page: str, rounds: int) -> None:
+    def open_sentence(number: int) -> float:
+        session.query = f"text={SENTENCES[number % len(SENTENCES)].replace(' ', '+')}"
+        return session.rerun()
+
+    n_reruns = 3 * rounds
+    with Session(address, page) as session:
+        for number in range(2 * len(SENTENCES)):
+            open_sentence(number)
+        before, received_before = server.cpu_times(), session.received
+        sentence_times = [open_sentence(number) for number in range(n_reruns)]
+        after, received_bytes = server.cpu_times(), session.received - received_before
+        unchanged_times = [session.rerun() for _ in range(n_reruns)]
+    cpu_ms = 1000 * (after.user + after.system - before.user - before.system) / n_reruns
+    print(
+        f"  /{page:<12} {median(unchanged_times):8.0f} {median(sentence_times):16.0f} "
+        f"{cpu_ms:8.0f} {received_bytes / n_reruns / 1000:8.1f}",
+        flush=True,
+    )
+
+
+def report_clicks(page: Page, address: str) -> None:
+    page.goto(f"{address}/translate")
+    page.locator(".hu-steps").wait_for()
+    wait_for_script_run(page)
+    report("type a sentence, read its steps", [translate(page, text) for text in SENTENCES])
+    for suffix, text in (("", SENTENCES[0]), (" (long text)", LONG)):
+        page.goto(f"{address}/attention?text={text}&kind=encoder&exact=1")
+        page.locator(".hu-thumb").first.wait_for()
+        wait_for_script_run(page)
+        clicks = [page.evaluate(MEASURE_CLICK, [n % 6, n % 8]) for n in range(1, 20)]
+        report(f"choose another head, click to picture{suffix}", clicks, 150)
+        wait_for_script_run(page)
+    page.goto(f"{address}/lab?lab=switch&text={SENTENCES[0]}")
+    switch_times = []
+    for n in range(27):
+        page.get_by_text("Nothing is changed").wait_for()
+        page.locator("[data-head]").first.wait_for()
+        wait_for_script_run(page)
+        page.wait_for_timeout(PAUSE_MS)
+        head = f"{'edc'[n % 3]}{n // 3 % 6}.{n % 8}"
+        switch_times.append(page.evaluate(MEASURE_SWITCH, [head, "Without"]))
+        page.get_by_role("button", name="All on").click()
+    report("switch a head off, click to the new translation", switch_times, 150)
+    wait_for_script_run(page)
+
+
+def peak_memory(process: psutil.Process) -> float:
+    """Return the largest resident size of a process so far, in MB."""
+    status = Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8")
+    kilobytes = next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]
+    return int(kilobytes) / 1024
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--checkpoints", type=Path, default=ROOT / "checkpoints")
+    parser.add_argument("--rounds", type=int, default=7)
+    options = parser.parse_args()
+    folders = sorted(path.parent for path in options.checkpoints.glob("*/config.json"))
     if not folders:
-        sys.exit(f"There is no checkpoint in {checkpoints}.")
+        parser.error(f"There is no checkpoint in {options.checkpoints}.")
     report_in_python(folders[0])
-    with chromium() as browser:
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        script = folder / "bare.py"
+        script.write_text('import streamlit as st\nst.title("Here")\n', encoding="utf-8")
+        bare_address, _ = stack.enter_context(app_server(folder, script=script))
         start = time.perf_counter()
-        with app_server(checkpoints) as (address, server):
-            start_ms = 1000 * (time.perf_counter() - start)
-            report("start the server", [start_ms])
-            page = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()
-            page.goto(f"{address}/translate")
-            page.locator(".hu-steps").wait_for()
-            wait_for_script_run(page)
-            report(
-                "type a sentence, read its steps (browser)", [translate(page, s) for s in SENTENCES]
-            )
-            for suffix, text in (("", SENTENCES[0]), (" (long text)", LONG)):
-                page.goto(f"{address}/attention?text={text}&kind=encoder&exact=1")
-                page.locator(".hu-thumb").first.wait_for()
-                wait_for_script_run(page)
-                clicks = [page.evaluate(MEASURE_CLICK, [n % 6, n % 8]) for n in range(1, 20)]
-                report(f"choose another head, click to picture{suffix}", clicks, 150)
-                wait_for_script_run(page)
-            page.goto(f"{address}/lab?lab=switch&text={SENTENCES[0]}")
-            switch_times = []
-            for n in range(27):
-                page.get_by_text("Nothing is changed").wait_for()
-                page.locator("[data-head]").first.wait_for()
-                wait_for_script_run(page)
-                page.wait_for_timeout(PAUSE_MS)
-                head = f"{'edc'[n % 3]}{n // 3 % 6}.{n % 8}"
-                switch_times.append(page.evaluate(MEASURE_SWITCH, [head, "Without"]))
-                page.get_by_role("button", name="All on").click()
-            report("switch a head off, click to the new translation", switch_times, 150)
-            wait_for_script_run(page)
-            process = psutil.Process(server.pid)
-            peak = max(
-                int(line.split()[1])
-                for line in Path(f"/proc/{process.pid}/status").read_text().splitlines()
-                if line.startswith("VmHWM")
-            )
-            print(
-                f"{'peak memory of the server, MB':<58} {peak / 1024:8.0f}   (goal: at most 1000)"
-            )
+        address, process = stack.enter_context(
+            app_server(options.checkpoints, HEADS_UP_RUNS=str(folder / "runs"))
+        )
+        report("start the server", [1000 * (time.perf_counter() - start)])
+        browser = stack.enter_context(chromium())
+        server = psutil.Process(process.pid)
+        report_opening(browser, address, bare_address, options.rounds)
+        print("rerun of      no change, ms   another sentence: ms, CPU ms, kB sent")
+        for file in PAGES:
+            report_rerun(address, server, path(file), options.rounds)
+        report_clicks(browser.new_context(viewport=VIEWPORT).new_page(), address)
+        label = "peak memory of the server, MB"
+        print(f"{label:<58} {peak_memory(server):8.0f}   (goal: at most 1000)")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "checkpoints")
+    main()

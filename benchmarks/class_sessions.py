@@ -1,5 +1,5 @@
 """A class without browsers: a teacher, students who follow, and a student who does not, all as
-sessions (`sessions.py`)."""
+sessions (`tests/websocket_session.py`)."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
     python -m benchmarks.clients [--checkpoint en-fr] [--sentences 20]
 
 Exports the checkpoint as a Marian folder and opens it with those of these programs that are
-installed: `transformers`, BertViz, TransformerLens, nnsight and Inseq. All get the
-same sentences and our greedy translations of them. docs/measured.md shows how to install them.
+installed: `transformers`, BertViz, TransformerLens and nnsight. All get the same sentences and our
+greedy translations of them. docs/measured.md shows how to install them.
 """
 
 from __future__ import annotations
@@ -22,10 +22,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from scipy.stats import spearmanr
 
 from transformer import Translator
-from transformer.analysis.attribution.gradients import gradients
 from transformer.analysis.corpora import Corpus
 from transformer.exchange import export_marian
 from transformer.hooks import Hooks
@@ -175,52 +173,11 @@ def check_nnsight(case: Case) -> dict[str, Any]:
     }
 
 
-def check_inseq(case: Case) -> dict[str, Any]:
-    """Compare input × gradient: Spearman's ρ of Inseq's and ours over the tokens read at each step.
-
-    Inseq passes scaled embeddings to encoder and decoder, and transformers scales those of the
-    decoder a second time, which is undone here. The first decoder input is left out.
-    """
-    import inseq
-
-    model = inseq.load_model(str(case.folder), "input_x_gradient", device="cpu")
-    model.model.model.decoder.embed_scale = 1.0
-    rhos = [rho for trace in case.traces for rho in _rank_correlations(case, model, trace)]
-    return {"ρ of input × gradient": float(np.mean(rhos)), "steps": len(rhos)}
-
-
-def _rank_correlations(case: Case, model: Any, trace: Trace) -> list[float]:
-    attribution = model.attribute(
-        trace.source,
-        trace.text,
-        attribute_target=True,
-        include_eos_baseline=True,
-        show_progress=False,
-    ).sequence_attributions[0]
-    pieces = [token.token for token in attribution.target[1:]]
-    if [token.token for token in attribution.source] != [*trace.src_tokens] or pieces != [
-        *trace.predicted_tokens
-    ]:
-        return []  # Inseq splits the text into other pieces
-    source, target = (
-        attribution.source_attributions.sum(-1),
-        attribution.target_attributions.sum(-1),
-    )
-    rhos = []
-    for step in range(len(trace.predicted_tokens)):
-        scores = gradients(case.translator.model, trace, step)
-        expected = np.concatenate([scores.source, scores.target[1 : step + 1]])
-        actual = np.concatenate([source[:, step], target[1 : step + 1, step]])
-        rhos.append(float(spearmanr(expected, actual).statistic))
-    return rhos
-
-
 CHECKS: dict[str, tuple[str, Callable[[Case], dict[str, Any]]]] = {
     "transformers": ("transformers", check_transformers),
     "bertviz": ("BertViz", check_bertviz),
     "transformer_lens": ("TransformerLens", check_transformer_lens),
     "nnsight": ("nnsight", check_nnsight),
-    "inseq": ("Inseq", check_inseq),
 }
 
 

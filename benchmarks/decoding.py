@@ -1,11 +1,11 @@
-"""Decoding speed of this package, CTranslate2 int8 and Hugging Face Marian.
+"""Decoding speed of this package and CTranslate2 int8.
 
     python -m benchmarks.decoding [--rounds 7] [--checkpoint checkpoints/en-fr]
 
-All engines decode 20 tokens per sentence, from ids to ids, with d_model 256, 6+6 layers, 8 heads,
-d_ff 1024 and 8,000 tokens. Ours uses the checkpoint's weights, keeps the candidates of every step
-and verifies draft tokens; the others have random weights, which take the same time. The engines
-take turns in each round, so that other work on the machine affects all.
+Both decode 20 tokens per sentence with the checkpoint, which CTranslate2 converts to its int8
+format; its translations may differ (docs/import.md), its time does not depend on that. Ours decodes
+from ids to ids, keeps the candidates of every step and verifies draft tokens. The engines take
+turns in each round, so that other work on the machine affects both.
 
 Each engine runs in two processes, with one thread and with all, because two thread pools in one
 process slow each other down, and an engine can be several times as fast with one thread as with two
@@ -16,44 +16,39 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import os
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import torch
 
-from benchmarks.engine_process import EngineProcess
-from benchmarks.products import products_alone
-from transformer.config import ModelConfig
+from transformer.exchange import export_marian
 from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.options import Decoding
 from transformer.inference.trace_recording import Recording
 from transformer.inference.translator import Translator
-from transformer.model import Transformer
 
 TOKENS = 20
 PAUSE = 0.3
 """Seconds between two engines: an engine's threads keep spinning for a while."""
-PRODUCTS = "only its float32 products"
 GROUPS = {
     "one sentence": {
         "CTranslate2 int8": "ctranslate",
         "ours": "ours",
         "ours, complete trace": "ours",
-        PRODUCTS: "ours",
-        "Marian": "marian",
-        "Marian, attentions": "marian",
     },
     "32 sentences": {
         "CTranslate2 int8": "ctranslate",
         "ours": "ours",
         "ours, fp32": "ours",
-        "Marian": "marian",
     },
-    "one, beam of 4": {"CTranslate2 int8": "ctranslate", "ours": "ours", PRODUCTS: "ours"},
+    "one, beam of 4": {"CTranslate2 int8": "ctranslate", "ours": "ours"},
     "32, beam of 4": {"CTranslate2 int8": "ctranslate", "ours": "ours"},
 }
 """The workloads of each group, each with the engine that runs it."""
@@ -70,6 +65,7 @@ SENTENCES = [
 ]
 
 Workload = Callable[[], object]
+Row = TypeVar("Row", list[int], list[str])
 
 
 def decode_ours(decoder: SequenceDecoder, sources: list[list[int]], beam_size: int = 1) -> None:
@@ -89,27 +85,28 @@ def trace_ours(decoder: SequenceDecoder, source: list[int]) -> None:
     assert len(recording.finished()) == len(decoder.model.hook_names)
 
 
-def one_by_one(sources: list[list[int]], run: Callable[[list[list[int]]], object]) -> Workload:
+def one_by_one(sources: list[Row], run: Callable[[list[Row]], object]) -> Workload:
     return lambda: [run([source]) for source in sources]
 
 
-def repeat_to_32(sources: list[list[int]]) -> list[list[int]]:
+def repeat_to_32(sources: list[Row]) -> list[Row]:
     return [sources[i % len(sources)] for i in range(32)]
 
 
-def our_workloads(model: Transformer, sources: list[list[int]]) -> dict[tuple[str, str], Workload]:
-    decoder, exact, batch = (
-        SequenceDecoder(model),
-        SequenceDecoder(model, "fp32"),
-        repeat_to_32(sources),
-    )
+def encoded_sentences(translator: Translator) -> list[list[int]]:
+    return [translator.vocabulary.encode(text) for text in SENTENCES]
+
+
+def our_workloads(translator: Translator) -> dict[tuple[str, str], Workload]:
+    decoder = SequenceDecoder(translator.model)
+    exact = SequenceDecoder(translator.model, "fp32")
+    sources = encoded_sentences(translator)
+    batch = repeat_to_32(sources)
     return {
         ("one sentence", "ours"): one_by_one(sources, lambda rows: decode_ours(decoder, rows)),
         ("one sentence", "ours, complete trace"): one_by_one(
             sources, lambda rows: trace_ours(decoder, rows[0])
         ),
-        ("one sentence", PRODUCTS): products_alone(model, sources, TOKENS),
-        ("one, beam of 4", PRODUCTS): products_alone(model, sources, TOKENS, 4),
         ("32 sentences", "ours"): lambda: decode_ours(decoder, batch),
         ("32 sentences", "ours, fp32"): lambda: decode_ours(exact, batch),
         ("one, beam of 4", "ours"): one_by_one(sources, lambda rows: decode_ours(decoder, rows, 4)),
@@ -117,58 +114,74 @@ def our_workloads(model: Transformer, sources: list[list[int]]) -> dict[tuple[st
     }
 
 
-def marian_workloads(
-    model: Transformer, sources: list[list[int]]
-) -> dict[tuple[str, str], Workload]:
-    from benchmarks import peers
+def ctranslate_workloads(translator: Translator) -> dict[tuple[str, str], Workload]:
+    """Export the checkpoint as a Marian folder, which CTranslate2 converts to its int8 format."""
+    from ctranslate2 import Translator as Engine
+    from ctranslate2.converters import TransformersConverter
 
-    hf, batch = peers.random_marian(model.config), repeat_to_32(sources)
-    translate = peers.marian_decoder(hf, TOKENS)
-    attentions = peers.marian_decoder(
-        hf, TOKENS, output_attentions=True, return_dict_in_generate=True
-    )
-    return {
-        ("one sentence", "Marian"): one_by_one(sources, translate),
-        ("one sentence", "Marian, attentions"): one_by_one(sources, attentions),
-        ("32 sentences", "Marian"): lambda: translate(batch),
-    }
-
-
-def ctranslate_workloads(
-    model: Transformer, sources: list[list[int]]
-) -> dict[tuple[str, str], Workload]:
-    from benchmarks import peers
-
+    assert translator.folder is not None
     with tempfile.TemporaryDirectory() as folder:
-        hf = peers.random_marian(model.config)
-        translator = peers.convert_to_ctranslate(hf, Path(folder) / "ct2", torch.get_num_threads())
-    greedy, beam = (
-        peers.ctranslate_decoder(translator, TOKENS),
-        peers.ctranslate_decoder(translator, TOKENS, 4),
-    )
+        export_marian(translator.folder, Path(folder) / "marian")
+        converter = TransformersConverter(f"{folder}/marian")
+        converted = converter.convert(f"{folder}/ct2", quantization="int8")
+        threads = torch.get_num_threads()
+        engine = Engine(converted, compute_type="int8", inter_threads=1, intra_threads=threads)
+    sources = [translator.vocabulary.tokens(ids) for ids in encoded_sentences(translator)]
     batch = repeat_to_32(sources)
+
+    def decode(rows: list[list[str]], beam_size: int = 1) -> None:
+        engine.translate_batch(
+            rows, beam_size=beam_size, min_decoding_length=TOKENS, max_decoding_length=TOKENS
+        )
+
     return {
-        ("one sentence", "CTranslate2 int8"): one_by_one(sources, greedy),
-        ("32 sentences", "CTranslate2 int8"): lambda: greedy(batch),
-        ("one, beam of 4", "CTranslate2 int8"): one_by_one(sources, beam),
-        ("32, beam of 4", "CTranslate2 int8"): lambda: beam(batch),
+        ("one sentence", "CTranslate2 int8"): one_by_one(sources, decode),
+        ("32 sentences", "CTranslate2 int8"): lambda: decode(batch),
+        ("one, beam of 4", "CTranslate2 int8"): one_by_one(sources, lambda rows: decode(rows, 4)),
+        ("32, beam of 4", "CTranslate2 int8"): lambda: decode(batch, 4),
     }
 
 
-ENGINES = {"ours": our_workloads, "marian": marian_workloads, "ctranslate": ctranslate_workloads}
+ENGINES = {"ours": our_workloads, "ctranslate": ctranslate_workloads}
 
 
 def serve(engine: str, checkpoint: Path) -> None:
     """Serve one engine: for each input line "group|name" do the work and print the seconds."""
-    torch.manual_seed(0)
-    model, sources, _ = model_and_sources(checkpoint)
-    workloads = ENGINES[engine](model, sources)
+    workloads = ENGINES[engine](Translator.load(checkpoint, "cpu"))
     print("ready", flush=True)
     for line in sys.stdin:
         group, _, name = line.strip().partition("|")
         start = time.perf_counter()
         workloads[group, name]()
         print(time.perf_counter() - start, flush=True)
+
+
+class EngineProcess:
+    """A process that serves one engine with this many threads."""
+
+    def __init__(self, engine: str, checkpoint: Path, threads: int) -> None:
+        arguments = ["--serve", engine, "--checkpoint", str(checkpoint), "--threads", str(threads)]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.decoding", *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "OMP_NUM_THREADS": str(threads)},
+        )
+        assert self.process.stdin
+        assert self.process.stdout
+        self.requests, self.answers = self.process.stdin, self.process.stdout
+        if self.answers.readline().strip() != "ready":
+            raise SystemExit(f"{engine} did not start")
+
+    def time(self, group: str, name: str) -> float:
+        """Run this workload and return its seconds."""
+        print(f"{group}|{name}", file=self.requests, flush=True)
+        return float(self.answers.readline())
+
+    def close(self) -> None:
+        self.requests.close()
+        self.process.wait()
 
 
 Times = dict[tuple[str, str, int], list[float]]
@@ -236,16 +249,6 @@ def text_to_trace(translator: Translator, rounds: int) -> str:
     )
 
 
-def model_and_sources(checkpoint: Path) -> tuple[Transformer, list[list[int]], Translator | None]:
-    """Return the checkpoint's model and sources; random ones if the folder does not exist."""
-    if checkpoint.is_dir():
-        translator = Translator.load(checkpoint, "cpu")
-        sources = [translator.vocabulary.encode(text) for text in SENTENCES]
-        return translator.model, sources, translator
-    model = Transformer(ModelConfig.preset("small", vocab_size=8000)).eval()
-    return model, [[*torch.randint(4, 8000, (11,)).tolist(), 2] for _ in SENTENCES], None
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
@@ -258,14 +261,13 @@ def main() -> None:
     if options.serve:
         torch.set_num_threads(options.threads)
         return serve(options.serve, options.checkpoint)
-    _, sources, translator = model_and_sources(options.checkpoint)
+    translator = Translator.load(options.checkpoint, "cpu")
     counts = sorted({1, torch.get_num_threads()})
-    print(f"Ours: {options.checkpoint if translator else 'random weights'};", end=" ")
-    print(f"sources of {[len(ids) for ids in sources]} pieces")
-    print(f"{TOKENS} tokens per sentence, {options.rounds} rounds\n")
+    lengths = [len(ids) for ids in encoded_sentences(translator)]
+    print(f"{options.checkpoint}, sources of {lengths} tokens")
+    print(f"{TOKENS} output tokens per sentence, {options.rounds} rounds\n")
     print(table(measure(options.checkpoint, options.rounds, counts)))
-    if translator is not None:
-        print("\n" + text_to_trace(translator, options.rounds))
+    print("\n" + text_to_trace(translator, options.rounds))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The alignment error rate of every cross-attention head, compared with human-made word links.
 
     python -m benchmarks.gold_alignments checkpoints/en-fr links.tsv.gz [more.tsv.gz …] \
-        [--source "AliBi, Xu and Yvon 2016" …] [--all] [--card] [--keep]
+        [--source "AliBi, Xu and Yvon 2016" …] [--keep]
 
 A gold file has one tokenised sentence pair per line: `source TAB target TAB links`, where `0-1` is
 a sure link, `0p1` or `0?1` a possible one, and words are counted from 0. The model reads both sides
@@ -34,10 +34,7 @@ from transformer.analysis.alignment.aligner_head import (
     choose_aligner_head,
     save_aligner_head,
 )
-from transformer.analysis.corpora import Corpus, corpus_for
-from transformer.analysis.findings import FINDINGS
-from transformer.analysis.roles.head_measures import measure_heads
-from transformer.analysis.roles.head_roles import head_roles
+from transformer.analysis.corpora import Corpus
 from transformer.inference import Translator
 
 KNOWN_SOURCES = {
@@ -65,14 +62,6 @@ def main() -> None:
     parser.add_argument(
         "--source", action="append", default=[], help="authors of each gold file, in order"
     )
-    parser.add_argument(
-        "--all", action="store_true", help=f"all heads instead of the best {N_BEST}"
-    )
-    parser.add_argument(
-        "--card",
-        action="store_true",
-        help="also the figures of the model card, over the gold files and the bundled sentences",
-    )
     parser.add_argument("--keep", action="store_true", help="write aligner.json to the checkpoint")
     options = parser.parse_args()
     if options.source and len(options.source) != len(options.gold):
@@ -90,24 +79,20 @@ def run(options: argparse.Namespace) -> None:
     names = [name_of(path) for path in options.gold]
     sources = options.source or [source_of(name) for name in names]
     translator = Translator.load(options.checkpoint, "cpu")
-    measured, corpora = [], [Corpus.read(path) for path in options.gold]
-    for name, corpus in zip(names, corpora, strict=True):
-        errors = measure_aligners(translator, corpus)
+    measured = []
+    for name, path in zip(names, options.gold, strict=True):
+        errors = measure_aligners(translator, Corpus.read(path))
         measured.append(errors)
         print(f"\n{name}: {errors.n_sentences} sentence pairs, {len(errors.left_out)} left out")
-        print(format_table(errors, all_heads=options.all))
+        print(format_table(errors))
     aligner = choose_aligner_head(measured, names, sources)
     print("\n" + describe_aligner(aligner))
-    if options.card:
-        bundled = corpus_for(options.checkpoint, translator.vocabulary)
-        for corpus in [bundled, *corpora]:
-            print(card_figures(translator, corpus))
     if options.keep:
         print(f"written: {save_aligner_head(options.checkpoint, aligner)}")
 
 
-def format_table(errors: AlignerErrors, *, all_heads: bool) -> str:
-    """Return the table: a row per head (counted from 1) with four methods, then the baselines."""
+def format_table(errors: AlignerErrors) -> str:
+    """Return a table of the best heads (counted from 1) and of the baselines."""
     heads = errors.table[errors.table["aligner"] == "head"]
     rates_by_head = heads.pivot_table(index=["layer", "head"], columns=["by", "to"], values="aer")[
         list(ALIGNMENT_METHODS)
@@ -115,8 +100,8 @@ def format_table(errors: AlignerErrors, *, all_heads: bool) -> str:
     rates_by_head = rates_by_head.loc[rates_by_head.min(axis=1).sort_values(kind="stable").index]
     titles = [f"{score_kind}, {target_row}" for score_kind, target_row in ALIGNMENT_METHODS]
     lines = [f"{'AER, %':30}" + "".join(f"{title:>17}" for title in titles)]
-    selected = rates_by_head if all_heads else rates_by_head.head(N_BEST)
-    for head, row in zip(selected.index.tolist(), selected.to_numpy(), strict=True):
+    best = rates_by_head.head(N_BEST)
+    for head, row in zip(best.index.tolist(), best.to_numpy(), strict=True):
         name = f"layer {head[0] + 1}, head {head[1] + 1}"
         lines.append(f"{name:30}" + "".join(f"{100 * rate:17.1f}" for rate in row))
     baseline_rates = errors.table.set_index("aligner")["aer"]
@@ -141,27 +126,6 @@ def describe_aligner(aligner: AlignerHead) -> str:
         f"aligner head: {head}, linked by its {aligner.score_kind} in the "
         f"{aligner.target_row} row: AER {rates}"
     )
-
-
-def card_figures(translator: Translator, corpus: Corpus) -> str:
-    """Return the figures of the model card over a corpus: aligners by rule, the best positional
-    head, and whether the best weights beat the statistical aligner."""
-    measured = measure_heads(translator, corpus)
-    aligners = sum(card.role.group == "aligner" for card in head_roles(measured))
-    table = measured.table()
-    table = table[(table["kind"] == "encoder") & (table["offset"] != 0)]
-    best = table.nlargest(1, "positional").iloc[0]
-    lines = [
-        f"\n{corpus.name}, {len(corpus)} sentences",
-        f"  aligner heads by rule: {aligners}",
-        f"  best positional head: encoder layer {int(best['layer']) + 1}, head "
-        f"{int(best['head']) + 1}, offset {int(best['offset']):+d} in "
-        f"{best['positional']:.0%} of rows",
-    ]
-    for name in ("alignment-diagonal", "alignment-statistical"):
-        result = FINDINGS[name].run(translator, corpus)
-        lines.append(f"  {name}: {result.verdict}. {result.reason}")
-    return "\n".join(lines)
 
 
 def name_of(path: str) -> str:

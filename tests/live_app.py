@@ -1,8 +1,8 @@
-"""Helpers to start the app on a free port and to drive it in a browser."""
+"""Helpers of tests, benchmarks and pictures to start the app on a free port and to drive it in a
+browser."""
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import socket
@@ -118,38 +118,6 @@ def chromium(*flags: str) -> Iterator[Browser]:
 def wait_for_script_run(page: Page) -> None:
     """Wait until the script run of the page has ended."""
     page.locator(f"[data-test-script-state={IDLE_SCRIPT_STATE}]").wait_for()
-
-
-RECORD_APPEARANCE = """(() => {
-  const exists = (root) => [...root.querySelectorAll("*")].some(
-    (node) => node.matches(%s) || (node.shadowRoot && exists(node.shadowRoot)));
-  window.appearance = new Promise((done) => {
-    const look = () => exists(document) ? done(performance.now()) : requestAnimationFrame(look);
-    look();
-  });
-})();"""
-
-
-def time_to_appear(browser: Browser, address: str, selector: str, mbit: float = 0) -> float:
-    """Return the milliseconds from navigation, with an empty cache, to the first frame in which an
-    element matches `selector`.
-
-    The page measures it itself, as Playwright polls only every half second. `mbit` limits the
-    connection to so many Mbit/s with a latency of 40 ms.
-    """
-    context = browser.new_context(viewport={"width": 1400, "height": 900})
-    context.add_init_script(RECORD_APPEARANCE % json.dumps(selector))
-    page = context.new_page()
-    if mbit:
-        rates = {"downloadThroughput": mbit * 125_000, "uploadThroughput": mbit * 125_000}
-        protocol = context.new_cdp_session(page)
-        protocol.send(
-            "Network.emulateNetworkConditions", {"offline": False, "latency": 40, **rates}
-        )
-    page.goto(address)
-    milliseconds = float(page.evaluate("window.appearance"))
-    context.close()
-    return milliseconds
 
 
 EXPANDER_IS_OPEN = """(text) => {
