@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
+import re
 import tracemalloc
 import unicodedata
 from collections.abc import Iterator
@@ -14,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer.text import CorpusError, parse_pairs, read_pairs, read_references
-from transformer.text.corpus import MAX_LINE_BYTES
+from transformer.text.corpus import MAX_LINE_BYTES, split_bytes
+from transformer.text.pair_formats import split_text
 from transformer.text.visible import escape_controls, is_blank
 
 SIDE = (
@@ -52,6 +55,22 @@ def test_extra_columns_line_ends_and_bom_are_ignored(tmp_path: Path) -> None:
 def test_only_a_newline_ends_a_line(tmp_path: Path) -> None:
     path = write(tmp_path / "c.tsv", "one\u2028more\tun\x85autre\nlast\tdernier")
     assert list(read_pairs(path)) == [("one\u2028more", "un\x85autre"), ("last", "dernier")]
+
+
+@given(text=st.text("ab\r\n", max_size=30), size=st.integers(1, 7))
+def test_every_line_end_ends_a_line(text: str, size: int) -> None:
+    """The lines are those that Python finds, wherever a chunk of the file ends. Some programs end
+    lines with `\\r\\r\\n`."""
+    text = text.lstrip("\r\n")
+    expected = re.sub(r"\r+\n", "\n", text).replace("\r", "\n").split("\n")
+    assert split_text(text) == expected
+
+    class Chunks(io.BytesIO):
+        def read1(self, _: int | None = -1, /) -> bytes:
+            return self.read(size)
+
+    lines = [line.decode() for line in split_bytes(Chunks(text.encode()))]
+    assert lines == (expected if expected[-1] else expected[:-1])
 
 
 def test_reading_is_lazy(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from transformer.app_folders import find_checkpoint, named_checkpoints
 from transformer.device import DEVICES
 from transformer.text.visible import escape_controls
 
-PAIR_FILES = "one .tsv[.gz] (source, tab, target), or two parallel text files"
+PAIR_FILES = "one .tsv[.gz] (source, tab, target) or .csv[.gz], or two parallel text files"
 
 
 def add_device(parser: argparse.ArgumentParser) -> None:

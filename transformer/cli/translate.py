@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import sys
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from transformer.cli.options import (
     add_checkpoint,
@@ -18,6 +19,7 @@ from transformer.cli.options import (
     print_result,
 )
 from transformer.inference import Decoding, Trace, Translation, Translator
+from transformer.text.corpus import split_bytes
 from transformer.text.files import atomic_path
 from transformer.text.visible import is_blank
 from transformer.training.console import log
@@ -100,9 +102,11 @@ def _rejection_reason(translator: Translator, line: str) -> str | None:
 
 
 def _stdin_lines() -> Iterator[str]:
-    for number, raw_line in enumerate(sys.stdin.buffer, start=1):
+    for number, raw_line in enumerate(
+        split_bytes(cast(io.BufferedReader, sys.stdin.buffer)), start=1
+    ):
         try:
-            yield raw_line.decode("utf-8").rstrip("\r\n")
+            yield raw_line.decode("utf-8")
         except UnicodeDecodeError as error:
             raise ValueError(
                 f"standard input, line {number} is not UTF-8 (byte {raw_line[error.start]:#04x}): "

@@ -4,9 +4,12 @@ import gzip
 import os
 import zlib
 from collections.abc import Iterable, Iterator
-from itertools import zip_longest
+from itertools import chain, islice, zip_longest
 from pathlib import Path
+from typing import Protocol
 
+from transformer.text import pair_formats
+from transformer.text.pair_formats import FormatError, PairFormat
 from transformer.text.visible import is_blank
 
 Pair = tuple[str, str]
@@ -14,6 +17,7 @@ PathLike = str | os.PathLike[str]
 
 MAX_LINE_BYTES = 1_000_000
 """Largest size of a line."""
+_CHUNK_BYTES = 1 << 16
 
 
 class CorpusError(ValueError):
@@ -23,46 +27,105 @@ class CorpusError(ValueError):
 def read_pairs(path: PathLike, tgt_path: PathLike | None = None) -> Iterator[Pair]:
     """Stream the (source, target) pairs of a corpus; gzip files are recognised.
 
-    One path: a table with `source TAB target` on each line; further columns are ignored. Two paths:
+    One path: a table with `source TAB target` on each line, whose further columns are ignored, or
+    another format of `pair_formats` if it is certain. Two paths:
     parallel files; line i of the second translates line i of the first. Leading and trailing white
     space is removed. A missing file is reported at once, other errors when the stream reaches them.
     Raises CorpusError.
     """
     if tgt_path is None:
         _check_file(path)
-        return parse_pairs(read_lines(path), str(path))
+        return _parse_later(path)
     _check_file(path)
     _check_file(tgt_path)
     return _read_parallel(path, tgt_path)
 
 
 def parse_pairs(lines: Iterable[str], name: str) -> Iterator[Pair]:
-    """Parse lines of `source TAB target`; `name` is the name of the text in error messages.
+    """Parse lines with a pair each, in one of the formats of `pair_formats`.
 
-    Split pasted text with `.split("\\n")`: `.splitlines()` also breaks at rarer characters that a
+    Split pasted text with `split_text`: `.splitlines()` also breaks at rarer characters that a
     sentence may contain. Blank lines at the end are ignored. Raises CorpusError.
+    `name` is the name of the text in error messages. A format that is not certain is an error too.
     """
-    blank = 0
-    empty = True
-    for number, line in enumerate(lines, start=1):
-        if is_blank(line):
+    sample, lines = _sample(lines)
+    try:
+        format = pair_formats.recognise(sample, name)
+    except FormatError as error:
+        raise CorpusError(f"{name} {error}.") from error
+    if format is None:
+        format = pair_formats.TABLE  # its errors say what is missing
+    if format.doubt:
+        raise CorpusError(
+            f"{name} seems to have {format.description}, but {format.doubt}; put a tab between "
+            "source and target."
+        )
+    return pairs_of(lines, format, name)
+
+
+def pairs_of(lines: Iterable[str], format: PairFormat, name: str) -> Iterator[Pair]:
+    """Parse lines in a known format; see `parse_pairs`."""
+    blank, empty = 0, True
+    for number, cells in _rows(lines, format, name):
+        if format.is_table and len(cells) == 1 and is_blank(cells[0]):
             blank = blank or number
             continue
         if blank:
             raise CorpusError(
                 f"{name}, line {blank} is blank; every line needs a source, a tab and a target."
             )
-        source, tab, columns = line.partition("\t")
-        if not tab:
-            raise CorpusError(
-                f"{name}, line {number} has no tab; every line needs a source, a tab and a target."
-            )
+        _check_cells(cells, format, name, number)
         empty = False
-        yield _checked_pair(source, columns.partition("\t")[0], name, name, number)
+        source, target = format.texts(cells)[:2]
+        yield _checked_pair(source, target, name, name, number)
     if empty:
         raise CorpusError(
             f"{name} is empty; it needs at least one line: a source, a tab, a target."
         )
+
+
+def _rows(lines: Iterable[str], format: PairFormat, name: str) -> Iterator[tuple[int, list[str]]]:
+    try:
+        yield from islice(format.rows(lines), format.header, None)
+    except FormatError as error:
+        raise CorpusError(f"{name}, {error}.") from error
+
+
+def _check_cells(cells: list[str], format: PairFormat, name: str, number: int) -> None:
+    """Raise CorpusError if a row has too few cells, or too many for a format that has two."""
+    if format.is_table and len(cells) < 2:
+        raise CorpusError(
+            f"{name}, line {number} has no tab; every line needs a source, a tab and a target."
+        )
+    n_required = max(format.columns) + 1
+    if len(cells) < n_required or (format.n_cells and len(cells) != format.n_cells):
+        parts = "1 part" if len(cells) == 1 else f"{len(cells)} parts"
+        n = format.n_cells or n_required
+        required = "two, a source and a target" if n == 2 else f"{n}"
+        raise CorpusError(
+            f"{name}, line {number} has {parts}; every line needs {required}{format.hint}."
+        )
+
+
+def _sample(lines: Iterable[str]) -> tuple[list[str], Iterator[str]]:
+    """Return the first lines, and an iterator over all. An error in the first lines is raised by
+    the iterator, after the lines before it."""
+    iterator, sample = iter(lines), list[str]()
+    n_visible = 0
+    try:
+        for line in iterator:
+            sample.append(line)
+            n_visible += not is_blank(line)
+            if n_visible == pair_formats.SAMPLE_LINES:
+                break
+    except CorpusError as error:
+        return sample, chain(sample, _raise(error))
+    return sample, chain(sample, iterator)
+
+
+def _raise(error: CorpusError) -> Iterator[str]:
+    raise error
+    yield
 
 
 def read_references(
@@ -84,9 +147,13 @@ def read_references(
     return list(references), list(references.values())
 
 
+def _parse_later(path: PathLike) -> Iterator[Pair]:
+    yield from parse_pairs(read_lines(path), str(path))
+
+
 def _read_parallel(src_path: PathLike, tgt_path: PathLike) -> Iterator[Pair]:
     number = 0
-    sources, targets = read_lines(src_path), read_lines(tgt_path)
+    sources, targets = read_sentences(src_path), read_sentences(tgt_path)
     for number, (source, target) in enumerate(zip_longest(sources, targets), start=1):
         if source is None or target is None:
             short, long = (src_path, tgt_path) if source is None else (tgt_path, src_path)
@@ -117,17 +184,29 @@ def _check_file(path: PathLike) -> None:
         raise CorpusError(f"There is no file {path}; give the path of a text file or a .gz of one.")
 
 
+def read_sentences(path: PathLike) -> Iterator[str]:
+    """Stream the lines of a text file as `read_lines`. Raises CorpusError also for JSON, HTML and
+    other formats."""
+    sample, lines = _sample(read_lines(path))
+    try:
+        pair_formats.check_text(sample)
+    except FormatError as error:
+        raise CorpusError(f"{path} {error}.") from error
+    yield from lines
+
+
 def read_lines(path: PathLike) -> Iterator[str]:
-    """Stream the lines of a UTF-8 file without their line ends. The file is read as bytes, so that
-    only a newline ends a line and an invalid byte is reported with its line."""
+    r"""Stream the lines of a UTF-8 file without their line ends, \n, \r\n or \r.
+
+    The file is read as bytes, so that no other character ends a line and an invalid byte is
+    reported with its line. Raises CorpusError.
+    """
     number = 0
     try:
         with open(path, "rb") as raw_file:
             is_gzip = str(path).endswith(".gz") or raw_file.peek(2)[:2] == b"\x1f\x8b"
             file = gzip.GzipFile(fileobj=raw_file) if is_gzip else raw_file
-            # Bounded reads: a small .gz may contain one line of many gigabytes.
-            lines = iter(lambda: file.readline(MAX_LINE_BYTES + 1), b"")
-            for number, raw_line in enumerate(lines, start=1):
+            for number, raw_line in enumerate(split_bytes(file), start=1):
                 if len(raw_line) > MAX_LINE_BYTES:
                     raise CorpusError(
                         f"{path}, line {number} has more than {MAX_LINE_BYTES:,} bytes; put "
@@ -140,7 +219,7 @@ def read_lines(path: PathLike) -> Iterator[str]:
                     raise CorpusError(
                         f"{path}, line {number} contains a NUL character; save the file as UTF-8."
                     )
-                yield line.rstrip("\r\n")
+                yield line
     except UnicodeDecodeError as error:
         raise CorpusError(
             f"{path}, line {number} is not UTF-8 (byte {error.object[error.start]:#04x} at "
@@ -153,3 +232,32 @@ def read_lines(path: PathLike) -> Iterator[str]:
         ) from error
     except OSError as error:
         raise CorpusError(f"{path} cannot be read: {error.strerror}.") from error
+
+
+class _Chunks(Protocol):
+    def read1(self, size: int, /) -> bytes: ...
+
+
+def split_bytes(file: _Chunks) -> Iterator[bytes]:
+    r"""Stream the lines of a binary file without their line ends, \n, \r\n or \r. A line that is
+    longer than `MAX_LINE_BYTES` is returned before its end has been read."""
+    # Bounded reads: a small .gz may contain one line of many gigabytes.
+    pending = b""
+    while chunk := file.read1(_CHUNK_BYTES):
+        *complete_lines, rest = (pending + chunk).split(b"\n")
+        for line in complete_lines:
+            yield from line.rstrip(b"\r").split(b"\r")
+        text = rest.rstrip(b"\r")
+        line_ends = rest[len(text) :]  # the next chunk may begin with \n
+        *complete_lines, last = text.split(b"\r")
+        yield from complete_lines
+        if len(last) > MAX_LINE_BYTES:
+            yield last
+        if len(line_ends) > MAX_LINE_BYTES:
+            yield from (b"" for _ in line_ends)
+            line_ends = b""
+        pending = last + line_ends
+    *complete_lines, last = pending.split(b"\r")
+    yield from complete_lines
+    if last:
+        yield last

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -16,9 +16,10 @@ from transformer.analysis.corpora import bundled_sentences
 from transformer.analysis.corpora.bundled_sentences import LANGUAGES
 from transformer.analysis.corpora.gold import GoldAnnotations, parse_links
 from transformer.run_config import TaskRun, parse
-from transformer.text import TASKS, CorpusError, TokenStore, Vocabulary, split
+from transformer.text import TASKS, CorpusError, TokenStore, Vocabulary, pair_formats, split
 from transformer.text.corpus import read_lines
 from transformer.text.files import read_json
+from transformer.text.pair_formats import FormatError
 from transformer.text.visible import is_blank
 
 MAX_SENTENCES = 5_000
@@ -147,7 +148,8 @@ class Corpus:
     def from_lines(
         cls, lines: Iterable[str], name: str, links: Iterable[str] | None = None
     ) -> Corpus:
-        """Read lines of `source`, `source TAB target` or `source TAB target TAB links`.
+        """Read lines of `source`, `source TAB target` or `source TAB target TAB links`, or pairs in
+        another format of `transformer.text.pair_formats`.
 
         Args:
             name: the name of the corpus, used in error messages.
@@ -157,7 +159,8 @@ class Corpus:
 
         Raises:
             CorpusError: naming the line, for a blank line, an invalid link, or lines with and
-                without a tab; for a text without lines or with too many.
+                without a tab; for a text without lines or with too many, and for JSON, HTML, XML
+                and other formats.
         """
         rows = [line.strip("\r\n") for line in islice(lines, MAX_SENTENCES + 1)]
         while rows and is_blank(rows[-1]):
@@ -168,13 +171,15 @@ class Corpus:
                 f"{name} has {len(rows)} lines and {len(link_lines)} lines of links; their numbers "
                 "must be equal."
             )
-        sentences = []
-        for number, row in enumerate(rows, start=1):
-            columns = [column.strip() for column in row.split("\t")]
+        sentences: list[Sentence] = []
+        for number, cells in _numbered_columns(rows, name):
+            columns = [column.strip() for column in cells]
+            if not sentences:
+                paired = len(columns) > 1
             if link_lines is not None:
                 columns = [*columns[:2], link_lines[number - 1]]
             try:
-                sentences.append(_sentence_from_columns(columns, rows[0].count("\t") > 0))
+                sentences.append(_sentence_from_columns(columns, paired))
             except ValueError as error:
                 raise CorpusError(f"{name}, line {number}: {error}.") from error
         return cls(name, tuple(sentences))
@@ -248,6 +253,24 @@ def corpus_for(checkpoint: str | os.PathLike[str], vocabulary: Vocabulary) -> Co
     except CheckpointError:
         languages = None
     return bundled_corpus_for(languages[1] if languages else "fr")
+
+
+def _numbered_columns(rows: list[str], name: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line number and the columns of each row: source, target and links where there.
+    Raises CorpusError for a text without a sentence or pair per line."""
+    try:
+        format = pair_formats.recognise(pair_formats.sample_lines(rows), name)
+        if format is None or format.doubt or format.is_table:
+            columns = format.texts if format is not None and format.is_table else list
+            first_row = format.header if format is not None and format.is_table else 0
+            for number, row in enumerate(rows, start=1):
+                if number > first_row:
+                    yield number, columns(row.split("\t"))
+        else:
+            for number, cells in islice(format.rows(rows), format.header, None):
+                yield number, format.texts(cells)
+    except FormatError as error:
+        raise CorpusError(f"{name} {error}.") from error
 
 
 def _sentence_from_columns(columns: list[str], paired: bool) -> Sentence:

@@ -12,6 +12,7 @@ from pathlib import Path
 import streamlit as st
 
 from transformer.analysis.corpora import Corpus
+from transformer.text.pair_formats import split_text
 from transformer.text.visible import is_blank
 from transformer.ui import state
 from transformer.ui.address import CORPORA
@@ -173,7 +174,7 @@ def corpus_of_upload(content: bytes, name: str) -> Corpus:
     """Return the corpus of an uploaded file or text with this name. Raises ValueError."""
     if len(content) > MAX_UPLOAD_BYTES:
         raise ValueError(f"{name} has {len(content):,} bytes; the maximum is {MAX_UPLOAD_BYTES:,}.")
-    return Corpus.from_lines(decode_text(content, name).split("\n"), name)
+    return Corpus.from_lines(split_text(decode_text(content, name)), name)
 
 
 def _summary(corpus: Corpus, source: str) -> None:

@@ -36,6 +36,8 @@ class Draft:
         number: of this draft in the session, a part of widget keys.
         overrides: settings and task options, by name, that differ from their defaults.
         text: the pasted text; pairs: read from it or from an uploaded file.
+        reading: text, name and result of the last reading of pairs, so that a rerun does not
+            repeat it.
     """
 
     task: str
@@ -44,6 +46,7 @@ class Draft:
     overrides: dict[str, Any] = field(default_factory=dict)
     text: str = ""
     pairs: own_pairs.Pairs = field(default_factory=list)
+    reading: tuple[str, str, own_pairs.Reading] | None = None
 
 
 def current() -> Draft | None:

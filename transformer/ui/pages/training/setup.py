@@ -304,7 +304,7 @@ def _submit(current: Draft) -> None:
     draft.submit(draft.config(current), draft.files(current))
 
 
-PREVIEW_ROWS = 6
+PREVIEW_ROWS = 3
 EXAMPLE = "one cat\tun chat\ntwo cats\tdeux chats\n…"
 
 
@@ -322,8 +322,9 @@ def _own_pairs(current: Draft) -> None:
         placeholder=EXAMPLE,
         height=150,
         key=f"pasted-{current.number}",
-        help="Also accepted: a vertical bar or two or more spaces between source and target, "
-        "comma-separated values, or a source and its target on alternating lines.",
+        help="Also accepted: ` ||| `, a vertical bar, a dash or two or more spaces between source "
+        "and target, comma-separated values, an Anki or Tatoeba export, or a source and its target "
+        "on alternating lines.",
     )
     file = st.file_uploader(
         "Or upload a .tsv, .csv or .txt file in UTF-8",  # Streamlit adds the maximum size
@@ -331,25 +332,36 @@ def _own_pairs(current: Draft) -> None:
         max_upload_size=max(1, math.ceil(max_bytes / 1e6)),
         key=f"uploaded-{current.number}",
     )
-    layout = ""
-    try:
-        if file is not None:
-            if file.size > max_bytes:
-                raise ValueError(
-                    f"{file.name} has {file.size:,} bytes; this app allows at most {max_bytes:,}."
-                )
+    reading = own_pairs.Reading([], "", "")
+    if file is not None and file.size > max_bytes:
+        problem = f"{file.name} has {file.size:,} bytes; this app allows at most {max_bytes:,}."
+        reading = own_pairs.Reading([], "", problem)
+    elif file is not None:
+        try:
             text = decode_text(file.getvalue(), file.name)
-            current.pairs, layout = own_pairs.read_with_layout(text, file.name, max_bytes)
-        elif not is_blank(current.text):
-            current.pairs, layout = own_pairs.read_with_layout(current.text, "The text", max_bytes)
+        except ValueError as error:
+            reading = own_pairs.Reading([], "", str(error))
         else:
+            reading = _read(current, text, file.name, max_bytes)
+    elif not is_blank(current.text):
+        reading = _read(current, current.text, "The text", max_bytes)
+    current.pairs = reading.pairs
+    if reading.problem:
+        st.warning(frame.plain(frame.as_sentence(reading.problem)))
+    if reading.pairs:
+        _preview(reading.pairs, reading.layout)
+    if reading.pairs and reading.problem:
+        key = f"confirmed-{current.number}-{reading.layout}"
+        if not st.checkbox("The pairs shown here are correct", key=key):
             current.pairs = []
-    except ValueError as error:
-        current.pairs = []
-        st.warning(frame.plain(frame.as_sentence(error)))
     draft.refit_steps(current)
-    if current.pairs:
-        _preview(current.pairs, layout)
+
+
+def _read(current: Draft, text: str, name: str, max_bytes: int) -> own_pairs.Reading:
+    """Return the pairs of a text, which are read again only if the text has changed."""
+    if current.reading is None or current.reading[:2] != (text, name):
+        current.reading = text, name, own_pairs.read(text, name, max_bytes)
+    return current.reading[2]
 
 
 def _preview(pairs: own_pairs.Pairs, layout: str) -> None:

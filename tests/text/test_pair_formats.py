@@ -1,0 +1,189 @@
+"""Formats of sentence pairs are recognised, refused, or called uncertain."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from transformer.analysis.corpora import Corpus
+from transformer.text import CorpusError, parse_pairs, read_pairs
+from transformer.text.pair_formats import split_text
+
+NOUNS = "cat:chat dog:chien book:livre car:camion house:palais tree:arbre bird:oiseau key:verrou"
+PAIRS = [
+    (f"The {noun} is {place}, now.", f"Le {nom} est {lieu}, maintenant.")
+    for noun, nom in (words.split(":") for words in NOUNS.split())
+    for place, lieu in (("here", "ici"), ("there", "là"), ("old", "vieux"))
+]
+
+
+def rows(line: Callable[[int, str, str], str]) -> str:
+    return "\n".join(line(number, *pair) for number, pair in enumerate(PAIRS, start=17)) + "\n"
+
+
+def csv_text(separator: str, header: list[str], row: Callable[[int, str, str], list[str]]) -> str:
+    """Return what Python's csv module writes for the pairs."""
+    out = io.StringIO()
+    writer = csv.writer(out, delimiter=separator)
+    if header:
+        writer.writerow(header)
+    writer.writerows(row(number, *pair) for number, pair in enumerate(PAIRS))
+    return out.getvalue()
+
+
+FORMATS = {
+    "tab": rows(lambda n, s, t: f"{s}\t{t}"),
+    "tab and further columns": rows(lambda n, s, t: f"{s}\t{t}\tCC-BY 2.0\t{n}"),
+    "ids": rows(lambda n, s, t: f"{n}\t{s}\t{t}"),
+    "named ids": rows(lambda n, s, t: f"sent_{n}\t{s}\t{t}"),
+    "score first": rows(lambda n, s, t: f"1.{n}\t{s}\t{t}"),
+    "Tatoeba pairs": rows(lambda n, s, t: f"{n}\t{s}\t{9 * n}\t{t}"),
+    "Tatoeba detailed": rows(lambda n, s, t: f"{n}\teng\t{s}\t{9 * n}\tfra\t{t}"),
+    "languages": rows(lambda n, s, t: f"eng\t{s}\tfra\t{t}"),
+    "TSV with a header": "source\ttarget\n" + rows(lambda n, s, t: f"{s}\t{t}"),
+    "TSV with languages": "English\tFrench\n" + rows(lambda n, s, t: f"{s}\t{t}"),
+    "TSV with ids and a header": "id\ten\tfr\n" + rows(lambda n, s, t: f"{n}\t{s}\t{t}"),
+    "quoted TSV": rows(lambda n, s, t: f'"{s}"\t"{t}"'),
+    "fast_align": rows(lambda n, s, t: f"{s} ||| {t}"),
+    "fast_align without spaces": rows(lambda n, s, t: f"{s}|||{t}"),
+    "phrase table": rows(lambda n, s, t: f"{s} ||| {t} ||| 0.5 0.1 ||| 0-0"),
+    "bar": rows(lambda n, s, t: f"{s} | {t}"),
+    "Markdown": "| English | French |\n|---|---|\n" + rows(lambda n, s, t: f"| {s} | {t} |"),
+    "dash": rows(lambda n, s, t: f"{s} - {t}"),
+    "long dash": rows(lambda n, s, t: f"{s} – {t}"),
+    "equals": rows(lambda n, s, t: f"{s} = {t}"),
+    "arrow": rows(lambda n, s, t: f"{s} → {t}"),
+    "spaces": rows(lambda n, s, t: f"{s}     {t}"),
+    "blocks": rows(lambda n, s, t: f"{s}\n{t}\n"),
+    "pairs.csv": csv_text(",", [], lambda n, s, t: [s, t]),
+    "quoted comma": csv_text(",", [], lambda n, s, t: [s, t]),
+    "semicolon": csv_text(";", [], lambda n, s, t: [s, t]),
+    "CSV with ids": csv_text(",", [], lambda n, s, t: [str(n), s, t]),
+    "CSV with a header": csv_text(",", ["en", "fr"], lambda n, s, t: [s, t]),
+    "CSV with an index": csv_text(",", ["", "src", "tgt"], lambda n, s, t: [str(n), s, t]),
+    "CSV with a named pair": csv_text(
+        ",", ["id", "domain", "en", "fr"], lambda n, s, t: [str(n), f"topic {n % 3}", s, t]
+    ),
+    "Anki": "#separator:tab\n#html:true\n" + rows(lambda n, s, t: f"<b>{s}</b>\t{t}\ttag"),
+    "Anki with columns": "#separator:Comma\n#html:false\n#guid column:1\n#tags column:4\n"
+    + csv_text(",", [], lambda n, s, t: [f"a{n}b", s, t, "tag"]),
+}
+
+
+def clean(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [(src.strip(), tgt.strip()) for src, tgt in pairs]
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_gives_the_same_pairs(tmp_path: Path, name: str, line_end: str) -> None:
+    text = FORMATS[name].replace("\r\n", "\n")
+    assert clean([*parse_pairs(split_text(text.replace("\n", line_end)), name)]) == PAIRS
+    path = tmp_path / (name if name.endswith(".csv") else f"{name}.txt")
+    path.write_bytes(text.replace("\n", line_end).encode())
+    assert clean([*read_pairs(path)]) == PAIRS
+
+
+def test_text_in_quotes_may_contain_separators_and_line_ends() -> None:
+    text = csv_text(",", ["en", "fr"], lambda n, s, t: [f'He said "{s}"\nthen, left', t])
+    pairs = [*parse_pairs(split_text(text), "a.csv")]
+    assert pairs == [(f'He said "{src}"\nthen, left', tgt) for src, tgt in PAIRS]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (rows(lambda n, s, t: f"{s}\n{t}"), "seems to have alternating lines"),
+        (rows(lambda n, s, t: s), "seems to have alternating lines"),
+        (rows(lambda n, s, t: f"Well, {n} cats"), "seems to have alternating lines"),
+        (rows(lambda n, s, t: f"{n}\t{s}"), "the first column may be a number"),
+        (rows(lambda n, s, t: f"{n}\teng\t{s}"), "has only one column of text"),
+        (rows(lambda n, s, t: s) * 2 + "odd\n", "alternating lines"),
+    ],
+)
+def test_an_uncertain_format_is_refused_with_a_reason(text: str, reason: str) -> None:
+    with pytest.raises(CorpusError, match=reason):
+        [*parse_pairs(split_text(text), "mine.txt")]
+
+
+@pytest.mark.parametrize(
+    ("text", "pair"),
+    [
+        ("1 2 3\t3 2 1\n" * 30, ("1 2 3", "3 2 1")),  # numbers are texts in a task
+        ("12\t21\n13\t31\n14\t41\n15\t51\n", ("12", "21")),
+        ("1\tone\n2\ttwo\n3\tthree\n4\tfour\n5\tfive\n6\tsix\n7\tseven\n", ("1", "one")),
+        ("three\t3\n" * 9, ("three", "3")),
+        ("cat\tchat\nno\tnon\nEnglish\tanglais\nyes\toui\n", ("cat", "chat")),
+        ("English\tanglais\ncat\tchat\nno\tnon\nyes\toui\n", ("English", "anglais")),
+        ("source\tressource\ncat\tchat\nno\tnon\nyes\toui\n", ("source", "ressource")),
+        ('"Yes", he said.\t« Oui », dit-il.\nNo.\tNon.\n', ('"Yes", he said.', "« Oui », dit-il.")),
+        ("a | b\tc | d\n" * 4, ("a | b", "c | d")),
+        ("<b>\tgras\n{\taccolade\n[\tcrochet\n", ("<b>", "gras")),
+    ],
+)
+def test_a_table_of_two_columns_is_read_literally(text: str, pair: tuple[str, str]) -> None:
+    pairs = [*parse_pairs(split_text(text), "mine.txt")]
+    assert pairs[0] == pair
+    assert len(pairs) == text.count("\n")
+
+
+OTHER_FILES = {
+    "a Jupyter notebook": json.dumps({"cells": [{"source": ["a"]}], "nbformat": 4}, indent=1),
+    "JSON": json.dumps([{"en": "Yes.", "fr": "Oui."}] * 3),
+    "HTML": "<!DOCTYPE html>\n<html><body><p>Yes.</p></body></html>\n",
+    "XML": '<?xml version="1.0"?>\n<tmx version="1.4">\n<body>\n</body></tmx>\n',
+    "subtitles": "1\n00:00:01,000 --> 00:00:02,000\nYes.\n\n2\n",
+}
+
+
+@pytest.mark.parametrize("kind", OTHER_FILES)
+def test_files_of_other_kinds_are_refused(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "file.txt"
+    path.write_text(OTHER_FILES[kind], "utf-8")
+    for read in (lambda: [*read_pairs(path)], lambda: [*read_pairs(path, path)]):
+        with pytest.raises(CorpusError, match=rf"file\.txt is {kind}.*; extract its sentences"):
+            read()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"en": "Yes.", "fr": "Oui."}\n' * 3,
+        '["Yes.", "No."]\n',
+        "[\n  [1, 2],\n  [3, 4]\n]\n",
+        "<html>\n<p>Yes.\n",
+        "<p>Yes.</p>\n<p>No.</p>\n",
+        "<doc id='1'>\n<seg id='1'>Yes.</seg>\n",
+        "WEBVTT\n\n00:01.000 --> 00:02.000\nYes.\n",
+        'msgid "Yes"\nmsgstr "Oui"\n',
+        "{\\rtf1\\ansi Yes.}\n",
+    ],
+)
+def test_more_files_of_other_kinds_are_refused(text: str) -> None:
+    with pytest.raises(CorpusError, match=r"mine is .*; extract its sentences"):
+        [*parse_pairs(split_text(text), "mine")]
+
+
+@pytest.mark.parametrize("name", ["Tatoeba pairs", "TSV with a header", "fast_align", "pairs.csv"])
+def test_a_corpus_to_measure_is_read_in_the_same_formats(name: str) -> None:
+    corpus = Corpus.from_lines(split_text(FORMATS[name]), name)
+    assert [(sentence.source, sentence.target) for sentence in corpus.sentences] == PAIRS
+
+
+def test_sentences_with_commas_and_dashes_remain_sentences() -> None:
+    lines = [f"Well, {src} - really" if n % 5 else src for n, (src, _) in enumerate(PAIRS)]
+    corpus = Corpus.from_lines(lines, "mine.txt")
+    assert [sentence.source for sentence in corpus.sentences] == lines
+    assert not any(sentence.target for sentence in corpus.sentences)
+
+
+@pytest.mark.parametrize("kind", OTHER_FILES)
+def test_a_corpus_of_another_kind_is_refused(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "notes.txt").write_text(OTHER_FILES[kind], "utf-8")
+    with pytest.raises(CorpusError, match=rf"notes\.txt is {kind}.*; extract its sentences"):
+        Corpus.read(tmp_path / "notes.txt")
