@@ -25,13 +25,13 @@ def test_a_finding_is_run_survives_a_reload_and_can_be_cancelled(app: str, page:
     page.get_by_role("button", name="Some encoder heads attend to one fixed offset").click()
     expect(page).to_have_url(re.compile("finding=positional"))
     page.get_by_role("button", name="Run", exact=True).click()
-    refuted = page.get_by_text(re.compile("Refuted$"))  # after an icon
-    expect(refuted.first).to_be_visible()
+    does_not_hold = page.get_by_text(re.compile("Does not hold here$"))  # after an icon
+    expect(does_not_hold.first).to_be_visible()
     wait_for_script_run(page)
     page.reload()
     expect(page.get_by_text(f"1 of {len(FINDINGS)} {measured_over}")).to_be_visible()
     expect(page.get_by_text("None of 8 encoder heads is shown to be positional")).to_be_visible()
-    expect(refuted).to_have_count(3)  # in the summary, in its row, and on its card
+    expect(does_not_hold).to_have_count(3)  # in the summary, in its row, and on its card
     expect(page.get_by_text("The claim needs > 90% of the rows")).to_be_visible()
     expect(page.get_by_role("img", name="the claim needs more than 90")).to_have_count(2)
     expect(page.locator(".js-plotly-plot")).to_have_count(1)
@@ -47,7 +47,7 @@ def test_a_finding_is_run_survives_a_reload_and_can_be_cancelled(app: str, page:
     expect(page.get_by_text(date_and_sentences)).to_have_count(0)
     page.get_by_text("Show numbers").click()
     expect(page.get_by_text(date_and_sentences)).to_have_count(1)
-    expect(refuted).to_have_count(2)
+    expect(does_not_hold).to_have_count(2)
     wait_for_script_run(page)
     page.get_by_role("button", name="Run all").click()
     page.get_by_role("button", name="Cancel all").click()

@@ -97,7 +97,7 @@ def test_verdicts_are_shown_with_reasons_figures_and_files(
     page_text = main_text(app)
     assert f"{len(MEASURED)} of {len(FINDINGS)} measured over" in page_text
     verdicts = [result["verdict"] for result in results.values()]
-    assert verdicts == ["refuted", *verdicts[1:2], *["can't be tested here"] * 2]
+    assert verdicts == ["does not hold here", *verdicts[1:2], *["can't be tested here"] * 2]
     for verdict in verdicts:
         assert f"{BADGES[verdict][1]} {verdict.capitalize()}" in page_text
     assert "the claim needs > 90" in page_text
@@ -137,7 +137,7 @@ def test_the_latest_result_is_shown_with_its_date_for_any_corpus(
     page_text = main_text(app)
     assert f"0 of {len(FINDINGS)} measured over these sentences" in page_text
     assert f"1 Feb 1970, {N} sentences ({results[name]['corpus']['name']})" in page_text
-    assert f"{BADGES['refuted'][1]} Refuted" in page_text
+    assert f"{BADGES['does not hold here'][1]} Does not hold here" in page_text
     assert "Run all" in [button.label for button in app.button]
 
 
@@ -230,7 +230,7 @@ def test_a_shipped_finding_has_figures_and_its_origin(visit: Visit, folder: Path
     app.toggle(key="findings-figures").set_value(True).run()
     page_text = main_text(app)
     assert f"Included with the app: 1 Feb 1970, {N} sentences (our own)" in page_text
-    assert f"{BADGES['refuted'][1]} Refuted" in page_text
+    assert f"{BADGES['does not hold here'][1]} Does not hold here" in page_text
     assert page_text.count("not measured yet") == len(FINDINGS) - 1
     assert f"0 of {len(FINDINGS)} measured over these sentences" in page_text
     assert "Run all" in [button.label for button in app.button]

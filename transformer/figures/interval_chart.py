@@ -11,8 +11,10 @@ from transformer.figures.curves import DARK, DASHES, LIGHT, MARKERS
 from transformer.figures.theme import theme
 from transformer.measures.chart import Chart
 
-MARGIN = 0.08
-"""Free space at both ends of the line, as a share of its length."""
+MARGIN = 0.2
+"""Free space at both ends of the line, as a share of the range of its numbers: for the labels."""
+LABEL_WIDTH = 16.0
+"""Percentage of the line that two labels centred on their numbers need between them."""
 
 
 def measurement_chart(
@@ -118,7 +120,8 @@ def interval_line(
 ) -> str:
     """Return an effect's interval as a line in HTML, with its numbers for screen readers.
 
-    The line runs over 0, the floor and the interval; the side on which the claim holds is shaded.
+    The line runs over 0, the floor and the interval, with their numbers; the side on which the
+    claim holds is shaded.
 
     Args:
         bounds: the interval's lower end, the value, its upper end.
@@ -129,9 +132,25 @@ def interval_line(
     margin = (last - first or 1.0) * MARGIN
     first, last = first - margin, last + margin
 
-    def offset(value: float) -> str:
-        return f"{100 * (value - first) / (last - first):.2f}%"
+    def percent(value: float) -> float:
+        return 100 * (value - first) / (last - first)
 
+    def offset(value: float) -> str:
+        return f"{percent(value):.2f}%"
+
+    def label(number: float, classes: str) -> str:
+        return (
+            f'<span class="{classes}" style="left:{offset(number)}">{format_value(number)}</span>'
+        )
+
+    lower, upper = sorted((0.0, floor))
+    is_close = percent(upper) - percent(lower) < LABEL_WIDTH
+    labels = label(low, "end left") + label(high, "end right")
+    if floor:
+        labels += label(lower, "tick left" if is_close else "tick")
+        labels += label(upper, "tick right" if is_close else "tick")
+    else:
+        labels += label(0, "tick")
     start, end = (first, floor) if below else (floor, last)
     zero = f'<i class="zero" style="left:{offset(0)}"></i>' if floor else ""
     side = "less than" if below else "more than"
@@ -141,7 +160,7 @@ def interval_line(
         f'<i class="side" style="left:{offset(start)};right:calc(100% - {offset(end)})"></i>{zero}'
         f'<i class="floor" style="left:{offset(floor)}"></i>'
         f'<i class="bar" style="left:{offset(low)};right:calc(100% - {offset(high)})"></i>'
-        f'<i class="dot" style="left:{offset(value)}"></i></div>'
+        f'<i class="dot" style="left:{offset(value)}"></i>{labels}</div>'
     )
 
 

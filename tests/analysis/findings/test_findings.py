@@ -47,7 +47,7 @@ def test_an_offset_head_is_positional_and_a_random_one_is_not(
         finding.reason == "2 of 3 encoder heads are positional: L0·H0 (+1, 100%), L0·H1 (−2, 100%)."
     )
     random = FINDINGS["positional"].run(translator, corpus)
-    assert random.verdict == "refuted"
+    assert random.verdict == "does not hold here"
     assert not random.figures["positional"].any()
 
 
@@ -71,7 +71,7 @@ def test_a_claim_of_a_measure_is_tested_on_its_heads(
     assert finding.figures["share"].to_numpy() == pytest.approx(
         table["itself"].to_numpy(), abs=1e-6
     )
-    assert finding.verdict == "refuted"
+    assert finding.verdict == "does not hold here"
     assert finding.effect is not None
     assert finding.effect.interval.value == pytest.approx(100 * table["itself"].max(), abs=1e-4)
     in_all_layers = published_finding(measure, replace(claim, layer=None, floor=0.0)).run(
@@ -154,11 +154,11 @@ def test_the_best_head_of_each_group_is_named_with_its_error(
     line = finding.figures.set_index(["by", "layer"]).loc[("norms, input", 1)]
     assert line["aer"] == pytest.approx(0.25)
     at_output = FINDINGS["norms-output"].run(translator, lines)
-    assert at_output.verdict == "refuted"
+    assert at_output.verdict == "does not hold here"
     assert unaligned_arguments == [True, True]
     assert FINDINGS["input-heads"].run(translator, lines).verdict == "holds"
     assert unaligned_arguments[-1] is False
-    assert FINDINGS["input-layers"].run(translator, lines).verdict == "refuted"
+    assert FINDINGS["input-layers"].run(translator, lines).verdict == "does not hold here"
     with_few_pairs = FINDINGS["alignment-statistical"].run(translator, lines)
     assert with_few_pairs.verdict == "can't be tested here"
     assert "trained on 99 sentence pairs" in with_few_pairs.reason
@@ -188,7 +188,7 @@ def test_errors_of_a_sample_equal_those_of_its_sentences(translator: Translator)
 
 def test_a_report_contains_all_findings(translator: Translator, corpus: Corpus) -> None:
     result = report(translator, corpus, "finding-positional").to_dict()
-    assert result["verdict"] == "refuted"
+    assert result["verdict"] == "does not hold here"
     assert result["unit"] == "% of the rows"
     assert result["low"] <= result["value"] <= result["high"] < result["floor"] == 90
     assert result["needs"] == "above"

@@ -1,11 +1,12 @@
-"""The verdicts of findings and races: holds, refuted or inconclusive.
+"""The verdicts of findings and races: holds, does not hold here, or inconclusive.
 
 A claim says that an effect is larger than a floor, the smallest effect that matters (for harm:
 smaller than the floor). It holds if the whole interval of the effect is on that side of the floor
-and is refuted if the whole interval is on the other side; while the interval contains the floor,
-the verdict is inconclusive. More sentences make the interval narrower: they can decide an
-inconclusive verdict, but rarely reverse a decided one. The size of the effect decides, not its
-significance: with enough sentences every difference is significant.
+and does not hold for this model (of a race: these runs) if the whole interval is on the other side;
+while the interval contains the floor, the verdict is inconclusive. A small model without an effect
+does not refute a paper about a large one, so no verdict says so. More sentences make the interval
+narrower: they can decide an inconclusive verdict, but rarely reverse a decided one. The size of the
+effect decides, not its significance: with enough sentences every difference is significant.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import pandas as pd
 
 from transformer.analysis.evidence.bootstrap import Interval
 
-VerdictWord = Literal["holds", "refuted", "inconclusive", "can't be tested here"]
+VerdictWord = Literal["holds", "does not hold here", "inconclusive", "can't be tested here"]
 
 
 @dataclass(frozen=True)
@@ -58,9 +59,9 @@ class Effect:
     def verdict(self) -> VerdictWord:
         """The verdict by the rule of this module."""
         if self.interval.low > self.floor:
-            return "refuted" if self.below else "holds"
+            return "does not hold here" if self.below else "holds"
         if self.interval.high < self.floor:
-            return "holds" if self.below else "refuted"
+            return "holds" if self.below else "does not hold here"
         return "inconclusive"
 
     @property
@@ -87,7 +88,7 @@ SOLVED_ACCURACY = 0.95  # share of the validation sequences without error
 RULE = (
     f"Holds: each side has at least {MIN_SEEDS} finished seeds, every seed of the first is better "
     "than every seed of the second, and the means differ by more than twice their pooled standard "
-    "deviation. Refuted: the same the other way round. Inconclusive: anything else."
+    "deviation. Does not hold here: the same the other way round. Inconclusive: anything else."
 )
 """The rule of `verdict`. If both sides were equally good, three seeds of each would be ordered like
 this 1 time in 20 by chance (1 of the 6!/(3!·3!) orders), and would rarely be this far apart."""
@@ -224,7 +225,7 @@ def verdict(table: pd.DataFrame, claim: Claim, measure: Measure = "loss") -> Ver
         if gain > 0 and _all_seeds_better(better, worse, measure):
             word = "holds"
         elif gain < 0 and _all_seeds_better(worse, better, measure):
-            word = "refuted"
+            word = "does not hold here"
     if word == "inconclusive":
         separated = _all_seeds_better(better, worse, measure) or _all_seeds_better(
             worse, better, measure

@@ -49,8 +49,9 @@ def published_finding(measure: Measure, claim: PublishedClaim) -> PublishedFindi
         claim.source,
         f"For each {subject}: {measure.note[0].lower()}{measure.note[1:]} The effect is the "
         "greatest value of these heads. The claim holds if its whole 95% interval is above "
-        f"{claim.floor:.0%}, and is refuted if it is below. The interval is simultaneous over "
-        "these heads, because the best of many heads may have a high value by chance.",
+        f"{claim.floor:.0%}, and does not hold for this model if it is below. The interval is "
+        "simultaneous over these heads, because the best of many heads may have a high value by "
+        "chance.",
         test,
         max_sentences=300,
         chart=_chart(claim.kind, measure.label, claim.floor),
@@ -174,8 +175,8 @@ POSITIONAL_HEADS = PublishedFinding(
     "at least half of the rows can reach it. Offset 0 does not count, because a head can also find "
     "its own token by content. The effect is the greatest share of rows at such an offset, over "
     "all heads. The claim holds if its whole 95% interval is above 90%, the threshold of Voita et "
-    "al., and is refuted if it is below. The interval is simultaneous over the heads, because the "
-    "best of many heads may have a high value by chance.",
+    "al., and does not hold for this model if it is below. The interval is simultaneous over the "
+    "heads, because the best of many heads may have a high value by chance.",
     _positional,
     max_sentences=300,
     chart=_chart("encoder", "rows at its offset", POSITIONAL, by="role"),

@@ -84,9 +84,9 @@ SINGLE_HEADS = PublishedFinding(
     "Michel et al. 2019, section 3.2",
     "Each head is switched off alone; it is needed if the loss grows by more than 1%. The effect "
     "is the median growth over all heads. The claim holds if the whole 95% interval (bootstrap "
-    "over sentences) is below 1%, and is refuted if it is above. For the verdict on each single "
-    "head the intervals are simultaneous. The paper measures BLEU, which reacts later than the "
-    "loss.",
+    "over sentences) is below 1%, and does not hold for this model if it is above. For the verdict "
+    "on each single head the intervals are simultaneous. The paper measures BLEU, which reacts "
+    "later than the loss.",
     _single,
     max_sentences=40,
     chart=Chart(

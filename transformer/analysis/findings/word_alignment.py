@@ -259,8 +259,8 @@ _METHOD_TEXT = (
 )
 _RULE = (
     "The 95% interval is simultaneous over all comparisons between the two sides (paired bootstrap "
-    "over sentences). The claim holds if the whole interval is above 1 percentage point, and is "
-    "refuted if it is below."
+    "over sentences). The claim holds if the whole interval is above 1 percentage point, and does "
+    "not hold for this model if it is below."
 )
 
 

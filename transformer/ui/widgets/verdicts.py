@@ -12,7 +12,7 @@ from transformer.figures.interval_chart import interval, interval_line
 
 BADGES: dict[VerdictWord, tuple[Literal["green", "violet", "blue", "gray"], str]] = {
     "holds": ("green", ":material/check_circle:"),
-    "refuted": ("violet", ":material/cancel:"),
+    "does not hold here": ("violet", ":material/cancel:"),
     "inconclusive": ("blue", ":material/help:"),
     "can't be tested here": ("gray", ":material/block:"),
 }

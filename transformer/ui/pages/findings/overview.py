@@ -78,9 +78,10 @@ def show(model: Model) -> None:
     st.caption(
         "The dashed line is a threshold, the smallest effect that would matter; the bar is the "
         "95% interval of the effect. A claim **holds** if the interval lies on the shaded side of "
-        "the threshold, and is **refuted** if it lies on the other side. If the interval contains "
-        "the threshold, the result is **inconclusive**; more sentences may decide. The table shows "
-        "the latest results of this server, or those shipped with the checkpoint."
+        "the threshold, and **does not hold for this model** if it lies on the other side. If the "
+        "interval contains the threshold, the result is **inconclusive**; more sentences may "
+        "decide. The table shows the latest results of this server, or those shipped with the "
+        "checkpoint."
     )
 
 
