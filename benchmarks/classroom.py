@@ -61,7 +61,7 @@ def open_class(browser: Browser, address: str) -> tuple[Page, str]:
     page.set_default_timeout(120_000)
     page.goto(f"{address}/class")
     open_expander(page, "For teachers: open a class")
-    page.get_by_label("Token").fill(TEACHER_TOKEN)
+    page.get_by_label("Token", exact=True).fill(TEACHER_TOKEN)
     page.get_by_role("button", name="Open a class").click()
     return page, page.locator(".st-key-class-code").inner_text().replace(" ", "").strip()
 

@@ -1,11 +1,9 @@
-"""Take the screenshots of the documentation: some pages wide and on a phone, light and dark; the
-other pages and the explorer's views once.
+"""Take the screenshots of the documentation: the pages and the explorer's views.
 
     python docs/pictures.py [CHECKPOINTS]
 
-CHECKPOINTS is a folder of checkpoints, by default `checkpoints`. Writes docs/<page>.png, with the
-suffixes -dark and -phone for the variants, docs/<view>.png, and docs/sources.png: the first page of
-the app next to that of the static site.
+CHECKPOINTS is a folder of checkpoints, by default `checkpoints`. Writes docs/<page>.png,
+docs/<view>.png, and docs/sources.png: the first page of the app next to that of the static site.
 """
 
 from __future__ import annotations
@@ -13,9 +11,7 @@ from __future__ import annotations
 import io
 import sys
 import tempfile
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from PIL import Image
 from playwright.sync_api import Browser, Page
@@ -27,11 +23,6 @@ from tests.live_app import app_server, chromium, http_server, wait_for_script_ru
 from transformer.ui.site import write_site  # noqa: E402
 
 RAIN = "text=If it rains, we will stay at home."
-PAGES = {
-    "home": "",
-    "translate": "translate?text=She has never seen the sea.&method=beam",
-    "attention": f"attention?{RAIN}&layer=3&head=2",
-}
 VIEWS = {
     "pin": "attention?text=Who gave you that red umbrella?&pin=s5",
     "model": f"attention?{RAIN}&view=model&measure=entropy",
@@ -40,52 +31,40 @@ VIEWS = {
     "decoding": f"attention?{RAIN}&view=decoding&layer=3&head=2&step=3&method=beam",
     "compare": f"attention?{RAIN}&view=compare&layer=3&head=2&other=If it snows, we stay here.",
 }
-"""Further views of the Attention page, as full-page screenshots in one variant."""
+"""Views of the Attention page, as screenshots of the whole explorer."""
 
 LAB = "text=She has never seen the sea."
-OTHER_PAGES = {
-    "lessons": "lessons?lesson=umbrella",
-    "inside": f"inside?{RAIN}&box=encoder.self_attn.softmax&layer=2&head=3",
-    "positions": f"positions?{RAIN}&topic=parts&head=0",
-    "why": "why?part=table&n=64&d=512",
-    "lab": f"lab?{LAB}&lab=switch&off=c3.2,c5.1",
-    "findings": "findings",
+PAGES = {
+    "home": ("", 900),
+    "attention": (f"attention?{RAIN}&layer=3&head=2", 900),
+    "lessons": ("lessons?lesson=umbrella", 1200),
+    "inside": (f"inside?{RAIN}&box=encoder.self_attn.softmax&layer=2&head=3", 1200),
+    "positions": (f"positions?{RAIN}&topic=parts&head=0", 1200),
+    "why": ("why?part=table&n=64&d=512", 1200),
+    "lab": (f"lab?{LAB}&lab=switch&off=c3.2,c5.1", 1200),
+    "findings": ("findings", 1200),
 }
-"""The other pages, in one variant."""
+"""The pages, with the height of the window in pixels."""
 
-VARIANTS: dict[str, dict[str, Any]] = {
-    "": {"viewport": {"width": 1400, "height": 900}, "color_scheme": "light"},
-    "-dark": {"viewport": {"width": 1400, "height": 900}, "color_scheme": "dark"},
-    "-phone": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light"},
-    "-phone-dark": {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"},
-}
+WIDTH = 1400
 MAX_BYTES = 250_000
 """Maximum bytes of a screenshot, because the repository stores every version."""
 
 
 def take_screenshot(
-    browser: Browser,
-    address: str,
-    target: Path,
-    variant: Mapping[str, Any],
-    *,
-    full_page: bool = False,
+    browser: Browser, address: str, target: Path, height: int, element: str = ""
 ) -> None:
-    """Take a screenshot of a page's top window, or of the whole explorer."""
-    page = open_page(browser, address, variant)
-    if full_page:
-        page.set_viewport_size({"width": 1400, "height": 3000})
-        page.wait_for_timeout(300)  # until it is drawn at its new size
-        page.locator(".hu-explorer").screenshot(path=target, animations="disabled")
-    else:
-        page.screenshot(path=target, animations="disabled")
+    """Take a screenshot of a page in a window of this height, or of this element of the page."""
+    page = open_page(browser, address, WIDTH, height)
+    picture = page.locator(element) if element else page
+    picture.screenshot(path=target, animations="disabled")
     page.context.close()
     compress(target)
 
 
-def open_page(browser: Browser, address: str, variant: Mapping[str, Any]) -> Page:
+def open_page(browser: Browser, address: str, width: int, height: int) -> Page:
     """Open a page in a new context; return it when everything is drawn."""
-    page = browser.new_context(**variant, reduced_motion="reduce").new_page()  # no animation
+    page = _new_page(browser, width, height)
     page.goto(address)
     page.get_by_role("heading", level=1).wait_for()
     wait_for_script_run(page)
@@ -95,6 +74,14 @@ def open_page(browser: Browser, address: str, variant: Mapping[str, Any]) -> Pag
     page.wait_for_timeout(1500)
     page.mouse.move(0, 0)
     return page
+
+
+def _new_page(browser: Browser, width: int, height: int) -> Page:
+    return browser.new_page(
+        viewport={"width": width, "height": height},
+        color_scheme="light",
+        reduced_motion="reduce",  # no animation
+    )
 
 
 def train(browser: Browser, address: str, target: Path) -> None:
@@ -115,14 +102,13 @@ def train(browser: Browser, address: str, target: Path) -> None:
 
 def app_and_site(browser: Browser, address: str, target: Path) -> None:
     """Take one picture of the app's first page (left) and the site's (right)."""
-    variant = {"viewport": {"width": 1000, "height": 860}, "color_scheme": "light"}
     with tempfile.TemporaryDirectory() as folder:
         write_site(Path(folder) / "site")
         with http_server(Path(folder) / "site") as site:
             pictures = []
             for page in (
-                open_page(browser, f"{address}/?{LAB}", variant),
-                _site_page(browser, site, variant),
+                open_page(browser, f"{address}/?{LAB}", 1000, 860),
+                _site_page(browser, site),
             ):
                 content = page.screenshot(animations="disabled")
                 pictures.append(Image.open(io.BytesIO(content)).convert("RGB"))
@@ -134,9 +120,9 @@ def app_and_site(browser: Browser, address: str, target: Path) -> None:
     compress(target)
 
 
-def _site_page(browser: Browser, site: str, variant: Mapping[str, Any]) -> Page:
+def _site_page(browser: Browser, site: str) -> Page:
     """The site's first page after its model has translated the sentence."""
-    page = browser.new_context(**variant, reduced_motion="reduce").new_page()
+    page = _new_page(browser, 1000, 860)
     page.goto(f"{site}?{LAB}")
     page.locator(".hu-live-bar").wait_for(state="hidden")
     page.locator(".hu-glance-words").first.wait_for()
@@ -163,16 +149,11 @@ def main(checkpoints: Path) -> None:
         app_server(checkpoints, HEADS_UP_RUNS=runs) as (address, _),
         chromium() as browser,
     ):
-        for name, path in PAGES.items():
-            for suffix, variant in VARIANTS.items():
-                target = ROOT / "docs" / f"{name}{suffix}.png"
-                take_screenshot(browser, f"{address}/{path}", target, variant)
+        for name, (path, height) in PAGES.items():
+            take_screenshot(browser, f"{address}/{path}", ROOT / "docs" / f"{name}.png", height)
         for name, path in VIEWS.items():
             target = ROOT / "docs" / f"{name}.png"
-            take_screenshot(browser, f"{address}/{path}", target, VARIANTS[""], full_page=True)
-        for name, path in OTHER_PAGES.items():
-            tall = {**VARIANTS[""], "viewport": {"width": 1400, "height": 1200}}
-            take_screenshot(browser, f"{address}/{path}", ROOT / "docs" / f"{name}.png", tall)
+            take_screenshot(browser, f"{address}/{path}", target, 3000, ".hu-explorer")
         app_and_site(browser, address, ROOT / "docs" / "sources.png")
         train(browser, address, ROOT / "docs" / "train.png")
 
