@@ -85,8 +85,9 @@ class HookPoint(nn.Module):
     name: str = ""
 
     def forward(self, x: Tensor, hooks: Hooks | None = None) -> Tensor:
-        """Return `x` or its replacement of the same shape. Raises ValueError if the hook returns a
-        tensor of another shape, or another type."""
+        """Return `x` or its replacement. Raises ValueError if the hook returns anything but a
+        tensor of the same shape, dtype and device with finite values; -∞ is allowed in scores and
+        logits, where it excludes a key or a token."""
         if hooks is None or self.name not in hooks:
             return x
         replaced = hooks[self.name](x, self.name)
@@ -102,7 +103,31 @@ class HookPoint(nn.Module):
                 f"the hook on {self.name} returned shape {tuple(replaced.shape)}, "
                 f"the site has {tuple(x.shape)}"
             )
+        for attribute in ("dtype", "device"):
+            value, expected = getattr(replaced, attribute), getattr(x, attribute)
+            if value != expected:
+                raise ValueError(
+                    f"the hook on {self.name} returned {attribute} {value}, the site has {expected}"
+                )
+        self._check_values(replaced)
         return replaced
+
+    def _check_values(self, replaced: Tensor) -> None:
+        allows_exclusion = self.name.endswith(("hook_scores", "hook_logits"))
+        valid = replaced.isfinite()
+        if allows_exclusion:
+            valid |= replaced.isneginf()
+        if not valid.all():
+            value = float(replaced[~valid][0])
+            allowed = "finite or -inf" if allows_exclusion else "finite"
+            raise ValueError(
+                f"the hook on {self.name} returned {value}; all values must be {allowed}"
+            )
+        if self.name.endswith("hook_logits") and replaced.isneginf().all(dim=-1).any():
+            raise ValueError(
+                f"the hook on {self.name} returned -inf for every token of a position; at least "
+                "one logit must be finite"
+            )
 
     def is_watched(self, hooks: Hooks | None) -> bool:
         """Whether there is a hook here: one of this call, or one registered with PyTorch."""

@@ -149,20 +149,26 @@ def test_greedy_outputs_equal_transformers(
     assert len({tuple(ids) for ids in expected}) > 3
 
 
+@pytest.mark.parametrize("max_len", [1, 2, 3, 4, 6, 30])
 @pytest.mark.parametrize("beams", [2, 4])
 def test_beam_search_without_length_penalty_equals_transformers(
-    marian_model: MarianMTModel, imported_translator: Translator, beams: int
+    marian_model: MarianMTModel, imported_translator: Translator, beams: int, max_len: int
 ) -> None:
     """`transformers` divides scores by |Y|^p, this package by ((5 + |Y|)/6)^α. With p = α = 0 the
     scores are sums of log-probabilities, so the searches agree."""
     config = imported_translator.model.config
     src = random_ids(config, 12, 5, 9, 3, 40, 7)
     sources = [[id for id in row if id != config.pad_id] for row in src.tolist()]
-    options = Decoding(beam_size=beams, length_penalty=0.0, max_len=30)
+    options = Decoding(beam_size=beams, length_penalty=0.0, max_len=max_len)
     decoder = SequenceDecoder(imported_translator.model, "fp32")
     outputs = [result.decoded.ids for result in decoder.run(sources, options)]
     expected = generate_ids(
-        marian_model, src, num_beams=beams, length_penalty=0.0, early_stopping=True, max_length=31
+        marian_model,
+        src,
+        num_beams=beams,
+        length_penalty=0.0,
+        early_stopping=True,
+        max_length=max_len + 1,
     )
     assert outputs == expected
 

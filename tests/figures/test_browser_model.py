@@ -77,6 +77,11 @@ def _cases(translator: Translator, sentences: tuple[str, ...]) -> list[dict[str,
     head_entries = [{"kind": kind, "layer": layer, "head": head} for kind, layer, head in heads]
     cases: list[dict[str, Any]] = [{"text": text, "options": {}} for text in sentences]
     cases += [{"text": text, "options": {"beamSize": 4}} for text in sentences[:6]]
+    cases += [  # the search ends at the length limit
+        {"text": text, "options": {"beamSize": 4, "maxLen": max_len}}
+        for text in sentences[:3]
+        for max_len in (1, 2, 4)
+    ]
     cases += [
         {"text": sentences[0], "options": {}, "heads": head_entries, "how": removal}
         for removal in ("off", "uniform", "mean")
@@ -102,6 +107,7 @@ def _cases(translator: Translator, sentences: tuple[str, ...]) -> list[dict[str,
             hooks=hooks,
             beam_size=case["options"].get("beamSize", 1),
             prefix=case["options"].get("prefix"),
+            max_len=case["options"].get("maxLen"),
         )
     return cases
 

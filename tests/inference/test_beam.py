@@ -31,6 +31,24 @@ def test_an_unlimited_beam_finds_the_best_sequence(seed: int, alpha: float) -> N
     assert total / length_penalty(len(expected), alpha) == pytest.approx(score, abs=1e-5)
 
 
+@pytest.mark.parametrize("alpha", [0.0, 0.6])
+def test_an_improbable_end_does_not_win_at_the_length_limit(alpha: float) -> None:
+    search = Hypotheses(limit=2, options=Decoding(beam_size=2, length_penalty=alpha), eos_id=2)
+    search.start(1)
+    search.expand([[5, 2, 6]], [[-0.1, -4.0, -5.0]])
+    search.expand([[6, 5, 4]] * 2, [[-0.1, -3.0, -4.0]] * 2)
+    assert search.done()
+    assert search.decoded().ids == [5, 6]
+    assert not search.decoded().finished
+    assert search.tree([str(n) for n in range(7)]).nodes[search.best()[-1]].best
+    likely_end = Hypotheses(limit=2, options=search.options, eos_id=2)
+    likely_end.start(1)
+    likely_end.expand([[2, 5, 6]], [[-0.1, -4.0, -5.0]])
+    likely_end.expand([[6, 5, 4]] * 2, [[-0.1, -3.0, -4.0]] * 2)
+    assert likely_end.decoded().ids == [2]
+    assert likely_end.decoded().finished
+
+
 def test_beam_size_one_is_greedy() -> None:
     decoder = SequenceDecoder(models.copier())
     greedy = decoder.run(models.SOURCES, Decoding())

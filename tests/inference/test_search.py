@@ -145,6 +145,16 @@ def sample_counts(options: Decoding, n: int) -> torch.Tensor:
     return torch.bincount(sampler(rows, list(range(n)), [0] * n), minlength=LOGITS.shape[1])
 
 
+@pytest.mark.parametrize("temperature", [1e-3, 1e-38, 1e-310])
+def test_a_low_temperature_is_greedy(temperature: float) -> None:
+    decoder = SequenceDecoder(models.copier())
+    sampled = decoder.run(
+        models.SOURCES, Decoding(method="sample", temperature=temperature, seed=1)
+    )
+    greedy = decoder.run(models.SOURCES, Decoding())
+    assert [output.decoded.ids for output in sampled] == [output.decoded.ids for output in greedy]
+
+
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
 def test_frequencies_are_those_of_the_softmax(temperature: float) -> None:
     """With 5 degrees of freedom, chi-square exceeds 20.5 in 0.1% of runs; the seed is fixed."""

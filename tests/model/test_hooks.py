@@ -159,6 +159,10 @@ def test_gradients_reach_stored_activations() -> None:
         (torch.zeros(()), "returned shape (), the site has (3, 4, 6, 7)"),
         (0.5, "returned a float; it must return nothing, or a tensor of shape (3, 4, 6, 7)"),
         (torch.zeros(3, 4, 6, 7).numpy(), "returned a ndarray; it must return nothing"),
+        (torch.zeros(3, 4, 6, 7), "returned dtype torch.float32, the site has torch.float64"),
+        (torch.zeros(3, 4, 6, 7).double().to("meta"), "returned device meta, the site has cpu"),
+        (torch.full((3, 4, 6, 7), torch.nan).double(), "returned nan; all values must be finite"),
+        (torch.full((3, 4, 6, 7), -torch.inf).double(), "returned -inf; all values must be finite"),
     ],
 )
 def test_invalid_return_values_of_hooks_are_refused(
@@ -170,6 +174,36 @@ def test_invalid_return_values_of_hooks_are_refused(
     name = "decoder.layers.1.cross_attn.hook_weights"
     with pytest.raises(ValueError, match=re.escape(f"the hook on {name} {message}")):
         make_model()(SRC, TGT, hooks=Hooks({name: lambda tensor, name: returned}))
+
+
+@pytest.mark.parametrize("site", ["encoder.layers.0.self_attn", "decoder.layers.1.cross_attn"])
+def test_a_head_without_a_key_has_weights_of_zero(site: str) -> None:
+    """The result equals that of setting the weights of the head to zero; the other heads keep
+    theirs."""
+
+    def without_keys(scores: Tensor, name: str) -> Tensor:
+        return scores.index_fill(1, torch.tensor([2]), -torch.inf)
+
+    def without_weights(weights: Tensor, name: str) -> Tensor:
+        return weights.index_fill(1, torch.tensor([2]), 0.0)
+
+    model = make_model()
+    logits = model(SRC, TGT, hooks=Hooks({f"{site}.hook_scores": without_keys}))
+    expected = model(SRC, TGT, hooks=Hooks({f"{site}.hook_weights": without_weights}))
+    assert logits.isfinite().all()
+    torch.testing.assert_close(logits, expected)
+
+
+@pytest.mark.parametrize(("value", "text"), [(torch.nan, "nan"), (torch.inf, "inf")])
+def test_scores_and_logits_may_be_minus_infinity_only(value: float, text: str) -> None:
+    model = make_model()
+    for name in ("encoder.layers.0.self_attn.hook_scores", "hook_logits"):
+        hooks = Hooks({name: lambda tensor, name: torch.full_like(tensor, value)})
+        with pytest.raises(ValueError, match=f"hook on {name} returned {text}; .*finite or -inf"):
+            model(SRC, TGT, hooks=hooks)
+    hooks = Hooks({"hook_logits": lambda tensor, name: torch.full_like(tensor, -torch.inf)})
+    with pytest.raises(ValueError, match="hook on hook_logits returned -inf for every token"):
+        model(SRC, TGT, hooks=hooks)
 
 
 CALLS: dict[str, Callable[[Transformer, Hooks], object]] = {

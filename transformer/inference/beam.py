@@ -138,9 +138,13 @@ class Hypotheses:
         return None
 
     def best(self) -> list[int]:
-        """Return the node indices of the best hypothesis, without the root. A finished hypothesis
-        is preferred to an unfinished one."""
+        """Return the node indices of the hypothesis with the highest score, without the root.
+
+        An unfinished hypothesis counts only at the length limit, or if none is finished.
+        """
         last_nodes = self.finished or self.active
+        if self.active and self.nodes[self.active[0]].depth >= self.limit:
+            last_nodes = self.finished + self.active
         node: int | None = max(last_nodes, key=lambda index: self.nodes[index].score)
         path = []
         while node:

@@ -159,8 +159,11 @@ def sampling_distribution(
     keeps the smallest set whose probabilities sum to at least p. The rest is normalized to sum 1.
     """
     k = min(options.top_k or logits.shape[-1], logits.shape[-1])
-    largest = (logits / (options.temperature or 1.0)).topk(k, dim=-1)
-    probabilities = largest.values.double().softmax(dim=-1)
+    largest = logits.topk(k, dim=-1)
+    values = largest.values.double()
+    # The maximum is subtracted first, so that a very low temperature gives no infinite values.
+    scaled = (values - values[:, :1]) / (options.temperature or 1.0)
+    probabilities = scaled.softmax(dim=-1)
     if options.top_p is not None:
         cumulative_before = probabilities.cumsum(dim=-1) - probabilities
         probabilities = probabilities.masked_fill(cumulative_before >= options.top_p, 0.0)

@@ -42,9 +42,14 @@ Key = Float[Tensor, "batch heads key d_k"]  # of values too: d_v = d_k
 
 
 def attention_weights(
-    scores: Float[Tensor, "batch heads query key"], mask: Bool[Tensor, "..."] | None
+    scores: Float[Tensor, "batch heads query key"],
+    mask: Bool[Tensor, "..."] | None,
+    *,
+    empty_rows: bool = False,
 ) -> Float[Tensor, "batch heads query key"]:
     """Softmax over the keys; scores where the mask is False are set to -∞ before (section 3.2.3).
+
+    With `empty_rows`, a row whose scores are all -∞ gets weights of 0; otherwise they are NaN.
 
     In bf16, the sum is computed in float32 and rounded once, which is also faster for short rows on
     a CPU.
@@ -52,7 +57,11 @@ def attention_weights(
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf)
     wide = torch.promote_types(scores.dtype, torch.float32)
-    return scores.softmax(dim=-1, dtype=wide).to(scores.dtype)
+    weights = scores.softmax(dim=-1, dtype=wide).to(scores.dtype)
+    if empty_rows:
+        is_empty = scores.isneginf().all(dim=-1, keepdim=True)
+        weights = weights.masked_fill(is_empty, 0.0)
+    return weights
 
 
 def split_heads(x: Float[Tensor, "batch length d_model"], n_heads: int) -> Heads:
@@ -181,7 +190,9 @@ class MultiHeadAttention(nn.Module):
         key = self.hook_key(key, hooks)
         value = self.hook_value(value, hooks)
         scores = self.hook_scores(self.score(query, key), hooks)
-        weights = self.hook_weights(attention_weights(scores, mask), hooks)
+        empty_rows = self.hook_scores.is_watched(hooks)  # it may set scores to -∞
+        weights = attention_weights(scores, mask, empty_rows=empty_rows)
+        weights = self.hook_weights(weights, hooks)
         heads = self.hook_heads(weights @ value, hooks)
         output = functional.linear(merge_heads(heads), self.w_o, self.b_o)
         return self.hook_output(output, hooks)  # type: ignore[no-any-return]

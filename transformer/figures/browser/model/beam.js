@@ -62,9 +62,11 @@ export function* beamSearch(model, memory, { limit, prefix = [], beamSize = 4, a
     return Math.max(...finished.map(({ score }) => score)) >= Math.max(...beam.map(({ total }) => total)) / bound;
   }
 
-  // The best finished hypothesis, or else the best in the beam.
+  // The hypothesis with the highest score. An unfinished one counts only at the length limit, or if none is finished.
   function bestHypothesis() {
-    return (finished.length ? finished : beam).reduce((a, b) => (b.score > a.score ? b : a));
+    const atLimit = beam.length && beam[0].depth >= limit;
+    const hypotheses = atLimit ? [...finished, ...beam] : finished.length ? finished : beam;
+    return hypotheses.reduce((a, b) => (b.score > a.score ? b : a));
   }
 }
 

@@ -51,15 +51,15 @@ export class Translator {
   // Translate, then run one more pass over the finished output and record every site.
   /**
    * @param {string} text
-   * @param {{ prefix?: number[], target?: number[], beamSize?: number, alpha?: number, candidates?: number, hooks?: any, names?: string[] }} [options]
+   * @param {{ prefix?: number[], target?: number[], maxLen?: number, beamSize?: number, alpha?: number, candidates?: number, hooks?: any, names?: string[] }} [options]
    * @returns {Generator<number[], Trace>} yields the ids so far
    */
-  *trace(text, { prefix = [], beamSize = 1, alpha = 0.6, candidates = 8, hooks = null, names } = {}) {
+  *trace(text, { prefix = [], maxLen = Infinity, beamSize = 1, alpha = 0.6, candidates = 8, hooks = null, names } = {}) {
     const { model, vocabulary } = this;
     const { config } = model;
     const srcIds = this.encode(text);
     const maxPositions = config.positions === "learned" ? config.max_len : Infinity;
-    const limit = Math.min(srcIds.length + EXTRA_LENGTH, maxPositions);
+    const limit = Math.min(maxLen, srcIds.length + EXTRA_LENGTH, maxPositions);
     /** @type {Record<string, import("./tensor.js").Tensor>} */
     const sites = {};
     const recording = combineHooks(hooks, recordInto(sites, names ?? siteNames(config).filter((name) => name !== "hook_logits")));
