@@ -215,7 +215,8 @@ class TrainingConfig(_Record):
         clip_norm: maximum gradient norm; 0 means no clipping.
         weight_decay: fraction of every weight, times the learning rate, that a step subtracts
             (decoupled, Loshchilov and Hutter 2019; paper: none).
-        valid_every: steps between two computations of the validation loss.
+        valid_every: steps between two computations of the validation loss. With probes or a task,
+            the default means 40 evaluations over the run.
         save_every: steps between two saved checkpoints.
         average: how many of the last checkpoints are averaged at the end (paper: 5).
         patience: validations without a better loss before the run stops; 0 means never.

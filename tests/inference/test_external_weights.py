@@ -140,6 +140,11 @@ def test_a_trace_may_have_an_encoder_or_a_decoder_only() -> None:
         (["##", "C", "##"], ["▁##", "▁C", "▁##"]),
         (["the", "house"], ["▁the", "▁house"]),
         (["Ġ\N{LATIN SMALL LETTER A WITH TILDE}"], ["Ġ\N{LATIN SMALL LETTER A WITH TILDE}"]),
+        (["æĪĳ", "åĸľæ¬¢", "çĮ«", "ãĢĤ"], ["我", "喜欢", "猫", "。"]),
+        (["<s>", "Stra", "ÃŁ", "en", "bahn", "</s>"], ["<s>", "Stra", "ß", "en", "bahn", "</s>"]),
+        (["x", "=", "1", "Ċ", "y", "=x"], ["x", "=", "1", "⏎", "y", "=x"]),
+        (["Le", "café", "où", "Ålesund"], ["▁Le", "▁café", "▁où", "▁Ålesund"]),
+        (["我", "喜欢"], ["▁我", "▁喜欢"]),
         ([], []),
     ],
 )

@@ -47,6 +47,33 @@ def tokenizer() -> Any:
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("tokenizer", ["▁tokeniz", "er"]),
+        ("喜欢", ["▁喜欢"]),
+        ("tokenizer a", ["tokeniz", "er", "▁a"]),
+        ("a", ["▁a"]),
+    ],
+)
+def test_byte_level_tokens_of_a_decoder(text: str, expected: list[str]) -> None:
+    """Also one token gives a trace of a decoder, and the tokens of one word stay together."""
+    alphabet = tokenizers.pre_tokenizers.ByteLevel.alphabet()
+    bpe = tokenizers.Tokenizer(tokenizers.models.BPE())
+    bpe.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    trainer = tokenizers.trainers.BpeTrainer(
+        initial_alphabet=sorted(alphabet), vocab_size=400, min_frequency=1, show_progress=False
+    )
+    bpe.train_from_iterator(["tokeniz", "喜欢"], trainer)
+    byte_level = transformers.PreTrainedTokenizerFast(tokenizer_object=bpe)
+    sizes = {"n_embd": 16, "n_layer": 2, "n_head": 2}
+    config = transformers.GPT2Config(vocab_size=len(byte_level), **sizes, **EAGER)
+    trace = Trace.of(transformers.GPT2LMHeadModel(config).eval(), byte_level, text)
+    assert len(trace.tgt_tokens) == len(byte_level(text)["input_ids"])
+    assert "".join(trace.tgt_tokens) == "".join(expected)
+    assert not trace.src_tokens
+
+
 def bert() -> Model:
     sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
     return transformers.BertModel(

@@ -108,7 +108,8 @@ def test_evaluations_do_not_change_training(make_trainer: MakeTrainer, probe_set
 
 @pytest.fixture
 def callback(make_trainer: MakeTrainer, probe_set: ProbeSet) -> EvaluationCallback:
-    evaluation_callback = translation_task(make_trainer(probe_set=probe_set, steps=100)).callback
+    trainer = make_trainer(probe_set=probe_set, steps=100, valid_every=500, minutes=60.0)
+    evaluation_callback = translation_task(trainer).callback
     assert evaluation_callback is not None
     return evaluation_callback
 
@@ -156,6 +157,20 @@ def test_evaluations_are_dense_at_first_and_then_even(callback: EvaluationCallba
     assert measured == [*range(10, 401, 10)]
 
 
+@pytest.mark.parametrize("seconds", [0.0, 0.1, 10.0])
+def test_evaluations_without_a_time_limit_are_at_fixed_steps(
+    make_trainer: MakeTrainer, probe_set: ProbeSet, seconds: float
+) -> None:
+    """Slow evaluations once moved to later steps, so that curves of several seeds differed."""
+    trainer = make_trainer(probe_set=probe_set, steps=40, valid_every=10)
+    callback = translation_task(trainer).callback
+    assert callback is not None
+    evaluations = TimedEvaluations(callback, snapshot_seconds=seconds, measure_seconds=seconds)
+    measured = [step for step, was_measured in evaluations.run_steps(40, 0.01) if was_measured]
+    assert measured == [10, 20, 30, 40]
+    assert evaluations.snapshot_steps == [*range(41)]
+
+
 def test_evaluations_stay_within_their_time_share(callback: EvaluationCallback) -> None:
     evaluations = TimedEvaluations(callback, snapshot_seconds=0.05, measure_seconds=2.0)
     n_measured = 0
@@ -180,7 +195,8 @@ def test_slow_first_snapshot_does_not_prevent_later_ones(
     assert [*evaluations.run_steps(1000, 0.1)]
     # Snapshots continue after about 30 of 100 s, when the first one's 5 s are within their share.
     assert len(evaluations.snapshot_steps) > 20
-    other_callback = translation_task(make_trainer("other", probe_set=probe_set)).callback
+    trainer = make_trainer("other", probe_set=probe_set, valid_every=500, minutes=60.0)
+    other_callback = translation_task(trainer).callback
     assert other_callback is not None
     evaluations = TimedEvaluations(other_callback, snapshot_seconds=1.0, measure_seconds=0.1)
     assert [*evaluations.run_steps(2000, 0.05)]

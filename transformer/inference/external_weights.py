@@ -76,12 +76,13 @@ def mark_word_starts(tokens: Sequence[str]) -> tuple[str, ...]:
     """Return the tokens in SentencePiece notation: "▁" before each token that begins a word.
 
     Also reads byte-level BPE ("Ġ" begins a word, every byte is a letter; Radford et al. 2019) and
-    WordPiece ("##" continues a word; Wu et al. 2016). Without any of these marks, each token is a
-    word.
+    WordPiece ("##" continues a word; Wu et al. 2016). Byte-level BPE of a text without a space has
+    no mark; it is recognised if its letters spell line ends or characters beyond ASCII. Without any
+    of these marks, each token is a word.
     """
     if any(BEGIN in token for token in tokens):
         return tuple(tokens)
-    if any(token.startswith(_BYTE_LEVEL_SPACE) for token in tokens):
+    if _is_byte_level(tokens):
         return tuple(token if token in CONTROL else _decode_byte_level(token) for token in tokens)
     return tuple(
         token
@@ -91,6 +92,21 @@ def mark_word_starts(tokens: Sequence[str]) -> tuple[str, ...]:
         else BEGIN + token
         for token in tokens
     )
+
+
+def _is_byte_level(tokens: Sequence[str]) -> bool:
+    texts = [token for token in tokens if token not in CONTROL]
+    if any(token.startswith(_BYTE_LEVEL_SPACE) for token in texts):
+        return True
+    if any(token.startswith(_WORD_PIECE_CONTINUATION) for token in texts):
+        return False
+    try:
+        raw = bytes(_BYTE_LEVEL_ALPHABET[letter] for letter in "".join(texts))
+        # Text in Latin letters with accents is almost never valid UTF-8 when read as bytes.
+        is_utf_8 = not raw.decode().isascii()
+    except (KeyError, UnicodeDecodeError):
+        return False
+    return is_utf_8 or any(byte < 32 for byte in raw)
 
 
 def _decode_byte_level(token: str) -> str:

@@ -46,8 +46,13 @@ def attention_of(
     if target is not None:
         raise ValueError("this model is not an encoder–decoder; pass one text and no target")
     weights = _checked(model(**inputs, output_attentions=True).attentions)
-    tokens = tokenizer.convert_ids_to_tokens(inputs["input_ids"][0].tolist())
-    if _is_causal(weights):
+    tokens = _tokens(tokenizer, inputs["input_ids"][0])
+    if weights[0].shape[-1] == 1:  # one position attends to itself in every model
+        twice = inputs["input_ids"].repeat(1, 2)
+        is_causal = _is_causal(_checked(model(twice, output_attentions=True).attentions))
+    else:
+        is_causal = _is_causal(weights)
+    if is_causal:
         return {"tgt_tokens": tokens, "decoder": weights, "text": text}
     return {"src_tokens": tokens, "encoder": weights, "source": text}
 
@@ -63,17 +68,28 @@ def _encoder_decoder_attention(
         start = torch.full_like(predicted[:, :1], model.config.decoder_start_token_id)
         decoder_input = torch.cat([start, predicted[:, :-1]], dim=1)
     out = model(**inputs, decoder_input_ids=decoder_input, output_attentions=True)
-    names = tokenizer.convert_ids_to_tokens
     return {
-        "src_tokens": names(inputs["input_ids"][0].tolist()),
-        "tgt_tokens": names(decoder_input[0].tolist()),
-        "predicted_tokens": names(predicted[0].tolist()),
+        "src_tokens": _tokens(tokenizer, inputs["input_ids"][0]),
+        "tgt_tokens": _tokens(tokenizer, decoder_input[0]),
+        "predicted_tokens": _tokens(tokenizer, predicted[0]),
         "encoder": _checked(out.encoder_attentions),
         "decoder": _checked(out.decoder_attentions),
         "cross": _checked(out.cross_attentions),
         "source": text,
         "text": tokenizer.decode(predicted[0], skip_special_tokens=True),
     }
+
+
+def _tokens(tokenizer: Any, ids: Tensor) -> list[str]:
+    """Return the tokens of these ids. In byte-level BPE ("Ġ" begins a word) the first word gets a
+    mark too if no other token has one, so that the tokens of a single word stay together."""
+    tokens: list[str] = tokenizer.convert_ids_to_tokens(ids.tolist())
+    special = set(tokenizer.all_special_tokens)
+    texts = [number for number, token in enumerate(tokens) if token not in special]
+    is_byte_level = any(token.startswith("Ġ") for token in tokenizer.tokenize("a a"))
+    if is_byte_level and texts and not any(tokens[n].startswith("Ġ") for n in texts):
+        tokens[texts[0]] = "Ġ" + tokens[texts[0]]
+    return tokens
 
 
 def _checked(attentions: Sequence[Tensor | None] | None) -> list[Tensor]:
@@ -86,4 +102,4 @@ def _checked(attentions: Sequence[Tensor | None] | None) -> list[Tensor]:
 
 def _is_causal(weights: Sequence[Tensor]) -> bool:
     """Return whether no position attends to a later one, in any layer."""
-    return all(not layer.triu(diagonal=1).any() for layer in weights) and weights[0].shape[-1] > 1
+    return all(not layer.triu(diagonal=1).any() for layer in weights)

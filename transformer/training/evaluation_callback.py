@@ -1,4 +1,4 @@
-"""Evaluations of a model during training: frequent at first, and limited in time."""
+"""Evaluations of a model during training: at fixed steps, frequent at first."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from transformer.training.run import RunFolder
 
 N_EVALUATIONS = 40  # evenly spaced over the run, besides those up to DENSE_STEPS
 DENSE_STEPS = 64  # up to this step, every power of two is evaluated
-MAX_TIME_SHARE = 0.15  # fraction of a run's time that evaluations may take
+MAX_TIME_SHARE = 0.15  # fraction of the time that evaluations of a run with a time limit may take
 FREE_SECONDS = 0.2  # evaluation time that is always allowed
 MAX_CORNER = 16  # maximum number of rows and columns of the inspected matrix
 
@@ -31,8 +31,10 @@ class EvaluationCallback:
 
     An evaluation has two parts. The snapshot (attention, examples, Adam's moments) is cheap and due
     at steps 0, 1, 2, 4, 8, … 64 and then 40 times over the run. The measurement (accuracies, BLEU,
-    AER) is slower and due only at those 40. A part is postponed to a later step if it would bring
-    the time of all evaluations above 15% of the run's. Evaluations do not change what is learned.
+    AER) is slower and due only at those 40, or every `measure_every` steps. In a run with a time
+    limit, a part is postponed to a later step if it would bring the time of all evaluations above
+    15% of the run's; otherwise runs with different seeds are evaluated at the same steps.
+    Evaluations do not change what is learned.
     """
 
     def __init__(
@@ -43,9 +45,17 @@ class EvaluationCallback:
         probe_set: ProbeSet,
         *,
         resumed: bool = False,
+        measure_every: int = 0,
+        time_limited: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """
+        Args:
+            measure_every: steps between two measurements; 0 means 40 of them over the run.
+            time_limited: whether evaluations may take only `MAX_TIME_SHARE` of the time.
+        """
         self.run, self.clock = run, clock
+        self.measure_every, self.time_limited = measure_every, time_limited
         self.evaluator = Evaluator(learner.model, vocabulary, probe_set)
         self.moments = Moments(learner, probe_set.inspect) if probe_set.inspect else None
         self.seconds_spent = 0.0
@@ -73,11 +83,16 @@ class EvaluationCallback:
         """
         if self._next_due < 0:  # resumed: this step was evaluated before the interruption
             self._next_due = _next_due_progress(progress)
-        elif progress >= self._next_due:
-            self._next_due = _next_due_progress(progress)
-            self._due = {"snapshot": True, "measure": self._due["measure"] or step > 0}
-        elif step <= DENSE_STEPS and step & (step - 1) == 0:
-            self._due["snapshot"] = True
+        else:
+            is_due = progress >= self._next_due
+            if is_due:
+                self._next_due = _next_due_progress(progress)
+            if is_due or (step <= DENSE_STEPS and step & (step - 1) == 0):
+                self._due["snapshot"] = True
+            if self.measure_every:
+                is_due = step % self.measure_every == 0
+            if is_due and step:
+                self._due["measure"] = True
         if final or self._within_budget("snapshot", elapsed):
             self._run_timed("snapshot", lambda: self._write_snapshot(step))
         elif self._due["snapshot"]:  # snapshots go first, else measuring could use all the time
@@ -87,6 +102,8 @@ class EvaluationCallback:
         return {}
 
     def _within_budget(self, part: str, elapsed: float) -> bool:
+        if not self.time_limited:
+            return self._due[part]
         seconds = self.seconds_spent + self._fastest_seconds.get(part, 0.0)
         return self._due[part] and seconds <= FREE_SECONDS + MAX_TIME_SHARE * elapsed
 

@@ -67,9 +67,15 @@ class TranslationTask(TrainTask):
         self.averager = WeightAverager(run, config.average)
         self.callback: EvaluationCallback | None = None
         if probe_set is not None:
-            resumed = loop.step > 0
+            is_default = config.valid_every == TrainingConfig.valid_every
             self.callback = EvaluationCallback(
-                run, self.learner, data.vocabulary, probe_set, resumed=resumed
+                run,
+                self.learner,
+                data.vocabulary,
+                probe_set,
+                resumed=loop.step > 0,
+                measure_every=0 if is_default else config.valid_every,
+                time_limited=config.minutes > 0,
             )
         # Evaluations measure the validation loss too, but patience needs it at fixed steps.
         self.validates = probe_set is None or config.patience > 0
