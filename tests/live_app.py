@@ -32,27 +32,40 @@ FLAGS = [
 
 @contextmanager
 def app_server(
-    checkpoints: Path, *, log: Path | None = None, script: Path = Path("app.py"), **env: str
+    checkpoints: Path,
+    *,
+    log: Path | None = None,
+    script: Path = Path("app.py"),
+    port: int = 0,
+    **env: str,
 ) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     """Start the app with `streamlit run`; yield its address and its process.
 
     Args:
         log: file for its standard error, which is discarded by default.
         script: another app to start instead.
+        port: 0 for a free one.
     """
     command = [sys.executable, "-m", "streamlit", "run", str(script)]
-    with streamlit_server(command, log=log, HEADS_UP_CHECKPOINTS=str(checkpoints), **env) as server:
+    env["HEADS_UP_CHECKPOINTS"] = str(checkpoints)
+    with streamlit_server(command, log=log, port=port, **env) as server:
         yield server
 
 
 @contextmanager
 def streamlit_server(
-    command: Sequence[str], *, log: Path | None = None, folder: Path = ROOT, **env: str
+    command: Sequence[str],
+    *,
+    log: Path | None = None,
+    folder: Path = ROOT,
+    port: int = 0,
+    **env: str,
 ) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     """Start a Streamlit server with this command in this folder, as `app_server` does."""
-    with socket.socket() as probe_socket:
-        probe_socket.bind(("localhost", 0))
-        port = probe_socket.getsockname()[1]
+    if not port:
+        with socket.socket() as probe_socket:
+            probe_socket.bind(("localhost", 0))
+            port = probe_socket.getsockname()[1]
     error_log = log.open("wb") if log else None
     server = subprocess.Popen(
         [*command, "--server.headless", "true", "--server.port", str(port)],

@@ -1,9 +1,11 @@
-// A button that copies the page's address and lists what it contains, and the button of saved views.
+// A button that copies the page's address and lists what it contains, and the button of saved views. As it is on
+// every page, it also disables the page after a reconnect.
 // `.show(data)` takes `{ page, pages, large }`: the page's name, the addresses of all pages, and whether
 // everything is enlarged; null if the window's size must not be remembered.
 
 import { el } from "./base.js";
 import { truncated } from "./naming.js";
+import { disableAfterReconnect } from "./reconnect.js";
 import { makeSavedViews } from "./saved-views.js";
 
 const MESSAGE_MS = 6000; // until the message disappears
@@ -51,9 +53,11 @@ export function copylinkView(root) {
   }
 
   document.addEventListener("click", skipToHeading, true);
+  const stopObserving = disableAfterReconnect();
   return {
     show,
     close() {
+      stopObserving();
       hideMessage();
       document.removeEventListener("click", skipToHeading, true);
     },

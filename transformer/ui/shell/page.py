@@ -21,6 +21,7 @@ from transformer.ui.services.trace_cache import RerunCancellation
 from transformer.ui.shell import downloads
 from transformer.ui.shell.registry import CLASS, HOME, PAGES, path
 from transformer.ui.widgets import class_question, display_names, following, lessons, views
+from transformer.ui.widgets.fragment import fragment
 from transformer.ui.widgets.frame import as_sentence, page_link, plain
 
 torch.set_num_threads(1)
@@ -29,6 +30,7 @@ torch.set_num_threads(1)
 # this number to every new thread, so it must not be set in a session. Training and measurements run
 # in separate processes.
 _STYLE, _LARGE = (Path(__file__).with_name(name) for name in ("frame.css", "frame-large.css"))
+SECONDS_PER_DAY = 24 * 3600
 MODEL_WIDTH = {False: 124, True: 190}
 """Width in pixels of the model menu, by whether everything is drawn larger."""
 
@@ -81,11 +83,23 @@ def _frame(file: str) -> Iterator[list[str]]:
             page_title=name if home else f"{name} · Heads Up", page_icon="👀", layout="wide"
         )
         st.html(_style(state.is_large()))
+        _rerun_after_reconnect()
         with cancelled_by(RerunCancellation()):
             yield problems
         # Keep the app's address without parameters in the history.
         if not home or st.query_params:
             state.write_address()
+
+
+def _rerun_after_reconnect() -> None:
+    """Make the browser request a rerun after every reconnect.
+
+    After the server has restarted, or after two minutes offline, the browser gets a new session.
+    Streamlit's client requests a run of it only if the page has a fragment that reruns
+    periodically. Without a run, the first message would be the visitor's next action, whose widget
+    and callback the new session does not know, so the action would be lost.
+    """
+    fragment(lambda: None, "rerun-after-reconnect", every=SECONDS_PER_DAY)()
 
 
 @cache
