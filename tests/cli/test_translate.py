@@ -177,3 +177,10 @@ def test_a_missing_trace_folder_is_reported_before_translating(
     result = shell("translate", TEXT, "--checkpoint", checkpoint, "--trace", path)
     check_refused(result, f"{path} cannot be written: there is no folder {path.parent}")
     assert [*tmp_path.iterdir()] == []
+
+
+def test_a_forced_translation_has_its_probability(shell: Shell, checkpoint: Path) -> None:
+    expected = Translator.load(checkpoint, "cpu").translate(TEXT, target="Le pain.")
+    result = shell("translate", TEXT, "--checkpoint", checkpoint, "--target", "Le pain.")
+    assert result.out.split("\n")[0] == "Le pain."
+    assert f"log probability {expected.log_probability:.3f}\n" in result.out

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import plotly.graph_objects as go
 import pytest
+import torch
 
 from transformer import figures
 from transformer.figures import heatmap
@@ -131,3 +132,9 @@ def test_legend_names_weights_not_their_roots() -> None:
 def test_invalid_attention_is_refused(matrix: np.ndarray, says: str) -> None:
     with pytest.raises(ValueError, match=says):
         heatmap(matrix, ROWS, COLUMNS)
+
+
+def test_a_heatmap_can_be_drawn_of_a_tensor() -> None:
+    weights = torch.full((3, 4), 0.25)
+    figure = heatmap(weights, ROWS, COLUMNS)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(figure.data[0].customdata, weights.numpy())

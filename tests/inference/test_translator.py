@@ -8,7 +8,9 @@ import os
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -303,3 +305,32 @@ def test_a_text_and_a_list_are_not_confused(translator: Translator) -> None:
         translator.translate([TEXT])  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="translate takes one text"):
         translator.translate_batch(TEXT)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))])
+def test_a_translator_can_be_copied_and_pickled(copied: Callable[[Any], Any]) -> None:
+    translator = Translator.load("toy-reverse", "cpu")
+    other = copied(translator)
+    assert other.model is not translator.model
+    assert other.translate("a b c").text == translator.translate("a b c").text == "c b a"
+    assert other.folder == translator.folder
+
+
+FORK = """
+import multiprocessing, torch
+torch.set_num_threads(2)
+from transformer import Translator
+translator = Translator.load("toy-reverse", device="cpu")
+def translate(text): return translator.translate(text).text
+print(translate("a b c"))
+with multiprocessing.get_context("fork").Pool(2) as pool:
+    print(pool.map_async(translate, ["a b", "b c d"]).get(timeout=60))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_forked_process_can_translate() -> None:
+    """PyTorch's threads do not exist in a forked process, which once waited for them forever."""
+    command = [sys.executable, "-c", FORK]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert result.stdout == "c b a\n['b a', 'd c b']\n"

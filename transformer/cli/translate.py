@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import math
 import sys
 from collections.abc import Iterator
 from itertools import islice
@@ -56,9 +57,13 @@ def run(options: argparse.Namespace) -> int:
     if options.trace:
         trace = translator.trace(text, options.target, **decoding)
         _save_trace(trace, Path(options.trace))
-        _show(trace.translation, options.json)
+        translation = trace.translation
     else:
-        _show(translator.translate(text, target=options.target, **decoding), options.json)
+        translation = translator.translate(text, target=options.target, **decoding)
+    if options.target is not None and not options.json:
+        _show_forced(translation)
+    else:
+        _show(translation, options.json)
     return 0
 
 
@@ -120,6 +125,15 @@ def _save_trace(trace: Trace, path: Path) -> None:
     else:
         with atomic_path(path) as temporary:
             temporary.write_text(trace.to_json(trace.names), encoding="utf-8")
+
+
+def _show_forced(translation: Translation) -> None:
+    """Print a forced translation and its probability."""
+    _show(translation, as_json=False)
+    log_probability = translation.log_probability
+    print_result(
+        f"probability {math.exp(log_probability):.3g}, log probability {log_probability:.3f}"
+    )
 
 
 def _show(translation: Translation, as_json: bool) -> None:

@@ -36,6 +36,7 @@ def heatmap(
     Raises:
         ValueError: if labels and weights do not match, or a weight is not from 0 to 1.
     """
+    weights = np.asarray(weights)  # it may be a tensor
     if weights.shape != (len(rows), len(columns)):
         raise ValueError(
             f"weights of shape {weights.shape} do not fit {len(rows)} row labels and "

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn, Unpack
+from typing import Any, NoReturn, Unpack
 
 import torch
 from torch import Tensor
@@ -29,6 +29,10 @@ from transformer.inference.trace_batch import trace_batch
 from transformer.inference.trace_recording import Recording, make_trace
 from transformer.model import Transformer
 from transformer.text import Vocabulary
+
+if hasattr(os, "register_at_fork"):
+    # A forked process inherits PyTorch's thread pool without its threads and would wait for them.
+    os.register_at_fork(after_in_child=lambda: torch.set_num_threads(1))
 
 
 class Translator:
@@ -54,11 +58,15 @@ class Translator:
         vocabulary.check(model.config)
         if model.training:
             raise ValueError("the model is in training mode; call model.eval() first")
-        self.model, self.vocabulary = model, vocabulary
+        self.model, self.vocabulary, self._precision = model, vocabulary, precision
         self.device: torch.device = model.embedding.weight.device
         self.folder: Path | None = None  # the checkpoint folder, if it was loaded from one
         self._decoder = SequenceDecoder(model, precision)
         self._pieces = tuple(vocabulary.tokens(range(len(vocabulary))))
+
+    def __reduce__(self) -> tuple[Callable[..., Translator], tuple[Any, ...]]:
+        """Copy and pickle the model, the vocabulary and the folder, without caches and locks."""
+        return _restore, (self.model, self.vocabulary.to_bytes(), self._precision, self.folder)
 
     @classmethod
     def load(
@@ -362,3 +370,11 @@ def load_unchanged(folder: str | os.PathLike[str], digest: str) -> Translator:
             f"the checkpoint {Path(folder).name} has changed since this was submitted; submit again"
         )
     return Translator.load(folder)
+
+
+def _restore(
+    model: Transformer, vocabulary: bytes, precision: Precision, folder: Path | None
+) -> Translator:
+    translator = Translator(model, Vocabulary.from_bytes(vocabulary), precision)
+    translator.folder = folder
+    return translator

@@ -81,7 +81,8 @@ class TokenStore:
             if n_kept == 0:
                 raise ValueError(
                     f"No pair to store: of {n_read} pairs, 0 have both sides within "
-                    f"max_len={max_len} ids; give more text or a larger max_len."
+                    f"max_len={max_len} ids; give more text or a larger limit "
+                    "(--max-pieces on the command line)."
                 )
         return cls.open(path, vocabulary)
 

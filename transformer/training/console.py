@@ -52,16 +52,25 @@ class Console(AbstractContextManager["Console"]):
         self.bar: tqdm[NoReturn] | None = None  # created at the first step
         self.speed = 0.0
         self.valid = ""
+        self.last_evaluation: Mapping[str, Any] = {}
         self.left = TimeLeft(clock)
         self.reported_at = clock() - LOG_INTERVAL_SECONDS
 
     def __exit__(self, *_: object) -> None:
         if self.bar is not None:
             self.bar.close()
+        if self.last_evaluation:
+            figures = ", ".join(
+                f"{name.replace('_', ' ')} {value:.4g}"
+                for name, value in self.last_evaluation.items()
+                if isinstance(value, float) and name not in ("elapsed", "share")
+            )
+            log(f"last evaluation, step {self.last_evaluation['step']:,}: {figures}")
 
     def __call__(self, line: Mapping[str, Any]) -> None:
         if "valid_loss" in line:
             self.valid = f", valid {line['valid_loss']:.3f}"
+            self.last_evaluation = line
             return
         now, progress = self.clock(), float(line["share"])
         speed = line["tokens"] / line["seconds"]

@@ -174,6 +174,11 @@ class Corpus:
         sentences: list[Sentence] = []
         for number, cells in _numbered_columns(rows, name):
             columns = [column.strip() for column in cells]
+            if link_lines is not None and len(columns) < 2:
+                raise CorpusError(
+                    f"{name}, line {number} has no tab; links need pairs, a source, a tab and a "
+                    "target."
+                )
             if not sentences:
                 paired = len(columns) > 1
             if link_lines is not None:
