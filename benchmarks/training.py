@@ -234,7 +234,6 @@ def main() -> None:
     options = parser.parse_args()
     torch.manual_seed(0)
     time_steps(options.rounds, time.process_time if options.processor_time else time.perf_counter)
-    torch.set_num_threads(1)  # as the trainer does for models of this size
     for name, learn in (("ours", learn_ours), ("nn.Transformer", learn_peer)):
         times = [learn(seed) for seed in range(1, options.seeds + 1)]
         label = f"{name}, until {GOAL:.0%} of reversed sequences are correct"

@@ -85,9 +85,10 @@ class HookPoint(nn.Module):
     name: str = ""
 
     def forward(self, x: Tensor, hooks: Hooks | None = None) -> Tensor:
-        """Return `x` or its replacement. Raises ValueError if the hook returns anything but a
-        tensor of the same shape, dtype and device with finite values; -∞ is allowed in scores and
-        logits, where it excludes a key or a token."""
+        """Return `x` or its replacement, which may come from another device: the tensors of
+        `run_with_cache` are on the CPU. Raises ValueError if the hook returns anything but a tensor
+        of the same shape and dtype with finite values; -∞ is allowed in scores and logits, where it
+        excludes a key or a token."""
         if hooks is None or self.name not in hooks:
             return x
         replaced = hooks[self.name](x, self.name)
@@ -103,12 +104,11 @@ class HookPoint(nn.Module):
                 f"the hook on {self.name} returned shape {tuple(replaced.shape)}, "
                 f"the site has {tuple(x.shape)}"
             )
-        for attribute in ("dtype", "device"):
-            value, expected = getattr(replaced, attribute), getattr(x, attribute)
-            if value != expected:
-                raise ValueError(
-                    f"the hook on {self.name} returned {attribute} {value}, the site has {expected}"
-                )
+        if replaced.dtype != x.dtype:
+            raise ValueError(
+                f"the hook on {self.name} returned {replaced.dtype}, the site has {x.dtype}"
+            )
+        replaced = replaced.to(x.device)
         self._check_values(replaced)
         return replaced
 

@@ -157,10 +157,11 @@ def sampling_distribution(
 
     Temperature divides the logits; top-k keeps the k largest; top-p (Holtzman et al. 2020) then
     keeps the smallest set whose probabilities sum to at least p. The rest is normalized to sum 1.
+    The result is on the CPU, in float64, which Apple GPUs do not have.
     """
     k = min(options.top_k or logits.shape[-1], logits.shape[-1])
     largest = logits.topk(k, dim=-1)
-    values = largest.values.double()
+    values = largest.values.cpu().double()
     # The maximum is subtracted first, so that a very low temperature gives no infinite values.
     scaled = (values - values[:, :1]) / (options.temperature or 1.0)
     probabilities = scaled.softmax(dim=-1)
@@ -168,7 +169,7 @@ def sampling_distribution(
         cumulative_before = probabilities.cumsum(dim=-1) - probabilities
         probabilities = probabilities.masked_fill(cumulative_before >= options.top_p, 0.0)
         probabilities = probabilities / probabilities.sum(dim=-1, keepdim=True)
-    return probabilities, largest.indices
+    return probabilities, largest.indices.cpu()
 
 
 def probability_above(
@@ -178,8 +179,8 @@ def probability_above(
 
     Uses the softmax without temperature. A token with at least p above it is excluded by top-p.
     """
-    probabilities = logits.double().softmax(dim=-1)
-    threshold = probabilities.gather(1, ids[:, None])
+    probabilities = logits.cpu().double().softmax(dim=-1)
+    threshold = probabilities.gather(1, ids.cpu()[:, None])
     return probabilities.masked_fill(probabilities <= threshold, 0.0).sum(dim=-1)
 
 
@@ -211,4 +212,4 @@ class Sampler:
         ]
         threshold = torch.minimum(cumulative.new_tensor(uniform), cumulative[:, -1:] * (1 - 1e-12))
         index = torch.searchsorted(cumulative, threshold, right=True)
-        return ids.gather(1, index)[:, 0]
+        return ids.gather(1, index)[:, 0].to(logits.device)

@@ -193,7 +193,7 @@ def _values_without_heads(
             memory.expand(len(chunk), -1, -1),
             hooks=_ablation_hooks(chunk, position),
         )
-        logits = model.project(states[:, -1:])[:, 0].double()
+        logits = model.project(states[:, -1:])[:, 0].cpu().double()
         reference = logits.mean(dim=-1) if against is None else logits[:, against]
         differences += (logits[:, trace.predicted_ids[position]] - reference).tolist()
     values = np.array(differences).reshape(len(KINDS), config.n_layers, config.n_heads)

@@ -70,10 +70,10 @@ def _output_changes(
         parts = torch.from_numpy(vectors).to(total)
         # The first of each row is the unchanged output.
         outputs = rest_of_layer(norm(torch.cat([unchanged, unchanged - parts], dim=1)))
-        unit = torch.nn.functional.normalize(outputs.double(), dim=-1)
+        unit = torch.nn.functional.normalize(outputs.cpu().double(), dim=-1)
         # ½‖a − b‖² of unit vectors is 1 − cos, without the rounding of 1 − 1.
         changes = (unit[:, 1:] - unit[:, :1]).square().sum(dim=-1) / 2
-        rows.append(torch.where(parts.any(dim=-1), changes, 0).cpu().numpy())
+        rows.append(torch.where(parts.any(dim=-1).cpu(), changes, 0).numpy())
     return np.concatenate(rows)
 
 

@@ -100,7 +100,7 @@ def gradient_importances(
             for unit, magnitudes in zip(
                 GATE_UNITS, (sentence_gradients.abs(), gradients.abs().sum(dim=-1)), strict=True
             ):
-                totals = magnitudes.sum(dim=0).double().cpu().numpy()
+                totals = magnitudes.sum(dim=0).cpu().double().numpy()
                 sums[unit][name] = totals + sums[unit].get(name, 0.0)
         for kind in KINDS:
             n_query = batch.n_src if kind == "encoder" else batch.n_tgt

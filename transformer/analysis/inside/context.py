@@ -170,7 +170,7 @@ class Context:
 
 def array(weight: Tensor | nn.Parameter) -> Array:
     """Return a weight in float64, on the CPU."""
-    return np.asarray(weight.detach().double().cpu().numpy())
+    return np.asarray(weight.detach().cpu().double().numpy())
 
 
 def multiply_transposed(x: Array, weight: Tensor | nn.Parameter) -> Array:

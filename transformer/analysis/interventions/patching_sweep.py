@@ -268,7 +268,7 @@ class _PrefixRun:
         )
         memory = self.model.encode(src, hooks=hooks)
         states = self.model.decode(tgt, memory, hooks=hooks)
-        logits = self.model.project(states[:, -1:])[:, 0, list(self.answers)].double()
+        logits = self.model.project(states[:, -1:])[:, 0, list(self.answers)].cpu().double()
         return (logits[:, 0] - logits[:, 1]).tolist()
 
     def chunks(self, patches: Sequence[SitePatch]) -> Iterator[tuple[int, Sequence[SitePatch]]]:

@@ -190,4 +190,4 @@ def _vectors(
     with torch.no_grad():
         memory = translator.model.encode(src, hooks=hooks)
     first_positions = [list(ids).index(piece) for piece in pieces]
-    return memory[0, first_positions].double().cpu().numpy()
+    return memory[0, first_positions].cpu().double().numpy()
