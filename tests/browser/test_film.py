@@ -72,6 +72,29 @@ def test_the_newest_step_and_its_strongest_head_are_shown_first(page: Page, tmp_
     )
 
 
+def layers_on_screen(page: Page) -> list[str]:
+    """Return the number of the layer in front of each row of small pictures."""
+    return page.locator(".hu-film .hu-grid .hu-row").all_inner_texts()
+
+
+def test_the_layer_of_the_pattern_is_above_the_others_once_the_run_has_ended(
+    page: Page, tmp_path: Path
+) -> None:
+    open_html(page, tmp_path, view_page(START))
+    show_steps(page, STEPS, name="a-run", ended=False)
+    check_step(page, 100)  # of layer 1, head 2
+    assert layers_on_screen(page) == ["0", "1"]
+    show_steps(page, STEPS, name="a-run")
+    check_step(page, 100)
+    assert layers_on_screen(page) == ["1", "0"]
+    first = page.get_by_role("radio").first
+    expect(first).to_have_attribute("aria-label", "layer 1, head 0")
+    page.get_by_role("radio", name="layer 1, head 2").press("ArrowDown")
+    check_step(page, 100, layer=0)
+    page.get_by_role("button", name="Decoder self-attention", exact=True).click()
+    assert layers_on_screen(page) == ["0", "1"], "its clearest head is in layer 0"
+
+
 def test_arrow_keys_home_and_end_select_steps(page: Page, tmp_path: Path) -> None:
     open_film(page, tmp_path)
     slider(page).focus()
@@ -99,16 +122,16 @@ def test_slider_and_strip_select_the_clicked_step(page: Page, tmp_path: Path) ->
 
 def test_the_small_pictures_are_those_of_the_step(page: Page, tmp_path: Path) -> None:
     open_film(page, tmp_path, step=0)
-    pictures = page.locator(".hu-thumb canvas")
+    picture = page.get_by_role("radio", name="layer 1, head 2").locator("canvas")
     read_pixels = """(node) => {
       const copy = new OffscreenCanvas(node.width, node.height);
       const pen = copy.getContext("2d", { willReadFrequently: true });
       pen.drawImage(node, 0, 0);
       return [...pen.getImageData(0, 0, copy.width, copy.height).data];
     }"""
-    before = pictures.nth(5).evaluate(read_pixels)
+    before = picture.evaluate(read_pixels)
     slider(page).fill("9")
-    after = np.array(pictures.nth(5).evaluate(read_pixels)).reshape(6, 8, 4)
+    after = np.array(picture.evaluate(read_pixels)).reshape(6, 8, 4)
     assert before != after.ravel().tolist()
     # The greatest weight is darkest.
     dark = after[..., :3].sum(-1).argmin(-1)

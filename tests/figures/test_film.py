@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from tests.figures.film_frames import (
@@ -24,10 +25,14 @@ from transformer.figures.film import (
     film_data,
     film_page,
     film_state,
+    opening_kind,
 )
 from transformer.figures.packing import COARSE, rounding_error, unpack, weights_of
+from transformer.jobs.shipped import shipped_folders
 from transformer.measures.film_steps import film_steps
-from transformer.measures.role_rules import Role, roles
+from transformer.measures.role_rules import NONE, Role, aligned_share, roles
+from transformer.ui.pages.training.curves import probe_links
+from transformer.ui.services import models
 
 STEPS = [0, 1, 2, 4, 8, 16, 32, 40, 64, 100]
 KEYS = [f"k{i}" for i in range(7)]
@@ -204,6 +209,63 @@ def test_the_clearest_head_is_that_of_the_newest_step() -> None:
     assert early_film["probes"][0]["clearest"]["cross"] == [int(index) for index in expected]
 
 
+def one_role(group: str, share: float, short: str = "") -> npt.NDArray[np.object_]:
+    """Return the roles of one layer with two heads, of which the second has this role."""
+    return np.array([[NONE, Role(group, short, group, share)]], object)
+
+
+@pytest.mark.parametrize(
+    ("encoder", "cross", "expected"),
+    [
+        (
+            one_role("positional", 1.0, "-1"),
+            one_role("aligned", 0.6),
+            "cross",
+        ),  # the alignment first
+        (one_role("positional", 0.95, "-1"), one_role("none", 0.0), "encoder"),
+        (one_role("positional", 0.95, "-1"), one_role("backwards", 0.9), "encoder"),
+        (one_role("positional", 0.9, "-1"), one_role("backwards", 0.95), "cross"),
+        (
+            one_role("positional", 0.9, "-1"),
+            one_role("backwards", 0.9),
+            "cross",
+        ),  # the last of equals
+        (
+            one_role("positional", 1.0, "0"),
+            one_role("none", 0.0),
+            "cross",
+        ),  # attends to its own position
+        (one_role("none", 0.0), one_role("positional", 0.9, "0"), "cross"),  # the same position
+        (one_role("sink", 1.0), one_role("none", 0.0), "cross"),
+    ],
+)
+def test_the_film_of_an_ended_run_opens_at_the_kind_with_the_strongest_pattern(
+    encoder: npt.NDArray[np.object_], cross: npt.NDArray[np.object_], expected: str
+) -> None:
+    assert opening_kind({"encoder": encoder, "cross": cross}) == expected
+
+
+def test_only_an_ended_run_has_an_opening_kind_and_a_layer_on_top() -> None:
+    header, live_header = unpacked_film()[0], unpacked_film(ended=False)[0]
+    assert (header["ended"], header["probes"][0]["opening"]) == (1, "cross")
+    assert (live_header["ended"], live_header["probes"][0]["opening"]) == (0, "")
+
+
+@pytest.mark.parametrize("name", ["toy-french", "toy-sort", "toy-dates"])
+def test_a_shipped_run_opens_at_the_layer_that_follows_the_alignment(name: str) -> None:
+    folder = next(run for run in shipped_folders(models.shipped_folder()) if run.name == name)
+    step, labels = folder.snapshots()[-1], folder.labels()
+    longest = max(range(len(labels)), key=lambda n: len(labels[n]["src"] + labels[n]["tgt"]))
+    links = probe_links(folder, labels)
+    frame = folder.snapshot(step)
+    probe = unpack(film_data({step: frame}, labels, links=links))[0]["probes"][longest]
+    shares = [aligned_share(layer, links[longest]) for layer in frame[f"{longest}.cross"]]
+    best = np.unravel_index(np.argmax(shares), np.shape(shares))
+    assert probe["opening"] == "cross"
+    assert probe["clearest"]["cross"] == [int(index) for index in best]
+    assert best[0] == 1, "not the first layer, so the order of the rows matters"
+
+
 def test_truncated_frames_and_nan_are_left_out() -> None:
     frames: dict[int, Any] = dict(film_frames(STEPS))
     frames[8] = {}
@@ -251,7 +313,7 @@ def test_the_state_is_complete_and_validated() -> None:
         **FILM_DEFAULTS, "step": 320, "kind": "encoder", "layer": 1, "head": 2,
     }  # fmt: skip
     for values, message in [
-        ({"kind": "other"}, "kind must be one of encoder, decoder, cross, not 'other'"),
+        ({"kind": "other"}, "kind must be one of auto, encoder, decoder, cross, not 'other'"),
         ({"step": -2}, "step must be a whole number from -1 to 1000000000, not -2"),
         ({"probe": 100}, "probe must be a whole number from -1 to 99"),
         ({"layer": "1.5"}, "layer must be a whole number"),

@@ -31,18 +31,21 @@ MAX_WEIGHTS = 24_000_000
 _FIELDS = {
     "step": Field(-1, bounds=(-1, 10**9)),
     "probe": Field(-1, bounds=(-1, 99)),
-    "kind": Field("cross", choices=KINDS),
+    "kind": Field("auto", choices=("auto", *KINDS)),
     "layer": Field(-1, bounds=(-1, 999)),
     "head": Field(-1, bounds=(-1, 999)),
     "size": Field("normal", choices=("normal", "large")),
 }
 FILM_DEFAULTS: State = {name: field.read(field.default) for name, field in _FIELDS.items()}
 """Step -1 is the newest, also when newer ones arrive. Probe -1 is the longest, where roles are most
-reliable. Head -1 is the one that best follows the alignment at the newest step, or else the
-clearest one (as in `ExplorerData.clearest`)."""
+reliable. Kind "auto" is the one whose heads have learned the task's pattern (`opening_kind`). Head
+-1 is the one that best follows the alignment at the newest step, or else the clearest one (as in
+`ExplorerData.clearest`)."""
 
 MIN_CHANGE = 0.03
 """Smallest change of the mean greatest weight between two frames that a caption mentions."""
+OWN_POSITION = "0"
+"""Short name of the role "attends to its own position", in cross-attention to the same one."""
 NO_PATTERN = "no recognised pattern"
 ROLE_PHRASES = {
     "aligned": ("follows the alignment", "follow the alignment"),
@@ -78,7 +81,9 @@ def film_data(
         start: the initial state where it differs from `FILM_DEFAULTS`.
         notes: a short note per step, shown next to it: "loss 0.42".
         links: the alignment of each probe where it is known (`roles`).
-        ended: whether the run has ended; otherwise the last frame is not called the end.
+        ended: whether the run has ended. Then the layer of the first head is drawn above the
+            others; otherwise the layers keep their order while the pattern forms, and the last
+            frame is not called the end.
         play: whether the film starts playing as soon as it is shown.
         name: name of the run. The reader's choices carry over to the next film of the same name,
             as when the film of a finished run replaces the live one; "" keeps nothing.
@@ -96,11 +101,12 @@ def film_data(
     distinct_roles: list[Role] = [NONE]
     docs = []
     for number, kinds in enumerate(probes if steps else []):
-        clearest_by_kind, captions_by_kind = {}, {}
+        clearest_by_kind, captions_by_kind, last_roles = {}, {}, {}
         for kind in kinds:
             stacked = np.stack([complete[step][f"{number}.{kind}"] for step in steps])
             keys = labels[number]["tgt" if kind == "decoder" else "src"]
             frame_roles = roles(stacked, kind, keys, links[number] if number < len(links) else ())
+            last_roles[kind] = frame_roles[-1]
             clearest_by_kind[kind] = _first_head(stacked[-1], frame_roles[-1])
             captions_by_kind[kind] = captions(stacked, frame_roles, steps, ended=ended)
             parts += _packed(f"{number}.{kind}", stacked, frame_roles, distinct_roles)
@@ -109,6 +115,7 @@ def film_data(
             {
                 **tokens,
                 "kinds": list(kinds),
+                "opening": opening_kind(last_roles) if ended and kinds else "",
                 "clearest": clearest_by_kind,
                 "captions": captions_by_kind,
             }
@@ -131,6 +138,7 @@ def film_data(
             "sink": SINK,
             "rows": MIN_SENTENCE_ROWS,
         },
+        "ended": int(ended),
         "play": int(play),
         "name": name,
         "start": state,
@@ -231,6 +239,29 @@ def clearest_head(weights: npt.NDArray[np.floating]) -> list[int]:
     `ExplorerData.clearest`; weights are (layers, heads, query, key)."""
     marks = weights.astype(np.float32).max(axis=2).mean(axis=2)
     return [int(index) for index in np.unravel_index(int(marks.argmax()), marks.shape)]
+
+
+def opening_kind(last_roles: Mapping[str, npt.NDArray[np.object_]]) -> str:
+    """Return the kind of attention with the strongest pattern at the last step.
+
+    Following the alignment, which is what a task teaches, counts before any fixed offset. A sink
+    and self-attention to the own position are no pattern of a task and do not count. Among equals
+    the last kind is returned, which is cross-attention if the model has it.
+
+    Args:
+        last_roles: the `Role` of each head, (layers, heads), by kind; not empty.
+    """
+
+    def strength(kind: str) -> tuple[bool, float]:
+        shares = [
+            (role.group == "aligned", role.share)
+            for role in last_roles[kind].ravel()
+            if role.group in ("aligned", "positional", "backwards")
+            and (kind == "cross" or role.short != OWN_POSITION)
+        ]
+        return max(shares, default=(False, 0.0))
+
+    return max(reversed(list(last_roles)), key=strength)
 
 
 def _first_head(

@@ -17,7 +17,7 @@ export function frameOf(steps, step) {
 }
 
 export function makeFilm(header, parts) {
-  const { steps, probes, rule } = header;
+  const { steps, probes, rule, ended } = header;
   const probeIndices = probes.flatMap(({ kinds }, index) => (kinds.length ? [index] : []));
   const shape = (probe, kind) => parts.get(`${probe}.${kind}`).shape;
   const lengthOf = (index) => probes[index].src.tokens.length + probes[index].tgt.tokens.length;
@@ -27,13 +27,16 @@ export function makeFilm(header, parts) {
   // Resolve a state to an existing sentence, kind and head.
   function resolveState(state) {
     const probe = probeIndices.includes(state.probe) ? state.probe : longestSentence;
-    const { kinds, clearest } = probes[probe];
-    const kind = kinds.includes(state.kind) ? state.kind : kinds[kinds.length - 1];
+    const { kinds, clearest, opening } = probes[probe];
+    const kind = [state.kind, opening, kinds[kinds.length - 1]].find((name) => kinds.includes(name));
     const [, layers, heads] = shape(probe, kind);
     const chosen = state.layer >= 0 && state.head >= 0;
     const [layer, head] = chosen ? [state.layer, state.head] : clearest[kind];
     return { ...state, probe, kind, layer: clampIndex(layer, layers), head: clampIndex(head, heads) };
   }
+
+  // The layer to draw above the others: that of the clearest head, once the run has ended.
+  const topLayer = ({ probe, kind }) => (ended ? probes[probe].clearest[kind][0] : 0);
 
   // One frame of one sentence, as a `Side` of the explorer.
   function side(probe, frame) {
@@ -99,7 +102,7 @@ export function makeFilm(header, parts) {
   const plain = (tokens) => tokens.word_labels.filter((_, word) => !tokens.special[tokens.words.indexOf(word)]).join(" ");
   const translationText = (index) => `${plain(probes[index].src)} → ${plain(probes[index].predicted)}`;
 
-  return { steps, notes: header.notes, probeIndices, rule, resolveState, side, role, changes, translationText, caption };
+  return { steps, notes: header.notes, probeIndices, rule, resolveState, topLayer, side, role, changes, translationText, caption };
 }
 
 // Why a head has its role, with its share.

@@ -95,6 +95,7 @@ export function filmView(root) {
       if (name in cell) cell[name] = value;
       else if (name in state) state = { ...state, [name]: value };
     }
+    if ("head" in values) state = { ...state, kind: resolvedState.kind }; // the head belongs to the kind on screen
     if ("kind" in values || "probe" in values) cell = { row: -1, column: -1, zoom: 0 };
     redraw();
   }
@@ -149,6 +150,7 @@ export function filmView(root) {
     mosaic.draw(side, resolvedState.kind, resolvedState, theme, {
       label: KINDS[resolvedState.kind],
       pictureId: `${filmVersion} ${frame}`,
+      topLayer: film.topLayer(resolvedState),
       describe: (layer, head) => role(layer, head).text,
       caption: (layer, head) => shortRole(role(layer, head), theme),
     });

@@ -21,14 +21,15 @@ export function makeMosaic(choose, open = choose) {
   // `describe(layer, head)` returns a text that is announced after the name. It is also the tooltip, unless the view has
   // its own (`ownTooltip`). `caption(layer, head)` returns a node to put below the thumbnail. `order` is a list of
   // heads to show instead of all layers. `hasSelection` is false if another mosaic has the selected head.
+  // `topLayer` is the layer in the first row, above the others in their order.
   // `picture(canvas, layer, head)` draws other thumbnails than those of the weights; a new `pictureId` redraws them.
   function draw(newSide, newKind, selection, theme, {
-    label = "", describe = null, ownTooltip = false, caption = null, order = null, hasSelection = true, picture = null, pictureId = "",
+    label = "", describe = null, ownTooltip = false, caption = null, order = null, hasSelection = true, topLayer = 0, picture = null, pictureId = "",
   } = {}) {
     [side, kind, selected] = [newSide, newKind, selection];
-    const key = `${side.id} ${side.number} ${kind} ${Boolean(caption)} ${order ? writeHeads(order) : ""}`;
+    const key = `${side.id} ${side.number} ${kind} ${Boolean(caption)} ${order ? writeHeads(order) : topLayer}`;
     const pictureKey = `${key} ${pictureId} ${theme.key}`;
-    if (builtKey !== key) build(label, order, Boolean(caption));
+    if (builtKey !== key) build(label, order, topLayer, Boolean(caption));
     if (paintedKey !== pictureKey) paint(theme, picture);
     [builtKey, paintedKey] = [key, pictureKey];
     buttons.forEach((button, i) => {
@@ -43,7 +44,7 @@ export function makeMosaic(choose, open = choose) {
     });
   }
 
-  function build(label, order, hasCaptions) {
+  function build(label, order, topLayer, hasCaptions) {
     const { rows, columns } = side.labels(kind);
     const shape = columns.tokens.length / rows.tokens.length;
     grid.replaceChildren();
@@ -51,7 +52,7 @@ export function makeMosaic(choose, open = choose) {
     grid.style.setProperty("--hu-heads", side.n_heads);
     grid.style.setProperty("--hu-shape", Math.min(Math.max(shape, 0.8), 1.5));
     grid.classList.toggle("hu-ordered", Boolean(order));
-    heads = order || allHeads(side, kind);
+    heads = order || allHeads(side, kind).sort((a, b) => Number(b.layer === topLayer) - Number(a.layer === topLayer));
     buttons = heads.map(({ layer, head }) => {
       const button = el("button", {
         type: "button", role: "radio", class: "hu-thumb", "data-layer": layer, "data-head": head,
