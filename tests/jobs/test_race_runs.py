@@ -99,6 +99,23 @@ def test_cancel_and_delete_change_only_own_runs_of_the_race(make_idle_jobs: Make
     assert {run.race.id for run in race_runs(jobs)} == {other_race}
 
 
+def test_a_race_for_a_class_is_controlled_by_the_visitor_who_started_it(
+    make_idle_jobs: MakeIdleJobs,
+) -> None:
+    jobs = make_idle_jobs()
+    race = submit_race(jobs, "warm-up", "teacher", (1,), owners=("ann", "bob"))
+    infos = [run.info for run in race_runs(jobs, race)]
+    assert [(info.owner, info.requester) for info in infos] == [
+        ("ann", "teacher"),
+        ("bob", "teacher"),
+    ]
+    assert cancel_race(jobs, race, "ann") == delete_race(jobs, race, "bob") == 0
+    assert cancel_race(jobs, race, "teacher") == 2
+    assert {run.info.status for run in race_runs(jobs, race)} == {"cancelled"}
+    assert delete_race(jobs, race, "teacher") == 2
+    assert race_runs(jobs) == []
+
+
 def _write_result(path: Path, steps: int, loss: float, status: str = "finished") -> None:
     evaluated = {"step": steps, "valid_loss": loss, "sequence_accuracy": 1.0}
     lines = [{"step": 1, "loss": 2.0, "seconds": 0.5}, evaluated]

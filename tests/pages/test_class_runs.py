@@ -140,6 +140,39 @@ def test_a_class_race_gives_every_student_a_run_and_a_link_to_the_race(
     only_class().end()
 
 
+def open_race(app: AppTest, race: str) -> AppTest:
+    app.switch_page(TRAIN)
+    app.query_params.update(race=race, run="")
+    app.run()
+    assert not app.exception
+    return app
+
+
+def test_a_teacher_controls_the_race_of_the_class_and_its_students_do_not(
+    visit: Visit, jobs: Jobs
+) -> None:
+    jobs.limits = replace(jobs.limits, runs_per_visitor=50)
+    teacher = open_as_teacher(visit)
+    press(teacher, "Stop leading")
+    ann = join_as_student(visit, only_class(), "Ann")
+    join_as_student(visit, only_class(), "Bob")
+    rerun(teacher).selectbox(key="class-race").select("warm-up").run()
+    press(teacher, "Start the race")
+    race = only_class().race
+    student_page = page_markdown(open_race(ann, race))
+    assert "Someone else started this race, with some of your runs" in student_page
+    assert "Stop the whole race" not in {element.label for element in ann.button}
+    teacher.switch_page(TRAIN).run()
+    assert "someone else's" not in page_markdown(teacher)
+    assert "Someone else" not in page_markdown(open_race(teacher, race))
+    assert "You started this race" in page_markdown(teacher)
+    press(teacher, "Stop the whole race")
+    assert {info.status for info in jobs.runs()} == {"cancelled"}
+    press(teacher, "Delete the race")
+    assert jobs.runs() == []
+    only_class().end()
+
+
 @pytest.mark.parametrize("race", RACES)
 @pytest.mark.parametrize("members", [1, 2, 7, 30])
 def test_a_class_race_has_enough_runs_for_all_students_and_a_verdict(

@@ -27,6 +27,7 @@ class JobFolder(RunFolder):
     job.json   {"turn": number in the order of submission, "first": whether it has priority,
                "worker": id of the last worker, "deleted": whether a user deleted the run,
                "holders": visitors who own the run, if not the owner in config.json,
+               "requester": visitor who started it, if not the owner in config.json,
                "code": fingerprint of the app's code, "changed": whether a user changed the
                learning rate, "address": network address of the owner,
                "shared": whether others may see it, if its owner has set this}

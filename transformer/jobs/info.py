@@ -41,6 +41,8 @@ class RunInfo:
         kind: one of `run_config.KINDS`; "" if its config.json is corrupt.
         layer: the layer of Table 1 for a run of the race of layers, else "".
         race: the race that it belongs to, if any.
+        requester: id of the visitor who started it, never displayed: its owner, or the teacher who
+            started a race for a class.
         steps: maximum number of training steps.
     """
 
@@ -64,6 +66,7 @@ class RunInfo:
     kind: str = ""
     layer: str = ""
     race: RaceEntry | None = None
+    requester: str = ""
     steps: int = 0
 
     @property
@@ -124,6 +127,7 @@ def read_run_info(folder: JobFolder) -> RunInfo | None:
         kind=config.kind,
         layer=config.layer.name if isinstance(config, LayerRun) else "",
         race=training_run.race if training_run else None,
+        requester=str(job.get("requester") or config.owner),
         steps=training_run.training.steps if training_run else 0,
     )
 

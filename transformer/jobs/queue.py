@@ -121,6 +121,8 @@ class Queue:
                     self._write(new_folders[-1], config, files, owner_at_address, next_turn + index)
                     if first:
                         new_folders[-1].change_job(first=True)
+                    if owner != requester.visitor:
+                        new_folders[-1].change_job(requester=requester.visitor)
                 for index, folder in enumerate(new_folders):
                     final_path = self.root / folder.name.removeprefix(_NEW_PREFIX)
                     folder.path.rename(final_path)

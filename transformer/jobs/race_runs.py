@@ -76,7 +76,7 @@ def submit_race(
     so that an unfinished race has equally many runs of each entry.
 
     Args:
-        owners: visitors who own the runs in turn, instead of `owner`.
+        owners: visitors who own the runs in turn, instead of `owner`, who still controls the race.
 
     Raises:
         JobError: for an unknown race, invalid seeds or an exceeded limit, with both numbers.
@@ -115,26 +115,28 @@ def race_runs(
     ]
 
 
-def cancel_race(jobs: Jobs, race_id: str, owner: str) -> int:
-    """Stop the owner's queued, paused and running runs of a race; return how many."""
-    return _end_runs(jobs, race_id, owner, ("queued", "paused", "running"), "stop")
+def cancel_race(jobs: Jobs, race_id: str, visitor: str) -> int:
+    """Stop the queued, paused and running runs of a race that this visitor started; return how
+    many."""
+    return _end_runs(jobs, race_id, visitor, ("queued", "paused", "running"), "stop")
 
 
-def delete_race(jobs: Jobs, race_id: str, owner: str) -> int:
-    """Delete the owner's runs of a race; return how many."""
-    return _end_runs(jobs, race_id, owner, (), "delete")
+def delete_race(jobs: Jobs, race_id: str, visitor: str) -> int:
+    """Delete the runs of a race that this visitor started; return how many."""
+    return _end_runs(jobs, race_id, visitor, (), "delete")
 
 
-def _end_runs(jobs: Jobs, race_id: str, owner: str, statuses: Sequence[str], act: str) -> int:
+def _end_runs(jobs: Jobs, race_id: str, visitor: str, statuses: Sequence[str], act: str) -> int:
     """End runs, the last in the queue first, so that none of them starts meanwhile."""
     count = 0
     for run in reversed(race_runs(jobs, race_id)):
-        if run.info.owner == owner and (not statuses or run.info.status in statuses):
+        is_starter = run.info.requester == visitor
+        if is_starter and (not statuses or run.info.status in statuses):
             with suppress(JobError):  # it has just ended, or is gone
                 if act == "delete":
-                    jobs.delete(run.info.name, owner)
+                    jobs.delete(run.info.name, run.info.owner)
                 else:
-                    jobs.control(run.info.name, owner, command="stop")
+                    jobs.control(run.info.name, run.info.owner, command="stop")
                 count += 1
     return count
 

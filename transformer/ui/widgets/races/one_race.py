@@ -83,9 +83,16 @@ def _is_live(runs: list[RaceRun]) -> bool:
 
 
 def _controls(jobs: Jobs, runs: list[RaceRun], owner: str) -> None:
-    if not any(run.info.owner == owner for run in runs):
-        st.caption("Someone else's race. Only its owner can control it.")
+    if runs[0].info.requester != owner:
+        st.caption(
+            "Someone else started this race, with some of your runs. Each of your runs has its own "
+            "page, where you can control it."
+            if any(run.info.held_by(owner) for run in runs)
+            else "Someone else's race. Only its owner can control it."
+        )
         return
+    if any(not run.info.held_by(owner) for run in runs):
+        st.caption("You started this race. Its runs belong to the students of your class.")
     race_id = runs[0].race.id
     with st.container(horizontal=True):
         if _is_live(runs):
