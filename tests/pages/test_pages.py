@@ -76,8 +76,8 @@ def test_an_invalid_checkpoint_is_listed_but_never_the_default(
     (model_menu,) = (element for element in app.selectbox if element.label == "Model")
     assert model_menu.value == "complete"
     assert model_menu.options == [
-        "a-truncated (cannot be opened)",
-        "b-not-a-config (cannot be opened)",
+        "a-trun… (unreadable)",
+        "b-not-… (unreadable)",
         f"complete · {models.format_millions(model_list.count_weights(tmp_path / 'complete'))}",
     ]
 

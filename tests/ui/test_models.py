@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import ROOT
 from transformer.app_folders import IMPORT_ROOT
 from transformer.inference import Translator
 from transformer.jobs.folder import JobFolder
+from transformer.jobs.shipped import RUNS
 from transformer.training.recipe import make_run_config
 from transformer.ui.services import model_list, models
 from transformer.ui.services.memory_cache import SizedCache
@@ -55,6 +57,22 @@ def test_the_label_has_the_number_of_weights(folder: Path) -> None:
     ]
 
 
+def test_every_label_fits_into_the_menu_and_is_unique(folder: Path) -> None:
+    for name in ("a-very-long-checkpoint-name-1", "a-very-long-checkpoint-name-2"):
+        shutil.copytree(folder / "b", folder / name)
+    labels = models.choices()
+    assert labels["a-very-long-checkpoint-name-1"] == "a-very-long-c…name-1"
+    assert all(len(label) <= model_list.MAX_LABEL for label in labels.values())
+    assert len(set(labels.values())) == len(labels)
+    shipped = model_list._shipped_models(ROOT / "checkpoints" / RUNS, (1,))
+    assert shipped["toy-addition"].label == "toy: addition"
+    assert all(
+        len(model.label) <= model_list.MAX_LABEL and "…" not in model.label
+        for model in shipped.values()
+    )
+    assert model_list.shortened("Reverse a sequence", " (3fa2b1)") == "Reverse a… (3fa2b1)"
+
+
 def test_the_limits_set_the_size_of_the_model_cache(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -90,7 +108,7 @@ def models_for(visitor: str, run: JobFolder) -> dict[str, ListedModel]:
 def test_a_run_is_private_until_it_is_shared(run: JobFolder) -> None:
     listed_model = models_for("ann", run)[run.name]
     assert (listed_model.label, listed_model.holders, listed_model.is_run) == (
-        f"run: Hers ({run.name})",
+        f"Hers ({run.name.rpartition('-')[2]})",
         ("ann",),
         True,
     )

@@ -21,6 +21,9 @@ from transformer.ui.model_description import run_config
 
 DEFAULT_CHECKPOINT = "en-fr"
 """The default checkpoint, if it exists; addresses without a model refer to it."""
+MAX_LABEL = 20
+"""Greatest number of characters of a label, which fit into the menu of models (`page.MODEL_WIDTH`).
+"""
 LIST_MAX_AGE_SECONDS = 0.1
 """Seconds for which a thread reuses its list of models."""
 _cached_list = threading.local()
@@ -32,7 +35,7 @@ class ListedModel:
     """A checkpoint in the list.
 
     Attributes:
-        label: its name in the menu of models.
+        label: its name in the menu of models, at most `MAX_LABEL` characters.
         weights: number of weights; 0 if it cannot be opened, as far as that can be checked without
             reading them.
         is_run: whether it belongs to a run of this server; holders: the visitors whose run it is.
@@ -61,7 +64,7 @@ def _read_models(checkpoints: Path, runs: Path, visitor: str) -> dict[str, Liste
         _folders(checkpoints), key=lambda path: (path.name != DEFAULT_CHECKPOINT, path.name)
     )
     models = {
-        path.name: ListedModel(path, path.name, count_weights(path))
+        path.name: ListedModel(path, shortened(path.name), count_weights(path))
         for path in checkpoint_folders
         if _is_checkpoint(path)
     }
@@ -82,11 +85,11 @@ def _model_of_run(run: Path, visitor: str) -> ListedModel | None:
         _run_details(run, _file_stamp(run / "config.json"), _file_stamp(run / "job.json")),
     )
     if details is None:
-        return ListedModel(path, run.name, count_weights(path))
+        return ListedModel(path, shortened(run.name), count_weights(path))
     title, shared, holders = details
     if not shared and visitor not in holders:
         return None
-    label = f"run: {title or run.name} ({run.name})"
+    label = shortened(title, f" ({run.name.rpartition('-')[2]})") if title else shortened(run.name)
     return ListedModel(path, label, count_weights(path), is_run=True, holders=holders)
 
 
@@ -106,11 +109,20 @@ def _shipped_models(root: Path, _: Stamp) -> dict[str, ListedModel]:
     models = {}
     for run in shipped_folders(root):
         if run.has_own_checkpoint:
-            path, config = run.checkpoint_path, run.readable_config()
-            models[run.name] = ListedModel(
-                path, f"toy: {config.title or run.name}", count_weights(path)
-            )
+            path = run.checkpoint_path
+            label = shortened(f"toy: {run.name.removeprefix('toy-')}")
+            models[run.name] = ListedModel(path, label, count_weights(path))
     return models
+
+
+def shortened(text: str, ending: str = "") -> str:
+    """Return the text with the ending, at most `MAX_LABEL` characters. Without an ending, the
+    middle of a longer text becomes an ellipsis, because names often differ only at their ends."""
+    room = MAX_LABEL - len(ending)
+    if len(text) > room:
+        tail = 0 if ending else room // 3
+        text = f"{text[: room - 1 - tail].rstrip()}…{text[len(text) - tail :]}"
+    return text + ending
 
 
 def count_weights(path: Path) -> int:

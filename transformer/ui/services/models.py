@@ -22,7 +22,7 @@ from transformer.ui import state
 from transformer.ui.model_description import ModelDescription, describe_model
 from transformer.ui.services import model_list
 from transformer.ui.services.memory_cache import SizedCache
-from transformer.ui.services.model_list import ListedModel
+from transformer.ui.services.model_list import MAX_LABEL, ListedModel
 from transformer.ui.shell import server_paths, visitor
 
 FOLDER_VARIABLE = CHECKPOINTS_VARIABLE
@@ -95,7 +95,7 @@ def choices() -> dict[str, str]:
     """Return the models that this visitor can choose, name to label: all except other visitors'
     runs, unless one of them is currently selected."""
     view, visitor_id = state.view(), visitor.current_id()
-    labels = {}
+    labels: dict[str, str] = {}
     for name, listed in _listed_models().items():
         if (
             listed.is_run
@@ -103,8 +103,12 @@ def choices() -> dict[str, str]:
             and visitor_id not in listed.holders
         ):
             continue
-        size = f" · {format_millions(listed.weights)}" if listed.weights else " (cannot be opened)"
-        labels[name] = listed.label + size
+        label = listed.label
+        if not listed.weights:
+            label = model_list.shortened(name, " (unreadable)")
+        elif len(with_size := f"{label} · {format_millions(listed.weights)}") <= MAX_LABEL:
+            label = with_size
+        labels[name] = name if label in labels.values() else label
     return labels
 
 

@@ -31,8 +31,9 @@ torch.set_num_threads(1)
 # in separate processes.
 _STYLE, _LARGE = (Path(__file__).with_name(name) for name in ("frame.css", "frame-large.css"))
 SECONDS_PER_DAY = 24 * 3600
-MODEL_WIDTH = {False: 124, True: 190}
-"""Width in pixels of the model menu, by whether everything is drawn larger."""
+MODEL_WIDTH = {False: 186, True: 250}
+"""Width in pixels of the model menu, by whether everything is drawn larger; `model_list.MAX_LABEL`
+characters fit into it."""
 
 
 @contextmanager
