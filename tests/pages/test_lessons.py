@@ -77,7 +77,7 @@ def test_a_guess_comes_before_the_answer_with_its_explanation(visit: Visit, name
     assert displayed.lesson == name
     if not lesson.task:
         assert displayed.text == prepared.text
-    assert "0 of 1 correct" in main_text(app)
+    assert "The one answer is wrong." in main_text(app)
 
 
 def test_a_right_guess_is_confirmed_and_counted(visit: Visit) -> None:
@@ -86,7 +86,7 @@ def test_a_right_guess_is_confirmed_and_counted(visit: Visit) -> None:
     app = open_lesson(visit, "scale")
     guess(app, "scale", prepared.question.correct)
     assert "**Correct.**" in verdict(app)
-    assert "1 of 1 correct" in main_text(app)
+    assert "The one answer is right." in main_text(app)
     app.button("lesson-all").click().run()
     assert app.title[0].value == "Lessons"
     assert f"1 of {len(CORE)} lessons done, 1 correct at the first attempt." in main_text(app)
@@ -112,7 +112,7 @@ def test_an_answer_on_the_page_can_be_checked_twice_but_counts_once(visit: Visit
     app.button("check-back").click().run()
     assert "**Correct.**" in verdict(app)
     assert prepared.question.answer in verdict(app)
-    assert "0 of 1 correct" in main_text(app)
+    assert "The one answer is wrong." in main_text(app)
 
 
 def test_giving_up_shows_an_answer(visit: Visit) -> None:
@@ -125,7 +125,7 @@ def test_giving_up_shows_an_answer(visit: Visit) -> None:
     assert prepared.question.answer in verdict(app)
     app.button("check-off").click().run()
     assert "**Correct.**" in verdict(app)
-    assert "0 of 1 correct" in main_text(app)
+    assert "The one answer is wrong." in main_text(app)
 
 
 def test_the_list_has_all_lessons_in_order(visit: Visit) -> None:

@@ -57,6 +57,13 @@ def percent(share: float) -> str:
     return f"{text}%"
 
 
+def right_answers(n_right: int, total: int) -> str:
+    """Return how many of at least one answer are right, as a sentence."""
+    if total == 1:
+        return "The one answer is right." if n_right else "The one answer is wrong."
+    return f"{n_right} of {total} answers are right."
+
+
 def weights(count: int) -> str:
     """Format a number of weights: "183,000", "1.2 million"."""
     if count < 1_000_000:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from transformer.ui import state
 from transformer.ui.services import live_classes, models
-from transformer.ui.widgets import views
+from transformer.ui.widgets import quantities, views
 from transformer.ui.widgets.lessons import course, progress, sheet
 from transformer.ui.widgets.lessons.lesson import LIST_PAGE, Question, escaped
 from transformer.ui.widgets.lessons.prepared import PreparedLesson, prepared
@@ -163,8 +163,8 @@ def _header(prepared_lesson: PreparedLesson) -> None:
     lessons = course.group(lesson)
     n_done, n_right = progress.count(lessons)
     kind = "Extra lesson" if lesson.extra else "Lesson"
-    score_note = f" · {n_right} of {n_done} correct" if n_done else ""
-    st.caption(f"{kind} {course.number(lesson)} of {len(lessons)}{score_note}")
+    place = f"{kind} {course.number(lesson)} of {len(lessons)}"
+    st.caption(f"{place} · {quantities.right_answers(n_right, n_done)}" if n_done else place)
     st.progress(n_done / len(lessons))
     end = "" if lesson.title.endswith("?") else "."
     section = f"  :small[Paper, section {lesson.section}]" if lesson.section else ""
