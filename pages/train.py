@@ -22,12 +22,12 @@ with page.page_without_model("pages/train.py"):
     elif current_draft:
         setup.form(current_draft)
     else:
-        frame.lead_text(
-            "Click **Train**: a small Transformer trains on this machine, and within seconds you "
-            "see its loss fall and its heads form patterns."
-        )
+        frame.lead_text("Click **Train** and watch attention form.")
         cost_slots = example_runs.cards()
-        example_runs.shipped_runs()
-        example_runs.run_list(owner)
-        start.section(live_jobs.jobs(), owner)
+        example_runs.own_runs(owner)
+        with st.expander("More tasks and races"):
+            cost_slots += example_runs.more_tasks()
+            start.section(live_jobs.jobs(), owner)
+            example_runs.shipped_runs()
+            example_runs.other_runs(owner)
         example_runs.fill_costs(cost_slots)

@@ -199,6 +199,7 @@ def test_the_teacher_sees_training_runs_and_stops_them(classroom: ClassPages) ->
     teacher, _, bob = classroom
     teacher.get_by_role("button", name="Stop leading").click()
     follow_link(bob, "Train")
+    bob.get_by_text("More tasks and races").click()
     bob.locator(".st-key-train-addition button").click()  # the example run that takes longest
     bob.wait_for_url(re.compile(r"run="))
     card = teacher.locator(".hu-wall-card", has_text="Student 2")

@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import NewPage
+from tests.browser.explorer_file import bounding_box
 from tests.live_app import wait_for_script_run, wait_until
 from transformer import Translator
 from transformer.training.run import RunFolder
@@ -21,6 +22,33 @@ pytestmark = pytest.mark.browser
 @pytest.fixture
 def runs(checkpoints: Path) -> Path:
     return checkpoints.parent / "runs"
+
+
+FOCUS_RING = """(node) => {
+  const style = getComputedStyle(node);
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const channels = (colour) => {
+    canvas.fillStyle = colour;
+    canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
+  };
+  const background = getComputedStyle(document.querySelector(".stApp")).backgroundColor;
+  const ring = style.outlineStyle === "none" ? background : style.outlineColor;
+  return [channels(ring), parseFloat(style.outlineOffset), channels(background)];
+}"""
+"""The colour of the focus ring, its distance from the control in pixels, and the page's colour."""
+
+
+def contrast(first: list[int], second: list[int]) -> float:
+    """Return the contrast of two colours (WCAG 2.2, relative luminance)."""
+    light, dark = sorted((luminance(first), luminance(second)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def luminance(colour: list[int]) -> float:
+    shares = [channel / 255 for channel in colour]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in shares]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 def button(page: Page, name: str) -> Locator:
@@ -34,9 +62,15 @@ def badge(page: Page, text: str) -> Locator:
     return page.locator(".stMarkdownBadge", has_text=re.compile(f"^{text}")).first
 
 
+def open_train(page: Page, app: str) -> None:
+    """Open the page with its part that is folded at first."""
+    page.goto(f"{app}/train")
+    page.get_by_text("More tasks and races").click()
+
+
 def start_run(page: Page, app: str, steps: int) -> str:
     """Train the example task reverse for this number of steps; return the run's name."""
-    page.goto(f"{app}/train")
+    open_train(page, app)
     page.locator(".st-key-change-reverse button").click()
     page.get_by_role("spinbutton", name="Steps").fill(str(steps))
     page.get_by_role("spinbutton", name="Steps").press("Enter")
@@ -113,7 +147,7 @@ def test_pause_resume_learning_rate_stop_and_delete(app: str, page: Page, runs: 
     assert folder.state()["step"] >= paused_step
     button(page, "Delete …").click()
     button(page, "Delete it").dblclick()
-    expect(page.get_by_text("Click Train: a small")).to_be_visible()
+    expect(page.get_by_text("Click Train and watch")).to_be_visible()
     assert not folder.path.exists()
 
 
@@ -170,7 +204,7 @@ def test_own_pairs_train_on_a_phone_in_dark_mode(app: str, new_page: NewPage) ->
 
 @pytest.mark.slow
 def test_a_race_is_opened_by_its_address_and_stopped(app: str, page: Page) -> None:
-    page.goto(f"{app}/train")
+    open_train(page, app)
     page.get_by_text("1 (no verdict").click()
     expect(page.get_by_text("2 settings × 1 seed = 2 runs")).to_be_visible()
     page.locator(".st-key-start-race-warm-up").get_by_role("button").click()
@@ -191,4 +225,71 @@ def test_a_race_is_opened_by_its_address_and_stopped(app: str, page: Page) -> No
     page.get_by_role("button", name="Delete the race").click()
     wait_until(page, "!location.search.includes('race=')")
     expect(page.get_by_text("0 of 2 runs ended")).to_have_count(0)
-    expect(page.get_by_role("heading", name="Races")).to_be_visible()
+    expect(page.get_by_text("More tasks and races")).to_be_visible()
+
+
+@pytest.mark.parametrize(("width", "height", "top"), [(1366, 768, 300), (390, 844, 420)])
+def test_the_three_cards_are_on_the_first_screen(
+    bundled_app: str, new_page: NewPage, width: int, height: int, top: int
+) -> None:
+    page = new_page(width)
+    page.set_viewport_size({"width": width, "height": height})
+    page.goto(f"{bundled_app}/train")
+    wait_for_script_run(page)
+    cards = page.locator(".st-key-example-cards > *")
+    expect(cards).to_have_count(3)
+    pictures = page.locator(".hu-head:has(i)")
+    expect(pictures).to_have_count(3)
+    expect(pictures.first).to_have_attribute("aria-label", re.compile("Attention of a trained"))
+    assert bounding_box(pictures.first)["y"] <= top
+    last = bounding_box(cards.nth(2))
+    assert last["y"] + last["height"] <= height
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_keyboard_focus_is_visible_on_the_cards(
+    bundled_app: str, new_page: NewPage, scheme: str
+) -> None:
+    page = new_page(1366, scheme)
+    page.goto(f"{bundled_app}/train")
+    wait_for_script_run(page)
+    page.get_by_text("More tasks and races").click()
+    controls = page.locator("[class*=st-key-example-] :is(.stButton button, .stPageLink a)")
+    assert controls.count() >= 14  # of the cards and of the tasks below them
+    page.locator(".st-key-example-cards button").first.focus()
+    for index in range(controls.count()):
+        page.keyboard.press("Tab")  # a focus by keyboard
+        controls.nth(index).focus()
+        ring, gap, background = controls.nth(index).evaluate(FOCUS_RING)
+        assert gap > 0, "the ring touches the page on both sides, not the button"
+        assert contrast(ring, background) >= 3
+
+
+@pytest.mark.parametrize("width", [1366, 390])
+def test_a_run_shows_its_film_first(bundled_app: str, new_page: NewPage, width: int) -> None:
+    page = new_page(width)
+    page.goto(f"{bundled_app}/train?run=toy-french")
+    film = page.locator(".hu-film")
+    expect(film).to_be_visible()
+    top = bounding_box(film)["y"]
+    assert top <= (300 if width > 640 else 420)
+    menus = page.locator(".stMain :is(.stSelectbox, .stPopover, .stMultiSelect)").filter(
+        visible=True
+    )
+    boxes = [box for box in map(bounding_box, menus.all()) if box["y"] < top]
+    assert len(boxes) == 1, "one popover with all settings"
+    expect(film.locator(".hu-title")).to_have_text("Step 2,000 · layer 2, head 2")
+    expect(film.locator(".hu-row").first).to_have_text("2")
+    page.get_by_role("button", name="Change a setting").click()
+    expect(page.get_by_label("Score function").first).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [1366, 390])
+def test_no_label_in_the_model_menu_is_cut(bundled_app: str, new_page: NewPage, width: int) -> None:
+    page = new_page(width)
+    for name in ("en-fr", "toy-addition", "toy-reverse-learned"):
+        page.goto(f"{bundled_app}/attention?model={name}")
+        menu = page.locator(".st-key-navigation-bar").get_by_role("combobox")
+        expect(menu).to_have_value(re.compile(name.removeprefix("toy-")))
+        assert menu.evaluate("(node) => node.scrollWidth <= node.clientWidth")

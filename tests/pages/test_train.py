@@ -30,7 +30,8 @@ def test_the_page_opens_with_example_runs_and_says_what_to_do_first(
         assert example_run.title in visible_text(app)
         assert app.button(f"train-{example_run.task}")
     assert visible_text(app).count("steps, about 9 s") == len(example_runs.EXAMPLE_RUNS)
-    assert "Click **Train** on one of the cards" in visible_text(app)
+    assert "Click **Train** and watch attention form" in visible_text(app)
+    assert "Your runs" not in visible_text(app)
     assert not messages(app)
     assert not jobs.runs()
 
@@ -92,20 +93,38 @@ def test_the_french_example_has_probes_with_both_adjective_orders() -> None:
     assert keeps_order == [False, False, True, True]
 
 
-def test_the_race_card_starts_the_race_of_scores(
-    visit: Visit, jobs: Jobs, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_three_cards_come_first_and_the_rest_is_folded(visit: Visit, jobs: Jobs) -> None:
     app = visit(PAGE)
-    app.button("start-example-race").click().run()  # 27 runs, of which 3 are allowed
+    (folded,) = app.expander
+    assert folded.label == "More tasks and races"
+    folded_buttons = {element.key for element in folded.button}
+    first_buttons = [
+        element.key
+        for element in app.main.button
+        if element.key not in folded_buttons and element.key != "larger"
+    ]
+    assert first_buttons == ["train-reverse", "train-french", "change-own"]
+    for task in ("sort", "addition", "brackets", "induction", "modular"):
+        assert f"train-{task}" in folded_buttons
+    assert {f"start-race-{name}" for name in RACES} <= folded_buttons
+
+
+def test_a_started_race_is_listed_with_the_visitors_runs(visit: Visit, jobs: Jobs) -> None:
+    app = visit(PAGE)
+    app.button("start-race-scores").click().run()  # 27 runs, of which 3 are allowed
     assert "3" in messages(app)[0]
     assert not jobs.runs()
     object.__setattr__(jobs.limits, "runs_per_visitor", 100)
-    app.button("start-example-race").click().run()
-    race = RACES[example_runs.RACE_NAME]
+    app.button("start-race-scores").click().run()
+    race = RACES["scores"]
     assert len(jobs.runs()) == len(race.entries) * len(race.seeds)
     assert app.query_params["race"]
-    app = visit(PAGE)
-    assert "You have no runs yet" in visible_text(app), "its runs are listed as a race"
+    app.query_params.clear()
+    app.run()
+    assert "Your runs" in visible_text(app)
+    rows = [link.proto.label for link in app.main.get("page_link")]
+    assert rows.count(f"**{race.title}**") == 1, "its runs are listed as a race"
+    assert not [link for link in rows if "seed" in link]
 
 
 def test_a_click_over_a_limit_is_reported(visit: Visit, jobs: Jobs) -> None:

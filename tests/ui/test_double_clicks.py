@@ -39,8 +39,7 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> FakeJobs:
     monkeypatch.setattr(st, "session_state", SessionDict({"page": "pages/train.py", "view": {}}))
     monkeypatch.setattr(live_jobs, "jobs", lambda: new_jobs)
     monkeypatch.setattr(live_classes, "is_teacher", lambda: False)
-    for module in (example_runs, start):
-        monkeypatch.setattr(module, "submit_race", new_jobs.submit)
+    monkeypatch.setattr(start, "submit_race", new_jobs.submit)
     for name in ("current_id", "address_hash"):
         monkeypatch.setattr(visitor, name, lambda: "ann")
     return new_jobs
@@ -64,12 +63,9 @@ def test_a_double_click_replaces_the_selected_run_once(jobs: FakeJobs) -> None:
     assert state.view(Train).run == "run-1"
 
 
-@pytest.mark.parametrize(
-    "begin", [example_runs._start_race, lambda: start._start(FakeJobs(), "heads", "ann", 1)]
-)  # type: ignore[arg-type]
-def test_a_double_click_starts_one_race(jobs: FakeJobs, begin: Any) -> None:
+def test_a_double_click_starts_one_race(jobs: FakeJobs) -> None:
     for _ in range(2):
-        begin()
+        start._start(jobs, "heads", "ann", 1)  # type: ignore[arg-type]
     assert jobs.names == ["existing", "run-1"]
     assert state.view(Train).race == "run-1"
 

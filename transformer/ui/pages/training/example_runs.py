@@ -1,4 +1,4 @@
-"""The start of the Train page: example runs that one click trains, and the list of all runs."""
+"""The start of the Train page: cards, the visitor's own runs, and below them everything else."""
 
 from __future__ import annotations
 
@@ -8,156 +8,186 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.jobs import JobError, RunInfo, count_parameters
-from transformer.jobs.race_runs import submit_race
-from transformer.jobs.races import RACES
+from transformer.jobs import RunInfo, count_parameters
 from transformer.run_config import TrainingRun
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import make_run_config
 from transformer.ui import state
-from transformer.ui.pages.training import draft
+from transformer.ui.pages.training import draft, head_pictures
 from transformer.ui.pages.training.draft import probes
 from transformer.ui.services import live_jobs
-from transformer.ui.shell import visitor
 from transformer.ui.widgets import frame, quantities, run_facts
 from transformer.ui.widgets.fragment import POLL_SECONDS, fragment
+from transformer.ui.widgets.races import start as race_start
 
-RACE_NAME = "scores"
-"""The race on the race card."""
 MAX_OTHER_RUNS = 30
 """Maximum length of the list of other visitors' runs."""
 SHIPPED_PREFIX = "toy-"
 """First part of a shipped run's name; the task's name follows."""
+OWN_PAIRS_EXAMPLE = "training-en-de"
+"""The shipped run that shows what a model learns from sentence pairs."""
 
 
 @dataclass(frozen=True)
 class ExampleRun:
-    """An example run on a card."""
+    """A run of a built-in task that one click trains."""
 
     title: str
     text: str
-    icon: str
-    task: str = ""
+    task: str
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 EXAMPLE_RUNS = (
     ExampleRun(
         "Reverse a sequence",
-        "The quickest way to see attention form: within seconds, heads form the reversed diagonal, "
-        "from the end of the source to its beginning.",
-        ":material/swap_horiz:",
+        "Heads learn within seconds to read the source from its end to its beginning.",
         "reverse",
+    ),
+    ExampleRun(
+        "Learn where French puts adjectives",
+        "“The black cat” is “le chat noir”: attention leaves the diagonal at the adjective.",
+        "french",
     ),
     ExampleRun(
         "Sort letters",
         "Positions do not help here: each step must find the next letter of the alphabet, wherever "
         "it is in the source.",
-        ":material/sort_by_alpha:",
         "sort",
-    ),
-    ExampleRun(
-        "Learn where French puts adjectives",
-        "“The black cat” is “le chat noir”: watch cross-attention leave the diagonal at the "
-        "adjective, and only there.",
-        ":material/translate:",
-        "french",
     ),
     ExampleRun(
         "Add two numbers",
         "Digit by digit with a carry: cross-attention learns to read two digits at once. The "
         "hardest of these tasks and the slowest to train.",
-        ":material/add:",
         "addition",
+    ),
+    ExampleRun(
+        "Match brackets",
+        "Each step closes the bracket that was opened last: the model must count how many are "
+        "still open.",
+        "brackets",
     ),
     ExampleRun(
         "Continue a sequence (induction)",
         "The model sees random letters and one of them again, and continues from there. One head "
         "learns to find that letter, another to attend to the one after it: an induction head.",
-        ":material/redo:",
         "induction",
     ),
     ExampleRun(
         "Subtract modulo p (grokking)",
         "The model first memorises its training pairs and finds the rule much later: training and "
         "validation curves part, then meet.",
-        ":material/lightbulb:",
         "modular",
     ),
 )
+N_CARDS = 2
+"""Number of example runs, from the first, that have a card; the others are below the cards."""
+CostSlots = list[tuple[Any, TrainingRun]]
+"""Containers for the cost of a run, with that run."""
 
 
-def cards() -> list[tuple[Any, TrainingRun]]:
-    """Draw the cards. Return each one's container for its cost, for `fill_costs`, and its run."""
-    cost_slots = []
-    columns = [*st.columns(4), *st.columns(4)]
-    for column, example_run in zip(columns, EXAMPLE_RUNS, strict=False):
-        with column, st.container(border=True, key=f"example-{example_run.task}"):
-            st.markdown(f"**{example_run.icon} {example_run.title}**")
-            st.write(example_run.text)
-            config = run_config(example_run)
-            cost_slots.append((st.container(), config))
-            with st.container(horizontal=True):
-                frame.callback_button(
-                    f"Train: {example_run.task}",
-                    "play_arrow",
-                    _start,
-                    example_run,
-                    key=f"train-{example_run.task}",
-                    type="primary",
-                )
+def cards() -> CostSlots:
+    """Draw two example runs and the visitor's own sentences as cards. Return the containers for
+    the costs, for `fill_costs`."""
+    cost_slots: CostSlots = []
+    with st.container(horizontal=True, key="example-cards"):
+        for example_run in EXAMPLE_RUNS[:N_CARDS]:
+            with st.container(border=True, key=f"example-{example_run.task}"):
+                shipped_run = shipped_run_of(example_run.task)
+                _card_top(example_run.title, example_run.text, shipped_run)
+                cost_slots.append((st.container(), run_config(example_run)))
+                with st.container(horizontal=True, vertical_alignment="center"):
+                    _train_button(example_run)
+                    _link(example_run.task, shipped_run)
+        with st.container(border=True, key="example-own"):
+            shipped_run = _shipped(OWN_PAIRS_EXAMPLE)
+            _card_top(
+                "Your own sentences",
+                "Paste or upload sentence pairs: heads learn which words belong together.",
+                shipped_run,
+            )
+            st.caption("At least 20 pairs, in any two languages")
+            with st.container(horizontal=True, vertical_alignment="center"):
                 st.button(
-                    f"Change settings: {example_run.task}",
-                    key=f"change-{example_run.task}",
-                    type="tertiary",
+                    "Add your own sentence pairs",
+                    key="change-own",
+                    type="primary",
                     on_click=draft.open_form,
-                    args=(example_run.task,),
+                    args=("",),
                 )
-            if shipped_run := shipped_run_of(example_run.task):
-                frame.page_link(
-                    "pages/train.py",
-                    f"Open a trained model: {example_run.task} →",
-                    run=shipped_run.name,
-                    race="",
-                )
-    with columns[-2], st.container(border=True, key="example-race"):
-        st.markdown("**:material/sports_score: Race: scaled against additive**")
-        st.write(
-            "Three score functions, in heads of growing width: which one still learns when heads "
-            "are wide?"
-        )
-        st.caption(_race_cost())
-        frame.callback_button(
-            "Start the race: scaled against additive",
-            "play_arrow",
-            _start_race,
-            key="start-example-race",
-            type="primary",
-        )
-    with columns[-1], st.container(border=True, key="example-own"):
-        st.markdown("**:material/edit_note: Your own sentences**")
-        st.write(
-            "Paste or upload sentence pairs. The app learns a vocabulary from them and holds some "
-            "out for validation."
-        )
-        st.button(
-            "Add your own sentence pairs",
-            key="change-own",
-            type="primary",
-            on_click=draft.open_form,
-            args=("",),
-        )
+                _link("german", shipped_run)
     return cost_slots
 
 
-def fill_costs(cost_slots: list[tuple[Any, TrainingRun]]) -> None:
-    """Fill in the cost of each card once a separate process has measured it."""
+def _card_top(title: str, text: str, shipped_run: RunInfo | None) -> None:
+    """Draw the picture of a head of the shipped run, the title of the card and its sentence."""
+    st.html(_picture(shipped_run) if shipped_run else '<div class="hu-head"></div>')
+    st.markdown(f"**{title}**")
+    st.markdown(text)
+
+
+def _picture(shipped_run: RunInfo) -> str:
+    return head_pictures.last_picture(live_jobs.jobs().folder(shipped_run.name).path)
+
+
+def _train_button(example_run: ExampleRun, *, primary: bool = True) -> None:
+    frame.callback_button(
+        f"Train: {example_run.task}",
+        "play_arrow",
+        _start,
+        example_run,
+        key=f"train-{example_run.task}",
+        type="primary" if primary else "secondary",
+    )
+
+
+def _link(name: str, shipped_run: RunInfo | None) -> None:
+    if shipped_run:
+        frame.page_link(
+            "pages/train.py", f"Open a trained model: {name} →", run=shipped_run.name, race=""
+        )
+
+
+def more_tasks() -> CostSlots:
+    """Draw the other example runs, the settings of all of them. Return the
+    containers for the costs, for `fill_costs`."""
+    cost_slots: CostSlots = []
+    columns = st.columns(2)
+    for number, example_run in enumerate(EXAMPLE_RUNS[N_CARDS:]):
+        with columns[number % 2], st.container(border=True, key=f"example-{example_run.task}"):
+            st.markdown(f"**{example_run.title}**")
+            st.markdown(example_run.text)
+            cost_slots.append((st.container(), run_config(example_run)))
+            with st.container(horizontal=True, vertical_alignment="center"):
+                _train_button(example_run, primary=False)
+                _settings_button(example_run)
+                _link(example_run.task, shipped_run_of(example_run.task))
+    with columns[1], st.container(border=True, key="example-settings"):
+        st.markdown("**The two tasks above, with other settings**")
+        with st.container(horizontal=True):
+            for example_run in EXAMPLE_RUNS[:N_CARDS]:
+                _settings_button(example_run)
+    return cost_slots
+
+
+def _settings_button(example_run: ExampleRun) -> None:
+    st.button(
+        f"Change settings: {example_run.task}",
+        key=f"change-{example_run.task}",
+        type="tertiary",
+        on_click=draft.open_form,
+        args=(example_run.task,),
+    )
+
+
+def fill_costs(cost_slots: CostSlots) -> None:
+    """Fill in the cost of each example run once a separate process has measured it."""
     pending = any(live_jobs.time_estimate(config) is None for _, config in cost_slots)
     draw = fragment(_fill_cost_slots, "example-costs", POLL_SECONDS if pending else None)
     draw(cost_slots, pending)
 
 
-def _fill_cost_slots(cost_slots: list[tuple[Any, TrainingRun]], pending: bool) -> None:
+def _fill_cost_slots(cost_slots: CostSlots, pending: bool) -> None:
     estimates = [live_jobs.time_estimate(config) for _, config in cost_slots]
     if pending and None not in estimates:
         state.rerun_page()
@@ -176,43 +206,36 @@ def run_config(example_run: ExampleRun) -> TrainingRun:
     )
 
 
-def _race_cost() -> str:
-    race = RACES[RACE_NAME]
-    runs = len(race.entries) * len(race.seeds)
-    return f"{runs} runs, about {quantities.duration(60 * race.minutes)} on two idle cores"
-
-
-def _start_race() -> None:
-    if state.page_view().race:
-        return  # a double click
-    visitor_id, address = visitor.current_id(), visitor.address_hash()
-    try:
-        state.change(race=submit_race(live_jobs.jobs(), RACE_NAME, visitor_id, address=address))
-    except JobError as error:
-        draft.set_error(error)
-
-
 def _start(example_run: ExampleRun) -> None:
     draft.submit(run_config(example_run), {})
 
 
-def run_list(owner: str) -> None:
-    """List the visitor's own runs and those of others, with a link to each."""
-    infos = [info for info in live_jobs.runs() if info.race is None]  # races are listed separately
-    own_runs = [info for info in infos if info.held_by(owner)]
-    other_runs = [info for info in infos if not info.held_by(owner)]
-    st.header("Your runs")
-    if not own_runs:
-        st.info("You have no runs yet. Click **Train** on one of the cards above.")
-    for info in own_runs:
-        _row(info)
-    if other_runs:
-        st.header("Other visitors' runs")
-        st.caption("You can open them. Only their owners can control them.")
-        for info in other_runs[:MAX_OTHER_RUNS]:
+def own_runs(owner: str) -> None:
+    """List the visitor's own runs and races with links to them, if there are any."""
+    infos = [info for info in _runs_outside_races() if info.held_by(owner)]
+    races = race_start.started_races(live_jobs.jobs(), owner, started_by_visitor=True)
+    if infos or races:
+        st.header("Your runs")
+        for info in infos:
             _row(info)
-        if len(other_runs) > MAX_OTHER_RUNS:
-            st.caption(f"… and {len(other_runs) - MAX_OTHER_RUNS} older ones.")
+        race_start.race_rows(races, owner)
+
+
+def other_runs(owner: str) -> None:
+    """List the runs of other visitors with links to them, if there are any."""
+    infos = [info for info in _runs_outside_races() if not info.held_by(owner)]
+    if not infos:
+        return
+    st.header("Other visitors' runs")
+    st.caption("You can open them. Only their owners can control them.")
+    for info in infos[:MAX_OTHER_RUNS]:
+        _row(info)
+    if len(infos) > MAX_OTHER_RUNS:
+        st.caption(f"… and {len(infos) - MAX_OTHER_RUNS} older ones.")
+
+
+def _runs_outside_races() -> list[RunInfo]:
+    return [info for info in live_jobs.runs() if info.race is None]
 
 
 def shipped_runs() -> None:
@@ -237,10 +260,11 @@ def shipped_runs() -> None:
 
 def shipped_run_of(task: str) -> RunInfo | None:
     """Return the shipped run of this task, if there is one."""
-    return next(
-        (info for info in live_jobs.jobs().shipped() if info.name == f"{SHIPPED_PREFIX}{task}"),
-        None,
-    )
+    return _shipped(f"{SHIPPED_PREFIX}{task}")
+
+
+def _shipped(name: str) -> RunInfo | None:
+    return next((info for info in live_jobs.jobs().shipped() if info.name == name), None)
 
 
 def _row(info: RunInfo) -> None:

@@ -18,7 +18,7 @@ from transformer.ui import state
 from transformer.ui.pages.training import draft, setup
 from transformer.ui.services import live_jobs
 from transformer.ui.shell import visitor
-from transformer.ui.widgets.callbacks import attempt, show_refusal
+from transformer.ui.widgets.callbacks import attempt
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,18 @@ _HELP = "Changing it restarts the training with the new value."
 
 
 def show(info: RunInfo, owner: str) -> None:
-    """Draw the settings of a run that this visitor may restart; nothing for other runs."""
+    """Draw the settings of a run that this visitor may restart, in a popover; nothing for other
+    runs. Call `show_refusal("quick-setting")` afterwards."""
     config = _config(info, owner)
     if config is None:
         return
-    for setting, column in zip(
-        QUICK_SETTINGS, st.columns(len(QUICK_SETTINGS), gap="small"), strict=True
-    ):
+    with st.popover("Change a setting", icon=":material/tune:", key=f"quick-settings-{info.name}"):
+        st.caption(_HELP)
+        _menus(info, owner, config)
+
+
+def _menus(info: RunInfo, owner: str, config: TaskRun | PairsRun) -> None:
+    for setting in QUICK_SETTINGS:
         current = _value(config, setting.name)
         values = (
             sorted({*setting.values, current})
@@ -63,19 +68,16 @@ def show(info: RunInfo, owner: str) -> None:
         )
         labels = _VALUE_LABELS.get(setting.name, {})
         key = f"quick-setting-{info.name}-{setting.name}"
-        tooltip = " ".join(filter(None, (tip(setting.label), _HELP)))
-        with column:
-            st.selectbox(
-                setting.label,
-                values,
-                index=list(values).index(current),
-                format_func=functools.partial(_label, labels),
-                help=tooltip,
-                key=key,
-                on_change=_restart,
-                args=(info.name, owner, setting.name, key),
-            )
-    show_refusal("quick-setting")
+        st.selectbox(
+            setting.label,
+            values,
+            index=list(values).index(current),
+            format_func=functools.partial(_label, labels),
+            help=tip(setting.label) or None,
+            key=key,
+            on_change=_restart,
+            args=(info.name, owner, setting.name, key),
+        )
 
 
 def _label(labels: Mapping[Any, str], value: Any) -> str:

@@ -48,10 +48,10 @@ def show(name: str, owner: str) -> None:
         live = info.live
         if not live:
             _status(info, [])
+        quick_settings.show(info, owner)
+    show_refusal("quick-setting")
     if not live:
         _failure_reason(info)
-        finished_run.actions(info, owner)
-    quick_settings.show(info, owner)
     other_runs = finished_run.other_runs(info)
     has_metrics = bool(metrics_tail.metrics(live_jobs.jobs().folder(name)))
     starts_soon = info.status != "paused" and not has_metrics and info.queue_position in (None, 1)
@@ -85,11 +85,13 @@ def _live_part(
     if info.layer:  # a tagger, which has no heads of a translator
         left_column, right_column = st.columns(2)
     else:
-        _expected_pattern(info)
         left_column, right_column = st.columns([13, 9], gap="medium")
         with left_column:
             _heads(info, folder, lines, live)
     with right_column:
+        _expected_pattern(info)
+        if not live:
+            finished_run.actions(info, owner)
         curves.curve(metrics, info.name)
         _examples(folder, live=live)
     with left_column if info.layer else right_column:
@@ -301,6 +303,8 @@ def _examples(folder: JobFolder, *, live: bool) -> None:
         )
         return
     latest = evaluations[-1]
+    n_right = sum(bool(example["right"]) for example in latest["examples"])
+    score = quantities.right_answers(n_right, len(latest["examples"]))
     rows = "".join(
         f"<tr><td>{escape(example['src'])}</td><td>{escape(example['tgt'])}</td>"
         f"<td>{escape(example['output'])}</td>"
@@ -311,7 +315,7 @@ def _examples(folder: JobFolder, *, live: bool) -> None:
         f'<th scope="col">{head}</th>' for head in ("Source", "Reference", "Output", "")
     )
     st.html(
-        f'<table class="hu-table hu-compact"><caption><b>Outputs</b>: held-out examples at '
-        f"step {latest['step']:,}</caption>"
+        f'<table class="hu-table hu-compact"><caption><b>Outputs</b> for held-out '
+        f"examples at step {latest['step']:,}. {score}</caption>"
         f"<thead><tr>{headings}</tr></thead><tbody>{rows}</tbody></table>"
     )

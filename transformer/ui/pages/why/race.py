@@ -43,7 +43,9 @@ def show() -> None:
         start.seeds(1)
         with st.container(border=True, key=f"race-{RACE_NAME}"):
             start.card(jobs, RACES[RACE_NAME], owner)
-        start.race_list(jobs, owner, PAGE, RACE_NAME, heading="Earlier comparisons")
+        if races := start.started_races(jobs, owner, only=RACE_NAME):
+            st.header("Earlier comparisons")
+            start.race_rows(races, owner, PAGE)
     if shipped and right_column:
         with right_column:
             _shipped_result(shipped)

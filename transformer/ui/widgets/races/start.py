@@ -22,7 +22,7 @@ _SEEDS = "race-seeds"
 
 
 def section(jobs: Jobs, owner: str) -> None:
-    """Draw all races as cards, then the list of started ones."""
+    """Draw all races as cards, then the list of those that others have started."""
     st.header("Races")
     st.write(
         "A race trains several values of one setting on the same data for the same number of "
@@ -34,7 +34,7 @@ def section(jobs: Jobs, owner: str) -> None:
     for number, race in enumerate(RACES.values()):
         with columns[number % 2], st.container(border=True, key=f"race-{race.name}"):
             card(jobs, race, owner)
-    race_list(jobs, owner)
+    race_rows(started_races(jobs, owner, started_by_visitor=False), owner)
 
 
 def seeds(default: int) -> None:
@@ -86,31 +86,34 @@ def _start(jobs: Jobs, race: str, owner: str, count: int) -> None:
     )
 
 
-def race_list(
-    jobs: Jobs, owner: str, file: str = "pages/train.py", only: str = "", heading: str = ""
-) -> None:
-    """List started races with links to them on this page, the visitor's own first.
+def started_races(
+    jobs: Jobs, owner: str, *, only: str = "", started_by_visitor: bool | None = None
+) -> list[list[RaceRun]]:
+    """Return the runs of every started race, the visitor's own races first, then the newest.
 
     Args:
-        only: name of a race; "" lists all.
-        heading: above the list, if it is not empty.
+        only: name of a race; "" returns all.
+        started_by_visitor: whether the visitor or somebody else started it; None returns both.
     """
     races: dict[str, list[RaceRun]] = {}
     for run in race_runs(jobs):
-        if only in ("", run.race.name):
+        is_own = run.info.requester == owner
+        if only in ("", run.race.name) and started_by_visitor in (None, is_own):
             races.setdefault(run.race.id, []).append(run)
     newest_first = sorted(races.values(), key=lambda runs: runs[0].info.created, reverse=True)
-    order = sorted(newest_first, key=lambda runs: runs[0].info.owner != owner)
-    if heading and order:
-        st.header(heading)
-    for runs in order[:MAX_LISTED]:
+    return sorted(newest_first, key=lambda runs: runs[0].info.requester != owner)
+
+
+def race_rows(races: list[list[RaceRun]], owner: str, file: str = "pages/train.py") -> None:
+    """Draw a row for each race with its progress and a link to it on this page."""
+    for runs in races[:MAX_LISTED]:
         first = runs[0]
         with st.container(horizontal=True, vertical_alignment="center"):
             st.badge(progress(runs), color=_colour(runs))
             name = first.race.name
             title = RACES[name].title if name in RACES else name
             frame.page_link(file, f"**{frame.plain(title)}**", race=first.race.id)
-            owner_note = [] if first.info.owner == owner else ["someone else's"]
+            owner_note = [] if first.info.requester == owner else ["someone else's"]
             st.caption(" · ".join([*owner_note, quantities.ago(first.info.created)]))
 
 
