@@ -83,7 +83,12 @@ CLICK_BOTH = (
 
 
 @pytest.mark.parametrize(
-    ("path", "choice"), [("attention", ".hu-mosaic [role=radio]"), ("inside", ".hu-box")]
+    ("path", "choice"),
+    [
+        ("attention", ".hu-mosaic [role=radio]"),
+        ("inside", ".hu-box"),
+        ("inside", ".st-key-larger button"),
+    ],
 )
 def test_a_choice_just_before_or_after_a_click_on_a_link_does_not_stop_the_page(
     app: str, page: Page, path: str, choice: str
@@ -92,7 +97,7 @@ def test_a_choice_just_before_or_after_a_click_on_a_link_does_not_stop_the_page(
         page.goto(f"{app}/{path}")
         wait_for_script_run(page)
         link = page.locator(".st-key-navigation-bar").get_by_role("link", name="Positions")
-        clicks = [link.element_handle(), page.locator(choice).nth(1).element_handle()]
+        clicks = [link.element_handle(), page.locator(choice).last.element_handle()]
         first, second = clicks if link_is_first else reversed(clicks)
         assert first
         first.evaluate(CLICK_BOTH, [second, delay_ms])

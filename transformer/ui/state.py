@@ -18,6 +18,7 @@ import streamlit as st
 from transformer.figures.glossary import tip
 from transformer.ui.address import View
 from transformer.ui.shell.registry import (
+    BY_PATH,
     HOME,
     PAGES,
     Values,
@@ -26,6 +27,7 @@ from transformer.ui.shell.registry import (
     model_defaults,
     parse_params,
 )
+from transformer.ui.streamlit_fixes.displayed_page import displayed_page
 
 # Session keys.
 _VIEW, _PAGE, _LEFT_PAGE, _VISIT_COUNT, _BY_LINK = "view", "page", "left", "visit", "by link"
@@ -296,11 +298,14 @@ def _on_widget_change(name: str, key: str) -> None:
 
 
 def _page_of_widget(names: Collection[str]) -> str:
-    """Return the page whose widget changes these fields: the open page, unless it lacks one of them
-    and the page that was left has it. A browser that is changing pages still shows the old one."""
+    """Return the page whose widget changes these fields: the page that the browser displays, which
+    is still the old one while it is changing pages. If that is unknown, the open page, unless it
+    lacks one of the fields and the page that was left has it."""
     open_page: str = st.session_state.get(_PAGE, HOME)
     left_page: str = st.session_state.get(_LEFT_PAGE, open_page)
-    pages = (open_page, left_page)
+    path = displayed_page()
+    displayed = open_page if path is None else BY_PATH.get(path, HOME)
+    pages = (displayed, open_page, left_page)
     return next((p for p in pages if set(names) <= PAGES[p].view.fields().keys()), open_page)
 
 

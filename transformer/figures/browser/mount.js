@@ -4,19 +4,27 @@
 // Event in a class: its detail has the parameters of the teacher's view, which a view draws at once and then
 // cancels the event; null stops pending reports.
 export const TEACHER_VIEW_EVENT = "heads-up-teacher-view";
-const LINK_WAIT_MS = 5000; // maximum ms until a clicked link has opened its page
 const LINK_CHECK_MS = 20;
 const QUEUE = Symbol.for("heads-up-message-queue"); // property of the document that all views share
 
-const openedLink = { path: "", time: 0 }; // the path of the last link that was clicked, and when
+let openingPath = ""; // of the last link that was clicked, until its page opens or it has failed
+let linkResult = null; // observer of Streamlit's state
 
 // Whether the visitor has clicked a link to a page that is not open yet. A value sent now would rerun the page being
 // left, and the visitor would return to it.
-export const isOpeningPage = () => Date.now() - openedLink.time < LINK_WAIT_MS && openedLink.path !== location.pathname;
+export const isOpeningPage = () => openingPath !== "" && openingPath !== location.pathname;
 
-function noteLink({ target }) {
+function noteLink({ target, ctrlKey, metaKey, shiftKey }) {
   const link = target instanceof Element && target.closest("a");
-  if (link && !link.target && !link.download && link.origin === location.origin) Object.assign(openedLink, { path: link.pathname, time: Date.now() });
+  if (!link || link.target || link.download || link.origin !== location.origin || ctrlKey || metaKey || shiftKey) return;
+  const app = /** @type {HTMLElement | null} */ (document.querySelector("[data-testid=stApp]"));
+  if (!app) return;
+  openingPath = link.pathname;
+  linkResult ??= new MutationObserver(() => {
+    const { testConnectionState, testScriptState } = app.dataset;
+    if (testConnectionState !== "CONNECTED" || testScriptState === "notRunning") openingPath = "";
+  });
+  linkResult.observe(app, { attributeFilter: ["data-test-connection-state", "data-test-script-state"] });
 }
 
 // `makeView(container, report, setState)` creates the view. `report(choice)` sends an event, even if equal to the last
@@ -42,8 +50,9 @@ export function streamlitComponent(makeView) {
 // Call `send` so that its value gets a message of its own. Streamlit puts all values set within one task of the
 // event loop into one message, which reruns only the first view's fragment. It sends messages in a timer: the
 // timer before `send` lets a button's value go first, the timer after it delays the next view until this message
-// is sent.
+// is sent. A value of a page that has been left is dropped.
 function inOwnMessage(send) {
+  const path = location.pathname;
   const sendAlone = () =>
     new Promise((resolve) => {
       setTimeout(function sendOnOpenPage() {
@@ -52,7 +61,7 @@ function inOwnMessage(send) {
           return;
         }
         try {
-          send();
+          if (location.pathname === path) send();
         } finally {
           setTimeout(resolve);
         }
