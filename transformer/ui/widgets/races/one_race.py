@@ -55,12 +55,12 @@ def body(jobs: Jobs, owner: str, race_id: str) -> None:
     race = race_named(runs[0].race.name)
     st.header(f"{race.title}: a race")
     st.markdown(f"**{race.question}**")
-    st.write(race.look_for)
-    _controls(jobs, runs, owner)
-    st.segmented_control(
-        "Curves", list(CURVES), format_func=CURVES.__getitem__, default="loss",
-        required=True, key="race-shown", label_visibility="collapsed",
-    )  # fmt: skip
+    with st.container(horizontal=True, vertical_alignment="center", key="race-controls"):
+        st.segmented_control(
+            "Curves", list(CURVES), format_func=CURVES.__getitem__, default="loss",
+            required=True, key="race-shown", label_visibility="collapsed", width="content",
+        )  # fmt: skip
+        _controls(jobs, runs, owner)
     live = _is_live(runs)
     fragment(_live_part, "race-watched", POLL_SECONDS if live else None)(jobs, race, race_id, live)
     _run_link(runs)
@@ -88,22 +88,22 @@ def _controls(jobs: Jobs, runs: list[RaceRun], owner: str) -> None:
             "Someone else started this race, with some of your runs. Each of your runs has its own "
             "page, where you can control it."
             if any(run.info.held_by(owner) for run in runs)
-            else "Someone else's race. Only its owner can control it."
+            else "Someone else's race. Only its owner can control it.",
+            width="content",
         )
         return
     if any(not run.info.held_by(owner) for run in runs):
-        st.caption("You started this race. Its runs belong to the students of your class.")
+        st.caption(
+            "You started this race. Its runs belong to the students of your class.", width="content"
+        )
     race_id = runs[0].race.id
-    with st.container(horizontal=True):
-        if _is_live(runs):
-            frame.callback_button(
-                "Stop the whole race", "stop", _stop_or_delete, jobs, race_id, owner, False
-            )
-        with st.popover("Delete"):
-            st.write(f"This deletes all {len(runs)} runs of this race permanently.")
-            st.button(
-                "Delete the race", on_click=_stop_or_delete, args=(jobs, race_id, owner, True)
-            )
+    if _is_live(runs):
+        frame.callback_button(
+            "Stop the whole race", "stop", _stop_or_delete, jobs, race_id, owner, False
+        )
+    with st.popover("Delete"):
+        st.write(f"This deletes all {len(runs)} runs of this race permanently.")
+        st.button("Delete the race", on_click=_stop_or_delete, args=(jobs, race_id, owner, True))
 
 
 def _stop_or_delete(jobs: Jobs, race_id: str, owner: str, delete: bool) -> None:
@@ -125,11 +125,12 @@ def _live_part(jobs: Jobs, race: Race, race_id: str, live: bool) -> None:
         st.progress(sum(shares) / len(shares))
         if startup_error := jobs.startup_error():
             st.error(frame.plain(frame.as_sentence(startup_error)))
+    _charts(jobs, race, runs)
+    st.write(race.look_for)
     if all(run.info.status == "finished" for run in runs):
         st.caption(f"All {len(runs)} runs are finished.")
     else:
         st.html(grid(race, runs))
-    _charts(jobs, race, runs)
     if race.name == "layers":
         show_distances(jobs, race, runs)
     table, results = standings(jobs, runs)
