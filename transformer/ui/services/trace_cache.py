@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import cached_property, partial
-from threading import Lock, Semaphore
+from threading import Lock
 from typing import Any
 
 import streamlit as st
@@ -21,8 +21,10 @@ from transformer.hooks import Hooks
 from transformer.inference import Trace
 from transformer.measures.registry import SITES, VECTORS
 from transformer.ui.address import View
+from transformer.ui.services.fair_slots import FairSlots
 from transformer.ui.services.memory_cache import SizedCache
 from transformer.ui.services.models import Model
+from transformer.ui.shell import visitor
 
 MAX_BYTES = 64_000_000
 """Maximum bytes of cached traces. The newest is kept even if it is larger."""
@@ -48,7 +50,8 @@ class CachedTrace:
 
 
 class RerunCancellation:
-    """Callback for `cancelled_by`: stops a rerun that is outdated or exceeds its CPU time.
+    """Callback for `cancelled_by`: stops a rerun that is outdated or exceeds its CPU time, and
+    lets other visitors compute in between.
 
     Streamlit stops an outdated rerun, or one of a closed session, at its next use of Streamlit.
     The callback therefore reads the session state, which sends nothing to the browser.
@@ -65,6 +68,7 @@ class RerunCancellation:
                 "use a shorter sentence or fewer options."
             )
         _ = "newest_rerun" in st.session_state
+        _cpu_slots.give_way()
 
 
 class NewestRerun:
@@ -90,7 +94,7 @@ class NewestRerun:
 
 
 _traces: SizedCache[CachedTrace] = SizedCache(MAX_BYTES, lambda cached_trace: cached_trace.size)
-_cpu_slots = Semaphore(os.cpu_count() or 1)
+_cpu_slots = FairSlots(os.cpu_count() or 1)
 
 
 def read(model: Model, view: View) -> CachedTrace:
@@ -122,7 +126,7 @@ def greedy(model: Model, text: str, prefix: tuple[int, ...] = (), off: str = "")
 
 def without_session(model: Model, text: str) -> CachedTrace:
     """Translate greedily and trace, like `greedy` but outside of a session."""
-    return _cached(model, text, {"method": "greedy"}, _weight_hook_names(model))
+    return _cached(model, text, {"method": "greedy"}, _weight_hook_names(model), in_session=False)
 
 
 def comparison(model: Model, view: View) -> CachedTrace:
@@ -181,7 +185,7 @@ def with_hook_points(model: Model, cached_trace: CachedTrace, names: list[str]) 
 def full_trace(model: Model, cached_trace: CachedTrace) -> Trace:
     """Trace every hook point of the same forward pass, for a download; not cached."""
     translation = cached_trace.trace.translation
-    with _cpu_slots:
+    with _cpu_slots.slot(visitor.ensure_id()):
         trace = model.translator.trace(translation.source, target=translation.ids)
     return replace(trace, translation=translation)
 
@@ -206,6 +210,8 @@ def _cached(
     options: dict[str, Any],
     names: list[str],
     newest: NewestRerun | None = None,
+    *,
+    in_session: bool = True,
 ) -> CachedTrace:
     """Return a trace of the hook points `names`, cached or new."""
     key = (model.hash, text, *sorted(options.items()), *names)
@@ -216,7 +222,8 @@ def _cached(
         trace = model.translator.trace(text, names=names, hooks=hooks, **without_heads)
         return CachedTrace(trace, model.name)
 
-    return get_or_make(key, partial(_with_length_penalty, model, key, options, make), newest)
+    make_similar = partial(_with_length_penalty, model, key, options, make)
+    return get_or_make(key, make_similar, newest, in_session=in_session)
 
 
 def _with_length_penalty(
@@ -235,12 +242,17 @@ def _with_length_penalty(
 
 
 def get_or_make(
-    key: Hashable, make: Callable[[], CachedTrace], newest: NewestRerun | None = None
+    key: Hashable,
+    make: Callable[[], CachedTrace],
+    newest: NewestRerun | None = None,
+    *,
+    in_session: bool = True,
 ) -> CachedTrace:
     """Return the cached trace, or compute it with `make`.
 
     Args:
         newest: of this session, if an older rerun is to stop once there is a newer one.
+        in_session: whether a visitor's session calls this.
     """
     number = newest.next_number() if newest else 0
     cached_trace = _traces.get(key)
@@ -249,7 +261,7 @@ def get_or_make(
     with newest.lock if newest else nullcontext():
         if newest:
             newest.check(number)
-        with _cpu_slots:
+        with _cpu_slots.slot(visitor.ensure_id() if in_session else ""):
             if newest:
                 newest.check(number)
             cached_trace = _traces.get(key)  # another session may have computed it meanwhile
