@@ -1,6 +1,6 @@
 """What `streamlit run` starts: the server, and its first page.
 
-Home: a sentence that is translated while it is typed, and the ways on.
+Try: a sentence and its translation, in four depths of detail.
 """
 
 from __future__ import annotations
@@ -11,25 +11,34 @@ install()  # first of all: with another release of Streamlit the imports below c
 
 import streamlit as st  # noqa: E402
 
-from transformer.ui.pages.home import glance  # noqa: E402
+from transformer.ui import state  # noqa: E402
+from transformer.ui.pages.home import (  # noqa: E402
+    Home,
+    all_heads,
+    glance,
+    steps,
+    switch,
+    trace_files,
+)
 from transformer.ui.shell import asgi, page  # noqa: E402
-from transformer.ui.shell.registry import CLASS, HOME  # noqa: E402
-from transformer.ui.widgets import frame, lessons  # noqa: E402
+from transformer.ui.shell.registry import HOME  # noqa: E402
+
+PARTS = {
+    "bands": glance.below_bands,
+    "heads": all_heads.show,
+    "steps": steps.show,
+    "off": switch.show,
+}
 
 
 def home() -> None:
     with page.page(HOME) as model:
-        frame.lead_text(glance.LEAD)
-        glance.show(model)
-        lessons.lesson_button(
-            lessons.LESSONS[0].name,
-            "What does the model do? Begin with the first lesson →",
-            "lesson-start",
-            primary=True,
-        )
-        st.header("Where to go from here")
-        glance.page_cards()
-        frame.page_link(CLASS, "In a classroom? Join its class, or open one →")
+        view = state.view(Home)
+        if view.trace:
+            trace_files.show()
+        else:
+            glance.show(model)
+            PARTS[view.depth](model)
 
 
 if __name__ == "__main__":  # the page's script, run for every visit and click

@@ -26,7 +26,8 @@ from playwright.sync_api import Browser, Page, ViewportSize
 from tests.live_app import ROOT, app_server, chromium, wait_for_script_run, wait_until
 from tests.websocket_session import Session
 from transformer import Translator
-from transformer.ui.shell.registry import PAGES, path
+from transformer.ui.pages.home import DEPTHS
+from transformer.ui.shell.registry import HOME, PAGES, path
 
 SENTENCES = [
     "My neighbour sold his boat before the cold winter came.",
@@ -178,9 +179,10 @@ def report_opening(browser: Browser, address: str, bare_address: str, rounds: in
         report("from a keystroke to the animation", keystrokes, 300)
 
 
-def report_rerun(address: str, server: psutil.Process, page: str, rounds: int) -> None:
+def report_rerun(address: str, server: psutil.Process, page: str, query: str, rounds: int) -> None:
     def open_sentence(number: int) -> float:
-        session.query = f"text={SENTENCES[number % len(SENTENCES)].replace(' ', '+')}"
+        text = SENTENCES[number % len(SENTENCES)].replace(" ", "+")
+        session.query = f"text={text}&{query}"
         return session.rerun()
 
     n_reruns = 3 * rounds
@@ -193,33 +195,33 @@ def report_rerun(address: str, server: psutil.Process, page: str, rounds: int) -
         unchanged_times = [session.rerun() for _ in range(n_reruns)]
     cpu_ms = 1000 * (after.user + after.system - before.user - before.system) / n_reruns
     print(
-        f"  /{page:<12} {median(unchanged_times):8.0f} {median(sentence_times):16.0f} "
+        f"  {f'/{page}{query}':<13} {median(unchanged_times):8.0f} {median(sentence_times):16.0f} "
         f"{cpu_ms:8.0f} {received_bytes / n_reruns / 1000:8.1f}",
         flush=True,
     )
 
 
 def report_clicks(page: Page, address: str) -> None:
-    page.goto(f"{address}/translate")
+    page.goto(f"{address}/?depth=steps")
     page.locator(".hu-steps").wait_for()
     wait_for_script_run(page)
     report("type a sentence, read its steps", [translate(page, text) for text in SENTENCES])
     for suffix, text in (("", SENTENCES[0]), (" (long text)", LONG)):
-        page.goto(f"{address}/attention?text={text}&kind=encoder&exact=1")
+        page.goto(f"{address}/?depth=heads&text={text}&kind=encoder&exact=1")
         page.locator(".hu-thumb").first.wait_for()
         wait_for_script_run(page)
         clicks = [page.evaluate(MEASURE_CLICK, [n % 6, n % 8]) for n in range(1, 20)]
         report(f"choose another head, click to picture{suffix}", clicks, 150)
         wait_for_script_run(page)
-    page.goto(f"{address}/lab?lab=switch&text={SENTENCES[0]}")
+    page.goto(f"{address}/?depth=off&text={SENTENCES[0]}")
     switch_times = []
     for n in range(27):
-        page.get_by_text("Nothing is changed").wait_for()
+        page.get_by_text("Switch off a head below").wait_for()
         page.locator("[data-head]").first.wait_for()
         wait_for_script_run(page)
         page.wait_for_timeout(PAUSE_MS)
         head = f"{'edc'[n % 3]}{n // 3 % 6}.{n % 8}"
-        switch_times.append(page.evaluate(MEASURE_SWITCH, [head, "Without"]))
+        switch_times.append(page.evaluate(MEASURE_SWITCH, [head, "After the change"]))
         page.get_by_role("button", name="All on").click()
     report("switch a head off, click to the new translation", switch_times, 150)
     wait_for_script_run(page)
@@ -258,7 +260,9 @@ def main() -> None:
         report_opening(browser, address, bare_address, options.rounds)
         print("rerun of      no change, ms   another sentence: ms, CPU ms, kB sent")
         for file in PAGES:
-            report_rerun(address, server, path(file), options.rounds)
+            report_rerun(address, server, path(file), "", options.rounds)
+        for depth in [*DEPTHS][1:]:
+            report_rerun(address, server, path(HOME), f"depth={depth}", options.rounds)
         report_clicks(browser.new_context(viewport=VIEWPORT).new_page(), address)
         label = "peak memory of the server, MB"
         print(f"{label:<58} {peak_memory(server):8.0f}   (goal: at most 1000)")

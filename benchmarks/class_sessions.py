@@ -88,7 +88,7 @@ class Student:
 
     def _follow_message(self, message: dict[str, Any]) -> None:
         previous, params = self.message, message["params"]
-        same_page = message["page"] == previous["page"] == "attention" and "head" in params
+        same_page = message["page"] == previous["page"] == "" and "head" in params
         if same_page and _outside_explorer(params) == _outside_explorer(previous["params"]):
             self.shown_at[message["number"]] = time.time()
             self._report_at = time.time() + REPORT_DELAY + random.random() * REPORT_SPREAD
@@ -135,7 +135,7 @@ class IndependentStudent(threading.Thread):
             session.click("Join")
             session.page = "inside"  # where the teacher is
             session.click("Stop following")
-        self._session = Session(address, "attention", "", visitor)
+        self._session = Session(address, "", "depth=heads", visitor)
         self._stop_event = threading.Event()
         self.times: list[float] = []
 

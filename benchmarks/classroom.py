@@ -131,13 +131,13 @@ class SessionLesson(MeasuredLesson):
 
     def round(self) -> None:
         open_view = self.teacher.open_view
-        self.change("page", lambda: open_view("attention"))
+        self.change("page", lambda: open_view("", depth="heads"))
         for text in EXAMPLES[1:3]:
-            self.change("sentence", partial(open_view, "attention", text=text))
+            self.change("sentence", partial(open_view, "", text=text))
             for _ in range(4):
                 self.head = (self.head + random.randrange(1, 48)) % 48  # always another head
                 layer, head = divmod(self.head, 8)
-                self.change("head", partial(open_view, "attention", layer=layer, head=head))
+                self.change("head", partial(open_view, "", layer=layer, head=head))
         self.change("page", lambda: open_view("inside"))
 
 
@@ -173,9 +173,10 @@ class BrowserLesson(MeasuredLesson):
 
     def round(self) -> None:
         page = self.teacher
-        self.change("page", lambda: press(page.get_by_role("link", name="Attention", exact=True)))
+        self.change("page", lambda: press(page.get_by_role("link", name="Try", exact=True)))
+        self.change("page", lambda: press(page.get_by_role("button", name="All heads", exact=True)))
         for number in (1, 2):
-            sentence_button = page.locator("[data-testid=stButtonGroup] button").nth(number)
+            sentence_button = page.locator(".hu-glance-examples button").nth(number)
             self.change("sentence", partial(press, sentence_button))
             for _ in range(4):
                 cells = page.locator(".hu-mosaic [role=radio][aria-checked=false]")

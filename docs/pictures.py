@@ -24,24 +24,24 @@ from transformer.ui.site import write_site  # noqa: E402
 
 RAIN = "text=If it rains, we will stay at home."
 VIEWS = {
-    "pin": "attention?text=Who gave you that red umbrella?&pin=s5",
-    "model": f"attention?{RAIN}&view=model&measure=entropy",
-    "heatmap": f"attention?{RAIN}&view=heatmap&layer=3&head=2&row=5&column=5",
-    "query-key": f"attention?{RAIN}&view=query-key&layer=3&head=2&row=3&column=3",
-    "decoding": f"attention?{RAIN}&view=decoding&layer=3&head=2&step=3&method=beam",
-    "compare": f"attention?{RAIN}&view=compare&layer=3&head=2&other=If it snows, we stay here.",
+    "pin": "?depth=heads&text=Who gave you that red umbrella?&pin=s5",
+    "model": f"?depth=heads&{RAIN}&view=model&measure=entropy",
+    "heatmap": f"?depth=heads&{RAIN}&view=heatmap&layer=3&head=2&row=5&column=5",
+    "query-key": f"?depth=heads&{RAIN}&view=query-key&layer=3&head=2&row=3&column=3",
+    "decoding": f"?depth=heads&{RAIN}&view=decoding&layer=3&head=2&step=3&method=beam",
+    "compare": f"?depth=heads&{RAIN}&view=compare&layer=3&head=2&other=If it snows, we stay here.",
 }
-"""Views of the Attention page, as screenshots of the whole explorer."""
+"""Views of the explorer, as screenshots of the whole explorer."""
 
 LAB = "text=She has never seen the sea."
 PAGES = {
     "home": ("", 900),
-    "attention": (f"attention?{RAIN}&layer=3&head=2", 900),
+    "attention": (f"?depth=heads&{RAIN}&layer=3&head=2", 900),
     "lessons": ("lessons?lesson=umbrella", 1200),
     "inside": (f"inside?{RAIN}&box=encoder.self_attn.softmax&layer=2&head=3", 1200),
     "positions": (f"positions?{RAIN}&topic=parts&head=0", 1200),
     "why": ("why?part=table&n=64&d=512", 1200),
-    "lab": (f"lab?{LAB}&lab=switch&off=c3.2,c5.1", 1200),
+    "lab": (f"?{LAB}&depth=off&off=c3.2,c5.1", 1200),
     "findings": ("findings", 1200),
 }
 """The pages, with the height of the window in pixels."""

@@ -11,16 +11,14 @@ from transformer.ui.pages.lab import (
     menu,
     roles,
     sweep,
-    switch,
 )
 from transformer.ui.shell import page
 
 PARTS = {
-    "switch": switch.show,
     "sweep": sweep.show,
     "attribution": attribution.show,
     "roles": roles.show,
-    "pruning": importance.show,
+    "importance": importance.show,
     "align": align.show,
 }
 

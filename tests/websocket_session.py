@@ -38,7 +38,7 @@ class Session:
     """
 
     def __init__(self, address: str, page: str, query: str = "", visitor: str = "") -> None:
-        """Connect and run the page once. `page` is "" or a name such as "attention"; `visitor` is
+        """Connect and run the page once. `page` is "" or a name such as "inside"; `visitor` is
         the id in the visitor's cookie."""
         self._connections = ExitStack()
         self.socket = self._connections.enter_context(

@@ -1,4 +1,4 @@
-"""Helpers for pages of the app: read addresses, open Inside, check accessibility."""
+"""Helpers for pages of the app: addresses, depths of Try, Inside, accessibility."""
 
 from __future__ import annotations
 
@@ -33,6 +33,13 @@ def wait_for_address(page: Page, path: str, **params: str) -> None:
         arg=[path, params],
     )
     wait_for_script_run(page)
+
+
+def open_depth(page: Page, label: str) -> None:
+    """Click a depth of the page Try: "Bands", "All heads", "Step by step" or "Switch off"."""
+    page.get_by_role("group", name="How much to show").get_by_role(
+        "button", name=label, exact=True
+    ).click()
 
 
 def open_inside(app: str, page: Page, **params: str) -> Page:

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.browser
 TEXT = "She hides the lamp."
 PATHS = [
     *(Path(file).stem.replace("app", "") for file in PAGES),
-    *(f"attention?view={view}" for view in EXPLORER),
+    *(f"?depth=heads&view={view}" for view in EXPLORER),
 ]
 
 
@@ -31,7 +31,7 @@ def open_page(page: Page, address: str) -> Page:
     """Open a page and wait for the app's style sheet, which sets the size of headings."""
     page.goto(address)
     expect(page.get_by_role("heading", level=1)).to_have_css(
-        "font-size", re.compile("33.6px|28.8px")
+        "font-size", re.compile("33.6px|28.8px|18.4px")
     )
     wait_for_script_run(page)
     return page
@@ -44,7 +44,7 @@ def click_larger(page: Page, size: str = "20.8px") -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", ["translate", "attention", "findings"])
+@pytest.mark.parametrize("path", ["?depth=steps", "?depth=heads", "findings"])
 def test_the_larger_size_applies_to_everything_and_is_not_in_links(
     app: str, new_page: NewPage, path: str
 ) -> None:
@@ -66,14 +66,14 @@ def test_the_larger_size_applies_to_everything_and_is_not_in_links(
     page.get_by_role("link", name="Why self-attention", exact=True).click()
     page.get_by_role("heading", name="Why self-attention", level=1).wait_for()
     wait_for_script_run(page)
-    assert page.get_by_role("heading", level=1).evaluate(FONT_SIZE) == pytest.approx(after[0])
+    assert navigation.evaluate(FONT_SIZE) == pytest.approx(after[1])
     assert "size" not in page.url
     click_larger(page, "16px")
-    assert page.get_by_role("heading", level=1).evaluate(FONT_SIZE) == pytest.approx(before[0])
+    assert navigation.evaluate(FONT_SIZE) == pytest.approx(before[1])
 
 
 def test_the_drawing_grows_with_the_page(app: str, new_page: NewPage) -> None:
-    page = open_page(new_page(1400, alone=True), f"{app}/attention?view=heatmap")
+    page = open_page(new_page(1400, alone=True), f"{app}/?depth=heads&view=heatmap")
     page.locator(".hu-canvas").first.wait_for()
     before = page.locator(".hu-title").first.evaluate(FONT_SIZE)
     click_larger(page)
@@ -84,10 +84,10 @@ def test_the_drawing_grows_with_the_page(app: str, new_page: NewPage) -> None:
 def test_share_copies_the_address_and_describes_it(app: str, new_page: NewPage) -> None:
     page = new_page(1400, alone=True)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    open_page(page, f"{app}/attention?text=the baker hides books&layer=1&head=2")
+    open_page(page, f"{app}/?depth=heads&text=the baker hides books&layer=1&head=2")
     page.get_by_role("button", name="Share").click()
     message = page.locator(".hu-link-message")
-    expect(message).to_contain_text("Copied a link to Attention, “the baker hides books”")
+    expect(message).to_contain_text("Copied a link to All heads, “the baker hides books”")
     assert page.evaluate("navigator.clipboard.readText()") == page.url
     page.keyboard.press("Escape")
     expect(message).to_be_hidden()
@@ -101,11 +101,11 @@ def test_share_works_without_clipboard_access(
     page.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: undefined });")
     if not has_copy_command:
         page.add_init_script("document.execCommand = () => false;")
-    open_page(page, f"{app}/translate")
+    open_page(page, f"{app}/?depth=steps")
     page.get_by_role("button", name="Share").click()
     message = page.locator(".hu-link-message")
     if has_copy_command:
-        expect(message).to_contain_text("Copied a link to Translate")
+        expect(message).to_contain_text("Copied a link to Step by step")
     else:
         expect(message.get_by_label("The link")).to_have_value(page.url)
         assert message.evaluate("() => document.activeElement !== document.body")
@@ -114,7 +114,7 @@ def test_share_works_without_clipboard_access(
 
 
 def test_printing_shows_pictures_and_no_controls(app: str, new_page: NewPage) -> None:
-    page = open_page(new_page(1000, alone=True), f"{app}/attention")
+    page = open_page(new_page(1000, alone=True), f"{app}/?depth=heads")
     page.locator(".hu-canvas").first.wait_for()
     page.emulate_media(media="print")
     expect(page.get_by_role("heading", level=1)).to_be_visible()
@@ -153,7 +153,9 @@ def test_a_link_to_another_page_sets_that_pages_fields(app: str, page: Page) -> 
 
 CHECKED_PAGES = [
     *PATHS,
-    "attention?view=heads&pin=s2",
+    "?depth=heads&view=heads&pin=s2",
+    "?depth=steps",
+    "?depth=off&off=c3",
     *(f"lab?lab={part}" for part in EXPERIMENTS),
     *(f"inside?box={box}" for box in ("encoder.embed.sum", "decoder.cross_attn.softmax")),
     "inside?section=learning",

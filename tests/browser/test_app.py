@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.app_pages import TEXT, address, wait_for_address
+from tests.browser.app_pages import TEXT, address, open_depth, wait_for_address
 from tests.browser.conftest import NewPage
 from tests.live_app import app_server, wait_for_script_run
 from transformer import Translator
@@ -25,7 +25,7 @@ def translation_tokens(page: Page) -> list[str]:
 def test_a_typed_sentence_is_translated_and_its_steps_are_shown(
     app: str, page: Page, translator: Translator
 ) -> None:
-    page.goto(f"{app}/translate?exact=1")
+    page.goto(f"{app}/?depth=steps&exact=1")
     page.get_by_label("English").fill(TEXT)  # without Enter: a pause in typing is enough
     expected = translator.translate(TEXT)
     expect(page.locator(".hu-text")).to_have_text(expected.text.strip())
@@ -41,11 +41,11 @@ def test_a_typed_sentence_is_translated_and_its_steps_are_shown(
     expect(rows.nth(1).locator(".hu-input")).to_have_text(f"<s>{expected.tokens[0]}")
     page.get_by_role("button", name="all 8 candidates").click()
     expect(first.locator(".hu-candidate")).to_have_count(8)
-    wait_for_address(page, "/translate", text=TEXT, exact="1")
+    wait_for_address(page, "/", depth="steps", text=TEXT, exact="1")
 
 
 def test_the_last_step_is_the_end_token(app: str, page: Page) -> None:
-    page.goto(f"{app}/translate?text=She+hides+books.&method=forced&target=Elle.&exact=1")
+    page.goto(f"{app}/?depth=steps&text=She+hides+books.&method=forced&target=Elle.&exact=1")
     last = page.locator(".hu-steps tbody tr").last
     expect(last.locator(".hu-chosen")).to_have_text("</s>the endattention")
 
@@ -53,41 +53,43 @@ def test_the_last_step_is_the_end_token(app: str, page: Page) -> None:
 def test_a_head_selected_in_the_grid_is_shown_and_stored_in_the_address(
     app: str, page: Page, translator: Translator
 ) -> None:
-    page.goto(f"{app}/attention?text={TEXT}&view=heatmap&kind=encoder&exact=1")
+    page.goto(f"{app}/?depth=heads&text={TEXT}&view=heatmap&kind=encoder&exact=1")
     page.get_by_role("radio", name="layer 1, head 2").click()
     expect(page.locator(".hu-title")).to_have_text("Layer 1, head 2")
     fields = {"text": TEXT, "view": "heatmap", "kind": "encoder", "layer": "1", "exact": "1"}
-    wait_for_address(page, "/attention", **fields, head="2")
+    wait_for_address(page, "/", depth="heads", **fields, head="2")
     page.keyboard.press("ArrowLeft")
     expect(page.locator(".hu-title")).to_have_text("Layer 1, head 1")
-    wait_for_address(page, "/attention", **fields, head="1")
+    wait_for_address(page, "/", depth="heads", **fields, head="1")
     page.locator(".hu-canvas").focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowRight")
     weight = translator.trace(TEXT).weights("encoder", 1)[1, 0, 1]
     displayed = float(page.locator(".hu-tip strong").inner_text())
     assert displayed == pytest.approx(weight, abs=1e-4)
-    wait_for_address(page, "/attention", **fields, head="1", row="0", column="1")
+    wait_for_address(page, "/", depth="heads", **fields, head="1", row="0", column="1")
 
 
-def test_the_back_button_returns_to_the_home_page(bundled_app: str, page: Page) -> None:
+def test_the_back_button_returns_to_the_first_page(bundled_app: str, page: Page) -> None:
     page.goto(bundled_app)
     wait_for_script_run(page)
-    page.get_by_role("link", name="Translate", exact=True).click()
-    wait_for_address(page, "/translate", model="en-fr")
+    page.get_by_role("link", name="Inside", exact=True).click()
+    wait_for_address(page, "/inside", model="en-fr")
     page.go_back()
     wait_for_address(page, "/")
     expect(page.locator(".hu-glance-word").first).to_be_visible()
 
 
 def test_the_back_button_skips_selected_heads(app: str, page: Page) -> None:
-    page.goto(f"{app}/translate?text={TEXT}")
-    page.get_by_role("link", name="Attention", exact=True).click()
+    page.goto(f"{app}/?depth=steps&text={TEXT}")
+    expect(page.locator(".hu-steps")).to_be_visible()
+    wait_for_script_run(page)
+    open_depth(page, "All heads")
     page.get_by_role("tab", name="Heatmap").click()
     for head in (0, 1, 2):
         page.get_by_role("radio", name=f"layer 1, head {head + 1}").click()
     fields = {"text": TEXT, "view": "heatmap", "layer": "0", "head": "2"}
-    wait_for_address(page, "/attention", **fields)
+    wait_for_address(page, "/", depth="heads", **fields)
     page.go_back()
     expect(page.locator(".hu-steps")).to_be_visible()
 
@@ -108,7 +110,7 @@ def test_an_address_opens_the_same_view_in_another_browser(
 ) -> None:
     expected = dict(part.split("=") for part in state.split("&")) | {"text": TEXT}
     first = new_page()
-    first.goto(f"{app}/attention?text={TEXT}&{state}")
+    first.goto(f"{app}/?depth=heads&text={TEXT}&{state}")
     expect(first.get_by_role("tab", selected=True)).to_be_visible()
     wait_for_script_run(first)
     # Select another tab and return, so that the browser itself writes the address.
@@ -131,7 +133,7 @@ def test_an_address_opens_the_same_view_in_another_browser(
 
 
 def test_a_second_sentence_is_compared(app: str, page: Page) -> None:
-    page.goto(f"{app}/attention?text={TEXT}&view=compare")
+    page.goto(f"{app}/?depth=heads&text={TEXT}&view=compare")
     expect(page.locator(".hu-view canvas").first).to_be_visible()  # the default second sentence
     page.get_by_test_id("stPopover").get_by_role("button", name="Compare").click()
     page.get_by_role("textbox", name="Another sentence").fill("A pilot finds bread.")
@@ -141,7 +143,7 @@ def test_a_second_sentence_is_compared(app: str, page: Page) -> None:
 
 
 def test_a_token_is_forced_and_undone(app: str, page: Page, translator: Translator) -> None:
-    page.goto(f"{app}/attention?text={TEXT}&view=decoding&step=1&exact=1")
+    page.goto(f"{app}/?depth=heads&text={TEXT}&view=decoding&step=1&exact=1")
     expected = translator.translate(TEXT)
     candidate = next(c for c in expected.steps[1].candidates if c.id != expected.ids[1])
     forced = translator.translate(TEXT, prefix=[expected.ids[0], candidate.id])
@@ -159,7 +161,7 @@ def test_a_token_is_forced_and_undone(app: str, page: Page, translator: Translat
 def test_the_current_view_can_be_exported(
     app: str, page: Page, new_page: NewPage, tmp_path: Path, translator: Translator
 ) -> None:
-    page.goto(f"{app}/attention?text={TEXT}&view=query-key&kind=encoder&layer=1&head=2&exact=1")
+    page.goto(f"{app}/?depth=heads&text={TEXT}&view=query-key&kind=encoder&layer=1&head=2&exact=1")
     expect(page.locator(".hu-title")).to_be_visible()
     wait_for_script_run(page)
     with page.expect_download() as download:
@@ -183,46 +185,41 @@ def test_the_current_view_can_be_exported(
 
 def test_the_sentence_stays_when_the_page_changes(app: str, page: Page) -> None:
     page.goto(app)
-    page.get_by_role("link", name="Translate", exact=True).click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Translate")
-    field = page.get_by_label("English")  # the home page has one too
+    field = page.get_by_label("English")
     field.fill(TEXT)
-    wait_for_address(page, "/translate", text=TEXT)
-    page.get_by_role("link", name="Show the attention").click()
-    expect(page.locator(".hu-thumb").first).to_be_visible()
-    expect(field).to_have_value(TEXT)
-    wait_for_address(page, "/attention", text=TEXT)
-    page.get_by_role("link", name="Heads Up").click()
-    expect(page.get_by_role("heading", name="Heads Up: see attention")).to_be_visible()
     wait_for_address(page, "/", text=TEXT)
-    expect(field).to_have_value(TEXT)
-    page.get_by_role("link", name="Attention", exact=True).click()
+    page.get_by_role("link", name="Inside", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Inside")
+    wait_for_address(page, "/inside", text=TEXT)
+    page.get_by_role("link", name="Try", exact=True).click()
+    expect(page.get_by_role("heading", name="See which words")).to_be_visible()
+    wait_for_address(page, "/", text=TEXT)
     expect(field).to_have_value(TEXT)
 
 
 def test_leaving_a_page_while_typing_opens_the_new_page(app: str, page: Page) -> None:
-    page.goto(f"{app}/attention")
+    page.goto(f"{app}/?depth=heads")
     expect(page.locator(".hu-thumb").first).to_be_visible()
     wait_for_script_run(page)
     page.get_by_label("English").fill(TEXT)
     # A real click lasts. An instant one can overtake the text on its way to the server, and
     # Streamlit then reruns the page that was left.
-    page.get_by_role("link", name="Translate", exact=True).click(delay=100)
-    expect(page.locator(".hu-steps")).to_be_visible()
+    page.get_by_role("link", name="Positions", exact=True).click(delay=100)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Positions")
     wait_for_script_run(page)
-    assert address(page)[0] == "/translate"
+    assert address(page)[0] == "/positions"
 
 
 @pytest.mark.parametrize(
     "text", ["<script>alert(1)</script><b>x", "مرحبا 👩🏽‍🚀 é", "![x](http://no.no)"]
 )
 def test_hostile_text_stays_text(app: str, page: Page, translator: Translator, text: str) -> None:
-    page.goto(f"{app}/translate?exact=1")
+    page.goto(f"{app}/?depth=steps&exact=1")
     page.get_by_label("English").fill(text)
-    wait_for_address(page, "/translate", text=text, exact="1")
+    wait_for_address(page, "/", depth="steps", text=text, exact="1")
     source_pieces = page.locator(".hu-pieces").first.locator(".hu-chip")
     expect(source_pieces).to_have_text(list(translator.translate(text, max_len=1).src_tokens))
-    page.get_by_role("link", name="Attention", exact=True).click()
+    open_depth(page, "All heads")
     expect(page.locator(".hu-canvas")).to_be_visible()
     expect(page.get_by_label("English")).to_have_value(text)
     assert page.locator(".hu script, .hu b, .stApp img").count() == 0
@@ -232,10 +229,10 @@ def test_hostile_text_stays_text(app: str, page: Page, translator: Translator, t
 def test_a_deep_link_opens_on_a_server_that_has_just_started(checkpoints: Path, page: Page) -> None:
     with app_server(checkpoints) as (new_server, _):
         fields = "view=heatmap&kind=decoder&layer=1&head=1&exact=1"
-        page.goto(f"{new_server}/attention?text=A+pilot+sells+bread.&{fields}")
+        page.goto(f"{new_server}/?depth=heads&text=A+pilot+sells+bread.&{fields}")
         expect(page.locator(".hu-code")).to_have_text('trace.weights("decoder", layer=1)[1]')
         expect(page.get_by_label("English")).to_have_value("A pilot sells bread.")
-        expect(page.get_by_role("link", name="Heads Up")).to_be_visible()
+        expect(page.get_by_role("link", name="Try", exact=True)).to_be_visible()
         assert page.get_by_test_id("stSidebarNav").count() == 0
         assert page.get_by_test_id("stSidebar").count() == 0
         page.locator(".hu-canvas").focus()

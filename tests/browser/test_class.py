@@ -9,6 +9,7 @@ from typing import NamedTuple
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.app_pages import open_depth
 from tests.browser.conftest import NewPage
 from tests.live_app import ROOT, app_server, open_expander, wait_for_script_run, wait_until
 from transformer.ui.widgets.lessons.first_questions import OTHER_OWNER
@@ -97,7 +98,8 @@ def test_pages_and_heads_are_followed_until_a_student_opens_another_page(
     classroom: ClassPages,
 ) -> None:
     teacher, ann, bob = classroom
-    follow_link(teacher, "Attention")
+    follow_link(teacher, "Try")
+    open_depth(teacher, "All heads")
     for page in (ann, bob):
         page.locator(".hu-explorer").wait_for()
         expect(page.locator(".hu-class-status")).to_have_text("Following Ms Curie")
@@ -114,7 +116,7 @@ def test_pages_and_heads_are_followed_until_a_student_opens_another_page(
 
     follow_link(bob, "Positions")
     expect(bob.locator(".hu-class-status")).to_have_text(
-        "Exploring on your own; Ms Curie is at Attention"
+        "Exploring on your own; Ms Curie is at All heads"
     )
     expect(teacher.locator(".hu-class-status")).to_have_text("Leading: 1 of 2 following")
     follow_link(teacher, "Inside")
@@ -130,16 +132,17 @@ def test_pages_and_heads_are_followed_until_a_student_opens_another_page(
     teacher.get_by_role("button", name="Stop leading").click()
     for page in (ann, bob):
         expect(page.locator(".hu-class-status")).to_have_text("In the class of Ms Curie")
-    follow_link(teacher, "Translate")
+    follow_link(teacher, "Findings")
     wait_for_script_run(teacher)
     assert (heading(ann), heading(bob)) == ("Inside", "Inside")
     teacher.get_by_role("button", name="Lead the class").click()
-    expect(ann.get_by_role("heading", level=1)).to_have_text("Translate")
+    expect(ann.get_by_role("heading", level=1)).to_have_text("Findings")
 
 
 def test_a_student_who_selects_a_head_stops_following(classroom: ClassPages) -> None:
     teacher, ann, bob = classroom
-    follow_link(teacher, "Attention")
+    follow_link(teacher, "Try")
+    open_depth(teacher, "All heads")
     for page in (teacher, ann, bob):
         page.locator(".hu-explorer").wait_for()
     bob.locator(".hu-mosaic [role=radio]").nth(3).click()
@@ -156,7 +159,7 @@ def test_the_class_answers_together_and_the_teacher_shows_the_answers(
     classroom: ClassPages,
 ) -> None:
     teacher, ann, bob = classroom
-    follow_link(teacher, "Heads Up")
+    follow_link(teacher, "Try")
     teacher.get_by_role("button", name=re.compile("Begin with the first lesson")).click()
     for page in (ann, bob):
         expect(page.locator(".st-key-lesson-options button").first).to_be_visible()
@@ -176,7 +179,7 @@ def test_the_class_answers_together_and_the_teacher_shows_the_answers(
     for page in (teacher, ann, bob):
         expect(page.locator(".st-key-lesson-answers")).to_be_visible()
         expect(page.locator(".st-key-lesson")).to_contain_text("of its attention")
-        expect(page.get_by_role("heading", level=1)).to_have_text("Attention")
+        expect(page.locator(".hu-explorer")).to_be_visible()
     expect(ann.locator(".st-key-lesson")).to_contain_text(f"Not quite. You chose: {wrong}.")
     expect(bob.locator(".st-key-lesson")).to_contain_text("Correct.")
     assert [class_line(page) for page in (ann, bob)] == ["Following Ms Curie"] * 2

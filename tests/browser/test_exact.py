@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.app_pages import TEXT
+from tests.browser.app_pages import TEXT, open_depth
 from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import open_explorer
 from tests.figures.fake_traces import fake_trace
@@ -24,7 +24,7 @@ LONG = f"{MEDIUM} {MEDIUM}"
 
 
 def test_the_toggle_is_kept_from_page_to_page(app: str, page: Page, translator: Translator) -> None:
-    page.goto(f"{app}/translate?text={TEXT}")
+    page.goto(f"{app}/?depth=steps&text={TEXT}")
     output = page.locator(".hu-chosen .hu-chip")
     expect(output).to_have_text(translator.translate(TEXT).text.split())
     expect(page.locator(".hu-pieces")).to_have_count(0)
@@ -32,7 +32,7 @@ def test_the_toggle_is_kept_from_page_to_page(app: str, page: Page, translator: 
     page.get_by_test_id("stCheckbox").filter(has_text="Show tokens").locator("label").click()
     expect(output).to_have_text(list(translator.translate(TEXT).tokens))
     wait_for_script_run(page)
-    page.get_by_role("link", name="Attention", exact=True).click()
+    open_depth(page, "All heads")
     expect(page.locator(".hu-code")).to_contain_text("trace.weights")
     assert "exact=1" in page.url
 
@@ -71,7 +71,7 @@ def test_text_too_long_for_its_field_is_shown_below_it(
 ) -> None:
     page = new_page(width)
     for text in (SHORT, MEDIUM, LONG):
-        page.goto(f"{app}/translate?text={text.replace(' ', '+')}")
+        page.goto(f"{app}/lab?lab=attribution&text={text.replace(' ', '+')}")
         field = page.get_by_role("textbox", name="English").first
         expect(field).to_have_value(text)
         wait_for_script_run(page)

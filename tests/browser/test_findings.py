@@ -58,16 +58,14 @@ def test_a_finding_is_run_survives_a_reload_and_can_be_cancelled(app: str, page:
     expect(page.get_by_role("button", name=re.compile("^close Cancel|^Cancel"))).to_have_count(0)
 
 
-def test_pruned_heads_open_in_the_switchboard(app: str, new_page: NewPage) -> None:
+def test_measured_importance_fits_a_phone(app: str, new_page: NewPage) -> None:
     page = new_page(width=390, scheme="dark")
-    page.goto(f"{app}/lab?lab=pruning&sentences=4&text=She+paints.&pruned_cross=8&pruned_decoder=1")
+    page.goto(f"{app}/lab?lab=importance&sentences=4")
     wait_for_script_run(page)
+    expect(page.get_by_text("Preview:")).to_be_visible()
     page.get_by_role("button", name="Measure the heads").click()
-    expect(page.get_by_text("Without 9 heads:")).to_be_visible()
-    expect(page.get_by_text("nats per token").first).to_be_visible()
+    expect(page.get_by_role("heading", name="Importance by ablation")).to_be_visible()
+    expect(page.get_by_text("Preview:")).to_have_count(0)
     wait_for_script_run(page)
     page_width = page.evaluate("document.querySelector('.stMain').scrollWidth")
     assert page_width <= 390
-    page.get_by_role("button", name="Show what changed").click()
-    expect(page).to_have_url(re.compile(r"off=c0.0%2Cc0.1.*"))
-    assert "lab=pruning" not in page.url

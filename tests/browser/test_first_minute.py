@@ -46,14 +46,14 @@ def unexplained_terms(page: Page) -> list[str]:
 def test_a_newcomers_first_minute(bundled_app: str, page: Page, en_fr: Translator) -> None:
     """It takes three clicks, and no page shows a token or an unexplained term."""
     open_home(page, bundled_app)
-    expect(page.get_by_role("heading", level=1)).to_contain_text("Heads Up")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("See which words")
     page.get_by_label("English").fill(TEXT)  # typing, no click
     expect(page.locator(".hu-glance-row").first.locator("button")).to_have_text(TEXT.split())
     wait_for_all_words(page)
     assert words(page) == expected_words(en_fr, TEXT)
     assert not re.search(HOME_JARGON, visible_text(page), re.I)
     page.get_by_role("button", name="Open this head").click()  # first click: all heads
-    wait_until(page, "location.pathname === '/attention'")
+    wait_until(page, "location.search.includes('depth=heads')")
     expect(page.get_by_label("English")).to_have_value(TEXT)
     wait_for_script_run(page)
     assert not re.search(JARGON, visible_text(page), re.I)

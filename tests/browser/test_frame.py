@@ -47,21 +47,21 @@ def test_a_phone_shows_the_links_to_all_pages(app: str, new_page: NewPage, page_
 
 @pytest.mark.slow
 def test_the_larger_size_is_kept_when_an_address_is_opened(app: str, new_page: NewPage) -> None:
-    page = open_page(new_page(1400, alone=True), f"{app}/translate")
+    page = open_page(new_page(1400, alone=True), f"{app}/?depth=steps")
     page.get_by_role("button", name="Larger").click()
     expect(page.locator("html")).to_have_css("font-size", LARGE_FONT_SIZE)
     wait_for_script_run(page)
-    open_page(page, f"{app}/attention?layer=1&head=1")
+    open_page(page, f"{app}/?depth=heads&layer=1&head=1")
     expect(page.locator("html")).to_have_css("font-size", LARGE_FONT_SIZE)
     page.get_by_role("button", name="Larger").click()
     expect(page.locator("html")).to_have_css("font-size", "16px")
     wait_for_script_run(page)
-    open_page(page, f"{app}/translate")
+    open_page(page, f"{app}/?depth=steps")
     expect(page.locator("html")).to_have_css("font-size", "16px")
 
 
 def test_the_larger_size_does_not_cut_the_models_name(bundled_app: str, new_page: NewPage) -> None:
-    page = open_page(new_page(1400, alone=True), f"{bundled_app}/translate?model=en-fr")
+    page = open_page(new_page(1400, alone=True), f"{bundled_app}/?depth=steps&model=en-fr")
     page.get_by_role("button", name="Larger").click()
     expect(page.locator("html")).to_have_css("font-size", LARGE_FONT_SIZE)
     wait_for_script_run(page)
@@ -71,7 +71,7 @@ def test_the_larger_size_does_not_cut_the_models_name(bundled_app: str, new_page
 
 
 def test_a_wide_screen_is_used(app: str, new_page: NewPage) -> None:
-    page = open_page(new_page(1920), f"{app}/attention")
+    page = open_page(new_page(1920), f"{app}/?depth=heads")
     width = page.locator(".stMainBlockContainer").evaluate("(node) => node.clientWidth")
     assert width >= 0.85 * 1920
 
@@ -96,5 +96,5 @@ def test_a_page_opened_by_its_address_has_no_failed_requests(app: str, new_page:
         "response",
         lambda response: failed_urls.append(response.url) if response.status >= 400 else None,
     )
-    open_page(page, f"{app}/attention")
+    open_page(page, f"{app}/?depth=heads")
     assert not failed_urls

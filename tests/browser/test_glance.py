@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.app_pages import wait_for_address
+from tests.browser.app_pages import open_depth, wait_for_address
 from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import bounding_box
 from tests.browser.home_page import (
@@ -58,8 +58,8 @@ def test_typed_text_is_translated_at_once_and_never_replaced(
     assert words(page) == expected_words(en_fr, TEXT)
     expect(field).to_be_focused()
     wait_for_address(page, "/", model="en-fr", text=TEXT)
-    # It is the session's sentence, also on other pages.
-    page.get_by_role("link", name="Translate", exact=True).click()
+    # It is the session's sentence, also at other depths.
+    open_depth(page, "Step by step")
     expect(page.get_by_label("English")).to_have_value(TEXT)
     expect(page.locator(".hu-text")).to_have_text(en_fr.translate(TEXT).text.strip())
 

@@ -73,7 +73,7 @@ def test_the_command_serves_the_app_from_any_folder(
         PYTHONPATH="",
         HEADS_UP_RUNS="",
     ) as (address, _):
-        page.goto(f"{address}/translate?text={quote_plus(TEXT)}")
+        page.goto(f"{address}/?depth=steps&text={quote_plus(TEXT)}")
         expect(page.locator(".hu-text")).to_have_text(en_fr.translate(TEXT).text)
         page.goto(f"{address}/train?run=toy-reverse")
         expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()

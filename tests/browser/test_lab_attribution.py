@@ -109,7 +109,7 @@ def test_the_cell_opens_on_the_attention_page(app: str, page: Page) -> None:
     page.get_by_role("button", name="Calculate this cell step by step").click()
     expect(page.get_by_role("tab", name="Query–key")).to_have_attribute("aria-selected", "true")
     shared = {name: value for name, value in FIELDS.items() if name != "lab"}
-    wait_for_address(page, "/attention", **shared, view="query-key", row="2", column="1")
+    wait_for_address(page, "/", depth="heads", **shared, view="query-key", row="2", column="1")
 
 
 def test_it_fits_a_phone(app: str, new_page: NewPage) -> None:

@@ -141,11 +141,11 @@ def test_a_script_is_requested_once_and_not_resent_with_data(app: str, new_page:
         socket.on("framereceived", lambda frame: sizes.append(len(frame)))
 
     page.on("websocket", record_frame_sizes)
-    page.goto(f"{app}/attention?text=Hello.")
+    page.goto(f"{app}/?depth=heads&text=Hello.")
     page.locator(".hu-mosaic [role=radio]").first.wait_for()
     wait_for_script_run(page)
     sizes.clear()
-    page.goto(f"{app}/attention?text=Good night.")
+    page.goto(f"{app}/?depth=heads&text=Good night.")
     expect(page.get_by_label("English")).to_have_value("Good night.")
     page.locator(".hu-mosaic [role=radio]").first.wait_for()
     wait_for_script_run(page)
@@ -166,6 +166,6 @@ def test_a_failed_script_is_requested_again(app: str, new_page: NewPage) -> None
             route.continue_()
 
     page.route(f"**/{FOLDER}/explorer-*", abort_twice)
-    page.goto(f"{app}/attention")
+    page.goto(f"{app}/?depth=heads")
     page.locator(".hu-mosaic [role=radio]").first.wait_for()
     assert [url.partition("?")[2] for url in requested_urls] == ["", "1", "2"]

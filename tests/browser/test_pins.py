@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -158,7 +159,7 @@ def test_without_notices_there_is_no_frame(page: Page, tmp_path: Path) -> None:
 
 
 def test_the_pin_is_in_the_address_of_the_app(app: str, page: Page, new_page: NewPage) -> None:
-    page.goto(f"{app}/attention?text=The baker paints a boat.")
+    page.goto(f"{app}/?depth=heads&text=The baker paints a boat.")
     pin(page, "baker")
     expect(page.locator(".hu-pinned section[data-kind]")).to_have_count(2)
     page.get_by_role("button", name="Attention to it").click()
@@ -189,12 +190,12 @@ def test_advanced_options_are_one_click_away(page: Page, tmp_path: Path) -> None
 
 
 def test_a_decoding_step_opens_its_attention_row(app: str, page: Page) -> None:
-    page.goto(f"{app}/translate?text=The baker paints a boat.&exact=1")
+    page.goto(f"{app}/?depth=steps&text=The baker paints a boat.&exact=1")
     page.locator("button.hu-candidate").first.click()
     page.wait_for_url("**force=0**")
     expect(page.get_by_role("button", name="Undo")).to_be_visible()
     expect(page.locator(".hu-steps")).to_contain_text("you chose it")
     page.get_by_role("button", name="Attention in step 2", exact=True).press("Enter")
-    page.wait_for_url("**/attention?**tokens=q1**")
+    page.wait_for_url(re.compile("depth=heads&.*tokens=q1"))
     expect(page.locator(".hu-reading .hu-button")).to_be_visible()  # a row is pinned
     assert "kind" not in page.url  # cross-attention is the default

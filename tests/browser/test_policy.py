@@ -63,6 +63,6 @@ def test_no_script_reads_the_visitor_cookie(app: str, page: Page) -> None:
     assert ID.fullmatch(visitor_cookie["value"])
     assert visitor_cookie["httpOnly"]
     assert COOKIE not in page.evaluate("document.cookie")
-    page.goto(f"{app}/translate")
+    page.goto(f"{app}/?depth=steps")
     page.get_by_role("heading", level=1).wait_for()
     assert visitor_cookie["value"] in [cookie["value"] for cookie in page.context.cookies()]

@@ -59,13 +59,13 @@ def test_hovering_over_a_number_shows_it(app: str, page: Page) -> None:
 
 
 @pytest.mark.slow
-def test_a_head_of_the_score_terms_opens_on_the_attention_page(app: str, page: Page) -> None:
+def test_a_head_of_the_score_terms_opens_in_the_explorer(app: str, page: Page) -> None:
     page.goto(f"{app}/positions?topic=parts&side=target&head=2&text=She hides the lamp.")
     expect(chart(page, "positions-shares").get_by_text("head 2")).to_be_visible()
     page.get_by_role("radio", name="Attention from each term alone").click()
     expect(page.get_by_text("sum of all four: the head itself")).to_be_visible()
     page.get_by_role("button", name="Show this head").click()
-    page.wait_for_url(re.compile("/attention"))
+    page.wait_for_url(re.compile("depth=heads"))
     for part in ("kind=decoder", "layer=0", "head=2", "view=heatmap"):
         assert part in page.url
     expect(page.locator(".hu-view")).to_be_visible()

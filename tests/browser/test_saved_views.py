@@ -28,12 +28,12 @@ def test_a_view_is_saved_with_its_note_and_exported(
     app: str, new_page: NewPage, tmp_path: Path
 ) -> None:
     page = new_page()
-    page.goto(f"{app}/attention?text=She+hides+the+lamp.&view=heatmap&layer=1&head=0")
+    page.goto(f"{app}/?depth=heads&text=She+hides+the+lamp.&view=heatmap&layer=1&head=0")
     dialog = open_dialog(page)
     expect(dialog).to_contain_text("There are no saved views yet.")
     dialog.get_by_role("button", name="Save this view").click()
     expect(dialog.get_by_label("Name of the view")).to_have_value(
-        "Attention, “She hides the lamp.”, layer 2, head 1"
+        "All heads, “She hides the lamp.”, layer 2, head 1"
     )
     page.keyboard.type(NOTE)  # the note has the focus
     page.goto(f"{app}/glossary")
@@ -46,7 +46,7 @@ def test_a_view_is_saved_with_its_note_and_exported(
         dialog.get_by_role("button", name="Export as JSON").click()
     download.value.save_as(tmp_path / "views.json")
     exported = json.loads((tmp_path / "views.json").read_text("utf-8"))
-    assert [saved["page"] for saved in exported["views"]] == ["glossary", "attention"]
+    assert [saved["page"] for saved in exported["views"]] == ["glossary", ""]
     with page.expect_download() as download:
         dialog.get_by_role("button", name="Export as HTML").click()
     download.value.save_as(tmp_path / "views.html")
@@ -58,17 +58,17 @@ def test_a_view_is_saved_with_its_note_and_exported(
         dialog.get_by_role("button", name="Import JSON …").click()
     chooser.value.set_files(tmp_path / "views.json")
     expect(dialog).to_contain_text("2 views opened.")
-    dialog.get_by_role("link", name="Open: Attention").click()
+    dialog.get_by_role("link", name="Open: All heads").click()
     wait_for_address(
-        page, "/attention", text="She hides the lamp.", view="heatmap", layer="1", head="0"
+        page, "/", depth="heads", text="She hides the lamp.", view="heatmap", layer="1", head="0"
     )
 
     page.goto((tmp_path / "views.html").as_uri())
     expect(page).to_have_title("Views of Heads Up")
     expect(page.locator("img, b")).to_have_count(0)
     expect(page.locator("li p")).to_have_text(NOTE)
-    expect(page.get_by_role("link", name="Attention, “She")).to_have_attribute(
-        "href", f"{app}/attention?text=She+hides+the+lamp.&view=heatmap&layer=1&head=0"
+    expect(page.get_by_role("link", name="All heads, “She")).to_have_attribute(
+        "href", f"{app}/?depth=heads&text=She+hides+the+lamp.&view=heatmap&layer=1&head=0"
     )
 
 

@@ -29,7 +29,7 @@ def test_security_md_lists_everything_that_the_app_stores_in_a_browser(
 ) -> None:
     """Visit all pages, choose the larger size and save a view, then read cookies and storage."""
     page = new_page(alone=True)
-    page.goto(f"{app}/attention")
+    page.goto(f"{app}/?depth=heads")
     page.get_by_role("heading", level=1).wait_for()
     wait_for_script_run(page)
     page.get_by_role("button", name="Larger").click()

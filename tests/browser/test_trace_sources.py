@@ -77,7 +77,7 @@ def test_an_opened_trace_works_in_every_view_and_after_a_reload(
     page: Page, app: str, checkpoints: Path, tmp_path: Path
 ) -> None:
     Translator.load(checkpoints / "tiny", device="cpu").trace(TEXT).save_npz(tmp_path / "mine.npz")
-    page.goto(f"{app}/attention?text=She+hides+books.")
+    page.goto(f"{app}/?depth=heads&text=She+hides+books.")
     page.get_by_role("button", name="Open trace").click()
     page.locator("input[type=file]").first.set_input_files(tmp_path / "mine.npz")
     pilot_button = page.get_by_role("button", name="pilot", exact=True).first

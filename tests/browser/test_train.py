@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.app_pages import open_depth
 from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import bounding_box
 from tests.live_app import wait_for_script_run, wait_until
@@ -113,9 +114,11 @@ def test_from_the_click_to_a_translation_with_the_finished_model(
     expected = Translator.load(runs / name / "checkpoint", device="cpu").translate(
         examples[0]["src"]
     )
-    expect(page.get_by_label("Source")).to_have_value(examples[0]["src"])
-    expect(page.locator(".hu-text")).to_have_text(expected.text)
-    page.get_by_role("link", name="Attention", exact=True).click()
+    expect(page.get_by_role("textbox", name="Input")).to_have_value(examples[0]["src"])
+    expect(page.locator(".hu-glance-row").last.locator("button")).to_have_text(
+        expected.text.split()
+    )
+    open_depth(page, "All heads")
     expect(page.locator(".hu-view")).to_be_visible()
     page.get_by_role("link", name="Train", exact=True).click()
     expect(badge(page, "finished")).to_be_visible()
@@ -289,7 +292,7 @@ def test_a_run_shows_its_film_first(bundled_app: str, new_page: NewPage, width: 
 def test_no_label_in_the_model_menu_is_cut(bundled_app: str, new_page: NewPage, width: int) -> None:
     page = new_page(width)
     for name in ("en-fr", "toy-addition", "toy-reverse-learned"):
-        page.goto(f"{bundled_app}/attention?model={name}")
+        page.goto(f"{bundled_app}/?depth=heads&model={name}")
         menu = page.locator(".st-key-navigation-bar").get_by_role("combobox")
         expect(menu).to_have_value(re.compile(name.removeprefix("toy-")))
         assert menu.evaluate("(node) => node.scrollWidth <= node.clientWidth")

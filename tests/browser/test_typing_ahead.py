@@ -24,8 +24,8 @@ def test_the_sentence_survives_a_click_before_its_field_is_drawn(
     # Without these scripts, the browser cannot draw a text field yet.
     held_requests: list[Route] = []
     page.route("**/Text{Area,Input}.*.js", lambda route: held_requests.append(route))
-    page.goto(f"{app}/attention?text=She reads.&method=forced&target=Elle lit.")
-    page.locator(".hu-mosaic [role=radio]").first.wait_for()
+    page.goto(f"{app}/lab?lab=attribution&text=She reads.&method=forced&target=Elle lit.")
+    page.locator(".hu-contributions .hu-canvas").first.wait_for()
     set_exact(page, on=True)  # reruns the page
     assert held_requests, (
         "Streamlit no longer requests these scripts for the field; hold what it requests instead"
@@ -39,8 +39,8 @@ def test_the_sentence_survives_a_click_before_its_field_is_drawn(
 
 
 def test_a_double_click_on_an_example_selects_it(app: str, page: Page) -> None:
-    page.goto(f"{app}/attention")
-    page.locator(".hu-mosaic [role=radio]").first.wait_for()
+    page.goto(f"{app}/lab?lab=attribution")
+    page.locator(".hu-contributions .hu-canvas").first.wait_for()
     wait_for_script_run(page)
     field, examples = page.get_by_label("English"), page.get_by_role("radiogroup", name="Examples")
     option = examples.get_by_role("radio", checked=False).first
@@ -58,7 +58,7 @@ def test_a_double_click_on_an_example_selects_it(app: str, page: Page) -> None:
 @pytest.mark.slow
 def test_a_sentence_typed_again_after_an_example_stays(bundled_app: str, page: Page) -> None:
     """The browser's next message also has the layer and head that the app set for the example."""
-    page.goto(f"{bundled_app}/lab?lab=switch&text=She reads.")
+    page.goto(f"{bundled_app}/?depth=off&text=She reads.")
     page.locator("[data-head]").first.wait_for()
     wait_for_script_run(page)
     field = page.get_by_label("English")
@@ -85,7 +85,7 @@ CLICK_BOTH = (
 @pytest.mark.parametrize(
     ("path", "choice"),
     [
-        ("attention", ".hu-mosaic [role=radio]"),
+        ("?depth=heads", ".hu-mosaic [role=radio]"),
         ("inside", ".hu-box"),
         ("inside", ".st-key-larger button"),
     ],

@@ -81,7 +81,7 @@ def test_leaving_and_ending_delete_everything(classes: Classes) -> None:
     assert [member.name for member in opened.members()] == ["Ann"]
     classes.leave("teacher")  # no effect: the only teacher can end the class, but not leave it
     assert classes.class_of("teacher") is opened
-    opened.set_view_to_follow("teacher", "attention", {"text": "A secret."})
+    opened.set_view_to_follow("teacher", "positions", {"text": "A secret."})
     opened.answer("ann", "umbrella", 1)
     events: list[bool] = []
     opened.listen("ann", events.append, limit=3)

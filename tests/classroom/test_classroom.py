@@ -22,22 +22,22 @@ def classroom() -> Classroom:
 
 def test_the_newest_view_is_the_one_to_follow(classroom: Classroom) -> None:
     assert classroom.view_to_follow is None
-    classroom.set_view_to_follow("teacher", "attention", {"head": "3"})
+    classroom.set_view_to_follow("teacher", "positions", {"head": "3"})
     first = classroom.view_to_follow
     assert first is not None
-    assert (first.page, first.params) == ("attention", {"head": "3"})
+    assert (first.page, first.params) == ("positions", {"head": "3"})
     # An unchanged view is not sent again.
-    classroom.set_view_to_follow("teacher", "attention", {"head": "3"})
+    classroom.set_view_to_follow("teacher", "positions", {"head": "3"})
     assert classroom.view_to_follow is first
-    classroom.set_view_to_follow("teacher", "attention", {})
+    classroom.set_view_to_follow("teacher", "positions", {})
     assert classroom.view_to_follow is not None
     assert classroom.view_to_follow.number > first.number
-    assert classroom.was_recent_view("attention", {"head": "3"})
-    assert classroom.was_recent_view("attention", {})
+    assert classroom.was_recent_view("positions", {"head": "3"})
+    assert classroom.was_recent_view("positions", {})
     assert not classroom.was_recent_view("inside", {})
     for number in range(MAX_RECENT_VIEWS):
         classroom.set_view_to_follow("teacher", "inside", {"row": f"{number}"})
-    assert not classroom.was_recent_view("attention", {})
+    assert not classroom.was_recent_view("positions", {})
     classroom.stop_leading()
     assert classroom.view_to_follow is None
     assert not classroom.was_recent_view("inside", {"row": "1"})
@@ -52,7 +52,7 @@ def test_the_newest_view_is_the_one_to_follow(classroom: Classroom) -> None:
 
 def test_too_long_urls_are_refused(classroom: Classroom) -> None:
     with pytest.raises(ClassroomError, match="exceeds 20,000 characters"):
-        classroom.set_view_to_follow("teacher", "attention", {"text": "x" * MAX_URL_LENGTH})
+        classroom.set_view_to_follow("teacher", "positions", {"text": "x" * MAX_URL_LENGTH})
     assert classroom.view_to_follow is None
 
 
@@ -160,7 +160,7 @@ def test_concurrent_calls_keep_the_state_consistent(classroom: Classroom) -> Non
         for number, student in enumerate(students[part::8]):
             classroom.join(student)
             stop = classroom.listen(student, lambda is_connected: None, limit=1)
-            classroom.set_view_to_follow("teacher", "attention", {"head": f"{part}{number}"})
+            classroom.set_view_to_follow("teacher", "positions", {"head": f"{part}{number}"})
             classroom.answer(student, "row", number % 3)
             classroom.answer(student, "row", (number + 1) % 3)
             classroom.following()

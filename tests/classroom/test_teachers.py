@@ -43,14 +43,14 @@ def test_the_teaching_code_makes_a_teacher(classes: Classes, classroom: Classroo
 
 
 def test_the_last_teacher_who_clicks_leads(classroom: Classroom) -> None:
-    classroom.set_view_to_follow("curie", "attention", {})
+    classroom.set_view_to_follow("curie", "positions", {})
     classroom.set_view_to_follow("bohr", "why", {})  # does not lead yet
     assert classroom.view_to_follow is not None
-    assert classroom.view_to_follow.page == "attention"
+    assert classroom.view_to_follow.page == "positions"
     assert (classroom.teacher_name, classroom.is_leader("curie")) == ("Ms Curie", True)
     classroom.begin_leading("bohr")
     classroom.set_view_to_follow("curie", "inside", {})  # no longer leads
-    assert classroom.view_to_follow.page == "attention"
+    assert classroom.view_to_follow.page == "positions"
     classroom.set_view_to_follow("bohr", "why", {})
     assert classroom.view_to_follow.page == "why"
     assert (classroom.teacher_name, classroom.is_leader("curie")) == ("Mr Bohr", False)
@@ -64,7 +64,7 @@ def test_the_last_teacher_who_clicks_leads(classroom: Classroom) -> None:
 
 
 def test_a_teacher_with_a_colleague_may_leave(classes: Classes, classroom: Classroom) -> None:
-    classroom.set_view_to_follow("curie", "attention", {})
+    classroom.set_view_to_follow("curie", "positions", {})
     classes.leave("curie")  # the one who leads
     assert classes.class_of("curie") is None
     assert (classroom.teacher_names(), classroom.is_leading) == (("Mr Bohr",), False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -35,9 +36,7 @@ def with_visitor_id(app: AppTest) -> AppTest:
 
 def rerun(app: AppTest) -> AppTest:
     """Rerun the page after a redirect, as the browser of a class member does."""
-    if app.session_state["page"] != "app.py":
-        app.switch_page(app.session_state["page"])
-    app.run()
+    app.switch_page(app.session_state["page"]).run()
     assert not app.exception, app.exception[0].message
     return app
 
@@ -68,9 +67,11 @@ def join_as_student(visit: Visit, classroom: Classroom, name: str = "", **params
 
 
 def follow_link(app: AppTest, page: str) -> AppTest:
-    """Open a page as a link on another page does."""
-    if page != CLASS:
-        app.switch_page(page).run()
+    """Open a page as a link on another page does, for example "app.py?depth=heads"."""
+    file, _, query = page.partition("?")
+    if file != CLASS:
+        app.query_params = dict(parse_qsl(query))
+        app.switch_page(file).run()
         assert not app.exception
     return app
 

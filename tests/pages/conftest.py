@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import numpy as np
 import pytest
@@ -43,10 +44,12 @@ def run_program(code: str, namespace: dict[str, Any] | None = None) -> None:
 
 
 def browser_views(app: AppTest) -> list[Any]:
-    """Return the page's browser views without those of the frame, the lesson and the lab's menu."""
+    """Return the page's browser views without those of the frame, the lesson, the lab's menu, and
+    the text field above a depth of Try that has a view of its own."""
     excluded = (
         "heads_up.copylink",
         "heads_up.seeit",
+        *(["heads_up.glance"] if getattr(view(app), "depth", "bands") != "bands" else []),
         *(f"heads_up.lab-{name}" for name in LAB_PICTURES),
     )
     views = app.get("bidi_component")
@@ -69,6 +72,40 @@ def visible_text(app: AppTest, *, kinds: Sequence[str] = TEXT_KINDS) -> str:
 def charts(app: AppTest) -> list[dict[str, Any]]:
     """Return the Plotly figures on the page."""
     return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+
+
+def send_choice(app: AppTest, key: str, **choice: Any) -> AppTest:
+    """Send a choice in the browser view with this key, and rerun the page."""
+    [proto] = [
+        element.proto
+        for element in app.get("bidi_component")
+        if element.proto.id.endswith(f"-{key}")
+    ]
+    assert app._tree is not None
+    states = app._tree.get_widget_states()
+    states.widgets.add(
+        id=f"$$STREAMLIT_INTERNAL_KEY_{proto.id}__events",
+        json_trigger_value=json.dumps([{"event": "choice", "value": choice}]),
+    )
+    app._run(states)
+    assert not app.exception, app.exception[0].message
+    return app
+
+
+def type_text(app: AppTest, text: str) -> AppTest:
+    """Type a text into the field of the page Try."""
+    return send_choice(app, "glance", text=text, number=1)
+
+
+def text_field(app: AppTest) -> dict[str, Any]:
+    """Return the data of the field of the page Try: the text is `typed`, the language `reads`."""
+    [proto] = [
+        element.proto
+        for element in app.get("bidi_component")
+        if element.proto.component_name.endswith("heads_up.glance")
+    ]
+    data: dict[str, Any] = json.loads(proto.json)
+    return data
 
 
 def numbers(value: Any) -> Any:
@@ -140,7 +177,7 @@ def open_address(app: AppTest, **params: str) -> AppTest:
 
 @pytest.fixture
 def visit(checkpoints: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Visit]:
-    """Open a page by its own address in a new session without runs."""
+    """Open a page in a new session without runs, by its own address: "app.py?depth=heads"."""
     monkeypatch.setattr(live_jobs, "LaneProcess", InProcessExecutor)
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("HEADS_UP_RUNS", str(tmp_path / "runs"))
@@ -148,9 +185,10 @@ def visit(checkpoints: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     def open_page(page: str, folder: Path = checkpoints, **params: str) -> AppTest:
         monkeypatch.setenv("HEADS_UP_CHECKPOINTS", str(folder))
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=300)
-        if page != "app.py":
-            app.switch_page(page)
-        return open_address(app, **params)
+        file, _, query = page.partition("?")
+        if file != "app.py":
+            app.switch_page(file)
+        return open_address(app, **dict(parse_qsl(query)), **params)
 
     yield open_page
     services.close_all()

@@ -26,12 +26,12 @@ from tests.pages.class_visits import (
     token,
     with_visitor_id,
 )
-from tests.pages.conftest import ROOT, Visit, messages, view
+from tests.pages.conftest import ROOT, Visit, messages, text_field, type_text, view
 from transformer.classroom import Classes
 from transformer.ui.pages.classroom import membership
 from transformer.ui.services import live_classes
 from transformer.ui.shell.class_updates import message
-from transformer.ui.shell.registry import CLASS, PAGES
+from transformer.ui.shell.registry import CLASS, HOME, PAGES
 from transformer.ui.shell.visitor import new_id
 from transformer.ui.widgets.lessons.course import BY_NAME
 from transformer.ui.widgets.lessons.prepared import AvailableModels, prepared
@@ -118,13 +118,12 @@ def test_an_invalid_limits_file_is_reported_on_this_page_only(
 
 @pytest.mark.usefixtures("token")
 def test_students_follow_stop_following_and_return(visit: Visit) -> None:
-    teacher = open_as_teacher(visit, "pages/attention.py")
+    teacher = open_as_teacher(visit, "app.py?depth=heads")
     classroom = only_class()
     assert class_line_data(teacher)["state"] == "leads"
     student = join_as_student(visit, classroom, "Ann")
-    assert heading(student) == "Attention"
-    teacher.text_input[0].set_value("Who gave you that red umbrella?")
-    rerun(teacher)
+    assert (heading(student), view(student).depth) == (PAGES[HOME].heading, "heads")
+    type_text(teacher, "Who gave you that red umbrella?")
     followed_view = classroom.view_to_follow
     assert followed_view is not None
     assert followed_view.params["text"] == "Who gave you that red umbrella?"
@@ -132,11 +131,10 @@ def test_students_follow_stop_following_and_return(visit: Visit) -> None:
     assert view(student).text == followed_view.params["text"]
     assert class_line_data(student)["number"] == followed_view.number
     assert class_line_data(student)["text"] == "Following Ms Curie"
-    # The browser requests this rerun because of the message, with the old text in its field.
-    student.text_input[0].set_value("I am a student.")
+    # The browser requests this rerun because of the message.
     student.session_state["class_message_rerun"] = True
     rerun(student)
-    assert view(student).text == student.text_input[0].value == followed_view.params["text"]
+    assert view(student).text == text_field(student)["typed"] == followed_view.params["text"]
     follow_link(teacher, "pages/inside.py")
     rerun(student)
     assert heading(student) == "Inside"
@@ -145,11 +143,12 @@ def test_students_follow_stop_following_and_return(visit: Visit) -> None:
     follow_link(student, "pages/positions.py")
     assert not classroom.follows(student.session_state["visitor"])
     assert class_line_data(student)["text"] == "Exploring on your own; Ms Curie is at Inside"
-    follow_link(teacher, "pages/translate.py")
+    follow_link(teacher, "app.py?depth=steps")
     rerun(student)
     assert heading(student) == "Positions"
+    assert class_line_data(student)["text"].endswith("Ms Curie is at Step by step")
     press(student, "Follow again")
-    assert heading(student) == "Translate"
+    assert (heading(student), view(student).depth) == (PAGES[HOME].heading, "steps")
     press(student, "Stop following")
     assert class_line_data(student)["state"] == "away"
     press(teacher, "Stop leading")
@@ -164,15 +163,14 @@ def test_students_follow_stop_following_and_return(visit: Visit) -> None:
 
 @pytest.mark.usefixtures("token")
 def test_personal_display_settings_are_not_followed(visit: Visit) -> None:
-    teacher = open_as_teacher(visit, "pages/attention.py")
+    teacher = open_as_teacher(visit, "app.py?depth=heads")
     student = join_as_student(visit, only_class())
     rerun(student).toggle[0].set_value(True)
     rerun(student)
     assert view(student).exact == 1
     # This does not count as opening another page.
     assert class_line_data(student)["text"] == "Following Ms Curie"
-    teacher.text_input[0].set_value("She has never seen the sea.")
-    rerun(teacher)
+    type_text(teacher, "She has never seen the sea.")
     rerun(student)
     assert view(student).text == "She has never seen the sea."
     assert view(student).exact == 1
@@ -183,15 +181,15 @@ def test_personal_display_settings_are_not_followed(visit: Visit) -> None:
 
 @pytest.mark.usefixtures("token")
 def test_a_second_class_starts_without_the_firsts_state(visit: Visit) -> None:
-    teacher = open_as_teacher(visit, "pages/attention.py")
+    teacher = open_as_teacher(visit, "app.py?depth=heads")
     student = join_as_student(visit, only_class())
-    assert heading(student) == "Attention"
+    assert view(student).depth == "heads"
     live_classes.classes().end(teacher.session_state["visitor"])
     classroom = live_classes.classes().open(TEACHER_TOKEN, teacher.session_state["visitor"])
     live_classes.classes().join(classroom.code, student.session_state["visitor"])
     rerun(teacher)
     assert classroom.view_to_follow is not None
-    assert classroom.view_to_follow.page == "attention"
+    assert classroom.view_to_follow.page == ""
     follow_link(teacher, "pages/why.py")
     rerun(student)  # for the first time since the first class
     assert heading(student) == "Why self-attention"
@@ -199,17 +197,15 @@ def test_a_second_class_starts_without_the_firsts_state(visit: Visit) -> None:
 
 @pytest.mark.usefixtures("token")
 def test_a_too_long_address_is_not_followed(visit: Visit) -> None:
-    teacher = open_as_teacher(visit, "pages/attention.py")
+    teacher = open_as_teacher(visit, "app.py?depth=heads")
     before = only_class().view_to_follow
-    teacher.text_input[0].set_value("boat " * 5000)
-    rerun(teacher)
-    assert not teacher.exception
+    type_text(teacher, "boat " * 5000)
     assert only_class().view_to_follow == before
 
 
 @pytest.mark.usefixtures("token")
 def test_an_update_is_small_and_contains_only_the_visitors_data(visit: Visit) -> None:
-    teacher = open_as_teacher(visit, "pages/attention.py")
+    teacher = open_as_teacher(visit, "app.py?depth=heads")
     classroom, me = only_class(), teacher.session_state["visitor"]
     student = join_as_student(visit, classroom, "Ann")
     # Nobody is counted as following, as there are no browsers with open sockets here.
@@ -268,7 +264,7 @@ def test_a_question_is_answered_together(visit: Visit) -> None:
         50 if option in (wrong, question.correct) else 0 for option in range(len(labels))
     ]
     assert question.answer in page_markdown(teacher)
-    assert heading(teacher) == PAGES[BY_NAME[name].page].title
+    assert heading(teacher) == PAGES[BY_NAME[name].page].heading
     for app in (ann, bob):
         rerun(app)
         assert heading(app) == heading(teacher)
@@ -297,7 +293,7 @@ def test_a_waiting_student_sees_the_answer_when_the_class_ends(visit: Visit) -> 
     assert not [
         element for element in student.button if element.key and element.key.startswith("guess-")
     ]
-    assert "in no class" not in page_markdown(follow_link(student, "pages/translate.py"))
+    assert "in no class" not in page_markdown(follow_link(student, "app.py?depth=steps"))
 
 
 def test_the_qr_code_has_the_size_of_its_version() -> None:

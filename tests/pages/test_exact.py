@@ -17,7 +17,8 @@ from transformer.ui.shell.registry import PAGES
 TEXT = "The baker paints a boat."
 TOKEN_SIGNS = re.compile(r"▁|</?s>")
 WORD_PAGES = [
-    file for file in PAGES if file not in ("app.py", "pages/train.py", "pages/lessons.py")
+    *(file for file in PAGES if file not in ("app.py", "pages/train.py", "pages/lessons.py")),
+    *(f"app.py?depth={depth}" for depth in ("heads", "steps", "off")),
 ]
 
 
@@ -44,21 +45,21 @@ def test_by_default_no_page_shows_tokens_or_code(visit: Visit, page: str) -> Non
 
 
 def test_the_toggle_is_kept_from_page_to_page_and_in_the_address(visit: Visit) -> None:
-    app = click_toggle(visit("pages/translate.py", text=TEXT))
+    app = click_toggle(visit("app.py?depth=steps", text=TEXT))
     assert view(app).exact == 1
     assert app.query_params["exact"] in ("1", ["1"])
     assert "exact" not in click_toggle(app).query_params
 
 
 def test_the_explorer_gets_the_toggles_value(visit: Visit) -> None:
-    app = visit("pages/attention.py", text=TEXT)
+    app = visit("app.py?depth=heads", text=TEXT)
     assert component_data(app)[0]["exact"] == 0
     assert component_data(click_toggle(app))[0]["exact"] == 1
 
 
 def test_translate_shows_whole_words(visit: Visit, translator: Translator) -> None:
     trace = translator.trace(TEXT)
-    sentence, table = component_data(visit("pages/translate.py", text=TEXT))
+    sentence, table = component_data(visit("app.py?depth=steps", text=TEXT))
     assert sentence["words"]
     step_words = [step["chosen"]["token"] for step in table["steps"]]
     assert " ".join(step_words) == trace.text
@@ -77,7 +78,7 @@ def test_translate_shows_whole_words(visit: Visit, translator: Translator) -> No
 
 
 def test_layers_and_heads_are_counted_from_1(visit: Visit) -> None:
-    app = visit("pages/lab.py", text=TEXT, lab="switch", layer="1", head="2")
+    app = visit("app.py?depth=off", text=TEXT, layer="1", head="2")
     box = next(element for element in app.selectbox if element.label == "Layer")
     assert (box.options, box.value) == (["1", "2"], 1)
     box = next(element for element in click_toggle(app).selectbox if element.label == "Layer")
@@ -111,7 +112,7 @@ def test_the_glossary_has_all_terms_and_a_search(visit: Visit) -> None:
 
 
 def test_a_widget_named_by_a_term_has_its_tooltip(visit: Visit) -> None:
-    app = visit("pages/translate.py", method="sample")
+    app = visit("app.py?depth=steps", method="sample")
     sliders = {slider.label: slider.help for slider in app.slider}
     for name in ("temperature", "top_k", "top_p"):
         label = View.fields()[name].label
@@ -120,6 +121,6 @@ def test_a_widget_named_by_a_term_has_its_tooltip(visit: Visit) -> None:
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_the_explorer_has_the_terms_too(visit: Visit, kind: str) -> None:
-    terms = component_data(visit("pages/attention.py"))[0]["terms"]
+    terms = component_data(visit("app.py?depth=heads"))[0]["terms"]
     names = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross-attention"}
     assert terms[kind] == tip(names[kind])

@@ -102,7 +102,7 @@ def test_a_cell_links_to_its_blanking(visit: Visit) -> None:
     assert "Calculate this cell step by step" in buttons
     buttons["Blank this cell"].click().run()
     assert not app.exception
-    assert (view(app).lab, view(app).row, view(app).column) == ("switch", 2, 1)
+    assert (view(app).depth, view(app).row, view(app).column) == ("off", 2, 1)
     without_cell = open_lab(visit, layer="0", head="1")
     assert "Calculate this head step by step" in {button.label for button in without_cell.button}
 

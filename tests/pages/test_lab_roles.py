@@ -212,7 +212,7 @@ def test_the_head_can_be_switched_off_from_its_card(
 ) -> None:
     app = open_lab(visit, kind="decoder", layer="1", head="3", text="She hides a boat.")
     button(app, "Switch off this head").click().run()
-    assert (view(app).lab, view(app).off) == ("switch", "d1.3")
+    assert (view(app).depth, view(app).off) == ("off", "d1.3")
     assert not messages(app)
 
 

@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.exchange import marian
-from tests.pages.conftest import Visit, component_data, messages, view
+from tests.pages.conftest import Visit, component_data, messages, text_field, view
 from transformer.analysis.corpora import Corpus
 from transformer.checkpoint import save_checkpoint
 from transformer.config import ModelConfig
@@ -29,12 +29,12 @@ DE = {"model": "en-de"}
 TEXT = "The baker paints a boat today."
 ADDRESSES = [
     *((page, {}) for page in PAGES),
-    *(("pages/attention.py", {"view": view}) for view in ("heads", "model", "heatmap")),
-    ("pages/attention.py", {"view": "query-key"}),
-    ("pages/attention.py", {"other": "She sells bread."}),
-    ("pages/translate.py", {"method": "beam"}),
-    ("pages/translate.py", {"method": "sample"}),
-    ("pages/translate.py", {"method": "forced", "target": "Elle vend du pain."}),
+    *(("app.py?depth=heads", {"view": view}) for view in ("heads", "model", "heatmap")),
+    ("app.py?depth=heads", {"view": "query-key"}),
+    ("app.py?depth=heads", {"other": "She sells bread."}),
+    ("app.py?depth=steps", {"method": "beam"}),
+    ("app.py?depth=steps", {"method": "sample"}),
+    ("app.py?depth=steps", {"method": "forced", "target": "Elle vend du pain."}),
     *(("pages/inside.py", {"section": section}) for section in SECTIONS),
     *(("pages/inside.py", {"box": box}) for box in STOPS),
     *(("pages/positions.py", {"topic": topic}) for topic in TOPICS),
@@ -80,42 +80,42 @@ def test_languages_come_from_the_model_card(model_folder: Path) -> None:
 
 def test_an_invalid_model_card_does_not_break_a_page(visit: Visit, model_folder: Path) -> None:
     (model_folder / "en-de" / "README.md").write_text("---\nlanguage: [German, <b>]\n---\n")
-    app = visit("pages/translate.py", model_folder, **DE)
+    app = visit("app.py?depth=steps", model_folder, **DE)
     assert not messages(app)
-    assert app.text_input[0].label == "Source"
+    assert text_field(app)["reads"] == "Source"
 
 
 @pytest.mark.parametrize(("model", "target"), [("en-de", "German"), ("en-fr", "French")])
-def test_home_and_attention_name_the_language(
+def test_bands_and_all_heads_name_the_language(
     visit: Visit, model_folder: Path, model: str, target: str
 ) -> None:
     assert component_data(visit("app.py", model_folder, model=model))[0]["writes"] == target
-    app = visit("pages/attention.py", model_folder, model=model)
-    assert app.text_input[0].label == "English"
-    assert target in [caption.value for caption in app.caption]
+    app = visit("app.py?depth=heads", model_folder, model=model)
+    assert text_field(app)["reads"] == "English"
+    assert any(box.value.startswith(f"{target}: ") for box in app.markdown)
 
 
 def test_without_a_model_in_the_address_the_french_one_is_used(
     visit: Visit, model_folder: Path
 ) -> None:
-    assert view(visit("pages/translate.py", model_folder)).model == "en-fr"
+    assert view(visit("app.py?depth=steps", model_folder)).model == "en-fr"
 
 
 def test_examples_have_a_suggested_translation(visit: Visit, model_folder: Path) -> None:
     for number, text in enumerate(PARALLEL_EXAMPLES["en"]):
-        app = visit("pages/translate.py", model_folder, text=text, method="forced", **DE)
-        assert app.text_input[1].proto.placeholder == PARALLEL_EXAMPLES["de"][number]
-    app = visit("pages/translate.py", model_folder, text="She hides.", method="forced", **DE)
-    assert app.text_input[1].proto.placeholder == "A correct translation"
-    assert "He says that he has bought a house." in app.button_group[0].options
+        app = visit("app.py?depth=steps", model_folder, text=text, method="forced", **DE)
+        assert app.text_input[0].proto.placeholder == PARALLEL_EXAMPLES["de"][number]
+    app = visit("app.py?depth=steps", model_folder, text="She hides.", method="forced", **DE)
+    assert app.text_input[0].proto.placeholder == "A correct translation"
+    assert "He says that he has bought a house." in text_field(app)["examples"]
 
 
 def test_an_example_translation_changes_with_the_language(visit: Visit, model_folder: Path) -> None:
     params = {"method": "forced", "target": "Je suis étudiant.", "force": ""}
-    app = visit("pages/translate.py", model_folder, **params)
+    app = visit("app.py?depth=steps", model_folder, **params)
     app.selectbox[0].select("en-de").run()
     assert (view(app).target, view(app).method) == ("Ich bin Student.", "forced")
-    app.text_input[1].set_value("Ich bin eine Studentin.").run()
+    app.text_input[0].set_value("Ich bin eine Studentin.").run()
     app.selectbox[0].select("en-fr").run()
     # The visitor's German translation does not fit a French model, which translates instead.
     assert (view(app).target, view(app).method) == ("", "greedy")
@@ -124,20 +124,20 @@ def test_an_example_translation_changes_with_the_language(visit: Visit, model_fo
 
 
 def test_a_model_that_reads_french_gets_a_french_sentence(visit: Visit, model_folder: Path) -> None:
-    app = visit("pages/translate.py", model_folder, text="She has never seen the sea.")
+    app = visit("app.py?depth=steps", model_folder, text="She has never seen the sea.")
     app.selectbox[0].select("fr-en").run()
     assert view(app).text == "Je suis étudiant."
-    assert app.text_input[0].label == "French"
+    assert text_field(app)["reads"] == "French"
 
 
 def test_two_compared_models_are_labelled_with_their_names(
     visit: Visit, model_folder: Path
 ) -> None:
-    app = visit("pages/attention.py", model_folder, view="compare", other_model="en-de")
+    app = visit("app.py?depth=heads", model_folder, view="compare", other_model="en-de")
     first, second = component_data(app)[0]["sides"]
     assert (first["name"], second["name"]) == ("en-fr", "en-de")
     assert first["source"] == second["source"]
-    one_model = visit("pages/attention.py", model_folder, view="compare", other="She hides.")
+    one_model = visit("app.py?depth=heads", model_folder, view="compare", other="She hides.")
     assert [side["name"] for side in component_data(one_model)[0]["sides"]] == ["", ""]
 
 
@@ -151,7 +151,7 @@ def test_models_with_different_vocabularies_are_compared(
     shutil.rmtree(model_folder / "en-de")
     save_checkpoint(model_folder / "en-de", smaller, pieces, "# Card\n")
     params = {"view": "compare", "kind": "encoder", "text": "She hides the lamp.", "layer": "1"}
-    app = visit("pages/attention.py", model_folder, other_model="en-de", **params)
+    app = visit("app.py?depth=heads", model_folder, other_model="en-de", **params)
     assert not messages(app)
     header = component_data(app)[0]
     first, second = (side["src"]["tokens"] for side in header["sides"])
@@ -213,7 +213,9 @@ def test_a_page_opens_without_warnings(
     assert len(app.title) == 1
 
 
-@pytest.mark.parametrize("page", [HOME, "pages/translate.py", "pages/attention.py"])
+@pytest.mark.parametrize(
+    "page", [HOME, *(f"{HOME}?depth={depth}" for depth in ("heads", "steps", "off"))]
+)
 def test_the_target_language_is_selected_in_a_menu(visit: Visit, folder: Path, page: str) -> None:
     app = visit(page, folder, text=TEXT)
     box = app.selectbox("target-language")
@@ -229,5 +231,5 @@ def test_the_target_language_is_selected_in_a_menu(visit: Visit, folder: Path, p
 
 
 def test_a_model_with_one_target_language_has_no_menu(visit: Visit, checkpoints: Path) -> None:
-    app = visit("pages/translate.py", checkpoints)
+    app = visit("app.py?depth=steps", checkpoints)
     assert not [box for box in app.selectbox if box.key == "target-language"]

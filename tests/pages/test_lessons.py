@@ -11,9 +11,9 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import ROOT, Visit, messages, view, visible_text
 from transformer.languages import front_matter
-from transformer.ui.pages.translate import Translate
+from transformer.ui.pages.home import Home
 from transformer.ui.services.models import Model
-from transformer.ui.shell.registry import PAGES
+from transformer.ui.shell.registry import HOME, PAGES
 from transformer.ui.widgets.lessons import course
 from transformer.ui.widgets.lessons import prepared as prepared_module
 from transformer.ui.widgets.lessons.course import (
@@ -68,7 +68,7 @@ def test_a_guess_comes_before_the_answer_with_its_explanation(visit: Visit, name
     assert prepared.question.options[wrong].feedback in verdict(app)
     assert prepared.question.answer.replace("\\", "") in verdict(app)
     assert "Correct" not in verdict(app)
-    assert app.title[0].value == PAGES[lesson.page].title
+    assert app.title[0].value == (PAGES[lesson.page].heading or PAGES[lesson.page].title)
     displayed = view(app)
     assert all(
         getattr(displayed, field) == value
@@ -98,15 +98,15 @@ def test_an_answer_on_the_page_can_be_checked_twice_but_counts_once(visit: Visit
     prepared = prepared_lesson("back")
     if prepared.question is None:
         pytest.skip(f"no model here shows it: {prepared.reason}")
-    app = open_lesson(visit, "back", "pages/attention.py")
-    assert app.title[0].value == "Attention"
+    app = open_lesson(visit, "back", "app.py?depth=heads")
+    assert app.title[0].value == PAGES[HOME].heading
     assert all(getattr(view(app), k) == v for k, v in prepared.question.start_fields.items())
     app.button("check-back").click().run()
     assert "look for more than half" in messages(app)[0]
     assert prepared.question.answer not in verdict(app)
     stored_view = app.session_state["view"]
     for field, value in prepared.question.answer_fields.items():
-        owner = "View" if field in stored_view["View"] else "Attention"
+        owner = "View" if field in stored_view["View"] else "Home"
         app.session_state["view"] = {**stored_view, owner: {**stored_view[owner], field: value}}
         stored_view = app.session_state["view"]
     app.button("check-back").click().run()
@@ -119,7 +119,7 @@ def test_giving_up_shows_an_answer(visit: Visit) -> None:
     prepared = prepared_lesson("off")
     if prepared.question is None:
         pytest.skip(f"no model here shows it: {prepared.reason}")
-    app = open_lesson(visit, "off", "pages/lab.py")
+    app = open_lesson(visit, "off", "app.py?depth=off")
     app.button("show-off").click().run()
     assert view(app).off == prepared.question.answer_fields["off"] != ""
     assert prepared.question.answer in verdict(app)
@@ -164,7 +164,7 @@ def test_lessons_keep_the_selected_model(visit: Visit, checkpoints: Path, tmp_pa
         (folder / name / "README.md").write_text(front_matter(name.split("-")) + "# A tiny model\n")
     for model, lesson_model in {"en-de": "en-de", "": "", "fr-en": ""}.items():
         # A model that cannot read the lessons' sentence is replaced by the first one.
-        app = visit("pages/translate.py", folder, **({"model": model} if model else {}))
+        app = visit("app.py?depth=steps", folder, **({"model": model} if model else {}))
         app.session_state["lesson_opened"] = "norm"
         app.session_state["view"]["View"]["lesson"] = "norm"
         app.run()
@@ -172,11 +172,11 @@ def test_lessons_keep_the_selected_model(visit: Visit, checkpoints: Path, tmp_pa
 
 
 def test_other_pages_link_back_to_the_lessons_view(visit: Visit) -> None:
-    app = open_lesson(visit, "scale", "pages/translate.py")
+    app = open_lesson(visit, "scale", "app.py?depth=steps")
     assert BY_NAME["scale"].title in main_text(app)
     guess(app, "scale", 0)
     assert app.title[0].value == PAGES["pages/why.py"].title
-    app.switch_page("pages/translate.py").run()
+    app.switch_page(HOME).run()
     app.button("lesson-own").click().run()
     assert app.title[0].value == PAGES["pages/why.py"].title
 
@@ -188,15 +188,15 @@ def test_an_answer_page_without_a_guess_links_to_the_question(visit: Visit) -> N
 
 
 def test_closing_a_lesson_keeps_the_view(visit: Visit) -> None:
-    app = visit("pages/translate.py", lesson="norm", text="She hides books.")
+    app = visit("app.py?depth=steps", lesson="norm", text="She hides books.")
     app.button("lesson-close").click().run()
     assert BY_NAME["norm"].title not in main_text(app)
-    assert view(app) == Translate(text="She hides books.")
+    assert view(app) == Home(depth="steps", text="She hides books.")
 
 
 @pytest.mark.parametrize("name", ["77", "-1", "two"])
 def test_an_unknown_lesson_is_reported(visit: Visit, name: str) -> None:
-    app = visit("pages/translate.py", lesson=name)
+    app = visit("app.py?depth=steps", lesson=name)
     assert len(messages(app)) == 1
     assert "lesson" in messages(app)[0]
 

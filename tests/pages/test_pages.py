@@ -8,12 +8,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.pages.conftest import ROOT, Visit, component_data, messages, view
+from tests.pages.conftest import (
+    ROOT,
+    Visit,
+    component_data,
+    messages,
+    send_choice,
+    text_field,
+    type_text,
+    view,
+)
 from transformer import Translator
+from transformer.ui.address import EXAMPLES
 from transformer.ui.services import model_list, models
 from transformer.ui.shell.registry import HOME, PAGES
 
-TRANSLATING_PAGES = ("pages/translate.py", "pages/attention.py")
+TRANSLATING_PAGES = tuple(f"{HOME}?depth={depth}" for depth in ("heads", "steps", "off"))
 SENTENCE_PAGES = (HOME, *TRANSLATING_PAGES)
 
 
@@ -71,7 +81,7 @@ def test_an_invalid_checkpoint_is_listed_but_never_the_default(
     weights = tmp_path / "a-truncated" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:1000])
     (tmp_path / "b-not-a-config" / "config.json").write_text("[]")
-    app = visit("pages/translate.py", tmp_path)
+    app = visit("app.py?depth=steps", tmp_path)
     assert not messages(app)
     (model_menu,) = (element for element in app.selectbox if element.label == "Model")
     assert model_menu.value == "complete"
@@ -87,7 +97,7 @@ def test_a_link_to_a_deleted_model_is_reported(
 ) -> None:
     for name in ("first", "second"):
         shutil.copytree(checkpoints / "tiny", tmp_path / name)
-    app = visit("pages/translate.py", tmp_path, model="third")
+    app = visit("app.py?depth=steps", tmp_path, model="third")
     assert messages(app) == ["There is no checkpoint 'third'; available: first, second."]
     assert not messages(app.run())
 
@@ -96,7 +106,7 @@ def test_the_page_shows_the_translators_translation_and_steps(
     visit: Visit, translator: Translator
 ) -> None:
     text = "The baker paints a boat."
-    app = visit("pages/translate.py", text=text, method="beam", beam_size="3", exact="1")
+    app = visit("app.py?depth=steps", text=text, method="beam", beam_size="3", exact="1")
     sentence, table = component_data(app)
     expected = translator.translate(text, method="beam", beam_size=3, length_penalty=0.6)
     assert sentence["text"] == expected.text
@@ -110,10 +120,10 @@ def test_the_page_shows_the_translators_translation_and_steps(
 
 
 def test_a_forced_translation_is_scored(visit: Visit) -> None:
-    app = visit("pages/translate.py", method="forced", exact="1")
+    app = visit("app.py?depth=steps", method="forced", exact="1")
     assert "Write your own translation" in app.info[0].value
     assert not component_data(app)
-    app.text_input[1].set_value("Le pilote vend un bateau.").run()
+    app.text_input[0].set_value("Le pilote vend un bateau.").run()
     assert not app.info
     sentence, table = component_data(app)
     assert sentence["text"] == "Le pilote vend un bateau."
@@ -122,7 +132,7 @@ def test_a_forced_translation_is_scored(visit: Visit) -> None:
 
 
 def test_sampling_repeats_with_its_seed(visit: Visit) -> None:
-    app = visit("pages/translate.py", method="sample", seed="5")
+    app = visit("app.py?depth=steps", method="sample", seed="5")
     first = component_data(app)[0]["text"]
     assert component_data(app.number_input[0].set_value(6).run())[0]["text"] != first
     assert component_data(app.number_input[0].set_value(5).run())[0]["text"] == first
@@ -131,13 +141,16 @@ def test_sampling_repeats_with_its_seed(visit: Visit) -> None:
 
 @pytest.mark.parametrize("page", TRANSLATING_PAGES)
 def test_an_empty_sentence_is_explained(visit: Visit, page: str) -> None:
-    app = visit(page)
-    app.text_input[0].set_value("   ").run()
+    app = visit(page, text="   ")
     assert messages(app) == ["There is no text to translate; write a sentence first."]
     assert not component_data(app)
-    app.text_input[0].set_value("She hides the lamp.").run()
+    type_text(app, "She hides the lamp.")
     assert not messages(app)
     assert component_data(app)
+    type_text(app, " ")
+    assert text_field(app)["problem"] == "Type a few words to translate."
+    assert component_data(app)
+    assert view(app).text == "She hides the lamp."
 
 
 @pytest.mark.parametrize("page", TRANSLATING_PAGES)
@@ -149,7 +162,7 @@ def test_a_too_long_text_is_rejected_with_both_numbers(visit: Visit, page: str) 
 
 def test_an_invalid_link_is_reported_and_the_rest_shown(visit: Visit) -> None:
     app = visit(
-        "pages/attention.py", text="She hides books.", kind="encoder", layer="77", seed="x", hed="1"
+        "app.py?depth=heads", text="She hides books.", kind="encoder", layer="77", seed="x", hed="1"
     )
     assert messages(app) == [
         "The address has seed='x'; it must be a whole number from 0 to 2147483647.",
@@ -158,11 +171,12 @@ def test_an_invalid_link_is_reported_and_the_rest_shown(visit: Visit) -> None:
     ]
     assert (view(app).text, view(app).kind, view(app).layer) == ("She hides books.", "encoder", 1)
     assert component_data(app)[0]["start"]["kind"] == "encoder"
-    assert dict(app.query_params) == {"text": "She hides books.", "kind": "encoder", "layer": "1"}
+    params = {"depth": "heads", "text": "She hides books.", "kind": "encoder", "layer": "1"}
+    assert dict(app.query_params) == params
 
 
 def test_an_unknown_model_is_reported_with_the_available_ones(visit: Visit) -> None:
-    app = visit("pages/attention.py", model="![x](http://there)")
+    app = visit("app.py?depth=heads", model="![x](http://there)")
     assert "There is no checkpoint '![x](http://there)'; available: tiny." in messages(app)[0]
     assert "![x](" not in app.warning[0].value
     assert component_data(app)
@@ -173,33 +187,38 @@ def test_model_and_sentence_stay_when_the_page_changes(
 ) -> None:
     for name in ("first", "second"):
         shutil.copytree(checkpoints / "tiny", tmp_path / name)
-    app = visit("pages/translate.py", tmp_path)
+    app = visit("app.py?depth=steps", tmp_path)
     app.selectbox[0].select("second").run()
-    app.text_input[0].set_value("A pilot finds bread.").run()
-    for page in ("pages/attention.py", "app.py", "pages/translate.py"):
+    type_text(app, "A pilot finds bread.")
+    for page in ("pages/inside.py", HOME):
         app.switch_page(page).run()
         assert not app.exception
         assert app.selectbox[0].value == "second"
         assert (view(app).model, view(app).text) == ("second", "A pilot finds bread.")
-    assert app.text_input[0].value == "A pilot finds bread."
-    assert dict(app.query_params) == {"model": "second", "text": "A pilot finds bread."}
+    for depth in ("heads", "off", "bands", "steps"):
+        send_choice(app, "glance", depth=depth)
+        assert app.selectbox[0].value == "second"
+        assert (view(app).depth, view(app).text) == (depth, "A pilot finds bread.")
+        assert text_field(app)["typed"] == "A pilot finds bread."
+    params = {"depth": "steps", "model": "second", "text": "A pilot finds bread."}
+    assert params.items() <= dict(app.query_params).items()
 
 
-@pytest.mark.parametrize("page", TRANSLATING_PAGES)
-def test_an_example_is_selected_with_one_click(visit: Visit, page: str) -> None:
+@pytest.mark.parametrize("page", SENTENCE_PAGES)
+def test_every_depth_offers_the_examples(visit: Visit, page: str) -> None:
     app = visit(page)
-    example = app.button_group[0].options[1]
-    app.button_group[0].set_value(example).run()
-    assert view(app).text == example
-    assert app.text_input[0].value == example
+    field = text_field(app)
+    assert field["examples"][:2] == list(EXAMPLES[:2])
+    type_text(app, field["examples"][1])
+    assert view(app).text == text_field(app)["typed"] == field["examples"][1]
 
 
-def test_a_token_is_forced_on_translate_and_undone(visit: Visit, translator: Translator) -> None:
+def test_a_token_is_forced_and_undone(visit: Visit, translator: Translator) -> None:
     text = "The baker paints a boat."
     greedy = translator.translate(text)
     forced = next(c for c in greedy.steps[1].candidates if c.id != greedy.ids[1])
     expected = translator.translate(text, prefix=[greedy.ids[0], forced.id])
-    app = visit("pages/translate.py", text=text, force=f"1:{forced.id}", exact="1")
+    app = visit("app.py?depth=steps", text=text, force=f"1:{forced.id}", exact="1")
     sentence, table = component_data(app)
     assert sentence["text"] == expected.text
     assert table["live"]
@@ -208,22 +227,22 @@ def test_a_token_is_forced_on_translate_and_undone(visit: Visit, translator: Tra
     next(button for button in app.button if button.label == "Undo").click().run()
     assert component_data(app)[0]["text"] == greedy.text
     assert view(app).force == ""
-    app = visit("pages/translate.py", text=text, force=f"1:{forced.id}")
-    app.text_input[0].set_value("She hides the lamp.").run()
+    app = visit("app.py?depth=steps", text=text, force=f"1:{forced.id}")
+    type_text(app, "She hides the lamp.")
     assert view(app).force == ""  # the forced token belonged to the previous sentence
     assert not messages(app)
-    assert "cannot be forced" in messages(visit("pages/translate.py", text=text, force="99:7"))[0]
+    assert "cannot be forced" in messages(visit("app.py?depth=steps", text=text, force="99:7"))[0]
 
 
 @pytest.mark.parametrize(
     "text", ["<script>alert(1)</script>", "🙂👩🏽‍🚀", "مرحبا بالعالم", "e\u0301", "</s>"]
 )
 def test_any_text_is_shown_as_plain_text(visit: Visit, text: str) -> None:
-    app = visit("pages/translate.py", text=text)
+    app = visit("app.py?depth=steps", text=text)
     assert not messages(app)
-    assert app.text_input[0].value == text
+    assert text_field(app)["typed"] == text
     assert component_data(app)[0]["source_tokens"][-1] == "</s>"
-    side = component_data(app.switch_page("pages/attention.py").run())[0]["sides"][0]
+    side = component_data(send_choice(app, "glance", depth="heads"))[0]["sides"][0]
     assert side["src"]["tokens"][-1] == "</s>"
 
 
@@ -237,7 +256,7 @@ def test_sampling_marks_tokens_from_the_tail(visit: Visit, translator: Translato
     rows = zip(probabilities, trace.predicted_ids, strict=True)
     # The probability mass of the tokens that are more probable than the sampled one.
     masses = [row[row > row[piece]].sum() for row, piece in rows]
-    steps = component_data(visit("pages/translate.py", text=text, method="sample", **options))[1][
+    steps = component_data(visit("app.py?depth=steps", text=text, method="sample", **options))[1][
         "steps"
     ]
     assert [step.get("tail") for step in steps] == [
@@ -245,6 +264,6 @@ def test_sampling_marks_tokens_from_the_tail(visit: Visit, translator: Translato
     ]
     assert any("tail" in step for step in steps)
     default_steps = component_data(
-        visit("pages/translate.py", text=text, method="sample", exact="1")
+        visit("app.py?depth=steps", text=text, method="sample", exact="1")
     )[1]["steps"]
     assert not any("tail" in step for step in default_steps)  # by default top-p is 0.9

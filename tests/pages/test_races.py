@@ -246,5 +246,5 @@ def test_the_train_page_shows_a_run_without_a_checkpoint(visit: Visit, jobs: Job
     app = visit("pages/train.py", race=race_id)
     assert "Accuracy by distance" in visible_text(app)
     assert RACES["layers"].question in visible_text(app)
-    app = visit("pages/translate.py", model=run.info.name)  # the run has no checkpoint
+    app = visit("app.py?depth=steps", model=run.info.name)  # the run has no checkpoint
     assert "There is no checkpoint" in visible_text(app)

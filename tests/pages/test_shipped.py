@@ -12,7 +12,15 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.jobs.conftest import IdleExecutor
-from tests.pages.conftest import Visit, button, component_data, messages, view, visible_text
+from tests.pages.conftest import (
+    Visit,
+    button,
+    component_data,
+    messages,
+    text_field,
+    view,
+    visible_text,
+)
 from tests.pages.train_visits import labels, write_checkpoint
 from transformer.jobs import Jobs, Limits
 from transformer.jobs.make_shipped import write_snapshot
@@ -93,16 +101,16 @@ def test_a_shipped_run_has_a_film_and_no_controls(visit: Visit, folder: Path) ->
 
 def test_a_shipped_run_is_a_model_on_the_other_pages(visit: Visit, folder: Path) -> None:
     app = visit(PAGE, folder, run="toy-reverse")
-    app.button("go-pages/translate.py").click().run()
+    app.button("go-try").click().run()
     assert not messages(app)
-    assert (view(app).model, app.text_input[0].value) == ("toy-reverse", "a b c")
-    assert app.text_input[0].label == "Source"
-    app = visit("pages/translate.py", folder)
+    assert (view(app).model, text_field(app)["typed"]) == ("toy-reverse", "a b c")
+    assert text_field(app)["reads"] == "Source"
+    app = visit("app.py?depth=steps", folder)
     model = next(box for box in app.selectbox if box.label == "Model")
     names = [option.split(" · ")[0] for option in model.options]  # without the number of weights
     assert names == ["tiny", "toy: reverse"]
     model.select("toy-reverse").run()
-    assert app.text_input[0].value == "a b c"
+    assert text_field(app)["typed"] == "a b c"
 
 
 def test_early_saves_link_to_their_final_checkpoint(visit: Visit, folder: Path) -> None:
@@ -111,7 +119,7 @@ def test_early_saves_link_to_their_final_checkpoint(visit: Visit, folder: Path) 
     assert "Train a similar one" not in labels(app)
     assert [box.value for box in app.selectbox][:2] == ["loss", "bleu"]
     assert [data["steps"] for data in component_data(app) if "probes" in data] == [[0, 2]]
-    app.button("go-pages/attention.py").click().run()
+    app.button("go-app.py").click().run()
     assert not messages(app)
     assert view(app).model == "tiny"
 
@@ -122,7 +130,7 @@ def test_an_invalid_shipped_run_is_ignored(visit: Visit, folder: Path) -> None:
     app = visit(PAGE, folder)
     assert not messages(app)
     assert "Open a trained model" not in " ".join(link.proto.label for link in app.get("page_link"))
-    assert not messages(visit("pages/translate.py", folder))
+    assert not messages(visit("app.py?depth=steps", folder))
 
 
 def film(app: AppTest) -> dict[str, Any]:
@@ -171,7 +179,7 @@ def test_a_shipped_task_model_describes_its_task_and_marks_unknown_words(
     options = json.loads((run / "config.json").read_text())["data"]["options"]
     letters = "abcdefghijklmnopqrstuvwxyz"[: options["letters"]]
     app = visit(
-        "pages/translate.py", folder, model="toy-reverse", text=f"{letters[0]} z {letters[1]}"
+        "app.py?depth=steps", folder, model="toy-reverse", text=f"{letters[0]} z {letters[1]}"
     )
     assert not messages(app)
     assert f"Its vocabulary has {len(letters)} symbols: {' '.join(letters)}." in visible_text(app)
@@ -179,7 +187,7 @@ def test_a_shipped_task_model_describes_its_task_and_marks_unknown_words(
     assert ":red-badge[z]" in visible_text(app)
     assert f":red-badge[{letters[0]}]" not in visible_text(app)
     assert "Its vocabulary has" not in visible_text(
-        visit("pages/translate.py", folder, model="tiny")
+        visit("app.py?depth=steps", folder, model="tiny")
     )
 
 
@@ -193,5 +201,5 @@ def test_unknown_task_options_do_not_break_a_page(
     config = json.loads(path.read_text())
     config["data"]["options"] = options
     path.write_text(json.dumps(config))
-    app = visit("pages/translate.py", folder, model="toy-reverse", text="a b")
+    app = visit("app.py?depth=steps", folder, model="toy-reverse", text="a b")
     assert not app.exception

@@ -112,7 +112,7 @@ def test_the_watched_matrix_exists_in_the_model(visit: Visit, jobs: Jobs) -> Non
 def test_settings_survive_a_visit_to_another_page(visit: Visit, jobs: Jobs) -> None:
     app = open_form(visit(PAGE), "reverse")
     number_field(app, "Steps").set_value(33).run()
-    app.switch_page("pages/translate.py").run()
+    app.switch_page("app.py").run()
     app.switch_page(PAGE).run()
     assert number_field(app, "Steps").value == 33
 

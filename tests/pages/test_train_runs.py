@@ -7,7 +7,17 @@ from typing import Any
 
 import pytest
 
-from tests.pages.conftest import Visit, button, charts, component_data, messages, view, visible_text
+from tests.pages.conftest import (
+    Visit,
+    button,
+    charts,
+    component_data,
+    messages,
+    text_field,
+    type_text,
+    view,
+    visible_text,
+)
 from tests.pages.train_visits import (
     OTHER_VISITOR,
     PAGE,
@@ -29,7 +39,7 @@ def test_a_run_on_own_sentences_is_private_until_shared(visit: Visit, jobs: Jobs
 
     def hidden() -> list[bool]:
         """Return whether the list, the run's page and the model menu hide the run."""
-        page, model = visit(PAGE, run=name), visit("pages/translate.py", model=name)
+        page, model = visit(PAGE, run=name), visit("app.py?depth=steps", model=name)
         return [
             not any("My diary" in link.proto.label for link in visit(PAGE).get("page_link")),
             "a b c" not in visible_text(page) and "is not shared" in messages(page)[0],
@@ -174,30 +184,27 @@ def test_a_runs_model_is_offered_with_its_example_sentences(visit: Visit, jobs: 
     name = view(app).run
     write_checkpoint(write_run(jobs, name, "finished"))
     app.run()
-    app.button("go-pages/translate.py").click().run()
+    app.button("go-try").click().run()
     assert not messages(app)
     assert view(app).model == name
-    assert app.text_input[0].label == "Source"
-    assert app.text_input[0].value == "a b c"
-    assert component_data(app)[0]["source_tokens"] == ["▁a", "▁b", "▁c", "</s>"]
-    app.switch_page("pages/translate.py").run()  # AppTest stays on the previous page
-    app.text_input[0].set_value("a cat <b>").run()
-    assert (
-        "Not in the vocabulary: cat, <b>. The model reads “▯” (an unknown token) instead."
-        in visible_text(app)
-    )
-    app.text_input[0].set_value("a b c").run()
+    assert text_field(app)["reads"] == "Source"
+    assert text_field(app)["typed"] == "a b c"
+    assert component_data(app)[0]["source"] == ["a", "b", "c"]
+    app.switch_page("app.py").run()  # AppTest stays on the previous page
+    type_text(app, "a cat <b>")
+    assert text_field(app)["unknown"] == ["cat", "<b>"]
+    type_text(app, "a b c")
+    assert text_field(app)["unknown"] == []
     assert "Never seen" not in visible_text(app)
     model = next(box for box in app.selectbox if box.label == "Model")
     names = [option.split(" · ")[0] for option in model.options]  # without the number of weights
     assert names == ["tiny", f"Reverse a… ({name[-6:]})"]
     model.select("tiny").run()
-    assert app.text_input[0].label == "English"
-    assert app.text_input[0].value == "I am a student."
+    assert text_field(app)["reads"] == "English"
+    assert text_field(app)["typed"] == "I am a student."
     model = next(box for box in app.selectbox if box.label == "Model")
     model.select(name).run()
-    assert app.text_input[0].value == "a b c"
-    app.switch_page("app.py").run()
+    assert text_field(app)["typed"] == "a b c"
     assert not messages(app)
     assert component_data(app)[0]["text"] == "a b c"
 
@@ -205,16 +212,16 @@ def test_a_runs_model_is_offered_with_its_example_sentences(visit: Visit, jobs: 
 def test_models_of_others_are_not_listed_but_open_by_a_link(visit: Visit, jobs: Jobs) -> None:
     name = submit_run(jobs)
     write_checkpoint(write_run(jobs, name, "finished"))
-    app = visit("pages/translate.py")
+    app = visit("app.py?depth=steps")
     assert not [box for box in app.selectbox if box.label == "Model"]
-    app = visit("pages/translate.py", model=name)
+    app = visit("app.py?depth=steps", model=name)
     assert not messages(app)
-    assert app.text_input[0].value == "a b c"
+    assert text_field(app)["typed"] == "a b c"
     jobs.delete(name, OTHER_VISITOR)
     app.run()
     assert len(messages(app)) == 1
     assert "There is no checkpoint" in messages(app)[0]
-    assert app.text_input[0].label == "English"
+    assert text_field(app)["reads"] == "English"
 
 
 def test_curves_of_two_runs_are_compared(visit: Visit, jobs: Jobs) -> None:

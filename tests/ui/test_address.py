@@ -16,8 +16,9 @@ from transformer.figures.views import EXPLORER
 from transformer.inference.options import Decoding
 from transformer.ui import state
 from transformer.ui.address import View
-from transformer.ui.pages.attention import Attention
+from transformer.ui.pages.home import Home
 from transformer.ui.shell.registry import (
+    HOME,
     PAGES,
     make_view,
     model_defaults,
@@ -54,9 +55,9 @@ def open_address(file: str, params: dict[str, str]) -> tuple[View, list[str]]:
     return make_view(PAGES[file].view, values), problems
 
 
-def test_the_attention_page_has_all_explorer_fields() -> None:
-    assert Attention().explorer() == DEFAULTS
-    assert DEFAULTS.keys() <= Attention.fields().keys()
+def test_the_page_with_the_explorer_has_all_explorer_fields() -> None:
+    assert Home().explorer() == DEFAULTS
+    assert DEFAULTS.keys() <= Home.fields().keys()
     assert View(layer=3).explorer() == {**DEFAULTS, "layer": 3}
 
 
@@ -86,10 +87,10 @@ def test_any_address_can_be_opened(file: str, params: dict[str, str]) -> None:
 
 
 def test_fields_that_no_address_of_the_page_has_are_reported() -> None:
-    values, problems = parse_params(FILES[Attention], {"off": "c3.2", "pin": "s1", "size": "large"})
+    values, problems = parse_params(HOME, {"topic": "waves", "pin": "s1", "size": "large"})
     message = 'The address has the field "{}", which this page does not have.'
-    assert problems == [message.format("off"), message.format("size")]
-    assert values == {"View": {}, "Attention": {"pin": "s1"}}
+    assert problems == [message.format("topic"), message.format("size")]
+    assert values == {"View": {}, "Home": {"pin": "s1"}}
 
 
 @pytest.mark.parametrize(
@@ -133,9 +134,7 @@ def test_invalid_parameters_are_reported_and_ignored(params: dict[str, str], pro
 
 def test_fields_that_depend_on_the_model_are_reset() -> None:
     assert model_defaults() == {
-        "Home": {"off": ""},
-        "Attention": {"force": "", "trace": "", "other_trace": ""},
-        "Translate": {"force": ""},
+        "Home": {"off": "", "force": "", "trace": "", "other_trace": ""},
     }
 
 
@@ -154,7 +153,6 @@ def test_shared_fields_are_not_fields_of_a_page() -> None:
         assert not view_type.own().keys() & View.fields().keys()
 
 
-ATTENTION = "pages/attention.py"
 OLD_PARAMS = {"text": "A dog sleeps."}
 NEW_PARAMS = {**OLD_PARAMS, "pin": "s2"}
 
@@ -181,7 +179,7 @@ def address_bar(monkeypatch: pytest.MonkeyPatch) -> AddressBar:
     return query_params
 
 
-def rerun(address_bar: AddressBar, params: dict[str, str], page: str = ATTENTION) -> None:
+def rerun(address_bar: AddressBar, params: dict[str, str], page: str = HOME) -> None:
     address_bar.data = dict(params)
     state.open_address(page)
     state.write_address()
@@ -247,7 +245,7 @@ def test_an_outdated_address_is_ignored_even_after_an_interrupted_rerun(
     older = {**OLD_PARAMS, "pin": "s0"}
     state.change(**dict[str, Any](pin="s2"))
     address_bar.data = dict(older)
-    state.open_address(ATTENTION)  # a newer rerun stops this one before it writes the address
+    state.open_address(HOME)  # a newer rerun stops this one before it writes the address
     rerun(address_bar, older)
     assert state.page_view().to_params() == NEW_PARAMS
     assert address_bar.written == [NEW_PARAMS]
@@ -279,11 +277,11 @@ def test_a_choice_does_not_undo_a_click_on_a_link(
     rerun(address_bar, OLD_PARAMS, "pages/positions.py")
     state.change(**dict[str, Any](pin="s2"))
     with pytest.raises(OtherPage) as error:
-        rerun(address_bar, NEW_PARAMS, ATTENTION)
+        rerun(address_bar, NEW_PARAMS, HOME)
     assert error.value.args == ("pages/positions.py", OLD_PARAMS)
 
 
 def test_a_field_that_neither_page_has_is_an_error(address_bar: AddressBar) -> None:
     rerun(address_bar, OLD_PARAMS, "pages/positions.py")
-    with pytest.raises(ValueError, match="Positions has no field 'off'"):
-        state.change(**dict[str, Any](off="c1"))
+    with pytest.raises(ValueError, match="Positions has no field 'lab'"):
+        state.change(**dict[str, Any](lab="roles"))

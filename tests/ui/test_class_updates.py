@@ -67,10 +67,10 @@ def test_a_change_sends_one_small_message_to_each_member(address: str) -> None:
             page.rerun()
             assert receive(ann_socket)["page"] == "why"
             page.rerun()  # nothing has changed
-            page.page = "translate"
+            page.page = "positions"
             page.rerun()
             message_text = ann_socket.recv(timeout=30)
-            assert json.loads(message_text)["page"] == "translate"
+            assert json.loads(message_text)["page"] == "positions"
             assert len(message_text) < 300
         with open_socket(address, PATH, teacher) as teacher_socket:
             update = receive(teacher_socket)

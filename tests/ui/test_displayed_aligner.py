@@ -1,4 +1,4 @@
-"""The home page and the Attention page show the aligner head, whose links are correct here."""
+"""Bands and All heads show the aligner head, whose links are correct here."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ import pytest
 from transformer.analysis.positions import ORDER_PAIR
 from transformer.measures.words import words
 from transformer.ui.address import View
+from transformer.ui.pages.home import DEPTHS
 from transformer.ui.services.models import Model, load
 from transformer.ui.shell.registry import HOME, PAGES
 from transformer.ui.widgets.lessons.course import (
@@ -85,8 +86,9 @@ def test_the_course_begins_with_a_puzzle_and_ends_with_mistakes_in_twenty_minute
     assert all(lesson.extra for lesson in EXTRA)
     assert len(BY_NAME) == len(LESSONS) == len({lesson.title for lesson in LESSONS})
     assert sum(bool(lesson.misprint) for lesson in LESSONS) >= 9
-    assert {lesson.page for lesson in LESSONS} <= PAGES.keys() - {HOME, "pages/lessons.py"}
-    assert len({lesson.page for lesson in LESSONS}) >= 6
+    assert {lesson.page for lesson in LESSONS} <= PAGES.keys() - {"pages/lessons.py"}
+    assert all((lesson.page == HOME) == (lesson.depth in DEPTHS) for lesson in LESSONS)
+    assert len({(lesson.page, lesson.depth) for lesson in LESSONS}) >= 7
     pattern = View.fields()["lesson"].form[0]
     assert all(re.fullmatch(pattern, name) for name in (*BY_NAME, END))
     assert not {END, ""} & BY_NAME.keys()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from transformer.ui.shell.registry import PAGES
+from transformer.ui.shell.registry import page_name
 from transformer.ui.widgets.lessons.course import CORE, EXTRA, LESSONS, minutes, number
 from transformer.ui.widgets.lessons.lesson import Lesson
 from transformer.ui.widgets.lessons.prepared import AvailableModels, PreparedLesson, prepared
@@ -63,7 +63,11 @@ def guide_rows(section: str) -> list[tuple[str, str, str]]:
 
 def lesson_rows(lessons: tuple[Lesson, ...]) -> list[tuple[str, str, str]]:
     return [
-        (f"{number(lesson)}. {lesson.title}", f"{lesson.minutes:g}", PAGES[lesson.page].title)
+        (
+            f"{number(lesson)}. {lesson.title}",
+            f"{lesson.minutes:g}",
+            page_name(lesson.page, lesson.depth),
+        )
         for lesson in lessons
     ]
 

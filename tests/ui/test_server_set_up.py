@@ -95,6 +95,6 @@ def test_a_ping_below_a_page_is_redirected(prefix: str, page: str, ping: str) ->
     assert 300 <= status(prefix, f"{prefix}/{page}/_stcore/{ping}") < 400
 
 
-@pytest.mark.parametrize("path", ["/", "/attention", "/_stcore/health", "/base/_stcore/health"])
+@pytest.mark.parametrize("path", ["/", "/inside", "/_stcore/health", "/base/_stcore/health"])
 def test_other_requests_reach_the_app(path: str) -> None:
     assert status("", path) == 404

@@ -17,7 +17,7 @@ from transformer.analysis.corpora import Corpus
 from transformer.inference.trace_files import HEADER
 from transformer.training.estimate import workload
 from transformer.training.recipe import make_run_config
-from transformer.ui.pages.attention.trace_files import read_trace_file
+from transformer.ui.pages.home.trace_files import read_trace_file
 from transformer.ui.pages.training.own_pairs import read_with_layout
 from transformer.ui.services.uploads import decode_text
 from transformer.ui.widgets.corpus import corpus_of_upload

@@ -59,6 +59,6 @@ def test_other_paths_are_not_found(name: str) -> None:
 
 def test_the_component_loader_is_short_and_names_the_script() -> None:
     for view in COMPONENTS:
-        script = loader(path(view), ["", "attention"])
+        script = loader(path(view), ["", "inside"])
         assert path(view) in script
         assert len(script) < min(3000, len(served_script(view)) / 4)

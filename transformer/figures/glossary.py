@@ -28,7 +28,7 @@ TERMS = (
         "Attention",
         "For each token, a weighted average over the vectors of other tokens; the weights say how "
         "relevant each of them is.",
-        "attention",
+        "?depth=heads",
         formula=r"\mathrm{Attention}(Q, K, V) = "
         r"\mathrm{softmax}\left(\frac{QK^\top}{\sqrt{d_k}}\right) V",
     ),
@@ -36,7 +36,7 @@ TERMS = (
         "Head",
         "One attention with its own matrices for queries, keys and values. Each layer has several "
         "heads that work in parallel and learn different patterns.",
-        "attention",
+        "?depth=heads",
         ("Heads",),
         r"\mathrm{head}_i = \mathrm{Attention}(XW_i^Q,\ YW_i^K,\ YW_i^V)",
     ),
@@ -64,78 +64,78 @@ TERMS = (
         "Cross-attention",
         "Attention whose queries come from the decoder, and keys and values from the encoder's "
         "output: the translation attends to the source sentence.",
-        "attention",
+        "?depth=heads",
         ("Encoder–decoder attention", "Cross attention"),
     ),
     Term(
         "Self-attention",
         "Attention within one sequence: queries, keys and values come from the same tokens.",
-        "attention?view=heatmap&kind=encoder",
+        "?depth=heads&view=heatmap&kind=encoder",
     ),
     Term(
         "Mask",
         "Hides keys by setting their scores to −∞ before the softmax. The causal mask of the "
         "decoder hides the tokens that come later.",
-        "attention?view=heatmap&kind=decoder",
+        "?depth=heads&view=heatmap&kind=decoder",
         ("Causal mask",),
         r"s_{ij} = -\infty \quad \text{for } j > i",
     ),
     Term(
         "Kind of attention",
         "Encoder self-attention, decoder self-attention, or cross-attention between the two.",
-        "attention",
+        "?depth=heads",
     ),
     Term(
         "Query",
         "A vector computed from a token that says what it looks for; its dot product with a key is "
         "a score.",
-        "attention?view=query-key",
+        "?depth=heads&view=query-key",
         formula=r"q = x\,W^Q",
     ),
     Term(
         "Key",
         "A vector computed from a token that says what it offers to queries.",
-        "attention?view=query-key",
+        "?depth=heads&view=query-key",
         formula=r"k = x\,W^K",
     ),
     Term(
         "Value",
         "A vector computed from a token: what the token passes on, in proportion to its weight.",
-        "attention?view=query-key",
+        "?depth=heads&view=query-key",
         formula=r"v = x\,W^V",
     ),
     Term(
         "Score",
         "The dot product of a query and a key, divided by the square root of their dimension. The "
         "higher, the better they match.",
-        "attention?view=query-key",
+        "?depth=heads&view=query-key",
         formula=r"s_{ij} = \frac{q_i \cdot k_j}{\sqrt{d_k}}",
     ),
     Term(
         "Softmax",
         "Turns scores into positive weights that sum to 1; higher scores get larger weights.",
-        "attention?view=query-key",
+        "?depth=heads&view=query-key",
         formula=r"\mathrm{softmax}(s)_j = \frac{e^{s_j}}{\sum_k e^{s_k}}",
     ),
     Term(
         "Weight",
         "The share of its attention that a token gives to another token, from 0 to 1; each row of "
         "weights sums to 1.",
-        "attention",
+        "?depth=heads",
         ("Weights",),
     ),
     Term(
         "Token",
         "The unit that the model reads and writes: a common word, a part of a rarer word, a "
         "punctuation mark, or a special token such as start and end.",
-        "translate?exact=1",
+        "?depth=steps&exact=1",
         ("Tokens", "Piece", "Pieces"),
     ),
     Term(
         "Start and end",
         "Two special tokens: the decoder begins with the start token, and every sentence ends with "
         "the end token. The model calls them <s> and </s>.",
-        "attention?view=heatmap",
+        "?depth=heads&view=heatmap",
     ),
     Term(
         "Embedding",
@@ -180,54 +180,54 @@ TERMS = (
         "into probabilities.",
         "inside?box=output.logits",
     ),
-    Term("Greedy", "Decoding that always chooses the most probable next token.", "translate"),
+    Term("Greedy", "Decoding that always chooses the most probable next token.", "?depth=steps"),
     Term(
         "Beam",
         "Beam search keeps the best hypotheses at every step and returns the one with the highest "
         "score; the beam size is how many.",
-        "translate?method=beam",
+        "?depth=steps&method=beam",
         ("Beam search", "Beam size"),
     ),
     Term(
         "Length penalty",
         "How strongly beam search favours longer translations: 0 favours short ones; the paper "
         "uses 0.6.",
-        "translate?method=beam",
+        "?depth=steps&method=beam",
         formula=r"\frac{\log P(y \mid x)}{\left((5 + |y|) / 6\right)^{\alpha}}",
     ),
     Term(
         "Sampling",
         "Decoding that draws the next token at random, according to the probabilities.",
-        "translate?method=sample",
+        "?depth=steps&method=sample",
     ),
     Term(
         "Temperature",
         "Divides the logits before sampling: below 1 probable tokens become more probable, above 1 "
         "less.",
-        "translate?method=sample",
+        "?depth=steps&method=sample",
         formula=r"P_i = \mathrm{softmax}(z / T)_i",
     ),
     Term(
         "Top-k",
         "Samples only from the k most probable tokens; 0 means from all tokens.",
-        "translate?method=sample",
+        "?depth=steps&method=sample",
     ),
     Term(
         "Top-p",
         "Samples only from the smallest set of tokens whose probabilities sum to at least p.",
-        "translate?method=sample",
+        "?depth=steps&method=sample",
     ),
     Term(
         "Seed",
         "Initialises the random number generator: the same seed and settings give the same result "
         "on the same machine.",
-        "translate?method=sample",
+        "?depth=steps&method=sample",
     ),
     Term(
         "Sink",
         "An attention sink: a token, often the end token or a full stop, that gets most of a "
         "head's attention although it says little about the sentence.",
-        "attention",
+        "?depth=heads",
         ("Attention sink",),
     ),
     Term(
@@ -261,23 +261,23 @@ TERMS = (
         "Importance",
         "How much worse the model gets without a head, measured by removing it or estimated from "
         "gradients.",
-        "lab?lab=pruning",
+        "lab?lab=importance",
     ),
     Term(
         "Pruning",
         "Removing heads one after another, usually the least important first.",
-        "lab?lab=pruning",
+        "lab?lab=importance",
     ),
     Term(
         "Blanking",
         "Setting one attention weight to 0 and leaving everything else unchanged, to measure its "
         "effect.",
-        "lab?lab=switch",
+        "?depth=off",
     ),
     Term(
         "Ablation",
         "Removing a part of the model, such as a head, to measure what it contributes.",
-        "lab?lab=switch",
+        "?depth=off",
     ),
     Term(
         "Rollout",

@@ -51,27 +51,6 @@ def _lessons() -> Iterable[str]:
         yield _dot(x, y, 7 if i == 0 else 5, solid=i == 0)
 
 
-def _translate() -> Iterable[str]:
-    """Draw candidates with bars, the longest chosen."""
-    for row, (share, tile) in enumerate([(0.9, 26), (0.35, 20), (0.16, 30)]):
-        y = 12 + 16 * row
-        yield _box(34 - tile, y - 5, tile, 10, row == 0, 0.3)
-        yield _box(44, y - 4, 104 * share, 8, row == 0, 0.3)
-
-
-def _attention() -> Iterable[str]:
-    """Draw bands from words to words, one of them crossing."""
-    source_x, target_x = (4, 44, 82, 122), (10, 52, 84, 128)
-    for i, j, width in [(0, 0, 6), (1, 2, 5), (2, 1, 6), (3, 3, 6), (1, 1, 1.2), (2, 3, 1.6)]:
-        start_x, end_x = source_x[i] + 15, target_x[j] + 12
-        colour = f'stroke="{ACCENT}"' if (i, j) == (2, 1) else 'opacity="0.35"'
-        path = f"M{start_x} 11C{start_x} 28 {end_x} 28 {end_x} 45"
-        yield f'<path d="{path}" stroke-width="{width}" {colour}/>'
-    for start_x, end_x in zip(source_x, target_x, strict=True):
-        yield _box(start_x, 3, 30, 8, False, 0.4)
-        yield _box(end_x, 45, 24, 8, False, 0.4)
-
-
 def _lab() -> Iterable[str]:
     """Draw switches, two of them off."""
     for i in range(12):
@@ -148,8 +127,6 @@ def _corpus() -> Iterable[str]:
 
 PICTURES: dict[str, Callable[[], Iterable[str]]] = {
     "lessons": _lessons,
-    "translate": _translate,
-    "attention": _attention,
     "lab": _lab,
     "inside": _inside,
     "positions": _positions,

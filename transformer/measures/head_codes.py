@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 LETTERS = {"encoder": "e", "decoder": "d", "cross": "c"}
 """Code letter of each kind of attention."""
+
+
+def write_heads(heads: Iterable[tuple[str, int, int]]) -> str:
+    """Return the codes of heads (kind, layer, head), like "c5.1,e3.2"; see `parse_heads`."""
+    return ",".join(f"{LETTERS[kind]}{layer}.{head}" for kind, layer, head in sorted(heads))
 
 
 def parse_heads(

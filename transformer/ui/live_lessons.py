@@ -7,15 +7,14 @@ from typing import Any
 from transformer.ui.widgets.lessons.lesson import Question
 from transformer.ui.widgets.lessons.prepared import PreparedLesson
 
-ATTENTION, TRANSLATE, LAB = "pages/attention.py", "pages/translate.py", "pages/lab.py"
 LIVE_LESSONS = (
     "umbrella", "row", "steps", "meeting", "back", "rest", "ahead", "crossing", "off", "value",
     "lengths", "norm", "missing", "infinity", "memory", "self", "units",
 )  # fmt: skip
 """The lessons in `browser/questions/questions.js`, whose questions are about a sentence. The others
 are about formulas, fixed sentences, a reference translation or a model that learned to reverse."""
-PANELS = {ATTENTION: "explore", TRANSLATE: "explore", LAB: "heads"}
-"""The view of the site that shows the answer, by the lesson's page in the app."""
+PANELS = {"heads": "explore", "steps": "explore", "off": "heads"}
+"""The view of the site that shows the answer, by the lesson's depth in the app."""
 
 
 def lesson_data(prepared_lesson: PreparedLesson) -> dict[str, Any]:
@@ -38,7 +37,7 @@ def lesson_data(prepared_lesson: PreparedLesson) -> dict[str, Any]:
         "texts": list(lesson.sentences),
         "question": question_data(question),
         "fields": view_fields(prepared_lesson),
-        "panel": PANELS.get(lesson.page, ""),
+        "panel": PANELS.get(lesson.depth, ""),
         "find": not question.options,
     }
 
@@ -59,6 +58,6 @@ def question_data(question: Question) -> dict[str, Any]:
 
 def view_fields(prepared_lesson: PreparedLesson) -> dict[str, Any]:
     """Return the view's fields for any sentence; translation steps are in the view Decoding."""
-    if prepared_lesson.lesson.page == TRANSLATE:
+    if prepared_lesson.lesson.depth == "steps":
         return {"view": "decoding"}
-    return dict(prepared_lesson.lesson.view) if prepared_lesson.lesson.page == ATTENTION else {}
+    return dict(prepared_lesson.lesson.view) if prepared_lesson.lesson.depth == "heads" else {}

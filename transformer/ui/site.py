@@ -36,10 +36,7 @@ from transformer.jobs import shipped
 from transformer.measures.words import words
 from transformer.text.files import new_folder
 from transformer.ui.live_lessons import (
-    ATTENTION,
-    LAB,
     LIVE_LESSONS,
-    TRANSLATE,
     lesson_data,
     view_fields,
 )
@@ -168,7 +165,7 @@ def course_step(
     )
     if is_live and model is not None and (address := _answer_address(prepared_lesson)):
         params = {**address, "model": model.name, "text": prepared_lesson.text}
-        page = "heads" if lesson.page == LAB else "attention"
+        page = "heads" if lesson.depth == "off" else "attention"
         view_link = ViewLink(live_address(params, page), f"“{prepared_lesson.text}”")
     step = CourseStep(
         file=f"lessons/{lesson.name}.html",
@@ -197,9 +194,9 @@ def course_step(
 
 def _answer_address(prepared_lesson: PreparedLesson) -> dict[str, str]:
     """Return the address fields of the site's view that shows the answer; empty without one."""
-    if prepared_lesson.lesson.page == ATTENTION:
+    if prepared_lesson.lesson.depth == "heads":
         return prepared_lesson.view_for(answered=True).to_params()
-    if prepared_lesson.lesson.page == LAB and prepared_lesson.question is not None:
+    if prepared_lesson.lesson.depth == "off" and prepared_lesson.question is not None:
         return {"off": str(prepared_lesson.question.answer_fields["off"])}
     return {name: str(value) for name, value in view_fields(prepared_lesson).items()}
 
@@ -219,13 +216,13 @@ def group_by_part(
 def _answer_page(prepared_lesson: PreparedLesson) -> str:
     """Return a page with the explorer or the decoding steps that shows the answer."""
     lesson, model = prepared_lesson.lesson, prepared_lesson.model
-    if model is None or lesson.page not in (ATTENTION, TRANSLATE):
+    if model is None or lesson.depth not in ("heads", "steps"):
         return ""
     trace, view = (
         LessonCase(model, prepared_lesson.text).trace,
         prepared_lesson.view_for(answered=True),
     )
-    if lesson.page == TRANSLATE:
+    if lesson.depth == "steps":
         glance = glance_data(
             trace, word_alternatives(model.translator, trace.translation), aligner=model.aligner
         )

@@ -8,12 +8,12 @@ import {
   addressOf, jsonOf, storeViews, storedViews, MAX_VIEWS, movedView, parseViews, withView,
 } from "../../../transformer/figures/browser/saved-views.js";
 
-const PAGES = ["", "attention", "lab"];
-const view = (query, more = {}) => ({ page: "attention", query, title: "T", note: "", day: "2026-11-23", ...more });
+const PAGES = ["", "inside", "lab"];
+const view = (query, more = {}) => ({ page: "inside", query, title: "T", note: "", day: "2026-11-23", ...more });
 const listOf = (...views) => JSON.stringify({ format: "heads-up views 1", views });
 
 test("an address is split and joined, at any path of the app", () => {
-  for (const href of ["http://a:1/", "http://a:1/attention?text=a+b", "https://b/class/lab?off=c1", "https://b/class/"]) {
+  for (const href of ["http://a:1/", "http://a:1/inside?text=a+b", "https://b/class/lab?off=c1", "https://b/class/"]) {
     const { base, page, query } = splitAddress(href, PAGES);
     assert.equal(addressOf(base, { page, query }), href);
     assert.ok(PAGES.includes(page));

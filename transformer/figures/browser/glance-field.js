@@ -5,14 +5,15 @@ import { el } from "./base.js";
 
 const TYPING_DELAY_MS = 100; // ms after the last key
 
-// `onText()` is called for a new text to translate.
-export function makeField(onText) {
+// `onText()` is called for a new text to translate, `onDepth(name)` for another depth of the page.
+export function makeField(onText, onDepth = (_) => undefined) {
   const name = el("span", { class: "hu-label" });
   const area = el("textarea", { rows: 1, spellcheck: "false", autocapitalize: "sentences", "aria-describedby": "hu-glance-problem" });
   const label = el("label", { class: "hu-glance-field" }, name, area);
   const examples = el("div", { class: "hu-glance-examples", role: "group", "aria-label": "Sentences to try" });
+  const depths = el("div", { class: "hu-glance-depths", role: "group", "aria-label": "How much to show" });
   const problem = el("p", { class: "hu-glance-problem", id: "hu-glance-problem", role: "alert" });
-  const node = el("div", {}, label, examples, problem);
+  const node = el("div", {}, label, examples, problem, depths);
   let [timer, shownExamples] = [0, ""];
 
   area.addEventListener("input", () => {
@@ -43,6 +44,12 @@ export function makeField(onText) {
     for (const button of examples.children) button.setAttribute("aria-pressed", String(button.textContent === area.value));
   }
 
+  function depthButton([name, label]) {
+    const button = el("button", { type: "button" }, label);
+    button.addEventListener("click", () => button.getAttribute("aria-pressed") === "true" || onDepth(name));
+    return button;
+  }
+
   // `fromServer`: the text was set by the server, not typed here.
   function draw(data, fromServer) {
     name.textContent = data.languages[0] ? `Your sentence, in ${data.reads}` : "Input";
@@ -61,6 +68,8 @@ export function makeField(onText) {
         return button;
       }));
     }
+    if (!depths.children.length) depths.append(...(data.depths ?? []).map(depthButton)); // once: a new button would lose the focus
+    [...depths.children].forEach((button, i) => button.setAttribute("aria-pressed", String(data.depths[i][0] === data.depth)));
     const unknownNote = data.unknown.length ? `Not in the vocabulary: ${data.unknown.join(", ")}. The model reads “▯” (an unknown token) instead.` : "";
     problem.textContent = data.problem || unknownNote;
     area.setAttribute("aria-invalid", String(Boolean(data.problem)));

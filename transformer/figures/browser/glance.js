@@ -1,7 +1,7 @@
 // The first page: a text field, and below it the translation word by word, with bands from the source words
 // with attention. `.show(data)` takes the data of figures/glance.py and ui/pages/home/glance.py; `report({
 // text, number, prefix, off, with_alternatives })` requests another translation, `report({ open_head: [layer, head] })`
-// opens that head in the explorer.
+// opens that head in the explorer, `report({ depth })` another depth of the page.
 
 import { writeAddress } from "./address.js";
 import { el } from "./base.js";
@@ -21,7 +21,7 @@ export function glanceView(root, report) {
   let [number, pendingText] = [0, null]; // number of the last request, and its text until it is answered
   let pointedHead = /** @type {Head | null} */ (null); // in the strip; its bands are drawn instead of the shown head's
   const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
-  const field = makeField(() => requestTranslation());
+  const field = makeField(() => requestTranslation(), (depth) => report({ depth }));
   const stage = makeGlanceStage({ go: goToStep, onHover: () => draw() });
   const playback = makePlayback({
     force: (alternative) => requestTranslation({ prefix: [...data.ids.slice(0, alternative.step), ...alternative.ids] }),
@@ -62,7 +62,7 @@ export function glanceView(root, report) {
     field.draw(data, fromServer);
     frame.classList.toggle("hu-glance-wrong", Boolean(data.problem));
     body.hidden = legend.hidden = !data.words;
-    if (!data.words) return;
+    if (!data.words) return pauseAnimation();
     strip.draw(data);
     if (!before || contentKey(before) !== contentKey(data)) startPlayback(before);
     else draw();
@@ -126,10 +126,14 @@ export function glanceView(root, report) {
     draw(true);
   }
 
-  function pause() {
+  function pauseAnimation() {
     clearTimeout(timer);
     timer = 0;
     isFast = false;
+  }
+
+  function pause() {
+    pauseAnimation();
     draw();
   }
 

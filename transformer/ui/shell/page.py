@@ -19,7 +19,7 @@ from transformer.ui.services import models
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import RerunCancellation
 from transformer.ui.shell import downloads
-from transformer.ui.shell.registry import CLASS, HOME, PAGES, path
+from transformer.ui.shell.registry import CLASS, HOME, PAGES, page_name, path
 from transformer.ui.widgets import class_question, display_names, following, lessons, views
 from transformer.ui.widgets.fragment import fragment
 from transformer.ui.widgets.frame import as_sentence, page_link, plain
@@ -81,7 +81,7 @@ def _frame(file: str) -> Iterator[list[str]]:
     lessons.open_requested(file)
     with following.page_in_class(file):
         st.set_page_config(
-            page_title=name if home else f"{name} · Heads Up", page_icon="👀", layout="wide"
+            page_title="Heads Up" if home else f"{name} · Heads Up", page_icon="👀", layout="wide"
         )
         st.html(_style(state.is_large()))
         _rerun_after_reconnect()
@@ -117,7 +117,8 @@ def _navigation_bar(file: str) -> Iterator[None]:
             if entry.in_navigation or page_file == file:
                 page_link(page_file, entry.title)
         yield
-        if file != HOME:  # the home page always shows whole words
+        depth = getattr(state.page_view(), "depth", "")  # of the page Try
+        if depth != "bands":  # bands are between whole words
             display_names.exact_toggle()
         st.button(
             "Larger",
@@ -129,7 +130,7 @@ def _navigation_bar(file: str) -> Iterator[None]:
             on_click=state.toggle_larger,
         )
         link_data = {
-            "page": PAGES[file].title,
+            "page": page_name(file, depth),
             "pages": [path(page_file) for page_file in PAGES],
             # The size of a window for the projector is not that of the teacher's other windows.
             "large": None if state.view().screen else state.is_large(),
@@ -142,7 +143,7 @@ def _draw_top(file: str, model: Model | None, problems: list[str]) -> None:
     following.lead_to_page(file)  # first, so that the class need not wait for the rest of the page
     following.class_line(file)
     class_question.card(file)
-    if file not in (HOME, CLASS, "pages/lessons.py") and (problem := lessons.show(file)):
+    if file not in (CLASS, "pages/lessons.py") and (problem := lessons.show(file)):
         problems.append(problem)
     _warn(problems)
     st.title(PAGES[file].heading or PAGES[file].title)

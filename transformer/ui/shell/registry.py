@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from transformer.ui.address import View
-from transformer.ui.pages.attention import Attention
 from transformer.ui.pages.classroom import Class
 from transformer.ui.pages.findings import Findings
-from transformer.ui.pages.home import Home
+from transformer.ui.pages.home import DEPTHS, Home
 from transformer.ui.pages.inside import Inside
 from transformer.ui.pages.lab import Lab
 from transformer.ui.pages.positions import Positions
 from transformer.ui.pages.training import Train
-from transformer.ui.pages.translate import Translate
 from transformer.ui.pages.why import Why
 
 Values = dict[str, dict[str, Any]]
@@ -45,30 +43,18 @@ class Page:
 
 HOME, CLASS = "app.py", "pages/class.py"
 PAGES = {
-    HOME: Page("Heads Up", Home, heading="Heads Up: see attention"),
+    HOME: Page("Try", Home, heading="See which words a translation attends to"),
     "pages/lessons.py": Page(
         "Lessons",
         link_text="**Lessons**: a way through the paper, step by step →",
         summary="{lessons} prepared views, each with a question that it answers. New here? Begin "
         "with these.",
     ),
-    "pages/translate.py": Page(
-        "Translate",
-        Translate,
-        link_text="**Translate** a sentence of your own →",
-        summary="Every decoding step: the prefix, the candidates and the choice.",
-    ),
-    "pages/attention.py": Page(
-        "Attention",
-        Attention,
-        "**Attention** of every layer and head →",
-        "As lines, heatmaps or numbers, step by step, or side by side with another translation.",
-    ),
     "pages/lab.py": Page(
         "Heads lab",
         Lab,
         "**Heads lab**: is attention an explanation? →",
-        "Switch off heads, attribute outputs to inputs, and find the heads that the model needs.",
+        "Attribute outputs to inputs, and find the heads that the model needs.",
     ),
     "pages/inside.py": Page(
         "Inside",
@@ -112,6 +98,12 @@ def path(file: str) -> str:
 
 BY_PATH = {path(file): file for file in PAGES}
 """Files of the pages by path."""
+
+
+def page_name(file: str, depth: str = "") -> str:
+    """Return the name of a page in messages: its title, or the label of the depth of Try if that
+    is not the first."""
+    return DEPTHS[depth] if file == HOME and depth in [*DEPTHS][1:] else PAGES[file].title
 
 
 def parse_params(file: str, params: Mapping[str, str]) -> tuple[Values, list[str]]:

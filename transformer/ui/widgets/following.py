@@ -19,7 +19,7 @@ from transformer.ui import state
 from transformer.ui.services import live_classes
 from transformer.ui.shell import visitor
 from transformer.ui.shell.class_updates import PATH, following_state, teaching_state
-from transformer.ui.shell.registry import BY_PATH, CLASS, PAGES, path
+from transformer.ui.shell.registry import BY_PATH, CLASS, page_name, path
 from transformer.ui.widgets import views
 
 TRAIN = "pages/train.py"
@@ -234,8 +234,8 @@ def _student_line(classroom: Classroom, visitor_id: str, file: str) -> dict[str,
         following_state(classroom, visitor_id),
     )
     teacher_view: ViewToFollow = st.session_state.get(_FOLLOWED_VIEW) or ViewToFollow("", {})
-    page_title = (
-        PAGES[BY_PATH[followed_view.page]].title
+    view_name = (
+        page_name(BY_PATH[followed_view.page], followed_view.params.get("depth", ""))
         if followed_view and followed_view.page in BY_PATH
         else ""
     )
@@ -243,7 +243,7 @@ def _student_line(classroom: Classroom, visitor_id: str, file: str) -> dict[str,
         "text": {
             "alone": f"In the class of {name}",
             "follows": f"Following {name}",
-            "away": f"Exploring on your own; {name} is at {page_title}",
+            "away": f"Exploring on your own; {name} is at {view_name}",
         }[status]
         if not live_classes.is_screen()
         else f"Class {show_code(classroom.code)} · {{members}} joined",

@@ -1,18 +1,78 @@
-"""The home page: a sentence translated while it is typed, and links to the other pages."""
+"""The page Try: one sentence and its translation, in four depths of detail."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from transformer.ui.address import HEADS_FORM, View, field
+from transformer.ui.address import HEADS_FORM, View, explorer_field, field
+
+DEPTHS = {
+    "bands": "Bands",
+    "heads": "All heads",
+    "steps": "Step by step",
+    "off": "Switch off",
+}
+ABLATIONS = {
+    "zero": "Zero ablation",
+    "uniform": "Uniform attention",
+    "mean": "Mean ablation",
+}
+REMOVAL_METHODS = {
+    "hidden": "Masked: no head can attend to them",
+    "cut": "Removed: later tokens move up",
+}
+BLANK_SCOPES = {"cell": "Selected cell", "all": "All cells of the head"}
+TRACE_ID = (r"([0-9a-f]{16})?", "the id of an opened trace, 16 hexadecimal digits")
+_WEIGHT_PATTERN = r"\d{1,4}x(100|[1-9]\d?)"
+_NUMBERS_PATTERN = r"(\d{1,4}(,\d{1,4})*)?"
+EDITED_ROW_FORM = (
+    rf"([edc]\d{{1,3}}\.\d{{1,3}}\.\d{{1,4}}:{_WEIGHT_PATTERN}(,{_WEIGHT_PATTERN})*)?",
+    'a head, a row, then keys and weights from 1 to 100, like "c5.1.3:0x70,4x30"',
+)
+POSITIONS_FORM = (_NUMBERS_PATTERN, 'positions with commas, like "0,3"')
+PATCH_FORM = (
+    rf"([a-z_.\d]{{1,60}}:{_NUMBERS_PATTERN}:{_NUMBERS_PATTERN})?",
+    'a hook point, positions of this sentence and of the other, like "encoder.hook_memory:1:1"',
+)
 
 
 @dataclass(frozen=True)
 class Home(View):
-    """Address fields of the page.
+    """Address fields of the page; `figures.state` explains those of the explorer.
 
     Attributes:
-        off: heads that are switched off, by kind, layer and head.
+        depth: one of `DEPTHS`.
+        off: heads that are switched off, by kind, layer and head; ablation: how.
+        edited_row: a row of one head with attention weights for its keys.
+        removed_tokens: of the source; removal_method: whether they are masked or cut out.
+        patch: a hook point whose activations at some positions come from the sentence `other`.
+        blank: whether to set the selected cell or all cells of the head to 0.
+        trace, other_trace: ids of trace files that this browser opened; "" is none.
     """
 
+    depth: str = field("bands", "Depth", choices=DEPTHS)
     off: str = field(form=HEADS_FORM, of_model=True)
+    ablation: str = field("zero", "Kind of ablation", choices=ABLATIONS)
+    edited_row: str = field(form=EDITED_ROW_FORM)
+    removed_tokens: str = field(form=POSITIONS_FORM)
+    removal_method: str = field("hidden", "Method", choices=REMOVAL_METHODS)
+    patch: str = field(form=PATCH_FORM)
+    blank: str = field("cell", "Blank", choices=BLANK_SCOPES)
+    trace: str = field(form=TRACE_ID, of_model=True)
+    other_trace: str = field(form=TRACE_ID, of_model=True)
+    view: str = explorer_field("view")
+    heads: str = explorer_field("heads")
+    combine: str = explorer_field("combine")
+    tokens: str = explorer_field("tokens")
+    pin: str = explorer_field("pin")
+    way: str = explorer_field("way")
+    zoom: int = explorer_field("zoom")
+    special: str = explorer_field("special")
+    renormalise: int = explorer_field("renormalise")
+    word_row: str = explorer_field("word_row")
+    scale: str = explorer_field("scale")
+    measure: str = explorer_field("measure")
+    more: int = explorer_field("more")
+    order: str = explorer_field("order")
+    node: int = explorer_field("node")
+    force: str = explorer_field("force")

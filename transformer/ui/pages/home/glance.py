@@ -1,7 +1,8 @@
-"""The home page's text field with the translation below it, updated while the visitor types.
+"""The text field of the page and its depths, and the translation with bands, updated while the
+visitor types.
 
-Typed text becomes the session's sentence if the model can read it. A forced word changes the
-translation on this page only.
+Typed text becomes the session's sentence if the model can read it. A word that is forced among the
+bands changes only this picture.
 """
 
 from __future__ import annotations
@@ -20,22 +21,19 @@ from transformer.inference.alternatives import Alternative, word_alternatives
 from transformer.text.visible import is_blank
 from transformer.ui import state
 from transformer.ui.address import EXAMPLE
-from transformer.ui.pages.home import Home
+from transformer.ui.pages.home import DEPTHS, Home
 from transformer.ui.services import trace_cache
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace, RerunCancellation
-from transformer.ui.shell.registry import HOME, PAGES, path
-from transformer.ui.widgets import controls, following, frame, views
+from transformer.ui.shell.registry import CLASS, HOME, PAGES, path
+from transformer.ui.widgets import controls, following, frame, lessons, training_facts, views
 from transformer.ui.widgets.fragment import fragment
 from transformer.ui.widgets.lessons.course import LESSONS
 
 WordAlternatives = tuple[tuple[Alternative, ...], ...]
-LEAD = "A model translates what you type. See which words it attends to at every step."
 KEY = "glance"
-_REQUEST_KEY, _OPEN_HEAD_KEY = "glance_request", "glance_open_head"
-HEAD_PAGE = "pages/attention.py"
-"""The page that a click on the drawn head opens."""
+_REQUEST_KEY, _RERUN_KEY = "glance_request", "glance_rerun"
 MAX_CHARACTERS = 20_000
 """Longer text is rejected before tokenization, which takes time."""
 
@@ -69,8 +67,10 @@ def show(model: Model) -> None:
 
     A fragment: a rerun of the whole page for every typed letter would take twice as long.
     """
+    view = state.view(Home)
     try:
-        trace_cache.heads_off(model, state.view(Home).off)
+        if view.depth == "bands":  # the depth "off" reports them itself; no other depth uses them
+            trace_cache.heads_off(model, view.off)
     except ValueError as error:  # a link for another model
         state.set_fields(off="")
         st.warning(frame.plain(f"{frame.as_sentence(error)} All heads are on."))
@@ -78,18 +78,22 @@ def show(model: Model) -> None:
 
 
 def _draw(model: Model) -> None:
-    if st.session_state.pop(_OPEN_HEAD_KEY, False):
-        st.switch_page(HEAD_PAGE, query_params=state.params(HEAD_PAGE))
+    if st.session_state.pop(_RERUN_KEY, False):
+        st.rerun()  # it writes the address: written here too, "back" would take two steps
     following.lead_to_page(HOME)  # students who follow see what the teacher types
     request = _current_request()
-    with cancelled_by(RerunCancellation()):
-        data = _picture(model, request)
+    if state.view(Home).depth == "bands":
+        with cancelled_by(RerunCancellation()):
+            data = _picture(model, request)
+    else:
+        data = {"text": state.view().text, "problem": request.problem}
     controls.target_language(model)
     views.component("glance")(
         key=KEY,
         data=component_data(model, request, state.view().model, data),
         on_choice_change=lambda: _handle_choice(model),
     )
+    training_facts.show_training_facts(model)
 
 
 def component_data(
@@ -111,6 +115,8 @@ def component_data(
         "languages": list(description.languages or ("", "")),
         "hint": description.placeholder,
         "examples": list(description.examples),
+        "depths": list(DEPTHS.items()),
+        "depth": state.view(Home).depth,
         "model": name,
         "default_text": EXAMPLE,
         "aligner_agreement": model.aligner_agreement,
@@ -148,16 +154,19 @@ def _current_request() -> TranslationRequest:
 
 
 def _handle_choice(model: Model) -> None:
-    """Handle a message of the browser: `text` with `prefix`, `off` and `with_alternatives`, or
-    `open_head`, a head to open."""
+    """Handle a message of the browser: `text` with `prefix`, `off` and `with_alternatives`; or
+    `depth`, a depth to open; or `open_head`, a head to open in it."""
     try:
         # A KeyError if the visitor has left the page: the message may arrive later.
         choice: Mapping[str, Any] = st.session_state[KEY]["choice"]
         if "open_head" in choice:
             layer, head = map(int, choice["open_head"])
             word_row = model.aligner.weights_to if model.aligner else "output"
-            state.change(HEAD_PAGE, kind="cross", layer=layer, head=head, word_row=word_row)
-            st.session_state[_OPEN_HEAD_KEY] = True
+            fields = {"kind": "cross", "layer": layer, "head": head, "word_row": word_row}
+            _change_page(depth="heads", **fields)
+            return
+        if "depth" in choice:
+            _change_page(depth=Home.fields()["depth"].read(choice["depth"]))
             return
         request = TranslationRequest(
             text=str(choice["text"]),
@@ -174,7 +183,15 @@ def _handle_choice(model: Model) -> None:
     text = view.text if problem else request.text
     if (text, request.off) != (view.text, view.off):
         state.change(HOME, text=text, off=request.off)
+        # Below the field is more than this fragment draws.
+        st.session_state[_RERUN_KEY] = view.depth != "bands"
     st.session_state[_REQUEST_KEY] = replace(request, problem=problem)
+
+
+def _change_page(**values: Any) -> None:
+    """Change the view, and rerun the whole page."""
+    state.change(HOME, **values)
+    st.session_state[_RERUN_KEY] = True
 
 
 def _problem(model: Model, text: str) -> str:
@@ -219,6 +236,24 @@ def _unknown(model: Model, text: str) -> list[str]:
     vocabulary = model.translator.vocabulary
     words = dict.fromkeys(text.split())
     return [word for word in words if vocabulary.unk_id in vocabulary.encode(word)][:5]
+
+
+def below_bands(model: Model) -> None:
+    """Draw what follows the picture: what the model is, the first lesson, and the other pages."""
+    millions = sum(p.numel() for p in model.translator.model.parameters()) / 1e6
+    st.caption(
+        f"This is a small model ({millions:.0f} million weights) that anyone can train on a "
+        "laptop. It makes mistakes, and here you can see where they come from."
+    )
+    lessons.lesson_button(
+        lessons.LESSONS[0].name,
+        "What does the model do? Begin with the first lesson →",
+        "lesson-start",
+        primary=True,
+    )
+    st.header("Where to go from here")
+    page_cards()
+    frame.page_link(CLASS, "In a classroom? Join its class, or open one →")
 
 
 def page_cards() -> None:

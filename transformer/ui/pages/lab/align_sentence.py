@@ -18,6 +18,7 @@ from transformer.ui import state
 from transformer.ui.pages.lab import Lab
 from transformer.ui.services import models, trace_cache
 from transformer.ui.services.models import Model
+from transformer.ui.shell.registry import HOME
 from transformer.ui.widgets import bundled_sentences, controls, display_names, frame, tables
 from transformer.ui.widgets.callbacks import controlled
 from transformer.ui.widgets.charts import chart, dark
@@ -154,11 +155,12 @@ def _export(
     view = state.view(Lab)
     with st.container(horizontal=True, vertical_alignment="center"):
         frame.page_button(
-            "pages/attention.py",
+            HOME,
             "Open this head",
             "visibility",
             kind="cross",
             word_row=view.target_row,
+            depth="heads",
             view="heatmap",
             tokens="",
             row=-1,

@@ -20,17 +20,13 @@ from transformer.inference import Trace
 from transformer.measures.naming import file_name, token_names
 from transformer.ui import state
 from transformer.ui.pages.lab import Lab, attribution_head
-from transformer.ui.pages.lab.attribution_head import (
-    TOKEN_MEASURES,
-    escaped_token,
-    explain,
-    program_start,
-)
+from transformer.ui.pages.lab.attribution_head import TOKEN_MEASURES, explain
 from transformer.ui.services import trace_cache
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 from transformer.ui.widgets import charts, controls, display_names, frame, tables
 from transformer.ui.widgets.charts import chart, dark
+from transformer.ui.widgets.python_program import escaped_token, program_start
 
 MAX_TOKENS = 128
 """Maximum length of source and target; gradients of more tokens take seconds."""
@@ -73,7 +69,7 @@ def show(model: Model) -> None:
     if longest > MAX_TOKENS:
         st.info(
             f"The text or its translation has {longest} tokens; attribution is computed for up to "
-            f"{MAX_TOKENS}. Choose one sentence of it. The Attention page accepts longer texts."
+            f"{MAX_TOKENS}. Choose one sentence of it. “All heads” on Try accepts longer texts."
         )
         return
     names = [name for name in model.translator.model.hook_names if name.endswith(REQUIRED_HOOKS)]

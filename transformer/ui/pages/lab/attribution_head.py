@@ -16,11 +16,12 @@ from transformer.inference import Trace
 from transformer.measures.naming import file_name
 from transformer.ui import state
 from transformer.ui.pages.lab import Lab
-from transformer.ui.services import models
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
+from transformer.ui.shell.registry import HOME
 from transformer.ui.widgets import controls, display_names, frame, tables, views
+from transformer.ui.widgets.python_program import program_start
 
 
 @dataclass(frozen=True)
@@ -107,10 +108,6 @@ TOKEN_MEASURES = {
         "because a probability near 1 can hardly change.",
     ),
 }
-
-
-def escaped_token(token: str) -> str:
-    return frame.plain(display_names.token(token))
 
 
 def explain(measure: MeasureExplanation, **numbers: float) -> None:
@@ -236,18 +233,19 @@ def _exports(model: Model, trace: Trace, contributions: Contribution) -> None:
     cell_selected = view.row >= 0 and view.column >= 0
     with st.container(horizontal=True, vertical_alignment="center"):
         frame.page_button(
-            "pages/attention.py",
+            HOME,
             "Calculate this cell step by step"
             if cell_selected
             else "Calculate this head step by step",
             "calculate",
+            depth="heads",
             view="query-key",
             layer=layer,
             head=head,
             special="shown",
         )
         if cell_selected:
-            frame.state_button("Blank this cell", "backspace", {"lab": "switch"})
+            frame.page_button(HOME, "Blank this cell", "backspace", key="blank", depth="off")
         name = file_name(
             "attribution", model.name, trace.source, kind, display_names.for_file_name(layer, head)
         )
@@ -261,16 +259,3 @@ contributions = contribution(translator.model, trace, {kind!r}, {layer}, {head},
 print(contributions.to_frame())  # one row per cell
 print(contributions.correlations())""",
     )
-
-
-def program_start(model: Model, trace: Trace, modules: list[str]) -> str:
-    """Return the first lines of a Python example: imports, the translator and the trace."""
-    imports = "\n".join(f"from transformer.analysis.{name}" for name in modules)
-    # The example repeats greedy decoding; the ids of any other translation are written out.
-    greedy = state.view(Lab).method == "greedy"
-    target = "" if greedy else f", target={list(trace.translation.ids)}"
-    return f"""from transformer import Translator
-{imports}
-
-translator = Translator.load({str(models.public_path(model.name))!r})
-trace = translator.trace({trace.source!r}{target})"""

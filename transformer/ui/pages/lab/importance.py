@@ -12,10 +12,11 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.passes import no_progress
 from transformer.analysis.findings.finding import evenly_spaced
 from transformer.analysis.reports import REPORTS
+from transformer.figures.interval_chart import measurement_chart
 from transformer.figures.positions import table as coloured_table
 from transformer.figures.state import KINDS
+from transformer.measures.chart import Chart
 from transformer.measures.naming import display_number, file_name
-from transformer.ui.pages.lab import pruning
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 from transformer.ui.widgets import display_names, frame, tables, terms
@@ -35,23 +36,25 @@ DESCRIPTIONS = {
     "positions: what the code of Michel et al. 2019 computes. Nothing cancels.",
 }
 PREVIEW_SENTENCES = 8
-"""Number of sentences for the pruning order before the measurement; en-fr takes 0.2 s."""
+"""Number of sentences for the estimate before the measurement; en-fr takes 0.2 s."""
 ABLATION_SENTENCES = 40
 """Number of sentences for the ablation of each head in turn."""
+CURVE_SENTENCES = 60
+"""Number of sentences for the curves."""
+CURVE_CHART = Chart("off", "loss", "heads pruned", "loss (nats per token)", by="order")
+ORDER_NAMES = {
+    "sentence": "gates per sentence",
+    "position": "gates per position",
+    "random": "random",
+}
 
 
 def show(model: Model) -> None:
-    """Draw the pruning of one sentence, then the importance of all heads over a corpus."""
+    """Draw the importance of all heads over a corpus, and the loss as heads are pruned."""
     frame.lead_text(
-        "A head may have a clear pattern and still change nothing. Prune heads, the least "
-        "important first, until the translation **changes**. Which kind of attention needs its "
-        "heads most?"
-    )
-    pruning_container = st.container()
-    st.header("Which heads matter?")
-    st.markdown(
-        "There are two ways to measure this: the gradient of the loss with respect to a gate on "
-        "the head, and the loss after the head is ablated."
+        "A head may have a clear pattern and still change nothing. There are two ways to measure "
+        "which heads matter: the gradient of the loss with respect to a gate on the head, and the "
+        "loss after the head is ablated."
     )
     corpus = choose(model)
     if corpus is None:
@@ -70,18 +73,16 @@ def show(model: Model) -> None:
         if report
         else _estimate(model, evenly_spaced(corpus, PREVIEW_SENTENCES))
     )
-    with pruning_container:
-        pruning.show(model, corpus, table)
     if report is None:
         st.caption(
-            f"Preview: the importance of the heads, and so the pruning order above, is estimated "
-            f"from {min(PREVIEW_SENTENCES, len(corpus))} sentences. **Measure the heads** to "
-            "use all of them."
+            f"Preview: the importance of the heads is estimated from "
+            f"{min(PREVIEW_SENTENCES, len(corpus))} sentences. **Measure the heads** to use all of "
+            "them."
         )
     _by_gradient(model, corpus, table)
     if report is not None:
         _by_ablation(model, corpus, table)
-        pruning.curves(model, corpus)
+        _curves(model, corpus)
 
 
 @cached()
@@ -230,3 +231,47 @@ def _picture(
 
 def _csv(table: pd.DataFrame, name: str, model: Model) -> None:
     tables.csv("These figures (.csv)", lambda: table, file_name(name, model.name))
+
+
+def _curves(model: Model, corpus: Corpus) -> None:
+    """Draw the loss as each kind alone is pruned, by importance and in random order."""
+    sample = evenly_spaced(corpus, CURVE_SENTENCES)
+    st.markdown("**Each kind pruned alone, in order of importance and in random order**")
+    report = measured(
+        model,
+        sample,
+        "pruning-kinds",
+        button="Draw the curves",
+        description=f"Measures the loss over {len(sample)} sentences as the heads of one kind are "
+        "pruned. For the checkpoint en-fr this takes about 80 seconds on one core.",
+    )
+    if report is None:
+        return
+    table = pd.DataFrame(report["table"])
+    highest = float(table["high"].max())
+    for (kind, label), column in zip(KINDS.items(), st.columns(3), strict=True):
+        rows = table[table["kind"] == kind]
+        rows = rows.assign(order=rows["order"].map(ORDER_NAMES))
+        figure = _curve(model, sample, kind, highest, dark(), rows)
+        with column:
+            st.markdown(label)
+            chart(figure, f"prune-{kind}")
+    st.caption(
+        "Bars: the 95% interval over sentences for the two orders by importance, and the range of "
+        "three orders for random."
+    )
+    tables.csv("These curves (.csv)", lambda: table, file_name("pruning", model.name))
+
+
+@cached()
+def _curve(
+    model: Model,
+    corpus: Corpus,
+    kind: str,
+    highest: float,
+    dark: bool,
+    _rows: pd.DataFrame,
+) -> go.Figure:
+    figure = measurement_chart(_rows, CURVE_CHART, dark=dark)
+    figure.update_yaxes(range=[0, 1.05 * highest])
+    return figure

@@ -34,7 +34,7 @@ GROUPS = (
         "interventions",
         "Interventions",
         "Change heads or activations and see what happens to the translation.",
-        ("pruning", "switch", "sweep"),
+        ("importance", "sweep"),
     ),
     Group(
         "attribution",

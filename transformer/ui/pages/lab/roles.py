@@ -20,12 +20,13 @@ from transformer.figures.headgrid import Grid, headgrid_data
 from transformer.figures.offsets import offsets
 from transformer.figures.state import KINDS
 from transformer.measures import MEASURES
-from transformer.measures.head_codes import LETTERS
+from transformer.measures.head_codes import write_heads
 from transformer.measures.naming import file_name
 from transformer.ui import state
 from transformer.ui.pages.lab import GRID_MEASURES, Lab
 from transformer.ui.services import models
 from transformer.ui.services.models import Model
+from transformer.ui.shell.registry import HOME
 from transformer.ui.widgets import computed, controls, corpus, display_names, frame, tables
 from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.views import component
@@ -229,18 +230,22 @@ def _card(model: Model, report: Mapping[str, Any], texts: Corpus) -> None:
 def _head_buttons(card: HeadRole) -> None:
     with st.container(horizontal=True):
         frame.page_button(
-            "pages/attention.py",
+            HOME,
             "Show this head on your sentence",
             "visibility",
+            depth="heads",
             view="heatmap",
             tokens="",
             row=-1,
             column=-1,
         )
-        frame.state_button(
+        frame.page_button(
+            HOME,
             "Switch off this head",
             "toggle_off",
-            {"lab": "switch", "off": f"{LETTERS[card.kind]}{card.layer}.{card.head}"},
+            key="switch-off",
+            depth="off",
+            off=write_heads([(card.kind, card.layer, card.head)]),
         )
 
 
@@ -372,13 +377,14 @@ def _sentence(
         else source[: MAX_BUTTON_CHARACTERS - 1] + "…"
     )
     frame.page_button(
-        "pages/attention.py",
+        HOME,
         f"{format_measure(card.measure, value)} · {frame.plain(text)}",
         "open_in_new",
         key=f"strongest-{number}",
         text=source,
         method="forced" if has_target else "greedy",
         target=target if has_target else "",
+        depth="heads",
         view="heatmap",
         kind=card.kind,
         layer=card.layer,

@@ -13,6 +13,7 @@ from transformer.ui import state
 from transformer.ui.pages.positions import Positions
 from transformer.ui.pages.positions.sides import read_trace, side, tokens
 from transformer.ui.services.models import Model
+from transformer.ui.shell.registry import HOME
 from transformer.ui.widgets import display_names, frame, tables
 from transformer.ui.widgets.charts import chart, dark
 
@@ -205,11 +206,12 @@ def _head_terms(model: Model, terms: ScoreParts, weights: np.ndarray, first: int
                 f"positions-{name}",
             )
     frame.page_button(
-        "pages/attention.py",
+        HOME,
         "Show this head",
         "visibility",
         kind=terms.kind,
         layer=0,
         head=head,
+        depth="heads",
         view="heatmap",
     )

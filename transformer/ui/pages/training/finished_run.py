@@ -16,6 +16,7 @@ from transformer.ui import state
 from transformer.ui.model_description import describe_model
 from transformer.ui.pages.training import draft
 from transformer.ui.services import live_jobs, models
+from transformer.ui.shell.registry import HOME
 from transformer.ui.widgets import frame, metrics_tail
 from transformer.ui.widgets.callbacks import attempt, show_refusal
 from transformer.ui.widgets.tables import download
@@ -142,9 +143,11 @@ def _model_links(info: RunInfo) -> None:
         "row": -1,
         "column": -1,
     }
-    frame.page_button("pages/translate.py", "Translate with it", "translate", **model_fields)
     frame.page_button(
-        "pages/attention.py", "Explore its heads", "visibility", **model_fields, **cleared_fields
+        HOME, "Translate with it", "translate", key="try", depth="bands", **model_fields
+    )
+    frame.page_button(
+        HOME, "Explore its heads", "visibility", depth="heads", **model_fields, **cleared_fields
     )
 
 

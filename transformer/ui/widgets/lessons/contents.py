@@ -6,7 +6,7 @@ from itertools import groupby
 
 import streamlit as st
 
-from transformer.ui.shell.registry import PAGES
+from transformer.ui.shell.registry import HOME, page_name
 from transformer.ui.widgets import frame
 from transformer.ui.widgets.lessons import course, progress, sheet
 from transformer.ui.widgets.lessons.lesson import Lesson
@@ -61,7 +61,7 @@ def _details(lesson: Lesson) -> str:
     minutes = f"{lesson.minutes:g} minute{'' if lesson.minutes == 1 else 's'}"
     section = f" · section {lesson.section}" if lesson.section else ""
     mistake = " · **find the mistake**" if lesson.misprint else ""
-    return f"{minutes} · {PAGES[lesson.page].title}{section}{mistake}"
+    return f"{minutes} · {page_name(lesson.page, lesson.depth)}{section}{mistake}"
 
 
 def end() -> None:
@@ -87,7 +87,7 @@ def end() -> None:
             "extra-lessons",
             primary=True,
         )
-        frame.page_link("pages/attention.py", "Your own sentence →", layer=-1, head=-1, pin="")
+        frame.page_link(HOME, "Your own sentence →", depth="bands", pin="")
         frame.page_link("pages/train.py", "Train a model →", run="", race="")
         frame.page_link("pages/findings.py", "Published findings →")
     n_extra_done, n_extra_right = progress.count(course.EXTRA)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from transformer.analysis.positions import ORDER_PAIR
+from transformer.ui.shell.registry import HOME
 from transformer.ui.widgets.lessons import first_questions, head_questions, mathematics, mistakes
 from transformer.ui.widgets.lessons.extra_lessons import (
-    ATTENTION,
     EXTRA,
     FIND_MISTAKE,
     INSIDE,
@@ -26,7 +26,8 @@ CORE = (
         title="Whose umbrella?",
         part="First look",
         minutes=1.5,
-        page=ATTENTION,
+        page=HOME,
+        depth="heads",
         sentences=(
             "My sister lost her umbrella.",
             "Mary forgot her umbrella.",
@@ -48,7 +49,8 @@ CORE = (
         part="First look",
         minutes=1,
         section="3.2.1",
-        page=ATTENTION,
+        page=HOME,
+        depth="heads",
         sentences=EVERYDAY_SENTENCES,
         text=(
             "How much attention a token gets is a number, its **weight**. Tokens are words, parts "
@@ -65,7 +67,8 @@ CORE = (
         part="First look",
         minutes=1.5,
         section="3",
-        page="pages/translate.py",
+        page=HOME,
+        depth="steps",
         text=(
             "The **encoder** reads the whole sentence at once. The **decoder** writes the "
             "translation one token at a time, and reads the tokens that it has already written."
@@ -80,7 +83,8 @@ CORE = (
         part="Queries and keys",
         minutes=2,
         section="3.2.1",
-        page=ATTENTION,
+        page=HOME,
+        depth="heads",
         sentences=EVERYDAY_SENTENCES,
         text=(
             "Where do the weights come from? The position that writes has a **query**, which says "
@@ -97,7 +101,8 @@ CORE = (
         part="Heads",
         minutes=2,
         section="3.2.2",
-        page=ATTENTION,
+        page=HOME,
+        depth="heads",
         in_place=True,
         sentences=(*EVERYDAY_SENTENCES, "I am a student."),
         text=(
@@ -117,7 +122,8 @@ CORE = (
         title="Attention sinks",
         part="Heads",
         minutes=1,
-        page=ATTENTION,
+        page=HOME,
+        depth="heads",
         sentences=(
             *EVERYDAY_SENTENCES,
             "I am a student.",
@@ -138,7 +144,8 @@ CORE = (
         part="The mask",
         minutes=1,
         section="3.2.3",
-        page=ATTENTION,
+        page=HOME,
+        depth="heads",
         sentences=EVERYDAY_SENTENCES,
         text=(
             "The decoder also attends to its own translation. During training the whole "
@@ -157,7 +164,8 @@ CORE = (
         part="Cross-attention",
         minutes=1.5,
         section="3.2.3",
-        page=ATTENTION,
+        page=HOME,
+        depth="heads",
         sentences=(
             "Who gave you that red umbrella?",
             "Tom lost his umbrella.",
@@ -212,8 +220,8 @@ CORE = (
         title="Ablation: switch heads off",
         part="Interventions",
         minutes=2,
-        page="pages/lab.py",
-        view={"lab": "switch"},
+        page=HOME,
+        depth="off",
         in_place=True,
         sentences=(EVERYDAY_SENTENCES[1], EVERYDAY_SENTENCES[0], EVERYDAY_SENTENCES[2]),
         text=(

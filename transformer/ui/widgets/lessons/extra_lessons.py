@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from transformer.ui.shell.registry import HOME
 from transformer.ui.widgets.lessons import mathematics, minimal_pair, mistakes
 from transformer.ui.widgets.lessons.lesson import Lesson
 
-ATTENTION, INSIDE = "pages/attention.py", "pages/inside.py"
+INSIDE = "pages/inside.py"
 MATHEMATICS, MISTAKES = "The mathematics", "Common mistakes"
 FIND_MISTAKE = "What is wrong in this line, taken from study notes?"
 
@@ -16,7 +17,8 @@ EXTRA = (
         part="Comparing two sentences",
         minutes=1,
         extra=True,
-        page=ATTENTION,
+        page=HOME,
+        depth="heads",
         sentences=(f"He became {minimal_pair.OCCUPATION}.",),
         text=(
             "In French and German, nouns have a grammatical gender, and other words agree with it. "
@@ -183,7 +185,8 @@ EXTRA = (
         minutes=1,
         extra=True,
         section="3.2.3",
-        page=ATTENTION,
+        page=HOME,
+        depth="heads",
         view={"view": "heatmap", "kind": "cross"},
         text=(
             "The encoder attends to the source, the decoder to what it has written. In "
@@ -205,7 +208,8 @@ EXTRA = (
         minutes=1,
         extra=True,
         section="3.2.3",
-        page=ATTENTION,
+        page=HOME,
+        depth="heads",
         view={"view": "heatmap", "kind": "cross"},
         text=(
             "In self-attention queries and keys come from the same sequence. A decoder layer has "

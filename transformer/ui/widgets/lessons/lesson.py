@@ -114,8 +114,8 @@ class Lesson:
     Attributes:
         name: the step's name in addresses; it never changes.
         part: the part of the course; minutes: how long the step takes.
-        page: the file of the page that shows the answer; `view`: its fields that differ from
-            their defaults.
+        page: the file of the page that shows the answer; `depth`: of the page Try; `view`: its
+            fields that differ from their defaults.
         text, question: Markdown.
         takeaway: one sentence for the summary at the end.
         build: makes the question. Raises LessonUnavailable if the case does not show it.
@@ -138,6 +138,7 @@ class Lesson:
     takeaway: str
     build: Callable[[LessonCase], Question]
     section: str = ""
+    depth: str = ""
     view: Mapping[str, Any] = field(default_factory=dict)
     sentences: tuple[str, ...] = (EXAMPLE,)
     task: str = ""
@@ -160,7 +161,8 @@ class Lesson:
         shared: dict[str, Any] = {"lesson": self.name, "model": model}
         if not answered and not self.in_place:
             return PAGES[LIST_PAGE].view(**shared)
-        fields = dict(self.view) | dict(question.start_fields if question else {})
+        depth = {"depth": self.depth} if self.depth else {}
+        fields = depth | dict(self.view) | dict(question.start_fields if question else {})
         if answered and question:
             fields |= question.answer_fields
         if not self.task:

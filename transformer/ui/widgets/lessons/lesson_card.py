@@ -113,7 +113,7 @@ def open_requested(page: str) -> None:
     redirect = name == st.session_state.get(_OPENED_LESSON)
     if _VISITED not in st.session_state and name in course.BY_NAME:
         lesson = course.BY_NAME[name]
-        typed_by_hand = st.query_params.keys() <= {"lesson", "model"}  # no view
+        typed_by_hand = st.query_params.keys() <= {"lesson", "model", "depth"}  # no view
         reveals_answer = page != lesson.question_page and not progress.is_revealed(name)
         redirect |= page == lesson.page and (typed_by_hand or reveals_answer)
     st.session_state[_VISITED] = True

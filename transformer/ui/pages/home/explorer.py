@@ -1,4 +1,4 @@
-"""The attention explorer of the Attention page, and its exports."""
+"""The attention explorer, and its exports."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from transformer.figures.packing import Part
 from transformer.figures.state import FIELDS, State
 from transformer.measures.naming import file_name
 from transformer.ui import state
-from transformer.ui.pages.attention import Attention, comparison
-from transformer.ui.pages.attention.comparison import side_names
+from transformer.ui.pages.home import Home, comparison
+from transformer.ui.pages.home.comparison import side_names
 from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
@@ -38,7 +38,7 @@ def show(
         second_kind: what the second trace is, as in `figures.explorer_data`.
     """
     aligner = model.aligner if model else None
-    explorer_state = initial_explorer_state(cached_trace, state.view(Attention).explorer(), aligner)
+    explorer_state = initial_explorer_state(cached_trace, state.view(Home).explorer(), aligner)
     both_sides = [cached_trace] if second is None else [cached_trace, second]
     parts = [
         part
@@ -135,7 +135,7 @@ def _page_builder(
 ) -> Callable[[], str]:
     # Read the session now: `build_page` runs outside of it.
     explorer_state = initial_explorer_state(
-        cached_trace, state.view(Attention).explorer(), model.aligner
+        cached_trace, state.view(Home).explorer(), model.aligner
     )
     notices = head_notices(cached_trace, model.aligner)
     titles = ("",) if second is None else comparison.side_names(model, second_kind) or ("A", "B")

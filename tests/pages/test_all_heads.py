@@ -1,4 +1,4 @@
-"""The Attention page: its initial view, comparisons, trace files and notices."""
+"""All heads on Try: its initial view, comparisons, trace files and notices."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from transformer.figures.packing import unpack
 from transformer.figures.state import DEFAULTS
 from transformer.jobs import services
 from transformer.ui.address import View
-from transformer.ui.pages.attention import trace_files
+from transformer.ui.pages.home import trace_files
 from transformer.ui.services.trace_cache import CachedTrace
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_the_explorer_opens_the_view_of_the_address(visit: Visit, kind: str) -> None:
-    app = visit("pages/attention.py", kind=kind, head="1", layer="0", view="heatmap", exact="1")
+    app = visit("app.py?depth=heads", kind=kind, head="1", layer="0", view="heatmap", exact="1")
     header = component_data(app)[0]
     fields = {
         "kind": kind,
@@ -42,7 +42,7 @@ def test_without_a_head_in_the_address_it_opens_the_first_notices_head(
     visit: Visit, translator: Translator
 ) -> None:
     trace = translator.trace(View().text)
-    start = component_data(visit("pages/attention.py"))[0]["start"]
+    start = component_data(visit("app.py?depth=heads"))[0]["start"]
     aligner_heads = [
         (notice.layer, notice.head)
         for notice in salient_heads(trace)
@@ -55,13 +55,13 @@ def test_without_a_head_in_the_address_it_opens_the_first_notices_head(
 
 @pytest.mark.parametrize("heads", ["none", "1.2,0.1", "999.999"])
 def test_any_set_of_heads_can_be_in_the_address(visit: Visit, heads: str) -> None:
-    app = visit("pages/attention.py", heads=heads)
+    app = visit("app.py?depth=heads", heads=heads)
     assert not app.exception
     assert component_data(app)[0]["start"]["heads"] == heads
 
 
 def test_a_second_sentence_is_compared(visit: Visit) -> None:
-    app = visit("pages/attention.py", text="She hides books.", other="A pilot finds bread.")
+    app = visit("app.py?depth=heads", text="She hides books.", other="A pilot finds bread.")
     header = component_data(app)[0]
     assert [side["source"] for side in header["sides"]] == [
         "She hides books.",
@@ -74,15 +74,15 @@ def test_a_second_sentence_is_compared(visit: Visit) -> None:
 
 
 def test_compare_opens_with_a_default_second_sentence(visit: Visit) -> None:
-    app = visit("pages/attention.py", text="The dog sleeps.", view="compare")
+    app = visit("app.py?depth=heads", text="The dog sleeps.", view="compare")
     header = component_data(app)[0]
     first, second = (side["source"].split() for side in header["sides"])
     assert header["second_kind"] == "other"
     assert sum(a != b for a, b in zip(first, second, strict=True)) == 1
     assert view(app).other == ""  # the default is not in the address
-    assert len(component_data(visit("pages/attention.py", text="The dog sleeps."))[0]["sides"]) == 1
+    assert len(component_data(visit("app.py?depth=heads", text="The dog sleeps."))[0]["sides"]) == 1
     data = component_data(
-        visit("pages/attention.py", view="compare", other="A pilot finds bread.")
+        visit("app.py?depth=heads", view="compare", other="A pilot finds bread.")
     )[0]
     assert data["sides"][1]["source"] == "A pilot finds bread."
 
@@ -92,7 +92,7 @@ def test_decoding_gets_the_layers_of_each_kinds_strongest_head(
 ) -> None:
     # Send single layers instead of all layers together.
     monkeypatch.setattr("transformer.figures.explorer_sides.MAX_WEIGHTS_AT_ONCE", 0)
-    app = visit("pages/attention.py", text="The dog sleeps.", view="decoding", layer="0", head="0")
+    app = visit("app.py?depth=heads", text="The dog sleeps.", view="decoding", layer="0", head="0")
     side = component_data(app)[0]["sides"][0]
     parts = unpack(browser_views(app)[0].proto.bytes)[1]
     for kind, (layer, _) in side["clearest"].items():
@@ -102,7 +102,7 @@ def test_decoding_gets_the_layers_of_each_kinds_strongest_head(
 def test_the_notices_describe_the_current_sentence(visit: Visit, translator: Translator) -> None:
     text = "The baker paints a boat."
     trace = translator.trace(text)
-    notices = component_data(visit("pages/attention.py", text=text))[0]["notices"]
+    notices = component_data(visit("app.py?depth=heads", text=text))[0]["notices"]
     expected = [(head.kind, head.layer, head.head) for head in salient_heads(trace)]
     assert [tuple(n["state"][k] for k in ("kind", "layer", "head")) for n in notices] == expected
     for notice in notices:
@@ -116,10 +116,10 @@ def test_another_model_reads_the_same_sentence(
 ) -> None:
     for name in ("first", "second"):
         shutil.copytree(checkpoints / "tiny", tmp_path / name)
-    app = visit("pages/attention.py", tmp_path, other_model="second")
+    app = visit("app.py?depth=heads", tmp_path, other_model="second")
     first, second = component_data(app)[0]["sides"]
     assert first["source"] == second["source"]
-    app = visit("pages/attention.py", tmp_path, other_model="third")
+    app = visit("app.py?depth=heads", tmp_path, other_model="third")
     assert messages(app) == [
         "The comparison failed: There is no checkpoint 'third'; available: first, second."
     ]
@@ -127,14 +127,14 @@ def test_another_model_reads_the_same_sentence(
 
 
 def test_a_forced_token_is_compared_with_the_original(visit: Visit) -> None:
-    first = component_data(visit("pages/attention.py", view="decoding"))[0]["sides"][0]
+    first = component_data(visit("app.py?depth=heads", view="decoding"))[0]["sides"][0]
     token, piece, _ = first["steps"][1]["candidates"][1]
-    header = component_data(visit("pages/attention.py", view="decoding", force=f"1:{piece}"))[0]
+    header = component_data(visit("app.py?depth=heads", view="decoding", force=f"1:{piece}"))[0]
     original, altered = header["sides"]
     assert header["second_kind"] == "force"
     assert original == first
     assert altered["predicted"]["tokens"][:2] == [first["predicted"]["tokens"][0], token]
-    app = visit("pages/attention.py", view="decoding", force="999:5")
+    app = visit("app.py?depth=heads", view="decoding", force="999:5")
     assert "There is no step 999 to change" in messages(app)[0]
     assert len(component_data(app)[0]["sides"]) == 1
 
@@ -143,8 +143,8 @@ def test_vectors_are_sent_only_to_the_query_key_view(visit: Visit) -> None:
     def parts(app: AppTest) -> set[str]:
         return {name.split(".")[1] for name in unpack(browser_views(app)[0].proto.bytes)[1]}
 
-    assert parts(visit("pages/attention.py")) == {"thumbs", "pins", "weights"}
-    vector_parts = parts(visit("pages/attention.py", view="query-key", kind="decoder"))
+    assert parts(visit("app.py?depth=heads")) == {"thumbs", "pins", "weights"}
+    vector_parts = parts(visit("app.py?depth=heads", view="query-key", kind="decoder"))
     assert vector_parts == {"thumbs", "pins", "weights", "query", "key", "value", "scores", "heads"}
 
 
@@ -157,7 +157,7 @@ def trace_file(checkpoints: Path, path: Path, text: str) -> bytes:
 def test_an_opened_trace_survives_a_reload_and_can_be_closed(
     visit: Visit, checkpoints: Path, tmp_path: Path
 ) -> None:
-    app = visit("pages/attention.py", text="She hides books.")
+    app = visit("app.py?depth=heads", text="She hides books.")
     content = trace_file(checkpoints, tmp_path, "The dog sleeps.")
     app.file_uploader(key="trace-file").upload("../<b>mine.npz", content).run()
     assert not app.exception
@@ -170,11 +170,10 @@ def test_an_opened_trace_survives_a_reload_and_can_be_closed(
     assert app.query_params["trace"] == trace_id
     # A reload is a new session of the same browser; another browser has nothing.
     reloaded = AppTest.from_file(app._script_path, default_timeout=300)
-    reloaded.switch_page("pages/attention.py")
     reloaded.session_state["visitor"] = app.session_state["visitor"]
-    reloaded.query_params["trace"] = trace_id
+    reloaded.query_params["depth"], reloaded.query_params["trace"] = "heads", trace_id
     assert component_data(reloaded.run())[0]["sides"][0]["source"] == "The dog sleeps."
-    other_visitor = visit("pages/attention.py", trace=trace_id)
+    other_visitor = visit("app.py?depth=heads", trace=trace_id)
     assert any("Links do not contain traces" in element for element in messages(other_visitor))
     assert component_data(other_visitor) == []
     next(
@@ -185,7 +184,7 @@ def test_an_opened_trace_survives_a_reload_and_can_be_closed(
 
 
 def test_two_traces_are_compared(visit: Visit, checkpoints: Path, tmp_path: Path) -> None:
-    app = visit("pages/attention.py")
+    app = visit("app.py?depth=heads")
     texts = ["The dog sleeps.", "A pilot finds bread."]
     for key, text in zip(("trace-file", "other_trace-file"), texts, strict=True):
         content = trace_file(checkpoints, tmp_path, text)
@@ -200,7 +199,7 @@ def test_a_trace_may_have_more_layers_than_the_checkpoint(
 ) -> None:
     weights = list(np.random.default_rng(5).dirichlet(np.ones(3), size=(9, 12, 3)))
     trace = Trace.from_weights(["a", "b", "c"], encoder=weights)
-    app = visit("pages/attention.py")
+    app = visit("app.py?depth=heads")
     services.shared_service(trace_files.OpenedTraces).put(
         (app.session_state["visitor"], "0" * 16), CachedTrace(trace, "x")
     )
@@ -214,7 +213,7 @@ def test_a_trace_may_have_more_layers_than_the_checkpoint(
 
 
 def test_an_invalid_trace_file_is_rejected_and_the_page_stays(visit: Visit) -> None:
-    app = visit("pages/attention.py")
+    app = visit("app.py?depth=heads")
     app.file_uploader(key="trace-file").upload("x.npz", b"PK no").run()
     assert any("This is not a complete trace" in message for message in messages(app))
     assert view(app).trace == ""

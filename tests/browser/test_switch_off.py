@@ -17,8 +17,8 @@ pytestmark = pytest.mark.browser
 QUERY = "text=She hides books.&method=forced&target=Elle cache des livres.&exact=1"
 
 
-def open_lab(app: str, page: Page, parameters: str = "") -> None:
-    page.goto(f"{app}/lab?lab=switch&{QUERY}{parameters}")
+def open_switches(app: str, page: Page, parameters: str = "") -> None:
+    page.goto(f"{app}/?depth=off&{QUERY}{parameters}")
     expect(page.locator(".hu-thumb canvas")).to_have_count(24)
     wait_for_script_run(page)
 
@@ -38,8 +38,8 @@ def wait_for_switched_off(page: Page, expected: str) -> None:
 
 @pytest.mark.slow
 def test_heads_are_switched_by_pointer_and_keys_and_restored(app: str, page: Page) -> None:
-    open_lab(app, page)
-    expect(page.get_by_text("Nothing is changed")).to_be_visible()
+    open_switches(app, page)
+    expect(page.get_by_text("Switch off a head below")).to_be_visible()
     for name in ("e0.0", "e0.1", "e0.1", "e0.0"):  # faster than the page reruns
         head(page, name).click()
     head(page, "c1.2").click()
@@ -65,11 +65,11 @@ def test_heads_are_switched_by_pointer_and_keys_and_restored(app: str, page: Pag
     expect(head(page, "d0.3")).to_have_attribute("aria-checked", "true")
     expect(head(page, "c1.0")).to_have_attribute("aria-checked", "false")
     page.get_by_role("button", name="All on").click()
-    expect(page.get_by_text("Nothing is changed")).to_be_visible()
+    expect(page.get_by_text("Switch off a head below")).to_be_visible()
 
 
 def test_a_changed_head_can_be_selected(app: str, page: Page) -> None:
-    open_lab(app, page, "&off=e0,c0.1")
+    open_switches(app, page, "&off=e0,c0.1")
     changed_heads = page.locator(".st-key-moved-heads [role=radio]")
     expect(changed_heads).to_have_count(24)
     page.get_by_role("radio", name=re.compile("Cross-attention, layer 1, head 2")).click()
@@ -82,7 +82,7 @@ def test_a_changed_head_can_be_selected(app: str, page: Page) -> None:
 
 def test_it_fits_a_phone_in_dark_mode(app: str, new_page: NewPage) -> None:
     page = new_page(390, "dark")
-    open_lab(
+    open_switches(
         app, page, "&off=c0.1&removed_tokens=1&edited_row=c1.0.1:1x40,2x60&row=1&column=1&blank=all"
     )
     expect(page.get_by_text("cells of this head")).to_be_visible()

@@ -22,6 +22,8 @@ from tests.pages.conftest import (
     visible_text,
 )
 from transformer import Translator
+from transformer.analysis.corpora import Corpus
+from transformer.analysis.importance.by_gradient import gradient_importances
 from transformer.analysis.interventions.blanking import blank_cells
 from transformer.analysis.interventions.comparison import Comparison, compare
 from transformer.analysis.interventions.patches import (
@@ -30,23 +32,22 @@ from transformer.analysis.interventions.patches import (
     replaced_row,
     without_pieces,
 )
-from transformer.analysis.interventions.switching import switched_off, to_mean, uniform
+from transformer.analysis.interventions.switching import all_heads, switched_off, to_mean, uniform
 from transformer.figures.packing import unpack
 from transformer.inference import Trace
-from transformer.measures.head_codes import parse_heads
+from transformer.measures.head_codes import parse_heads, write_heads
 from transformer.ui.address import EXAMPLES
-from transformer.ui.pages.lab import ABLATIONS, switch, switch_changes
+from transformer.ui.pages.home import ABLATIONS, switch, switch_changes
 
-PAGE, TEXT = "pages/lab.py", "The baker hides books."
+PAGE, TEXT = "app.py?depth=off", "The baker hides books."
 # A short forced translation: the tiny model never stops, and long outputs take time.
 FORCED_TARGET = "Elle cache."
 OFF = [("encoder", 1, 2), *(("cross", 1, head) for head in range(4))]
 main_text = partial(visible_text, kinds=("markdown", "caption", "info"))
 
 
-def open_lab(visit: Visit, **params: str) -> AppTest:
+def open_switches(visit: Visit, **params: str) -> AppTest:
     fields = {
-        "lab": "switch",
         "text": TEXT,
         "method": "forced",
         "target": FORCED_TARGET,
@@ -87,25 +88,41 @@ def check_comparison(app: AppTest, comparison: Comparison) -> None:
         assert ("the translation becomes" in main_text(app)) == comparison.changed
 
 
-def test_with_all_heads_on_it_suggests_heads(visit: Visit) -> None:
-    app = open_lab(visit)
-    assert "Nothing is changed" in main_text(app)
+def test_a_slider_switches_off_the_least_important_heads(
+    visit: Visit, translator: Translator
+) -> None:
+    corpus = Corpus.from_lines([TEXT], "one sentence")
+    order = gradient_importances(translator, corpus)["sentence"].normalised().order()
+    app = open_switches(visit)
+    assert "Switch off a head below" in main_text(app)
     assert component_data(app)[0]["off"] == ""
     assert not attention_changes(app)
-    buttons_by_label = {element.label: element for element in app.button}
-    assert buttons_by_label["Restore everything"].disabled
-    buttons_by_label["Last layer of cross-attention"].click().run()
-    assert view(app).off == "c1"
+    assert button(app, "Restore everything").disabled
+    app.slider(key="pruned-heads").set_value(3).run()
+    assert view(app).off == write_heads(order[:3])
+    assert "After the change:" in main_text(app)
     assert attention_changes(app)
-    {element.label: element for element in app.button}["Restore everything"].click().run()
+    assert app.slider(key="pruned-heads").value == 3
+    button(app, "Restore everything").click().run()
     assert view(app).off == ""
-    assert "Nothing is changed" in main_text(app)
+    assert app.slider(key="pruned-heads").value == 0
+    for other_heads in (order[1:3], order[-1:], [*order[:2], order[-1]]):
+        app = open_switches(visit, off=write_heads(other_heads))
+        assert app.slider(key="pruned-heads").value == 0
+
+
+def test_both_translations_are_shown(visit: Visit, translator: Translator) -> None:
+    app = visit(PAGE, text=TEXT, off="c0,c1")
+    hooks = switched_off(translator.model.config, all_heads(translator.model.config, ["cross"]))
+    altered = compare(translator, TEXT, hooks).translation
+    assert f"With all heads: **{translator.translate(TEXT).text}**" in main_text(app)
+    assert f"After the change: **{altered.text}**" in main_text(app)
 
 
 @pytest.mark.parametrize("ablation", ABLATIONS)
 def test_switched_off_heads(visit: Visit, translator: Translator, ablation: str) -> None:
     replaced = ablation != "zero"
-    app = open_lab(
+    app = open_switches(
         visit, off="e1.2,c1", ablation=ablation, method="forced" if replaced else "greedy"
     )
     config = translator.model.config
@@ -122,7 +139,7 @@ def test_switched_off_heads(visit: Visit, translator: Translator, ablation: str)
 
 
 def test_an_edited_row(visit: Visit, translator: Translator) -> None:
-    app = open_lab(visit, kind="cross", layer="0", head="1", edited_row="c0.1.2:1x30,2x90")
+    app = open_switches(visit, kind="cross", layer="0", head="1", edited_row="c0.1.2:1x30,2x90")
     trace = original_trace(translator)
     row = [0.0, 30, 90] + [0] * (len(trace.src_tokens) - 3)
     check_comparison(
@@ -135,8 +152,8 @@ def test_an_edited_row(visit: Visit, translator: Translator) -> None:
         ),
     )
     assert app.multiselect(key="switch-keys").value == [1, 2]
-    assert [slider.value for slider in app.slider] == [30, 90]
-    app.slider[0].set_value(80).run()
+    assert [slider.value for slider in app.slider[1:]] == [30, 90]
+    app.slider[1].set_value(80).run()
     assert view(app).edited_row == "c0.1.2:1x80,2x90"
     app.multiselect(key="switch-keys").set_value([2, 0]).run()
     assert view(app).edited_row == "c0.1.2:0x50,2x90"
@@ -149,7 +166,7 @@ def test_an_edited_row(visit: Visit, translator: Translator) -> None:
 
 
 def test_masked_and_removed_source_tokens(visit: Visit, translator: Translator) -> None:
-    app = open_lab(visit, removed_tokens="1,2")
+    app = open_switches(visit, removed_tokens="1,2")
     trace = original_trace(translator)
     check_comparison(
         app,
@@ -159,20 +176,20 @@ def test_masked_and_removed_source_tokens(visit: Visit, translator: Translator) 
     )
     app.multiselect(key="switch-removed").set_value([2]).run()
     assert view(app).removed_tokens == "2"
-    app = open_lab(visit, removed_tokens="1,2", removal_method="cut")
+    app = open_switches(visit, removed_tokens="1,2", removal_method="cut")
     shorter = without_pieces(translator, TEXT, [1, 2])
     check_comparison(
         app, compare(translator, TEXT, altered=shorter, original=original_trace(translator))
     )
     assert list(attention_changes(app)) == ["decoder"]
-    app = open_lab(visit, removed_tokens="1,2", removal_method="cut", edited_row="c0.1.2:1x30")
+    app = open_switches(visit, removed_tokens="1,2", removal_method="cut", edited_row="c0.1.2:1x30")
     assert "it is ignored while tokens are removed" in " ".join(messages(app))
     assert list(attention_changes(app)) == ["decoder"]
 
 
 def test_activations_of_another_sentence(visit: Visit, translator: Translator) -> None:
     site, other_sentence = "encoder.layers.0.ffn_norm.hook_output", "She paints a boat."
-    app = open_lab(visit, other=other_sentence, patch=f"{site}:1,2:0,3")
+    app = open_switches(visit, other=other_sentence, patch=f"{site}:1,2:0,3")
     trace, donor = original_trace(translator), translator.trace(other_sentence)
     hooks = patched(trace, donor, site, [1, 2], donor_positions=[0, 3])
     check_comparison(app, compare(translator, TEXT, hooks, original=original_trace(translator)))
@@ -187,7 +204,7 @@ def test_activations_of_another_sentence(visit: Visit, translator: Translator) -
 
 def test_all_changes_at_once_and_the_same_from_python(visit: Visit) -> None:
     site = "decoder.layers.0.ffn_norm.hook_output"
-    app = open_lab(
+    app = open_switches(
         visit,
         off="d0.1",
         ablation="mean",
@@ -224,7 +241,7 @@ def test_all_changes_at_once_and_the_same_from_python(visit: Visit) -> None:
 def test_impossible_changes_are_reported(
     visit: Visit, params: dict[str, str], message: str
 ) -> None:
-    app = open_lab(visit, **params)
+    app = open_switches(visit, **params)
     assert message in " ".join(messages(app))
 
 
@@ -235,26 +252,28 @@ def test_a_failed_comparison_leaves_the_switchboard(
         raise ValueError("there is no word to compare")
 
     monkeypatch.setattr(switch, "cached_comparison", fail)
-    app = open_lab(visit, off="e1.2")
+    app = open_switches(visit, off="e1.2")
     assert any("there is no word to compare" in message for message in messages(app))
     assert any("off" in unpack(element.proto.bytes)[0] for element in browser_views(app))
 
 
 def test_limits_for_a_long_text_and_an_unusual_text(visit: Visit) -> None:
-    app = open_lab(visit, text="hides books the lamp " * 16)
+    app = open_switches(visit, text="hides books the lamp " * 16)
     assert "heads can be switched off for up to 128" in main_text(app)
-    app = open_lab(visit, text="hides books the lamp " * 6, off="c1", blank="all")
+    app = open_switches(visit, text="hides books the lamp " * 6, off="c1", blank="all")
     assert "All cells can be blanked for up to 48 tokens" in main_text(app)
     assert "without forced decoding, the changed model writes" in main_text(app)
     assert "None: the change affects no later head" in main_text(app)
-    app = open_lab(visit, text="<b>x</b> 👩🏽‍🚀", off="c1", kind="encoder", row="0", column="0")
+    app = open_switches(
+        visit, text="<b>x</b> 👩🏽‍🚀", off="c1", kind="encoder", row="0", column="0"
+    )
     assert not messages(app)
     assert attention_changes(app)
 
 
 def test_blanking_a_selected_cell_and_all_cells(visit: Visit, translator: Translator) -> None:
     params = {"kind": "cross", "layer": "1", "head": "2", "row": "1", "column": "3"}
-    app = open_lab(visit, **params)
+    app = open_switches(visit, **params)
     trace = original_trace(translator)
     cells = blank_cells(translator, trace, ("cross", 1, 2))
     index = cells.cells.index((1, 3))
@@ -262,7 +281,7 @@ def test_blanking_a_selected_cell_and_all_cells(visit: Visit, translator: Transl
     assert numbers[:2] == [f"{cells.weights[index]:.3f}", f"{cells.norms[index]:.3f}"]
     assert float(numbers[2].removesuffix(" nats")) == pytest.approx(cells.total[index], abs=1e-4)
     assert "rank correlation" not in main_text(app)
-    app = open_lab(visit, **params, blank="all")
+    app = open_switches(visit, **params, blank="all")
     ranks = cells.correlations()
     for name in ("weight_effect", "norm_effect"):
         assert f"**{ranks[name]:.2f}**".replace("-", "−") in main_text(app)
@@ -287,10 +306,10 @@ def test_rows_and_patches_round_trip_through_the_address() -> None:
 
 
 def test_a_button_finds_what_changes_a_word(visit: Visit, translator: Translator) -> None:
-    app = visit(PAGE, lab="switch", text=TEXT)
+    app = visit(PAGE, text=TEXT)
     button(app, "Fewest heads that change a word").click().run()
     assert not app.exception
-    assert "nothing is changed" not in main_text(app).lower()
+    assert "After the change:" in main_text(app)
     config = translator.model.config
     heads_off, _ = parse_heads(view(app).off, config.n_layers, config.n_heads)
     original = translator.translate(TEXT, candidates=1)
@@ -300,6 +319,6 @@ def test_a_button_finds_what_changes_a_word(visit: Visit, translator: Translator
 
 
 def test_a_patch_of_the_encoders_output_is_the_selected_site(visit: Visit) -> None:
-    app = visit(PAGE, lab="switch", text=TEXT, patch="encoder.hook_memory:1:1")
+    app = visit(PAGE, text=TEXT, patch="encoder.hook_memory:1:1")
     (site,) = [box for box in app.selectbox if box.label == "Activations: output of"]
     assert site.value == "encoder.hook_memory"

@@ -1,4 +1,4 @@
-"""The translation of the visitor's sentence, its decoding steps, and forced tokens."""
+"""The decoding steps of the visitor's sentence, with alternatives and forced tokens."""
 
 from __future__ import annotations
 
@@ -16,45 +16,44 @@ from transformer.inference.search import probability_above
 from transformer.measures.words import words
 from transformer.text.visible import is_blank
 from transformer.ui import state
-from transformer.ui.pages.translate import Translate
+from transformer.ui.address import METHODS
+from transformer.ui.pages.home import Home
 from transformer.ui.services import trace_cache
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
-from transformer.ui.widgets import display_names, frame, views
+from transformer.ui.widgets import controls, display_names, frame, views
 
 TAIL_THRESHOLD = 0.9
 """Top-p beyond which a sampled token counts as from the tail; a common p of nucleus sampling
 (Holtzman et al. 2020, https://arxiv.org/abs/1904.09751, from memory)."""
-_ATTENTION = "pages/attention.py"
-_FORCED_FOR_KEY, _OPEN_ATTENTION_KEY = "forced_for", "open_attention"
+_FORCED_FOR_KEY = "forced_for"
 
 
-def show(model: Model) -> CachedTrace | None:
-    """Draw the translation. Return None, after a hint, if forced decoding has no text yet."""
-    view = state.view(Translate)
+def show(model: Model) -> None:
+    """Draw the decoding method, the translation and the table of its steps. A click on a candidate
+    forces it; a click on a step opens its attention."""
+    view = state.view(Home)
     if view.method == "forced" and is_blank(view.target):
-        st.info("Write your own translation below to see how probable the model finds it.")
-        return None
+        controls.decoding_method(model)
+        st.info("Write your own translation to see how probable the model finds it.")
+        return
+    with (
+        st.container(horizontal=True, key="depth-tools"),
+        st.popover(f"Decoding: {METHODS[view.method]}"),
+    ):
+        controls.decoding_method(model)
     cached_trace = _with_forced_token(model, view, trace_cache.read(model, view))
     views.translation(cached_trace, model.description.target_code)
-    return cached_trace
-
-
-def steps(model: Model, cached_trace: CachedTrace) -> None:
-    """Draw the table of decoding steps. A click on a candidate forces it; a click on a step opens
-    its attention."""
-    view = state.view(Translate)
-    unit = "token" if display_names.is_exact() else "word"
-    st.caption(f"Click another {unit} to continue the translation from it.{_percentage_note()}")
+    view = state.view(Home)
     forced = int(view.force.split(":")[0]) if view.force else -1
     tail_steps = tails(model, cached_trace) if view.method == "sample" else {}
     data = _table(model, cached_trace.trace, forced, tail_steps)
     views.component("translation")(
         key="steps", data=data, on_choice_change=lambda: _handle_choice(model)
     )
-    if st.session_state.pop(_OPEN_ATTENTION_KEY, False):
-        st.switch_page(_ATTENTION, query_params=state.params(_ATTENTION))
+    unit = "token" if display_names.is_exact() else "word"
+    st.caption(f"Click another {unit} to continue the translation from it.{_percentage_note()}")
 
 
 def _percentage_note() -> str:
@@ -91,13 +90,13 @@ def tails(model: Model, cached_trace: CachedTrace) -> dict[int, float]:
     return {step: share for step, share in enumerate(before) if share >= TAIL_THRESHOLD}
 
 
-def _with_forced_token(model: Model, view: Translate, cached_trace: CachedTrace) -> CachedTrace:
+def _with_forced_token(model: Model, view: Home, cached_trace: CachedTrace) -> CachedTrace:
     """Return the trace with the forced token, after drawing an undo button. A token that was forced
     in another sentence is removed."""
     text, force = st.session_state.get(_FORCED_FOR_KEY, (view.text, ""))
     if view.force and view.force == force and view.text != text:
         state.set_fields(force="")
-        view = state.view(Translate)
+        view = state.view(Home)
     st.session_state[_FORCED_FOR_KEY] = view.text, view.force
     if not view.force:
         return cached_trace
@@ -124,9 +123,9 @@ def _handle_choice(model: Model) -> None:
     if "id" in choice:
         state.change(force=f"{step}:{int(choice['id'])}")
         return
-    force = state.view(Translate).force
+    force = state.view(Home).force
     # The aligner may use the next row, whose input is this token.
     row = step + int(model.aligner is not None and model.aligner.weights_to == "input")
     fields = {"view": "heads", "kind": "cross", "layer": -1, "head": -1, "tokens": f"q{row}"}
-    state.change(_ATTENTION, **fields, heads="", combine="one", pin="", force=force, step=step)
-    st.session_state[_OPEN_ATTENTION_KEY] = True
+    cleared = {"heads": "", "combine": "one", "pin": ""}
+    state.change(depth="heads", **fields, **cleared, force=force, step=step)

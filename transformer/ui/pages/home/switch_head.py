@@ -21,9 +21,8 @@ from transformer.figures.state import KINDS
 from transformer.inference import Trace
 from transformer.measures.naming import file_name, token_name
 from transformer.ui import state
-from transformer.ui.pages.lab import Lab
-from transformer.ui.pages.lab.attribution_head import escaped_token, program_start
-from transformer.ui.pages.lab.switch_changes import EditedRow, Plan, parse_row, position_label
+from transformer.ui.pages.home import Home
+from transformer.ui.pages.home.switch_changes import EditedRow, Plan, parse_row, position_label
 from transformer.ui.services import trace_cache
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
@@ -31,6 +30,7 @@ from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.widgets import controls, display_names, frame, tables, terms, views
 from transformer.ui.widgets.callbacks import controlled
 from transformer.ui.widgets.charts import chart, dark
+from transformer.ui.widgets.python_program import escaped_token, program_start
 
 KEYS_KEY, QUERY_KEY = "switch-keys", "switch-query"
 
@@ -47,7 +47,7 @@ def show(
     st.header("One head")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         controls.head(model, cached_trace)
-        frame.page_button("pages/attention.py", "Open this head", "visibility", view="heatmap")
+        frame.state_button("Open this head", "visibility", {"depth": "heads", "view": "heatmap"})
     view = state.view()
     head = (view.kind, view.layer, view.head)
     if comparison is not None:
@@ -74,7 +74,7 @@ def _before_after(model: Model, trace: Trace, comparison: Comparison, head: Head
 
 def _edit_row(trace: Trace, plan: Plan, head: Head, effect: str) -> None:
     """Draw the widgets that edit one row of the head: its keys and their weights."""
-    edited_row = parse_row(state.view(Lab).edited_row)
+    edited_row = parse_row(state.view(Home).edited_row)
     kind, layer, number = head
     with st.expander("Edit a row of weights", expanded=edited_row is not None):
         if edited_row is not None and edited_row.head != head:
@@ -110,7 +110,7 @@ def _row_choice(trace: Trace, kind: str, current: EditedRow | None) -> int:
         )
         return f"{position_label(position, rows[position], exact)}{prediction}"
 
-    query = current.query if current else max(state.view(Lab).row, 0)
+    query = current.query if current else max(state.view(Home).row, 0)
     binding = controlled(
         QUERY_KEY,
         min(query, len(rows) - 1),
@@ -196,8 +196,8 @@ def _blanking(model: Model, cached_trace: CachedTrace, head: Head) -> None:
     if selected and head[0] == "decoder" and selected[1] > selected[0]:
         selected = None  # masked
     longest = max(len(trace.src_tokens), len(trace.tgt_tokens))
-    all_cells = state.view(Lab).blank == "all" and longest <= MAX_TOKENS
-    if state.view(Lab).blank == "all" and not all_cells:
+    all_cells = state.view(Home).blank == "all" and longest <= MAX_TOKENS
+    if state.view(Home).blank == "all" and not all_cells:
         st.caption(
             f"All cells can be blanked for up to {MAX_TOKENS} tokens; this sentence has {longest}."
         )

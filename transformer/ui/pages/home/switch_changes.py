@@ -25,7 +25,7 @@ from transformer.hooks import Hooks
 from transformer.inference import Trace
 from transformer.measures import naming
 from transformer.measures.head_codes import LETTERS, parse_heads
-from transformer.ui.pages.lab import Lab
+from transformer.ui.pages.home import Home
 from transformer.ui.services import trace_cache
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
@@ -148,9 +148,9 @@ class Plan:
         self.lines.append(line)
 
 
-def make_plan(model: Model, cached_trace: CachedTrace, view: Lab) -> Plan:
+def make_plan(model: Model, cached_trace: CachedTrace, view: Home) -> Plan:
     plan = Plan()
-    steps: tuple[Callable[[Plan, Model, CachedTrace, Lab], None], ...] = (
+    steps: tuple[Callable[[Plan, Model, CachedTrace, Home], None], ...] = (
         _add_ablation,
         _add_removal,
         _add_row,
@@ -164,7 +164,7 @@ def make_plan(model: Model, cached_trace: CachedTrace, view: Lab) -> Plan:
     return plan
 
 
-def _add_ablation(plan: Plan, model: Model, cached_trace: CachedTrace, view: Lab) -> None:
+def _add_ablation(plan: Plan, model: Model, cached_trace: CachedTrace, view: Home) -> None:
     heads, missing = parse_heads(view.off, model.n_layers, model.n_heads)
     if missing:
         plan.problems.append(
@@ -198,7 +198,7 @@ def _example_traces(model: Model, texts: tuple[str, ...]) -> list[Trace]:
     return [model.translator.trace(text, names=names) for text in texts]
 
 
-def _add_removal(plan: Plan, model: Model, cached_trace: CachedTrace, view: Lab) -> None:
+def _add_removal(plan: Plan, model: Model, cached_trace: CachedTrace, view: Home) -> None:
     removed = list(parse_positions(view.removed_tokens))
     if not removed:
         return
@@ -214,7 +214,7 @@ def _add_removal(plan: Plan, model: Model, cached_trace: CachedTrace, view: Lab)
         plan.descriptions.append(f"with {tokens} of the source masked")
 
 
-def _add_row(plan: Plan, model: Model, cached_trace: CachedTrace, view: Lab) -> None:
+def _add_row(plan: Plan, model: Model, cached_trace: CachedTrace, view: Home) -> None:
     row = parse_row(view.edited_row)
     if row is None:
         return
@@ -229,7 +229,7 @@ def _add_row(plan: Plan, model: Model, cached_trace: CachedTrace, view: Lab) -> 
     plan.descriptions.append("with an edited row")
 
 
-def _add_patch(plan: Plan, model: Model, cached_trace: CachedTrace, view: Lab) -> None:
+def _add_patch(plan: Plan, model: Model, cached_trace: CachedTrace, view: Home) -> None:
     patch = parse_patch(view.patch)
     if patch is None or not (patch.positions or patch.donor_positions):
         return
@@ -269,7 +269,9 @@ class CachedComparison(CachedTrace):
         self.comparison = comparison
 
 
-def cached_comparison(model: Model, cached_trace: CachedTrace, view: Lab, plan: Plan) -> Comparison:
+def cached_comparison(
+    model: Model, cached_trace: CachedTrace, view: Home, plan: Plan
+) -> Comparison:
     """Return the comparison of the original and the changed translation, cached.
 
     Raises:
@@ -303,7 +305,7 @@ def cached_comparison(model: Model, cached_trace: CachedTrace, view: Lab, plan: 
     return cached_value.comparison
 
 
-def options_code(view: Lab) -> str:
+def options_code(view: Home) -> str:
     """Return the decoding options as keyword arguments of a Python example."""
     options = {k: v for k, v in view.decoding().items() if (k, v) != ("method", "greedy")}
     return "".join(f", {name}={value!r}" for name, value in options.items())

@@ -18,14 +18,14 @@ from transformer.figures.switchboard import switchboard_data
 from transformer.inference.results import Translation
 from transformer.measures.naming import file_name
 from transformer.ui import state
-from transformer.ui.pages.lab import Lab
-from transformer.ui.pages.lab.attribution_head import escaped_token
-from transformer.ui.pages.lab.switch_changes import Plan, options_code
+from transformer.ui.pages.home import Home
+from transformer.ui.pages.home.switch_changes import Plan, options_code
 from transformer.ui.services import models
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.widgets import display_names, frame, tables
 from transformer.ui.widgets.charts import chart, dark
+from transformer.ui.widgets.python_program import escaped_token
 from transformer.ui.widgets.tables import download
 from transformer.ui.widgets.views import component
 
@@ -140,7 +140,7 @@ def attention_change_table(shares: dict[str, Shares]) -> pd.DataFrame:
 
 def _attention_grid(cached_trace: CachedTrace, comparison: Comparison) -> None:
     st.markdown("**Change in the attention of every head**, in percent")
-    view = state.view(Lab)
+    view = state.view(Home)
     shares = attention_changes(comparison)
     if len(shares) < len(KINDS):
         st.caption(
@@ -182,7 +182,7 @@ def _select_head() -> None:
 
 
 def _exports(model: Model, plan: Plan, comparison: Comparison) -> None:
-    view, source = state.view(Lab), comparison.original.source
+    view, source = state.view(Home), comparison.original.source
     with st.container(horizontal=True):
         for label, name, table in (
             ("Probabilities (.csv)", "probabilities", lambda: comparison.probabilities),
@@ -240,7 +240,7 @@ def effect_sentence(plan: Plan, comparison: Comparison) -> str:
     return f"{effect}; the translation stays **{frame.plain(comparison.translation.text)}**"
 
 
-def _program(model: Model, folder: str, view: Lab, plan: Plan) -> str:
+def _program(model: Model, folder: str, view: Home, plan: Plan) -> str:
     names = {"compare", *plan.imports, *(["combined"] if len(plan.lines) > 1 else [])}
     options = options_code(view)
     hooks = plan.lines[0] if len(plan.lines) == 1 else f"combined({', '.join(plan.lines)})"

@@ -16,10 +16,11 @@ from transformer.jobs import services
 from transformer.measures.naming import file_name
 from transformer.text.visible import is_blank
 from transformer.ui import state
-from transformer.ui.pages.attention import Attention, explorer
+from transformer.ui.pages.home import Home, explorer
 from transformer.ui.services.memory_cache import SizedCache
 from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.shell import visitor
+from transformer.ui.shell.registry import HOME
 from transformer.ui.widgets import frame
 from transformer.ui.widgets.notable_heads import head_notices, initial_explorer_state
 from transformer.ui.widgets.tables import download
@@ -62,7 +63,7 @@ def controls() -> None:
 
 
 def show() -> None:
-    view = state.view(Attention)
+    view = state.view(Home)
     cached_trace = _find_trace(view.trace)
     with st.container(horizontal=True, vertical_alignment="center"):
         frame.callback_button("Back to the checkpoint", "arrow_back", _switch_trace, "")
@@ -101,7 +102,7 @@ def _show_trace(cached_trace: CachedTrace, second_id: str) -> None:
         st.warning("The second trace is no longer available; open its file again to compare.")
     for problem in state.clamp(trace.n_layers, trace.n_heads):
         st.warning(frame.plain(problem))
-    if state.view(Attention).force:
+    if state.view(Home).force:
         state.set_fields(force="")
         st.warning("You cannot force another word in a trace: that needs the model.")
     explorer.show(None, cached_trace, second, "other" if second else "")
@@ -116,7 +117,7 @@ def _show_trace(cached_trace: CachedTrace, second_id: str) -> None:
 def _page_builder(cached_trace: CachedTrace, second: CachedTrace | None) -> Callable[[], str]:
     # Read the session now: `build_page` runs outside of it.
     explorer_state, notices = (
-        initial_explorer_state(cached_trace, state.view(Attention).explorer()),
+        initial_explorer_state(cached_trace, state.view(Home).explorer()),
         head_notices(cached_trace),
     )
 
@@ -183,8 +184,8 @@ def _switch_trace(trace: str) -> None:
         "pin": "",
         "force": "",
     }
-    view = replace(state.view(Attention), trace=trace, other_trace="", **cleared)
-    state.replace_view("pages/attention.py", view)
+    view = replace(state.view(Home), depth="heads", trace=trace, other_trace="", **cleared)
+    state.replace_view(HOME, view)
 
 
 def _show_error() -> None:

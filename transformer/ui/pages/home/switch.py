@@ -7,20 +7,17 @@ import re
 import streamlit as st
 
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.importance.by_gradient import gradient_importances
+from transformer.analysis.importance.by_gradient import Importance, gradient_importances
+from transformer.analysis.interventions.comparison import Comparison
 from transformer.analysis.interventions.switching import Head, switched_off
 from transformer.figures.state import KINDS
 from transformer.figures.switchboard import switchboard_data
+from transformer.inference import Trace
+from transformer.measures.head_codes import parse_heads, write_heads
 from transformer.ui import state
 from transformer.ui.address import HEADS_FORM
-from transformer.ui.pages.lab import (
-    Lab,
-    pruning,
-    switch_controls,
-    switch_head,
-    switch_results,
-)
-from transformer.ui.pages.lab.switch_changes import cached_comparison, make_plan
+from transformer.ui.pages.home import Home, switch_controls, switch_head, switch_results
+from transformer.ui.pages.home.switch_changes import cached_comparison, make_plan
 from transformer.ui.services import trace_cache
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
@@ -31,16 +28,12 @@ MAX_SINGLE_HEADS = 6
 """Number of heads to try one by one before whole layers."""
 MAX_TOKENS = 128
 """Maximum length of source and target; longer tables are slow and hard to read."""
+_PRUNED_KEY = "pruned-heads"
 
 
 def show(model: Model) -> None:
-    """Draw the switchboard, its effect on the translation, and the selected head."""
-    frame.lead_text(
-        "Is a head needed? Switch it off and see. Changes apply to this page only and are part of "
-        "its link."
-    )
-    controls.sentence(model)
-    cached_trace = trace_cache.read(model, state.view(Lab))
+    """Draw both translations, the switchboard, the effect, and the selected head."""
+    cached_trace = trace_cache.read(model, state.view(Home))
     trace = cached_trace.trace
     longest = max(len(trace.src_tokens), len(trace.tgt_tokens))
     if longest > MAX_TOKENS:
@@ -49,7 +42,7 @@ def show(model: Model) -> None:
             "Choose one sentence of it."
         )
         return
-    view = state.view(Lab)
+    view = state.view(Home)
     plan = make_plan(model, cached_trace, view)
     comparison, failure = None, None
     try:
@@ -57,23 +50,36 @@ def show(model: Model) -> None:
         comparison = None if plan.empty else cached_comparison(model, cached_trace, view, plan)
     except ValueError as error:
         failure = error
+    _both_translations(trace, comparison)
     _heads(cached_trace)
-    switch_controls.removal_and_patching(model, cached_trace)
+    _controls(model)
     for problem in plan.problems:
         st.warning(frame.plain(frame.as_sentence(problem)))
-    if failure:
-        raise failure  # after the widgets that can undo the change
     effect = ""
-    if comparison is None:
-        _suggestions(model, cached_trace)
-    else:
+    if comparison is not None:
         effect = switch_results.effect_sentence(plan, comparison)
         switch_results.show_changes(model, cached_trace, plan, comparison, effect)
+    switch_controls.removal_and_patching(model, cached_trace)
+    if failure:
+        raise failure  # after the widgets that can undo the change
     switch_head.show(model, cached_trace, plan, comparison, effect)
 
 
+def _both_translations(trace: Trace, comparison: Comparison | None) -> None:
+    """Draw the translation before and after the change, side by side."""
+    before, after = st.columns(2)
+    before.markdown(f"With all heads: **{frame.plain(trace.text)}**")
+    if comparison is None:
+        after.markdown("Switch off a head below, and the translation without it is here.")
+        return
+    altered = frame.plain(comparison.translation.text) or "(empty)"
+    end = "" if comparison.translation.finished else " …"
+    same = ":gray[(the same)]" if not comparison.changed else ""
+    after.markdown(f"After the change: **{altered}**{end} {same}")
+
+
 def _heads(cached_trace: CachedTrace) -> None:
-    view = state.view(Lab)
+    view = state.view(Home)
     data = switchboard_data(
         cached_trace.explorer_data,
         KINDS,
@@ -82,14 +88,40 @@ def _heads(cached_trace: CachedTrace) -> None:
         exact=display_names.is_exact(),
     )
     switch_results.switchboard(key="switchboard", data=data, on_choice_change=_store_switches)
+
+
+def _controls(model: Model) -> None:
+    """Draw what switches off several heads at once, and what undoes it."""
+    view, order = state.view(Home), _least_important_first(model.hash, state.view().text, model)
+    st.session_state[_PRUNED_KEY] = _number_pruned(model, view.off, order)
+    st.slider(
+        "Heads switched off, the least important first",
+        0,
+        len(order),
+        key=_PRUNED_KEY,
+        help="Ordered by the gradient of the loss on this sentence with respect to a gate on each "
+        "head, normalised within its layer (Michel et al. 2019). How many can go before the "
+        "translation changes?",
+        on_change=_prune,
+        args=(order,),
+    )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        if view.method == "greedy":
+            st.button(
+                "Fewest heads that change a word",
+                icon=":material/search:",
+                help="Searches the six most important cross-attention heads one by one, then whole "
+                "layers, then all of them.",
+                on_click=_switch_off_fewest,
+                args=(model,),
+            )
         controls.button_row(
             "ablation",
             help="**Zero ablation**: the output of the head is 0. **Uniform attention**: it "
             "attends to all tokens equally. **Mean ablation**: its output is its mean over the "
             "examples above.",
         )
-        defaults = Lab()
+        defaults = Home()
         names = "off", "edited_row", "removed_tokens", "patch"
         changes = {name: getattr(defaults, name) for name in names}
         frame.state_button(
@@ -100,57 +132,44 @@ def _heads(cached_trace: CachedTrace) -> None:
         )
 
 
+@cached("Measuring the importance of the heads …")
+def _least_important_first(digest: str, text: str, _model: Model) -> list[Head]:
+    """Return all heads by their importance for this text, the least important first."""
+    return _importance(_model, text).normalised().order()
+
+
+def _importance(model: Model, text: str) -> Importance:
+    corpus = Corpus.from_lines([text], "one sentence")
+    return gradient_importances(model.translator, corpus)["sentence"]
+
+
+def _number_pruned(model: Model, off: str, order: list[Head]) -> int:
+    """Return how many of the least important heads are off, or 0 if other heads are off too."""
+    heads_off, _ = parse_heads(off, model.n_layers, model.n_heads)
+    return len(heads_off) if {*heads_off} == {*order[: len(heads_off)]} else 0
+
+
+def _prune(order: list[Head]) -> None:
+    state.change(off=write_heads(order[: st.session_state[_PRUNED_KEY]]), ablation="zero")
+
+
 def _store_switches() -> None:
     off = st.session_state["switchboard"]["choice"].get("off", "")
     if matches_form(off, HEADS_FORM[0]):
         state.change(off=off)
 
 
-def _suggestions(model: Model, cached_trace: CachedTrace) -> None:
-    """Draw suggestions of heads to switch off, first those that change this sentence."""
-    last = model.n_layers - 1
-    layer, head = cached_trace.explorer_data.clearest("cross")
-    st.info(
-        f"Nothing is changed yet: the translation is **{frame.plain(cached_trace.trace.text)}** "
-        "Switch off a head above, or start with one of these."
-    )
-    with st.container(horizontal=True):
-        if state.view(Lab).method == "greedy":
-            st.button(
-                "Fewest heads that change a word",
-                type="primary",
-                icon=":material/search:",
-                help="Searches the six most important cross-attention heads one by one, then whole "
-                "layers, then all of them.",
-                on_click=_switch_off_fewest,
-                args=(model,),
-            )
-        for label, off in (
-            (
-                f"Strongest cross-attention head, {display_names.short_head(layer, head)}",
-                f"c{layer}.{head}",
-            ),
-            ("Last layer of cross-attention", f"c{last}"),
-            ("All decoder self-attention", ",".join(f"d{n}" for n in range(model.n_layers))),
-        ):
-            frame.state_button(label, "toggle_off", {"off": off})
-
-
 def _switch_off_fewest(model: Model) -> None:
     """Switch off the fewest heads that change the translation, else all cross-attention heads."""
-    state.change(off=_fewest_heads(model, state.view(Lab).text), ablation="zero")
+    state.change(off=_fewest_heads(model, state.view(Home).text), ablation="zero")
 
 
 @cached("Searching for important heads …")
 def _fewest_heads(model: Model, text: str) -> str:
     """Return heads in the form of the address field `off`, for a text that can be translated."""
     translator, config = model.translator, model.translator.model.config
-    importances = gradient_importances(translator, Corpus.from_lines([text], "one sentence"))[
-        "sentence"
-    ]
-    heads = [head for head in reversed(importances.order()) if head[0] == "cross"][
-        :MAX_SINGLE_HEADS
-    ]
+    by_importance = reversed(_importance(model, text).order())
+    heads = [head for head in by_importance if head[0] == "cross"][:MAX_SINGLE_HEADS]
     layers = range(config.n_layers)
     candidates: list[list[Head]] = [[head] for head in heads]
     for kind in ("cross", "decoder", "encoder"):
@@ -166,7 +185,7 @@ def _fewest_heads(model: Model, text: str) -> str:
         )
         if altered.text != original.text:
             break
-    return pruning.head_codes(heads_off)
+    return write_heads(heads_off)
 
 
 def matches_form(text: object, form: str) -> bool:

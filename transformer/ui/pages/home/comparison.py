@@ -10,7 +10,7 @@ import streamlit as st
 
 from transformer.text.visible import is_blank
 from transformer.ui import state
-from transformer.ui.pages.attention import Attention
+from transformer.ui.pages.home import Home
 from transformer.ui.services import models, trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
@@ -56,7 +56,7 @@ def controls(model: Model) -> None:
         "word of the sentence changed. To force another word, click one of the candidates in "
         "**Decoding**."
     )
-    view = state.view(Attention)
+    view = state.view(Home)
     st.button(
         "Stop comparing",
         disabled=not (view.other or view.other_model or view.force),
@@ -68,7 +68,7 @@ def controls(model: Model) -> None:
 def suggested_text(model: Model) -> str:
     """Return the default text to compare with: the sentence with one word changed, or another
     example of the model."""
-    current_text = state.view(Attention).text
+    current_text = state.view(Home).text
     languages = model.description.languages
     changed = change_one_word(current_text, languages[0] if languages else "")
     return changed or next(
@@ -79,7 +79,7 @@ def suggested_text(model: Model) -> str:
 def load_second(model: Model, cached_trace: CachedTrace) -> tuple[CachedTrace | None, str]:
     """Return the trace to compare with and its kind, the last two arguments of `explorer.show`.
     If the comparison fails, show a warning; the page still shows the first trace."""
-    view = state.view(Attention)
+    view = state.view(Home)
     compared = bool(not is_blank(view.other) or view.other_model)
     try:
         if view.force and not (compared and view.view == "compare"):
@@ -96,7 +96,7 @@ def load_second(model: Model, cached_trace: CachedTrace) -> tuple[CachedTrace | 
 
 def side_names(model: Model, second_kind: str) -> tuple[str, ...]:
     """Return the names of two different models, or () if the sides are to be called A and B."""
-    other_model = state.view(Attention).other_model
+    other_model = state.view(Home).other_model
     return (
         (model.name, other_model)
         if second_kind == "other" and other_model not in ("", model.name)
@@ -105,7 +105,7 @@ def side_names(model: Model, second_kind: str) -> tuple[str, ...]:
 
 
 def _other_model(model: Model) -> Model:
-    name, folders = state.view(Attention).other_model, models.checkpoints()
+    name, folders = state.view(Home).other_model, models.checkpoints()
     if not name:
         return model
     if name not in folders:

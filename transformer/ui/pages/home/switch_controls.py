@@ -8,8 +8,8 @@ import streamlit as st
 
 from transformer.inference import Trace
 from transformer.ui import state
-from transformer.ui.pages.lab import Lab
-from transformer.ui.pages.lab.switch_changes import (
+from transformer.ui.pages.home import Home
+from transformer.ui.pages.home.switch_changes import (
     Patch,
     parse_patch,
     parse_positions,
@@ -31,7 +31,7 @@ REMOVED_KEY, SITE_KEY, POSITIONS_KEY, DONOR_POSITIONS_KEY = (
 
 def removal_and_patching(model: Model, cached_trace: CachedTrace) -> None:
     """Draw two expanders: one to remove source tokens, one to patch activations."""
-    view = state.view(Lab)
+    view = state.view(Home)
     left, right = st.columns(2)
     with left.expander("Remove source tokens", expanded=bool(view.removed_tokens)):
         _removal_controls(cached_trace.trace)
@@ -40,7 +40,7 @@ def removal_and_patching(model: Model, cached_trace: CachedTrace) -> None:
 
 
 def _removal_controls(trace: Trace) -> None:
-    view = state.view(Lab)
+    view = state.view(Home)
     tokens = trace.src_tokens
     removed = parse_positions(view.removed_tokens)
     selected = [position for position in removed if position < len(tokens) - 1]
@@ -55,7 +55,7 @@ def _removal_controls(trace: Trace) -> None:
 
 
 def _patch_controls(model: Model, cached_trace: CachedTrace) -> None:
-    view = state.view(Lab)
+    view = state.view(Home)
     st.text_input(
         placeholder="Empty: the same sentence",
         live="400ms",

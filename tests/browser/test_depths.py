@@ -1,0 +1,127 @@
+"""The depths of the page Try: one sentence, one head and one address at each of them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.app_pages import address, open_depth, wait_for_address
+from tests.browser.home_page import open_home, wait_for_all_words
+from tests.live_app import wait_for_script_run, wait_until
+from transformer import Translator
+
+pytestmark = pytest.mark.browser
+
+FIRST, SECOND = "She hides books.", "Who gave you that red umbrella?"
+CONTENT = {
+    "Bands": ".hu-glance-row",
+    "All heads": ".hu-tabs",
+    "Step by step": ".hu-steps",
+    "Switch off": ".hu-switchboard",
+}
+"""What only this depth shows."""
+
+
+def wait_for_depth(page: Page, label: str, text: str) -> None:
+    """Wait until the page is at this depth, and check that it has the sentence."""
+    expect(page.locator(CONTENT[label]).first).to_be_visible()
+    for other, content in CONTENT.items():
+        if other != label:
+            expect(page.locator(content).first).to_be_hidden()
+    pressed = page.get_by_role("group", name="How much to show").get_by_role("button", pressed=True)
+    expect(pressed).to_have_text(label)
+    expect(page.get_by_label("English")).to_have_value(text)
+    wait_for_script_run(page)
+
+
+def translation(page: Page, depth: str) -> Locator:
+    if depth == "steps":
+        return page.locator(".hu-text")
+    if depth == "off":
+        return page.get_by_text("With all heads:")
+    return page.get_by_text(re.compile("^French:"))
+
+
+@pytest.mark.parametrize("depth", ["heads", "steps", "off"])
+def test_typed_text_is_translated_below_and_the_field_keeps_the_focus(
+    bundled_app: str, page: Page, en_fr: Translator, depth: str
+) -> None:
+    page.goto(f"{bundled_app}/?depth={depth}&text={FIRST}")
+    field = page.get_by_label("English")
+    expect(translation(page, depth)).to_contain_text(en_fr.translate(FIRST).text.split()[-2])
+    wait_for_script_run(page)
+    field.fill("")
+    field.press_sequentially(SECOND, delay=30)
+    for word in en_fr.translate(SECOND).text.rstrip(" ?").split():
+        expect(translation(page, depth)).to_contain_text(word)
+    wait_for_script_run(page)
+    assert {"depth": depth, "text": SECOND}.items() <= address(page)[1].items()
+    expect(field).to_have_value(SECOND)
+    expect(field).to_be_focused()
+    page.reload()
+    for word in en_fr.translate(SECOND).text.rstrip(" ?").split():
+        expect(translation(page, depth)).to_contain_text(word)
+    expect(field).to_have_value(SECOND)
+
+
+def test_another_depth_keeps_the_sentence_and_the_head(bundled_app: str, page: Page) -> None:
+    head = {"kind": "decoder", "layer": "2", "head": "5"}
+    shared = "&".join(f"{name}={value}" for name, value in head.items())
+    page.goto(f"{bundled_app}/?depth=heads&view=heatmap&text={FIRST}&{shared}")
+    wait_for_depth(page, "All heads", FIRST)
+    expect(page.locator(".hu-title")).to_have_text("Layer 3, head 6")
+    for label in ("Step by step", "Switch off", "Bands"):
+        open_depth(page, label)
+        wait_for_depth(page, label, FIRST)
+        assert head.items() <= address(page)[1].items()
+    open_depth(page, "All heads")
+    wait_for_depth(page, "All heads", FIRST)
+    expect(page.locator(".hu-title")).to_have_text("Layer 3, head 6")
+
+
+def test_the_back_button_returns_to_the_previous_depth(bundled_app: str, page: Page) -> None:
+    open_home(page, bundled_app, f"?text={FIRST}")
+    open_depth(page, "Step by step")
+    wait_for_depth(page, "Step by step", FIRST)
+    page.get_by_label("English").fill(SECOND)
+    wait_for_address(page, "/", depth="steps", model="en-fr", text=SECOND)
+    open_depth(page, "Switch off")
+    wait_for_depth(page, "Switch off", SECOND)
+    page.reload()
+    wait_for_depth(page, "Switch off", SECOND)
+    page.go_back()
+    wait_for_depth(page, "Step by step", SECOND)
+    assert address(page)[1] == {"depth": "steps", "model": "en-fr", "text": SECOND}
+
+
+def test_a_head_that_is_off_in_the_bands_is_off_in_the_switchboard(
+    bundled_app: str, page: Page
+) -> None:
+    open_home(page, bundled_app, f"?text={FIRST}")
+    wait_for_all_words(page)
+    page.locator(".hu-strip-head").nth(11).click()
+    wait_until(page, "location.search.includes('off=c1.3')")
+    wait_for_script_run(page)
+    open_depth(page, "Switch off")
+    wait_for_depth(page, "Switch off", FIRST)
+    switches = page.locator(".hu-switchboard [role=switch][data-head][aria-checked=false]")
+    expect(switches).to_have_count(1)
+    expect(switches).to_have_attribute("data-head", "c1.3")
+    expect(page.get_by_text(re.compile("^After the change:"))).to_be_visible()
+    switches.click()
+    wait_until(page, "!location.search.includes('off=')")
+    wait_for_script_run(page)
+    open_depth(page, "Bands")
+    wait_for_depth(page, "Bands", FIRST)
+    expect(page.locator(".hu-strip-head[aria-checked=false]")).to_have_count(0)
+
+
+def test_a_depth_button_keeps_the_focus(app: str, page: Page) -> None:
+    open_home(page, app, f"?text={FIRST}")
+    button = page.get_by_role("button", name="Step by step", exact=True)
+    button.focus()
+    page.keyboard.press("Enter")
+    wait_for_depth(page, "Step by step", FIRST)
+    expect(button).to_be_focused()
