@@ -164,6 +164,33 @@ def test_in_a_greedy_translation_no_alternative_is_more_probable(
         assert step["candidates"][0] == step["chosen"]
 
 
+def test_the_last_step_in_words_writes_the_end_token(checkpoints: Path) -> None:
+    translator = Translator.load(checkpoints / "tiny", device="cpu")
+    trace = translator.trace("The baker hides books.", target="Un livre.")
+    pieces, numbers = trace.translation.steps, words(trace.predicted_tokens)
+    assert pieces[-1].chosen.token == "</s>"
+    data = glance_data(trace)
+    *before, end = word_steps(data, pieces, numbers, live=True)["steps"]
+    assert [step["last"] for step in before] == [False] * len(data["words"])
+    chosen = {
+        "token": "</s>",
+        "id": pieces[-1].chosen.id,
+        "probability": pieces[-1].chosen.probability,
+        "step": len(pieces) - 1,
+    }
+    assert end == {
+        "step": len(data["words"]) + 1,
+        "first": len(pieces) - 1,
+        "input": ["<s>", *(word["text"] for word in data["words"])],
+        "candidates": [chosen],
+        "chosen": chosen,
+        "last": True,
+        "can_force": True,
+    }
+    unfinished = word_steps(data, pieces[:-1], numbers[:-1])["steps"]
+    assert not any(step["last"] for step in unfinished)
+
+
 def test_bytes_are_joined_in_words_and_in_alternatives() -> None:
     tokens = ("<s>", "▁", "<0xC3>", "<0x89>", "teins", "▁la", "<0xE2>", ".")
     trace = fake_trace(SRC, tokens, layers=2, heads=3, source="The umbrella.")

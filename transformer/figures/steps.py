@@ -105,7 +105,8 @@ def word_steps(
     tails: Mapping[int, float] | None = None,
 ) -> dict[str, Any]:
     """Return the table of steps in whole words: the words before, their alternatives and the
-    chosen word. Probabilities are those of pieces, as in `glance.glance_data`, because products
+    chosen word; at the end `</s>`, if the translation is finished, without alternatives.
+    Probabilities are those of pieces, as in `glance.glance_data`, because products
     over different numbers of pieces cannot be compared.
 
     Args:
@@ -144,6 +145,22 @@ def word_steps(
             }
         )
         earlier_words.append(word["text"])
+    end = len(pieces) - 1
+    if pieces and pieces[end].chosen.token == "</s>":
+        chosen = {**_choice(pieces[end].chosen), "step": end}
+        rows.append(
+            {
+                "step": len(rows) + 1,
+                "first": end,
+                "input": earlier_words,
+                "candidates": [chosen],
+                "chosen": chosen,
+                "last": True,
+                **({"forced": True} if forced == end else {}),
+                **({"can_force": not 0 <= forced < end} if live else {}),
+                **({"tail": tails[end]} if tails and end in tails else {}),
+            }
+        )
     return {"steps": rows, "words": True, **({"live": True} if live else {})}
 
 
