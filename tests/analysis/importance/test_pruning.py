@@ -13,11 +13,9 @@ from transformer import Translator
 from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.importance.ablation import leave_one_out, measure_without, without_heads
 from transformer.analysis.importance.pruning import (
-    heads_until_change,
     kinds_pruned,
     pruning_curve,
     random_order,
-    within_budgets,
 )
 from transformer.analysis.interventions.switching import Head, all_heads
 
@@ -119,21 +117,6 @@ def test_a_pruning_curve_removes_heads_in_order(translator: Translator) -> None:
         pruning_curve(translator, THREE_PAIRS, order, counts=[4])
 
 
-def test_each_kind_has_its_own_pruning_budget() -> None:
-    order: list[Head] = [("cross", n // 4, n % 4) for n in range(8)]
-    order += [("encoder", 0, n) for n in range(4)] + [("decoder", 0, n) for n in range(4)]
-    order = random_order(order, seed=3)
-    chosen = within_budgets(order, {"cross": 5, "encoder": 1})
-    assert chosen == [head for head in order if head in set(chosen)]
-    for kind, budget in (("cross", 5), ("encoder", 1), ("decoder", 0)):
-        of_kind = [head for head in order if head[0] == kind]
-        assert [head for head in chosen if head[0] == kind] == of_kind[:budget]
-    with pytest.raises(ValueError, match=r"cannot remove 9 cross heads; .* 0 to 8"):
-        within_budgets(order, {"cross": 9})
-    with pytest.raises(ValueError, match="no kind 'source'"):
-        within_budgets(order, {"source": 1})
-
-
 def test_random_orders_depend_on_the_seed() -> None:
     heads: list[Head] = [("cross", 0, n) for n in range(40)]
     order = random_order(heads, seed=1)
@@ -168,23 +151,3 @@ def test_kinds_are_pruned_separately_by_importance_and_at_random(translator: Tra
     assert by_order.loc["one", "low"] <= losses[0] <= by_order.loc["one", "high"]
     none = table.query("off == 0")
     assert none[["loss"]].to_numpy() == pytest.approx(ablation.loss)
-
-
-@pytest.mark.parametrize("first", range(1, 22))
-def test_the_first_change_is_found_by_bisection(first: int) -> None:
-    removed_counts: list[int] = []
-
-    def output_with(removed: int) -> str:
-        removed_counts.append(removed)
-        return "else" if removed >= first else "so"
-
-    assert heads_until_change(output_with, 20, 8) == (first if first <= 20 else None)
-    assert len(removed_counts) <= 1 + 3 + 3  # no heads; 8, 16 and 20 heads; three bisections
-
-
-def test_a_change_that_disappears_again_still_counts() -> None:
-    output_with = "aabaaabb".__getitem__
-    count = heads_until_change(output_with, 7, 7)
-    assert count is not None
-    assert output_with(count) != output_with(0)
-    assert output_with(count - 1) == output_with(0)

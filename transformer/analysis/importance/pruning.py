@@ -2,9 +2,7 @@
 
     order = gradient_importances(translator, corpus)["sentence"].normalised().order()
     curve = pruning_curve(translator, corpus, order)
-    budgets = {"encoder": 30, "decoder": 20, "cross": 5}
-    few = within_budgets(order, budgets)  # or a number of heads for each kind
-    measure_without(translator, corpus, [few], bleu=True).to_frame()
+    measure_without(translator, corpus, [order[:20]], bleu=True).to_frame()
 
 Michel et al. 2019, sections 4 and 5; the baseline of every order is a random one. There are two
 orders of importance, by their equation and by their program: see `by_gradient`.
@@ -12,8 +10,7 @@ orders of importance, by their equation and by their program: see `by_gradient`.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -32,57 +29,6 @@ from transformer.analysis.interventions.switching import KINDS, Head
 from transformer.inference import Translator
 
 
-def within_budgets(order: Sequence[Head], budgets: Mapping[str, int]) -> list[Head]:
-    """Return the first heads of `order` up to the budget of each kind; a kind without one keeps
-    all.
-
-    Args:
-        budgets: how many heads of "encoder", "decoder" and "cross" to remove.
-
-    Raises:
-        ValueError: for an unknown kind, or a budget below 0 or above the number of heads.
-    """
-    for kind, budget in budgets.items():
-        if kind not in KINDS:
-            kinds = ", ".join(map(repr, KINDS))
-            raise ValueError(f"there is no kind {kind!r}; budgets are for {kinds}")
-        available = sum(head[0] == kind for head in order)
-        if not 0 <= budget <= available:
-            raise ValueError(
-                f"cannot remove {budget} {kind} heads; the budget must be 0 to {available}"
-            )
-    remaining = {**dict.fromkeys(KINDS, 0), **budgets}
-    selected = []
-    for head in order:
-        if remaining[head[0]] > 0:
-            remaining[head[0]] -= 1
-            selected.append(head)
-    return selected
-
-
-def heads_until_change(output_with: Callable[[int], str], n_heads: int, step: int) -> int | None:
-    """Return how many heads must be removed before the model's output changes; None if it never
-    does.
-
-    The output with that many heads removed differs from the unpruned one, and with one head fewer
-    it does not. Between two steps there may be a lower such number, because outputs can change
-    back.
-
-    Args:
-        output_with: returns the output with that many heads removed.
-        n_heads: the maximum number to remove.
-        step: heads removed at a time, before a binary search finds the exact number.
-    """
-    unpruned, low = output_with(0), 0
-    for removed in [*range(step, n_heads, step), n_heads]:
-        if output_with(removed) != unpruned:
-            return bisect_left(
-                range(removed), True, low + 1, key=lambda n: output_with(n) != unpruned
-            )
-        low = removed
-    return None
-
-
 def random_order(heads: Sequence[Head], seed: int) -> list[Head]:
     """Return the heads in random order, the same for the same seed."""
     return [heads[n] for n in np.random.default_rng(seed).permutation(len(heads))]
@@ -99,8 +45,7 @@ def pruning_curve(
     """Measure the loss as more and more heads of `order` are switched off.
 
     Args:
-        order: heads, the first to remove first. A curve over one kind uses only its heads:
-            `within_budgets(order, {"cross": 48})`.
+        order: heads, the first to remove first. A curve over one kind has only heads of it.
         counts: numbers of removed heads; default: 0, 1, 2 … all.
 
     Returns:
