@@ -266,6 +266,6 @@ def test_the_shipped_run_with_learned_positions_is_shown_and_named(visit: Visit)
     app = visit(PAGE, checkpoints, topic="learned")
     assert "positions-train" not in {element.key for element in app.button}
     captions = [caption.value.replace("\\", "") for caption in app.caption]
-    assert any("Reverse a sequence, learned positions" in caption for caption in captions)
+    assert any("toy: reverse-learned" in caption for caption in captions)
     assert charts(app)
     assert not messages(app)
