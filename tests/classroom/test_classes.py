@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 
 from tests.hostile import TEXTS, check_message
 from transformer.classroom import Classes, ClassroomError
-from transformer.classroom.classes import BLOCK_MINUTES, IDLE_SECONDS, MAX_TRACKED, Attempts
+from transformer.classroom.classes import (
+    BLOCK_MINUTES,
+    IDLE_SECONDS,
+    JOIN_SECONDS,
+    MAX_JOINS,
+    MAX_TRACKED,
+    Attempts,
+)
 from transformer.classroom.codes import (
     CODE_CHARACTERS,
     CODE_LENGTH,
@@ -100,25 +107,47 @@ def test_leaving_and_ending_delete_everything(classes: Classes) -> None:
         opened.join("ann")
 
 
-def test_code_guesses_are_limited_per_visitor_and_address(classes: Classes, clock: Clock) -> None:
+def test_wrong_codes_of_others_keep_nobody_out(classes: Classes) -> None:
     code = classes.open(TOKEN, "teacher").code
     wrong = next(other_code for other_code in iter(new_code, "") if other_code != code)
     for _ in range(20):
         with pytest.raises(ClassroomError, match="no class with this code"):
             classes.join(wrong, "eve", "E")
-    # The right code is refused too; otherwise guessing would succeed.
     with pytest.raises(ClassroomError, match="too many wrong attempts"):
-        classes.join(code, "eve", "E")
-    classes.join(code, "ann", "E")  # another visitor with the same address
-    for number in range(80):
+        classes.join(wrong, "eve", "E")
+    for number in range(1980):
         with pytest.raises(ClassroomError, match="no class with this code"):
             classes.join(wrong, f"a new cookie {number}", "E")
     with pytest.raises(ClassroomError, match="too many wrong attempts"):
-        classes.join(code, "a new cookie", "E")
-    assert classes.class_of("ann") is not None  # members stay in the class
-    classes.join(code, "bob", "B")
-    clock.now += 60 * BLOCK_MINUTES
-    classes.join(code, "eve", "E")
+        classes.join(wrong, "a new cookie", "E")
+    assert classes.join(code, "ann", "E").code == classes.join(code, "eve", "E").code == code
+
+
+def test_joins_from_one_address_are_limited(clock: Clock) -> None:
+    classes = Classes(TOKEN, clock=clock)
+    code = classes.open(TOKEN, "teacher").code
+    for number in range(MAX_JOINS):
+        classes.join(code, f"student {number}", "E")
+    with pytest.raises(ClassroomError, match="try again in a minute"):
+        classes.join(code, "one more", "E")
+    classes.join(code, "student 3", "E", name="Ann")  # a change of name
+    classes.join(code, "another address", "F")
+    clock.now += JOIN_SECONDS
+    classes.join(code, "one more", "E")
+
+
+def test_a_teacher_removes_students(classes: Classes) -> None:
+    opened = classes.open(TOKEN, "teacher")
+    for student in ("ann", "bob"):
+        classes.join(opened.code, student)
+    classes.remove("ann", [2])  # only a teacher can
+    assert len(opened.members()) == 2
+    classes.remove("teacher", [2, 99])
+    assert [member.visitor for member in opened.members()] == ["ann"]
+    assert classes.class_of("bob") is None
+    with pytest.raises(ClassroomError, match="has removed this browser"):
+        classes.join(opened.code, "bob")
+    classes.join(opened.code, "cleo")
 
 
 def test_malformed_codes_do_not_count_as_guesses(classes: Classes) -> None:
@@ -129,13 +158,15 @@ def test_malformed_codes_do_not_count_as_guesses(classes: Classes) -> None:
     assert classes.join(code, "ann", "A").code == code
 
 
-def test_token_guesses_are_limited(classes: Classes) -> None:
+def test_token_guesses_are_limited(classes: Classes, clock: Clock) -> None:
     for _ in range(5):
         with pytest.raises(ClassroomError, match="not the teacher's token"):
             classes.open("a guess", "eve", "E")
     with pytest.raises(ClassroomError, match="too many wrong attempts"):
         classes.open(TOKEN, "eve", "E")
     assert classes.open(TOKEN, "teacher", "T").code
+    clock.now += 60 * BLOCK_MINUTES
+    assert classes.open(TOKEN, "eve", "E").code
 
 
 def test_the_number_of_tracked_visitors_is_limited(clock: Clock) -> None:

@@ -73,6 +73,13 @@ def test_a_teacher_opens_a_class_and_a_student_joins(visit: Visit) -> None:
     rerun(teacher)
     assert "1 joined" in page_markdown(teacher)
     assert "Zoë" in page_markdown(teacher)
+    other_student = join_as_student(visit, classroom, "Eve")
+    [choice] = [field for field in rerun(teacher).multiselect if field.label == "Students"]
+    assert choice.options == ["Zoë (1)", "Eve (2)"]
+    choice.set_value([2])
+    press(rerun(teacher), "class-remove")
+    assert [member.name for member in classroom.members()] == ["Zoë"]
+    assert "You are in the class" not in page_markdown(rerun(other_student))
     press(student, "Leave the class")
     assert "The class has ended" in page_markdown(student)
     assert classroom.members() == ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,10 +12,11 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from streamlit.proto.BackMsg_pb2 import BackMsg
-from websockets.exceptions import WebSocketException
+from websockets.exceptions import ConnectionClosed, WebSocketException
 from websockets.sync.client import connect
 
 from tests.hostile import TEXTS, corrupt_bytes
+from tests.live_app import app_server
 from tests.websocket_session import Session
 from transformer.ui.shell.class_updates import PATH
 
@@ -86,3 +88,17 @@ def test_the_server_survives_any_message(
         socket.recv(timeout=0.05)
     other_visitor.rerun()
     assert other_visitor.text == other_text
+
+
+def test_a_text_message_closes_the_connection_without_a_traceback(
+    checkpoints: Path, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    with app_server(checkpoints, log=log) as (address, _):
+        for _ in range(3):
+            with Session(address, "glossary") as session:
+                session.socket.send("text")
+                with pytest.raises(ConnectionClosed):
+                    list(session.socket)
+                assert session.socket.close_code == 1003
+    assert "Traceback" not in log.read_text()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from transformer.classroom.classroom import Classroom
 from transformer.classroom.codes import (
@@ -25,11 +25,16 @@ IDLE_SECONDS = 3 * 3600
 """Seconds without activity of its teachers after which a class ends."""
 
 
+MAX_JOINS, JOIN_SECONDS = 40, 60
+"""Maximum number of students who may join from one address within this time, so that one person
+cannot take all seats of a class at once."""
+
+
 class Attempts:
     """Wrong guesses of the last `BLOCK_MINUTES`. Not thread-safe; `Classes` holds the lock.
 
     A visitor can delete the cookie, so addresses are limited too, with a higher limit, since a
-    whole class may share one.
+    whole school may share one.
     """
 
     def __init__(self, visitor: int, address: int, clock: Callable[[], float]) -> None:
@@ -42,7 +47,7 @@ class Attempts:
         self._wrong_times: OrderedDict[tuple[int, str], deque[float]] = OrderedDict()
 
     def is_blocked(self, visitor: str, address: str) -> bool:
-        """Whether the limit is reached; then right guesses are refused as well."""
+        """Whether a limit is reached."""
         return any(
             len(self._recent(key)) >= limit
             for key, limit in zip(enumerate((visitor, address)), self._limits, strict=True)
@@ -93,7 +98,8 @@ class Classes:
         self._by_visitor: dict[str, Classroom] = {}  # students and teachers
         self._teacher_last_seen: dict[str, float] = {}  # by code
         self._tokens = Attempts(5, 30, clock)
-        self._codes = Attempts(20, 100, clock)
+        self._codes = Attempts(20, 2000, clock)
+        self._join_times: OrderedDict[str, deque[float]] = OrderedDict()  # by address
 
     def __len__(self) -> int:
         return len(self._by_code)
@@ -136,22 +142,26 @@ class Classes:
         The class's code makes the visitor a student, its teaching code a teacher.
 
         Raises:
-            ClassroomError: for an invalid code or name, an unknown code or too many wrong guesses,
-                if the class is full, and if the visitor is in another class.
+            ClassroomError: for an invalid code or name, an unknown code, if the class is full, if
+                too many join from the address, and if the visitor is in another class or has been
+                removed from this one.
         """
         name, code = read_name(name), read_code(code)
         self._end_idle()
         with self._lock:
             teaches = len(code) != CODE_LENGTH
             classroom = (self._by_teaching_code if teaches else self._by_code).get(code)
-            self._check_guess(self._codes, visitor, address, classroom is not None, (
-                "There is no class with this code; look again, or ask your teacher whether it is "
-                "still open."
-            ))  # fmt: skip
+            if classroom is None:  # only then, so that others' guesses keep nobody out
+                self._check_guess(self._codes, visitor, address, False, (
+                    "There is no class with this code; look again, or ask your teacher whether it "
+                    "is still open."
+                ))  # fmt: skip
             assert classroom is not None
             is_same = self._by_visitor.get(visitor) is classroom
             if not is_same or (classroom.is_teacher(visitor) and not teaches):
                 self._require_no_class(visitor)
+            if not is_same and not teaches:
+                self._check_join_rate(address)
             (classroom.join_as_teacher if teaches else classroom.join)(visitor, name)
             self._by_visitor[visitor] = classroom
         return classroom
@@ -178,6 +188,18 @@ class Classes:
             else:
                 classroom.leave(visitor)
             del self._by_visitor[visitor]
+
+    def remove(self, teacher: str, numbers: Collection[int]) -> None:
+        """Remove the students with these numbers from the class of this teacher; they cannot join
+        it again with the same browser. Does nothing for other visitors."""
+        with self._lock:
+            classroom = self._by_visitor.get(teacher)
+            if classroom is None or not classroom.is_teacher(teacher):
+                return
+            for member in classroom.members():
+                if member.number in numbers:
+                    classroom.remove(member.visitor)
+                    del self._by_visitor[member.visitor]
 
     def end(self, visitor: str) -> None:
         """End the class of this teacher and delete its data. Does nothing for other visitors."""
@@ -225,6 +247,20 @@ class Classes:
             is_only_teacher = current.is_teacher(visitor) and len(current.teacher_names()) == 1
             action = "close" if is_only_teacher else "leave"
             raise ClassroomError(f"You are in a class already; {action} that one first.")
+
+    def _check_join_rate(self, address: str) -> None:
+        times, now = self._join_times.setdefault(address, deque()), self._clock()
+        self._join_times.move_to_end(address)
+        if len(self._join_times) > MAX_TRACKED:
+            self._join_times.popitem(last=False)
+        while times and times[0] <= now - JOIN_SECONDS:
+            times.popleft()
+        if len(times) >= MAX_JOINS:
+            raise ClassroomError(
+                f"More than {MAX_JOINS} students joined from your network within {JOIN_SECONDS} "
+                "seconds; try again in a minute."
+            )
+        times.append(now)
 
     def _check_guess(
         self, attempts: Attempts, visitor: str, address: str, is_correct: bool, message: str

@@ -87,6 +87,7 @@ class Classroom:
             self._lock, lambda visitor: visitor in self._members, self._notify
         )
         self._members: dict[str, Member] = {}
+        self._removed: set[str] = set()  # visitors whom a teacher has removed
         self._n_joined = 0
         self._not_following: set[str] = set()
         self._recent_views: deque[ViewToFollow] = deque(maxlen=MAX_RECENT_VIEWS)
@@ -159,11 +160,17 @@ class Classroom:
             return tuple(self._members.values())
 
     def join(self, visitor: str, name: str = "") -> Member:
-        """Add a student, or change a student's name. Raises ClassroomError if the class is full."""
+        """Add a student, or change a student's name.
+
+        Raises:
+            ClassroomError: if the class has ended or is full, or a teacher has removed the student.
+        """
         with self._lock:
             before = self._members.get(visitor)
             if self._ended:
                 raise ClassroomError("This class has ended; ask your teacher for a new code.")
+            if visitor in self._removed:
+                raise ClassroomError("Your teacher has removed this browser from the class.")
             if before is None and len(self._members) >= self._max_members:
                 raise ClassroomError(
                     f"This class has {self._max_members} students, as many as this app allows; "
@@ -181,6 +188,12 @@ class Classroom:
             self._members.pop(visitor, None)
             self._not_following.discard(visitor)
         self._notify()
+
+    def remove(self, visitor: str) -> None:
+        """Remove a student, who cannot join again; called by `Classes`."""
+        with self._lock:
+            self._removed.add(visitor)
+        self.leave(visitor)
 
     # Training together
 
@@ -357,7 +370,13 @@ class Classroom:
         with self._lock:
             listeners = [on_change for _, on_change in self._listeners.values()]
             for collection in (
-                *(self._members, self._not_following, self._recent_views, self._answered),
+                *(
+                    self._members,
+                    self._removed,
+                    self._not_following,
+                    self._recent_views,
+                    self._answered,
+                ),
                 *(self._counts, self._shown, self._listeners, self._race_runs),
                 *(self._teachers, self.measured),
             ):

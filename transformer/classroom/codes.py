@@ -12,8 +12,9 @@ CODE_CHARACTERS = "23456789ACDEFHJKMNPRTUVWXY"
 """Characters that are hard to confuse when read from a projector: no 0, O, Q, 1, I and L; of 5/S,
 8/B, 2/Z and 6/G only the digit."""
 CODE_LENGTH = 6
-"""There are 26^6 = 309 million codes: 100 guesses, the limit of an address in ten minutes
-(`Attempts`), find one of 20 classes with a probability of 1 in 150,000."""
+"""There are 26^6 = 309 million codes. A right code is always accepted, whatever was guessed before:
+50 guesses in every second of two hours find one of 20 classes with a probability of 2%, and a
+teacher can remove whoever joins."""
 TEACHING_CODE_LENGTH = 12
 """Characters of a code that makes a colleague a teacher of the class: 56 bits."""
 MAX_NAME_LENGTH = 24

@@ -30,6 +30,10 @@ Refusal = tuple[int, str]
 
 HIDDEN_PATHS = ("/_stcore/metrics",)
 """Paths that would show everyone sessions, memory and how often each page was opened."""
+STREAM_PATH = "/_stcore/stream"
+"""Path of the WebSocket of Streamlit's sessions."""
+UNSUPPORTED_DATA = 1003
+"""Close code of a WebSocket for a kind of message that is not accepted (RFC 6455)."""
 MAX_QUOTED_HOST = 80
 """Maximum characters of an unknown Host that the error message quotes."""
 _HOST_NAME = re.compile(r"[a-z0-9.:-]{1,253}")
@@ -111,6 +115,8 @@ class Gate:
             if self._refusal(scope):
                 await receive()
                 await send({"type": "websocket.close", "code": 1008})
+            elif scope["path"].endswith(STREAM_PATH):
+                await self._app(scope, *_without_text(receive, send))
             else:
                 await self._app(scope, receive, send)
         elif scope["type"] == "http":
@@ -182,6 +188,29 @@ class Gate:
             return True
         origin = _single_header(scope, b"origin").lower()
         return origin in {f"http://{host.lower()}", f"https://{host.lower()}"} | self._origins
+
+
+def _without_text(receive: Receive, send: Send) -> tuple[Receive, Send]:
+    """Return the functions of a WebSocket that is closed at the first text message.
+
+    Streamlit expects bytes only, and raises an error for a text: a traceback in the log for each.
+    """
+    is_closed = False
+
+    async def receive_bytes() -> Message:
+        nonlocal is_closed
+        message = await receive()
+        if message["type"] != "websocket.receive" or message.get("bytes") is not None:
+            return message
+        is_closed = True
+        await send({"type": "websocket.close", "code": UNSUPPORTED_DATA})
+        return {"type": "websocket.disconnect", "code": UNSUPPORTED_DATA}
+
+    async def send_if_open(message: Message) -> None:
+        if not is_closed:
+            await send(message)
+
+    return receive_bytes, send_if_open
 
 
 def _single_header(scope: Scope, name: bytes) -> str:

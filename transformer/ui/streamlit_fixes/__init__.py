@@ -20,6 +20,7 @@ FIXES = (
     "interrupted_callbacks",
     "stale_fragment_reruns",
     "unacknowledged_values",
+    "upload_limits",
 )
 
 

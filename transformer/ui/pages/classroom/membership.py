@@ -114,6 +114,8 @@ def teacher(classroom: Classroom) -> None:
         with st.container(horizontal=True, key="class-buttons"):
             st.link_button("Open the projector window", _address("screen=1"), icon=":material/tv:")
             _colleague_code(classroom)
+            with st.popover("Remove students …"):
+                fragment(_remove, "class-remove", REFRESH_SECONDS)(classroom)
             _end_class(classroom)
     questions.show(classroom)
     runs.show(classroom)
@@ -186,6 +188,21 @@ def _colleague_code(classroom: Classroom) -> None:
                 key="class-leave",
                 on_click=lambda: live_classes.classes().leave(visitor.current_id()),
             )
+
+
+def _remove(classroom: Classroom) -> None:
+    """Draw the form that removes students."""
+    labels = {member.number: f"{member.label} ({member.number})" for member in classroom.members()}
+    chosen = st.multiselect(
+        "Students", list(labels), format_func=lambda number: labels.get(number, ""), key="removed"
+    )
+    st.caption("They cannot join this class again with the same browser.")
+    st.button(
+        "Remove",
+        key="class-remove",
+        disabled=not chosen,
+        on_click=lambda: live_classes.classes().remove(visitor.current_id(), chosen),
+    )
 
 
 def _end_class(classroom: Classroom) -> None:
