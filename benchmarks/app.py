@@ -27,6 +27,7 @@ from tests.live_app import ROOT, app_server, chromium, wait_for_script_run, wait
 from tests.websocket_session import Session
 from transformer import Translator
 from transformer.ui.pages.home import DEPTHS
+from transformer.ui.pages.inside import TABS
 from transformer.ui.shell.registry import HOME, PAGES, path
 
 SENTENCES = [
@@ -195,7 +196,7 @@ def report_rerun(address: str, server: psutil.Process, page: str, query: str, ro
         unchanged_times = [session.rerun() for _ in range(n_reruns)]
     cpu_ms = 1000 * (after.user + after.system - before.user - before.system) / n_reruns
     print(
-        f"  {f'/{page}{query}':<13} {median(unchanged_times):8.0f} {median(sentence_times):16.0f} "
+        f"  {f'/{page}{query}':<19} {median(unchanged_times):8.0f} {median(sentence_times):16.0f} "
         f"{cpu_ms:8.0f} {received_bytes / n_reruns / 1000:8.1f}",
         flush=True,
     )
@@ -263,6 +264,8 @@ def main() -> None:
             report_rerun(address, server, path(file), "", options.rounds)
         for depth in [*DEPTHS][1:]:
             report_rerun(address, server, path(HOME), f"depth={depth}", options.rounds)
+        for tab in [*TABS][1:]:
+            report_rerun(address, server, "inside", f"tab={tab}", options.rounds)
         report_clicks(browser.new_context(viewport=VIEWPORT).new_page(), address)
         label = "peak memory of the server, MB"
         print(f"{label:<58} {peak_memory(server):8.0f}   (goal: at most 1000)")

@@ -181,7 +181,7 @@ class BrowserLesson(MeasuredLesson):
             for _ in range(4):
                 cells = page.locator(".hu-mosaic [role=radio][aria-checked=false]")
                 self.change("head", partial(press, cells.nth(random.randrange(cells.count()))))
-        self.change("page", lambda: press(page.get_by_role("link", name="Inside", exact=True)))
+        self.change("page", lambda: press(page.get_by_role("link", name="Look inside", exact=True)))
 
 
 def report(label: str, times: list[float], goal: float) -> None:

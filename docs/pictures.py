@@ -39,8 +39,8 @@ PAGES = {
     "attention": (f"?depth=heads&{RAIN}&layer=3&head=2", 900),
     "lessons": ("lessons?lesson=umbrella", 1200),
     "inside": (f"inside?{RAIN}&box=encoder.self_attn.softmax&layer=2&head=3", 1200),
-    "positions": (f"positions?{RAIN}&topic=parts&head=0", 1200),
-    "why": ("why?part=table&n=64&d=512", 1200),
+    "positions": (f"inside?tab=positions&{RAIN}&topic=parts&head=0", 1200),
+    "why": ("inside?tab=why&n=64&d=512", 1200),
     "lab": (f"?{LAB}&depth=off&off=c3.2,c5.1", 1200),
     "findings": ("findings", 1200),
 }

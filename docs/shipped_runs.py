@@ -52,7 +52,7 @@ def train_toy(task: str, positions: str | None = None) -> Path:
 
 
 def run_race(name: str) -> Path:
-    """Run a race as the page Why self-attention does; return its file."""
+    """Run a race as Look inside: Why self-attention does; return its file."""
     with tempfile.TemporaryDirectory() as folder, Jobs(folder, Limits()) as jobs:
         race_id = submit_race(jobs, name, "docs", (1,))
         while any(run.info.live for run in race_runs(jobs, race_id)):

@@ -1,32 +1,21 @@
-"""Inside: one sentence through every box of the paper's Figure 1."""
+"""Look inside: Figure 1 box by box, positions, and why the paper uses self-attention."""
 
 from __future__ import annotations
 
-import streamlit as st
-
 from transformer.ui import state
-from transformer.ui.pages.inside import (
-    Inside,
-    learning,
-    lens,
-    own_pair,
-    walkthrough,
-)
+from transformer.ui.pages.inside import Inside
+from transformer.ui.pages.inside.figure import sections
+from transformer.ui.pages.inside.positions import topics
+from transformer.ui.pages.inside.why import parts
 from transformer.ui.shell import page
-from transformer.ui.widgets import controls
 
-SECTIONS = {
-    "walk": walkthrough.show,
-    "training": own_pair.shifted_right,
-    "learning": learning.show,
-    "lens": lens.show,
-    "bleu": own_pair.bleu_by_hand,
-}
-
-with page.page("pages/inside.py") as model:
-    sentence_column, section_column = st.columns([4, 5], gap="small")
-    with sentence_column:
-        controls.sentence(model)
-    with section_column:
-        controls.button_row("section")
-    SECTIONS[state.view(Inside).section](model)
+with page.page_with_optional_model("pages/inside.py") as model:
+    tab = state.view(Inside).tab
+    if tab == "why":
+        parts.show(model)
+    elif model is None:
+        page.no_model()
+    elif tab == "positions":
+        topics.show(model)
+    else:
+        sections.show(model)

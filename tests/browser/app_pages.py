@@ -1,4 +1,4 @@
-"""Helpers for pages of the app: addresses, depths of Try, Inside, accessibility."""
+"""Helpers for pages of the app: addresses, depths of Try, Look inside, accessibility."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def open_depth(page: Page, label: str) -> None:
 
 
 def open_inside(app: str, page: Page, **params: str) -> Page:
-    """Open the Inside page at this address and wait for its map."""
+    """Open the page Look inside at this address and wait for its map."""
     query = "&".join(
         f"{name}={value}" for name, value in {"text": TEXT, "exact": 1, **params}.items()
     )

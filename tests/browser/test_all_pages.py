@@ -63,8 +63,8 @@ def test_the_larger_size_applies_to_everything_and_is_not_in_links(
     assert large_width >= usual_width
     assert large_width == page.evaluate("document.documentElement.clientWidth")
     assert "size" not in page.url
-    page.get_by_role("link", name="Why self-attention", exact=True).click()
-    page.get_by_role("heading", name="Why self-attention", level=1).wait_for()
+    page.get_by_role("link", name="Glossary", exact=True).click()
+    page.get_by_role("heading", name="Glossary", level=1).wait_for()
     wait_for_script_run(page)
     assert navigation.evaluate(FONT_SIZE) == pytest.approx(after[1])
     assert "size" not in page.url
@@ -130,22 +130,22 @@ def follow_link(page: Page, name: str) -> None:
 
 @pytest.mark.slow
 def test_a_page_keeps_its_own_fields_and_other_pages_do_not_have_them(app: str, page: Page) -> None:
-    page.goto(f"{app}/positions?text={TEXT}&topic=waves&waves=3")
-    follow_link(page, "Why self-attention")
-    wait_for_address(page, "/why", text=TEXT)
+    page.goto(f"{app}/train?text={TEXT}&run=toy-reverse")
+    follow_link(page, "Look inside")
+    wait_for_address(page, "/inside", text=TEXT)
     wait_for_script_run(page)
-    page.get_by_role("radio", name="Paths").click()
-    wait_for_address(page, "/why", text=TEXT, part="paths")
-    follow_link(page, "Positions")
-    wait_for_address(page, "/positions", text=TEXT, topic="waves", waves="3")
+    page.get_by_role("radio", name="Positions").click()
+    wait_for_address(page, "/inside", text=TEXT, tab="positions")
+    follow_link(page, "Train")
+    wait_for_address(page, "/train", text=TEXT, run="toy-reverse")
     wait_for_script_run(page)
     page.go_back()
-    wait_for_address(page, "/why", text=TEXT, part="paths")
+    wait_for_address(page, "/inside", text=TEXT, tab="positions")
 
 
 def test_a_link_to_another_page_sets_that_pages_fields(app: str, page: Page) -> None:
     page.goto(f"{app}/train?run=toy-reverse")
-    follow_link(page, "Inside")
+    follow_link(page, "Look inside")
     page.get_by_role("radio", name="Training methods").click()
     page.get_by_role("link", name="Does warm-up help?").click()
     wait_for_address(page, "/train")
@@ -159,8 +159,8 @@ CHECKED_PAGES = [
     *(f"lab?lab={part}" for part in EXPERIMENTS),
     *(f"inside?box={box}" for box in ("encoder.embed.sum", "decoder.cross_attn.softmax")),
     "inside?section=learning",
-    "positions?topic=parts",
-    "why?part=scores",
+    *(f"inside?tab=positions&topic={topic}" for topic in ("order", "parts")),
+    *(f"inside?tab=why&part={part}" for part in ("paths", "table", "scores")),
     "train?run=toy-reverse",
     "lessons?lesson=row",
 ]

@@ -73,7 +73,7 @@ def test_a_head_selected_in_the_grid_is_shown_and_stored_in_the_address(
 def test_the_back_button_returns_to_the_first_page(bundled_app: str, page: Page) -> None:
     page.goto(bundled_app)
     wait_for_script_run(page)
-    page.get_by_role("link", name="Inside", exact=True).click()
+    page.get_by_role("link", name="Look inside", exact=True).click()
     wait_for_address(page, "/inside", model="en-fr")
     page.go_back()
     wait_for_address(page, "/")
@@ -188,8 +188,8 @@ def test_the_sentence_stays_when_the_page_changes(app: str, page: Page) -> None:
     field = page.get_by_label("English")
     field.fill(TEXT)
     wait_for_address(page, "/", text=TEXT)
-    page.get_by_role("link", name="Inside", exact=True).click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Inside")
+    page.get_by_role("link", name="Look inside", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Look inside")
     wait_for_address(page, "/inside", text=TEXT)
     page.get_by_role("link", name="Try", exact=True).click()
     expect(page.get_by_role("heading", name="See which words")).to_be_visible()
@@ -204,10 +204,10 @@ def test_leaving_a_page_while_typing_opens_the_new_page(app: str, page: Page) ->
     page.get_by_label("English").fill(TEXT)
     # A real click lasts. An instant one can overtake the text on its way to the server, and
     # Streamlit then reruns the page that was left.
-    page.get_by_role("link", name="Positions", exact=True).click(delay=100)
-    expect(page.get_by_role("heading", level=1)).to_have_text("Positions")
+    page.get_by_role("link", name="Look inside", exact=True).click(delay=100)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Look inside")
     wait_for_script_run(page)
-    assert address(page)[0] == "/positions"
+    assert address(page)[0] == "/inside"
 
 
 @pytest.mark.parametrize(

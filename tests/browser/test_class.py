@@ -114,27 +114,27 @@ def test_pages_and_heads_are_followed_until_a_student_opens_another_page(
     for page in (ann, bob):
         expect(page.get_by_label("English")).to_have_value("She has never seen the sea.")
 
-    follow_link(bob, "Positions")
+    follow_link(bob, "Glossary")
     expect(bob.locator(".hu-class-status")).to_have_text(
         "Exploring on your own; Ms Curie is at All heads"
     )
     expect(teacher.locator(".hu-class-status")).to_have_text("Leading: 1 of 2 following")
-    follow_link(teacher, "Inside")
-    expect(ann.get_by_role("heading", level=1)).to_have_text("Inside")
+    follow_link(teacher, "Look inside")
+    expect(ann.get_by_role("heading", level=1)).to_have_text("Look inside")
     wait_for_script_run(bob)
-    assert heading(bob) == "Positions"
+    assert heading(bob) == "Glossary"
     bob.get_by_role("button", name="Follow again").click()
-    expect(bob.get_by_role("heading", level=1)).to_have_text("Inside")
+    expect(bob.get_by_role("heading", level=1)).to_have_text("Look inside")
     expect(bob.locator(".hu-class-status")).to_have_text("Following Ms Curie")
 
     ann.reload()  # as after a lost connection: Ann follows the class again
-    expect(ann.get_by_role("heading", level=1)).to_have_text("Inside")
+    expect(ann.get_by_role("heading", level=1)).to_have_text("Look inside")
     teacher.get_by_role("button", name="Stop leading").click()
     for page in (ann, bob):
         expect(page.locator(".hu-class-status")).to_have_text("In the class of Ms Curie")
     follow_link(teacher, "Findings")
     wait_for_script_run(teacher)
-    assert (heading(ann), heading(bob)) == ("Inside", "Inside")
+    assert (heading(ann), heading(bob)) == ("Look inside", "Look inside")
     teacher.get_by_role("button", name="Lead the class").click()
     expect(ann.get_by_role("heading", level=1)).to_have_text("Findings")
 
@@ -189,7 +189,7 @@ def test_a_class_message_does_not_undo_a_click_on_a_link(classroom: ClassPages) 
     _, _, bob = classroom
     bob.add_init_script(KEEP_SOCKETS)
     bob.reload()
-    for target in ("Train", "Positions", "Findings"):
+    for target in ("Train", "Look inside", "Findings"):
         wait_for_script_run(bob)
         bob.locator(".st-key-navigation-bar").get_by_role("link", name=target, exact=True).evaluate(
             CLICK_AND_RECEIVE
@@ -248,9 +248,9 @@ def test_a_question_before_and_after_with_two_teachers_and_a_projector(
 
     colleague.get_by_role("button", name="Lead the class").first.click()
     expect(teacher.locator(".hu-class-status")).to_have_text("Mr Bohr is leading: 2 of 2 following")
-    follow_link(colleague, "Positions")
+    follow_link(colleague, "Look inside")
     for page in (ann, bob, projector):
-        expect(page.get_by_role("heading", level=1)).to_have_text("Positions")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Look inside")
     expect(projector.locator(".hu-class-status")).to_contain_text("2 joined")
     expect(projector.locator(".st-key-class-line button")).to_have_count(0)
 
@@ -262,7 +262,7 @@ def test_a_question_before_and_after_with_two_teachers_and_a_projector(
     for page in (teacher, colleague, projector, ann, bob):
         expect(page.locator(".hu-rounds tbody tr")).to_have_count(3)
         expect(page.get_by_text("2 students who answered both times: 50% before")).to_be_visible()
-    assert projector.url.startswith(f"{address}/positions?")
+    assert projector.url.startswith(f"{address}/inside")
     assert "screen=1" in projector.url
     with teacher.expect_download() as download:
         teacher.get_by_role("link", name="Anonymous answers (.csv)").click()

@@ -293,6 +293,6 @@ def contrast(first: list[int], second: list[int]) -> float:
 
 def test_a_click_anywhere_on_a_card_opens_its_page(bundled_app: str, page: Page) -> None:
     open_home(page, bundled_app)
-    page.locator(".st-key-page-card-positions .hu-page-icon").click(force=True)
-    wait_until(page, "location.pathname === '/positions'")
-    expect(page.get_by_role("heading", level=1)).to_have_text("Positions")
+    page.locator(".st-key-page-card-inside .hu-page-icon").click(force=True)
+    wait_until(page, "location.pathname === '/inside'")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Look inside")

@@ -1,4 +1,4 @@
-"""The Inside page in a browser, and the view of its tables without the app."""
+"""The tab Figure 1 in a browser, and the view of its tables without the app."""
 
 from __future__ import annotations
 
@@ -110,6 +110,41 @@ def test_it_fits_a_phone(app: str, new_page: NewPage, section: str, scheme: str)
         above = bounding_box(box(page, "encoder.memory"))
         below = bounding_box(box_title(page))
         assert above["y"] < below["y"]
+
+
+@pytest.mark.parametrize(("width", "height", "limit"), [(1366, 768, 300), (390, 844, 420)])
+@pytest.mark.parametrize(
+    ("tab", "picture"),
+    [("figure", ".hu-figure1"), ("positions", ".js-plotly-plot"), ("why", ".js-plotly-plot")],
+)
+def test_the_first_screen_shows_the_first_picture(
+    bundled_app: str, new_page: NewPage, tab: str, picture: str, width: int, height: int, limit: int
+) -> None:
+    page = new_page(width=width)
+    page.set_viewport_size({"width": width, "height": height})
+    page.goto(f"{bundled_app}/inside?tab={tab}")
+    page.locator(picture).first.wait_for()
+    wait_for_script_run(page)
+    # The figure may be scrolled in its frame.
+    top = (
+        page.locator(picture)
+        .first.locator("xpath=..")
+        .evaluate("(node) => node.getBoundingClientRect().top")
+    )
+    assert 0 < top <= limit
+
+
+@pytest.mark.parametrize("width", [1366, 390])
+def test_the_open_box_is_visible_in_the_figure(
+    bundled_app: str, new_page: NewPage, width: int
+) -> None:
+    page = new_page(width=width)
+    for name in ("encoder.embed.tokens", "output.choice", "encoder.memory"):
+        page.goto(f"{bundled_app}/inside?box={name}")
+        expect(page.locator("[aria-current=step]")).to_be_in_viewport(ratio=1)
+    box(page, "encoder.memory").focus()
+    page.keyboard.press("Home")
+    expect(box(page, "encoder.embed.tokens")).to_be_in_viewport(ratio=1)
 
 
 VALUES = np.linspace(-1, 1, 2 * 400).reshape(2, 400)

@@ -1,4 +1,4 @@
-"""Inside in a browser: animated vectors, the training sections, and an Adam update in numbers."""
+"""Figure 1 in a browser: animated vectors, the training sections, and an Adam update in numbers."""
 
 from __future__ import annotations
 

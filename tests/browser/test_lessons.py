@@ -150,7 +150,7 @@ def test_a_link_opens_the_question_for_another_visitor(bundled_app: str, new_pag
     page = new_page()
     page.goto(f"{bundled_app}/lessons?lesson=scale")
     assert answer_if_asked(page)
-    expect(page).to_have_url(re.compile(r"/why\?"))
+    expect(page).to_have_url(re.compile(r"/inside\?.*tab=why"))
     colleague = new_page()
     colleague.goto(page.url)
     expect(colleague.get_by_role("heading", level=1)).to_have_text("Lessons")

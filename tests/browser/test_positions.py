@@ -1,4 +1,4 @@
-"""Positions in a browser: selections are drawn and stored in the address; clocks are animated."""
+"""The tab Positions in a browser: selections are drawn and kept in the address; animated clocks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def chart(page: Page, key: str) -> Locator:
 
 @pytest.mark.slow
 def test_reload_and_back_restore_the_topic(app: str, page: Page) -> None:
-    page.goto(f"{app}/positions?topic=matrix&exact=1")
+    page.goto(f"{app}/inside?tab=positions&topic=matrix&exact=1")
     expect(chart(page, "positions-matrix").get_by_text("</s>")).to_be_visible()
     open_topic(page, "Waves")
     page.wait_for_url(re.compile("topic=waves"))
@@ -44,7 +44,7 @@ def test_reload_and_back_restore_the_topic(app: str, page: Page) -> None:
 
 
 def test_hovering_over_a_number_shows_it(app: str, page: Page) -> None:
-    page.goto(f"{app}/positions?topic=matrix")
+    page.goto(f"{app}/inside?tab=positions&topic=matrix")
     figure = chart(page, "positions-matrix")
     expect(figure).to_be_visible()
     wait_for_script_run(page)
@@ -60,7 +60,7 @@ def test_hovering_over_a_number_shows_it(app: str, page: Page) -> None:
 
 @pytest.mark.slow
 def test_a_head_of_the_score_terms_opens_in_the_explorer(app: str, page: Page) -> None:
-    page.goto(f"{app}/positions?topic=parts&side=target&head=2&text=She hides the lamp.")
+    page.goto(f"{app}/inside?tab=positions&topic=parts&side=target&head=2&text=She hides the lamp.")
     expect(chart(page, "positions-shares").get_by_text("head 2")).to_be_visible()
     page.get_by_role("radio", name="Attention from each term alone").click()
     expect(page.get_by_text("sum of all four: the head itself")).to_be_visible()
@@ -79,11 +79,11 @@ def clock_hands(page: Page) -> list[dict[str, Any]]:
 
 @pytest.mark.slow
 def test_word_order_clocks(app: str, page: Page) -> None:
-    page.goto(f"{app}/positions")
+    page.goto(f"{app}/inside?tab=positions")
     expect(page.get_by_role("rowheader", name="The man follows the dog.")).to_be_visible()
     expect(page.locator(".st-key-positions-order .js-plotly-plot")).to_be_visible()
     expect(page.locator(".katex-display")).to_have_count(0)
-    open_topic(page, "Sinusoids")
+    open_topic(page, "Clocks")
     page.wait_for_url(re.compile("topic=clocks"))
     assert {hand["animation"] for hand in clock_hands(page)} == {"hu-turn"}
     wait_for_script_run(page)
@@ -93,14 +93,14 @@ def test_word_order_clocks(app: str, page: Page) -> None:
     wait_until(page, IS_ANIMATED)
     wait_until(page, f"() => !({IS_ANIMATED})()")
     assert [hand["transform"] for hand in clock_hands(page)] == before
-    page.goto(f"{app}/positions?topic=waves")
-    expect(page.get_by_role("radio", name="Sinusoids")).to_be_checked()
+    page.goto(f"{app}/inside?tab=positions&topic=waves")
+    expect(page.get_by_role("radio", name="Positions")).to_be_checked()
     expect(page.get_by_role("radio", name="Waves")).to_be_checked()
 
 
 def test_reduced_motion_shows_the_last_position(app: str, new_page: NewPage) -> None:
     page = new_page(width=390, alone=True, reduced_motion="reduce")
-    page.goto(f"{app}/positions?topic=clocks&text=She paints.")
+    page.goto(f"{app}/inside?tab=positions&topic=clocks&text=She paints.")
     hands = clock_hands(page)
     assert {hand["animation"] for hand in hands} == {"none"}
     assert all(hand["transform"].startswith("matrix") for hand in hands)

@@ -1,4 +1,4 @@
-"""Why self-attention in a browser: sliders, addresses, and a race that survives a reload."""
+"""The tab Why self-attention in a browser: sliders, addresses, a race that survives a reload."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def table_rows(page: Page, caption: str) -> list[list[str]]:
 def test_a_slider_changes_the_table_and_the_address_restores_it(
     app: str, page: Page, new_page: NewPage
 ) -> None:
-    page.goto(f"{app}/why?d=48")
+    page.goto(f"{app}/inside?tab=why&part=table&d=48")
     table_rows(page, "Table 1 at n = 64, d = 48")
     page.get_by_role("slider", name=re.compile("^n, sequence length")).press("ArrowRight")
     rows = table_rows(page, "Table 1 at n = 96, d = 48")
@@ -40,18 +40,19 @@ def test_a_slider_changes_the_table_and_the_address_restores_it(
 
 
 def test_a_section_is_stored_in_the_address(app: str, page: Page) -> None:
-    page.goto(f"{app}/why?n=24")
-    page.get_by_role("radio", name="Paths").click()
+    page.goto(f"{app}/inside?tab=why&n=24")
     rows = table_rows(page, "n = 24, k = 3")
     assert [row[4] for row in rows[1:]] == ["1", "1, 23 steps", "23", "4", "5"]
-    page.wait_for_url(re.compile("part=paths"))
     expect(page.locator(".js-plotly-plot")).to_have_count(7)
+    page.get_by_role("radio", name="Table 1").click()
+    table_rows(page, "Table 1 at n = 24")
+    page.wait_for_url(re.compile("part=table"))
 
 
 @pytest.mark.parametrize("part", ["table", "paths"])
 def test_on_a_phone_nothing_is_wider_than_the_page(app: str, new_page: NewPage, part: str) -> None:
     page = new_page(390, "dark")
-    page.goto(f"{app}/why?part={part}")
+    page.goto(f"{app}/inside?tab=why&part={part}")
     expect(page.get_by_role("slider").first).to_be_visible()
     wait_for_script_run(page)
     page_width = page.evaluate("document.scrollingElement.scrollWidth")
@@ -62,7 +63,7 @@ def test_on_a_phone_nothing_is_wider_than_the_page(app: str, new_page: NewPage, 
 def test_a_race_of_layers_is_watched_survives_a_reload_and_is_stopped(
     app: str, page: Page, checkpoints: Path
 ) -> None:
-    page.goto(f"{app}/why?part=race")
+    page.goto(f"{app}/inside?tab=why&part=race")
     # A double click starts only one race.
     page.get_by_role("button", name="Start the race").dblclick()
     wait_until(page, "location.search.includes('race=layers-')")
@@ -83,7 +84,7 @@ def test_a_race_of_layers_is_watched_survives_a_reload_and_is_stopped(
 
 
 def test_the_slider_changes_the_scores_and_the_address(app: str, page: Page) -> None:
-    page.goto(f"{app}/why?part=scores&dk=256")
+    page.goto(f"{app}/inside?tab=why&part=scores&dk=256")
     table = page.locator("table", has_text="256 random queries over 32 keys each, d_k 256")
     expect(table.locator("tbody tr")).to_have_count(3)
     page.get_by_role("slider", name="d_k, dimension of a query").press("ArrowRight")

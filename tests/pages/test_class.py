@@ -144,15 +144,15 @@ def test_students_follow_stop_following_and_return(visit: Visit) -> None:
     assert view(student).text == text_field(student)["typed"] == followed_view.params["text"]
     follow_link(teacher, "pages/inside.py")
     rerun(student)
-    assert heading(student) == "Inside"
+    assert heading(student) == "Look inside"
     assert classroom.follows(student.session_state["visitor"])
 
-    follow_link(student, "pages/positions.py")
+    follow_link(student, "pages/glossary.py")
     assert not classroom.follows(student.session_state["visitor"])
-    assert class_line_data(student)["text"] == "Exploring on your own; Ms Curie is at Inside"
+    assert class_line_data(student)["text"] == "Exploring on your own; Ms Curie is at Look inside"
     follow_link(teacher, "app.py?depth=steps")
     rerun(student)
-    assert heading(student) == "Positions"
+    assert heading(student) == "Glossary"
     assert class_line_data(student)["text"].endswith("Ms Curie is at Step by step")
     press(student, "Follow again")
     assert (heading(student), view(student).depth) == (PAGES[HOME].heading, "steps")
@@ -161,11 +161,11 @@ def test_students_follow_stop_following_and_return(visit: Visit) -> None:
     press(teacher, "Stop leading")
     rerun(student)
     assert class_line_data(student)["text"] == "In the class of Ms Curie"
-    follow_link(teacher, "pages/why.py")
+    follow_link(teacher, "pages/glossary.py")
     assert classroom.view_to_follow is None
     press(teacher, "Lead the class")
     assert classroom.view_to_follow is not None
-    assert classroom.view_to_follow.page == "why"
+    assert classroom.view_to_follow.page == "glossary"
 
 
 @pytest.mark.usefixtures("token")
@@ -197,9 +197,9 @@ def test_a_second_class_starts_without_the_firsts_state(visit: Visit) -> None:
     rerun(teacher)
     assert classroom.view_to_follow is not None
     assert classroom.view_to_follow.page == ""
-    follow_link(teacher, "pages/why.py")
+    follow_link(teacher, "pages/glossary.py")
     rerun(student)  # for the first time since the first class
-    assert heading(student) == "Why self-attention"
+    assert heading(student) == "Glossary"
 
 
 @pytest.mark.usefixtures("token")

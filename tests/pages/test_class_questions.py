@@ -185,7 +185,7 @@ def test_an_unknown_teaching_code_is_reported_in_one_sentence(visit: Visit) -> N
 
 @pytest.mark.usefixtures("token")
 def test_a_second_teacher_takes_over_and_both_see_it(visit: Visit) -> None:
-    curie = open_as_teacher(visit, "pages/why.py")
+    curie = open_as_teacher(visit, "pages/inside.py")
     classroom = only_class()
     bohr = join_as_colleague(visit)
     assert "**Ms Curie** is leading" in main_text(bohr)
@@ -196,7 +196,7 @@ def test_a_second_teacher_takes_over_and_both_see_it(visit: Visit) -> None:
     )
     follow_link(bohr, "pages/glossary.py")  # nobody follows, as Bohr does not lead
     assert classroom.view_to_follow is not None
-    assert classroom.view_to_follow.page == "why"
+    assert classroom.view_to_follow.page == "inside"
     press(bohr, "Lead the class")
     assert classroom.view_to_follow.page == "glossary"
     update = message(classroom, curie.session_state["visitor"])
@@ -205,7 +205,7 @@ def test_a_second_teacher_takes_over_and_both_see_it(visit: Visit) -> None:
     assert (
         class_line_data(curie)["text"] == "{leader} is leading: {following} of {members} following"
     )
-    follow_link(curie, "pages/positions.py")
+    follow_link(curie, "app.py")
     assert classroom.view_to_follow.page == "glossary"
     press(curie, "class-lead-view")
     assert heading(curie) == "Glossary"
@@ -242,14 +242,14 @@ def test_the_projector_has_no_controls_and_no_votes(visit: Visit) -> None:
     assert "**1 of 1** have answered" in str([bar.proto.text for bar in projector.get("progress")])
     assert {button.key for button in projector.button} <= allowed_keys
     assert TABLE not in visible_text(projector, kinds=["html"])
-    follow_link(teacher, "pages/why.py")
+    follow_link(teacher, "pages/inside.py")
     rerun(projector)
-    assert heading(projector) == "Why self-attention"
+    assert heading(projector) == "Look inside"
     assert view(projector).screen == 1
     assert classroom.view_to_follow is not None
     assert "screen" not in classroom.view_to_follow.params
     follow_link(projector, "pages/glossary.py")  # a click on a link in the projector window
-    assert heading(projector) == "Why self-attention"
+    assert heading(projector) == "Look inside"
     press(teacher, "Show the answers")
     assert TABLE in visible_text(rerun(projector), kinds=["html"])
     keys = {button.key for button in projector.button}

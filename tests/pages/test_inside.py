@@ -1,4 +1,4 @@
-"""The Inside page: selections are in the address, and all numbers are those of the model."""
+"""The tab Figure 1: selections are in the address, and all numbers are those of the model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inside: optional views of a box, the next token, and the sections on training and BLEU."""
+"""Figure 1: optional views of a box, the next token, and the sections on training and BLEU."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_other_boxes_show_no_next_token(visit: Visit) -> None:
 
 
 def test_the_rate_is_equation_3_and_its_sliders_are_in_the_address(visit: Visit) -> None:
-    app = visit(PAGE, text=TEXT, section="learning", d="128", warmup="400")
+    app = visit(PAGE, text=TEXT, section="learning", d_model="128", warmup="400")
     trace = charts(app)[0]["data"][0]
     steps, rate = numbers(trace["x"]), numbers(trace["y"])
     assert rate.max() == pytest.approx((128 * 400) ** -0.5)

@@ -20,9 +20,8 @@ from transformer.languages import front_matter
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.ui.model_description import PARALLEL_EXAMPLES, describe_model
-from transformer.ui.pages.inside import SECTIONS
+from transformer.ui.pages.inside import SECTIONS, TOPICS
 from transformer.ui.pages.lab import CELL_PAIRS, EXPERIMENTS
-from transformer.ui.pages.positions import TOPICS
 from transformer.ui.shell.registry import HOME, PAGES
 
 DE = {"model": "en-de"}
@@ -37,13 +36,13 @@ ADDRESSES = [
     ("app.py?depth=steps", {"method": "forced", "target": "Elle vend du pain."}),
     *(("pages/inside.py", {"section": section}) for section in SECTIONS),
     *(("pages/inside.py", {"box": box}) for box in STOPS),
-    *(("pages/positions.py", {"topic": topic}) for topic in TOPICS),
+    *(("pages/inside.py", {"tab": "positions", "topic": topic}) for topic in TOPICS),
     *(("pages/lab.py", {"lab": lab}) for lab in EXPERIMENTS),
     *(
         ("pages/lab.py", {"lab": "attribution", "measure_pair": cell_pair})
         for cell_pair in CELL_PAIRS
     ),
-    ("pages/why.py", {"part": "scores"}),
+    ("pages/inside.py", {"tab": "why", "part": "scores"}),
 ]
 
 
@@ -189,8 +188,10 @@ def test_a_german_model_gets_german_references(visit: Visit, model_folder: Path)
 
 def test_later_positions_without_french_references(visit: Visit, model_folder: Path) -> None:
     note = "so for this model its own translations are used instead"
-    assert note not in main_text(visit("pages/positions.py", model_folder, topic="far"))
-    assert note in main_text(visit("pages/positions.py", model_folder, topic="far", **DE))
+    assert note not in main_text(visit("pages/inside.py?tab=positions", model_folder, topic="far"))
+    assert note in main_text(
+        visit("pages/inside.py?tab=positions", model_folder, topic="far", **DE)
+    )
 
 
 @pytest.fixture(scope="module")

@@ -175,14 +175,14 @@ def test_other_pages_link_back_to_the_lessons_view(visit: Visit) -> None:
     app = open_lesson(visit, "scale", "app.py?depth=steps")
     assert BY_NAME["scale"].title in main_text(app)
     guess(app, "scale", 0)
-    assert app.title[0].value == PAGES["pages/why.py"].title
+    assert app.title[0].value == PAGES["pages/inside.py"].title
     app.switch_page(HOME).run()
     app.button("lesson-own").click().run()
-    assert app.title[0].value == PAGES["pages/why.py"].title
+    assert app.title[0].value == PAGES["pages/inside.py"].title
 
 
 def test_an_answer_page_without_a_guess_links_to_the_question(visit: Visit) -> None:
-    app = visit("pages/positions.py", CHECKPOINTS, lesson="cosine", topic="waves")
+    app = visit("pages/inside.py?tab=positions", CHECKPOINTS, lesson="cosine", topic="waves")
     assert app.title[0].value == "Lessons"
     assert BY_NAME["cosine"].misprint.replace("\\", "") in main_text(app)
 

@@ -1,4 +1,4 @@
-"""The Positions page without a browser: topics, addresses, missing models and invalid input."""
+"""The tab Positions without a browser: topics, addresses, missing models and invalid input."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import make_run_config
-from transformer.ui.pages.positions import TABS, TOPICS, extrapolation, position_models
+from transformer.ui.pages.inside import TOPICS
+from transformer.ui.pages.inside.positions import extrapolation, position_models
 
-PAGE = "pages/positions.py"
+PAGE = "pages/inside.py?tab=positions"
 
 
 def all_text(app: AppTest) -> str:
@@ -62,9 +63,7 @@ def test_every_topic_opens_by_its_address(visit: Visit, topic: str, jobs: Jobs) 
     app = visit(PAGE, topic=topic)
     assert not messages(app)
     assert view(app).topic == topic
-    assert topic in TABS[app.button_group[0].value]
-    if len(TABS[view(app).tab]) > 1:
-        assert app.button_group[1].value == topic
+    assert (app.button_group[0].value, app.button_group[1].value) == ("positions", topic)
     if topic not in ("learned", "far", "clocks"):
         assert charts(app)
         assert all(chart["data"] for chart in charts(app))
@@ -82,7 +81,6 @@ def test_any_text_is_accepted_as_a_sentence(visit: Visit, topic: str) -> None:
 def test_a_long_sentence_is_shortened_or_rejected(visit: Visit) -> None:
     app = visit(PAGE, topic="matrix", text="the lamp " * 100)
     assert "the first 72 are drawn" in all_text(app)
-    app.button_group[0].set_value("In this model").run()
     app.button_group[1].set_value("parts").run()
     assert messages(app) == ["This figure supports up to 100 tokens; shorten the sentence."]
 

@@ -1,4 +1,4 @@
-"""The first topics of Positions: word order and clocks, without any formula."""
+"""The first topics of the tab Positions: word order and clocks, without any formula."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import torch
 from tests.pages.conftest import Visit, charts, messages, view, visible_text
 from transformer import Translator
 from transformer.analysis.positions import ORDER_PAIR, reordering_effect
-from transformer.ui.pages.positions import TABS, TOPICS
+from transformer.ui.pages.inside import TABS, TOPICS
 
-PAGE = "pages/positions.py"
+PAGE = "pages/inside.py?tab=positions"
 
 
 def test_without_positions_an_encoder_cannot_tell_the_order(translator: Translator) -> None:
@@ -49,18 +49,22 @@ def test_it_opens_with_both_sentences_and_no_formula(visit: Visit) -> None:
     assert [trace["name"] for trace in chart["data"]] == ["with positions", "without"]
     assert not app.latex
     assert len(app.button_group[0].options) == len(TABS) <= 5
+    assert len(app.button_group[1].options) == len(TOPICS)
 
 
-def test_every_topic_is_in_one_tab() -> None:
-    assert sorted(topic for topics in TABS.values() for topic in topics) == sorted(TOPICS)
-
-
-def test_a_tab_opens_its_first_topic(visit: Visit) -> None:
+def test_every_topic_opens_by_its_button(visit: Visit) -> None:
     app = visit(PAGE, topic="learned")
-    for tab, topics in TABS.items():
-        app.button_group[0].set_value(tab).run()
-        assert view(app).topic == topics[0]
+    for topic in TOPICS:
+        app.button_group[1].set_value(topic).run()
+        assert view(app).topic == topic
         assert not messages(app)
+
+
+def test_the_picture_is_above_the_table(visit: Visit) -> None:
+    kinds = [element.type for element in visit(PAGE).main]
+    assert kinds.index("plotly_chart") < kinds.index("html", kinds.index("plotly_chart"))
+    before = [element.proto.body for element in visit(PAGE).get("html")]
+    assert any("Translations" in body for body in before)
 
 
 def test_clocks_turn_along_the_sentence_and_replay(visit: Visit) -> None:

@@ -22,7 +22,7 @@ from transformer.ui.widgets.races import one_race
 
 PAGE = "pages/train.py"
 OTHER_VISITOR = "o" * 32
-WHY = "pages/why.py"
+WHY = "pages/inside.py?tab=why"
 
 
 @pytest.fixture

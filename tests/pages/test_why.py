@@ -1,4 +1,4 @@
-"""The sections of “Why self-attention” that evaluate, count and measure."""
+"""The parts of the tab “Why self-attention” that evaluate, count and measure."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from transformer.jobs.races import RACES
 from transformer.jobs.shipped_race import write_race
 from transformer.model.table1_layers import TABLE1_LAYERS
 from transformer.text.files import read_json, write_json
-from transformer.ui.pages.why import PARTS
-from transformer.ui.pages.why.sizes import NAMES, format_count
+from transformer.ui.pages.inside import PARTS
+from transformer.ui.pages.inside.why.sizes import NAMES, format_count
 
-PAGE = "pages/why.py"
+PAGE = "pages/inside.py?tab=why"
 main_text = partial(visible_text, kinds=("markdown", "caption", "header"))
 PICTURES = {"table": 1, "paths": 3, "scores": 3}
 
@@ -40,7 +40,7 @@ def rows_by_label(app: AppTest, caption: str) -> dict[str, list[str]]:
 
 
 def test_table_1_is_evaluated_at_the_sizes_of_the_address(visit: Visit) -> None:
-    app = visit(PAGE, n="96", d="48", k="5", r="9")
+    app = visit(PAGE, part="table", n="96", d="48", k="5", r="9")
     table_rows, costs = (
         rows_by_label(app, "Table 1 at n = 96"),
         evaluate_formulas(96, 48, 5, 9)["cost"],
@@ -55,7 +55,7 @@ def test_table_1_is_evaluated_at_the_sizes_of_the_address(visit: Visit) -> None:
 
 def test_operations_are_counted_in_the_layers(visit: Visit) -> None:
     table_rows = rows_by_label(
-        visit(PAGE, n="32", d="48", k="5", r="9"), "Multiplications at n = 32, d = 48"
+        visit(PAGE, part="table", n="32", d="48", k="5", r="9"), "Multiplications at n = 32, d = 48"
     )
     for name in TABLE1_LAYERS:
         operations = count_multiplications(name, 32, 48, 5, 9)
@@ -65,7 +65,7 @@ def test_operations_are_counted_in_the_layers(visit: Visit) -> None:
 
 
 def test_a_slider_changes_the_table_and_the_address(visit: Visit) -> None:
-    app = visit(PAGE, n="32", d="48")
+    app = visit(PAGE, part="table", n="32", d="48")
     app.select_slider[0].set_value(128).run()
     assert "Table 1 at n = 128" in "".join(element.proto.body for element in app.get("html"))
     assert app.query_params["n"] == "128"
@@ -75,7 +75,7 @@ def test_a_slider_changes_the_table_and_the_address(visit: Visit) -> None:
 def test_an_even_kernel_is_reported_and_the_sliders_stay(
     visit: Visit, letter: str, value: str
 ) -> None:
-    app = visit(PAGE, **{letter: value})
+    app = visit(PAGE, part="table", **{letter: value})
     assert [box.value.replace("\\", "") for box in app.warning] == [
         f"The size {letter} must be odd, not {value}, because it is centred on a position. "
         "Choose an odd value with the slider."

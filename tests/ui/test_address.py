@@ -207,7 +207,7 @@ def test_a_widget_change_writes_the_address(address_bar: AddressBar) -> None:
 
 def test_a_link_to_another_page_keeps_its_address(address_bar: AddressBar) -> None:
     # Written before the page changes, the address would become part of the old page's history.
-    rerun(address_bar, {**OLD_PARAMS, "topic": "waves"}, "pages/positions.py")
+    rerun(address_bar, {**OLD_PARAMS, "topic": "waves"}, "pages/inside.py")
     assert not address_bar.written
     rerun(address_bar, NEW_PARAMS)
     assert not address_bar.written
@@ -215,16 +215,16 @@ def test_a_link_to_another_page_keeps_its_address(address_bar: AddressBar) -> No
 
 
 def test_an_invalid_address_of_another_page_is_corrected(address_bar: AddressBar) -> None:
-    rerun(address_bar, {**OLD_PARAMS, "topic": "no such topic"}, "pages/positions.py")
+    rerun(address_bar, {**OLD_PARAMS, "topic": "no such topic"}, "pages/inside.py")
     assert address_bar.written == [OLD_PARAMS]
 
 
 def test_a_link_works_while_the_page_is_being_drawn(address_bar: AddressBar) -> None:
     """The browser may still send the previous page's address, which is invalid for this page."""
     address_bar.data = {**OLD_PARAMS, "topic": "waves"}
-    state.open_address("pages/positions.py")  # the run is stopped before it is complete
+    state.open_address("pages/inside.py")  # the run is stopped before it is complete
     assert state.page_view().topic == "waves"
-    rerun(address_bar, OLD_PARAMS, "pages/positions.py")
+    rerun(address_bar, OLD_PARAMS, "pages/inside.py")
     assert state.page_view().topic == type(state.page_view())().topic
     assert state.page_view().to_params() == OLD_PARAMS
 
@@ -255,10 +255,10 @@ def test_an_outdated_address_is_ignored_even_after_an_interrupted_rerun(
 
 def test_a_choice_on_a_page_that_was_just_left_is_stored_there(address_bar: AddressBar) -> None:
     """A browser that is opening a page still shows the one before it."""
-    positions = "pages/positions.py"
-    rerun(address_bar, OLD_PARAMS, positions)
+    inside = "pages/inside.py"
+    rerun(address_bar, OLD_PARAMS, inside)
     state.change(**dict[str, Any](pin="s2", layer=1))
-    rerun(address_bar, OLD_PARAMS, positions)
+    rerun(address_bar, OLD_PARAMS, inside)
     assert state.page_view().to_params() == {**OLD_PARAMS, "layer": "1"}
     rerun(address_bar, {**NEW_PARAMS, "layer": "1"})
     assert state.page_view().to_params() == {**NEW_PARAMS, "layer": "1"}
@@ -274,14 +274,14 @@ def test_a_choice_does_not_undo_a_click_on_a_link(
         raise OtherPage(file, query_params)
 
     monkeypatch.setattr(streamlit, "switch_page", switch_page)
-    rerun(address_bar, OLD_PARAMS, "pages/positions.py")
+    rerun(address_bar, OLD_PARAMS, "pages/inside.py")
     state.change(**dict[str, Any](pin="s2"))
     with pytest.raises(OtherPage) as error:
         rerun(address_bar, NEW_PARAMS, HOME)
-    assert error.value.args == ("pages/positions.py", OLD_PARAMS)
+    assert error.value.args == ("pages/inside.py", OLD_PARAMS)
 
 
 def test_a_field_that_neither_page_has_is_an_error(address_bar: AddressBar) -> None:
-    rerun(address_bar, OLD_PARAMS, "pages/positions.py")
-    with pytest.raises(ValueError, match="Positions has no field 'lab'"):
+    rerun(address_bar, OLD_PARAMS, "pages/inside.py")
+    with pytest.raises(ValueError, match="Inside has no field 'lab'"):
         state.change(**dict[str, Any](lab="roles"))

@@ -88,7 +88,7 @@ def test_the_course_begins_with_a_puzzle_and_ends_with_mistakes_in_twenty_minute
     assert sum(bool(lesson.misprint) for lesson in LESSONS) >= 9
     assert {lesson.page for lesson in LESSONS} <= PAGES.keys() - {"pages/lessons.py"}
     assert all((lesson.page == HOME) == (lesson.depth in DEPTHS) for lesson in LESSONS)
-    assert len({(lesson.page, lesson.depth) for lesson in LESSONS}) >= 7
+    assert len({(lesson.page, lesson.depth, lesson.view.get("tab")) for lesson in LESSONS}) >= 7
     pattern = View.fields()["lesson"].form[0]
     assert all(re.fullmatch(pattern, name) for name in (*BY_NAME, END))
     assert not {END, ""} & BY_NAME.keys()

@@ -146,7 +146,7 @@ TERMS = (
         "Positions",
         "Vectors added to the embeddings that tell the model where each token is; attention "
         "alone ignores order. The paper uses sines and cosines of different wavelengths.",
-        "positions",
+        "inside?tab=positions",
         ("Positional encoding",),
         r"PE_{(p,\,2i)} = \sin\frac{p}{10000^{2i/d}},\quad "
         r"PE_{(p,\,2i+1)} = \cos\frac{p}{10000^{2i/d}}",

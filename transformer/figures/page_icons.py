@@ -69,22 +69,6 @@ def _inside() -> Iterable[str]:
     yield _line([(111, 9), (111, 3)], "")
 
 
-def _positions() -> Iterable[str]:
-    """Draw waves from short to long."""
-    for row, length in enumerate((14, 30, 70)):
-        wave = [(8 + x, 12 + 16 * row - 5 * math.sin(2 * math.pi * x / length)) for x in range(145)]
-        yield _line(wave, f'opacity="{0.9 - 0.2 * row}"')
-    yield f'<path d="M86 3V53" stroke="{ACCENT}" stroke-width="3"/>'
-
-
-def _why() -> Iterable[str]:
-    """Draw two growth curves that cross."""
-    yield _line([(20, 4), (20, 50), (146, 50)], "opacity='0.5'")
-    yield _line([(20 + x, 44 - 0.16 * x) for x in range(0, 121, 4)], "stroke-dasharray='4 4'")
-    square = [(20 + x, 49 - 42 * (x / 120) ** 2) for x in range(0, 121, 4)]
-    yield _line(square, f'stroke="{ACCENT}" stroke-width="3"')
-
-
 def _train() -> Iterable[str]:
     """Draw a loss that falls, and a head that takes shape."""
     fall = [(8 + x, 50 - 40 * math.exp(-x / 22) + 2 * math.sin(x * 1.7)) for x in range(0, 81, 2)]
@@ -129,8 +113,6 @@ PICTURES: dict[str, Callable[[], Iterable[str]]] = {
     "lessons": _lessons,
     "lab": _lab,
     "inside": _inside,
-    "positions": _positions,
-    "why": _why,
     "train": _train,
     "findings": _findings,
 }

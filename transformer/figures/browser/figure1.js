@@ -32,6 +32,7 @@ export function figure1View(container, report) {
     const hadFocus = canvas.contains(frame.getRootNode().activeElement);
     drawing = drawingForWidth(header.drawings, frame.clientWidth);
     const [width, height] = drawing.size;
+    frame.classList.toggle("hu-figure1-scroll", Boolean(header.scroll_to));
     frame.dataset.size = header.large ? "large" : "normal";
     canvas.setAttribute("aria-label", header.caption);
     canvas.style.setProperty("--width", width);
@@ -46,6 +47,7 @@ export function figure1View(container, report) {
     );
     markOpenBox(header.opened);
     paintThumbnails();
+    scrollToOpenBox();
     if (hadFocus) canvas.querySelector("[aria-current]")?.focus({ preventScroll: true });
   }
 
@@ -69,6 +71,16 @@ export function figure1View(container, report) {
     });
   }
 
+  // Scroll the figure, not the page, until the open box is visible in its frame.
+  function scrollToOpenBox() {
+    const box = canvas.querySelector("[aria-current]");
+    if (!box) return;
+    const [top, bottom] = [box.offsetTop, box.offsetTop + box.offsetHeight];
+    if (top < frame.scrollTop || bottom > frame.scrollTop + frame.clientHeight) {
+      frame.scrollTop = (top + bottom - frame.clientHeight) / 2;
+    }
+  }
+
   // The thumbnails, redrawn when the theme changes.
   function paintThumbnails() {
     const theme = colours(frame);
@@ -86,6 +98,7 @@ export function figure1View(container, report) {
   function openBox(id) {
     header.opened = id;
     markOpenBox(id);
+    scrollToOpenBox();
     canvas.querySelector("[aria-current]").focus({ preventScroll: true });
     report({ box: id });
   }
@@ -124,8 +137,10 @@ export function figure1View(container, report) {
   });
   const resized = new ResizeObserver(() => {
     if (!header || !frame.isConnected) return;
-    if (drawingForWidth(header.drawings, frame.clientWidth) === drawing) paintThumbnails();
-    else draw();
+    if (drawingForWidth(header.drawings, frame.clientWidth) === drawing) {
+      paintThumbnails();
+      scrollToOpenBox();
+    } else draw();
   });
   resized.observe(frame);
 

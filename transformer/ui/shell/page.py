@@ -43,6 +43,17 @@ def page(file: str) -> Iterator[Model]:
     Without any model the page shows how to get one and stops. A ValueError inside the context is
     shown as a message.
     """
+    with page_with_optional_model(file) as model:
+        if model is None:
+            no_model()
+            st.stop()
+        yield model
+
+
+@contextmanager
+def page_with_optional_model(file: str) -> Iterator[Model | None]:
+    """Draw the same frame around a page with parts that need no model; yield the selected model,
+    or None if there is none."""
     with _frame(file) as problems:
         folders = models.checkpoints()
         _reset_missing_model(folders, problems)
@@ -51,8 +62,8 @@ def page(file: str) -> Iterator[Model]:
         with _navigation_bar(file):
             if len(choices) > 1:
                 _choose_model(choices)
-        model = _model(folders, problems)
-        _draw_top(file, model, problems)
+        model = _model(folders, problems) if folders else None
+        _draw_top(file, problems)
         try:
             yield model
         except ValueError as error:
@@ -65,7 +76,7 @@ def page_without_model(file: str) -> Iterator[None]:
     with _frame(file) as problems:
         with _navigation_bar(file):
             pass
-        _draw_top(file, None, problems)
+        _draw_top(file, problems)
         try:
             yield
         except ValueError as error:
@@ -138,7 +149,7 @@ def _navigation_bar(file: str) -> Iterator[None]:
         views.component("copylink")(key="copylink", data=link_data)
 
 
-def _draw_top(file: str, model: Model | None, problems: list[str]) -> None:
+def _draw_top(file: str, problems: list[str]) -> None:
     """Draw the class, the lesson, the problems with the address and the heading."""
     following.lead_to_page(file)  # first, so that the class need not wait for the rest of the page
     following.class_line(file)
@@ -204,9 +215,6 @@ def _on_model_change(name: str, key: str) -> None:
 
 
 def _model(folders: dict[str, Path], problems: list[str]) -> Model:
-    if not folders:
-        _no_model()
-        st.stop()
     name = state.view().model or models.default()
     try:
         model = models.load(name, folders[name])
@@ -223,7 +231,8 @@ def _model(folders: dict[str, Path], problems: list[str]) -> Model:
     return model
 
 
-def _no_model() -> None:
+def no_model() -> None:
+    """Draw how to get a model."""
     st.header("No model found")
     folder = models.without_server_paths(str(models.folder()))
     st.markdown(

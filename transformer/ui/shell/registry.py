@@ -12,9 +12,7 @@ from transformer.ui.pages.findings import Findings
 from transformer.ui.pages.home import DEPTHS, Home
 from transformer.ui.pages.inside import Inside
 from transformer.ui.pages.lab import Lab
-from transformer.ui.pages.positions import Positions
 from transformer.ui.pages.training import Train
-from transformer.ui.pages.why import Why
 
 Values = dict[str, dict[str, Any]]
 """Values of fields, by the name of the view class that declares them."""
@@ -57,22 +55,11 @@ PAGES = {
         "Attribute outputs to inputs, and find the heads that the model needs.",
     ),
     "pages/inside.py": Page(
-        "Inside",
+        "Look inside",
         Inside,
-        "**Inside**: the paper's Figure 1, box by box →",
-        "Every number on a sentence's way through the model, and how it is computed.",
-    ),
-    "pages/positions.py": Page(
-        "Positions",
-        Positions,
-        "**Positions**: how the model knows the word order →",
-        "Sinusoids added to embeddings; which heads attend by position and which by content.",
-    ),
-    "pages/why.py": Page(
-        "Why self-attention",
-        Why,
-        "**Why self-attention** →",
-        "Four kinds of layers compared by operations, path lengths and training.",
+        "**Look inside**: the paper's Figure 1, box by box →",
+        "Every number on a sentence's way through the model; how word order enters it; why the "
+        "paper uses self-attention.",
     ),
     "pages/train.py": Page(
         "Train",

@@ -1,4 +1,4 @@
-"""The Inside page."""
+"""The page Look inside: Figure 1 of the paper, positions, and why self-attention."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from transformer.figures.box_layout import STOPS
 from transformer.ui.address import View, field
 
+TABS = {"figure": "Figure 1", "positions": "Positions", "why": "Why self-attention"}
 SECTIONS = {
     "walk": "Walkthrough",
     "training": "Training targets",
@@ -14,22 +15,57 @@ SECTIONS = {
     "lens": "Logit lens",
     "bleu": "BLEU",
 }
+"""Sections of the tab Figure 1."""
+TOPICS = {
+    "order": "Word order",
+    "clocks": "Clocks",
+    "matrix": "Matrix",
+    "waves": "Waves",
+    "added": "Vector lengths",
+    "parts": "Score terms",
+    "learned": "Learned",
+    "far": "Extrapolation",
+}
+"""Topics of the tab Positions."""
+PARTS = {"paths": "Paths", "table": "Table 1", "race": "Race", "scores": "Scores"}
+"""Parts of the tab Why self-attention."""
+SIDES = {"source": "Source", "target": "Target"}
 
 
 @dataclass(frozen=True)
 class Inside(View):
-    """Address fields of the page.
+    """Address fields of the page, by tab: `section` to `smoothing` belong to Figure 1, `topic` to
+    `run` to Positions, and `part` to `race` to Why self-attention.
 
     Attributes:
         box: the open box of Figure 1, in layer `layer`; panel: the name of one of its tables, in
             which `row` and `column` select a number.
-        d, warmup: of the learning rate schedule; dropout, smoothing: their rates.
+        d_model, warmup: of the learning rate schedule; dropout, smoothing: their rates.
+        side: whether to show source or target positions.
+        waves: the dimensions to draw as waves, separated by commas.
+        learned: the checkpoint with learned positions; "" is the first one.
+        run: a checkpoint with sinusoids to compare it with.
+        n, d, k, r: sizes as in Table 1; dk: d_k of the scores.
+        race: name of the open comparison of layers; "" is none.
     """
 
-    section: str = field("walk", "Show", choices=SECTIONS)
+    tab: str = field("figure", "Tab", choices=TABS)
+    section: str = field("walk", "Section", choices=SECTIONS)
     box: str = field(STOPS[0], choices=STOPS)
     panel: str = field()
-    d: int = field(512, "d_model", bounds=(8, 4096))
+    d_model: int = field(512, "d_model", bounds=(8, 4096))
     warmup: int = field(4000, "warmup, steps", bounds=(1, 100_000))
     dropout: float = field(0.1, "P_drop", bounds=(0.0, 0.9))
     smoothing: float = field(0.1, "ε", bounds=(0.0, 0.9))
+    topic: str = field("order", "Topic", choices=TOPICS)
+    side: str = field("source", "Side", choices=SIDES)
+    waves: str = field()
+    learned: str = field(label="Model with learned positions")
+    run: str = field()
+    part: str = field("paths", "Part", choices=PARTS)
+    n: int = field(64, "n, sequence length", bounds=(2, 65536))
+    d: int = field(512, "d, dimension of the vectors", bounds=(8, 4096))
+    k: int = field(3, "k, kernel size", bounds=(1, 31))
+    r: int = field(15, "r, neighbourhood size", bounds=(1, 127))
+    dk: int = field(64, "d_k, dimension of a query", bounds=(1, 1024))
+    race: str = field()

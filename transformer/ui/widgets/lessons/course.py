@@ -187,7 +187,8 @@ CORE = (
         part="Order",
         minutes=1.5,
         section="3.5",
-        page="pages/positions.py",
+        page=INSIDE,
+        view={"tab": "positions"},
         sentences=(ORDER_PAIR[0],),
         text=(
             "Each position has its own vector, its **positional encoding**, which is added to the "
@@ -204,8 +205,8 @@ CORE = (
         part="Order",
         minutes=1,
         section="3.5",
-        page="pages/positions.py",
-        view={"topic": "waves"},
+        page=INSIDE,
+        view={"tab": "positions", "topic": "waves"},
         text=(
             "The positional encodings are sine and cosine waves, like the hands of a clock: short "
             "waves distinguish neighbouring positions, long ones the beginning of a text from its "
@@ -258,8 +259,8 @@ CORE = (
         part=MATHEMATICS,
         minutes=1,
         section="3.2.1",
-        page="pages/why.py",
-        view={"part": "scores"},
+        page=INSIDE,
+        view={"tab": "why", "part": "scores"},
         text=(
             "The longer queries and keys are, the larger their dot products become. The softmax of "
             "large scores puts nearly all weight on one key: it **saturates**, and its gradient is "
@@ -275,8 +276,8 @@ CORE = (
         part=MISTAKES,
         minutes=1,
         section="3.5",
-        page="pages/positions.py",
-        view={"topic": "waves", "waves": "8,9"},
+        page=INSIDE,
+        view={"tab": "positions", "topic": "waves", "waves": "8,9"},
         text=(
             "The sine and cosine of a pair rotate together: a shift by k positions is a rotation "
             "by one angle, the same at every position. For this reason the authors hoped that a "

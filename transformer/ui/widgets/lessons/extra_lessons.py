@@ -90,8 +90,8 @@ EXTRA = (
         minutes=1.5,
         extra=True,
         section="4",
-        page="pages/why.py",
-        view={"part": "table", "n": 64, "d": 512},
+        page=INSIDE,
+        view={"tab": "why", "part": "table", "n": 64, "d": 512},
         text=(
             "A recurrent layer processes one position after another, and a convolution sees a few "
             "neighbours. Self-attention connects all positions in one step, but its cost grows "

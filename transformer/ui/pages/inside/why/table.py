@@ -16,8 +16,14 @@ from transformer.analysis.table1.complexity import (
     separable_cost,
 )
 from transformer.figures.complexity import Law, law_lines
-from transformer.ui.pages.why import Why
-from transformer.ui.pages.why.sizes import COLOUR_INDEX, NAMES, format_count, look_for, sliders
+from transformer.ui.pages.inside import Inside
+from transformer.ui.pages.inside.why.sizes import (
+    COLOUR_INDEX,
+    NAMES,
+    format_count,
+    look_for,
+    sliders,
+)
 from transformer.ui.widgets import frame, tables
 from transformer.ui.widgets.charts import chart, dark
 
@@ -35,19 +41,23 @@ EXPLANATIONS = {
 
 def show() -> None:
     frame.lead_text(
-        "Four kinds of layers map n vectors of dimension d to n vectors. Table 1 of the paper "
-        "(section 4) compares their **complexity**, their **sequential operations** and the "
-        "**maximum path length** between two positions."
+        "Four kinds of layers map n vectors of dimension d to n vectors. Which costs least?"
     )
+    picture = st.container()
     view = sliders("n", "d", "k", "r")
+    with picture:
+        chart(_costs(view), "costs")
+        look_for(
+            "Both axes are logarithmic, so a power of n is a straight line whose slope is the "
+            "exponent; self-attention has the steepest line. Rings mark where two layers cost the "
+            "same, the dotted line marks your n."
+        )
+    st.markdown(
+        "Table 1 of the paper (section 4) compares the **complexity** of the layers, their "
+        "**sequential operations** and the **maximum path length** between two positions."
+    )
     _formula_table(view)
     _comparison(view)
-    look_for(
-        "Both axes are logarithmic, so a power of n is a straight line whose slope is the "
-        "exponent; self-attention has the steepest line. Rings mark where two layers cost the "
-        "same, the dotted line marks your n."
-    )
-    chart(_costs(view), "costs")
     st.header("Operations counted in real layers")
     _counted_table(view)
     with st.expander("Does the constant stay the same when a size doubles?"):
@@ -60,7 +70,7 @@ def show() -> None:
     )
 
 
-def _formula_table(view: Why) -> None:
+def _formula_table(view: Inside) -> None:
     values = evaluate_formulas(view.n, view.d, view.k, view.r)
     rows = []
     for name, order in TABLE_1.items():
@@ -78,7 +88,7 @@ def _formula_table(view: Why) -> None:
     tables.show(caption, columns, rows)
 
 
-def _comparison(view: Why) -> None:
+def _comparison(view: Inside) -> None:
     costs = evaluate_formulas(view.n, view.d, view.k, view.r)["cost"]
     ratio = costs["recurrent"] / costs["self-attention"]
     relation = "<" if view.n < view.d else ">" if view.n > view.d else "="
@@ -98,7 +108,7 @@ def _comparison(view: Why) -> None:
     )
 
 
-def _costs(view: Why) -> object:
+def _costs(view: Inside) -> object:
     d, k, r = view.d, view.k, view.r
     lengths = np.unique(np.geomspace(2, max(8 * view.n, 8 * d, 8 * k * d), 160).round())
     curves = [
@@ -126,7 +136,7 @@ def _costs(view: Why) -> object:
     )
 
 
-def _counted_table(view: Why) -> None:
+def _counted_table(view: Inside) -> None:
     sizes = (min(view.n, MAX_COUNTED["n"]), min(view.d, MAX_COUNTED["d"]), view.k, view.r)
     costs = evaluate_formulas(*sizes)["cost"]
     rows = []

@@ -8,11 +8,11 @@ import streamlit as st
 from transformer.analysis import positions
 from transformer.figures.positions import Curve, lines, table
 from transformer.ui import state
-from transformer.ui.pages.positions import Positions
-from transformer.ui.pages.positions.sides import side, tokens
+from transformer.ui.pages.inside import Inside
+from transformer.ui.pages.inside.positions.sides import side, tokens
 from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model
-from transformer.ui.widgets import display_names, tables
+from transformer.ui.widgets import display_names, frame, tables
 from transformer.ui.widgets.callbacks import controlled
 from transformer.ui.widgets.charts import chart, dark
 
@@ -29,12 +29,9 @@ CAPTIONS = {
 
 def matrix(model: Model) -> None:
     """Draw PE(pos, dim) with the tokens of the sentence."""
-    st.markdown(
-        "Each row is the vector that is added to the embedding at that position. Dimensions on the "
-        "left change quickly from position to position, those on the right slowly."
-    )
-    stack_side = side()
-    cached_trace = trace_cache.read(model, state.view(Positions))
+    frame.lead_text("Each row is the vector that is added to the embedding at that position.")
+    stack_side = state.view(Inside).side
+    cached_trace = trace_cache.read(model, state.view(Inside))
     words = display_names.tokens(tokens(cached_trace.trace, stack_side))
     config = model.translator.model.config
     rows = min(MAX_ROWS, max(MIN_ROWS, len(words)))
@@ -56,6 +53,11 @@ def matrix(model: Model) -> None:
         ),
         "positions-matrix",
     )  # fmt: skip
+    side()
+    st.markdown(
+        "Dimensions on the left change quickly from position to position, those on the right "
+        "slowly."
+    )
     st.caption(
         f"{CAPTIONS[config.positions]} (Section 3.5.) Each row has {config.d_model} numbers, for "
         f"any token. The sentence has {len(words)} tokens on this side"
@@ -71,11 +73,11 @@ def waves(model: Model) -> None:
     width = model.translator.model.config.d_model
     lengths = positions.wavelengths(width)
     dimensions = _dimensions(width)
-    st.markdown(
-        "Each **column** of the matrix is a wave. Short waves distinguish neighbouring positions, "
-        f"long ones distant positions. The wavelengths go from 2π = {lengths[0]:.2f} positions to "
-        f"**{lengths[-1]:,.0f}**, just below 10000·2π."
+    frame.lead_text(
+        "Each **column** of the matrix is a wave: short ones distinguish neighbouring positions, "
+        "long ones distant positions."
     )
+    picture = st.container()
     st.multiselect(
         "Dimensions",
         range(width),
@@ -92,7 +94,12 @@ def waves(model: Model) -> None:
         angle = curve_positions * 2 * np.pi / lengths[dim // 2]
         wave = np.cos(angle) if dim % 2 else np.sin(angle)
         curves.append(Curve(f"dimension {dim}", curve_positions, wave))
-    chart(lines(curves, x_title="position", y_title="PE", dark=dark()), "positions-waves-drawn")
+    with picture:
+        chart(lines(curves, x_title="position", y_title="PE", dark=dark()), "positions-waves-drawn")
+    st.markdown(
+        f"The wavelengths go from 2π = {lengths[0]:.2f} positions to **{lengths[-1]:,.0f}**, just "
+        "below 10000·2π."
+    )
     tables.show(
         f"d_model = {width}",
         ["Dimension", "Function", "Wavelength in positions", "At 0, 1, 2, 3"],
@@ -114,7 +121,7 @@ def _dimensions(width: int) -> list[int]:
     Raises:
         ValueError: for a dimension that does not exist.
     """
-    code = state.view(Positions).waves
+    code = state.view(Inside).waves
     try:
         dimensions = (
             [int(part) for part in code.split(",")] if code else [0, width // 4, width // 2]

@@ -11,8 +11,9 @@ import streamlit as st
 from transformer.analysis.inside import OpenedBox, Panel, boxes, snippet, worked_steps
 from transformer.figures.tensors import Table, tensor_data
 from transformer.ui import state
-from transformer.ui.pages.inside import Inside, stops
-from transformer.ui.pages.inside.stops import Stop
+from transformer.ui.pages.inside import Inside
+from transformer.ui.pages.inside.figure import stops
+from transformer.ui.pages.inside.figure.stops import Stop
 from transformer.ui.services import models
 from transformer.ui.services.models import Model
 from transformer.ui.widgets import display_names, frame

@@ -19,7 +19,8 @@ from transformer.figures.positions import Curve, lines, table
 from transformer.inference import Trace
 from transformer.training.schedule import ScheduleCurve, schedule_curve
 from transformer.ui import state
-from transformer.ui.pages.inside import Inside, stops
+from transformer.ui.pages.inside import Inside
+from transformer.ui.pages.inside.figure import stops
 from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.widgets import display_names, frame, tables
@@ -56,13 +57,13 @@ def _learning_rate() -> None:
     )
     view = state.view(Inside)
     left_column, right_column = st.columns(2)
-    left_column.select_slider(options=sorted({*_WIDTHS, view.d}), **state.bound("d"))
+    left_column.select_slider(options=sorted({*_WIDTHS, view.d_model}), **state.bound("d_model"))
     right_column.select_slider(
         options=sorted({*_WARMUPS, view.warmup}),
         format_func=lambda value: f"{value:,}",
         **state.bound("warmup"),
     )
-    schedule = _schedule(view.d, view.warmup)
+    schedule = _schedule(view.d_model, view.warmup)
     curves = [
         Curve("learning rate", schedule.steps, schedule.rate),
         Curve("rising: step · warmup^−1.5", schedule.steps, schedule.rising),

@@ -12,8 +12,9 @@ from transformer.jobs import Computation
 from transformer.run_config import MAX_PIECES
 from transformer.text.tasks import TASKS
 from transformer.ui import state
-from transformer.ui.pages.positions import Positions, position_models
-from transformer.ui.pages.positions.position_models import PositionModel
+from transformer.ui.pages.inside import Inside
+from transformer.ui.pages.inside.positions import position_models
+from transformer.ui.pages.inside.positions.position_models import PositionModel
 from transformer.ui.services import models
 from transformer.ui.services.models import Model
 from transformer.ui.shell import visitor
@@ -35,8 +36,8 @@ def show(model: Model) -> None:
     """Draw accuracy on longer sequences for task models, and later positions for translators."""
     st.markdown(
         "Sinusoids can be computed for any position. The authors hoped that they let a model "
-        "extrapolate to sequences longer than those in training (section 3.5). This page measures "
-        "whether they do."
+        "extrapolate to sequences longer than those in training (section 3.5). Here you can "
+        "measure whether they do."
     )
     visitor.ensure_id()
     if not model.description.kind:
@@ -70,7 +71,7 @@ def _models_to_compare(model: Model) -> tuple[PositionModel | None, list[Positio
     the first. One model of each kind of positions comes before a second of any kind.
     """
     candidates = [candidate for candidate in position_models.list_models() if candidate.task]
-    preferred = (model.name, state.view(Positions).learned)
+    preferred = (model.name, state.view(Inside).learned)
     first = min(
         candidates,
         key=lambda candidate: preferred.index(candidate.name) if candidate.name in preferred else 2,

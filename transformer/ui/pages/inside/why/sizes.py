@@ -8,7 +8,7 @@ import streamlit as st
 
 from transformer.analysis.table1.paths import STACKS
 from transformer.ui import state
-from transformer.ui.pages.why import Why
+from transformer.ui.pages.inside import Inside
 
 NAMES = {
     "self-attention": "Self-attention",
@@ -27,20 +27,20 @@ _HELP = {
 }
 
 
-def sliders(*letters: str) -> Why:
+def sliders(*letters: str) -> Inside:
     """Draw the sliders for these sizes and return the view.
 
     Raises:
         ValueError: for an even kernel or neighbourhood size in the address.
     """
     for letter, column in zip(letters, st.columns(len(letters)), strict=True):
-        current = getattr(state.view(Why), letter)
+        current = getattr(state.view(Inside), letter)
         column.select_slider(
             options=sorted({*_steps(letter), current}),
             format_func=lambda value: f"{value:,}",
             **{**state.bound(letter), "help": _HELP[letter]},
         )
-    view = state.view(Why)
+    view = state.view(Inside)
     for letter in ("k", "r"):
         if getattr(view, letter) % 2 == 0:
             raise ValueError(
@@ -61,7 +61,7 @@ def format_count(value: float) -> str:
 
 
 def _steps(letter: str) -> list[int]:
-    low, high = (int(end) for end in Why.fields()[letter].bounds)
+    low, high = (int(end) for end in Inside.fields()[letter].bounds)
     if letter in ("k", "r"):
         return [
             *range(low, min(high, 15) + 1, 2),

@@ -22,9 +22,8 @@ from transformer.config import Score
 from transformer.figures.score_scale import against_width, by_head, one_row
 from transformer.measures.naming import file_name
 from transformer.ui import state
-from transformer.ui.pages.why import Why
-from transformer.ui.pages.why.sizes import look_for
-from transformer.ui.services import models
+from transformer.ui.pages.inside import Inside
+from transformer.ui.pages.inside.why.sizes import look_for
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 from transformer.ui.widgets import controls, display_names, frame, tables
@@ -36,14 +35,13 @@ _against_width = st.cache_resource(max_entries=64, show_spinner=False)(against_w
 _by_head = st.cache_resource(max_entries=64, show_spinner=False)(by_head)
 
 
-def show() -> None:
+def show(model: Model | None) -> None:
+    """Draw the scores of random vectors, and those of the heads of a model if there is one."""
     frame.lead_text(
-        "If the components of q and k are independent with mean 0 and variance 1, then q·k has "
-        "variance **d_k** (section 3.2.1, footnote 4). The softmax of such large scores "
-        "saturates, and its gradient nearly vanishes. For this reason the paper divides by √d_k; "
-        "additive attention does not need it. This page measures both."
+        "Large scores saturate the softmax, and its gradient vanishes: hence q·k / √d_k."
     )
-    view = state.view(Why)
+    picture = st.container()
+    view = state.view(Inside)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.select_slider(
             options=sorted({*WIDTHS, view.dk}),
@@ -56,20 +54,20 @@ def show() -> None:
             {"seed": view.seed % 999 + 1},
             help="Draw other random queries and keys.",
         )
-    _row(view.dk, view.seed)
+    with picture:
+        _row(view.dk, view.seed)
+    st.markdown(
+        "If the components of q and k are independent with mean 0 and variance 1, then q·k has "
+        "variance **d_k** (section 3.2.1, footnote 4). Additive attention does not need the "
+        "division."
+    )
     _figures(_cached_measurements((view.dk,), view.seed), view.dk)
     _curves(view.dk)
-    _heads()
+    _heads(model)
 
 
 def _row(d_k: int, seed: int) -> None:
     """Draw one row for each score function: scores, weights and gradients."""
-    st.header(f"One query and {N_KEYS} keys")
-    look_for(
-        "From top to bottom: the scores, their softmax, and how much each weight changes with the "
-        "query. Increase d_k: for q·k one weight approaches 1 and the gradients vanish; for "
-        "q·k / √d_k they stay about the same."
-    )
     samples = _cached_samples(d_k, seed)
     limits = (
         max(float(abs(sample.scores).max()) for sample in samples.values()),
@@ -87,8 +85,14 @@ def _row(d_k: int, seed: int) -> None:
             )  # fmt: skip
             figure.update_layout(height=430)
             chart(figure, f"row-{kind}")
+    look_for(
+        "From top to bottom: the scores, their softmax, and how much each weight changes with the "
+        "query. Increase d_k: for q·k one weight approaches 1 and the gradients vanish; for "
+        "q·k / √d_k they stay about the same."
+    )
     st.caption(
-        "The same query and keys, on the same scales. Bottom row, ‖∂w_j/∂q‖: how much the weight "
+        f"One query and {N_KEYS} keys, the same on the left, in the middle and on the right, on "
+        "the same scales. Bottom row, ‖∂w_j/∂q‖: how much the weight "
         "of key j changes with the query. If one weight is nearly 1, all gradients are nearly 0."
     )
 
@@ -156,9 +160,8 @@ def _curves(d_k: int) -> None:
     )
 
 
-def _heads() -> None:
+def _heads(model: Model | None) -> None:
     """Draw the effect of the scaling in a trained model, whose queries and keys are not random."""
-    model = _model()
     if model is None:
         st.info("No model is available. Train one to measure its heads here.")
         return
@@ -171,9 +174,9 @@ def _heads() -> None:
     )
     controls.sentence(model)
     controls.button_row("kind", labelled=False)
-    table = _cached_head_scores(model, state.view(Why).text)
+    table = _cached_head_scores(model, state.view(Inside).text)
     look_for("Compare the three marks of a head: how much closer to 1 is it without the scaling?")
-    table_of_kind = table[table["kind"] == state.view(Why).kind]
+    table_of_kind = table[table["kind"] == state.view(Inside).kind]
     names = {version: _version_name(version, model) for version in VERSIONS}
     quantities = (("largest", "largest weight, mean"), ("saturated", "saturated rows"))
     for column, (name, title) in zip(st.columns(2), quantities, strict=True):
@@ -193,7 +196,7 @@ def _heads() -> None:
         for version, row in means.iterrows()
     ]  # fmt: skip
     tables.show("Mean over the heads shown, for this sentence", columns, rows)
-    _download(table, file_name("scores-of-heads", model.name, state.view(Why).text))
+    _download(table, file_name("scores-of-heads", model.name, state.view(Inside).text))
 
 
 def _version_name(version: str, model: Model) -> str:
@@ -204,15 +207,6 @@ def _version_name(version: str, model: Model) -> str:
         "scaled twice": "divided by √d_k twice" if scaled else "divided by d_k",
     }
     return names[version]
-
-
-def _model() -> Model | None:
-    """Return the selected model, or the first available one; None if there is none."""
-    folders = models.checkpoints()
-    name = state.view(Why).model
-    if name not in folders:
-        name = next(iter(folders), "")
-    return models.load(name, folders[name]) if name else None
 
 
 @cached("Sampling and measuring …")

@@ -16,8 +16,14 @@ from transformer.analysis.table1.paths import (
     recurrent_steps,
 )
 from transformer.figures.complexity import Law, law_lines, reachable_positions
-from transformer.ui.pages.why import Why
-from transformer.ui.pages.why.sizes import COLOUR_INDEX, NAMES, format_count, look_for, sliders
+from transformer.ui.pages.inside import Inside
+from transformer.ui.pages.inside.why.sizes import (
+    COLOUR_INDEX,
+    NAMES,
+    format_count,
+    look_for,
+    sliders,
+)
 from transformer.ui.widgets import frame, tables
 from transformer.ui.widgets.charts import chart, dark
 
@@ -28,18 +34,23 @@ MEASURED_LENGTHS = (4, 8, 16, 32, 64, MAX_POSITIONS)
 
 def show() -> None:
     frame.lead_text(
-        "The shorter the path between two positions, the easier it is to learn a dependency "
-        "between them. This page measures the paths of signals and gradients in real layers."
+        "How many layers until the last position reads the first? Self-attention needs one, "
+        "with one step."
     )
+    picture = st.container()
     view = sliders("n", "k", "r")
     n = min(view.n, MAX_POSITIONS)
+    with picture:
+        _receptive_fields(n, view)
+    st.markdown(
+        "The shorter the path between two positions, the easier it is to learn a dependency "
+        "between them. All paths of signals and gradients here are measured in real layers."
+    )
     measurements = pd.concat(
         [_cached_lengths(size, view.k, view.r) for size in sorted({*MEASURED_LENGTHS, n})]
     )
-    _sequential_operations(measurements, n)
     _layers(measurements, n, view)
-    st.header(f"Receptive field of position {n}")
-    _picture(n, view)
+    _sequential_operations(measurements, n)
     _earlier_models(view)
 
 
@@ -83,7 +94,7 @@ def _sequential_operations(measurements: pd.DataFrame, n: int) -> None:
         )
 
 
-def _layers(measurements: pd.DataFrame, n: int, view: Why) -> None:
+def _layers(measurements: pd.DataFrame, n: int, view: Inside) -> None:
     st.header("Layers that connect the first and the last position")
     look_for(
         "Lower is better: a signal passes through fewer layers. Self-attention needs 1 layer for "
@@ -134,29 +145,37 @@ def _layers(measurements: pd.DataFrame, n: int, view: Why) -> None:
     )
 
 
-def _picture(n: int, view: Why) -> None:
-    look_for(
-        "Each row adds one layer. Filled inputs have a non-zero gradient at the output of the last "
-        "position; the others cannot affect it, whatever is learned."
-    )
-    left_column, right_column = st.columns(2, gap="large")
-    for index, name in enumerate(("self-attention", "recurrent", "convolutional", "dilated",
-                               "restricted")):  # fmt: skip
+def _receptive_fields(n: int, view: Inside) -> None:
+    """Draw the receptive field of the last position for each layer, self-attention first."""
+    names = ("self-attention", "recurrent", "convolutional", "dilated", "restricted")
+    columns = [column for _ in range(2) for column in st.columns(3, gap="medium")]
+    for name, column in zip(names, columns, strict=False):
         grid = _cached_receptive_field(name, n, view.k, view.r)
-        with (left_column, right_column)[index % 2]:
-            full = path_length(name, n, view.k, view.r)
-            st.markdown(f"**{NAMES[name]}**: {format_count(full)} layer{'' if full == 1 else 's'}")
+        with column:
+            n_layers = path_length(name, n, view.k, view.r)
+            title = "**{name}**: 1 layer" if n_layers == 1 else "**{name}**: {count} layers"
+            if name == "recurrent":
+                title = "**{name}**: 1 layer of {steps} steps"
+            st.markdown(
+                title.format(
+                    name=NAMES[name], count=format_count(n_layers), steps=recurrent_steps(n)
+                )
+            )
             figure = reachable_positions(grid, dark=dark())
-            figure.update_layout(height=260, margin={"t": 8})
+            figure.update_layout(height=220, margin={"t": 8})
             chart(figure, f"reach-{name}")
-    with right_column:
+    with columns[-1]:
         st.info(
             "One recurrent layer reaches all earlier positions, but inside it the signal passes "
             f"through {n - 1} steps, each a product and a tanh. This is the path length in Table 1."
         )
+    look_for(
+        "Each row adds one layer. Filled inputs have a non-zero gradient at the output of "
+        f"position {n}, the last one; the others cannot affect it, whatever is learned."
+    )
 
 
-def _earlier_models(view: Why) -> None:
+def _earlier_models(view: Inside) -> None:
     st.header("ByteNet and ConvS2S")
     linear, logarithmic = (path_length(name, view.n, view.k, view.r)
                            for name in ("convolutional", "dilated"))  # fmt: skip

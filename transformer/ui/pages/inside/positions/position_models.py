@@ -18,7 +18,7 @@ from transformer.text.tasks import TASKS
 from transformer.training.recipe import make_run_config
 from transformer.ui import state
 from transformer.ui.model_description import run_config
-from transformer.ui.pages.positions import Positions
+from transformer.ui.pages.inside import Inside
 from transformer.ui.services import live_jobs, models
 from transformer.ui.shell import visitor
 from transformer.ui.widgets import frame
@@ -64,7 +64,7 @@ class PositionModel:
 
 def list_models() -> list[PositionModel]:
     """Return every model that the visitor can choose, and those in the address, of any owner."""
-    folders, view, position_models = models.checkpoints(), state.view(Positions), []
+    folders, view, position_models = models.checkpoints(), state.view(Inside), []
     in_address = {name: name for name in (view.learned, view.run) if name in folders}
     for name, label in {**in_address, **models.choices()}.items():
         path = folders[name]
@@ -146,7 +146,7 @@ def _config(kind: str) -> TrainingRun:
 
 def _training_run() -> str:
     """Return the first of the two runs that is still training or queued; "" if neither is."""
-    for name in filter(None, (state.view(Positions).learned, state.view(Positions).run)):
+    for name in filter(None, (state.view(Inside).learned, state.view(Inside).run)):
         with suppress(JobError):
             if live_jobs.run_info(name).live:
                 return name

@@ -9,7 +9,7 @@ from transformer.analysis.inside.logit_lens import lens as logit_lens
 from transformer.figures.lens import MAX_LABELLED_POSITIONS, lens_curve, lens_map
 from transformer.inference import Trace
 from transformer.ui import state
-from transformer.ui.pages.inside import stops
+from transformer.ui.pages.inside.figure import stops
 from transformer.ui.services import trace_cache
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
@@ -22,6 +22,11 @@ def show(model: Model) -> None:
     cached_trace = trace_cache.read(model, state.view())
     trace = stops.trace(model, cached_trace, 0)
     lens = _cached_lens(model, trace)
+    picture = st.container(key="inside-lens")
+    st.caption(
+        "One row per sublayer, one column per output token. Each cell shows the most probable "
+        "token, in bold if it is the output token. Hover over it for the next ones."
+    )
     st.markdown(
         "Every intermediate state of the decoder has d_model numbers, so the output matrix can be "
         "applied to each of them: which token would the model predict after that sublayer? Often "
@@ -42,14 +47,10 @@ def show(model: Model) -> None:
         marked=position,
         dark=dark(),
     )
-    st.caption(
-        "One row per sublayer, one column per output token. Each cell shows the most probable "
-        "token, in bold if it is the output token. Hover over it for the next ones."
-    )
     # Wide enough for the tokens; a phone scrolls it.
     min_width = 260 + len(lens.rows) * (80 if len(lens.rows) <= MAX_LABELLED_POSITIONS else 14)
     st.html(f"<style>.st-key-inside-lens > * {{ min-width: {min_width}px; }}</style>")
-    with st.container(key="inside-lens"):
+    with picture:
         chart(figure, "lens-map")
     curve = lens_curve(
         titles,

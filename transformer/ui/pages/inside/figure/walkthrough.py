@@ -19,9 +19,9 @@ from transformer.analysis.inside import (
 from transformer.figures.box_layout import STOPS
 from transformer.inference import Trace
 from transformer.ui import state
-from transformer.ui.pages.inside import figure, stops
-from transformer.ui.pages.inside import tables as number_tables
-from transformer.ui.pages.inside.stops import Stop
+from transformer.ui.pages.inside.figure import drawing, stops
+from transformer.ui.pages.inside.figure import tables as number_tables
+from transformer.ui.pages.inside.figure.stops import Stop
 from transformer.ui.services import trace_cache
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
@@ -38,7 +38,7 @@ def show(model: Model) -> None:
     trace = stops.trace(model, cached_trace, stop.layer)
     map_column, box_column = st.columns([9, 13], gap="large")
     with map_column, st.container(key="inside-map"):
-        figure.draw_figure_1(model, stop, trace)
+        drawing.draw_figure_1(model, stop, trace)
     with box_column:
         _navigation_buttons(stop)
         tables_of_box = opened_box(
@@ -47,7 +47,7 @@ def show(model: Model) -> None:
         with st.container(key="inside-top"):
             st.header(stops.with_formulas(_title(stop)), anchor=False)
         if stop.attention:
-            figure.draw_figure_2(model, stop, trace)
+            drawing.draw_figure_2(model, stop, trace)
         st.latex(stop.box.equation)
         st.markdown(stops.with_formulas(display_names.display_text(stop.box.explanation)))
         if stop.name == STOPS[-1]:

@@ -13,8 +13,9 @@ from transformer.figures.box_layout import ATTENTION, STOPS, figure_1, figure_2
 from transformer.figures.figure1 import Button, figure_data
 from transformer.inference import Trace
 from transformer.ui import state
-from transformer.ui.pages.inside import Inside, stops
-from transformer.ui.pages.inside.stops import Stop
+from transformer.ui.pages.inside import Inside
+from transformer.ui.pages.inside.figure import stops
+from transformer.ui.pages.inside.figure.stops import Stop
 from transformer.ui.services.models import Model
 from transformer.ui.widgets import display_names
 from transformer.ui.widgets.views import component

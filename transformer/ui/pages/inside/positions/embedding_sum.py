@@ -10,8 +10,8 @@ from transformer.analysis.positions.score_parts import PARTS_WITH_BIAS, ScorePar
 from transformer.figures.clocks import grouped_bars, stacked_shares
 from transformer.figures.positions import table
 from transformer.ui import state
-from transformer.ui.pages.positions import Positions
-from transformer.ui.pages.positions.sides import read_trace, side, tokens
+from transformer.ui.pages.inside import Inside
+from transformer.ui.pages.inside.positions.sides import read_trace, side, tokens
 from transformer.ui.services.models import Model
 from transformer.ui.shell.registry import HOME
 from transformer.ui.widgets import display_names, frame, tables
@@ -97,6 +97,10 @@ def vector_lengths(model: Model) -> None:
 
 def score_terms(model: Model) -> None:
     """Draw the terms of the first layer's scores, for all heads and for one."""
+    frame.lead_text(
+        "Which heads attend by content, and which by position? The most positional are on top."
+    )
+    picture = st.container()
     config = model.translator.model.config
     count, query, key = "four", r"(c_i+p_i)W^Q", r"(c_j+p_j)W^K"
     if config.biases:
@@ -115,24 +119,23 @@ def score_terms(model: Model) -> None:
     product = rf"{query}\,[{key}]^{{\top}}"
     scaled = config.score == "scaled_dot"
     st.latex(r"s_{ij}=" + (rf"\frac{{{product}}}{{\sqrt{{d_k}}}}" if scaled else product))
-    kind = STACKS[side()]
+    kind = STACKS[state.view(Inside).side]
     trace = read_trace(model)
-    if len(tokens(trace, state.view(Positions).side)) > MAX_TOKENS:
+    if len(tokens(trace, state.view(Inside).side)) > MAX_TOKENS:
         raise ValueError(f"This figure supports up to {MAX_TOKENS} tokens; shorten the sentence.")
     terms = score_parts(model.translator.model, trace, kind)
     term_table = terms.to_frame().sort_values("position", ascending=False)
-    st.markdown(
-        "**Which heads attend by content, and which by position?** The most positional are on top."
-    )
-    chart(
-        stacked_shares(
-            term_table[list(terms.names)].to_numpy(),
-            [TERM_NAMES[name] for name in terms.names],
-            [f"head {display_names.number(head)}" for head in term_table["head"]],
-            dark=dark(),
-        ),
-        "positions-shares",
-    )
+    with picture:
+        chart(
+            stacked_shares(
+                term_table[list(terms.names)].to_numpy(),
+                [TERM_NAMES[name] for name in terms.names],
+                [f"head {display_names.number(head)}" for head in term_table["head"]],
+                dark=dark(),
+            ),
+            "positions-shares",
+        )
+        side()
     top = term_table.iloc[0]
     st.caption(
         f"On this sentence head {display_names.number(int(top['head']))} is the most positional "
@@ -153,7 +156,7 @@ def score_terms(model: Model) -> None:
 def _head_terms(model: Model, terms: ScoreParts, weights: np.ndarray, first: int) -> None:
     """Draw the terms of one head and their sum: scores, or the attention of each term alone."""
     head_column, display_column = st.columns(2)
-    if state.view(Positions).head < 0:
+    if state.view(Inside).head < 0:
         state.set_fields(head=first)
     numbering = display_names.numbering()
     with head_column:
@@ -175,7 +178,7 @@ def _head_terms(model: Model, terms: ScoreParts, weights: np.ndarray, first: int
             key="positions-alone",
         )
     head, labels = (
-        state.view(Positions).head,
+        state.view(Inside).head,
         [
             f"{display_names.number(index)} {token}"
             for index, token in enumerate(display_names.tokens(terms.tokens))

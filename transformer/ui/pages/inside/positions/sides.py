@@ -5,7 +5,7 @@ from __future__ import annotations
 from transformer.analysis.positions import STACKS
 from transformer.inference import Trace
 from transformer.ui import state
-from transformer.ui.pages.positions import Positions
+from transformer.ui.pages.inside import Inside
 from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.widgets import controls
@@ -13,7 +13,7 @@ from transformer.ui.widgets import controls
 
 def side() -> str:
     controls.button_row("side", labelled=False)
-    return state.view(Positions).side
+    return state.view(Inside).side
 
 
 def read_trace(model: Model) -> Trace:
@@ -32,7 +32,7 @@ def read_trace(model: Model) -> Trace:
             "layers.0.self_attn.hook_weights",
         )
     ]
-    return trace_cache.hook_points(model, trace_cache.read(model, state.view(Positions)), names)
+    return trace_cache.hook_points(model, trace_cache.read(model, state.view(Inside)), names)
 
 
 def tokens(trace: Trace, stack_side: str) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ import streamlit as st
 from transformer.analysis import positions
 from transformer.figures.clocks import STYLE, animated_clocks, grouped_bars
 from transformer.ui import state
-from transformer.ui.pages.positions import Positions
+from transformer.ui.pages.inside import Inside
 from transformer.ui.services import trace_cache
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
@@ -22,12 +22,17 @@ MAX_TOKENS = 12
 def order(model: Model) -> None:
     """Compare both sentences with positions and without positions in the encoder."""
     pair = _pair(model)
-    frame.lead_text(
-        "The same words in another order can mean something else, but attention alone ignores "
-        "order. So every **position** has a vector that is added to the embedding there. This "
-        "page removes these vectors from the encoder."
-    )
+    first, second = map(frame.plain, pair)
     result = _cached_reordered(model, *pair)
+    frame.lead_text(
+        f"“{first}” or “{second}” Without positions the encoder cannot tell them apart."
+    )
+    _similarities(result)
+    st.markdown(
+        "The same words in another order can mean something else, but attention alone ignores "
+        "order. So every **position** has a vector that is added to the embedding there. Here "
+        "these vectors are removed from the encoder."
+    )
     tables.show(
         "Translations",
         ["Source", "With positions", "Without source positions"],
@@ -44,6 +49,10 @@ def order(model: Model) -> None:
         else "Without positions the encoder outputs are equal up to rounding, but that can "
         "change the translation."
     )
+
+
+def _similarities(result: positions.ReorderingEffect) -> None:
+    """Draw how similar the encoder outputs of each token are in the two sentences."""
     pieces = display_names.tokens(result.pieces)
     groups = {"with positions": result.cosines["with"], "without": result.cosines["without"]}
     x_title, y_title = "token", "cosine similarity"
@@ -61,20 +70,20 @@ def order(model: Model) -> None:
 
 def clocks(model: Model) -> None:
     """Draw pairs of sinusoids as clocks that turn along the visitor's sentence."""
-    trace = trace_cache.read(model, state.view(Positions)).trace
+    trace = trace_cache.read(model, state.view(Inside)).trace
     words = display_names.tokens(trace.src_tokens[:MAX_TOKENS])
     lengths = positions.wavelengths(model.translator.model.config.d_model)
     wavelengths = [float(lengths[int(share * (len(lengths) - 1))]) for share in CLOCK_FRACTIONS]
-    st.markdown(
-        "A position is encoded like a row of **clocks**. From token to token each hand turns by "
-        "its own angle: fast hands distinguish neighbouring positions, slow ones the beginning of "
-        "a text from its end. No two positions look the same."
-    )
+    frame.lead_text("Each position is a row of **clocks**, and no two rows look the same.")
     replays = st.session_state.get("positions-replays", 0)
-    st.button("Replay", icon=":material/replay:", on_click=_replay)
     st.html(f"<style>{STYLE}</style>")
     with st.container(key=f"positions-clocks-{replays % 2}"):  # a new key restarts the animation
         st.html(animated_clocks(words, wavelengths, replays, display_names.first_number()))
+    st.button("Replay", icon=":material/replay:", on_click=_replay)
+    st.markdown(
+        "From token to token each hand turns by its own angle: fast hands distinguish neighbouring "
+        "positions, slow ones the beginning of a text from its end."
+    )
     st.caption(
         "The vertical coordinate of a hand is a cosine, the horizontal one a sine. These numbers "
         f"are added to the embedding (section 3.5), {len(lengths)} pairs in all; *Matrix* shows "

@@ -8,9 +8,10 @@ import streamlit as st
 from transformer.analysis import positions
 from transformer.figures.positions import Curve, lines, table
 from transformer.ui import state
-from transformer.ui.pages.positions import Positions, position_models
-from transformer.ui.pages.positions.position_models import PositionModel
-from transformer.ui.pages.positions.sides import side
+from transformer.ui.pages.inside import Inside
+from transformer.ui.pages.inside.positions import position_models
+from transformer.ui.pages.inside.positions.position_models import PositionModel
+from transformer.ui.pages.inside.positions.sides import side
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 from transformer.ui.widgets import display_names, frame
@@ -58,7 +59,7 @@ def _vectors(selected: PositionModel, stack_side: str) -> np.ndarray:
 def _model_choice(candidates: list[PositionModel], model: Model) -> PositionModel:
     """Return the address's model, else the page's model if it is a candidate, else the first."""
     by_name = {candidate.name: candidate for candidate in candidates}
-    if state.view(Positions).learned not in by_name:
+    if state.view(Inside).learned not in by_name:
         state.set_fields(learned=model.name if model.name in by_name else candidates[0].name)
     if len(candidates) > 1:
         st.selectbox(
@@ -68,7 +69,7 @@ def _model_choice(candidates: list[PositionModel], model: Model) -> PositionMode
         )
     else:
         st.caption(f"Model: {frame.plain(candidates[0].label)}")
-    return by_name[state.view(Positions).learned]
+    return by_name[state.view(Inside).learned]
 
 
 def _tables(values: np.ndarray, n_trained: int) -> None:

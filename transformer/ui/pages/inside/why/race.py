@@ -10,25 +10,23 @@ from transformer.jobs import shipped_race
 from transformer.jobs.races import RACES
 from transformer.jobs.shipped_race import ShippedRace
 from transformer.ui import state
-from transformer.ui.pages.why import Why
-from transformer.ui.pages.why.sizes import look_for
+from transformer.ui.pages.inside import Inside
+from transformer.ui.pages.inside.why.sizes import look_for
 from transformer.ui.services import live_jobs, models
 from transformer.ui.shell import visitor
 from transformer.ui.widgets import frame
 from transformer.ui.widgets.races import one_race, start
 
 RACE_NAME = "layers"
-PAGE = "pages/why.py"
+PAGE = "pages/inside.py"
 
 
 def show() -> None:
     """Draw the race in the address, or the controls to start one and the list of earlier ones."""
     frame.lead_text(
-        "A long-range task: read a letter, wait, and output it later. Every layer of Table 1, and "
-        "LSTM and GRU, learns it **on this machine** with the same number of weights. Over what "
-        "distance can each layer remember a letter?"
+        "Read a letter, wait, and output it later: over what distance can each layer remember it?"
     )
-    jobs, owner, race = live_jobs.jobs(), visitor.ensure_id(), state.view(Why).race
+    jobs, owner, race = live_jobs.jobs(), visitor.ensure_id(), state.view(Inside).race
     if race.startswith(f"{RACE_NAME}-"):
         frame.page_link(PAGE, "← All comparisons", race="")
         one_race.body(jobs, owner, race)
@@ -38,7 +36,10 @@ def show() -> None:
         st.columns([2, 3], gap="large") if shipped else (st.container(), None)
     )
     with left_column:
-        st.markdown("Example: three letters, to be output six positions later:")
+        st.markdown(
+            "Every layer of Table 1, and LSTM and GRU, learns this task **on this machine** with "
+            "the same number of weights. Example: three letters, to be output six positions later:"
+        )
         st.code("input    c a f · · · 1 2 3\noutput   _ _ _ _ _ _ c a f", language=None)
         start.seeds(1)
         with st.container(border=True, key=f"race-{RACE_NAME}"):
@@ -60,9 +61,9 @@ def _shipped_result(shipped: ShippedRace) -> None:
         f"Included with the app: {day.tm_mday} {time.strftime('%b %Y', day)}, "
         f"{shipped.table['seed'].nunique()} seed each, {shipped.table['step'].max():,.0f} steps."
     )
+    one_race.draw_distances(shipped.table, list(RACES[RACE_NAME].entries))
     look_for(
         "Which lines stay high at every distance? Do the lines of the convolution and of "
         "restricted attention fall to chance where their receptive field ends? When do recurrent "
         "layers forget?"
     )
-    one_race.draw_distances(shipped.table, list(RACES[RACE_NAME].entries))

@@ -1,0 +1,24 @@
+"""The sections of the tab Figure 1."""
+
+from __future__ import annotations
+
+from transformer.ui import state
+from transformer.ui.pages.inside import Inside, rows
+from transformer.ui.pages.inside.figure import learning, lens, own_pair, walkthrough
+from transformer.ui.services.models import Model
+
+SECTIONS = {
+    "walk": walkthrough.show,
+    "training": own_pair.shifted_right,
+    "learning": learning.show,
+    "lens": lens.show,
+    "bleu": own_pair.bleu_by_hand,
+}
+LEAD = "Your sentence on its way through the model. Click a box to see its numbers."
+
+
+def show(model: Model) -> None:
+    """Draw the rows at the top, and the section in the address."""
+    section = state.view(Inside).section
+    rows.draw("section", model, LEAD if section == "walk" else "")
+    SECTIONS[section](model)

@@ -1,0 +1,1 @@
+"""The tab Positions: how word order enters the model."""

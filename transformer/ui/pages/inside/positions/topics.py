@@ -1,0 +1,33 @@
+"""The topics of the tab Positions."""
+
+from __future__ import annotations
+
+from transformer.ui import state
+from transformer.ui.pages.inside import Inside, rows
+from transformer.ui.pages.inside.positions import (
+    embedding_sum,
+    extrapolation,
+    formula,
+    learned,
+    order,
+)
+from transformer.ui.services.models import Model
+
+TOPICS = {
+    "order": order.order,
+    "clocks": order.clocks,
+    "matrix": formula.matrix,
+    "waves": formula.waves,
+    "added": embedding_sum.vector_lengths,
+    "parts": embedding_sum.score_terms,
+    "learned": learned.show,
+    "far": extrapolation.show,
+}
+WITH_SENTENCE = ("clocks", "matrix", "added", "parts")
+
+
+def show(model: Model) -> None:
+    """Draw the rows at the top, and the topic in the address."""
+    topic = state.view(Inside).topic
+    rows.draw("topic", model if topic in WITH_SENTENCE else None)
+    TOPICS[topic](model)

@@ -1,0 +1,1 @@
+"""The tab Why self-attention: Table 1 of the paper, counted and raced."""

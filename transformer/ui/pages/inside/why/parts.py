@@ -1,0 +1,21 @@
+"""The parts of the tab Why self-attention."""
+
+from __future__ import annotations
+
+from transformer.ui import state
+from transformer.ui.pages.inside import Inside, rows
+from transformer.ui.pages.inside.why import paths, race, scores, table
+from transformer.ui.services.models import Model
+
+PARTS = {
+    "paths": lambda _: paths.show(),
+    "table": lambda _: table.show(),
+    "race": lambda _: race.show(),
+    "scores": scores.show,
+}
+
+
+def show(model: Model | None) -> None:
+    """Draw the rows at the top, and the part in the address; only the scores read a model."""
+    rows.draw("part")
+    PARTS[state.view(Inside).part](model)
