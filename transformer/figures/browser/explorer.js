@@ -57,8 +57,8 @@ export function explorerView(root, report, views, live = false, canForce = live)
   const notices = makeNotableHeads((changes) => set(changes));
   const main = el("div", { class: "hu-main" }, el("header", {}, title, code), note, loadingNote, panel, dataTable.node);
   const frame = el(
-    "div", { class: "hu hu-explorer" },
-    el("div", { class: "hu-top" }, tabs, tools), el("div", { class: "hu-split" }, controls.node, mosaicSection, main), notices.node,
+    "div", { class: live ? "hu hu-explorer hu-live-explorer" : "hu hu-explorer" },
+    el("div", { class: "hu-top" }, tabs, controls.kinds, tools), el("div", { class: "hu-split" }, mosaicSection, controls.node, main), notices.node,
   );
   root.append(frame);
 

@@ -65,7 +65,7 @@ export function filmView(root) {
   const emptyMessage = el("p", { class: "hu-empty", role: "status" }, "No picture yet. The first one appears before the first training step.");
   const body = el(
     "div", { class: "hu-film-body" },
-    el("div", { class: "hu-top" }, el("div", { class: "hu-controls" }, controls.node, sentenceSelector.node)),
+    el("div", { class: "hu-top" }, el("div", { class: "hu-controls" }, controls.kinds, controls.node, sentenceSelector.node)),
     scrubber.node,
     el("div", { class: "hu-split" }, el("section", { class: "hu-mosaic" }, mosaic.node), summary, main, changes.node),
   );

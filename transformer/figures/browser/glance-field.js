@@ -13,7 +13,7 @@ export function makeField(onText, onDepth = (_) => undefined) {
   const examples = el("div", { class: "hu-glance-examples", role: "group", "aria-label": "Sentences to try" });
   const depths = el("div", { class: "hu-glance-depths", role: "group", "aria-label": "How much to show" });
   const problem = el("p", { class: "hu-glance-problem", id: "hu-glance-problem", role: "alert" });
-  const node = el("div", {}, label, examples, problem, depths);
+  const node = el("div", {}, label, el("div", { class: "hu-glance-choices" }, depths, examples), problem);
   let [timer, shownExamples] = [0, ""];
 
   area.addEventListener("input", () => {

@@ -8,6 +8,7 @@ import { textLinesOf, bandPath } from "./band-path.js";
 const fontSizeFor = (count) => (count <= 5 ? "xl" : count <= 8 ? "l" : count <= 13 ? "m" : "s"); // font size by the number of words
 const BAND_WIDTHS = { xl: 30, l: 22, m: 15, s: 11 }; // px width of a band of weight 1
 const WRAPPED_BAND_WIDTH = 7; // the same where lines wrap and bands pass between words
+const MAX_WORDS_WITH_FULL_BANDS = 13; // with more words, bands are faint except those of the word under the pointer
 const MAX_WORDS_WITH_ALL_BANDS = 24; // with more words, only the strongest band of each word is drawn, except when hovering
 
 const svgNode = (tag, attributes) => {
@@ -136,11 +137,12 @@ export function makeGlanceStage({ go, onHover }) {
     const active = hovered || (isComplete ? null : { row: "target", i: step });
     const activeWeights = active && active.row === "target" ? data.words[active.i].weights : null;
     const hasManyWords = data.words.length > MAX_WORDS_WITH_ALL_BANDS;
+    const whole = data.words.length > MAX_WORDS_WITH_FULL_BANDS ? "past" : "whole";
     for (const band of bands) {
       const isActive = active && band[active.row] === active.i;
       const hidden = playing && band.target > step && !(hovered && isActive);
       const isOmitted = hasManyWords && band.source !== strongest(data.words[band.target].weights)[0];
-      const inactiveState = active ? (hovered ? "faint" : band.target < step ? "past" : "faint") : hasManyWords ? "past" : "whole";
+      const inactiveState = active ? (hovered ? "faint" : band.target < step ? "past" : "faint") : whole;
       const state = hidden || (isOmitted && !isActive) ? "away" : isActive ? "now" : hasManyWords && active ? "faint" : inactiveState;
       band.path.setAttribute("class", state);
     }

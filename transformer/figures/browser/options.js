@@ -26,13 +26,13 @@ const OPTIONS = {
 // visible, and a single hidden option is shown.
 const ALWAYS_SHOWN = ["measure", "order", "zoom"];
 
-// `set(changes)` is called with the user's changes.
+// `set(changes)` is called with the user's changes. `kinds` is the choice of a kind, `node` has the other controls.
 export function makeControls(set) {
   const kinds = el("div", { class: "hu-kinds", role: "group", "aria-label": "Kind of attention" });
   const options = el("div", { class: "hu-options" });
   const more = el("button", { type: "button", class: "hu-button hu-moreoptions" });
   more.addEventListener("click", () => set({ more: more.getAttribute("aria-expanded") === "true" ? 0 : 1 }));
-  const node = el("div", { class: "hu-controls" }, kinds, options, more);
+  const node = el("div", { class: "hu-controls" }, options, more);
   const selects = new Map();
   for (const [name, { label, title, choices }] of Object.entries(OPTIONS)) {
     const select = el("select", {}, ...optionsOf(choices));
@@ -64,6 +64,7 @@ export function makeControls(set) {
     const extraOptions = defaultOptions.length > 1 ? defaultOptions : [];
     const visible = usable.filter((name) => state.more || !extraOptions.includes(name));
     more.hidden = !extraOptions.length;
+    node.hidden = !visible.length && more.hidden;
     more.setAttribute("aria-expanded", String(Boolean(state.more)));
     more.textContent = state.more ? "Fewer options" : "More options";
     const nodes = visible.map((name) => selects.get(name));
@@ -77,7 +78,7 @@ export function makeControls(set) {
   // Set the choices of an option, which come with the data.
   const setChoices = (name, choices) => selects.get(name).querySelector("select").replaceChildren(...optionsOf(choices));
 
-  return { node, draw, setChoices };
+  return { kinds, node, draw, setChoices };
 }
 
 const optionsOf = (choices) => Object.entries(choices).map(([value, text]) => el("option", { value }, text));

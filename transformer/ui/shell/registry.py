@@ -41,7 +41,11 @@ class Page:
 
 HOME, CLASS = "app.py", "pages/class.py"
 PAGES = {
-    HOME: Page("Try", Home, heading="See which words a translation attends to"),
+    HOME: Page(
+        "Try",
+        Home,
+        heading="Type a sentence and see which words the model attends to as it translates",
+    ),
     "pages/lessons.py": Page(
         "Lessons",
         link_text="**Lessons**: a way through the paper, step by step →",

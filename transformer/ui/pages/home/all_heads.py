@@ -21,7 +21,7 @@ def show(model: Model) -> None:
             comparison.controls(model)
         with st.popover("Open trace"):
             trace_files.controls()
-    st.markdown(f"{model.description.target}: **{frame.plain(cached_trace.trace.text)}**")
     second, second_kind = comparison.load_second(model, cached_trace)
     explorer.show(model, cached_trace, second, second_kind)
+    st.markdown(f"{model.description.target}: **{frame.plain(cached_trace.trace.text)}**")
     explorer.export_buttons(model, cached_trace, second, second_kind)
