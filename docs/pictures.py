@@ -37,7 +37,7 @@ LAB = "text=She has never seen the sea."
 PAGES = {
     "home": ("", 900),
     "attention": (f"?depth=heads&{RAIN}&layer=3&head=2", 900),
-    "lessons": ("lessons?lesson=umbrella", 1200),
+    "lessons": ("learn?lesson=umbrella", 1200),
     "inside": (f"inside?{RAIN}&box=encoder.self_attn.softmax&layer=2&head=3", 1200),
     "positions": (f"inside?tab=positions&{RAIN}&topic=parts&head=0", 1200),
     "why": ("inside?tab=why&n=64&d=512", 1200),

@@ -46,7 +46,7 @@ def unexplained_terms(page: Page) -> list[str]:
 def test_a_newcomers_first_minute(bundled_app: str, page: Page, en_fr: Translator) -> None:
     """It takes three clicks, and no page shows a token or an unexplained term."""
     open_home(page, bundled_app)
-    expect(page.get_by_role("heading", level=1)).to_contain_text("See which words")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("see which words")
     page.get_by_label("English").fill(TEXT)  # typing, no click
     expect(page.locator(".hu-glance-row").first.locator("button")).to_have_text(TEXT.split())
     wait_for_all_words(page)

@@ -12,7 +12,7 @@ from tests.live_app import wait_for_script_run
 from transformer.ui.shell.registry import PAGES
 
 pytestmark = pytest.mark.browser
-IN_NAVIGATION = [entry.title for entry in PAGES.values() if entry.in_navigation]
+IN_NAVIGATION = [entry.title for entry in PAGES.values()]
 LARGE_FONT_SIZE = "20.8px"
 MENU = "[data-testid=stMainMenu], [data-testid=stMainMenuButton]"
 

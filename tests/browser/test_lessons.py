@@ -97,7 +97,7 @@ def test_the_card_stays_visible_and_leaves_space_for_the_picture(
     bundled_app: str, new_page: NewPage, width: int
 ) -> None:
     page = new_page(width)
-    page.goto(f"{bundled_app}/lessons?lesson=norm")
+    page.goto(f"{bundled_app}/learn?lesson=norm")
     assert answer_if_asked(page)
     page.locator(".st-key-inside-map").wait_for()
     scroll(page, 500)
@@ -132,14 +132,14 @@ def test_no_accessibility_violation_before_and_after_a_guess(
 ) -> None:
     page = new_page(scheme=scheme)
     for name in ("umbrella", "cosine"):
-        page.goto(f"{bundled_app}/lessons?lesson={name}")
+        page.goto(f"{bundled_app}/learn?lesson={name}")
         page.locator(".st-key-lesson").wait_for()
         wait_for_script_run(page)
         assert not violations_of(page, colours=scheme == "dark"), name
         answer_if_asked(page)
         page.mouse.move(0, 0)
         assert not violations_of(page, colours=scheme == "dark"), name
-    page.goto(f"{bundled_app}/lessons?lesson=end")
+    page.goto(f"{bundled_app}/learn?lesson=end")
     expect(page.get_by_role("heading", name="End of the course")).to_be_visible()
     wait_for_script_run(page)
     assert not violations_of(page, colours=scheme == "dark")
@@ -148,12 +148,12 @@ def test_no_accessibility_violation_before_and_after_a_guess(
 @pytest.mark.slow
 def test_a_link_opens_the_question_for_another_visitor(bundled_app: str, new_page: NewPage) -> None:
     page = new_page()
-    page.goto(f"{bundled_app}/lessons?lesson=scale")
+    page.goto(f"{bundled_app}/learn?lesson=scale")
     assert answer_if_asked(page)
     expect(page).to_have_url(re.compile(r"/inside\?.*tab=why"))
     colleague = new_page()
     colleague.goto(page.url)
-    expect(colleague.get_by_role("heading", level=1)).to_have_text("Lessons")
+    expect(colleague.get_by_role("heading", level=1)).to_have_text("Learn")
     expect(colleague.locator(".st-key-lesson-options button").first).to_be_visible()
     page.get_by_role("button", name="Close").click()
     expect(page.locator(".st-key-lesson")).to_have_count(0)
@@ -163,7 +163,7 @@ def test_a_link_opens_the_question_for_another_visitor(bundled_app: str, new_pag
 def test_sheets_are_downloaded_and_fit_a_printed_page(
     bundled_app: str, page: Page, tmp_path: Path
 ) -> None:
-    page.goto(f"{bundled_app}/lessons?lesson=umbrella")
+    page.goto(f"{bundled_app}/learn?lesson=umbrella")
     page.locator(".st-key-lesson").wait_for()
     with page.expect_download() as lesson_download:
         page.get_by_role("link", name="Print", exact=True).click()
@@ -184,14 +184,14 @@ def test_sheets_are_downloaded_and_fit_a_printed_page(
         svg_widths = "[...document.querySelectorAll('svg')].map((svg) => svg.clientWidth)"
         assert min(page.evaluate(svg_widths)) > 50
         page.emulate_media(media="screen")
-        page.goto(f"{bundled_app}/lessons?lesson=umbrella")
+        page.goto(f"{bundled_app}/learn?lesson=umbrella")
 
 
 @pytest.mark.parametrize("width", [1400, 390])
 def test_nothing_is_wider_than_the_window(bundled_app: str, new_page: NewPage, width: int) -> None:
     page = new_page(width)
     for address in (
-        "lessons",
+        "learn",
         "lessons?lesson=end",
         "lessons?lesson=keys",
         "?depth=heads&lesson=back",
@@ -226,7 +226,7 @@ def test_the_see_it_button_scrolls_the_picture_below_the_card(
 
 def test_the_highlighted_element_is_scrolled_into_view(bundled_app: str, new_page: NewPage) -> None:
     page = new_page(390)
-    page.goto(f"{bundled_app}/lessons?lesson=keys")
+    page.goto(f"{bundled_app}/learn?lesson=keys")
     answer_question(page)
     page.get_by_role("button", name="See it").click()
     highlighted = page.locator(".hu-box[aria-current]").first

@@ -95,9 +95,7 @@ def test_the_strongest_head_opens_with_lines_and_a_second_click_unpins(
     best.click()
     expect(page.get_by_role("tab", name="Heads")).to_have_attribute("aria-selected", "true")
     expect(page.locator(".hu-title")).to_have_text(f"Layer {layer}, head {head}")
-    expect(page.locator(f".hu-kinds [data-kind={kind}]")).to_have_attribute(
-        "aria-pressed", "true"
-    )
+    expect(page.locator(f".hu-kinds [data-kind={kind}]")).to_have_attribute("aria-pressed", "true")
     # The readout is about the pinned word's last token.
     expect(page.locator(".hu-reading")).to_contain_text("brella")
     pin(page, "umbrella")

@@ -17,7 +17,7 @@ from transformer.ui.shell.registry import PAGES
 TEXT = "The baker paints a boat."
 TOKEN_SIGNS = re.compile(r"▁|</?s>")
 WORD_PAGES = [
-    *(file for file in PAGES if file not in ("app.py", "pages/train.py", "pages/lessons.py")),
+    *(file for file in PAGES if file not in ("app.py", "pages/train.py", "pages/learn.py")),
     *(f"app.py?depth={depth}" for depth in ("heads", "steps", "off")),
 ]
 

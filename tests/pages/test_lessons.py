@@ -57,7 +57,7 @@ def test_a_guess_comes_before_the_answer_with_its_explanation(visit: Visit, name
         pytest.skip(f"no model here shows it: {prepared.reason}")
     app = open_lesson(visit, name)
     assert messages(app) == []
-    assert app.title[0].value == "Lessons"
+    assert app.title[0].value == "Learn"
     assert lesson.text in main_text(app)
     assert lesson.question in main_text(app)
     assert not verdict(app)
@@ -88,7 +88,7 @@ def test_a_right_guess_is_confirmed_and_counted(visit: Visit) -> None:
     assert "**Correct.**" in verdict(app)
     assert "The one answer is right." in main_text(app)
     app.button("lesson-all").click().run()
-    assert app.title[0].value == "Lessons"
+    assert app.title[0].value == "Learn"
     assert f"1 of {len(CORE)} lessons done, 1 correct at the first attempt." in main_text(app)
     app.button("lesson-start").click().run()  # continues with the first lesson that is not done
     assert f"Lesson 1 of {len(CORE)}" in main_text(app)
@@ -183,7 +183,7 @@ def test_other_pages_link_back_to_the_lessons_view(visit: Visit) -> None:
 
 def test_an_answer_page_without_a_guess_links_to_the_question(visit: Visit) -> None:
     app = visit("pages/inside.py?tab=positions", CHECKPOINTS, lesson="cosine", topic="waves")
-    assert app.title[0].value == "Lessons"
+    assert app.title[0].value == "Learn"
     assert BY_NAME["cosine"].misprint.replace("\\", "") in main_text(app)
 
 

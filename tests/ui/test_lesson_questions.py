@@ -86,7 +86,7 @@ def test_the_course_begins_with_a_puzzle_and_ends_with_mistakes_in_twenty_minute
     assert all(lesson.extra for lesson in EXTRA)
     assert len(BY_NAME) == len(LESSONS) == len({lesson.title for lesson in LESSONS})
     assert sum(bool(lesson.misprint) for lesson in LESSONS) >= 9
-    assert {lesson.page for lesson in LESSONS} <= PAGES.keys() - {"pages/lessons.py"}
+    assert {lesson.page for lesson in LESSONS} <= PAGES.keys() - {"pages/learn.py"}
     assert all((lesson.page == HOME) == (lesson.depth in DEPTHS) for lesson in LESSONS)
     assert len({(lesson.page, lesson.depth, lesson.view.get("tab")) for lesson in LESSONS}) >= 7
     pattern = View.fields()["lesson"].form[0]
@@ -108,8 +108,8 @@ def test_one_step_leads_to_the_next_and_the_last_to_the_end() -> None:
 
 
 def test_a_mistake_is_not_asked_next_to_its_answer() -> None:
-    assert all(lesson.question_page == "pages/lessons.py" for lesson in LESSONS if lesson.misprint)
-    assert all(lesson.question_page in (lesson.page, "pages/lessons.py") for lesson in LESSONS)
+    assert all(lesson.question_page == "pages/learn.py" for lesson in LESSONS if lesson.misprint)
+    assert all(lesson.question_page in (lesson.page, "pages/learn.py") for lesson in LESSONS)
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)

@@ -357,14 +357,14 @@ TERMS = (
         "Minimal pair",
         "Two sentences that differ in one word, such as he and she. What differs between their "
         "translations is due to that word.",
-        "lessons?lesson=gender",
+        "learn?lesson=gender",
         ("Minimal pairs",),
     ),
     Term(
         "Grammatical gender",
         "A class of a noun that its article and adjectives agree with. It belongs to the word: la "
         "victime and die Person are feminine, whether they mean a man or a woman.",
-        "lessons?lesson=gender",
+        "learn?lesson=gender",
     ),
 )
 _BY_NAME = {name.lower(): term for term in TERMS for name in (term.name, *term.also)}

@@ -110,7 +110,7 @@ def _corpus() -> Iterable[str]:
 
 
 PICTURES: dict[str, Callable[[], Iterable[str]]] = {
-    "lessons": _lessons,
+    "learn": _lessons,
     "lab": _lab,
     "inside": _inside,
     "train": _train,

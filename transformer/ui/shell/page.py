@@ -125,8 +125,7 @@ def _style(large: bool) -> str:
 def _navigation_bar(file: str) -> Iterator[None]:
     with st.container(horizontal=True, vertical_alignment="center", key="navigation-bar"):
         for page_file, entry in PAGES.items():
-            if entry.in_navigation or page_file == file:
-                page_link(page_file, entry.title)
+            page_link(page_file, entry.title)
         yield
         depth = getattr(state.page_view(), "depth", "")  # of the page Try
         if depth != "bands":  # bands are between whole words
@@ -154,7 +153,7 @@ def _draw_top(file: str, problems: list[str]) -> None:
     following.lead_to_page(file)  # first, so that the class need not wait for the rest of the page
     following.class_line(file)
     class_question.card(file)
-    if file not in (CLASS, "pages/lessons.py") and (problem := lessons.show(file)):
+    if file not in (CLASS, "pages/learn.py") and (problem := lessons.show(file)):
         problems.append(problem)
     _warn(problems)
     st.title(PAGES[file].heading or PAGES[file].title)

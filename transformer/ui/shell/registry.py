@@ -28,7 +28,6 @@ class Page:
         view: the class of its view, with its own fields if it has any.
         link_text, summary: link and description on the home page, in Markdown; "{lessons}" is
             replaced by the number of lessons.
-        in_navigation: whether the navigation bar of every page lists it, not only its own.
     """
 
     title: str
@@ -36,7 +35,6 @@ class Page:
     link_text: str = ""
     summary: str = ""
     heading: str = ""
-    in_navigation: bool = True
 
 
 HOME, CLASS = "app.py", "pages/class.py"
@@ -46,9 +44,9 @@ PAGES = {
         Home,
         heading="Type a sentence and see which words the model attends to as it translates",
     ),
-    "pages/lessons.py": Page(
-        "Lessons",
-        link_text="**Lessons**: a way through the paper, step by step →",
+    "pages/learn.py": Page(
+        "Learn",
+        link_text="**Learn**: a way through the paper, step by step →",
         summary="{lessons} prepared views, each with a question that it answers. New here? Begin "
         "with these.",
     ),
@@ -78,7 +76,7 @@ PAGES = {
         summary="Published claims about attention heads, tested on this model.",
     ),
     "pages/glossary.py": Page("Glossary"),
-    CLASS: Page("Class", Class, heading="Classroom", in_navigation=False),
+    CLASS: Page("Class", Class, heading="Classroom"),
 }
 
 

@@ -155,7 +155,7 @@ def _leader(classroom: Classroom) -> None:
     if classroom.is_leader(visitor.current_id()):
         st.markdown(
             "You are leading: every page, sentence and head that you open is shown to the "
-            "students who follow. In **Lessons** the class answers together, and you decide "
+            "students who follow. In **Learn** the class answers together, and you decide "
             "when to show the answers."
         )
     else:

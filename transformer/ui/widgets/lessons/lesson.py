@@ -21,7 +21,7 @@ from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.shell.registry import PAGES
 
-LIST_PAGE = "pages/lessons.py"
+LIST_PAGE = "pages/learn.py"
 """The page of the list; it asks every question whose own page would reveal the answer."""
 
 
