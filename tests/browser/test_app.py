@@ -80,6 +80,29 @@ def test_the_back_button_returns_to_the_first_page(bundled_app: str, page: Page)
     expect(page.locator(".hu-glance-word").first).to_be_visible()
 
 
+def test_each_page_adds_one_history_entry(bundled_app: str, page: Page) -> None:
+    page.goto(bundled_app)
+    wait_for_script_run(page)
+    page.locator(".hu-glance textarea").fill("I sleep.")
+    fields = {"model": "en-fr", "text": "I sleep."}
+    wait_for_address(page, "/", **fields)  # the links of the page were drawn before this
+    entries = page.evaluate("history.length")
+    for name, path, own in (
+        ("Positions", "/positions", {}),
+        ("Heads lab", "/lab", {"lab": "importance"}),
+    ):
+        page.get_by_role("link", name=name, exact=True).click()
+        wait_for_address(page, path, **fields, **own)
+        wait_for_script_run(page)
+        entries += 1
+        assert page.evaluate("history.length") == entries
+    for path in ("/positions", "/"):
+        page.go_back()
+        wait_for_address(page, path, **fields)
+        wait_for_script_run(page)
+    expect(page.locator(".hu-glance textarea")).to_have_value("I sleep.")
+
+
 def test_the_back_button_skips_selected_heads(app: str, page: Page) -> None:
     page.goto(f"{app}/?depth=steps&text={TEXT}")
     expect(page.locator(".hu-steps")).to_be_visible()

@@ -1,9 +1,10 @@
 // A button that copies the page's address and lists what it contains, and the button of saved views. As it is on
-// every page, it also disables the page after a reconnect.
+// every page, it also disables the page after a reconnect and keeps the history short.
 // `.show(data)` takes `{ page, pages, large }`: the page's name, the addresses of all pages, and whether
 // everything is enlarged; null if the window's size must not be remembered.
 
 import { el } from "./base.js";
+import { completeAddressInPlace } from "./history.js";
 import { truncated } from "./naming.js";
 import { disableAfterReconnect } from "./reconnect.js";
 import { makeSavedViews } from "./saved-views.js";
@@ -54,6 +55,7 @@ export function copylinkView(root) {
 
   document.addEventListener("click", skipToHeading, true);
   const stopObserving = disableAfterReconnect();
+  completeAddressInPlace();
   return {
     show,
     close() {
