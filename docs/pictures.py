@@ -42,7 +42,7 @@ PAGES = {
     "positions": (f"inside?tab=positions&{RAIN}&topic=parts&head=0", 1200),
     "why": ("inside?tab=why&n=64&d=512", 1200),
     "lab": (f"?{LAB}&depth=off&off=c3.2,c5.1", 1200),
-    "findings": ("findings", 1200),
+    "findings": ("research?experiment=findings", 1200),
 }
 """The pages, with the height of the window in pixels."""
 

@@ -15,7 +15,7 @@ from tests.browser.conftest import NewPage, PagePool
 from tests.browser.explorer_file import bounding_box
 from tests.live_app import wait_for_script_run, wait_until
 from transformer.figures.views import EXPLORER
-from transformer.ui.pages.lab import EXPERIMENTS
+from transformer.ui.pages.research import EXPERIMENTS
 from transformer.ui.shell.registry import PAGES
 
 FONT_SIZE = "(node) => parseFloat(getComputedStyle(node).fontSize)"
@@ -44,7 +44,7 @@ def click_larger(page: Page, size: str = "20.8px") -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", ["?depth=steps", "?depth=heads", "findings"])
+@pytest.mark.parametrize("path", ["?depth=steps", "?depth=heads", "research?experiment=findings"])
 def test_the_larger_size_applies_to_everything_and_is_not_in_links(
     app: str, new_page: NewPage, path: str
 ) -> None:
@@ -156,7 +156,7 @@ CHECKED_PAGES = [
     "?depth=heads&view=heads&pin=s2",
     "?depth=steps",
     "?depth=off&off=c3",
-    *(f"lab?lab={part}" for part in EXPERIMENTS),
+    *(f"research?experiment={part}" for part in EXPERIMENTS),
     *(f"inside?box={box}" for box in ("encoder.embed.sum", "decoder.cross_attn.softmax")),
     "inside?section=learning",
     *(f"inside?tab=positions&topic={topic}" for topic in ("order", "parts")),

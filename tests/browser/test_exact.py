@@ -71,7 +71,7 @@ def test_text_too_long_for_its_field_is_shown_below_it(
 ) -> None:
     page = new_page(width)
     for text in (SHORT, MEDIUM, LONG):
-        page.goto(f"{app}/lab?lab=attribution&text={text.replace(' ', '+')}")
+        page.goto(f"{app}/research?experiment=attribution&text={text.replace(' ', '+')}")
         field = page.get_by_role("textbox", name="English").first
         expect(field).to_have_value(text)
         wait_for_script_run(page)

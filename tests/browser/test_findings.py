@@ -17,7 +17,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.mark.slow
 def test_a_finding_is_run_survives_a_reload_and_can_be_cancelled(app: str, page: Page) -> None:
-    page.goto(f"{app}/findings?sentences=11")
+    page.goto(f"{app}/research?experiment=findings&sentences=11")
     measured_over = "measured over these sentences."
     expect(page.get_by_text(f"0 of {len(FINDINGS)} {measured_over}")).to_be_visible()
     wait_for_script_run(page)
@@ -41,7 +41,7 @@ def test_a_finding_is_run_survives_a_reload_and_can_be_cancelled(app: str, page:
     assert header.startswith("label,layer,head,offset,share,low,high,positional,role")
     wait_for_script_run(page)
     # With other sentences, the row keeps the latest result, with its date and sentences.
-    page.goto(f"{app}/findings?sentences=10")
+    page.goto(f"{app}/research?experiment=findings&sentences=10")
     expect(page.get_by_text(f"0 of {len(FINDINGS)} {measured_over}")).to_be_visible()
     date_and_sentences = time.strftime("%b %Y, 11 sentences (", time.gmtime())
     expect(page.get_by_text(date_and_sentences)).to_have_count(0)
@@ -60,7 +60,7 @@ def test_a_finding_is_run_survives_a_reload_and_can_be_cancelled(app: str, page:
 
 def test_measured_importance_fits_a_phone(app: str, new_page: NewPage) -> None:
     page = new_page(width=390, scheme="dark")
-    page.goto(f"{app}/lab?lab=importance&sentences=4")
+    page.goto(f"{app}/research?experiment=importance&sentences=4")
     wait_for_script_run(page)
     expect(page.get_by_text("Preview:")).to_be_visible()
     page.get_by_role("button", name="Measure the heads").click()

@@ -24,7 +24,9 @@ def test_the_sentence_survives_a_click_before_its_field_is_drawn(
     # Without these scripts, the browser cannot draw a text field yet.
     held_requests: list[Route] = []
     page.route("**/Text{Area,Input}.*.js", lambda route: held_requests.append(route))
-    page.goto(f"{app}/lab?lab=attribution&text=She reads.&method=forced&target=Elle lit.")
+    page.goto(
+        f"{app}/research?experiment=attribution&text=She reads.&method=forced&target=Elle lit."
+    )
     page.locator(".hu-contributions .hu-canvas").first.wait_for()
     set_exact(page, on=True)  # reruns the page
     assert held_requests, (
@@ -39,7 +41,7 @@ def test_the_sentence_survives_a_click_before_its_field_is_drawn(
 
 
 def test_a_double_click_on_an_example_selects_it(app: str, page: Page) -> None:
-    page.goto(f"{app}/lab?lab=attribution")
+    page.goto(f"{app}/research?experiment=attribution")
     page.locator(".hu-contributions .hu-canvas").first.wait_for()
     wait_for_script_run(page)
     field, examples = page.get_by_label("English"), page.get_by_role("radiogroup", name="Examples")

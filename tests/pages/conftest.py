@@ -22,7 +22,6 @@ from streamlit.testing.v1 import AppTest
 from tests.jobs.conftest import IdleExecutor
 from tests.pages.in_process import InProcessExecutor
 from transformer.figures.packing import unpack
-from transformer.figures.page_icons import LAB_PICTURES
 from transformer.jobs import Jobs, Limits, services
 from transformer.jobs.processes import LaneProcess
 from transformer.training.estimate import Estimate
@@ -44,13 +43,12 @@ def run_program(code: str, namespace: dict[str, Any] | None = None) -> None:
 
 
 def browser_views(app: AppTest) -> list[Any]:
-    """Return the page's browser views without those of the frame, the lesson, the lab's menu, and
-    the text field above a depth of Try that has a view of its own."""
+    """Return the page's browser views without those of the frame and the lesson, and the text field
+    above a depth of Try that has a view of its own."""
     excluded = (
         "heads_up.copylink",
         "heads_up.seeit",
         *(["heads_up.glance"] if getattr(view(app), "depth", "bands") != "bands" else []),
-        *(f"heads_up.lab-{name}" for name in LAB_PICTURES),
     )
     views = app.get("bidi_component")
     return [view for view in views if not view.proto.component_name.endswith(excluded)]

@@ -28,9 +28,13 @@ from transformer.measures.naming import display_text
 from transformer.text.files import read_json, write_json
 from transformer.ui.widgets.verdicts import BADGES
 
-PAGE, N = "pages/findings.py", 12
+N = 12
 MEASURED = ("positional", "single", "norms-input", "rare")
 main_text = partial(visible_text, kinds=("markdown", "caption"))
+
+
+def open_experiment(visit: Visit, *folder: Path, **params: str) -> AppTest:
+    return visit("pages/research.py", *folder, **{"experiment": "findings", **params})
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +58,7 @@ def store_finding(
 
 
 def test_without_results_all_findings_are_listed_as_not_measured(visit: Visit) -> None:
-    app = visit(PAGE, sentences=str(N))
+    app = open_experiment(visit, sentences=str(N))
     assert not messages(app)
     labels = [re.sub(r"\\(.)", r"\1", button.label) for button in app.button]
     assert "Run all" in labels
@@ -68,7 +72,7 @@ def test_without_results_all_findings_are_listed_as_not_measured(visit: Visit) -
 
 
 def test_a_row_opens_its_card_and_closes_it(visit: Visit) -> None:
-    app = visit(PAGE, sentences=str(N))
+    app = open_experiment(visit, sentences=str(N))
     for name in ("single", "rare"):
         app.button(key=f"open-{name}").click().run()
         page_text, published = main_text(app), FINDINGS[name]
@@ -86,7 +90,7 @@ def test_verdicts_are_shown_with_reasons_figures_and_files(
 ) -> None:
     for name, result in results.items():
         store_finding(checkpoints, tmp_path / "runs", name, result)
-    app = visit(PAGE, sentences=str(N), exact="1")
+    app = open_experiment(visit, sentences=str(N), exact="1")
     assert not messages(app)
     assert "the claim needs" not in main_text(app)  # hidden until the toggle is on
     pictures = [
@@ -132,7 +136,7 @@ def test_the_latest_result_is_shown_with_its_date_for_any_corpus(
     LatestIndex(runs, runs / RESULTS_FOLDER).record(about, key)
     (index_file,) = (runs / ".last").iterdir()
     write_json(index_file, {"key": key, "when": 86400.0 * 31})  # 31 days after 1 January 1970
-    app = visit(PAGE, sentences=str(N + 1))  # another corpus
+    app = open_experiment(visit, sentences=str(N + 1))  # another corpus
     app.toggle(key="findings-figures").set_value(True).run()
     page_text = main_text(app)
     assert f"0 of {len(FINDINGS)} measured over these sentences" in page_text
@@ -149,7 +153,7 @@ def test_a_failed_finding_shows_the_reason(visit: Visit, checkpoints: Path, tmp_
         {"reason": f"sentence 3 of {tmp_path}/runs/x.arrow is <b>too</b> long"},
         FAILED,
     )
-    app = visit(PAGE, sentences=str(N))
+    app = open_experiment(visit, sentences=str(N))
     assert "failed; click the claim for the reason" in main_text(app)
     app.button(key="open-single").click().run()
     (message,) = messages(app)
@@ -183,7 +187,7 @@ def test_run_all_submits_all_findings(
         return computation.key
 
     monkeypatch.setattr(ComputationService, "submit", submit)
-    app = visit(PAGE, sentences=str(N))
+    app = open_experiment(visit, sentences=str(N))
     next(button for button in app.button if button.label == "Run all").click().run()
     assert not app.exception
     assert requests == [f"finding-{name}" for name in FINDINGS]
@@ -201,7 +205,7 @@ def test_results_on_uploaded_sentences_stay_private(
         return computation.key
 
     monkeypatch.setattr(ComputationService, "submit", submit)
-    app = visit(PAGE, corpus="upload")
+    app = open_experiment(visit, corpus="upload")
     app.text_area(key="corpus-text").set_value("I sleep .\nShe paints .").run()
     next(button for button in app.button if button.label == "Run all").click().run()
     assert subjects == [""] * len(FINDINGS)
@@ -225,7 +229,7 @@ def effect_elements(app: AppTest) -> list[Any]:
 
 
 def test_a_shipped_finding_has_figures_and_its_origin(visit: Visit, folder: Path) -> None:
-    app = visit(PAGE, folder)
+    app = open_experiment(visit, folder)
     assert not messages(app)
     app.toggle(key="findings-figures").set_value(True).run()
     page_text = main_text(app)
@@ -243,6 +247,6 @@ def test_a_shipped_finding_has_figures_and_its_origin(visit: Visit, folder: Path
 def test_shipped_findings_of_other_weights_are_ignored(visit: Visit, folder: Path) -> None:
     path = folder / "tiny" / FINDINGS_FILE
     write_json(path, {**read_json(path), "checkpoint": "0123456789abcdef"})
-    page_text = main_text(visit(PAGE, folder, finding="positional"))
+    page_text = main_text(open_experiment(visit, folder, finding="positional"))
     assert "Included with the app" not in page_text
     assert page_text.count("not measured yet") == len(FINDINGS)

@@ -81,15 +81,15 @@ def queued_run(visit: Visit) -> AppTest:
     return visit("pages/train.py", run=name)
 
 
-def lab(visit: Visit) -> AppTest:
-    return visit("pages/lab.py", lab="roles")
+def roles(visit: Visit) -> AppTest:
+    return visit("pages/research.py", experiment="roles")
 
 
 def findings(visit: Visit) -> AppTest:
-    return visit("pages/findings.py")
+    return visit("pages/research.py", experiment="findings")
 
 
-PAGES = [home, train, form, queued_run, lab, findings]
+PAGES = [home, train, form, queued_run, roles, findings]
 
 
 def check_fragments(messages: Messages) -> None:

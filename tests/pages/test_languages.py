@@ -21,7 +21,7 @@ from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.ui.model_description import PARALLEL_EXAMPLES, describe_model
 from transformer.ui.pages.inside import SECTIONS, TOPICS
-from transformer.ui.pages.lab import CELL_PAIRS, EXPERIMENTS
+from transformer.ui.pages.research import CELL_PAIRS, EXPERIMENTS
 from transformer.ui.shell.registry import HOME, PAGES
 
 DE = {"model": "en-de"}
@@ -37,9 +37,9 @@ ADDRESSES = [
     *(("pages/inside.py", {"section": section}) for section in SECTIONS),
     *(("pages/inside.py", {"box": box}) for box in STOPS),
     *(("pages/inside.py", {"tab": "positions", "topic": topic}) for topic in TOPICS),
-    *(("pages/lab.py", {"lab": lab}) for lab in EXPERIMENTS),
+    *(("pages/research.py", {"experiment": name}) for name in EXPERIMENTS),
     *(
-        ("pages/lab.py", {"lab": "attribution", "measure_pair": cell_pair})
+        ("pages/research.py", {"experiment": "attribution", "measure_pair": cell_pair})
         for cell_pair in CELL_PAIRS
     ),
     ("pages/inside.py", {"tab": "why", "part": "scores"}),
@@ -166,20 +166,29 @@ def test_models_with_different_vocabularies_are_compared(
 def test_french_references_are_not_used_for_another_target_language(
     visit: Visit, model_folder: Path
 ) -> None:
-    french = visit("pages/lab.py", model_folder, lab="align", sentences="120")
+    french = visit("pages/research.py", model_folder, experiment="alignment", sentences="120")
     assert "with gold links" in main_text(french)
-    italian = visit("pages/lab.py", model_folder, lab="align", sentences="120", model="en-it")
+    italian = visit(
+        "pages/research.py", model_folder, experiment="alignment", sentences="120", model="en-it"
+    )
     page_text = main_text(italian)
     assert "this model writes Italian" in page_text
     assert "120 without a translation (the model's own is used)" in page_text
     assert "no gold links" in page_text
     assert "Hand-aligned" not in italian.button_group[1].options
-    into_english = visit("pages/lab.py", model_folder, lab="align", model="fr-en")
+    into_english = visit("pages/research.py", model_folder, experiment="alignment", model="fr-en")
     assert not {"Bundled sentences", "Hand-aligned"} & {*into_english.button_group[1].options}
 
 
 def test_a_german_model_gets_german_references(visit: Visit, model_folder: Path) -> None:
-    app = visit("pages/lab.py", model_folder, lab="align", corpus="linked", sentences="10", **DE)
+    app = visit(
+        "pages/research.py",
+        model_folder,
+        experiment="alignment",
+        corpus="linked",
+        sentences="10",
+        **DE,
+    )
     code_texts = "\n".join(block.value for block in app.code)
     expected = Corpus.linked("de").sentences
     assert f"{expected[0].source}\n    {expected[0].target}" in code_texts

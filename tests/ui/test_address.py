@@ -283,5 +283,5 @@ def test_a_choice_does_not_undo_a_click_on_a_link(
 
 def test_a_field_that_neither_page_has_is_an_error(address_bar: AddressBar) -> None:
     rerun(address_bar, OLD_PARAMS, "pages/inside.py")
-    with pytest.raises(ValueError, match="Inside has no field 'lab'"):
-        state.change(**dict[str, Any](lab="roles"))
+    with pytest.raises(ValueError, match="Inside has no field 'experiment'"):
+        state.change(**dict[str, Any](experiment="roles"))

@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--keep",
         action="store_true",
-        help="for --what findings: also store them with the checkpoint, for the Findings page",
+        help="for --what findings: also store them with the checkpoint, for the page Research",
     )
     parser.add_argument("--json", action="store_true", help="write all results, not only a table")
     parser.add_argument(

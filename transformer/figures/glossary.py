@@ -233,19 +233,19 @@ TERMS = (
     Term(
         "Alignment",
         "Which words of the translation correspond to which words of the source.",
-        "lab?lab=align",
+        "research?experiment=alignment",
         ("Word alignment",),
     ),
     Term(
         "Gold links",
         "A human-made word alignment, used as the reference for measuring others.",
-        "lab?lab=align",
+        "research?experiment=alignment",
     ),
     Term(
         "Alignment error rate",
         "The alignment error rate (AER) of links A against sure gold links S and possible ones P: "
         "0 is perfect, 1 means no link in common.",
-        "lab?lab=align",
+        "research?experiment=alignment",
         ("AER", "Alignment error"),
         r"\mathrm{AER} = 1 - \frac{|A \cap S| + |A \cap P|}{|A| + |S|}",
     ),
@@ -261,12 +261,12 @@ TERMS = (
         "Importance",
         "How much worse the model gets without a head, measured by removing it or estimated from "
         "gradients.",
-        "lab?lab=importance",
+        "research?experiment=importance",
     ),
     Term(
         "Pruning",
         "Removing heads one after another, usually the least important first.",
-        "lab?lab=importance",
+        "research?experiment=importance",
     ),
     Term(
         "Blanking",
@@ -283,13 +283,13 @@ TERMS = (
         "Rollout",
         "Attention rollout: the attention matrices of all layers, averaged with the residual "
         "connection and multiplied, to trace an output back to the source tokens.",
-        "lab?lab=attribution",
+        "research?experiment=attribution",
     ),
     Term(
         "Rank correlation",
         "How similarly two measures order the same items (Spearman's ρ): 1 the same order, 0 no "
         "relation, −1 the reverse.",
-        "lab?lab=attribution",
+        "research?experiment=attribution",
     ),
     Term(
         "Logit lens",
@@ -350,7 +350,7 @@ TERMS = (
         "Syntactic head",
         "A head whose largest weight is on the word in one grammatical relation to the query's "
         "word (such as its subject) more often than on any fixed offset.",
-        "lab?lab=roles",
+        "research?experiment=roles",
         ("Syntactic",),
     ),
     Term(

@@ -1,4 +1,4 @@
-"""A small SVG picture for each page of the app and each group of the lab.
+"""A small SVG picture for each page of the app and each experiment.
 
 Lines use `currentColor`; the one accent is the theme's primary colour."""
 
@@ -25,13 +25,13 @@ def page_picture(name: str) -> str:
     return _svg(PICTURES[name]())
 
 
-def lab_picture(name: str) -> str:
-    """Return the picture of a group of the lab's experiments, one of `LAB_PICTURES`.
+def experiment_picture(name: str) -> str:
+    """Return the picture of an experiment of the page Research, one of `EXPERIMENT_PICTURES`.
 
     Raises:
-        KeyError: for a group without a picture.
+        KeyError: for an experiment without a picture.
     """
-    return _svg(LAB_PICTURES[name]())
+    return _svg(EXPERIMENT_PICTURES[name]())
 
 
 def _svg(shapes: Iterable[str]) -> str:
@@ -51,7 +51,7 @@ def _lessons() -> Iterable[str]:
         yield _dot(x, y, 7 if i == 0 else 5, solid=i == 0)
 
 
-def _lab() -> Iterable[str]:
+def _importance() -> Iterable[str]:
     """Draw switches, two of them off."""
     for i in range(12):
         x, y, off = 16 + 22 * (i % 6), 12 + 24 * (i // 6), i in (3, 7)
@@ -89,6 +89,24 @@ def _findings() -> Iterable[str]:
         yield _box(44, y - 3, length, 7, False, 0.3)
 
 
+def _patching() -> Iterable[str]:
+    """Draw the activations of two sentences; one of the first replaces one of the second."""
+    for i in range(6):
+        yield _box(10 + 25 * i, 4, 16, 11, i == 2, 0.45)
+        yield _box(10 + 25 * i, 42, 16, 11, i == 2, 0.2)
+    yield f'<path d="M68 19V37M62 31L68 38L74 31" stroke="{ACCENT}" stroke-width="3"/>'
+
+
+def _alignment() -> Iterable[str]:
+    """Draw the words of a sentence linked to those of its translation."""
+    for source, target in ((0, 0), (1, 2), (2, 1), (3, 3), (4, 4)):
+        colour = f'stroke="{ACCENT}" stroke-width="3"' if source == 1 else "opacity='0.5'"
+        yield _line([(20 + 30 * source, 16), (20 + 30 * target, 40)], colour)
+    for i in range(5):
+        yield _box(9 + 30 * i, 4, 22, 10, False, 0.35)
+        yield _box(9 + 30 * i, 42, 22, 10, False, 0.35)
+
+
 def _attribution() -> Iterable[str]:
     """Draw bars for the tokens of a sentence, all leading to one output token."""
     for i, share in enumerate((0.25, 0.9, 0.15, 0.5, 0.1)):
@@ -101,7 +119,7 @@ def _attribution() -> Iterable[str]:
     yield _box(118, 20, 28, 12, True, 0.3)
 
 
-def _corpus() -> Iterable[str]:
+def _roles() -> Iterable[str]:
     """Draw many heads as cells of a grid, coloured by what they do."""
     strengths = (0.15, 0.5, 0.2, 0.8, 0.3, 0.15, 0.6, 0.25, 0.4, 0.15, 0.7, 0.2)
     for i in range(36):
@@ -111,18 +129,20 @@ def _corpus() -> Iterable[str]:
 
 PICTURES: dict[str, Callable[[], Iterable[str]]] = {
     "learn": _lessons,
-    "lab": _lab,
     "inside": _inside,
     "train": _train,
-    "findings": _findings,
+    "research": _attribution,
 }
 """Pictures of the pages, by the page's name in the address."""
-LAB_PICTURES: dict[str, Callable[[], Iterable[str]]] = {
-    "interventions": _lab,
+EXPERIMENT_PICTURES: dict[str, Callable[[], Iterable[str]]] = {
+    "importance": _importance,
+    "patching": _patching,
     "attribution": _attribution,
-    "corpus": _corpus,
+    "alignment": _alignment,
+    "roles": _roles,
+    "findings": _findings,
 }
-"""Pictures of the lab's groups, by name."""
+"""Pictures of the experiments, by the experiment's name in the address."""
 
 _KNOB = 'fill="var(--st-background-color, #fff)" stroke="none"'
 

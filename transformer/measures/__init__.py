@@ -3,9 +3,10 @@
     measures.entropy(trace.weights("cross", layer=5))       # (n_heads,)
     measures.measure_heads(trace, "cross", layer=5)["previous"]  # any of measures.MEASURES, by name
 
-A new measure is a module in this package with `MEASURES = (Measure(…),)`. The explorer, the Heads
-lab, the command line's table and, if it has a claim, the Findings page read the registry. This
-package works on arrays and tokens; it must not import torch, a model or a page.
+A new measure is a module in this package with `MEASURES = (Measure(…),)`. The explorer, the
+experiment on head roles, the command line's table and, if it has a claim, the experiment on
+published findings read the registry. This package works on arrays and tokens; it must not import
+torch, a model or a page.
 """
 
 from transformer.measures.measure import KINDS, Measure, PublishedClaim, format_value

@@ -54,7 +54,7 @@ class Measure:
         counts: returns the rows it applies to, (sentences, query).
         group: one of `GROUPS`.
         missing_reason: why a corpus may have no such row; the end of a sentence.
-        claim: a published claim for the Findings page; only for shares.
+        claim: a published claim for the published findings; only for shares.
     """
 
     name: str

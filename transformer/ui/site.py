@@ -244,7 +244,7 @@ NOT_PRECACHED = (MODELS, "films", "views")
 """Folders that the service worker does not fetch in advance; models have a separate cache."""
 FOOTER = (
     "The model runs in your browser; what you type stays there. Only the full app trains models, "
-    "tests heads over a corpus in its lab, and replicates published findings. The model is that of "
+    "experiments on heads over a corpus, and replicates published findings. The model is that of "
     "*Attention Is All You Need*."
 )
 

@@ -8,17 +8,17 @@ import {
   addressOf, jsonOf, storeViews, storedViews, MAX_VIEWS, movedView, parseViews, withView,
 } from "../../../transformer/figures/browser/saved-views.js";
 
-const PAGES = ["", "inside", "lab"];
+const PAGES = ["", "inside", "research"];
 const view = (query, more = {}) => ({ page: "inside", query, title: "T", note: "", day: "2026-11-23", ...more });
 const listOf = (...views) => JSON.stringify({ format: "heads-up views 1", views });
 
 test("an address is split and joined, at any path of the app", () => {
-  for (const href of ["http://a:1/", "http://a:1/inside?text=a+b", "https://b/class/lab?off=c1", "https://b/class/"]) {
+  for (const href of ["http://a:1/", "http://a:1/inside?text=a+b", "https://b/class/research?finding=single", "https://b/class/"]) {
     const { base, page, query } = splitAddress(href, PAGES);
     assert.equal(addressOf(base, { page, query }), href);
     assert.ok(PAGES.includes(page));
   }
-  assert.deepEqual(splitAddress("https://b/class/lab?off=c1", PAGES), { base: "https://b/class/", page: "lab", query: "off=c1" });
+  assert.deepEqual(splitAddress("https://b/class/research?finding=single", PAGES), { base: "https://b/class/", page: "research", query: "finding=single" });
   assert.deepEqual(splitAddress("https://b/class", PAGES), { base: "https://b/class/", page: "", query: "" });
 });
 

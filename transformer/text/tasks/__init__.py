@@ -1,7 +1,7 @@
 """Built-in training tasks, generated from a seed: toy problems and a small French grammar.
 
 A new task is a module in this package with `TASKS = (Task(…),)`; it is discovered automatically.
-The Train page, the command line, the training recipe and the Heads lab read `TASKS`.
+The Train page, the command line, the training recipe and the page Research read `TASKS`.
 """
 
 from __future__ import annotations

@@ -8,10 +8,9 @@ from typing import Any, TypeVar
 
 from transformer.ui.address import View
 from transformer.ui.pages.classroom import Class
-from transformer.ui.pages.findings import Findings
 from transformer.ui.pages.home import DEPTHS, Home
 from transformer.ui.pages.inside import Inside
-from transformer.ui.pages.lab import Lab
+from transformer.ui.pages.research import Research
 from transformer.ui.pages.training import Train
 
 Values = dict[str, dict[str, Any]]
@@ -50,12 +49,6 @@ PAGES = {
         summary="{lessons} prepared views, each with a question that it answers. New here? Begin "
         "with these.",
     ),
-    "pages/lab.py": Page(
-        "Heads lab",
-        Lab,
-        "**Heads lab**: is attention an explanation? →",
-        "Attribute outputs to inputs, and find the heads that the model needs.",
-    ),
     "pages/inside.py": Page(
         "Look inside",
         Inside,
@@ -69,11 +62,11 @@ PAGES = {
         "**Train** a model, and watch attention form →",
         "A small model learns to reverse, to sort or to write simple French, in seconds.",
     ),
-    "pages/findings.py": Page(
-        "Findings",
-        Findings,
-        link_text="**Findings** of papers, tested →",
-        summary="Published claims about attention heads, tested on this model.",
+    "pages/research.py": Page(
+        "Research",
+        Research,
+        link_text="**Research**: is attention an explanation? →",
+        summary="Experiments that attribute, patch and measure heads; published claims, tested.",
     ),
     "pages/glossary.py": Page("Glossary"),
     CLASS: Page("Class", Class, heading="Classroom"),

@@ -20,13 +20,14 @@ it. (A text area would submit the sentence at Ctrl+Enter only, not while the vis
 
 
 def sentence(model: Model) -> None:
-    """Draw the text field, examples for the model, and a note on unknown words."""
+    """Draw the text field with its notes, and examples for the model."""
+    sentence_field(model)
+    sentence_examples(model)
+
+
+def sentence_examples(model: Model) -> None:
+    """Draw examples of sentences for the model, and what it was trained on."""
     description = model.description
-    target_language(model)
-    # Submitted after a pause in typing, so that no text is lost on a change of page.
-    st.text_input(
-        description.source, placeholder=description.placeholder, live="400ms", **state.bound("text")
-    )
     if description.examples:
         example = state.view().text if state.view().text in description.examples else None
         st.session_state["example"] = st.session_state["example_shown"] = example
@@ -38,6 +39,17 @@ def sentence(model: Model) -> None:
             label_visibility="collapsed",
             on_change=_on_example_choice,
         )
+    training_facts.show_training_facts(model)
+
+
+def sentence_field(model: Model) -> None:
+    """Draw the text field, a long sentence in full, and a note on unknown words."""
+    description = model.description
+    target_language(model)
+    # Submitted after a pause in typing, so that no text is lost on a change of page.
+    st.text_input(
+        description.source, placeholder=description.placeholder, live="400ms", **state.bound("text")
+    )
     if (length := len(state.view().text)) > PHONE_FIELD_CHARACTERS:
         with st.container(
             key="whole-sentence" if length > FIELD_CHARACTERS else "full-sentence-on-phone"
@@ -48,7 +60,6 @@ def sentence(model: Model) -> None:
             f"Not in the vocabulary: {frame.plain(', '.join(unknown[:5]))}. The model reads "
             f"{_unknown_token_text()} instead."
         )
-    training_facts.show_training_facts(model)
 
 
 @cached()

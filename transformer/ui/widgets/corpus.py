@@ -15,7 +15,7 @@ from transformer.analysis.corpora import Corpus
 from transformer.text.pair_formats import split_text
 from transformer.text.visible import is_blank
 from transformer.ui import state
-from transformer.ui.address import CORPORA
+from transformer.ui.address import CORPORA, View
 from transformer.ui.services import models
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
@@ -42,34 +42,39 @@ def choose(model: Model) -> Corpus | None:
     """Draw the widgets that choose the corpus, once per page; return None and explain if there is
     none yet.
 
-    The choice is part of the URL, an upload is not.
+    They are folded away until the visitor has chosen a corpus. The choice is part of the URL, an
+    upload is not.
     """
     owner = visitor.ensure_id()
     sources = _sources(model)
     if state.view().corpus not in ("", *sources):
         state.set_fields(corpus="")
-    source = state.view().corpus or sources[0]
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        st.segmented_control(
-            "Measured over",
-            sources,
-            format_func=CORPORA.__getitem__,
-            required=True,
-            **controlled("corpus", source, lambda chosen: state.change(corpus=chosen)),
-        )
-        st.number_input(step=100, width=170, **state.bound_number("sentences"))
-    if source == "upload":
-        _upload_form(owner)
-    limit = state.view().sentences
+    source, limit = state.view().corpus or sources[0], state.view().sentences
+    is_default = not state.view().corpus and limit == View.fields()["sentences"].default
+    label = f"Measured over: {CORPORA[source]} (at most {limit:,})"
+    with st.expander(label, expanded=source == "upload" or not is_default):
+        with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+            st.segmented_control(
+                "Measured over",
+                sources,
+                format_func=CORPORA.__getitem__,
+                required=True,
+                **controlled("corpus", source, lambda chosen: state.change(corpus=chosen)),
+            )
+            st.number_input(step=100, width=170, **state.bound_number("sentences"))
+        if source == "upload":
+            _upload_form(owner)
+        details = st.container()
     try:
         corpus = _load(model, source, owner, limit)
     except ValueError as error:
         st.warning(frame.plain(frame.as_sentence(error)))
         return None
     if corpus is not None:
-        _summary(corpus, source)
-        if source == "ours" and (missing := bundled_sentences.limitation_note(model)):
-            st.caption(missing)
+        with details:
+            _summary(corpus, source)
+            if source == "ours" and (missing := bundled_sentences.limitation_note(model)):
+                st.caption(missing)
     return corpus
 
 

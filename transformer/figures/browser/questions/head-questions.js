@@ -27,7 +27,7 @@ export function previousWord(lesson) {
   return question({
     answer: `${all.filter((share) => share >= CLEAR).length} of the ${all.length} heads in encoder and decoder give the previous word more than half ` +
       `of their attention. The clearest is ${lesson.headName(best.layer, best.head)} of the ${STACKS[kind]}, with ${roundedPercent(top(kind))}. It was not ` +
-      "programmed: training found it useful. With so few words some heads may match by chance; the Heads lab measures a whole corpus.",
+      "programmed: training found it useful. With so few words some heads may match by chance; the page Research measures a whole corpus.",
     startFields: { view: "model", kind, ...weakest },
     answerFields: { view: "heatmap", kind, ...best },
   });

@@ -89,7 +89,7 @@ def end() -> None:
         )
         frame.page_link(HOME, "Your own sentence →", depth="bands", pin="")
         frame.page_link("pages/train.py", "Train a model →", run="", race="")
-        frame.page_link("pages/findings.py", "Published findings →")
+        frame.page_link("pages/research.py", "Published findings →", experiment="findings")
     n_extra_done, n_extra_right = progress.count(course.EXTRA)
     if n_extra_done:
         st.markdown(

@@ -69,8 +69,8 @@ def previous_word(case: LessonCase) -> Question:
             "encoder and decoder give the previous word more than half of their attention. The "
             f"clearest is {case.head_name(layer, head)} of the {STACKS[kind]}, with "
             f"{rounded_percent(float(best.max()))}. It was not programmed: training found it "
-            "useful. With so few words some heads may match by chance; the Heads lab measures a "
-            "whole corpus."
+            "useful. With so few words some heads may match by chance; the page Research measures "
+            "a whole corpus."
         ),
         start_fields={"view": "model", "kind": kind, "layer": start_layer, "head": start_head},
         answer_fields={"view": "heatmap", "kind": kind, "layer": layer, "head": head},

@@ -5,9 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from transformer.analysis.alignment.aligner_head import AlignerHead, GoldErrors
-from transformer.ui.pages.lab import ROW_LABELS, SCORE_LABELS, align_sentence
+from transformer.ui.pages.research import ROW_LABELS, SCORE_LABELS, sentence_alignment
 from transformer.ui.services.models import Model
-from transformer.ui.widgets import corpus, display_names, frame, tables
+from transformer.ui.widgets import display_names, tables
 
 PUBLISHED = {"fast_align": 0.105, "awesome-align": 0.041}
 """Alignment error rates on the Hansards, English–French (Dou and Neubig 2021)."""
@@ -15,11 +15,9 @@ PUBLISHED_LINKS = "Hansards, another corpus (Dou and Neubig 2021)"
 
 
 def show(model: Model) -> None:
-    frame.lead_text(
-        "Cross-attention often points from each word to the word it is translated from. How often? "
-        "Compare it with **gold links**, human-made links between words."
-    )
-    align_sentence.open_aligner(model)
+    sentence_alignment.open_aligner(model)
+    sentence_alignment.show(model)
+    st.header("Compared with other aligners")
     if model.aligner is None:
         st.caption(
             "This model's heads have not been evaluated on human-made links. "
@@ -27,7 +25,6 @@ def show(model: Model) -> None:
         )
     else:
         _comparison(model.aligner)
-    align_sentence.show(model, corpus.choose(model))
 
 
 def _comparison(aligner: AlignerHead) -> None:

@@ -20,7 +20,7 @@ from transformer.figures.state import KINDS
 from transformer.jobs import Computation
 from transformer.measures.naming import file_name
 from transformer.ui import state
-from transformer.ui.pages.lab import Lab
+from transformer.ui.pages.research import Research
 from transformer.ui.services import models
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
@@ -60,26 +60,40 @@ RESTORED = "restored"
 
 def show(model: Model) -> None:
     """Draw the two sentences, a button, and how much each patch restores."""
-    frame.lead_text(
-        "Two sentences that differ in one word get two translations. Where in the model does that "
-        "word make the difference? Patch activations of the clean sentence into the corrupted one, "
-        "**one at a time**, and see the effect on the prediction."
-    )
-    controls.sentence(model)
-    st.text_input(
-        **{**state.bound("other"), "label": "Corrupted sentence: the same with one word replaced"},
-        placeholder="With as many tokens as the sentence above",
+    with st.container(key="sentence-pair"):
+        clean, corrupted = st.columns(2, gap="small")
+    with clean:
+        controls.sentence_field(model)
+    corrupted.text_input(
+        **{**state.bound("other"), "label": "Corrupted sentence"},
+        placeholder="The same with one word replaced",
         live="400ms",
     )
-    pairs = _example_pairs(model)
-    view = state.view(Lab)
-    if not view.other:
-        st.info(
-            "Write a corrupted sentence, or choose a pair."
-            + (f" Example: “{pairs[0][0]}” and “{pairs[0][1]}”" if pairs else "")
+    result, settings = st.container(), st.container()
+    with settings:
+        st.header("Sentences")
+        st.markdown(
+            "Two sentences that differ in one word get two translations. Activations of the clean "
+            "sentence are patched into the corrupted one, **one at a time**, to see the effect on "
+            "the prediction."
         )
+        pairs = _example_pairs(model)
+        controls.sentence_examples(model)
+    with result:
+        _result(model, pairs)
+
+
+def _result(model: Model, pairs: list[tuple[str, str]]) -> None:
+    """Draw the patches of the visitor's sentences, or of the first example pair."""
+    view = state.view(Research)
+    if not view.other:
         if pairs and (example := _example(model, *pairs[0])):
+            clean, corrupted = (frame.plain(sentence) for sentence in pairs[0])
+            st.caption(f"Example: “{clean}” → “{corrupted}”")
             _draw(model, example, *pairs[0])
+            st.caption("Write a corrupted sentence, or choose a pair below.")
+        else:
+            st.info("Write a corrupted sentence: the same with one word replaced.")
         return
     try:
         check_pair(model.translator, view.text, view.other)
@@ -127,7 +141,7 @@ def _example_pairs(model: Model) -> list[tuple[str, str]]:
     return pairs
 
 
-def _computation(model: Model, view: Lab) -> Computation:
+def _computation(model: Model, view: Research) -> Computation:
     folder = str(models.checkpoints()[model.name].resolve())
     sentences = {"clean": view.text, "corrupted": view.other}
     return Computation(
@@ -138,14 +152,14 @@ def _computation(model: Model, view: Lab) -> Computation:
 
 
 def _draw(model: Model, sweep: PatchingSweep, clean: str, corrupted: str) -> None:
-    view = state.view(Lab)
-    _predictions(sweep)
-    controls.button_row("patched_activations")
-    st.caption(HELP[view.patched_activations])
+    view = state.view(Research)
     if view.patched_activations == "heads":
         _heads(sweep)
     else:
         _maps(sweep, view.patched_activations)
+    controls.button_row("patched_activations")
+    st.caption(HELP[view.patched_activations])
+    _predictions(sweep)
     st.caption(
         "0, the background colour: no effect. 1, blue: the prediction of the clean sentence is "
         "fully restored. Orange, below 0: the prediction moves further away from it."
@@ -189,19 +203,19 @@ def _maps(sweep: PatchingSweep, part: str) -> None:
         names, values = sweep.map(part, stack)
         rows = [_row(name) for name in names]
         with column:
-            st.markdown(f"**{stack.capitalize()}**: {_strongest(values, rows, columns[stack])}")
             figure = table(
                 values,
                 rows,
                 columns[stack],
-                y_title="after sublayer",
+                y_title=f"{stack}, after sublayer",
                 x_title="source token" if stack == "encoder" else "target token read",
                 quantity=RESTORED,
                 limit=limit,
                 dark=dark(),
             )
             figure.update_layout(height=150 + 26 * len(rows))
-            chart(figure, f"sweep-{part}-{stack}")
+            chart(figure, f"patching-{part}-{stack}")
+            st.markdown(f"**{stack.capitalize()}**: {_strongest(values, rows, columns[stack])}")
 
 
 def _columns(sweep: PatchingSweep) -> list[str]:
@@ -237,7 +251,7 @@ def _heads(sweep: PatchingSweep) -> None:
     limit = charts.head_heatmaps(
         {kind: sweep.heads(kind) for kind in KINDS},
         RESTORED,
-        "sweep-heads",
+        "patching-heads",
         lambda head, best: f", most in {head} ({100 * best:.0f}%)" if best >= 0.005 else "",
     )
     st.caption(f"The colour scale of the heads ends at ±{limit:.2f}.")

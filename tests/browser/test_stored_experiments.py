@@ -1,4 +1,4 @@
-"""Computations of the Heads lab, which survive a reload: head roles, alignment, a patching
+"""Computations of experiments, which survive a reload: head roles, alignment, a patching
 sweep."""
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from transformer.figures.views import view_page
 
 pytestmark = pytest.mark.browser
 
-FIELDS = {"lab": "roles", "sentences": "3", "exact": "1"}
+FIELDS = {"experiment": "roles", "sentences": "3", "exact": "1"}
 
 
-def lab_address(app: str, **params: str) -> str:
-    return f"{app}/lab?" + "&".join(f"{k}={v}" for k, v in {**FIELDS, **params}.items())
+def experiment_address(app: str, **params: str) -> str:
+    return f"{app}/research?" + "&".join(f"{k}={v}" for k, v in {**FIELDS, **params}.items())
 
 
 def test_colours_follow_the_numbers_and_keys_move_the_selection(
@@ -62,7 +62,7 @@ def test_colours_follow_the_numbers_and_keys_move_the_selection(
 def test_a_computation_survives_a_reload_and_its_heads_can_be_selected(
     app: str, page: Page
 ) -> None:
-    page.goto(lab_address(app))
+    page.goto(experiment_address(app))
     page.get_by_role("button", name="Measure", exact=True).click()
     expect(page.get_by_role("progressbar")).to_be_visible()
     page.reload()
@@ -72,7 +72,7 @@ def test_a_computation_survives_a_reload_and_its_heads_can_be_selected(
     expect(
         page.get_by_role("heading", name="Encoder self-attention, layer 1, head 2")
     ).to_be_visible()
-    wait_for_address(page, "/lab", **FIELDS, kind="encoder", layer="1", head="2")
+    wait_for_address(page, "/research", **FIELDS, kind="encoder", layer="1", head="2")
     expect(page.locator('[data-cell="encoder 1 2"]')).to_have_attribute("aria-checked", "true")
     wait_for_script_run(page)
     page.reload()
@@ -87,7 +87,8 @@ def test_a_computation_survives_a_reload_and_its_heads_can_be_selected(
 
 def test_alignment_fits_a_phone_in_dark_mode(app: str, new_page: NewPage) -> None:
     page = new_page(390, "dark")
-    page.goto(f"{app}/lab?lab=align&sentences=3&text=She hides.&method=forced&target=Elle cache.")
+    fields = "sentences=3&text=She hides.&method=forced&target=Elle cache."
+    page.goto(f"{app}/research?experiment=alignment&{fields}")
     expect(page.get_by_text("This sentence has no gold links yet")).to_be_visible()
     wait_for_script_run(page)
     page.get_by_role("button", name="0: She").click()
@@ -99,13 +100,13 @@ def test_alignment_fits_a_phone_in_dark_mode(app: str, new_page: NewPage) -> Non
 
 @pytest.mark.slow
 def test_a_patching_sweep_survives_a_reload(bundled_app: str, page: Page) -> None:
-    page.goto(f"{bundled_app}/lab?lab=sweep")
+    page.goto(f"{bundled_app}/research?experiment=patching")
     page.get_by_role("button", name="letter → book").click()
     wait_for_address(
         page,
-        "/lab",
+        "/research",
         model="en-fr",
-        lab="sweep",
+        experiment="patching",
         text="She reads the letter.",
         other="She reads the book.",
     )

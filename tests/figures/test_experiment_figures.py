@@ -1,4 +1,4 @@
-"""Figures of the lab: a number or a switch for every head, word alignment, offsets, and the
+"""Figures of experiments: a number or a switch for every head, word alignment, offsets, and the
 input tokens behind a token."""
 
 from __future__ import annotations

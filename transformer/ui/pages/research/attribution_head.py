@@ -15,7 +15,7 @@ from transformer.figures.state import KINDS
 from transformer.inference import Trace
 from transformer.measures.naming import file_name
 from transformer.ui import state
-from transformer.ui.pages.lab import Lab
+from transformer.ui.pages.research import Research
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
@@ -119,16 +119,24 @@ def explain(measure: MeasureExplanation, **numbers: float) -> None:
 
 def show(model: Model, cached_trace: CachedTrace, trace: Trace) -> None:
     """Draw the selected head by two measures, their rank correlation, and the exports."""
-    st.header("One head")
+    picture = st.container()
+    st.markdown(f"{model.description.target}: **{frame.plain(trace.text)}**")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         controls.head(model, cached_trace)
         st.selectbox(width=250, **state.bound_choice("measure_pair"))
-    view = state.view(Lab)
+    st.markdown(
+        "A weight says which share of its attention a query gives to a key. It does not say how "
+        "large the vector is or whether the model uses it. Compare every weight with its "
+        "**contribution**."
+    )
+    view = state.view(Research)
     kind, layer, head = view.kind, view.layer, view.head
     weight_gradients = _cached_gradients(model, trace)
     values = contribution(model.translator.model, trace, kind, layer, head, weight_gradients)
-    left_measure, right_measure = state.view(Lab).measure_pair.split("-")
-    _tables(model, trace, values, (left_measure, right_measure))
+    left_measure, right_measure = state.view(Research).measure_pair.split("-")
+    with picture.container(gap="xxsmall"):
+        st.markdown(f"**{KINDS[kind]}, {display_names.head(layer, head)}**")
+        _tables(model, trace, values, (left_measure, right_measure))
     for name, column in zip((left_measure, right_measure), st.columns(2, gap="large"), strict=True):
         with column:
             explain(CELL_MEASURES[name])
@@ -229,7 +237,7 @@ def _number(correlation: float) -> str:
 
 def _exports(model: Model, trace: Trace, contributions: Contribution) -> None:
     kind, layer, head = contributions.head
-    view = state.view(Lab)
+    view = state.view(Research)
     cell_selected = view.row >= 0 and view.column >= 0
     with st.container(horizontal=True, vertical_alignment="center"):
         frame.page_button(

@@ -1,4 +1,4 @@
-"""Helpers to test the Heads lab: store results, and find the grid and the buttons."""
+"""Helpers to test experiments: store results, and find the grid and the buttons."""
 
 from __future__ import annotations
 

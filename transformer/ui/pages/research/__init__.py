@@ -1,19 +1,30 @@
-"""The Heads lab page: experiments on what heads do and what changes without them."""
+"""The page Research: an index, and one experiment at a time on what heads do."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from transformer.analysis.findings import FINDINGS
 from transformer.measures import MEASURES
 from transformer.ui.address import View, field
 
 EXPERIMENTS = {
     "importance": "Importance of heads",
-    "sweep": "Activation patching",
+    "patching": "Activation patching",
     "attribution": "Attribution",
+    "alignment": "Word alignment",
     "roles": "Head roles",
-    "align": "Word alignment",
+    "findings": "Findings",
 }
+QUESTIONS = {
+    "importance": "Which heads does the model need?",
+    "patching": "Where does a single word make the difference?",
+    "attribution": "Which words did the model use, and does an attention weight show it?",
+    "alignment": "Does cross-attention align words?",
+    "roles": "What does each head do over many sentences?",
+    "findings": "Which published claims hold for this model?",
+}
+"""The question that each experiment answers, in one sentence."""
 CELL_PAIRS = {
     "weight-norm": "Weight | norm",
     "weight-gradient": "Weight | gradient",
@@ -30,6 +41,7 @@ PATCHED_ACTIVATIONS = {
 }
 SCORE_LABELS = {"weights": "by weights", "norms": "by norms"}
 ROW_LABELS = {"output": "at the predicting position", "input": "at the reading position"}
+OPEN_LABELS = {"": "None", **{name: finding.claim for name, finding in FINDINGS.items()}}
 GRID_MEASURES = {measure.name: measure.label for measure in MEASURES.values()}
 _LINK_PATTERN = r"\d{1,3}[-p]\d{1,3}"
 LINKS_FORM = (
@@ -39,20 +51,21 @@ LINKS_FORM = (
 
 
 @dataclass(frozen=True)
-class Lab(View):
+class Research(View):
     """Address fields of the page.
 
     Attributes:
-        lab: the experiment; "" is the first.
+        experiment: one of `EXPERIMENTS`; "" is the index of all experiments.
         measure_pair: the two measures of one head's cells that are shown side by side.
         against: the id of a candidate of the selected step to contrast its token with; -1 is none.
         patched_activations: the kind that activation patching replaces one at a time.
         colour: the measure that a grid of all heads shows.
         score_kind, target_row: scores and row of the alignment, as in `align_words`.
         links: the visitor's own gold links.
+        finding: the open finding, whose card is below its row; "" is none.
     """
 
-    lab: str = field("", "Experiment", choices={"": "Default", **EXPERIMENTS})
+    experiment: str = field("", "Experiment", choices={"": "All experiments", **EXPERIMENTS})
     measure_pair: str = field("weight-norm", "Side by side", choices=CELL_PAIRS)
     against: int = field(-1, "Compare with token", bounds=(-1, 2**31 - 1))
     patched_activations: str = field("stream", "Patch activations", choices=PATCHED_ACTIVATIONS)
@@ -60,8 +73,4 @@ class Lab(View):
     score_kind: str = field("weights", "Scores", choices=SCORE_LABELS)
     target_row: str = field("output", "Row", choices=ROW_LABELS)
     links: str = field(form=LINKS_FORM)
-
-    @property
-    def experiment(self) -> str:
-        """Return the current experiment, one of `EXPERIMENTS`."""
-        return self.lab or next(iter(EXPERIMENTS))
+    finding: str = field("", "Open", choices=OPEN_LABELS)

@@ -31,18 +31,18 @@ from transformer.figures.packing import unpack
 from transformer.ui.services import trace_cache
 
 TEXT = "The baker hides books."
-PAGE = "pages/lab.py"
+PAGE = "pages/research.py"
 SHORT_TARGET = {"method": "forced", "target": "Elle cache la lampe."}  # for value zeroing
 main_text = partial(visible_text, kinds=("markdown", "caption"))
 
 
-def open_lab(visit: Visit, **params: str) -> AppTest:
-    return visit(PAGE, lab="attribution", **{"text": TEXT, "exact": "1", **params})
+def open_experiment(visit: Visit, **params: str) -> AppTest:
+    return visit(PAGE, experiment="attribution", **{"text": TEXT, "exact": "1", **params})
 
 
 @pytest.mark.parametrize("measure_pair", ["weight-norm", "gradient-product"])
 def test_the_address_selects_the_two_measures(visit: Visit, measure_pair: str) -> None:
-    app = open_lab(
+    app = open_experiment(
         visit,
         kind="decoder",
         layer="1",
@@ -70,7 +70,7 @@ def test_the_address_selects_the_two_measures(visit: Visit, measure_pair: str) -
 
 
 def test_another_kind_has_another_table_and_no_selected_cell(visit: Visit) -> None:
-    app = open_lab(visit, layer="0", head="1", row="1", column="1")
+    app = open_experiment(visit, layer="0", head="1", row="1", column="1")
     app.segmented_control[0].set_value("encoder").run()
     assert (view(app).kind, view(app).row, view(app).column) == ("encoder", -1, -1)
     header = component_data(app)[0]
@@ -79,7 +79,7 @@ def test_another_kind_has_another_table_and_no_selected_cell(visit: Visit) -> No
 
 
 def test_a_button_opens_the_cell_where_the_measures_differ_most(visit: Visit) -> None:
-    app = open_lab(visit)
+    app = open_experiment(visit)
     buttons = {button.label: button for button in app.button}
     buttons["Show the cell where the two differ most"].click().run()
     cell = component_data(app)[0]["cell"]
@@ -97,18 +97,18 @@ def test_a_button_opens_the_cell_where_the_measures_differ_most(visit: Visit) ->
 
 
 def test_a_cell_links_to_its_blanking(visit: Visit) -> None:
-    app = open_lab(visit, layer="0", head="1", row="2", column="1")
+    app = open_experiment(visit, layer="0", head="1", row="2", column="1")
     buttons = {button.label: button for button in app.button}
     assert "Calculate this cell step by step" in buttons
     buttons["Blank this cell"].click().run()
     assert not app.exception
     assert (view(app).depth, view(app).row, view(app).column) == ("off", 2, 1)
-    without_cell = open_lab(visit, layer="0", head="1")
+    without_cell = open_experiment(visit, layer="0", head="1")
     assert "Calculate this head step by step" in {button.label for button in without_cell.button}
 
 
 def test_an_output_token_beyond_the_translation_is_its_last(visit: Visit) -> None:
-    app = open_lab(visit, step="900")
+    app = open_experiment(visit, step="900")
     menu = next(box for box in app.selectbox if box.label == "Output token")
     assert view(app).step == len(menu.options) - 1
     menu.set_value(2).run()
@@ -121,7 +121,7 @@ def contrast_menu(app: AppTest) -> Selectbox[int]:
 
 
 def test_a_contrast_token_is_selected_and_stored_in_the_address(visit: Visit) -> None:
-    app = open_lab(visit, step="2", **SHORT_TARGET)
+    app = open_experiment(visit, step="2", **SHORT_TARGET)
     assert view(app).against == -1
     menu = contrast_menu(app)
     assert len(menu.options) > 2
@@ -139,14 +139,16 @@ def test_a_contrast_token_is_selected_and_stored_in_the_address(visit: Visit) ->
 
 
 def test_a_contrast_token_that_is_no_candidate_is_removed(visit: Visit) -> None:
-    app = open_lab(visit, step="2", against="1")
+    app = open_experiment(visit, step="2", against="1")
     assert not messages(app)
     assert view(app).against == -1
     assert "have no answer" not in main_text(app)
 
 
 def test_the_python_code_prints_the_same_numbers(visit: Visit) -> None:
-    app = open_lab(visit, kind="encoder", layer="1", head="3", step="1", method="sample", seed="3")
+    app = open_experiment(
+        visit, kind="encoder", layer="1", head="3", step="1", method="sample", seed="3"
+    )
     for code, names in zip(app.code, (["contributions"], ["table"]), strict=False):
         namespace: dict[str, object] = {}
         with contextlib.redirect_stdout(io.StringIO()) as printed:
@@ -162,24 +164,24 @@ def test_the_python_code_prints_the_same_numbers(visit: Visit) -> None:
 def test_long_texts_have_no_value_zeroing_and_longer_ones_are_rejected(
     visit: Visit,
 ) -> None:
-    app = open_lab(visit, text="hides books the lamp " * 8, **SHORT_TARGET)
+    app = open_experiment(visit, text="hides books the lamp " * 8, **SHORT_TARGET)
     assert not messages(app)
     assert "Not computed" in main_text(app)
     assert component_data(app)
-    app = open_lab(visit, text="hides books the lamp " * 16, **SHORT_TARGET)
+    app = open_experiment(visit, text="hides books the lamp " * 16, **SHORT_TARGET)
     assert "is computed for up to 128" in app.info[0].value
     assert not component_data(app)
 
 
 @pytest.mark.parametrize("text", ["   ", "the lamp " * 2500, "\N{GRINNING FACE} <b>x</b>"])
 def test_unusual_texts_are_attributed(visit: Visit, text: str) -> None:
-    app = open_lab(visit, text=text)
+    app = open_experiment(visit, text=text)
     assert not app.exception
     assert bool(messages(app)) != bool(component_data(app))
 
 
 def test_an_invalid_pair_in_the_address_is_reported(visit: Visit) -> None:
-    app = open_lab(visit, measure_pair="norm-weight")
+    app = open_experiment(visit, measure_pair="norm-weight")
     assert "it must be one of weight-norm, weight-gradient" in messages(app)[0]
     assert component_data(app)[0]["shown"] == ["weight", "norm"]
 
@@ -190,17 +192,17 @@ def test_a_computation_over_the_time_limit_is_cancelled(
     """Every computation of a page checks for cancellation, value zeroing as well as the search."""
     checks: list[str] = []
     monkeypatch.setattr(norms, "check_cancelled", lambda: checks.append("norms"))
-    assert not messages(open_lab(visit, text="A boat hides.", step="2", **SHORT_TARGET))
+    assert not messages(open_experiment(visit, text="A boat hides.", step="2", **SHORT_TARGET))
     assert checks
     monkeypatch.setattr(trace_cache, "MAX_CPU_SECONDS", -1)
-    app = open_lab(visit, text="The pilot hides a boat.", step="2", **SHORT_TARGET)
+    app = open_experiment(visit, text="The pilot hides a boat.", step="2", **SHORT_TARGET)
     assert "took more than -1 seconds of CPU time" in messages(app)[0]
 
 
 def test_the_head_grids_belong_to_the_token_and_the_code_prints_them(
     visit: Visit, translator: Translator
 ) -> None:
-    app = visit("pages/lab.py", lab="attribution", text=TEXT, step="2", exact="1")
+    app = visit("pages/research.py", experiment="attribution", text=TEXT, step="2", exact="1")
     assert not messages(app)
     sentence = next(box.value for box in app.markdown if box.value.startswith("The logit of"))
     trace = translator.trace(TEXT)
@@ -224,7 +226,7 @@ def test_the_head_grids_belong_to_the_token_and_the_code_prints_them(
 
 
 def test_the_direct_attribution_code_prints_the_same(visit: Visit) -> None:
-    app = visit("pages/lab.py", lab="attribution", text=TEXT, step="1", exact="1")
+    app = visit("pages/research.py", experiment="attribution", text=TEXT, step="1", exact="1")
     program = next(box.value for box in app.code if "direct_logits" in box.value)
     assert "direct_logits(translator.model, trace, 1)" in program
     namespace: dict[str, Any] = {}

@@ -23,7 +23,7 @@ from transformer.measures import MEASURES
 from transformer.measures.head_codes import write_heads
 from transformer.measures.naming import file_name
 from transformer.ui import state
-from transformer.ui.pages.lab import GRID_MEASURES, Lab
+from transformer.ui.pages.research import GRID_MEASURES, Research
 from transformer.ui.services import models
 from transformer.ui.services.models import Model
 from transformer.ui.shell.registry import HOME
@@ -50,29 +50,27 @@ _grid = component("headgrid")
 
 
 def show(model: Model) -> None:
-    frame.lead_text(
-        "One sentence shows what a head did once. Measured over many sentences, some heads have a "
-        "clear **role**; most do not."
-    )
     texts = corpus.choose(model)
     if texts is not None:
         _measured(model, texts)
 
 
 def _measured(model: Model, texts: Corpus) -> None:
+    picture = st.container()
     report = computed.measured_or_preview(model, texts, "heads", description=DESCRIPTION)
     if report is None:
         return
     _default_head(report)
-    _summary(report)
-    _measure_grid(report)
+    with picture:
+        _measure_grid(report)
+        _summary(report)
     _card(model, report, texts)
     _table(model, report, texts)
 
 
 def _default_head(report: Mapping[str, Any]) -> None:
     """If no head is selected, select the one with the clearest role, else the most confident."""
-    if state.view(Lab).layer >= 0 and state.view(Lab).head >= 0:
+    if state.view(Research).layer >= 0 and state.view(Research).head >= 0:
         return
     best = max(
         report["cards"], key=lambda card: (card["role"]["share"], card["measures"]["confidence"])
@@ -84,6 +82,10 @@ def _summary(report: Mapping[str, Any]) -> None:
     groups = Counter(card["role"]["group"] for card in report["cards"])
     n, without_role = len(report["cards"]), groups["none"]
     roles = [f"{groups[group]} {phrase}" for group, phrase in ROLE_PHRASES.items() if groups[group]]
+    st.markdown(
+        "One sentence shows what a head did once. Measured over many sentences, some heads have a "
+        "clear **role**; most do not."
+    )
     if roles:
         st.markdown(
             f"**{n - without_role} of {n} heads have a role here:** {'; '.join(roles)}. The "
@@ -97,8 +99,9 @@ def _summary(report: Mapping[str, Any]) -> None:
 
 
 def _measure_grid(report: Mapping[str, Any]) -> None:
+    picture = st.container()
     st.selectbox(width=280, **state.bound_choice("colour"))
-    colour, view = state.view(Lab).colour, state.view(Lab)
+    colour, view = state.view(Research).colour, state.view(Research)
     measure = MEASURES[colour]
     st.caption(frame.plain(measure.note))
     table = pd.DataFrame(report["table"])
@@ -128,7 +131,8 @@ def _measure_grid(report: Mapping[str, Any]) -> None:
         large=view.size == "large",
         exact=display_names.is_exact(),
     )
-    _grid(key="cards", data=data, on_choice_change=_select_cell)
+    with picture:
+        _grid(key="cards", data=data, on_choice_change=_select_cell)
 
 
 def _role_text(role: Mapping[str, Any]) -> str:

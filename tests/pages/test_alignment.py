@@ -12,7 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import Visit, charts, messages, run_program, view, visible_text
-from tests.pages.lab_visits import button
+from tests.pages.research_visits import button
 from transformer import Translator
 from transformer.analysis.alignment.aligner_head import AlignerHead, GoldErrors, save_aligner_head
 from transformer.analysis.alignment.sentence_alignment import align_words
@@ -24,9 +24,11 @@ TEXT, TARGET = "She hides a boat.", "Elle cache un bateau."
 HEAD = {"layer": "1", "head": "2", "score_kind": "norms", "target_row": "input"}
 
 
-def open_lab(visit: Visit, *folder: Path, **params: str) -> AppTest:
-    fields = {"lab": "align", "sentences": str(N), "text": TEXT, "method": "forced"}
-    return visit("pages/lab.py", *folder, **{**fields, "target": TARGET, "exact": "1", **params})
+def open_experiment(visit: Visit, *folder: Path, **params: str) -> AppTest:
+    fields = {"experiment": "alignment", "sentences": str(N), "text": TEXT, "method": "forced"}
+    return visit(
+        "pages/research.py", *folder, **{**fields, "target": TARGET, "exact": "1", **params}
+    )
 
 
 @pytest.fixture
@@ -42,7 +44,7 @@ def measured_folder(checkpoints: Path, tmp_path: Path) -> Path:
 
 
 def test_the_best_head_is_compared_and_opened(visit: Visit, measured_folder: Path) -> None:
-    app = open_lab(visit, measured_folder)
+    app = open_experiment(visit, measured_folder)
     assert not messages(app)
     current = view(app)
     selected = (current.kind, current.score_kind, current.target_row, current.layer, current.head)
@@ -53,21 +55,21 @@ def test_the_best_head_is_compared_and_opened(visit: Visit, measured_folder: Pat
         assert f"<td>{cell}</td>" in table
     assert "its &lt;b&gt; annotators; 1,234 pairs" in table
     assert "**50.0%** at the predicting position and **75.0%** at the" in visible_text(app)
-    app = open_lab(visit, measured_folder, kind="encoder", layer="0", head="1")
+    app = open_experiment(visit, measured_folder, kind="encoder", layer="0", head="1")
     assert (view(app).kind, view(app).layer, view(app).head) == ("cross", 1, 2)
-    app = open_lab(visit, measured_folder, kind="cross", layer="0", head="1")
+    app = open_experiment(visit, measured_folder, kind="cross", layer="0", head="1")
     assert (view(app).layer, view(app).head) == (0, 1)
     assert "human-made links in **" not in visible_text(app)
 
 
 def test_without_an_aligner_head_the_first_head_is_opened(visit: Visit) -> None:
-    app = open_lab(visit)
+    app = open_experiment(visit)
     assert (view(app).kind, view(app).layer, view(app).head) == ("cross", 0, 0)
     assert "have not been evaluated on human-made links" in visible_text(app)
 
 
 def test_the_python_code_gives_the_same(visit: Visit) -> None:
-    app = open_lab(visit, **HEAD)
+    app = open_experiment(visit, **HEAD)
     namespace: dict[str, Any] = {}
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         run_program(app.code[-1].value, namespace)
@@ -78,7 +80,7 @@ def test_the_python_code_gives_the_same(visit: Visit) -> None:
 
 def test_sentences_with_human_made_links_are_a_corpus(visit: Visit) -> None:
     """The tiny model's card names no languages, so it counts as English to French."""
-    app = open_lab(visit, corpus="linked", sentences="12", **HEAD)
+    app = open_experiment(visit, corpus="linked", sentences="12", **HEAD)
     assert not messages(app)
     assert (
         "Bundled sentences with human-made links, English to French: 12 sentences, 12 with"
@@ -89,13 +91,13 @@ def test_sentences_with_human_made_links_are_a_corpus(visit: Visit) -> None:
 
 
 def test_without_gold_links_one_sentence_is_still_aligned(visit: Visit) -> None:
-    app = open_lab(visit, sentences="3", **HEAD)
-    assert "have no gold links" in app.info[0].value
+    app = open_experiment(visit, sentences="3", **HEAD)
+    assert any("have no gold links" in info.value for info in app.info)
     assert len(app.get("plotly_chart")) == 2
 
 
 def test_the_head_is_scored_by_the_typed_links(visit: Visit, translator: Translator) -> None:
-    app = open_lab(visit, sentences="3", **HEAD)
+    app = open_experiment(visit, sentences="3", **HEAD)
     links_field = next(box for box in app.text_input if "source-target" in box.label)
     links_field.set_value("0-0 1-1 2?2 3-3").run()
     assert view(app).links == "0-0,1-1,2p2,3-3"
@@ -112,7 +114,7 @@ def test_the_head_is_scored_by_the_typed_links(visit: Visit, translator: Transla
     pills.set_value([2]).run()
     assert view(app).links == "1-1,2-0,2p2,3-3"
     # Links belong to the words of one sentence.
-    app.text_input(key="pages/lab.py:target").set_value("Elle cache.").run()
+    app.text_input(key="pages/research.py:target").set_value("Elle cache.").run()
     assert view(app).links == ""
 
 
@@ -121,20 +123,20 @@ def test_the_head_is_scored_by_the_typed_links(visit: Visit, translator: Transla
     [("0-9", "outside the sentences' 4 source and 4 target"), ("0:1", "is not a link")],
 )
 def test_invalid_links_are_rejected(visit: Visit, typed: str, reason: str) -> None:
-    app = open_lab(visit, sentences="3", **HEAD)
+    app = open_experiment(visit, sentences="3", **HEAD)
     next(box for box in app.text_input if "source-target" in box.label).set_value(typed).run()
     assert reason in messages(app)[0]
     assert view(app).links == ""
 
 
 def test_address_links_that_do_not_fit_the_sentence_are_ignored(visit: Visit) -> None:
-    app = open_lab(visit, sentences="3", links="0-0,9-1", **HEAD)
+    app = open_experiment(visit, sentences="3", links="0-0,9-1", **HEAD)
     assert "Your links are ignored" in messages(app)[0]
     assert len(app.get("plotly_chart")) == 2
 
 
 def test_a_sentence_of_the_corpus_has_its_gold_links(visit: Visit) -> None:
-    app = open_lab(visit, **HEAD)
+    app = open_experiment(visit, **HEAD)
     linked_sentences = [
         sentence for sentence in Corpus.bundled(N).sentences if sentence.gold is not None
     ]
@@ -150,7 +152,7 @@ def test_a_sentence_of_the_corpus_has_its_gold_links(visit: Visit) -> None:
 
 
 def test_the_shift_section_describes_both_rows(visit: Visit, checkpoints: Path) -> None:
-    app = open_lab(visit, sentences="3", **{**HEAD, "score_kind": "weights"}, step="1000")
+    app = open_experiment(visit, sentences="3", **{**HEAD, "score_kind": "weights"}, step="1000")
     assert "For **bateau.**, the highest score of the predicting position" in visible_text(app)
     bars = charts(app)[1]["data"]
     assert [bar["name"] for bar in bars] == [
@@ -165,11 +167,11 @@ def test_the_shift_section_describes_both_rows(visit: Visit, checkpoints: Path) 
 
 @pytest.mark.parametrize("text", ["   ", "the lamp " * 2500, "\N{GRINNING FACE} <b>x</b>"])
 def test_unusual_texts_are_aligned(visit: Visit, text: str) -> None:
-    app = open_lab(visit, sentences="3", text=text, **HEAD)
+    app = open_experiment(visit, sentences="3", text=text, **HEAD)
     assert not app.exception
     assert bool(messages(app)) != bool(app.get("plotly_chart"))
 
 
 def test_a_text_of_many_words_is_not_drawn(visit: Visit) -> None:
-    app = open_lab(visit, sentences="3", text="the lamp " * 40, **HEAD)
+    app = open_experiment(visit, sentences="3", text="the lamp " * 40, **HEAD)
     assert "more than 64 words" in app.info[-1].value

@@ -1,4 +1,4 @@
-"""Pruning: which heads matter over a corpus, and how many can be removed."""
+"""Importance: which heads matter over a corpus, by gradients, by ablation and by pruning."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from transformer.measures.chart import Chart
 from transformer.measures.naming import display_number, file_name
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.widgets import display_names, frame, tables, terms
+from transformer.ui.widgets import display_names, tables, terms
 from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.computed import measured
 from transformer.ui.widgets.corpus import choose
@@ -51,14 +51,15 @@ ORDER_NAMES = {
 
 def show(model: Model) -> None:
     """Draw the importance of all heads over a corpus, and the loss as heads are pruned."""
-    frame.lead_text(
+    corpus = choose(model)
+    if corpus is None:
+        return
+    picture = st.container()
+    st.markdown(
         "A head may have a clear pattern and still change nothing. There are two ways to measure "
         "which heads matter: the gradient of the loss with respect to a gate on the head, and the "
         "loss after the head is ablated."
     )
-    corpus = choose(model)
-    if corpus is None:
-        return
     report = measured(
         model,
         corpus,
@@ -73,13 +74,14 @@ def show(model: Model) -> None:
         if report
         else _estimate(model, evenly_spaced(corpus, PREVIEW_SENTENCES))
     )
+    with picture:
+        _by_gradient(model, corpus, table)
     if report is None:
-        st.caption(
+        picture.caption(
             f"Preview: the importance of the heads is estimated from "
             f"{min(PREVIEW_SENTENCES, len(corpus))} sentences. **Measure the heads** to use all of "
             "them."
         )
-    _by_gradient(model, corpus, table)
     if report is not None:
         _by_ablation(model, corpus, table)
         _curves(model, corpus)
@@ -94,20 +96,22 @@ def _estimate(model: Model, corpus: Corpus) -> pd.DataFrame:
 
 def _by_gradient(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
     terms.heading("Importance by gradient", "Importance")
-    per_layer = st.toggle(
+    grids, settings = st.container(), st.container(horizontal=True, vertical_alignment="bottom")
+    per_layer = settings.toggle(
         "Compare within each layer",
         key="importance-per-layer",
         help="Gradients differ in size between layers for reasons unrelated to the heads. The "
         "paper therefore divides the values of each layer by their Euclidean norm.",
     )
-    gate = st.segmented_control(
+    gate = settings.segmented_control(
         "Gates per", list(GATE_LABELS), format_func=GATE_LABELS.__getitem__,
         default="sentence", required=True, key="importance-gate",
     )  # fmt: skip
     column, normalised_column = COLUMNS[gate]
     values = table[normalised_column] if per_layer else table[column] / table[column].max()
     quantity = "relative to its layer" if per_layer else "relative to the maximum"
-    _grids(model, corpus, table.assign(shown=values), quantity, gate, are_weights=True)
+    with grids:
+        _grids(model, corpus, table.assign(shown=values), quantity, gate, are_weights=True)
     st.caption(f"{DESCRIPTIONS[gate]} It estimates the effect of removing the head, from one pass.")
     _csv(table, "importance", model)
 

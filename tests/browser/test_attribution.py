@@ -20,7 +20,7 @@ pytestmark = pytest.mark.browser
 
 TEXT = "She hides books."
 FIELDS = {
-    "lab": "attribution",
+    "experiment": "attribution",
     "text": TEXT,
     "kind": "encoder",
     "layer": "1",
@@ -29,8 +29,8 @@ FIELDS = {
 }
 
 
-def open_lab(app: str, page: Page, **fields: str) -> None:
-    page.goto(f"{app}/lab?" + "&".join(f"{k}={v}" for k, v in {**FIELDS, **fields}.items()))
+def open_experiment(app: str, page: Page, **fields: str) -> None:
+    page.goto(f"{app}/research?" + "&".join(f"{k}={v}" for k, v in {**FIELDS, **fields}.items()))
     expect(page.locator(".hu-contributions .hu-canvas")).to_have_count(2)
     wait_for_script_run(page)
 
@@ -39,7 +39,7 @@ def open_lab(app: str, page: Page, **fields: str) -> None:
 def test_a_cell_shows_all_its_numbers_and_is_stored_in_the_address(
     app: str, page: Page, checkpoints: Path
 ) -> None:
-    open_lab(app, page)
+    open_experiment(app, page)
     caption = page.locator(".hu-contribution-cell")
     expect(caption).to_contain_text("Hover over a cell")
     before = [
@@ -62,7 +62,7 @@ def test_a_cell_shows_all_its_numbers_and_is_stored_in_the_address(
     right.focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
         page.keyboard.press(key)
-    wait_for_address(page, "/lab", **FIELDS, row="1", column="1")
+    wait_for_address(page, "/research", **FIELDS, row="1", column="1")
     translator = Translator.load(checkpoints / "tiny", device="cpu")
     trace = translator.trace(TEXT)
     expected = [
@@ -74,23 +74,23 @@ def test_a_cell_shows_all_its_numbers_and_is_stored_in_the_address(
     np.testing.assert_allclose([float(number) for number in numbers], expected, rtol=0.01)
     page.keyboard.press("Escape")
     expect(caption).to_contain_text("Hover over a cell")
-    wait_for_address(page, "/lab", **FIELDS)
+    wait_for_address(page, "/research", **FIELDS)
 
 
 @pytest.mark.slow
 def test_a_click_on_the_curve_selects_its_token(app: str, page: Page) -> None:
     short_target = {"method": "forced", "target": "Elle cache."}  # for value zeroing
-    open_lab(app, page, **short_target)
+    open_experiment(app, page, **short_target)
     curve = page.locator(".st-key-source-share-curve")
     curve.scroll_into_view_if_needed()
     curve.locator(".scatterlayer .trace").nth(1).locator(".point").nth(2).click(force=True)
-    wait_for_address(page, "/lab", **FIELDS, **short_target, step="2")
+    wait_for_address(page, "/research", **FIELDS, **short_target, step="2")
     expect(page.locator(".st-key-attribution-token")).to_be_visible()
 
 
 @pytest.mark.slow
 def test_a_contrast_token_changes_the_address_and_the_picture(app: str, page: Page) -> None:
-    open_lab(app, page, step="1")
+    open_experiment(app, page, step="1")
     expect(page.locator(".st-key-attribution-token")).to_be_visible()
     menu = page.get_by_role("combobox", name="Compare with token")
     menu.scroll_into_view_if_needed()
@@ -105,16 +105,16 @@ def test_a_contrast_token_changes_the_address_and_the_picture(app: str, page: Pa
 
 @pytest.mark.slow
 def test_the_cell_opens_on_the_attention_page(app: str, page: Page) -> None:
-    open_lab(app, page, row="2", column="1")
+    open_experiment(app, page, row="2", column="1")
     page.get_by_role("button", name="Calculate this cell step by step").click()
     expect(page.get_by_role("tab", name="Query–key")).to_have_attribute("aria-selected", "true")
-    shared = {name: value for name, value in FIELDS.items() if name != "lab"}
+    shared = {name: value for name, value in FIELDS.items() if name != "experiment"}
     wait_for_address(page, "/", depth="heads", **shared, view="query-key", row="2", column="1")
 
 
 def test_it_fits_a_phone(app: str, new_page: NewPage) -> None:
     page = new_page(390, "dark")
-    open_lab(app, page, measure_pair="weight-gradient")
+    open_experiment(app, page, measure_pair="weight-gradient")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     boxes = [
         element.bounding_box() for element in page.locator(".hu-contributions .hu-canvas").all()
@@ -126,7 +126,7 @@ def test_it_fits_a_phone(app: str, new_page: NewPage) -> None:
 
 @pytest.mark.slow
 def test_direct_attribution_follows_the_contrast_token(app: str, page: Page) -> None:
-    open_lab(app, page, step="1")
+    open_experiment(app, page, step="1")
     message = page.get_by_text("everything written to the decoder's residual stream")
     expect(message).to_contain_text("above the mean of all tokens")
     for kind in ("cross", "decoder"):

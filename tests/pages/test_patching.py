@@ -26,10 +26,10 @@ from transformer.analysis.interventions.patching_sweep import PatchingSweep, pat
 from transformer.checkpoint import save_checkpoint
 from transformer.model import Transformer
 from transformer.text import Vocabulary
-from transformer.ui.pages.lab import PATCHED_ACTIVATIONS
+from transformer.ui.pages.research import PATCHED_ACTIVATIONS
 
-PAGE = "pages/lab.py"
-PAIR = {"lab": "sweep", "text": "She hides a boat.", "other": "She rides a boat."}
+PAGE = "pages/research.py"
+PAIR = {"experiment": "patching", "text": "She hides a boat.", "other": "She rides a boat."}
 main_text = partial(visible_text, kinds=("markdown", "caption", "info"))
 PATCH = "Patch every activation"
 
@@ -106,7 +106,7 @@ def test_different_lengths_are_rejected_with_both_numbers(visit: Visit, model_fo
 
 
 def test_without_a_second_sentence_an_example_is_offered(visit: Visit) -> None:
-    app = visit(PAGE, lab="sweep", text="She hides a boat.")
+    app = visit(PAGE, experiment="patching", text="She hides a boat.")
     assert not messages(app)
     assert "Write a corrupted sentence" in main_text(app)
     app = visit(PAGE, **{**PAIR, "other": PAIR["text"]})
@@ -123,7 +123,7 @@ def test_equal_translations_are_reported(visit: Visit) -> None:
 
 
 def test_an_example_pair_is_selected_with_one_click(visit: Visit) -> None:
-    app = visit(PAGE, folder=Path("checkpoints"), lab="sweep")
+    app = visit(PAGE, folder=Path("checkpoints"), experiment="patching")
     pairs = [element for element in app.button if "→" in element.label]
     assert len(pairs) == 5
     pairs[0].click().run()

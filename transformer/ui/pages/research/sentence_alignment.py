@@ -12,14 +12,15 @@ from transformer.analysis.alignment.sentence_alignment import WordAlignment, ali
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.gold import GoldAnnotations, Link, parse_links
 from transformer.figures.alignment import alignment, two_rows
+from transformer.figures.state import KINDS
 from transformer.inference import Trace
 from transformer.measures.naming import file_name
 from transformer.ui import state
-from transformer.ui.pages.lab import Lab
+from transformer.ui.pages.research import Research
 from transformer.ui.services import models, trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.shell.registry import HOME
-from transformer.ui.widgets import bundled_sentences, controls, display_names, frame, tables
+from transformer.ui.widgets import bundled_sentences, controls, corpus, display_names, frame, tables
 from transformer.ui.widgets.callbacks import controlled
 from transformer.ui.widgets.charts import chart, dark
 
@@ -27,21 +28,27 @@ MAX_WORDS = 64
 """Maximum length of source and target; a picture of more words is not readable."""
 
 
-def show(model: Model, texts: Corpus | None) -> None:
+def show(model: Model) -> None:
     """Draw the alignment of the visitor's sentence or of one from the corpus."""
-    st.header("One sentence")
-    controls.sentence(model)
+    controls.sentence_field(model)
+    picture = st.container()
+    st.markdown(
+        "Cross-attention often points from each word to the word it is translated from. How often? "
+        "Compare it with **gold links**, human-made links between words."
+    )
+    texts = corpus.choose(model)
     _corpus_sentences(model, texts)
-    if state.view(Lab).method == "forced":
+    controls.sentence_examples(model)
+    if state.view(Research).method == "forced":
         st.text_input("Translation", live="400ms", **state.bound("target"))
         frame.state_button(
             "Use the model's translation",
             "translate",
             {"method": "greedy", "target": "", "links": ""},
         )
-    cached_trace = trace_cache.read(model, state.view(Lab))
+    cached_trace = trace_cache.read(model, state.view(Research))
     _head_controls(model)
-    view = state.view(Lab)
+    view = state.view(Research)
     corpus_gold = _corpus_gold(texts, cached_trace.trace)
     score_kind: ScoreKind = "norms" if view.score_kind == "norms" else "weights"
     target_row: TargetRow = "input" if view.target_row == "input" else "output"
@@ -59,8 +66,9 @@ def show(model: Model, texts: Corpus | None) -> None:
         return
     _remove_stale_links(trace)
     gold = _gold_links(alignment, corpus_gold)
-    picture_column, links_column = st.columns([3, 2], gap="large")
+    picture_column, links_column = picture.columns([3, 2], gap="large")
     with picture_column:
+        st.markdown(f"**{KINDS['cross']}, {display_names.head(view.layer, view.head)}**")
         _picture(model, alignment, gold)
     with links_column:
         _show_links(alignment, gold, corpus_gold)
@@ -76,7 +84,7 @@ def _corpus_sentences(model: Model, texts: Corpus | None) -> None:
             advice = bundled_sentences.advice_on_links(model)
             st.info(f"These sentences have no gold links. {advice} Or add links below.")
         return
-    view = state.view(Lab)
+    view = state.view(Research)
     current = [
         index
         for index, s in enumerate(gold_sentences)
@@ -102,7 +110,7 @@ def _corpus_sentences(model: Model, texts: Corpus | None) -> None:
 
 def open_aligner(model: Model) -> None:
     """If no cross-attention head is selected, select the model's aligner head, else the first."""
-    view, aligner = state.view(Lab), model.aligner
+    view, aligner = state.view(Research), model.aligner
     if min(view.layer, view.head) >= 0 and view.kind == "cross":
         return
     if aligner is None:
@@ -152,7 +160,7 @@ def _export(
     trace: Trace,
     words: tuple[tuple[str, ...], tuple[str, ...]] | None,
 ) -> None:
-    view = state.view(Lab)
+    view = state.view(Research)
     with st.container(horizontal=True, vertical_alignment="center"):
         frame.page_button(
             HOME,
@@ -195,7 +203,7 @@ def _shifted_by_one(model: Model, alignment: WordAlignment, score_kind: ScoreKin
         "predicting and one at the reading position. Read from the wrong row, a good aligner seems "
         "to be off by one word."
     )
-    view = state.view(Lab)
+    view = state.view(Research)
     word_index = alignment.word_of_piece[min(view.step, len(alignment.word_of_piece) - 1)]
     st.selectbox(
         "Word",
@@ -233,7 +241,7 @@ def _shifted_by_one(model: Model, alignment: WordAlignment, score_kind: ScoreKin
 
 def _agreement_by_row(aligner: AlignerHead) -> None:
     """Compare both rows on human-made links, if the aligner head is selected."""
-    view, gold = state.view(Lab), aligner.gold[0]
+    view, gold = state.view(Research), aligner.gold[0]
     if (view.layer, view.head) != (aligner.layer, aligner.head):
         return
     agreement = {row: 100 * (1 - gold.head[f"{view.score_kind}-{row}"]) for row in TARGET_ROWS}
@@ -252,16 +260,16 @@ def _remove_stale_links(trace: Trace) -> None:
     """Remove the visitor's links once the sentence has changed: they refer to word positions."""
     current = (trace.source, trace.text)
     previous, links = st.session_state.get("links-trace", (current, ""))
-    if previous != current and links == state.view(Lab).links:
+    if previous != current and links == state.view(Research).links:
         state.set_fields(links="")
-    st.session_state["links-trace"] = (current, state.view(Lab).links)
+    st.session_state["links-trace"] = (current, state.view(Research).links)
 
 
 def _gold_links(
     alignment: WordAlignment, corpus_gold: GoldAnnotations | None
 ) -> GoldAnnotations | None:
     """Return the visitor's links, else those of the corpus; None if there are neither."""
-    links = state.view(Lab).links
+    links = state.view(Research).links
     if not links:
         return corpus_gold
     try:
@@ -286,7 +294,7 @@ def _show_links(
     with st.expander("Your gold links", expanded=gold is None):
         _link_pills(alignment, gold)
         _link_text_field(alignment, gold)
-        if state.view(Lab).links:
+        if state.view(Research).links:
             st.button(
                 "Restore the links of the corpus" if corpus_gold is not None else "Remove all",
                 on_click=state.change,

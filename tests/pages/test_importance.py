@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, charts, messages, numbers, view, visible_text
-from tests.pages.lab_visits import run_report, store_result
+from tests.pages.conftest import Visit, charts, messages, numbers, visible_text
+from tests.pages.research_visits import run_report, store_result
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.findings.finding import evenly_spaced
@@ -40,16 +40,15 @@ def stored_reports(results: dict[str, dict[str, Any]], tmp_path: Path) -> dict[s
     return {result["what"]: result for result in results.values()}
 
 
-def open_lab(visit: Visit, **params: str) -> AppTest:
-    return visit("pages/lab.py", **{"lab": "importance", "sentences": str(N), **params})
+def open_experiment(visit: Visit, **params: str) -> AppTest:
+    return visit("pages/research.py", **{"experiment": "importance", "sentences": str(N), **params})
 
 
 def test_a_preview_is_drawn_before_anything_is_measured(
     visit: Visit, translator: Translator
 ) -> None:
-    app = visit("pages/lab.py", sentences=str(N))  # the lab's first experiment
+    app = open_experiment(visit)
     assert not messages(app)
-    assert view(app).lab == "importance"
     assert "Measure the heads" in [element.label for element in app.button]
     figures = charts(app)
     assert len(figures) == 3
@@ -66,7 +65,7 @@ def test_a_preview_is_drawn_before_anything_is_measured(
 def test_measured_importance_has_three_grids_and_curves(
     visit: Visit, stored_reports: dict[str, dict[str, Any]]
 ) -> None:
-    app = open_lab(visit)
+    app = open_experiment(visit)
     assert not messages(app)
     assert len(charts(app)) == 9  # gradient, ablation, curves: three kinds each
     assert "Preview" not in main_text(app)
@@ -77,7 +76,7 @@ def test_measured_importance_has_three_grids_and_curves(
 def test_importance_has_two_definitions(
     visit: Visit, stored_reports: dict[str, dict[str, Any]]
 ) -> None:
-    app = open_lab(visit)
+    app = open_experiment(visit)
     assert "equation 2" in main_text(app)
     table = [row for row in stored_reports["importance"]["table"] if row["kind"] == "encoder"]
 

@@ -19,12 +19,12 @@ from transformer.figures.contributions import attribution_bars, source_curve
 from transformer.inference import Trace
 from transformer.measures.naming import file_name, token_names
 from transformer.ui import state
-from transformer.ui.pages.lab import Lab, attribution_head
-from transformer.ui.pages.lab.attribution_head import TOKEN_MEASURES, explain
+from transformer.ui.pages.research import Research, attribution_head
+from transformer.ui.pages.research.attribution_head import TOKEN_MEASURES, explain
 from transformer.ui.services import trace_cache
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.widgets import charts, controls, display_names, frame, tables
+from transformer.ui.widgets import charts, controls, display_names, tables
 from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.python_program import escaped_token, program_start
 
@@ -57,27 +57,23 @@ PART_LABELS = {
 
 def show(model: Model) -> None:
     """Draw the attribution within one head, of one output token, and of its logit."""
-    frame.lead_text(
-        "A weight says which share of its attention a query gives to a key. It does not say how "
-        "large the vector is or whether the model uses it. Compare every weight with its "
-        "**contribution**."
-    )
-    controls.sentence(model)
+    controls.sentence_field(model)
     cached_trace = trace_cache.read(model, state.view())
-    st.markdown(f"{model.description.target}: **{frame.plain(cached_trace.trace.text)}**")
     longest = max(len(cached_trace.trace.src_tokens), len(cached_trace.trace.tgt_tokens))
     if longest > MAX_TOKENS:
         st.info(
             f"The text or its translation has {longest} tokens; attribution is computed for up to "
             f"{MAX_TOKENS}. Choose one sentence of it. “All heads” on Try accepts longer texts."
         )
+        controls.sentence_examples(model)
         return
     names = [name for name in model.translator.model.hook_names if name.endswith(REQUIRED_HOOKS)]
     trace = trace_cache.with_hook_points(model, cached_trace, names)
     attribution_head.show(model, cached_trace, trace)
     _one_token(model, trace)
-    contrast_id = state.view(Lab).against
+    contrast_id = state.view(Research).against
     direct_attribution(model, trace, state.view().step, None if contrast_id < 0 else contrast_id)
+    controls.sentence_examples(model)
 
 
 def direct_attribution(model: Model, trace: Trace, step: int, against: int | None = None) -> None:
@@ -207,7 +203,7 @@ def _contrast_choice(trace: Trace, step: int) -> tuple[int | None, str]:
     predicted_id = trace.predicted_ids[step]
     candidates = {c.id: c for c in trace.translation.steps[step].candidates if c.id != predicted_id}
     # Left over from another token or model, or typed into the address.
-    if state.view(Lab).against not in {-1, *candidates}:
+    if state.view(Research).against not in {-1, *candidates}:
         state.set_fields(against=-1)
     names = {-1: "none"}
     names |= {
@@ -217,7 +213,7 @@ def _contrast_choice(trace: Trace, step: int) -> tuple[int | None, str]:
     st.selectbox(
         options=list(names), format_func=names.__getitem__, width=300, **state.bound("against")
     )
-    against = state.view(Lab).against
+    against = state.view(Research).against
     return (None, "") if against < 0 else (against, candidates[against].token)
 
 

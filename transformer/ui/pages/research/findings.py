@@ -1,4 +1,4 @@
-"""All findings for the selected model: verdicts with a picture, and a card with the figures."""
+"""Published findings on the selected model: verdicts with a picture, and a card with figures."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from transformer.figures.interval_chart import format_value, measurement_chart
 from transformer.jobs import Computation, ComputationStatus
 from transformer.measures.naming import file_name
 from transformer.ui import state
+from transformer.ui.pages.research import Research
 from transformer.ui.services import models
 from transformer.ui.services.live_jobs import computation_service
 from transformer.ui.services.memory_cache import cached
@@ -38,17 +39,12 @@ FIGURES = "findings-figures"
 
 
 def show(model: Model) -> None:
-    frame.lead_text(
-        "Published claims about attention heads, tested on this model. Click a claim for its rule "
-        "and numbers."
-    )
     shipped = load_findings(models.checkpoints()[model.name], model.hash, FINDINGS)
-    summary = st.container()
-    with st.expander("Measure again or on other sentences", expanded=_is_expanded(shipped)):
-        corpus = choose(model)
-        run_all = st.container()
+    corpus = choose(model)
     if corpus is None:
         return
+    summary, table, below = st.container(), st.container(), st.container()
+    run_all = below if shipped else summary
     computations = {name: finding_computation(model, corpus, name) for name in FINDINGS}
     visitor_id = visitor.current_id()
     statuses = {
@@ -59,35 +55,31 @@ def show(model: Model) -> None:
     with run_all:
         _run_controls(model, computations, statuses, done_names)
     live = any(status.live for status in statuses.values())
-    fragment(_watch, "findings-watch", POLL_SECONDS if live else None)(
-        computations, done_names, live
-    )
+    with run_all:
+        fragment(_watch, "findings-watch", POLL_SECONDS if live else None)(
+            computations, done_names, live
+        )
     results = {
         name: _latest_result(model, name, status, shipped.get(name))
         for name, status in statuses.items()
     }
     with summary:
         _summary([result for result in results.values() if result])
-    with st.container(key="findings", gap="small"):
+    with table.container(key="findings", gap="small"):
         _column_titles()
         for name, published in FINDINGS.items():
             _row(published, statuses[name], results[name])
-            if state.page_view().finding == name:
+            if state.view(Research).finding == name:
                 with st.container(border=True):
                     _card(model, corpus, published, shipped.get(name))
-    st.caption(
-        "The dashed line is a threshold, the smallest effect that would matter; the bar is the "
-        "95% interval of the effect. A claim **holds** if the interval lies on the shaded side of "
-        "the threshold, and **does not hold for this model** if it lies on the other side. If the "
-        "interval contains the threshold, the result is **inconclusive**; more sentences may "
-        "decide. The table shows the latest results of this server, or those shipped with the "
-        "checkpoint."
+    table.caption(
+        "Click a claim for its rule and numbers. The dashed line is a threshold, the smallest "
+        "effect that would matter; the bar is the 95% interval of the effect. A claim **holds** if "
+        "the interval lies on the shaded side of the threshold, and **does not hold for this "
+        "model** if it lies on the other side. If the interval contains the threshold, the result "
+        "is **inconclusive**; more sentences may decide. The table shows the latest results of "
+        "this server, or those shipped with the checkpoint."
     )
-
-
-def _is_expanded(shipped: Mapping[str, SavedFinding]) -> bool:
-    """Return whether the visitor has chosen sentences, or the checkpoint has no shipped results."""
-    return not shipped or state.view().corpus != ""
 
 
 def _summary(results: list[FindingResult]) -> None:
@@ -156,7 +148,7 @@ def _watch(computations: Mapping[str, Computation], done_names: list[str], live:
         state.rerun_page()
     for name, status in statuses.items():
         # Its card shows the progress.
-        if status.status == "running" and name != state.page_view().finding:
+        if status.status == "running" and name != state.view(Research).finding:
             st.caption(frame.plain(FINDINGS[name].claim))
             progress(status)
 
@@ -224,7 +216,7 @@ def _row(
     published: PublishedFinding, status: ComputationStatus, result: FindingResult | None
 ) -> None:
     """Draw one finding: verdict, claim and picture, and the figures if they are switched on."""
-    opened = state.page_view().finding == published.name
+    opened = state.view(Research).finding == published.name
     with st.container(key=f"finding-{published.name}"):
         verdict, claim, effect = st.columns(list(COLUMNS.values()), gap="medium")
         with claim:
@@ -249,7 +241,7 @@ def _row(
 
 
 def _claim(published: PublishedFinding) -> None:
-    opened = state.page_view().finding == published.name
+    opened = state.view(Research).finding == published.name
     frame.state_button(
         frame.plain(published.claim),
         "expand_more" if opened else "chevron_right",

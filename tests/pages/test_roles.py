@@ -27,7 +27,7 @@ from tests.pages.conftest import (
     view,
     visible_text,
 )
-from tests.pages.lab_visits import button, grid, run_report, store_result
+from tests.pages.research_visits import button, grid, run_report, store_result
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.roles.head_roles import ROLE_MEASURES
 from transformer.jobs.computation_service import RESULTS_FOLDER
@@ -35,10 +35,10 @@ from transformer.jobs.results import FAILED
 from transformer.measures import MEASURES
 from transformer.text.files import write_json
 from transformer.training.recipe import make_run_config
-from transformer.ui.pages.lab import GRID_MEASURES
-from transformer.ui.pages.lab.roles import format_measure
+from transformer.ui.pages.research import GRID_MEASURES
+from transformer.ui.pages.research.roles import format_measure
 
-PAGE = "pages/lab.py"
+PAGE = "pages/research.py"
 LINES = ("She hides a boat.\tElle cache un bateau.\t0-0 1-1 2-2 3-3", "A pilot.\tUn pilote.\t0-0")
 
 
@@ -59,12 +59,12 @@ def stored_report(report_and_key: tuple[dict[str, Any], str], tmp_path: Path) ->
     return report_and_key[0]
 
 
-def open_lab(visit: Visit, **params: str) -> AppTest:
-    return visit(PAGE, **{"lab": "roles", "sentences": "12", "exact": "1", **params})
+def open_experiment(visit: Visit, **params: str) -> AppTest:
+    return visit(PAGE, **{"experiment": "roles", "sentences": "12", "exact": "1", **params})
 
 
 def test_a_measurement_is_started_finished_and_found_after_a_reload(visit: Visit) -> None:
-    app = open_lab(visit, corpus="upload")
+    app = open_experiment(visit, corpus="upload")
     assert "paste sentences" in app.info[0].value
     app.text_area(key="corpus-text").set_value("\n".join(LINES)).run()
     assert "Your text: 2 sentences, 2 with gold links." in visible_text(app)
@@ -78,7 +78,7 @@ def test_a_measurement_is_started_finished_and_found_after_a_reload(visit: Visit
 
 @pytest.mark.usefixtures("computing_process")
 def test_a_cancelled_measurement_can_be_restarted(visit: Visit) -> None:
-    app = open_lab(visit)
+    app = open_experiment(visit)
     button(app, "Measure").click().run()
     assert any("grids" in grid_data for grid_data in component_data(app))  # the preview
     button(app, "Cancel").click().run()
@@ -99,7 +99,7 @@ def test_a_failed_measurement_shows_the_reason(
     folder = tmp_path / "runs" / RESULTS_FOLDER / report_and_key[1]
     folder.mkdir(parents=True)
     write_json(folder / FAILED, {"reason": "ours, sentence 1: the text is *too* long"})
-    app = open_lab(visit)
+    app = open_experiment(visit)
     assert messages(app) == [
         "This could not be measured: ours, sentence 1: the text is *too* long."
     ]
@@ -118,7 +118,7 @@ def test_a_failed_measurement_shows_the_reason(
 def test_an_invalid_upload_is_rejected_in_one_sentence(
     visit: Visit, text: str, reason: str
 ) -> None:
-    app = open_lab(visit, corpus="upload")
+    app = open_experiment(visit, corpus="upload")
     app.text_area(key="corpus-text").set_value(text).run()
     assert reason in messages(app)[0]
     assert not component_data(app) or all(
@@ -129,7 +129,7 @@ def test_an_invalid_upload_is_rejected_in_one_sentence(
 def test_all_heads_have_a_cell_with_their_measure(
     visit: Visit, stored_report: dict[str, Any]
 ) -> None:
-    app = open_lab(visit, colour="distance", kind="decoder", layer="1", head="2")
+    app = open_experiment(visit, colour="distance", kind="decoder", layer="1", head="2")
     data = grid(app)
     assert data["chosen"] == ["decoder", 1, 2]
     max_distance = max(row["distance"] for row in stored_report["table"])
@@ -151,7 +151,7 @@ def test_all_heads_have_a_cell_with_their_measure(
 def test_a_measure_that_the_corpus_lacks_is_reported(
     visit: Visit, stored_report: dict[str, Any]
 ) -> None:
-    app = open_lab(visit, colour="aligned")
+    app = open_experiment(visit, colour="aligned")
     assert "no gold links" in app.info[0].value
     assert all(
         level is None
@@ -164,7 +164,7 @@ def test_a_measure_that_the_corpus_lacks_is_reported(
 def test_the_card_has_the_heads_numbers_and_its_offsets(
     visit: Visit, stored_report: dict[str, Any]
 ) -> None:
-    app = open_lab(visit, kind="encoder", layer="1", head="3")
+    app = open_experiment(visit, kind="encoder", layer="1", head="3")
     index = next(
         n
         for n, card in enumerate(stored_report["cards"])
@@ -189,7 +189,7 @@ def test_the_card_has_the_heads_numbers_and_its_offsets(
 def test_the_strongest_sentences_link_to_the_explorer(
     visit: Visit, stored_report: dict[str, Any]
 ) -> None:
-    app = open_lab(visit, kind="cross", layer="0", head="1")
+    app = open_experiment(visit, kind="cross", layer="0", head="1")
     card = next(
         card
         for card in stored_report["cards"]
@@ -210,7 +210,7 @@ def test_the_strongest_sentences_link_to_the_explorer(
 def test_the_head_can_be_switched_off_from_its_card(
     visit: Visit, stored_report: dict[str, Any]
 ) -> None:
-    app = open_lab(visit, kind="decoder", layer="1", head="3", text="She hides a boat.")
+    app = open_experiment(visit, kind="decoder", layer="1", head="3", text="She hides a boat.")
     button(app, "Switch off this head").click().run()
     assert (view(app).depth, view(app).off) == ("off", "d1.3")
     assert not messages(app)
@@ -219,7 +219,7 @@ def test_the_head_can_be_switched_off_from_its_card(
 def test_the_python_code_gives_the_same(visit: Visit, stored_report: dict[str, Any]) -> None:
     namespace: dict[str, Any] = {}
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-        run_program(open_lab(visit).code[-1].value, namespace)
+        run_program(open_experiment(visit).code[-1].value, namespace)
     assert "positional" in printed.getvalue()
     entropies = namespace["heads"].table()["entropy"].tolist()
     assert entropies == pytest.approx([row["entropy"] for row in stored_report["table"]])
@@ -228,7 +228,7 @@ def test_the_python_code_gives_the_same(visit: Visit, stored_report: dict[str, A
 def test_a_first_visit_opens_the_head_with_the_clearest_role(
     visit: Visit, stored_report: dict[str, Any]
 ) -> None:
-    current = view(open_lab(visit))
+    current = view(open_experiment(visit))
     best = max(card["role"]["share"] for card in stored_report["cards"])
     selected_card = next(
         card
@@ -246,10 +246,10 @@ def test_a_run_is_measured_over_its_own_validation_pairs(
     shutil.copytree(checkpoints / "tiny", run / "checkpoint")
     config = make_run_config("copy", options={"n_train": 20, "n_valid": 5}, title="Mine").to_dict()
     (run / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    app = open_lab(visit, model="mine")
+    app = open_experiment(visit, model="mine")
     assert "Validation pairs of the run: 5 sentences, 5 with gold links." in visible_text(app)
     assert view(app).corpus == ""
     # A model without a run has none; the address is corrected.
-    app = open_lab(visit, corpus="run")
+    app = open_experiment(visit, corpus="run")
     assert "Bundled sentences: 12 sentences" in visible_text(app)
     assert view(app).corpus == ""

@@ -1,0 +1,44 @@
+"""The index of all experiments, and the heading of one experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import streamlit as st
+
+from transformer.figures.page_icons import STYLE, experiment_picture
+from transformer.ui.pages.research import EXPERIMENTS, QUESTIONS
+from transformer.ui.widgets import frame
+
+PAGE = "pages/research.py"
+
+
+def show() -> None:
+    """Draw one card for each experiment: picture, title and question; the card is a link."""
+    frame.lead_text("Experiments on the attention heads of the loaded model.")
+    with st.container(horizontal=True, key="page-cards"):
+        for name, title in EXPERIMENTS.items():
+            with st.container(border=True, gap="xsmall", key=f"page-card-{name}"):
+                _picture(name)(key=f"picture-{name}", data={})
+                frame.page_link(PAGE, f"**{title}** →", experiment=name)
+                st.caption(QUESTIONS[name])
+
+
+def heading(experiment: str) -> None:
+    """Draw the way back to the index, the experiment's title and its question."""
+    with st.container(gap="xxsmall"):
+        with st.container(horizontal=True, vertical_alignment="center", key="breadcrumb"):
+            frame.page_link(PAGE, "Research", experiment="")
+            st.markdown("›", width="content")
+            st.header(EXPERIMENTS[experiment], width="content", anchor=False)
+        st.markdown(QUESTIONS[experiment])
+
+
+@cache
+def _picture(name: str) -> Callable[..., Any]:
+    """Return the component that draws the picture; Streamlit's own HTML removes SVG."""
+    return st.components.v2.component(
+        f"heads_up.experiment-{name}", html=experiment_picture(name), css=STYLE
+    )
