@@ -63,8 +63,15 @@ function rgbOf(colour) {
   return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3);
 }
 
-// Whether a colour is bright, by the weights of Rec. 601; it decides between black and white text.
-export const isBright = (pixel) => 0.299 * (pixel & 255) + 0.587 * ((pixel >> 8) & 255) + 0.114 * ((pixel >> 16) & 255) > 140;
+// Relative luminance of a pixel from 0 to 1 (WCAG 2.2).
+export function luminance(pixel) {
+  const [r, g, b] = [0, 8, 16].map((shift) => ((pixel >> shift) & 255) / 255)
+    .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+
+// Whether black text has more contrast than white text on this colour: (L + 0.05) / 0.05 > 1.05 / (L + 0.05).
+export const isBright = (pixel) => luminance(pixel) > 0.179;
 
 // 256 colours between the stops, each as a pixel of four bytes.
 function rampOf(stops) {
