@@ -87,16 +87,13 @@ def test_each_page_adds_one_history_entry(bundled_app: str, page: Page) -> None:
     fields = {"model": "en-fr", "text": "I sleep."}
     wait_for_address(page, "/", **fields)  # the links of the page were drawn before this
     entries = page.evaluate("history.length")
-    for name, path, own in (
-        ("Positions", "/positions", {}),
-        ("Heads lab", "/lab", {"lab": "importance"}),
-    ):
+    for name, path in (("Look inside", "/inside"), ("Research", "/research")):
         page.get_by_role("link", name=name, exact=True).click()
-        wait_for_address(page, path, **fields, **own)
+        wait_for_address(page, path, **fields)
         wait_for_script_run(page)
         entries += 1
         assert page.evaluate("history.length") == entries
-    for path in ("/positions", "/"):
+    for path in ("/inside", "/"):
         page.go_back()
         wait_for_address(page, path, **fields)
         wait_for_script_run(page)
