@@ -62,6 +62,7 @@ PAGES = {
         "**Train** a model, and watch attention form →",
         "A small model learns to reverse, to sort or to write simple French, in seconds.",
     ),
+    CLASS: Page("Class", Class, heading="Classroom"),
     "pages/research.py": Page(
         "Research",
         Research,
@@ -69,7 +70,6 @@ PAGES = {
         summary="Experiments that attribute, patch and measure heads; published claims, tested.",
     ),
     "pages/glossary.py": Page("Glossary"),
-    CLASS: Page("Class", Class, heading="Classroom"),
 }
 
 
