@@ -95,13 +95,15 @@ def exhaustive_best(
 ) -> tuple[float, list[int]]:
     """Return the best score and its sequence of at most `max_len` ids that begins with `prefix`.
 
-    All sequences that end with `</s>` are scored, each by one full forward pass.
+    All sequences that end with `</s>` or have `max_len` ids are scored, each by one full forward
+    pass.
     """
     best: tuple[float, list[int]] = (-math.inf, [])
-    for length in range(max_len):
+    for length in range(max_len + 1):
         for words in itertools.product(range(4, THREE_WORD_VOCAB_SIZE), repeat=length):
             for ids in ([*prefix, *words, 2], [*prefix, *words]):
-                if ids[-1:] == [2] and ids.count(2) == 1 and len(ids) <= max_len:
+                is_finished = ids[-1:] == [2] and ids.count(2) == 1 and len(ids) <= max_len
+                if is_finished or (2 not in ids and len(ids) == max_len):
                     total = float(log_probabilities(model, source, ids)[range(len(ids)), ids].sum())
                     best = max(best, (total / ((5 + len(ids)) / 6) ** alpha, ids))
     return best

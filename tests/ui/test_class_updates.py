@@ -63,14 +63,14 @@ def test_a_change_sends_one_small_message_to_each_member(address: str) -> None:
             status = receive(ann_socket)
             assert (status["state"], status["page"]) == ("follows", "inside")
             assert receive(bob_socket) == status
-            page.page = "why"
+            page.page = "train"
             page.rerun()
-            assert receive(ann_socket)["page"] == "why"
+            assert receive(ann_socket)["page"] == "train"
             page.rerun()  # nothing has changed
-            page.page = "positions"
+            page.page = "glossary"
             page.rerun()
             message_text = ann_socket.recv(timeout=30)
-            assert json.loads(message_text)["page"] == "positions"
+            assert json.loads(message_text)["page"] == "glossary"
             assert len(message_text) < 300
         with open_socket(address, PATH, teacher) as teacher_socket:
             update = receive(teacher_socket)

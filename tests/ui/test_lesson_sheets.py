@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from transformer.ui.pages.inside import TABS
 from transformer.ui.shell.registry import page_name
 from transformer.ui.widgets.lessons.course import CORE, EXTRA, LESSONS, minutes, number
 from transformer.ui.widgets.lessons.lesson import Lesson
@@ -62,14 +63,15 @@ def guide_rows(section: str) -> list[tuple[str, str, str]]:
 
 
 def lesson_rows(lessons: tuple[Lesson, ...]) -> list[tuple[str, str, str]]:
-    return [
-        (
-            f"{number(lesson)}. {lesson.title}",
-            f"{lesson.minutes:g}",
-            page_name(lesson.page, lesson.depth),
-        )
-        for lesson in lessons
-    ]
+    """Return title, minutes and page of each lesson; the page with its tab, unless it is the
+    first."""
+    rows = []
+    for lesson in lessons:
+        name = page_name(lesson.page, lesson.depth)
+        if tab := lesson.view.get("tab"):
+            name = f"{name}: {TABS[tab]}"
+        rows.append((f"{number(lesson)}. {lesson.title}", f"{lesson.minutes:g}", name))
+    return rows
 
 
 def test_the_teachers_guide_has_the_steps_and_times_of_the_course() -> None:
