@@ -35,7 +35,7 @@ VIEWS = {
 
 LAB = "text=She has never seen the sea."
 PAGES = {
-    "home": ("", 900),
+    "home": (f"?{RAIN}&off=c4.3", 900),
     "attention": (f"?depth=heads&{RAIN}&layer=3&head=2", 900),
     "lessons": ("learn?lesson=umbrella", 1200),
     "inside": (f"inside?{RAIN}&box=encoder.self_attn.softmax&layer=2&head=3", 1200),

@@ -149,7 +149,7 @@ export function effectNodes({ original_words: originalWords, words }, headsOff) 
   const shownNames = namesOf(headsOff);
   if (!originalWords?.length) return [`Without ${shownNames}: …`];
   const change = changeOf(originalWords, words);
-  if (!change.isSame) return [`Without ${shownNames} the translation is another one. With all heads it is: `, el("q", {}, el("bdi", {}, originalWords.map(({ text }) => text).join(" ")))];
+  if (!change.isSame) return [`Without ${shownNames} the translation changes. With all heads it is: `, el("q", {}, el("bdi", {}, originalWords.map(({ text }) => text).join(" ")))];
   const word = el("strong", {}, el("bdi", {}, withoutPunctuation(change.text)));
   return [`Without ${shownNames} the translation is the same. What changed most is the probability of `, word, `: ${wholePercent(change.before)} with all heads, ${wholePercent(change.after)} now.`];
 }
