@@ -1,4 +1,4 @@
-"""The Findings page: verdicts, cards, runs and downloads."""
+"""Findings in Research: verdicts, cards, runs and downloads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The findings of the Findings page, measured on models with known heads and by hand."""
+"""The published findings, measured on models with known heads and by hand."""
 
 from __future__ import annotations
 
