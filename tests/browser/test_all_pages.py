@@ -162,7 +162,7 @@ CHECKED_PAGES = [
     *(f"inside?tab=positions&topic={topic}" for topic in ("order", "parts")),
     *(f"inside?tab=why&part={part}" for part in ("paths", "table", "scores")),
     "train?run=toy-reverse",
-    "lessons?lesson=row",
+    "learn?lesson=row",
 ]
 PHONE_WIDTH = 390
 DARK_BACKGROUND = "rgb(18, 22, 28)"

@@ -80,7 +80,8 @@ def test_the_back_button_returns_to_the_first_page(bundled_app: str, page: Page)
     expect(page.locator(".hu-glance-word").first).to_be_visible()
 
 
-def test_each_page_adds_one_history_entry(bundled_app: str, page: Page) -> None:
+def test_each_page_adds_one_history_entry(bundled_app: str, new_page: NewPage) -> None:
+    page = new_page(alone=True)  # the browser counts at most 50 entries of one tab
     page.goto(bundled_app)
     wait_for_script_run(page)
     page.locator(".hu-glance textarea").fill("I sleep.")

@@ -132,11 +132,11 @@ def test_pages_and_heads_are_followed_until_a_student_opens_another_page(
     teacher.get_by_role("button", name="Stop leading").click()
     for page in (ann, bob):
         expect(page.locator(".hu-class-status")).to_have_text("In the class of Ms Curie")
-    follow_link(teacher, "Findings")
+    follow_link(teacher, "Research")
     wait_for_script_run(teacher)
     assert (heading(ann), heading(bob)) == ("Look inside", "Look inside")
     teacher.get_by_role("button", name="Lead the class").click()
-    expect(ann.get_by_role("heading", level=1)).to_have_text("Findings")
+    expect(ann.get_by_role("heading", level=1)).to_have_text("Research")
 
 
 def test_a_student_who_selects_a_head_stops_following(classroom: ClassPages) -> None:
@@ -189,7 +189,7 @@ def test_a_class_message_does_not_undo_a_click_on_a_link(classroom: ClassPages) 
     _, _, bob = classroom
     bob.add_init_script(KEEP_SOCKETS)
     bob.reload()
-    for target in ("Train", "Look inside", "Findings"):
+    for target in ("Train", "Look inside", "Research"):
         wait_for_script_run(bob)
         bob.locator(".st-key-navigation-bar").get_by_role("link", name=target, exact=True).evaluate(
             CLICK_AND_RECEIVE

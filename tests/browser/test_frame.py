@@ -24,7 +24,7 @@ def open_page(page: Page, address: str) -> Page:
     return page
 
 
-@pytest.mark.parametrize("page_path", ["", "findings"])
+@pytest.mark.parametrize("page_path", ["", "research"])
 def test_a_phone_shows_the_links_to_all_pages(app: str, new_page: NewPage, page_path: str) -> None:
     page = open_page(new_page(390), f"{app}/{page_path}")
     boxes = [

@@ -192,8 +192,8 @@ def test_nothing_is_wider_than_the_window(bundled_app: str, new_page: NewPage, w
     page = new_page(width)
     for address in (
         "learn",
-        "lessons?lesson=end",
-        "lessons?lesson=keys",
+        "learn?lesson=end",
+        "learn?lesson=keys",
         "?depth=heads&lesson=back",
     ):
         page.goto(f"{bundled_app}/{address}")

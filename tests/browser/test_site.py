@@ -305,10 +305,11 @@ def test_a_film_plays_from_its_first_step(address: str, new_page: NewPage) -> No
     page = new_page(alone=True)
     page.goto(f"{address}films/toy-reverse.html")
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
-    # Heads are numbered from 1; special tokens such as <s> are not shown.
+    # Heads are numbered from 1; special tokens such as <s> are not shown. The layer in which the
+    # antidiagonal forms comes first.
     heads = page.locator(".hu-mosaic [aria-label^=layer]")
-    expect(heads.first).to_have_attribute("aria-label", re.compile("^layer 1, head 1"))
-    expect(heads.last).to_have_attribute("aria-label", re.compile("^layer 2, head 4"))
+    expect(heads.first).to_have_attribute("aria-label", re.compile("^layer 2, head 1"))
+    expect(heads.last).to_have_attribute("aria-label", re.compile("^layer 1, head 4"))
     expect(page.locator(".hu")).not_to_contain_text("<s>")
 
 

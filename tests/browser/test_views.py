@@ -97,7 +97,8 @@ def test_everything_can_be_done_with_the_keyboard(page: Page, tmp_path: Path) ->
         focused = page.get_by_role("radio", name=f"layer {layer}, head {number}")
         expect(focused).to_be_focused()
         expect(focused).to_be_checked()
-    page.keyboard.press("Tab")
+    for _ in range(page.locator(".hu-controls :is(select, button):visible").count() + 1):
+        page.keyboard.press("Tab")  # the options are between the thumbnails and the picture
     expect(canvas).to_be_focused()
     for key, row, column in [("ArrowDown", 0, 0), ("ArrowDown", 1, 0), ("ArrowRight", 1, 1)]:
         page.keyboard.press(key)
