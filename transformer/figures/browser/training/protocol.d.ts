@@ -1,0 +1,102 @@
+// The messages between a page and training/worker.js, for the type checker and for whoever writes the page. Browsers
+// do not read this file.
+
+export type AttentionKind = "encoder" | "decoder" | "cross";
+
+// A run is described by its settings, and by the changes made to them while it trained: the same description gives the
+// same weights, bit for bit, on every machine. Names are those of Python's ModelConfig and TrainingConfig; defaults and
+// limits are in settings.js.
+export interface Settings {
+  task: string; // a name in TASKS of tasks.js, or "pairs", whose data come with the command "start"
+  options: Record<string, number>; // of the task, such as { longest: 10, letters: 10 }
+  n_layers: number; // of the encoder, and again of the decoder
+  n_heads: number;
+  d_model: number; // a multiple of 4 × n_heads
+  d_ff: number; // a multiple of 4
+  positions: "sinusoidal" | "learned" | "none";
+  score: "scaled_dot" | "dot"; // with or without the factor 1/√d_k
+  causal: boolean; // false removes the decoder's mask: during training the model sees the tokens that it must predict
+  dropout: number;
+  label_smoothing: number;
+  learning_rate: number; // at its highest, at the end of the warm-up
+  warmup: number; // steps
+  cooldown: number; // final fraction of the run in which the rate falls to 0
+  steps: number;
+  batch: number; // sequences per step
+  clip_norm: number; // 0: no clipping
+  weight_decay: number;
+  seed: number; // of the initial weights, the batches and dropout
+  off: string; // heads switched off, as in the address: "c0.1,e1" is a cross-attention head and an encoder layer
+}
+
+// Settings that differ from step `step` + 1 on. The shape of the model cannot change: see CHANGEABLE in settings.js.
+// A change of `seed` draws other batches from there on: five of them are five seeds of a fork.
+export interface Change { step: number; settings: Partial<Settings> }
+
+export interface RunDescription { settings: Partial<Settings>; changes?: Change[] }
+
+// Sentence pairs as symbols separated by spaces, with gold links (source position, target position) if there are any.
+export interface PairData { symbols?: string[]; train: DataPair[]; valid?: DataPair[] }
+export type DataPair = [source: string, target: string, links?: [number, number][]];
+
+// Everything that a run needs to continue bit for bit: for a fork in another worker, and to store in the browser.
+export interface RunState {
+  description: RunDescription; step: number;
+  weights: Float32Array; firstMoment: Float32Array; secondMoment: Float32Array;
+  generators: number[]; // the states of the random number generators
+}
+
+// Page to worker. Commands with an `id` are answered by { type: "answer", id, result } or { type: "answer", id, problem }.
+export type Command =
+  // Starts a run at step 0, or continues `state`: pass the state of another worker with one more change to fork it.
+  | { type: "start"; description: RunDescription; state?: RunState; data?: PairData; paused?: boolean; stepsPerSecond?: number }
+  | { type: "pause" } | { type: "resume" }
+  | { type: "step" } // one step, then it pauses
+  | { type: "speed"; stepsPerSecond: number } // 0: as fast as possible
+  | { type: "change"; settings: Partial<Settings> } // from the next step on; it is added to the description's changes
+  | { type: "state"; id: number } // result: RunState
+  | { type: "weights"; id: number } // result: SavedModel
+  | { type: "translate"; id: number; text: string } // result: Example
+  | { type: "evaluate"; id: number; count: number }; // result: Evaluation, of the first `count` held-out pairs
+
+// Worker to page.
+export type Report =
+  | { type: "started"; step: number; description: RunDescription; settings: Settings; parameters: number; symbols: string[]; trainCount: number; validCount: number; linked: boolean }
+  // At most 30 times a second: the steps since the last report, and what the three examples show now. `outputs` is null
+  // where only the attention was computed.
+  | { type: "progress"; step: number; steps: StepRecord[]; seconds: number; examples: Example[] }
+  | { type: "evaluation"; evaluation: Evaluation } // every `EVALUATE_EVERY` steps, always at the same steps
+  | { type: "paused"; step: number; checksum: string }
+  | { type: "finished"; step: number; seconds: number; checksum: string; evaluation: Evaluation }
+  // The loss or the gradient is no longer finite; the weights are those before `step`, and the run is paused.
+  | { type: "diverged"; step: number; problem: string; checksum: string }
+  | { type: "problem"; problem: string } // a command that cannot be done, as a sentence; the run is as before
+  | { type: "answer"; id: number; result?: RunState | SavedModel | Example | Evaluation; problem?: string };
+
+export interface StepRecord { step: number; loss: number; rate: number; gradientNorm: number } // loss in nats per target token
+
+// One sentence pair now: what the model writes by itself (greedy), and where its heads look while it is given the target
+// (of an own input: what it wrote). `attention` has the weights of every head, one matrix after the other: kind
+// (encoder, decoder, cross), layer, head, row, column; `weightsOf` of examples.js returns one matrix.
+export interface Example {
+  src: string[]; // columns of encoder and cross, rows of encoder: `</s>` last
+  tgt: string[]; // rows of cross and decoder, columns of decoder: `<s>` first
+  gold: string[] | null; // `</s>` last; null for an own input
+  output: string[] | null; // `</s>` last, where it was written
+  links: [number, number][] | null; // gold: (column, row) of the cross-attention matrix
+  correct: boolean | null;
+  layers: number; heads: number;
+  attention: Float32Array;
+}
+
+export interface Evaluation {
+  step: number; seconds: number; checksum: string;
+  count: number; correct: number; // sequences that greedy decoding writes without an error
+  byLength: { length: number; count: number; correct: number }[]; // of the source, without `</s>`
+  // Share of the weight of each cross-attention head on the gold links: [layer][head]; null without links.
+  linkShares: number[][] | null;
+  reached: { step: number; seconds: number } | null; // when 99 % were first correct
+}
+
+// A checkpoint: `safetensors` has the weights by the names of Python's model, `config` is its config.json.
+export interface SavedModel { config: Record<string, unknown>; symbols: string[]; safetensors: Uint8Array }
