@@ -5,13 +5,14 @@ Try: a sentence and its translation, in four depths of detail.
 
 from __future__ import annotations
 
-from transformer.ui.streamlit_fixes import install
+from transformer.ui.base.streamlit_fixes import install
 
 install()  # first of all: with another release of Streamlit the imports below could fail
 
 import streamlit as st  # noqa: E402
 
-from transformer.ui import state  # noqa: E402
+from transformer.ui.base import state  # noqa: E402
+from transformer.ui.base.registry import HOME  # noqa: E402
 from transformer.ui.pages.home import (  # noqa: E402
     Home,
     all_heads,
@@ -20,8 +21,8 @@ from transformer.ui.pages.home import (  # noqa: E402
     switch,
     trace_files,
 )
-from transformer.ui.shell import asgi, page  # noqa: E402
-from transformer.ui.shell.registry import HOME  # noqa: E402
+from transformer.ui.server import asgi  # noqa: E402
+from transformer.ui.widgets import page  # noqa: E402
 
 PARTS = {
     "bands": glance.below_bands,

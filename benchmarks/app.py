@@ -26,9 +26,9 @@ from playwright.sync_api import Browser, Page, ViewportSize
 from tests.live_app import ROOT, app_server, chromium, wait_for_script_run, wait_until
 from tests.websocket_session import Session
 from transformer import Translator
+from transformer.ui.base.registry import HOME, PAGES, path
 from transformer.ui.pages.home import DEPTHS
 from transformer.ui.pages.inside import TABS
-from transformer.ui.shell.registry import HOME, PAGES, path
 
 SENTENCES = [
     "My neighbour sold his boat before the cold winter came.",

@@ -15,8 +15,8 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 from tests.websocket_session import Session, open_socket
 from transformer.figures.state import DEFAULTS
-from transformer.ui.shell.class_updates import PATH
-from transformer.ui.shell.visitor import new_id
+from transformer.ui.base.visitor import new_id
+from transformer.ui.services.class_updates import PATH
 
 TEACHER_TOKEN = "a token for the benchmark"
 # Seconds that explorer.js waits before it reports a head that the teacher opened: a fixed time and

@@ -28,7 +28,7 @@ from playwright.sync_api import Browser, Locator, Page
 
 from benchmarks.class_sessions import TEACHER_TOKEN, IndependentStudent, Student, Teacher
 from tests.live_app import ROOT, app_server, chromium, open_expander
-from transformer.ui.address import EXAMPLES
+from transformer.ui.base.address import EXAMPLES
 
 BROWSERS = 2
 PAUSE = 4.0  # seconds between two changes by the teacher

@@ -25,7 +25,7 @@ from playwright.sync_api import BrowserContext, Page
 
 from tests.live_app import ROOT, chromium, http_server
 from transformer import Translator
-from transformer.ui.site import write_site
+from transformer.ui.site.static_site import write_site
 
 SENTENCES = (
     "The old man is reading a book in the park.",

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tests.live_app import app_server, chromium, http_server, wait_for_script_run, wait_until  # noqa: E402
-from transformer.ui.site import write_site  # noqa: E402
+from transformer.ui.site.static_site import write_site  # noqa: E402
 
 RAIN = "text=If it rains, we will stay at home."
 VIEWS = {

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from transformer.ui.base.registry import CLASS
 from transformer.ui.pages.classroom import membership
 from transformer.ui.services import live_classes
-from transformer.ui.shell import page
-from transformer.ui.shell.registry import CLASS
+from transformer.ui.widgets import page
 
 with page.page_without_model(CLASS):
     live_classes.classes()  # reports an invalid limits.toml and ends the rerun

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from transformer.ui.shell import page
-from transformer.ui.widgets import frame, terms
+from transformer.ui.pages.glossary import PAGE
+from transformer.ui.widgets import frame, page, terms
 
-with page.page_without_model("pages/glossary.py"):
+with page.page_without_model(PAGE.file):
     frame.lead_text(
         "Every term in one or two sentences. Tooltips on other pages show the same texts."
     )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from transformer.ui import state
+from transformer.ui.base import state
 from transformer.ui.pages.inside import Inside
 from transformer.ui.pages.inside.figure import sections
 from transformer.ui.pages.inside.positions import topics
 from transformer.ui.pages.inside.why import parts
-from transformer.ui.shell import page
+from transformer.ui.widgets import page
 
 with page.page_with_optional_model("pages/inside.py") as model:
     tab = state.view(Inside).tab

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from transformer.ui import state
-from transformer.ui.shell import page
-from transformer.ui.widgets import lessons
-from transformer.ui.widgets.lessons import contents
+from transformer.ui.base import state
+from transformer.ui.pages.learn import contents
+from transformer.ui.widgets import lessons, page
 from transformer.ui.widgets.lessons.lesson import LIST_PAGE
 
 with page.page_without_model(LIST_PAGE):

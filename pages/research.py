@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transformer.ui import state
+from transformer.ui.base import state
 from transformer.ui.pages.research import (
     Research,
     alignment,
@@ -13,7 +13,7 @@ from transformer.ui.pages.research import (
     patching,
     roles,
 )
-from transformer.ui.shell import page
+from transformer.ui.widgets import page
 
 PARTS = {
     "importance": importance.show,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.ui import state
+from transformer.ui.base import state, visitor
 from transformer.ui.pages.training import Train, draft, example_runs, run_page, setup
 from transformer.ui.services import live_jobs
-from transformer.ui.shell import page, visitor
-from transformer.ui.widgets import frame
+from transformer.ui.widgets import frame, page
 from transformer.ui.widgets.races import one_race, start
 
 with page.page_without_model("pages/train.py"):

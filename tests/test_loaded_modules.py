@@ -31,7 +31,7 @@ def test_importing_a_translator_loads_neither_pages_nor_plotly(warm_path: str) -
 
 
 def test_pages_do_not_import_what_only_measurements_need(warm_path: str) -> None:
-    loaded = _loaded("import transformer.ui.shell.asgi", warm_path)
+    loaded = _loaded("import transformer.ui.server.asgi", warm_path)
     assert {"scipy.stats", "scipy.optimize"} & loaded == set()
 
 

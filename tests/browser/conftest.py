@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Dialog, Error, Page, expect
 
+import transformer.ui.pages  # noqa: F401 - registers the pages
 from tests.browser import decoding_page, heads_page
 from tests.live_app import ROOT, app_server, chromium
 from transformer import Translator

@@ -15,8 +15,8 @@ from tests.browser.conftest import NewPage, PagePool
 from tests.browser.explorer_file import bounding_box
 from tests.live_app import wait_for_script_run, wait_until
 from transformer.figures.views import EXPLORER
+from transformer.ui.base.registry import PAGES
 from transformer.ui.pages.research import EXPERIMENTS
-from transformer.ui.shell.registry import PAGES
 
 FONT_SIZE = "(node) => parseFloat(getComputedStyle(node).fontSize)"
 pytestmark = pytest.mark.browser

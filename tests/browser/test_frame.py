@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
 from tests.live_app import wait_for_script_run
-from transformer.ui.shell.registry import PAGES
+from transformer.ui.base.registry import PAGES
 
 pytestmark = pytest.mark.browser
 IN_NAVIGATION = [entry.title for entry in PAGES.values()]

@@ -13,7 +13,7 @@ from tests.browser.app_pages import violations_of
 from tests.browser.conftest import NewPage
 from tests.browser.explorer_file import bounding_box
 from tests.live_app import open_expander, wait_for_script_run, wait_until
-from transformer.ui.shell.registry import PAGES, path
+from transformer.ui.base.registry import PAGES, path
 from transformer.ui.widgets.lessons.course import BY_NAME, CORE
 
 pytestmark = pytest.mark.browser

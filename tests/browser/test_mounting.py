@@ -21,7 +21,7 @@ from transformer import figures
 from transformer.figures import module, style
 from transformer.figures.headgrid import headgrid_data
 from transformer.figures.views import COMPONENTS, served_script
-from transformer.ui.shell.view_scripts import FOLDER, path
+from transformer.ui.services.view_scripts import FOLDER, path
 
 pytestmark = pytest.mark.browser
 

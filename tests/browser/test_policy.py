@@ -10,7 +10,7 @@ from playwright.sync_api import Page
 
 from tests.browser.conftest import NewPage
 from tests.live_app import wait_until
-from transformer.ui.shell.visitor import COOKIE, ID
+from transformer.ui.base.visitor import COOKIE, ID
 
 pytestmark = pytest.mark.browser
 RECORD_POLICY_VIOLATIONS = """

@@ -18,7 +18,7 @@ from transformer import Translator
 from transformer.analysis.interventions.switching import named_heads, switched_off
 from transformer.app_folders import APP_FOLDER
 from transformer.ui.services import models
-from transformer.ui.site import write_site
+from transformer.ui.site.static_site import write_site
 from transformer.ui.widgets.lessons import course
 
 TEXT = "Who gave you that blue book?"

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import NewPage
 from tests.live_app import wait_for_script_run
-from transformer.ui.shell.registry import PAGES, path
+from transformer.ui.base.registry import PAGES, path
 
 pytestmark = pytest.mark.browser
 

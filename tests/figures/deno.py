@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from transformer.ui.model_description import PARALLEL_EXAMPLES
+from transformer.ui.base.model_description import PARALLEL_EXAMPLES
 from transformer.ui.widgets.lessons import course
 
 DENO = Path(sys.executable).with_name("deno")

@@ -13,8 +13,8 @@ import pytest
 from tests.figures.deno import SENTENCES, run_deno
 from transformer.app_folders import APP_FOLDER
 from transformer.inference.translator import Translator
-from transformer.ui.live_lessons import LIVE_LESSONS, question_data
 from transformer.ui.services import models
+from transformer.ui.site.live_lessons import LIVE_LESSONS, question_data
 from transformer.ui.widgets.lessons import course
 from transformer.ui.widgets.lessons.lesson import LessonCase, LessonUnavailable, Question
 

@@ -20,8 +20,8 @@ from transformer.figures.packing import Part, unpack, weights_of
 from transformer.figures.state import state_of
 from transformer.inference.alternatives import word_alternatives
 from transformer.inference.translator import Translator
+from transformer.ui.pages.home.notable_heads import head_notices, initial_explorer_state
 from transformer.ui.services.trace_cache import CachedTrace
-from transformer.ui.widgets.notable_heads import head_notices, initial_explorer_state
 
 ALIGNER = AlignerHead(1, 6, "weights", "input", "input", ())
 TEXTS = (

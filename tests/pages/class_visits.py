@@ -13,9 +13,9 @@ from streamlit.testing.v1 import AppTest
 from tests.pages.conftest import Visit
 from transformer.classroom import Classroom
 from transformer.figures.packing import unpack
+from transformer.ui.base.registry import CLASS
+from transformer.ui.base.visitor import new_id
 from transformer.ui.services import live_classes
-from transformer.ui.shell.registry import CLASS
-from transformer.ui.shell.visitor import new_id
 
 TEACHER_TOKEN = "teacher-token-for-tests"
 

@@ -19,16 +19,17 @@ import streamlit as st
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
+import transformer.ui.pages  # noqa: F401 - registers the pages
 from tests.jobs.conftest import IdleExecutor
 from tests.pages.in_process import InProcessExecutor
 from transformer.figures.packing import unpack
 from transformer.jobs import Jobs, Limits, services
 from transformer.jobs.processes import LaneProcess
 from transformer.training.estimate import Estimate
+from transformer.ui.base.registry import PAGES, make_view
+from transformer.ui.base.streamlit_fixes import install
 from transformer.ui.services import live_jobs, memory_cache
 from transformer.ui.services.live_jobs import computation_service
-from transformer.ui.shell.registry import PAGES, make_view
-from transformer.ui.streamlit_fixes import install
 from transformer.ui.widgets.frame import WORD_JOINER
 
 ROOT = Path(__file__).resolve().parents[2]

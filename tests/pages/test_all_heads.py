@@ -16,7 +16,7 @@ from transformer.figures import ExplorerData
 from transformer.figures.packing import unpack
 from transformer.figures.state import DEFAULTS
 from transformer.jobs import services
-from transformer.ui.address import View
+from transformer.ui.base.address import View
 from transformer.ui.pages.home import trace_files
 from transformer.ui.services.trace_cache import CachedTrace
 

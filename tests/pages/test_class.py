@@ -28,11 +28,11 @@ from tests.pages.class_visits import (
 )
 from tests.pages.conftest import ROOT, Visit, messages, text_field, type_text, view
 from transformer.classroom import Classes
+from transformer.ui.base.registry import CLASS, HOME, PAGES
+from transformer.ui.base.visitor import new_id
 from transformer.ui.pages.classroom import membership
 from transformer.ui.services import live_classes
-from transformer.ui.shell.class_updates import message
-from transformer.ui.shell.registry import CLASS, HOME, PAGES
-from transformer.ui.shell.visitor import new_id
+from transformer.ui.services.class_updates import message
 from transformer.ui.widgets.lessons.course import BY_NAME
 from transformer.ui.widgets.lessons.prepared import AvailableModels, prepared
 

@@ -27,10 +27,10 @@ from tests.pages.conftest import ROOT, Visit, download_labels, messages, view, v
 from transformer.analysis.evidence.proportions import paired_difference
 from transformer.classroom.codes import show_code
 from transformer.classroom.examples import EXAMPLES
+from transformer.ui.base.registry import CLASS
 from transformer.ui.pages.classroom import questions
-from transformer.ui.shell import downloads
-from transformer.ui.shell.class_updates import message
-from transformer.ui.shell.registry import CLASS
+from transformer.ui.services import downloads
+from transformer.ui.services.class_updates import message
 
 __all__ = ["token"]  # a fixture
 SCRIPT = "<script>alert(1)</script>"

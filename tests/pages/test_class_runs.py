@@ -26,7 +26,7 @@ from transformer.jobs.races import RACES
 from transformer.run_config import PairsRun
 from transformer.training.recipe import PAIRS_FILE, make_run_config
 from transformer.ui.pages.classroom.runs import seed_count
-from transformer.ui.shell.class_updates import message
+from transformer.ui.services.class_updates import message
 
 __all__ = ["token"]  # a fixture
 pytestmark = pytest.mark.usefixtures("token")

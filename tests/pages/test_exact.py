@@ -11,8 +11,8 @@ from tests.pages.conftest import Visit, component_data, view
 from transformer.figures.glossary import TERMS, tip
 from transformer.inference import Translator
 from transformer.measures.words import merge, words
-from transformer.ui.address import View
-from transformer.ui.shell.registry import PAGES
+from transformer.ui.base.address import View
+from transformer.ui.base.registry import PAGES
 
 TEXT = "The baker paints a boat."
 TOKEN_SIGNS = re.compile(r"▁|</?s>")

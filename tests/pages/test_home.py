@@ -14,12 +14,12 @@ from transformer import Translator
 from transformer.analysis.interventions.switching import all_heads, switched_off
 from transformer.figures.glance import glance_data
 from transformer.figures.page_icons import PICTURES
-from transformer.ui import state
+from transformer.ui.base import state
+from transformer.ui.base.registry import HOME, PAGES, path
 from transformer.ui.pages.home import Home, glance
 from transformer.ui.pages.home.glance import TranslationRequest
 from transformer.ui.services import models, trace_cache
 from transformer.ui.services.models import Model
-from transformer.ui.shell.registry import HOME, PAGES, path
 
 TEXT = "The baker hides books."
 

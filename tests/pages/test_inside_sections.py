@@ -23,8 +23,8 @@ from transformer import Translator
 from transformer.figures.box_layout import STOPS
 from transformer.measures.naming import token_name
 from transformer.training.schedule import paper_rate
-from transformer.ui.address import View
-from transformer.ui.model_description import ModelDescription
+from transformer.ui.base.address import View
+from transformer.ui.base.model_description import ModelDescription
 
 PAGE = "pages/inside.py"
 TEXT = "The baker paints a boat."

@@ -19,10 +19,10 @@ from transformer.figures.box_layout import STOPS
 from transformer.languages import front_matter
 from transformer.model import Transformer
 from transformer.text import Vocabulary
-from transformer.ui.model_description import PARALLEL_EXAMPLES, describe_model
+from transformer.ui.base.model_description import PARALLEL_EXAMPLES, describe_model
+from transformer.ui.base.registry import HOME, PAGES
 from transformer.ui.pages.inside import SECTIONS, TOPICS
 from transformer.ui.pages.research import CELL_PAIRS, EXPERIMENTS
-from transformer.ui.shell.registry import HOME, PAGES
 
 DE = {"model": "en-de"}
 TEXT = "The baker paints a boat today."

@@ -11,9 +11,9 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import ROOT, Visit, messages, view, visible_text
 from transformer.languages import front_matter
+from transformer.ui.base.registry import HOME, PAGES
 from transformer.ui.pages.home import Home
 from transformer.ui.services.models import Model
-from transformer.ui.shell.registry import HOME, PAGES
 from transformer.ui.widgets.lessons import course
 from transformer.ui.widgets.lessons import prepared as prepared_module
 from transformer.ui.widgets.lessons.course import (

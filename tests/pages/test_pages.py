@@ -19,9 +19,9 @@ from tests.pages.conftest import (
     view,
 )
 from transformer import Translator
-from transformer.ui.address import EXAMPLES
+from transformer.ui.base.address import EXAMPLES
+from transformer.ui.base.registry import HOME, PAGES
 from transformer.ui.services import model_list, models
-from transformer.ui.shell.registry import HOME, PAGES
 
 TRANSLATING_PAGES = tuple(f"{HOME}?depth={depth}" for depth in ("heads", "steps", "off"))
 SENTENCE_PAGES = (HOME, *TRANSLATING_PAGES)

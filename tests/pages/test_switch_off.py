@@ -36,7 +36,7 @@ from transformer.analysis.interventions.switching import all_heads, switched_off
 from transformer.figures.packing import unpack
 from transformer.inference import Trace
 from transformer.measures.head_codes import parse_heads, write_heads
-from transformer.ui.address import EXAMPLES
+from transformer.ui.base.address import EXAMPLES
 from transformer.ui.pages.home import ABLATIONS, switch, switch_changes
 
 PAGE, TEXT = "app.py?depth=off", "The baker hides books."

@@ -14,9 +14,9 @@ from transformer.jobs import Jobs, services
 from transformer.jobs.races import RACES
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import default_settings, make_run_config
+from transformer.ui.base.registry import PAGES
 from transformer.ui.pages.training import example_runs
 from transformer.ui.services import live_jobs
-from transformer.ui.shell.registry import PAGES
 
 
 def test_the_page_opens_with_example_runs_and_says_what_to_do_first(

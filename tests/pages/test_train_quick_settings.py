@@ -14,10 +14,9 @@ from tests.session import SessionDict
 from transformer.jobs import Jobs
 from transformer.run_config import INSPECT, PairsRun, TaskRun
 from transformer.training.recipe import PAIRS_FILE, make_run_config
-from transformer.ui import state
+from transformer.ui.base import state, visitor
 from transformer.ui.pages.training import quick_settings
 from transformer.ui.pages.training.quick_settings import QUICK_SETTINGS, with_value
-from transformer.ui.shell import visitor
 
 
 def setting_menu(app: AppTest, label: str) -> Any:

@@ -10,8 +10,9 @@ import pytest
 from streamlit.runtime.scriptrunner_utils import script_run_context
 from streamlit.runtime.scriptrunner_utils.script_run_context import FragmentThreadState
 
+import transformer.ui.pages  # noqa: F401 - registers the pages
 from tests.live_app import app_server
-from transformer.ui.shell.security import Asgi, Message, Scope
+from transformer.ui.server.security import Asgi, Message, Scope
 
 TEACHER_TOKEN = "teacher-token-for-tests"
 

@@ -14,16 +14,16 @@ from tests.session import SessionDict
 from transformer.figures.state import DEFAULTS, Field
 from transformer.figures.views import EXPLORER
 from transformer.inference.options import Decoding
-from transformer.ui import state
-from transformer.ui.address import View
-from transformer.ui.pages.home import Home
-from transformer.ui.shell.registry import (
+from transformer.ui.base import state
+from transformer.ui.base.address import View
+from transformer.ui.base.registry import (
     HOME,
     PAGES,
     make_view,
     model_defaults,
     parse_params,
 )
+from transformer.ui.pages.home import Home
 from transformer.ui.widgets import following
 
 FILES = {page.view: file for file, page in PAGES.items()}

@@ -17,8 +17,8 @@ from websockets.typing import Origin
 from tests.live_app import app_server
 from tests.ui.conftest import TEACHER_TOKEN
 from tests.websocket_session import Session, open_socket
-from transformer.ui.shell.class_updates import CLASS_OVER_CODE, MAX_TABS, PATH
-from transformer.ui.shell.visitor import COOKIE, new_id
+from transformer.ui.base.visitor import COOKIE, new_id
+from transformer.ui.services.class_updates import CLASS_OVER_CODE, MAX_TABS, PATH
 
 
 def open_class(address: str) -> tuple[str, str]:

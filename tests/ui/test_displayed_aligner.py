@@ -10,10 +10,10 @@ import pytest
 from transformer import Translator
 from transformer.figures.glance import glance_data
 from transformer.figures.state import state_of
+from transformer.ui.pages.home.notable_heads import head_notices, initial_explorer_state
 from transformer.ui.services import models
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
-from transformer.ui.widgets.notable_heads import head_notices, initial_explorer_state
 
 ROOT = Path(__file__).resolve().parents[2]
 SENTENCES = [

@@ -9,10 +9,9 @@ import pytest
 import streamlit as st
 
 from tests.session import SessionDict
-from transformer.ui import state
+from transformer.ui.base import state, visitor
 from transformer.ui.pages.training import Train, draft, example_runs, finished_run
 from transformer.ui.services import live_classes, live_jobs
-from transformer.ui.shell import visitor
 from transformer.ui.widgets.races import start
 
 

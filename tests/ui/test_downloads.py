@@ -12,7 +12,7 @@ import pytest
 import streamlit as st
 
 from tests.websocket_session import Session
-from transformer.ui.shell import downloads
+from transformer.ui.services import downloads
 
 
 class Clock:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.ui.conftest import exchange_messages
-from transformer.ui.shell.security import MAX_QUOTED_HOST, Gate, Message, Receive, Scope, Send
-from transformer.ui.shell.visitor import COOKIE, ID, new_id
+from transformer.ui.base.visitor import COOKIE, ID, new_id
+from transformer.ui.server.security import MAX_QUOTED_HOST, Gate, Message, Receive, Scope, Send
 
 HOSTS = ("localhost", "127.0.0.1", "::1", "class.example.org", "*.school.example")
 POLICY = "default-src 'self'"

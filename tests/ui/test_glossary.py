@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from transformer.figures.glossary import TERMS, Term, term
-from transformer.ui.shell.registry import PAGES, parse_params, path
+from transformer.ui.base.registry import PAGES, parse_params, path
 
 
 def test_no_term_has_two_explanations() -> None:

@@ -16,10 +16,10 @@ import pytest
 
 from transformer.analysis.positions import ORDER_PAIR
 from transformer.measures.words import words
-from transformer.ui.address import View
+from transformer.ui.base.address import View
+from transformer.ui.base.registry import HOME, PAGES
 from transformer.ui.pages.home import DEPTHS
 from transformer.ui.services.models import Model, load
-from transformer.ui.shell.registry import HOME, PAGES
 from transformer.ui.widgets.lessons.course import (
     BY_NAME,
     CORE,

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from transformer.ui.base.registry import page_name
 from transformer.ui.pages.inside import TABS
-from transformer.ui.shell.registry import page_name
 from transformer.ui.widgets.lessons.course import CORE, EXTRA, LESSONS, minutes, number
 from transformer.ui.widgets.lessons.lesson import Lesson
 from transformer.ui.widgets.lessons.prepared import AvailableModels, PreparedLesson, prepared

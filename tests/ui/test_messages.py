@@ -18,7 +18,7 @@ from websockets.sync.client import connect
 from tests.hostile import TEXTS, corrupt_bytes
 from tests.live_app import app_server
 from tests.websocket_session import Session
-from transformer.ui.shell.class_updates import PATH
+from transformer.ui.services.class_updates import PATH
 
 STREAM = "/_stcore/stream"
 NUMBERS: dict[int, st.SearchStrategy[Any]] = {

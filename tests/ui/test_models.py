@@ -16,10 +16,10 @@ from transformer.inference import Translator
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.shipped import RUNS
 from transformer.training.recipe import make_run_config
+from transformer.ui.base.server_paths import remove_server_paths
 from transformer.ui.services import model_list, models
 from transformer.ui.services.memory_cache import SizedCache
 from transformer.ui.services.model_list import ListedModel
-from transformer.ui.shell.server_paths import remove_server_paths
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ import pytest
 from starlette.routing import Router
 
 from transformer.jobs import services
-from transformer.ui.shell import asgi
-from transformer.ui.shell.registry import BY_PATH
+from transformer.ui.base.registry import BY_PATH
+from transformer.ui.server import asgi
 
 PROGRAM = """
 import threading, torch
@@ -25,7 +25,7 @@ def compute():
     thread_counts.append(torch.get_num_threads())
 earlier_thread = threading.Thread(target=compute)
 earlier_thread.start()
-session = threading.Thread(target=lambda: __import__("transformer.ui.shell.page"))
+session = threading.Thread(target=lambda: __import__("transformer.ui.widgets.page"))
 session.start()
 session.join()
 session_started.set()

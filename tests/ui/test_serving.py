@@ -27,9 +27,9 @@ from transformer.jobs.queue import Queue
 from transformer.jobs.shares import Requester
 from transformer.jobs.worker_pool import WorkerPool
 from transformer.training.recipe import make_run_config
+from transformer.ui.base.visitor import COOKIE, new_id
+from transformer.ui.server import asgi
 from transformer.ui.services import live_jobs
-from transformer.ui.shell import asgi
-from transformer.ui.shell.visitor import COOKIE, new_id
 
 SMALL_MODEL = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "precision": "fp32"}
 STREAM = "/_stcore/stream"

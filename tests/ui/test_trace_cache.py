@@ -13,7 +13,7 @@ import streamlit as st
 from transformer import Translator
 from transformer.cancellation import cancelled_by
 from transformer.inference.decoding import SequenceDecoder
-from transformer.ui.address import View
+from transformer.ui.base.address import View
 from transformer.ui.services import models, trace_cache
 from transformer.ui.services.memory_cache import SizedCache
 from transformer.ui.services.models import Model

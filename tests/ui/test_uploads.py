@@ -18,9 +18,9 @@ from transformer.inference.trace_files import HEADER
 from transformer.training.estimate import workload
 from transformer.training.recipe import make_run_config
 from transformer.ui.pages.home.trace_files import read_trace_file
+from transformer.ui.pages.research.corpus import corpus_of_upload
 from transformer.ui.pages.training.own_pairs import read_with_layout
 from transformer.ui.services.uploads import decode_text
-from transformer.ui.widgets.corpus import corpus_of_upload
 
 MAX_PAIR_BYTES = 100_000
 CELLS = TEXTS | st.sampled_from(("I sleep .", "je dors .", "0-0 1-1", f"{'9' * 5000}-1", "0?1", ""))

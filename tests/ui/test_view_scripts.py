@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 
 from tests.ui.conftest import exchange_messages
 from transformer.figures.views import COMPONENTS, loader, served_script
-from transformer.ui.shell.view_scripts import CACHE_CONTROL, FOLDER, path, route
+from transformer.ui.services.view_scripts import CACHE_CONTROL, FOLDER, path, route
 
 
 def request(

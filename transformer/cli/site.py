@@ -6,7 +6,7 @@ import argparse
 import logging
 
 from transformer.training.console import progress_bar
-from transformer.ui.site import write_site
+from transformer.ui.site.static_site import write_site
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from transformer.ui.streamlit_fixes import install
+from transformer.ui.base.streamlit_fixes import install
 
 
 @pytest.fixture(scope="session", autouse=True)

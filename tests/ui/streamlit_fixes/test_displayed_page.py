@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit.proto.ClientState_pb2 import ContextInfo
 from streamlit.runtime import context as streamlit_context
 
-from transformer.ui.streamlit_fixes import displayed_page as fix
+from transformer.ui.base.streamlit_fixes import displayed_page as fix
 
 
 class Pages:

@@ -9,7 +9,7 @@ import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 
-from transformer.ui.streamlit_fixes.fragment_references import without_references
+from transformer.ui.base.streamlit_fixes.fragment_references import without_references
 
 FRAGMENT = "fragment"
 

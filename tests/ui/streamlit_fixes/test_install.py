@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import streamlit
 
-from transformer.ui import streamlit_fixes
-from transformer.ui.streamlit_fixes import FIXES, interrupted_callbacks
-from transformer.ui.streamlit_fixes.checks import changed_signatures, missing_attributes
+from transformer.ui.base import streamlit_fixes
+from transformer.ui.base.streamlit_fixes import FIXES, interrupted_callbacks
+from transformer.ui.base.streamlit_fixes.checks import changed_signatures, missing_attributes
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDER = Path(streamlit_fixes.__file__).parent

@@ -17,7 +17,7 @@ from streamlit.runtime.state.common import WidgetMetadata
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.state.session_state import SessionState
 
-from transformer.ui.streamlit_fixes import interrupted_callbacks as fix
+from transformer.ui.base.streamlit_fixes import interrupted_callbacks as fix
 
 pytestmark = pytest.mark.usefixtures("in_script_run")
 

@@ -10,7 +10,7 @@ import pytest
 from streamlit.runtime.scriptrunner import RerunData, ScriptRunner
 from streamlit.testing.v1 import AppTest
 
-from transformer.ui.streamlit_fixes import stale_fragment_reruns as fix
+from transformer.ui.base.streamlit_fixes import stale_fragment_reruns as fix
 
 REQUEST_RERUN = """
 from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx

@@ -9,7 +9,7 @@ from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.runtime.state.common import WidgetMetadata
 from streamlit.runtime.state.session_state import SessionState
 
-from transformer.ui.streamlit_fixes import unacknowledged_values as fix
+from transformer.ui.base.streamlit_fixes import unacknowledged_values as fix
 
 FIELD, KEY = "$$ID-0-text", "text"
 pytestmark = pytest.mark.usefixtures("in_script_run")

@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
-from transformer.ui.streamlit_fixes import upload_limits as fix
+from transformer.ui.base.streamlit_fixes import upload_limits as fix
 
 
 @pytest.fixture

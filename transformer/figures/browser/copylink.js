@@ -10,7 +10,7 @@ import { disableAfterReconnect } from "./reconnect.js";
 import { makeSavedViews } from "./saved-views.js";
 
 const MESSAGE_MS = 6000; // until the message disappears
-const SIZE_COOKIE = "heads_up_size"; // read by ui/state.py when a session begins
+const SIZE_COOKIE = "heads_up_size"; // read by ui/base/state.py when a session begins
 
 export function copylinkView(root) {
   let [page, timer] = ["", 0];

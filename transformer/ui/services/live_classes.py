@@ -9,8 +9,7 @@ from transformer.classroom import Classes, Classroom
 from transformer.classroom.codes import new_token
 from transformer.jobs import Limits, services
 from transformer.jobs.limits import LIMITS_VARIABLE
-from transformer.ui import state
-from transformer.ui.shell import visitor
+from transformer.ui.base import state, visitor
 
 
 def classes() -> Classes:

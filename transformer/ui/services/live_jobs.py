@@ -22,8 +22,8 @@ from transformer.jobs.processes import LaneExecutor, LaneProcess, RunExecutor
 from transformer.jobs.queue import Queue
 from transformer.run_config import TrainingRun
 from transformer.training.estimate import Estimate, total_estimate, workload
+from transformer.ui.base import visitor
 from transformer.ui.services import models
-from transformer.ui.shell import visitor
 
 MIN_MEMORY_FOR_WARM_WORKERS = 2_000_000_000
 """Bytes of memory from which workers are started in advance; each takes 200 MB. On a smaller

@@ -17,7 +17,7 @@ from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import holders, is_shared
 from transformer.jobs.limits import count_parameters
 from transformer.jobs.shipped import RUNS, shipped_folders
-from transformer.ui.model_description import run_config
+from transformer.ui.base.model_description import run_config
 
 DEFAULT_CHECKPOINT = "en-fr"
 """The default checkpoint, if it exists; addresses without a model refer to it."""

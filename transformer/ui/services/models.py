@@ -18,12 +18,11 @@ from transformer.inference import Translator
 from transformer.jobs import runs_folder
 from transformer.jobs.limits import Limits
 from transformer.jobs.shipped import RUNS
-from transformer.ui import state
-from transformer.ui.model_description import ModelDescription, describe_model
+from transformer.ui.base import server_paths, state, visitor
+from transformer.ui.base.model_description import ModelDescription, describe_model
 from transformer.ui.services import model_list
 from transformer.ui.services.memory_cache import SizedCache
 from transformer.ui.services.model_list import MAX_LABEL, ListedModel
-from transformer.ui.shell import server_paths, visitor
 
 FOLDER_VARIABLE = CHECKPOINTS_VARIABLE
 

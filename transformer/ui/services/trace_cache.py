@@ -20,11 +20,11 @@ from transformer.figures.packing import Part
 from transformer.hooks import Hooks
 from transformer.inference import Trace
 from transformer.measures.registry import SITES, VECTORS
-from transformer.ui.address import View
+from transformer.ui.base import visitor
+from transformer.ui.base.address import View
 from transformer.ui.services.fair_slots import FairSlots
 from transformer.ui.services.memory_cache import SizedCache
 from transformer.ui.services.models import Model
-from transformer.ui.shell import visitor
 
 MAX_BYTES = 64_000_000
 """Maximum bytes of cached traces. The newest is kept even if it is larger."""

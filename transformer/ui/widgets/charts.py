@@ -13,7 +13,7 @@ from jaxtyping import Float
 from transformer.figures.positions import table
 from transformer.figures.state import KINDS
 from transformer.figures.theme import enlarged
-from transformer.ui import state
+from transformer.ui.base import state
 from transformer.ui.widgets import display_names
 
 

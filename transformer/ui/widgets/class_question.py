@@ -9,9 +9,9 @@ import streamlit as st
 
 from transformer.classroom import Classroom, MeasuredResult, QuestionStatus
 from transformer.figures import rounds
+from transformer.ui.base import visitor
+from transformer.ui.base.registry import CLASS
 from transformer.ui.services import live_classes
-from transformer.ui.shell import visitor
-from transformer.ui.shell.registry import CLASS
 from transformer.ui.widgets.callbacks import attempt, show_refusal
 from transformer.ui.widgets.fragment import fragment
 from transformer.ui.widgets.frame import plain

@@ -13,12 +13,11 @@ from transformer.analysis.reports import report
 from transformer.jobs import Computation
 from transformer.jobs.computation import report_computation
 from transformer.jobs.results import ComputationStatus
-from transformer.ui import state
+from transformer.ui.base import state, visitor
 from transformer.ui.services import models
 from transformer.ui.services.live_jobs import computation_service
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.shell import visitor
 from transformer.ui.widgets import frame
 from transformer.ui.widgets.callbacks import attempt, show_refusal
 from transformer.ui.widgets.fragment import POLL_SECONDS, fragment

@@ -8,7 +8,7 @@ import streamlit as st
 
 from transformer.languages import language_name
 from transformer.text import Vocabulary
-from transformer.ui import state
+from transformer.ui.base import state
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from transformer.measures import naming
-from transformer.ui import state
+from transformer.ui.base import state
 
 TOGGLE_HELP = (
     "Show the model's tokens and special tokens, count layers and heads from 0, and show the "

@@ -1,6 +1,6 @@
 """Follow the teacher: students' pages show the teacher's view until a student does something else.
 
-The view is an address of this app, parsed like any other. `shell.class_updates` sends it to the
+The view is an address of this app, parsed like any other. `services.class_updates` sends it to the
 browser, which requests the view or draws it itself; this module then moves the session to it.
 """
 
@@ -15,11 +15,10 @@ import streamlit as st
 from transformer.classroom import Classroom, ClassroomError, ViewToFollow
 from transformer.classroom.codes import show_code
 from transformer.figures.state import DEFAULTS
-from transformer.ui import state
+from transformer.ui.base import state, visitor
+from transformer.ui.base.registry import BY_PATH, CLASS, page_name, path
 from transformer.ui.services import live_classes
-from transformer.ui.shell import visitor
-from transformer.ui.shell.class_updates import PATH, following_state, teaching_state
-from transformer.ui.shell.registry import BY_PATH, CLASS, page_name, path
+from transformer.ui.services.class_updates import PATH, following_state, teaching_state
 from transformer.ui.widgets import views
 
 TRAIN = "pages/train.py"

@@ -8,7 +8,7 @@ from typing import ParamSpec
 
 import streamlit as st
 
-from transformer.ui.streamlit_fixes.fragment_references import without_references
+from transformer.ui.base.streamlit_fixes.fragment_references import without_references
 
 P = ParamSpec("P")
 POLL_SECONDS = 0.7

@@ -11,9 +11,9 @@ from typing import Any
 import streamlit as st
 
 from transformer.app_folders import APP_FOLDER
-from transformer.ui import state
+from transformer.ui.base import state
+from transformer.ui.base.registry import HOME, PAGES
 from transformer.ui.services import models
-from transformer.ui.shell.registry import HOME, PAGES
 
 WORD_JOINER = "\u2060"
 

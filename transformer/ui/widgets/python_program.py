@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from transformer.inference import Trace
-from transformer.ui import state
+from transformer.ui.base import state
 from transformer.ui.services import models
 from transformer.ui.services.models import Model
 from transformer.ui.widgets import display_names, frame

@@ -9,7 +9,7 @@ from typing import Literal
 import pandas as pd
 import streamlit as st
 
-from transformer.ui.shell import downloads
+from transformer.ui.services import downloads
 
 MIME = {
     "csv": "text/csv",

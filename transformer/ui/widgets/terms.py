@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from transformer.figures.glossary import TERMS, Term, tip
-from transformer.ui import state
-from transformer.ui.shell.registry import PAGES, path
+from transformer.ui.base import state
+from transformer.ui.base.registry import PAGES, path
 from transformer.ui.widgets import frame
 
 

@@ -11,8 +11,8 @@ from transformer.jobs.folder import JobFolder
 from transformer.run_config import TaskRun
 from transformer.text.tasks import TASKS
 from transformer.training.run import RunError
-from transformer.ui import state
-from transformer.ui.model_description import run_config
+from transformer.ui.base import state
+from transformer.ui.base.model_description import run_config
 from transformer.ui.services import models
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model

@@ -12,11 +12,11 @@ from transformer.figures import translation_data
 from transformer.figures.contributions import CellValues, contributions_data
 from transformer.figures.views import loader
 from transformer.inference import Trace
-from transformer.ui import state
+from transformer.ui.base import state
+from transformer.ui.base.registry import BY_PATH
+from transformer.ui.services import view_scripts
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
-from transformer.ui.shell import view_scripts
-from transformer.ui.shell.registry import BY_PATH
 from transformer.ui.widgets import display_names
 
 CALLBACKS = {"on_choice_change", "on_state_change"}

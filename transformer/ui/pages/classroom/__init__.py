@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from transformer.ui.address import View, field
+from transformer.ui.base.address import View, field
+from transformer.ui.base.registry import CLASS, Page
 
 
 @dataclass(frozen=True)
@@ -16,3 +17,6 @@ class Class(View):
     """
 
     code: str = field(form=(r"[A-Za-z0-9 -]{0,20}", 'a class\'s code, like "K7F A2P"'))
+
+
+PAGE = Page(CLASS, "Class", Class, heading="Classroom")

@@ -10,12 +10,11 @@ import streamlit as st
 
 from transformer.classroom import Classroom
 from transformer.classroom.codes import MAX_NAME_LENGTH, show_code
-from transformer.ui import state
+from transformer.ui.base import state, visitor
+from transformer.ui.base.registry import HOME
 from transformer.ui.pages.classroom import Class, questions, runs
+from transformer.ui.server.security import ANY_ADDRESS, LOCAL_NAMES, network_address
 from transformer.ui.services import live_classes
-from transformer.ui.shell import visitor
-from transformer.ui.shell.registry import HOME
-from transformer.ui.shell.security import ANY_ADDRESS, LOCAL_NAMES, network_address
 from transformer.ui.widgets import following, frame
 from transformer.ui.widgets.fragment import fragment
 

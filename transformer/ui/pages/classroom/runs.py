@@ -17,10 +17,9 @@ from transformer.jobs import JobError, RunInfo
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.race_runs import race_runs, submit_race
 from transformer.jobs.races import RACES
-from transformer.ui import state
+from transformer.ui.base import state, visitor
 from transformer.ui.services import live_jobs
 from transformer.ui.services.memory_cache import cached
-from transformer.ui.shell import visitor
 from transformer.ui.widgets import frame, metrics_tail, quantities, views
 from transformer.ui.widgets.callbacks import attempt, show_refusal
 from transformer.ui.widgets.fragment import fragment

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from transformer.ui.address import HEADS_FORM, View, explorer_field, field
+from transformer.ui.base.address import HEADS_FORM, View, explorer_field, field
+from transformer.ui.base.registry import HOME, Page
 
 DEPTHS = {
     "bands": "Bands",
@@ -76,3 +77,12 @@ class Home(View):
     order: str = explorer_field("order")
     node: int = explorer_field("node")
     force: str = explorer_field("force")
+
+
+PAGE = Page(
+    HOME,
+    "Try",
+    Home,
+    heading="Type a sentence and see which words the model attends to as it translates",
+    depths=DEPTHS,
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.ui import state
+from transformer.ui.base import state
 from transformer.ui.pages.home import Home, comparison, explorer, trace_files
 from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model

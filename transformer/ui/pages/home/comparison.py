@@ -9,7 +9,7 @@ from dataclasses import replace
 import streamlit as st
 
 from transformer.text.visible import is_blank
-from transformer.ui import state
+from transformer.ui.base import state
 from transformer.ui.pages.home import Home
 from transformer.ui.services import models, trace_cache
 from transformer.ui.services.models import Model

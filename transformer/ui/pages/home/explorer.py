@@ -13,14 +13,14 @@ from transformer.figures.explorer_sides import query_key_vectors
 from transformer.figures.packing import Part
 from transformer.figures.state import FIELDS, State
 from transformer.measures.naming import file_name
-from transformer.ui import state
+from transformer.ui.base import state
 from transformer.ui.pages.home import Home, comparison
 from transformer.ui.pages.home.comparison import side_names
+from transformer.ui.pages.home.notable_heads import head_notices, initial_explorer_state
 from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.widgets import views
-from transformer.ui.widgets.notable_heads import head_notices, initial_explorer_state
 from transformer.ui.widgets.tables import download
 
 

@@ -19,14 +19,14 @@ from transformer.figures.glance import glance_data
 from transformer.figures.page_icons import STYLE, page_picture
 from transformer.inference.alternatives import Alternative, word_alternatives
 from transformer.text.visible import is_blank
-from transformer.ui import state
-from transformer.ui.address import EXAMPLE
+from transformer.ui.base import state
+from transformer.ui.base.address import EXAMPLE
+from transformer.ui.base.registry import CLASS, HOME, PAGES, path
 from transformer.ui.pages.home import DEPTHS, Home
 from transformer.ui.services import trace_cache
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace, RerunCancellation
-from transformer.ui.shell.registry import CLASS, HOME, PAGES, path
 from transformer.ui.widgets import controls, following, frame, lessons, training_facts, views
 from transformer.ui.widgets.fragment import fragment
 from transformer.ui.widgets.lessons.course import LESSONS

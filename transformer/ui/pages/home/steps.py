@@ -15,8 +15,8 @@ from transformer.inference.alternatives import Alternative, word_alternatives
 from transformer.inference.search import probability_above
 from transformer.measures.words import words
 from transformer.text.visible import is_blank
-from transformer.ui import state
-from transformer.ui.address import METHODS
+from transformer.ui.base import state
+from transformer.ui.base.address import METHODS
 from transformer.ui.pages.home import Home
 from transformer.ui.services import trace_cache
 from transformer.ui.services.memory_cache import cached

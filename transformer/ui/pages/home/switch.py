@@ -14,8 +14,8 @@ from transformer.figures.state import KINDS
 from transformer.figures.switchboard import switchboard_data
 from transformer.inference import Trace
 from transformer.measures.head_codes import parse_heads, write_heads
-from transformer.ui import state
-from transformer.ui.address import HEADS_FORM
+from transformer.ui.base import state
+from transformer.ui.base.address import HEADS_FORM
 from transformer.ui.pages.home import Home, switch_controls, switch_head, switch_results
 from transformer.ui.pages.home.switch_changes import cached_comparison, make_plan
 from transformer.ui.services import trace_cache

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 
 from transformer.inference import Trace
-from transformer.ui import state
+from transformer.ui.base import state
 from transformer.ui.pages.home import Home
 from transformer.ui.pages.home.switch_changes import (
     Patch,

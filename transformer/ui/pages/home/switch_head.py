@@ -20,7 +20,7 @@ from transformer.figures.positions import Numbers
 from transformer.figures.state import KINDS
 from transformer.inference import Trace
 from transformer.measures.naming import file_name, token_name
-from transformer.ui import state
+from transformer.ui.base import state
 from transformer.ui.pages.home import Home
 from transformer.ui.pages.home.switch_changes import EditedRow, Plan, parse_row, position_label
 from transformer.ui.services import trace_cache

@@ -17,7 +17,7 @@ from transformer.figures.state import KINDS
 from transformer.figures.switchboard import switchboard_data
 from transformer.inference.results import Translation
 from transformer.measures.naming import file_name
-from transformer.ui import state
+from transformer.ui.base import state
 from transformer.ui.pages.home import Home
 from transformer.ui.pages.home.switch_changes import Plan, options_code
 from transformer.ui.services import models

@@ -15,14 +15,13 @@ from transformer.inference.untrusted_trace import MAX_FILE_BYTES, open_trace
 from transformer.jobs import services
 from transformer.measures.naming import file_name
 from transformer.text.visible import is_blank
-from transformer.ui import state
+from transformer.ui.base import state, visitor
+from transformer.ui.base.registry import HOME
 from transformer.ui.pages.home import Home, explorer
+from transformer.ui.pages.home.notable_heads import head_notices, initial_explorer_state
 from transformer.ui.services.memory_cache import SizedCache
 from transformer.ui.services.trace_cache import CachedTrace
-from transformer.ui.shell import visitor
-from transformer.ui.shell.registry import HOME
 from transformer.ui.widgets import frame
-from transformer.ui.widgets.notable_heads import head_notices, initial_explorer_state
 from transformer.ui.widgets.tables import download
 
 MAX_CACHE_BYTES = 192_000_000

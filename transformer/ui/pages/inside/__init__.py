@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from transformer.figures.box_layout import STOPS
-from transformer.ui.address import View, field
+from transformer.ui.base.address import View, field
+from transformer.ui.base.registry import Page
 
 TABS = {"figure": "Figure 1", "positions": "Positions", "why": "Why self-attention"}
 SECTIONS = {
@@ -69,3 +70,13 @@ class Inside(View):
     r: int = field(15, "r, neighbourhood size", bounds=(1, 127))
     dk: int = field(64, "d_k, dimension of a query", bounds=(1, 1024))
     race: str = field()
+
+
+PAGE = Page(
+    "pages/inside.py",
+    "Look inside",
+    Inside,
+    "**Look inside**: the paper's Figure 1, box by box →",
+    "Every number on a sentence's way through the model; how word order enters it; why the paper "
+    "uses self-attention.",
+)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from transformer.analysis.findings import FINDINGS
 from transformer.measures import MEASURES
-from transformer.ui.address import View, field
+from transformer.ui.base.address import View, field
+from transformer.ui.base.registry import Page
 
 EXPERIMENTS = {
     "importance": "Importance of heads",
@@ -74,3 +75,12 @@ class Research(View):
     target_row: str = field("output", "Row", choices=ROW_LABELS)
     links: str = field(form=LINKS_FORM)
     finding: str = field("", "Open", choices=OPEN_LABELS)
+
+
+PAGE = Page(
+    "pages/research.py",
+    "Research",
+    Research,
+    link_text="**Research**: is attention an explanation? →",
+    summary="Experiments that attribute, patch and measure heads; published claims, tested.",
+)

@@ -18,7 +18,7 @@ from transformer.analysis.attribution.token_attribution import (
 from transformer.figures.contributions import attribution_bars, source_curve
 from transformer.inference import Trace
 from transformer.measures.naming import file_name, token_names
-from transformer.ui import state
+from transformer.ui.base import state
 from transformer.ui.pages.research import Research, attribution_head
 from transformer.ui.pages.research.attribution_head import TOKEN_MEASURES, explain
 from transformer.ui.services import trace_cache

@@ -14,12 +14,12 @@ from transformer.figures.contributions import CellValues
 from transformer.figures.state import KINDS
 from transformer.inference import Trace
 from transformer.measures.naming import file_name
-from transformer.ui import state
+from transformer.ui.base import state
+from transformer.ui.base.registry import HOME
 from transformer.ui.pages.research import Research
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
-from transformer.ui.shell.registry import HOME
 from transformer.ui.widgets import controls, display_names, frame, tables, views
 from transformer.ui.widgets.python_program import program_start
 

@@ -20,18 +20,17 @@ from transformer.analysis.findings.saved_findings import SavedFinding, load_find
 from transformer.figures.interval_chart import format_value, measurement_chart
 from transformer.jobs import Computation, ComputationStatus
 from transformer.measures.naming import file_name
-from transformer.ui import state
+from transformer.ui.base import state, visitor
 from transformer.ui.pages.research import Research
+from transformer.ui.pages.research.corpus import choose
 from transformer.ui.services import models
 from transformer.ui.services.live_jobs import computation_service
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.shell import visitor
 from transformer.ui.widgets import display_names, frame, tables, verdicts
 from transformer.ui.widgets.callbacks import attempt, show_refusal
 from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.computed import computation_for, computed, progress
-from transformer.ui.widgets.corpus import choose
 from transformer.ui.widgets.fragment import POLL_SECONDS, fragment
 
 COLUMNS = {"Verdict": 2, "Claim": 6, "Effect": 4}

@@ -17,12 +17,12 @@ from transformer.figures.positions import table as coloured_table
 from transformer.figures.state import KINDS
 from transformer.measures.chart import Chart
 from transformer.measures.naming import display_number, file_name
+from transformer.ui.pages.research.corpus import choose
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 from transformer.ui.widgets import display_names, tables, terms
 from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.computed import measured
-from transformer.ui.widgets.corpus import choose
 
 GATE_LABELS = {"sentence": "Sentence", "position": "Position"}
 COLUMNS = {

@@ -19,13 +19,12 @@ from transformer.figures.positions import table
 from transformer.figures.state import KINDS
 from transformer.jobs import Computation
 from transformer.measures.naming import file_name
-from transformer.ui import state
-from transformer.ui.pages.research import Research
+from transformer.ui.base import state, visitor
+from transformer.ui.pages.research import Research, bundled_sentences
 from transformer.ui.services import models
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.shell import visitor
-from transformer.ui.widgets import bundled_sentences, charts, controls, display_names, frame, tables
+from transformer.ui.widgets import charts, controls, display_names, frame, tables
 from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.computed import computed
 

@@ -22,12 +22,12 @@ from transformer.figures.state import KINDS
 from transformer.measures import MEASURES
 from transformer.measures.head_codes import write_heads
 from transformer.measures.naming import file_name
-from transformer.ui import state
-from transformer.ui.pages.research import GRID_MEASURES, Research
+from transformer.ui.base import state
+from transformer.ui.base.registry import HOME
+from transformer.ui.pages.research import GRID_MEASURES, Research, corpus
 from transformer.ui.services import models
 from transformer.ui.services.models import Model
-from transformer.ui.shell.registry import HOME
-from transformer.ui.widgets import computed, controls, corpus, display_names, frame, tables
+from transformer.ui.widgets import computed, controls, display_names, frame, tables
 from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.views import component
 

@@ -15,12 +15,12 @@ from transformer.figures.alignment import alignment, two_rows
 from transformer.figures.state import KINDS
 from transformer.inference import Trace
 from transformer.measures.naming import file_name
-from transformer.ui import state
-from transformer.ui.pages.research import Research
+from transformer.ui.base import state
+from transformer.ui.base.registry import HOME
+from transformer.ui.pages.research import Research, bundled_sentences, corpus
 from transformer.ui.services import models, trace_cache
 from transformer.ui.services.models import Model
-from transformer.ui.shell.registry import HOME
-from transformer.ui.widgets import bundled_sentences, controls, corpus, display_names, frame, tables
+from transformer.ui.widgets import controls, display_names, frame, tables
 from transformer.ui.widgets.callbacks import controlled
 from transformer.ui.widgets.charts import chart, dark
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from transformer.ui.address import View, field
+from transformer.ui.base.address import View, field
+from transformer.ui.base.registry import Page
 
 
 @dataclass(frozen=True)
@@ -13,3 +14,12 @@ class Train(View):
 
     run: str = field()
     race: str = field()
+
+
+PAGE = Page(
+    "pages/train.py",
+    "Train",
+    Train,
+    "**Train** a model, and watch attention form →",
+    "A small model learns to reverse, to sort or to write simple French, in seconds.",
+)

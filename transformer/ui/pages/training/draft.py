@@ -15,11 +15,10 @@ from transformer.run_config import INSPECT, TrainingRun
 from transformer.text.grammar import words
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import PAIRS_FILE, default_settings, make_run_config
-from transformer.ui import state
+from transformer.ui.base import state, visitor
 from transformer.ui.pages.training import own_pairs
 from transformer.ui.pages.training.curves import CHOSEN_PROBES
 from transformer.ui.services import live_classes, live_jobs
-from transformer.ui.shell import visitor
 from transformer.ui.widgets import frame
 
 _DRAFT_KEY, _ERROR_KEY = "draft", "train-refused"

@@ -12,11 +12,11 @@ from transformer.jobs import RunInfo, count_parameters
 from transformer.run_config import TrainingRun
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import make_run_config
-from transformer.ui import state
-from transformer.ui.pages.training import draft, head_pictures
+from transformer.ui.base import state
+from transformer.ui.pages.training import draft, head_pictures, run_facts
 from transformer.ui.pages.training.draft import probes
 from transformer.ui.services import live_jobs
-from transformer.ui.widgets import frame, quantities, run_facts
+from transformer.ui.widgets import frame, quantities
 from transformer.ui.widgets.fragment import POLL_SECONDS, fragment
 from transformer.ui.widgets.races import start as race_start
 

@@ -12,11 +12,11 @@ from transformer.jobs import JobError, RunInfo
 from transformer.run_config import TaskRun
 from transformer.text.tasks import TASKS
 from transformer.training.run import RunError
-from transformer.ui import state
-from transformer.ui.model_description import describe_model
+from transformer.ui.base import state
+from transformer.ui.base.model_description import describe_model
+from transformer.ui.base.registry import HOME
 from transformer.ui.pages.training import draft
 from transformer.ui.services import live_jobs, models
-from transformer.ui.shell.registry import HOME
 from transformer.ui.widgets import frame, metrics_tail
 from transformer.ui.widgets.callbacks import attempt, show_refusal
 from transformer.ui.widgets.tables import download

@@ -11,8 +11,8 @@ from transformer.jobs.shares import seconds_until_turn
 from transformer.run_config import TrainingRun
 from transformer.training.estimate import Estimate
 from transformer.training.run import RunError
+from transformer.ui.base import visitor
 from transformer.ui.services import live_jobs
-from transformer.ui.shell import visitor
 from transformer.ui.widgets import frame, quantities
 
 CACHE_SECONDS = 1.0

@@ -14,10 +14,9 @@ from transformer.figures.glossary import tip
 from transformer.jobs import JobError, RunInfo
 from transformer.run_config import INSPECT, PairsRun, TaskRun
 from transformer.training.run import RunError
-from transformer.ui import state
+from transformer.ui.base import state, visitor
 from transformer.ui.pages.training import draft, setup
 from transformer.ui.services import live_jobs
-from transformer.ui.shell import visitor
 from transformer.ui.widgets.callbacks import attempt
 
 

@@ -14,16 +14,17 @@ from transformer.jobs import JobError, RunInfo
 from transformer.jobs.folder import JobFolder
 from transformer.text.tasks import TASKS
 from transformer.training.run import RunError
-from transformer.ui import state
+from transformer.ui.base import state
 from transformer.ui.pages.training import (
     curves,
     example_runs,
     finished_run,
     queue_overview,
     quick_settings,
+    run_facts,
 )
 from transformer.ui.services import live_classes, live_jobs
-from transformer.ui.widgets import frame, metrics_tail, quantities, run_facts
+from transformer.ui.widgets import frame, metrics_tail, quantities
 from transformer.ui.widgets.callbacks import attempt, show_refusal
 from transformer.ui.widgets.fragment import fragment
 

@@ -16,7 +16,7 @@ from transformer.text.tasks import TASKS
 from transformer.text.visible import is_blank
 from transformer.training.data import HOLDOUT_INTERVAL, MAX_HOLDOUT_PAIRS
 from transformer.training.estimate import SAMPLE_PAIRS, Estimate
-from transformer.ui import state
+from transformer.ui.base import state
 from transformer.ui.pages.training import draft, own_pairs
 from transformer.ui.pages.training.draft import Draft
 from transformer.ui.services import live_jobs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from transformer.analysis.positions import ORDER_PAIR
-from transformer.ui.shell.registry import HOME
+from transformer.ui.base.registry import HOME
 from transformer.ui.widgets.lessons import first_questions, head_questions, mathematics, mistakes
 from transformer.ui.widgets.lessons.extra_lessons import (
     EXTRA,

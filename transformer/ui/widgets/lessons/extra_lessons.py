@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transformer.ui.shell.registry import HOME
+from transformer.ui.base.registry import HOME
 from transformer.ui.widgets.lessons import mathematics, minimal_pair, mistakes
 from transformer.ui.widgets.lessons.lesson import Lesson
 

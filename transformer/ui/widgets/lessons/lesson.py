@@ -15,11 +15,11 @@ from transformer.figures.lesson_sheet import Picture
 from transformer.inference import Trace
 from transformer.measures import naming
 from transformer.measures.words import merge, plain_words, rows_of_written
-from transformer.ui.address import EXAMPLE, View
+from transformer.ui.base.address import EXAMPLE, View
+from transformer.ui.base.registry import PAGES
 from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
-from transformer.ui.shell.registry import PAGES
 
 LIST_PAGE = "pages/learn.py"
 """The page of the list; it asks every question whose own page would reveal the answer."""

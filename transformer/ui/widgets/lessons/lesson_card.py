@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 import streamlit as st
 
-from transformer.ui import state
+from transformer.ui.base import state
 from transformer.ui.services import live_classes, models
 from transformer.ui.widgets import quantities, views
 from transformer.ui.widgets.lessons import course, progress, sheet

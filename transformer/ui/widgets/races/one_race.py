@@ -23,7 +23,7 @@ from transformer.jobs.race_runs import (
     track,
 )
 from transformer.jobs.races import Race, race_named
-from transformer.ui import state
+from transformer.ui.base import state
 from transformer.ui.widgets import frame, tables, verdicts
 from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.fragment import fragment

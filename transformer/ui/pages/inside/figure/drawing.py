@@ -12,7 +12,7 @@ import streamlit as st
 from transformer.figures.box_layout import ATTENTION, STOPS, figure_1, figure_2
 from transformer.figures.figure1 import Button, figure_data
 from transformer.inference import Trace
-from transformer.ui import state
+from transformer.ui.base import state
 from transformer.ui.pages.inside import Inside
 from transformer.ui.pages.inside.figure import stops
 from transformer.ui.pages.inside.figure.stops import Stop

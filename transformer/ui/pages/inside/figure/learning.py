@@ -18,7 +18,7 @@ from transformer.figures.distributions import two_distributions
 from transformer.figures.positions import Curve, lines, table
 from transformer.inference import Trace
 from transformer.training.schedule import ScheduleCurve, schedule_curve
-from transformer.ui import state
+from transformer.ui.base import state
 from transformer.ui.pages.inside import Inside
 from transformer.ui.pages.inside.figure import stops
 from transformer.ui.services import trace_cache

@@ -8,7 +8,7 @@ from transformer.analysis.inside.logit_lens import Lens
 from transformer.analysis.inside.logit_lens import lens as logit_lens
 from transformer.figures.lens import MAX_LABELLED_POSITIONS, lens_curve, lens_map
 from transformer.inference import Trace
-from transformer.ui import state
+from transformer.ui.base import state
 from transformer.ui.pages.inside.figure import stops
 from transformer.ui.services import trace_cache
 from transformer.ui.services.memory_cache import cached

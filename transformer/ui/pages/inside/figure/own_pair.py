@@ -12,7 +12,7 @@ import streamlit as st
 from transformer.analysis.inside import shifted_targets
 from transformer.analysis.inside.bleu_by_hand import BleuByHand, NGramCounts, bleu
 from transformer.text.visible import is_blank
-from transformer.ui import state
+from transformer.ui.base import state
 from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.widgets import controls, display_names, frame

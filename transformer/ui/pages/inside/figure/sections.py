@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transformer.ui import state
+from transformer.ui.base import state
 from transformer.ui.pages.inside import Inside, rows
 from transformer.ui.pages.inside.figure import learning, lens, own_pair, walkthrough
 from transformer.ui.services.models import Model

@@ -11,7 +11,7 @@ from transformer.analysis.inside import Box, boxes
 from transformer.config import ModelConfig
 from transformer.figures.box_layout import STOPS
 from transformer.inference import Trace
-from transformer.ui import state
+from transformer.ui.base import state
 from transformer.ui.pages.inside import Inside
 from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model

@@ -10,7 +10,7 @@ import streamlit as st
 
 from transformer.analysis.inside import OpenedBox, Panel, boxes, snippet, worked_steps
 from transformer.figures.tensors import Table, tensor_data
-from transformer.ui import state
+from transformer.ui.base import state
 from transformer.ui.pages.inside import Inside
 from transformer.ui.pages.inside.figure import stops
 from transformer.ui.pages.inside.figure.stops import Stop

@@ -18,7 +18,7 @@ from transformer.analysis.inside import (
 )
 from transformer.figures.box_layout import STOPS
 from transformer.inference import Trace
-from transformer.ui import state
+from transformer.ui.base import state
 from transformer.ui.pages.inside.figure import drawing, stops
 from transformer.ui.pages.inside.figure import tables as number_tables
 from transformer.ui.pages.inside.figure.stops import Stop

@@ -9,11 +9,11 @@ from transformer.analysis.positions import SIDES, STACKS, embedding_norms
 from transformer.analysis.positions.score_parts import PARTS_WITH_BIAS, ScoreParts, score_parts
 from transformer.figures.clocks import grouped_bars, stacked_shares
 from transformer.figures.positions import table
-from transformer.ui import state
+from transformer.ui.base import state
+from transformer.ui.base.registry import HOME
 from transformer.ui.pages.inside import Inside
 from transformer.ui.pages.inside.positions.sides import read_trace, side, tokens
 from transformer.ui.services.models import Model
-from transformer.ui.shell.registry import HOME
 from transformer.ui.widgets import display_names, frame, tables
 from transformer.ui.widgets.charts import chart, dark
 

@@ -11,13 +11,12 @@ from transformer.figures.positions import Curve, lines
 from transformer.jobs import Computation
 from transformer.run_config import MAX_PIECES
 from transformer.text.tasks import TASKS
-from transformer.ui import state
+from transformer.ui.base import state, visitor
 from transformer.ui.pages.inside import Inside
 from transformer.ui.pages.inside.positions import position_models
 from transformer.ui.pages.inside.positions.position_models import PositionModel
 from transformer.ui.services import models
 from transformer.ui.services.models import Model
-from transformer.ui.shell import visitor
 from transformer.ui.widgets import frame, tables
 from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.computed import computed

@@ -7,7 +7,7 @@ import streamlit as st
 
 from transformer.analysis import positions
 from transformer.figures.positions import Curve, lines, table
-from transformer.ui import state
+from transformer.ui.base import state
 from transformer.ui.pages.inside import Inside
 from transformer.ui.pages.inside.positions.sides import side, tokens
 from transformer.ui.services import trace_cache

@@ -6,7 +6,7 @@ import streamlit as st
 
 from transformer.analysis import positions
 from transformer.figures.clocks import STYLE, animated_clocks, grouped_bars
-from transformer.ui import state
+from transformer.ui.base import state
 from transformer.ui.pages.inside import Inside
 from transformer.ui.services import trace_cache
 from transformer.ui.services.memory_cache import cached

@@ -16,11 +16,10 @@ from transformer.run_config import TaskRun, TrainingRun
 from transformer.text.files import read_json
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import make_run_config
-from transformer.ui import state
-from transformer.ui.model_description import run_config
+from transformer.ui.base import state, visitor
+from transformer.ui.base.model_description import run_config
 from transformer.ui.pages.inside import Inside
 from transformer.ui.services import live_jobs, models
-from transformer.ui.shell import visitor
 from transformer.ui.widgets import frame
 from transformer.ui.widgets.callbacks import attempt, show_refusal, store_refusal
 from transformer.ui.widgets.fragment import POLL_SECONDS, fragment

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from transformer.analysis.positions import STACKS
 from transformer.inference import Trace
-from transformer.ui import state
+from transformer.ui.base import state
 from transformer.ui.pages.inside import Inside
 from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model

@@ -9,11 +9,10 @@ import streamlit as st
 from transformer.jobs import shipped_race
 from transformer.jobs.races import RACES
 from transformer.jobs.shipped_race import ShippedRace
-from transformer.ui import state
+from transformer.ui.base import state, visitor
 from transformer.ui.pages.inside import Inside
 from transformer.ui.pages.inside.why.sizes import look_for
 from transformer.ui.services import live_jobs, models
-from transformer.ui.shell import visitor
 from transformer.ui.widgets import frame
 from transformer.ui.widgets.races import one_race, start
 

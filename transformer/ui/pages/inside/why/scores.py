@@ -21,7 +21,7 @@ from transformer.analysis.table1.score_scale import (
 from transformer.config import Score
 from transformer.figures.score_scale import against_width, by_head, one_row
 from transformer.measures.naming import file_name
-from transformer.ui import state
+from transformer.ui.base import state
 from transformer.ui.pages.inside import Inside
 from transformer.ui.pages.inside.why.sizes import look_for
 from transformer.ui.services.memory_cache import cached

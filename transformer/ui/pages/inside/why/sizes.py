@@ -7,7 +7,7 @@ import math
 import streamlit as st
 
 from transformer.analysis.table1.paths import STACKS
-from transformer.ui import state
+from transformer.ui.base import state
 from transformer.ui.pages.inside import Inside
 
 NAMES = {

@@ -25,7 +25,7 @@ from urllib.parse import urlsplit
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
 
-from transformer.ui.streamlit_fixes.checks import missing_attributes
+from transformer.ui.base.streamlit_fixes.checks import missing_attributes
 
 
 def changes() -> list[str]:

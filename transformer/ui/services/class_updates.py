@@ -17,8 +17,8 @@ from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket
 
 from transformer.classroom import Classroom
+from transformer.ui.base.visitor import sent_id
 from transformer.ui.services import live_classes
-from transformer.ui.shell.visitor import sent_id
 
 PATH = "/_class/news"
 CLASS_OVER_CODE = 4001

@@ -24,7 +24,7 @@ from functools import wraps
 
 from streamlit.runtime.scriptrunner import RerunData, ScriptRunner
 
-from transformer.ui.streamlit_fixes.checks import changed_signatures, missing_attributes
+from transformer.ui.base.streamlit_fixes.checks import changed_signatures, missing_attributes
 
 _run_script = ScriptRunner._run_script
 

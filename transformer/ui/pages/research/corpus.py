@@ -14,14 +14,14 @@ import streamlit as st
 from transformer.analysis.corpora import Corpus
 from transformer.text.pair_formats import split_text
 from transformer.text.visible import is_blank
-from transformer.ui import state
-from transformer.ui.address import CORPORA, View
+from transformer.ui.base import state, visitor
+from transformer.ui.base.address import CORPORA, View
+from transformer.ui.pages.research import bundled_sentences
 from transformer.ui.services import models
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 from transformer.ui.services.uploads import decode_text, uploads
-from transformer.ui.shell import visitor
-from transformer.ui.widgets import bundled_sentences, frame
+from transformer.ui.widgets import frame
 from transformer.ui.widgets.callbacks import controlled
 
 MAX_UPLOAD_BYTES = 1_000_000

@@ -31,7 +31,7 @@ from contextlib import contextmanager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
 
-from transformer.ui.streamlit_fixes.checks import missing_attributes
+from transformer.ui.base.streamlit_fixes.checks import missing_attributes
 
 
 def changes() -> list[str]:

@@ -25,7 +25,7 @@ from starlette.exceptions import HTTPException
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 
-from transformer.ui.streamlit_fixes.checks import changed_signatures, missing_attributes
+from transformer.ui.base.streamlit_fixes.checks import changed_signatures, missing_attributes
 
 MAX_SESSION_FILES = 100
 MAX_SESSION_BYTES = 30_000_000

@@ -48,7 +48,7 @@ from streamlit.runtime.scriptrunner_utils.script_requests import (
 from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.state.session_state import SessionState
 
-from transformer.ui.streamlit_fixes.checks import changed_signatures, missing_attributes
+from transformer.ui.base.streamlit_fixes.checks import changed_signatures, missing_attributes
 
 
 class _SessionRuns:

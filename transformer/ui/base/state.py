@@ -16,8 +16,8 @@ from typing import Any, NoReturn, overload
 import streamlit as st
 
 from transformer.figures.glossary import tip
-from transformer.ui.address import View
-from transformer.ui.shell.registry import (
+from transformer.ui.base.address import View
+from transformer.ui.base.registry import (
     BY_PATH,
     HOME,
     PAGES,
@@ -27,7 +27,7 @@ from transformer.ui.shell.registry import (
     model_defaults,
     parse_params,
 )
-from transformer.ui.streamlit_fixes.displayed_page import displayed_page
+from transformer.ui.base.streamlit_fixes.displayed_page import displayed_page
 
 # Session keys.
 _VIEW, _PAGE, _LEFT_PAGE, _VISIT_COUNT, _BY_LINK = "view", "page", "left", "visit", "by link"

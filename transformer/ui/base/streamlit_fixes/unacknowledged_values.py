@@ -30,7 +30,7 @@ from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.runtime.state.common import RegisterWidgetResult, WidgetMetadata
 from streamlit.runtime.state.session_state import STREAMLIT_INTERNAL_KEY_PREFIX, SessionState
 
-from transformer.ui.streamlit_fixes.checks import changed_signatures, missing_attributes
+from transformer.ui.base.streamlit_fixes.checks import changed_signatures, missing_attributes
 
 _UNACKNOWLEDGED = f"{STREAMLIT_INTERNAL_KEY_PREFIX}_UNACKNOWLEDGED"  # hidden from the pages
 _LAST_SENT = f"{STREAMLIT_INTERNAL_KEY_PREFIX}_LAST_SENT"

@@ -35,13 +35,13 @@ from transformer.inference.alternatives import word_alternatives
 from transformer.jobs import shipped
 from transformer.measures.words import words
 from transformer.text.files import new_folder
-from transformer.ui.live_lessons import (
+from transformer.ui.services import models, trace_cache
+from transformer.ui.services.models import Model
+from transformer.ui.site.live_lessons import (
     LIVE_LESSONS,
     lesson_data,
     view_fields,
 )
-from transformer.ui.services import models, trace_cache
-from transformer.ui.services.models import Model
 from transformer.ui.widgets.lessons import course
 from transformer.ui.widgets.lessons.lesson import LessonCase
 from transformer.ui.widgets.lessons.prepared import AvailableModels, PreparedLesson, prepared

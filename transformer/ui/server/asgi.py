@@ -16,10 +16,18 @@ from starlette.routing import BaseRoute, Route
 
 from transformer.allocator import return_freed_memory
 from transformer.jobs import services
-from transformer.ui.services import live_classes, live_jobs, models, trace_cache
-from transformer.ui.shell import class_updates, downloads, security, view_scripts
-from transformer.ui.shell.registry import BY_PATH
-from transformer.ui.shell.security import ANY_ADDRESS, network_address
+from transformer.ui.base.registry import BY_PATH
+from transformer.ui.server import security
+from transformer.ui.server.security import ANY_ADDRESS, network_address
+from transformer.ui.services import (
+    class_updates,
+    downloads,
+    live_classes,
+    live_jobs,
+    models,
+    trace_cache,
+    view_scripts,
+)
 
 
 @asynccontextmanager

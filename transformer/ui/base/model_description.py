@@ -11,7 +11,7 @@ from transformer.languages import Languages, language_name
 from transformer.run_config import RunConfig, TaskRun
 from transformer.training.run import RunFolder
 from transformer.training.snapshots import Snapshots
-from transformer.ui.address import EXAMPLE, EXAMPLES
+from transformer.ui.base.address import EXAMPLE, EXAMPLES
 
 PARALLEL_EXAMPLES = {
     "en": EXAMPLES,

@@ -12,14 +12,13 @@ import streamlit as st
 import torch
 
 from transformer.cancellation import cancelled_by
-from transformer.ui import state
-from transformer.ui.address import EXAMPLE
-from transformer.ui.model_description import ModelDescription, describe_model
-from transformer.ui.services import models
+from transformer.ui.base import state
+from transformer.ui.base.address import EXAMPLE
+from transformer.ui.base.model_description import ModelDescription, describe_model
+from transformer.ui.base.registry import CLASS, HOME, PAGES, page_name, path
+from transformer.ui.services import downloads, models
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import RerunCancellation
-from transformer.ui.shell import downloads
-from transformer.ui.shell.registry import CLASS, HOME, PAGES, page_name, path
 from transformer.ui.widgets import class_question, display_names, following, lessons, views
 from transformer.ui.widgets.fragment import fragment
 from transformer.ui.widgets.frame import as_sentence, page_link, plain

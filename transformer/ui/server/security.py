@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import streamlit as st
 from streamlit import config
 
-from transformer.ui.shell.visitor import COOKIE, new_id, sent_id
+from transformer.ui.base.visitor import COOKIE, new_id, sent_id
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]

@@ -6,7 +6,7 @@ from itertools import groupby
 
 import streamlit as st
 
-from transformer.ui.shell.registry import HOME, page_name
+from transformer.ui.base.registry import HOME, page_name
 from transformer.ui.widgets import frame
 from transformer.ui.widgets.lessons import course, progress, sheet
 from transformer.ui.widgets.lessons.lesson import Lesson

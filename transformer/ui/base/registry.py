@@ -1,76 +1,53 @@
-"""The list of pages in the order of the navigation bar: file, title, view and description."""
+"""The pages in the order of the navigation bar, and the parameters of their addresses.
+
+`transformer.ui.pages` registers them; nothing here knows a page.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from transformer.ui.address import View
-from transformer.ui.pages.classroom import Class
-from transformer.ui.pages.home import DEPTHS, Home
-from transformer.ui.pages.inside import Inside
-from transformer.ui.pages.research import Research
-from transformer.ui.pages.training import Train
+from transformer.ui.base.address import View
 
 Values = dict[str, dict[str, Any]]
 """Values of fields, by the name of the view class that declares them."""
 ViewType = TypeVar("ViewType", bound=View)
+HOME, CLASS = "app.py", "pages/class.py"
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Page:
-    """One page.
+    """One page; the `__init__` of its folder in `transformer/ui/pages/` makes it.
 
     Attributes:
+        file: the script that Streamlit runs.
         title: in the navigation bar; heading: above the page, if it differs.
         view: the class of its view, with its own fields if it has any.
         link_text, summary: link and description on the home page, in Markdown; "{lessons}" is
             replaced by the number of lessons.
+        depths: labels of the depths of Try, the first one shown at first.
     """
 
+    file: str
     title: str
     view: type[View] = View
     link_text: str = ""
     summary: str = ""
     heading: str = ""
+    depths: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
-HOME, CLASS = "app.py", "pages/class.py"
-PAGES = {
-    HOME: Page(
-        "Try",
-        Home,
-        heading="Type a sentence and see which words the model attends to as it translates",
-    ),
-    "pages/learn.py": Page(
-        "Learn",
-        link_text="**Learn**: a way through the paper, step by step →",
-        summary="{lessons} prepared views, each with a question that it answers. New here? Begin "
-        "with these.",
-    ),
-    "pages/inside.py": Page(
-        "Look inside",
-        Inside,
-        "**Look inside**: the paper's Figure 1, box by box →",
-        "Every number on a sentence's way through the model; how word order enters it; why the "
-        "paper uses self-attention.",
-    ),
-    "pages/train.py": Page(
-        "Train",
-        Train,
-        "**Train** a model, and watch attention form →",
-        "A small model learns to reverse, to sort or to write simple French, in seconds.",
-    ),
-    CLASS: Page("Class", Class, heading="Classroom"),
-    "pages/research.py": Page(
-        "Research",
-        Research,
-        link_text="**Research**: is attention an explanation? →",
-        summary="Experiments that attribute, patch and measure heads; published claims, tested.",
-    ),
-    "pages/glossary.py": Page("Glossary"),
-}
+PAGES: dict[str, Page] = {}
+"""Pages by file."""
+BY_PATH: dict[str, str] = {}
+"""Files of the pages by path."""
+
+
+def register(page: Page) -> None:
+    PAGES[page.file] = page
+    BY_PATH[path(page.file)] = page.file
 
 
 def path(file: str) -> str:
@@ -78,14 +55,11 @@ def path(file: str) -> str:
     return "" if file == HOME else file.removeprefix("pages/").removesuffix(".py")
 
 
-BY_PATH = {path(file): file for file in PAGES}
-"""Files of the pages by path."""
-
-
 def page_name(file: str, depth: str = "") -> str:
     """Return the name of a page in messages: its title, or the label of the depth of Try if that
     is not the first."""
-    return DEPTHS[depth] if file == HOME and depth in [*DEPTHS][1:] else PAGES[file].title
+    page = PAGES[file]
+    return page.depths[depth] if depth in [*page.depths][1:] else page.title
 
 
 def parse_params(file: str, params: Mapping[str, str]) -> tuple[Values, list[str]]:

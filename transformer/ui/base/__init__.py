@@ -1,0 +1,1 @@
+"""Fields of a page and the address that holds them, the list of pages, the visitor."""

@@ -1,0 +1,1 @@
+"""The server around the pages: routes, lifespan, security headers, updates of a class."""
