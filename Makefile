@@ -11,8 +11,8 @@ help:
 	@echo "make app         open the app in a browser (first time: install it in .venv)"
 	@echo "make test        run the linters, the type checker and all but the slow tests (first time: install Chromium if missing)"
 	@echo "make test-all    run everything that continuous integration runs"
-	@echo "make lint        run only ruff, import-linter, mypy, hadolint, and deno for the JavaScript"
-	@echo "make format      format the code and fix what ruff can fix"
+	@echo "make lint        run only ruff, import-linter, mypy, hadolint, and deno for the JavaScript and the style sheets"
+	@echo "make format      format Python, JavaScript and style sheets, and fix what ruff can fix"
 	@echo "make pictures    take the screenshots of the documentation"
 	@echo "make benchmarks  measure speed, compared with other engines (first time: install them)"
 	@echo "make docs        write the documentation as a site to build/docs (first time: install MkDocs)"
@@ -31,6 +31,7 @@ TORCH_TESTS := $(addprefix tests/, measures model inference analysis/table1/test
 	$(filter-out %/evidence %/table1 %/__pycache__ %.py, $(wildcard tests/analysis/*))
 
 SCRIPTS := transformer/figures/browser
+FORMATTED := $(SCRIPTS) tests/figures/scripts transformer/ui/widgets
 
 # Tests without a browser run on several cores. A browser test needs two, one for the browser and one for the
 # server. A worker process without tests takes tests from another one (worksteal).
@@ -52,12 +53,14 @@ lint: .venv/dev.stamp
 	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/mypy
 	$(BIN)/hadolint Dockerfile
+	$(BIN)/deno fmt --quiet --check --config $(SCRIPTS)/deno.json $(FORMATTED)
 	$(BIN)/deno lint --quiet $(SCRIPTS) tests/figures/scripts
 	$(BIN)/deno check --quiet --config $(SCRIPTS)/deno.json $(SCRIPTS)
 
 format: .venv/dev.stamp
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/deno fmt --quiet --config $(SCRIPTS)/deno.json $(FORMATTED)
 
 pictures: .venv/dev.stamp browser
 	$(BIN)/python docs/pictures.py

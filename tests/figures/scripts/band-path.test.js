@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { nearestGap, textLinesOf, bandPath } from "../../../transformer/figures/browser/band-path.js";
+import { bandPath, nearestGap, textLinesOf } from "../../../transformer/figures/browser/band-path.js";
 
 const WORD_HEIGHT = 20;
 const box = (x, top, width = 40) => ({ x, top, bottom: top + WORD_HEIGHT, width });
@@ -17,9 +17,13 @@ function pointsOf(path) {
   for (const [, command, numbers] of path.matchAll(/([MCL])([^MCL]*)/g)) {
     const n = numbers.trim().split(/\s+/).map(Number);
     if (command === "M") position = n;
-    const [a, b, c, d] = command === "C" ? [position, n.slice(0, 2), n.slice(2, 4), n.slice(4)] : [position, position, n.slice(-2), n.slice(-2)];
+    const [a, b, c, d] = command === "C"
+      ? [position, n.slice(0, 2), n.slice(2, 4), n.slice(4)]
+      : [position, position, n.slice(-2), n.slice(-2)];
     for (let t = 0; t <= 1; t += 0.02) {
-      const [p, q] = [0, 1].map((i) => (1 - t) ** 3 * a[i] + 3 * (1 - t) ** 2 * t * b[i] + 3 * (1 - t) * t * t * c[i] + t ** 3 * d[i]);
+      const [p, q] = [0, 1].map((i) =>
+        (1 - t) ** 3 * a[i] + 3 * (1 - t) ** 2 * t * b[i] + 3 * (1 - t) * t * t * c[i] + t ** 3 * d[i]
+      );
       points.push([p, q]);
     }
     position = n.slice(-2);
@@ -56,5 +60,8 @@ test("no band passes behind another word", () => {
 });
 
 test("without a line in between, the path is one curve", () => {
-  assert.equal(bandPath([0, 0], [10, 100], textLinesOf([box(0, -20)]), textLinesOf([box(10, 100)])), "M0.0 0.0C0.0 50.0 10.0 50.0 10.0 100.0");
+  assert.equal(
+    bandPath([0, 0], [10, 100], textLinesOf([box(0, -20)]), textLinesOf([box(10, 100)])),
+    "M0.0 0.0C0.0 50.0 10.0 50.0 10.0 100.0",
+  );
 });

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { layoutTree, hypothesisText } from "../../../transformer/figures/browser/decoding-tree.js";
-import { softmaxOf, calculationOf } from "../../../transformer/figures/browser/querykey-calculation.js";
+import { hypothesisText, layoutTree } from "../../../transformer/figures/browser/decoding-tree.js";
+import { calculationOf, softmaxOf } from "../../../transformer/figures/browser/querykey-calculation.js";
 import { makeStore, unpack } from "../../../transformer/figures/browser/store.js";
 import { near, random, side, STATE } from "./fixtures.js";
 
@@ -38,13 +38,19 @@ test("the calculation follows eq. 1, with and without a mask", () => {
       for (const column of [-1, 0, 3]) {
         const w = calculationOf(traced, { ...STATE, kind, row, column });
         const visibleCount = kind === "decoder" ? row + 1 : 4;
-        const exponentials = Array.from({ length: 4 }, (_, j) => (j < visibleCount ? Math.exp(headVectors.scores.values[4 * row + j]) : 0));
+        const exponentials = Array.from(
+          { length: 4 },
+          (_, j) => (j < visibleCount ? Math.exp(headVectors.scores.values[4 * row + j]) : 0),
+        );
         const sum = exponentials.reduce((a, b) => a + b);
         w.shares.forEach((share, j) => assert.ok(near(share, exponentials[j] / sum)));
         assert.equal(w.column, column < 0 ? exponentials.indexOf(Math.max(...exponentials)) : column);
         if (w.column < visibleCount) assert.ok(near(w.score, headVectors.scores.values[4 * row + w.column], 1e-5));
         for (let d = 0; d < 8; d++) {
-          const out = exponentials.reduce((total, exponential, j) => total + (exponential / sum) * headVectors.value.values[8 * j + d], 0);
+          const out = exponentials.reduce(
+            (total, exponential, j) => total + (exponential / sum) * headVectors.value.values[8 * j + d],
+            0,
+          );
           assert.ok(near(w.output[d], out, 1e-5));
         }
         assert.deepEqual([...new Set([...w.listed, ...w.others])].sort(), [...Array(visibleCount).keys()]);
@@ -55,9 +61,14 @@ test("the calculation follows eq. 1, with and without a mask", () => {
 });
 
 const TREE = {
-  parent: [null, 0, 0, 1, 1, 2], depth: [0, 1, 1, 2, 2, 2], token: ["<s>", "▁a", "▁b", "c", "</s>", "d"],
-  score: [0, -1, -2, -3, -1.5, -2.5], status: ["kept", "kept", "kept", "discarded", "finished", "kept"],
-  best: [true, true, false, false, true, false], probability: [1, 0.6, 0.3, 0.1, 0.5, 0.2], id: [0, 1, 2, 3, 4, 5],
+  parent: [null, 0, 0, 1, 1, 2],
+  depth: [0, 1, 1, 2, 2, 2],
+  token: ["<s>", "▁a", "▁b", "c", "</s>", "d"],
+  score: [0, -1, -2, -3, -1.5, -2.5],
+  status: ["kept", "kept", "kept", "discarded", "finished", "kept"],
+  best: [true, true, false, false, true, false],
+  probability: [1, 0.6, 0.3, 0.1, 0.5, 0.2],
+  id: [0, 1, 2, 3, 4, 5],
 };
 
 test("a tree's branches do not cross, and folded branches are counted at their parent", () => {

@@ -6,12 +6,18 @@ import { test } from "node:test";
 import { fillNumbers, onlyHeadDiffers } from "../../../transformer/figures/browser/classroom.js";
 
 const EXPLORER_FIELDS = ["view", "kind", "layer", "head", "row"];
-const currentView = { page: "", params: { text: "A b.", model: "en-fr", layer: "1", head: "2" }, explorer_fields: EXPLORER_FIELDS };
+const currentView = {
+  page: "",
+  params: { text: "A b.", model: "en-fr", layer: "1", head: "2" },
+  explorer_fields: EXPLORER_FIELDS,
+};
 const teacherView = (params, page = "") => ({ page, params: { text: "A b.", model: "en-fr", ...params } });
 
 test("another head of the same sentence is drawn in the browser", () => {
   assert.ok(onlyHeadDiffers(currentView, teacherView({ layer: "3", head: "0", row: "4", kind: "encoder" })));
-  assert.ok(onlyHeadDiffers(currentView, { page: "", params: { head: "0", layer: "0", model: "en-fr", text: "A b." } }));
+  assert.ok(
+    onlyHeadDiffers(currentView, { page: "", params: { head: "0", layer: "0", model: "en-fr", text: "A b." } }),
+  );
 });
 
 test("another sentence, model, lesson or page needs the server", () => {

@@ -3,12 +3,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { alignEntries, compareTables, divergingLevel, piecePairs } from "../../../transformer/figures/browser/compare-tables.js";
+import {
+  alignEntries,
+  compareTables,
+  divergingLevel,
+  piecePairs,
+} from "../../../transformer/figures/browser/compare-tables.js";
 import { differingPositions, parseForced } from "../../../transformer/figures/browser/decoding.js";
 import { matrixOf } from "../../../transformer/figures/browser/matrix.js";
 import { random, side, STATE } from "./fixtures.js";
 
-const pieces = (texts) => texts.map((text, position) => ({ text, written: null, members: [position], special: false, dim: false }));
+const pieces = (texts) =>
+  texts.map((text, position) => ({ text, written: null, members: [position], special: false, dim: false }));
 
 test("aligned entries contain every position of both lists once, in order", () => {
   const draw = random(7);
@@ -25,7 +31,9 @@ test("aligned entries contain every position of both lists once, in order", () =
     }
     const aligned = alignEntries(pieces(first), pieces(second), pairs);
     for (const [sideIndex, list] of [first, second].entries()) {
-      assert.deepEqual(aligned.map((pair) => pair[sideIndex]).filter((position) => position !== null), [...list.keys()]);
+      assert.deepEqual(aligned.map((pair) => pair[sideIndex]).filter((position) => position !== null), [
+        ...list.keys(),
+      ]);
     }
     const matched = aligned.filter(([a, b]) => a !== null && b !== null);
     assert.deepEqual(matched, pairs.filter(([a, b]) => first[a] === second[b]));
@@ -44,8 +52,9 @@ test("a cell is B − A where both have one, and a table minus itself is zero", 
     const [first, second] = [a, b].map((data) => matrixOf(data, { ...STATE, kind }));
     const { m, inA, inB } = compareTables(first, second, piecePairs([a, b], pairs, kind, "pieces"));
     for (let i = 0; i < 16; i++) {
-      if (kind === "decoder" && i % 4 > Math.floor(i / 4)) assert.ok(Number.isNaN(m.values[i]) && m.masked(Math.floor(i / 4), i % 4));
-      else {
+      if (kind === "decoder" && i % 4 > Math.floor(i / 4)) {
+        assert.ok(Number.isNaN(m.values[i]) && m.masked(Math.floor(i / 4), i % 4));
+      } else {
         assert.deepEqual([inA[i], inB[i]], [first.values[i], second.values[i]]);
         assert.equal(m.values[i], Math.fround(second.values[i] - first.values[i]));
       }
@@ -68,6 +77,8 @@ test("the state's forced piece is parsed, and tokens that only one translation h
   assert.equal(parseForced({ ...STATE }), null);
   assert.deepEqual(parseForced({ ...STATE, force: "2:1234" }), { step: 2, id: 1234 });
   const pairs = { tgt_tokens: [[0, 0], [1, 1], [2, null], [null, 2], [3, 3]] };
-  const [original, altered] = [{ predicted: { tokens: ["a", "b", "c", "</s>"] } }, { predicted: { tokens: ["a", "x", "c", "."] } }];
+  const [original, altered] = [{ predicted: { tokens: ["a", "b", "c", "</s>"] } }, {
+    predicted: { tokens: ["a", "x", "c", "."] },
+  }];
   assert.deepEqual(differingPositions(pairs, original, altered).map((set) => [...set]), [[1, 3], [1, 3]]);
 });

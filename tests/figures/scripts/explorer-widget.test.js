@@ -12,7 +12,9 @@ function notebookModel(traits = {}) {
   const listeners = new Map();
   const sent = [];
   return {
-    sent, listeners, values,
+    sent,
+    listeners,
+    values,
     get: (name) => values[name],
     // Like a notebook's model, call listeners at once, for changes of the front end too.
     set: (name, value) => {
@@ -29,7 +31,11 @@ function notebookModel(traits = {}) {
 function openWidget(model) {
   const view = { shownBytes: [], appliedStates: [], closed: 0, ctx: { state: null } };
   const makeView = (root, report, views) => {
-    Object.assign(view, { root, views, choose: (changes) => report(view.ctx.state = { ...view.ctx.state, ...changes }) });
+    Object.assign(view, {
+      root,
+      views,
+      choose: (changes) => report(view.ctx.state = { ...view.ctx.state, ...changes }),
+    });
     return {
       ctx: view.ctx,
       show: (bytes) => {

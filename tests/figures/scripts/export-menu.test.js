@@ -20,7 +20,10 @@ function parseCsv(text) {
     else if (!quoted && (character === "," || text.startsWith("\r\n", i))) {
       rows[rows.length - 1].push(cell);
       cell = "";
-      if (character === "\r") { rows.push([]); i++; }
+      if (character === "\r") {
+        rows.push([]);
+        i++;
+      }
     } else cell += character;
   }
   return rows.slice(0, -1);
@@ -28,20 +31,38 @@ function parseCsv(text) {
 
 test("no CSV cell is a formula, and other cells are unchanged", async () => {
   const cells = ["=1+1", "-il", '"a", b', "line\nbreak", "+", "-", "-5", "@x", "＝1", "▁=1", "\r\n", "<b>", "-1e-5"];
-  const expected = ["'=1+1", "'-il", '"a", b', "line\nbreak", "+", "-", "-5", "'@x", "'＝1", "▁=1", "'\r\n", "<b>", "-1e-5"];
-  const csv = new TextDecoder("utf-8", { ignoreBOM: true }).decode(await csvOf({ columns: cells, rows: [[0.5, -0.5, null, undefined]] }).arrayBuffer());
+  const expected = [
+    "'=1+1",
+    "'-il",
+    '"a", b',
+    "line\nbreak",
+    "+",
+    "-",
+    "-5",
+    "'@x",
+    "'＝1",
+    "▁=1",
+    "'\r\n",
+    "<b>",
+    "-1e-5",
+  ];
+  const csv = new TextDecoder("utf-8", { ignoreBOM: true }).decode(
+    await csvOf({ columns: cells, rows: [[0.5, -0.5, null, undefined]] }).arrayBuffer(),
+  );
   assert.ok(csv.startsWith("\ufeff"));
   assert.deepEqual(parseCsv(csv.slice(1)), [expected, ["0.5", "-0.5", "", ""]]);
 });
 
 test("file names contain only characters that every file system accepts", () => {
-  for (const [source, state, name] of [
-    ["مرحبا 👩🏽‍🚀", {}, "attention-heatmap-cross-L0-H0"],
-    ["../../etc/passwd\\x:*?", {}, "attention-etc-passwd-x-heatmap-cross-L0-H0"],
-    ["Élève à l'école", {}, "attention-eleve-a-l-ecole-heatmap-cross-L0-H0"],
-    ["a ".repeat(99), { combine: "mean", layer: 2 }, "attention-a-a-a-a-a-a-heatmap-cross-L2-mean"],
-    ["x".repeat(99), { kind: "encoder", head: 3 }, `attention-${"x".repeat(50)}-heatmap-encoder-L0-H3`],
-  ]) assert.equal(fileName({ side: { source, model: "" }, state: { ...STATE, ...state } }), name);
+  for (
+    const [source, state, name] of [
+      ["مرحبا 👩🏽‍🚀", {}, "attention-heatmap-cross-L0-H0"],
+      ["../../etc/passwd\\x:*?", {}, "attention-etc-passwd-x-heatmap-cross-L0-H0"],
+      ["Élève à l'école", {}, "attention-eleve-a-l-ecole-heatmap-cross-L0-H0"],
+      ["a ".repeat(99), { combine: "mean", layer: 2 }, "attention-a-a-a-a-a-a-heatmap-cross-L2-mean"],
+      ["x".repeat(99), { kind: "encoder", head: 3 }, `attention-${"x".repeat(50)}-heatmap-encoder-L0-H3`],
+    ]
+  ) assert.equal(fileName({ side: { source, model: "" }, state: { ...STATE, ...state } }), name);
 });
 
 test("switched-off heads are written and read back; whole layers are written without heads", () => {
@@ -49,7 +70,9 @@ test("switched-off heads are written and read back; whole layers are written wit
   const draw = random(9);
   for (let round = 0; round < 100; round++) {
     const off = new Set();
-    for (const letter of "edc") for (let l = 0; l < 3; l++) for (let h = 0; h < 4; h++) if (draw() < round / 100) off.add(`${letter}${l}.${h}`);
+    for (const letter of "edc") {
+      for (let l = 0; l < 3; l++) for (let h = 0; h < 4; h++) if (draw() < round / 100) off.add(`${letter}${l}.${h}`);
+    }
     assert.deepEqual([...readOff(writeOff(off, model), model)].sort(), [...off].sort());
   }
   assert.equal(writeOff(readOff("c1,e0.2,d9,c1.3", model), model), "e0.2,c1");
@@ -57,7 +80,16 @@ test("switched-off heads are written and read back; whole layers are written wit
 
 test("a frame is the last one recorded up to its step", () => {
   const steps = [0, 1, 4, 16];
-  assert.deepEqual([-1, 0, 1, 3, 4, 15, 16, 99].map((step) => steps[frameOf(steps, step)]), [16, 0, 1, 1, 4, 4, 16, 16]);
+  assert.deepEqual([-1, 0, 1, 3, 4, 15, 16, 99].map((step) => steps[frameOf(steps, step)]), [
+    16,
+    0,
+    1,
+    1,
+    4,
+    4,
+    16,
+    16,
+  ]);
   assert.deepEqual([0.999, 0.7, 0.5].map(inPercent), ["99%", "70%", "50%"]); // rounded down
 });
 

@@ -3,10 +3,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { pointAlong, pathsInto } from "../../../transformer/figures/browser/figure1-vectors.js";
+import { pathsInto, pointAlong } from "../../../transformer/figures/browser/figure1-vectors.js";
 
 const FIGURE = {
-  boxes: { words: [0, 90, 40, 10], attention: [0, 40, 40, 20], add: [0, 20, 40, 10], norm: [0, 10, 40, 10], memory: [60, 40, 10, 10] },
+  boxes: {
+    words: [0, 90, 40, 10],
+    attention: [0, 40, 40, 20],
+    add: [0, 20, 40, 10],
+    norm: [0, 10, 40, 10],
+    memory: [60, 40, 10, 10],
+  },
   arrows: [
     [[20, 90], [20, 80]],
     [[20, 80], [10, 70], [10, 60]],

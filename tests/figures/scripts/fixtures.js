@@ -39,8 +39,16 @@ export function side(seed = 1) {
     return cache.get(key);
   };
   return {
-    id: String(seed), depths: { encoder: 2, decoder: 2, cross: 2 }, n_heads: 3, kinds: ["encoder", "decoder", "cross"],
-    src: SRC, tgt: TGT, predicted: NEXT, source: "the cats", text: "les chats", weights,
+    id: String(seed),
+    depths: { encoder: 2, decoder: 2, cross: 2 },
+    n_heads: 3,
+    kinds: ["encoder", "decoder", "cross"],
+    src: SRC,
+    tgt: TGT,
+    predicted: NEXT,
+    source: "the cats",
+    text: "les chats",
+    weights,
     labels: (kind) => ({
       rows: kind === "encoder" ? SRC : TGT,
       columns: kind === "decoder" ? TGT : SRC,
@@ -50,9 +58,29 @@ export function side(seed = 1) {
 }
 
 export const STATE = {
-  view: "heatmap", kind: "cross", layer: 0, head: 0, heads: "", combine: "one", tokens: "", pin: "", way: "both", row: -1, column: -1, zoom: 0,
-  exact: 1, special: "shown", renormalise: 0, scale: "sqrt", measure: "none", order: "layers", more: 0, step: 0, node: -1,
-  force: "", size: "normal",
+  view: "heatmap",
+  kind: "cross",
+  layer: 0,
+  head: 0,
+  heads: "",
+  combine: "one",
+  tokens: "",
+  pin: "",
+  way: "both",
+  row: -1,
+  column: -1,
+  zoom: 0,
+  exact: 1,
+  special: "shown",
+  renormalise: 0,
+  scale: "sqrt",
+  measure: "none",
+  order: "layers",
+  more: 0,
+  step: 0,
+  node: -1,
+  force: "",
+  size: "normal",
 };
 
 // Whether two numbers are equal up to float32 rounding.

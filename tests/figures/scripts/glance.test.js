@@ -3,11 +3,27 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { bandsOf, firstDifference, leastConfident, stepDuration, wholePercent, stepSentence, withoutPunctuation, strongest, unsureWords } from "../../../transformer/figures/browser/glance-playback.js";
+import {
+  bandsOf,
+  firstDifference,
+  leastConfident,
+  stepDuration,
+  stepSentence,
+  strongest,
+  unsureWords,
+  wholePercent,
+  withoutPunctuation,
+} from "../../../transformer/figures/browser/glance-playback.js";
 import { changeOf, withHead } from "../../../transformer/figures/browser/glance-strip.js";
 import { random } from "./fixtures.js";
 
-const word = (weights, p = 0.9, endWeight = 0, alternatives = []) => ({ text: "w", p, weights, end_weight: endWeight, alternatives });
+const word = (weights, p = 0.9, endWeight = 0, alternatives = []) => ({
+  text: "w",
+  p,
+  weights,
+  end_weight: endWeight,
+  alternatives,
+});
 
 test("the first new word is where two translations differ", () => {
   assert.equal(firstDifference([], ["Je"]), 0);
@@ -46,14 +62,36 @@ test("bands do not overlap at either end", () => {
 });
 
 test("a sentence says where the head looks, and when it is unsure", () => {
-  const text = (parts) => parts.map((part) => (typeof part === "string" ? part : "source" in part ? `<${part.source}>` : `[${part.target}]`)).join("");
-  const data = { words: [word([0.1, 0.9]), word([0.5, 0.4]), word([0.2, 0.1], 0.5, 0.7), word([0.4, 0.1, 0.1]), word([0.3, 0.29, 0.05])] };
+  const text = (parts) =>
+    parts.map((part) => (typeof part === "string" ? part : "source" in part ? `<${part.source}>` : `[${part.target}]`))
+      .join("");
+  const data = {
+    words: [
+      word([0.1, 0.9]),
+      word([0.5, 0.4]),
+      word([0.2, 0.1], 0.5, 0.7),
+      word([0.4, 0.1, 0.1]),
+      word([0.3, 0.29, 0.05]),
+    ],
+  };
   assert.equal(text(stepSentence(data, 0)), "The model writes [0] (90%); this head attends to <1> (90%).");
   assert.equal(text(stepSentence(data, 1)), "The model writes [1] (90%); this head attends to <0> and to <1>.");
-  assert.equal(text(stepSentence(data, 2)), "The model writes [2] (50%); this head attends mostly to the end of the sentence (70%).");
-  assert.equal(text(stepSentence(data, 3)), "The model writes [3] (90%); this head is unsure: it attends to many words, most to <0> (40%).");
-  assert.equal(text(stepSentence(data, 4)), "The model writes [4] (90%); this head is unsure: it attends to many words, most to <0> (30%).");
-  assert.equal(text(stepSentence({ ...data, to: "input" }, 0)), "The model writes [0] (90%); just after, this head attends to <1> (90%).");
+  assert.equal(
+    text(stepSentence(data, 2)),
+    "The model writes [2] (50%); this head attends mostly to the end of the sentence (70%).",
+  );
+  assert.equal(
+    text(stepSentence(data, 3)),
+    "The model writes [3] (90%); this head is unsure: it attends to many words, most to <0> (40%).",
+  );
+  assert.equal(
+    text(stepSentence(data, 4)),
+    "The model writes [4] (90%); this head is unsure: it attends to many words, most to <0> (30%).",
+  );
+  assert.equal(
+    text(stepSentence({ ...data, to: "input" }, 0)),
+    "The model writes [0] (90%); just after, this head attends to <1> (90%).",
+  );
   assert.equal(unsureWords(data.words), 2);
 });
 
@@ -71,11 +109,22 @@ test("the least confident word has alternatives and was not forced", () => {
 });
 
 test("a pointed head brings its own weights", () => {
-  const data = { n_layers: 2, n_heads: 2, layer: 0, head: 0, source: ["a", "b"], words: [word([0.9, 0.1]), word([0.2, 0.8])] };
+  const data = {
+    n_layers: 2,
+    n_heads: 2,
+    layer: 0,
+    head: 0,
+    source: ["a", "b"],
+    words: [word([0.9, 0.1]), word([0.2, 0.8])],
+  };
   data.head_weights = Array.from({ length: 2 * 2 * 2 * 3 }, (_, i) => i);
   const { words, layer, head } = withHead(data, { layer: 1, head: 0 });
   assert.deepEqual([layer, head], [1, 0]);
-  assert.deepEqual(words.map(({ weights, end_weight }) => [...weights, end_weight]), [[0.0012, 0.0013, 0.0014], [0.0015, 0.0016, 0.0017]]);
+  assert.deepEqual(words.map(({ weights, end_weight }) => [...weights, end_weight]), [[0.0012, 0.0013, 0.0014], [
+    0.0015,
+    0.0016,
+    0.0017,
+  ]]);
   assert.equal(withHead(data, null), data);
   assert.equal(withHead({ ...data, head_weights: [] }, { layer: 1, head: 0 }).layer, 0);
 });

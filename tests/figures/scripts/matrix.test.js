@@ -3,11 +3,24 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { layoutCells, hasUnevenSums } from "../../../transformer/figures/browser/cells.js";
+import { hasUnevenSums, layoutCells } from "../../../transformer/figures/browser/cells.js";
 import { stepHead } from "../../../transformer/figures/browser/decoding-step.js";
 import { spanOf } from "../../../transformer/figures/browser/heatmap.js";
-import { headStyles, layoutLines, lineExponent, strongestLines, tokenAt } from "../../../transformer/figures/browser/heads-lines.js";
-import { combinedHeads, maxOfRow, matrixOf, parseHeads, shade, writeHeads } from "../../../transformer/figures/browser/matrix.js";
+import {
+  headStyles,
+  layoutLines,
+  lineExponent,
+  strongestLines,
+  tokenAt,
+} from "../../../transformer/figures/browser/heads-lines.js";
+import {
+  combinedHeads,
+  matrixOf,
+  maxOfRow,
+  parseHeads,
+  shade,
+  writeHeads,
+} from "../../../transformer/figures/browser/matrix.js";
 import { near, random, side, STATE } from "./fixtures.js";
 
 const SIDE = side();
@@ -35,21 +48,30 @@ test("several heads are combined by mean or maximum", () => {
 });
 
 test("a word's column sums its pieces, and its row is their mean", () => {
-  for (const [kind, rows] of [["encoder", [[0], [1, 2], [3]]], ["cross", [[0], [1, 2], [3]]], ["decoder", [[0], [1], [2, 3]]]]) {
+  for (
+    const [kind, rows] of [["encoder", [[0], [1, 2], [3]]], ["cross", [[0], [1, 2], [3]]], ["decoder", [[0], [1], [
+      2,
+      3,
+    ]]]]
+  ) {
     const m = matrixOf(SIDE, { ...STATE, kind, exact: 0, layer: 1, head: 2 });
     const columns = kind === "decoder" ? [[0], [1], [2, 3]] : [[0], [1, 2], [3]];
     assert.deepEqual(m.rows.map(({ members }) => members), rows);
-    rows.forEach((row, r) => columns.forEach((column, c) => {
-      const sum = row.flatMap((i) => column.map((j) => weightAt(kind, 1, 2, i, j))).reduce((a, b) => a + b);
-      assert.ok(near(m.values[r * columns.length + c], sum / row.length));
-    }));
+    rows.forEach((row, r) =>
+      columns.forEach((column, c) => {
+        const sum = row.flatMap((i) => column.map((j) => weightAt(kind, 1, 2, i, j))).reduce((a, b) => a + b);
+        assert.ok(near(m.values[r * columns.length + c], sum / row.length));
+      })
+    );
     // Rows still sum to 1.
     rows.forEach((_, r) => assert.ok(near(m.values.subarray(3 * r, 3 * r + 3).reduce((a, b) => a + b), 1)));
   }
 });
 
 test("a row of cross-attention is labelled by the output or the input word", () => {
-  const [output, input] = ["output", "input"].map((row) => matrixOf(SIDE, { ...STATE, kind: "cross", exact: 0, word_row: row }));
+  const [output, input] = ["output", "input"].map((row) =>
+    matrixOf(SIDE, { ...STATE, kind: "cross", exact: 0, word_row: row })
+  );
   const { rows, writes } = SIDE.labels("cross");
   assert.deepEqual(output.rows.map(({ text }) => text), writes.word_labels);
   assert.deepEqual(input.rows.map(({ text }) => text), rows.word_labels);
@@ -94,7 +116,10 @@ test("a colour scale rises from 0 to 255 monotonically", () => {
 test("the strongest lines equal those of a full sort", () => {
   const draw = random(5);
   for (const limit of [0, 1, 7, 40, 1000]) {
-    const ms = [0, 1].map(() => ({ nColumns: 6, values: Float32Array.from({ length: 36 }, () => (draw() < 0.2 ? 0 : draw() ** 4)) }));
+    const ms = [0, 1].map(() => ({
+      nColumns: 6,
+      values: Float32Array.from({ length: 36 }, () => (draw() < 0.2 ? 0 : draw() ** 4)),
+    }));
     const all = ms.flatMap(({ values }) => [...values]).filter((weight) => weight > 0).sort((a, b) => b - a);
     const { lines, omitted, maxOmitted } = strongestLines(ms, limit);
     assert.deepEqual(lines.map(({ weight }) => weight).reverse(), all.slice(0, limit));
@@ -106,13 +131,20 @@ test("the strongest lines equal those of a full sort", () => {
 
 test("the visible span is within the table and contains the pinned cell", () => {
   for (const [nRows, nColumns] of [[1, 1], [3, 9], [40, 17]]) {
-    const [rows, columns] = [nRows, nColumns].map((count) => Array.from({ length: count }, (_, i) => ({ members: [i] })));
+    const [rows, columns] = [nRows, nColumns].map((count) =>
+      Array.from({ length: count }, (_, i) => ({ members: [i] }))
+    );
     for (let zoom = 0; zoom <= 6; zoom++) {
       for (const [row, column] of [[-1, -1], [0, 0], [nRows - 1, nColumns - 1], [nRows >> 1, nColumns >> 1]]) {
         const span = spanOf({ nRows, nColumns, rows, columns }, { zoom, row, column });
         assert.ok(span.row >= 0 && span.row + span.rows <= nRows);
         assert.ok(span.column >= 0 && span.column + span.columns <= nColumns);
-        if (row >= 0) assert.ok(row >= span.row && row < span.row + span.rows && column >= span.column && column < span.column + span.columns);
+        if (row >= 0) {
+          assert.ok(
+            row >= span.row && row < span.row + span.rows && column >= span.column &&
+              column < span.column + span.columns,
+          );
+        }
         if (zoom === 0) assert.deepEqual([span.rows, span.columns], [nRows, nColumns]);
       }
     }
@@ -136,7 +168,12 @@ test("a token is found only on its own side, and heads that share a colour have 
 });
 
 test("the heading above short queries fits at the left edge", () => {
-  const pen = { font: "", measureText(text) { return { width: text.length * Number.parseInt(/(\d+)px/.exec(this.font)[1], 10) * 0.6 }; } };
+  const pen = {
+    font: "",
+    measureText(text) {
+      return { width: text.length * Number.parseInt(/(\d+)px/.exec(this.font)[1], 10) * 0.6 };
+    },
+  };
   const entries = ["a", "b"].map((text) => ({ text, written: null, members: [0] }));
   const m = { rows: entries, columns: entries, nRows: 2, nColumns: 2 };
   for (const large of [false, true]) {
@@ -146,11 +183,15 @@ test("the heading above short queries fits at the left edge", () => {
 });
 
 test("row sums are drawn if they are not all 1", () => {
-  const [whole, part] = [matrixOf(SIDE, { ...STATE, kind: "encoder" }), matrixOf(SIDE, { ...STATE, kind: "encoder", special: "hidden" })];
+  const [whole, part] = [
+    matrixOf(SIDE, { ...STATE, kind: "encoder" }),
+    matrixOf(SIDE, { ...STATE, kind: "encoder", special: "hidden" }),
+  ];
   assert.equal(hasUnevenSums(whole), false);
   assert.equal(hasUnevenSums(part), true);
   const pen = { measureText: (text) => ({ width: 6 * text.length }) };
-  const layoutOf = (m) => layoutCells(m, { row: 0, column: 0, rows: m.nRows, columns: m.nColumns }, pen, 500, { size: 1, font: "f" }, true);
+  const layoutOf = (m) =>
+    layoutCells(m, { row: 0, column: 0, rows: m.nRows, columns: m.nColumns }, pen, 500, { size: 1, font: "f" }, true);
   assert.deepEqual([whole, part].map((m) => layoutOf(m).sums), [false, true]);
 });
 

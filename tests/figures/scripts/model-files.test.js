@@ -7,7 +7,11 @@ import { test } from "node:test";
 import { fetchFile } from "../../../transformer/figures/browser/live/model-files.js";
 
 const CONTENT = new Uint8Array(1000).map((_, i) => i % 251);
-const FILE = { path: "models/m/model.safetensors", bytes: CONTENT.length, sha256: createHash("sha256").update(CONTENT).digest("hex") };
+const FILE = {
+  path: "models/m/model.safetensors",
+  bytes: CONTENT.length,
+  sha256: createHash("sha256").update(CONTENT).digest("hex"),
+};
 
 // A browser whose server sends `content`; its cache holds `cached`, and `put` and `open` replace the cache's methods.
 function mockBrowser({ content = CONTENT, cached = null, put = null, open = null }) {
@@ -19,7 +23,10 @@ function mockBrowser({ content = CONTENT, cached = null, put = null, open = null
   };
   const cache = {
     match: () => Promise.resolve(cached ? new Response(cached) : undefined),
-    put: put ?? ((_, response) => response.arrayBuffer().then((bytes) => { cached = bytes; })),
+    put: put ?? ((_, response) =>
+      response.arrayBuffer().then((bytes) => {
+        cached = bytes;
+      })),
     delete: () => Promise.resolve(Boolean(cached = null)),
   };
   const caches = { open: open ?? (() => Promise.resolve(cache)) };
@@ -67,7 +74,9 @@ test("an unusable file is reported in a sentence", async () => {
   changed[1] += 1;
   const cases = [
     [CONTENT.slice(0, 400), /has 400 bytes and must have 1000; reload the page to fetch it again\.$/],
-    [new Uint8Array(2000), /bytes and must have 1000/], [changed, /is damaged; reload/], [404, /the server answers 404 for models/],
+    [new Uint8Array(2000), /bytes and must have 1000/],
+    [changed, /is damaged; reload/],
+    [404, /the server answers 404 for models/],
     [null, /^The model could not be fetched: check the connection/],
   ];
   for (const [content, message] of cases) {

@@ -33,7 +33,9 @@ const commands = {
       const hooks = how ? HOOKS[how](heads, originalSites) : null;
       const trace = finish(translator.trace(text, { ...options, hooks, names }));
       const expected = readSafetensors(Deno.readFileSync(`${folder}/${i}.safetensors`));
-      const differences = Object.fromEntries(Object.entries(expected).map(([name, tensor]) => [name, maxDifference(tensor, trace.sites[name])]));
+      const differences = Object.fromEntries(
+        Object.entries(expected).map(([name, tensor]) => [name, maxDifference(tensor, trace.sites[name])]),
+      );
       const { ids, text: output, score, logProbability, steps, tree } = trace;
       return { ids, text: output, score, logProbability, steps, tree, differences };
     });
@@ -44,8 +46,12 @@ const commands = {
     const parts = ["model.safetensors", "vocabulary.model"].map((file) => Deno.readFileSync(`${checkpoint}/${file}`));
     const translator = new Translator(readJson(`${checkpoint}/config.json`), parts[0], parts[1]);
     const { texts, aligner, checks, checked: checkedTexts } = readJson(`${folder}/cases.json`);
-    const headsOf = (off) => off.split(",").filter(Boolean).flatMap((code) => Array.from({ length: 8 }, (_, head) => ({ kind: "cross", layer: Number(code[1]), head })));
-    const translate = (text, off = "") => finish(translator.trace(text, { hooks: off ? switchedOff(headsOf(off)) : null })).text;
+    const headsOf = (off) =>
+      off.split(",").filter(Boolean).flatMap((code) =>
+        Array.from({ length: 8 }, (_, head) => ({ kind: "cross", layer: Number(code[1]), head }))
+      );
+    const translate = (text, off = "") =>
+      finish(translator.trace(text, { hooks: off ? switchedOff(headsOf(off)) : null })).text;
     const results = [];
     for (const text of texts) {
       const lesson = new LessonCase(finish(translator.trace(text)), { aligner, translate });
@@ -59,7 +65,9 @@ const commands = {
         }
       }
       const checked = [];
-      for (const [name, fields] of checkedTexts.includes(text) ? checks : []) checked.push(await CHECKS[name](lesson, fields));
+      for (const [name, fields] of checkedTexts.includes(text) ? checks : []) {
+        checked.push(await CHECKS[name](lesson, fields));
+      }
       results.push({ questions, checked });
     }
     return results;
@@ -75,9 +83,13 @@ const commands = {
       const both = [trace, traces[(i + 1) % traces.length]];
       const bytes = explorerData(both, { fixed, start: {}, visit: 3, secondKind: "other", model: "m", id: String(i) });
       const measured = explorerData([trace], { fixed, start: {}, visit: 3, model: "m", id: "a", aligner });
-      const later = ["0.weights.cross.2", "1.weights.decoder.0", "0.scores.encoder.1.3", "1.value.cross.0.1"].map((name) => explorerPart(both, name));
+      const later = ["0.weights.cross.2", "1.weights.decoder.0", "0.scores.encoder.1.3", "1.value.cross.0.1"].map((
+        name,
+      ) => explorerPart(both, name));
       return {
-        explorer: bytes.toBase64(), measured: measured.toBase64(), later: later.map((part) => ({ ...part, values: [...part.values] })),
+        explorer: bytes.toBase64(),
+        measured: measured.toBase64(),
+        later: later.map((part) => ({ ...part, values: [...part.values] })),
         glance: glanceData(trace, { alternatives: wordAlternatives(translator, trace), forcedPieces: 1 }),
         aligned: glanceData(trace, { aligner }),
       };

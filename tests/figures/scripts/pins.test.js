@@ -3,30 +3,66 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { strongestHeads, strongestAttention, pinnableWords, pinnedTokens, pinnedWord, pinOf, attentionText, positionsIn } from "../../../transformer/figures/browser/pins.js";
+import {
+  attentionText,
+  pinnableWords,
+  pinnedTokens,
+  pinnedWord,
+  pinOf,
+  positionsIn,
+  strongestAttention,
+  strongestHeads,
+} from "../../../transformer/figures/browser/pins.js";
 import { labels, side, STATE } from "./fixtures.js";
 
 const withPlainWords = (pieceLabels, words, names) => ({ ...pieceLabels, plain: words, plain_labels: names });
-const SRC = withPlainWords(labels(["▁the", "▁ca", "ts", "</s>"], [0, 1, 1, 2], [false, false, false, true]), [0, 1, 1, 2], ["the", "cats", ""]);
-const TGT = withPlainWords(labels(["<s>", "▁les", "▁chat", "s"], [0, 1, 2, 2], [true, false, false, false]), [0, 1, 2, 2], ["", "les", "chats"]);
-const NEXT = withPlainWords(labels(["▁les", "▁chat", "s", "</s>"], [0, 1, 1, 2], [false, false, false, true]), [0, 1, 1, 2], ["les", "chats", ""]);
+const SRC = withPlainWords(labels(["▁the", "▁ca", "ts", "</s>"], [0, 1, 1, 2], [false, false, false, true]), [
+  0,
+  1,
+  1,
+  2,
+], ["the", "cats", ""]);
+const TGT = withPlainWords(labels(["<s>", "▁les", "▁chat", "s"], [0, 1, 2, 2], [true, false, false, false]), [
+  0,
+  1,
+  2,
+  2,
+], ["", "les", "chats"]);
+const NEXT = withPlainWords(labels(["▁les", "▁chat", "s", "</s>"], [0, 1, 1, 2], [false, false, false, true]), [
+  0,
+  1,
+  1,
+  2,
+], ["les", "chats", ""]);
 
 // Every level is unique: that of word w in head i of six.
 const level = (way, i, w) => 100 * (way === "to" ? 1 : 2) + 10 * i + w;
 const SIDE = {
-  ...side(), src: SRC, tgt: TGT, predicted: NEXT,
+  ...side(),
+  src: SRC,
+  tgt: TGT,
+  predicted: NEXT,
   labels: (kind) => ({
-    rows: kind === "encoder" ? SRC : TGT, columns: kind === "decoder" ? TGT : SRC, writes: kind === "encoder" ? null : NEXT,
+    rows: kind === "encoder" ? SRC : TGT,
+    columns: kind === "decoder" ? TGT : SRC,
+    writes: kind === "encoder" ? null : NEXT,
   }),
   pinWeights: (_, way) => ({
-    top: 1000, words: 3, others: Uint16Array.from({ length: 18 }, (__, index) => index % 2),
+    top: 1000,
+    words: 3,
+    others: Uint16Array.from({ length: 18 }, (__, index) => index % 2),
     weights: Uint16Array.from({ length: 18 }, (__, index) => level(way, Math.floor(index / 3), index % 3)),
   }),
 };
 const CATS = pinnedWord(SIDE, "s2");
 
 test("words can be pinned by any of their pieces, punctuation cannot", () => {
-  assert.deepEqual(pinnableWords(SIDE).map(({ sentence, label }) => sentence + label), ["sthe", "scats", "tles", "tchats"]);
+  assert.deepEqual(pinnableWords(SIDE).map(({ sentence, label }) => sentence + label), [
+    "sthe",
+    "scats",
+    "tles",
+    "tchats",
+  ]);
   assert.equal(CATS.label, "cats");
   assert.equal(pinOf(CATS), "s1");
   for (const pin of ["", "s3", "t0", "s9", "t99"]) assert.equal(pinnedWord(SIDE, pin), null);
@@ -37,7 +73,9 @@ test("words can be pinned by any of their pieces, punctuation cannot", () => {
 test("a source word is not in decoder self-attention, nor a target word in the encoder's", () => {
   assert.deepEqual(positionsIn(SIDE, CATS, "both"), [["encoder", ["to", "from"]], ["cross", ["to"]]]);
   assert.deepEqual(positionsIn(SIDE, CATS, "from"), [["encoder", ["from"]]]);
-  assert.deepEqual(positionsIn(SIDE, pinnedWord(SIDE, "t1"), "both"), [["decoder", ["to", "from"]], ["cross", ["from"]]]);
+  assert.deepEqual(positionsIn(SIDE, pinnedWord(SIDE, "t1"), "both"), [["decoder", ["to", "from"]], ["cross", [
+    "from",
+  ]]]);
 });
 
 test("the stronger direction counts, and the strongest heads come first", () => {
@@ -46,7 +84,11 @@ test("the stronger direction counts, and the strongest heads come first", () => 
   assert.deepEqual(all.map(({ way }) => way), Array(6).fill("from"));
   assert.ok(Math.abs(all[3].weight - 0.231 ** 2) < 1e-12);
   const strongest = strongestHeads(SIDE, CATS, "to", 3);
-  assert.deepEqual(strongest.map(({ kind, layer, head }) => [kind, layer, head]), [["encoder", 1, 2], ["cross", 1, 2], ["encoder", 1, 1]]);
+  assert.deepEqual(strongest.map(({ kind, layer, head }) => [kind, layer, head]), [["encoder", 1, 2], ["cross", 1, 2], [
+    "encoder",
+    1,
+    1,
+  ]]);
 });
 
 test("a target word's row is that of the piece before it", () => {
@@ -64,6 +106,10 @@ test("a target word's row is that of the piece before it", () => {
 test("the text names the attending word first", () => {
   const attention = { kind: "encoder", layer: 0, head: 0, weight: 0.5, way: "to", other: "red" };
   assert.deepEqual(attentionText(attention, "hat").map(([text]) => text), ["red", "attends to", "hat"]);
-  assert.deepEqual(attentionText({ ...attention, way: "from" }, "hat").map(([text]) => text), ["hat", "attends to", "red"]);
+  assert.deepEqual(attentionText({ ...attention, way: "from" }, "hat").map(([text]) => text), [
+    "hat",
+    "attends to",
+    "red",
+  ]);
   assert.equal(attentionText({ ...attention, weight: 0 }, "hat")[0][1], false);
 });

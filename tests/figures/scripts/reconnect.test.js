@@ -12,9 +12,17 @@ const phases = (...states) => {
 
 test("the page is disabled from the reconnect to the end of the next run", () => {
   const offline = ["PINGING_SERVER", "notRunning"];
-  const states = [offline, ["CONNECTED", "notRunning"], ["CONNECTED", "rerunRequested"], ["CONNECTED", "running"], ["CONNECTED", "notRunning"]];
+  const states = [offline, ["CONNECTED", "notRunning"], ["CONNECTED", "rerunRequested"], ["CONNECTED", "running"], [
+    "CONNECTED",
+    "notRunning",
+  ]];
   assert.deepEqual(phases(...states), ["offline", "waiting", "waiting", "rerunning", "connected"]);
-  assert.deepEqual(phases(offline, ["CONNECTED", "running"], offline, ["CONNECTED", "notRunning"]), ["offline", "rerunning", "offline", "waiting"]);
+  assert.deepEqual(phases(offline, ["CONNECTED", "running"], offline, ["CONNECTED", "notRunning"]), [
+    "offline",
+    "rerunning",
+    "offline",
+    "waiting",
+  ]);
 });
 
 test("runs without a reconnect do not disable it", () => {

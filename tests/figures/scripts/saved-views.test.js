@@ -5,7 +5,14 @@ import { test } from "node:test";
 
 import { splitAddress } from "../../../transformer/figures/browser/address.js";
 import {
-  addressOf, jsonOf, storeViews, storedViews, MAX_VIEWS, movedView, parseViews, withView,
+  addressOf,
+  jsonOf,
+  MAX_VIEWS,
+  movedView,
+  parseViews,
+  storedViews,
+  storeViews,
+  withView,
 } from "../../../transformer/figures/browser/saved-views.js";
 
 const PAGES = ["", "inside", "research"];
@@ -13,12 +20,23 @@ const view = (query, more = {}) => ({ page: "inside", query, title: "T", note: "
 const listOf = (...views) => JSON.stringify({ format: "heads-up views 1", views });
 
 test("an address is split and joined, at any path of the app", () => {
-  for (const href of ["http://a:1/", "http://a:1/inside?text=a+b", "https://b/class/research?finding=single", "https://b/class/"]) {
+  for (
+    const href of [
+      "http://a:1/",
+      "http://a:1/inside?text=a+b",
+      "https://b/class/research?finding=single",
+      "https://b/class/",
+    ]
+  ) {
     const { base, page, query } = splitAddress(href, PAGES);
     assert.equal(addressOf(base, { page, query }), href);
     assert.ok(PAGES.includes(page));
   }
-  assert.deepEqual(splitAddress("https://b/class/research?finding=single", PAGES), { base: "https://b/class/", page: "research", query: "finding=single" });
+  assert.deepEqual(splitAddress("https://b/class/research?finding=single", PAGES), {
+    base: "https://b/class/",
+    page: "research",
+    query: "finding=single",
+  });
   assert.deepEqual(splitAddress("https://b/class", PAGES), { base: "https://b/class/", page: "", query: "" });
 });
 
@@ -29,19 +47,26 @@ test("an exported list is parsed again", () => {
 
 test("an invalid list is refused with a message", () => {
   const cases = [
-    ["{", "not valid JSON"], ["[]", "format must be"], ["null", "format must be"],
+    ["{", "not valid JSON"],
+    ["[]", "format must be"],
+    ["null", "format must be"],
     [listOf(view("", { page: "javascript:alert(1)" })), "View 1 of this list belongs to a page"],
     [listOf(view(""), view("", { page: "//evil.example/" })), "View 2 of this list belongs to a page"],
     [listOf({ ...view(""), title: 3 }), "View 1 of this list has no title"],
     [listOf(null), "View 1 of this list has no query"],
     [listOf(view("", { note: "x".repeat(2001) })), "has 2001 characters; at most 2000"],
-    [listOf(...Array.from({ length: MAX_VIEWS + 1 }, () => view(""))), `has ${MAX_VIEWS + 1} views; at most ${MAX_VIEWS}`],
+    [
+      listOf(...Array.from({ length: MAX_VIEWS + 1 }, () => view(""))),
+      `has ${MAX_VIEWS + 1} views; at most ${MAX_VIEWS}`,
+    ],
   ];
-  for (const [text, message] of cases) assert.throws(() => parseViews(text, PAGES), (error) => error.message.includes(message), message);
+  for (const [text, message] of cases) {
+    assert.throws(() => parseViews(text, PAGES), (error) => error.message.includes(message), message);
+  }
 });
 
 test("a query cannot change the address's origin or fragment", () => {
-  const [parsed] = parseViews(listOf(view("text=a#b\" onclick=\"x&y=é")), PAGES);
+  const [parsed] = parseViews(listOf(view('text=a#b" onclick="x&y=é')), PAGES);
   assert.equal(new URL(addressOf("http://a/", parsed)).origin, "http://a");
   assert.equal(new URL(addressOf("http://a/", parsed)).hash, "");
 });
@@ -58,7 +83,14 @@ test("a view moves up or down by one", () => {
 });
 
 test("storage that fails or holds invalid data gives an empty list", () => {
-  const full = { getItem: () => { throw new Error("denied"); }, setItem: () => { throw new Error("full"); } };
+  const full = {
+    getItem: () => {
+      throw new Error("denied");
+    },
+    setItem: () => {
+      throw new Error("full");
+    },
+  };
   assert.deepEqual(storedViews(full, PAGES), []);
   assert.equal(storeViews(full, []), false);
   assert.deepEqual(storedViews({ getItem: () => "5" }, PAGES), []);

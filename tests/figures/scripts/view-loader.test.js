@@ -7,7 +7,9 @@ import { importWithRetries } from "../../../transformer/figures/browser/view-loa
 
 const failingImport = (times, requests) => (url) => {
   requests.push(url);
-  return requests.length > times ? Promise.resolve("the view") : Promise.reject(new TypeError(`failed ${requests.length}`));
+  return requests.length > times
+    ? Promise.resolve("the view")
+    : Promise.reject(new TypeError(`failed ${requests.length}`));
 };
 
 test("a script that loads is fetched once", async () => {

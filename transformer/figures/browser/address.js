@@ -19,5 +19,9 @@ export function splitAddress(href, pages) {
   const pageStart = pathname.lastIndexOf("/") + 1;
   const lastSegment = pathname.slice(pageStart);
   const page = pages.includes(lastSegment) ? lastSegment : "";
-  return { base: origin + (page || !lastSegment ? pathname.slice(0, pageStart) : `${pathname}/`), page, query: searchParams.toString() };
+  return {
+    base: origin + (page || !lastSegment ? pathname.slice(0, pageStart) : `${pathname}/`),
+    page,
+    query: searchParams.toString(),
+  };
 }

@@ -33,7 +33,11 @@ export function tokenText(text) {
     node.append(name);
   }
   if (isSpecialToken(text)) node.classList.add("hu-special");
-  if (byteOf(text)) node.title = `One byte (hexadecimal ${byteOf(text)}) of a character that has no token of its own; together with its neighbours it spells the character.`;
+  if (byteOf(text)) {
+    node.title = `One byte (hexadecimal ${
+      byteOf(text)
+    }) of a character that has no token of its own; together with its neighbours it spells the character.`;
+  }
   return node;
 }
 
@@ -43,7 +47,8 @@ export function keepPosition(node, change) {
   change();
   const shift = node.getBoundingClientRect().top - before;
   let scroller = node;
-  const scrolls = (element) => element.scrollHeight > element.clientHeight && /auto|scroll/.test(getComputedStyle(element).overflowY);
+  const scrolls = (element) =>
+    element.scrollHeight > element.clientHeight && /auto|scroll/.test(getComputedStyle(element).overflowY);
   while (scroller && !scrolls(scroller)) {
     scroller = scroller.parentElement || scroller.getRootNode().host;
   }
@@ -131,4 +136,6 @@ export function printColours(container) {
 }
 
 // Set an attribute only if it changes, since redundant writes are slow in long lists.
-export const setIfChanged = (node, name, value) => { if (node.getAttribute(name) !== value) node.setAttribute(name, value); };
+export const setIfChanged = (node, name, value) => {
+  if (node.getAttribute(name) !== value) node.setAttribute(name, value);
+};

@@ -2,7 +2,13 @@
 // `drawTable` draws it, `cellAt` finds the cell at a point; all in CSS pixels.
 
 import {
-  drawRowLabel, drawToken, LABEL_SIZE, rowParts, shorten, SMALL_LABEL_SIZE, tokenWidth,
+  drawRowLabel,
+  drawToken,
+  LABEL_SIZE,
+  rowParts,
+  shorten,
+  SMALL_LABEL_SIZE,
+  tokenWidth,
 } from "./token-labels.js";
 
 const MAX_CELL_SIZE = 60;
@@ -22,7 +28,10 @@ export function layoutCells(m, span, pen, width, theme, marginals) {
   const widths = visibleRows.map((entry) => rowParts(entry).reduce((sum, part) => sum + tokenWidth(pen, part), 0));
   const minLeft = pen.measureText(QUERY_AXIS_LABEL).width + 12;
   const left = Math.ceil(Math.max(Math.min(Math.max(...widths) + 12, width * 0.36, 220 * theme.size), minLeft));
-  const labelWidth = Math.min(Math.max(...visibleColumns.map((entry) => tokenWidth(pen, entry.text))), 110 * theme.size);
+  const labelWidth = Math.min(
+    Math.max(...visibleColumns.map((entry) => tokenWidth(pen, entry.text))),
+    110 * theme.size,
+  );
   // Slanted labels extend beyond the last column.
   const slantOverhang = Math.ceil(labelWidth * 0.7);
   const sums = marginals && hasUnevenSums(m); // not drawn if all are 1
@@ -45,7 +54,14 @@ export function layoutCells(m, span, pen, width, theme, marginals) {
   const slant = labelWidth <= cellWidth - 8 ? 0 : cellWidth >= 16 ? Math.PI / 4 : Math.PI / 2;
   const top = 22 + Math.ceil(slant === 0 ? 20 : labelWidth * Math.sin(slant) + 14);
   return {
-    span, left, top, cellWidth, cellHeight, slant, marginals, sums,
+    span,
+    left,
+    top,
+    cellWidth,
+    cellHeight,
+    slant,
+    marginals,
+    sums,
     maxLabelWidth: labelWidth,
     everyColumn: Math.ceil((13 * theme.size) / cellWidth), // label every n-th token
     everyRow: Math.ceil((13 * theme.size) / cellHeight),
@@ -82,7 +98,14 @@ export const cornerOf = (layout, cell) => [
 
 // `colour(row, column)` returns a level on the ramp, 0 to 255, or -1 for an empty cell.
 /** @param {Pen} pen @param {Matrix} m @param {any} layout @param {Theme} theme @param {any} colour @param {any} [more] */
-export function drawTable(pen, m, layout, theme, colour, { ramp = theme.ramp, css = theme.css, cell = null, pinned = null } = {}) {
+export function drawTable(
+  pen,
+  m,
+  layout,
+  theme,
+  colour,
+  { ramp = theme.ramp, css = theme.css, cell = null, pinned = null } = {},
+) {
   drawMask(pen, m, layout, theme);
   drawCells(pen, m, layout, colour, ramp, css);
   drawLabels(pen, m, layout, theme, cell || pinned);
@@ -179,7 +202,15 @@ function drawLabels(pen, m, layout, theme, cell) {
     const [row, chosen] = [r + span.row, cell && cell.row === r + span.row];
     if (r % layout.everyRow && !chosen) continue;
     pen.font = font(chosen);
-    drawRowLabel(pen, rowParts(m.rows[row]), layout.left - 8, layout.top + (r + 0.5) * layout.cellHeight, layout.left - 12, theme, chosen);
+    drawRowLabel(
+      pen,
+      rowParts(m.rows[row]),
+      layout.left - 8,
+      layout.top + (r + 0.5) * layout.cellHeight,
+      layout.left - 12,
+      theme,
+      chosen,
+    );
   }
   for (let c = 0; c < span.columns; c++) {
     const [column, chosen] = [c + span.column, cell && cell.column === c + span.column];

@@ -15,7 +15,15 @@ export function classroomView(root, report) {
   const dot = el("i", { "aria-hidden": "true" });
   const node = el("p", { class: "hu hu-class-status" }, dot, message);
   root.append(node);
-  let [view, classMessage, socket, reconnectTimer, requestTimer, retryDelay, requestedKey] = [null, null, null, 0, 0, RETRY_MS[0], ""];
+  let [view, classMessage, socket, reconnectTimer, requestTimer, retryDelay, requestedKey] = [
+    null,
+    null,
+    null,
+    0,
+    0,
+    RETRY_MS[0],
+    "",
+  ];
 
   function connect() {
     const url = splitAddress(location.href, view.pages).base.replace(/^http/, "ws").replace(/\/$/, "") + view.path;
@@ -53,7 +61,14 @@ export function classroomView(root, report) {
         return;
       }
     }
-    const nextKey = JSON.stringify([classMessage.state, classMessage.shown, classMessage.leads, classMessage.race, classMessage.questions, follows && classMessage.number]);
+    const nextKey = JSON.stringify([
+      classMessage.state,
+      classMessage.shown,
+      classMessage.leads,
+      classMessage.race,
+      classMessage.questions,
+      follows && classMessage.number,
+    ]);
     if (nextKey === requestedKey) return;
     requestedKey = nextKey;
     const stateChanged = classMessage.state !== view.state && view.state !== "alone";
@@ -94,12 +109,16 @@ export function classroomView(root, report) {
 
 // Whether the teacher's view differs only in fields of the explorer, which can draw it from the data it has.
 export function onlyHeadDiffers(view, { page, params }) {
-  const otherParams = (all) => JSON.stringify(Object.entries(all).filter(([name]) => !view.explorer_fields.includes(name)).sort());
-  return page === view.page && "layer" in params && "head" in params && otherParams(params) === otherParams(view.params);
+  const otherParams = (all) =>
+    JSON.stringify(Object.entries(all).filter(([name]) => !view.explorer_fields.includes(name)).sort());
+  return page === view.page && "layer" in params && "head" in params &&
+    otherParams(params) === otherParams(view.params);
 }
 
 // The text with the message's numbers filled in; "…" while there are none.
-export const fillNumbers = (text, classMessage) => text.replace(/\{(\w+)\}/g, (_, name) => String(classMessage[name] ?? "…"));
+export const fillNumbers = (text, classMessage) =>
+  text.replace(/\{(\w+)\}/g, (_, name) => String(classMessage[name] ?? "…"));
 
 // Ask the views on this page to draw the teacher's view; returns whether one has.
-const drawTeacherView = (params) => !document.dispatchEvent(new CustomEvent(TEACHER_VIEW_EVENT, { detail: params, cancelable: true }));
+const drawTeacherView = (params) =>
+  !document.dispatchEvent(new CustomEvent(TEACHER_VIEW_EVENT, { detail: params, cancelable: true }));

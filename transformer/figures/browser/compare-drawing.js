@@ -42,8 +42,12 @@ function paintUnpaired(pen, layout, rows, columns, theme) {
   const [width, height] = [layout.right - layout.left, layout.bottom - layout.top];
   pen.save();
   pen.beginPath();
-  rows.forEach((pair, r) => isUnpaired(pair) && pen.rect(layout.left, layout.top + r * layout.cellHeight, width, layout.cellHeight));
-  columns.forEach((pair, c) => isUnpaired(pair) && pen.rect(layout.left + c * layout.cellWidth, layout.top, layout.cellWidth, height));
+  rows.forEach((pair, r) =>
+    isUnpaired(pair) && pen.rect(layout.left, layout.top + r * layout.cellHeight, width, layout.cellHeight)
+  );
+  columns.forEach((pair, c) =>
+    isUnpaired(pair) && pen.rect(layout.left + c * layout.cellWidth, layout.top, layout.cellWidth, height)
+  );
   drawHatching(pen, layout, theme);
   pen.restore();
 }
@@ -64,14 +68,18 @@ export function paintDifferenceThumb(canvas, values, height, width, maxDifferenc
 
 // Ticks of the difference scale: [position from 0 to 1, text].
 function differenceTicks(scale, maxDifference) {
-  const position = (share) => 0.5 + 0.5 * Math.sign(share) * (scale === "sqrt" ? Math.sqrt(Math.abs(share)) : Math.abs(share));
+  const position = (share) =>
+    0.5 + 0.5 * Math.sign(share) * (scale === "sqrt" ? Math.sqrt(Math.abs(share)) : Math.abs(share));
   const tickShare = scale === "sqrt" ? 0.25 : 0.5;
   const digits = maxDifference < 0.1 ? 3 : 2;
   const shares = [-1, -tickShare, 0, tickShare, 1];
   return shares.map((share) => {
     const size = Math.abs(share);
     const number = scale === "row" ? `${size} × max` : (size * maxDifference).toFixed(digits);
-    return [position(share), share === 0 ? "0" : `${share < 0 ? "−" : "+"}${scale === "row" && size === 1 ? "max" : number}`];
+    return [
+      position(share),
+      share === 0 ? "0" : `${share < 0 ? "−" : "+"}${scale === "row" && size === 1 ? "max" : number}`,
+    ];
   });
 }
 
@@ -85,9 +93,13 @@ function differenceCaption({ state }, { m, rows, columns }) {
     row: "colour relative to the row maximum",
   }[state.scale];
   const hasUnpaired = [...rows, ...columns].some((pair) => pair.includes(null));
-  const pairing = m.kind === "cross" ? ` Rows are paired by ${state.exact ? "the token read" : "the word written"}.` : "";
+  const pairing = m.kind === "cross"
+    ? ` Rows are paired by ${state.exact ? "the token read" : "the word written"}.`
+    : "";
   const punctuationNote = state.exact ? "" : " Punctuation at the end of a word is ignored.";
-  return `B − A: blue where B attends more, orange where A does; ${scale}.${pairing}${punctuationNote}${hasUnpaired ? ` ${UNPAIRED_NOTE}` : ""}`;
+  return `B − A: blue where B attends more, orange where A does; ${scale}.${pairing}${punctuationNote}${
+    hasUnpaired ? ` ${UNPAIRED_NOTE}` : ""
+  }`;
 }
 
 export function makeDifferenceLegend() {
@@ -137,11 +149,17 @@ export function compareTable(ctx, { m, inA, inB }) {
   const digits = m.top > 255 ? 4 : 2;
   const number = (value) => (Number.isNaN(value) ? "" : value.toFixed(digits));
   const tableRows = [];
-  m.rows.forEach((row, r) => m.columns.forEach((column, c) => {
-    const index = r * m.nColumns + c;
-    if (Number.isNaN(inA[index]) && Number.isNaN(inB[index])) return;
-    const writes = row.written === null ? "" : row.written;
-    tableRows.push([row.text, writes, column.text, number(inA[index]), number(inB[index]), number(m.values[index])]);
-  }));
-  return { caption: `${ctx.title()}: A and B`, columns: ["query", "writes", "key", "A", "B", "B − A"], rows: tableRows };
+  m.rows.forEach((row, r) =>
+    m.columns.forEach((column, c) => {
+      const index = r * m.nColumns + c;
+      if (Number.isNaN(inA[index]) && Number.isNaN(inB[index])) return;
+      const writes = row.written === null ? "" : row.written;
+      tableRows.push([row.text, writes, column.text, number(inA[index]), number(inB[index]), number(m.values[index])]);
+    })
+  );
+  return {
+    caption: `${ctx.title()}: A and B`,
+    columns: ["query", "writes", "key", "A", "B", "B − A"],
+    rows: tableRows,
+  };
 }

@@ -32,7 +32,10 @@ export function alignEntries(first, second, pairs) {
   let next = 0; // index in the second list
   first.forEach((entry, index) => {
     const partnerIndex = starts.get(partner.get(entry.members[0]));
-    if (partnerIndex === undefined || withoutEndPunctuation(entry.text) !== withoutEndPunctuation(second[partnerIndex].text)) {
+    if (
+      partnerIndex === undefined ||
+      withoutEndPunctuation(entry.text) !== withoutEndPunctuation(second[partnerIndex].text)
+    ) {
       aligned.push([index, null]);
       return;
     }
@@ -83,7 +86,11 @@ function commonEntry([i, j], first, second) {
   if (j === null) return { ...first[i], text: `${tokenName(first[i].text)} (A)` };
   if (i === null) return { ...second[j], text: `${tokenName(second[j].text)} (B)` };
   const joinTexts = (textA, textB) => (textA === textB ? textA : `${textA} / ${textB.replace(/^▁(?=.)/, "")}`);
-  return { ...first[i], text: joinTexts(first[i].text, second[j].text), written: joinTexts(first[i].written, second[j].written) };
+  return {
+    ...first[i],
+    text: joinTexts(first[i].text, second[j].text),
+    written: joinTexts(first[i].written, second[j].written),
+  };
 }
 
 // Number of layers and heads that both sides have.
@@ -133,7 +140,9 @@ export function headDifferences(sides, pairs, kind) {
 
   const heads = allHeads(commonDimensions(sides, kind), kind).map(({ layer, head }) => headDifference(layer, head));
   let maxDifference = MIN_SCALE_END;
-  for (const { picture } of heads) for (const value of picture) if (Math.abs(value) > maxDifference) maxDifference = Math.abs(value);
+  for (const { picture } of heads) {
+    for (const value of picture) if (Math.abs(value) > maxDifference) maxDifference = Math.abs(value);
+  }
   return { heads, height, width, maxDifference, pooled: lookups.some(({ pooled }) => pooled) };
 }
 

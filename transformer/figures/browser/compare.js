@@ -1,12 +1,17 @@
 // The Compare view: one head for two sentences, two checkpoints or a forced token, and the difference over the
 // common tokens.
 
-import { ARROWS, el, tokenText, clampIndex } from "./base.js";
+import { ARROWS, clampIndex, el, tokenText } from "./base.js";
 import { cellAt, cornerOf, layoutCells } from "./cells.js";
 import {
-  compareFigure, compareTable, makeDifferenceLegend, paintDifferenceThumb, paintDifferences, paintSide,
+  compareFigure,
+  compareTable,
+  makeDifferenceLegend,
+  paintDifferences,
+  paintDifferenceThumb,
+  paintSide,
 } from "./compare-drawing.js";
-import { compareTables, headDifferences, commonDimensions, piecePairs } from "./compare-tables.js";
+import { commonDimensions, compareTables, headDifferences, piecePairs } from "./compare-tables.js";
 import { makeLegend } from "./legend.js";
 import { makeChip } from "./measures.js";
 import { makeMosaic } from "./mosaic.js";
@@ -34,14 +39,21 @@ function compareView(ctx) {
   const panelRow = el("div", { class: "hu-panels" }, ...panels.map((panel) => panel.node));
   const legends = [makeLegend(), makeDifferenceLegend()];
   const legendRow = el("div", { class: "hu-legends" }, ...legends.map((legend) => legend.node));
-  const overview = el("div", { class: "hu-comparison" }, el("div", { class: "hu-allheads" }, mosaicTitle, mosaic.node), el("div", {}, texts, list));
+  const overview = el(
+    "div",
+    { class: "hu-comparison" },
+    el("div", { class: "hu-allheads" }, mosaicTitle, mosaic.node),
+    el("div", {}, texts, list),
+  );
   const node = el("div", { class: "hu-compare" }, overview, statusLine, panelRow, legendRow);
   const cachedDifferences = { key: "", value: null };
 
   // Differences of all heads of a kind, cached because they read every thumbnail.
   function differences() {
     const key = [...ctx.sides.map((side) => side.id), ctx.state.kind].join(" ");
-    if (cachedDifferences.key !== key) Object.assign(cachedDifferences, { key, value: headDifferences(ctx.sides, ctx.pairs, ctx.state.kind) });
+    if (cachedDifferences.key !== key) {
+      Object.assign(cachedDifferences, { key, value: headDifferences(ctx.sides, ctx.pairs, ctx.state.kind) });
+    }
     return { ...cachedDifferences.value, key };
   }
 
@@ -64,12 +76,15 @@ function compareView(ctx) {
   }
 
   function drawTexts() {
-    texts.replaceChildren(...ctx.sides.map((side, sideIndex) => el(
-      "div", {},
-      el("h3", {}, sideTitle(side, sideIndex)),
-      el("p", { dir: "auto" }, side.source),
-      el("p", { class: "hu-muted", dir: "auto" }, side.text),
-    )));
+    texts.replaceChildren(...ctx.sides.map((side, sideIndex) =>
+      el(
+        "div",
+        {},
+        el("h3", {}, sideTitle(side, sideIndex)),
+        el("p", { dir: "auto" }, side.source),
+        el("p", { class: "hu-muted", dir: "auto" }, side.text),
+      )
+    ));
   }
 
   function drawHeads() {
@@ -82,7 +97,8 @@ function compareView(ctx) {
       label: "Difference of all heads",
       hasSelection: layer === state.layer && head === state.head,
       describe: (layer, head) => `differs by ${showMean(differenceOf(layer, head).mean)}`,
-      picture: (canvas, layer, head) => paintDifferenceThumb(canvas, differenceOf(layer, head).picture, height, width, maxDifference, theme),
+      picture: (canvas, layer, head) =>
+        paintDifferenceThumb(canvas, differenceOf(layer, head).picture, height, width, maxDifference, theme),
       pictureId: key,
     });
     drawList();
@@ -97,8 +113,17 @@ function compareView(ctx) {
       const differing = heads.filter(({ mean }) => mean > MIN_SHOWN_DIFFERENCE).sort((a, b) => b.mean - a.mean);
       const sourceNote = pooled ? " (from the thumbnails)" : "";
       list.replaceChildren(
-        el("p", {}, `${differing.length} of ${heads.length} heads differ`, differing.length ? `. Largest mean differences over the cells that both have${sourceNote}:` : "."),
-        el("div", { class: "hu-buttons" }, ...differing.slice(0, LISTED_HEADS).map((entry) => headButton(entry, entry.mean / differing[0].mean))),
+        el(
+          "p",
+          {},
+          `${differing.length} of ${heads.length} heads differ`,
+          differing.length ? `. Largest mean differences over the cells that both have${sourceNote}:` : ".",
+        ),
+        el(
+          "div",
+          { class: "hu-buttons" },
+          ...differing.slice(0, LISTED_HEADS).map((entry) => headButton(entry, entry.mean / differing[0].mean)),
+        ),
       );
     }
     for (const button of list.querySelectorAll("button")) {
@@ -109,8 +134,15 @@ function compareView(ctx) {
 
   function headButton({ layer, head, mean }, share) {
     const button = el(
-      "button", { type: "button", class: "hu-button", "data-head": `${layer}.${head}`, "aria-label": `${headName({ layer, head })}, differs by ${showMean(mean)}` },
-      `${shortName({ layer, head })} `, makeChip(showMean(mean), share, ctx.theme),
+      "button",
+      {
+        type: "button",
+        class: "hu-button",
+        "data-head": `${layer}.${head}`,
+        "aria-label": `${headName({ layer, head })}, differs by ${showMean(mean)}`,
+      },
+      `${shortName({ layer, head })} `,
+      makeChip(showMean(mean), share, ctx.theme),
     );
     button.addEventListener("click", () => ctx.set({ layer, head, combine: "one" }));
     return button;
@@ -119,10 +151,15 @@ function compareView(ctx) {
   // One of the three panels: A, B and B − A.
   function comparePanel(panelIndex) {
     const table = () => [tables.a, tables.b, tables.m][panelIndex];
-    const cellInPanel = (commonTableCell) => (commonTableCell && panelIndex < 2 ? ownCell(tables, commonTableCell, panelIndex) : commonTableCell);
+    const cellInPanel = (
+      commonTableCell,
+    ) => (commonTableCell && panelIndex < 2 ? ownCell(tables, commonTableCell, panelIndex) : commonTableCell);
     const stage = makeStage({
       plan: (pen, width) => layoutCells(table(), fullSpan(table()), pen, width, ctx.theme, false),
-      paint: (pen, layout) => (panelIndex < 2
+      paint: (
+        pen,
+        layout,
+      ) => (panelIndex < 2
         ? paintSide(pen, layout, table(), ctx, cellInPanel(cell))
         : paintDifferences(pen, layout, tables, ctx, cell)),
     });
@@ -130,7 +167,9 @@ function compareView(ctx) {
     const { canvas } = stage;
 
     function paint() {
-      stage.draw(`${heading.textContent}: ${table().nRows} rows, ${table().nColumns} columns. Use the arrow keys to read the weights.`);
+      stage.draw(
+        `${heading.textContent}: ${table().nRows} rows, ${table().nColumns} columns. Use the arrow keys to read the weights.`,
+      );
     }
     function draw() {
       heading.textContent = panelIndex < 2 ? sideTitle(ctx.sides[panelIndex], panelIndex) : "B − A";
@@ -162,7 +201,9 @@ function compareView(ctx) {
         const [right, down] = ARROWS[event.key];
         const { nRows, nColumns } = table();
         const panelCell = cellInPanel(cell);
-        const next = panelCell ? { row: clampIndex(panelCell.row + down, nRows), column: clampIndex(panelCell.column + right, nColumns) } : { row: 0, column: 0 };
+        const next = panelCell
+          ? { row: clampIndex(panelCell.row + down, nRows), column: clampIndex(panelCell.column + right, nColumns) }
+          : { row: 0, column: 0 };
         selectCell(panelIndex < 2 ? commonCell(tables, next, panelIndex) : next);
       } else return;
       event.preventDefault();
@@ -174,13 +215,19 @@ function compareView(ctx) {
   return {
     node,
     draw,
-    get kinds() { return ctx.sides.length > 1; },
-    get options() { return ctx.sides.length > 1 ? ["special", "combine", "scale"] : []; },
+    get kinds() {
+      return ctx.sides.length > 1;
+    },
+    get options() {
+      return ctx.sides.length > 1 ? ["special", "combine", "scale"] : [];
+    },
     title: () => (ctx.sides.length > 1 ? ctx.title() : "Two sides, one head"),
     keys: [["arrow keys", "read the weights of both, cell by cell"], ["Esc", "deselect the cell"]],
     note: () => (compareProblem(ctx) ? "" : clampedNote(ctx)),
     figure: () => tables && compareFigure(ctx, tables, panels),
-    get table() { return tables ? () => compareTable(ctx, tables) : undefined; },
+    get table() {
+      return tables ? () => compareTable(ctx, tables) : undefined;
+    },
   };
 }
 
@@ -195,7 +242,11 @@ function compareProblem({ sides, pairs, state }) {
 /** @param {Context} ctx */
 function comparison(ctx, a, b) {
   if (!a || !b || [a, b].some((table) => !table.nRows || !table.nColumns)) return null;
-  return compareTables(a, b, piecePairs(ctx.sides, ctx.pairs, ctx.state.kind, Boolean(ctx.state.exact) || ctx.state.word_row === "input"));
+  return compareTables(
+    a,
+    b,
+    piecePairs(ctx.sides, ctx.pairs, ctx.state.kind, Boolean(ctx.state.exact) || ctx.state.word_row === "input"),
+  );
 }
 
 // Clip the selection to a model with fewer layers or heads.
@@ -233,7 +284,8 @@ function describeDifference({ m, inA, inB }, { row, column }) {
   const index = row * m.nColumns + column;
   const entry = m.rows[row];
   const sideTexts = [inA[index], inB[index]].map((weight, i) =>
-    `${"AB"[i]} ${Number.isNaN(weight) ? "has no such cell" : showWeight(weight, m.top)}`);
+    `${"AB"[i]} ${Number.isNaN(weight) ? "has no such cell" : showWeight(weight, m.top)}`
+  );
   const masked = m.masked(row, column);
   return [
     el("strong", {}, masked ? "masked" : `B − A ${showDifference(m.values[index], m.top)}`),

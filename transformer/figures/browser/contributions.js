@@ -2,7 +2,7 @@
 // values are all listed below. `.show(bytes)` takes the data of figures/contributions.py; `report({ row, column })` is
 // called when a cell is selected, −1 for none.
 
-import { ARROWS, colours, el, tokenText, clampIndex } from "./base.js";
+import { ARROWS, clampIndex, colours, el, tokenText } from "./base.js";
 import { cellAt, cornerOf, drawTable, layoutCells } from "./cells.js";
 import { makeBar } from "./legend.js";
 import { numberText } from "./numbers.js";
@@ -72,19 +72,31 @@ export function contributionsView(container, report) {
   function drawReadout() {
     const shownCell = hovered || cell;
     if (!shownCell) {
-      readout.replaceChildren(el("span", { class: "hu-note" }, "Hover over a cell to see its values; click to select it. Arrow keys work too."));
+      readout.replaceChildren(
+        el(
+          "span",
+          { class: "hu-note" },
+          "Hover over a cell to see its values; click to select it. Arrow keys work too.",
+        ),
+      );
       return;
     }
     if (m.masked(shownCell.row, shownCell.column)) {
-      readout.replaceChildren(el("strong", {}, ...namesOf(shownCell)), el("span", {}, "Masked: it cannot attend to later tokens."));
+      readout.replaceChildren(
+        el("strong", {}, ...namesOf(shownCell)),
+        el("span", {}, "Masked: it cannot attend to later tokens."),
+      );
       return;
     }
     const facts = header.quantities.map((quantity) => {
       const [rank, count] = rankOf(quantity, shownCell);
-      return el("div", { class: "hu-fact" },
+      return el(
+        "div",
+        { class: "hu-fact" },
         el("span", {}, quantity.label),
         el("strong", {}, numberText(valueAt(quantity, shownCell), 3)),
-        el("span", {}, `${rank} of ${count}`));
+        el("span", {}, `${rank} of ${count}`),
+      );
     });
     readout.replaceChildren(el("strong", {}, ...namesOf(shownCell)), el("div", { class: "hu-facts" }, ...facts));
   }
@@ -106,16 +118,26 @@ export function contributionsView(container, report) {
   // One panel: title, table and colour scale.
   function makeTablePanel(tableIndex) {
     const stage = makeStage({
-      plan: (pen, width) => layoutCells(m, { row: 0, column: 0, rows: m.nRows, columns: m.nColumns }, pen, width, theme, false),
-      paint: (pen, layout) => drawTable(pen, m, layout, theme, colourOf(quantity(), parts), {
-        ...(quantity().signed ? { ramp: theme.diverging, css: theme.divergingCss } : {}), cell: hovered, pinned: cell,
-      }),
+      plan: (pen, width) =>
+        layoutCells(m, { row: 0, column: 0, rows: m.nRows, columns: m.nColumns }, pen, width, theme, false),
+      paint: (pen, layout) =>
+        drawTable(pen, m, layout, theme, colourOf(quantity(), parts), {
+          ...(quantity().signed ? { ramp: theme.diverging, css: theme.divergingCss } : {}),
+          cell: hovered,
+          pinned: cell,
+        }),
     });
     const quantity = () => header.quantities.find(({ name }) => name === header.shown[tableIndex]);
     const title = el("h3", { class: "hu-title" });
     const bar = makeBar();
     const unitNote = el("span", {});
-    const node = el("figure", { class: "hu-head" }, title, stage.node, el("figcaption", { class: "hu-legend" }, bar.node, unitNote));
+    const node = el(
+      "figure",
+      { class: "hu-head" },
+      title,
+      stage.node,
+      el("figcaption", { class: "hu-legend" }, bar.node, unitNote),
+    );
     const { canvas } = stage;
     const cellUnderPointer = (event) => (stage.layout ? cellAt(stage.layout, event.offsetX, event.offsetY) : null);
     canvas.addEventListener("pointermove", (event) => {
@@ -134,7 +156,11 @@ export function contributionsView(container, report) {
       if (event.key === "Escape") select(null);
       else if (event.key in ARROWS) {
         const [right, down] = ARROWS[event.key];
-        select(cell ? { row: clampIndex(cell.row + down, m.nRows), column: clampIndex(cell.column + right, m.nColumns) } : { row: 0, column: 0 });
+        select(
+          cell
+            ? { row: clampIndex(cell.row + down, m.nRows), column: clampIndex(cell.column + right, m.nColumns) }
+            : { row: 0, column: 0 },
+        );
       } else return;
       event.preventDefault();
     });
@@ -144,14 +170,27 @@ export function contributionsView(container, report) {
       const [x, y] = cornerOf(stage.layout, hovered);
       const lines = m.masked(hovered.row, hovered.column)
         ? [el("strong", {}, "masked")]
-        : header.quantities.map((current) => el(current === quantity() ? "strong" : "span", {}, `${current.label} ${numberText(valueAt(current, hovered), 3)}`));
-      stage.showTooltip([...lines, el("span", {}, ...namesOf(hovered))], x + stage.layout.cellWidth / 2, y, stage.layout.cellHeight);
+        : header.quantities.map((current) =>
+          el(
+            current === quantity() ? "strong" : "span",
+            {},
+            `${current.label} ${numberText(valueAt(current, hovered), 3)}`,
+          )
+        );
+      stage.showTooltip(
+        [...lines, el("span", {}, ...namesOf(hovered))],
+        x + stage.layout.cellWidth / 2,
+        y,
+        stage.layout.cellHeight,
+      );
     }
 
     function draw() {
       const current = quantity();
       title.textContent = current.title;
-      stage.draw(`${current.title}: ${m.nRows} rows, ${m.nColumns} columns. Use the arrow keys to select a cell; its values appear below.`);
+      stage.draw(
+        `${current.title}: ${m.nRows} rows, ${m.nColumns} columns. Use the arrow keys to select a cell; its values appear below.`,
+      );
       const { ramp, ticks } = contributionScale(current, theme);
       bar.draw(ramp, ticks);
       unitNote.textContent = `${current.unit}; colour by square root, so that small values are visible`;

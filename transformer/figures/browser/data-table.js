@@ -10,7 +10,12 @@ const TABLE_DELAY_MS = 120; // ms without a change until the table is updated
 
 // The table is created when opened, and updated while open.
 export function makeDataTable(currentView) {
-  const container = el("div", { class: "hu-data-table-scroll", tabindex: "0", role: "region", "aria-label": "As a table" });
+  const container = el("div", {
+    class: "hu-data-table-scroll",
+    tabindex: "0",
+    role: "region",
+    "aria-label": "As a table",
+  });
   const node = el("details", { class: "hu-data-table" }, el("summary", {}, "As a table"), container);
   let shownKey = null;
   let updateTimer = 0;
@@ -37,17 +42,26 @@ function tableNodes({ caption, columns, rows }) {
   const count = Math.min(rows.length, MAX_TABLE_ROWS, Math.max(1, Math.floor(MAX_TABLE_CELLS / columns.length)));
   const cell = (value) => (typeof value === "string" ? tokenText(value) : String(value ?? ""));
   const table = el(
-    "table", {},
+    "table",
+    {},
     el("caption", {}, caption),
     el("thead", {}, el("tr", {}, ...columns.map((name) => el("th", { scope: "col" }, cell(name))))),
-    el("tbody", {}, ...rows.slice(0, count).map(([first, ...others]) => el(
-      "tr", {},
-      el("th", { scope: "row" }, cell(first)),
-      ...others.map((value) => el("td", { class: NUMBER_PATTERN.test(value) ? "hu-figure" : null }, cell(value))),
-    ))),
+    el(
+      "tbody",
+      {},
+      ...rows.slice(0, count).map(([first, ...others]) =>
+        el(
+          "tr",
+          {},
+          el("th", { scope: "row" }, cell(first)),
+          ...others.map((value) => el("td", { class: NUMBER_PATTERN.test(value) ? "hu-figure" : null }, cell(value))),
+        )
+      ),
+    ),
   );
   const omittedRows = rows.length - count;
-  const omittedNote = omittedRows && el("p", { class: "hu-note" }, `${omittedRows} more rows are in the exported table (CSV).`);
+  const omittedNote = omittedRows &&
+    el("p", { class: "hu-note" }, `${omittedRows} more rows are in the exported table (CSV).`);
   return omittedRows ? [table, omittedNote] : [table];
 }
 

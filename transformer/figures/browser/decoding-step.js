@@ -1,7 +1,7 @@
 // One decoding step: its attention and its candidates, in one panel per translation, the original and the one
 // with a forced token.
 
-import { ARROWS, el, setIfChanged, tokenText, clampIndex } from "./base.js";
+import { ARROWS, clampIndex, el, setIfChanged, tokenText } from "./base.js";
 import { drawRowLabel, shorten } from "./token-labels.js";
 import { shade } from "./matrix.js";
 import { headName, pieceName, tokenName } from "./naming.js";
@@ -13,7 +13,9 @@ import { KINDS } from "./options.js";
 export function candidatesOf(side, step) {
   const { candidates, chosen } = side.steps[step];
   const candidateList = candidates.map(([token, id, p]) => ({ token, id, p, isChosen: id === chosen[1] }));
-  if (!candidateList.some(({ isChosen }) => isChosen)) candidateList.push({ token: chosen[0], id: chosen[1], p: chosen[2], isChosen: true });
+  if (!candidateList.some(({ isChosen }) => isChosen)) {
+    candidateList.push({ token: chosen[0], id: chosen[1], p: chosen[2], isChosen: true });
+  }
   return candidateList.map((candidate) => ({ ...candidate, token: pieceName(candidate.token) }));
 }
 
@@ -44,7 +46,16 @@ export function rowsOf(ctx, side, step) {
     const headWeights = layer < side.depths[kind] && head < side.n_heads ? side.weights(kind, layer, head) : null;
     const { names: tokens } = side.labels(kind).columns;
     const row = kind === "encoder" ? strongestSource : step;
-    const weightRow = { kind, layer, head, row, tokens, visibleKeys: kind === "decoder" ? step + 1 : tokens.length, weights: null, top: 0 };
+    const weightRow = {
+      kind,
+      layer,
+      head,
+      row,
+      tokens,
+      visibleKeys: kind === "decoder" ? step + 1 : tokens.length,
+      weights: null,
+      top: 0,
+    };
     if (headWeights && row !== null) {
       weightRow.weights = headWeights.values.subarray(row * tokens.length, (row + 1) * tokens.length);
       weightRow.top = headWeights.top;
@@ -69,7 +80,9 @@ export function makeStepPanel(ctx, force) {
   function draw(side, step, note, forced) {
     name.textContent = note;
     name.hidden = !note;
-    heading.textContent = force && !note ? "Next-token candidates: click one to continue from it" : "Next-token candidates";
+    heading.textContent = force && !note
+      ? "Next-token candidates: click one to continue from it"
+      : "Next-token candidates";
     const hasEnded = step >= side.steps.length;
     ended.hidden = !hasEnded;
     heading.hidden = list.hidden = attention.hidden = hasEnded;
@@ -85,7 +98,11 @@ export function makeStepPanel(ctx, force) {
 
   function fillCandidates(side, step, forced) {
     const focused = [...list.children].indexOf(list.getRootNode().activeElement);
-    list.replaceChildren(...candidatesOf(side, step).map((candidate) => candidateRow(candidate, forced, force && (() => force(step, candidate.id)))));
+    list.replaceChildren(
+      ...candidatesOf(side, step).map((candidate) =>
+        candidateRow(candidate, forced, force && (() => force(step, candidate.id)))
+      ),
+    );
     if (focused >= 0) list.children[Math.min(focused, list.children.length - 1)].focus();
   }
 
@@ -96,13 +113,18 @@ function candidateRow({ token, id, p, isChosen }, forced, chooseToken) {
   const share = el("span", { class: "hu-share" });
   share.style.width = `${100 * Math.min(p, 1)}%`;
   const note = isChosen ? (forced ? "yours" : "chosen") : chooseToken ? "choose this instead" : "";
-  const row = el(chooseToken && !isChosen ? "button" : "div", {
-    class: isChosen ? "hu-candidate hu-chosen" : "hu-candidate",
-    "data-id": id,
-    title: chooseToken || isChosen ? null : "To continue from this token, open this sentence in the app.",
-  },
-    el("span", { class: "hu-name" }, tokenText(token)), el("span", { class: "hu-track" }, share),
-    el("span", { class: "hu-number" }, percentText(p)), el("span", { class: "hu-candidate-note" }, note));
+  const row = el(
+    chooseToken && !isChosen ? "button" : "div",
+    {
+      class: isChosen ? "hu-candidate hu-chosen" : "hu-candidate",
+      "data-id": id,
+      title: chooseToken || isChosen ? null : "To continue from this token, open this sentence in the app.",
+    },
+    el("span", { class: "hu-name" }, tokenText(token)),
+    el("span", { class: "hu-track" }, share),
+    el("span", { class: "hu-number" }, percentText(p)),
+    el("span", { class: "hu-candidate-note" }, note),
+  );
   if (chooseToken && !isChosen) {
     row.type = "button";
     row.addEventListener("click", chooseToken);
@@ -120,18 +142,38 @@ function makeWeightRow(ctx, kind) {
   const openButton = el("button", { type: "button", class: "hu-link" }, "open in the heatmap");
   const cells = el("div", { class: "hu-weights", role: "group" });
   const loading = el("p", { class: "hu-label" }, "loading …");
-  const node = el("div", { class: "hu-weightrow" }, el("div", { class: "hu-rowhead" }, title, readout, openButton), loading, cells);
+  const node = el(
+    "div",
+    { class: "hu-weightrow" },
+    el("div", { class: "hu-rowhead" }, title, readout, openButton),
+    loading,
+    cells,
+  );
   let builtSideId = "";
   let drawnRow = null;
   let cellParts = []; // [cell, block, number] of each key
-  openButton.addEventListener("click", () => ctx.set({ view: "heatmap", kind, special: "shown", combine: "one", layer: drawnRow.layer, head: drawnRow.head, row: drawnRow.row, column: strongestOf(drawnRow) }));
+  openButton.addEventListener(
+    "click",
+    () =>
+      ctx.set({
+        view: "heatmap",
+        kind,
+        special: "shown",
+        combine: "one",
+        layer: drawnRow.layer,
+        head: drawnRow.head,
+        row: drawnRow.row,
+        column: strongestOf(drawnRow),
+      }),
+  );
 
   function draw(side, row) {
     drawnRow = row;
     loading.hidden = Boolean(row.weights);
     cells.hidden = openButton.hidden = !row.weights;
     title.replaceChildren(
-      ROW_NAMES[kind], ...(kind === "encoder" && row.row !== null ? [", “", tokenText(side.src.names[row.row]), "”"] : []),
+      ROW_NAMES[kind],
+      ...(kind === "encoder" && row.row !== null ? [", “", tokenText(side.src.names[row.row]), "”"] : []),
       el("span", { class: "hu-row-head" }, ` · ${headName(row)}`),
     );
     if (!row.weights) return;
@@ -160,14 +202,25 @@ function makeWeightRow(ctx, kind) {
   function build(tokens) {
     cellParts = tokens.map((token, j) => {
       const [block, number] = [el("span", { class: "hu-block" }), el("span", { class: "hu-number" })];
-      const cell = el("div", { class: "hu-weight", role: "img" }, el("span", { class: "hu-name" }, tokenText(token)), block, number);
+      const cell = el(
+        "div",
+        { class: "hu-weight", role: "img" },
+        el("span", { class: "hu-name" }, tokenText(token)),
+        block,
+        number,
+      );
       cell.addEventListener("pointerenter", () => showReadout(j));
       cell.addEventListener("focus", () => showReadout(j));
       return [cell, block, number];
     });
     cells.replaceChildren(...cellParts.map(([cell]) => cell));
   }
-  const showReadout = (j) => readout.replaceChildren(...(j < 0 || j >= drawnRow.visibleKeys ? [] : [tokenText(drawnRow.tokens[j]), ` ${showWeight(drawnRow.weights[j], drawnRow.top)}`]));
+  const showReadout = (j) =>
+    readout.replaceChildren(
+      ...(j < 0 || j >= drawnRow.visibleKeys
+        ? []
+        : [tokenText(drawnRow.tokens[j]), ` ${showWeight(drawnRow.weights[j], drawnRow.top)}`]),
+    );
   cells.addEventListener("pointerleave", () => showReadout(-1));
   cells.addEventListener("focusout", () => showReadout(-1));
   cells.addEventListener("keydown", (event) => {

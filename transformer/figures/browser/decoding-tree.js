@@ -1,10 +1,10 @@
 // The beam search tree: a column per step, a box per token. Only the visible part is drawn, so that a wide beam
 // over a long sentence stays fast.
 
-import { ARROWS, el, tokenText, clampIndex } from "./base.js";
+import { ARROWS, clampIndex, el, tokenText } from "./base.js";
 import { drawToken, LABEL_SIZE, shorten, SMALL_LABEL_SIZE } from "./token-labels.js";
 import { pieceName } from "./naming.js";
-import { percentText, fixed } from "./numbers.js";
+import { fixed, percentText } from "./numbers.js";
 
 const MAX_OPEN_HYPOTHESES = 4; // with more hypotheses, discarded ones are collapsed at first
 const STATUSES = { kept: "kept in the beam", finished: "finished", discarded: "discarded" };
@@ -24,11 +24,20 @@ export function layoutTree(tree, isFolded, large) {
     } else (columns[tree.depth[i]] ||= []).push(i);
   });
   for (const column of columns) {
-    column.sort((a, b) => (rowOf.get(tree.parent[a]) ?? 0) - (rowOf.get(tree.parent[b]) ?? 0) || tree.score[b] - tree.score[a]);
+    column.sort((a, b) =>
+      (rowOf.get(tree.parent[a]) ?? 0) - (rowOf.get(tree.parent[b]) ?? 0) || tree.score[b] - tree.score[a]
+    );
     column.forEach((i, row) => rowOf.set(i, row));
   }
   return {
-    columns, rowOf, hidden, boxWidth, boxHeight, columnPitch, rowPitch, scale,
+    columns,
+    rowOf,
+    hidden,
+    boxWidth,
+    boxHeight,
+    columnPitch,
+    rowPitch,
+    scale,
     width: (columns.length - 1) * columnPitch + boxWidth + 24,
     height: Math.max(...columns.map((column) => column.length)) * rowPitch + 30,
     xOf: (i) => 12 + tree.depth[i] * columnPitch,
@@ -44,7 +53,8 @@ function pathFromRoot(tree, node) {
 }
 
 /** @param {Tree} tree */
-const finishedNodes = (tree) => [...tree.status.keys()].filter((i) => tree.status[i] === "finished").sort((a, b) => tree.score[b] - tree.score[a]);
+const finishedNodes = (tree) =>
+  [...tree.status.keys()].filter((i) => tree.status[i] === "finished").sort((a, b) => tree.score[b] - tree.score[a]);
 /** @param {Tree} tree */
 const bestNode = (tree) => tree.best.lastIndexOf(true);
 
@@ -63,14 +73,34 @@ export function makeTree(ctx) {
   let layout = null;
   const canvas = el("canvas", { "aria-hidden": "true" });
   const treeArea = el("div", { class: "hu-treefield" }, canvas);
-  const viewport = el("div", { class: "hu-treebox", tabindex: "0", role: "application", "aria-roledescription": "tree" }, treeArea);
+  const viewport = el("div", {
+    class: "hu-treebox",
+    tabindex: "0",
+    role: "application",
+    "aria-roledescription": "tree",
+  }, treeArea);
   const foldButton = el("button", { type: "button", class: "hu-button" });
   const details = el("div", { class: "hu-branch", role: "status" });
   const finishedList = el("ol", { class: "hu-ends" });
-  const body = el("div", {},
-    el("p", { class: "hu-label" }, "Each step keeps the best hypotheses so far, by score. Bold: the path to the returned translation. Framed: finished. Thin: discarded."),
-    foldButton, viewport, details, el("h3", {}, "Finished, best score first"), finishedList);
-  const noTreeNote = el("p", { class: "hu-label" }, "This translation was made without beam search. Choose beam search to see the search tree.");
+  const body = el(
+    "div",
+    {},
+    el(
+      "p",
+      { class: "hu-label" },
+      "Each step keeps the best hypotheses so far, by score. Bold: the path to the returned translation. Framed: finished. Thin: discarded.",
+    ),
+    foldButton,
+    viewport,
+    details,
+    el("h3", {}, "Finished, best score first"),
+    finishedList,
+  );
+  const noTreeNote = el(
+    "p",
+    { class: "hu-label" },
+    "This translation was made without beam search. Choose beam search to see the search tree.",
+  );
   const title = el("h2", {});
   const node = el("section", { class: "hu-tree" }, title, noTreeNote, body);
 
@@ -92,7 +122,10 @@ export function makeTree(ctx) {
     layout = layoutTree(tree, isFolded, ctx.state.size === "large");
     treeArea.style.width = `${layout.width}px`;
     treeArea.style.height = `${layout.height}px`;
-    viewport.setAttribute("aria-label", `Beam search tree with ${tree.token.length} tokens. Use the arrow keys to move through it.`);
+    viewport.setAttribute(
+      "aria-label",
+      `Beam search tree with ${tree.token.length} tokens. Use the arrow keys to move through it.`,
+    );
     describe(tree, selected);
     const key = `${ctx.side.id} ${selected} ${isFolded} ${ctx.state.size}`;
     if (key !== lastDrawn && ctx.state.node >= 0) scrollToNode(selected);
@@ -103,7 +136,10 @@ export function makeTree(ctx) {
   // The visible part, on a canvas that stays in the viewport.
   function paint() {
     const { tree } = ctx.side;
-    const [width, height] = [Math.min(viewport.clientWidth, layout.width), Math.min(viewport.clientHeight, layout.height)];
+    const [width, height] = [
+      Math.min(viewport.clientWidth, layout.width),
+      Math.min(viewport.clientHeight, layout.height),
+    ];
     if (!width || !height) return;
     const ratio = globalThis.devicePixelRatio || 1;
     [canvas.width, canvas.height] = [Math.round(width * ratio), Math.round(height * ratio)];
@@ -112,20 +148,35 @@ export function makeTree(ctx) {
     const pen = canvas.getContext("2d");
     pen.scale(ratio, ratio);
     pen.translate(-viewport.scrollLeft, -viewport.scrollTop);
-    paintTree(pen, tree, layout, ctx.theme, selectedNode(tree), { left: viewport.scrollLeft, right: viewport.scrollLeft + width });
+    paintTree(pen, tree, layout, ctx.theme, selectedNode(tree), {
+      left: viewport.scrollLeft,
+      right: viewport.scrollLeft + width,
+    });
   }
 
   function scrollToNode(i) {
     const [x, y] = [layout.xOf(i), layout.yOf(i)];
-    const scrollOffset = (start, size, scroll, visible) => (start - 40 < scroll ? start - 40 : start + size + 40 > scroll + visible ? start + size + 40 - visible : scroll);
+    const scrollOffset = (
+      start,
+      size,
+      scroll,
+      visible,
+    ) => (start - 40 < scroll
+      ? start - 40
+      : start + size + 40 > scroll + visible
+      ? start + size + 40 - visible
+      : scroll);
     viewport.scrollLeft = scrollOffset(x, layout.boxWidth, viewport.scrollLeft, viewport.clientWidth);
     viewport.scrollTop = scrollOffset(y, layout.boxHeight, viewport.scrollTop, viewport.clientHeight);
   }
 
   function describe(tree, selected) {
     const ranked = finishedNodes(tree);
-    const status = tree.status[selected] === "finished" ? `finished: ${ranked.indexOf(selected) + 1} of ${ranked.length} by score`
-      : tree.status[selected] === "discarded" ? `discarded: not among the best ${tree.beam_size} of its step` : STATUSES.kept;
+    const status = tree.status[selected] === "finished"
+      ? `finished: ${ranked.indexOf(selected) + 1} of ${ranked.length} by score`
+      : tree.status[selected] === "discarded"
+      ? `discarded: not among the best ${tree.beam_size} of its step`
+      : STATUSES.kept;
     const facts = [
       ["probability", percentText(tree.probability[selected])],
       ["total log-probability", fixed(tree.log_probability[selected])],
@@ -133,15 +184,29 @@ export function makeTree(ctx) {
       ["status", status],
     ];
     const step = tree.depth[selected] - 1;
-    const stepButton = tree.best[selected] && step >= 0 ? el("button", { type: "button", class: "hu-button" }, "Show this step") : null;
+    const stepButton = tree.best[selected] && step >= 0
+      ? el("button", { type: "button", class: "hu-button" }, "Show this step")
+      : null;
     stepButton?.addEventListener("click", () => ctx.set({ step }));
     details.replaceChildren(
-      el("div", { class: "hu-written" }, ...pathFromRoot(tree, selected).map((i) => el("span", { class: "hu-piece" }, tokenText(pieceName(tree.token[i]))))),
+      el(
+        "div",
+        { class: "hu-written" },
+        ...pathFromRoot(tree, selected).map((i) =>
+          el("span", { class: "hu-piece" }, tokenText(pieceName(tree.token[i])))
+        ),
+      ),
       el("bdi", { class: "hu-hypothesis" }, hypothesisText(tree, selected)),
-      el("dl", {}, ...facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))), ...(stepButton ? [stepButton] : []));
+      el("dl", {}, ...facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))),
+      ...(stepButton ? [stepButton] : []),
+    );
     finishedList.replaceChildren(...ranked.map((i) => {
-      const button = el("button", { type: "button", class: "hu-end", "aria-pressed": String(i === selected) },
-        el("span", { class: "hu-number" }, fixed(tree.score[i])), el("bdi", {}, hypothesisText(tree, i)));
+      const button = el(
+        "button",
+        { type: "button", class: "hu-end", "aria-pressed": String(i === selected) },
+        el("span", { class: "hu-number" }, fixed(tree.score[i])),
+        el("bdi", {}, hypothesisText(tree, i)),
+      );
       button.addEventListener("click", () => {
         const rank = ranked.indexOf(i);
         selectNode(i);
@@ -163,7 +228,9 @@ export function makeTree(ctx) {
     const x = event.clientX - area.left - viewport.clientLeft + viewport.scrollLeft;
     const y = event.clientY - area.top - viewport.clientTop + viewport.scrollTop;
     const clickedNode = layout.columns.flat().find((i) =>
-      x >= layout.xOf(i) && x <= layout.xOf(i) + layout.boxWidth && y >= layout.yOf(i) && y <= layout.yOf(i) + layout.boxHeight);
+      x >= layout.xOf(i) && x <= layout.xOf(i) + layout.boxWidth && y >= layout.yOf(i) &&
+      y <= layout.yOf(i) + layout.boxHeight
+    );
     if (clickedNode !== undefined) selectNode(clickedNode);
   });
   viewport.addEventListener("keydown", (event) => {
@@ -240,7 +307,11 @@ function paintBranch(pen, tree, layout, theme, i, onPath) {
 function paintNode(pen, tree, layout, theme, i, isSelected) {
   const [x, y] = [layout.xOf(i), layout.yOf(i)];
   const { boxWidth, boxHeight, scale } = layout;
-  const [isDiscarded, isFinished, foldedCount] = [tree.status[i] === "discarded", tree.status[i] === "finished", layout.hidden.get(i)];
+  const [isDiscarded, isFinished, foldedCount] = [
+    tree.status[i] === "discarded",
+    tree.status[i] === "finished",
+    layout.hidden.get(i),
+  ];
   pen.globalAlpha = isDiscarded && !isSelected ? 0.6 : 1;
   pen.fillStyle = isDiscarded ? theme.background : theme.soft;
   pen.fillRect(x, y, boxWidth, boxHeight);
@@ -250,7 +321,11 @@ function paintNode(pen, tree, layout, theme, i, isSelected) {
   pen.font = `${Math.round(SMALL_LABEL_SIZE * scale)}px ${theme.font}`;
   pen.fillStyle = theme.muted;
   pen.textAlign = "right";
-  const number = isFinished ? fixed(tree.score[i]).slice(0, 5) : tree.parent[i] === null ? "" : tree.probability[i].toFixed(2);
+  const number = isFinished
+    ? fixed(tree.score[i]).slice(0, 5)
+    : tree.parent[i] === null
+    ? ""
+    : tree.probability[i].toFixed(2);
   pen.fillText(number, x + boxWidth - 6, y + boxHeight / 2);
   pen.textAlign = "left";
   if (foldedCount) paintFolded(pen, theme, `+${foldedCount}`, x + boxWidth + 3, y + boxHeight / 2);

@@ -1,10 +1,10 @@
 // The Decoding view: the translation token by token, with the decoder's input, its candidates and its
 // attention. A token can be forced; both translations are then shown side by side.
 
-import { el, setIfChanged, tokenText, clampIndex } from "./base.js";
+import { clampIndex, el, setIfChanged, tokenText } from "./base.js";
 import { candidatesOf, makeStepPanel, rowsOf, stepBlocks, stepHead } from "./decoding-step.js";
 import { makeTree } from "./decoding-tree.js";
-import { headName, hasExactNames, TOKENS_NOTE, tokenName } from "./naming.js";
+import { hasExactNames, headName, tokenName, TOKENS_NOTE } from "./naming.js";
 import { KINDS } from "./options.js";
 import { plainToken } from "./querykey-calculation.js";
 
@@ -25,18 +25,43 @@ const alteredOf = (ctx) => (ctx.state.force && ctx.secondKind !== "other" && ctx
 function decodingView(ctx) {
   let playTimer = 0;
   const force = ctx.canForce ? (step, id) => ctx.set({ force: `${step}:${id}`, step }) : null;
-  const player = makePlayer((step) => { stop(); goToStep(step); }, () => (playTimer ? stop() : play()));
-  const outputs = [makeOutputRow((step) => { stop(); goToStep(step); }), makeOutputRow((step) => { stop(); goToStep(step); })];
+  const player = makePlayer((step) => {
+    stop();
+    goToStep(step);
+  }, () => (playTimer ? stop() : play()));
+  const outputs = [
+    makeOutputRow((step) => {
+      stop();
+      goToStep(step);
+    }),
+    makeOutputRow((step) => {
+      stop();
+      goToStep(step);
+    }),
+  ];
   const undoButton = el("button", { type: "button", class: "hu-button" }, "Back to the original");
   const forcedNote = el("p", { class: "hu-forced", role: "status", hidden: "" });
   const forcedLine = el("div", { class: "hu-forcedline" }, forcedNote, undoButton);
   const panels = [makeStepPanel(ctx, force), makeStepPanel(ctx, null)];
   const stepPanels = el("div", { class: "hu-both" }, ...panels.map(({ node }) => node));
   const tree = makeTree(ctx);
-  const playerSection = el("section", { class: "hu-player", tabindex: "0", "aria-label": "The translation, step by step. Use the arrow keys to step, Space to play." },
-    player.node, forcedLine, ...outputs.map((row) => row.node));
+  const playerSection = el(
+    "section",
+    {
+      class: "hu-player",
+      tabindex: "0",
+      "aria-label": "The translation, step by step. Use the arrow keys to step, Space to play.",
+    },
+    player.node,
+    forcedLine,
+    ...outputs.map((row) => row.node),
+  );
   const sections = [playerSection, stepPanels, tree.node];
-  const empty = el("p", { class: "hu-empty" }, "This trace contains only attention weights, so its decoding steps are unknown.");
+  const empty = el(
+    "p",
+    { class: "hu-empty" },
+    "This trace contains only attention weights, so its decoding steps are unknown.",
+  );
   const node = el("div", { class: "hu-decoding" }, ...sections);
   undoButton.addEventListener("click", () => {
     ctx.set({ force: "" });
@@ -71,11 +96,15 @@ function decodingView(ctx) {
     player.draw(step, stepCount(), Boolean(playTimer));
     forcedLine.hidden = !forced || !(altered || ctx.canForce);
     forcedNote.hidden = forcedLine.hidden;
-    if (!forcedLine.hidden) forcedNote.textContent = altered
-      ? `In step ${forced.step + 1} you forced another token, and the model continued from it. Tokens that only one translation has are marked.`
-      : ctx.secondKind === "refused"
+    if (!forcedLine.hidden) {
+      forcedNote.textContent = altered
+        ? `In step ${
+          forced.step + 1
+        } you forced another token, and the model continued from it. Tokens that only one translation has are marked.`
+        : ctx.secondKind === "refused"
         ? "This token cannot be forced; the message above the tabs says why."
         : "Translating again with the token you chose …";
+    }
     const differing = altered ? differingPositions(ctx.pairs, side, altered) : [new Set(), new Set()];
     outputs[0].draw(side, altered ? "Original" : "", step, differing[0], -1);
     outputs[1].node.hidden = panels[1].node.hidden = !altered;
@@ -119,7 +148,12 @@ function decodingView(ctx) {
       const writes = step < steps.length ? `: “${plainToken(predicted.names[step])}”` : "";
       return `Step ${step + 1} of ${stepCount()}${writes}`;
     },
-    note: () => `For ${KINDS[ctx.state.kind].toLowerCase()}, the rows below show the selected head; for the other kinds, the head with the clearest pattern.${hasExactNames() ? "" : ` ${TOKENS_NOTE}`}`,
+    note: () =>
+      `For ${
+        KINDS[ctx.state.kind].toLowerCase()
+      }, the rows below show the selected head; for the other kinds, the head with the clearest pattern.${
+        hasExactNames() ? "" : ` ${TOKENS_NOTE}`
+      }`,
     code: () => `trace.translation.steps[${currentStep()}]`,
     figure: () => stepCount() && decodingFigure(ctx, currentStep(), tree),
     table: () => stepCount() && decodingTable(ctx, currentStep()),
@@ -172,18 +206,36 @@ function makeOutputRow(go) {
   function draw(side, name, step, differing, forced) {
     if (key !== side.id) {
       key = side.id;
-      chips.replaceChildren(el("span", { class: "hu-piece hu-begin" }, tokenText(side.tgt.tokens[0])), ...side.predicted.names.map((token, i) => {
-        const chip = el("button", { type: "button", class: "hu-piece", tabindex: "-1", "aria-label": `${tokenName(token)}, step ${i + 1}` }, tokenText(token));
-        chip.addEventListener("click", () => go(i));
-        return chip;
-      }));
+      chips.replaceChildren(
+        el("span", { class: "hu-piece hu-begin" }, tokenText(side.tgt.tokens[0])),
+        ...side.predicted.names.map((token, i) => {
+          const chip = el("button", {
+            type: "button",
+            class: "hu-piece",
+            tabindex: "-1",
+            "aria-label": `${tokenName(token)}, step ${i + 1}`,
+          }, tokenText(token));
+          chip.addEventListener("click", () => go(i));
+          return chip;
+        }),
+      );
     }
     label.textContent = name || "The decoder has read the filled tokens and predicts the marked one";
     [...chips.children].slice(1).forEach((chip, i) => {
       const state = i < step ? "read" : i === step ? "now" : "later";
       setIfChanged(chip, "data-state", state);
-      setIfChanged(chip, "class", `hu-piece${differing.has(i) ? " hu-differing" : ""}${i === forced ? " hu-forced-token" : ""}`);
-      setIfChanged(chip, "title", `step ${i + 1}${i === forced ? ", the token you forced" : ""}${differing.has(i) ? ", in this translation only" : ""}`);
+      setIfChanged(
+        chip,
+        "class",
+        `hu-piece${differing.has(i) ? " hu-differing" : ""}${i === forced ? " hu-forced-token" : ""}`,
+      );
+      setIfChanged(
+        chip,
+        "title",
+        `step ${i + 1}${i === forced ? ", the token you forced" : ""}${
+          differing.has(i) ? ", in this translation only" : ""
+        }`,
+      );
       setIfChanged(chip, "aria-current", state === "now" ? "step" : "false");
     });
   }
@@ -194,7 +246,8 @@ function makeOutputRow(go) {
 // inputs, which start with <s> and lack the last token.
 /** @param {Side} side */
 export function differingPositions(pairs, side, altered) {
-  const unpairedOf = (index) => new Set(pairs.tgt_tokens.filter((pair) => pair[1 - index] === null).map((pair) => pair[index] - 1));
+  const unpairedOf = (index) =>
+    new Set(pairs.tgt_tokens.filter((pair) => pair[1 - index] === null).map((pair) => pair[index] - 1));
   const unpaired = [unpairedOf(0), unpairedOf(1)];
   const [a, b] = [side.predicted.tokens, altered.predicted.tokens];
   if (a[a.length - 1] !== b[b.length - 1]) {
@@ -229,19 +282,44 @@ function decodingFigure(ctx, step, tree) {
     }
     pen.restore();
   };
-  return { title: `Step ${step + 1}, ${headName(ctx.state)} (${KINDS[ctx.state.kind]})`, width, height: blocks.reduce((sum, { height }) => sum + height, 0), paint };
+  return {
+    title: `Step ${step + 1}, ${headName(ctx.state)} (${KINDS[ctx.state.kind]})`,
+    width,
+    height: blocks.reduce((sum, { height }) => sum + height, 0),
+    paint,
+  };
 }
 
 /** @param {Context} ctx @param {number} step */
 function decodingTable(ctx, step) {
   const rows = shownSides(ctx).filter(([side]) => step < side.steps.length).flatMap(([side, name]) => [
-    ...candidatesOf(side, step).map(({ token, p, isChosen }, i) => [name, "candidate", i + 1, token, p, isChosen ? "chosen" : ""]),
-    ...rowsOf(ctx, side, step).filter(({ weights }) => weights).flatMap(({ kind, layer, head, row, visibleKeys, tokens, weights }) =>
-      tokens.slice(0, visibleKeys).map((token, j) => [name, `${KINDS[kind]}, ${headName({ layer, head })}, row ${row}`, j, token, weights[j], ""])),
+    ...candidatesOf(side, step).map((
+      { token, p, isChosen },
+      i,
+    ) => [name, "candidate", i + 1, token, p, isChosen ? "chosen" : ""]),
+    ...rowsOf(ctx, side, step).filter(({ weights }) => weights).flatMap((
+      { kind, layer, head, row, visibleKeys, tokens, weights },
+    ) =>
+      tokens.slice(0, visibleKeys).map((
+        token,
+        j,
+      ) => [name, `${KINDS[kind]}, ${headName({ layer, head })}, row ${row}`, j, token, weights[j], ""])
+    ),
   ]);
   const { tree } = ctx.side;
-  const branches = tree ? tree.token.map((token, i) =>
-    ["", "tree", i, token, tree.probability[i], `depth ${tree.depth[i]}, parent ${tree.parent[i] ?? "none"}, score ${tree.score[i]}, ${tree.status[i]}`]) : [];
+  const branches = tree
+    ? tree.token.map((
+      token,
+      i,
+    ) => [
+      "",
+      "tree",
+      i,
+      token,
+      tree.probability[i],
+      `depth ${tree.depth[i]}, parent ${tree.parent[i] ?? "none"}, score ${tree.score[i]}, ${tree.status[i]}`,
+    ])
+    : [];
   return {
     caption: `Step ${step + 1}: candidates, and the attention of one head of each kind`,
     columns: ["translation", "section", "index", "token", "probability or weight", "note"],

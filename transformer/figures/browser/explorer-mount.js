@@ -3,16 +3,21 @@
 import { writeAddress } from "./address.js";
 import { explorerView } from "./explorer.js";
 import { bytesIn } from "./file.js";
-import { TEACHER_VIEW_EVENT, streamlitComponent } from "./mount.js";
+import { streamlitComponent, TEACHER_VIEW_EVENT } from "./mount.js";
 import { arrayOf } from "./store.js";
 
 export function mountExplorer(views) {
   // The size is the visitor's own setting and not part of links.
   return streamlitComponent((container, _report, setState) => {
-    const view = explorerView(container, (state, { size: _, ...linkedDefaults }) => {
-      writeAddress(state, linkedDefaults);
-      setState(state);
-    }, views, true);
+    const view = explorerView(
+      container,
+      (state, { size: _, ...linkedDefaults }) => {
+        writeAddress(state, linkedDefaults);
+        setState(state);
+      },
+      views,
+      true,
+    );
     const onTeacherView = (event) => {
       view.applyParams(event.detail);
       event.preventDefault(); // handled here

@@ -3,12 +3,12 @@
 // changed the state. `live`: a server answers reports with missing data; `canForce`: it can translate again with
 // a forced token.
 
-import { colours, el, printColours, clampIndex } from "./base.js";
+import { clampIndex, colours, el, printColours } from "./base.js";
 import { listenForKeys, makeExact, makeHelp, makeLarger } from "./help.js";
 import { combinedHeads, matrixOf } from "./matrix.js";
 import { MEASURES, sinkNote } from "./measures.js";
 import { makeMosaic } from "./mosaic.js";
-import { headName, layerName, setExactNames, sentenceCase, shortName } from "./naming.js";
+import { headName, layerName, sentenceCase, setExactNames, shortName } from "./naming.js";
 import { KINDS, makeControls, TERMS } from "./options.js";
 import { makePins } from "./pins-panel.js";
 import { makeDataTable } from "./data-table.js";
@@ -45,20 +45,29 @@ export function explorerView(root, report, views, live = false, canForce = live)
     tabs.append(tab);
   }
   const tools = el("div", { class: "hu-tools" });
-  const controls = makeControls((changes) => set("kind" in changes ? view().stateForKind?.(changes.kind) || changes : changes));
+  const controls = makeControls((changes) =>
+    set("kind" in changes ? view().stateForKind?.(changes.kind) || changes : changes)
+  );
   const mosaic = makeMosaic((layer, head) => (view().choose || set)({ layer, head }));
   const mosaicSection = el("section", { class: "hu-mosaic" }, mosaic.node);
   const title = el("h2", { class: "hu-title" });
   const code = el("code", { class: "hu-code" });
   const note = el("p", { class: "hu-note" });
   const panel = el("div", { class: "hu-view", role: "tabpanel" });
-  const loadingNote = el("p", { class: "hu-waiting", role: "status", hidden: "" }, "Loading the weights of this layer …");
+  const loadingNote = el(
+    "p",
+    { class: "hu-waiting", role: "status", hidden: "" },
+    "Loading the weights of this layer …",
+  );
   const dataTable = makeDataTable(() => view());
   const notices = makeNotableHeads((changes) => set(changes));
   const main = el("div", { class: "hu-main" }, el("header", {}, title, code), note, loadingNote, panel, dataTable.node);
   const frame = el(
-    "div", { class: live ? "hu hu-explorer hu-live-explorer" : "hu hu-explorer" },
-    el("div", { class: "hu-top" }, tabs, controls.kinds, tools), el("div", { class: "hu-split" }, mosaicSection, controls.node, main), notices.node,
+    "div",
+    { class: live ? "hu hu-explorer hu-live-explorer" : "hu hu-explorer" },
+    el("div", { class: "hu-top" }, tabs, controls.kinds, tools),
+    el("div", { class: "hu-split" }, mosaicSection, controls.node, main),
+    notices.node,
   );
   root.append(frame);
 
@@ -70,12 +79,24 @@ export function explorerView(root, report, views, live = false, canForce = live)
     live,
     canForce,
     views: Object.keys(views),
-    get secondKind() { return secondKind; },
-    get state() { return state; },
-    get theme() { return theme; },
-    get sides() { return store.sides; },
-    get side() { return store.sides[0]; },
-    get pairs() { return store.pairs; },
+    get secondKind() {
+      return secondKind;
+    },
+    get state() {
+      return state;
+    },
+    get theme() {
+      return theme;
+    },
+    get sides() {
+      return store.sides;
+    },
+    get side() {
+      return store.sides[0];
+    },
+    get pairs() {
+      return store.pairs;
+    },
     // The current table of numbers; null while loading.
     matrix: (side = store.sides[0], changes = {}) => {
       const changedState = { ...state, ...changes };
@@ -150,7 +171,9 @@ export function explorerView(root, report, views, live = false, canForce = live)
     clearTimeout(reportTimer);
     if (!params) return;
     const knownParams = Object.entries(params).filter(([name]) => name in defaults);
-    const parsedParams = knownParams.map(([name, text]) => [name, typeof defaults[name] === "number" ? Number(text) : text]);
+    const parsedParams = knownParams.map((
+      [name, text],
+    ) => [name, typeof defaults[name] === "number" ? Number(text) : text]);
     state = { ...defaults, ...Object.fromEntries(parsedParams), size: state.size, exact: state.exact };
     redraw();
     const hasMosaic = views[state.view].mosaic && loadingNote.hidden;
@@ -239,9 +262,7 @@ function titleOf(side, state) {
   if (state.combine === "one") return sentenceCase(headName(state));
   const heads = combinedHeads(side, state);
   const name = state.combine === "mean" ? "Mean" : "Maximum";
-  const of = state.heads
-    ? heads.map(shortName).join(", ")
-    : `all heads of ${layerName(state.layer)}`;
+  const of = state.heads ? heads.map(shortName).join(", ") : `all heads of ${layerName(state.layer)}`;
   return `${name} of ${of}`;
 }
 

@@ -2,7 +2,7 @@
 
 import { download, el } from "./base.js";
 import { shorten } from "./token-labels.js";
-import { shortName, exportName } from "./naming.js";
+import { exportName, shortName } from "./naming.js";
 import { KINDS } from "./options.js";
 import { NUMBER_PATTERN } from "./data-table.js";
 import { MAX_CANVAS_HEIGHT } from "./stage.js";
@@ -51,7 +51,9 @@ export function makeExportMenu(ctx, currentView) {
     removeEventListener("pointerdown", closeOutside);
     if (hadFocus) button.focus();
   }
-  const closeOutside = (event) => { if (!event.composedPath().includes(node)) close(); };
+  const closeOutside = (event) => {
+    if (!event.composedPath().includes(node)) close();
+  };
 
   button.addEventListener("click", () => (menu.hidden ? open() : close()));
   node.addEventListener("focusout", (event) => {
@@ -79,10 +81,12 @@ function paintCaptioned(pen, figure, ctx, view) {
   const { theme } = ctx;
   pen.textBaseline = "alphabetic";
   pen.textAlign = "left";
-  for (const [text, y, font, colour] of [
-    [figure.title, 24, `600 16px ${theme.font}`, theme.text],
-    [captionOf(ctx, view), 43, `12px ${theme.font}`, theme.muted],
-  ]) {
+  for (
+    const [text, y, font, colour] of [
+      [figure.title, 24, `600 16px ${theme.font}`, theme.text],
+      [captionOf(ctx, view), 43, `12px ${theme.font}`, theme.muted],
+    ]
+  ) {
     pen.font = font;
     pen.fillStyle = colour;
     pen.fillText(shorten(pen, text, figure.width), EXPORT_MARGIN, y);
@@ -107,7 +111,12 @@ const exportSize = ({ width, height }) =>
 /** @param {Context} ctx */
 function pngOf(ctx, figure, view) {
   const [width, height] = exportSize(figure);
-  const scale = Math.min(PNG_SCALE, MAX_CANVAS_HEIGHT / width, MAX_CANVAS_HEIGHT / height, Math.sqrt(MAX_PIXELS / (width * height)));
+  const scale = Math.min(
+    PNG_SCALE,
+    MAX_CANVAS_HEIGHT / width,
+    MAX_CANVAS_HEIGHT / height,
+    Math.sqrt(MAX_PIXELS / (width * height)),
+  );
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [Math.round(width * scale), Math.round(height * scale)];
   const pen = canvas.getContext("2d");

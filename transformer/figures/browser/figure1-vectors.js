@@ -9,7 +9,8 @@ const VECTOR_CELL = 4; // size of a cell of a vector, in units of the drawing
 const TOUCH_DISTANCE = 1.5; // distance from a box's edge that counts as touching
 
 const touchesBox = ([x, y], [left, top, width, height]) =>
-  x >= left - TOUCH_DISTANCE && x <= left + width + TOUCH_DISTANCE && y >= top - TOUCH_DISTANCE && y <= top + height + TOUCH_DISTANCE;
+  x >= left - TOUCH_DISTANCE && x <= left + width + TOUCH_DISTANCE && y >= top - TOUCH_DISTANCE &&
+  y <= top + height + TOUCH_DISTANCE;
 const samePoint = ([x0, y0], [x1, y1]) => x0 === x1 && y0 === y1;
 
 // All paths into a box, each a list of corner points: along an arrow, followed back through forks to the box where it
@@ -22,11 +23,18 @@ export function pathsInto({ boxes, arrows, residuals }, id) {
     const before = isAtBox(path[0]) ? null : arrows.find((arrow) => samePoint(arrow[arrow.length - 1], path[0]));
     return before ? fullPath([...before.slice(0, -1), ...path]) : path;
   };
-  const incoming = [...arrows, ...residuals].filter((arrow) => touchesBox(arrow[arrow.length - 1], target) && !touchesBox(arrow[0], target));
+  const incoming = [...arrows, ...residuals].filter((arrow) =>
+    touchesBox(arrow[arrow.length - 1], target) && !touchesBox(arrow[0], target)
+  );
   const [left, top, width, height] = target;
-  const adjacentBoxes = Object.values(boxes).filter(([x, y, w]) => x === left && w === width && Math.abs(top + height - y) <= TOUCH_DISTANCE);
+  const adjacentBoxes = Object.values(boxes).filter(([x, y, w]) =>
+    x === left && w === width && Math.abs(top + height - y) <= TOUCH_DISTANCE
+  );
   const middle = left + width / 2;
-  return [...incoming.map(fullPath), ...adjacentBoxes.map(([, y, , h]) => [[middle, y + h / 2], [middle, top + height / 2]])];
+  return [
+    ...incoming.map(fullPath),
+    ...adjacentBoxes.map(([, y, , h]) => [[middle, y + h / 2], [middle, top + height / 2]]),
+  ];
 }
 
 // The point at this share of a path, 0 to 1.
@@ -48,18 +56,26 @@ export function pointAlong(path, share) {
 export function animateVectors(root, paths, vectorColours) {
   if (globalThis.matchMedia?.("(prefers-reduced-motion: reduce)").matches) return;
   const startTime = performance.now();
-  const vectors = paths.flatMap((path) => Array.from({ length: VECTORS_PER_ARROW }, (_, order) => {
-    const node = document.createElementNS(SVG, "g");
-    node.setAttribute("class", "hu-vector");
-    vectorColours.forEach((colour, i) => {
-      const cell = document.createElementNS(SVG, "rect");
-      const attributes = { x: (i - vectorColours.length / 2) * VECTOR_CELL, y: -VECTOR_CELL / 2, width: VECTOR_CELL, height: VECTOR_CELL, fill: colour };
-      for (const [name, value] of Object.entries(attributes)) cell.setAttribute(name, String(value));
-      node.append(cell);
-    });
-    root.append(node);
-    return { path, node, delay: order * VECTOR_INTERVAL_MS };
-  }));
+  const vectors = paths.flatMap((path) =>
+    Array.from({ length: VECTORS_PER_ARROW }, (_, order) => {
+      const node = document.createElementNS(SVG, "g");
+      node.setAttribute("class", "hu-vector");
+      vectorColours.forEach((colour, i) => {
+        const cell = document.createElementNS(SVG, "rect");
+        const attributes = {
+          x: (i - vectorColours.length / 2) * VECTOR_CELL,
+          y: -VECTOR_CELL / 2,
+          width: VECTOR_CELL,
+          height: VECTOR_CELL,
+          fill: colour,
+        };
+        for (const [name, value] of Object.entries(attributes)) cell.setAttribute(name, String(value));
+        node.append(cell);
+      });
+      root.append(node);
+      return { path, node, delay: order * VECTOR_INTERVAL_MS };
+    })
+  );
   const animate = (time) => {
     let running = 0;
     for (const { path, node, delay } of vectors) {

@@ -2,7 +2,7 @@
 // is a button; the arrow keys follow the order of computation. `.show(bytes)` takes the data of
 // figures/figure1.py; `report({ box or layer })` is called when one is selected.
 
-import { colours, el, SVG, clampIndex } from "./base.js";
+import { clampIndex, colours, el, SVG } from "./base.js";
 import { animateVectors, pathsInto } from "./figure1-vectors.js";
 import { displayNumber, layerName, setExactNames } from "./naming.js";
 import { unpack } from "./store.js";
@@ -55,7 +55,7 @@ export function figure1View(container, report) {
   function animateArrival() {
     const root = canvas.querySelector("svg");
     if (!root) return;
-    const ramp = (header.signed.includes(header.opened) ? colours(frame).diverging : colours(frame).ramp);
+    const ramp = header.signed.includes(header.opened) ? colours(frame).diverging : colours(frame).ramp;
     const levels = Array.from(parts.get(header.opened)?.values.slice(0, 5) || [64, 224, 128, 192, 32]);
     animateVectors(root, pathsInto(drawing, header.opened), levels.map((level) => cssColour(ramp[level])));
   }
@@ -104,8 +104,20 @@ export function figure1View(container, report) {
   }
 
   function drawBox(box) {
-    const words = el("span", { class: "hu-box-words" }, el("span", {}, box.label), box.hint ? el("small", {}, box.hint) : null);
-    const button = el("button", { type: "button", class: "hu-box", "data-box": box.id, "data-kind": box.kind, "data-form": boxForm(drawing.boxes[box.id]), style: areaStyle(drawing.boxes[box.id]) }, words);
+    const words = el(
+      "span",
+      { class: "hu-box-words" },
+      el("span", {}, box.label),
+      box.hint ? el("small", {}, box.hint) : null,
+    );
+    const button = el("button", {
+      type: "button",
+      class: "hu-box",
+      "data-box": box.id,
+      "data-kind": box.kind,
+      "data-form": boxForm(drawing.boxes[box.id]),
+      style: areaStyle(drawing.boxes[box.id]),
+    }, words);
     if (box.location) button.setAttribute("aria-label", [box.label, box.hint, box.location].filter(Boolean).join(", "));
     if (parts.has(box.id)) button.append(el("canvas", { "data-part": box.id, "aria-hidden": "true" }));
     button.addEventListener("click", () => openBox(box.id));
@@ -116,14 +128,23 @@ export function figure1View(container, report) {
   function drawChooser(area, [count, chosen]) {
     const list = el("div", { class: "hu-layer-list" });
     for (let layer = 0; layer < count; layer++) {
-      const button = el("button", { type: "button", class: "hu-layer", "aria-pressed": String(layer === chosen), "aria-label": `Layer ${displayNumber(layer)}` }, displayNumber(layer));
+      const button = el("button", {
+        type: "button",
+        class: "hu-layer",
+        "aria-pressed": String(layer === chosen),
+        "aria-label": `Layer ${displayNumber(layer)}`,
+      }, displayNumber(layer));
       button.addEventListener("click", () => {
         for (const other of list.children) other.setAttribute("aria-pressed", String(other === button));
         report({ layer });
       });
       list.append(button);
     }
-    return el("div", { class: "hu-layer-place", style: areaStyle(area) }, el("div", { role: "group", "aria-label": "Layer" }, el("span", {}, `N = ${count} layers; showing`), list));
+    return el(
+      "div",
+      { class: "hu-layer-place", style: areaStyle(area) },
+      el("div", { role: "group", "aria-label": "Layer" }, el("span", {}, `N = ${count} layers; showing`), list),
+    );
   }
 
   canvas.addEventListener("keydown", (event) => {
@@ -161,7 +182,8 @@ function scrollIntoView(className) {
 
 // A drawing that would be scaled below this factor is replaced by a narrower one.
 const MIN_DRAWING_SCALE = 0.75;
-const drawingForWidth = (drawings, width) => drawings.find(({ size }) => width >= size[0] * MIN_DRAWING_SCALE) || drawings[drawings.length - 1];
+const drawingForWidth = (drawings, width) =>
+  drawings.find(({ size }) => width >= size[0] * MIN_DRAWING_SCALE) || drawings[drawings.length - 1];
 
 const areaStyle = ([x, y, w, h]) => `--x: ${x}; --y: ${y}; --w: ${w}; --h: ${h}`;
 
@@ -178,7 +200,11 @@ function drawFrame(area, [count, chosen]) {
 }
 
 function drawWord(text, [x, y, width]) {
-  return el("span", { class: "hu-figure1-word", style: areaStyle([x - width / 2, y - 9, width, 18]), title: text }, text);
+  return el(
+    "span",
+    { class: "hu-figure1-word", style: areaStyle([x - width / 2, y - 9, width, 18]), title: text },
+    text,
+  );
 }
 
 function drawArrows({ size: [width, height], arrows, residuals }) {
@@ -206,7 +232,9 @@ function roundedPath(points) {
   const parts = [`M${points[0].join(" ")}`];
   for (let i = 1; i < points.length - 1; i++) {
     const [before, corner, after] = [points[i - 1], points[i], points[i + 1]];
-    parts.push(`L${pointTowards(corner, before).join(" ")}Q${corner.join(" ")} ${pointTowards(corner, after).join(" ")}`);
+    parts.push(
+      `L${pointTowards(corner, before).join(" ")}Q${corner.join(" ")} ${pointTowards(corner, after).join(" ")}`,
+    );
   }
   return `${parts.join("")}L${points[points.length - 1].join(" ")}`;
 }

@@ -1,7 +1,7 @@
 // The film's frames, tokens and roles; unpacks what figures/film.py packs. Its sentences are called probes; `probe` is
 // the index of one.
 
-import { el, clampIndex } from "./base.js";
+import { clampIndex, el } from "./base.js";
 import { hasExactNames } from "./naming.js";
 import { withNames } from "./store.js";
 
@@ -21,7 +21,10 @@ export function makeFilm(header, parts) {
   const probeIndices = probes.flatMap(({ kinds }, index) => (kinds.length ? [index] : []));
   const shape = (probe, kind) => parts.get(`${probe}.${kind}`).shape;
   const lengthOf = (index) => probes[index].src.tokens.length + probes[index].tgt.tokens.length;
-  const longestSentence = probeIndices.reduce((best, index) => (lengthOf(index) > lengthOf(best) ? index : best), probeIndices[0]);
+  const longestSentence = probeIndices.reduce(
+    (best, index) => (lengthOf(index) > lengthOf(best) ? index : best),
+    probeIndices[0],
+  );
   const cachedChanges = new Map(); // by sentence and kind
 
   // Resolve a state to an existing sentence, kind and head.
@@ -88,7 +91,9 @@ export function makeFilm(header, parts) {
     for (let frame = 1; frame < steps.length; frame++) {
       for (let layer = 0; layer < layers; layer++) {
         for (let head = 0; head < heads; head++) {
-          const [before, after] = [frame - 1, frame].map((frameIndex) => role({ probe, kind }, frameIndex, layer, head));
+          const [before, after] = [frame - 1, frame].map((frameIndex) =>
+            role({ probe, kind }, frameIndex, layer, head)
+          );
           if (before.code !== after.code) roleChanges.push({ frame, step: steps[frame], layer, head, before, after });
         }
       }
@@ -99,10 +104,23 @@ export function makeFilm(header, parts) {
 
   // The caption of a frame.
   const caption = ({ probe, kind }, frame) => probes[probe].captions[kind][frame];
-  const plain = (tokens) => tokens.word_labels.filter((_, word) => !tokens.special[tokens.words.indexOf(word)]).join(" ");
+  const plain = (tokens) =>
+    tokens.word_labels.filter((_, word) => !tokens.special[tokens.words.indexOf(word)]).join(" ");
   const translationText = (index) => `${plain(probes[index].src)} → ${plain(probes[index].predicted)}`;
 
-  return { steps, notes: header.notes, probeIndices, rule, resolveState, topLayer, side, role, changes, translationText, caption };
+  return {
+    steps,
+    notes: header.notes,
+    probeIndices,
+    rule,
+    resolveState,
+    topLayer,
+    side,
+    role,
+    changes,
+    translationText,
+    caption,
+  };
 }
 
 // Why a head has its role, with its share.
@@ -110,17 +128,24 @@ export function reasonOf(role, rule) {
   const [rows, sink] = [inPercent(rule.positional), inPercent(rule.sink)];
   const share = inPercent(role.share);
   return {
-    aligned: `${share} of its weight is on the tokens that the task aligns with each output token; the rule asks for ${inPercent(rule.aligned)}.`,
+    aligned: `${share} of its weight is on the tokens that the task aligns with each output token; the rule asks for ${
+      inPercent(rule.aligned)
+    }.`,
     positional: `${share} of the rows have their greatest weight there; the rule asks for ${rows} (Voita et al. 2019).`,
-    backwards: `${share} of the rows have their greatest weight at one offset from the end; the rule asks for ${rows} (Voita et al. 2019).`,
+    backwards:
+      `${share} of the rows have their greatest weight at one offset from the end; the rule asks for ${rows} (Voita et al. 2019).`,
     sink: `${share} of its weight is there, over all rows; the rule asks for ${sink} (Clark et al. 2019).`,
-    none: `Fewer than ${rows} of the rows have their greatest weight at one offset, and less than ${sink} of the weight is on the first or last token.`,
+    none:
+      `Fewer than ${rows} of the rows have their greatest weight at one offset, and less than ${sink} of the weight is on the first or last token.`,
   }[role.group];
 }
 
 const ROLE_COLOURS = { aligned: 1, positional: 0, backwards: 2, sink: 4 };
 /** @param {Theme} theme */
-export const roleColour = (role, theme) => (role.group === "none" ? theme.line : theme.series[ROLE_COLOURS[role.group]]);
+export const roleColour = (
+  role,
+  theme,
+) => (role.group === "none" ? theme.line : theme.series[ROLE_COLOURS[role.group]]);
 
 // A short label below a thumbnail, in the role's colour.
 /** @param {Theme} theme */

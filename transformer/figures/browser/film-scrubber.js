@@ -1,7 +1,7 @@
 // The film's controls: play, a slider over the steps, a strip with the selected head's role at each step, and
 // the list of changes.
 
-import { el, clampIndex } from "./base.js";
+import { clampIndex, el } from "./base.js";
 import { inPercent, reasonOf, roleColour, stepName } from "./film-data.js";
 import { headName, sentenceCase } from "./naming.js";
 
@@ -18,12 +18,19 @@ export function makeScrubber({ go, toggle }) {
   const range = el("input", { type: "range", min: 0, step: 1, "aria-label": "Step of training" });
   const ticks = el("div", { class: "hu-frames", "aria-hidden": "true" });
   const track = el("div", { class: "hu-track-place" }, strip, range, ticks);
-  const node = el("section", { class: "hu-scrub", "aria-label": "Steps of training" },
-    el("div", { class: "hu-scrub-line" }, button, step, note, latestButton), track);
+  const node = el(
+    "section",
+    { class: "hu-scrub", "aria-label": "Steps of training" },
+    el("div", { class: "hu-scrub-line" }, button, step, note, latestButton),
+    track,
+  );
   let [count, currentFrame, drawnKey, tickedSteps] = [0, 0, "", ""];
 
   button.addEventListener("click", toggle);
-  latestButton.addEventListener("click", () => { go(count - 1); range.focus({ preventScroll: true }); });
+  latestButton.addEventListener("click", () => {
+    go(count - 1);
+    range.focus({ preventScroll: true });
+  });
   range.addEventListener("input", () => go(Number(range.value)));
   node.addEventListener("keydown", (event) => {
     if (event.target === range) return; // it handles its own keys
@@ -51,7 +58,8 @@ export function makeScrubber({ go, toggle }) {
     const steps = film.steps.join();
     if (steps !== tickedSteps) ticks.replaceChildren(...ticksOf(film.steps));
     const roles = film.steps.map((_, i) => film.role(state, i, state.layer, state.head));
-    const key = [steps, roles.map((role) => role.text), theme.key, state.probe, state.kind, state.layer, state.head].join();
+    const key = [steps, roles.map((role) => role.text), theme.key, state.probe, state.kind, state.layer, state.head]
+      .join();
     if (key !== drawnKey) strip.replaceChildren(...roleBars(film, roles, theme), ...changeMarks(film, state, roles));
     [drawnKey, tickedSteps] = [key, steps];
   }
@@ -72,8 +80,11 @@ function roleBars(film, roles, theme) {
     const to = i + 1 < starts.length ? starts[i + 1] : count;
     const clearestRole = roles.slice(from, to).reduce((a, b) => (b.share > a.share ? b : a));
     const bar = el("span", {
-      class: "hu-stretch", "data-group": roles[from].group,
-      title: `${roles[from].text}, steps ${stepName(film.steps[from])} to ${stepName(film.steps[to - 1])}. ${reasonOf(clearestRole, film.rule)}`,
+      class: "hu-stretch",
+      "data-group": roles[from].group,
+      title: `${roles[from].text}, steps ${stepName(film.steps[from])} to ${stepName(film.steps[to - 1])}. ${
+        reasonOf(clearestRole, film.rule)
+      }`,
     });
     const [left, right] = count > 1 ? [barEdgePercent(from, count), barEdgePercent(to, count)] : [0, 100];
     bar.style.left = `${left}%`;
@@ -88,26 +99,39 @@ function changeMarks(film, state, roles) {
   const changes = film.changes(state);
   const isSelected = ({ layer, head }) => layer === state.layer && head === state.head;
   const others = new Map();
-  for (const other of changes.filter((change) => !isSelected(change))) others.set(other.frame, (others.get(other.frame) || 0) + 1);
+  for (const other of changes.filter((change) => !isSelected(change))) {
+    others.set(other.frame, (others.get(other.frame) || 0) + 1);
+  }
   const markerAt = (frame, attributes) => {
     const node = el("span", { "data-frame": frame, ...attributes });
     node.style.left = `${framePercent(frame, roles.length)}%`;
     return node;
   };
   return [
-    ...[...others].map(([frame, count]) => markerAt(frame, {
-      class: "hu-other-change", title: `${count} other ${count > 1 ? "heads change" : "head changes"} at step ${stepName(film.steps[frame])}`,
-    })),
-    ...changes.filter(isSelected).map((change) => markerAt(change.frame, {
-      class: "hu-mark", title: `${changeText(change)}. ${reasonOf(change.after.group === "none" ? change.before : change.after, film.rule)}`,
-    })),
+    ...[...others].map(([frame, count]) =>
+      markerAt(frame, {
+        class: "hu-other-change",
+        title: `${count} other ${count > 1 ? "heads change" : "head changes"} at step ${stepName(film.steps[frame])}`,
+      })
+    ),
+    ...changes.filter(isSelected).map((change) =>
+      markerAt(change.frame, {
+        class: "hu-mark",
+        title: `${changeText(change)}. ${
+          reasonOf(change.after.group === "none" ? change.before : change.after, film.rule)
+        }`,
+      })
+    ),
   ];
 }
 
 // A few labelled steps at even distances.
 function ticksOf(steps) {
   const count = Math.min(steps.length, FRAME_TICKS);
-  const frames = Array.from({ length: count }, (_, i) => (count > 1 ? Math.round((i * (steps.length - 1)) / (count - 1)) : 0));
+  const frames = Array.from(
+    { length: count },
+    (_, i) => (count > 1 ? Math.round((i * (steps.length - 1)) / (count - 1)) : 0),
+  );
   return frames.map((frame) => {
     const node = el("span", {}, stepName(steps[frame]));
     node.style.left = `${framePercent(frame, steps.length)}%`;
@@ -142,15 +166,26 @@ export function makeChanges(choose) {
     const swatch = el("span", { class: "hu-swatch", "aria-hidden": "true" });
     swatch.style.background = roleColour(role, theme);
     const roleName = role.text;
-    roleText.replaceChildren(swatch, el("strong", {}, `${sentenceCase(headName(state))}: ${roleName}. `), el("span", {}, reasonOf(role, film.rule)));
+    roleText.replaceChildren(
+      swatch,
+      el("strong", {}, `${sentenceCase(headName(state))}: ${roleName}. `),
+      el("span", {}, reasonOf(role, film.rule)),
+    );
     const changes = film.changes(state);
-    const key = [film.steps.join(), state.probe, state.kind, state.layer, state.head, ...changes.map(changeText)].join();
+    const key = [film.steps.join(), state.probe, state.kind, state.layer, state.head, ...changes.map(changeText)]
+      .join();
     if (key === drawnKey) return;
     drawnKey = key;
     const changesOfHead = changes.filter(({ layer, head }) => layer === state.layer && head === state.head);
     headChangeList.replaceChildren(...changesOfHead.slice(0, MAX_LISTED_CHANGES).map(changeItem));
     summary.textContent = `All heads: ${changes.length} ${changes.length === 1 ? "change" : "changes"}`;
-    rule.textContent = `These rules look at this sentence only. A head follows the alignment if at least ${inPercent(film.rule.aligned)} of its weight is on the tokens that the task aligns with each output token. Otherwise it is positional if at least ${inPercent(film.rule.positional)} of the rows have their greatest weight at one offset (Voita et al. 2019), reads backwards if that holds counted from the end, and attends to a sink if at least ${inPercent(film.rule.sink)} of its weight is on the first or the last token (Clark et al. 2019). An offset is only tested if at least ${film.rule.rows} rows, and at least half of all rows, have a token at that distance.`;
+    rule.textContent = `These rules look at this sentence only. A head follows the alignment if at least ${
+      inPercent(film.rule.aligned)
+    } of its weight is on the tokens that the task aligns with each output token. Otherwise it is positional if at least ${
+      inPercent(film.rule.positional)
+    } of the rows have their greatest weight at one offset (Voita et al. 2019), reads backwards if that holds counted from the end, and attends to a sink if at least ${
+      inPercent(film.rule.sink)
+    } of its weight is on the first or the last token (Clark et al. 2019). An offset is only tested if at least ${film.rule.rows} rows, and at least half of all rows, have a token at that distance.`;
     list.replaceChildren(...changes.slice(0, MAX_LISTED_CHANGES).map(changeItem));
   }
 

@@ -32,10 +32,18 @@ export function filmView(root) {
   /** @type {any} */
   const ctx = {
     set,
-    get state() { return resolvedState; },
-    get theme() { return theme; },
-    get side() { return side; },
-    get sides() { return [side]; },
+    get state() {
+      return resolvedState;
+    },
+    get theme() {
+      return theme;
+    },
+    get side() {
+      return side;
+    },
+    get sides() {
+      return [side];
+    },
     matrix: () => matrixOf(side, resolvedState),
     title: () => `Step ${stepName(film.steps[frame])} · ${headName(resolvedState)}`,
     withPrintColours: (make) => {
@@ -62,10 +70,19 @@ export function filmView(root) {
   const tools = el("div", { class: "hu-tools" }, exportMenu.node, larger.node);
   const main = el("div", { class: "hu-main" }, el("header", {}, title, tools), heatmap.node, dataTable.node);
   const summary = el("section", { class: "hu-words" }, caption, changes.roleText);
-  const emptyMessage = el("p", { class: "hu-empty", role: "status" }, "No picture yet. The first one appears before the first training step.");
+  const emptyMessage = el(
+    "p",
+    { class: "hu-empty", role: "status" },
+    "No picture yet. The first one appears before the first training step.",
+  );
   const body = el(
-    "div", { class: "hu-film-body" },
-    el("div", { class: "hu-top" }, el("div", { class: "hu-controls" }, controls.kinds, controls.node, sentenceSelector.node)),
+    "div",
+    { class: "hu-film-body" },
+    el(
+      "div",
+      { class: "hu-top" },
+      el("div", { class: "hu-controls" }, controls.kinds, controls.node, sentenceSelector.node),
+    ),
     scrubber.node,
     el("div", { class: "hu-split" }, el("section", { class: "hu-mosaic" }, mosaic.node), summary, main, changes.node),
   );
@@ -113,7 +130,8 @@ export function filmView(root) {
     playTimer = setTimeout(next, frameDuration());
     redraw();
   }
-  const frameDuration = () => Math.min(Math.max(FILM_DURATION_MS / film.steps.length, FRAME_MS_RANGE[0]), FRAME_MS_RANGE[1]);
+  const frameDuration = () =>
+    Math.min(Math.max(FILM_DURATION_MS / film.steps.length, FRAME_MS_RANGE[0]), FRAME_MS_RANGE[1]);
 
   function next() {
     state = { ...state, step: stepOf(frame + 1) };

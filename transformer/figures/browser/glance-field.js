@@ -8,7 +8,12 @@ const TYPING_DELAY_MS = 100; // ms after the last key
 // `onText()` is called for a new text to translate, `onDepth(name)` for another depth of the page.
 export function makeField(onText, onDepth = (_) => undefined) {
   const name = el("span", { class: "hu-label" });
-  const area = el("textarea", { rows: 1, spellcheck: "false", autocapitalize: "sentences", "aria-describedby": "hu-glance-problem" });
+  const area = el("textarea", {
+    rows: 1,
+    spellcheck: "false",
+    autocapitalize: "sentences",
+    "aria-describedby": "hu-glance-problem",
+  });
   const label = el("label", { class: "hu-glance-field" }, name, area);
   const examples = el("div", { class: "hu-glance-examples", role: "group", "aria-label": "Sentences to try" });
   const depths = el("div", { class: "hu-glance-depths", role: "group", "aria-label": "How much to show" });
@@ -41,7 +46,9 @@ export function makeField(onText, onDepth = (_) => undefined) {
   }
 
   function markExample() {
-    for (const button of examples.children) button.setAttribute("aria-pressed", String(button.textContent === area.value));
+    for (const button of examples.children) {
+      button.setAttribute("aria-pressed", String(button.textContent === area.value));
+    }
   }
 
   function depthButton([name, label]) {
@@ -69,8 +76,12 @@ export function makeField(onText, onDepth = (_) => undefined) {
       }));
     }
     if (!depths.children.length) depths.append(...(data.depths ?? []).map(depthButton)); // once: a new button would lose the focus
-    [...depths.children].forEach((button, i) => button.setAttribute("aria-pressed", String(data.depths[i][0] === data.depth)));
-    const unknownNote = data.unknown.length ? `Not in the vocabulary: ${data.unknown.join(", ")}. The model reads “▯” (an unknown token) instead.` : "";
+    [...depths.children].forEach((button, i) =>
+      button.setAttribute("aria-pressed", String(data.depths[i][0] === data.depth))
+    );
+    const unknownNote = data.unknown.length
+      ? `Not in the vocabulary: ${data.unknown.join(", ")}. The model reads “▯” (an unknown token) instead.`
+      : "";
     problem.textContent = data.problem || unknownNote;
     area.setAttribute("aria-invalid", String(Boolean(data.problem)));
     markExample();

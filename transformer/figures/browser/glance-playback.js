@@ -4,7 +4,8 @@
 import { el } from "./base.js";
 
 // What the percentages of words mean; shown where words are compared.
-export const PERCENTAGES_NOTE = "Each percentage is the probability of the first part of a word that differs from the chosen word.";
+export const PERCENTAGES_NOTE =
+  "Each percentage is the probability of the first part of a word that differs from the chosen word.";
 
 export const MIN_BAND_WEIGHT = 0.04; // smallest weight with a band
 
@@ -31,7 +32,9 @@ export const strongest = (weights) => weights.map((_, i) => i).sort((a, b) => we
 // target word, and the offsets of its middle from theirs, in units of weight. The offsets keep bands from overlapping.
 export function bandsOf(words, minWeight = MIN_BAND_WEIGHT) {
   const bands = words.flatMap(({ weights }, target) => (
-    weights.map((weight, source) => ({ source, target, weight, sourceOffset: 0, targetOffset: 0 })).filter(({ weight }) => weight >= minWeight)
+    weights.map((weight, source) => ({ source, target, weight, sourceOffset: 0, targetOffset: 0 })).filter((
+      { weight },
+    ) => weight >= minWeight)
   ));
   const setOffsets = (group, offsetName) => {
     let start = -group.reduce((sum, { weight }) => sum + weight, 0) / 2;
@@ -40,7 +43,8 @@ export function bandsOf(words, minWeight = MIN_BAND_WEIGHT) {
       start += band.weight;
     }
   };
-  const groupsBy = (key) => [...new Set(bands.map((band) => band[key]))].map((index) => bands.filter((band) => band[key] === index));
+  const groupsBy = (key) =>
+    [...new Set(bands.map((band) => band[key]))].map((index) => bands.filter((band) => band[key] === index));
   for (const group of groupsBy("target")) setOffsets(group.sort((a, b) => a.source - b.source), "targetOffset");
   for (const group of groupsBy("source")) setOffsets(group.sort((a, b) => a.target - b.target), "sourceOffset");
   return bands;
@@ -60,13 +64,20 @@ export const withoutPunctuation = (text) => text.replace(/(?<=[^\p{P}])\p{P}+$/u
 export const UNSURE_BELOW = 0.5;
 
 // Number of words about which the head is unsure.
-export const unsureWords = (words) => words.filter(({ weights, end_weight: endWeight }) => Math.max(endWeight, ...weights) < UNSURE_BELOW).length;
+export const unsureWords = (words) =>
+  words.filter(({ weights, end_weight: endWeight }) => Math.max(endWeight, ...weights) < UNSURE_BELOW).length;
 
 // The sentence about a step: texts, and words as { source } or { target } with their indices.
 export function stepSentence(data, step) {
   const { p, weights, end_weight: endWeight } = data.words[step];
   const timing = data.to === "input" ? "just after, this head " : "this head ";
-  return ["The model writes ", { target: step }, ` (${wholePercent(p)}); ${timing}`, ...attendedWords(weights, endWeight), "."];
+  return [
+    "The model writes ",
+    { target: step },
+    ` (${wholePercent(p)}); ${timing}`,
+    ...attendedWords(weights, endWeight),
+    ".",
+  ];
 }
 
 function attendedWords(weights, endWeight) {
@@ -119,13 +130,27 @@ export function makePlayback({ force, undo, toggle, go }) {
     play.textContent = `${playing ? "❚❚" : isComplete ? "↻" : "▶"} ${action}`;
     play.setAttribute("aria-label", action);
     [back.disabled, next.disabled] = [currentStep <= 0, isComplete];
-    step.textContent = isComplete ? `${count} ${count === 1 ? "word" : "words"}` : `word ${currentStep + 1} of ${count}`;
+    step.textContent = isComplete
+      ? `${count} ${count === 1 ? "word" : "words"}`
+      : `word ${currentStep + 1} of ${count}`;
     details.setAttribute("aria-live", playing ? "off" : "polite");
     const describedWord = isComplete || showSummary ? leastConfident(data.words, data.forced_word) : currentStep;
-    const key = JSON.stringify([data.number, data.has_alternatives, data.layer, data.head, currentStep, isComplete, showSummary]);
+    const key = JSON.stringify([
+      data.number,
+      data.has_alternatives,
+      data.layer,
+      data.head,
+      currentStep,
+      isComplete,
+      showSummary,
+    ]);
     if (key === drawnKey) return; // do not replace a button that is being pressed
     drawnKey = key;
-    sentence.replaceChildren(...(isComplete || showSummary ? summarySentence(data, describedWord) : sentenceNodes(data, stepSentence(data, currentStep))));
+    sentence.replaceChildren(
+      ...(isComplete || showSummary
+        ? summarySentence(data, describedWord)
+        : sentenceNodes(data, stepSentence(data, currentStep))),
+    );
     alternatives.replaceChildren(...alternativeChips(data, describedWord, isComplete || showSummary));
     if (data.forced_word >= 0) alternatives.append(undoNote(data));
   }
@@ -133,7 +158,9 @@ export function makePlayback({ force, undo, toggle, go }) {
   function sentenceNodes(data, parts) {
     return parts.map((part) => {
       if (typeof part === "string") return part;
-      return "target" in part ? el("strong", {}, el("bdi", {}, withoutPunctuation(data.words[part.target].text))) : el("em", {}, el("bdi", {}, withoutPunctuation(data.source[part.source])));
+      return "target" in part
+        ? el("strong", {}, el("bdi", {}, withoutPunctuation(data.words[part.target].text)))
+        : el("em", {}, el("bdi", {}, withoutPunctuation(data.source[part.source])));
     });
   }
 
@@ -142,7 +169,12 @@ export function makePlayback({ force, undo, toggle, go }) {
     const hint = "Hover over a word to see which source words it attends to; click it to see how it was chosen.";
     if (describedWord < 0) return [hint];
     const { text, p } = data.words[describedWord];
-    return [hint, " Least confident: ", el("strong", {}, el("bdi", {}, withoutPunctuation(text))), ` (${wholePercent(p)}).`];
+    return [
+      hint,
+      " Least confident: ",
+      el("strong", {}, el("bdi", {}, withoutPunctuation(text))),
+      ` (${wholePercent(p)}).`,
+    ];
   }
 
   function alternativeChips(data, describedWord, isComplete) {
@@ -150,12 +182,25 @@ export function makePlayback({ force, undo, toggle, go }) {
     const alternativesOfWord = data.words[describedWord].alternatives;
     if (!alternativesOfWord.length) return [el("span", { class: "hu-label" }, "No strong alternative.")];
     return [
-      el("span", { class: "hu-label", title: PERCENTAGES_NOTE }, isComplete ? "Choose another word; the model continues from it:" : "Alternatives:"),
+      el(
+        "span",
+        { class: "hu-label", title: PERCENTAGES_NOTE },
+        isComplete ? "Choose another word; the model continues from it:" : "Alternatives:",
+      ),
       ...alternativesOfWord.map((alternative) => {
         const share = el("span", { class: "hu-glance-share" });
         share.style.width = `${Math.max(100 * alternative.p, 2)}%`;
-        const chip = el("button", { type: "button", class: "hu-glance-alternative", "aria-label": `Write ${withoutPunctuation(alternative.text)} instead, ${wholePercent(alternative.p)}` },
-          el("bdi", {}, withoutPunctuation(alternative.text)), el("span", { class: "hu-label" }, wholePercent(alternative.p)), share);
+        const chip = el(
+          "button",
+          {
+            type: "button",
+            class: "hu-glance-alternative",
+            "aria-label": `Write ${withoutPunctuation(alternative.text)} instead, ${wholePercent(alternative.p)}`,
+          },
+          el("bdi", {}, withoutPunctuation(alternative.text)),
+          el("span", { class: "hu-label" }, wholePercent(alternative.p)),
+          share,
+        );
         chip.addEventListener("click", () => force(alternative));
         return chip;
       }),
@@ -166,7 +211,14 @@ export function makePlayback({ force, undo, toggle, go }) {
   function undoNote(data) {
     const button = el("button", { type: "button", class: "hu-button" }, "Back to the model's own words");
     button.addEventListener("click", undo);
-    return el("p", { class: "hu-glance-undo" }, "You forced ", el("strong", {}, el("bdi", {}, withoutPunctuation(data.words[data.forced_word]?.text || "a word"))), "; the model chose the words after it. ", button);
+    return el(
+      "p",
+      { class: "hu-glance-undo" },
+      "You forced ",
+      el("strong", {}, el("bdi", {}, withoutPunctuation(data.words[data.forced_word]?.text || "a word"))),
+      "; the model chose the words after it. ",
+      button,
+    );
   }
 
   return { node, draw };

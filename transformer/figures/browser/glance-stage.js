@@ -2,8 +2,8 @@
 // between them. Every source word has a colour; a target word has that of the source word with its greatest weight.
 
 import { colours, el, SVG } from "./base.js";
-import { bandsOf, wholePercent, strongest } from "./glance-playback.js";
-import { textLinesOf, bandPath } from "./band-path.js";
+import { bandsOf, strongest, wholePercent } from "./glance-playback.js";
+import { bandPath, textLinesOf } from "./band-path.js";
 
 const fontSizeFor = (count) => (count <= 5 ? "xl" : count <= 8 ? "l" : count <= 13 ? "m" : "s"); // font size by the number of words
 const BAND_WIDTHS = { xl: 30, l: 22, m: 15, s: 11 }; // px width of a band of weight 1
@@ -21,7 +21,14 @@ const svgNode = (tag, attributes) => {
 export function makeGlanceStage({ go, onHover }) {
   const lines = svgNode("svg", { class: "hu-glance-lines", "aria-hidden": "true" });
   const rows = { source: makeRow(), target: makeRow() };
-  const node = el("div", { class: "hu-glance-stage" }, lines, rows.source.node, el("div", { class: "hu-glance-gap" }), rows.target.node);
+  const node = el(
+    "div",
+    { class: "hu-glance-stage" },
+    lines,
+    rows.source.node,
+    el("div", { class: "hu-glance-gap" }),
+    rows.target.node,
+  );
   let [data, bands, hovered, size] = [null, [], null, "l"];
   let tiles = { source: [], target: [] }; // the buttons of the source and the target words
 
@@ -49,7 +56,9 @@ export function makeGlanceStage({ go, onHover }) {
     };
     for (const row of ["source", "target"]) {
       rows[row].words.replaceChildren(...tiles[row]);
-      tiles[row].forEach((wordTile, i) => { wordTile.tabIndex = i ? -1 : 0; });
+      tiles[row].forEach((wordTile, i) => {
+        wordTile.tabIndex = i ? -1 : 0;
+      });
     }
     setWeights(content);
   }
@@ -102,7 +111,9 @@ export function makeGlanceStage({ go, onHover }) {
   }
 
   function focusOn(row, i) {
-    tiles[row].forEach((wordTile, number) => { wordTile.tabIndex = number === i ? 0 : -1; });
+    tiles[row].forEach((wordTile, number) => {
+      wordTile.tabIndex = number === i ? 0 : -1;
+    });
     tiles[row][i]?.focus();
   }
 
@@ -112,13 +123,21 @@ export function makeGlanceStage({ go, onHover }) {
     const frame = node.getBoundingClientRect();
     const box = (element) => {
       const bounds = element.getBoundingClientRect();
-      return { x: bounds.left - frame.left + bounds.width / 2, top: bounds.top - frame.top, bottom: bounds.bottom - frame.top, width: bounds.width };
+      return {
+        x: bounds.left - frame.left + bounds.width / 2,
+        top: bounds.top - frame.top,
+        bottom: bounds.bottom - frame.top,
+        width: bounds.width,
+      };
     };
     const boxes = { source: tiles.source.map(box), target: tiles.target.map(box) };
     const textLines = { source: textLinesOf(boxes.source), target: textLinesOf(boxes.target) };
     const wraps = textLines.source.length > 1 || textLines.target.length > 1;
     const unit = Math.min(wraps ? WRAPPED_BAND_WIDTH : BAND_WIDTHS[size], node.clientWidth / 24);
-    const totalWeights = bands.reduce((sums, { source, weight }) => sums.set(source, (sums.get(source) || 0) + weight), new Map());
+    const totalWeights = bands.reduce(
+      (sums, { source, weight }) => sums.set(source, (sums.get(source) || 0) + weight),
+      new Map(),
+    );
     for (const { path, source, target, weight, sourceOffset, targetOffset } of bands) {
       const [from, to] = [boxes.source[source], boxes.target[target]];
       const scale = Math.min(1, (from.width * 0.9) / (totalWeights.get(source) * unit));
@@ -143,23 +162,51 @@ export function makeGlanceStage({ go, onHover }) {
       const hidden = playing && band.target > step && !(hovered && isActive);
       const isOmitted = hasManyWords && band.source !== strongest(data.words[band.target].weights)[0];
       const inactiveState = active ? (hovered ? "faint" : band.target < step ? "past" : "faint") : whole;
-      const state = hidden || (isOmitted && !isActive) ? "away" : isActive ? "now" : hasManyWords && active ? "faint" : inactiveState;
+      const state = hidden || (isOmitted && !isActive)
+        ? "away"
+        : isActive
+        ? "now"
+        : hasManyWords && active
+        ? "faint"
+        : inactiveState;
       band.path.setAttribute("class", state);
     }
     tiles.target.forEach((wordTile, i) => {
       wordTile.classList.toggle("hu-not-written", playing && i > step);
       wordTile.classList.toggle("hu-later", !playing && !isComplete && i > step);
       wordTile.classList.toggle("hu-chosen", i === data.forced_word);
-      wordTile.style.setProperty("--attention", String(active?.row === "source" ? data.words[i].weights[active.i] : active?.row === "target" && active.i === i ? 1 : 0));
+      wordTile.style.setProperty(
+        "--attention",
+        String(
+          active?.row === "source"
+            ? data.words[i].weights[active.i]
+            : active?.row === "target" && active.i === i
+            ? 1
+            : 0,
+        ),
+      );
       if (i === step) wordTile.setAttribute("aria-current", "step");
       else wordTile.removeAttribute("aria-current");
     });
     tiles.source.forEach((wordTile, i) => {
-      wordTile.style.setProperty("--attention", String(activeWeights ? activeWeights[i] : active?.row === "source" && active.i === i ? 1 : 0));
+      wordTile.style.setProperty(
+        "--attention",
+        String(activeWeights ? activeWeights[i] : active?.row === "source" && active.i === i ? 1 : 0),
+      );
     });
   }
 
-  return { node, set, setWeights, layoutBands, draw, focusOn, get hovered() { return hovered; } };
+  return {
+    node,
+    set,
+    setWeights,
+    layoutBands,
+    draw,
+    focusOn,
+    get hovered() {
+      return hovered;
+    },
+  };
 }
 
 // A colour for each source word, legible on light and dark; a target word takes that of the source word with
@@ -167,12 +214,17 @@ export function makeGlanceStage({ go, onHover }) {
 function wordColours(node, { source, words }) {
   const { series } = colours(node);
   const sourceColours = source.map((_, i) => `color-mix(in srgb, ${series[i % series.length]} 72%, var(--hu-text))`);
-  return { source: sourceColours, target: words.map(({ weights }) => sourceColours[strongest(weights)[0]] || "var(--hu-muted)") };
+  return {
+    source: sourceColours,
+    target: words.map(({ weights }) => sourceColours[strongest(weights)[0]] || "var(--hu-muted)"),
+  };
 }
 
 function sourceLabel({ source, words }, i) {
   const [best] = strongest(words.map(({ weights }) => weights[i]));
-  const attended = best === undefined ? "" : `, most weight from ${words[best].text}, ${wholePercent(words[best].weights[i])}`;
+  const attended = best === undefined
+    ? ""
+    : `, most weight from ${words[best].text}, ${wholePercent(words[best].weights[i])}`;
   return `${source[i]}${attended}`;
 }
 

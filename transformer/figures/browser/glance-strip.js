@@ -20,9 +20,14 @@ export function withHead(data, position) {
   const columns = data.source.length + 1; // the last one is the end of the sentence
   const start = (layer * data.n_heads + head) * data.words.length * columns;
   return {
-    ...data, layer, head, isPointed: true,
+    ...data,
+    layer,
+    head,
+    isPointed: true,
     words: data.words.map((word, i) => {
-      const row = data.head_weights.slice(start + i * columns, start + (i + 1) * columns).map((weight) => weight / WEIGHT_SCALE);
+      const row = data.head_weights.slice(start + i * columns, start + (i + 1) * columns).map((weight) =>
+        weight / WEIGHT_SCALE
+      );
       return { ...word, weights: row.slice(0, -1), end_weight: row[columns - 1] };
     }),
   };
@@ -54,24 +59,42 @@ export function makeStrip({ point, toggle }) {
 
   function build() {
     grid.style.setProperty("--hu-heads", data.n_heads);
-    grid.setAttribute("aria-label", "Cross-attention heads, a row for each layer. Use the arrow keys to move; Enter switches off or on.");
-    rows = Array.from({ length: data.n_layers }, (_, layer) => [layerButton(layer), ...Array.from({ length: data.n_heads }, (__, head) => headButton({ layer, head }))]);
-    rows.forEach((buttons, row) => buttons.forEach((button, column) => {
-      button.tabIndex = row || column !== 1 ? -1 : 0;
-      button.addEventListener("keydown", (event) => moveFocus(event, row, column));
-    }));
+    grid.setAttribute(
+      "aria-label",
+      "Cross-attention heads, a row for each layer. Use the arrow keys to move; Enter switches off or on.",
+    );
+    rows = Array.from(
+      { length: data.n_layers },
+      (_, layer) => [
+        layerButton(layer),
+        ...Array.from({ length: data.n_heads }, (__, head) => headButton({ layer, head })),
+      ],
+    );
+    rows.forEach((buttons, row) =>
+      buttons.forEach((button, column) => {
+        button.tabIndex = row || column !== 1 ? -1 : 0;
+        button.addEventListener("keydown", (event) => moveFocus(event, row, column));
+      })
+    );
     grid.replaceChildren(...rows.flat());
     paintedKey = "";
   }
 
   function layerButton(layer) {
     const button = el("button", { type: "button", role: "switch", class: "hu-strip-layer" }, displayNumber(layer));
-    button.addEventListener("click", () => switchHeads(Array.from({ length: data.n_heads }, (_, head) => `c${layer}.${head}`)));
+    button.addEventListener(
+      "click",
+      () => switchHeads(Array.from({ length: data.n_heads }, (_, head) => `c${layer}.${head}`)),
+    );
     return button;
   }
 
   function headButton(position) {
-    const button = el("button", { type: "button", role: "switch", class: "hu-strip-head" }, el("canvas", { "aria-hidden": "true" }));
+    const button = el(
+      "button",
+      { type: "button", role: "switch", class: "hu-strip-head" },
+      el("canvas", { "aria-hidden": "true" }),
+    );
     button.addEventListener("pointerenter", () => point(position));
     button.addEventListener("pointerleave", () => point(null));
     button.addEventListener("focus", () => button.matches(":focus-visible") && point(position));
@@ -87,11 +110,16 @@ export function makeStrip({ point, toggle }) {
     paintedKey = key;
     const [height, width] = [data.words.length, data.source.length + 1];
     const size = height * width;
-    rows.forEach(([, ...buttons], layer) => buttons.forEach((button, head) => {
-      const start = (layer * data.n_heads + head) * size;
-      const values = Uint8Array.from(data.head_weights.slice(start, start + size), (weight) => Math.round(255 * Math.sqrt(weight / WEIGHT_SCALE)));
-      if (size) paintThumb(button.firstChild, { values, height, width }, false, theme.ramp);
-    }));
+    rows.forEach(([, ...buttons], layer) =>
+      buttons.forEach((button, head) => {
+        const start = (layer * data.n_heads + head) * size;
+        const values = Uint8Array.from(data.head_weights.slice(start, start + size), (weight) =>
+          Math.round(255 * Math.sqrt(weight / WEIGHT_SCALE)));
+        if (size) {
+          paintThumb(button.firstChild, { values, height, width }, false, theme.ramp);
+        }
+      })
+    );
   }
 
   // `isPending`: the translation without these heads has been requested.
@@ -145,13 +173,26 @@ export function makeStrip({ point, toggle }) {
 // words of the translation with all heads.
 /** @returns {(string | Node)[]} */
 export function effectNodes({ original_words: originalWords, words }, headsOff) {
-  if (!headsOff.size) return ["Point at a head to see its bands. Click a head, or the number of a layer, to switch it off: the model translates without it."];
+  if (!headsOff.size) {
+    return [
+      "Point at a head to see its bands. Click a head, or the number of a layer, to switch it off: the model translates without it.",
+    ];
+  }
   const shownNames = namesOf(headsOff);
   if (!originalWords?.length) return [`Without ${shownNames}: …`];
   const change = changeOf(originalWords, words);
-  if (!change.isSame) return [`Without ${shownNames} the translation changes. With all heads it is: `, el("q", {}, el("bdi", {}, originalWords.map(({ text }) => text).join(" ")))];
+  if (!change.isSame) {
+    return [
+      `Without ${shownNames} the translation changes. With all heads it is: `,
+      el("q", {}, el("bdi", {}, originalWords.map(({ text }) => text).join(" "))),
+    ];
+  }
   const word = el("strong", {}, el("bdi", {}, withoutPunctuation(change.text)));
-  return [`Without ${shownNames} the translation is the same. What changed most is the probability of `, word, `: ${wholePercent(change.before)} with all heads, ${wholePercent(change.after)} now.`];
+  return [
+    `Without ${shownNames} the translation is the same. What changed most is the probability of `,
+    word,
+    `: ${wholePercent(change.before)} with all heads, ${wholePercent(change.after)} now.`,
+  ];
 }
 
 function namesOf(headsOff) {

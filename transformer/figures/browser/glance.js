@@ -24,14 +24,20 @@ export function glanceView(root, report) {
   const field = makeField(() => requestTranslation(), (depth) => report({ depth }));
   const stage = makeGlanceStage({ go: goToStep, onHover: () => draw() });
   const playback = makePlayback({
-    force: (alternative) => requestTranslation({ prefix: [...data.ids.slice(0, alternative.step), ...alternative.ids] }),
+    force: (alternative) =>
+      requestTranslation({ prefix: [...data.ids.slice(0, alternative.step), ...alternative.ids] }),
     undo: () => requestTranslation(),
     toggle: () => (timer ? pause() : play(step >= data.words.length ? 0 : step)),
     go: goToStep,
   });
   const strip = makeStrip({ point: pointAt, toggle: (off) => requestTranslation({ prefix: data.prefix, off }) });
   const legend = el("p", { class: "hu-note" });
-  const body = el("div", { class: "hu-glance-body" }, stage.node, el("div", { class: "hu-glance-side" }, strip.node, playback.node));
+  const body = el(
+    "div",
+    { class: "hu-glance-body" },
+    stage.node,
+    el("div", { class: "hu-glance-side" }, strip.node, playback.node),
+  );
   const frame = el("div", { class: "hu hu-glance" }, field.node, body, legend);
   root.append(frame);
 
@@ -45,10 +51,22 @@ export function glanceView(root, report) {
     if (!withAlternatives) {
       clearTimeout(dimTimer);
       dimTimer = setTimeout(() => frame.classList.add("hu-busy"), DIM_DELAY_MS);
-      if (pendingText.trim()) writeAddress(/** @type {any} */ ({ model: data.model, text: pendingText, off }), { model: "", text: data.default_text, off: "" });
+      if (pendingText.trim()) {
+        writeAddress(/** @type {any} */ ({ model: data.model, text: pendingText, off }), {
+          model: "",
+          text: data.default_text,
+          off: "",
+        });
+      }
     }
     data.off = off;
-    report({ text: withAlternatives ? data.text : pendingText, number, prefix, off, with_alternatives: withAlternatives });
+    report({
+      text: withAlternatives ? data.text : pendingText,
+      number,
+      prefix,
+      off,
+      with_alternatives: withAlternatives,
+    });
   }
 
   function show(answer) {
@@ -68,7 +86,10 @@ export function glanceView(root, report) {
     else draw();
     if (!data.has_alternatives && !data.problem) {
       clearTimeout(alternativesTimer);
-      alternativesTimer = setTimeout(() => pendingText === null && requestTranslation({ prefix: data.prefix, withAlternatives: true }), ALTERNATIVES_DELAY_MS);
+      alternativesTimer = setTimeout(
+        () => pendingText === null && requestTranslation({ prefix: data.prefix, withAlternatives: true }),
+        ALTERNATIVES_DELAY_MS,
+      );
     }
   }
 
@@ -78,7 +99,15 @@ export function glanceView(root, report) {
     frame.classList.remove("hu-busy");
   }
 
-  const contentKey = (content) => JSON.stringify([content.source, content.forced_word, content.off, content.layer, content.head, (content.words || []).map(({ text, weights }) => [text, weights])]);
+  const contentKey = (content) =>
+    JSON.stringify([
+      content.source,
+      content.forced_word,
+      content.off,
+      content.layer,
+      content.head,
+      (content.words || []).map(({ text, weights }) => [text, weights]),
+    ]);
   const textsOf = (content) => (content && content.words ? content.words.map(({ text }) => text) : []);
 
   // A new translation starts at its first new word.
@@ -172,7 +201,9 @@ export function glanceView(root, report) {
 }
 
 // The caption: what a band means, which head is shown and why, and whether it is unsure about this sentence.
-function legendNodes({ n_layers: layers, n_heads: headsInLayer, layer, head, isPointed, to, aligner_agreement: alignerAgreement, words }) {
+function legendNodes(
+  { n_layers: layers, n_heads: headsInLayer, layer, head, isPointed, to, aligner_agreement: alignerAgreement, words },
+) {
   const sample = el("span", { class: "hu-glance-sample", "aria-hidden": "true" });
   const unsure = unsureWords(words);
   return [
@@ -180,14 +211,26 @@ function legendNodes({ n_layers: layers, n_heads: headsInLayer, layer, head, isP
     "The wider a band, the more weight this head gives to that word. ",
     ...(isPointed ? [`This is ${headName({ layer, head })}. `] : headNote(layers * headsInLayer, alignerAgreement)),
     to === "input" ? "It attends to the source of a word just after the model has written that word. " : "",
-    unsure ? `On this sentence it is unsure about ${unsure} of ${words.length} ${words.length === 1 ? "word" : "words"}: no source word gets half of its weight. ` : "",
+    unsure
+      ? `On this sentence it is unsure about ${unsure} of ${words.length} ${
+        words.length === 1 ? "word" : "words"
+      }: no source word gets half of its weight. `
+      : "",
   ];
 }
 
 function headNote(heads, alignerAgreement) {
   if (heads < 2) return [];
-  if (!alignerAgreement) return [`No alignment was measured for this model. Of its ${heads} heads this one agrees most with the others on this sentence. `];
+  if (!alignerAgreement) {
+    return [
+      `No alignment was measured for this model. Of its ${heads} heads this one agrees most with the others on this sentence. `,
+    ];
+  }
   const { agreement, sentences, source } = alignerAgreement;
-  const figure = el("span", { title: `1 − AER, the alignment error rate. Links: ${source}` }, `${wholePercent(agreement)} agreement, ${sentences} sentences`);
+  const figure = el(
+    "span",
+    { title: `1 − AER, the alignment error rate. Links: ${source}` },
+    `${wholePercent(agreement)} agreement, ${sentences} sentences`,
+  );
   return [`Of ${heads} heads it agrees best with the human alignment (`, figure, "). "];
 }

@@ -15,7 +15,9 @@ export function writeOff(headsOff, { kinds, n_layers, n_heads }) {
   const written = [];
   for (const { letter } of kinds) {
     for (let layer = 0; layer < n_layers; layer++) {
-      const heads = Array.from({ length: n_heads }, (_, head) => `${letter}${layer}.${head}`).filter((head) => headsOff.has(head));
+      const heads = Array.from({ length: n_heads }, (_, head) => `${letter}${layer}.${head}`).filter((head) =>
+        headsOff.has(head)
+      );
       written.push(...(heads.length === n_heads ? [`${letter}${layer}`] : heads));
     }
   }

@@ -1,7 +1,7 @@
 // Grids with a number for every head, in which a cell can be selected. `.show(data)` takes the data of
 // figures/headgrid.py; `report({ grid, row, column })` is called when a cell is selected.
 
-import { ARROWS, isBright, colours, el, clampIndex } from "./base.js";
+import { ARROWS, clampIndex, colours, el, isBright } from "./base.js";
 import { makeBar } from "./legend.js";
 
 export function headgridView(container, report) {
@@ -43,14 +43,25 @@ export function headgridView(container, report) {
   }
 
   function makeGrid({ name, label, rows, columns }) {
-    const cells = rows.map((_, r) => columns.map((__, c) => {
-      const button = el("button", { type: "button", class: "hu-thumb", role: "radio", "data-cell": `${name} ${r} ${c}` });
-      button.addEventListener("click", () => select(name, r, c));
-      return button;
-    }));
-    const grid = el("div", { class: "hu-grid", role: "radiogroup", "aria-label": `${label}: choose a head` },
-      el("span", {}), ...columns.map((text) => el("span", { class: "hu-column" }, text)),
-      ...cells.flatMap((cellRow, r) => [el("span", { class: "hu-row" }, rows[r]), ...cellRow]));
+    const cells = rows.map((_, r) =>
+      columns.map((__, c) => {
+        const button = el("button", {
+          type: "button",
+          class: "hu-thumb",
+          role: "radio",
+          "data-cell": `${name} ${r} ${c}`,
+        });
+        button.addEventListener("click", () => select(name, r, c));
+        return button;
+      })
+    );
+    const grid = el(
+      "div",
+      { class: "hu-grid", role: "radiogroup", "aria-label": `${label}: choose a head` },
+      el("span", {}),
+      ...columns.map((text) => el("span", { class: "hu-column" }, text)),
+      ...cells.flatMap((cellRow, r) => [el("span", { class: "hu-row" }, rows[r]), ...cellRow]),
+    );
     grid.style.setProperty("--hu-heads", columns.length);
     grid.addEventListener("keydown", (event) => moveFocus(event, cells));
     return { name, cells, node: el("section", {}, el("h2", {}, label), grid) };
@@ -59,19 +70,21 @@ export function headgridView(container, report) {
   function paint(grid, cells, theme) {
     const [name, r, c] = data.chosen || [];
     let tabStop = cells[0][0]; // the cell that Tab focuses
-    cells.forEach((cellRow, i) => cellRow.forEach((button, j) => {
-      const level = grid.levels[i][j];
-      const shade = level === null ? null : Math.round(255 * level);
-      button.style.background = shade === null ? "none" : theme.css(shade);
-      button.style.color = shade === null ? theme.muted : isBright(theme.ramp[shade]) ? "#000" : "#fff";
-      button.textContent = grid.marks[i][j];
-      button.title = grid.descriptions[i][j];
-      button.setAttribute("aria-label", grid.descriptions[i][j]);
-      const chosen = grid.name === name && i === r && j === c;
-      button.setAttribute("aria-checked", String(chosen));
-      button.tabIndex = -1;
-      if (chosen) tabStop = button;
-    }));
+    cells.forEach((cellRow, i) =>
+      cellRow.forEach((button, j) => {
+        const level = grid.levels[i][j];
+        const shade = level === null ? null : Math.round(255 * level);
+        button.style.background = shade === null ? "none" : theme.css(shade);
+        button.style.color = shade === null ? theme.muted : isBright(theme.ramp[shade]) ? "#000" : "#fff";
+        button.textContent = grid.marks[i][j];
+        button.title = grid.descriptions[i][j];
+        button.setAttribute("aria-label", grid.descriptions[i][j]);
+        const chosen = grid.name === name && i === r && j === c;
+        button.setAttribute("aria-checked", String(chosen));
+        button.tabIndex = -1;
+        if (chosen) tabStop = button;
+      })
+    );
     tabStop.tabIndex = 0;
   }
 

@@ -29,8 +29,17 @@ function headsText(heads, state) {
 function swatch({ colour, dash }) {
   const line = document.createElementNS(SVG, "line");
   const svg = document.createElementNS(SVG, "svg");
-  const setAttributes = (node, values) => Object.entries(values).forEach(([name, value]) => node.setAttribute(name, value));
-  setAttributes(line, { x1: 0, x2: 22, y1: 4, y2: 4, stroke: colour, "stroke-width": 4, "stroke-dasharray": dash.join(" ") });
+  const setAttributes = (node, values) =>
+    Object.entries(values).forEach(([name, value]) => node.setAttribute(name, value));
+  setAttributes(line, {
+    x1: 0,
+    x2: 22,
+    y1: 4,
+    y2: 4,
+    stroke: colour,
+    "stroke-width": 4,
+    "stroke-dasharray": dash.join(" "),
+  });
   setAttributes(svg, { class: "hu-swatch", viewBox: "0 0 22 8", "aria-hidden": "true" });
   svg.append(line);
   return svg;
@@ -44,20 +53,26 @@ export function makeHeadChips(ctx) {
   const allButton = el("button", { type: "button", class: "hu-button" });
   const onlyButton = el("button", { type: "button", class: "hu-button" });
   const node = el(
-    "div", { class: "hu-headrow" },
+    "div",
+    { class: "hu-headrow" },
     el("label", { class: "hu-option" }, el("span", {}, "Heads of layer"), layers),
     el("div", { class: "hu-headset" }, chips, el("div", { class: "hu-sets" }, allButton, onlyButton)),
   );
   let builtKey = "";
 
   layers.addEventListener("change", () => ctx.set({ layer: Number(layers.value) }));
-  allButton.addEventListener("click", () => ctx.set({ heads: headsText(headsOfLayer(ctx.side, ctx.state.layer), ctx.state) }));
+  allButton.addEventListener(
+    "click",
+    () => ctx.set({ heads: headsText(headsOfLayer(ctx.side, ctx.state.layer), ctx.state) }),
+  );
   onlyButton.addEventListener("click", () => ctx.set({ heads: "" }));
 
   function toggle(chipHead) {
     const shownHeads = displayedHeads(ctx.side, ctx.state);
     const remaining = shownHeads.filter((shownHead) => headKey(shownHead) !== headKey(chipHead));
-    ctx.set({ heads: headsText(remaining.length < shownHeads.length ? remaining : [...shownHeads, chipHead], ctx.state) });
+    ctx.set({
+      heads: headsText(remaining.length < shownHeads.length ? remaining : [...shownHeads, chipHead], ctx.state),
+    });
   }
 
   function build(chipHeads) {
@@ -90,7 +105,10 @@ export function makeHeadChips(ctx) {
       chip.setAttribute("aria-pressed", String(index >= 0));
       chip.title = `${headName(chipHead)}${style.dash.length ? ", dashed" : ""}`;
       chip.setAttribute("aria-label", chip.title);
-      chip.replaceChildren(swatch(style), chipHead.layer === state.layer ? `H${displayNumber(chipHead.head)}` : shortName(chipHead));
+      chip.replaceChildren(
+        swatch(style),
+        chipHead.layer === state.layer ? `H${displayNumber(chipHead.head)}` : shortName(chipHead),
+      );
     });
     allButton.textContent = `all of ${layerName(state.layer)}`;
     onlyButton.textContent = `only H${displayNumber(state.head)}`;
@@ -102,35 +120,59 @@ export function makeHeadChips(ctx) {
 }
 
 // The label of a row or column as nodes: the token read and, where known, the token written next.
-const tokenNodes = (entry) => [tokenText(entry.text), ...(entry.written === null ? [] : [" → ", tokenText(entry.written)])];
+const tokenNodes = (
+  entry,
+) => [tokenText(entry.text), ...(entry.written === null ? [] : [" → ", tokenText(entry.written)])];
 
 function tokenListNodes(entries) {
   const listedNodes = entries.slice(0, 4).flatMap((entry, i) => [i ? ", " : "", ...tokenNodes(entry)]);
   return entries.length > 4 ? [...listedNodes, ` and ${entries.length - 4} more`] : listedNodes;
 }
 
-const weightNode = (style, weight, top, name, ...rest) => el(
-  "span", { class: "hu-amount" }, ...(style ? [swatch(style)] : []), el("span", { class: "hu-amount-value" }, showWeight(weight, top)), ...rest, ...(name ? [` ${name}`] : []),
-);
+const weightNode = (style, weight, top, name, ...rest) =>
+  el(
+    "span",
+    { class: "hu-amount" },
+    ...(style ? [swatch(style)] : []),
+    el("span", { class: "hu-amount-value" }, showWeight(weight, top)),
+    ...rest,
+    ...(name ? [` ${name}`] : []),
+  );
 
 // The text about the focused tokens: their strongest lines.
 /** @param {Matrix[]} matrices @param {any} shownHeads @param {any} styles @param {any} tokens */
 export function describeFocus(matrices, shownHeads, styles, { queries, keys, toKeys, fromQueries }) {
   const paragraphs = [];
   const limit = toKeys && fromQueries ? 2 : 3;
-  for (const [indices, sums, otherEntries, verb, jointVerb] of [
-    [queries, toKeys, matrices[0].columns, "attends most to", "together attend most to"],
-    [keys, fromQueries, matrices[0].rows, "gets most attention from", "together get most attention from"],
-  ]) {
+  for (
+    const [indices, sums, otherEntries, verb, jointVerb] of [
+      [queries, toKeys, matrices[0].columns, "attends most to", "together attend most to"],
+      [keys, fromQueries, matrices[0].rows, "gets most attention from", "together get most attention from"],
+    ]
+  ) {
     if (!sums) continue;
     const focusedEntries = indices.map((index) => (sums === toKeys ? matrices[0].rows : matrices[0].columns)[index]);
-    const amounts = sums.flatMap((tokenSums, head) => Array.from(tokenSums, (weight, index) => ({ weight, head, index })));
+    const amounts = sums.flatMap((tokenSums, head) =>
+      Array.from(tokenSums, (weight, index) => ({ weight, head, index }))
+    );
     amounts.sort((a, b) => b.weight - a.weight);
     const strongest = amounts.slice(0, limit).filter(({ weight }) => weight > 0);
     paragraphs.push(el(
-      "p", {}, el("strong", {}, ...tokenListNodes(focusedEntries)), ` ${indices.length > 1 ? `(sum of ${indices.length}) ${jointVerb}` : verb} `,
+      "p",
+      {},
+      el("strong", {}, ...tokenListNodes(focusedEntries)),
+      ` ${indices.length > 1 ? `(sum of ${indices.length}) ${jointVerb}` : verb} `,
       ...strongest.map(({ weight, head, index }) =>
-        weightNode(shownHeads.length > 1 && styles[head], weight, matrices[head].top, "", " ", ...tokenNodes(otherEntries[index]), shownHeads.length > 1 ? ` (${shortName(shownHeads[head])})` : "")),
+        weightNode(
+          shownHeads.length > 1 && styles[head],
+          weight,
+          matrices[head].top,
+          "",
+          " ",
+          ...tokenNodes(otherEntries[index]),
+          shownHeads.length > 1 ? ` (${shortName(shownHeads[head])})` : "",
+        )
+      ),
     ));
   }
   return paragraphs;
@@ -147,10 +189,17 @@ export function describePair(matrices, shownHeads, styles, focus, { side, index 
   const masked = pins.every((pin) => (side === "k" ? matrices[0].masked(pin, index) : matrices[0].masked(index, pin)));
   const weights = masked
     ? ["masked: no attention to later tokens"]
-    : sums.map((tokenSums, head) => weightNode(styles[head], tokenSums[index], matrices[head].top, shortName(shownHeads[head])));
+    : sums.map((tokenSums, head) =>
+      weightNode(styles[head], tokenSums[index], matrices[head].top, shortName(shownHeads[head]))
+    );
   return [el(
-    "p", {}, el("strong", {}, ...tokenListNodes(from)), from.length > 1 ? " attend to " : " attends to ", el("strong", {}, ...tokenListNodes(to)),
-    pins.length > 1 ? `, sum of ${pins.length}: ` : ": ", ...weights,
+    "p",
+    {},
+    el("strong", {}, ...tokenListNodes(from)),
+    from.length > 1 ? " attend to " : " attends to ",
+    el("strong", {}, ...tokenListNodes(to)),
+    pins.length > 1 ? `, sum of ${pins.length}: ` : ": ",
+    ...weights,
   )];
 }
 
@@ -160,7 +209,9 @@ export function codeOfHeads(side, shownHeads, kind) {
   if (!firstHead || shownHeads.some(({ layer }) => layer !== firstHead.layer)) return "";
   const weights = `trace.weights("${kind}", layer=${firstHead.layer})`;
   if (shownHeads.length === 1) return `${weights}[${firstHead.head}]`;
-  return shownHeads.length === side.n_heads ? weights : `${weights}[[${shownHeads.map(({ head }) => head).join(", ")}]]`;
+  return shownHeads.length === side.n_heads
+    ? weights
+    : `${weights}[[${shownHeads.map(({ head }) => head).join(", ")}]]`;
 }
 
 // The weights of the heads shown, or only those of the pinned tokens. Positions distinguish repeated tokens.
@@ -175,14 +226,34 @@ export function tableOfHeads(caption, shownHeads, matrices, pins) {
         for (const [c, column] of m.columns.entries()) {
           if (m.masked(r, c) || (pins.any && !pins.queries.includes(r) && !pins.keys.includes(c))) continue;
           const weight = Number(matrices[i].values[r * m.nColumns + c].toPrecision(5));
-          yield [row.text, ...(writes ? [row.written] : []), column.text, layer, head, weight, row.members[0], column.members[0]];
+          yield [
+            row.text,
+            ...(writes ? [row.written] : []),
+            column.text,
+            layer,
+            head,
+            weight,
+            row.members[0],
+            column.members[0],
+          ];
         }
       }
     }
   }
   return {
     caption,
-    columns: ["query", ...(writes ? ["written"] : []), "key", "layer", "head", "weight", "query position", "key position"],
-    get rows() { return [...cells()]; },
+    columns: [
+      "query",
+      ...(writes ? ["written"] : []),
+      "key",
+      "layer",
+      "head",
+      "weight",
+      "query position",
+      "key position",
+    ],
+    get rows() {
+      return [...cells()];
+    },
   };
 }

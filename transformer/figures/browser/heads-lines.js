@@ -3,7 +3,14 @@
 
 import { DIMMED_OPACITY } from "./cells.js";
 import {
-  drawRowLabel, drawToken, fitRowParts, LABEL_SIZE, rowParts, shorten, SMALL_LABEL_SIZE, tokenWidth,
+  drawRowLabel,
+  drawToken,
+  fitRowParts,
+  LABEL_SIZE,
+  rowParts,
+  shorten,
+  SMALL_LABEL_SIZE,
+  tokenWidth,
 } from "./token-labels.js";
 import { shortName } from "./naming.js";
 
@@ -32,7 +39,12 @@ export function strongestLines(matrices, limit) {
   const binOf = (weight) => Math.min(Math.floor(Math.sqrt(weight) * 1023), 1023);
   let count = 0;
   for (const { values } of matrices) {
-    for (const weight of values) if (weight > 0) { bins[binOf(weight)]++; count++; }
+    for (const weight of values) {
+      if (weight > 0) {
+        bins[binOf(weight)]++;
+        count++;
+      }
+    }
   }
   let [last, above] = [1023, 0]; // the last bin drawn, and the number of lines above it
   while (last > 0 && above + bins[last] < limit) above += bins[last--];
@@ -73,9 +85,19 @@ export function layoutLines(m, count, pen, width, theme, large) {
   pen.font = headingFont(size, theme);
   const left = widest([...rowWidths, pen.measureText(QUERY_HEADING).width]);
   const blockWidth = Math.min(Math.max((right - left) * 0.4 / count, 3), 14);
-  const amountWidth = count === 1 ? Math.min((right - left) * 0.4, 92) : Math.min(blockWidth * count, (right - left) * 0.45);
+  const amountWidth = count === 1
+    ? Math.min((right - left) * 0.4, 92)
+    : Math.min(blockWidth * count, (right - left) * 0.45);
   return {
-    step, size, left, right, rows, columns, amountWidth, count, width,
+    step,
+    size,
+    left,
+    right,
+    rows,
+    columns,
+    amountWidth,
+    count,
+    width,
     top: size + 14,
     height: size + 20 + longestSide * step,
     maxLineWidth: Math.max(Math.min((step * 0.7) / Math.sqrt(count), 4.5), 1),
@@ -106,7 +128,8 @@ export function drawLines(pen, m, layout, styles, lines, [from, to], { exponent 
     const strength = Math.sqrt(Math.min(weight, 1));
     const shift = (head - (layout.count - 1) / 2) * layout.headOffset;
     const [y, endY] = [middleOf(layout, row) + shift, middleOf(layout, column) + shift];
-    pen.globalAlpha = Math.min(weight ** exponent * factor, 1) * (m.rows[row].dim || m.columns[column].dim ? DIMMED_OPACITY : 1);
+    pen.globalAlpha = Math.min(weight ** exponent * factor, 1) *
+      (m.rows[row].dim || m.columns[column].dim ? DIMMED_OPACITY : 1);
     pen.lineWidth = 0.6 + (layout.maxLineWidth - 0.6) * strength;
     pen.strokeStyle = styles[head].colour;
     pen.setLineDash(styles[head].dash);
@@ -131,10 +154,18 @@ export const lineEnds = (layout, focus) => [
 export function drawFocus(pen, matrices, layout, styles, focus, theme) {
   pen.textBaseline = "middle";
   drawLines(pen, matrices[0], layout, styles, linesOf(matrices, focus), lineEnds(layout, focus), { factor: 1.25 });
-  for (const [sums, side, tokenCount] of [[focus.toKeys, "k", focus.queries.length], [focus.fromQueries, "q", focus.keys.length]]) {
+  for (
+    const [sums, side, tokenCount] of [[focus.toKeys, "k", focus.queries.length], [
+      focus.fromQueries,
+      "q",
+      focus.keys.length,
+    ]]
+  ) {
     if (!sums) continue;
     sums[0].forEach((_, index) => {
-      const isMasked = side === "k" ? focus.queries.every((row) => matrices[0].masked(row, index)) : focus.keys.every((column) => matrices[0].masked(index, column));
+      const isMasked = side === "k"
+        ? focus.queries.every((row) => matrices[0].masked(row, index))
+        : focus.keys.every((column) => matrices[0].masked(index, column));
       if (isMasked) return; // masked, which is not a weight of zero
       const weights = sums.map((headSums) => headSums[index]);
       if (layout.count === 1) drawAmount(pen, layout, side, index, weights[0], tokenCount, styles[0], theme);
@@ -168,7 +199,14 @@ function drawAmount(pen, layout, side, index, weight, tokenCount, { colour }, th
   const length = (maxLength * Math.min(weight, tokenCount)) / tokenCount;
   pen.fillStyle = colour;
   pen.globalAlpha = 0.9;
-  if (length >= 0.5) pen.fillRect(side === "k" ? layout.right - layout.amountWidth : layout.left + layout.amountWidth - length, y - height / 2, length, height);
+  if (length >= 0.5) {
+    pen.fillRect(
+      side === "k" ? layout.right - layout.amountWidth : layout.left + layout.amountWidth - length,
+      y - height / 2,
+      length,
+      height,
+    );
+  }
   if (weight < 0.005) return;
   pen.globalAlpha = 1;
   pen.font = `${Math.min(layout.size, 12)}px ${theme.font}`;

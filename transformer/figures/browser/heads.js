@@ -1,13 +1,31 @@
 // The Heads view, the default: queries left, keys right, a line for every weight, one colour per head (after
 // BertViz' head view: Vig 2019, https://aclanthology.org/P19-3007).
 
-import { ARROWS, el, keepPosition, clampIndex } from "./base.js";
+import { ARROWS, clampIndex, el, keepPosition } from "./base.js";
 import {
-  headsOfLayer, codeOfHeads, headKey, displayedHeads, makeHeadChips, describePair, describeFocus, tableOfHeads,
+  codeOfHeads,
+  describeFocus,
+  describePair,
+  displayedHeads,
+  headKey,
+  headsOfLayer,
+  makeHeadChips,
+  tableOfHeads,
 } from "./heads-chips.js";
 import {
-  drawFocus, drawHeadLegend, drawLines, drawTokens, FADED_OPACITY, headStyles, layoutLines, legendHeight,
-  lineEnds, MAX_LINES, lineExponent, strongestLines, tokenAt,
+  drawFocus,
+  drawHeadLegend,
+  drawLines,
+  drawTokens,
+  FADED_OPACITY,
+  headStyles,
+  layoutLines,
+  legendHeight,
+  lineEnds,
+  lineExponent,
+  MAX_LINES,
+  strongestLines,
+  tokenAt,
 } from "./heads-lines.js";
 import { writeHeads } from "./matrix.js";
 import { sinkNote } from "./measures.js";
@@ -60,9 +78,13 @@ function headsView(ctx) {
     const missing = withMatrices.filter(([, m]) => !m).map(([head]) => shortName(head));
     const isEmpty = matrices[0] && (!matrices[0].nRows || !matrices[0].nColumns);
     const ready = heads.length > 0 && !missing.length && !isEmpty;
-    empty.textContent = isEmpty ? "Nothing to draw: start and end are hidden."
-      : missing.length ? `Loading the weights of ${missing.join(", ")} …`
-        : heads.length ? "" : "No head is selected. Choose one above, or click a thumbnail.";
+    empty.textContent = isEmpty
+      ? "Nothing to draw: start and end are hidden."
+      : missing.length
+      ? `Loading the weights of ${missing.join(", ")} …`
+      : heads.length
+      ? ""
+      : "No head is selected. Choose one above, or click a thumbnail.";
     for (const part of [readoutRow, stage.node, legend]) part.hidden = !ready;
     if (!ready) return;
     const key = `${cacheKey} ${writeHeads(heads)}`;
@@ -75,7 +97,9 @@ function headsView(ctx) {
   // Redraw what depends on the pointer. This is fast, as the background canvas keeps its lines.
   function redraw() {
     const [m] = matrices;
-    stage.draw(`${title()}: ${m.nRows} queries and ${m.nColumns} keys, lines by weight. Use the arrow keys to move through the tokens, Enter to pin one.`);
+    stage.draw(
+      `${title()}: ${m.nRows} queries and ${m.nColumns} keys, lines by weight. Use the arrow keys to move through the tokens, Enter to pin one.`,
+    );
     const focus = focusedTokens();
     if (stage.layout) {
       const [from, to] = lineEnds(stage.layout, focus);
@@ -91,7 +115,9 @@ function headsView(ctx) {
 
   function plan(pen, width) {
     const newKey = [backgroundLines.key, width, ctx.theme.font, ctx.state.size].join();
-    if (newKey !== layoutKey) layout = layoutLines(matrices[0], heads.length, pen, width, ctx.theme, ctx.state.size === "large");
+    if (newKey !== layoutKey) {
+      layout = layoutLines(matrices[0], heads.length, pen, width, ctx.theme, ctx.state.size === "large");
+    }
     layoutKey = newKey;
     return layout;
   }
@@ -117,13 +143,17 @@ function headsView(ctx) {
   }
 
   const drawBackground = (pen, layout, opacity = 1) =>
-    drawLines(pen, matrices[0], layout, styles(), backgroundLines.lines, lineEnds(layout, null), { exponent: lineExponent(backgroundLines.lines.length), factor: opacity });
+    drawLines(pen, matrices[0], layout, styles(), backgroundLines.lines, lineEnds(layout, null), {
+      exponent: lineExponent(backgroundLines.lines.length),
+      factor: opacity,
+    });
 
   // The entries that the state pins, in this head or in all. Positions are those of pieces, so pins survive a
   // switch between words and pieces.
   function pinnedEntries() {
     const pins = [...ctx.state.tokens.split(","), ...pinnedTokens(ctx.side, ctx.state)];
-    const pinnedIndices = (side, list) => list.flatMap((entry, i) => (entry.members.some((position) => pins.includes(side + position)) ? [i] : []));
+    const pinnedIndices = (side, list) =>
+      list.flatMap((entry, i) => (entry.members.some((position) => pins.includes(side + position)) ? [i] : []));
     const [queries, keys] = [pinnedIndices("q", matrices[0].rows), pinnedIndices("k", matrices[0].columns)];
     return { queries, keys, any: queries.length + keys.length > 0 };
   }
@@ -135,24 +165,38 @@ function headsView(ctx) {
   // pointer highlights its own lines, unless it is pinned or compared with pins of the other side.
   function focusedTokens() {
     const pins = pinnedEntries();
-    const hoveredOnly = hovered && !isBetweenPins(pins) && !(hovered.side === "q" ? pins.queries : pins.keys).includes(hovered.index);
+    const hoveredOnly = hovered && !isBetweenPins(pins) &&
+      !(hovered.side === "q" ? pins.queries : pins.keys).includes(hovered.index);
     if (!hoveredOnly && !pins.any) return null;
     const queries = hoveredOnly ? (hovered.side === "q" ? [hovered.index] : []) : pins.queries;
     const keys = hoveredOnly ? (hovered.side === "k" ? [hovered.index] : []) : pins.keys;
-    const sum = (list, count, cell) => (list.length
-      ? matrices.map((m) => Float64Array.from({ length: count }, (_, i) => list.reduce((total, j) => total + m.values[cell(m, i, j)], 0)))
+    const sum = (
+      list,
+      count,
+      cell,
+    ) => (list.length
+      ? matrices.map((m) =>
+        Float64Array.from({ length: count }, (_, i) => list.reduce((total, j) => total + m.values[cell(m, i, j)], 0))
+      )
       : null);
     return {
-      queries, keys,
+      queries,
+      keys,
       toKeys: sum(queries, matrices[0].nColumns, (m, column, row) => row * m.nColumns + column),
       fromQueries: sum(keys, matrices[0].nRows, (m, row, column) => row * m.nColumns + column),
     };
   }
 
   function readoutNodes(focus) {
-    if (!focus) return [el("p", { class: "hu-hint" }, ctx.state.exact
-      ? "Hover over a token to follow its lines; click to pin it. Pinned tokens are summed."
-      : "Hover over a word to follow its lines; click to pin it in all heads.")];
+    if (!focus) {
+      return [el(
+        "p",
+        { class: "hu-hint" },
+        ctx.state.exact
+          ? "Hover over a token to follow its lines; click to pin it. Pinned tokens are summed."
+          : "Hover over a word to follow its lines; click to pin it in all heads.",
+      )];
+    }
     if (isBetweenPins(pinnedEntries())) return describePair(matrices, heads, styles(), focus, hovered);
     return describeFocus(matrices, heads, styles(), focus);
   }
@@ -160,10 +204,18 @@ function headsView(ctx) {
   function writeLegend() {
     const { omitted, maxOmitted } = backgroundLines;
     const dashed = styles().some(({ reuse }) => reuse);
-    legend.replaceChildren(...[
-      `The stronger and wider a line, the greater the weight; small weights are exaggerated to stay visible.${dashed ? ` Dashed lines reuse a colour.` : ""}`,
-      omitted ? `${omitted.toLocaleString("en")} weaker lines with weights up to ${maxOmitted.toPrecision(2)} are not drawn. Hover over a token to see all of its lines.` : "",
-    ].filter(Boolean).map((text) => el("span", {}, text)));
+    legend.replaceChildren(
+      ...[
+        `The stronger and wider a line, the greater the weight; small weights are exaggerated to stay visible.${
+          dashed ? ` Dashed lines reuse a colour.` : ""
+        }`,
+        omitted
+          ? `${omitted.toLocaleString("en")} weaker lines with weights up to ${
+            maxOmitted.toPrecision(2)
+          } are not drawn. Hover over a token to see all of its lines.`
+          : "",
+      ].filter(Boolean).map((text) => el("span", {}, text)),
+    );
   }
 
   function hover(next) {
@@ -192,7 +244,9 @@ function headsView(ctx) {
     ctx.set({ tokens: (otherTokens.length < oldTokens.length ? otherTokens : [...oldTokens, names[0]]).join() });
   }
 
-  const tokenUnderPointer = (event) => (stage.layout ? tokenAt(stage.layout, matrices[0], event.offsetX, event.offsetY) : null);
+  const tokenUnderPointer = (
+    event,
+  ) => (stage.layout ? tokenAt(stage.layout, matrices[0], event.offsetX, event.offsetY) : null);
   canvas.addEventListener("pointermove", (event) => event.pointerType !== "touch" && hover(tokenUnderPointer(event)));
   canvas.addEventListener("pointerleave", (event) => event.pointerType !== "touch" && hover(null));
   canvas.addEventListener("blur", () => hover(null));
@@ -215,7 +269,8 @@ function headsView(ctx) {
     else if (key in ARROWS || key === "Home" || key === "End") {
       const [right, down] = ARROWS[key] || [0, 0];
       const side = right ? (right > 0 ? "k" : "q") : hovered?.side || "q";
-      const index = { Home: 0, End: count(side) - 1 }[key] ?? clampIndex((hovered?.index ?? 0) + (hovered ? down : 0), count(side));
+      const index = { Home: 0, End: count(side) - 1 }[key] ??
+        clampIndex((hovered?.index ?? 0) + (hovered ? down : 0), count(side));
       hover({ side, index });
       anchor.style.top = `${stage.layout.top + index * stage.layout.step}px`;
       anchor.scrollIntoView({ block: "nearest" });
@@ -226,7 +281,9 @@ function headsView(ctx) {
 
   function title() {
     if (heads.length === 1) return sentenceCase(headName(heads[0]));
-    if (heads.length && writeHeads(heads) === writeHeads(headsOfLayer(ctx.side, heads[0].layer))) return `${sentenceCase(layerName(heads[0].layer))}, all heads`;
+    if (heads.length && writeHeads(heads) === writeHeads(headsOfLayer(ctx.side, heads[0].layer))) {
+      return `${sentenceCase(layerName(heads[0].layer))}, all heads`;
+    }
     return heads.length ? `${heads.length} heads: ${heads.map(shortName).join(", ")}` : "No head";
   }
 
@@ -256,7 +313,10 @@ function headsView(ctx) {
     draw,
     // A click on a thumbnail shows only its head; the buttons above select several.
     choose: (head) => ctx.set({ ...head, heads: "" }),
-    title: () => { heads = displayedHeads(ctx.side, ctx.state); return title(); },
+    title: () => {
+      heads = displayedHeads(ctx.side, ctx.state);
+      return title();
+    },
     code: () => codeOfHeads(ctx.side, displayedHeads(ctx.side, ctx.state), ctx.state.kind),
     note: () => {
       const [head, second] = displayedHeads(ctx.side, ctx.state);

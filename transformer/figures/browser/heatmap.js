@@ -1,7 +1,7 @@
 // The Heatmap view: the weights of one head, or of several combined, with their colour scale, bars for row sums
 // and column means, and zoom for long sentences.
 
-import { ARROWS, el, tokenText, clampIndex } from "./base.js";
+import { ARROWS, clampIndex, el, tokenText } from "./base.js";
 import { cellAt, cornerOf, drawTable, inSpan, layoutCells, MARGINAL_SIZE } from "./cells.js";
 import { makeLegend, withLegend } from "./legend.js";
 import { SMALL_LABEL_SIZE } from "./token-labels.js";
@@ -43,11 +43,16 @@ export function heatmapView(ctx) {
     const masked = m.masked(described.row, described.column);
     const weight = m.values[described.row * m.nColumns + described.column];
     const [x, y] = cornerOf(layout, described);
-    stage.showTooltip([
-      el("strong", {}, masked ? "masked" : showWeight(weight, m.top)),
-      el("span", {}, tokenText(entry.text), ...(entry.written === null ? [] : [" → ", tokenText(entry.written)])),
-      el("span", {}, masked ? "masked, a later token: " : "attends to ", tokenText(m.columns[described.column].text)),
-    ], x + layout.cellWidth / 2, y, layout.cellHeight);
+    stage.showTooltip(
+      [
+        el("strong", {}, masked ? "masked" : showWeight(weight, m.top)),
+        el("span", {}, tokenText(entry.text), ...(entry.written === null ? [] : [" → ", tokenText(entry.written)])),
+        el("span", {}, masked ? "masked, a later token: " : "attends to ", tokenText(m.columns[described.column].text)),
+      ],
+      x + layout.cellWidth / 2,
+      y,
+      layout.cellHeight,
+    );
   }
 
   function setHoveredCell(next) {
@@ -74,9 +79,14 @@ export function heatmapView(ctx) {
       ctx.set({ zoom: clampIndex(ctx.state.zoom + (event.key === "+" ? 1 : -1), MAX_ZOOM_STEPS + 1) });
     } else if (event.key in ARROWS) {
       const [right, down] = ARROWS[event.key];
-      ctx.set(pinned
-        ? firstPositions(m, { row: clampIndex(pinned.row + down, m.nRows), column: clampIndex(pinned.column + right, m.nColumns) })
-        : firstPositions(m, { row: 0, column: 0 }));
+      ctx.set(
+        pinned
+          ? firstPositions(m, {
+            row: clampIndex(pinned.row + down, m.nRows),
+            column: clampIndex(pinned.column + right, m.nColumns),
+          })
+          : firstPositions(m, { row: 0, column: 0 }),
+      );
     } else return;
     event.preventDefault();
     event.stopPropagation();
@@ -86,10 +96,14 @@ export function heatmapView(ctx) {
     node,
     draw,
     options: ["word_row", "special", "renormalise", "combine", "scale", "zoom"],
-    keys: [["arrow keys", "read the weights, cell by cell"], ["+ and −", "zoom in, zoom out"], ["Esc", "deselect the cell"]],
-    figure: () => (m && m.nRows && m.nColumns
-      ? withLegend({ title: ctx.title(), ...stage.figure() }, ctx.theme, ctx.state.scale)
-      : null),
+    keys: [["arrow keys", "read the weights, cell by cell"], ["+ and −", "zoom in, zoom out"], [
+      "Esc",
+      "deselect the cell",
+    ]],
+    figure:
+      () => (m && m.nRows && m.nColumns
+        ? withLegend({ title: ctx.title(), ...stage.figure() }, ctx.theme, ctx.state.scale)
+        : null),
     table: () => matrixTable(m, ctx.title()),
   };
 }
@@ -143,11 +157,21 @@ function drawMarginals(pen, m, layout, theme) {
   pen.fillStyle = theme.muted;
   for (let r = 0; layout.sums && r < span.rows; r++) {
     const y = layout.top + r * layout.cellHeight;
-    pen.fillRect(layout.right + 6, y + layout.cellHeight * 0.25, (length * sums[r + span.row]) / maxSum, Math.max(layout.cellHeight * 0.5, 0.5));
+    pen.fillRect(
+      layout.right + 6,
+      y + layout.cellHeight * 0.25,
+      (length * sums[r + span.row]) / maxSum,
+      Math.max(layout.cellHeight * 0.5, 0.5),
+    );
   }
   for (let c = 0; c < span.columns; c++) {
     const x = layout.left + c * layout.cellWidth;
-    pen.fillRect(x + layout.cellWidth * 0.25, layout.bottom + 5, Math.max(layout.cellWidth * 0.5, 0.5), (length * means[c + span.column]) / maxMean);
+    pen.fillRect(
+      x + layout.cellWidth * 0.25,
+      layout.bottom + 5,
+      Math.max(layout.cellWidth * 0.5, 0.5),
+      (length * means[c + span.column]) / maxMean,
+    );
   }
   pen.font = `${SMALL_LABEL_SIZE * theme.size}px ${theme.font}`;
   pen.textBaseline = "middle";

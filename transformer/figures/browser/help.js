@@ -4,13 +4,31 @@ import { el } from "./base.js";
 import { KINDS, TERMS } from "./options.js";
 
 const HELP_TEXTS = [
-  ["Queries and keys", "In a table, rows are queries and columns are keys; lines go from a query to its keys. The stronger the colour, the greater the weight."],
-  ["A row sums to 1", "The weights of a row sum to 1 over the tokens that the head may attend to; its output is the sum of their values, each multiplied by its weight."],
+  [
+    "Queries and keys",
+    "In a table, rows are queries and columns are keys; lines go from a query to its keys. The stronger the colour, the greater the weight.",
+  ],
+  [
+    "A row sums to 1",
+    "The weights of a row sum to 1 over the tokens that the head may attend to; its output is the sum of their values, each multiplied by its weight.",
+  ],
   ["a → b", "The decoder read a and then wrote b, so this row shows where it attended to write b."],
-  ["start and end", "The special tokens <s> and </s>: one begins every translation, the other ends every sentence. Many heads give them most of their weight (attention sinks)."],
-  ["Tokens", "The model reads pieces of words; long or rare words are split into several tokens. The weight of a word is the sum over its tokens as keys, and their mean as queries. With “Show tokens” on, every token is shown, and ▁ marks the beginning of a word."],
-  ["A pinned word", "All heads of all layers are coloured by the greatest weight between it and another word, in either direction."],
-  ["Hatched: masked", "The decoder cannot attend to tokens that it has not written yet: the causal mask removes them before the softmax."],
+  [
+    "start and end",
+    "The special tokens <s> and </s>: one begins every translation, the other ends every sentence. Many heads give them most of their weight (attention sinks).",
+  ],
+  [
+    "Tokens",
+    "The model reads pieces of words; long or rare words are split into several tokens. The weight of a word is the sum over its tokens as keys, and their mean as queries. With “Show tokens” on, every token is shown, and ▁ marks the beginning of a word.",
+  ],
+  [
+    "A pinned word",
+    "All heads of all layers are coloured by the greatest weight between it and another word, in either direction.",
+  ],
+  [
+    "Hatched: masked",
+    "The decoder cannot attend to tokens that it has not written yet: the causal mask removes them before the softmax.",
+  ],
 ];
 
 // The shortcuts: [key, description, changes(state, side)]. Capital letters are described together with
@@ -24,7 +42,11 @@ const SHORTCUTS = [
   ["L", null, (state, side) => ({ layer: (state.layer + side.depths[state.kind] - 1) % side.depths[state.kind] })],
   ["k", "next kind of attention", (state, side) => ({ kind: cycle(side.kinds, state.kind) })],
   ["w", "show tokens and numbers from 0, or whole words and numbers from 1", (state) => ({ exact: 1 - state.exact })],
-  ["s", "start and end shown, dimmed or hidden", (state) => ({ special: cycle(["shown", "dimmed", "hidden"], state.special) })],
+  [
+    "s",
+    "start and end shown, dimmed or hidden",
+    (state) => ({ special: cycle(["shown", "dimmed", "hidden"], state.special) }),
+  ],
   ["p", "larger, for a projector", (state) => ({ size: cycle(["normal", "large"], state.size) })],
 ];
 
@@ -37,11 +59,18 @@ export function makeHelp(ctx, currentView) {
 
   function open() {
     const views = [`1 to ${ctx.views.length}`, "choose a view"];
-    const general = [views, ...SHORTCUTS.filter(([, description]) => description), ["Esc", "unpin the word"], ["?", "this help"]];
+    const general = [views, ...SHORTCUTS.filter(([, description]) => description), ["Esc", "unpin the word"], [
+      "?",
+      "this help",
+    ]];
     body.replaceChildren(
-      el("h2", {}, "How to read the picture"), helpTerms([...HELP_TEXTS, ...Object.entries(KINDS).map(([kind, label]) => [label, TERMS[kind]])], "dfn"),
-      el("h2", {}, "Keys"), helpTerms(general, "kbd"),
-      ...((currentView().keys || []).length ? [el("h2", {}, "Keys in this view"), helpTerms(currentView().keys, "kbd")] : []),
+      el("h2", {}, "How to read the picture"),
+      helpTerms([...HELP_TEXTS, ...Object.entries(KINDS).map(([kind, label]) => [label, TERMS[kind]])], "dfn"),
+      el("h2", {}, "Keys"),
+      helpTerms(general, "kbd"),
+      ...((currentView().keys || []).length
+        ? [el("h2", {}, "Keys in this view"), helpTerms(currentView().keys, "kbd")]
+        : []),
     );
     dialog.showModal(); // keeps the focus inside and restores it when closed
     body.scrollTop = 0;
@@ -54,8 +83,12 @@ export function makeHelp(ctx, currentView) {
   return { button, dialog, open };
 }
 
-const helpTerms = (entries, tag) => el("dl", {}, ...entries.flatMap(([term, description]) =>
-  [el("dt", {}, el(tag, {}, term)), el("dd", {}, description)]));
+const helpTerms = (entries, tag) =>
+  el(
+    "dl",
+    {},
+    ...entries.flatMap(([term, description]) => [el("dt", {}, el(tag, {}, term)), el("dd", {}, description)]),
+  );
 
 // The button for the larger size.
 /** @param {Context} ctx */

@@ -5,7 +5,20 @@ import { el } from "./base.js";
 
 const MARKS = /\\([^\w\s])|`([^`]*)`|\$([^$]*)\$|(\*\*)|(\*)/gu;
 const COMMANDS = {
-  cos: "cos", max: "max", infty: "∞", in: "∈", cdot: "·", times: "×", theta: "θ", alpha: "α", epsilon: "ε", left: "", right: "", mathbb: "", text: "", ",": " ",
+  cos: "cos",
+  max: "max",
+  infty: "∞",
+  in: "∈",
+  cdot: "·",
+  times: "×",
+  theta: "θ",
+  alpha: "α",
+  epsilon: "ε",
+  left: "",
+  right: "",
+  mathbb: "",
+  text: "",
+  ",": " ",
 };
 
 /** @param {string} markdown @returns {(Node | string)[]} */

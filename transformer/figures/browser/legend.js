@@ -38,9 +38,13 @@ export function makeBar() {
   const node = el("div", { class: "hu-bar" }, scale, numbers);
   function draw(ramp, ticks) {
     scale.getContext("2d").putImageData(
-      new ImageData(new Uint8ClampedArray(ramp.buffer.slice(0)), 256, 1), 0, 0,
+      new ImageData(new Uint8ClampedArray(ramp.buffer.slice(0)), 256, 1),
+      0,
+      0,
     );
-    numbers.replaceChildren(...ticks.map(([position, text]) => el("span", { style: `left: ${100 * position}%` }, text)));
+    numbers.replaceChildren(
+      ...ticks.map(([position, text]) => el("span", { style: `left: ${100 * position}%` }, text)),
+    );
   }
   return { node, draw };
 }

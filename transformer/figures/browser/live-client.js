@@ -1,6 +1,7 @@
 // The page's interface to live/worker.js: requests to the model and their answers.
 
-const NO_WORKERS = "The model cannot run here: this browser does not support module workers. A current Chrome, Edge, Firefox or Safari does.";
+const NO_WORKERS =
+  "The model cannot run here: this browser does not support module workers. A current Chrome, Edge, Firefox or Safari does.";
 
 /**
  * @typedef {{ model: string, bytes: number, loaded: number, ready?: boolean, stored?: boolean }} Loading

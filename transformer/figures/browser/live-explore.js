@@ -17,14 +17,29 @@ export function explorePage(container, context) {
   const problem = el("p", { class: "hu-live-problem", role: "alert" });
   const root = el("div", {});
   container.append(
-    el("div", { class: "hu hu-file hu-live-form" },
-      ...(context.lesson ? [] : [field.node, other.node, el("label", { class: "hu-live-check" }, beam, ` Beam search, beam size ${BEAM_SIZE}`)]), changedHeadsNote, problem),
+    el(
+      "div",
+      { class: "hu hu-file hu-live-form" },
+      ...(context.lesson ? [] : [
+        field.node,
+        other.node,
+        el("label", { class: "hu-live-check" }, beam, ` Beam search, beam size ${BEAM_SIZE}`),
+      ]),
+      changedHeadsNote,
+      problem,
+    ),
     root,
   );
-  const view = explorerView(root, (state, { size: _, ...linked }) => {
-    context.link(state, linked);
-    draw(); // another token may have been forced
-  }, context.tabs, false, true);
+  const view = explorerView(
+    root,
+    (state, { size: _, ...linked }) => {
+      context.link(state, linked);
+      draw(); // another token may have been forced
+    },
+    context.tabs,
+    false,
+    true,
+  );
   root.firstElementChild.classList.add("hu-file");
   let [visit, lastRequest] = [0, ""];
 
@@ -33,8 +48,14 @@ export function explorePage(container, context) {
     const [other, off] = [query.get("other") ?? "", query.get("off") ?? ""];
     const isComparison = (other || off) && query.get("view") === "compare"; // then these are side B, not the forced token
     return {
-      model: context.model, text: context.text, other, off, how: query.get("how") ?? "off",
-      number: context.number ?? 0, force: isComparison ? "" : query.get("force") ?? "", beam: query.get("method") === "beam" ? BEAM_SIZE : 1,
+      model: context.model,
+      text: context.text,
+      other,
+      off,
+      how: query.get("how") ?? "off",
+      number: context.number ?? 0,
+      force: isComparison ? "" : query.get("force") ?? "",
+      beam: query.get("method") === "beam" ? BEAM_SIZE : 1,
     };
   };
 
@@ -44,10 +65,16 @@ export function explorePage(container, context) {
     other.set(request.other, context.modelInfo);
     beam.checked = request.beam > 1;
     changedHeadsNote.hidden = !request.off || Boolean(request.force);
-    changedHeadsNote.replaceChildren("Side B is the same sentence with heads changed: ", el("code", {}, request.off), ". ", resetButton());
+    changedHeadsNote.replaceChildren(
+      "Side B is the same sentence with heads changed: ",
+      el("code", {}, request.off),
+      ". ",
+      resetButton(),
+    );
     if (lastRequest === JSON.stringify(request)) return;
     const settingsOf = (fields) => JSON.stringify({ ...fields, text: "", other: "", force: "" });
-    const hasSameSettings = lastRequest !== "" && settingsOf(request) === settingsOf(JSON.parse(lastRequest)) && view.ctx.state?.force === (context.params().get("force") ?? "");
+    const hasSameSettings = lastRequest !== "" && settingsOf(request) === settingsOf(JSON.parse(lastRequest)) &&
+      view.ctx.state?.force === (context.params().get("force") ?? "");
     lastRequest = JSON.stringify(request);
     problem.textContent = textProblem(request.text);
     if (problem.textContent) return;
@@ -74,7 +101,10 @@ export function explorePage(container, context) {
     button.addEventListener("click", () => change({ off: null, how: null }));
     return button;
   }
-  const change = (fields) => { context.write(fields); draw(); };
+  const change = (fields) => {
+    context.write(fields);
+    draw();
+  };
   field.onText((text) => change({ text, force: null }));
   other.onText((text) => change({ other: text || null, ...(text ? { off: null, how: null, view: "compare" } : {}) }));
   beam.addEventListener("change", () => change({ method: beam.checked ? "beam" : null }));
@@ -85,7 +115,11 @@ export function explorePage(container, context) {
 function startOf({ params, site }) {
   const { defaults } = site.explorer;
   const setParams = Object.entries(defaults).filter(([name]) => params().has(name));
-  return Object.fromEntries(setParams.map(([name, value]) => [name, typeof value === "number" ? Number(params().get(name)) || 0 : params().get(name)]));
+  return Object.fromEntries(
+    setParams.map((
+      [name, value],
+    ) => [name, typeof value === "number" ? Number(params().get(name)) || 0 : params().get(name)]),
+  );
 }
 
 // A sentence field: `onText(callback)` registers a callback for its text, called after a short pause.
@@ -103,8 +137,14 @@ export function liveField(label) {
       if (!timer && area.value !== text) area.value = text;
     },
     onText(callback) {
-      const reportText = () => { timer = 0; callback(area.value.trim()); };
-      area.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(reportText, EXPLORE_DELAY_MS); });
+      const reportText = () => {
+        timer = 0;
+        callback(area.value.trim());
+      };
+      area.addEventListener("input", () => {
+        clearTimeout(timer);
+        timer = setTimeout(reportText, EXPLORE_DELAY_MS);
+      });
       area.addEventListener("keydown", (event) => {
         if (event.key !== "Enter" || event.isComposing) return;
         event.preventDefault();

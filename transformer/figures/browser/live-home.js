@@ -14,15 +14,32 @@ export function homePage(container, context) {
   function viewData(text, fields) {
     const { reads, writes, languages, hint, examples, aligner_agreement } = context.modelInfo;
     return {
-      number: 0, problem: "", typed: text, prefix: [], off: "", has_alternatives: true, unknown: [], reads, writes, languages, hint, examples, aligner_agreement,
-      model: context.model === Object.keys(context.site.models)[0] ? "" : context.model, default_text: examples[0], text, ...fields,
+      number: 0,
+      problem: "",
+      typed: text,
+      prefix: [],
+      off: "",
+      has_alternatives: true,
+      unknown: [],
+      reads,
+      writes,
+      languages,
+      hint,
+      examples,
+      aligner_agreement,
+      model: context.model === Object.keys(context.site.models)[0] ? "" : context.model,
+      default_text: examples[0],
+      text,
+      ...fields,
     };
   }
 
   // Handles the view's requests: a translation, the alternatives, or opening a head.
   /** @param {any} request */
   async function answer({ open_head: openHead, text, number = 0, prefix = [], off = "", with_alternatives = false }) {
-    if (openHead) return context.openPage("attention", { kind: "cross", layer: String(openHead[0]), head: String(openHead[1]) });
+    if (openHead) {
+      return context.openPage("attention", { kind: "cross", layer: String(openHead[0]), head: String(openHead[1]) });
+    }
     lastRequest = `${context.model} ${off} ${text}`;
     const requestNumber = ++requestCount;
     const problem = textProblem(text);
@@ -33,7 +50,9 @@ export function homePage(container, context) {
       lastTranslation = { text, prefix, off, has_alternatives: with_alternatives, ...reply };
       view.show(viewData(text, { ...lastTranslation, number }));
     } catch (error) {
-      if (requestNumber === requestCount) view.show(viewData(text, { ...lastTranslation, number, problem: error.message }));
+      if (requestNumber === requestCount) {
+        view.show(viewData(text, { ...lastTranslation, number, problem: error.message }));
+      }
     }
   }
 

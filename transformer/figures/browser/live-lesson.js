@@ -2,7 +2,7 @@
 // visitor's. The question prepared by Python is shown until the model has answered.
 
 import { el } from "./base.js";
-import { registerServiceWorker, makeClient, textProblem } from "./live-client.js";
+import { makeClient, registerServiceWorker, textProblem } from "./live-client.js";
 import { explorePage, liveField } from "./live-explore.js";
 import { headsPage } from "./live-heads.js";
 import { makeLoading } from "./live-loading.js";
@@ -30,14 +30,26 @@ export function openLesson(tabs, site, lesson) {
   let [panel, requestCount] = [null, 0];
 
   const progress = makeLoading();
-  const client = makeClient(site, (loading) => { if (loading.model === model) progress.show(loading); }, ROOT);
+  const client = makeClient(site, (loading) => {
+    if (loading.model === model) progress.show(loading);
+  }, ROOT);
   const textField = liveField("Ask about your own sentence");
-  const models = el("select", { class: "hu-live-model", "aria-label": "Languages" },
-    ...Object.entries(site.models).map(([name, { label }]) => el("option", { value: name }, label)));
+  const models = el(
+    "select",
+    { class: "hu-live-model", "aria-label": "Languages" },
+    ...Object.entries(site.models).map(([name, { label }]) => el("option", { value: name }, label)),
+  );
   const lessonButton = el("button", { type: "button", class: "hu-button" }, "Ask about the lesson's sentence");
   const problem = el("p", { class: "hu-live-problem", role: "alert" });
   document.getElementById("hu-live").replaceChildren(
-    el("div", { class: "hu hu-file hu-live-form" }, textField.node, el("div", { class: "hu-live-top" }, models, lessonButton), progress.node, problem),
+    el(
+      "div",
+      { class: "hu hu-file hu-live-form" },
+      textField.node,
+      el("div", { class: "hu-live-top" }, models, lessonButton),
+      progress.node,
+      problem,
+    ),
   );
   const [exhibitNode, answers] = ["hu-exhibit", "hu-answers"].map((id) => document.getElementById(id));
 
@@ -45,9 +57,13 @@ export function openLesson(tabs, site, lesson) {
     models.value = model;
     textField.set(visitorText ?? current.text, site.models[model]);
     lessonButton.hidden = visitorText === null;
-    const address = new URLSearchParams([["model", model === lessonModel ? "" : model], ["text", visitorText]].filter(([, value]) => value));
+    const address = new URLSearchParams(
+      [["model", model === lessonModel ? "" : model], ["text", visitorText]].filter(([, value]) => value),
+    );
     history.replaceState(history.state, "", location.pathname + (address.size ? `?${address}` : ""));
-    for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll(".way a"))) link.search = model === lessonModel ? "" : `?model=${encodeURIComponent(model)}`;
+    for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll(".way a"))) {
+      link.search = model === lessonModel ? "" : `?model=${encodeURIComponent(model)}`;
+    }
   }
 
   async function ask() {
@@ -56,11 +72,16 @@ export function openLesson(tabs, site, lesson) {
     draw();
     if (problem.textContent) return;
     try {
-      const reply = await client.ask("lesson", { model, lesson: lesson.name, texts: visitorText === null ? lesson.texts : [visitorText] });
+      const reply = await client.ask("lesson", {
+        model,
+        lesson: lesson.name,
+        texts: visitorText === null ? lesson.texts : [visitorText],
+      });
       if (!reply || request !== requestCount) return;
       if (reply.missing) {
         const subject = visitorText === null ? "This model" : "This sentence";
-        problem.textContent = `${subject} does not show what the lesson asks about: ${reply.missing}. The question below is still about “${current.text}”.`;
+        problem.textContent =
+          `${subject} does not show what the lesson asks about: ${reply.missing}. The question below is still about “${current.text}”.`;
         return;
       }
       const previousKey = JSON.stringify(current);
@@ -83,18 +104,38 @@ export function openLesson(tabs, site, lesson) {
     panel = lesson.panel ? makePanel() : { node: null, link: [] };
     const details = [...question.options.map(optionDetails), solutionDetails()];
     answers.replaceChildren(...(lesson.find ? [panel.node] : []), ...details);
-    if (open.length === details.length) details.forEach((element, i) => { element.open = open[i]; });
+    if (open.length === details.length) {
+      details.forEach((element, i) => {
+        element.open = open[i];
+      });
+    }
   }
 
   function optionDetails({ label, feedback }, number) {
     const isCorrect = number === current.question.correct;
-    return el("details", { name: "guess" }, el("summary", {}, ...markdownNodes(label)),
-      el("p", {}, el("b", {}, isCorrect ? "✓ Correct." : "✗ Incorrect."), " ", ...markdownNodes(feedback || current.question.answer)));
+    return el(
+      "details",
+      { name: "guess" },
+      el("summary", {}, ...markdownNodes(label)),
+      el(
+        "p",
+        {},
+        el("b", {}, isCorrect ? "✓ Correct." : "✗ Incorrect."),
+        " ",
+        ...markdownNodes(feedback || current.question.answer),
+      ),
+    );
   }
 
   function solutionDetails() {
     const { question } = current;
-    const node = el("details", { class: "look" }, el("summary", {}, "Show the answer"), el("p", {}, ...markdownNodes(question.answer)), ...panel.link);
+    const node = el(
+      "details",
+      { class: "look" },
+      el("summary", {}, "Show the answer"),
+      el("p", {}, ...markdownNodes(question.answer)),
+      ...panel.link,
+    );
     if (panel.node && !lesson.find) {
       node.append(panel.node);
       node.addEventListener("toggle", () => node.open && panel.draw());
@@ -118,11 +159,30 @@ export function openLesson(tabs, site, lesson) {
         else fields.set(name, String(value));
       }
     };
-    const ownPageUrl = () => `${ROOT}index.html?${new URLSearchParams({ page: PAGE_NAMES[lesson.panel], ...Object.fromEntries(fields), model, text })}`;
+    const ownPageUrl = () =>
+      `${ROOT}index.html?${new URLSearchParams({
+        page: PAGE_NAMES[lesson.panel],
+        ...Object.fromEntries(fields),
+        model,
+        text,
+      })}`;
     const context = {
-      tabs, site, ask: client.ask, lesson: true, number: 0, model, text, modelInfo: site.models[model],
-      params: () => fields, write: set,
-      link: (state, linked) => set(Object.fromEntries(Object.keys(linked).map((name) => [name, state[name] === linked[name] ? null : state[name]]))),
+      tabs,
+      site,
+      ask: client.ask,
+      lesson: true,
+      number: 0,
+      model,
+      text,
+      modelInfo: site.models[model],
+      params: () => fields,
+      write: set,
+      link: (state, linked) =>
+        set(
+          Object.fromEntries(
+            Object.keys(linked).map((name) => [name, state[name] === linked[name] ? null : state[name]]),
+          ),
+        ),
       go: (page, more) => location.assign(`${ROOT}index.html?${new URLSearchParams({ page, model, text, ...more })}`),
     };
     const page = PANELS[lesson.panel](container, context);
@@ -147,10 +207,26 @@ export function openLesson(tabs, site, lesson) {
     const button = el("button", { type: "button", class: "hu-button" }, "Check");
     const status = el("p", { role: "status" });
     button.addEventListener("click", async () => {
-      const chosen = { kind: fields.get("kind") ?? "cross", layer: Number(fields.get("layer") ?? 0), head: Number(fields.get("head") ?? 0), off: fields.get("off") ?? "" };
+      const chosen = {
+        kind: fields.get("kind") ?? "cross",
+        layer: Number(fields.get("layer") ?? 0),
+        head: Number(fields.get("head") ?? 0),
+        off: fields.get("off") ?? "",
+      };
       try {
-        const reply = await client.ask("check", { model: current.model, text: current.text, lesson: lesson.name, fields: chosen });
-        if (reply) status.replaceChildren(el("b", {}, reply.correct ? "✓ Correct." : "✗ Not yet."), " ", ...markdownNodes(reply.text));
+        const reply = await client.ask("check", {
+          model: current.model,
+          text: current.text,
+          lesson: lesson.name,
+          fields: chosen,
+        });
+        if (reply) {
+          status.replaceChildren(
+            el("b", {}, reply.correct ? "✓ Correct." : "✗ Not yet."),
+            " ",
+            ...markdownNodes(reply.text),
+          );
+        }
       } catch (error) {
         status.textContent = error.message;
       }
@@ -158,9 +234,19 @@ export function openLesson(tabs, site, lesson) {
     return el("div", { class: "hu hu-file hu-lesson-check" }, button, status);
   }
 
-  textField.onText((typed) => { visitorText = typed; ask(); });
-  models.addEventListener("change", () => { model = models.value; visitorText = null; ask(); });
-  lessonButton.addEventListener("click", () => { visitorText = null; ask(); });
+  textField.onText((typed) => {
+    visitorText = typed;
+    ask();
+  });
+  models.addEventListener("change", () => {
+    model = models.value;
+    visitorText = null;
+    ask();
+  });
+  lessonButton.addEventListener("click", () => {
+    visitorText = null;
+    ask();
+  });
   ask();
   registerServiceWorker(ROOT);
 }

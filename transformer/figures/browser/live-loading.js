@@ -13,8 +13,11 @@ export function makeLoading() {
   function show({ loaded, bytes, ready, stored }) {
     bar.hidden = Boolean(ready);
     bar.value = loaded / bytes;
-    status.textContent = !ready ? `Loading the model: ${megabytes(loaded)} of ${megabytes(bytes)} MB. It is stored in this browser.` : stored
-      ? "" : "The model is loaded, but this browser cannot store it; your next visit downloads it again.";
+    status.textContent = !ready
+      ? `Loading the model: ${megabytes(loaded)} of ${megabytes(bytes)} MB. It is stored in this browser.`
+      : stored
+      ? ""
+      : "The model is loaded, but this browser cannot store it; your next visit downloads it again.";
     status.classList.remove("hu-live-problem");
   }
 

@@ -3,7 +3,7 @@
 
 import { writeAddress } from "./address.js";
 import { el } from "./base.js";
-import { registerServiceWorker, makeClient } from "./live-client.js";
+import { makeClient, registerServiceWorker } from "./live-client.js";
 import { explorePage } from "./live-explore.js";
 import { headsPage } from "./live-heads.js";
 import { homePage } from "./live-home.js";
@@ -20,11 +20,18 @@ const SHARED_FIELDS = ["model", "text"]; // fields kept when the page changes
 export function openLive(tabs, site) {
   const container = document.getElementById("hu-live");
   const nav = el("nav", { class: "hu-live-nav", "aria-label": "Pages" });
-  const modelSelect = el("select", { class: "hu-live-model", "aria-label": "Languages" },
-    ...Object.entries(site.models).map(([name, { label }]) => el("option", { value: name }, label)));
+  const modelSelect = el(
+    "select",
+    { class: "hu-live-model", "aria-label": "Languages" },
+    ...Object.entries(site.models).map(([name, { label }]) => el("option", { value: name }, label)),
+  );
   const progress = makeLoading();
   const body = el("div", { class: "hu-live-body" });
-  container.append(el("div", { class: "hu-live-top" }, nav, el("label", { class: "hu-live-languages" }, modelSelect)), progress.node, body);
+  container.append(
+    el("div", { class: "hu-live-top" }, nav, el("label", { class: "hu-live-languages" }, modelSelect)),
+    progress.node,
+    body,
+  );
 
   const client = makeClient(site, showProgress);
   const pages = new Map();
@@ -32,11 +39,23 @@ export function openLive(tabs, site) {
   const params = () => new URLSearchParams(location.search);
 
   const context = {
-    tabs, site, ask: client.ask, openPage, params,
-    get model() { return site.models[params().get("model")] ? params().get("model") : Object.keys(site.models)[0]; },
-    get modelInfo() { return site.models[context.model]; },
-    get text() { return params().get("text") ?? context.modelInfo.examples[0]; },
-    get ready() { return ready.has(context.model); },
+    tabs,
+    site,
+    ask: client.ask,
+    openPage,
+    params,
+    get model() {
+      return site.models[params().get("model")] ? params().get("model") : Object.keys(site.models)[0];
+    },
+    get modelInfo() {
+      return site.models[context.model];
+    },
+    get text() {
+      return params().get("text") ?? context.modelInfo.examples[0];
+    },
+    get ready() {
+      return ready.has(context.model);
+    },
   };
 
   // Set fields of the address; null removes one. Only a change of page adds a history entry.
@@ -52,7 +71,9 @@ export function openLive(tabs, site) {
   // Open another page, keeping only the shared fields.
   /** @param {string} page @param {Record<string, string>} fields */
   function openPage(page, fields = {}) {
-    const clearedFields = Object.fromEntries([...params().keys()].map((name) => [name, SHARED_FIELDS.includes(name) ? params().get(name) : null]));
+    const clearedFields = Object.fromEntries(
+      [...params().keys()].map((name) => [name, SHARED_FIELDS.includes(name) ? params().get(name) : null]),
+    );
     write({ ...clearedFields, page, ...fields }, true);
     draw();
     scrollTo(0, 0);
@@ -68,17 +89,25 @@ export function openLive(tabs, site) {
   function draw() {
     const name = LIVE_PAGES[params().get("page") ?? ""] ? params().get("page") ?? "" : "";
     modelSelect.value = context.model;
-    nav.replaceChildren(...Object.entries(LIVE_PAGES).map(([page, { title }]) => {
-      const linkParams = new URLSearchParams(SHARED_FIELDS.filter((field) => params().has(field)).map((field) => [field, params().get(field)]));
-      if (page) linkParams.set("page", page);
-      const link = el("a", { href: linkParams.size ? `?${linkParams}` : location.pathname, "aria-current": page === name ? "page" : null }, title);
-      link.addEventListener("click", (event) => {
-        if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
-        event.preventDefault();
-        openPage(page);
-      });
-      return link;
-    }), el("a", { href: "course.html" }, "Course"));
+    nav.replaceChildren(
+      ...Object.entries(LIVE_PAGES).map(([page, { title }]) => {
+        const linkParams = new URLSearchParams(
+          SHARED_FIELDS.filter((field) => params().has(field)).map((field) => [field, params().get(field)]),
+        );
+        if (page) linkParams.set("page", page);
+        const link = el("a", {
+          href: linkParams.size ? `?${linkParams}` : location.pathname,
+          "aria-current": page === name ? "page" : null,
+        }, title);
+        link.addEventListener("click", (event) => {
+          if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+          event.preventDefault();
+          openPage(page);
+        });
+        return link;
+      }),
+      el("a", { href: "course.html" }, "Course"),
+    );
     document.title = `${LIVE_PAGES[name].title} · Heads Up`;
     if (!pages.has(name)) {
       const node = el("section", { class: "hu-live-page" });

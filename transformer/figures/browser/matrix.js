@@ -14,9 +14,11 @@ export const writeHeads = (heads) => heads.map(({ layer, head }) => `${layer}.${
 
 // All heads of a kind, layer by layer.
 /** @param {Pick<Side, "depths" | "n_heads">} side @param {Kind} kind */
-export const allHeads = (side, kind) => Array.from({ length: side.depths[kind] * side.n_heads }, (_, i) => ({
-  layer: Math.floor(i / side.n_heads), head: i % side.n_heads,
-}));
+export const allHeads = (side, kind) =>
+  Array.from({ length: side.depths[kind] * side.n_heads }, (_, i) => ({
+    layer: Math.floor(i / side.n_heads),
+    head: i % side.n_heads,
+  }));
 
 // The heads that the state combines: the selected one, the set, or all of the selected layer.
 /** @param {Side} side @param {State} state */
@@ -91,15 +93,16 @@ export function matrixOf(side, state, heads = combinedHeads(side, state)) {
   };
 }
 
-const withWrittenTokens = (rows, writes) =>
-  rows.map((row) => ({ ...row, written: writes.tokens[row.members[0]] }));
+const withWrittenTokens = (rows, writes) => rows.map((row) => ({ ...row, written: writes.tokens[row.members[0]] }));
 
 function combineWeights(tables, useMaximum) {
   if (tables.length === 1) return tables[0];
   const combinedWeights = new Float32Array(tables[0].length);
   for (const values of tables) {
     for (let i = 0; i < combinedWeights.length; i++) {
-      combinedWeights[i] = useMaximum ? Math.max(combinedWeights[i], values[i]) : combinedWeights[i] + values[i] / tables.length;
+      combinedWeights[i] = useMaximum
+        ? Math.max(combinedWeights[i], values[i])
+        : combinedWeights[i] + values[i] / tables.length;
     }
   }
   return combinedWeights;
@@ -109,13 +112,17 @@ function renormalise(values, width) {
   for (let start = 0; start < values.length; start += width) {
     const row = values.subarray(start, start + width);
     const sum = row.reduce((a, b) => a + b, 0);
-    if (sum > 0) for (let i = 0; i < width; i++) row[i] /= sum;
+    if (sum > 0) { for (let i = 0; i < width; i++) row[i] /= sum; }
   }
 }
 
 // The level of a weight on the colour scale, 0 to 255. `maxWeight` is the row's maximum.
 export function shade(weight, scale, maxWeight) {
-  const share = scale === "row" ? (maxWeight > 0 ? weight / maxWeight : 0) : scale === "linear" ? weight : Math.sqrt(weight);
+  const share = scale === "row"
+    ? (maxWeight > 0 ? weight / maxWeight : 0)
+    : scale === "linear"
+    ? weight
+    : Math.sqrt(weight);
   return Math.round(255 * Math.min(Math.max(share, 0), 1));
 }
 

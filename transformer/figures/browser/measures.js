@@ -23,7 +23,9 @@ export function scaleEnd(side, measure) {
 }
 
 // At most three digits, as there is little space below a thumbnail.
-export const formatMeasure = (value) => (value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2));
+export const formatMeasure = (
+  value,
+) => (value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2));
 export const formatOffset = (offset) => (offset > 0 ? `+${offset}` : String(offset).replace("-", "−"));
 
 const sharePercentText = (share) => `${Math.round(100 * share)}%`;
@@ -31,17 +33,19 @@ const sharePercentText = (share) => `${Math.round(100 * share)}%`;
 // The measures of a head as text; shares below a tenth are left out.
 /** @param {Side} side @param {Kind} kind @param {number} layer @param {number} head */
 export function measureTexts(side, kind, layer, head) {
-  return Object.entries(MEASURES).filter(([name]) => name in side.measures[kind]).flatMap(([name, { label, unit, offset }]) => {
-    const value = valueOf(side, kind, name, layer, head);
-    if (unit) return [`${label.toLowerCase()} ${formatMeasure(value)} ${unit}`];
-    const offsetText = offset && ` (${formatOffset(valueOf(side, kind, offset, layer, head))})`;
-    return value >= 0.1 ? [`${label.toLowerCase()}${offsetText} ${sharePercentText(value)}`] : [];
-  });
+  return Object.entries(MEASURES).filter(([name]) => name in side.measures[kind]).flatMap(
+    ([name, { label, unit, offset }]) => {
+      const value = valueOf(side, kind, name, layer, head);
+      if (unit) return [`${label.toLowerCase()} ${formatMeasure(value)} ${unit}`];
+      const offsetText = offset && ` (${formatOffset(valueOf(side, kind, offset, layer, head))})`;
+      return value >= 0.1 ? [`${label.toLowerCase()}${offsetText} ${sharePercentText(value)}`] : [];
+    },
+  );
 }
 
-export const codeOfMeasure = (measure) => (measure in MEASURES
-  ? `measures.measure_heads(trace, kind, layer)["${measure}"]`
-  : "trace.weights(kind, layer)");
+export const codeOfMeasure = (
+  measure,
+) => (measure in MEASURES ? `measures.measure_heads(trace, kind, layer)["${measure}"]` : "trace.weights(kind, layer)");
 
 // A number on a background of its colour, at 0 to 1 on the ramp.
 /** @param {string} text @param {number} share @param {Theme} theme */
@@ -53,16 +57,19 @@ export function makeChip(text, share, theme) {
 /** @param {number} share @param {Theme} theme */
 export function chipColours(share, theme) {
   const background = theme.css(Math.round(255 * Math.min(Math.max(share, 0), 1)));
-  const [textContrast, backgroundContrast] = [theme.text, theme.background].map((colour) => contrast(colour, background));
+  const [textContrast, backgroundContrast] = [theme.text, theme.background].map((colour) =>
+    contrast(colour, background)
+  );
   return [background, textContrast >= backgroundContrast ? theme.text : theme.background];
 }
 
 // The contrast ratio of two colours "#rrggbb", 1 to 21: WCAG 2.2, "contrast ratio".
 export function contrast(colourA, colourB) {
-  const luminance = (colour) => [1, 3, 5].reduce((sum, start, i) => {
-    const c = parseInt(colour.slice(start, start + 2), 16) / 255;
-    return sum + [0.2126, 0.7152, 0.0722][i] * (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
-  }, 0.05);
+  const luminance = (colour) =>
+    [1, 3, 5].reduce((sum, start, i) => {
+      const c = parseInt(colour.slice(start, start + 2), 16) / 255;
+      return sum + [0.2126, 0.7152, 0.0722][i] * (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+    }, 0.05);
   const [a, b] = [luminance(colourA), luminance(colourB)];
   return Math.max(a, b) / Math.min(a, b);
 }
@@ -76,7 +83,9 @@ export function sinkNote(side, state) {
   for (const [name, column] of [["first", 0], ["last", columns.tokens.length - 1]]) {
     const share = values[name][state.layer][state.head];
     if (share >= 0.5 && columns.tokens.length > 2) {
-      return `Attention sink: ${Math.round(100 * share)}% of this head's attention goes to ${hasExactNames() ? columns.tokens[column] : `“${tokenName(columns.tokens[column])}”`}, the ${name} token.`;
+      return `Attention sink: ${Math.round(100 * share)}% of this head's attention goes to ${
+        hasExactNames() ? columns.tokens[column] : `“${tokenName(columns.tokens[column])}”`
+      }, the ${name} token.`;
     }
   }
   return "";

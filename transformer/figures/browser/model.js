@@ -5,7 +5,15 @@ import { el } from "./base.js";
 import { makeBar, paintScale } from "./legend.js";
 import { LABEL_SIZE, SMALL_LABEL_SIZE } from "./token-labels.js";
 import {
-  chipColours, codeOfMeasure, makeChip, hasMeasure, MEASURES, measureTexts, formatMeasure, formatOffset, scaleEnd,
+  chipColours,
+  codeOfMeasure,
+  formatMeasure,
+  formatOffset,
+  hasMeasure,
+  makeChip,
+  MEASURES,
+  measureTexts,
+  scaleEnd,
   valueOf,
 } from "./measures.js";
 import { allHeads } from "./matrix.js";
@@ -79,13 +87,16 @@ function modelView(ctx) {
     const measure = MEASURES[state.measure];
     bar.node.hidden = !measure;
     if (!measure) {
-      legendText.textContent = "All heads of the model for this sentence: one row per query, one column per key, darker for more attention. Click a head to enlarge it.";
+      legendText.textContent =
+        "All heads of the model for this sentence: one row per query, one column per key, darker for more attention. Click a head to enlarge it.";
       return;
     }
     bar.draw(theme.ramp, measureTicks(scaleMax));
     const values = side.kinds.filter((kind) => hasMeasure(side, kind, state))
       .flatMap((kind) => side.measures[kind][state.measure].flat());
-    const range = `${formatMeasure(Math.min(...values))} to ${formatMeasure(Math.max(...values))} ${measure.unit || "(share)"}`;
+    const range = `${formatMeasure(Math.min(...values))} to ${formatMeasure(Math.max(...values))} ${
+      measure.unit || "(share)"
+    }`;
     const nameNote = state.order === "measure" ? " “L3·H2” is layer 3, head 2." : "";
     legendText.replaceChildren(el("strong", {}, `${measure.label}, here ${range}. `), measure.note + nameNote);
   }
@@ -113,9 +124,13 @@ function modelView(ctx) {
     const left = fitsRight ? box.right - area.left + 12 : box.left - area.left - 12 - previewBox.offsetWidth;
     const maxTop = Math.max(area.height - previewBox.offsetHeight, 0);
     previewBox.style.left = `${Math.min(Math.max(left, 0), Math.max(area.width - previewBox.offsetWidth, 0))}px`;
-    previewBox.style.top = `${Math.min(Math.max(box.top - area.top + box.height / 2 - previewBox.offsetHeight / 2, 0), maxTop)}px`;
+    previewBox.style.top = `${
+      Math.min(Math.max(box.top - area.top + box.height / 2 - previewBox.offsetHeight / 2, 0), maxTop)
+    }px`;
   }
-  const hidePreview = () => { previewBox.hidden = true; };
+  const hidePreview = () => {
+    previewBox.hidden = true;
+  };
   const headAt = (event) => event.target.closest?.(".hu-thumb");
   pictures.addEventListener("pointerover", (event) => {
     if (event.pointerType === "touch") return; // a tap opens the head directly
@@ -132,8 +147,13 @@ function modelView(ctx) {
     node,
     draw,
     kinds: false,
-    get options() { return ctx.state.measure === "none" ? ["measure"] : ["measure", "order"]; },
-    keys: [["arrow keys", "move between heads"], ["Enter", "enlarge the head"], ["Tab", "move to the next kind of attention"]],
+    get options() {
+      return ctx.state.measure === "none" ? ["measure"] : ["measure", "order"];
+    },
+    keys: [["arrow keys", "move between heads"], ["Enter", "enlarge the head"], [
+      "Tab",
+      "move to the next kind of attention",
+    ]],
     title: () => `All ${ctx.side.kinds.reduce((sum, kind) => sum + ctx.side.depths[kind] * ctx.side.n_heads, 0)} heads`,
     code: () => codeOfMeasure(ctx.state.measure),
     note: () => "",
@@ -161,7 +181,9 @@ function modelFigure(ctx) {
   const { side, state, theme } = ctx;
   const { side: cell, gap, label, kindGap, line } = EXPORT_LAYOUT;
   const measure = MEASURES[state.measure];
-  const lines = (kind) => (hasMeasure(side, kind, state) ? 1 + Number(Boolean(measure?.offset)) + Number(state.order === "measure") : 0);
+  const lines = (
+    kind,
+  ) => (hasMeasure(side, kind, state) ? 1 + Number(Boolean(measure?.offset)) + Number(state.order === "measure") : 0);
   const gridWidth = label + side.n_heads * (cell + gap);
   const gridHeight = Math.max(...side.kinds.map((kind) => side.depths[kind] * (cell + gap + line * lines(kind))));
   return {
@@ -197,8 +219,12 @@ function paintKind(pen, ctx, kind, step) {
   pen.font = `${SMALL_LABEL_SIZE}px ${theme.font}`;
   pen.textAlign = "center";
   if (!order) {
-    for (let head = 0; head < side.n_heads; head++) write(displayNumber(head), label + head * (cell + gap) + cell / 2, 30);
-    for (let layer = 0; layer < side.depths[kind]; layer++) write(displayNumber(layer), 8, 42 + layer * step + cell / 2);
+    for (let head = 0; head < side.n_heads; head++) {
+      write(displayNumber(head), label + head * (cell + gap) + cell / 2, 30);
+    }
+    for (let layer = 0; layer < side.depths[kind]; layer++) {
+      write(displayNumber(layer), 8, 42 + layer * step + cell / 2);
+    }
   }
   pen.imageSmoothingEnabled = false;
   (order || allHeads(side, kind)).forEach(({ layer, head }, i) => {
@@ -238,10 +264,14 @@ function modelTable({ side, state }) {
   const entries = Object.entries(MEASURES);
   const names = entries.flatMap(([name, { offset }]) => (offset ? [offset, name] : [name]));
   const units = Object.fromEntries(entries.map(([name, { unit }]) => [name, unit && ` (${unit})`]));
-  const rows = side.kinds.flatMap((kind) => (sortedHeads(side, kind, state) || allHeads(side, kind)).map(({ layer, head }) => [
-    kind, layer, head,
-    ...names.map((name) => (name in side.measures[kind] ? valueOf(side, kind, name, layer, head) : "")),
-  ]));
+  const rows = side.kinds.flatMap((kind) =>
+    (sortedHeads(side, kind, state) || allHeads(side, kind)).map(({ layer, head }) => [
+      kind,
+      layer,
+      head,
+      ...names.map((name) => (name in side.measures[kind] ? valueOf(side, kind, name, layer, head) : "")),
+    ])
+  );
   const columns = ["kind", "layer", "head", ...names.map((name) => `${name}${units[name] ?? ""}`)];
   return { caption: "What each head does", columns, rows };
 }

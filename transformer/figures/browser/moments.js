@@ -1,7 +1,7 @@
 // One corner of a weight matrix under Adam: the matrices of its last update, and that update written out for
 // one entry. `.show(data)` takes the data of figures/moments.py.
 
-import { ARROWS, colours, el, clampIndex } from "./base.js";
+import { ARROWS, clampIndex, colours, el } from "./base.js";
 import { makeBar } from "./legend.js";
 import { numberParts, numberText } from "./numbers.js";
 
@@ -39,7 +39,9 @@ function numeral(value, { digits = 4, after = false } = {}) {
 // An equation of several sides, each after an equals sign, before which a narrow screen may break the line. A side may
 // be a list of terms, between which it may break too.
 function equation(...sides) {
-  const parts = sides.flatMap((side, i) => [side].flat().map((term, k) => ml("math", ...(i && !k ? [mo("="), term] : [term]))));
+  const parts = sides.flatMap((side, i) =>
+    [side].flat().map((term, k) => ml("math", ...(i && !k ? [mo("="), term] : [term])))
+  );
   for (const part of parts) part.setAttribute("displaystyle", "true");
   return el("div", { class: "hu-equation" }, ...parts);
 }
@@ -68,12 +70,23 @@ export function momentsView(container) {
   let entry = null; // { row, column }
   let drawnKey = "";
   const heading = el("h3", { class: "hu-title" });
-  const grid = el("div", { class: "hu-matrices", tabindex: "0", role: "application", "aria-label": "Matrices of Adam's update. Use the arrow keys to select an entry." });
+  const grid = el("div", {
+    class: "hu-matrices",
+    tabindex: "0",
+    role: "application",
+    "aria-label": "Matrices of Adam's update. Use the arrow keys to select an entry.",
+  });
   const panels = MATRICES.map(([name, symbol, description, signed]) => {
     const canvas = el("canvas", { class: "hu-matrix", "data-matrix": name, "aria-hidden": "true" });
     const bar = makeBar();
     const math = ml("math", symbol());
-    const node = el("figure", { class: "hu-panel" }, el("figcaption", {}, math, " ", el("span", {}, description)), canvas, bar.node);
+    const node = el(
+      "figure",
+      { class: "hu-panel" },
+      el("figcaption", {}, math, " ", el("span", {}, description)),
+      canvas,
+      bar.node,
+    );
     canvas.addEventListener("pointerdown", (event) => select(entryUnderPointer(canvas, event)));
     canvas.addEventListener("pointermove", (event) => {
       const { row: r, column: c } = entryUnderPointer(canvas, event);
@@ -84,7 +97,11 @@ export function momentsView(container) {
   });
   const lines = el("div", { class: "hu-update", role: "status" });
   const note = el("p", { class: "hu-note" });
-  const empty = el("p", { class: "hu-empty", role: "status" }, "No update yet: it appears after the first training step.");
+  const empty = el(
+    "p",
+    { class: "hu-empty", role: "status" },
+    "No update yet: it appears after the first training step.",
+  );
   const body = el("div", {}, heading, grid, lines, note);
   const frame = el("div", { class: "hu hu-explorer hu-moments" }, empty, body);
   container.append(frame);
@@ -123,7 +140,8 @@ export function momentsView(container) {
     for (const panel of panels) drawMatrix(panel, data.matrices[panel.name], entry, theme);
     lines.replaceChildren(...updateEquations(data, entry));
     const fullShape = data.shape.join(" × ");
-    note.textContent = `The first ${rows} rows and ${columns} columns of ${fullShape}. g is the gradient as Adam saw it, after clipping; α is the learning rate of this step. ε is added outside the root, as in algorithm 1 of Kingma and Ba (2015) and in PyTorch; some texts add it inside.`;
+    note.textContent =
+      `The first ${rows} rows and ${columns} columns of ${fullShape}. g is the gradient as Adam saw it, after clipping; α is the learning rate of this step. ε is added outside the root, as in algorithm 1 of Kingma and Ba (2015) and in PyTorch; some texts add it inside.`;
   }
 
   grid.addEventListener("keydown", (event) => {
@@ -144,9 +162,11 @@ const sizeOfMatrix = ({ matrices: { value } }) => [value.length, value[0].length
 // The entry with the greatest step.
 function greatestStep({ matrices: { step } }) {
   let best = { row: 0, column: 0, size: -1 };
-  step.forEach((values, r) => values.forEach((value, c) => {
-    if (Math.abs(value) > best.size) best = { row: r, column: c, size: Math.abs(value) };
-  }));
+  step.forEach((values, r) =>
+    values.forEach((value, c) => {
+      if (Math.abs(value) > best.size) best = { row: r, column: c, size: Math.abs(value) };
+    })
+  );
   return { row: best.row, column: best.column };
 }
 
@@ -159,11 +179,13 @@ function drawMatrix({ signed, canvas, bar }, values, entry, theme) {
   [canvas.width, canvas.height] = [values[0].length * CELL_PIXELS, values.length * CELL_PIXELS];
   canvas.style.aspectRatio = `${values[0].length} / ${values.length}`;
   const pen = canvas.getContext("2d");
-  values.forEach((line, r) => line.forEach((value, c) => {
-    if (value === null) return; // NaN and infinity stay empty
-    pen.fillStyle = css(Math.round(255 * (signed ? (share(value) + 1) / 2 : share(value))));
-    pen.fillRect(c * CELL_PIXELS, r * CELL_PIXELS, CELL_PIXELS, CELL_PIXELS);
-  }));
+  values.forEach((line, r) =>
+    line.forEach((value, c) => {
+      if (value === null) return; // NaN and infinity stay empty
+      pen.fillStyle = css(Math.round(255 * (signed ? (share(value) + 1) / 2 : share(value))));
+      pen.fillRect(c * CELL_PIXELS, r * CELL_PIXELS, CELL_PIXELS, CELL_PIXELS);
+    })
+  );
   for (const [colour, lineWidth] of [[theme.background, 7], [theme.text, 3]]) {
     pen.strokeStyle = colour;
     pen.lineWidth = lineWidth;
@@ -180,20 +202,42 @@ function updateEquations({ matrices, t, learning_rate: alpha, beta1, beta2, epsi
   const [mHat, vHat] = [() => withT(hat(mi("m"))), () => withT(hat(mi("v")))];
   const beta = (index) => sub(mi("β"), mn(index));
   // The previous moment, computed from the current one; before the first step it was 0.
-  const previousMoment = (moment, decay, newValue) => (t === 1 ? 0 : moment === null || newValue === null ? null : (moment - (1 - decay) * newValue) / decay);
+  const previousMoment = (
+    moment,
+    decay,
+    newValue,
+  ) => (t === 1 ? 0 : moment === null || newValue === null ? null : (moment - (1 - decay) * newValue) / decay);
   const square = entryValues.gradient === null ? null : entryValues.gradient ** 2;
-  const momentEquation = (letter, index, decay, moment, newValue, squared) => equation(
-    withT(mi(letter)),
-    row(beta(index), mo("·"), sub(mi(letter), previousIndex()), mo("+"), bracketed(row(mn("1"), mo("−"), beta(index))), mo("·"), squared ? ml("msubsup", mi("g"), mi("t"), mn("2")) : g()),
-    row(mn(String(decay)), mo("·"), numeral(previousMoment(moment, decay, newValue), { after: true }), mo("+"), mn(String(round(1 - decay))), mo("·"), numeral(newValue, { after: true })),
-    numeral(moment),
-  );
-  const correctionEquation = (left, top, index, decay, moment, result) => equation(
-    left,
-    fraction(top, row(mn("1"), mo("−"), ml("msubsup", mi("β"), mn(index), mi("t")))),
-    fraction(numeral(moment), row(mn("1"), mo("−"), ml("msup", mn(String(decay)), mn(String(t))))),
-    numeral(result),
-  );
+  const momentEquation = (letter, index, decay, moment, newValue, squared) =>
+    equation(
+      withT(mi(letter)),
+      row(
+        beta(index),
+        mo("·"),
+        sub(mi(letter), previousIndex()),
+        mo("+"),
+        bracketed(row(mn("1"), mo("−"), beta(index))),
+        mo("·"),
+        squared ? ml("msubsup", mi("g"), mi("t"), mn("2")) : g(),
+      ),
+      row(
+        mn(String(decay)),
+        mo("·"),
+        numeral(previousMoment(moment, decay, newValue), { after: true }),
+        mo("+"),
+        mn(String(round(1 - decay))),
+        mo("·"),
+        numeral(newValue, { after: true }),
+      ),
+      numeral(moment),
+    );
+  const correctionEquation = (left, top, index, decay, moment, result) =>
+    equation(
+      left,
+      fraction(top, row(mn("1"), mo("−"), ml("msubsup", mi("β"), mn(index), mi("t")))),
+      fraction(numeral(moment), row(mn("1"), mo("−"), ml("msup", mn(String(decay)), mn(String(t))))),
+      numeral(result),
+    );
   return [
     el("h4", {}, `Row ${r}, column ${c}, written out`),
     momentEquation("m", "1", beta1, entryValues.m, entryValues.gradient, false),
@@ -203,7 +247,13 @@ function updateEquations({ matrices, t, learning_rate: alpha, beta1, beta2, epsi
     equation(
       withT(theta()),
       row(sub(theta(), previousIndex()), mo("−"), stepFormula(mHat(), vHat(), mi("ε"), mi("α"))),
-      [numeral(entryValues.before, { digits: 7 }), row(mo("−"), stepFormula(numeral(entryValues.m_hat), numeral(entryValues.v_hat), numeral(epsilon), numeral(alpha)))],
+      [
+        numeral(entryValues.before, { digits: 7 }),
+        row(
+          mo("−"),
+          stepFormula(numeral(entryValues.m_hat), numeral(entryValues.v_hat), numeral(epsilon), numeral(alpha)),
+        ),
+      ],
       row(numeral(entryValues.before, { digits: 7 }), mo("−"), numeral(entryValues.step, { after: true })),
       numeral(entryValues.value, { digits: 7 }),
     ),

@@ -2,7 +2,7 @@
 // head)` is called when the selection changes, and `open(layer, head)` for a click or Enter, if opening a head does
 // more than selecting it.
 
-import { ARROWS, el, clampIndex } from "./base.js";
+import { ARROWS, clampIndex, el } from "./base.js";
 import { allHeads, writeHeads } from "./matrix.js";
 import { displayNumber, headName } from "./naming.js";
 import { TERMS } from "./options.js";
@@ -24,7 +24,15 @@ export function makeMosaic(choose, open = choose) {
   // `topLayer` is the layer in the first row, above the others in their order.
   // `picture(canvas, layer, head)` draws other thumbnails than those of the weights; a new `pictureId` redraws them.
   function draw(newSide, newKind, selection, theme, {
-    label = "", describe = null, ownTooltip = false, caption = null, order = null, hasSelection = true, topLayer = 0, picture = null, pictureId = "",
+    label = "",
+    describe = null,
+    ownTooltip = false,
+    caption = null,
+    order = null,
+    hasSelection = true,
+    topLayer = 0,
+    picture = null,
+    pictureId = "",
   } = {}) {
     [side, kind, selected] = [newSide, newKind, selection];
     const key = `${side.id} ${side.number} ${kind} ${Boolean(caption)} ${order ? writeHeads(order) : topLayer}`;
@@ -55,7 +63,11 @@ export function makeMosaic(choose, open = choose) {
     heads = order || allHeads(side, kind).sort((a, b) => Number(b.layer === topLayer) - Number(a.layer === topLayer));
     buttons = heads.map(({ layer, head }) => {
       const button = el("button", {
-        type: "button", role: "radio", class: "hu-thumb", "data-layer": layer, "data-head": head,
+        type: "button",
+        role: "radio",
+        class: "hu-thumb",
+        "data-layer": layer,
+        "data-head": head,
         "aria-label": headName({ layer, head }),
       }, el("canvas", { "aria-hidden": "true" }));
       button.addEventListener("click", () => open(layer, head));
@@ -64,7 +76,9 @@ export function makeMosaic(choose, open = choose) {
     if (!order) {
       grid.append(el("span", { class: "hu-corner", title: TERMS.layer }, "layer"));
       for (let h = 0; h < side.n_heads; h++) {
-        grid.append(el("span", { class: "hu-column", title: TERMS.head }, h ? displayNumber(h) : `head ${displayNumber(0)}`));
+        grid.append(
+          el("span", { class: "hu-column", title: TERMS.head }, h ? displayNumber(h) : `head ${displayNumber(0)}`),
+        );
       }
     }
     buttons.forEach((button, i) => {
@@ -90,7 +104,8 @@ export function makeMosaic(choose, open = choose) {
     else if (event.key === "End") next = row * columnCount + columnCount - 1;
     else if (event.key in ARROWS) {
       const [right, down] = ARROWS[event.key];
-      next = clampIndex(row + down, Math.ceil(buttons.length / columnCount)) * columnCount + clampIndex(column + right, columnCount);
+      next = clampIndex(row + down, Math.ceil(buttons.length / columnCount)) * columnCount +
+        clampIndex(column + right, columnCount);
     } else return;
     event.preventDefault();
     event.stopPropagation();

@@ -16,7 +16,9 @@ export const isOpeningPage = () => openingPath !== "" && openingPath !== locatio
 
 function noteLink({ target, ctrlKey, metaKey, shiftKey }) {
   const link = target instanceof Element && target.closest("a");
-  if (!link || link.target || link.download || link.origin !== location.origin || ctrlKey || metaKey || shiftKey) return;
+  if (!link || link.target || link.download || link.origin !== location.origin || ctrlKey || metaKey || shiftKey) {
+    return;
+  }
   const app = /** @type {HTMLElement | null} */ (document.querySelector("[data-testid=stApp]"));
   if (!app) return;
   openingPath = link.pathname;

@@ -4,7 +4,9 @@
 let exact = true;
 
 // Set whether all views show exact names.
-export const setExactNames = (isExact) => { exact = Boolean(isExact); };
+export const setExactNames = (isExact) => {
+  exact = Boolean(isExact);
+};
 export const hasExactNames = () => exact;
 
 const CONTROL_NAMES = { "<s>": "start", "</s>": "end", "<unk>": "▯" };
@@ -36,8 +38,9 @@ export function pieceName(text, begins = text.startsWith("▁")) {
 export const TOKENS_NOTE = "The model writes parts of words; one that continues a word begins with “…”.";
 
 /** @param {{ tokens: string[], words: number[] }} labels */
-export const pieceNames = ({ tokens, words }) =>
-  (exact ? tokens : tokens.map((text, i) => pieceName(text, i === 0 || words[i] !== words[i - 1])));
+export const pieceNames = (
+  { tokens, words },
+) => (exact ? tokens : tokens.map((text, i) => pieceName(text, i === 0 || words[i] !== words[i - 1])));
 
 // Readable numbers of layers and heads start from 1.
 /** @param {number} number */

@@ -1,7 +1,7 @@
 // The list of heads worth noticing in this sentence; a button opens each.
 
 import { el } from "./base.js";
-import { headName, hasExactNames } from "./naming.js";
+import { hasExactNames, headName } from "./naming.js";
 import { KINDS } from "./options.js";
 
 // `openState(changes)` is called with the state of the explorer that shows the head.
@@ -15,7 +15,9 @@ export function makeNotableHeads(openState) {
   let drawnKey = "";
 
   /** @param {Notice[]} newHeads */
-  const show = (newHeads) => { notableHeads = newHeads; };
+  const show = (newHeads) => {
+    notableHeads = newHeads;
+  };
 
   function draw() {
     const newKey = `${hasExactNames()} ${JSON.stringify(notableHeads)}`;
@@ -23,7 +25,11 @@ export function makeNotableHeads(openState) {
     drawnKey = newKey;
     node.hidden = !notableHeads.length;
     list.replaceChildren(...notableHeads.map(({ segments, state: changes }) => {
-      const button = el("button", { type: "button" }, `${KINDS[changes.kind]}, ${headName(/** @type {any} */ (changes))}`);
+      const button = el(
+        "button",
+        { type: "button" },
+        `${KINDS[changes.kind]}, ${headName(/** @type {any} */ (changes))}`,
+      );
       button.addEventListener("click", () => openState(changes));
       const text = segments.map(([part, word]) => (word ? el("strong", {}, el("bdi", {}, part)) : part));
       return el("li", {}, ...text, " ", button);

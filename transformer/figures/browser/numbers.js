@@ -8,7 +8,9 @@ export function numberParts(value, digits = 4) {
   if (size === 0) return { sign, text: "0", power: null };
   const [mantissa, exponent] = size.toExponential(digits - 1).split("e");
   const trimmed = (text) => (text.includes(".") ? text.replace(/\.?0+$/, "") : text);
-  if (Number(exponent) >= -3 && Number(exponent) < 5) return { sign, text: trimmed(size.toFixed(Math.max(digits - 1 - Number(exponent), 0))), power: null };
+  if (Number(exponent) >= -3 && Number(exponent) < 5) {
+    return { sign, text: trimmed(size.toFixed(Math.max(digits - 1 - Number(exponent), 0))), power: null };
+  }
   return { sign, text: trimmed(mantissa), power: exponent.replace("+", "").replace("-", "−") };
 }
 

@@ -10,7 +10,8 @@ export const TERMS = {};
 const OPTIONS = {
   word_row: {
     label: "Row of a word",
-    title: "A word has two rows of cross-attention: that of the position that predicts it, and that of the position that reads it, one later.",
+    title:
+      "A word has two rows of cross-attention: that of the position that predicts it, and that of the position that reads it, one later.",
     choices: { output: "predicting position", input: "reading position" },
   },
   special: { label: "Start and end", choices: { shown: "shown", dimmed: "dimmed", hidden: "hidden" } },
@@ -76,7 +77,8 @@ export function makeControls(set) {
   }
 
   // Set the choices of an option, which come with the data.
-  const setChoices = (name, choices) => selects.get(name).querySelector("select").replaceChildren(...optionsOf(choices));
+  const setChoices = (name, choices) =>
+    selects.get(name).querySelector("select").replaceChildren(...optionsOf(choices));
 
   return { kinds, node, draw, setChoices };
 }

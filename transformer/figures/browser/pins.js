@@ -9,9 +9,14 @@ import { allHeads } from "./matrix.js";
 // The words of the source ("s") and of the translation ("t"), in order.
 /** @param {Side} side @returns {Pinned[]} */
 export function pinnableWords(side) {
-  const wordsOf = (sentence, { plain, plain_labels }) => plain_labels.flatMap((label, word) => (label
-    ? [{ sentence, word, label, members: plain.flatMap((number, position) => (number === word ? [position] : [])) }]
-    : []));
+  const wordsOf = (sentence, { plain, plain_labels }) =>
+    plain_labels.flatMap((
+      label,
+      word,
+    ) => (label
+      ? [{ sentence, word, label, members: plain.flatMap((number, position) => (number === word ? [position] : [])) }]
+      : [])
+    );
   const target = side.kinds.some((kind) => kind !== "encoder") ? wordsOf("t", side.tgt) : [];
   return [...wordsOf("s", side.src), ...target];
 }
@@ -20,7 +25,9 @@ export function pinnableWords(side) {
 /** @param {Side} side @param {string} pin @returns {Pinned | null} */
 export function pinnedWord(side, pin) {
   const position = Number(pin.slice(1));
-  return pin ? pinnableWords(side).find((pinned) => pinned.sentence === pin[0] && pinned.members.includes(position)) ?? null : null;
+  return pin
+    ? pinnableWords(side).find((pinned) => pinned.sentence === pin[0] && pinned.members.includes(position)) ?? null
+    : null;
 }
 
 // The word of a row or column of a kind; null if it is not a word. A row of cross-attention belongs to the word
@@ -43,7 +50,9 @@ const DIRECTIONS_BY_KIND = {
 /** @param {Side} side @param {Pinned} pinned @param {State["way"]} way @returns {[Kind, ("to" | "from")[]][]} */
 export function positionsIn(side, { sentence }, way) {
   return side.kinds.flatMap((kind) => {
-    const directions = (DIRECTIONS_BY_KIND[sentence][kind] || []).filter((direction) => way === "both" || direction === way);
+    const directions = (DIRECTIONS_BY_KIND[sentence][kind] || []).filter((direction) =>
+      way === "both" || direction === way
+    );
     return directions.length ? [[kind, directions]] : [];
   });
 }
@@ -72,7 +81,9 @@ export function strongestAttention(side, pinned, kind, directions) {
 // The heads of all kinds with the strongest attention to or from the word, at most `limit` with a weight above 0.
 /** @param {Side} side @param {Pinned} pinned @param {State["way"]} way */
 export function strongestHeads(side, pinned, way, limit = 5) {
-  return positionsIn(side, pinned, way).flatMap(([kind, directions]) => strongestAttention(side, pinned, kind, directions))
+  return positionsIn(side, pinned, way).flatMap(([kind, directions]) =>
+    strongestAttention(side, pinned, kind, directions)
+  )
     .filter(({ weight }) => weight > 0).sort((a, b) => b.weight - a.weight).slice(0, limit);
 }
 
@@ -81,8 +92,11 @@ export function strongestHeads(side, pinned, way, limit = 5) {
 export function pinnedTokens(side, { pin, way, kind }) {
   const pinned = pinnedWord(side, pin);
   const [, directions] = pinned ? positionsIn(side, pinned, way).find(([otherKind]) => otherKind === kind) || [] : [];
-  return (directions || []).flatMap((direction) => pinned.members.map((position) =>
-    (direction === "to" ? `k${position}` : `q${kind === "cross" ? position - 1 : position}`)));
+  return (directions || []).flatMap((direction) =>
+    pinned.members.map((
+      position,
+    ) => (direction === "to" ? `k${position}` : `q${kind === "cross" ? position - 1 : position}`))
+  );
 }
 
 // "parapluie attends to umbrella" as [text, whether it is a word of the sentences]. With `isFullSentence` it adds

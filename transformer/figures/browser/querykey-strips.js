@@ -32,10 +32,15 @@ export function makeStrips(ctx, lines, onHover) {
     const { layout } = stage;
     const line = layout?.lines[number];
     if (!line || selectedDimension < 0) return stage.showTooltip(null);
-    stage.showTooltip([
-      el("strong", {}, fixed(line.values[selectedDimension])),
-      el("span", {}, `${line.name}, dimension ${selectedDimension}`),
-    ], layout.left + (selectedDimension + 0.5) * layout.cellWidth, layout.top + number * layout.pitch, layout.stripHeight);
+    stage.showTooltip(
+      [
+        el("strong", {}, fixed(line.values[selectedDimension])),
+        el("span", {}, `${line.name}, dimension ${selectedDimension}`),
+      ],
+      layout.left + (selectedDimension + 0.5) * layout.cellWidth,
+      layout.top + number * layout.pitch,
+      layout.stripHeight,
+    );
   }
   canvas.addEventListener("pointermove", (event) => {
     const { layout } = stage;
@@ -57,7 +62,16 @@ function planStrips(ctx, pen, lines, width) {
   const left = Math.ceil(Math.min(Math.max(...widths) + 12, width * 0.4, 260));
   const [count, stripHeight] = [lines[0].values.length, scaled(ctx, STRIP_HEIGHT)];
   const [top, pitch] = [scaled(ctx, 16), stripHeight + 8];
-  return { lines, left, top, stripHeight, pitch, count, cellWidth: (width - left - 2) / count, height: top + lines.length * pitch };
+  return {
+    lines,
+    left,
+    top,
+    stripHeight,
+    pitch,
+    count,
+    cellWidth: (width - left - 2) / count,
+    height: top + lines.length * pitch,
+  };
 }
 
 /** @param {Context} ctx @param {Pen} pen */
@@ -70,7 +84,9 @@ function paintStrips(ctx, pen, layout, dimension) {
   pen.fillStyle = theme.muted;
   pen.fillText("dimension 0", left, top / 2 - 2);
   if (right - left > 360) {
-    const scales = [...new Set(lines.map(({ maxAbs }) => maxAbs))].map((maxAbs) => `±${maxAbs.toFixed(2)}`).join(" and ");
+    const scales = [...new Set(lines.map(({ maxAbs }) => maxAbs))].map((maxAbs) => `±${maxAbs.toFixed(2)}`).join(
+      " and ",
+    );
     pen.textAlign = "center";
     pen.fillText(`strongest colours at ${scales}`, (left + right) / 2, top / 2 - 2);
   }
@@ -92,7 +108,12 @@ function paintStrips(ctx, pen, layout, dimension) {
   if (dimension < 0) return;
   pen.lineWidth = 2;
   pen.strokeStyle = theme.choice;
-  pen.strokeRect(left + dimension * cellWidth - 1, top - 3, Math.max(cellWidth, 3) + 1, (lines.length - 1) * pitch + stripHeight + 6);
+  pen.strokeRect(
+    left + dimension * cellWidth - 1,
+    top - 3,
+    Math.max(cellWidth, 3) + 1,
+    (lines.length - 1) * pitch + stripHeight + 6,
+  );
 }
 
 // All keys side by side: each score above or below zero, and its weight below. A click selects a key.
@@ -120,11 +141,16 @@ export function makeKeyBars(ctx, calculation, choose) {
     if (hovered < 0) return stage.showTooltip(null);
     const w = calculation();
     const masked = hovered >= w.visibleCount;
-    stage.showTooltip([
-      el("strong", {}, tokenText(w.labels.columns.names[hovered])),
-      el("span", {}, masked ? "masked: −∞" : `score ${fixed(w.scores[hovered])}`),
-      el("span", {}, `weight ${fixed(w.shares[hovered])}`),
-    ], stage.layout.left + (hovered + 0.5) * stage.layout.cellWidth, stage.layout.top, BAR_AREA_HEIGHT);
+    stage.showTooltip(
+      [
+        el("strong", {}, tokenText(w.labels.columns.names[hovered])),
+        el("span", {}, masked ? "masked: −∞" : `score ${fixed(w.scores[hovered])}`),
+        el("span", {}, `weight ${fixed(w.shares[hovered])}`),
+      ],
+      stage.layout.left + (hovered + 0.5) * stage.layout.cellWidth,
+      stage.layout.top,
+      BAR_AREA_HEIGHT,
+    );
   });
   canvas.addEventListener("pointerleave", () => {
     hovered = -1;
@@ -146,7 +172,16 @@ function planBars(ctx, pen, w, width) {
   if (slant) cellWidth = Math.min(cellWidth, (width - left - (cellWidth >= 16 ? label * 0.7 : 6)) / w.count);
   const top = Math.ceil(slant === 0 ? 24 : label * Math.sin(slant) + 20);
   const barAreaHeight = scaled(ctx, BAR_AREA_HEIGHT);
-  return { left, top, cellWidth, slant, barAreaHeight, maxLabelWidth: label, labelInterval: Math.ceil(scaled(ctx, 13) / cellWidth), height: top + 2 * barAreaHeight + 34 };
+  return {
+    left,
+    top,
+    cellWidth,
+    slant,
+    barAreaHeight,
+    maxLabelWidth: label,
+    labelInterval: Math.ceil(scaled(ctx, 13) / cellWidth),
+    height: top + 2 * barAreaHeight + 34,
+  };
 }
 
 /** @param {Context} ctx @param {Pen} pen */
@@ -172,16 +207,34 @@ function paintBars(ctx, pen, layout, w, hovered) {
     const x = left + j * cellWidth;
     const [scoreHeight, barHeight] = [w.scores[j] * perScore, ((barAreaHeight - 16) * w.shares[j]) / largestShare];
     pen.fillStyle = theme.divergingCss(scoreHeight < 0 ? 45 : 210);
-    pen.fillRect(x, Math.min(zero, zero - scoreHeight), Math.max(cellWidth - gap, 0.5), Math.max(Math.abs(scoreHeight), 0.5));
+    pen.fillRect(
+      x,
+      Math.min(zero, zero - scoreHeight),
+      Math.max(cellWidth - gap, 0.5),
+      Math.max(Math.abs(scoreHeight), 0.5),
+    );
     pen.fillStyle = j === w.column ? theme.choice : theme.accent;
     pen.fillRect(x, baseline - barHeight, Math.max(cellWidth - gap, 0.5), Math.max(barHeight, 0.5));
     if (cellWidth < scaled(ctx, 34)) continue;
     pen.fillStyle = theme.text;
-    pen.fillText(w.scores[j].toFixed(2).replace("-", "−"), x + (cellWidth - gap) / 2, scoreHeight < 0 ? zero - scoreHeight + 8 : zero - scoreHeight - 8);
+    pen.fillText(
+      w.scores[j].toFixed(2).replace("-", "−"),
+      x + (cellWidth - gap) / 2,
+      scoreHeight < 0 ? zero - scoreHeight + 8 : zero - scoreHeight - 8,
+    );
     pen.fillText(w.shares[j].toFixed(2), x + (cellWidth - gap) / 2, baseline - barHeight - 8);
   }
   pen.textAlign = "left";
-  if (w.visibleCount < w.count) hatch(pen, left + w.visibleCount * cellWidth, top, (w.count - w.visibleCount) * cellWidth, baseline - top, theme.faint);
+  if (w.visibleCount < w.count) {
+    hatch(
+      pen,
+      left + w.visibleCount * cellWidth,
+      top,
+      (w.count - w.visibleCount) * cellWidth,
+      baseline - top,
+      theme.faint,
+    );
+  }
   pen.fillStyle = theme.line;
   for (const y of [zero, baseline]) pen.fillRect(left, y - 0.5, cellWidth * w.count, 1);
   for (const [index, ink] of [[w.column, theme.choice], [hovered, theme.text]]) {
@@ -232,7 +285,9 @@ export function makeTokenList(label, choose) {
       setIfChanged(button, "class", isMasked(i) ? "hu-choice hu-off" : "hu-choice");
     });
     const { offsetTop, offsetHeight } = list.children[chosen];
-    if (offsetTop < list.scrollTop || offsetTop + offsetHeight > list.scrollTop + list.clientHeight) list.scrollTop = offsetTop - 8;
+    if (offsetTop < list.scrollTop || offsetTop + offsetHeight > list.scrollTop + list.clientHeight) {
+      list.scrollTop = offsetTop - 8;
+    }
   }
   return { node, draw, focus: () => list.querySelector("[aria-checked=true]").focus() };
 }

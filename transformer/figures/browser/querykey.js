@@ -2,20 +2,22 @@
 // the softmax over all keys, and the weighted values. Everything is computed here from the vectors of the trace
 // and compared with the model's result.
 
-import { ARROWS, el, tokenText, clampIndex } from "./base.js";
+import { ARROWS, clampIndex, el, tokenText } from "./base.js";
 import { shorten } from "./token-labels.js";
 import { headName, layerName, sentenceCase, tokenName } from "./naming.js";
 import { fixed } from "./numbers.js";
 import { KINDS } from "./options.js";
 import { makeKeyBars, makeStrips, makeTokenList } from "./querykey-strips.js";
-import { maxAbsOf, plainToken, calculationOf, calculationSteps } from "./querykey-calculation.js";
+import { calculationOf, calculationSteps, maxAbsOf, plainToken } from "./querykey-calculation.js";
 
 /** @param {Context} ctx @returns {View} */
 function queryKeyView(ctx) {
   let w = null; // the calculation, from `calculationOf`
   let dimension = -1; // dimension under the pointer, highlighted in all strips
   // The heads whose vectors an HTML file contains, from the names of parts that are loaded on demand.
-  const storedVectors = [...ctx.store.laterParts.keys()].map((name) => name.match(/^0\.query\.(\w+)\.(\d+)\./)).filter(Boolean);
+  const storedVectors = [...ctx.store.laterParts.keys()].map((name) => name.match(/^0\.query\.(\w+)\.(\d+)\./)).filter(
+    Boolean,
+  );
 
   const strips = makeStrips(ctx, () => pairLines(w, ctx.side), highlight);
   const values = makeStrips(ctx, () => valueLines(w), highlight);
@@ -23,9 +25,17 @@ function queryKeyView(ctx) {
   const queries = makeTokenList("Query", (row) => ctx.set({ row, column: -1 }));
   const keys = makeTokenList("Key", (column) => ctx.set({ row: w.row, column }));
   const steps = el("ol", { class: "hu-work" });
-  const body = el("div", {},
-    el("p", { class: "hu-paper" }, "Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V is eq. (1) of the paper, section 3.2.1. Here it is worked out for one query and one key, with the numbers of this head. Read Q as “what I am looking for”, K as “what I offer”, V as “what I pass on”."),
-    el("div", { class: "hu-pair" }, queries.node, keys.node), steps);
+  const body = el(
+    "div",
+    {},
+    el(
+      "p",
+      { class: "hu-paper" },
+      "Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V is eq. (1) of the paper, section 3.2.1. Here it is worked out for one query and one key, with the numbers of this head. Read Q as “what I am looking for”, K as “what I offer”, V as “what I pass on”.",
+    ),
+    el("div", { class: "hu-pair" }, queries.node, keys.node),
+    steps,
+  );
   const empty = el("div", { class: "hu-empty", role: "status", hidden: "" });
   const node = el("div", { class: "hu-querykey" }, empty, body);
   const nodes = [null, null, strips.node, null, bars.node, values.node];
@@ -54,7 +64,10 @@ function queryKeyView(ctx) {
 
   function drawPlots() {
     const [query, key] = [w.labels.rows.names[w.row], w.labels.columns.names[w.column]].map(tokenName);
-    strips.draw(dimension, `Query of ${query}, key of ${key} and their combination, ${w.d} numbers each. Use Shift and the arrow keys to read them.`);
+    strips.draw(
+      dimension,
+      `Query of ${query}, key of ${key} and their combination, ${w.d} numbers each. Use Shift and the arrow keys to read them.`,
+    );
     bars.draw(`Scores and weights of ${w.count} keys; ${key} has weight ${fixed(w.shares[w.column])}.`);
     values.draw(dimension, `The weighted values of the strongest keys and their sum, ${w.d} numbers each.`);
   }
@@ -86,9 +99,13 @@ function queryKeyView(ctx) {
     node,
     draw,
     options: [],
-    keys: [["↑ and ↓", "another query"], ["← and →", "another key"], ["Shift ← and →", "read the strips, number by number"]],
+    keys: [["↑ and ↓", "another query"], ["← and →", "another key"], [
+      "Shift ← and →",
+      "read the strips, number by number",
+    ]],
     title: () => sentenceCase(headName(ctx.state)),
-    code: () => `trace["${SITE_NAMES[ctx.state.kind].replace("{}", String(ctx.state.layer))}hook_query"][${ctx.state.head}]`,
+    code: () =>
+      `trace["${SITE_NAMES[ctx.state.kind].replace("{}", String(ctx.state.layer))}hook_query"][${ctx.state.head}]`,
     figure: () => w && calculationFigure(ctx, w, [null, null, strips, null, bars, values]),
     table: () => w && calculationTable(w, ctx),
   };
@@ -103,13 +120,32 @@ const SITE_NAMES = {
 // The reason why nothing is shown, with a link to where data are available.
 /** @param {Context} ctx */
 function missingNotice(ctx, storedVectors) {
-  const hasThisHead = storedVectors.some(([, kind, layer]) => kind === ctx.state.kind && Number(layer) === ctx.state.layer);
+  const hasThisHead = storedVectors.some(([, kind, layer]) =>
+    kind === ctx.state.kind && Number(layer) === ctx.state.layer
+  );
   if (ctx.live || hasThisHead) return ["Loading the vectors of this head …"];
-  if (!storedVectors.length) return ["This file does not contain the vectors of the heads, to keep it small. The app shows them for every head."];
+  if (!storedVectors.length) {
+    return [
+      "This file does not contain the vectors of the heads, to keep it small. The app shows them for every head.",
+    ];
+  }
   const [, kind, layer] = storedVectors[0];
-  const showButton = el("button", { type: "button", class: "hu-button" }, `Show ${layerName(Number(layer))}, ${KINDS[kind]}`);
+  const showButton = el(
+    "button",
+    { type: "button", class: "hu-button" },
+    `Show ${layerName(Number(layer))}, ${KINDS[kind]}`,
+  );
   showButton.addEventListener("click", () => ctx.set({ kind, layer: Number(layer) }));
-  return [el("p", {}, `Queries, keys and values are many numbers: this file holds those of ${layerName(Number(layer))}, ${KINDS[kind]} only.`), showButton];
+  return [
+    el(
+      "p",
+      {},
+      `Queries, keys and values are many numbers: this file holds those of ${layerName(Number(layer))}, ${
+        KINDS[kind]
+      } only.`,
+    ),
+    showButton,
+  ];
 }
 
 // The strips of query, key and their combination. Query and key share a scale; the combination has its own.
@@ -130,7 +166,12 @@ function valueLines(w) {
   const maxAbs = maxAbsOf([...w.parts, w.othersSum, w.output]);
   const lines = w.listed.map((j, i) => {
     const token = w.labels.columns.names[j];
-    return { parts: [w.shares[j].toFixed(2), " · ", token], name: `${fixed(w.shares[j])} · v of ${plainToken(token)}`, values: w.parts[i], maxAbs };
+    return {
+      parts: [w.shares[j].toFixed(2), " · ", token],
+      name: `${fixed(w.shares[j])} · v of ${plainToken(token)}`,
+      values: w.parts[i],
+      maxAbs,
+    };
   });
   if (w.others.length) {
     const share = w.others.reduce((sum, j) => sum + w.shares[j], 0).toFixed(2);
@@ -153,27 +194,32 @@ function calculationFigure(ctx, w, stages) {
     return start;
   });
   const { text, muted, font } = ctx.theme;
-  const paint = (pen) => pictures.forEach((picture, i) => {
-    pen.save();
-    pen.translate(0, starts[i]);
-    pen.textBaseline = "middle";
-    pen.font = `600 14px ${font}`;
-    pen.fillStyle = text;
-    pen.fillText(shorten(pen, `${i + 1}. ${steps[i].title.map((part) => tokenName(part.token ?? part)).join("")}`, width), 0, 16);
-    pen.translate(0, 30);
-    if (picture) {
+  const paint = (pen) =>
+    pictures.forEach((picture, i) => {
       pen.save();
-      picture.paint(pen);
+      pen.translate(0, starts[i]);
+      pen.textBaseline = "middle";
+      pen.font = `600 14px ${font}`;
+      pen.fillStyle = text;
+      pen.fillText(
+        shorten(pen, `${i + 1}. ${steps[i].title.map((part) => tokenName(part.token ?? part)).join("")}`, width),
+        0,
+        16,
+      );
+      pen.translate(0, 30);
+      if (picture) {
+        pen.save();
+        picture.paint(pen);
+        pen.restore();
+        pen.translate(0, picture.height + 6);
+      }
+      if (steps[i].check) {
+        pen.font = `12px ${font}`;
+        pen.fillStyle = muted;
+        pen.fillText(shorten(pen, steps[i].check.text, width), 0, 8);
+      }
       pen.restore();
-      pen.translate(0, picture.height + 6);
-    }
-    if (steps[i].check) {
-      pen.font = `12px ${font}`;
-      pen.fillStyle = muted;
-      pen.fillText(shorten(pen, steps[i].check.text, width), 0, 8);
-    }
-    pen.restore();
-  });
+    });
   return { title: ctx.title(), width, height, paint };
 }
 
@@ -188,8 +234,10 @@ function calculationTable(w, ctx) {
     columns: ["dimension", "q", "k", combined, "v", "Σ α·v", "key", "score", "weight here", "weight in the trace"],
     rows: [
       ...Array.from(w.q, (x, i) => [i, x, w.k[i], w.product[i], w.value(w.column)[i], w.output[i], "", "", "", ""]),
-      ...columns.names.map((token, j) =>
-        ["", "", "", "", "", "", token, j < w.visibleCount ? w.scores[j] : "−∞", w.shares[j], w.traced.weights[j]]),
+      ...columns.names.map((
+        token,
+        j,
+      ) => ["", "", "", "", "", "", token, j < w.visibleCount ? w.scores[j] : "−∞", w.shares[j], w.traced.weights[j]]),
     ],
   };
 }

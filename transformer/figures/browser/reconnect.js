@@ -8,7 +8,9 @@ export function disableAfterReconnect() {
   const app = /** @type {HTMLElement | null} */ (document.querySelector("[data-testid=stApp]"));
   if (!app) return () => {};
   let [phase, timer] = ["connected", 0];
-  const observer = new MutationObserver(() => setPhase(nextPhase(phase, app.dataset.testConnectionState, app.dataset.testScriptState)));
+  const observer = new MutationObserver(() =>
+    setPhase(nextPhase(phase, app.dataset.testConnectionState, app.dataset.testScriptState))
+  );
   observer.observe(app, { attributeFilter: ["data-test-connection-state", "data-test-script-state"] });
 
   function setPhase(newPhase) {

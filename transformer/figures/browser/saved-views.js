@@ -45,17 +45,27 @@ export function parseViews(text, pages) {
   } catch {
     throw new Error("This file is not valid JSON, so it contains no list of views.");
   }
-  if (content?.format !== FORMAT || !Array.isArray(content.views)) throw new Error(`This file is not a list of views; its format must be “${FORMAT}”.`);
-  if (content.views.length > MAX_VIEWS) throw new Error(`This list has ${content.views.length} views; at most ${MAX_VIEWS} can be saved.`);
+  if (content?.format !== FORMAT || !Array.isArray(content.views)) {
+    throw new Error(`This file is not a list of views; its format must be “${FORMAT}”.`);
+  }
+  if (content.views.length > MAX_VIEWS) {
+    throw new Error(`This list has ${content.views.length} views; at most ${MAX_VIEWS} can be saved.`);
+  }
   return content.views.map((view, index) => checkedView(view, index + 1, pages));
 }
 
 function checkedView(view, number, pages) {
   for (const [name, maxCharacters] of Object.entries(MAX_CHARACTERS)) {
     if (typeof view?.[name] !== "string") throw new Error(`View ${number} of this list has no ${name}.`);
-    if (view[name].length > maxCharacters) throw new Error(`The ${name} of view ${number} has ${view[name].length} characters; at most ${maxCharacters} can be saved.`);
+    if (view[name].length > maxCharacters) {
+      throw new Error(
+        `The ${name} of view ${number} has ${view[name].length} characters; at most ${maxCharacters} can be saved.`,
+      );
+    }
   }
-  if (!pages.includes(view.page)) throw new Error(`View ${number} of this list belongs to a page that this app does not have.`);
+  if (!pages.includes(view.page)) {
+    throw new Error(`View ${number} of this list belongs to a page that this app does not have.`);
+  }
   const { page, title, note, day } = view;
   return { page, query: new URLSearchParams(view.query).toString(), title, note, day };
 }
@@ -80,7 +90,10 @@ export function movedView(views, index, step) {
 const EMPTY_NOTE = "There are no saved views yet. Save this view to find it here again in this browser.";
 
 // Accessed on use: where storage is forbidden, even reading the property throws.
-const storage = { getItem: (name) => localStorage.getItem(name), setItem: (name, value) => localStorage.setItem(name, value) };
+const storage = {
+  getItem: (name) => localStorage.getItem(name),
+  setItem: (name, value) => localStorage.setItem(name, value),
+};
 
 // `.button` opens `.dialog`. `currentTitle()` returns the name of the current view.
 export function makeSavedViews(currentTitle) {
@@ -93,13 +106,35 @@ export function makeSavedViews(currentTitle) {
     button.addEventListener("click", onClick);
     return button;
   };
-  const [save, html, json] = [actionButton("Save this view", add), actionButton("Export as HTML", exportHtml), actionButton("Export as JSON", exportJson)];
-  const buttons = el("div", { class: "hu-saved-acts" }, save, html, json,
-    actionButton("Import JSON …", chooseFile, "Adds the views of an exported JSON file to this list"), actionButton("Close", () => dialog.close()));
-  const dialog = el("dialog", { class: "hu-saved", "aria-label": "Saved views" },
-    el("h2", {}, "Saved views"), el("p", { class: "hu-saved-about" }, "Stored only in this browser; they are not sent to the server."),
-    buttons, status, list);
-  const button = el("button", { type: "button", class: "hu-link-button hu-saved-button", "aria-label": "Saved", title: "Saved views: save the current view with a note, or export the list" }, el("span", { class: "hu-saved-mark", "aria-hidden": "true" }));
+  const [save, html, json] = [
+    actionButton("Save this view", add),
+    actionButton("Export as HTML", exportHtml),
+    actionButton("Export as JSON", exportJson),
+  ];
+  const buttons = el(
+    "div",
+    { class: "hu-saved-acts" },
+    save,
+    html,
+    json,
+    actionButton("Import JSON …", chooseFile, "Adds the views of an exported JSON file to this list"),
+    actionButton("Close", () => dialog.close()),
+  );
+  const dialog = el(
+    "dialog",
+    { class: "hu-saved", "aria-label": "Saved views" },
+    el("h2", {}, "Saved views"),
+    el("p", { class: "hu-saved-about" }, "Stored only in this browser; they are not sent to the server."),
+    buttons,
+    status,
+    list,
+  );
+  const button = el("button", {
+    type: "button",
+    class: "hu-link-button hu-saved-button",
+    "aria-label": "Saved",
+    title: "Saved views: save the current view with a note, or export the list",
+  }, el("span", { class: "hu-saved-mark", "aria-hidden": "true" }));
   save.classList.add("hu-saved-first");
 
   button.addEventListener("click", () => {
@@ -113,7 +148,15 @@ export function makeSavedViews(currentTitle) {
   function add() {
     const { page, query } = splitAddress(location.href, pages);
     if (views.length >= MAX_VIEWS) return showStatus(`${MAX_VIEWS} views are saved already; remove one first.`);
-    setViews(withView(views, { page, query, title: currentTitle().slice(0, 200), note: "", day: new Date().toISOString().slice(0, 10) }));
+    setViews(
+      withView(views, {
+        page,
+        query,
+        title: currentTitle().slice(0, 200),
+        note: "",
+        day: new Date().toISOString().slice(0, 10),
+      }),
+    );
     list.querySelector("textarea")?.focus();
     return undefined;
   }
@@ -137,7 +180,11 @@ export function makeSavedViews(currentTitle) {
 
   function setViews(newViews) {
     views = newViews;
-    showStatus(storeViews(storage, views) ? "" : "This browser does not allow storage for this page; export the list as JSON before you leave.");
+    showStatus(
+      storeViews(storage, views)
+        ? ""
+        : "This browser does not allow storage for this page; export the list as JSON before you leave.",
+    );
     draw();
   }
 
@@ -156,7 +203,12 @@ export function makeSavedViews(currentTitle) {
       if (!storeViews(storage, views)) showStatus("This browser does not allow storage for this page.");
     };
     const title = el("input", { type: "text", value: view.title, maxlength: 200, "aria-label": "Name of the view" });
-    const note = el("textarea", { rows: 2, maxlength: 2000, placeholder: "Note", "aria-label": `Note on ${view.title}` });
+    const note = el("textarea", {
+      rows: 2,
+      maxlength: 2000,
+      placeholder: "Note",
+      "aria-label": `Note on ${view.title}`,
+    });
     note.value = view.note;
     title.addEventListener("input", change("title"));
     note.addEventListener("input", change("note"));
@@ -169,8 +221,17 @@ export function makeSavedViews(currentTitle) {
     const remove = actionButton("✕", () => setViews(views.filter((_, i) => i !== index)), "Remove");
     remove.setAttribute("aria-label", `Remove: ${view.title}`);
     const { base } = splitAddress(location.href, pages);
-    const link = el("a", { class: "hu-saved-open", href: addressOf(base, view), "aria-label": `Open: ${view.title}` }, "Open");
-    return el("li", {}, el("div", { class: "hu-saved-row" }, title, link, move("↑", -1, "Up"), move("↓", 1, "Down"), remove), note);
+    const link = el(
+      "a",
+      { class: "hu-saved-open", href: addressOf(base, view), "aria-label": `Open: ${view.title}` },
+      "Open",
+    );
+    return el(
+      "li",
+      {},
+      el("div", { class: "hu-saved-row" }, title, link, move("↑", -1, "Up"), move("↓", 1, "Down"), remove),
+      note,
+    );
   }
 
   const exportFileName = (extension) => `heads-up-views-${new Date().toISOString().slice(0, 10)}.${extension}`;
@@ -178,10 +239,19 @@ export function makeSavedViews(currentTitle) {
     download(new Blob([jsonOf(views)], { type: "application/json" }), exportFileName("json"));
   }
   function exportHtml() {
-    download(new Blob([pageOf(views, splitAddress(location.href, pages).base)], { type: "text/html" }), exportFileName("html"));
+    download(
+      new Blob([pageOf(views, splitAddress(location.href, pages).base)], { type: "text/html" }),
+      exportFileName("html"),
+    );
   }
 
-  return { button, dialog, show: (pageNames) => { pages = pageNames; } };
+  return {
+    button,
+    dialog,
+    show: (pageNames) => {
+      pages = pageNames;
+    },
+  };
 }
 
 // An HTML page with a link and a note for each view. User input becomes text, never HTML.
@@ -189,12 +259,30 @@ export function pageOf(views, base) {
   const page = document.implementation.createHTMLDocument("Views of Heads Up");
   page.documentElement.lang = "en";
   page.head.prepend(el("meta", { charset: "utf-8" }));
-  page.head.append(el("style", {}, "body { font: 1.05rem/1.5 system-ui, sans-serif; max-width: 44rem; margin: 2rem auto; padding: 0 1rem; } li { margin-block: 1.2rem; } p { margin: 0.3rem 0; white-space: pre-wrap; } small { color: #555; }"));
+  page.head.append(
+    el(
+      "style",
+      {},
+      "body { font: 1.05rem/1.5 system-ui, sans-serif; max-width: 44rem; margin: 2rem auto; padding: 0 1rem; } li { margin-block: 1.2rem; } p { margin: 0.3rem 0; white-space: pre-wrap; } small { color: #555; }",
+    ),
+  );
   page.body.append(
     el("h1", {}, "Views of Heads Up"),
     el("p", {}, `The links open where the app runs: ${base}`),
-    el("ol", {}, ...views.map((view) => el("li", {},
-      el("a", { href: addressOf(base, view) }, view.title || "(no name)"), " ", el("small", {}, view.day), view.note ? el("p", {}, view.note) : null))),
+    el(
+      "ol",
+      {},
+      ...views.map((view) =>
+        el(
+          "li",
+          {},
+          el("a", { href: addressOf(base, view) }, view.title || "(no name)"),
+          " ",
+          el("small", {}, view.day),
+          view.note ? el("p", {}, view.note) : null,
+        )
+      ),
+    ),
   );
   return `<!doctype html>\n${new XMLSerializer().serializeToString(page.documentElement)}\n`;
 }

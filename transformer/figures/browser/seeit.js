@@ -20,7 +20,9 @@ export function seeitView(root) {
     scroller.scrollTop += picture.getBoundingClientRect().top - cardBottom - 8;
     const view = /** @type {any} */ (picture.getRootNode());
     const highlighted = view.querySelector("[aria-current]")?.getBoundingClientRect();
-    if (highlighted && highlighted.bottom > innerHeight - 8) scroller.scrollTop += highlighted.top - (cardBottom + innerHeight) / 2;
+    if (highlighted && highlighted.bottom > innerHeight - 8) {
+      scroller.scrollTop += highlighted.top - (cardBottom + innerHeight) / 2;
+    }
   });
   return { show: () => {}, close: () => {} };
 }
@@ -28,8 +30,11 @@ export function seeitView(root) {
 /** @param {Element} card */
 function pictureAfter(card) {
   for (const candidate of document.querySelectorAll(PICTURE_SELECTOR)) {
-    if (!(card.compareDocumentPosition(candidate) & Node.DOCUMENT_POSITION_FOLLOWING) || card.contains(candidate)) continue;
-    const figureInView = [candidate, ...candidate.querySelectorAll("*")].find((node) => node.shadowRoot)?.shadowRoot.querySelector(STAGE_SELECTOR);
+    if (!(card.compareDocumentPosition(candidate) & Node.DOCUMENT_POSITION_FOLLOWING) || card.contains(candidate)) {
+      continue;
+    }
+    const figureInView = [candidate, ...candidate.querySelectorAll("*")].find((node) => node.shadowRoot)?.shadowRoot
+      .querySelector(STAGE_SELECTOR);
     const target = figureInView || candidate;
     if (target.getBoundingClientRect().height > 0) return target;
   }

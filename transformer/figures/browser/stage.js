@@ -8,7 +8,12 @@ export const MAX_CANVAS_HEIGHT = 16000; // maximum canvas height in pixels that 
 // `plan(pen, width)` returns a layout with a `height`, `paint(pen, layout)` draws it. The label of `draw` describes the
 // picture to screen readers.
 export function makeStage({ plan, paint }) {
-  const canvas = el("canvas", { class: "hu-canvas", tabindex: "0", role: "application", "aria-roledescription": "picture" });
+  const canvas = el("canvas", {
+    class: "hu-canvas",
+    tabindex: "0",
+    role: "application",
+    "aria-roledescription": "picture",
+  });
   const tip = el("div", { class: "hu-tip", role: "status", hidden: "" });
   const node = el("div", { class: "hu-stage" }, canvas, tip);
   let layout = null;
@@ -49,5 +54,14 @@ export function makeStage({ plan, paint }) {
     return { width, height: Math.ceil(planned.height), paint: (pen) => paint(pen, planned) };
   }
 
-  return { node, canvas, draw, showTooltip, figure, get layout() { return layout; } };
+  return {
+    node,
+    canvas,
+    draw,
+    showTooltip,
+    figure,
+    get layout() {
+      return layout;
+    },
+  };
 }

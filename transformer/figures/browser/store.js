@@ -59,13 +59,22 @@ export function makeStore(onArrive) {
   return {
     load,
     laterParts,
-    get sides() { return sides; },
-    get pairs() { return pairs; },
+    get sides() {
+      return sides;
+    },
+    get pairs() {
+      return pairs;
+    },
   };
 }
 
 // Labels with the current names of their pieces.
-export const withNames = (labels) => ({ ...labels, get names() { return pieceNames(labels); } });
+export const withNames = (labels) => ({
+  ...labels,
+  get names() {
+    return pieceNames(labels);
+  },
+});
 
 /** @param {any} sideHeader @param {number} number @param {(name: string) => Part | null} part @returns {Side} */
 function makeSide(sideHeader, number, part) {
@@ -120,7 +129,19 @@ function makeSide(sideHeader, number, part) {
   }
 
   return {
-    ...sideHeader, digest: sideHeader.id, src, tgt, predicted, number, labels, weights, thumb, pinWeights, vectors,
-    get id() { return `${sideHeader.id}${hasExactNames() ? " exact" : ""}`; }, // another id for the same content with other names
+    ...sideHeader,
+    digest: sideHeader.id,
+    src,
+    tgt,
+    predicted,
+    number,
+    labels,
+    weights,
+    thumb,
+    pinWeights,
+    vectors,
+    get id() {
+      return `${sideHeader.id}${hasExactNames() ? " exact" : ""}`;
+    }, // another id for the same content with other names
   };
 }

@@ -13,8 +13,16 @@ export function svgPen(width, height, background) {
   const ruler = document.createElement("canvas").getContext("2d");
   const fontStyle = document.createElement("span").style;
   const initial = {
-    fillStyle: "#000000", strokeStyle: "#000000", lineWidth: 1, globalAlpha: 1, lineCap: "butt",
-    font: "10px sans-serif", textAlign: "left", textBaseline: "alphabetic", dash: [], clip: null,
+    fillStyle: "#000000",
+    strokeStyle: "#000000",
+    lineWidth: 1,
+    globalAlpha: 1,
+    lineCap: "butt",
+    font: "10px sans-serif",
+    textAlign: "left",
+    textBaseline: "alphabetic",
+    dash: [],
+    clip: null,
     matrix: new DOMMatrix(),
   };
   let penState = { ...initial };
@@ -45,7 +53,9 @@ export function svgPen(width, height, background) {
 
   function setTransform(node) {
     const { a, b, c, d, e, f } = penState.matrix;
-    if (!penState.matrix.isIdentity) node.setAttribute("transform", `matrix(${[a, b, c, d, e, f].map(round).join(" ")})`);
+    if (!penState.matrix.isIdentity) {
+      node.setAttribute("transform", `matrix(${[a, b, c, d, e, f].map(round).join(" ")})`);
+    }
   }
 
   const strokeAttributes = () => ({
@@ -60,17 +70,39 @@ export function svgPen(width, height, background) {
   /** @type {any} */
   const pen = {
     save: () => savedStates.push({ ...penState }),
-    restore: () => { penState = savedStates.pop() || { ...initial }; },
-    translate: (x, y) => { penState.matrix = penState.matrix.translate(x, y); },
-    rotate: (angle) => { penState.matrix = penState.matrix.rotate((angle * 180) / Math.PI); },
-    scale: (x, y) => { penState.matrix = penState.matrix.scale(x, y); },
-    setLineDash: (dash) => { penState.dash = dash; },
-    beginPath: () => { path = ""; },
-    closePath: () => { path += "Z"; },
-    moveTo: (x, y) => { path += `M${round(x)} ${round(y)}`; },
-    lineTo: (x, y) => { path += `L${round(x)} ${round(y)}`; },
-    bezierCurveTo: (...points) => { path += `C${points.map(round).join(" ")}`; },
-    rect: (x, y, w, h) => { path += `M${round(x)} ${round(y)}h${round(w)}v${round(h)}h${round(-w)}Z`; },
+    restore: () => {
+      penState = savedStates.pop() || { ...initial };
+    },
+    translate: (x, y) => {
+      penState.matrix = penState.matrix.translate(x, y);
+    },
+    rotate: (angle) => {
+      penState.matrix = penState.matrix.rotate((angle * 180) / Math.PI);
+    },
+    scale: (x, y) => {
+      penState.matrix = penState.matrix.scale(x, y);
+    },
+    setLineDash: (dash) => {
+      penState.dash = dash;
+    },
+    beginPath: () => {
+      path = "";
+    },
+    closePath: () => {
+      path += "Z";
+    },
+    moveTo: (x, y) => {
+      path += `M${round(x)} ${round(y)}`;
+    },
+    lineTo: (x, y) => {
+      path += `L${round(x)} ${round(y)}`;
+    },
+    bezierCurveTo: (...points) => {
+      path += `C${points.map(round).join(" ")}`;
+    },
+    rect: (x, y, w, h) => {
+      path += `M${round(x)} ${round(y)}h${round(w)}v${round(h)}h${round(-w)}Z`;
+    },
     arc: (x, y, r) => { // full circles only
       path += `M${round(x - r)} ${round(y)}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0Z`;
     },
@@ -117,8 +149,24 @@ export function svgPen(width, height, background) {
       image.style.imageRendering = "pixelated";
     },
   };
-  for (const name of ["fillStyle", "strokeStyle", "lineWidth", "globalAlpha", "lineCap", "font", "textAlign", "textBaseline"]) {
-    Object.defineProperty(pen, name, { get: () => penState[name], set: (value) => { penState[name] = value; } });
+  for (
+    const name of [
+      "fillStyle",
+      "strokeStyle",
+      "lineWidth",
+      "globalAlpha",
+      "lineCap",
+      "font",
+      "textAlign",
+      "textBaseline",
+    ]
+  ) {
+    Object.defineProperty(pen, name, {
+      get: () => penState[name],
+      set: (value) => {
+        penState[name] = value;
+      },
+    });
   }
 
   for (const [name, value] of Object.entries({ xmlns: SVG, width, height, viewBox: `0 0 ${width} ${height}` })) {

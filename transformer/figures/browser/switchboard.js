@@ -2,14 +2,15 @@
 // on or off; where the view shows how much each head has changed, a button selects its head. `.show(bytes)` takes
 // the data of figures/switchboard.py; `report` is called with { off } or { kind, layer, head }.
 
-import { ARROWS, isBright, colours, el, clampIndex } from "./base.js";
+import { ARROWS, clampIndex, colours, el, isBright } from "./base.js";
 import { readOff, writeOff } from "./head-codes.js";
 import { makeBar } from "./legend.js";
-import { displayNumber, headName, hasExactNames, layerName, setExactNames, shortName } from "./naming.js";
+import { displayNumber, hasExactNames, headName, layerName, setExactNames, shortName } from "./naming.js";
 import { unpack } from "./store.js";
 import { paintThumb } from "./thumbnail.js";
 
-const KIND_KEYS = "Arrow keys move, Enter switches; the first cell is the whole kind, the edges are layers and columns.";
+const KIND_KEYS =
+  "Arrow keys move, Enter switches; the first cell is the whole kind, the edges are layers and columns.";
 
 export function switchboardView(container, report) {
   let [header, parts, builtKey] = [null, null, ""];
@@ -18,7 +19,12 @@ export function switchboardView(container, report) {
   const status = el("p", { class: "hu-note", role: "status" });
   const allOn = el("button", { type: "button", class: "hu-button" }, "All on");
   const bar = makeBar();
-  const legend = el("figcaption", { class: "hu-legend" }, bar.node, el("span", {}, "share of the head's attention that moved to other tokens; colour by square root"));
+  const legend = el(
+    "figcaption",
+    { class: "hu-legend" },
+    bar.node,
+    el("span", {}, "share of the head's attention that moved to other tokens; colour by square root"),
+  );
   const boards = el("div", { class: "hu-kindrow" });
   const top = el("div", { class: "hu-switchtop" }, status, allOn);
   const frame = el("div", { class: "hu hu-explorer hu-switchboard" }, top, boards, legend);
@@ -69,30 +75,44 @@ export function switchboardView(container, report) {
       if (!row) return `${kind.label}, head ${displayNumber(column - 1)} of every layer`;
       return `${kind.label}, ${column ? headName({ layer: row - 1, head: column - 1 }) : layerName(row - 1)}`;
     };
-    const cells = Array.from({ length: header.n_layers + 1 }, (_, row) => Array.from({ length: header.n_heads + 1 }, (_, column) => {
-      const head = row && column;
-      if (header.moved && !head) return el("span", { class: column ? "hu-column" : "hu-row" }, edgeText(row, column));
-      const button = el("button", {
-        type: "button",
-        class: head ? "hu-thumb" : "hu-edge",
-        role: header.moved ? "radio" : "switch",
-        "aria-label": labelOf(row, column),
-        title: labelOf(row, column),
-        "data-head": head ? `${kind.letter}${row - 1}.${column - 1}` : null,
-        tabindex: row === 1 && column === 1 ? "0" : "-1",
-      }, head && !header.moved ? el("canvas", { "aria-hidden": "true" }) : edgeText(row, column));
-      button.addEventListener("click", () => (header.moved ? choose(kind, row, column) : toggle(kind, row, column)));
-      return button;
-    }));
+    const cells = Array.from(
+      { length: header.n_layers + 1 },
+      (_, row) =>
+        Array.from({ length: header.n_heads + 1 }, (_, column) => {
+          const head = row && column;
+          if (header.moved && !head) {
+            return el("span", { class: column ? "hu-column" : "hu-row" }, edgeText(row, column));
+          }
+          const button = el("button", {
+            type: "button",
+            class: head ? "hu-thumb" : "hu-edge",
+            role: header.moved ? "radio" : "switch",
+            "aria-label": labelOf(row, column),
+            title: labelOf(row, column),
+            "data-head": head ? `${kind.letter}${row - 1}.${column - 1}` : null,
+            tabindex: row === 1 && column === 1 ? "0" : "-1",
+          }, head && !header.moved ? el("canvas", { "aria-hidden": "true" }) : edgeText(row, column));
+          button.addEventListener(
+            "click",
+            () => (header.moved ? choose(kind, row, column) : toggle(kind, row, column)),
+          );
+          return button;
+        }),
+    );
     const grid = el("div", {
-      class: "hu-grid", role: header.moved ? "radiogroup" : "group", "aria-label": header.moved ? `${kind.label}: choose a head` : `${kind.label}. ${KIND_KEYS}`,
+      class: "hu-grid",
+      role: header.moved ? "radiogroup" : "group",
+      "aria-label": header.moved ? `${kind.label}: choose a head` : `${kind.label}. ${KIND_KEYS}`,
     }, ...cells.flat());
     grid.style.setProperty("--hu-heads", header.n_heads);
     grid.addEventListener("keydown", (event) => moveFocus(event, cells));
     return { kind, cells, node: el("section", {}, el("h2", {}, kind.label), grid) };
   }
 
-  const edgeText = (row, column) => (!row && !column ? "all" : !row ? displayNumber(column - 1) : !column ? displayNumber(row - 1) : "");
+  const edgeText = (
+    row,
+    column,
+  ) => (!row && !column ? "all" : !row ? displayNumber(column - 1) : !column ? displayNumber(row - 1) : "");
 
   // The heads that are off: readable names, or the codes of the address.
   function namesOff(heads) {
@@ -111,7 +131,8 @@ export function switchboardView(container, report) {
     const row = cells.findIndex((rowCells) => rowCells.includes(event.target));
     const first = header.moved ? 1 : 0;
     const next = cells[Math.max(clampIndex(row + down, cells.length), first)][
-      Math.max(clampIndex(cells[row].indexOf(event.target) + right, cells[row].length), first)];
+      Math.max(clampIndex(cells[row].indexOf(event.target) + right, cells[row].length), first)
+    ];
     event.preventDefault();
     event.stopPropagation();
     event.target.tabIndex = -1; // Tab returns to the last focused cell
@@ -151,35 +172,48 @@ export function switchboardView(container, report) {
     const thumbs = parts.get(`thumbs.${kind.name}`);
     const [, heads, height, width] = thumbs.shape;
     const size = height * width;
-    cells.forEach((rowCells, row) => rowCells.forEach((button, column) => {
-      const ariaChecked = String(headsAt(kind, row, column).some((head) => !headsOff.has(head)));
-      if (button.getAttribute("aria-checked") !== ariaChecked) button.setAttribute("aria-checked", ariaChecked);
-    }));
+    cells.forEach((rowCells, row) =>
+      rowCells.forEach((button, column) => {
+        const ariaChecked = String(headsAt(kind, row, column).some((head) => !headsOff.has(head)));
+        if (button.getAttribute("aria-checked") !== ariaChecked) button.setAttribute("aria-checked", ariaChecked);
+      })
+    );
     const { values = [], key = "" } = grid.painted ?? {};
     if (key === theme.key + thumbs.shape && values.every((value, n) => value === thumbs.values[n])) return;
     grid.painted = { values: thumbs.values, key: theme.key + thumbs.shape };
-    cells.forEach((rowCells, row) => rowCells.forEach((button, column) => {
-      if (!row || !column) return;
-      const start = ((row - 1) * heads + column - 1) * size;
-      paintThumb(button.firstChild, { values: thumbs.values.subarray(start, start + size), height, width }, kind.name === "decoder", theme.ramp);
-    }));
+    cells.forEach((rowCells, row) =>
+      rowCells.forEach((button, column) => {
+        if (!row || !column) return;
+        const start = ((row - 1) * heads + column - 1) * size;
+        paintThumb(
+          button.firstChild,
+          { values: thumbs.values.subarray(start, start + size), height, width },
+          kind.name === "decoder",
+          theme.ramp,
+        );
+      })
+    );
   }
 
   function drawMoved({ kind, cells }, theme) {
     const { values } = parts.get(`moved.${kind.name}`);
     const [name, layer, head] = header.chosen || [];
-    cells.slice(1).forEach((rowCells, l) => rowCells.slice(1).forEach((button, h) => {
-      const share = values[l * header.n_heads + h];
-      const level = Math.round(255 * Math.sqrt(Math.min(share, 1)));
-      const chosen = kind.name === name && l === layer && h === head;
-      button.style.background = theme.css(level);
-      button.style.color = isBright(theme.ramp[level]) ? "#000" : "#fff";
-      button.textContent = share >= 0.005 ? String(Math.round(100 * share)) : "";
-      button.classList.toggle("hu-out", headsOff.has(`${kind.letter}${l}.${h}`));
-      button.setAttribute("aria-checked", String(chosen));
-      button.title = `${kind.label}, ${headName({ layer: l, head: h })}: ${(100 * share).toFixed(1)}%${headsOff.has(`${kind.letter}${l}.${h}`) ? ", off" : ""}`;
-      button.setAttribute("aria-label", button.title);
-    }));
+    cells.slice(1).forEach((rowCells, l) =>
+      rowCells.slice(1).forEach((button, h) => {
+        const share = values[l * header.n_heads + h];
+        const level = Math.round(255 * Math.sqrt(Math.min(share, 1)));
+        const chosen = kind.name === name && l === layer && h === head;
+        button.style.background = theme.css(level);
+        button.style.color = isBright(theme.ramp[level]) ? "#000" : "#fff";
+        button.textContent = share >= 0.005 ? String(Math.round(100 * share)) : "";
+        button.classList.toggle("hu-out", headsOff.has(`${kind.letter}${l}.${h}`));
+        button.setAttribute("aria-checked", String(chosen));
+        button.title = `${kind.label}, ${headName({ layer: l, head: h })}: ${(100 * share).toFixed(1)}%${
+          headsOff.has(`${kind.letter}${l}.${h}`) ? ", off" : ""
+        }`;
+        button.setAttribute("aria-label", button.title);
+      })
+    );
   }
 
   allOn.addEventListener("click", () => {

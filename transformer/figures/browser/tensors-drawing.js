@@ -20,7 +20,9 @@ export function planTensor(pen, width, { header, theme, start, firstRow }) {
   const tableWidth = width - left - 2;
   const columns = header.columns_count;
   const hasTokens = Boolean(header.columns);
-  const longestName = hasTokens ? Math.min(Math.max(...header.columns.map((label) => tokenWidth(pen, label))), 90 * size) : 0;
+  const longestName = hasTokens
+    ? Math.min(Math.max(...header.columns.map((label) => tokenWidth(pen, label))), 90 * size)
+    : 0;
   // Cells need space for their numbers; without numbers they only need to be distinguishable.
   const minCell = header.cells ? MIN_LABEL_CELL : MIN_NUMBER_CELL;
   const fits = tableWidth / columns >= (header.cells || columns > 48 ? minCell * size : MIN_COLOUR_CELL);
@@ -30,13 +32,26 @@ export function planTensor(pen, width, { header, theme, start, firstRow }) {
   const cellWidth = Math.min(tableWidth / count, (header.cells ? 110 : hasTokens ? 74 : 62) * size);
   const firstColumn = Math.min(Math.max(start, 0), columns - count);
   const slant = hasTokens && longestName > cellWidth - 8;
-  const overviewHeight = hasOverview ? Math.min(Math.max(header.rows.length * 9, OVERVIEW_HEIGHT_RANGE[0]), OVERVIEW_HEIGHT_RANGE[1]) : 0;
+  const overviewHeight = hasOverview
+    ? Math.min(Math.max(header.rows.length * 9, OVERVIEW_HEIGHT_RANGE[0]), OVERVIEW_HEIGHT_RANGE[1])
+    : 0;
   const labelInterval = Math.max(Math.ceil((hasTokens ? 15 : 26) * size / cellWidth), 1);
   const headingHeight = slant ? Math.ceil(longestName * 0.72 + 14) : 18 * size;
   const rowHeight = Math.round((header.cells ? 38 : TABLE_ROW_HEIGHT) * size);
   const top = (hasOverview ? overviewHeight + 10 : 0) + headingHeight;
   return {
-    left, tableWidth, columns, hasOverview, count, cellWidth, firstColumn, slant, overviewHeight, top, rowHeight, rows,
+    left,
+    tableWidth,
+    columns,
+    hasOverview,
+    count,
+    cellWidth,
+    firstColumn,
+    slant,
+    overviewHeight,
+    top,
+    rowHeight,
+    rows,
     firstRow: Math.min(firstRow, header.rows.length - rows),
     rowCount: header.rows.length,
     maxLabelWidth: slant ? longestName : hasTokens ? cellWidth - 4 : cellWidth * labelInterval,
@@ -51,7 +66,11 @@ export function planTensor(pen, width, { header, theme, start, firstRow }) {
 export function cellUnder(plan, x, y) {
   if (!plan || x < plan.left) return null;
   if (plan.hasOverview && y <= plan.overviewHeight) {
-    return { inOverview: true, row: clampIndex(Math.floor((y / plan.overviewHeight) * plan.rowCount), plan.rowCount), position: clampIndex(Math.floor(((x - plan.left) / plan.tableWidth) * plan.columns), plan.columns) };
+    return {
+      inOverview: true,
+      row: clampIndex(Math.floor((y / plan.overviewHeight) * plan.rowCount), plan.rowCount),
+      position: clampIndex(Math.floor(((x - plan.left) / plan.tableWidth) * plan.columns), plan.columns),
+    };
   }
   const [row, position] = [Math.floor((y - plan.top) / plan.rowHeight), Math.floor((x - plan.left) / plan.cellWidth)];
   if (row < 0 || row >= plan.rows || position >= plan.count) return null;
@@ -61,7 +80,11 @@ export function cellUnder(plan, x, y) {
 // The middle, top and height of a cell, for the tooltip.
 export function tooltipAnchor(plan, { inOverview, row, position }) {
   if (inOverview) return [plan.left + ((position + 0.5) / plan.columns) * plan.tableWidth, 0, plan.overviewHeight];
-  return [plan.left + (position - plan.firstColumn + 0.5) * plan.cellWidth, plan.top + (row - plan.firstRow) * plan.rowHeight, plan.rowHeight];
+  return [
+    plan.left + (position - plan.firstColumn + 0.5) * plan.cellWidth,
+    plan.top + (row - plan.firstRow) * plan.rowHeight,
+    plan.rowHeight,
+  ];
 }
 
 /** @param {Pen} pen @param {any} plan @param {any} options */
@@ -76,7 +99,15 @@ export function paintTensor(pen, plan, { header, values, order, theme, cell, hov
     const y = plan.top + r * plan.rowHeight;
     pen.font = `${cell?.row === row ? "600 " : ""}${LABEL_SIZE * plan.size}px ${theme.font}`;
     pen.textBaseline = "middle";
-    drawRowLabel(pen, [header.rows[row]], plan.left - 8, y + plan.rowHeight / 2, plan.left - 10, theme, cell?.row === row);
+    drawRowLabel(
+      pen,
+      [header.rows[row]],
+      plan.left - 8,
+      y + plan.rowHeight / 2,
+      plan.left - 10,
+      theme,
+      cell?.row === row,
+    );
     pen.font = `${12 * plan.size}px ${theme.font}`;
     pen.textAlign = "center";
     for (let c = 0; c < plan.count; c++) {
@@ -93,12 +124,20 @@ export function paintTensor(pen, plan, { header, values, order, theme, cell, hov
         pen.fillStyle = textColourOn(colour);
       }
       if (header.cells) paintLabel(pen, plan, header.cells[row][order[c + plan.firstColumn]], x, y);
-      if (plan.showsNumbers) pen.fillText(cellNumber(value, header.max_abs), x + (plan.cellWidth - gap) / 2, y + (header.cells ? plan.rowHeight * 0.74 : plan.rowHeight / 2 + 0.5));
+      if (plan.showsNumbers) {
+        pen.fillText(
+          cellNumber(value, header.max_abs),
+          x + (plan.cellWidth - gap) / 2,
+          y + (header.cells ? plan.rowHeight * 0.74 : plan.rowHeight / 2 + 0.5),
+        );
+      }
     }
     pen.textAlign = "left";
   }
   if (cell) frameCell(pen, plan, order, cell, theme.choice, cell.in_this_table ? 3 : 1.5);
-  if (hovered && !hovered.inOverview) frameCell(pen, plan, order, { row: hovered.row, column: order[hovered.position] }, theme.text, 1.5);
+  if (hovered && !hovered.inOverview) {
+    frameCell(pen, plan, order, { row: hovered.row, column: order[hovered.position] }, theme.text, 1.5);
+  }
 }
 
 // Draw a cell's own label above its number.
@@ -121,7 +160,12 @@ function frameCell(pen, plan, order, cell, colour, lineWidth) {
   if (c < 0 || c >= plan.count || r < 0 || r >= plan.rows) return;
   pen.strokeStyle = colour;
   pen.lineWidth = lineWidth;
-  pen.strokeRect(plan.left + c * plan.cellWidth - 0.5, plan.top + r * plan.rowHeight - 0.5, plan.cellWidth, plan.rowHeight);
+  pen.strokeRect(
+    plan.left + c * plan.cellWidth - 0.5,
+    plan.top + r * plan.rowHeight - 0.5,
+    plan.cellWidth,
+    plan.rowHeight,
+  );
 }
 
 // The overview: all columns and rows, one pixel per cell, scaled to fit. A frame marks the part enlarged below.
@@ -144,12 +188,21 @@ function paintOverview(pen, plan, { header, values, order, theme, level }) {
   const [cellWidth, cellHeight] = [plan.tableWidth / plan.columns, plan.overviewHeight / plan.rowCount];
   pen.strokeStyle = theme.text;
   pen.lineWidth = 2;
-  pen.strokeRect(plan.left + plan.firstColumn * cellWidth, plan.firstRow * cellHeight + 1, plan.count * cellWidth, plan.rows * cellHeight - 2);
+  pen.strokeRect(
+    plan.left + plan.firstColumn * cellWidth,
+    plan.firstRow * cellHeight + 1,
+    plan.count * cellWidth,
+    plan.rows * cellHeight - 2,
+  );
   pen.font = `${SMALL_LABEL_SIZE * plan.size}px ${theme.font}`;
   pen.fillStyle = theme.muted;
   pen.textBaseline = "middle";
   pen.textAlign = "right";
-  pen.fillText(plan.columns > 999 && plan.left < 60 ? "all" : `all ${plan.columns}`, plan.left - 8, plan.overviewHeight / 2);
+  pen.fillText(
+    plan.columns > 999 && plan.left < 60 ? "all" : `all ${plan.columns}`,
+    plan.left - 8,
+    plan.overviewHeight / 2,
+  );
   pen.textAlign = "left";
 }
 
@@ -173,7 +226,10 @@ function paintColumnNames(pen, plan, { header, order, theme, cell }) {
 }
 
 // A column's label, or its number.
-export const columnName = (header, column) => (header.columns ? header.columns[column] : String(column + (header.first || 0)));
+export const columnName = (
+  header,
+  column,
+) => (header.columns ? header.columns[column] : String(column + (header.first || 0)));
 
 // Black or white, whichever has more contrast on this colour.
 function textColourOn(colour) {
@@ -184,7 +240,9 @@ function textColourOn(colour) {
 // A function that returns the level of a number on the colour scale, 0 to 255, or -1 for NaN and infinity.
 function levelScale({ kind, max_abs: maxAbs, signed }) {
   const top = maxAbs || 1;
-  if (signed) return (value) => (Number.isFinite(value) ? Math.round(127.5 * (1 + Math.max(Math.min(value / top, 1), -1))) : -1);
+  if (signed) {
+    return (value) => (Number.isFinite(value) ? Math.round(127.5 * (1 + Math.max(Math.min(value / top, 1), -1))) : -1);
+  }
   const share = kind === "share" ? Math.sqrt : (part) => part;
   return (value) => (Number.isFinite(value) ? Math.round(255 * share(Math.min(Math.max(value / top, 0), 1))) : -1);
 }
@@ -194,6 +252,12 @@ function levelScale({ kind, max_abs: maxAbs, signed }) {
 export function scaleOf({ kind, max_abs: maxAbs, signed }, theme) {
   const end = numberText(maxAbs, 3);
   if (signed) return { ramp: theme.diverging, ticks: [[0, `−${end}`], [0.5, "0"], [1, end]], note: "" };
-  if (kind === "share") return { ramp: theme.ramp, ticks: [0, 0.01, 0.1, 0.25, 0.5, 1].map((tick) => [Math.sqrt(tick), String(tick)]), note: "Square-root colour scale, so that small values are visible." };
+  if (kind === "share") {
+    return {
+      ramp: theme.ramp,
+      ticks: [0, 0.01, 0.1, 0.25, 0.5, 1].map((tick) => [Math.sqrt(tick), String(tick)]),
+      note: "Square-root colour scale, so that small values are visible.",
+    };
+  }
   return { ramp: theme.ramp, ticks: [[0, "0"], [1, end]], note: "" };
 }

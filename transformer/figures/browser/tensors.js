@@ -2,7 +2,7 @@
 // twice: as an overview, and below it the columns in a frame, enlarged. `.show(bytes)` takes the data of
 // figures/tensors.py; `report({ row, column })` is called when a cell is selected.
 
-import { ARROWS, colours, el, tokenText, clampIndex } from "./base.js";
+import { ARROWS, clampIndex, colours, el, tokenText } from "./base.js";
 import { makeBar } from "./legend.js";
 import { cellNumber, tensorNumber } from "./numbers.js";
 import { makeStage } from "./stage.js";
@@ -25,9 +25,19 @@ export function tensorsView(container, report) {
   const { canvas } = stage;
   const bar = makeBar();
   const legendText = el("span", {});
-  const sortButton = el("button", { type: "button", class: "hu-button", "aria-pressed": "false" }, "Strongest columns first");
+  const sortButton = el(
+    "button",
+    { type: "button", class: "hu-button", "aria-pressed": "false" },
+    "Strongest columns first",
+  );
   const rankedBars = makeRankedBars((row, column) => select(row, column));
-  const node = el("figure", { class: "hu-head" }, stage.node, rankedBars.node, el("figcaption", { class: "hu-legend" }, bar.node, legendText, sortButton));
+  const node = el(
+    "figure",
+    { class: "hu-head" },
+    stage.node,
+    rankedBars.node,
+    el("figcaption", { class: "hu-legend" }, bar.node, legendText, sortButton),
+  );
   const frame = el("div", { class: "hu hu-explorer hu-tensors" }, node);
   container.append(frame);
 
@@ -56,7 +66,9 @@ export function tensorsView(container, report) {
     const plan = stage.layout;
     if (!cell || !plan?.hasOverview) return;
     const position = order.indexOf(cell.column);
-    if (position < plan.firstColumn || position >= plan.firstColumn + plan.count) moveFrame(position - Math.floor(plan.count / 2));
+    if (position < plan.firstColumn || position >= plan.firstColumn + plan.count) {
+      moveFrame(position - Math.floor(plan.count / 2));
+    }
     if (cell.row < plan.firstRow || cell.row >= plan.firstRow + plan.rows) {
       firstRow = Math.min(Math.max(cell.row - Math.floor(plan.rows / 2), 0), header.rows.length - plan.rows);
       redraw();
@@ -82,7 +94,9 @@ export function tensorsView(container, report) {
     bar.draw(ramp, ticks);
     bar.node.hidden = !ticks.length;
     sortButton.setAttribute("aria-label", `Strongest columns first: ${header.title}`);
-    legendText.textContent = stage.layout.hasOverview ? `${note} The strip shows all ${columns} columns, the table its framed part. Click or drag the frame.` : note;
+    legendText.textContent = stage.layout.hasOverview
+      ? `${note} The strip shows all ${columns} columns, the table its framed part. Click or drag the frame.`
+      : note;
     sortButton.hidden = !stage.layout.hasOverview;
     sortButton.setAttribute("aria-pressed", String(strongestFirst));
     showTooltip();
@@ -97,7 +111,17 @@ export function tensorsView(container, report) {
     const line = (axis, label) => (axis ? el("span", {}, `${axis} `, tokenText(label)) : null);
     const [x, y, height] = tooltipAnchor(stage.layout, hovered);
     const label = header.cells ? el("span", {}, tokenText(header.cells[hovered.row][order[hovered.position]])) : null;
-    stage.showTooltip([el("strong", {}, tensorNumber(value, 5)), label, line(header.row_axis, header.rows[hovered.row]), line(header.column_axis, column)].filter(Boolean), x, y, height);
+    stage.showTooltip(
+      [
+        el("strong", {}, tensorNumber(value, 5)),
+        label,
+        line(header.row_axis, header.rows[hovered.row]),
+        line(header.column_axis, column),
+      ].filter(Boolean),
+      x,
+      y,
+      height,
+    );
   }
 
   function select(row, column) {
@@ -119,15 +143,23 @@ export function tensorsView(container, report) {
       redraw();
     }
   });
-  const firstRowAround = (row) => Math.min(Math.max(row - Math.floor(stage.layout.rows / 2), 0), header.rows.length - stage.layout.rows);
+  const firstRowAround = (row) =>
+    Math.min(Math.max(row - Math.floor(stage.layout.rows / 2), 0), header.rows.length - stage.layout.rows);
   canvas.addEventListener("pointermove", (event) => {
     const target = cellUnderPointer(event);
     if (isDragging && target?.inOverview) moveFrame(target.position - Math.floor(stage.layout.count / 2));
     hovered = target;
     redraw();
   });
-  for (const name of ["pointerup", "pointercancel"]) canvas.addEventListener(name, () => { isDragging = false; });
-  canvas.addEventListener("pointerleave", () => { hovered = null; redraw(); });
+  for (const name of ["pointerup", "pointercancel"]) {
+    canvas.addEventListener(name, () => {
+      isDragging = false;
+    });
+  }
+  canvas.addEventListener("pointerleave", () => {
+    hovered = null;
+    redraw();
+  });
   canvas.addEventListener("click", (event) => {
     const target = cellUnderPointer(event);
     if (target && !target.inOverview) select(target.row, order[target.position]);
@@ -137,12 +169,18 @@ export function tensorsView(container, report) {
     const [right, down] = ARROWS[event.key];
     event.preventDefault();
     const from = cell ? order.indexOf(cell.column) : -right;
-    const [row, position] = [clampIndex((cell?.row ?? 0) + down, header.rows.length), clampIndex(from + right, columnCount())];
+    const [row, position] = [
+      clampIndex((cell?.row ?? 0) + down, header.rows.length),
+      clampIndex(from + right, columnCount()),
+    ];
     select(row, order[position]);
     hovered = { row, position, inOverview: false }; // shown in the tooltip and announced
     showTooltip();
   });
-  canvas.addEventListener("blur", () => { hovered = null; redraw(); });
+  canvas.addEventListener("blur", () => {
+    hovered = null;
+    redraw();
+  });
   sortButton.addEventListener("click", () => {
     strongestFirst = !strongestFirst;
     sortedFirstColumn = 0;
@@ -191,14 +229,21 @@ export function makeRankedBars(select) {
     // The zero of logits is arbitrary: bars start at the smallest value shown.
     const startsAtZero = header.kind === "share" || header.kind === "positive";
     const [minValue, high] = [startsAtZero ? 0 : Math.min(...rowValues), Math.max(...rowValues)];
-    title.replaceChildren(`Position ${row + (header.first || 0)}, after `, tokenText(header.rows[row]), startsAtZero ? "" : ". Bars start at the smallest of these.");
+    title.replaceChildren(
+      `Position ${row + (header.first || 0)}, after `,
+      tokenText(header.rows[row]),
+      startsAtZero ? "" : ". Bars start at the smallest of these.",
+    );
     list.replaceChildren(...Array.from(rowValues, (value, column) => {
       const width = (100 * (value - minValue)) / (high - minValue || 1);
       const chosen = cell?.in_this_table && cell.column === column;
-      const button = el("button", { type: "button", class: "hu-ranked-row", "aria-pressed": String(Boolean(chosen)) },
+      const button = el(
+        "button",
+        { type: "button", class: "hu-ranked-row", "aria-pressed": String(Boolean(chosen)) },
         el("span", { class: "hu-ranked-name" }, tokenText(header.cells[row][column])),
         el("span", { class: "hu-ranked-bar" }, el("span", { style: `width: ${Math.max(width, 0.5)}%` })),
-        el("span", { class: "hu-ranked-value" }, header.kind === "share" ? percent(value) : cellNumber(value, high)));
+        el("span", { class: "hu-ranked-value" }, header.kind === "share" ? percent(value) : cellNumber(value, high)),
+      );
       button.addEventListener("click", () => select(row, column));
       return button;
     }));

@@ -53,7 +53,10 @@ function stepTable(steps, report) {
     toggle.setAttribute("aria-expanded", String(count > FIRST_CANDIDATES));
     body.replaceChildren(...steps.map((step) => stepRow(step, count, report)));
   };
-  toggle.addEventListener("click", () => fill(toggle.getAttribute("aria-expanded") === "true" ? FIRST_CANDIDATES : maxCandidates));
+  toggle.addEventListener(
+    "click",
+    () => fill(toggle.getAttribute("aria-expanded") === "true" ? FIRST_CANDIDATES : maxCandidates),
+  );
   fill(FIRST_CANDIDATES);
   const next = hasExactNames() ? "Most probable next tokens" : "Alternatives";
   const headings = ["Step", "Decoder input", next, "Chosen"];
@@ -65,7 +68,8 @@ function stepTable(steps, report) {
 function stepRow(step, count, report) {
   const listed = step.candidates.slice(0, count);
   const isChosen = (candidate) => candidate.id === step.chosen.id && candidate.step === step.chosen.step;
-  const force = report && step.can_force && ((candidate) => report({ step: candidate.step ?? step.step - 1, id: candidate.id }));
+  const force = report && step.can_force &&
+    ((candidate) => report({ step: candidate.step ?? step.step - 1, id: candidate.id }));
   const rows = listed.map((candidate) => candidateBar(candidate, isChosen(candidate), force));
   if (!listed.some(isChosen)) rows.push(candidateBar(step.chosen, true, force));
   const input = step.input.slice(-MAX_INPUT_TOKENS).map(chip);
@@ -79,21 +83,32 @@ function stepRow(step, count, report) {
     el("th", { scope: "row" }, String(step.step)),
     el("td", { class: "hu-input" }, ...input),
     el("td", { class: "hu-candidates" }, ...rows),
-    el("td", { class: "hu-chosen" }, chip(step.chosen.token), ...notesOf(step), report ? attentionButton(step, report) : null),
+    el(
+      "td",
+      { class: "hu-chosen" },
+      chip(step.chosen.token),
+      ...notesOf(step),
+      report ? attentionButton(step, report) : null,
+    ),
   );
 }
 
 // Notes on the chosen token.
 function notesOf({ last, forced, tail }) {
   const notes = [
-    forced ? "you chose it" : null, last ? "the end" : null,
+    forced ? "you chose it" : null,
+    last ? "the end" : null,
     tail === undefined ? null : `from the tail: more probable tokens have ${percentText(tail)} of the probability`,
   ];
   return notes.filter(Boolean).map((text) => el("span", { class: "hu-label" }, text));
 }
 
 function attentionButton({ step, first }, report) {
-  const button = el("button", { type: "button", class: "hu-more", "aria-label": `Attention in step ${step}` }, "attention");
+  const button = el(
+    "button",
+    { type: "button", class: "hu-more", "aria-label": `Attention in step ${step}` },
+    "attention",
+  );
   button.addEventListener("click", () => report({ step: first ?? step - 1 }));
   return button;
 }
@@ -105,7 +120,11 @@ function candidateBar(candidate, isChosen, force) {
   const canForce = force && !isChosen;
   const row = el(
     canForce ? "button" : "div",
-    { class: isChosen ? "hu-candidate hu-this" : "hu-candidate", type: canForce ? "button" : null, title: canForce ? "choose this instead" : null },
+    {
+      class: isChosen ? "hu-candidate hu-this" : "hu-candidate",
+      type: canForce ? "button" : null,
+      title: canForce ? "choose this instead" : null,
+    },
     el("span", { class: "hu-name" }, tokenText(token)),
     el("span", { class: "hu-track" }, share),
     el("span", { class: "hu-number" }, percentText(probability)),

@@ -8,34 +8,77 @@ type Pixels = Uint32Array<ArrayBuffer>; // 256 colours, four bytes each
 // Pieces, the words they form, and which pieces are special tokens. `plain` are the words without punctuation;
 // what is not a word has the label "".
 interface Labels {
-  tokens: string[]; words: number[]; word_labels: string[]; special: boolean[];
+  tokens: string[];
+  words: number[];
+  word_labels: string[];
+  special: boolean[];
   names: string[]; // of the pieces, as displayed
-  plain: number[]; plain_labels: string[];
+  plain: number[];
+  plain_labels: string[];
 }
 
-interface Head { layer: number; head: number }
-interface Cell { row: number; column: number }
-interface Span extends Cell { rows: number; columns: number }
+interface Head {
+  layer: number;
+  head: number;
+}
+interface Cell {
+  row: number;
+  column: number;
+}
+interface Span extends Cell {
+  rows: number;
+  columns: number;
+}
 
 // A packed array; `top` is the level of weight 1, or 0 for values that are not quantized.
 interface Part {
-  name: string; type: string; shape: number[]; top: number;
+  name: string;
+  type: string;
+  shape: number[];
+  top: number;
   values: Uint8Array | Uint16Array | Float32Array;
 }
 
-interface Thumb { values: Part["values"]; height: number; width: number }
-interface Weights { values: Float32Array; top: number }
+interface Thumb {
+  values: Part["values"];
+  height: number;
+  width: number;
+}
+interface Weights {
+  values: Float32Array;
+  top: number;
+}
 interface Tree {
-  parent: (number | null)[]; depth: number[]; token: string[]; id: number[]; probability: number[];
-  log_probability: number[]; score: number[]; status: string[]; best: boolean[];
-  beam_size: number; length_penalty: number;
+  parent: (number | null)[];
+  depth: number[];
+  token: string[];
+  id: number[];
+  probability: number[];
+  log_probability: number[];
+  score: number[];
+  status: string[];
+  best: boolean[];
+  beam_size: number;
+  length_penalty: number;
 }
 
 // A sentence with its translation and attention.
 interface Side {
-  id: string; digest: string; number: number; name: string; model: string; source: string; text: string;
-  kinds: Kind[]; depths: Record<Kind, number>; n_heads: number; d_k: number; score: string;
-  src: Labels; tgt: Labels; predicted: Labels;
+  id: string;
+  digest: string;
+  number: number;
+  name: string;
+  model: string;
+  source: string;
+  text: string;
+  kinds: Kind[];
+  depths: Record<Kind, number>;
+  n_heads: number;
+  d_k: number;
+  score: string;
+  src: Labels;
+  tgt: Labels;
+  predicted: Labels;
   measures: Record<Kind, Record<string, number[][]>>;
   clearest: Record<Kind, [number, number]>; // layer and head
   steps: { candidates: [string, number, number][]; chosen: [string, number, number] }[];
@@ -43,55 +86,132 @@ interface Side {
   labels(kind: Kind): { rows: Labels; columns: Labels; writes: Labels | null };
   weights(kind: Kind, layer: number, head: number): Weights | null;
   thumb(kind: Kind, layer: number, head: number): Thumb;
-  pinWeights(kind: Kind, way: "to" | "from"): { weights: Part["values"]; top: number; others: Part["values"]; words: number };
+  pinWeights(
+    kind: Kind,
+    way: "to" | "from",
+  ): { weights: Part["values"]; top: number; others: Part["values"]; words: number };
   vectors(kind: Kind, layer: number, head: number): Record<string, Part> | null;
 }
 
 // The explorer's state: `FIELDS` of figures/state.py.
 interface State extends Head, Cell {
-  view: string; kind: Kind; heads: string; combine: "one" | "mean" | "max"; tokens: string; zoom: number;
-  pin: string; way: "both" | "to" | "from";
-  exact: number; special: "shown" | "dimmed" | "hidden"; renormalise: number; word_row: "output" | "input";
-  scale: "sqrt" | "linear" | "row"; more: number; measure: string; order: "layers" | "measure";
-  step: number; node: number; force: string; size: "normal" | "large";
+  view: string;
+  kind: Kind;
+  heads: string;
+  combine: "one" | "mean" | "max";
+  tokens: string;
+  zoom: number;
+  pin: string;
+  way: "both" | "to" | "from";
+  exact: number;
+  special: "shown" | "dimmed" | "hidden";
+  renormalise: number;
+  word_row: "output" | "input";
+  scale: "sqrt" | "linear" | "row";
+  more: number;
+  measure: string;
+  order: "layers" | "measure";
+  step: number;
+  node: number;
+  force: string;
+  size: "normal" | "large";
 }
 
 // A row or column of a table; `members` are the positions of its pieces.
-interface Entry { text: string; written: string | null; special: boolean; dim: boolean; members: number[] }
+interface Entry {
+  text: string;
+  written: string | null;
+  special: boolean;
+  dim: boolean;
+  members: number[];
+}
 
 interface Matrix {
-  kind: Kind; rows: Entry[]; columns: Entry[]; nRows: number; nColumns: number;
-  values: Float32Array; top: number;
+  kind: Kind;
+  rows: Entry[];
+  columns: Entry[];
+  nRows: number;
+  nColumns: number;
+  values: Float32Array;
+  top: number;
   masked(row: number, column: number): boolean;
 }
 
 // Colours of the current theme.
 interface Theme {
-  ramp: Pixels; css(level: number): string; diverging: Pixels; divergingCss(level: number): string;
-  series: string[]; text: string; muted: string; faint: string; line: string; soft: string;
-  background: string; accent: string; choice: string; font: string; size: number; key: string;
+  ramp: Pixels;
+  css(level: number): string;
+  diverging: Pixels;
+  divergingCss(level: number): string;
+  series: string[];
+  text: string;
+  muted: string;
+  faint: string;
+  line: string;
+  soft: string;
+  background: string;
+  accent: string;
+  choice: string;
+  font: string;
+  size: number;
+  key: string;
 }
 
 // Layout of a table's cells in CSS pixels: `layoutCells`.
 interface TableLayout {
-  span: Span; left: number; top: number; cellWidth: number; cellHeight: number; slant: number; marginals: boolean;
-  sums: boolean; maxLabelWidth: number; everyColumn: number; everyRow: number; size: number; right: number; bottom: number;
+  span: Span;
+  left: number;
+  top: number;
+  cellWidth: number;
+  cellHeight: number;
+  slant: number;
+  marginals: boolean;
+  sums: boolean;
+  maxLabelWidth: number;
+  everyColumn: number;
+  everyRow: number;
+  size: number;
+  right: number;
+  bottom: number;
   height: number;
 }
 
 // Something to notice: text in which words of the sentence are marked, and the state that shows it.
-interface Notice { segments: [string, boolean][]; state: Partial<State> }
+interface Notice {
+  segments: [string, boolean][];
+  state: Partial<State>;
+}
 
-interface Figure { title: string; width: number; height: number; paint(pen: Pen): void }
-interface Table { caption: string; columns: string[]; rows: unknown[][] }
+interface Figure {
+  title: string;
+  width: number;
+  height: number;
+  paint(pen: Pen): void;
+}
+interface Table {
+  caption: string;
+  columns: string[];
+  rows: unknown[][];
+}
 type Pair = [number | null, number | null]; // indices in A and B, null for none
-interface Pairs { src_tokens: Pair[]; tgt_tokens: Pair[] }
+interface Pairs {
+  src_tokens: Pair[];
+  tgt_tokens: Pair[];
+}
 
 // The context of a view.
 interface Context {
   set(changes: Partial<State>): void;
-  store: { laterParts: Map<string, () => Promise<Part>> }; live: boolean; canForce: boolean; views: string[]; secondKind: string; state: State; theme: Theme;
-  sides: Side[]; side: Side; pairs: Pairs;
+  store: { laterParts: Map<string, () => Promise<Part>> };
+  live: boolean;
+  canForce: boolean;
+  views: string[];
+  secondKind: string;
+  state: State;
+  theme: Theme;
+  sides: Side[];
+  side: Side;
+  pairs: Pairs;
   matrix(side?: Side, changes?: Partial<State>): Matrix | null;
   title(): string;
   withPrintColours<T>(make: () => T): T;
@@ -99,8 +219,22 @@ interface Context {
 
 // A view of the explorer and its constructor: `EXPLORER` of figures/views.py.
 interface View {
-  node: HTMLElement; draw(): void; options?: string[]; kinds?: boolean; keys?: string[][];
-  title?(): string; code?(): string; note?(): string; figure?(): Figure | null; table?(): Table | null;
-  choose?(head: Head): void; stateForKind?(kind: Kind): Partial<State>; close?(): void;
+  node: HTMLElement;
+  draw(): void;
+  options?: string[];
+  kinds?: boolean;
+  keys?: string[][];
+  title?(): string;
+  code?(): string;
+  note?(): string;
+  figure?(): Figure | null;
+  table?(): Table | null;
+  choose?(head: Head): void;
+  stateForKind?(kind: Kind): Partial<State>;
+  close?(): void;
 }
-interface Tab { label: string; make(ctx: Context): View; mosaic?: boolean }
+interface Tab {
+  label: string;
+  make(ctx: Context): View;
+  mosaic?: boolean;
+}

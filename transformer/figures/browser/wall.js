@@ -29,7 +29,11 @@ export function wallView(container, report) {
     });
     sortButtons.append(button);
   }
-  const hint = el("p", { class: "hu-note" }, "The curve shows the loss, from zero; the picture shows a head: the stronger the colour, the more attention. Click a run to enlarge it, and another to compare the two.");
+  const hint = el(
+    "p",
+    { class: "hu-note" },
+    "The curve shows the loss, from zero; the picture shows a head: the stronger the colour, the more attention. Click a run to enlarge it, and another to compare the two.",
+  );
   const enlargedCards = el("div", { class: "hu-wall-front" });
   const otherCards = el("div", { class: "hu-wall-rest" });
   const frame = el("div", { class: "hu hu-wall" }, sortButtons, hint, enlargedCards, otherCards);
@@ -46,12 +50,16 @@ export function wallView(container, report) {
 
   function draw() {
     if (!frame.isConnected) return; // colours can only be read on the page
-    for (const button of sortButtons.children) button.setAttribute("aria-pressed", String(button.dataset.order === order));
+    for (const button of sortButtons.children) {
+      button.setAttribute("aria-pressed", String(button.dataset.order === order));
+    }
     const sorted = [...cards].sort(ORDERS[order][1]);
     for (const name of [...drawnCards.keys()]) if (!cards.some((card) => card.name === name)) drawnCards.delete(name);
     sorted.forEach(updateCard);
     enlargedCards.replaceChildren(...enlarged.map((name) => drawnCards.get(name).node));
-    otherCards.replaceChildren(...sorted.filter(({ name }) => !enlarged.includes(name)).map(({ name }) => drawnCards.get(name).node));
+    otherCards.replaceChildren(
+      ...sorted.filter(({ name }) => !enlarged.includes(name)).map(({ name }) => drawnCards.get(name).node),
+    );
     enlargedCards.hidden = !enlarged.length;
     fadeHeads();
   }
@@ -72,20 +80,43 @@ export function wallView(container, report) {
   }
 
   function makeCard(name) {
-    const [owner, title, progress] = [el("b", {}), el("span", { class: "hu-wall-title" }), el("span", { class: "hu-wall-progress" })];
+    const [owner, title, progress] = [
+      el("b", {}),
+      el("span", { class: "hu-wall-title" }),
+      el("span", { class: "hu-wall-progress" }),
+    ];
     const canvas = el("canvas", { role: "img", "aria-label": "Its clearest head" });
     const caption = el("span", { class: "hu-wall-ends" });
     const curve = document.createElementNS(SVG, "svg");
     curve.setAttribute("role", "img");
-    const button = el("button", { type: "button", class: "hu-wall-card" }, owner, title, el("span", { class: "hu-wall-pictures" }, canvas, curve), progress, caption);
+    const button = el(
+      "button",
+      { type: "button", class: "hu-wall-card" },
+      owner,
+      title,
+      el("span", { class: "hu-wall-pictures" }, canvas, curve),
+      progress,
+      caption,
+    );
     button.addEventListener("click", () => {
-      enlarged = enlarged.includes(name) ? enlarged.filter((other) => other !== name) : [...enlarged, name].slice(-MAX_ENLARGED);
+      enlarged = enlarged.includes(name)
+        ? enlarged.filter((other) => other !== name)
+        : [...enlarged, name].slice(-MAX_ENLARGED);
       draw();
       button.focus({ preventScroll: true });
     });
     const open = el("button", { type: "button", class: "hu-button hu-wall-open" }, "Open the run →");
     open.addEventListener("click", () => report({ open: name }));
-    return { node: el("div", { class: "hu-wall-run" }, button, open), button, owner, title, canvas, curve, progress, caption };
+    return {
+      node: el("div", { class: "hu-wall-run" }, button, open),
+      button,
+      owner,
+      title,
+      canvas,
+      curve,
+      progress,
+      caption,
+    };
   }
 
   // Fade every head from its current picture to the newest.
@@ -103,7 +134,9 @@ export function wallView(container, report) {
       const share = reducedMotion.matches ? 1 : Math.min((now - fadeStart) / FADE_MS, 1);
       const { ramp } = colours(frame);
       for (const { name, head, from } of fades) {
-        const values = from && share < 1 ? from.map((value, i) => value + share * (head.values[i] - value)) : head.values;
+        const values = from && share < 1
+          ? from.map((value, i) => value + share * (head.values[i] - value))
+          : head.values;
         shownLevels.set(name, values);
         const [height, width] = head.shape;
         paintThumb(drawnCards.get(name).canvas, { values: Uint8Array.from(values), height, width }, false, ramp);

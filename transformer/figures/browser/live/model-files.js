@@ -40,11 +40,13 @@ async function download(url, file, onProgress) {
   } catch {
     throw new Error("The model could not be fetched: check the connection, and reload the page.");
   }
-  if (!response.ok) throw new Error(`The model could not be fetched: the server answers ${response.status} for ${file.path}.`);
+  if (!response.ok) {
+    throw new Error(`The model could not be fetched: the server answers ${response.status} for ${file.path}.`);
+  }
   const bytes = new Uint8Array(file.bytes);
   let loaded = 0;
   try {
-    for (const reader = response.body.getReader(); ;) {
+    for (const reader = response.body.getReader();;) {
       const { done, value } = await reader.read();
       if (done) break;
       if (loaded + value.length > bytes.length) return new Uint8Array(loaded + value.length); // too long, which `problemOf` reports

@@ -16,9 +16,11 @@ worker.addEventListener("install", (/** @type {any} */ event) => {
 
 worker.addEventListener("activate", (/** @type {any} */ event) => {
   const isOldCache = (name) => name.startsWith("heads-up-site-") && name !== CACHE_NAME;
-  event.waitUntil(caches.keys()
-    .then((names) => Promise.all(names.filter(isOldCache).map((name) => caches.delete(name))))
-    .then(() => worker.clients.claim()));
+  event.waitUntil(
+    caches.keys()
+      .then((names) => Promise.all(names.filter(isOldCache).map((name) => caches.delete(name))))
+      .then(() => worker.clients.claim()),
+  );
 });
 
 worker.addEventListener("fetch", (/** @type {any} */ event) => {

@@ -4,7 +4,7 @@
 // loaded, bytes } }.
 
 import { switchedOff, toMean, uniform } from "../model/hooks.js";
-import { TextError, forcedPrefix, Translator } from "../model/translator.js";
+import { forcedPrefix, TextError, Translator } from "../model/translator.js";
 import { LessonCase, LessonUnavailable } from "../questions/case.js";
 import { CHECKS, QUESTIONS } from "../questions/questions.js";
 import { explorerData, explorerPart } from "../trace/explorer-data.js";
@@ -30,14 +30,21 @@ const lastRequestIds = new Map(); // id of the last request of each kind
 class Superseded extends Error {}
 
 self.addEventListener("message", async ({ data }) => {
-  if (data.site) { site = data.site; return; }
+  if (data.site) {
+    site = data.site;
+    return;
+  }
   lastRequestIds.set(data.kind, data.id);
   try {
     const { result, transfer = [] } = await handlers[data.kind](data);
     self.postMessage({ id: data.id, result }, { transfer });
   } catch (error) {
     if (error instanceof Superseded) self.postMessage({ id: data.id, superseded: true });
-    else self.postMessage({ id: data.id, problem: error instanceof Error ? error.message : String(error), isTextError: error instanceof TextError });
+    else {self.postMessage({
+        id: data.id,
+        problem: error instanceof Error ? error.message : String(error),
+        isTextError: error instanceof TextError,
+      });}
   }
 });
 
@@ -52,10 +59,18 @@ const handlers = {
     const translator = await getTranslator(request.model);
     const trace = await getTrace(translator, request);
     const heads = headsOf(request.off ?? "", translator.model.config);
-    const alternatives = request.with_alternatives ? wordAlternatives(translator, trace, heads.length ? switchedOff(heads) : null) : [];
+    const alternatives = request.with_alternatives
+      ? wordAlternatives(translator, trace, heads.length ? switchedOff(heads) : null)
+      : [];
     const { aligner } = site.models[request.model];
     const original = request.off ? glanceData(await getTrace(translator, { ...request, off: "" })).words : [];
-    return { result: { ...glanceData(trace, { alternatives, forcedPieces: request.prefix?.length ?? 0, aligner }), original_words: original.map(({ text, p }) => ({ text, p })), unknown: unknownWords(translator, request.text) } };
+    return {
+      result: {
+        ...glanceData(trace, { alternatives, forcedPieces: request.prefix?.length ?? 0, aligner }),
+        original_words: original.map(({ text, p }) => ({ text, p })),
+        unknown: unknownWords(translator, request.text),
+      },
+    };
   },
 
   // The explorer's bytes, and why a token cannot be forced. A second side has another text, a forced token, or
@@ -65,8 +80,14 @@ const handlers = {
     const { sides, traces, secondKind, refused } = await getTraces(translator, request);
     const names = traces.length > 1 ? sides[1].off ? ["as trained", "heads changed"] : ["A", "B"] : ["", ""];
     const bytes = explorerData(traces, {
-      fixed: site.explorer, start: request.start, visit: request.visit, secondKind, names,
-      model: request.model, id: JSON.stringify([request.model, sides, request.beam, request.how]), aligner: site.models[request.model].aligner,
+      fixed: site.explorer,
+      start: request.start,
+      visit: request.visit,
+      secondKind,
+      names,
+      model: request.model,
+      id: JSON.stringify([request.model, sides, request.beam, request.how]),
+      aligner: site.models[request.model].aligner,
     });
     return { result: { bytes, refused }, transfer: [bytes.buffer] };
   },
@@ -84,7 +105,9 @@ const handlers = {
     const original = await getTrace(translator, { ...request, off: "" });
     const altered = request.off ? await getTrace(translator, request) : original;
     const summary = ({ text, score, finished }) => ({ text, score, finished });
-    return { result: { board: switchboard(original, request.off), original: summary(original), altered: summary(altered) } };
+    return {
+      result: { board: switchboard(original, request.off), original: summary(original), altered: summary(altered) },
+    };
   },
 
   // A lesson's question about the first of these texts that shows its phenomenon, or why none does.
@@ -113,7 +136,10 @@ const handlers = {
 async function lessonCase(request) {
   const translator = await getTranslator(request.model);
   const translate = async (text, off = "") => (await getTrace(translator, { ...request, text, off })).text;
-  return new LessonCase(await getTrace(translator, request), { aligner: site.models[request.model].aligner, translate });
+  return new LessonCase(await getTrace(translator, request), {
+    aligner: site.models[request.model].aligner,
+    translate,
+  });
 }
 
 // The model, loaded once; a failed attempt can be repeated.
@@ -190,7 +216,12 @@ async function getTraces(translator, request, kind = request.kind) {
     try {
       second.prefix = forcedPrefix(traces[0], force);
     } catch (error) {
-      return { sides: [first], traces, secondKind: "refused", refused: `That token cannot be forced: ${error.message}` };
+      return {
+        sides: [first],
+        traces,
+        secondKind: "refused",
+        refused: `That token cannot be forced: ${error.message}`,
+      };
     }
   }
   traces.push(await getTrace(translator, { ...request, ...second }, kind));
@@ -212,7 +243,13 @@ function headsOf(off, { n_layers, n_heads }) {
     const [layer, head] = part.slice(1).split(".").map(Number);
     const numbers = head === undefined ? Array.from({ length: n_heads }, (_, i) => i) : [head];
     const exists = part[0] in KIND_LETTERS && layer < n_layers;
-    return exists ? numbers.filter((number) => number < n_heads).map((number) => ({ kind: KIND_LETTERS[part[0]], layer, head: number })) : [];
+    return exists
+      ? numbers.filter((number) => number < n_heads).map((number) => ({
+        kind: KIND_LETTERS[part[0]],
+        layer,
+        head: number,
+      }))
+      : [];
   });
 }
 
@@ -221,7 +258,10 @@ function switchboard(trace, off) {
   const { n_layers, n_heads } = trace.config;
   const kinds = Object.entries(KIND_LETTERS).map(([letter, name]) => ({ name, letter, label: site.kinds[name] }));
   const parts = kinds.map(({ name }) => {
-    const pooled = Array.from({ length: n_layers }, (_, layer) => pool(trace.weights(name, layer), MAX_THUMBNAIL_CELLS));
+    const pooled = Array.from(
+      { length: n_layers },
+      (_, layer) => pool(trace.weights(name, layer), MAX_THUMBNAIL_CELLS),
+    );
     const values = new Float32Array(pooled.reduce((sum, part) => sum + part.values.length, 0));
     pooled.forEach((part, i) => values.set(part.values, i * part.values.length));
     return quantize(`thumbs.${name}`, { shape: [n_layers, ...pooled[0].shape], values }, 255);

@@ -28,14 +28,20 @@ export class MultiHeadAttention {
   // Keys and values. Computed once for the memory, and position by position for the output.
   /** @param {Tensor} memory @param {any} hooks @returns {KeysAndValues} */
   keysAndValues(memory, hooks) {
-    const [key, value] = [linear(memory, this.wK, this.bK), linear(memory, this.wV, this.bV)].map((x) => splitHeads(x, this.config.n_heads));
+    const [key, value] = [linear(memory, this.wK, this.bK), linear(memory, this.wV, this.bV)].map((x) =>
+      splitHeads(x, this.config.n_heads)
+    );
     return { key: atSite(hooks, `${this.name}.hook_key`, key), value: atSite(hooks, `${this.name}.hook_value`, value) };
   }
 
   // `causal`: query i may attend to keys up to its own position; the last query is at the position of the last key.
   /** @param {Tensor} x @param {KeysAndValues} memory @param {boolean} causal @param {any} hooks */
   forward(x, { key, value }, causal, hooks) {
-    const query = atSite(hooks, `${this.name}.hook_query`, splitHeads(linear(x, this.wQ, this.bQ), this.config.n_heads));
+    const query = atSite(
+      hooks,
+      `${this.name}.hook_query`,
+      splitHeads(linear(x, this.wQ, this.bQ), this.config.n_heads),
+    );
     const scores = atSite(hooks, `${this.name}.hook_scores`, this.scores(query, key));
     const weights = atSite(hooks, `${this.name}.hook_weights`, attentionWeights(scores, causal));
     const heads = atSite(hooks, `${this.name}.hook_heads`, weightedSum(weights, value));
@@ -56,7 +62,7 @@ export class MultiHeadAttention {
         for (let j = 0; j < keys; j++, index++) {
           const k = key.row(h * keys + j);
           let sum = 0;
-          if (this.v) for (let d = 0; d < size; d++) sum += this.v.values[h * size + d] * Math.tanh(q[d] + k[d]);
+          if (this.v) { for (let d = 0; d < size; d++) sum += this.v.values[h * size + d] * Math.tanh(q[d] + k[d]); }
           else for (let d = 0; d < size; d++) sum += q[d] * k[d];
           scores.values[index] = sum * factor;
         }

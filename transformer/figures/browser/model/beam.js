@@ -14,10 +14,24 @@ export const lengthPenalty = (length, alpha) => ((5 + length) / 6) ** alpha;
  * @param {import("./transformer.js").Transformer} model
  * @returns {Generator<number[], import("./search.js").Decoded>}
  */
-export function* beamSearch(model, memory, { limit, prefix = [], beamSize = 4, alpha = 0.6, candidates = 8, hooks = null }) {
+export function* beamSearch(
+  model,
+  memory,
+  { limit, prefix = [], beamSize = 4, alpha = 0.6, candidates = 8, hooks = null },
+) {
   const { bos_id, eos_id, vocab_size } = model.config;
   const k = Math.min(Math.max(2 * beamSize, candidates), vocab_size - 3);
-  const root = { parent: null, depth: 0, id: bos_id, logProbability: 0, total: 0, score: 0, status: "kept", cache: model.start(memory, hooks), candidates: null };
+  const root = {
+    parent: null,
+    depth: 0,
+    id: bos_id,
+    logProbability: 0,
+    total: 0,
+    score: 0,
+    status: "kept",
+    cache: model.start(memory, hooks),
+    candidates: null,
+  };
   const nodes = [root];
   let beam = [root];
   const finished = [];
@@ -28,18 +42,39 @@ export function* beamSearch(model, memory, { limit, prefix = [], beamSize = 4, a
       const step = model.decode([parent.id], parent.cache, hooks);
       const logs = logSoftmax(model.project(step.states, hooks).values);
       const best = mostProbable(logs, k, model.config);
-      parent.candidates = { ids: best.slice(0, candidates), probabilities: best.slice(0, candidates).map((id) => Math.exp(logs[id])) };
+      parent.candidates = {
+        ids: best.slice(0, candidates),
+        probabilities: best.slice(0, candidates).map((id) => Math.exp(logs[id])),
+      };
       parent.cache = step.cache;
       const next = depth > prefix.length ? best : [prefix[depth - 1]];
-      for (const id of next) continuations.push({ parent, id, logProbability: logs[id], total: parent.total + logs[id] });
+      for (const id of next) {
+        continuations.push({ parent, id, logProbability: logs[id], total: parent.total + logs[id] });
+      }
     }
     continuations.sort((a, b) => b.total - a.total);
     beam = [];
     continuations.slice(0, 2 * beamSize).forEach(({ parent, id, logProbability, total }, rank) => {
-      const node = { parent, depth, id, logProbability, total, score: total / lengthPenalty(depth, alpha), status: "discarded", cache: parent.cache, candidates: null };
+      const node = {
+        parent,
+        depth,
+        id,
+        logProbability,
+        total,
+        score: total / lengthPenalty(depth, alpha),
+        status: "discarded",
+        cache: parent.cache,
+        candidates: null,
+      };
       if (id === eos_id) {
-        if (rank < beamSize) { node.status = "finished"; finished.push(node); }
-      } else if (beam.length < beamSize) { node.status = "kept"; beam.push(node); }
+        if (rank < beamSize) {
+          node.status = "finished";
+          finished.push(node);
+        }
+      } else if (beam.length < beamSize) {
+        node.status = "kept";
+        beam.push(node);
+      }
       nodes.push(node);
     });
     yield pathTo(bestHypothesis()).map(({ id }) => id);

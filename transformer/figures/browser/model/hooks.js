@@ -29,9 +29,16 @@ export function combineHooks(...hookSets) {
 // Hooks that record every site of one pass in `recorded`, by name.
 /** @param {Record<string, Tensor>} recorded @param {string[]} names @returns {Hooks} */
 export const recordInto = (recorded, names) =>
-  Object.fromEntries(names.map((name) => [name, (tensor) => { recorded[name] = tensor; return undefined; }]));
+  Object.fromEntries(names.map((name) => [name, (tensor) => {
+    recorded[name] = tensor;
+    return undefined;
+  }]));
 
-const SITES = { encoder: "encoder.layers.#.self_attn", decoder: "decoder.layers.#.self_attn", cross: "decoder.layers.#.cross_attn" };
+const SITES = {
+  encoder: "encoder.layers.#.self_attn",
+  decoder: "decoder.layers.#.self_attn",
+  cross: "decoder.layers.#.cross_attn",
+};
 
 // The name of a hook of one attention: `siteOf("cross", 5, "weights")`.
 /** @param {string} kind @param {number} layer @param {string} point */
@@ -50,10 +57,16 @@ export function siteNames({ n_layers }) {
   const embedding = (side) => ["tokens", "positions", "output"].map((point) => `${side}.embed.hook_${point}`);
   const selfAttention = (name) => [...attentionSites(`${name}.self_attn`), ...normSites(`${name}.self_attn_norm`)];
   const crossAttention = (name) => [...attentionSites(`${name}.cross_attn`), ...normSites(`${name}.cross_attn_norm`)];
-  const feedForward = (name) => [`${name}.ffn.hook_hidden`, `${name}.ffn.hook_output`, ...normSites(`${name}.ffn_norm`)];
+  const feedForward = (
+    name,
+  ) => [`${name}.ffn.hook_hidden`, `${name}.ffn.hook_output`, ...normSites(`${name}.ffn_norm`)];
   return [
-    ...embedding("encoder"), ...layers("encoder", (name) => [...selfAttention(name), ...feedForward(name)]), "encoder.hook_memory",
-    ...embedding("decoder"), ...layers("decoder", (name) => [...selfAttention(name), ...crossAttention(name), ...feedForward(name)]), "hook_logits",
+    ...embedding("encoder"),
+    ...layers("encoder", (name) => [...selfAttention(name), ...feedForward(name)]),
+    "encoder.hook_memory",
+    ...embedding("decoder"),
+    ...layers("decoder", (name) => [...selfAttention(name), ...crossAttention(name), ...feedForward(name)]),
+    "hook_logits",
   ];
 }
 
@@ -70,9 +83,14 @@ export const uniform = (heads) => changeHeads(heads, "scores", (row) => row.fill
 export function toMean(heads, sites) {
   return changeHeads(heads, "heads", (rows, { kind, layer, head }, size) => {
     const [, length] = sites[siteOf(kind, layer, "heads")].shape;
-    const headOutputs = sites[siteOf(kind, layer, "heads")].values.subarray(head * length * size, (head + 1) * length * size);
+    const headOutputs = sites[siteOf(kind, layer, "heads")].values.subarray(
+      head * length * size,
+      (head + 1) * length * size,
+    );
     const mean = new Float32Array(size);
-    headOutputs.forEach((value, i) => { mean[i % size] += value / length; });
+    headOutputs.forEach((value, i) => {
+      mean[i % size] += value / length;
+    });
     for (let i = 0; i < rows.length; i++) rows[i] = mean[i % size];
   });
 }
@@ -85,7 +103,11 @@ function changeHeads(heads, point, change) {
     [siteOf(headName.kind, headName.layer, point)]: (tensor) => {
       const changed = tensor.clone();
       const [, length, width] = changed.shape;
-      change(changed.values.subarray(headName.head * length * width, (headName.head + 1) * length * width), headName, width);
+      change(
+        changed.values.subarray(headName.head * length * width, (headName.head + 1) * length * width),
+        headName,
+        width,
+      );
       return changed;
     },
   })));

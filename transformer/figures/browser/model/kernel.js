@@ -24,7 +24,9 @@ export function fastProducts(bytes) {
     };
     products.multiply = (x, w, y, rows, n, m) => {
       const [inputAddress, outputAddress] = [0, rows * n * 4];
-      if (w.buffer !== memory.buffer || n % 4 || m % 4 || outputAddress + rows * m * 4 > SCRATCH_BYTES) return plainMultiply(x, w, y, rows, n, m);
+      if (w.buffer !== memory.buffer || n % 4 || m % 4 || outputAddress + rows * m * 4 > SCRATCH_BYTES) {
+        return plainMultiply(x, w, y, rows, n, m);
+      }
       new Float32Array(memory.buffer, inputAddress, rows * n).set(x);
       /** @type {any} */ (exports).multiply(inputAddress, w.byteOffset, outputAddress, rows, n, m);
       y.set(new Float32Array(memory.buffer, outputAddress, rows * m));
@@ -48,34 +50,54 @@ function moduleBytes() {
   const loop = (...body) => [0x03, 0x40, ...body.flat(), 0x0b];
   const repeatWhile = (a, b) => [...get(a), ...get(b), 0x49, 0x0d, 0]; // a < b
   const load = (address) => [...address, 0xfd, 0x00, 2, 0];
-  const multiplyAdd = (sum, w) => set(sum, get(sum), get(XK), load(add(get(w), get(K))), [0xfd, 0xe6, 1], [0xfd, 0xe4, 1]);
+  const multiplyAdd = (sum, w) =>
+    set(sum, get(sum), get(XK), load(add(get(w), get(K))), [0xfd, 0xe6, 1], [0xfd, 0xe4, 1]);
   const total = (sum) => [0, 1, 2, 3].flatMap((lane) => [...get(sum), 0xfd, 0x1f, lane, ...(lane ? [0x92] : [])]);
   const body = [
     set(N, times4(get(N))), // in bytes from here on
     loop( // rows of w, four at a time
-      set(W1, add(get(W), get(N))), set(W2, add(get(W1), get(N))), set(W3, add(get(W2), get(N))),
-      set(XI, get(X)), set(YI, get(Y)), set(I, number(0)),
+      set(W1, add(get(W), get(N))),
+      set(W2, add(get(W1), get(N))),
+      set(W3, add(get(W2), get(N))),
+      set(XI, get(X)),
+      set(YI, get(Y)),
+      set(I, number(0)),
       loop( // rows of x
         SUMS.flatMap((sum) => set(sum, [0xfd, 0x0c, ...Array(16).fill(0)])),
         set(K, number(0)),
         loop( // four numbers of each
           set(XK, load(add(get(XI), get(K)))),
-          multiplyAdd(SUMS[0], W), multiplyAdd(SUMS[1], W1), multiplyAdd(SUMS[2], W2), multiplyAdd(SUMS[3], W3),
-          set(K, add(get(K), number(16))), repeatWhile(K, N),
+          multiplyAdd(SUMS[0], W),
+          multiplyAdd(SUMS[1], W1),
+          multiplyAdd(SUMS[2], W2),
+          multiplyAdd(SUMS[3], W3),
+          set(K, add(get(K), number(16))),
+          repeatWhile(K, N),
         ),
         SUMS.flatMap((sum, lane) => [...get(YI), ...total(sum), 0x38, 2, 4 * lane]),
-        set(XI, add(get(XI), get(N))), set(YI, add(get(YI), times4(get(M)))),
-        set(I, add(get(I), number(1))), repeatWhile(I, ROWS),
+        set(XI, add(get(XI), get(N))),
+        set(YI, add(get(YI), times4(get(M)))),
+        set(I, add(get(I), number(1))),
+        repeatWhile(I, ROWS),
       ),
-      set(W, add(get(W3), get(N))), set(Y, add(get(Y), number(16))),
-      set(J, add(get(J), number(4))), repeatWhile(J, M),
+      set(W, add(get(W3), get(N))),
+      set(Y, add(get(Y), number(16))),
+      set(J, add(get(J), number(4))),
+      repeatWhile(J, M),
     ),
   ].flat();
   const code = [2, 8, 0x7f, 5, 0x7b, ...body, 0x0b]; // eight more integers, five vectors
   const name = (text) => [text.length, ...new TextEncoder().encode(text)];
   const section = (id, ...content) => [id, ...unsigned(content.flat().length), ...content.flat()];
   return new Uint8Array([
-    0, 0x61, 0x73, 0x6d, 1, 0, 0, 0,
+    0,
+    0x61,
+    0x73,
+    0x6d,
+    1,
+    0,
+    0,
+    0,
     ...section(1, [1, 0x60, 6, ...Array(6).fill(0x7f), 0]), // one type: six integers to nothing
     ...section(2, [1], name("env"), name("memory"), [2, 0, 1]),
     ...section(3, [1, 0]),

@@ -40,7 +40,11 @@ export class FeedForward {
   /** @param {Tensor} x */
   forward(x, hooks) {
     const inner = linear(x, this.w1, this.b1);
-    const hidden = atSite(hooks, `${this.name}.hook_hidden`, new Tensor(inner.shape, inner.values.map(this.activation)));
+    const hidden = atSite(
+      hooks,
+      `${this.name}.hook_hidden`,
+      new Tensor(inner.shape, inner.values.map(this.activation)),
+    );
     return atSite(hooks, `${this.name}.hook_output`, linear(hidden, this.w2, this.b2));
   }
 }
@@ -57,7 +61,11 @@ export class AddPositions {
   forward(embedded, hooks, start = 0) {
     const tokens = atSite(hooks, `${this.name}.hook_tokens`, embedded);
     const encoding = positionsOf(this.config, this.learned, embedded.shape[0], start);
-    return atSite(hooks, `${this.name}.hook_output`, add(tokens, atSite(hooks, `${this.name}.hook_positions`, encoding)));
+    return atSite(
+      hooks,
+      `${this.name}.hook_output`,
+      add(tokens, atSite(hooks, `${this.name}.hook_positions`, encoding)),
+    );
   }
 }
 
@@ -105,7 +113,18 @@ export class DecoderLayer {
 // The error function, to 1.2e-7 (Numerical Recipes, 6.2).
 function erf(x) {
   const t = 1 / (1 + Math.abs(x) / 2);
-  const terms = [-1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806, 0.27886807, -1.13520398, 1.48851587, -0.82215223, 0.17087277];
+  const terms = [
+    -1.26551223,
+    1.00002368,
+    0.37409196,
+    0.09678418,
+    -0.18628806,
+    0.27886807,
+    -1.13520398,
+    1.48851587,
+    -0.82215223,
+    0.17087277,
+  ];
   const polynomial = terms.reduceRight((sum, term) => sum * t + term, 0);
   const tail = t * Math.exp(-x * x + polynomial);
   return x >= 0 ? 1 - tail : tail - 1;

@@ -23,7 +23,12 @@ export function positionsOf(config, learned, length, start) {
   if (config.positions === "sinusoidal") return sinusoidal(length, config.d_model, start);
   if (config.positions === "none") return new Tensor([length, config.d_model]);
   if (start + length > config.max_len) {
-    throw new RangeError(`This model learned ${config.max_len} positions; a sequence of ${start + length} tokens needs more.`);
+    throw new RangeError(
+      `This model learned ${config.max_len} positions; a sequence of ${start + length} tokens needs more.`,
+    );
   }
-  return new Tensor([length, config.d_model], learned.values.subarray(start * config.d_model, (start + length) * config.d_model));
+  return new Tensor(
+    [length, config.d_model],
+    learned.values.subarray(start * config.d_model, (start + length) * config.d_model),
+  );
 }

@@ -19,8 +19,10 @@ export function readMessage(bytes, field) {
     const tag = varint();
     const [number, kind] = [tag >>> 3, tag & 7];
     if (kind === 0) field(number, varint());
-    else if (kind === 5) { field(number, view.getFloat32(offset, true)); offset += 4; }
-    else if (kind === 1) offset += 8;
+    else if (kind === 5) {
+      field(number, view.getFloat32(offset, true));
+      offset += 4;
+    } else if (kind === 1) offset += 8;
     else if (kind === 2) {
       const length = varint();
       if (offset + length > bytes.length) throw new RangeError("a field extends beyond the end of the message");

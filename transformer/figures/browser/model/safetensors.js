@@ -12,16 +12,22 @@ export function readSafetensors(bytes, allocate = (count) => new Float32Array(co
   if (!(bodyStart <= bytes.length)) throw new Error("The model file is truncated or not a safetensors file.");
   const header = parseHeader(bytes.subarray(8, bodyStart));
   delete header.__metadata__;
-  return Object.fromEntries(Object.entries(header).map(([name, { dtype, shape, data_offsets: [from, to] }]) => {
-    if (bodyStart + to > bytes.length) {
-      throw new Error(`The model file is truncated: it has ${bytes.length} bytes, and ${name} ends at ${bodyStart + to}.`);
-    }
-    const read = READERS[dtype];
-    if (!read) throw new Error(`The model file stores ${name} as ${dtype}; it must be ${Object.keys(READERS).join(", ")}.`);
-    const values = allocate(shape.reduce((a, b) => a * b, 1));
-    read(bytes.slice(bodyStart + from, bodyStart + to).buffer, values);
-    return [name, new Tensor(shape, values)];
-  }));
+  return Object.fromEntries(
+    Object.entries(header).map(([name, { dtype, shape, data_offsets: [from, to] }]) => {
+      if (bodyStart + to > bytes.length) {
+        throw new Error(
+          `The model file is truncated: it has ${bytes.length} bytes, and ${name} ends at ${bodyStart + to}.`,
+        );
+      }
+      const read = READERS[dtype];
+      if (!read) {
+        throw new Error(`The model file stores ${name} as ${dtype}; it must be ${Object.keys(READERS).join(", ")}.`);
+      }
+      const values = allocate(shape.reduce((a, b) => a * b, 1));
+      read(bytes.slice(bodyStart + from, bodyStart + to).buffer, values);
+      return [name, new Tensor(shape, values)];
+    }),
+  );
 }
 
 function parseHeader(bytes) {
@@ -38,7 +44,8 @@ const READERS = {
     const bits = new Uint16Array(buffer);
     for (let i = 0; i < bits.length; i++) values[i] = FLOAT16_VALUES[bits[i]];
   },
-  BF16: (buffer, values) => values.set(new Float32Array(Uint32Array.from(new Uint16Array(buffer), (bits) => bits << 16).buffer)),
+  BF16: (buffer, values) =>
+    values.set(new Float32Array(Uint32Array.from(new Uint16Array(buffer), (bits) => bits << 16).buffer)),
 };
 
 // Every float16 as a number: sign, five bits of exponent, ten of fraction (IEEE 754).

@@ -29,7 +29,7 @@ export function linear(x, weight, bias = null) {
   const [rows, [m, n]] = [x.shape[0], weight.shape];
   const y = new Tensor([rows, m]);
   products.multiply(x.values, weight.values, y.values, rows, n, m);
-  if (bias) for (let i = 0; i < rows; i++) for (let j = 0; j < m; j++) y.values[i * m + j] += bias.values[j];
+  if (bias) { for (let i = 0; i < rows; i++) for (let j = 0; j < m; j++) y.values[i * m + j] += bias.values[j]; }
   return y;
 }
 

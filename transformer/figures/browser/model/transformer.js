@@ -9,8 +9,21 @@ import { AddPositions, DecoderLayer, EncoderLayer } from "./layers.js";
 import { linear, Tensor } from "./tensor.js";
 
 const DEFAULTS = {
-  d_model: 512, n_layers: 6, n_heads: 8, d_ff: 2048, score: "scaled_dot", positions: "sinusoidal", max_len: 512,
-  pad_id: 0, bos_id: 1, eos_id: 2, unk_id: 3, biases: false, activation: "relu", output_bias: false, scale_embedding: true,
+  d_model: 512,
+  n_layers: 6,
+  n_heads: 8,
+  d_ff: 2048,
+  score: "scaled_dot",
+  positions: "sinusoidal",
+  max_len: 512,
+  pad_id: 0,
+  bos_id: 1,
+  eos_id: 2,
+  unk_id: 3,
+  biases: false,
+  activation: "relu",
+  output_bias: false,
+  scale_embedding: true,
 };
 
 export class Transformer {
@@ -22,7 +35,8 @@ export class Transformer {
       if (!weights[name]) throw new Error(`The model file has no weights called ${name}.`);
       return weights[name];
     };
-    const layers = (Layer, name) => Array.from({ length: config.n_layers }, (_, i) => new Layer(`${name}.layers.${i}`, weight, config));
+    const layers = (Layer, name) =>
+      Array.from({ length: config.n_layers }, (_, i) => new Layer(`${name}.layers.${i}`, weight, config));
     this.embedding = weight("embedding.weight");
     this.outputBias = config.output_bias ? weight("output_bias") : null;
     this.encoderPositions = new AddPositions("encoder.embed", weight, config);
@@ -43,7 +57,10 @@ export class Transformer {
   // hypotheses can share a prefix.
   /** @param {Tensor} memory */
   start(memory, hooks = null) {
-    const layers = this.decoderLayers.map((layer) => ({ self: null, memory: layer.crossAttention.keysAndValues(memory, hooks) }));
+    const layers = this.decoderLayers.map((layer) => ({
+      self: null,
+      memory: layer.crossAttention.keysAndValues(memory, hooks),
+    }));
     return { length: 0, layers };
   }
 
@@ -75,7 +92,10 @@ export class Transformer {
   // Rows of the shared matrix × √d_model (section 3.4).
   /** @param {number[]} ids */
   embed(ids) {
-    const [factor, rows] = [this.config.scale_embedding ? Math.sqrt(this.config.d_model) : 1, new Tensor([ids.length, this.config.d_model])];
+    const [factor, rows] = [
+      this.config.scale_embedding ? Math.sqrt(this.config.d_model) : 1,
+      new Tensor([ids.length, this.config.d_model]),
+    ];
     ids.forEach((id, i) => rows.row(i).set(this.embedding.row(id).map((value) => value * factor)));
     return rows;
   }

@@ -1,7 +1,7 @@
 // Translates text and returns everything the model computed.
 
 import { beamSearch, lengthPenalty } from "./beam.js";
-import { recordInto, siteNames, siteOf, combineHooks } from "./hooks.js";
+import { combineHooks, recordInto, siteNames, siteOf } from "./hooks.js";
 import { fastProducts } from "./kernel.js";
 import { readSafetensors } from "./safetensors.js";
 import { greedy } from "./search.js";
@@ -33,7 +33,9 @@ export class Translator {
     const allocate = fast ? fastProducts(2.1 * weights.length) : null; // each number is twice as long in float32
     this.model = new Transformer(config, readSafetensors(weights, allocate ?? undefined));
     if (this.vocabulary.pieces.length !== this.model.config.vocab_size) {
-      throw new Error(`The model needs a vocabulary of ${this.model.config.vocab_size} pieces; this one has ${this.vocabulary.pieces.length}.`);
+      throw new Error(
+        `The model needs a vocabulary of ${this.model.config.vocab_size} pieces; this one has ${this.vocabulary.pieces.length}.`,
+      );
     }
   }
 
@@ -44,7 +46,11 @@ export class Translator {
     const { positions, max_len } = this.model.config;
     const limit = positions === "learned" ? Math.min(MAX_SOURCE_TOKENS, max_len) : MAX_SOURCE_TOKENS;
     if (ids.length === 1) throw new TextError("Type a few words to translate.");
-    if (ids.length > limit) throw new TextError(`The text has ${ids.length} tokens; at most ${limit} can be translated at once. Split it into sentences.`);
+    if (ids.length > limit) {
+      throw new TextError(
+        `The text has ${ids.length} tokens; at most ${limit} can be translated at once. Split it into sentences.`,
+      );
+    }
     return ids;
   }
 
@@ -54,7 +60,10 @@ export class Translator {
    * @param {{ prefix?: number[], target?: number[], maxLen?: number, beamSize?: number, alpha?: number, candidates?: number, hooks?: any, names?: string[] }} [options]
    * @returns {Generator<number[], Trace>} yields the ids so far
    */
-  *trace(text, { prefix = [], maxLen = Infinity, beamSize = 1, alpha = 0.6, candidates = 8, hooks = null, names } = {}) {
+  *trace(
+    text,
+    { prefix = [], maxLen = Infinity, beamSize = 1, alpha = 0.6, candidates = 8, hooks = null, names } = {},
+  ) {
     const { model, vocabulary } = this;
     const { config } = model;
     const srcIds = this.encode(text);
@@ -62,7 +71,10 @@ export class Translator {
     const limit = Math.min(maxLen, srcIds.length + EXTRA_LENGTH, maxPositions);
     /** @type {Record<string, import("./tensor.js").Tensor>} */
     const sites = {};
-    const recording = combineHooks(hooks, recordInto(sites, names ?? siteNames(config).filter((name) => name !== "hook_logits")));
+    const recording = combineHooks(
+      hooks,
+      recordInto(sites, names ?? siteNames(config).filter((name) => name !== "hook_logits")),
+    );
     const memory = model.encode(srcIds, recording);
     yield [];
     /** @type {typeof beamSearch} */
@@ -75,8 +87,13 @@ export class Translator {
     const logProbability = result.logProbabilities.reduce((a, b) => a + b, 0);
     const candidateOf = (id, probability) => ({ token: vocabulary.pieces[id].text, id, probability });
     return {
-      source: text, text: vocabulary.decode(ids), srcIds, ids,
-      srcTokens: vocabulary.tokens(srcIds), tgtTokens: vocabulary.tokens(tgtIds), predictedTokens: vocabulary.tokens(ids),
+      source: text,
+      text: vocabulary.decode(ids),
+      srcIds,
+      ids,
+      srcTokens: vocabulary.tokens(srcIds),
+      tgtTokens: vocabulary.tokens(tgtIds),
+      predictedTokens: vocabulary.tokens(ids),
       finished: ids.at(-1) === config.eos_id,
       logProbability,
       score: logProbability / lengthPenalty(ids.length, alpha),
@@ -85,7 +102,9 @@ export class Translator {
         chosen: candidateOf(ids[i], Math.exp(result.logProbabilities[i])),
       })),
       tree: result.tree ? { ...result.tree, token: vocabulary.tokens(result.tree.id) } : null,
-      caches: result.caches, config, sites,
+      caches: result.caches,
+      config,
+      sites,
       weights: (kind, layer) => sites[siteOf(kind, layer, "weights")],
     };
   }
@@ -95,9 +114,13 @@ export class Translator {
 /** @param {Trace} trace @param {string} force @returns {number[]} */
 export function forcedPrefix({ ids, config }, force) {
   const [step, id] = force.split(":").map(Number);
-  if (!(step < ids.length)) throw new TextError(`There is no step ${step} to change; the last one is ${ids.length - 1}.`);
+  if (!(step < ids.length)) {
+    throw new TextError(`There is no step ${step} to change; the last one is ${ids.length - 1}.`);
+  }
   if (!(id < config.vocab_size)) throw new TextError(`Prefix id ${id} is not from 0 to ${config.vocab_size - 1}.`);
-  if (id === config.pad_id || id === config.bos_id) throw new TextError(`Prefix id ${id} at position ${step} is a control token.`);
+  if (id === config.pad_id || id === config.bos_id) {
+    throw new TextError(`Prefix id ${id} at position ${step} is a control token.`);
+  }
   return [...ids.slice(0, step), id];
 }
 

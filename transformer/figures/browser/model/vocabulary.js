@@ -24,16 +24,29 @@ export class Vocabulary {
           });
           pieces.push(piece);
         }
-        if (number === 2) readMessage(value, (part, content) => { trainer[part] = content; });
-        if (number === 3) readMessage(value, (part, content) => { normalizer[part] = content; });
+        if (number === 2) {
+          readMessage(value, (part, content) => {
+            trainer[part] = content;
+          });
+        }
+        if (number === 3) {
+          readMessage(value, (part, content) => {
+            normalizer[part] = content;
+          });
+        }
       });
     } catch {
       throw new Error("The vocabulary file is damaged: it is not a SentencePiece model.");
     }
-    if (!pieces.length || (trainer[3] ?? UNIGRAM) !== UNIGRAM) throw new Error("The vocabulary must be a SentencePiece unigram model.");
+    if (!pieces.length || (trainer[3] ?? UNIGRAM) !== UNIGRAM) {
+      throw new Error("The vocabulary must be a SentencePiece unigram model.");
+    }
     this.pieces = pieces;
     this.byteFallback = Boolean(trainer[35]);
-    this.normalizer = new Normalizer(normalizer[2] ?? new Uint8Array(), { dummyPrefix: Boolean(normalizer[3]), singleSpaces: Boolean(normalizer[4]) });
+    this.normalizer = new Normalizer(normalizer[2] ?? new Uint8Array(), {
+      dummyPrefix: Boolean(normalizer[3]),
+      singleSpaces: Boolean(normalizer[4]),
+    });
     this.unknown = pieces.findIndex(({ kind }) => kind === UNKNOWN);
     this.end = trainer[42] ?? 2;
     this.trie = { id: -1, next: new Map() }; // of ordinary pieces
@@ -88,10 +101,16 @@ export class Vocabulary {
   decode(ids) {
     const endIndex = ids.indexOf(this.end);
     let [text, byteRun] = ["", []];
-    const finishBytes = () => { text += charactersOf(byteRun).map((character) => character.text ?? "�").join(""); byteRun = []; };
+    const finishBytes = () => {
+      text += charactersOf(byteRun).map((character) => character.text ?? "�").join("");
+      byteRun = [];
+    };
     for (const id of endIndex < 0 ? ids : ids.slice(0, endIndex)) {
       const { text: piece, kind } = this.pieces[id];
-      if (kind === BYTE) { byteRun.push(parseInt(piece.slice(3, 5), 16)); continue; }
+      if (kind === BYTE) {
+        byteRun.push(parseInt(piece.slice(3, 5), 16));
+        continue;
+      }
       finishBytes();
       if (kind === UNKNOWN) text += " ⁇ ";
       else if (kind !== CONTROL) text += (text ? piece : piece.replace(/^▁/, "")).replaceAll("▁", " ");

@@ -1,7 +1,7 @@
 // A lesson's sentence as one model translates it, and how a question names tokens, words and heads. Texts are
 // Markdown. The same as ui/widgets/lessons/lesson.py.
 
-import { headName, isSpecialToken, setExactNames, pieceName, tokenName } from "../naming.js";
+import { headName, isSpecialToken, pieceName, setExactNames, tokenName } from "../naming.js";
 import { mergeWords, plainWords, wordNumbers } from "../trace/words.js";
 
 /** @typedef {import("../model/translator.js").Trace} Trace */
@@ -20,7 +20,14 @@ export class LessonUnavailable extends Error {}
 export const option = (label, feedback = "") => ({ label, feedback });
 
 /** @param {Partial<Question> & { answer: string }} parts @returns {Question} */
-export const question = (parts) => ({ options: [], correct: 0, exhibit: "", startFields: {}, answerFields: {}, ...parts });
+export const question = (parts) => ({
+  options: [],
+  correct: 0,
+  exhibit: "",
+  startFields: {},
+  answerFields: {},
+  ...parts,
+});
 
 export class LessonCase {
   /**
@@ -84,7 +91,10 @@ class TraceWords {
       }
       const merged = mergeWords(shiftedWeights, this.targetWords.numbers, this.sourceWords.numbers);
       const [, count] = merged.shape;
-      return Array.from({ length: heads }, (_, h) => this.targetPositions.map((i) => this.sourcePositions.map((j) => merged.row(h * count + i)[j])));
+      return Array.from(
+        { length: heads },
+        (_, h) => this.targetPositions.map((i) => this.sourcePositions.map((j) => merged.row(h * count + i)[j])),
+      );
     });
   }
 
@@ -95,7 +105,8 @@ class TraceWords {
 
   // The rows of all tokens of a target word, as the explorer's address writes them.
   rows(word) {
-    return this.targetWords.numbers.flatMap((number, row) => (number === this.targetPositions[word] ? [`q${row}`] : [])).join(",");
+    return this.targetWords.numbers.flatMap((number, row) => (number === this.targetPositions[word] ? [`q${row}`] : []))
+      .join(",");
   }
 }
 
@@ -104,7 +115,10 @@ const numbersWithLabel = (labels) => labels.map((_, n) => n).filter((n) => label
 /** @param {string[]} tokens */
 function namesOf(tokens) {
   const words = wordNumbers(tokens);
-  return tokens.map((token, i) => (isSpecialToken(token) ? tokenName(token) : pieceName(token, i === 0 || words[i] !== words[i - 1])));
+  return tokens.map((
+    token,
+    i,
+  ) => (isSpecialToken(token) ? tokenName(token) : pieceName(token, i === 0 || words[i] !== words[i - 1])));
 }
 
 const code = (name) => `\`${name.replaceAll("`", "ˋ")}\``;
@@ -127,14 +141,17 @@ export const escaped = (text) => text.replace(/[\\`*_{}[\]<>()#+\-.!|$~:]/g, "\\
 export const bold = (text) => `**${escaped(text)}**`;
 export const percent = (share) => `${(100 * share).toFixed(1)}%`;
 // A share rounded to whole percent, for guessing; never "100%" for less than all.
-export const roundedPercent = (share) => (share >= 0.995 && share < 1 ? "more than 99%" : `${(100 * share).toFixed(0)}%`);
+export const roundedPercent = (
+  share,
+) => (share >= 0.995 && share < 1 ? "more than 99%" : `${(100 * share).toFixed(0)}%`);
 // A small number in exponent notation with one digit, such as "3e-07", as Python formats it.
 export const exponentText = (number) => number.toExponential(0).replace(/e([+-])(\d)$/, "e$10$2");
 
 /** @param {ArrayLike<number>} values */
 export const argmax = (values) => Array.from(values).reduce((best, value, i) => (value > values[best] ? i : best), 0);
 /** @param {ArrayLike<number>} values positions by descending value; equal values keep their order */
-export const argsortDescending = (values) => Array.from(values, (_, i) => i).sort((a, b) => values[b] - values[a] || a - b);
+export const argsortDescending = (values) =>
+  Array.from(values, (_, i) => i).sort((a, b) => values[b] - values[a] || a - b);
 // The first four of these positions, without repetition, in sentence order.
 /** @param {number[]} positions */
 export const firstFour = (positions) => [...new Set(positions)].slice(0, 4).sort((a, b) => a - b);

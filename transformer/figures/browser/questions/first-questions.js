@@ -1,7 +1,22 @@
 // Questions about one sentence: word alignment, weights that sum to 1, decoding steps, softmax. The same as
 // ui/widgets/lessons/first_questions.py.
 
-import { bold, CLEAR, escaped, argsortDescending, firstFour, argmax, headsOf, layersOf, LessonUnavailable, option, question, roundedPercent, rowsOf, exponentText } from "./case.js";
+import {
+  argmax,
+  argsortDescending,
+  bold,
+  CLEAR,
+  escaped,
+  exponentText,
+  firstFour,
+  headsOf,
+  layersOf,
+  LessonUnavailable,
+  option,
+  question,
+  roundedPercent,
+  rowsOf,
+} from "./case.js";
 import { siteOf } from "../model/hooks.js";
 
 /** @typedef {import("./case.js").LessonCase} LessonCase */
@@ -14,7 +29,9 @@ const OTHER_OWNER = { her: "his", his: "her" };
 export async function umbrella(lesson) {
   const { words, text } = lesson;
   const owner = words.source.findIndex((word) => Object.hasOwn(OTHER_OWNER, word));
-  if (owner < 0 || !words.source.includes(POSSESSED)) throw new LessonUnavailable("its sentence names no owner of an umbrella");
+  if (owner < 0 || !words.source.includes(POSSESSED)) {
+    throw new LessonUnavailable("its sentence names no owner of an umbrella");
+  }
   for (const { layer, head, to } of aligners(lesson)) {
     const weights = words.crossHeads(to)[layer][head];
     if (!weights.length) break;
@@ -25,11 +42,25 @@ export async function umbrella(lesson) {
     const queryRow = words.firstRow(targetWord) + Number(to === "input");
     return question({
       exhibit: `${escaped(text)}  →  ${withBold(words.target, targetWord)}`,
-      options: options.map((n) => option(escaped(words.source[n]), `This head gives ${bold(words.source[n])} ${roundedPercent(row[n])} there.`)),
+      options: options.map((n) =>
+        option(escaped(words.source[n]), `This head gives ${bold(words.source[n])} ${roundedPercent(row[n])} there.`)
+      ),
       correct: options.indexOf(owner),
-      answer: `The head (${lesson.headName(layer, head)}) links ${bold(words.target[targetWord])} to ${bold(words.source[owner])} with ` +
+      answer:
+        `The head (${lesson.headName(layer, head)}) links ${bold(words.target[targetWord])} to ${
+          bold(words.source[owner])
+        } with ` +
         `${roundedPercent(row[owner])} of its attention. ${await otherOwnerNote(lesson, words.source[owner])}`,
-      answerFields: { view: "heads", kind: "cross", layer, head, pin: "", way: "from", tokens: `q${queryRow}`, word_row: to },
+      answerFields: {
+        view: "heads",
+        kind: "cross",
+        layer,
+        head,
+        pin: "",
+        way: "from",
+        tokens: `q${queryRow}`,
+        word_row: to,
+      },
     });
   }
   throw new LessonUnavailable("its aligner head links no word of the translation to the owner");
@@ -42,7 +73,12 @@ function aligners({ aligner, words }) {
   return ["output", "input"].flatMap((to) => {
     const layers = words.crossHeads(to);
     const { shares } = alignment(layers.flat());
-    return shares.map((share, i) => ({ share, layer: Math.floor(i / layers[0].length), head: i % layers[0].length, to }));
+    return shares.map((share, i) => ({
+      share,
+      layer: Math.floor(i / layers[0].length),
+      head: i % layers[0].length,
+      to,
+    }));
   }).sort((a, b) => b.share - a.share || a.layer - b.layer || a.head - b.head || (a.to < b.to ? -1 : 1));
 }
 
@@ -51,11 +87,18 @@ function aligners({ aligner, words }) {
 /** @param {number[][][]} heads [head][target word][source word] */
 export function alignment(heads) {
   const [m, n] = [heads[0].length, heads[0][0]?.length ?? 0];
-  const meanWeights = Array.from({ length: m }, (_, i) => Array.from({ length: n }, (_, j) => heads.reduce((sum, weights) => sum + weights[i][j], 0) / heads.length));
-  const pairs = meanWeights.map((row, i) => row.map((weight, j) =>
-    weight > 0 && j === argmax(row) && i === argmax(meanWeights.map((other) => other[j]))));
+  const meanWeights = Array.from(
+    { length: m },
+    (_, i) =>
+      Array.from({ length: n }, (_, j) => heads.reduce((sum, weights) => sum + weights[i][j], 0) / heads.length),
+  );
+  const pairs = meanWeights.map((row, i) =>
+    row.map((weight, j) => weight > 0 && j === argmax(row) && i === argmax(meanWeights.map((other) => other[j])))
+  );
   const maxPairs = Math.max(Math.min(m, n), 1);
-  const shares = heads.map((weights) => weights.reduce((sum, row, i) => row.reduce((all, weight, j) => all + (pairs[i][j] ? weight : 0), sum), 0) / maxPairs);
+  const shares = heads.map((weights) =>
+    weights.reduce((sum, row, i) => row.reduce((all, weight, j) => all + (pairs[i][j] ? weight : 0), sum), 0) / maxPairs
+  );
   return { shares, pairs };
 }
 
@@ -76,27 +119,45 @@ export function row(lesson) {
   if (words.target.length < 2) throw new LessonUnavailable("its translation is shorter than two words");
   // A row whose largest weight is about one half, so that the others matter for the sum.
   let closest = { distance: Infinity, layer: 0, head: 0, targetWord: 0 };
-  words.cross.forEach((heads, layer) => heads.forEach((rows, head) => rows.forEach((weights, targetWord) => {
-    const distance = Math.abs(Math.max(...weights) - 0.5);
-    if (distance < closest.distance) closest = { distance, layer, head, targetWord };
-  })));
+  words.cross.forEach((heads, layer) =>
+    heads.forEach((rows, head) =>
+      rows.forEach((weights, targetWord) => {
+        const distance = Math.abs(Math.max(...weights) - 0.5);
+        if (distance < closest.distance) closest = { distance, layer, head, targetWord };
+      })
+    )
+  );
   const { layer, head, targetWord } = closest;
-  const sums = ["encoder", "decoder", "cross"].flatMap((kind) => layersOf(trace).flatMap((i) => headsOf(trace).flatMap((h) =>
-    rowsOf(trace, kind, i, h).map((weights) => weights.reduce((sum, weight) => sum + weight, 0)))));
+  const sums = ["encoder", "decoder", "cross"].flatMap((kind) =>
+    layersOf(trace).flatMap((i) =>
+      headsOf(trace).flatMap((h) =>
+        rowsOf(trace, kind, i, h).map((weights) => weights.reduce((sum, weight) => sum + weight, 0))
+      )
+    )
+  );
   const error = sums.reduce((largest, sum) => Math.max(largest, Math.abs(sum - 1)), 0);
   if (error > 1e-3) throw new LessonUnavailable("the weights of its rows do not sum to 1");
   const weights = rowsOf(trace, "cross", layer, head)[words.firstRow(targetWord)];
   const best = argmax(weights);
-  const listed = Array.from(weights, (weight, n) => `${lesson.token(trace.srcTokens, n)} ${n === best ? "?" : `${(100 * weight).toFixed(1)}%`}`);
+  const listed = Array.from(
+    weights,
+    (weight, n) => `${lesson.token(trace.srcTokens, n)} ${n === best ? "?" : `${(100 * weight).toFixed(1)}%`}`,
+  );
   return question({
     exhibit: `One head, writing ${bold(words.target[targetWord])}: ${listed.join(" · ")}`,
     options: [
       option("The number of words", "A longer sentence does not add attention: the same total is divided further."),
-      option("More for important words, less for others", "Every row has the same total. Rows differ only in how they divide it."),
+      option(
+        "More for important words, less for others",
+        "Every row has the same total. Rows differ only in how they divide it.",
+      ),
       option("100%, in every row of every head"),
     ],
     correct: 2,
-    answer: `All ${sums.length.toLocaleString("en")} rows of this model's heads sum to 1, up to a rounding error of ${exponentText(error)}. So the missing ` +
+    answer:
+      `All ${sums.length.toLocaleString("en")} rows of this model's heads sum to 1, up to a rounding error of ${
+        exponentText(error)
+      }. So the missing ` +
       `number is ${(100 * weights[best]).toFixed(1)}%: weight given to one token is taken from the others.`,
     answerFields: { view: "heatmap", kind: "cross", layer, head, pin: "", way: "from", tokens: words.rows(targetWord) },
   });
@@ -113,12 +174,20 @@ export function steps(lesson) {
     exhibit: `${escaped(lesson.text)}  →  ${written}`,
     options: [
       option("Once: all of it at the same time", "Each token depends on those before it."),
-      option(`${count} times, once for each token`, "Then nothing would have ended the translation: stopping is a choice, too."),
+      option(
+        `${count} times, once for each token`,
+        "Then nothing would have ended the translation: stopping is a choice, too.",
+      ),
       option(`${count + 1} times, once more than there are tokens`),
     ],
     correct: 2,
-    answer: `${count + 1} times: ${written} and then ${lesson.token(tokens, count)}, the token that ends a sentence. The model chooses it like any ` +
-      `other token, when it is the most probable one: here with ${roundedPercent(lesson.trace.steps[count].chosen.probability)}.`,
+    answer:
+      `${count + 1} times: ${written} and then ${
+        lesson.token(tokens, count)
+      }, the token that ends a sentence. The model chooses it like any ` +
+      `other token, when it is the most probable one: here with ${
+        roundedPercent(lesson.trace.steps[count].chosen.probability)
+      }.`,
   });
 }
 
@@ -134,21 +203,35 @@ export function meeting(lesson) {
   const exponentials = scores.map((score) => Math.exp(score - Math.max(...scores)));
   const weights = exponentials.map((exponential) => exponential / exponentials.reduce((a, b) => a + b));
   const traceWeights = rowsOf(trace, "cross", layer, head)[row];
-  if (weights.some((weight, n) => Math.abs(weight - traceWeights[n]) > 1e-4)) throw new LessonUnavailable("its weights are not the softmax of its scores");
+  if (weights.some((weight, n) => Math.abs(weight - traceWeights[n]) > 1e-4)) {
+    throw new LessonUnavailable("its weights are not the softmax of its scores");
+  }
   const [best, second] = argsortDescending(scores);
   const gap = scores[best] - scores[second];
-  const listed = scores.map((score, n) => `${lesson.token(trace.srcTokens, n)} ${score.toFixed(1).replace("-", "−")}`).join(" · ");
+  const listed = scores.map((score, n) => `${lesson.token(trace.srcTokens, n)} ${score.toFixed(1).replace("-", "−")}`)
+    .join(" · ");
   const share = roundedPercent(weights[best]);
   return question({
     exhibit: `Scores of one head, writing ${bold(words.target[targetWord])}: ${listed}`,
     options: [
-      option(`${roundedPercent(1 / scores.length)}: the same as each of the ${scores.length} tokens`, "Then the scores would make no difference."),
+      option(
+        `${roundedPercent(1 / scores.length)}: the same as each of the ${scores.length} tokens`,
+        "Then the scores would make no difference.",
+      ),
       option(share),
-      option("100%: the highest score takes everything", "The softmax is never exactly 0: every token keeps a little weight."),
+      option(
+        "100%: the highest score takes everything",
+        "The softmax is never exactly 0: every token keeps a little weight.",
+      ),
     ],
     correct: 1,
-    answer: `${lesson.token(trace.srcTokens, best)} gets ${share}. The softmax raises e to the power of each score and divides by the sum. The score ` +
-      `of ${lesson.token(trace.srcTokens, second)} is lower by ${gap.toFixed(1)}, so its weight is e^${gap.toFixed(1)} ≈ ${Math.exp(gap).toFixed(0)} ` +
+    answer:
+      `${
+        lesson.token(trace.srcTokens, best)
+      } gets ${share}. The softmax raises e to the power of each score and divides by the sum. The score ` +
+      `of ${lesson.token(trace.srcTokens, second)} is lower by ${gap.toFixed(1)}, so its weight is e^${
+        gap.toFixed(1)
+      } ≈ ${Math.exp(gap).toFixed(0)} ` +
       "times smaller. The page shows every step: query times key, division by √d_k, softmax.",
     answerFields: { view: "query-key", kind: "cross", layer, head, row, column: best },
   });
@@ -165,15 +248,20 @@ function headNear75Percent({ trace, words }) {
         const best = argmax(weights);
         if (!/^\p{L}+$/u.test(trace.srcTokens[best].replace(/^▁+|▁+$/g, ""))) continue;
         const distance = Math.abs(weights[best] - 0.75);
-        const order = [distance - closest.distance, layer - closest.layer, head - closest.head, targetWord - closest.targetWord].find((difference) => difference !== 0) ?? 0;
+        const order =
+          [distance - closest.distance, layer - closest.layer, head - closest.head, targetWord - closest.targetWord]
+            .find((difference) => difference !== 0) ?? 0;
         if (order < 0) closest = { distance, layer, head, targetWord };
       }
     }
   }
-  if (closest.distance > 0.2) throw new LessonUnavailable("none of its heads gives a word between 55% and 95% of a row");
+  if (closest.distance > 0.2) {
+    throw new LessonUnavailable("none of its heads gives a word between 55% and 95% of a row");
+  }
   return closest;
 }
 
 // The translation with one of its words in bold.
 /** @param {string[]} words */
-export const withBold = (words, targetWord) => words.map((word, n) => (n === targetWord ? bold(word) : escaped(word))).join(" ");
+export const withBold = (words, targetWord) =>
+  words.map((word, n) => (n === targetWord ? bold(word) : escaped(word))).join(" ");

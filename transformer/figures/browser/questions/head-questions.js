@@ -1,7 +1,22 @@
 // Questions about heads: patterns, attention sinks, the mask, reordering, ablation. The same as
 // ui/widgets/lessons/head_questions.py.
 
-import { bold, CLEAR, escaped, argsortDescending, firstFour, argmax, headsOf, layersOf, mean, LessonUnavailable, option, question, roundedPercent, rowsOf } from "./case.js";
+import {
+  argmax,
+  argsortDescending,
+  bold,
+  CLEAR,
+  escaped,
+  firstFour,
+  headsOf,
+  layersOf,
+  LessonUnavailable,
+  mean,
+  option,
+  question,
+  roundedPercent,
+  rowsOf,
+} from "./case.js";
 import { alignment, withBold } from "./first-questions.js";
 import { mergeWords, plainWords } from "../trace/words.js";
 
@@ -25,8 +40,12 @@ export function previousWord(lesson) {
   const [best, weakest] = [argmax(flatShares[kind]), argmax(flatShares[kind].map((share) => -share))].map(headOf);
   const all = Object.values(flatShares).flat();
   return question({
-    answer: `${all.filter((share) => share >= CLEAR).length} of the ${all.length} heads in encoder and decoder give the previous word more than half ` +
-      `of their attention. The clearest is ${lesson.headName(best.layer, best.head)} of the ${STACKS[kind]}, with ${roundedPercent(top(kind))}. It was not ` +
+    answer: `${
+      all.filter((share) => share >= CLEAR).length
+    } of the ${all.length} heads in encoder and decoder give the previous word more than half ` +
+      `of their attention. The clearest is ${lesson.headName(best.layer, best.head)} of the ${STACKS[kind]}, with ${
+        roundedPercent(top(kind))
+      }. It was not ` +
       "programmed: training found it useful. With so few words some heads may match by chance; the page Research measures a whole corpus.",
     startFields: { view: "model", kind, ...weakest },
     answerFields: { view: "heatmap", kind, ...best },
@@ -38,11 +57,19 @@ export function previousWord(lesson) {
 export function checkPreviousWord(lesson, { kind, layer, head }) {
   const shares = previousWordShares(lesson);
   if (!(kind in shares)) {
-    return { correct: false, text: "The selected head belongs to cross-attention, where no word has a previous one. Choose the encoder above the picture." };
+    return {
+      correct: false,
+      text:
+        "The selected head belongs to cross-attention, where no word has a previous one. Choose the encoder above the picture.",
+    };
   }
   const share = shares[kind][layer][head];
-  const text = `The selected head (${STACKS[kind]}, ${lesson.headName(layer, head)}) gives the previous word ${roundedPercent(share)} of its attention on average`;
-  return share >= CLEAR ? { correct: true, text: `${text}.` } : { correct: false, text: `${text}; look for more than half.` };
+  const text = `The selected head (${STACKS[kind]}, ${lesson.headName(layer, head)}) gives the previous word ${
+    roundedPercent(share)
+  } of its attention on average`;
+  return share >= CLEAR
+    ? { correct: true, text: `${text}.` }
+    : { correct: false, text: `${text}; look for more than half.` };
 }
 
 // By kind the mean weight of every head on the previous word, [layer][head]; 0 if there are fewer than two words.
@@ -53,7 +80,9 @@ function previousWordShares({ trace }) {
     const rows = labels.map((_, n) => n).filter((n) => n > 0 && labels[n] && labels[n - 1]);
     return layersOf(trace).map((layer) => {
       const merged = mergeWords(trace.weights(kind, layer), numbers, numbers);
-      return headsOf(trace).map((head) => (rows.length ? mean(rows.map((row) => merged.row(head * labels.length + row)[row - 1])) : 0));
+      return headsOf(trace).map((
+        head,
+      ) => (rows.length ? mean(rows.map((row) => merged.row(head * labels.length + row)[row - 1])) : 0));
     });
   };
   return { encoder: sharesOf("encoder", trace.srcTokens), decoder: sharesOf("decoder", trace.tgtTokens) };
@@ -72,7 +101,9 @@ export function attentionSink(lesson) {
       for (const head of headsOf(trace)) {
         const row = meanRow(trace, kind, layer, head);
         tokens.forEach((_, column) => {
-          if (!wordTokens.includes(column) && row[column] > sinkHead.share) sinkHead = { share: row[column], kind, layer, head };
+          if (!wordTokens.includes(column) && row[column] > sinkHead.share) {
+            sinkHead = { share: row[column], kind, layer, head };
+          }
         });
       }
     }
@@ -87,10 +118,14 @@ export function attentionSink(lesson) {
   const options = firstFour([column, longest, wordTokens[0], tokens.length - 1, ...argsortDescending(row)]);
   return question({
     exhibit: lesson.tokens(tokens),
-    options: options.map((n) => option(lesson.token(tokens, n), `${lesson.token(tokens, n)} gets ${roundedPercent(row[n])}.`)),
+    options: options.map((n) =>
+      option(lesson.token(tokens, n), `${lesson.token(tokens, n)} gets ${roundedPercent(row[n])}.`)
+    ),
     correct: options.indexOf(column),
     answer: `${lesson.token(tokens, column)}: ${roundedPercent(share)} of this head's attention, averaged over ` +
-      `${kind === "encoder" ? "all tokens read" : "all tokens written"}; uniform attention would give it ${roundedPercent(uniform)}. The token says little ` +
+      `${kind === "encoder" ? "all tokens read" : "all tokens written"}; uniform attention would give it ${
+        roundedPercent(uniform)
+      }. The token says little ` +
       "about the sentence. A row has to sum to 1, so a head that finds nothing useful still has to give its weight to some token: an **attention sink**.",
     answerFields: { view: "heads", kind, layer, head, tokens: `k${column}` },
   });
@@ -112,10 +147,16 @@ export function laterWord(lesson) {
     exhibit: withBold(words.target, 1),
     options: [
       option("None"),
-      option("A little, and less the further away it is", "Then training would teach it to copy the word that it has to predict."),
+      option(
+        "A little, and less the further away it is",
+        "Then training would teach it to copy the word that it has to predict.",
+      ),
       option("As much as earlier words", "In training the whole translation is there, but the mask hides later words."),
     ],
-    answer: `None: over all ${trace.config.n_layers * trace.config.n_heads} decoder heads the largest weight on a later token is ${largest.toFixed(0)}. The ` +
+    answer:
+      `None: over all ${
+        trace.config.n_layers * trace.config.n_heads
+      } decoder heads the largest weight on a later token is ${largest.toFixed(0)}. The ` +
       "causal mask sets those scores to −∞ before the softmax, and e to the power of −∞ is 0. The matrix is empty above its diagonal.",
     answerFields: { view: "heatmap", kind: "decoder", tokens: `q${words.firstRow(2)}` },
   });
@@ -124,8 +165,11 @@ export function laterWord(lesson) {
 // The largest weight of any decoder head on a later position.
 /** @param {import("./case.js").Trace} trace */
 export function largestLater(trace) {
-  const later = layersOf(trace).flatMap((layer) => headsOf(trace).flatMap((head) =>
-    rowsOf(trace, "decoder", layer, head).flatMap((row, i) => Array.from(row.subarray(i + 1)))));
+  const later = layersOf(trace).flatMap((layer) =>
+    headsOf(trace).flatMap((head) =>
+      rowsOf(trace, "decoder", layer, head).flatMap((row, i) => Array.from(row.subarray(i + 1)))
+    )
+  );
   return later.reduce((largest, weight) => Math.max(largest, weight), 0);
 }
 
@@ -133,15 +177,27 @@ export function largestLater(trace) {
 /** @param {LessonCase} lesson */
 export function crossingWords(lesson) {
   const { words, trace } = lesson;
-  if (Math.min(words.target.length, words.source.length) < 3) throw new LessonUnavailable("its sentence or its translation is shorter than three words");
+  if (Math.min(words.target.length, words.source.length) < 3) {
+    throw new LessonUnavailable("its sentence or its translation is shorter than three words");
+  }
   const heads = words.cross.flat();
   const { shares, pairs } = alignment(heads);
   for (const number of argsortDescending(shares)) {
     const weights = heads[number];
     const best = weights.map(argmax);
     const isClear = (word) => pairs[word][best[word]] && weights[word][best[word]] >= CLEAR;
-    const targetWord = words.target.findIndex((_, word) => word > 0 && isClear(word) && isClear(word - 1) && best[word] < best[word - 1]);
-    if (targetWord > 0) return reorderingQuestion(lesson, weights, Math.floor(number / trace.config.n_heads), number % trace.config.n_heads, targetWord);
+    const targetWord = words.target.findIndex((_, word) =>
+      word > 0 && isClear(word) && isClear(word - 1) && best[word] < best[word - 1]
+    );
+    if (targetWord > 0) {
+      return reorderingQuestion(
+        lesson,
+        weights,
+        Math.floor(number / trace.config.n_heads),
+        number % trace.config.n_heads,
+        targetWord,
+      );
+    }
   }
   throw new LessonUnavailable("no head shows two neighbouring words in the opposite order");
 }
@@ -149,15 +205,31 @@ export function crossingWords(lesson) {
 function reorderingQuestion(lesson, weights, layer, head, targetWord) {
   const { source, target } = lesson.words;
   const [previousSourceWord, sourceWord] = [argmax(weights[targetWord - 1]), argmax(weights[targetWord])];
-  const options = firstFour([sourceWord, previousSourceWord, previousSourceWord + 1, previousSourceWord - 1, sourceWord - 1, sourceWord + 1, 0].filter((n) => n >= 0 && n < source.length));
+  const options = firstFour(
+    [sourceWord, previousSourceWord, previousSourceWord + 1, previousSourceWord - 1, sourceWord - 1, sourceWord + 1, 0]
+      .filter((n) => n >= 0 && n < source.length),
+  );
   return question({
     exhibit: `${escaped(lesson.text)}  →  ${withBold(target, targetWord)}`,
-    options: options.map((n) => option(escaped(source[n]), `${bold(source[n])} gets ${roundedPercent(weights[targetWord][n])} there.`)),
+    options: options.map((n) =>
+      option(escaped(source[n]), `${bold(source[n])} gets ${roundedPercent(weights[targetWord][n])} there.`)
+    ),
     correct: options.indexOf(sourceWord),
-    answer: `${bold(source[sourceWord])}, with ${roundedPercent(weights[targetWord][sourceWord])} of ${lesson.headName(layer, head)}. For the word before, ` +
-      `${bold(target[targetWord - 1])}, it was ${bold(source[previousSourceWord])}. The two languages order these words differently, so the lines cross. The model had no ` +
+    answer:
+      `${bold(source[sourceWord])}, with ${roundedPercent(weights[targetWord][sourceWord])} of ${
+        lesson.headName(layer, head)
+      }. For the word before, ` +
+      `${bold(target[targetWord - 1])}, it was ${
+        bold(source[previousSourceWord])
+      }. The two languages order these words differently, so the lines cross. The model had no ` +
       "dictionary and no grammar: it learned both from pairs of sentences.",
-    answerFields: { view: "heads", kind: "cross", layer, head, tokens: `${lesson.words.rows(targetWord - 1)},${lesson.words.rows(targetWord)}` },
+    answerFields: {
+      view: "heads",
+      kind: "cross",
+      layer,
+      head,
+      tokens: `${lesson.words.rows(targetWord - 1)},${lesson.words.rows(targetWord)}`,
+    },
   });
 }
 
@@ -175,7 +247,8 @@ export async function ablation({ text, trace, translate }) {
   const result = translation ? bold(translation.replace(/\.+$/, "")) : "empty";
   return question({
     exhibit: `With all ${3 * n_layers * n_heads} heads: ${escaped(trace.text)}`,
-    answer: `One whole layer is enough: without its ${n_heads} cross-attention heads the translation is ${result}. A head with a clear pattern is not ` +
+    answer:
+      `One whole layer is enough: without its ${n_heads} cross-attention heads the translation is ${result}. A head with a clear pattern is not ` +
       "always a head that is needed: other heads may do the same work. To find out whether a head matters, remove it and compare the outputs.",
     startFields: { off: "" },
     answerFields: { off: removedLayer },

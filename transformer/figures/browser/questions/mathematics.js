@@ -1,7 +1,7 @@
 // Questions whose answers are figures of the model on a sentence: embeddings, LayerNorm, values, the mask, shapes. The
 // same as ui/widgets/lessons/mathematics.py and mistakes.py.
 
-import { argsortDescending, layersOf, mean, option, percent, question, rowsOf, exponentText } from "./case.js";
+import { argsortDescending, exponentText, layersOf, mean, option, percent, question, rowsOf } from "./case.js";
 import { largestLater } from "./head-questions.js";
 import { siteOf } from "../model/hooks.js";
 import { clearest } from "../trace/explorer-data.js";
@@ -16,7 +16,9 @@ const meanLength = (tensor) => mean(Array.from({ length: tensor.shape[0] }, (_, 
 /** @param {LessonCase} lesson */
 export function lengths({ trace }) {
   const { d_model } = trace.config;
-  const [scaled, position] = ["tokens", "positions"].map((part) => meanLength(trace.sites[`encoder.embed.hook_${part}`]));
+  const [scaled, position] = ["tokens", "positions"].map((part) =>
+    meanLength(trace.sites[`encoder.embed.hook_${part}`])
+  );
   const factor = significant(Math.sqrt(d_model));
   return question({
     options: [
@@ -25,7 +27,10 @@ export function lengths({ trace }) {
       option(`By d_model = ${d_model}`, "Then the embedding would be much longer than the position."),
     ],
     correct: 1,
-    answer: `By √${d_model} = ${factor}: here from ${(scaled / Math.sqrt(d_model)).toFixed(2)} to ${scaled.toFixed(1)} on average. The position's vector has ` +
+    answer:
+      `By √${d_model} = ${factor}: here from ${(scaled / Math.sqrt(d_model)).toFixed(2)} to ${
+        scaled.toFixed(1)
+      } on average. The position's vector has ` +
       `length ${position.toFixed(1)}. Without the factor it would dominate the sum.`,
   });
 }
@@ -47,8 +52,13 @@ export function norm(lesson) {
       option("Over all sentences in the batch", "That is batch normalisation. Here no sentence changes another one."),
     ],
     correct: 1,
-    answer: `Over the ${sums.length} numbers of one vector. In the first encoder layer the vector of ${lesson.token(trace.srcTokens, 0)} has mean ` +
-      `${meanValue.toFixed(3)} and variance ${variance.toFixed(3)} before the norm, and 0 and 1 after it. Then each dimension is multiplied by a learned gain ` +
+    answer:
+      `Over the ${sums.length} numbers of one vector. In the first encoder layer the vector of ${
+        lesson.token(trace.srcTokens, 0)
+      } has mean ` +
+      `${meanValue.toFixed(3)} and variance ${
+        variance.toFixed(3)
+      } before the norm, and 0 and 1 after it. Then each dimension is multiplied by a learned gain ` +
       "γ, and a learned bias β is added.",
   });
 }
@@ -64,7 +74,9 @@ export function value(lesson) {
   const [values, outputs] = ["value", "heads"].map((point) => trace.sites[siteOf("cross", layer, point)]);
   const [, count, size] = values.shape;
   const output = Array.from(outputs.row(head * outputs.shape[1] + row));
-  const summed = output.map((_, d) => weights.reduce((sum, weight, n) => sum + weight * values.row(head * count + n)[d], 0));
+  const summed = output.map((_, d) =>
+    weights.reduce((sum, weight, n) => sum + weight * values.row(head * count + n)[d], 0)
+  );
   const error = Math.max(...output.map((number, d) => Math.abs(number - summed[d])));
   return question({
     options: [
@@ -72,8 +84,13 @@ export function value(lesson) {
       option("The weight is not normalised", "It is: each row sums to 1."),
       option("It is the query's value, not the key's", "Values are computed from the same vectors as the keys."),
     ],
-    answer: `The **weight** is one number for a query and a key: in ${lesson.headName(layer, head)} the row of ${lesson.token(trace.tgtTokens, row)} gives ` +
-      `${lesson.token(trace.srcTokens, best)} ${percent(weights[best])}. The **value** of that token is a vector, $x W_i^V$: ${size} numbers, the same for ` +
+    answer:
+      `The **weight** is one number for a query and a key: in ${lesson.headName(layer, head)} the row of ${
+        lesson.token(trace.tgtTokens, row)
+      } gives ` +
+      `${lesson.token(trace.srcTokens, best)} ${
+        percent(weights[best])
+      }. The **value** of that token is a vector, $x W_i^V$: ${size} numbers, the same for ` +
       `every query. The output of the head is the sum of all values, each multiplied by its weight. Recomputed from the ${weights.length} values of this row ` +
       `it equals the model's output up to ${exponentText(Math.max(error, 1e-7))}.`,
     answerFields: { layer, head, row },
@@ -92,8 +109,11 @@ export function missing(lesson) {
       option("Je → suis", `Every row begins with ${start}, and each is longer by one.`),
     ],
     correct: 1,
-    answer: `The last one: after the whole sentence the right answer is ${end}. A sentence of n tokens gives n + 1 rows. This model took ` +
-      `${predictedTokens.length} steps for ${lesson.tokens(predictedTokens)}, and gave ${end} a probability of ${percent(steps.at(-1).chosen.probability)} in the last step. ` +
+    answer:
+      `The last one: after the whole sentence the right answer is ${end}. A sentence of n tokens gives n + 1 rows. This model took ` +
+      `${predictedTokens.length} steps for ${lesson.tokens(predictedTokens)}, and gave ${end} a probability of ${
+        percent(steps.at(-1).chosen.probability)
+      } in the last step. ` +
       "Without that row no training example would teach it to stop.",
   });
 }
@@ -105,10 +125,16 @@ export function infinity({ trace }) {
     options: [
       option("The scores are set to −∞, not to +∞"),
       option("The weights should be 1, not 0", "A masked position gets no attention."),
-      option("The past is masked, not the future", "The decoder may read what it has written; it has to predict what follows."),
+      option(
+        "The past is masked, not the future",
+        "The decoder may read what it has written; it has to predict what follows.",
+      ),
     ],
-    answer: "The mask sets the scores of later positions to −∞, and $e^{-\\infty} = 0$. A score of +∞ would take all of the weight. In this model the largest " +
-      `weight on a later position, over all layers and heads, is ${largestLater(trace).toFixed(0)}, and each row still sums to 1.`,
+    answer:
+      "The mask sets the scores of later positions to −∞, and $e^{-\\infty} = 0$. A score of +∞ would take all of the weight. In this model the largest " +
+      `weight on a later position, over all layers and heads, is ${
+        largestLater(trace).toFixed(0)
+      }, and each row still sums to 1.`,
   });
 }
 
@@ -120,10 +146,14 @@ export function memory({ trace }) {
     options: [
       option("The keys come from the decoder", "The keys are computed from the output of the encoder."),
       option("The queries come from the decoder alone"),
-      option("The queries come from the memory alone", "The query belongs to the position that writes, in the decoder."),
+      option(
+        "The queries come from the memory alone",
+        "The query belongs to the position that writes, in the decoder.",
+      ),
     ],
     correct: 1,
-    answer: `The queries come from the decoder alone: the ${rows} rows of the matrix are the decoder's input tokens. Keys and values come from the memory: ` +
+    answer:
+      `The queries come from the decoder alone: the ${rows} rows of the matrix are the decoder's input tokens. Keys and values come from the memory: ` +
       `the ${columns} columns are the source tokens. So every target position can attend to every source position.${WORDS_NOTE}`,
   });
 }
@@ -140,7 +170,8 @@ export function notSelf({ trace }) {
       option("*self*: queries and keys come from different sequences"),
     ],
     correct: 2,
-    answer: `*self*. The matrix is ${rows} × ${columns}: a row for each of the ${rows} decoder input tokens, a column for each of the ${columns} source tokens. It is ` +
+    answer:
+      `*self*. The matrix is ${rows} × ${columns}: a row for each of the ${rows} decoder input tokens, a column for each of the ${columns} source tokens. It is ` +
       "cross-attention. A self-attention matrix is always square, with the same tokens on both sides: that of the decoder is " +
       `${decoderLength} × ${decoderLength}, and empty above the diagonal because of the mask.${WORDS_NOTE}`,
   });
@@ -151,7 +182,10 @@ export function notSelf({ trace }) {
 export function units({ trace }) {
   const hidden = layersOf(trace).map((layer) => trace.sites[`encoder.layers.${layer}.ffn.hook_hidden`]);
   const size = hidden[0].shape.at(-1);
-  const positive = hidden.reduce((sum, { values }) => sum + values.reduce((count, unit) => count + Number(unit > 0), 0), 0);
+  const positive = hidden.reduce(
+    (sum, { values }) => sum + values.reduce((count, unit) => count + Number(unit > 0), 0),
+    0,
+  );
   const { activation } = trace.config;
   return question({
     options: [
@@ -160,8 +194,11 @@ export function units({ trace }) {
       option("√", "There is no square root in it."),
     ],
     correct: 1,
-    answer: "$\\max$: the formula has $\\max(0, xW_1 + b_1)$, a ReLU, which sets negative numbers to 0 (equation 2). Of the " +
-      `${size.toLocaleString("en")} units of each encoder layer ${percent(positive / (hidden.length * hidden[0].values.length))} are positive on this sentence; ` +
+    answer:
+      "$\\max$: the formula has $\\max(0, xW_1 + b_1)$, a ReLU, which sets negative numbers to 0 (equation 2). Of the " +
+      `${size.toLocaleString("en")} units of each encoder layer ${
+        percent(positive / (hidden.length * hidden[0].values.length))
+      } are positive on this sentence; ` +
       `the others are ${activation === "relu" ? "exactly 0" : `small, for this model uses ${activation}`}.`,
   });
 }

@@ -15,14 +15,27 @@ const MAX_ALTERNATIVES_PER_WORD = 3; // maximum number of alternatives of a word
 /** @param {import("../model/translator.js").Translator} translator @param {import("../model/translator.js").Trace} trace @param {any} hooks those of the translation @returns {Alternative[][]} */
 export function wordAlternatives(translator, trace, hooks = null) {
   const words = wordNumbers(trace.predictedTokens);
-  const firstCandidates = firstPieces(trace, words).sort((a, b) => b.probability - a.probability).slice(0, MAX_ALTERNATIVES);
-  const completedAlternatives = firstCandidates.map((alternative) => completeWord(translator, trace, alternative, hooks)).sort((a, b) => b.probability - a.probability);
-  const texts = words.reduce((joined, word, i) => { joined[word] = (joined[word] ?? "") + trace.predictedTokens[i]; return joined; }, []).map((text) => joinBytes(withoutWordMark(text)));
+  const firstCandidates = firstPieces(trace, words).sort((a, b) => b.probability - a.probability).slice(
+    0,
+    MAX_ALTERNATIVES,
+  );
+  const completedAlternatives = firstCandidates.map((alternative) =>
+    completeWord(translator, trace, alternative, hooks)
+  ).sort((a, b) => b.probability - a.probability);
+  const texts = words.reduce((joined, word, i) => {
+    joined[word] = (joined[word] ?? "") + trace.predictedTokens[i];
+    return joined;
+  }, []).map((text) => joinBytes(withoutWordMark(text)));
   const withPlainApostrophe = (text) => text.replaceAll("’", "'"); // words that differ only in the form of an apostrophe are equal
   const alternatives = texts.map(() => []);
   for (const alternative of completedAlternatives) {
-    const knownTexts = [texts[alternative.word], ...alternatives[alternative.word].map(({ text }) => text)].map(withPlainApostrophe);
-    if (alternative.probability >= MIN_PROBABILITY && alternatives[alternative.word].length < MAX_ALTERNATIVES_PER_WORD && !knownTexts.includes(withPlainApostrophe(alternative.text))) alternatives[alternative.word].push(alternative);
+    const knownTexts = [texts[alternative.word], ...alternatives[alternative.word].map(({ text }) => text)].map(
+      withPlainApostrophe,
+    );
+    if (
+      alternative.probability >= MIN_PROBABILITY && alternatives[alternative.word].length < MAX_ALTERNATIVES_PER_WORD &&
+      !knownTexts.includes(withPlainApostrophe(alternative.text))
+    ) alternatives[alternative.word].push(alternative);
   }
   return alternatives.map((alternativesOfWord) => alternativesOfWord.sort((a, b) => b.first - a.first));
 }
@@ -32,14 +45,27 @@ export function wordAlternatives(translator, trace, hooks = null) {
 function firstPieces(trace, words) {
   return trace.steps.flatMap(({ candidates, chosen }, step) => {
     if (isControl(chosen.token)) return [];
-    const likelyCandidates = candidates.filter(({ id, token, probability }) => id !== chosen.id && !isControl(token) && probability >= MIN_PROBABILITY);
+    const likelyCandidates = candidates.filter(({ id, token, probability }) =>
+      id !== chosen.id && !isControl(token) && probability >= MIN_PROBABILITY
+    );
     return likelyCandidates.map(({ id, token, probability }) => {
       const continuesWord = !beginsWord(token);
       const wordNumber = continuesWord && step ? words[step - 1] : words[step];
-      const sharedSteps = continuesWord ? words.map((_, i) => i).filter((i) => i < step && words[i] === wordNumber) : [];
+      const sharedSteps = continuesWord
+        ? words.map((_, i) => i).filter((i) => i < step && words[i] === wordNumber)
+        : [];
       // Multiply the probabilities of the earlier pieces of this word, but not those of the previous word.
-      const prefixProbability = wordNumber === words[step] ? sharedSteps.reduce((p, i) => p * trace.steps[i].chosen.probability, 1) : 1;
-      return { word: words[step], step, ids: [id], text: sharedSteps.map((i) => trace.predictedTokens[i]).join("") + token, probability: probability * prefixProbability, first: probability };
+      const prefixProbability = wordNumber === words[step]
+        ? sharedSteps.reduce((p, i) => p * trace.steps[i].chosen.probability, 1)
+        : 1;
+      return {
+        word: words[step],
+        step,
+        ids: [id],
+        text: sharedSteps.map((i) => trace.predictedTokens[i]).join("") + token,
+        probability: probability * prefixProbability,
+        first: probability,
+      };
     });
   });
 }
@@ -56,7 +82,9 @@ function completeWord({ model, vocabulary }, trace, alternative, hooks) {
     softmax(probabilities);
     let bestId = -1;
     probabilities.forEach((probabilityOfId, id) => {
-      if (id !== pad_id && id !== bos_id && id !== unk_id && (bestId < 0 || probabilityOfId > probabilities[bestId])) bestId = id;
+      if (id !== pad_id && id !== bos_id && id !== unk_id && (bestId < 0 || probabilityOfId > probabilities[bestId])) {
+        bestId = id;
+      }
     });
     const token = vocabulary.pieces[bestId].text;
     if (isControl(token) || beginsWord(token)) break;

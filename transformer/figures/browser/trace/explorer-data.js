@@ -27,21 +27,39 @@ const headsOf = (trace) => Array.from({ length: trace.config.n_heads }, (_, head
  * @param {Trace[]} traces one, or two to compare
  * @param {{ fixed: any, start: any, visit: number, secondKind?: string, names?: string[], model: string, id: string, aligner?: any }} options
  */
-export function explorerData(traces, { fixed, start, visit, secondKind = "", names = ["", ""], model, id, aligner = null }) {
+export function explorerData(
+  traces,
+  { fixed, start, visit, secondKind = "", names = ["", ""], model, id, aligner = null },
+) {
   const sides = traces.map((trace, i) => ({ ...sideDocument(trace), name: names[i], model, id: `${id}.${i}` }));
   const [first, second] = traces;
   const headNotices = notices(first, aligner);
   const pairs = second && {
-    src_tokens: alignTokens(first.srcTokens, second.srcTokens), tgt_tokens: alignTokens(first.tgtTokens, second.tgtTokens),
+    src_tokens: alignTokens(first.srcTokens, second.srcTokens),
+    tgt_tokens: alignTokens(first.tgtTokens, second.tgtTokens),
   };
-  const measureNames = new Set(sides.flatMap(({ measures }) => Object.values(measures).flatMap((byName) => Object.keys(byName))));
+  const measureNames = new Set(
+    sides.flatMap(({ measures }) => Object.values(measures).flatMap((byName) => Object.keys(byName))),
+  );
   const header = {
-    sides, pairs: pairs ?? null, defaults: fixed.defaults, terms: fixed.terms,
+    sides,
+    pairs: pairs ?? null,
+    defaults: fixed.defaults,
+    terms: fixed.terms,
     measures: Object.fromEntries(Object.entries(fixed.measures).filter(([name]) => measureNames.has(name))),
-    start: startState(first, { ...fixed.defaults, ...start }, headNotices), visit, second_kind: secondKind, exact: Number(start.exact ?? 0),
-    notices: headNotices.map(({ segments, state }) => ({ segments, state })), later: traces.flatMap(laterParts),
+    start: startState(first, { ...fixed.defaults, ...start }, headNotices),
+    visit,
+    second_kind: secondKind,
+    exact: Number(start.exact ?? 0),
+    notices: headNotices.map(({ segments, state }) => ({ segments, state })),
+    later: traces.flatMap(laterParts),
   };
-  return pack(header, traces.flatMap((trace, i) => KINDS.flatMap((kind) => [thumbnailPart(trace, kind), ...pinParts(trace, kind)]).map(withSidePrefix(i))));
+  return pack(
+    header,
+    traces.flatMap((trace, i) =>
+      KINDS.flatMap((kind) => [thumbnailPart(trace, kind), ...pinParts(trace, kind)]).map(withSidePrefix(i))
+    ),
+  );
 }
 
 // A part by its name: "0.weights.cross.5" or "1.query.encoder.0.3".
@@ -55,20 +73,33 @@ export function explorerPart(traces, name) {
   }
   const { shape, values } = trace.sites[siteOf(kind, number, vector)];
   const size = values.length / shape[0];
-  return { name, type: "f4", shape: shape.slice(1), top: 0, values: values.slice(Number(head) * size, (Number(head) + 1) * size) };
+  return {
+    name,
+    type: "f4",
+    shape: shape.slice(1),
+    top: 0,
+    values: values.slice(Number(head) * size, (Number(head) + 1) * size),
+  };
 }
 
 function laterParts(trace, side) {
-  return KINDS.flatMap((kind) => layersOf(trace).flatMap((layer) => {
-    const { shape } = trace.weights(kind, layer);
-    const fine = isFine(trace, kind);
-    return [
-      { name: `${side}.weights.${kind}.${layer}`, type: fine ? "u2" : "u1", shape, top: fine ? FINE : COARSE },
-      ...headsOf(trace).flatMap((head) => VECTORS.map((vector) => ({
-        name: `${side}.${vector}.${kind}.${layer}.${head}`, type: "f4", shape: trace.sites[siteOf(kind, layer, vector)].shape.slice(1), top: 0,
-      }))),
-    ];
-  }));
+  return KINDS.flatMap((kind) =>
+    layersOf(trace).flatMap((layer) => {
+      const { shape } = trace.weights(kind, layer);
+      const fine = isFine(trace, kind);
+      return [
+        { name: `${side}.weights.${kind}.${layer}`, type: fine ? "u2" : "u1", shape, top: fine ? FINE : COARSE },
+        ...headsOf(trace).flatMap((head) =>
+          VECTORS.map((vector) => ({
+            name: `${side}.${vector}.${kind}.${layer}.${head}`,
+            type: "f4",
+            shape: trace.sites[siteOf(kind, layer, vector)].shape.slice(1),
+            top: 0,
+          }))
+        ),
+      ];
+    })
+  );
 }
 
 const isFine = (trace, kind) => trace.weights(kind, 0).values.length * trace.config.n_layers <= FINE_LIMIT;
@@ -80,25 +111,48 @@ function sideDocument(trace) {
   const { n_heads, n_layers, d_model, score } = trace.config;
   const candidateRow = ({ token, id, probability }) => [token, id, probability];
   return {
-    source: trace.source, text: trace.text, kinds: KINDS, depths: Object.fromEntries(KINDS.map((kind) => [kind, n_layers])),
-    n_heads, d_k: d_model / n_heads, score,
-    src: labelsOf(trace.srcTokens), tgt: labelsOf(trace.tgtTokens), predicted: labelsOf(trace.predictedTokens),
-    measures: Object.fromEntries(KINDS.map((kind) => [kind, byMeasure(layersOf(trace).map((layer) => measuresOf(trace, kind, layer)))])),
+    source: trace.source,
+    text: trace.text,
+    kinds: KINDS,
+    depths: Object.fromEntries(KINDS.map((kind) => [kind, n_layers])),
+    n_heads,
+    d_k: d_model / n_heads,
+    score,
+    src: labelsOf(trace.srcTokens),
+    tgt: labelsOf(trace.tgtTokens),
+    predicted: labelsOf(trace.predictedTokens),
+    measures: Object.fromEntries(
+      KINDS.map((kind) => [kind, byMeasure(layersOf(trace).map((layer) => measuresOf(trace, kind, layer)))]),
+    ),
     clearest: Object.fromEntries(KINDS.map((kind) => [kind, clearest(trace, kind)])),
-    steps: trace.steps.map(({ candidates, chosen }) => ({ candidates: candidates.map(candidateRow), chosen: candidateRow(chosen) })),
+    steps: trace.steps.map(({ candidates, chosen }) => ({
+      candidates: candidates.map(candidateRow),
+      chosen: candidateRow(chosen),
+    })),
     tree: trace.tree,
   };
 }
 
-const byMeasure = (layers) => Object.fromEntries(Object.keys(layers[0]).map((name) => [name, layers.map((layer) => layer[name])]));
+const byMeasure = (layers) =>
+  Object.fromEntries(Object.keys(layers[0]).map((name) => [name, layers.map((layer) => layer[name])]));
 
 // The state with the clearest head if none is selected; in cross-attention, the aligner head.
 /** @param {Trace} trace @param {import("./sentence-heads.js").HeadNotice[]} headNotices */
 function startState(trace, state, headNotices) {
   const kind = KINDS.includes(state.kind) ? state.kind : "cross";
-  if (Math.max(state.layer, state.head) >= 0) return { ...state, kind, layer: Math.max(state.layer, 0), head: Math.max(state.head, 0) };
+  if (Math.max(state.layer, state.head) >= 0) {
+    return { ...state, kind, layer: Math.max(state.layer, 0), head: Math.max(state.head, 0) };
+  }
   const alignerNotice = kind === "cross" && headNotices.find(({ role }) => role === "aligns");
-  if (alignerNotice) return { ...state, kind, layer: alignerNotice.state.layer, head: alignerNotice.state.head, word_row: alignerNotice.state.word_row };
+  if (alignerNotice) {
+    return {
+      ...state,
+      kind,
+      layer: alignerNotice.state.layer,
+      head: alignerNotice.state.head,
+      word_row: alignerNotice.state.word_row,
+    };
+  }
   const [layer, head] = clearest(trace, kind);
   return { ...state, kind, layer, head };
 }
@@ -124,7 +178,11 @@ export function clearest(trace, kind) {
 
 // Thumbnails of all heads of a kind, (layers, heads, height, width).
 function thumbnailPart(trace, kind) {
-  return quantize(`thumbs.${kind}`, stacked(layersOf(trace).map((layer) => pool(trace.weights(kind, layer), MAX_THUMBNAIL_CELLS))), COARSE);
+  return quantize(
+    `thumbs.${kind}`,
+    stacked(layersOf(trace).map((layer) => pool(trace.weights(kind, layer), MAX_THUMBNAIL_CELLS))),
+    COARSE,
+  );
 }
 
 function stacked(tensors) {
@@ -158,9 +216,17 @@ function pinParts(trace, kind) {
       }
     }
   }
-  const wordPart = (name, count, values) => ({ name, type: /** @type {"u2"} */ ("u2"), shape: shape(count), top: 0, values });
+  const wordPart = (name, count, values) => ({
+    name,
+    type: /** @type {"u2"} */ ("u2"),
+    shape: shape(count),
+    top: 0,
+    values,
+  });
   return [
-    quantize(`pins.${kind}.to`, to), wordPart(`pins.${kind}.to.words`, n, toWords),
-    quantize(`pins.${kind}.from`, from), wordPart(`pins.${kind}.from.words`, m, fromWords),
+    quantize(`pins.${kind}.to`, to),
+    wordPart(`pins.${kind}.to.words`, n, toWords),
+    quantize(`pins.${kind}.from`, from),
+    wordPart(`pins.${kind}.from.words`, m, fromWords),
   ];
 }

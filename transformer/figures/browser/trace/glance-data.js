@@ -19,22 +19,33 @@ const WEIGHT_SCALE = 10_000; // a weight of 1 in `head_weights`
  */
 export function glanceData(trace, { alternatives = [], forcedPieces = 0, aligner = null } = {}) {
   const [sourceWords, targetWords] = [wordNumbers(trace.srcTokens), wordNumbers(trace.predictedTokens)];
-  const count = targetWords.length ? targetWords[targetWords.length - 1] + 1 - Number(trace.predictedTokens.at(-1) === "</s>") : 0;
+  const count = targetWords.length
+    ? targetWords[targetWords.length - 1] + 1 - Number(trace.predictedTokens.at(-1) === "</s>")
+    : 0;
   const to = aligner?.weights_to ?? "output";
-  const merged = Array.from({ length: trace.config.n_layers }, (_, layer) => byWord(trace.weights("cross", layer), to, trace.predictedTokens, sourceWords));
+  const merged = Array.from(
+    { length: trace.config.n_layers },
+    (_, layer) => byWord(trace.weights("cross", layer), to, trace.predictedTokens, sourceWords),
+  );
   const [, words, sources] = merged[0].shape;
   const [layer, head] = aligner ? [aligner.layer, aligner.head] : headNearestMean(merged, count);
   const row = (word) => [...merged[layer].row(head * words + word)].map((weight) => Math.round(weight * 1e4) / 1e4);
   const labels = wordLabels(trace.predictedTokens);
   return {
     source: typedWords(trace.source, wordLabels(trace.srcTokens).slice(0, -1)),
-    n_layers: trace.config.n_layers, n_heads: trace.config.n_heads, head_weights: count * sources <= MAX_STRIP_PAIRS ? allWeights(merged, count) : [],
-    layer, head, to, ids: trace.ids,
+    n_layers: trace.config.n_layers,
+    n_heads: trace.config.n_heads,
+    head_weights: count * sources <= MAX_STRIP_PAIRS ? allWeights(merged, count) : [],
+    layer,
+    head,
+    to,
+    ids: trace.ids,
     forced_word: forcedPieces > 0 && forcedPieces <= targetWords.length ? targetWords[forcedPieces - 1] : -1,
     words: Array.from({ length: count }, (_, word) => ({
       text: labels[word].replaceAll("<unk>", BLANK),
       p: trace.steps[decidingStep(trace.steps, targetWords, word)].chosen.probability,
-      weights: row(word).slice(0, sources - 1), end_weight: row(word)[sources - 1],
+      weights: row(word).slice(0, sources - 1),
+      end_weight: row(word)[sources - 1],
       alternatives: (alternatives[word] ?? []).map(({ text, first, step, ids }) => ({ text, p: first, step, ids })),
     })),
   };
@@ -45,14 +56,22 @@ export function glanceData(trace, { alternatives = [], forcedPieces = 0, aligner
 function allWeights(layers, count) {
   const [heads, words] = layers[0].shape;
   return layers.flatMap((layer) =>
-    Array.from({ length: heads * count }, (_, i) => [...layer.row(Math.floor(i / count) * words + (i % count))]).flat().map((weight) => Math.round(weight * WEIGHT_SCALE)));
+    Array.from({ length: heads * count }, (_, i) => [...layer.row(Math.floor(i / count) * words + (i % count))]).flat()
+      .map((weight) => Math.round(weight * WEIGHT_SCALE))
+  );
 }
 
 // The step of a word at which another piece came closest: where the best piece that was not chosen is most
 // probable.
 /** @param {Trace["steps"]} steps @param {number[]} words the number of the word that each step writes */
 export function decidingStep(steps, words, word) {
-  const closest = ({ candidates, chosen }) => Math.max(0, ...candidates.filter(({ id, token }) => id !== chosen.id && !isControl(token)).map(({ probability }) => probability));
+  const closest = ({ candidates, chosen }) =>
+    Math.max(
+      0,
+      ...candidates.filter(({ id, token }) => id !== chosen.id && !isControl(token)).map(({ probability }) =>
+        probability
+      ),
+    );
   const wordSteps = steps.map((_, i) => i).filter((i) => words[i] === word);
   return wordSteps.reduce((a, b) => (closest(steps[b]) > closest(steps[a]) ? b : a));
 }
@@ -73,7 +92,9 @@ function byWord(weights, to, tokens, sourceWords) {
     for (let h = 0; h < heads; h++) {
       for (const i of members) {
         const row = weights.row(h * rows + (to === "input" ? Math.min(i + 1, rows - 1) : i));
-        row.forEach((weight, j) => { merged.values[(h * m + word) * n + sourceWords[j]] += weight / members.length; });
+        row.forEach((weight, j) => {
+          merged.values[(h * m + word) * n + sourceWords[j]] += weight / members.length;
+        });
       }
     }
   }
@@ -84,13 +105,18 @@ function byWord(weights, to, tokens, sourceWords) {
 // the mean's. It only chooses the head to show first.
 function headNearestMean(layers, count) {
   const [headCount, words, sources] = layers[0].shape;
-  const candidates = layers.flatMap(({ values }, layer) => Array.from({ length: headCount }, (_, head) => ({ position: [layer, head], values, start: head * words * sources })));
-  const mean = (index) => candidates.reduce((sum, { values, start }) => sum + values[start + index], 0) / candidates.length;
+  const candidates = layers.flatMap(({ values }, layer) =>
+    Array.from({ length: headCount }, (_, head) => ({ position: [layer, head], values, start: head * words * sources }))
+  );
+  const mean = (index) =>
+    candidates.reduce((sum, { values, start }) => sum + values[start + index], 0) / candidates.length;
   const scores = candidates.map(() => 0);
   for (let word = 0; word < count; word++) {
     for (let j = 0; j < sources - 1; j++) {
       const meanWeight = mean(word * sources + j);
-      candidates.forEach(({ values, start }, i) => { scores[i] += values[start + word * sources + j] * meanWeight; });
+      candidates.forEach(({ values, start }, i) => {
+        scores[i] += values[start + word * sources + j] * meanWeight;
+      });
     }
   }
   return candidates[scores.indexOf(Math.max(...scores))].position;

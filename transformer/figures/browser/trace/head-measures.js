@@ -1,7 +1,7 @@
 // Measures of heads on one sentence: every measure of transformer/measures that needs no corpus. Each value is
 // a mean over the rows that count; a measure without such rows is left out.
 
-import { beginsWord, isControl, isPunctuation, hasLetterOrDigit } from "./words.js";
+import { beginsWord, hasLetterOrDigit, isControl, isPunctuation } from "./words.js";
 
 /** @typedef {import("../model/tensor.js").Tensor} Tensor */
 
@@ -15,7 +15,9 @@ export function measuresOf(trace, kind, layer) {
     /** @type {number[]} */
     const countedRows = Array.from({ length: rows.queries }, (_, i) => i).filter((i) => counts(i, rows));
     if (!kinds.includes(kind) || !countedRows.length) continue;
-    const mean = (head) => countedRows.reduce((sum, i) => sum + value(weights.row(head * rows.queries + i), i, rows), 0) / countedRows.length;
+    const mean = (head) =>
+      countedRows.reduce((sum, i) => sum + value(weights.row(head * rows.queries + i), i, rows), 0) /
+      countedRows.length;
     values[name] = Array.from({ length: rows.heads }, (_, head) => rounded(mean(head)));
   }
   for (const [name, offset, backwards] of OFFSETS) {
@@ -29,8 +31,22 @@ export function measuresOf(trace, kind, layer) {
 
 const rounded = (value) => Math.round(value * 1e4) / 1e4;
 const ORDER = [
-  "entropy", "distance", "confidence", "previous", "itself", "next", "positional", "offset", "backwards", "backwards_offset",
-  "first", "last", "punctuation", "delimiters", "duplicate", "pieces",
+  "entropy",
+  "distance",
+  "confidence",
+  "previous",
+  "itself",
+  "next",
+  "positional",
+  "offset",
+  "backwards",
+  "backwards_offset",
+  "first",
+  "last",
+  "punctuation",
+  "delimiters",
+  "duplicate",
+  "pieces",
 ];
 const OFFSETS = [["positional", "offset", false], ["backwards", "backwards_offset", true]];
 const [SELF_ATTENTION, ALL_KINDS] = [["encoder", "decoder"], ["encoder", "decoder", "cross"]];
@@ -39,25 +55,40 @@ const sum = (row, isCounted) => row.reduce((total, weight, j) => (isCounted(j) ?
 
 /** @type {Record<string, { kinds: string[], counts(i: number, rows: any): boolean, value(row: Float32Array, i: number, rows: any): number }>} */
 const MEASURES = {
-  entropy: { kinds: ALL_KINDS, counts: always, value: (row) => row.reduce((bits, w) => (w > 0 ? bits - w * Math.log2(w) : bits), 0) },
-  distance: { kinds: ALL_KINDS, counts: always, value: (row, i) => row.reduce((total, w, j) => total + w * Math.abs(i - j), 0) },
+  entropy: {
+    kinds: ALL_KINDS,
+    counts: always,
+    value: (row) => row.reduce((bits, w) => (w > 0 ? bits - w * Math.log2(w) : bits), 0),
+  },
+  distance: {
+    kinds: ALL_KINDS,
+    counts: always,
+    value: (row, i) => row.reduce((total, w, j) => total + w * Math.abs(i - j), 0),
+  },
   confidence: { kinds: ALL_KINDS, counts: always, value: maxNonControlWeight },
   previous: { kinds: SELF_ATTENTION, counts: (i) => i > 0, value: (row, i) => row[i - 1] },
   itself: { kinds: SELF_ATTENTION, counts: always, value: (row, i) => row[i] },
   next: { kinds: ["encoder"], counts: (i, { queries }) => i + 1 < queries, value: (row, i) => row[i + 1] },
   first: { kinds: ALL_KINDS, counts: always, value: (row) => row[0] },
   last: { kinds: ALL_KINDS, counts: always, value: (row) => row[row.length - 1] },
-  punctuation: { kinds: ALL_KINDS, counts: always, value: (row, _, { punctuation }) => sum(row, (j) => punctuation[j]) },
+  punctuation: {
+    kinds: ALL_KINDS,
+    counts: always,
+    value: (row, _, { punctuation }) => sum(row, (j) => punctuation[j]),
+  },
   delimiters: {
-    kinds: ALL_KINDS, counts: (i, { kind }) => kind !== "decoder" || i > 0,
+    kinds: ALL_KINDS,
+    counts: (i, { kind }) => kind !== "decoder" || i > 0,
     value: (row, i, rows) => sum(row, (j) => (rows.isVisible(i, j) && rows.control[j]) || rows.punctuation[j]),
   },
   duplicate: {
-    kinds: ALL_KINDS, counts: (i, rows) => rows.keys.some((_, j) => isDuplicate(i, j, rows)),
+    kinds: ALL_KINDS,
+    counts: (i, rows) => rows.keys.some((_, j) => isDuplicate(i, j, rows)),
     value: (row, i, rows) => sum(row, (j) => isDuplicate(i, j, rows)),
   },
   pieces: {
-    kinds: ["encoder"], counts: (i, rows) => rows.keys.some((_, j) => sameWord(i, j, rows)),
+    kinds: ["encoder"],
+    counts: (i, rows) => rows.keys.some((_, j) => sameWord(i, j, rows)),
     value: (row, i, rows) => {
       const top = maxNonControlWeight(row, i, rows);
       const best = rows.keys.map((_, j) => j).filter((j) => row[j] === top && !rows.control[j]);
@@ -73,19 +104,30 @@ function maxNonControlWeight(row, i, rows) {
 
 // Tokens of rows and columns, and the token that each row writes next (in the encoder, the token itself).
 function rowsOf(trace, kind) {
-  const [queries, keys] = [kind === "encoder" ? trace.srcTokens : trace.tgtTokens, kind === "decoder" ? trace.tgtTokens : trace.srcTokens];
+  const [queries, keys] = [
+    kind === "encoder" ? trace.srcTokens : trace.tgtTokens,
+    kind === "decoder" ? trace.tgtTokens : trace.srcTokens,
+  ];
   const rowTokens = kind === "cross" ? trace.predictedTokens : queries;
   return {
-    kind, keys, rowTokens, queries: queries.length, heads: trace.config.n_heads,
-    rowIsWholeWord: wholeWords(rowTokens), keyIsWholeWord: wholeWords(keys), words: wordsOf(keys),
-    control: keys.map(isControl), punctuation: keys.map(isPunctuation),
+    kind,
+    keys,
+    rowTokens,
+    queries: queries.length,
+    heads: trace.config.n_heads,
+    rowIsWholeWord: wholeWords(rowTokens),
+    keyIsWholeWord: wholeWords(keys),
+    words: wordsOf(keys),
+    control: keys.map(isControl),
+    punctuation: keys.map(isPunctuation),
     isVisible: (i, j) => kind !== "decoder" || j <= i,
   };
 }
 
 // Whether each token is a complete word.
 function wholeWords(tokens) {
-  const continuesWord = (token) => token !== undefined && !beginsWord(token) && !isPunctuation(token) && !isControl(token);
+  const continuesWord = (token) =>
+    token !== undefined && !beginsWord(token) && !isPunctuation(token) && !isControl(token);
   return tokens.map((token, i) => beginsWord(token) && hasLetterOrDigit(token) && !continuesWord(tokens[i + 1]));
 }
 
@@ -102,7 +144,8 @@ const sameWord = (i, j, { words }) => i !== j && words[i] !== null && words[i] =
 
 // The position of the row's word in the source; in self-attention, its other occurrences.
 function isDuplicate(i, j, rows) {
-  const same = rows.rowTokens[i] === rows.keys[j] && rows.isVisible(i, j) && rows.rowIsWholeWord[i] && rows.keyIsWholeWord[j];
+  const same = rows.rowTokens[i] === rows.keys[j] && rows.isVisible(i, j) && rows.rowIsWholeWord[i] &&
+    rows.keyIsWholeWord[j];
   return same && (rows.kind === "cross" || i !== j);
 }
 

@@ -29,7 +29,9 @@ export function pack(header, parts) {
   bytes.set([0x48, 0x55, 0x41, 0x32]); // "HUA2"
   new DataView(bytes.buffer).setUint32(4, bodyStart - 8, true);
   bytes.set(text, 8);
-  parts.forEach(({ values }, i) => bytes.set(new Uint8Array(values.buffer, values.byteOffset, values.byteLength), bodyStart + metas[i].start));
+  parts.forEach(({ values }, i) =>
+    bytes.set(new Uint8Array(values.buffer, values.byteOffset, values.byteLength), bodyStart + metas[i].start)
+  );
   return bytes;
 }
 
@@ -38,7 +40,11 @@ export function pack(header, parts) {
 export function pool({ shape: [heads, rows, columns], values }, limit) {
   const [height, width] = [Math.min(rows, limit), Math.min(columns, limit)];
   const pooled = new Float32Array(heads * height * width);
-  const cell = (i, count, cells) => (count > limit ? Math.min(Math.floor(((i + 1) * cells - 1) / count), cells - 1) : i);
+  const cell = (
+    i,
+    count,
+    cells,
+  ) => (count > limit ? Math.min(Math.floor(((i + 1) * cells - 1) / count), cells - 1) : i);
   for (let h = 0; h < heads; h++) {
     for (let i = 0; i < rows; i++) {
       for (let j = 0; j < columns; j++) {

@@ -20,15 +20,33 @@ export function notices(trace, aligner) {
 }
 
 /** @param {string} kind @param {number[]} position layer and head @returns {HeadNotice} */
-const notice = (role, segments, kind, position, tokens, to = "output") =>
-  ({ role, segments, state: { view: "heads", kind, layer: position[0], head: position[1], ...(kind === "cross" ? { word_row: to } : {}), heads: "", combine: "one", tokens, pin: "" } });
+const notice = (role, segments, kind, position, tokens, to = "output") => ({
+  role,
+  segments,
+  state: {
+    view: "heads",
+    kind,
+    layer: position[0],
+    head: position[1],
+    ...(kind === "cross" ? { word_row: to } : {}),
+    heads: "",
+    combine: "one",
+    tokens,
+    pin: "",
+  },
+});
 const weightText = (weight) => (weight >= 0.995 && weight < 1 ? "more than 0.99" : weight.toFixed(2));
 const wordIndices = (labels) => labels.map((_, i) => i).filter((i) => labels[i]);
-const piecesOf = (numbers, word) => numbers.map((number, i) => (number === word ? `q${i}` : "")).filter(Boolean).join(",");
+const piecesOf = (numbers, word) =>
+  numbers.map((number, i) => (number === word ? `q${i}` : "")).filter(Boolean).join(",");
 
 // Layer and head of all heads of a kind.
 /** @param {Trace} trace @returns {[number, number][]} */
-const heads = (trace) => Array.from({ length: trace.config.n_layers * trace.config.n_heads }, (_, i) => /** @type {[number, number]} */ ([Math.floor(i / trace.config.n_heads), i % trace.config.n_heads]));
+const heads = (trace) =>
+  Array.from(
+    { length: trace.config.n_layers * trace.config.n_heads },
+    (_, i) => /** @type {[number, number]} */ ([Math.floor(i / trace.config.n_heads), i % trace.config.n_heads]),
+  );
 
 // The head that gives the most weight to word pairs that are each other's strongest in the mean of all heads.
 function clearestAligner(trace) {
@@ -41,11 +59,28 @@ function clearestAligner(trace) {
   const clear = pairs.filter((pair) => weight(pair) >= CLEAR);
   // Prefer long words: nouns and names rather than articles.
   const length = ([, j]) => [...columns.labels[source[j]]].length;
-  const [i, j] = clear.reduce((a, b) => (length(b) > length(a) || (length(b) === length(a) && weight(b) > weight(a)) ? b : a));
-  return notice("aligns", [
-    ["To write ", false], [rows.labels[target[i]], true], [", this head attends to ", false], [columns.labels[source[j]], true],
-    [` with weight ${weightText(weight([i, j]))}. ${clear.length} of ${target.length} words give their source word more than half:`, false],
-  ], "cross", heads(trace)[best], piecesOf(rows.numbers, target[i]));
+  const [i, j] = clear.reduce((
+    a,
+    b,
+  ) => (length(b) > length(a) || (length(b) === length(a) && weight(b) > weight(a)) ? b : a));
+  return notice(
+    "aligns",
+    [
+      ["To write ", false],
+      [rows.labels[target[i]], true],
+      [", this head attends to ", false],
+      [columns.labels[source[j]], true],
+      [
+        ` with weight ${
+          weightText(weight([i, j]))
+        }. ${clear.length} of ${target.length} words give their source word more than half:`,
+        false,
+      ],
+    ],
+    "cross",
+    heads(trace)[best],
+    piecesOf(rows.numbers, target[i]),
+  );
 }
 
 // The measured aligner on this sentence: the greatest weight of each word.
@@ -65,21 +100,39 @@ function measuredAligner(trace, { layer, head, weights_to: to }) {
   const pieces = rows.numbers.map((_, i) => i).filter((i) => rows.numbers[i] === target[row]);
   const readRows = [...new Set(pieces.map((i) => Math.min(i + Number(to === "input"), rows.numbers.length - 1)))];
   const unsure = target.length - clear;
-  const clarity = !unsure ? "Every target word gives more than half of its weight to one source word."
-    : clear ? `It is uncertain for ${unsure} of the ${target.length} target words: no source word gets half of its weight.`
+  const clarity = !unsure
+    ? "Every target word gives more than half of its weight to one source word."
+    : clear
+    ? `It is uncertain for ${unsure} of the ${target.length} target words: no source word gets half of its weight.`
     : "It is uncertain on this sentence: no target word gives half of its weight to one source word.";
-  return notice("aligns", [
-    [to === "input" ? "After writing " : "To write ", false], [rows.labels[target[row]], true], [", this head attends most to ", false],
-    [columns.labels[source[weights[row].indexOf(best[row])]], true],
-    [` with ${weightText(best[row])} of its attention. ${clarity} On human-made links it is the best aligner of this model:`, false],
-  ], "cross", [layer, head], readRows.map((i) => `q${i}`).join(","), to);
+  return notice(
+    "aligns",
+    [
+      [to === "input" ? "After writing " : "To write ", false],
+      [rows.labels[target[row]], true],
+      [", this head attends most to ", false],
+      [columns.labels[source[weights[row].indexOf(best[row])]], true],
+      [
+        ` with ${
+          weightText(best[row])
+        } of its attention. ${clarity} On human-made links it is the best aligner of this model:`,
+        false,
+      ],
+    ],
+    "cross",
+    [layer, head],
+    readRows.map((i) => `q${i}`).join(","),
+    to,
+  );
 }
 
 // The weights of one head between words; with `to` "input" a token has the next row, which reads it.
 function headWordWeights(weights, head, to, rowWords, columnWords) {
   const [, rows, columns] = weights.shape;
   const shifted = new Tensor([1, rows, columns]);
-  for (let i = 0; i < rows; i++) shifted.row(i).set(weights.row(head * rows + (to === "input" ? Math.min(i + 1, rows - 1) : i)));
+  for (let i = 0; i < rows; i++) {
+    shifted.row(i).set(weights.row(head * rows + (to === "input" ? Math.min(i + 1, rows - 1) : i)));
+  }
   const { values, shape } = mergeWords(shifted, rowWords, columnWords);
   return { values, n: shape[2] };
 }
@@ -87,14 +140,23 @@ function headWordWeights(weights, head, to, rowWords, columnWords) {
 // Weights between words, the pairs that are each other's strongest in the mean of all heads, and each head's mean weight
 // on these pairs.
 function alignment(trace, rows, columns, target, source) {
-  const layers = Array.from({ length: trace.config.n_layers }, (_, layer) => mergeWords(trace.weights("cross", layer), rows.numbers, columns.numbers));
+  const layers = Array.from(
+    { length: trace.config.n_layers },
+    (_, layer) => mergeWords(trace.weights("cross", layer), rows.numbers, columns.numbers),
+  );
   const headCount = trace.config.n_heads;
   const [m, n] = [rows.labels.length, columns.labels.length];
-  const weightAt = (number, i, j) => layers[Math.floor(number / headCount)].values[((number % headCount) * m + i) * n + j];
+  const weightAt = (number, i, j) =>
+    layers[Math.floor(number / headCount)].values[((number % headCount) * m + i) * n + j];
   const headNumbers = heads(trace).map((_, number) => number);
-  const mean = target.map((i) => source.map((j) => headNumbers.reduce((sum, number) => sum + weightAt(number, i, j), 0) / headNumbers.length));
+  const mean = target.map((i) =>
+    source.map((j) => headNumbers.reduce((sum, number) => sum + weightAt(number, i, j), 0) / headNumbers.length)
+  );
   const pairs = strongestPairs(mean);
-  const shares = headNumbers.map((number) => pairs.reduce((sum, [i, j]) => sum + weightAt(number, target[i], source[j]), 0) / Math.min(target.length, source.length));
+  const shares = headNumbers.map((number) =>
+    pairs.reduce((sum, [i, j]) => sum + weightAt(number, target[i], source[j]), 0) /
+    Math.min(target.length, source.length)
+  );
   return { weightAt, shares, pairs, best: shares.indexOf(Math.max(...shares)) };
 }
 
@@ -126,17 +188,32 @@ function previousWordHead(trace) {
   if (!best) return null;
   const { weights, rows, labels, numbers } = best;
   const strongest = weights.indexOf(Math.max(...weights));
-  return notice("previous-word", [
-    [labels[rows[strongest]], true], [" attends to the previous word, ", false], [labels[rows[strongest] - 1], true],
-    [`, with weight ${weightText(weights[strongest])}. ${weights.filter((weight) => weight >= CLEAR).length} of ${rows.length} words give the previous word more than half:`, false],
-  ], best.kind, best.position, piecesOf(numbers, rows[strongest]));
+  return notice(
+    "previous-word",
+    [
+      [labels[rows[strongest]], true],
+      [" attends to the previous word, ", false],
+      [labels[rows[strongest] - 1], true],
+      [
+        `, with weight ${weightText(weights[strongest])}. ${
+          weights.filter((weight) => weight >= CLEAR).length
+        } of ${rows.length} words give the previous word more than half:`,
+        false,
+      ],
+    ],
+    best.kind,
+    best.position,
+    piecesOf(numbers, rows[strongest]),
+  );
 }
 
 // Attention sinks: heads that give most of their attention to an end of the sentence. The source's end is
 // checked first; the decoder's first row, which sees only `<s>`, is left out.
 function sinkHeads(trace) {
   const sinks = [];
-  for (const [kind, tokens] of [["encoder", trace.srcTokens], ["cross", trace.srcTokens], ["decoder", trace.tgtTokens]]) {
+  for (
+    const [kind, tokens] of [["encoder", trace.srcTokens], ["cross", trace.srcTokens], ["decoder", trace.tgtTokens]]
+  ) {
     const column = kind === "decoder" ? 0 : tokens.length - 1;
     const from = kind === "decoder" ? 1 : 0;
     const rows = trace.weights(kind, 0).shape[1];
@@ -145,13 +222,29 @@ function sinkHeads(trace) {
       const weights = trace.weights(kind, layer);
       let sum = 0;
       for (let i = from; i < rows; i++) sum += weights.row(head * rows + i)[column];
-      sinks.push({ share: sum / (rows - from), kind, position: [layer, head], token: tokens[column], column, last: kind !== "decoder" });
+      sinks.push({
+        share: sum / (rows - from),
+        kind,
+        position: [layer, head],
+        token: tokens[column],
+        column,
+        last: kind !== "decoder",
+      });
     }
   }
   const clear = sinks.filter(({ share }) => share >= CLEAR);
   if (!clear.length) return null;
   const best = clear.reduce((a, b) => (Number(b.last) - Number(a.last) || b.share - a.share) > 0 ? b : a);
-  return notice("sink", [[
-    `${clear.length} of ${sinks.length} heads attend mostly to a sink: they give most of their weight to ${ENDS[best.token] ?? "punctuation"}. This one gives it ${weightText(best.share)}:`, false,
-  ]], best.kind, best.position, `k${best.column}`);
+  return notice(
+    "sink",
+    [[
+      `${clear.length} of ${sinks.length} heads attend mostly to a sink: they give most of their weight to ${
+        ENDS[best.token] ?? "punctuation"
+      }. This one gives it ${weightText(best.share)}:`,
+      false,
+    ]],
+    best.kind,
+    best.position,
+    `k${best.column}`,
+  );
 }

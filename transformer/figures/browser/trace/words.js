@@ -24,7 +24,9 @@ export function joinBytes(text) {
     const bytes = run.match(/[0-9A-F]{2}(?=>)/g).map((hex) => parseInt(hex, 16));
     const isPrintable = ({ text: letter }) => letter !== null && !/[\p{C}\p{Zl}\p{Zp}]/u.test(letter);
     const hex = (byte) => `⟨${byte.toString(16).toUpperCase().padStart(2, "0")}⟩`;
-    return charactersOf(bytes).map((character) => (isPrintable(character) ? character.text : character.bytes.map(hex).join(""))).join("");
+    return charactersOf(bytes).map((
+      character,
+    ) => (isPrintable(character) ? character.text : character.bytes.map(hex).join(""))).join("");
   });
 }
 
@@ -50,7 +52,9 @@ export function wordNumbers(tokens) {
 /** @param {string[]} tokens */
 export function wordLabels(tokens) {
   const texts = [];
-  wordNumbers(tokens).forEach((word, i) => { texts[word] = (texts[word] ?? "") + tokens[i]; });
+  wordNumbers(tokens).forEach((word, i) => {
+    texts[word] = (texts[word] ?? "") + tokens[i];
+  });
   return texts.map((text) => joinBytes(withoutWordMark(text)) || text);
 }
 
@@ -82,8 +86,12 @@ function trimPunctuation(label) {
 export function labelsOf(tokens) {
   const plain = plainWords(tokens);
   return {
-    tokens, words: wordNumbers(tokens), word_labels: wordLabels(tokens),
-    plain: plain.numbers, plain_labels: plain.labels, special: tokens.map(isControl),
+    tokens,
+    words: wordNumbers(tokens),
+    word_labels: wordLabels(tokens),
+    plain: plain.numbers,
+    plain_labels: plain.labels,
+    special: tokens.map(isControl),
   };
 }
 

@@ -31,26 +31,47 @@ export interface Settings {
 
 // Settings that differ from step `step` + 1 on. The shape of the model cannot change: see CHANGEABLE in settings.js.
 // A change of `seed` draws other batches from there on: five of them are five seeds of a fork.
-export interface Change { step: number; settings: Partial<Settings> }
+export interface Change {
+  step: number;
+  settings: Partial<Settings>;
+}
 
-export interface RunDescription { settings: Partial<Settings>; changes?: Change[] }
+export interface RunDescription {
+  settings: Partial<Settings>;
+  changes?: Change[];
+}
 
 // Sentence pairs as symbols separated by spaces, with gold links (source position, target position) if there are any.
-export interface PairData { symbols?: string[]; train: DataPair[]; valid?: DataPair[] }
+export interface PairData {
+  symbols?: string[];
+  train: DataPair[];
+  valid?: DataPair[];
+}
 export type DataPair = [source: string, target: string, links?: [number, number][]];
 
 // Everything that a run needs to continue bit for bit: for a fork in another worker, and to store in the browser.
 export interface RunState {
-  description: RunDescription; step: number;
-  weights: Float32Array; firstMoment: Float32Array; secondMoment: Float32Array;
+  description: RunDescription;
+  step: number;
+  weights: Float32Array;
+  firstMoment: Float32Array;
+  secondMoment: Float32Array;
   generators: number[]; // the states of the random number generators
 }
 
 // Page to worker. Commands with an `id` are answered by { type: "answer", id, result } or { type: "answer", id, problem }.
 export type Command =
   // Starts a run at step 0, or continues `state`: pass the state of another worker with one more change to fork it.
-  | { type: "start"; description: RunDescription; state?: RunState; data?: PairData; paused?: boolean; stepsPerSecond?: number }
-  | { type: "pause" } | { type: "resume" }
+  | {
+    type: "start";
+    description: RunDescription;
+    state?: RunState;
+    data?: PairData;
+    paused?: boolean;
+    stepsPerSecond?: number;
+  }
+  | { type: "pause" }
+  | { type: "resume" }
   | { type: "step" } // one step, then it pauses
   | { type: "speed"; stepsPerSecond: number } // 0: as fast as possible
   | { type: "change"; settings: Partial<Settings> } // from the next step on; it is added to the description's changes
@@ -61,7 +82,17 @@ export type Command =
 
 // Worker to page.
 export type Report =
-  | { type: "started"; step: number; description: RunDescription; settings: Settings; parameters: number; symbols: string[]; trainCount: number; validCount: number; linked: boolean }
+  | {
+    type: "started";
+    step: number;
+    description: RunDescription;
+    settings: Settings;
+    parameters: number;
+    symbols: string[];
+    trainCount: number;
+    validCount: number;
+    linked: boolean;
+  }
   // At most 30 times a second: the steps since the last report, and what the three examples show now. `outputs` is null
   // where only the attention was computed.
   | { type: "progress"; step: number; steps: StepRecord[]; seconds: number; examples: Example[] }
@@ -73,7 +104,12 @@ export type Report =
   | { type: "problem"; problem: string } // a command that cannot be done, as a sentence; the run is as before
   | { type: "answer"; id: number; result?: RunState | SavedModel | Example | Evaluation; problem?: string };
 
-export interface StepRecord { step: number; loss: number; rate: number; gradientNorm: number } // loss in nats per target token
+export interface StepRecord {
+  step: number;
+  loss: number;
+  rate: number;
+  gradientNorm: number;
+} // loss in nats per target token
 
 // One sentence pair now: what the model writes by itself (greedy), and where its heads look while it is given the target
 // (of an own input: what it wrote). `attention` has the weights of every head, one matrix after the other: kind
@@ -85,13 +121,17 @@ export interface Example {
   output: string[] | null; // `</s>` last, where it was written
   links: [number, number][] | null; // gold: (column, row) of the cross-attention matrix
   correct: boolean | null;
-  layers: number; heads: number;
+  layers: number;
+  heads: number;
   attention: Float32Array;
 }
 
 export interface Evaluation {
-  step: number; seconds: number; checksum: string;
-  count: number; correct: number; // sequences that greedy decoding writes without an error
+  step: number;
+  seconds: number;
+  checksum: string;
+  count: number;
+  correct: number; // sequences that greedy decoding writes without an error
   byLength: { length: number; count: number; correct: number }[]; // of the source, without `</s>`
   // Share of the weight of each cross-attention head on the gold links: [layer][head]; null without links.
   linkShares: number[][] | null;
@@ -99,4 +139,8 @@ export interface Evaluation {
 }
 
 // A checkpoint: `safetensors` has the weights by the names of Python's model, `config` is its config.json.
-export interface SavedModel { config: Record<string, unknown>; symbols: string[]; safetensors: Uint8Array }
+export interface SavedModel {
+  config: Record<string, unknown>;
+  symbols: string[];
+  safetensors: Uint8Array;
+}

@@ -5,21 +5,61 @@
 
 /** @type {Settings} */
 export const DEFAULTS = {
-  task: "reverse", options: {},
-  n_layers: 2, n_heads: 4, d_model: 64, d_ff: 256, positions: "sinusoidal", score: "scaled_dot", causal: true,
-  dropout: 0, label_smoothing: 0, learning_rate: 0.003, warmup: 100, cooldown: 0.6, steps: 500, batch: 16,
-  clip_norm: 1, weight_decay: 0, seed: 1, off: "",
+  task: "reverse",
+  options: {},
+  n_layers: 2,
+  n_heads: 4,
+  d_model: 64,
+  d_ff: 256,
+  positions: "sinusoidal",
+  score: "scaled_dot",
+  causal: true,
+  dropout: 0,
+  label_smoothing: 0,
+  learning_rate: 0.003,
+  warmup: 100,
+  cooldown: 0.6,
+  steps: 500,
+  batch: 16,
+  clip_norm: 1,
+  weight_decay: 0,
+  seed: 1,
+  off: "",
 };
 
 // Settings that a change may contain.
 export const CHANGEABLE = [
-  "options", "score", "causal", "dropout", "label_smoothing", "learning_rate", "cooldown", "steps", "batch", "clip_norm", "weight_decay", "seed", "off",
+  "options",
+  "score",
+  "causal",
+  "dropout",
+  "label_smoothing",
+  "learning_rate",
+  "cooldown",
+  "steps",
+  "batch",
+  "clip_norm",
+  "weight_decay",
+  "seed",
+  "off",
 ];
 
 // Whole numbers and fractions with their smallest and greatest values.
 export const LIMITS = {
-  n_layers: [1, 6], n_heads: [1, 8], d_model: [8, 256], d_ff: [8, 1024], warmup: [1, 10_000], steps: [1, 100_000], batch: [1, 256], seed: [0, 999_999],
-  dropout: [0, 0.9], label_smoothing: [0, 0.9], learning_rate: [0, 10], cooldown: [0, 1], clip_norm: [0, 1000], weight_decay: [0, 100],
+  n_layers: [1, 6],
+  n_heads: [1, 8],
+  d_model: [8, 256],
+  d_ff: [8, 1024],
+  warmup: [1, 10_000],
+  steps: [1, 100_000],
+  batch: [1, 256],
+  seed: [0, 999_999],
+  dropout: [0, 0.9],
+  label_smoothing: [0, 0.9],
+  learning_rate: [0, 10],
+  cooldown: [0, 1],
+  clip_norm: [0, 1000],
+  weight_decay: [0, 100],
 };
 const FRACTIONS = new Set(["dropout", "label_smoothing", "learning_rate", "cooldown", "clip_norm", "weight_decay"]);
 const CHOICES = { positions: ["sinusoidal", "learned", "none"], score: ["scaled_dot", "dot"], causal: [true, false] };
@@ -28,17 +68,30 @@ const CHOICES = { positions: ["sinusoidal", "learned", "none"], score: ["scaled_
 /** @param {Partial<Settings>} given @returns {Settings} */
 export function completeSettings(given, defaults = DEFAULTS) {
   for (const [name, value] of Object.entries(given)) {
-    if (!(name in DEFAULTS)) throw new RangeError(`There is no setting ${name}; the settings are ${Object.keys(DEFAULTS).join(", ")}.`);
+    if (!(name in DEFAULTS)) {
+      throw new RangeError(`There is no setting ${name}; the settings are ${Object.keys(DEFAULTS).join(", ")}.`);
+    }
     if (name in LIMITS) {
       const [least, most] = LIMITS[name];
-      const fits = typeof value === "number" && value >= least && value <= most && (FRACTIONS.has(name) || Number.isInteger(value));
-      if (!fits) throw new RangeError(`${name} is ${value}; it must be a ${FRACTIONS.has(name) ? "number" : "whole number"} from ${least} to ${most}.`);
+      const fits = typeof value === "number" && value >= least && value <= most &&
+        (FRACTIONS.has(name) || Number.isInteger(value));
+      if (!fits) {
+        throw new RangeError(
+          `${name} is ${value}; it must be a ${
+            FRACTIONS.has(name) ? "number" : "whole number"
+          } from ${least} to ${most}.`,
+        );
+      }
     }
-    if (name in CHOICES && !CHOICES[name].includes(value)) throw new RangeError(`${name} is ${value}; it must be one of ${CHOICES[name].join(", ")}.`);
+    if (name in CHOICES && !CHOICES[name].includes(value)) {
+      throw new RangeError(`${name} is ${value}; it must be one of ${CHOICES[name].join(", ")}.`);
+    }
   }
   const settings = { ...defaults, ...given };
   const { d_model, n_heads, d_ff } = settings;
-  if (d_model % (4 * n_heads)) throw new RangeError(`d_model is ${d_model}; with ${n_heads} heads it must be a multiple of ${4 * n_heads}.`);
+  if (d_model % (4 * n_heads)) {
+    throw new RangeError(`d_model is ${d_model}; with ${n_heads} heads it must be a multiple of ${4 * n_heads}.`);
+  }
   if (d_ff % 4) throw new RangeError(`d_ff is ${d_ff}; it must be a multiple of 4.`);
   return settings;
 }
